@@ -1,0 +1,15 @@
+//! The quantities that everything else is written in. All are integers: a run must give the same
+//! bytes on every machine, so floats never decide anything here.
+//!
+//! | type | unit | range |
+//! | --- | --- | --- |
+//! | [`Time`] | nanoseconds since the start of the run | 584 years |
+//! | [`Span`] | nanoseconds between two times | 584 years |
+//! | [`Rate`] | bits per second | 18 Ebit/s |
+//! | [`Bytes`] | bytes | 18 EB |
+
+mod rate;
+mod time;
+
+pub use rate::{Bytes, Rate};
+pub use time::{Span, Time};
