@@ -1,1 +1,99 @@
-//! Placeholder.
+//! What a run leaves behind: four Parquet tables with fixed schemas, and a packet capture.
+//!
+//! ```no_run
+//! use record::{EventKind, EventRow, Options, Tables};
+//!
+//! let mut tables = Tables::create("out/run".as_ref(), Options::default())?;
+//! tables.events.push(&EventRow { t_ns: 0, flow: Some(0), kind: EventKind::Start, value: None, note: None });
+//! tables.finish()?;
+//! # Ok::<(), record::RecordError>(())
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`schema`] | the rows, each column once: name, type, unit, meaning |
+//! | [`table`] | rows into row groups into a file |
+//! | [`column`] | one column of a row group |
+//! | [`pcap`] | segments into a capture that `tshark` reads |
+//! | [`reference`](mod@reference) | the schemas as the tables of `docs/results.md` |
+//!
+//! Contracts. The same rows give the same bytes: no time stamp, host name or version enters a file.
+//! `push` and `write_segment` never fail and never allocate once the buffers have grown: the first
+//! error is kept, everything after it is ignored, and `finish` reports it.
+
+pub mod column;
+pub mod pcap;
+pub mod reference;
+pub mod schema;
+pub mod table;
+
+pub use pcap::{PcapSegment, PcapWriter, SynOptions};
+pub use schema::{EventKind, EventRow, FlowRow, QueueRow, SampleRow};
+pub use table::{Table, TableWriter};
+
+use std::path::{Path, PathBuf};
+
+/// Version of the table schemas; it changes when a column is removed or changes its meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A result file could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file system refused (disk full, no such folder, no permission).
+    #[error("cannot write {}: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    /// The Parquet encoder refused.
+    #[error("cannot write {}: {source}", path.display())]
+    Parquet { path: PathBuf, source: parquet::errors::ParquetError },
+}
+
+/// Which tables get rows. A table that is off exists all the same, with its schema and no row, so
+/// that whoever reads a result folder needs no special case. `flows` is always on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    pub samples: bool,
+    pub queue: bool,
+    pub events: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { samples: true, queue: true, events: true }
+    }
+}
+
+/// The four tables of one run, streamed to their files in row groups of
+/// [`table::ROWS_PER_GROUP`] rows, so that memory does not grow with the length of the run.
+pub struct Tables {
+    pub flows: TableWriter<FlowRow>,
+    pub samples: TableWriter<SampleRow>,
+    pub queue: TableWriter<QueueRow>,
+    pub events: TableWriter<EventRow>,
+}
+
+impl Tables {
+    /// Creates `flows.parquet`, `samples.parquet`, `queue.parquet` and `events.parquet` in `dir`,
+    /// which must exist.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`] when a file cannot be created.
+    pub fn create(dir: &Path, options: Options) -> Result<Tables, RecordError> {
+        Ok(Tables {
+            flows: TableWriter::create(dir, true)?,
+            samples: TableWriter::create(dir, options.samples)?,
+            queue: TableWriter::create(dir, options.queue)?,
+            events: TableWriter::create(dir, options.events)?,
+        })
+    }
+
+    /// Writes what is still buffered and closes the files.
+    ///
+    /// # Errors
+    /// The first error of any table, also one that happened while rows were pushed.
+    pub fn finish(self) -> Result<(), RecordError> {
+        self.flows.finish()?;
+        self.samples.finish()?;
+        self.queue.finish()?;
+        self.events.finish()
+    }
+}

@@ -1,0 +1,235 @@
+//! The rows of the four tables. This file is the only place where a column is written down; the
+//! reference in `docs/results.md` is generated from it.
+
+use crate::table;
+
+/// Something that happened at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    Start,
+    Established,
+    Stop,
+    Complete,
+    CaState,
+    CcaState,
+    LossDetected,
+    Rto,
+    Tlp,
+    Undo,
+    DropQueue,
+    DropRandom,
+    DropSocket,
+    EcnMark,
+    Retransmit,
+}
+
+impl EventKind {
+    /// Every kind, in the order of the documentation.
+    pub const ALL: [EventKind; 15] = [
+        EventKind::Start,
+        EventKind::Established,
+        EventKind::Stop,
+        EventKind::Complete,
+        EventKind::CaState,
+        EventKind::CcaState,
+        EventKind::LossDetected,
+        EventKind::Retransmit,
+        EventKind::Rto,
+        EventKind::Tlp,
+        EventKind::Undo,
+        EventKind::DropQueue,
+        EventKind::DropRandom,
+        EventKind::DropSocket,
+        EventKind::EcnMark,
+    ];
+
+    /// The text in the column `kind`.
+    pub const fn as_str(self) -> &'static str {
+        self.text().0
+    }
+
+    /// What it means, and what `value` and `note` hold.
+    pub const fn doc(self) -> &'static str {
+        self.text().1
+    }
+
+    const fn text(self) -> (&'static str, &'static str) {
+        match self {
+            EventKind::Start => ("start", "the application opens the connection (SYN)"),
+            EventKind::Established => ("established", "the sender has the SYN-ACK"),
+            EventKind::Stop => ("stop", "the application stops sending"),
+            EventKind::Complete => {
+                ("complete", "a finite transfer is acknowledged whole; value: its bytes")
+            }
+            EventKind::CaState => {
+                ("ca_state", "TCP enters the state in note: Open, Disorder, CWR, Recovery, Loss")
+            }
+            EventKind::CcaState => ("cca_state", "the controller enters its state in note"),
+            EventKind::LossDetected => {
+                ("loss_detected", "segments are marked lost; value: how many")
+            }
+            EventKind::Retransmit => ("retransmit", "segments are sent again; value: how many"),
+            EventKind::Rto => ("rto", "the retransmission timer fires; value: timeouts in a row"),
+            EventKind::Tlp => ("tlp", "a tail loss probe is sent"),
+            EventKind::Undo => ("undo", "a reduction is taken back; value: the window restored"),
+            EventKind::DropQueue => ("drop_queue", "the bottleneck queue drops; value: packets"),
+            EventKind::DropRandom => ("drop_random", "random loss drops; value: packets"),
+            EventKind::DropSocket => {
+                ("drop_socket", "the receiver's socket buffer is full; value: packets")
+            }
+            EventKind::EcnMark => ("ecn_mark", "the queue marks CE; value: packets"),
+        }
+    }
+}
+
+table! {
+    /// One row a flow.
+    FlowRow, FlowColumns = "flows" {
+        /// Number of the flow, in the order of the scenario, from 0.
+        flow: i32 ["-"],
+        /// Name of the congestion controller.
+        cca: String ["-"],
+        /// Two-way propagation delay of the flow's path, without queueing.
+        rtt_us: i64 ["us"],
+        /// When the application opened the connection.
+        start_us: i64 ["us"],
+        /// When the flow ended: completion, its stop time, or the end of the run.
+        stop_us: i64 ["us"],
+        /// When the sender had the SYN-ACK; null if it never did.
+        established_us: Option<i64> ["us"],
+        /// When the last byte of a finite transfer was acknowledged; null if it is not finite or not complete.
+        completed_us: Option<i64> ["us"],
+        /// Size of a finite transfer; null for one without an end.
+        size_bytes: Option<i64> ["bytes"],
+        /// Payload that the receiving application got, each byte once.
+        goodput_bytes: i64 ["bytes"],
+        /// Data segments sent, retransmissions included.
+        segs_sent: i64 ["segments"],
+        /// Data segments sent again.
+        retrans_segs: i64 ["segments"],
+        /// Payload sent, retransmissions included.
+        bytes_sent: i64 ["bytes"],
+        /// Segments known to be delivered (Linux `tp->delivered`).
+        delivered_segs: i64 ["segments"],
+        /// Segments marked lost (Linux `tp->lost`); those marked wrongly count.
+        lost_segs: i64 ["segments"],
+        /// Packets of the flow that the bottleneck queue dropped.
+        queue_drops: i64 ["packets"],
+        /// Packets of the flow that random loss took.
+        random_drops: i64 ["packets"],
+        /// Times that fast recovery was entered.
+        recoveries: i64 ["-"],
+        /// Retransmission timeouts.
+        rtos: i64 ["-"],
+        /// Tail loss probes.
+        tlps: i64 ["-"],
+        /// Reductions taken back because the loss was none.
+        undos: i64 ["-"],
+        /// Pure acknowledgements that the receiver sent.
+        acks_sent: i64 ["segments"],
+        /// Smallest round-trip time that the sender measured; null before the first sample.
+        min_rtt_us: Option<i64> ["us"],
+        /// Packets of the flow that the queue marked CE.
+        ecn_marks: i64 ["packets"],
+    }
+}
+
+table! {
+    /// One row per flow and sample time, from the flow's start to its end.
+    SampleRow, SampleColumns = "samples" {
+        /// Time since the start of the run.
+        t_us: i64 ["us"],
+        /// Number of the flow.
+        flow: i32 ["-"],
+        /// Payload that the receiving application has got so far.
+        goodput_bytes: i64 ["bytes"],
+        /// Goodput over the interval since the previous sample.
+        throughput_bps: i64 ["bit/s"],
+        /// Congestion window.
+        cwnd: i64 ["segments"],
+        /// Slow-start threshold; null while it is infinite.
+        ssthresh: Option<i64> ["segments"],
+        /// Pacing rate; null when the flow is not paced.
+        pacing_bps: Option<i64> ["bit/s"],
+        /// Smoothed round-trip time; null before the first sample.
+        srtt_us: Option<i64> ["us"],
+        /// Last round-trip time measured; null before the first sample.
+        rtt_us: Option<i64> ["us"],
+        /// Smallest round-trip time in TCP's own window; null before the first sample.
+        min_rtt_us: Option<i64> ["us"],
+        /// Segments in flight as TCP counts them: out - (sacked + lost) + retransmitted.
+        in_flight: i64 ["segments"],
+        /// Segments between `snd_una` and `snd_nxt`.
+        packets_out: i64 ["segments"],
+        /// Of these, acknowledged selectively.
+        sacked: i64 ["segments"],
+        /// Of these, marked lost.
+        lost: i64 ["segments"],
+        /// Retransmissions in flight.
+        retrans_out: i64 ["segments"],
+        /// Segments known to be delivered, so far.
+        delivered: i64 ["segments"],
+        /// Segments marked lost, so far.
+        lost_total: i64 ["segments"],
+        /// Segments sent again, so far.
+        retrans_total: i64 ["segments"],
+        /// Data segments sent, so far, retransmissions included.
+        segs_sent: i64 ["segments"],
+        /// Last delivery-rate sample; null before the first.
+        delivery_rate_bps: Option<i64> ["bit/s"],
+        /// State of TCP: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+        ca_state: i32 ["-"],
+        /// State of the controller as it names it; empty when it has none.
+        cca_state: &'static str ["-"],
+        /// The controller's estimate of the bottleneck bandwidth; null when it makes none.
+        bw_bps: Option<i64> ["bit/s"],
+        /// The controller's estimate of the propagation delay; null when it makes none.
+        cca_min_rtt_us: Option<i64> ["us"],
+        /// Pacing gain; null when the controller has none.
+        pacing_gain: Option<f64> ["ratio"],
+        /// Window gain; null when the controller has none.
+        cwnd_gain: Option<f64> ["ratio"],
+        /// Short-term bound on the data in flight; null when unset.
+        inflight_lo: Option<i64> ["segments"],
+        /// Long-term bound on the data in flight; null when unset.
+        inflight_hi: Option<i64> ["segments"],
+    }
+}
+
+table! {
+    /// One row a sample time: the bottleneck queue.
+    QueueRow, QueueColumns = "queue" {
+        /// Time since the start of the run.
+        t_us: i64 ["us"],
+        /// Wire bytes waiting.
+        backlog_bytes: i64 ["bytes"],
+        /// Packets waiting.
+        backlog_packets: i64 ["packets"],
+        /// How long a packet that leaves now has waited; 0 when the queue is empty.
+        sojourn_us: i64 ["us"],
+        /// Wire bytes that have left the queue, so far.
+        sent_bytes: i64 ["bytes"],
+        /// Packets that have left the queue, so far.
+        sent_packets: i64 ["packets"],
+        /// Packets dropped, so far.
+        dropped_packets: i64 ["packets"],
+        /// Wire bytes dropped, so far.
+        dropped_bytes: i64 ["bytes"],
+    }
+}
+
+table! {
+    /// One row an event, in the order in which they happened.
+    EventRow, EventColumns = "events" {
+        /// Time since the start of the run.
+        t_ns: i64 ["ns"],
+        /// Number of the flow; null when the event belongs to none.
+        flow: Option<i32> ["-"],
+        /// What happened; see the list of kinds below.
+        kind: EventKind ["-"],
+        /// A number that belongs to the event; see the list of kinds below.
+        value: Option<i64> ["-"],
+        /// A word that belongs to the event; see the list of kinds below.
+        note: Option<&'static str> ["-"],
+    }
+}

@@ -1,0 +1,208 @@
+//! Rows into row groups into a Parquet file. A table is a row struct declared by [`table!`](crate::table!).
+
+use crate::{RecordError, SCHEMA_VERSION};
+use parquet::basic::{Compression, Encoding};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows buffered before they are written. 65,536 rows of the widest table are about 14 MB; fewer
+/// would cost readers more row groups.
+pub const ROWS_PER_GROUP: usize = 65_536;
+
+/// What a column means, for the reference in `docs/results.md`.
+pub struct ColumnDoc {
+    pub name: &'static str,
+    /// Name of the Parquet type.
+    pub kind: &'static str,
+    pub nullable: bool,
+    /// Unit of the value; `-` for text and numbers of things without one.
+    pub unit: &'static str,
+    pub doc: &'static str,
+}
+
+/// A row type with its schema. Implemented by [`table!`](crate::table!) only.
+pub trait Table {
+    /// File name without `.parquet`.
+    const NAME: &'static str;
+    /// What one row is.
+    const DOC: &'static str;
+    /// The columns in file order.
+    const COLUMNS: &'static [ColumnDoc];
+    /// Buffers of the columns.
+    type Columns: Default + Send;
+    /// The schema nodes in file order.
+    fn nodes() -> ParquetResult<Vec<Arc<Type>>>;
+    /// The encodings in file order; `None` is a dictionary.
+    fn encodings() -> Vec<Option<Encoding>>;
+    /// Appends this row to the buffers.
+    fn append(&self, columns: &mut Self::Columns);
+    /// Writes all buffers as one row group and empties them.
+    fn flush(
+        columns: &mut Self::Columns,
+        group: &mut SerializedRowGroupWriter<'_, File>,
+    ) -> ParquetResult<()>;
+}
+
+/// Declares a row struct, its column buffers and its schema in one place.
+///
+/// Each field is `/// meaning`, `name: type [unit]`. The type is a [`Cell`](crate::column::Cell).
+#[macro_export]
+macro_rules! table {
+    (
+        $(#[doc = $row_doc:literal])+
+        $row:ident, $columns:ident = $file:literal {
+            $( $(#[doc = $doc:literal])+ $name:ident: $cell:ty [$unit:literal], )+
+        }
+    ) => {
+        $(#[doc = $row_doc])+
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $row {
+            $( $(#[doc = $doc])+ #[doc = concat!(" Unit: ", $unit, ".")] pub $name: $cell, )+
+        }
+
+        #[doc = concat!("Column buffers of [`", stringify!($row), "`].")]
+        #[derive(Default)]
+        pub struct $columns {
+            $( $name: $crate::column::Column<$cell>, )+
+        }
+
+        impl $crate::table::Table for $row {
+            const NAME: &'static str = $file;
+            const DOC: &'static str = concat!($($row_doc),+);
+            const COLUMNS: &'static [$crate::table::ColumnDoc] = &[
+                $( $crate::table::ColumnDoc {
+                    name: stringify!($name),
+                    kind: <$cell as $crate::column::Cell>::NAME,
+                    nullable: <$cell as $crate::column::Cell>::NULLABLE,
+                    unit: $unit,
+                    doc: concat!($($doc),+),
+                }, )+
+            ];
+            type Columns = $columns;
+
+            fn nodes() -> parquet::errors::Result<Vec<std::sync::Arc<parquet::schema::types::Type>>> {
+                Ok(vec![ $( $crate::column::shared::<$cell>(stringify!($name))?, )+ ])
+            }
+
+            fn encodings() -> Vec<Option<parquet::basic::Encoding>> {
+                vec![ $( $crate::column::encoding::<$cell>(), )+ ]
+            }
+
+            #[inline]
+            fn append(&self, columns: &mut $columns) {
+                $( columns.$name.push(&self.$name); )+
+            }
+
+            fn flush(
+                columns: &mut $columns,
+                group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, std::fs::File>,
+            ) -> parquet::errors::Result<()> {
+                $( columns.$name.flush(group)?; )+
+                Ok(())
+            }
+        }
+    };
+}
+
+/// One table on its way to its file.
+pub struct TableWriter<R: Table> {
+    path: PathBuf,
+    /// A table that is off drops its rows.
+    on: bool,
+    columns: R::Columns,
+    buffered: usize,
+    file: SerializedFileWriter<File>,
+    /// The first error; once it is there nothing more is written.
+    failed: Option<ParquetError>,
+}
+
+impl<R: Table> TableWriter<R> {
+    /// Creates `dir/NAME.parquet`. Rows are kept only if `on`.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`] when the file cannot be created.
+    pub fn create(dir: &Path, on: bool) -> Result<TableWriter<R>, RecordError> {
+        let path = dir.join(format!("{}.parquet", R::NAME));
+        let file =
+            File::create(&path).map_err(|source| RecordError::Io { path: path.clone(), source })?;
+        let file = open::<R>(file)
+            .map_err(|source| RecordError::Parquet { path: path.clone(), source })?;
+        Ok(TableWriter {
+            path,
+            on,
+            columns: R::Columns::default(),
+            buffered: 0,
+            file,
+            failed: None,
+        })
+    }
+
+    /// Appends one row. Never fails; see the crate's contracts.
+    #[inline]
+    pub fn push(&mut self, row: &R) {
+        if !self.on {
+            return;
+        }
+        row.append(&mut self.columns);
+        self.buffered += 1;
+        if self.buffered == ROWS_PER_GROUP {
+            self.flush();
+        }
+    }
+
+    /// Writes the buffered rows as one row group.
+    #[cold]
+    fn flush(&mut self) {
+        self.buffered = 0;
+        if self.failed.is_some() {
+            self.columns = R::Columns::default();
+            return;
+        }
+        let (file, columns) = (&mut self.file, &mut self.columns);
+        let done = file.next_row_group().and_then(|mut group| {
+            R::flush(columns, &mut group)?;
+            group.close().map(|_| ())
+        });
+        self.failed = done.err();
+    }
+
+    /// Writes what is buffered and closes the file.
+    ///
+    /// # Errors
+    /// The first error since the file was created.
+    pub fn finish(mut self) -> Result<(), RecordError> {
+        if self.buffered > 0 {
+            self.flush();
+        }
+        let closed = match self.failed {
+            Some(source) => Err(source),
+            None => self.file.close().map(|_| ()),
+        };
+        closed.map_err(|source| RecordError::Parquet { path: self.path, source })
+    }
+}
+
+/// Starts a Parquet file with the schema of `R`.
+fn open<R: Table>(file: File) -> ParquetResult<SerializedFileWriter<File>> {
+    let schema = Type::group_type_builder(R::NAME).with_fields(R::nodes()?).build()?;
+    let version = KeyValue::new("schema_version".to_string(), SCHEMA_VERSION.to_string());
+    let mut properties = WriterProperties::builder()
+        .set_created_by("dumbbell".to_string())
+        .set_key_value_metadata(Some(vec![version]))
+        .set_compression(Compression::SNAPPY);
+    for (column, encoding) in R::COLUMNS.iter().zip(R::encodings()) {
+        if let Some(encoding) = encoding {
+            let path = ColumnPath::from(column.name);
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, encoding);
+        }
+    }
+    SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))
+}
