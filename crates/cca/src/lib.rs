@@ -1,1 +1,33 @@
-//! Placeholder.
+//! The congestion controllers of `cca/`, compiled natively, behind a safe handle.
+//!
+//! `Module` says what a controller is; `Controller` is a module with the parameters of one flow, whose
+//! hooks the transport calls with the flow's `TcpSock`. The C sources see the same memory under the
+//! kernel's names (`cca/include/kernel.h`). All `unsafe` of calling them is in this crate.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use cca::{Controller, Module, TcpSock};
+//!
+//! let reno = Controller::new(Module::find("reno").unwrap(), &BTreeMap::new()).unwrap();
+//! let mut sk = TcpSock::new();
+//! reno.attach(&mut sk, 1000, 1);
+//! reno.init(&mut sk);
+//! sk.is_cwnd_limited = 1;
+//! reno.cong_avoid(&mut sk, 0, 10);
+//! assert_eq!(sk.snd_cwnd, 20);
+//! ```
+
+mod controller;
+mod module;
+mod sock;
+
+pub use controller::{Controller, ParamError};
+pub use module::{Module, Param};
+pub use sock::{
+    minmax_running_min, AckSample, CaEvent, CaInfo, CaState, MinMax, MinMaxSample, RateSample,
+    TcpSock, CA_ACK_ECE, CA_ACK_SLOWPATH, CA_ACK_WIN_UPDATE, FLAG_ECE, INFINITE_SSTHRESH,
+    SK_PACING_FQ, SK_PACING_NEEDED, SK_PACING_NONE, UNLIMITED_RATE,
+};
+
+#[cfg(test)]
+mod layout;

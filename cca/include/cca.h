@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The only header that a controller includes.
+ *
+ * A controller is one C file in kernel style. It is compiled natively for the
+ * simulator and with clang for BPF, unmodified. What the two hosts do
+ * differently is behind these names:
+ *
+ *   CCA_PARAMS(LIST)        declare the parameters of an X-macro list; each row is
+ *                           P(name, default, min, max, "unit", "what it does").
+ *                           CCA_NO_PARAMS when there are none.
+ *   param(sk, name)         value of a parameter, u32. Natively from the flow's
+ *                           table; under BPF a global that the loader may set.
+ *   CCA_STATE(x, type)      private state inside the socket (104 bytes at most);
+ *                           defines x_state(sk), never NULL.
+ *   CCA_STATE_LARGE(x, type) private state of any size, kept per socket outside it;
+ *                           defines x_state(sk), which may be NULL under BPF:
+ *                           every hook must check.
+ *   CCA_OP(type, name, args) define a hook of struct tcp_congestion_ops. Hooks are
+ *                           entry points; they do not call each other.
+ *   CCA_INFO_OP(name)       define void name(struct sock *sk, struct cca_info *info).
+ *   CCA_STATES(...)         names of the controller's states, for cca_info.state;
+ *                           CCA_NO_STATES when there are none.
+ *   CCA_MODULE(x, flags, bytes, hooks...)  register; see reno.c.
+ *   CCA_INFO(name)          the info hook inside CCA_MODULE.
+ *   tcp_jiffies32, HZ       now in ticks, and ticks per second: HZ needs `sk` in
+ *                           scope. usecs_to_jiffies(sk, us), msecs_to_jiffies(sk, ms)
+ *                           round up.
+ *   cca_random_below(sk, n) uniform in 0 .. n-1; seeded per flow natively.
+ *   cca_request_pacing(sk)  ask TCP to pace unless fq already does.
+ *
+ * Not available, on purpose: libc, floating point, signed division, unbounded
+ * loops, mutable globals.
+ */
+#ifndef CCA_H
+#define CCA_H
+
+#ifdef __bpf__
+#define CCA_HOST_BPF
+#else
+#define CCA_HOST_SIM
+#endif
+
+#include "kernel.h"
+#include "math.h"
+
+static inline struct tcp_sock *tcp_sk(const struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
+{
+	return (struct inet_connection_sock *)sk;
+}
+
+static inline void *inet_csk_ca(const struct sock *sk)
+{
+	return (void *)inet_csk(sk)->icsk_ca_priv;
+}
+
+/* Which fields of struct cca_info a controller has filled in. */
+enum cca_info_flags {
+	CCA_INFO_BW = 1 << 0,
+	CCA_INFO_MIN_RTT = 1 << 1,
+	CCA_INFO_PACING_GAIN = 1 << 2,
+	CCA_INFO_CWND_GAIN = 1 << 3,
+	CCA_INFO_INFLIGHT_LO = 1 << 4,
+	CCA_INFO_INFLIGHT_HI = 1 << 5,
+	CCA_INFO_STATE = 1 << 6,
+};
+
+/* A controller's view of the path, for records and pictures. */
+struct cca_info {
+	u64	bw_bytes_per_s;	/* estimated bottleneck bandwidth, payload bytes/s */
+	u32	flags;		/* enum cca_info_flags */
+	u32	state;		/* index into the names of CCA_STATES */
+	u32	min_rtt_us;	/* estimated propagation RTT, us */
+	u32	pacing_gain;	/* in 1/256 */
+	u32	cwnd_gain;	/* in 1/256 */
+	u32	inflight_lo;	/* short-term bound on inflight, segments */
+	u32	inflight_hi;	/* long-term bound on inflight, segments */
+};
+
+#ifdef CCA_HOST_BPF
+#include "../hosts/bpf/host.h"
+#else
+#include "../hosts/sim/host.h"
+#endif
+
+/*
+ * Ticks, rounded up. HZ is at most 1000 in Linux and at most 10^6 here, so the
+ * product of 2^32 us and HZ stays below 2^52.
+ */
+static inline u32 cca_usecs_to_jiffies(u64 us, u32 hz)
+{
+	return (u32)((us * hz + USEC_PER_SEC - 1) / USEC_PER_SEC);
+}
+
+#define usecs_to_jiffies(sk, us)	cca_usecs_to_jiffies((us), HZ)
+#define msecs_to_jiffies(sk, ms)	cca_usecs_to_jiffies((u64)(ms) * USEC_PER_MSEC, HZ)
+
+#include "tcp.h"
+
+#endif /* CCA_H */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Small functions of the TCP stack that controllers use, under the kernel's names.
+ * The same text serves both hosts, so that both do the same.
+ */
+#ifndef CCA_TCP_H
+#define CCA_TCP_H
+
+static inline u32 tcp_snd_cwnd(const struct tcp_sock *tp)
+{
+	return tp->snd_cwnd;
+}
+
+static inline void tcp_snd_cwnd_set(struct tcp_sock *tp, u32 cwnd)
+{
+	tp->snd_cwnd = cwnd;
+}
+
+static inline bool tcp_in_slow_start(const struct tcp_sock *tp)
+{
+	return tcp_snd_cwnd(tp) < tp->snd_ssthresh;
+}
+
+/* Segments in the network as far as we know (RFC 6675 "pipe"). */
+static inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+/* Minimum RTT of the connection in us, ~0 when there is no sample. */
+static inline u32 tcp_min_rtt(const struct tcp_sock *tp)
+{
+	return tp->rtt_min.s[0].v;
+}
+
+/*
+ * Is the window what holds the sender back (RFC 7661)? Slow start is more
+ * generous: a sender that used half of the window may double it.
+ */
+static inline bool tcp_is_cwnd_limited(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tcp_cwnd_limited_flag(tp))
+		return true;
+	return tcp_in_slow_start(tp) && tcp_snd_cwnd(tp) < 2 * tp->max_packets_out;
+}
+
+/* One segment per segment delivered, up to ssthresh; returns what is left over. */
+static inline u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
+{
+	u32 old = tcp_snd_cwnd(tp);
+	u32 new = min(old + acked, tp->snd_ssthresh);
+
+	tcp_snd_cwnd_set(tp, min(new, tp->snd_cwnd_clamp));
+	return acked - (new - old);
+}
+
+/*
+ * One segment per w segments delivered. Credit earned under a larger w is paid
+ * out as one segment at most, so that a sudden drop of w makes no burst.
+ */
+static inline void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
+{
+	u32 cwnd = tcp_snd_cwnd(tp);
+	u32 credit = tp->snd_cwnd_cnt;
+
+	if (credit >= w) {
+		credit = 0;
+		cwnd++;
+	}
+	credit += acked;
+	if (credit >= w) {
+		cwnd += credit / w;
+		credit %= w;
+	}
+	tp->snd_cwnd_cnt = credit;
+	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
+}
+
+/* Reno's answer to a spurious reduction, shared by most controllers. */
+static inline u32 tcp_reno_undo(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return max(tcp_snd_cwnd(tp), tp->prior_cwnd);
+}
+
+#endif /* CCA_TCP_H */

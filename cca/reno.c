@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Reno: the window grows by one segment per round trip and halves on loss.
+ *
+ * Model, with W the window, S the slow-start threshold and a the segments newly
+ * delivered by an ACK, all in segments:
+ *
+ *	slow start	W < S:	W += a, up to S; what is left of a goes on below
+ *	avoidance	W >= S:	W += a / W		(one segment per round trip)
+ *	congestion		S = max(W / 2, 2); the stack brings W down to S
+ *	spurious		W = max(W, window before the reduction)
+ *
+ *	             W reaches S
+ *	SLOW_START ---------------> AVOIDANCE
+ *	     ^                        |  ^
+ *	     |        loss, ECN       |  |
+ *	     |     .------------------'  | recovery ends with W = S
+ *	     |     v                     |
+ *	     | (recovery: PRR by the stack)
+ *	     '---- timeout: W = in flight + 1
+ *
+ * The window does not grow while something else than the window holds the sender
+ * back (the application, the receiver): RFC 7661.
+ *
+ * Sources: RFC 5681; Jacobson and Karels, "Congestion Avoidance and Control",
+ * SIGCOMM 1988; Linux 6.12 net/ipv4/tcp_cong.c for the rounding.
+ */
+#include "cca.h"
+
+CCA_NO_PARAMS;
+CCA_NO_STATE;
+CCA_STATES("SLOW_START", "AVOIDANCE");
+
+/* Least window after a reduction, in segments: two, so that an ACK of every other
+ * segment still arrives without the delayed-ACK timer (RFC 5681, eq. 4).
+ */
+static const u32 reno_ssthresh_min = 2;
+
+CCA_OP(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+}
+
+CCA_OP(u32, reno_ssthresh, struct sock *sk)
+{
+	return max(tcp_snd_cwnd(tcp_sk(sk)) / 2, reno_ssthresh_min);
+}
+
+CCA_OP(u32, reno_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo(sk);
+}
+
+CCA_INFO_OP(reno_info)
+{
+	info->flags = CCA_INFO_STATE;
+	info->state = tcp_in_slow_start(tcp_sk(sk)) ? 0 : 1;
+}
+
+CCA_MODULE(reno, TCP_CONG_NON_RESTRICTED,
+	   .ssthresh = reno_ssthresh,
+	   .cong_avoid = reno_cong_avoid,
+	   .undo_cwnd = reno_undo_cwnd,
+	   CCA_INFO(reno_info));

@@ -1,0 +1,81 @@
+//! Compiles every `cca/*.c` for the simulator and generates the table of controllers.
+//!
+//! The table holds, for each file, the C symbol `cca_module_<file name>` and the head comment
+//! of the source, so that documentation shown to users is the text beside the code.
+//!
+//! `CCA_SANITIZE=1` adds the address and undefined-behaviour sanitizers to the C.
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let cca = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../../cca");
+    for watched in ["", "include", "hosts/sim", "bbr1"] {
+        println!("cargo:rerun-if-changed={}", cca.join(watched).display());
+    }
+    println!("cargo:rerun-if-env-changed=CCA_SANITIZE");
+
+    let sources = controllers(&cca);
+    compile(&cca, &sources);
+    let table = module_table(&sources);
+    let out = PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join("modules.rs");
+    fs::write(&out, table).unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
+}
+
+/// The controllers' sources, sorted by name so that the build is reproducible.
+fn controllers(cca: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(cca).unwrap_or_else(|e| panic!("cannot read {}: {e}", cca.display()));
+    let mut sources: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("readable directory entry").path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "c"))
+        .collect();
+    sources.sort();
+    sources
+}
+
+fn compile(cca: &Path, sources: &[PathBuf]) {
+    let mut build = cc::Build::new();
+    build.files(sources).file(cca.join("hosts/sim/layout.c"));
+    build.flag("-iquote").flag(cca.join("include").to_str().expect("path is UTF-8"));
+    build.flag("-std=gnu11").flag("-ffreestanding").opt_level(2);
+    build.warnings(true).extra_warnings(true).warnings_into_errors(true);
+    if env::var("CCA_SANITIZE").is_ok_and(|on| on == "1") {
+        build.flag("-fsanitize=address,undefined").flag("-fno-sanitize-recover=all");
+        build.flag("-fno-omit-frame-pointer").debug(true);
+    }
+    build.compile("cca_controllers");
+}
+
+fn module_table(sources: &[PathBuf]) -> String {
+    let mut symbols = String::new();
+    let mut rows = String::new();
+    for source in sources {
+        let name = source.file_stem().and_then(|stem| stem.to_str()).expect("file name is UTF-8");
+        let text = fs::read_to_string(source).expect("source is readable");
+        let doc = head_comment(&text)
+            .unwrap_or_else(|| panic!("{} does not open with a comment", source.display()));
+        writeln!(symbols, "    static cca_module_{name}: RawModule;").expect("String never fails");
+        writeln!(
+            rows,
+            "    // SAFETY: an immutable object of the C library; only its address is taken.\n    \
+             Module {{ raw: unsafe {{ &cca_module_{name} }}, doc: {doc:?} }},"
+        )
+        .expect("String never fails");
+    }
+    format!("extern \"C\" {{\n{symbols}}}\n\nstatic MODULES: &[Module] = &[\n{rows}];\n")
+}
+
+/// The first block comment, without its frame of stars; inner indentation is kept.
+fn head_comment(source: &str) -> Option<String> {
+    let start = source.find("/*")? + 2;
+    let end = start + source[start..].find("*/")?;
+    let lines = source[start..end].lines().map(|line| {
+        let line = line.trim_start().strip_prefix('*').unwrap_or(line);
+        line.strip_prefix(' ').unwrap_or(line).trim_end()
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let text = text.trim_matches('\n');
+    (!text.is_empty()).then(|| text.to_owned())
+}

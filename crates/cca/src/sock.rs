@@ -1,0 +1,474 @@
+//! Mirrors of the C structs of `cca/include/kernel.h`: the socket and the samples.
+//!
+//! Names, units and order are those of the header, where each field is described; a test compares
+//! every offset and size with what the C compiler chose.
+
+use std::ffi::c_void;
+use std::ptr;
+
+/// One sample of a windowed minimum or maximum.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MinMaxSample {
+    /// When it was taken, in the unit of the filter's window.
+    pub t: u32,
+    /// Its value.
+    pub v: u32,
+}
+
+/// Windowed minimum or maximum (Nichols' filter, Linux `win_minmax.c`): three samples, best first.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MinMax {
+    /// Best, second and third choice.
+    pub s: [MinMaxSample; 3],
+}
+
+impl MinMax {
+    /// A filter that has seen `v` at `t` and nothing else.
+    #[must_use]
+    pub fn new(t: u32, v: u32) -> Self {
+        Self { s: [MinMaxSample { t, v }; 3] }
+    }
+
+    /// The minimum (or maximum) of the window.
+    #[must_use]
+    #[inline]
+    pub fn value(&self) -> u32 {
+        self.s[0].v
+    }
+}
+
+/// Feeds `v`, seen at `t`, to the minimum over the last `win` units of `t`; returns the minimum.
+///
+/// Implemented in C (`cca/include/math.h`), where the controllers use it too.
+#[inline]
+pub fn minmax_running_min(m: &mut MinMax, win: u32, t: u32, v: u32) -> u32 {
+    extern "C" {
+        fn cca_minmax_running_min(m: *mut MinMax, win: u32, t: u32, v: u32) -> u32;
+    }
+    // SAFETY: m is valid, exclusive and of the C layout (layout test); C keeps no pointer.
+    unsafe { cca_minmax_running_min(m, win, t, v) }
+}
+
+/// Slow-start threshold of a connection that has met no congestion, in segments.
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// `sk_pacing_rate` that means "do not pace", bytes/s.
+pub const UNLIMITED_RATE: u64 = u64::MAX;
+/// Bit of `cong_control`'s `flag`: this ACK carried ECE.
+pub const FLAG_ECE: i32 = 0x40;
+/// Bits of `in_ack_event`'s flags (`enum tcp_ca_ack_event_flags`).
+pub const CA_ACK_SLOWPATH: u32 = 1 << 0;
+/// The ACK updated the send window.
+pub const CA_ACK_WIN_UPDATE: u32 = 1 << 1;
+/// The ACK carried ECE.
+pub const CA_ACK_ECE: u32 = 1 << 2;
+/// Values of `sk_pacing_status`: nobody paces.
+pub const SK_PACING_NONE: u32 = 0;
+/// TCP itself paces, with a timer per socket.
+pub const SK_PACING_NEEDED: u32 = 1;
+/// The fq queue discipline paces.
+pub const SK_PACING_FQ: u32 = 2;
+
+/// The part of `struct tcp_sock` (with the structs inside it) that controllers see.
+///
+/// The simulated TCP keeps its state in these fields; `cca/include/kernel.h` says what each means.
+/// "segs" are segments, "seq" wrapping byte sequence numbers.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct TcpSock {
+    // struct sock
+    /// Pacing rate, payload bytes/s; `UNLIMITED_RATE`: not paced.
+    pub sk_pacing_rate: u64,
+    /// Bound set by the application, bytes/s.
+    pub sk_max_pacing_rate: u64,
+    /// `SK_PACING_*`.
+    pub sk_pacing_status: u32,
+    /// Largest burst, bytes.
+    pub sk_gso_max_size: u32,
+    /// Largest burst, segs.
+    pub sk_gso_max_segs: u16,
+    /// A burst lasts `2^-shift` s at the pacing rate.
+    pub sk_pacing_shift: u8,
+    // struct cca_host
+    pub(crate) params: *const u32,
+    pub(crate) storage: *mut c_void,
+    /// State of the flow's random numbers (`SplitMix64`).
+    pub rng: u64,
+    /// Jiffies per second, > 0.
+    pub hz: u32,
+    /// Now, in jiffies; wraps. Keep it in step with `tcp_mstamp`.
+    pub jiffies: u32,
+    // struct inet_connection_sock
+    /// Retransmission timeout, jiffies.
+    pub icsk_rto: u32,
+    /// State of loss recovery, a `CaState`.
+    pub icsk_ca_state: u8,
+    /// Timeouts in a row.
+    pub icsk_retransmits: u8,
+    /// Doublings of `icsk_rto` in force.
+    pub icsk_backoff: u8,
+    /// State of the delayed ACK.
+    pub icsk_ack_pending: u8,
+    /// Private state of the controller.
+    pub icsk_ca_priv: [u64; 13],
+    // struct tcp_sock
+    /// Now, us.
+    pub tcp_mstamp: u64,
+    /// Now, ns.
+    pub tcp_clock_cache: u64,
+    /// Earliest departure time of the next packet, ns.
+    pub tcp_wstamp_ns: u64,
+    /// Last data sent, jiffies.
+    pub lsndtime: u32,
+    /// First byte not acknowledged, seq.
+    pub snd_una: u32,
+    /// Next byte to send, seq.
+    pub snd_nxt: u32,
+    /// End of what the application wrote, seq.
+    pub write_seq: u32,
+    /// `snd_nxt` when congestion began, seq.
+    pub high_seq: u32,
+    /// `snd_una` when recovery began; 0: no undo.
+    pub undo_marker: u32,
+    /// Retransmissions not yet reported as duplicates.
+    pub undo_retrans: i32,
+    /// Window offered by the receiver, bytes.
+    pub snd_wnd: u32,
+    /// Largest `snd_wnd` seen, bytes.
+    pub max_window: u32,
+    /// Payload of a full segment, bytes, > 0.
+    pub mss_cache: u32,
+    /// Smoothed RTT, 1/8 us; 0: none yet.
+    pub srtt_us: u32,
+    /// Mean deviation, 1/4 us.
+    pub mdev_us: u32,
+    /// Variance used for the RTO, 1/4 us.
+    pub rttvar_us: u32,
+    /// Minimum RTT of 300 s, us, with time in jiffies.
+    pub rtt_min: MinMax,
+    /// Congestion window, segs.
+    pub snd_cwnd: u32,
+    /// Linear increase: segs credited.
+    pub snd_cwnd_cnt: u32,
+    /// `snd_cwnd` is never above, segs.
+    pub snd_cwnd_clamp: u32,
+    /// Last change or validation of the window, jiffies.
+    pub snd_cwnd_stamp: u32,
+    /// Slow-start threshold, segs.
+    pub snd_ssthresh: u32,
+    /// Window when recovery began, segs.
+    pub prior_cwnd: u32,
+    /// Threshold to restore on undo, segs; 0: none.
+    pub prior_ssthresh: u32,
+    /// Sent, not cumulatively acknowledged, segs.
+    pub packets_out: u32,
+    /// Of these: retransmissions in flight, segs.
+    pub retrans_out: u32,
+    /// Of these: `SACKed`, segs.
+    pub sacked_out: u32,
+    /// Of these: marked lost, segs.
+    pub lost_out: u32,
+    /// Largest `packets_out` of the last window, segs.
+    pub max_packets_out: u32,
+    /// End of that window, seq.
+    pub cwnd_usage_seq: u32,
+    /// The window held data back (0 or 1).
+    pub is_cwnd_limited: u8,
+    /// State of ECN.
+    pub ecn_flags: u8,
+    /// Total delivered, retransmissions included, segs.
+    pub delivered: u32,
+    /// Of these: echoed as CE-marked, segs.
+    pub delivered_ce: u32,
+    /// Total marked lost, segs.
+    pub lost: u32,
+    /// Total retransmitted, segs.
+    pub total_retrans: u32,
+    /// Total data segments sent, retransmissions included.
+    pub data_segs_out: u32,
+    /// Rate samples up to this `delivered` are application-limited; 0: none.
+    pub app_limited: u32,
+    /// Start of the current sending interval, us.
+    pub first_tx_mstamp: u64,
+    /// Time of the last delivery, us.
+    pub delivered_mstamp: u64,
+    /// Last good rate sample: segs delivered.
+    pub rate_delivered: u32,
+    /// Last good rate sample: in this time, us.
+    pub rate_interval_us: u32,
+    /// Last good rate sample: taken while application-limited (0 or 1).
+    pub rate_app_limited: u8,
+    /// Tolerated reordering, segs.
+    pub reordering: u32,
+}
+
+// SAFETY: the two pointers are written by `Controller` before each call into C, point to what that
+// controller owns, and are never followed outside such a call (see `Controller::enter`).
+unsafe impl Send for TcpSock {}
+// SAFETY: as above; through a shared reference nothing follows the pointers.
+unsafe impl Sync for TcpSock {}
+
+impl TcpSock {
+    /// A socket as Linux has it right after the handshake, without an RTT sample: window 10, infinite
+    /// threshold, MSS 1448, no pacing, HZ 1000. All other fields are 0.
+    #[must_use]
+    pub fn new() -> Box<Self> {
+        Box::new(Self {
+            sk_pacing_rate: UNLIMITED_RATE,
+            sk_max_pacing_rate: UNLIMITED_RATE,
+            sk_pacing_status: SK_PACING_NONE,
+            // 65536 less the header room that sk_setup_caps() leaves (MAX_TCP_HEADER + 1).
+            sk_gso_max_size: 65536 - 321,
+            sk_gso_max_segs: 65535,
+            sk_pacing_shift: 10,
+            params: ptr::null(),
+            storage: ptr::null_mut(),
+            rng: 0,
+            hz: 1000,
+            jiffies: 0,
+            icsk_rto: 1000,
+            icsk_ca_state: CaState::Open as u8,
+            icsk_retransmits: 0,
+            icsk_backoff: 0,
+            icsk_ack_pending: 0,
+            icsk_ca_priv: [0; 13],
+            tcp_mstamp: 0,
+            tcp_clock_cache: 0,
+            tcp_wstamp_ns: 0,
+            lsndtime: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            write_seq: 0,
+            high_seq: 0,
+            undo_marker: 0,
+            undo_retrans: 0,
+            snd_wnd: 0,
+            max_window: 0,
+            mss_cache: 1448,
+            srtt_us: 0,
+            mdev_us: 0,
+            rttvar_us: 0,
+            rtt_min: MinMax::new(0, u32::MAX),
+            snd_cwnd: 10,
+            snd_cwnd_cnt: 0,
+            snd_cwnd_clamp: u32::MAX,
+            snd_cwnd_stamp: 0,
+            snd_ssthresh: INFINITE_SSTHRESH,
+            prior_cwnd: 0,
+            prior_ssthresh: 0,
+            packets_out: 0,
+            retrans_out: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            max_packets_out: 0,
+            cwnd_usage_seq: 0,
+            is_cwnd_limited: 0,
+            ecn_flags: 0,
+            delivered: 0,
+            delivered_ce: 0,
+            lost: 0,
+            total_retrans: 0,
+            data_segs_out: 0,
+            app_limited: 0,
+            first_tx_mstamp: 0,
+            delivered_mstamp: 0,
+            rate_delivered: 0,
+            rate_interval_us: 0,
+            rate_app_limited: 0,
+            reordering: 3,
+        })
+    }
+
+    /// Segments in the network as far as the sender knows (RFC 6675 "pipe").
+    #[must_use]
+    #[inline]
+    pub fn packets_in_flight(&self) -> u32 {
+        self.packets_out
+            .wrapping_sub(self.sacked_out.wrapping_add(self.lost_out))
+            .wrapping_add(self.retrans_out)
+    }
+
+    /// Is the window below the slow-start threshold?
+    #[must_use]
+    #[inline]
+    pub fn is_in_slow_start(&self) -> bool {
+        self.snd_cwnd < self.snd_ssthresh
+    }
+}
+
+/// Delivery-rate sample of one ACK (`struct rate_sample`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Start of the interval, us.
+    pub prior_mstamp: u64,
+    /// `delivered` at that time, segs.
+    pub prior_delivered: u32,
+    /// `delivered_ce` at that time, segs.
+    pub prior_delivered_ce: u32,
+    /// Delivered over the interval, segs; < 0: invalid.
+    pub delivered: i32,
+    /// Of these: CE-marked, segs.
+    pub delivered_ce: i32,
+    /// Length of the interval, us; <= 0: invalid.
+    pub interval_us: i64,
+    /// Time in which they were sent, us.
+    pub snd_interval_us: u32,
+    /// Time in which they were acknowledged, us.
+    pub rcv_interval_us: u32,
+    /// RTT of the last newly (S)ACKed segment, us; -1: none.
+    pub rtt_us: i64,
+    /// Newly marked lost by this ACK, segs.
+    pub losses: i32,
+    /// Newly (S)ACKed by this ACK, segs.
+    pub acked_sacked: u32,
+    /// In flight before this ACK, segs.
+    pub prior_in_flight: u32,
+    /// End of the sampled segment, seq.
+    pub last_end_seq: u32,
+    /// The sampled segment was sent with a bubble in the pipe.
+    pub is_app_limited: bool,
+    /// The sampled segment was a retransmission.
+    pub is_retrans: bool,
+    /// This was probably a delayed ACK.
+    pub is_ack_delayed: bool,
+    /// Beyond Linux: this ACK carried ECE.
+    pub is_ece: bool,
+    /// Beyond Linux: in flight when the sampled segment was sent, itself included, segs.
+    pub tx_in_flight: u32,
+    /// Beyond Linux: marked lost since the sampled segment was sent, segs.
+    pub lost: u32,
+}
+
+/// Argument of `pkts_acked` (`struct ack_sample`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckSample {
+    /// Cumulatively acknowledged by this ACK, segs.
+    pub pkts_acked: u32,
+    /// RTT of the last newly (S)ACKed segment, us; < 0: none.
+    pub rtt_us: i32,
+    /// Delivered between the sample's sending and now, bytes.
+    pub in_flight: u32,
+}
+
+/// States of loss recovery (`enum tcp_ca_state`).
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaState {
+    /// Nothing is wrong.
+    Open = 0,
+    /// Something was `SACKed` or duplicated.
+    Disorder = 1,
+    /// Reducing because of ECN or a local event.
+    Cwr = 2,
+    /// Fast retransmission.
+    Recovery = 3,
+    /// Retransmission timeout.
+    Loss = 4,
+}
+
+/// Events of `cwnd_event` (`enum tcp_ca_event`).
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaEvent {
+    /// Data is sent and nothing was in flight; call it before `lsndtime` is set.
+    TxStart = 0,
+    /// The window restarts after idle.
+    CwndRestart = 1,
+    /// CWR or Recovery ended (not with `cong_control`).
+    CompleteCwr = 2,
+    /// Retransmission timeout.
+    Loss = 3,
+    /// Receiver: ECT packet without CE.
+    EcnNoCe = 4,
+    /// Receiver: CE packet.
+    EcnIsCe = 5,
+}
+
+/// A controller's view of the path (`struct cca_info`). Fields are valid where `flags` says so; the
+/// methods check that.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaInfo {
+    /// Estimated bottleneck bandwidth, payload bytes/s.
+    pub bw_bytes_per_s: u64,
+    /// `CaInfo::BW` and so on.
+    pub flags: u32,
+    /// Index into `Module::states`.
+    pub state: u32,
+    /// Estimated propagation RTT, us.
+    pub min_rtt_us: u32,
+    /// Pacing gain in 1/256.
+    pub pacing_gain: u32,
+    /// Window gain in 1/256.
+    pub cwnd_gain: u32,
+    /// Short-term bound on inflight, segs.
+    pub inflight_lo: u32,
+    /// Long-term bound on inflight, segs.
+    pub inflight_hi: u32,
+}
+
+impl CaInfo {
+    /// `bw_bytes_per_s` is valid.
+    pub const BW: u32 = 1 << 0;
+    /// `min_rtt_us` is valid.
+    pub const MIN_RTT: u32 = 1 << 1;
+    /// `pacing_gain` is valid.
+    pub const PACING_GAIN: u32 = 1 << 2;
+    /// `cwnd_gain` is valid.
+    pub const CWND_GAIN: u32 = 1 << 3;
+    /// `inflight_lo` is valid.
+    pub const INFLIGHT_LO: u32 = 1 << 4;
+    /// `inflight_hi` is valid.
+    pub const INFLIGHT_HI: u32 = 1 << 5;
+    /// `state` is valid.
+    pub const STATE: u32 = 1 << 6;
+
+    fn valid<T>(&self, flag: u32, value: T) -> Option<T> {
+        (self.flags & flag != 0).then_some(value)
+    }
+
+    /// Estimated bottleneck bandwidth, payload bytes/s.
+    #[must_use]
+    pub fn bw(&self) -> Option<u64> {
+        self.valid(Self::BW, self.bw_bytes_per_s)
+    }
+
+    /// Index of the state in `Module::states`.
+    #[must_use]
+    pub fn state(&self) -> Option<u32> {
+        self.valid(Self::STATE, self.state)
+    }
+
+    /// Estimated propagation RTT, us.
+    #[must_use]
+    pub fn min_rtt_us(&self) -> Option<u32> {
+        self.valid(Self::MIN_RTT, self.min_rtt_us)
+    }
+
+    /// Pacing gain in 1/256.
+    #[must_use]
+    pub fn pacing_gain(&self) -> Option<u32> {
+        self.valid(Self::PACING_GAIN, self.pacing_gain)
+    }
+
+    /// Window gain in 1/256.
+    #[must_use]
+    pub fn cwnd_gain(&self) -> Option<u32> {
+        self.valid(Self::CWND_GAIN, self.cwnd_gain)
+    }
+
+    /// Short-term bound on inflight, segs.
+    #[must_use]
+    pub fn inflight_lo(&self) -> Option<u32> {
+        self.valid(Self::INFLIGHT_LO, self.inflight_lo)
+    }
+
+    /// Long-term bound on inflight, segs.
+    #[must_use]
+    pub fn inflight_hi(&self) -> Option<u32> {
+        self.valid(Self::INFLIGHT_HI, self.inflight_hi)
+    }
+}
