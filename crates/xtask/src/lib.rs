@@ -1,0 +1,13 @@
+//! Chores of the repository, as a library so that tests call the same code as the command.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`source`] | the tracked files, with comments and text blanked out |
+//! | [`functions`] | where functions begin and end, in Rust, C and Python |
+//! | [`tidy`] | the style rules that a machine can judge |
+//! | [`generate`] | documentation that is written from code |
+
+pub mod functions;
+pub mod generate;
+pub mod source;
+pub mod tidy;

@@ -1,0 +1,117 @@
+//! Style as a test: the repository against the rules, and the rules against small examples.
+
+use xtask::functions::{functions, Function};
+use xtask::generate;
+use xtask::source::{self, Source};
+use xtask::tidy;
+
+/// The errors that the rules find in one file.
+fn errors(path: &str, text: &str) -> Vec<String> {
+    let found = tidy::findings(&[Source::new(path, text.to_string())]);
+    found.into_iter().filter(|f| f.is_error()).map(|f| f.text).collect()
+}
+
+fn found(path: &str, text: &str) -> Vec<(String, usize, usize)> {
+    let tuple = |f: Function| (f.name, f.line, f.lines);
+    functions(&Source::new(path, text.to_string())).into_iter().map(tuple).collect()
+}
+
+#[test]
+fn the_repository_is_tidy() {
+    let sources = source::tracked(&source::root());
+    assert!(sources.len() > 50, "only {} files found", sources.len());
+    let found = tidy::findings(&sources);
+    let errors: Vec<_> = found.iter().filter(|f| f.is_error()).map(|f| f.to_string()).collect();
+    assert!(errors.is_empty(), "\n{}", errors.join("\n"));
+}
+
+#[test]
+fn generated_pages_say_what_the_code_says() {
+    for page in generate::pages(&source::root()) {
+        assert!(page.expect("the page has its markers").is_fresh(), "stale: run make gen");
+    }
+}
+
+#[test]
+fn rust_functions_are_counted_from_name_to_brace() {
+    let text = "//! x\nfn a() -> [u8; 2] {\n    let s = \"}\";\n    // }\n    [b'}', 1]\n}\n\
+                trait T { fn b(&self); fn c(&self) { '}'; } }\n";
+    assert_eq!(found("a.rs", text), [("a".into(), 2, 5), ("c".into(), 7, 1)]);
+}
+
+#[test]
+fn c_functions_are_counted_and_tables_are_not() {
+    let text = "/* x */\n#define F(x) { \\\n  x }\nstatic const int t[] = { 1 };\nstruct s {\n\tint a;\n};\n\
+                static int\nf(struct s *s)\n{\n\treturn '}';\n}\n\
+                SEC(\"struct_ops\")\nvoid BPF_PROG(g, int a)\n{\n}\n";
+    let got = found("a.c", text);
+    assert_eq!(got, [("f".into(), 9, 4), ("g".into(), 14, 3)]);
+}
+
+#[test]
+fn python_functions_are_counted_without_their_docstring() {
+    let text = "\"\"\"x\"\"\"\nclass A:\n    def f(\n        self,\n    ) -> int:\n        \"\"\"Say\n\nmore.\n        \"\"\"\n        \
+                return 1\n\n    def g(self): ...\n\nX = 1\n";
+    assert_eq!(found("a.py", text), [("f".into(), 3, 4), ("g".into(), 12, 1)]);
+}
+
+#[test]
+fn a_function_of_71_lines_is_an_error_and_one_of_70_is_not() {
+    let text = |lines: usize| format!("//! x\nfn f() {{\n{}}}\n", "    g();\n".repeat(lines - 2));
+    assert!(errors("f.rs", &text(70)).is_empty());
+    assert_eq!(errors("f.rs", &text(71)), ["function `f` has 71 lines, budget 40, limit 70"]);
+}
+
+#[test]
+fn a_file_of_801_lines_is_an_error() {
+    assert!(errors("f.py", &format!("\"\"\"x\"\"\"\n{}", "a = 1\n".repeat(799))).is_empty());
+    assert_eq!(errors("f.py", &format!("\"\"\"x\"\"\"\n{}", "a = 1\n".repeat(800))).len(), 1);
+}
+
+#[test]
+fn a_source_file_must_say_what_it_is() {
+    for (path, text) in [
+        ("a.rs", "use std::fmt;\n"),
+        ("a.c", "// SPDX-License-Identifier: MIT\n#include \"cca.h\"\n"),
+        ("a.py", "#!/usr/bin/env python3\nimport os\n"),
+        ("a.sh", "#!/bin/sh\nset -e\n"),
+        ("a.py", ""),
+    ] {
+        let errors = errors(path, text);
+        assert!(errors.len() == 1 && errors[0].starts_with("does not open"), "{path}: {errors:?}");
+    }
+    let c = "// SPDX-License-Identifier: MIT\n/* Reno. */\n";
+    assert!(errors("a.c", c).is_empty());
+}
+
+#[test]
+fn unfinished_work_and_empty_names_are_errors() {
+    let mark = concat!("TO", "DO");
+    assert_eq!(errors("a.rs", &format!("//! x\n// {mark} later\n")).len(), 1);
+    assert_eq!(errors("a.rs", "//! x\nfn get_rate() {}\n").len(), 1);
+    assert_eq!(errors("a.rs", "//! x\npub struct FlowManager;\n").len(), 1);
+    assert_eq!(errors("utils.py", "\"\"\"x\"\"\"\n").len(), 1);
+    assert!(errors("a.rs", "//! x\nfn utilization() {}\nfn target() {}\n").is_empty());
+}
+
+#[test]
+fn machine_paths_and_host_names_are_errors() {
+    let path = ["see ", "/home", "/me/x\n"].concat();
+    assert_eq!(errors("a.md", &path).len(), 1);
+    assert!(errors("a.md", "a/home/b, https://example.org/home/x and /usr/bin/env\n").is_empty());
+    let lock = ["x @ https:", "//example.org/x.whl\n"].concat();
+    assert_eq!(errors("requirements.lock", &lock), ["host name in a lock file"]);
+    let cargo = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+    assert!(errors("Cargo.lock", cargo).is_empty());
+}
+
+#[test]
+fn a_rust_file_that_nothing_declares_is_an_error() {
+    let file = |path: &str, text: &str| Source::new(path, text.to_string());
+    let lib = file("crates/a/src/lib.rs", "//! x\npub mod used;\n");
+    let sources =
+        [lib, file("crates/a/src/used.rs", "//! x\n"), file("crates/a/src/lost.rs", "//! x\n")];
+    let found = tidy::findings(&sources);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].path, "crates/a/src/lost.rs");
+}
