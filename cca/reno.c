@@ -66,7 +66,7 @@ CCA_INFO_OP(reno_info)
 	info->state = tcp_in_slow_start(tcp_sk(sk)) ? 0 : 1;
 }
 
-CCA_MODULE(reno, TCP_CONG_NON_RESTRICTED,
+CCA_MODULE(reno, "reno", TCP_CONG_NON_RESTRICTED,
 	   .ssthresh = reno_ssthresh,
 	   .cong_avoid = reno_cong_avoid,
 	   .undo_cwnd = reno_undo_cwnd,

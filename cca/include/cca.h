@@ -21,11 +21,10 @@
  *   CCA_INFO_OP(name)       define void name(struct sock *sk, struct cca_info *info).
  *   CCA_STATES(...)         names of the controller's states, for cca_info.state;
  *                           CCA_NO_STATES when there are none.
- *   CCA_MODULE(x, flags, bytes, hooks...)  register; see reno.c.
+ *   CCA_MODULE(x, "name", flags, hooks...)  register; x is the file name with "_" for "-".
  *   CCA_INFO(name)          the info hook inside CCA_MODULE.
- *   tcp_jiffies32, HZ       now in ticks, and ticks per second: HZ needs `sk` in
- *                           scope. usecs_to_jiffies(sk, us), msecs_to_jiffies(sk, ms)
- *                           round up.
+ *   tcp_jiffies32, HZ       now in ticks, and ticks per second; both need `sk` in scope.
+ *                           usecs_to_jiffies(sk, us), msecs_to_jiffies(sk, ms) round up.
  *   cca_random_below(sk, n) uniform in 0 .. n-1; seeded per flow natively.
  *   cca_request_pacing(sk)  ask TCP to pace unless fq already does.
  *

@@ -1,6 +1,6 @@
 //! Compiles every `cca/*.c` for the simulator and generates the table of controllers.
 //!
-//! The table holds, for each file, the C symbol `cca_module_<file name>` and the head comment
+//! The table holds, for each file, the C symbol `cca_module_<file name>` (`-` as `_`) and the head comment
 //! of the source, so that documentation shown to users is the text beside the code.
 //!
 //! `CCA_SANITIZE=1` adds the address and undefined-behaviour sanitizers to the C.
@@ -56,6 +56,7 @@ fn module_table(sources: &[PathBuf]) -> String {
         let text = fs::read_to_string(source).expect("source is readable");
         let doc = head_comment(&text)
             .unwrap_or_else(|| panic!("{} does not open with a comment", source.display()));
+        let name = name.replace('-', "_");
         writeln!(symbols, "    static cca_module_{name}: RawModule;").expect("String never fails");
         writeln!(
             rows,

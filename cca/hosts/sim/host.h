@@ -67,16 +67,15 @@ struct cca_module {
 #define CCA_NO_STATE	enum { CCA_PRIV_BYTES = 0, CCA_IS_LARGE = 0 }
 
 /* Hooks keep the kernel's signatures, so not every one uses each argument. */
-#define CCA_UNUSED_	__attribute__((unused))
 #define CCA_OP(type, name, ...)					\
 	_Pragma("GCC diagnostic ignored \"-Wunused-parameter\"") \
 	static type name(__VA_ARGS__)
 #define CCA_INFO_OP(name)	static void name(struct sock *sk, struct cca_info *info)
 #define CCA_INFO(name_)		.info = name_
 
-#define CCA_MODULE(x, flags_, ...)				\
+#define CCA_MODULE(x, name_, flags_, ...)			\
 	static const struct tcp_congestion_ops x##_ops = {	\
-		.name = #x, .flags = (flags_), __VA_ARGS__	\
+		.name = name_, .flags = (flags_), __VA_ARGS__	\
 	};							\
 	extern const struct cca_module cca_module_##x;		\
 	const struct cca_module cca_module_##x = {		\

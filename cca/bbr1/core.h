@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * BBRv1 core: all its parts, and the hooks that every variant registers.
+ */
+#ifndef BBR1_CORE_H
+#define BBR1_CORE_H
+
+#include "state.h"
+#include "path.h"
+#include "policer.h"
+#include "model.h"
+#include "cwnd.h"
+#include "modes.h"
+
+static void bbr_update_model(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	bbr_update_bw(sk, bbr, rs);
+	bbr_update_ack_aggregation(sk, bbr, rs);
+	bbr_update_cycle_phase(sk, bbr, rs);
+	bbr_check_full_bw_reached(sk, bbr, rs);
+	bbr_check_drain(sk, bbr);
+	bbr_update_min_rtt(sk, bbr, rs);
+	bbr_update_gains(sk, bbr);
+}
+
+CCA_OP(void, bbr_main, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct bbr *bbr = bbr_state(sk);
+	u32 bw;
+
+	bbr_update_model(sk, bbr, rs);
+	bw = bbr_bw(bbr);
+	bbr_set_pacing_rate(sk, bbr, bw, bbr->pacing_gain);
+	bbr_set_cwnd(sk, bbr, rs, bw);
+}
+
+CCA_OP(void, bbr_init, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr *bbr = bbr_state(sk);
+
+	*bbr = (struct bbr){ 0 };
+	bbr->next_rtt_delivered = tp->delivered;
+	bbr->min_rtt_us = tcp_min_rtt(tp);
+	bbr->min_rtt_stamp = tcp_jiffies32;
+	bbr->ack_epoch_mstamp = tp->tcp_mstamp;
+	bbr->prev_ca_state = TCP_CA_Open;
+	bbr->mode = BBR_STARTUP;
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	bbr_lt_reset(sk, bbr);
+	bbr_init_pacing_rate_from_rtt(sk, bbr);
+	cca_request_pacing(sk);
+}
+
+/* Sending again when the application, not the network, had paused us. */
+CCA_OP(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr *bbr = bbr_state(sk);
+
+	if (event != CA_EVENT_TX_START || !tp->app_limited)
+		return;
+	bbr->idle_restart = 1;
+	bbr->ack_epoch_mstamp = tp->tcp_mstamp;
+	bbr->ack_epoch_acked = 0;
+	if (bbr->mode == BBR_PROBE_BW)
+		bbr_set_pacing_rate(sk, bbr, bbr_bw(bbr), BBR_UNIT);
+	else if (bbr->mode == BBR_PROBE_RTT)
+		bbr_check_probe_rtt_done(sk, bbr);
+}
+
+/* A timeout ends a round and may be the policer's doing. */
+CCA_OP(void, bbr_set_state, struct sock *sk, u8 new_state)
+{
+	struct bbr *bbr = bbr_state(sk);
+
+	if (new_state != TCP_CA_Loss)
+		return;
+	bbr->prev_ca_state = TCP_CA_Loss;
+	bbr->full_bw = 0;
+	bbr->round_start = 1;
+	bbr_lt_bw_sampling(sk, bbr, true, false);
+}
+
+/* Recovery begins: remember the window; there is no threshold to lower. */
+CCA_OP(u32, bbr_ssthresh, struct sock *sk)
+{
+	bbr_save_cwnd(sk, bbr_state(sk));
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+/* The loss was spurious, so what looked like a full pipe or a policer may have been too. */
+CCA_OP(u32, bbr_undo_cwnd, struct sock *sk)
+{
+	struct bbr *bbr = bbr_state(sk);
+
+	bbr->full_bw = 0;
+	bbr->full_bw_cnt = 0;
+	bbr_lt_reset(sk, bbr);
+	return tcp_snd_cwnd(tcp_sk(sk));
+}
+
+/* Three windows of send buffer: the window may double while recovery lasts. */
+CCA_OP(u32, bbr_sndbuf_expand, struct sock *sk)
+{
+	return 3;
+}
+
+CCA_OP(u32, bbr_min_tso_segs, struct sock *sk)
+{
+	return bbr_min_tso(sk);
+}
+
+CCA_STATES("STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT");
+
+CCA_INFO_OP(bbr_info)
+{
+	const struct bbr *bbr = bbr_state(sk);
+	u64 segment_bw = (u64)bbr_bw(bbr) * tcp_sk(sk)->mss_cache;
+
+	info->flags = CCA_INFO_STATE | CCA_INFO_BW | CCA_INFO_PACING_GAIN | CCA_INFO_CWND_GAIN;
+	info->state = bbr->mode;
+	info->bw_bytes_per_s = (segment_bw * USEC_PER_SEC) >> BW_SCALE;
+	info->pacing_gain = bbr->pacing_gain;
+	info->cwnd_gain = bbr->cwnd_gain;
+	if (bbr->min_rtt_us != ~0U) {
+		info->flags |= CCA_INFO_MIN_RTT;
+		info->min_rtt_us = bbr->min_rtt_us;
+	}
+}
+
+#define BBR1_HOOKS				\
+	.init = bbr_init,			\
+	.cong_control = bbr_main,		\
+	.cwnd_event = bbr_cwnd_event,		\
+	.set_state = bbr_set_state,		\
+	.ssthresh = bbr_ssthresh,		\
+	.undo_cwnd = bbr_undo_cwnd,		\
+	.sndbuf_expand = bbr_sndbuf_expand,	\
+	.min_tso_segs = bbr_min_tso_segs,	\
+	CCA_INFO(bbr_info)
+
+#endif /* BBR1_CORE_H */

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * CUBIC: after a loss the window follows a cubic curve of time, flat at the old maximum.
+ *
+ * Model (RFC 9438), W in segments, t in seconds since the reduction plus the least RTT:
+ *
+ *	W(t) = C (t - K)^3 + W_max		C = 0.4
+ *	K    = cbrt((W_max - W_epoch) / C)	so that W(0) = the window after the cut
+ *	congestion:  S = max(0.7 W, 2);  W_max = W, or 0.85 W when W did not reach the
+ *	             old W_max (fast convergence: leave room for newcomers)
+ *	friendly:    never below W_est, what Reno with the same cut would have by now
+ *
+ * Per ACK the window moves towards W(t + RTT) by one segment per `cnt` delivered:
+ *
+ *	cnt = W / (W(t + RTT) - W), at least 2; 100 W on the plateau;
+ *	      at most 20 while no maximum is known
+ *
+ *	            HyStart, loss                  W >= W_max
+ *	SLOW_START ---------------> CONCAVE ------------------> CONVEX
+ *	     ^                       ^ |                          |
+ *	     | timeout               | '--- W_est > W ---.        |
+ *	     | (forgets W_max)       |                   v        |
+ *	     '---- any state         '--- loss ---- RENO_FRIENDLY-'
+ *
+ * Slow start ends early when HyStart sees the pipe fill: ACKs keep arriving close
+ * together for longer than the least delay (train), or the least delay of a round
+ * has grown (delay).
+ *
+ * Time on the curve counts in jiffies, as in Linux, so results depend on HZ.
+ *
+ * Sources: RFC 9438; Ha, Rhee and Xu, "CUBIC: A New TCP-Friendly High-Speed TCP
+ * Variant", SIGOPS OSR 2008; Ha and Rhee, "Taming the Elephants: New TCP Slow Start",
+ * Computer Networks 2011. Order of steps and rounding are those of Linux 6.12. One
+ * deviation: K is the exact integer cube root, Linux's own is off by -0.11 to +0.15 %.
+ */
+#include "cca.h"
+
+#define CUBIC_PARAMS(P)								\
+	P(fast_convergence, 1, 0, 1, "bool",					\
+	  "give up more after a loss below the old maximum (RFC 9438 sec. 4.7)") \
+	P(beta, 717, 256, 1000, "1/1024",					\
+	  "window after congestion over the window before (RFC 9438 sec. 4.6: 0.7)") \
+	P(bic_scale, 41, 1, 1024, "1/1024 of 10 segments/s^3",			\
+	  "steepness C of the curve (RFC 9438 sec. 5: 0.4)")			\
+	P(initial_ssthresh, 0, 0, 0x7fffffff, "segments",			\
+	  "slow-start threshold of a new connection when HyStart is off; 0: none") \
+	P(tcp_friendliness, 1, 0, 1, "bool",					\
+	  "grow at least as fast as Reno would (RFC 9438 sec. 4.3)")		\
+	P(hystart, 1, 0, 1, "bool", "leave slow start before loss (HyStart)")	\
+	P(hystart_detect, 3, 0, 3, "bits", "1: ACK train, 2: delay, 3: both")	\
+	P(hystart_low_window, 16, 0, 65535, "segments", "HyStart is idle below this window") \
+	P(hystart_ack_delta_us, 2000, 0, 1000000, "us", "longest gap between ACKs of one train")
+
+CCA_PARAMS(CUBIC_PARAMS);
+
+/* Unit of time on the curve: 2^-10 s, so that a cube needs three shifts by 10. */
+#define CUBIC_TIME_SHIFT	10
+#define CUBIC_BETA_ONE		1024
+
+/* Shift of C (t - K)^3: 10 for the scale of C, 30 for the cubed unit of time. */
+static const u32 cubic_curve_shift = 10 + 3 * CUBIC_TIME_SHIFT;
+/* C is given in bic_scale/1024 for an RTT of 100 ms: ten steps a second. */
+static const u32 cubic_rtts_per_second = 10;
+/* Least window after a reduction, in segments (RFC 5681, eq. 4). */
+static const u32 cubic_ssthresh_min = 2;
+/* Growth is at most one segment per two delivered, 1.5 W per RTT (RFC 9438 sec. 4.4). */
+static const u32 cubic_cnt_min = 2;
+/* On the plateau: one segment per 100 windows, practically none. */
+static const u32 cubic_plateau_windows = 100;
+/* No maximum known: at least 5 % per RTT, since the curve's flat start says nothing then. */
+static const u32 cubic_cnt_unknown = 20;
+/* The curve is looked up again within 1/32 s only if the window has changed. */
+static const u32 cubic_lookups_per_second = 32;
+
+#define HYSTART_ACK_TRAIN	1
+#define HYSTART_DELAY		2
+/* RTT samples of a round that only count, before their minimum is judged. */
+static const u8 hystart_min_samples = 8;
+/* The delay grew when it exceeds the least delay by an eighth, within 4 to 16 ms. */
+static const u32 hystart_delay_shift = 3;
+static const u32 hystart_delay_min_us = 4000;
+static const u32 hystart_delay_max_us = 16000;
+/* Senders' and receivers' aggregation holds an ACK for at most this long ... */
+static const u32 hystart_ack_delay_max_us = 1000;
+/* ... and for up to four of the largest bursts: one sent, one received, doubled
+ * because the pacing rate is twice the bandwidth in slow start.
+ */
+static const u32 hystart_ack_delay_bursts = 4;
+
+struct cubic {
+	u32	cnt;		/* segments delivered per segment of growth */
+	u32	w_max;		/* window at the last congestion; 0: unknown */
+	u32	last_cwnd;	/* window at the last look-up of the curve */
+	u32	last_time;	/* its time, jiffies */
+	u32	origin;		/* window where the curve is flat */
+	u32	k;		/* time from the epoch's start to there, 1/1024 s */
+	u32	epoch_start;	/* jiffies; 0: the next ACK starts an epoch */
+	u32	ack_cnt;	/* segments delivered that w_est has not counted */
+	u32	w_est;		/* window that Reno would have, segments */
+	u32	delay_min_us;	/* least RTT since the last timeout; 0: unknown */
+	/* HyStart */
+	u32	round_start_us;
+	u32	round_end;	/* the round ends when this is acknowledged, seq */
+	u32	last_ack_us;	/* last ACK of the train */
+	u32	round_rtt_us;	/* least RTT of the round */
+	u8	samples;	/* RTT samples of the round, up to hystart_min_samples */
+	bool	found;		/* slow start's exit was found */
+};
+
+CCA_STATE(cubic, struct cubic);
+
+/* ---- The curve ---- */
+
+/* C in 1/1024 segments/s^3; 410 by default. */
+static u32 cubic_c(const struct sock *sk)
+{
+	return param(sk, bic_scale) * cubic_rtts_per_second;
+}
+
+/*
+ * Time from the cut back to w_max, 1/1024 s: cbrt((w_max - cwnd) / C).
+ * 2^40 / C is below 2^37 and the difference below 2^27 in any real window, so the
+ * product holds in 64 bits.
+ */
+static u32 cubic_time_to_max(const struct sock *sk, u32 w_max, u32 cwnd)
+{
+	u64 inverse_c = div64_u64(1ULL << cubic_curve_shift, cubic_c(sk));
+
+	return cube_root(inverse_c * (w_max - cwnd));
+}
+
+/* The first ACK after a reduction (or after init) fixes the curve. */
+static void cubic_begin_epoch(struct sock *sk, struct cubic *ca, u32 cwnd, u32 acked)
+{
+	ca->epoch_start = tcp_jiffies32;
+	ca->ack_cnt = acked;
+	ca->w_est = cwnd;
+	if (ca->w_max <= cwnd) {
+		ca->k = 0;
+		ca->origin = cwnd;
+	} else {
+		ca->k = cubic_time_to_max(sk, ca->w_max, cwnd);
+		ca->origin = ca->w_max;
+	}
+}
+
+/*
+ * W(t + RTT), segments. C |t - K|^3 holds in 64 bits for 345,000 units (337 s) off the
+ * plateau; beyond that it wraps, as in Linux.
+ */
+static u32 cubic_target(const struct sock *sk, const struct cubic *ca)
+{
+	u64 ticks = (u64)(tcp_jiffies32 - ca->epoch_start) +
+		    usecs_to_jiffies(sk, ca->delay_min_us);
+	u64 t = div64_u64(ticks << CUBIC_TIME_SHIFT, HZ);
+	u64 off = t < ca->k ? ca->k - t : t - ca->k;
+	u32 delta = (u32)((cubic_c(sk) * off * off * off) >> cubic_curve_shift);
+
+	return t < ca->k ? ca->origin - delta : ca->origin + delta;
+}
+
+/* Segments to deliver per segment of growth on the curve. */
+static u32 cubic_count(const struct sock *sk, const struct cubic *ca, u32 cwnd)
+{
+	u32 target = cubic_target(sk, ca);
+	u32 cnt = target > cwnd ? cwnd / (target - cwnd) : cubic_plateau_windows * cwnd;
+
+	return ca->w_max ? cnt : min(cnt, cubic_cnt_unknown);
+}
+
+/*
+ * Segments that Reno with our beta delivers per segment of growth, RFC 9438 sec. 4.3:
+ * W / alpha with alpha = 3 (1 - beta) / (1 + beta); 15/8 W by default.
+ */
+static u32 cubic_friendly_count(const struct sock *sk, u32 cwnd)
+{
+	u32 beta = param(sk, beta);
+	u32 eighths = 8 * (CUBIC_BETA_ONE + beta) / 3 / (CUBIC_BETA_ONE - beta);
+
+	return max((cwnd * eighths) >> 3, 1U);
+}
+
+/* Raise the growth so that the window follows w_est where that is larger. */
+static void cubic_befriend_reno(const struct sock *sk, struct cubic *ca, u32 cwnd)
+{
+	u32 per_segment = cubic_friendly_count(sk, cwnd);
+
+	if (ca->ack_cnt > per_segment) {
+		u32 grown = (ca->ack_cnt - 1) / per_segment;
+
+		ca->w_est += grown;
+		ca->ack_cnt -= grown * per_segment;
+	}
+	if (ca->w_est > cwnd)
+		ca->cnt = min(ca->cnt, cwnd / (ca->w_est - cwnd));
+}
+
+/* Set ca->cnt for this ACK. The curve is looked up at most once a jiffy. */
+static void cubic_update(struct sock *sk, struct cubic *ca, u32 cwnd, u32 acked)
+{
+	u32 now = tcp_jiffies32;
+
+	ca->ack_cnt += acked;
+	if (ca->last_cwnd == cwnd && now - ca->last_time <= HZ / cubic_lookups_per_second)
+		return;
+	if (!ca->epoch_start || now != ca->last_time) {
+		ca->last_cwnd = cwnd;
+		ca->last_time = now;
+		if (!ca->epoch_start)
+			cubic_begin_epoch(sk, ca, cwnd, acked);
+		ca->cnt = cubic_count(sk, ca, cwnd);
+	}
+	if (param(sk, tcp_friendliness))
+		cubic_befriend_reno(sk, ca, cwnd);
+	ca->cnt = max(ca->cnt, cubic_cnt_min);
+}
+
+/* ---- HyStart ---- */
+
+static void hystart_begin_round(const struct sock *sk, struct cubic *ca)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->round_start_us = (u32)tp->tcp_mstamp;
+	ca->last_ack_us = (u32)tp->tcp_mstamp;
+	ca->round_end = tp->snd_nxt;
+	ca->round_rtt_us = ~0U;
+	ca->samples = 0;
+}
+
+/* How long aggregation at the hosts may hold an ACK, us. */
+static u32 hystart_ack_delay_us(const struct sock *sk)
+{
+	u64 rate = sk->sk_pacing_rate;
+	u64 bursts = (u64)sk->sk_gso_max_size * hystart_ack_delay_bursts;
+
+	if (!rate)
+		return 0;
+	return (u32)min_t(u64, hystart_ack_delay_max_us,
+			  div64_u64(bursts * USEC_PER_SEC, rate));
+}
+
+/*
+ * Have ACKs kept coming, with gaps below hystart_ack_delta_us, for longer than the least
+ * delay? One larger gap ends the train for the round. Without pacing a window leaves
+ * as one burst, so half the delay is enough.
+ */
+static bool hystart_train_is_long(const struct sock *sk, struct cubic *ca)
+{
+	u32 now = (u32)tcp_sk(sk)->tcp_mstamp;
+	u32 threshold;
+
+	if (now - ca->last_ack_us > param(sk, hystart_ack_delta_us))
+		return false;
+	ca->last_ack_us = now;
+	threshold = ca->delay_min_us + hystart_ack_delay_us(sk);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		threshold >>= 1;
+	return now - ca->round_start_us > threshold;
+}
+
+/* Has the least delay of the round grown beyond the least delay of all? */
+static bool hystart_delay_grew(struct cubic *ca, u32 rtt_us)
+{
+	u32 growth = clamp_t(u32, ca->delay_min_us >> hystart_delay_shift,
+			     hystart_delay_min_us, hystart_delay_max_us);
+
+	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
+	if (ca->samples < hystart_min_samples) {
+		ca->samples++;
+		return false;
+	}
+	return ca->round_rtt_us > ca->delay_min_us + growth;
+}
+
+/* Both detectors run on each sample, for each keeps its own state. */
+static void hystart_update(struct sock *sk, struct cubic *ca, u32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 detect = param(sk, hystart_detect);
+	bool full = false;
+
+	if (after(tp->snd_una, ca->round_end))
+		hystart_begin_round(sk, ca);
+	if (tcp_snd_cwnd(tp) < param(sk, hystart_low_window))
+		return;
+	if ((detect & HYSTART_ACK_TRAIN) && hystart_train_is_long(sk, ca))
+		full = true;
+	if ((detect & HYSTART_DELAY) && hystart_delay_grew(ca, rtt_us))
+		full = true;
+	if (full) {
+		ca->found = true;
+		tp->snd_ssthresh = tcp_snd_cwnd(tp);
+	}
+}
+
+/* ---- Hooks ---- */
+
+static void cubic_reset(const struct sock *sk, struct cubic *ca)
+{
+	*ca = (struct cubic){ 0 };
+	hystart_begin_round(sk, ca);
+}
+
+CCA_OP(void, cubic_init, struct sock *sk)
+{
+	cubic_reset(sk, cubic_state(sk));
+	if (!param(sk, hystart) && param(sk, initial_ssthresh))
+		tcp_sk(sk)->snd_ssthresh = param(sk, initial_ssthresh);
+}
+
+CCA_OP(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cubic *ca = cubic_state(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	cubic_update(sk, ca, tcp_snd_cwnd(tp), acked);
+	tcp_cong_avoid_ai(tp, ca->cnt, acked);
+}
+
+/* RFC 9438 sec. 4.6 (decrease) and 4.7 (fast convergence). */
+CCA_OP(u32, cubic_ssthresh, struct sock *sk)
+{
+	struct cubic *ca = cubic_state(sk);
+	u64 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	u32 beta = param(sk, beta);
+
+	ca->epoch_start = 0;
+	if (cwnd < ca->w_max && param(sk, fast_convergence))
+		ca->w_max = (u32)(cwnd * (CUBIC_BETA_ONE + beta) / (2 * CUBIC_BETA_ONE));
+	else
+		ca->w_max = (u32)cwnd;
+	return max((u32)(cwnd * beta / CUBIC_BETA_ONE), cubic_ssthresh_min);
+}
+
+CCA_OP(u32, cubic_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo(sk);
+}
+
+/*
+ * A timeout says that the path may be another one: forget the curve, the maximum and the
+ * least delay. (ssthresh() ran before, so its cut survives in snd_ssthresh only.)
+ */
+CCA_OP(void, cubic_set_state, struct sock *sk, u8 new_state)
+{
+	if (new_state == TCP_CA_Loss)
+		cubic_reset(sk, cubic_state(sk));
+}
+
+/* Data after a pause: idle time does not count on the curve (RFC 9438 sec. 5.8). */
+CCA_OP(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct cubic *ca = cubic_state(sk);
+	u32 now = tcp_jiffies32;
+	s32 idle = (s32)(now - tcp_sk(sk)->lsndtime);
+
+	if (event != CA_EVENT_TX_START || !ca->epoch_start || idle <= 0)
+		return;
+	ca->epoch_start += (u32)idle;
+	if (after(ca->epoch_start, now))
+		ca->epoch_start = now;
+}
+
+/* RTTs of the second after a cut say more about the queue left behind than about the path. */
+CCA_OP(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct cubic *ca = cubic_state(sk);
+	u32 rtt_us;
+
+	if (sample->rtt_us < 0)
+		return;
+	if (ca->epoch_start && tcp_jiffies32 - ca->epoch_start < HZ)
+		return;
+	rtt_us = max((u32)sample->rtt_us, 1U);
+	if (!ca->delay_min_us || ca->delay_min_us > rtt_us)
+		ca->delay_min_us = rtt_us;
+	if (!ca->found && tcp_in_slow_start(tcp_sk(sk)) && param(sk, hystart))
+		hystart_update(sk, ca, rtt_us);
+}
+
+enum { CUBIC_SLOW_START, CUBIC_CONCAVE, CUBIC_CONVEX, CUBIC_RENO_FRIENDLY };
+CCA_STATES("SLOW_START", "CONCAVE", "CONVEX", "RENO_FRIENDLY");
+
+CCA_INFO_OP(cubic_info)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct cubic *ca = cubic_state(sk);
+
+	info->flags = CCA_INFO_STATE;
+	if (tcp_in_slow_start(tp))
+		info->state = CUBIC_SLOW_START;
+	else if (ca->w_est > tcp_snd_cwnd(tp))
+		info->state = CUBIC_RENO_FRIENDLY;
+	else
+		info->state = tcp_snd_cwnd(tp) < ca->origin ? CUBIC_CONCAVE : CUBIC_CONVEX;
+	if (ca->delay_min_us) {
+		info->flags |= CCA_INFO_MIN_RTT;
+		info->min_rtt_us = ca->delay_min_us;
+	}
+}
+
+CCA_MODULE(cubic, "cubic", TCP_CONG_NON_RESTRICTED,
+	   .init = cubic_init,
+	   .ssthresh = cubic_ssthresh,
+	   .cong_avoid = cubic_cong_avoid,
+	   .set_state = cubic_set_state,
+	   .undo_cwnd = cubic_undo_cwnd,
+	   .cwnd_event = cubic_cwnd_event,
+	   .pkts_acked = cubic_pkts_acked,
+	   CCA_INFO(cubic_info));
