@@ -100,18 +100,18 @@ fn c(code: &str) -> Vec<Function> {
     found
 }
 
-/// The name before the parameter list; for `BPF_PROG(name, ...)` the first argument.
+/// The name before the parameter list. Where a macro declares the function it is among its arguments:
+/// the first of `BPF_PROG(name, ...)`, the second of ours, `CCA_OP(type, name, ...)`.
 fn c_name(header: &str) -> &str {
-    let list = header.find('(').unwrap_or(0);
-    let last =
-        |text: &'_ str| -> usize { text.trim_end().rfind(|c| !is_word(c)).map_or(0, |i| i + 1) };
-    let before = header[..list].trim_end();
-    match &before[last(before)..] {
-        "BPF_PROG" | "SEC" => {
-            let inner = header.rfind("BPF_PROG(").map_or(list + 1, |at| at + "BPF_PROG(".len());
-            word_at(header[inner..].trim_start())
-        }
-        name => name,
+    let open = header.rfind("BPF_PROG(").map_or(0, |at| at + 8);
+    let open = open + header[open..].find('(').unwrap_or(0);
+    let before = header[..open].trim_end();
+    let name = &before[before.rfind(|c| !is_word(c)).map_or(0, |at| at + 1)..];
+    let argument = |n| word_at(header[open + 1..].split(',').nth(n).unwrap_or("").trim_start());
+    match name {
+        "BPF_PROG" => argument(0),
+        _ if name.chars().all(|c| c.is_uppercase() || c == '_') => argument(1),
+        _ => name,
     }
 }
 

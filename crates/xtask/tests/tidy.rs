@@ -43,9 +43,10 @@ fn rust_functions_are_counted_from_name_to_brace() {
 fn c_functions_are_counted_and_tables_are_not() {
     let text = "/* x */\n#define F(x) { \\\n  x }\nstatic const int t[] = { 1 };\nstruct s {\n\tint a;\n};\n\
                 static int\nf(struct s *s)\n{\n\treturn '}';\n}\n\
-                SEC(\"struct_ops\")\nvoid BPF_PROG(g, int a)\n{\n}\n";
+                SEC(\"struct_ops\")\nvoid BPF_PROG(g, int a)\n{\n}\n\
+                CCA_OP(void, h, struct sock *sk)\n{\n}\n";
     let got = found("a.c", text);
-    assert_eq!(got, [("f".into(), 9, 4), ("g".into(), 14, 3)]);
+    assert_eq!(got, [("f".into(), 9, 4), ("g".into(), 14, 3), ("h".into(), 17, 3)]);
 }
 
 #[test]
