@@ -46,9 +46,12 @@ static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier)
  * Integer cube root, floor(a^(1/3)), exact for every a.
  *
  * Three bits of the argument give one bit of the result, highest first. With
- * root r so far, the next bit is set if (2r+1)^3 fits in what is seen of a:
- *   (2r+1)^3 - (2r)^3 = 12r^2 + 6r + 1 = 3 * 2r * (2r + 1) + 1.
- * r stays below 2^22 (cbrt(2^64) = 2642245.9), so no product overflows. 22 steps.
+ * root 2r so far, the next bit is set if (2r+1)^3 fits in what is seen of a:
+ *   (2r+1)^3 - (2r)^3 = 3 * 2r * (2r + 1) + 1.
+ * The root stays below 2^22 (cbrt(2^64) = 2642245.9), so both sides of the comparison
+ * stay below 2^50 and the sign of their difference is its bit 63. Comparing that way
+ * needs no branch: a verifier that follows both sides of a branch in each of the 22
+ * steps never ends.
  */
 static inline u32 cube_root(u64 a)
 {
@@ -56,14 +59,13 @@ static inline u32 cube_root(u64 a)
 	int shift;
 
 	for (shift = 63; shift >= 0; shift -= 3) {
-		u64 bit;
+		u64 bit, is_less;
 
 		root <<= 1;
 		bit = 3 * root * (root + 1) + 1;
-		if ((rest >> shift) >= bit) {
-			rest -= bit << shift;
-			root++;
-		}
+		is_less = ((rest >> shift) - bit) >> 63;
+		rest -= (bit << shift) & (is_less - 1);
+		root += 1 - is_less;
 	}
 	return (u32)root;
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What cca.h promises, under BPF: the controller becomes a struct_ops object that a stock
+ * kernel (6.10 or newer: cong_control with four arguments) registers.
+ *
+ * The names registered carry the prefix "db_", lest they clash with the kernel's own; a loader
+ * may change them before it loads the object.
+ */
+#ifndef CCA_HOST_H
+#define CCA_HOST_H
+
+/* The names that libbpf's headers take from the kernel's. */
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef s8 __s8;
+typedef s16 __s16;
+typedef s32 __s32;
+typedef s64 __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u64 __be64;
+typedef u32 __wsum;
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+/* libbpf attaches ".struct_ops.link" maps by a link, which detaches when its owner ends;
+ * libbpf before 1.2 only knows ".struct_ops".
+ */
+#ifndef CCA_STRUCT_OPS_SECTION
+#define CCA_STRUCT_OPS_SECTION ".struct_ops.link"
+#endif
+
+/* Hooks become programs that take the kernel's arguments as an array, so their C types differ
+ * from the members of tcp_congestion_ops; the kernel checks them.
+ */
+#pragma clang diagnostic ignored "-Wincompatible-function-pointer-types"
+#pragma clang diagnostic ignored "-Wunused-parameter"
+
+/* Kernel constants (include/uapi/linux/bpf.h). */
+#define CCA_BPF_MAP_TYPE_SK_STORAGE	24
+#define CCA_BPF_F_NO_PREALLOC		1
+#define CCA_BPF_SK_STORAGE_CREATE	1
+
+extern unsigned long CONFIG_HZ __kconfig;
+
+#define tcp_jiffies32	((u32)bpf_jiffies64())
+#define HZ		((u32)CONFIG_HZ)
+
+/* Parameters are read-only data: a loader sets them before loading, and the verifier then
+ * treats them as constants.
+ */
+#define CCA_PARAM_GLOBAL_(name, def, min, max, unit, doc) \
+	const volatile u32 param_##name = def;
+#define CCA_PARAMS(LIST)	LIST(CCA_PARAM_GLOBAL_) _Static_assert(1, "ends with a semicolon")
+#define CCA_NO_PARAMS		_Static_assert(1, "ends with a semicolon")
+#define param(sk, name)		(param_##name)
+
+#define CCA_STATES(...)		_Static_assert(1, "reported by the simulator only")
+
+#define CCA_STATE(x, type)					\
+	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,	\
+		       "private state exceeds the socket: use CCA_STATE_LARGE"); \
+	static inline type *x##_state(const struct sock *sk)	\
+	{							\
+		return inet_csk_ca(sk);				\
+	}							\
+	_Static_assert(1, "ends with a semicolon")
+#define CCA_STATE_LARGE(x, type)				\
+	struct {						\
+		__uint(type, CCA_BPF_MAP_TYPE_SK_STORAGE);	\
+		__uint(map_flags, CCA_BPF_F_NO_PREALLOC);	\
+		__type(key, int);				\
+		__type(value, type);				\
+	} x##_storage SEC(".maps");				\
+	static inline type *x##_state(struct sock *sk)		\
+	{							\
+		return bpf_sk_storage_get(&x##_storage, sk, 0,	\
+					  CCA_BPF_SK_STORAGE_CREATE); \
+	}							\
+	_Static_assert(1, "ends with a semicolon")
+#define CCA_NO_STATE		_Static_assert(1, "ends with a semicolon")
+
+#define CCA_OP(type, name, ...)	SEC("struct_ops/" #name) type BPF_PROG(name, __VA_ARGS__)
+#define CCA_INFO_OP(name)	\
+	static __attribute__((unused)) void name(struct sock *sk, struct cca_info *info)
+#define CCA_INFO(name)
+
+#define CCA_MODULE(x, name_, flags_, ...)			\
+	SEC(CCA_STRUCT_OPS_SECTION)				\
+	struct tcp_congestion_ops x##_ops = {			\
+		.name = "db_" name_, .flags = (flags_), __VA_ARGS__ \
+	};							\
+	char _license[] SEC("license") = "Dual BSD/GPL"
+
+static inline u8 inet_csk_ca_state(const struct sock *sk)
+{
+	return BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
+}
+
+static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+}
+
+static inline u32 cca_random_below(struct sock *sk, u32 n)
+{
+	return (u32)(((u64)bpf_get_prandom_u32() * n) >> 32);
+}
+
+/* Two writers cannot meet here: hooks run with the socket locked. (fq may set SK_PACING_FQ
+ * at the same time; it does so on each packet, hence soon again.)
+ */
+static inline void cca_request_pacing(struct sock *sk)
+{
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+#endif /* CCA_HOST_H */
