@@ -1,0 +1,116 @@
+"""The command line: arguments and printing only; each command's module is imported when it is used."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from dumbbell.errors import DumbbellError, ScenarioError
+
+#: Exit statuses that scripts rely on: all ran; something failed; bad input; interrupted (128 + SIGINT, as shells have it).
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Argument errors in one line, status 2."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        self.exit(BAD_INPUT, f"{self.prog}: {message}\n")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"got {text}, wanted a whole number from 1")
+    return int(text)
+
+
+def _add_run(commands: argparse._SubParsersAction[_Parser]) -> None:
+    run = commands.add_parser("run", help="run scenarios and write a result folder per run")
+    run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
+    run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
+    run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
+    run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default)")
+    run.add_argument("--jobs", type=_count, metavar="N", help="runs at once (default: one per core); results do not depend on it")
+    run.add_argument("--resume", action="store_true", help="keep finished runs in DIR and run what is missing")
+    run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
+    _add_set(run)
+
+
+def _add_set(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help="override a key, as in path.rate=10Mbps")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
+    parser.add_argument("--version", action="store_true", help="print versions and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    _add_run(commands)
+    check = commands.add_parser("check", help="say what a scenario would run, and how long it would take")
+    check.add_argument("files", nargs="+", metavar="FILE")
+    _add_set(check)
+    show = commands.add_parser("show", help="print a result folder as a table")
+    show.add_argument("dir", metavar="DIR")
+    plot = commands.add_parser("plot", help="draw a result folder")
+    plot.add_argument("kind", metavar="KIND", help="throughput, rtt, cwnd, inflight, queue, or vary (a metric against the varied value)")
+    plot.add_argument("dir", metavar="DIR")
+    plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")
+    plot.add_argument("--metric", metavar="NAME", default="throughput", help="for vary: throughput (default), share, retrans_rate, srtt, utilization, queue")
+    plot.add_argument("--jain", action="store_true", help="for vary: Jain's index in a panel above")
+    plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
+    cca = commands.add_parser("cca", help="congestion controllers and their parameters")
+    actions = cca.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
+    actions.add_parser("list", help="all of them")
+    actions.add_parser("show", help="one in full").add_argument("name", metavar="NAME")
+    commands.add_parser("schema", help="print the JSON Schema of scenario files")
+    demo = commands.add_parser("demo", help="BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture")
+    demo.add_argument("--full", action="store_true", help="the paper's 300 s and ten repetitions in place of 120 s and one")
+    demo.add_argument("--out", metavar="DIR", help="folder for the results (default: results/kfoury-fig11a-<n>)")
+    demo.add_argument("--jobs", type=_count, metavar="N", help="runs at once (default: one per core)")
+    demo.add_argument("--resume", action="store_true", help="keep finished runs in DIR and run what is missing")
+    return parser
+
+
+def _dispatch(arguments: argparse.Namespace) -> int:
+    command = arguments.command
+    if arguments.version:
+        from dumbbell.backends.sim import versions
+
+        print(" ".join(f"{name} {version}" for name, version in versions().items()))
+        return OK
+    if command == "run":
+        from . import run
+
+        return run.main(arguments)
+    if command == "demo":
+        from . import demo
+
+        return demo.main(arguments)
+    from . import inspect
+
+    return inspect.main(arguments)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command and return its exit status: 0, 1 (a run failed), 2 (bad input) or 130 (interrupted)."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if not (arguments.command or arguments.version):
+        parser.error("wanted a command: run, check, show, plot, cca, schema or demo")
+    try:
+        return _dispatch(arguments)
+    except ScenarioError as error:
+        return _fail(error, BAD_INPUT)
+    except DumbbellError as error:
+        return _fail(error, FAILED)
+    except KeyboardInterrupt:
+        print("dumbbell: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _fail(error: DumbbellError, status: int) -> int:
+    print(f"dumbbell: {error}", file=sys.stderr)
+    return status

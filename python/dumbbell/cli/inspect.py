@@ -1,0 +1,94 @@
+"""Commands that run nothing: check, show, plot, cca, schema."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dumbbell.errors import ScenarioError, wrong
+
+from . import OK
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """The command in `arguments`."""
+    commands = {"check": check, "show": show, "plot": plot, "cca": cca, "schema": schema}
+    return commands[arguments.command](arguments)
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """What each file would run."""
+    from dumbbell.estimate import describe
+    from dumbbell.scenario import from_file
+
+    for file in arguments.files:
+        scenario, _ = from_file(file, overrides=tuple(arguments.overrides))
+        try:
+            print(describe(scenario))
+        except ScenarioError as error:
+            raise error.under(file) from None
+    return OK
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """A result folder as a table."""
+    from dumbbell.results import load
+
+    from .table import print_runs
+
+    print_runs([run.manifest for run in load(arguments.dir)], Path(arguments.dir))
+    return OK
+
+
+def plot(arguments: argparse.Namespace) -> int:
+    """A picture of a result folder."""
+    from dumbbell import plots
+    from dumbbell.results import Results, load
+
+    if arguments.kind not in plots.KINDS:
+        raise wrong("KIND", arguments.kind, "one of: " + ", ".join(plots.KINDS), list(plots.KINDS))
+    output = Path(arguments.output or Path(arguments.dir) / f"{arguments.kind}.png")
+    if output.suffix not in (".png", ".pdf", ".svg"):
+        raise wrong("--output", str(output), "a name that ends in .png, .pdf or .svg")
+    results = load(arguments.dir)
+    if arguments.run:
+        names = [run.folder.name for run in results]
+        if arguments.run not in names:
+            raise wrong("--run", arguments.run, "one of: " + ", ".join(names), names)
+        results = Results([results[names.index(arguments.run)]])
+    figure = plots.draw(arguments.kind, results, metric=arguments.metric, jain=arguments.jain)
+    plots.save(figure, output)
+    print(output)
+    return OK
+
+
+def cca(arguments: argparse.Namespace) -> int:
+    """Controllers and their parameters."""
+    from dumbbell.controllers import known
+
+    controllers = known()
+    if arguments.action == "list":
+        width = max(map(len, controllers))
+        for name, one in controllers.items():
+            print(f"{name:{width}}  {one.summary}")
+        return OK
+    if arguments.name not in controllers:
+        raise wrong("NAME", arguments.name, "one of: " + ", ".join(controllers), list(controllers))
+    one = controllers[arguments.name]
+    print(f"{one.name} ({one.license})\n\n{one.doc}\n")
+    if one.states:
+        print(f"States: {', '.join(one.states)}\n")
+    print("Parameters:" if one.params else "No parameters.")
+    for param in one.params.values():
+        unit = f" {param.unit}" if param.unit else ""
+        print(f"  {param.name} = {param.default}{unit}  ({param.minimum} to {param.maximum})\n      {param.doc}")
+    return OK
+
+
+def schema(_: argparse.Namespace) -> int:
+    """The JSON Schema of scenario files."""
+    from dumbbell.schema import text
+
+    sys.stdout.write(text())
+    return OK

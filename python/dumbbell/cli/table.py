@@ -1,0 +1,89 @@
+"""Runs as tables for a person; rich is imported here only."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Runs with more flows than this are shown by controller.
+FLOWS_SHOWN = 8
+
+
+def console() -> Console:
+    """Stdout for tables: as wide as they need where it is no terminal; rich itself obeys NO_COLOR."""
+    from rich.console import Console
+
+    return Console(soft_wrap=False, highlight=False) if sys.stdout.isatty() else Console(width=160, highlight=False)
+
+
+def print_runs(manifests: list[dict[str, Any]], folder: Path) -> None:
+    """A row per run and flow."""
+    from rich.table import Table
+
+    keys = list(dict.fromkeys(key for m in manifests for key in m["vary"]))
+    many = len({m["name"] for m in manifests}) > 1
+    repeated = any(m["repetition"] for m in manifests)
+    table = Table(title=f"{manifests[0]['name'] if not many else 'runs'} ({folder})", title_justify="left")
+    for head in (["scenario"] if many else []) + keys + (["rep"] if repeated else []) + ["flow"]:
+        table.add_column(head)
+    for head in ("goodput\nMbit/s", "share", "retrans", "srtt ms\nmean", "srtt ms\np95", "complete\ns", "Jain", "util.", "queue ms\nmean", "drops"):
+        table.add_column(head, justify="right")
+    for manifest in manifests:
+        head = ([manifest["name"]] if many else []) + [_word(manifest["vary"].get(key)) for key in keys]
+        head += [str(manifest["repetition"])] if repeated else []
+        rows = _rows(manifest["summary"])
+        for i, row in enumerate(rows):
+            table.add_row(*(head if i == 0 else [""] * len(head)), *row, end_section=i == len(rows) - 1)
+    out = console()
+    out.print(table)
+    for manifest in manifests:
+        for warning in manifest["warnings"]:
+            out.print(f"warning: {manifest['name']} {json.dumps(manifest['vary'])}: {warning}", markup=False)
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _rows(summary: dict[str, Any]) -> list[list[str]]:
+    link = summary["link"]
+    end = [f"{summary['jain']:.3f}", f"{link['utilization']:.3f}", f"{link['queue_mean_ms']:.1f}", str(link["drops"])]
+    flows = summary["flows"] if len(summary["flows"]) <= FLOWS_SHOWN else _by_controller(summary["flows"])
+    return [_flow(flow) + (end if i == 0 else [""] * 4) for i, flow in enumerate(flows)]
+
+
+def _flow(flow: dict[str, Any]) -> list[str]:
+    fct = "" if flow["fct_s"] is None else f"{flow['fct_s']:.3f}"
+    label = flow.get("label") or f"{flow['cca']} {flow['rtt_ms']:g} ms"
+    return [
+        *(label, f"{flow['goodput_mbps']:.2f}", f"{flow['share']:.3f}", f"{flow['retrans_rate']:.2%}"),
+        *("" if flow[name] is None else f"{flow[name]:.1f}" for name in ("srtt_mean_ms", "srtt_p95_ms")),
+        fct,
+    ]
+
+
+def _by_controller(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    grouped: dict[str, list[dict[str, Any]]] = {}
+    for flow in flows:
+        grouped.setdefault(flow["cca"], []).append(flow)
+    return [_merged(cca, group) for cca, group in grouped.items()]
+
+
+def _merged(cca: str, group: list[dict[str, Any]]) -> dict[str, Any]:
+    """Goodput and share are sums, the rest means over the flows."""
+
+    def mean(name: str) -> float | None:
+        values = [flow[name] for flow in group if flow[name] is not None]
+        return sum(values) / len(values) if values else None
+
+    return {
+        "label": f"{len(group)} x {cca}",
+        "goodput_mbps": sum(flow["goodput_mbps"] for flow in group),
+        "share": sum(flow["share"] for flow in group),
+        **{name: mean(name) for name in ("retrans_rate", "srtt_mean_ms", "srtt_p95_ms", "fct_s")},
+    }

@@ -1,0 +1,64 @@
+"""The congestion controllers that the engine has, with their parameters, as it describes them itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from .errors import unknown_key, wrong
+
+
+class Param(NamedTuple):
+    """A parameter of a controller; `minimum` and `maximum` are both allowed."""
+
+    name: str
+    default: int
+    minimum: int
+    maximum: int
+    unit: str
+    doc: str
+
+
+class Controller(NamedTuple):
+    """A congestion controller: `doc` is the head comment of its source, `summary` that comment's first sentence."""
+
+    name: str
+    summary: str
+    doc: str
+    license: str
+    params: dict[str, Param]
+    states: list[str]
+    priv_bytes: int
+
+
+@cache
+def known() -> dict[str, Controller]:
+    """All controllers by name, in the engine's order."""
+    import json
+
+    from . import _native
+
+    return {item["name"]: _controller(item) for item in json.loads(_native.controllers())}
+
+
+def _controller(item: dict[str, Any]) -> Controller:
+    params = {p["name"]: Param(p["name"], p["default"], p["min"], p["max"], p["unit"], p["doc"]) for p in item["params"]}
+    return Controller(item["name"], item["summary"], item["doc"], item["license"], params, item["states"], item["priv_bytes"])
+
+
+def check(name: str, params: Mapping[str, int], at: str) -> None:
+    """Raise ScenarioError unless the controller and all its given parameters exist, in range; `at` is the flow's key path."""
+    controllers = known()
+    if name not in controllers:
+        raise wrong(f"{at}.cca", name, "one of: " + ", ".join(f'"{n}"' for n in controllers), list(controllers))
+    declared = controllers[name].params
+    for given, value in params.items():
+        if given not in declared:
+            if not declared:
+                raise wrong(f"{at}.params.{given}", value, f"no parameters: {name} has none")
+            raise unknown_key(f"{at}.params", given, list(declared))
+        param = declared[given]
+        if not param.minimum <= value <= param.maximum:
+            unit = f" ({param.unit})" if param.unit else ""
+            raise wrong(f"{at}.params.{given}", value, f"a whole number from {param.minimum} to {param.maximum}{unit}")
