@@ -1,1 +1,11 @@
-//! Placeholder.
+//! Packets, links, impairments and queue disciplines: values that take `now` and return what
+//! happened. They own no clock, no thread and no socket, so the simulator drives them with virtual
+//! time and the path emulator with the real one.
+
+pub mod delay;
+pub mod fifo;
+pub mod impair;
+pub mod packet;
+pub mod rng;
+
+pub use packet::{flags, Ack, Packet};

@@ -1,1 +1,51 @@
-//! Placeholder.
+//! The deterministic simulator: a plan goes in, tables and a summary come out.
+//!
+//! Virtual time is integer nanoseconds; events at one instant run in the order they were scheduled;
+//! each use of randomness has its own named stream. Nothing here reads the machine's clock, so the same
+//! plan gives the same bytes anywhere.
+//!
+//! ```text
+//!  sender i: TCP -> fq -> [loss] -> delay RTT/2 -> \
+//!                                                   queue + token bucket -> receiver i
+//!  sender i <------------- delay RTT/2 <----------------------------------- ACKs
+//! ```
+
+mod capture;
+mod flow;
+pub mod plan;
+mod probe;
+pub mod summary;
+mod timeline;
+mod world;
+
+pub use plan::{Plan, PlanError};
+pub use summary::Summary;
+
+use std::path::Path;
+
+/// Why a run ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan cannot be run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The tables cannot be written.
+    #[error(transparent)]
+    Record(#[from] record::RecordError),
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Tells the caller how far the run is (simulated ns, packets delivered); `false` stops it.
+pub type Progress<'a> = dyn FnMut(u64, u64) -> bool + 'a;
+
+/// Runs `plan` and writes its tables into `out`, which must exist.
+///
+/// # Errors
+/// When the plan is wrong, the tables cannot be written or `progress` says stop.
+pub fn run(plan: &Plan, out: &Path, progress: &mut Progress<'_>) -> Result<Summary, RunError> {
+    let mut world = world::World::new(plan, out)?;
+    world.run(progress)?;
+    Ok(world.finish()?)
+}

@@ -1,1 +1,4 @@
-//! Placeholder.
+//! Transports as state machines: events and `now` go in, packets and deadlines come out. No clock,
+//! no thread, no socket.
+
+pub mod tcp;

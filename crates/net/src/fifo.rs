@@ -1,0 +1,236 @@
+//! A drop-tail FIFO behind a token bucket: Linux's `tbf` with its default `bfifo` child (or `pfifo`).
+//!
+//! At a constant rate the departure of a packet is known when it arrives, so the queue is a ring of
+//! (departure time, packet) and needs no timer of its own. Arithmetic is `tbf_dequeue`'s
+//! (net/sched/sch_tbf.c): tokens are nanoseconds of transmission time, at most `burst`; a packet
+//! leaves once the bucket holds its transmission time.
+
+use crate::packet::Packet;
+use std::collections::VecDeque;
+use units::{Bytes, Rate, Span, Time};
+
+/// How the bottleneck is set.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Rate at which wire bytes leave.
+    pub rate: Rate,
+    /// Depth of the token bucket (tbf's `burst`); no packet larger than this passes.
+    pub burst: Bytes,
+    /// Drop-tail limit.
+    pub limit: Limit,
+}
+
+/// What the limit of the queue counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// `bfifo`: a packet is admitted when backlog plus its own length is at most this.
+    Bytes(Bytes),
+    /// `pfifo`: a packet is admitted while fewer than this many are queued.
+    Packets(u64),
+}
+
+/// Why a packet was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is queued and leaves at this time.
+    Queued(Time),
+    /// The queue was full.
+    Dropped,
+}
+
+/// Counters since the start; bytes are wire bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Packets that left.
+    pub sent_packets: u64,
+    /// Wire bytes that left.
+    pub sent_bytes: u64,
+    /// Packets refused.
+    pub dropped_packets: u64,
+    /// Wire bytes refused.
+    pub dropped_bytes: u64,
+}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub struct Fifo {
+    config: Config,
+    queue: VecDeque<(Time, Packet)>,
+    backlog: u64,
+    /// Transmission time available at `refilled`, ns.
+    tokens: Span,
+    bucket: Span,
+    refilled: Time,
+    /// Transmission time of a full frame, the common case.
+    frame: (u64, Span),
+    stats: Stats,
+}
+
+impl Fifo {
+    /// An empty queue with a full bucket.
+    pub fn new(config: Config) -> Fifo {
+        let bucket = config.rate.serialization_time(config.burst);
+        Fifo {
+            config,
+            queue: VecDeque::new(),
+            backlog: 0,
+            tokens: bucket,
+            bucket,
+            refilled: Time::ZERO,
+            frame: (1514, config.rate.serialization_time(Bytes::new(1514))),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Offers a packet. Every packet whose departure is not later than `now` must have been taken.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: Packet) -> Verdict {
+        let len = packet.wire_bytes();
+        let admitted = match self.config.limit {
+            Limit::Bytes(limit) => self.backlog + len.get() <= limit.get(),
+            Limit::Packets(limit) => (self.queue.len() as u64) < limit,
+        };
+        if !admitted || len > self.config.burst {
+            self.stats.dropped_packets += 1;
+            self.stats.dropped_bytes += len.get();
+            return Verdict::Dropped;
+        }
+        let departure = self.schedule(now, len);
+        self.backlog += len.get();
+        self.queue.push_back((departure, packet));
+        Verdict::Queued(departure)
+    }
+
+    /// When the head leaves.
+    #[inline]
+    pub fn next_wakeup(&self) -> Option<Time> {
+        self.queue.front().map(|&(at, _)| at)
+    }
+
+    /// Takes the head if it has left by `now`.
+    #[inline]
+    pub fn dequeue(&mut self, now: Time) -> Option<Packet> {
+        match self.queue.front() {
+            Some(&(at, packet)) if at <= now => {
+                self.queue.pop_front();
+                let len = packet.wire_bytes().get();
+                self.backlog -= len;
+                self.stats.sent_packets += 1;
+                self.stats.sent_bytes += len;
+                Some(packet)
+            }
+            _ => None,
+        }
+    }
+
+    /// Wire bytes waiting.
+    pub fn backlog(&self) -> Bytes {
+        Bytes::new(self.backlog)
+    }
+
+    /// Packets waiting.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// How long a packet that arrived now would wait.
+    pub fn sojourn(&self, now: Time) -> Span {
+        self.queue.back().map_or(Span::ZERO, |&(at, _)| at.since(now))
+    }
+
+    /// Packets of one flow that wait.
+    pub fn packets_of(&self, flow: u32) -> usize {
+        self.queue.iter().filter(|(_, p)| p.flow == flow).count()
+    }
+
+    /// Rate at which wire bytes leave.
+    pub fn rate(&self) -> Rate {
+        self.config.rate
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// The departure of a packet behind all that wait, and the bucket's state then.
+    #[inline]
+    fn schedule(&mut self, now: Time, len: Bytes) -> Time {
+        let cost = match len.get() == self.frame.0 {
+            true => self.frame.1,
+            false => self.config.rate.serialization_time(len),
+        };
+        let from = self.queue.back().map_or(now, |&(at, _)| at.max(now));
+        let tokens = (self.tokens + from.since(self.refilled)).min(self.bucket);
+        if tokens >= cost {
+            self.tokens = tokens - cost;
+            self.refilled = from;
+        } else {
+            self.refilled = from + (cost - tokens);
+            self.tokens = Span::ZERO;
+        }
+        self.refilled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(seq: u32) -> Packet {
+        Packet { flow: 0, seq, ts_val: 0, ts_ecr: 0, len: 1448, flags: 0, ecn: 0 }
+    }
+
+    fn fifo(limit: Limit) -> Fifo {
+        let rate = Rate::from_bps(12_112_000); // a full frame takes exactly 1 ms
+        Fifo::new(Config { rate, burst: Bytes::new(3028), limit })
+    }
+
+    #[test]
+    fn the_bucket_lets_two_frames_through_and_then_paces() {
+        let mut q = fifo(Limit::Packets(10));
+        let at: Vec<_> = (0..4)
+            .map(|i| match q.enqueue(Time::ZERO, packet(i)) {
+                Verdict::Queued(at) => at.as_ns() / 1_000_000,
+                Verdict::Dropped => panic!("not full"),
+            })
+            .collect();
+        assert_eq!(at, [0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_byte_limit_counts_the_arriving_packet() {
+        let mut q = fifo(Limit::Bytes(Bytes::new(2 * 1514)));
+        assert!(matches!(q.enqueue(Time::ZERO, packet(0)), Verdict::Queued(_)));
+        assert!(matches!(q.enqueue(Time::ZERO, packet(1)), Verdict::Queued(_)));
+        assert_eq!(q.enqueue(Time::ZERO, packet(2)), Verdict::Dropped);
+        assert_eq!(q.stats().dropped_bytes, 1514);
+    }
+
+    #[test]
+    fn tokens_return_while_the_link_is_idle_up_to_the_burst() {
+        let mut q = fifo(Limit::Packets(10));
+        for i in 0..2 {
+            q.enqueue(Time::ZERO, packet(i));
+        }
+        while q.dequeue(Time::ZERO).is_some() {}
+        let later = Time::ZERO + Span::from_ms(100);
+        for expected in [100, 100, 101] {
+            let Verdict::Queued(at) = q.enqueue(later, packet(9)) else { panic!("not full") };
+            assert_eq!(at.as_ns() / 1_000_000, expected);
+        }
+    }
+
+    #[test]
+    fn a_packet_larger_than_the_burst_never_passes() {
+        let rate = Rate::from_bps(1_000_000);
+        let mut q =
+            Fifo::new(Config { rate, burst: Bytes::new(1000), limit: Limit::Packets(9) });
+        assert_eq!(q.enqueue(Time::ZERO, packet(0)), Verdict::Dropped);
+    }
+}

@@ -1,0 +1,260 @@
+//! What is written down while a run goes on: samples, queue, events.
+
+use crate::flow::{Flow, Life};
+use crate::plan::Plan;
+use cca::CaState;
+use net::fifo::Fifo;
+use record::{EventKind, EventRow, FlowRow, Options, QueueRow, RecordError, SampleRow, Tables};
+use std::path::Path;
+use transport::tcp::SenderEvent;
+use units::{Span, Time};
+
+/// Queue drops of a flow within this time are one event.
+const DROP_EVENT_SPAN: Span = Span::from_ms(1);
+
+pub struct Probe {
+    tables: Tables,
+    events: bool,
+    samples: bool,
+    queue: bool,
+    pub backlog_samples: Vec<u64>,
+    ccas: Vec<String>,
+    rtts_us: Vec<i64>,
+    states: Vec<Vec<&'static str>>,
+}
+
+impl Probe {
+    pub fn new(plan: &Plan, out: &Path) -> Result<Probe, RecordError> {
+        let record = &plan.record;
+        let options = Options { samples: record.samples, queue: record.queue, events: record.events };
+        let states = plan
+            .flows
+            .iter()
+            .map(|f| cca::Module::find(&f.cca).map(cca::Module::states).unwrap_or_default())
+            .collect();
+        Ok(Probe {
+            tables: Tables::create(out, options)?,
+            events: record.events,
+            samples: record.samples,
+            queue: record.queue,
+            backlog_samples: Vec::new(),
+            ccas: plan.flows.iter().map(|f| f.cca.clone()).collect(),
+            rtts_us: plan.flows.iter().map(|f| (f.rtt_ns / 1000) as i64).collect(),
+            states,
+        })
+    }
+
+    pub fn records_events(&self) -> bool {
+        self.events
+    }
+
+    fn event(&mut self, at: Time, flow: usize, kind: EventKind, value: Option<i64>, note: Option<&'static str>) {
+        if self.events {
+            let flow = Some(flow as i32);
+            self.tables.events.push(&EventRow { t_ns: at.as_ns() as i64, flow, kind, value, note });
+        }
+    }
+
+    pub fn flow_start(&mut self, now: Time, i: usize) {
+        self.event(now, i, EventKind::Start, None, None);
+    }
+
+    pub fn flow_end(&mut self, now: Time, i: usize, flow: &mut Flow, completed: bool) {
+        self.flush_drops(i, flow);
+        if completed {
+            self.event(now, i, EventKind::Complete, flow.size.map(|s| s as i64), None);
+        } else {
+            self.event(now, i, EventKind::Stop, None, None);
+        }
+    }
+
+    pub fn random_drop(&mut self, now: Time, i: usize) {
+        self.event(now, i, EventKind::DropRandom, Some(1), None);
+    }
+
+    /// One packet of flow `i` found the queue full; drops close together become one event.
+    pub fn queue_drop(&mut self, now: Time, i: usize, flow: &mut Flow) {
+        if !self.events {
+            return;
+        }
+        match &mut flow.pending_drops {
+            Some((first, n)) if now.since(*first) <= DROP_EVENT_SPAN => *n += 1,
+            _ => {
+                self.flush_drops(i, flow);
+                flow.pending_drops = Some((now, 1));
+            }
+        }
+    }
+
+    fn flush_drops(&mut self, i: usize, flow: &mut Flow) {
+        if let Some((first, n)) = flow.pending_drops.take() {
+            self.event(first, i, EventKind::DropQueue, Some(n), None);
+        }
+    }
+
+    /// Records what the sender of flow `i` has logged, and a change of its controller's state.
+    pub fn sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
+        let cwnd = i64::from(flow.sender.sk.snd_cwnd);
+        let timeouts = i64::from(flow.sender.sk.icsk_retransmits);
+        for event in flow.sender.take_events() {
+            let (kind, value, note) = match event {
+                SenderEvent::Established => (EventKind::Established, None, None),
+                SenderEvent::CaState(s) => (EventKind::CaState, None, Some(ca_state_name(s))),
+                SenderEvent::Lost(n) => (EventKind::LossDetected, Some(i64::from(n)), None),
+                SenderEvent::Rto => (EventKind::Rto, Some(timeouts), None),
+                SenderEvent::Tlp => (EventKind::Tlp, None, None),
+                SenderEvent::Undo => (EventKind::Undo, Some(cwnd), None),
+            };
+            let flow = Some(i as i32);
+            self.tables.events.push(&EventRow { t_ns: now.as_ns() as i64, flow, kind, value, note });
+        }
+        if self.states[i].is_empty() {
+            return;
+        }
+        let state = flow.sender.controller().info(&flow.sender.sk).state();
+        if state != flow.cca_state {
+            flow.cca_state = state;
+            let name = state.and_then(|s| self.states[i].get(s as usize).copied());
+            self.event(now, i, EventKind::CcaState, None, name);
+        }
+    }
+
+    /// One row per running flow and one of the queue.
+    pub fn sample(&mut self, now: Time, every: Span, flows: &mut [Flow], fifo: &Fifo) {
+        for (i, flow) in flows.iter_mut().enumerate() {
+            if flow.is_running() && now > flow.start {
+                self.sample_flow(now, every, i, flow);
+            }
+        }
+        self.backlog_samples.push(fifo.backlog().get());
+        if self.queue {
+            let stats = fifo.stats();
+            self.tables.queue.push(&QueueRow {
+                t_us: now.as_us() as i64,
+                backlog_bytes: fifo.backlog().get() as i64,
+                backlog_packets: fifo.len() as i64,
+                sojourn_us: fifo.sojourn(now).as_us() as i64,
+                sent_bytes: stats.sent_bytes as i64,
+                sent_packets: stats.sent_packets as i64,
+                dropped_packets: stats.dropped_packets as i64,
+                dropped_bytes: stats.dropped_bytes as i64,
+            });
+        }
+    }
+
+    fn sample_flow(&mut self, now: Time, every: Span, i: usize, flow: &mut Flow) {
+        let srtt = flow.sender.sk.srtt_us >> 3;
+        if srtt > 0 {
+            flow.srtt_samples.push(srtt);
+        }
+        let goodput = flow.receiver.stats().delivered_bytes;
+        let since = every.as_ns().min(now.since(flow.start).as_ns());
+        let throughput = (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
+        flow.goodput_at_sample = goodput;
+        if !self.samples {
+            return;
+        }
+        let row = self.sample_row(now, i, flow, goodput as i64, throughput as i64);
+        self.tables.samples.push(&row);
+    }
+
+    fn sample_row(&self, now: Time, i: usize, flow: &Flow, goodput_bytes: i64, throughput_bps: i64) -> SampleRow {
+        let sender = &flow.sender;
+        let (sk, stats) = (&*sender.sk, sender.stats());
+        let info = sender.controller().info(sk);
+        let some = |v: u32| (v > 0).then_some(i64::from(v));
+        let bits = |bytes: u64| (bytes as i128 * 8).min(i64::MAX as i128) as i64;
+        let state = info.state().and_then(|s| self.states[i].get(s as usize).copied());
+        let unset = |v: Option<u32>| v.filter(|&v| v != u32::MAX).map(i64::from);
+        SampleRow {
+            t_us: now.as_us() as i64,
+            flow: i as i32,
+            goodput_bytes,
+            throughput_bps,
+            cwnd: i64::from(sk.snd_cwnd),
+            ssthresh: (sk.snd_ssthresh < cca::INFINITE_SSTHRESH).then_some(i64::from(sk.snd_ssthresh)),
+            pacing_bps: (sk.sk_pacing_rate != cca::UNLIMITED_RATE).then(|| bits(sk.sk_pacing_rate)),
+            srtt_us: some(sk.srtt_us >> 3),
+            rtt_us: some(sender.last_rtt_us()),
+            min_rtt_us: unset(Some(sk.rtt_min.value())),
+            in_flight: i64::from(sender.in_flight()),
+            packets_out: i64::from(sk.packets_out),
+            sacked: i64::from(sk.sacked_out),
+            lost: i64::from(sk.lost_out),
+            retrans_out: i64::from(sk.retrans_out),
+            delivered: stats.delivered as i64,
+            lost_total: stats.lost as i64,
+            retrans_total: stats.retrans_segs as i64,
+            segs_sent: stats.segs_sent as i64,
+            delivery_rate_bps: delivery_rate(sk),
+            ca_state: i32::from(sk.icsk_ca_state),
+            cca_state: state.unwrap_or(""),
+            bw_bps: info.bw().map(bits),
+            cca_min_rtt_us: unset(info.min_rtt_us()),
+            pacing_gain: info.pacing_gain().map(|g| f64::from(g) / 256.0),
+            cwnd_gain: info.cwnd_gain().map(|g| f64::from(g) / 256.0),
+            inflight_lo: unset(info.inflight_lo()),
+            inflight_hi: unset(info.inflight_hi()),
+        }
+    }
+
+    /// Writes the flow table and closes the files.
+    pub fn finish(mut self, flows: &[Flow], end: Time) -> Result<(), RecordError> {
+        for (i, flow) in flows.iter().enumerate() {
+            let row = self.flow_row(i, flow, end);
+            self.tables.flows.push(&row);
+        }
+        self.tables.finish()
+    }
+
+    fn flow_row(&self, i: usize, flow: &Flow, end: Time) -> FlowRow {
+        let stats = flow.sender.stats();
+        let us = |t: Time| t.as_us() as i64;
+        let (stop, completed) = match flow.life {
+            Life::Ended { at, completed } => (at, completed),
+            Life::Waiting | Life::Running => (end, false),
+        };
+        let min_rtt = flow.sender.sk.rtt_min.value();
+        FlowRow {
+            flow: i as i32,
+            cca: self.ccas[i].clone(),
+            rtt_us: self.rtts_us[i],
+            start_us: us(flow.start),
+            stop_us: us(stop),
+            established_us: flow.established.map(us),
+            completed_us: completed.then(|| us(stop)),
+            size_bytes: flow.size.map(|s| s as i64),
+            goodput_bytes: flow.goodput_bytes() as i64,
+            segs_sent: stats.segs_sent as i64,
+            retrans_segs: stats.retrans_segs as i64,
+            bytes_sent: stats.bytes_sent as i64,
+            delivered_segs: stats.delivered as i64,
+            lost_segs: stats.lost as i64,
+            queue_drops: flow.fate.queue_drops as i64,
+            random_drops: flow.fate.random_drops as i64,
+            recoveries: i64::from(stats.recoveries),
+            rtos: i64::from(stats.rtos),
+            tlps: i64::from(stats.tlps),
+            undos: i64::from(stats.undos),
+            acks_sent: flow.receiver.stats().acks_sent as i64,
+            min_rtt_us: (min_rtt != u32::MAX).then_some(i64::from(min_rtt)),
+            ecn_marks: flow.receiver.stats().ce_packets as i64,
+        }
+    }
+}
+
+fn delivery_rate(sk: &cca::TcpSock) -> Option<i64> {
+    let us = i64::from(sk.rate_interval_us);
+    (us > 0).then(|| i64::from(sk.rate_delivered) * i64::from(sk.mss_cache) * 8_000_000 / us)
+}
+
+/// Name of a state of loss recovery, as in the table.
+fn ca_state_name(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "Open",
+        CaState::Disorder => "Disorder",
+        CaState::Cwr => "CWR",
+        CaState::Recovery => "Recovery",
+        CaState::Loss => "Loss",
+    }
+}

@@ -1,0 +1,399 @@
+//! What one acknowledgement does, in the order of `tcp_ack` (net/ipv4/tcp_input.c).
+
+use super::rate::Sampler;
+use super::rtx_queue::{EVER_RETRANS, LOST, RETRANS, SACKED, SKB_START};
+use super::sender::{Conn, Sender, SenderEvent};
+use cca::{AckSample, CaState, MinMax};
+use net::Ack;
+
+/// Bits of [`AckState::flag`]; numbers as in the kernel, because `cong_control` gets them.
+pub(super) mod flag {
+    pub const WIN_UPDATE: i32 = 0x02;
+    pub const DATA_ACKED: i32 = 0x04;
+    pub const RETRANS_DATA_ACKED: i32 = 0x08;
+    pub const DATA_SACKED: i32 = 0x20;
+    pub const ECE: i32 = 0x40;
+    pub const LOST_RETRANS: i32 = 0x80;
+    pub const SLOWPATH: i32 = 0x100;
+    pub const ORIG_SACK_ACKED: i32 = 0x200;
+    pub const SND_UNA_ADVANCED: i32 = 0x400;
+    pub const DSACKING_ACK: i32 = 0x800;
+    pub const SET_XMIT_TIMER: i32 = 0x1000;
+    pub const SACK_RENEGING: i32 = 0x2000;
+    pub const ACK_MAYBE_DELAYED: i32 = 0x10000;
+    pub const DSACK_TLP: i32 = 0x20000;
+    pub const NOT_DUP: i32 = WIN_UPDATE | DATA_ACKED;
+    pub const CA_ALERT: i32 = DATA_SACKED | ECE | DSACKING_ACK;
+    pub const FORWARD_PROGRESS: i32 = DATA_ACKED | DATA_SACKED;
+}
+
+/// What to send after the window is updated (`REXMIT_*`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rexmit {
+    None,
+    Lost,
+    /// New data, to find out whether a timeout was spurious (F-RTO).
+    New,
+}
+
+/// What the processing of one ACK builds up.
+pub(super) struct AckState {
+    pub(super) flag: i32,
+    pub(super) sampler: Sampler,
+    pub(super) first_sackt: Option<u32>,
+    pub(super) last_sackt: u32,
+    pub(super) sack_delivered: u32,
+    /// Lowest segment that shows reordering.
+    pub(super) reord: u32,
+    pub(super) rexmit: Rexmit,
+    pub(super) prior_una: u32,
+    pub(super) is_dupack: bool,
+    pub(super) ts_ecr: u32,
+}
+
+/// Segments that an ACK takes off the queue, and what they say about the RTT.
+struct Cleaned {
+    packets: u32,
+    first_ackt: Option<u32>,
+    last_ackt: u32,
+}
+
+impl AckState {
+    fn has(&self, bits: i32) -> bool {
+        self.flag & bits != 0
+    }
+}
+
+impl Sender {
+    /// The SYN-ACK: first RTT sample, initial window, controller starts.
+    pub(super) fn establish(&mut self, ack: &Ack) {
+        self.conn = Conn::Established;
+        self.timer.clear();
+        self.sk.delivered = 1;
+        self.sk.delivered_mstamp = self.sk.tcp_mstamp;
+        self.sk.first_tx_mstamp = super::clock::host_ns(self.syn_sent_at) / 1000;
+        self.sk.app_limited = 0;
+        self.sk.snd_wnd = ack.window;
+        self.sk.max_window = ack.window;
+        self.ecn.is_on = ack.ece;
+        self.sync_seq();
+        if self.syn_retries == 0 {
+            let rtt_us = self.now.since(self.syn_sent_at).as_us() as u32;
+            self.update_rtt_min(rtt_us);
+            self.rtt.sample(&mut self.sk, rtt_us, 0, 0);
+            self.set_rto();
+            self.last_rtt_us = rtt_us;
+        } else {
+            self.sk.icsk_rto = self.tick.from_us(3_000_000);
+        }
+        self.sk.snd_cwnd = if self.syn_retries > 1 { 1 } else { 10 };
+        self.sk.snd_cwnd_stamp = self.sk.jiffies;
+        self.ca.init(&mut self.sk);
+        if !self.ca.has_cong_control() {
+            self.update_pacing_rate();
+        }
+        self.log(SenderEvent::Established);
+        self.send_handshake_ack();
+        self.push_pending();
+    }
+
+    /// `tcp_ack`.
+    pub(super) fn process_ack(&mut self, ack: &Ack) {
+        let prior_una = self.rtx.una();
+        let mut st = AckState {
+            flag: 0,
+            sampler: Sampler::default(),
+            first_sackt: None,
+            last_sackt: 0,
+            sack_delivered: 0,
+            reord: 0,
+            rexmit: Rexmit::None,
+            prior_una,
+            is_dupack: false,
+            ts_ecr: ack.ts_ecr,
+        };
+        if ack.ack > self.rtx.nxt() {
+            return;
+        }
+        if ack.ack < prior_una {
+            self.process_old_ack(ack, &mut st);
+            return;
+        }
+        let (delivered, lost) = (self.sk.delivered, self.sk.lost);
+        let was_reneg = self.is_sack_reneg;
+        let prior_packets = self.sk.packets_out;
+        if ack.ack > prior_una {
+            st.flag |= flag::SND_UNA_ADVANCED;
+            self.sk.icsk_retransmits = 0;
+        }
+        let prior_fack = self.highest_sack();
+        st.sampler.rs.prior_in_flight = self.in_flight();
+        self.ts_ecr = ack.ts_ecr;
+        self.receive_window_and_sacks(ack, &mut st);
+        if prior_packets == 0 {
+            self.ack_without_queue(&mut st);
+            return;
+        }
+        self.clean_rtx_queue(ack.ack, prior_fack, &mut st);
+        self.rack_update_reo_wnd(st.sampler.prior_delivered());
+        self.notify_ack(&st);
+        if self.tlp_high_seq.is_some() {
+            self.process_tlp_ack(ack.ack, &st);
+        }
+        if !st.has(flag::NOT_DUP) || st.has(flag::CA_ALERT) || self.ca_state() != CaState::Open {
+            st.is_dupack = !st.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);
+            self.fastretrans_alert(&mut st);
+        }
+        if st.has(flag::SET_XMIT_TIMER) {
+            self.set_xmit_timer();
+        }
+        let acked = self.sk.delivered.wrapping_sub(delivered);
+        let losses = self.sk.lost.wrapping_sub(lost) as i32;
+        self.stats.delivered += u64::from(acked);
+        st.sampler.rs.is_ack_delayed = st.has(flag::ACK_MAYBE_DELAYED);
+        st.sampler.rs.is_ece = st.has(flag::ECE);
+        self.rate_generate(acked, losses, was_reneg, &mut st.sampler);
+        self.cong_control(acked, &st);
+        self.transmit_recovery(st.rexmit);
+    }
+
+    /// An ACK below the window still carries SACK information.
+    fn process_old_ack(&mut self, ack: &Ack, st: &mut AckState) {
+        if ack.n_sacks == 0 {
+            return;
+        }
+        self.sack_tag(ack, st.prior_una, st);
+        let delivered = self.sk.delivered;
+        self.fastretrans_alert(st);
+        self.stats.delivered += u64::from(self.sk.delivered.wrapping_sub(delivered));
+        self.transmit_recovery(st.rexmit);
+    }
+
+    fn receive_window_and_sacks(&mut self, ack: &Ack, st: &mut AckState) {
+        let slow = ack.n_sacks > 0 || ack.ece || ack.window != self.sk.snd_wnd || !st.has(flag::SND_UNA_ADVANCED);
+        if slow {
+            st.flag |= flag::SLOWPATH;
+        }
+        if ack.ack > self.rtx.una() || ack.window > self.sk.snd_wnd || ack.window == 0 {
+            st.flag |= flag::WIN_UPDATE;
+            self.sk.snd_wnd = ack.window;
+            self.sk.max_window = self.sk.max_window.max(ack.window);
+        }
+        if ack.n_sacks > 0 {
+            self.sack_tag(ack, st.prior_una, st);
+        }
+        if ack.ece && self.ecn.is_on {
+            st.flag |= flag::ECE;
+        }
+        self.count_delivered(st.sack_delivered, st.has(flag::ECE));
+    }
+
+    fn count_delivered(&mut self, n: u32, ece: bool) {
+        self.sk.delivered = self.sk.delivered.wrapping_add(n);
+        if ece {
+            self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(n);
+        }
+    }
+
+    /// Nothing was outstanding: only a reported duplicate matters.
+    fn ack_without_queue(&mut self, st: &mut AckState) {
+        self.notify_ack(st);
+        if st.has(flag::DSACKING_ACK) {
+            self.fastretrans_alert(st);
+        }
+        if self.tlp_high_seq.is_some() {
+            self.process_tlp_ack(self.rtx.una(), st);
+        }
+    }
+
+    fn notify_ack(&mut self, st: &AckState) {
+        let mut flags = 0;
+        if st.has(flag::WIN_UPDATE) {
+            flags |= cca::CA_ACK_WIN_UPDATE;
+        }
+        if st.has(flag::SLOWPATH) {
+            flags |= cca::CA_ACK_SLOWPATH;
+            if st.has(flag::ECE) {
+                flags |= cca::CA_ACK_ECE;
+            }
+        }
+        self.ca.in_ack_event(&mut self.sk, flags);
+    }
+
+    /// `tcp_clean_rtx_queue`: takes what is cumulatively acknowledged off the queue, samples the RTT,
+    /// tells the controller.
+    fn clean_rtx_queue(&mut self, ack: u32, prior_fack: u32, st: &mut AckState) {
+        let prior_sacked = self.sk.sacked_out;
+        let mut reord = self.rtx.nxt();
+        let cleaned = self.pop_acked(ack, &mut reord, st);
+        self.sync_seq();
+        let head_sacked = !self.rtx.is_empty() && self.rtx.flags(ack) & SACKED != 0;
+        if head_sacked {
+            st.flag |= flag::SACK_RENEGING;
+        }
+        let (rtt_updated, sack_rtt) = self.sample_rtt(&cleaned, prior_sacked, st);
+        if st.has(flag::DATA_ACKED) {
+            st.flag |= flag::SET_XMIT_TIMER;
+            if reord < prior_fack {
+                self.check_reordering(reord);
+            }
+        } else if let (true, false, Some(sack_rtt)) = (rtt_updated, self.rtx.is_empty(), sack_rtt) {
+            let head_age = self.now_us().wrapping_sub(self.rtx.stamps(self.rtx.una()).tx_us);
+            if sack_rtt as i32 > head_age as i32 {
+                st.flag |= flag::SET_XMIT_TIMER;
+            }
+        }
+        let since = self.sk.delivered.wrapping_sub(st.sampler.rs.prior_delivered);
+        let sample = AckSample {
+            pkts_acked: cleaned.packets,
+            rtt_us: st.sampler.rs.rtt_us as i32,
+            in_flight: self.sk.mss_cache.wrapping_mul(since),
+        };
+        self.ca.pkts_acked(&mut self.sk, &sample);
+    }
+
+    fn pop_acked(&mut self, ack: u32, reord: &mut u32, st: &mut AckState) -> Cleaned {
+        let mut cleaned = Cleaned { packets: 0, first_ackt: None, last_ackt: 0 };
+        let ece = st.has(flag::ECE);
+        for seq in self.rtx.una()..ack {
+            let flags = self.rtx.flags(seq);
+            let tx_us = self.rtx.stamps(seq).tx_us;
+            if flags & (RETRANS | EVER_RETRANS) != 0 {
+                if flags & RETRANS != 0 {
+                    self.sk.retrans_out -= 1;
+                }
+                st.flag |= flag::RETRANS_DATA_ACKED;
+            } else if flags & SACKED == 0 {
+                cleaned.last_ackt = tx_us;
+                cleaned.first_ackt.get_or_insert(tx_us);
+                *reord = (*reord).min(seq);
+                if seq < self.high_seq {
+                    st.flag |= flag::ORIG_SACK_ACKED;
+                }
+            }
+            if flags & SACKED != 0 {
+                self.sk.sacked_out -= 1;
+            } else {
+                self.count_delivered(1, ece);
+                if !self.is_spurious_retrans(flags, tx_us) {
+                    self.rack_advance(flags, seq + 1, tx_us);
+                }
+            }
+            if flags & LOST != 0 {
+                self.sk.lost_out -= 1;
+            }
+            self.rate_delivered(seq, flags, &mut st.sampler);
+            self.rtx.pop_front();
+            if self.rtx.is_empty() || self.rtx.flags(seq + 1) & SKB_START != 0 {
+                self.skbs_out = self.skbs_out.saturating_sub(1);
+            }
+            cleaned.packets += 1;
+        }
+        self.sk.packets_out -= cleaned.packets;
+        if cleaned.packets > 0 {
+            st.flag |= flag::DATA_ACKED;
+        }
+        cleaned
+    }
+
+    /// The ACK echoes a timestamp from before this retransmission (`tcp_skb_spurious_retrans`).
+    fn is_spurious_retrans(&self, flags: u8, tx_us: u32) -> bool {
+        if flags & (RETRANS | EVER_RETRANS) == 0 {
+            return false;
+        }
+        let age_us = self.now_us().wrapping_sub(tx_us);
+        let sent_ms = ((self.sk.tcp_mstamp - u64::from(age_us)) / 1000) as u32;
+        (self.ts_ecr.wrapping_sub(sent_ms) as i32) < 0
+    }
+
+    /// Takes the RTT samples of this ACK (`tcp_ack_update_rtt`); says whether there was one, and the
+    /// RTT of newly SACKed segments.
+    fn sample_rtt(&mut self, c: &Cleaned, prior_sacked: u32, st: &mut AckState) -> (bool, Option<u32>) {
+        let now = self.now_us();
+        let (mut seq_rtt, mut ca_rtt) = (None, None);
+        if let (Some(first), false) = (c.first_ackt, st.has(flag::RETRANS_DATA_ACKED)) {
+            seq_rtt = Some(now.wrapping_sub(first));
+            ca_rtt = Some(now.wrapping_sub(c.last_ackt));
+            let is_short = self.rtx.una() == self.stream.segments && self.stream.last_len < self.config.mss;
+            if c.packets == 1
+                && is_short
+                && prior_sacked == 0
+                && st.sampler.rs.prior_delivered.wrapping_add(1) == self.sk.delivered
+                && !st.has(flag::CA_ALERT)
+            {
+                st.flag |= flag::ACK_MAYBE_DELAYED;
+            }
+        }
+        let sack_rtt = st.first_sackt.map(|first| now.wrapping_sub(first));
+        if sack_rtt.is_some() {
+            ca_rtt = Some(now.wrapping_sub(st.last_sackt));
+        }
+        seq_rtt = seq_rtt.or(sack_rtt);
+        if seq_rtt.is_none() && st.has(flag::DATA_ACKED) {
+            let now_ms = (self.sk.tcp_mstamp / 1000) as u32;
+            let echoed_us = now_ms.wrapping_sub(st.ts_ecr).max(1).saturating_mul(1000);
+            (seq_rtt, ca_rtt) = (Some(echoed_us), Some(echoed_us));
+        }
+        st.sampler.rs.rtt_us = ca_rtt.map_or(-1, i64::from);
+        let (Some(seq_rtt), Some(ca_rtt)) = (seq_rtt, ca_rtt) else { return (false, sack_rtt) };
+        if !(st.has(flag::ACK_MAYBE_DELAYED) && ca_rtt > self.min_rtt_us()) {
+            self.update_rtt_min(ca_rtt);
+        }
+        self.last_rtt_us = ca_rtt;
+        self.rtt.sample(&mut self.sk, seq_rtt, self.rtx.una(), self.rtx.nxt());
+        self.set_rto();
+        self.sk.icsk_backoff = 0;
+        (true, sack_rtt)
+    }
+
+    /// Windowed minimum over 300 s (`tcp_update_rtt_min`).
+    fn update_rtt_min(&mut self, rtt_us: u32) {
+        let window = 300 * self.tick.hz();
+        let value = if rtt_us == 0 { self.tick.to_us(1) as u32 } else { rtt_us };
+        let mut filter: MinMax = self.sk.rtt_min;
+        cca::minmax_running_min(&mut filter, window, self.sk.jiffies, value);
+        self.sk.rtt_min = filter;
+    }
+
+    /// `tcp_cong_control`: the controller or the stack sets window and pacing rate.
+    fn cong_control(&mut self, acked: u32, st: &AckState) {
+        let ack_seq = self.sk.snd_una;
+        if self.ca.has_cong_control() {
+            self.ca.cong_control(&mut self.sk, ack_seq, st.flag, &st.sampler.rs);
+            return;
+        }
+        if self.in_cwnd_reduction() {
+            self.cwnd_reduction(acked as i32, st.sampler.rs.losses, st.has(flag::SND_UNA_ADVANCED));
+        } else {
+            let progress = if self.sk.reordering > super::rack::REORDERING {
+                flag::FORWARD_PROGRESS
+            } else {
+                flag::DATA_ACKED
+            };
+            if st.has(progress) {
+                self.ca.cong_avoid(&mut self.sk, ack_seq, acked);
+                self.sk.snd_cwnd_stamp = self.sk.jiffies;
+            }
+        }
+        self.update_pacing_rate();
+    }
+
+    /// `tcp_update_pacing_rate`: twice the window per RTT in early slow start, 1.2 times afterwards.
+    pub(super) fn update_pacing_rate(&mut self) {
+        let sk = &mut *self.sk;
+        let mut rate = u64::from(sk.mss_cache) * 8_000_000;
+        rate *= if sk.snd_cwnd < sk.snd_ssthresh / 2 { 200 } else { 120 };
+        rate = rate / 100 * u64::from(sk.snd_cwnd.max(sk.packets_out));
+        if sk.srtt_us > 0 {
+            rate /= u64::from(sk.srtt_us);
+        }
+        sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
+    }
+
+    /// The controller's view of the sequence space.
+    fn sync_seq(&mut self) {
+        self.sk.snd_una = self.byte_seq(self.rtx.una());
+        self.sk.snd_nxt = self.byte_seq(self.rtx.nxt());
+        self.sk.write_seq = self.sk.snd_nxt.wrapping_add(self.config.mss * 2);
+    }
+}

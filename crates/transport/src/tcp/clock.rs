@@ -1,0 +1,113 @@
+//! The clocks of a Linux host: nanoseconds, microseconds, the jiffy tick and the timer wheel.
+
+use units::{Span, Time};
+
+/// Simulated hosts booted this long before the run starts, because Linux code takes zero stamps for
+/// "unset". A multiple of every tick.
+pub const BOOT: Span = Span::from_ms(1_000_000);
+
+/// The tick that jiffies-based rules count in.
+#[derive(Clone, Copy, Debug)]
+pub struct Tick {
+    hz: u32,
+    ns: u64,
+}
+
+impl Tick {
+    /// A tick of 1/`hz` seconds (1 to 1000, as the kernel's HZ).
+    pub fn new(hz: u32) -> Tick {
+        assert!((1..=1000).contains(&hz), "HZ must be 1 to 1000, got {hz}");
+        Tick { hz, ns: 1_000_000_000 / u64::from(hz) }
+    }
+
+    /// Ticks per second.
+    pub fn hz(self) -> u32 {
+        self.hz
+    }
+
+    /// `jiffies` at `now`.
+    #[inline]
+    pub fn jiffies(self, now: Time) -> u32 {
+        ((now + BOOT).as_ns() / self.ns) as u32
+    }
+
+    /// `usecs_to_jiffies`: rounds up.
+    #[inline]
+    pub fn from_us(self, us: u64) -> u32 {
+        (us * 1_000).div_ceil(self.ns) as u32
+    }
+
+    /// `jiffies_to_usecs`.
+    #[inline]
+    pub fn to_us(self, jiffies: u32) -> u64 {
+        u64::from(jiffies) * self.ns / 1_000
+    }
+
+    /// `nsecs_to_jiffies`: rounds down.
+    #[inline]
+    pub fn from_ns(self, ns: u64) -> u32 {
+        (ns / self.ns) as u32
+    }
+
+    /// When a timer of the wheel armed now for `delay` ticks fires (`calc_index`, kernel/time/timer.c):
+    /// the further away, the coarser the bucket, always rounded up past the expiry.
+    pub fn wheel(self, now: Time, delay: u32) -> Time {
+        let armed = (now + BOOT).as_ns() / self.ns;
+        let expiry = armed + u64::from(delay);
+        let shift = match delay {
+            0..=62 => 0,
+            63..=503 => 3,
+            504..=4031 => 6,
+            4032..=32255 => 9,
+            _ => 12,
+        };
+        let tick = ((expiry >> shift) + 1) << shift;
+        Time::from_ns(tick * self.ns - BOOT.as_ns())
+    }
+}
+
+/// `tcp_clock_ns` of the host.
+#[inline]
+pub fn host_ns(now: Time) -> u64 {
+    (now + BOOT).as_ns()
+}
+
+/// Back from a host clock value to the time of the run; never before its start.
+#[inline]
+pub fn run_time(host_ns: u64) -> Time {
+    Time::from_ns(host_ns.saturating_sub(BOOT.as_ns()))
+}
+
+/// The clock of the timestamp option: milliseconds.
+#[inline]
+pub fn timestamp_ms(host_ns: u64) -> u32 {
+    (host_ns / 1_000_000) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fires_after_ms(delay: u32, armed_at_ms: u64) -> u64 {
+        let now = Time::ZERO + Span::from_ms(armed_at_ms);
+        Tick::new(1000).wheel(now, delay).since(now).as_ns() / 1_000_000
+    }
+
+    #[test]
+    fn a_short_timer_fires_one_tick_after_its_expiry() {
+        assert_eq!(fires_after_ms(40, 0), 41);
+    }
+
+    #[test]
+    fn an_rto_of_203_ticks_fires_after_204_to_211() {
+        let fires: Vec<_> = (0..8).map(|at| fires_after_ms(203, at)).collect();
+        assert!(fires.iter().all(|f| (204..=211).contains(f)), "{fires:?}");
+        assert!(fires.iter().min() != fires.iter().max());
+    }
+
+    #[test]
+    fn microseconds_round_up_to_ticks_and_nanoseconds_down() {
+        assert_eq!(Tick::new(250).from_us(4_001), 2);
+        assert_eq!(Tick::new(250).from_ns(7_999_999), 1);
+    }
+}

@@ -1,0 +1,28 @@
+//! The simulated Linux-like TCP: sender and receiver of one connection.
+//!
+//! Rules are those of Linux 6.12; each file names the kernel functions it follows. The model is one
+//! direction of data, segments of one size, SACK and timestamps on, window scaling large enough.
+//! What is left out is listed in `docs/models/tcp.md`.
+
+mod ack;
+pub mod clock;
+pub mod config;
+pub mod ecn;
+pub mod host_queue;
+mod output;
+pub mod rack;
+mod rate;
+pub mod receiver;
+mod recovery;
+pub mod rtt;
+pub mod rtx_queue;
+mod sack;
+mod sack_blocks;
+pub mod sender;
+pub mod timer;
+mod xmit_timer;
+
+pub use config::{HostConfig, HostQdisc};
+pub use host_queue::Burst;
+pub use receiver::Receiver;
+pub use sender::{Conn, Sender, SenderEvent, SenderStats, Stream};

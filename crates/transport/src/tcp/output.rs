@@ -1,0 +1,398 @@
+//! What may be sent, when, and in pieces of what size (`tcp_write_xmit` and what it calls in
+//! net/ipv4/tcp_output.c).
+
+use super::clock::timestamp_ms;
+use super::host_queue::Burst;
+use super::rtx_queue::{Stamps, APP_LIMITED, EVER_RETRANS, LOST, RETRANS, SAMPLED, SKB_START};
+use super::sender::{Conn, Sender};
+use super::timer::Pending;
+use cca::{CaEvent, CaState};
+use units::Time;
+
+/// Largest burst: 65536 bytes less header room (`sk_setup_caps`: MAX_TCP_HEADER + 1 with 320).
+pub const GSO_MAX_BYTES: u32 = 65_536 - 321;
+/// Memory of one send beside its payload, bytes: `SKB_TRUESIZE` of a small-head skb (384 usable + 256
+/// `sk_buff` + 320 `skb_shared_info`).
+const SKB_OVERHEAD: u32 = 960;
+/// Sends before this many data segments are not paced (`tcp_update_skb_after_send`).
+const UNPACED_SEGS: u32 = 10;
+/// log2 us of the RTT at which the autosized burst loses half its RTT term
+/// (`sysctl_tcp_tso_rtt_log`).
+const TSO_RTT_LOG: u32 = 9;
+/// Least burst that TCP asks for when the controller does not say (`sysctl_tcp_min_tso_segs`).
+const MIN_TSO_SEGS: u32 = 2;
+/// A burst may be delayed while less than this fraction of the window is free
+/// (`sysctl_tcp_tso_win_divisor`).
+const TSO_WIN_DIVISOR: u64 = 3;
+/// Sends are not held back when the last one was longer ago than this, ns.
+const DEFER_RECENT_NS: i64 = 1_000_000;
+
+/// Who asks for transmission.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Push {
+    /// ACK processing, a timer or the application.
+    Window,
+    /// Tail loss probe: one send, whatever the window says.
+    Probe,
+}
+
+/// What stopped `write_xmit` from sending.
+#[derive(Default)]
+struct Limited {
+    by_cwnd: bool,
+}
+
+impl Sender {
+    /// `tcp_push_pending_frames`.
+    pub(super) fn push_pending(&mut self) {
+        if self.unsent() > 0 {
+            self.write_xmit(Push::Window);
+        }
+    }
+
+    /// After the host queue freed memory or the pacing timer fired (`tcp_tsq_write`).
+    pub(super) fn resume_sending(&mut self) {
+        if self.conn != Conn::Established {
+            return;
+        }
+        if self.sk.lost_out > self.sk.retrans_out && self.sk.snd_cwnd > self.in_flight() {
+            self.retransmit_queue();
+        }
+        self.push_pending();
+    }
+
+    /// Segments that the application has supplied and that were never sent.
+    #[inline]
+    pub(super) fn unsent(&self) -> u32 {
+        let by_stream = self.stream.segments - self.rtx.nxt();
+        let mss = u64::from(self.config.mss);
+        let held = u64::from(self.rtx.nxt() - self.rtx.una()) * mss;
+        by_stream.min(u32::try_from(self.config.sndbuf.saturating_sub(held) / mss).unwrap_or(u32::MAX))
+    }
+
+    /// First segment beyond the receive window.
+    #[inline]
+    pub(super) fn window_end(&self) -> u32 {
+        self.rtx.una().saturating_add(self.sk.snd_wnd / self.config.mss)
+    }
+
+    /// Largest burst now, segments (`tcp_tso_segs`).
+    pub(super) fn tso_segs(&mut self) -> u32 {
+        let least = self.ca.min_tso_segs(&mut self.sk).unwrap_or(MIN_TSO_SEGS);
+        let sk = &*self.sk;
+        let mut bytes = sk.sk_pacing_rate >> sk.sk_pacing_shift;
+        let halvings = self.min_rtt_us() >> TSO_RTT_LOG;
+        if halvings < u32::BITS {
+            bytes = bytes.saturating_add(u64::from(sk.sk_gso_max_size >> halvings));
+        }
+        let bytes = bytes.min(u64::from(sk.sk_gso_max_size)) as u32;
+        (bytes / sk.mss_cache).max(least).min(u32::from(sk.sk_gso_max_segs))
+    }
+
+    /// Sends new data as far as window, pacing and the host queue allow.
+    pub(super) fn write_xmit(&mut self, push: Push) {
+        let max_segs = self.tso_segs();
+        let mut limited = Limited::default();
+        let mut sent = 0;
+        while let Some(n) = self.next_send(push, max_segs, &mut limited) {
+            self.send_new(n);
+            sent += n;
+            if push == Push::Probe {
+                break;
+            }
+        }
+        limited.by_cwnd |= self.in_flight() >= self.sk.snd_cwnd;
+        if sent > 0 || limited.by_cwnd {
+            self.validate_cwnd(limited.by_cwnd);
+        }
+        if sent > 0 {
+            if self.in_cwnd_reduction() {
+                self.prr_out += sent;
+            }
+            if push == Push::Window {
+                self.schedule_loss_probe(false);
+            }
+        }
+    }
+
+    /// Size of the next send in segments, or `None` with the reason noted.
+    fn next_send(&mut self, push: Push, max_segs: u32, limited: &mut Limited) -> Option<u32> {
+        let unsent = self.unsent();
+        if unsent == 0 || self.is_paced_out() {
+            return None;
+        }
+        let quota = match self.cwnd_quota() {
+            0 if push == Push::Probe => 1,
+            0 => return None,
+            quota => quota,
+        };
+        let quota = quota.min(max_segs);
+        let len = self.front_len(unsent).max(quota.min(unsent));
+        let window = self.window_end().saturating_sub(self.rtx.nxt());
+        if window == 0 {
+            return None;
+        }
+        if len > 1 && push == Push::Window && self.should_defer(len, max_segs, unsent, limited) {
+            return None;
+        }
+        let n = quota.min(len).min(window);
+        (!self.is_queue_full(n, 0)).then_some(n)
+    }
+
+    /// Segments in the first unsent buffer: the application fills buffers of the largest burst.
+    fn front_len(&mut self, unsent: u32) -> u32 {
+        if self.front == 0 {
+            self.front = self.buffer_segs();
+        }
+        self.front.min(unsent)
+    }
+
+    /// Segments of a full buffer (`tcp_xmit_size_goal`): the largest burst, at most half the window.
+    fn buffer_segs(&self) -> u32 {
+        let half = (self.sk.max_window / 2).max(self.config.mss);
+        (GSO_MAX_BYTES.min(half) / self.config.mss).max(1).min(u32::from(self.sk.sk_gso_max_segs))
+    }
+
+    /// `tcp_cwnd_test`: at most half a window in one go.
+    fn cwnd_quota(&self) -> u32 {
+        let cwnd = self.sk.snd_cwnd;
+        let free = cwnd.saturating_sub(self.in_flight());
+        free.min((cwnd / 2).max(1))
+    }
+
+    /// Whether TCP's own pacing holds the next packet; arms its timer if so (`tcp_pacing_check`).
+    pub(super) fn is_paced_out(&mut self) -> bool {
+        if self.sk.sk_pacing_status != cca::SK_PACING_NEEDED
+            || self.sk.tcp_wstamp_ns <= self.sk.tcp_clock_cache
+        {
+            return false;
+        }
+        if !self.pacing_timer.is_set() {
+            self.pacing_timer = self.wstamp_time();
+        }
+        true
+    }
+
+    /// `tcp_small_queue_check` for a send of `n` segments; `factor` doubles the limit (retransmits).
+    pub(super) fn is_queue_full(&mut self, n: u32, factor: u32) -> bool {
+        let sk = &*self.sk;
+        let truesize = u64::from(n * self.config.mss + SKB_OVERHEAD);
+        let mut limit = (2 * truesize).max(sk.sk_pacing_rate >> sk.sk_pacing_shift);
+        if sk.sk_pacing_status == cca::SK_PACING_NONE {
+            limit = limit.min(1 << 20);
+        }
+        if self.host.wmem_alloc() <= limit << factor || self.skbs_out <= 1 {
+            return false;
+        }
+        self.host.throttle();
+        true
+    }
+
+    /// `tcp_tso_should_defer`: wait for the next ACK so that the burst gets larger?
+    fn should_defer(&self, len: u32, max_segs: u32, unsent: u32, limited: &mut Limited) -> bool {
+        let sk = &*self.sk;
+        let since_send = sk.tcp_clock_cache.wrapping_sub(sk.tcp_wstamp_ns) as i64;
+        if self.ca_state() >= CaState::Recovery || since_send - DEFER_RECENT_NS > 0 {
+            return false;
+        }
+        let mss = u64::from(self.config.mss);
+        let len_bytes = u64::from(len) * mss;
+        let send_win = u64::from(self.window_end() - self.rtx.nxt()) * mss;
+        let cong_win = u64::from(sk.snd_cwnd - self.in_flight().min(sk.snd_cwnd)) * mss;
+        let limit = send_win.min(cong_win);
+        let chunk = u64::from(sk.snd_wnd).min(u64::from(sk.snd_cwnd) * mss) / TSO_WIN_DIVISOR;
+        if limit >= u64::from(max_segs) * mss
+            || (len < unsent && limit >= len_bytes)
+            || limit >= chunk
+            || self.rtx.is_empty()
+            || self.is_next_ack_far()
+        {
+            return false;
+        }
+        if cong_win < send_win && cong_win <= len_bytes {
+            limited.by_cwnd = true;
+            return true;
+        }
+        if send_win <= cong_win && send_win <= len_bytes {
+            return true;
+        }
+        len < unsent || self.stream.segments == u32::MAX
+    }
+
+    /// Whether the ACK of the oldest segment is more than min(1 ms, srtt/2) away.
+    fn is_next_ack_far(&self) -> bool {
+        let srtt_ns = u64::from(self.sk.srtt_us) * 125;
+        let age_ns = i64::from(self.now_us().wrapping_sub(self.rtx.stamps(self.rtx.una()).tx_us) as i32) * 1000;
+        let how_far = srtt_ns as i64 - age_ns;
+        how_far > (srtt_ns / 2).min(1_000_000) as i64
+    }
+
+    fn send_new(&mut self, n: u32) {
+        let seq = self.rtx.nxt();
+        self.transmit(seq, n, false);
+        let stamps = self.stamps();
+        let app_limited = if self.sk.app_limited != 0 { APP_LIMITED } else { 0 };
+        let in_flight = self.in_flight();
+        for i in 0..n {
+            let start = if i == 0 { SKB_START } else { 0 };
+            self.rtx.push(Stamps { in_flight: in_flight + n, ..stamps }, start | app_limited);
+        }
+        self.skbs_out += 1;
+        self.consume_front(n);
+        let prior = self.sk.packets_out;
+        self.sk.packets_out += n;
+        self.sk.snd_nxt = self.byte_seq(seq + n);
+        if prior == 0 || self.timer.pending() == Some(Pending::Tlp) {
+            self.rearm_rto();
+        }
+    }
+
+    /// Takes `n` segments off the write queue; a send larger than the first buffer borrows from the
+    /// next (`tcp_grow_skb`).
+    fn consume_front(&mut self, n: u32) {
+        self.front = if n <= self.front {
+            self.front - n
+        } else {
+            self.buffer_segs().saturating_sub(n - self.front)
+        };
+    }
+
+    /// Sends `n` segments from `seq` again (`__tcp_retransmit_skb`).
+    pub(super) fn send_again(&mut self, seq: u32, n: u32) {
+        self.sk.total_retrans = self.sk.total_retrans.wrapping_add(n);
+        self.stats.retrans_segs += u64::from(n);
+        self.transmit(seq, n, true);
+        let stamps = self.stamps();
+        let app_limited = if self.sk.app_limited != 0 { APP_LIMITED } else { 0 };
+        let in_flight = self.in_flight();
+        for i in seq..seq + n {
+            let start = if i == seq { SKB_START } else { 0 };
+            let kept = self.rtx.flags(i) & !(APP_LIMITED | SAMPLED | SKB_START);
+            self.rtx.set_flags(i, kept | EVER_RETRANS | start | app_limited);
+            self.rtx.restamp(i, Stamps { in_flight: in_flight + n, ..stamps });
+        }
+        if seq + n < self.rtx.nxt() {
+            let after = self.rtx.flags(seq + n);
+            self.rtx.set_flags(seq + n, after | SKB_START);
+        }
+    }
+
+    /// Marks `n` segments from `seq` as retransmitted and in flight, and starts the episode's clock.
+    pub(super) fn mark_retransmitted(&mut self, seq: u32, n: u32) {
+        for i in seq..seq + n {
+            let flags = self.rtx.flags(i);
+            self.rtx.set_flags(i, flags | RETRANS | EVER_RETRANS);
+        }
+        self.sk.retrans_out += n;
+        if self.retrans_stamp.is_none() {
+            self.retrans_stamp = Some(timestamp_ms(self.last_edt_ns));
+        }
+        self.undo_retrans = if self.undo_retrans < 0 { n as i32 } else { self.undo_retrans + n as i32 };
+    }
+
+    /// Hands one burst to the host (`__tcp_transmit_skb`, `tcp_update_skb_after_send`).
+    fn transmit(&mut self, seq: u32, n: u32, is_retrans: bool) {
+        let last = seq + n - 1;
+        let bytes = (n - 1) * self.config.mss + self.payload(last);
+        let prior_wstamp = self.sk.tcp_wstamp_ns;
+        self.sk.tcp_wstamp_ns = prior_wstamp.max(self.sk.tcp_clock_cache);
+        let edt = self.sk.tcp_wstamp_ns;
+        if self.in_flight() == 0 {
+            self.ca.cwnd_event(&mut self.sk, CaEvent::TxStart);
+        }
+        self.sk.lsndtime = self.sk.jiffies;
+        self.sk.data_segs_out = self.sk.data_segs_out.wrapping_add(n);
+        self.stats.segs_sent += u64::from(n);
+        self.stats.bytes_sent += u64::from(bytes);
+        let (ecn, cwr) = self.ecn.on_send(is_retrans, self.ca.module().needs_ecn());
+        let burst = Burst {
+            seq,
+            segments: n,
+            flags: Sender::data_flags(is_retrans) | cwr,
+            ecn,
+            push: last + 1 == self.stream.segments,
+            ts_val: timestamp_ms(edt),
+            ts_ecr: self.peer_ts_val,
+            truesize: n * self.config.mss + SKB_OVERHEAD,
+        };
+        self.host.push(self.now, edt, burst);
+        self.charge_pacing(bytes, edt - prior_wstamp);
+        if self.sk.packets_out == 0 {
+            self.sk.first_tx_mstamp = edt / 1000;
+            self.sk.delivered_mstamp = edt / 1000;
+        }
+        self.last_edt_ns = edt;
+    }
+
+    /// The next departure: this one plus its length at the pacing rate, less credit for lateness.
+    fn charge_pacing(&mut self, bytes: u32, late_ns: u64) {
+        let sk = &mut *self.sk;
+        let rate = sk.sk_pacing_rate;
+        if sk.sk_pacing_status == cca::SK_PACING_NONE
+            || rate == u64::MAX
+            || rate == 0
+            || sk.data_segs_out < UNPACED_SEGS
+        {
+            return;
+        }
+        let gap = u64::from(bytes) * 1_000_000_000 / rate;
+        sk.tcp_wstamp_ns += gap - (gap / 2).min(late_ns);
+    }
+
+    /// What a segment remembers of the moment it was sent (`tcp_rate_skb_sent`).
+    fn stamps(&self) -> Stamps {
+        let sk = &*self.sk;
+        Stamps {
+            tx_us: (self.last_edt_ns / 1000) as u32,
+            first_tx_us: sk.first_tx_mstamp as u32,
+            delivered_us: sk.delivered_mstamp as u32,
+            delivered: sk.delivered,
+            delivered_ce: sk.delivered_ce,
+            lost: sk.lost,
+            in_flight: 0,
+        }
+    }
+
+    /// A SYN leaves; it is retransmitted after 1 s, four times linearly, then doubling.
+    pub(super) fn send_syn(&mut self) {
+        self.syn_sent_at = self.now;
+        let burst = Burst {
+            seq: 0,
+            segments: 0,
+            flags: net::flags::SYN,
+            ecn: 0,
+            push: false,
+            ts_val: timestamp_ms(self.sk.tcp_clock_cache),
+            ts_ecr: 0,
+            truesize: SKB_OVERHEAD,
+        };
+        self.host.push(self.now, self.sk.tcp_clock_cache, burst);
+        let doublings = self.syn_retries.saturating_sub(4).min(6);
+        let delay = self.tick.from_us(super::rtt::RTO_INIT_US) << doublings;
+        self.timer.arm(Pending::Rto, self.tick.wheel(self.now, delay));
+    }
+
+    /// The handshake's ACK, which leaves ahead of the first data.
+    pub(super) fn send_handshake_ack(&mut self) {
+        let burst = Burst {
+            seq: 0,
+            segments: 0,
+            flags: 0,
+            ecn: 0,
+            push: false,
+            ts_val: timestamp_ms(self.sk.tcp_clock_cache),
+            ts_ecr: self.peer_ts_val,
+            truesize: 0,
+        };
+        self.host.push(self.now, self.sk.tcp_clock_cache, burst);
+    }
+
+    /// Whether the last transmission of `seq` still waits in the host (`skb_still_in_host_queue`).
+    pub(super) fn is_in_host(&self, seq: u32) -> bool {
+        let tx_us = self.rtx.stamps(seq).tx_us;
+        tx_us.wrapping_sub(self.now_us()) as i32 > 0 && self.host.next_departure() != Time::NEVER
+    }
+}
+
+/// Bits that survive when loss marks are cleared.
+pub(super) const UNMARK_LOST: u8 = !LOST;

@@ -1,0 +1,499 @@
+//! The receiving half: what it acknowledges, when, and the window it offers (`tcp_data_queue`,
+//! `__tcp_ack_snd_check`, `tcp_grow_window`, `tcp_rcv_space_adjust` in net/ipv4/tcp_input.c;
+//! `tcp_send_delayed_ack`, `__tcp_select_window` in tcp_output.c).
+//!
+//! The application reads at once, whenever `rcvlowat` bytes are there.
+
+use super::clock::{timestamp_ms, Tick};
+use super::config::HostConfig;
+use super::ecn::CE;
+use super::sack_blocks::OutOfOrder;
+use net::{flags, Ack, Packet};
+use units::{Span, Time};
+
+/// Segments acknowledged one by one at start (`TCP_MAX_QUICKACKS`).
+const MAX_QUICKACKS: u32 = 16;
+/// Least delay of an ACK, ms (`TCP_ATO_MIN`).
+const ATO_MIN_MS: u64 = 40;
+/// Longest delay of an ACK, ms (`TCP_DELACK_MAX`).
+const DELACK_MAX_MS: u64 = 200;
+/// Duplicate ACKs that go out at once before compression starts.
+const FASTRETRANS_THRESH: u32 = 3;
+/// Most ACKs that are held back (`sysctl_tcp_comp_sack_nr`).
+const COMP_SACK_NR: u32 = 44;
+/// Longest time an ACK is compressed (`sysctl_tcp_comp_sack_delay_ns`).
+const COMP_SACK_DELAY: Span = Span::from_ms(1);
+/// Slack of that timer (`sysctl_tcp_comp_sack_slack_ns`).
+const COMP_SACK_SLACK: Span = Span::from_us(100);
+/// First window that a SYN-ACK offers, bytes (`tcp_select_initial_window`).
+const INITIAL_WINDOW: u32 = 65_160;
+/// Advertised MSS: MTU 1500 less IPv4 and TCP headers.
+const ADVMSS: u32 = 1460;
+/// Payload per buffer memory of a full segment in 1/256: 1448 of 2304 bytes (`scaling_ratio`).
+const SCALING_RATIO: u64 = 1448 * 256 / 2304;
+
+/// Counters since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReceiverStats {
+    /// Payload bytes handed to the application.
+    pub delivered_bytes: u64,
+    /// Data packets that arrived.
+    pub packets: u64,
+    /// Acknowledgements sent.
+    pub acks_sent: u64,
+    /// Packets that arrived CE-marked.
+    pub ce_packets: u64,
+}
+
+/// See the module documentation.
+pub struct Receiver {
+    config: HostConfig,
+    tick: Tick,
+    total: u32,
+    last_len: u32,
+    rcv_nxt: u32,
+    /// `rcv_nxt` of the last ACK sent.
+    rcv_wup: u32,
+    ooo: OutOfOrder,
+    dsack: Option<(u32, u32)>,
+    ts_recent: u32,
+    /// Window, bytes: growth limit, buffer, and right edge of what was offered.
+    rcv_ssthresh: u64,
+    rcvbuf: u64,
+    offered_end: u64,
+    rcv_wnd: u64,
+    /// Quick ACKs left; bit 0 is set anew by each packet that grows the window.
+    quick: u32,
+    ato_ms: u64,
+    last_data: Option<Time>,
+    delack_at: Time,
+    delack_is_set: bool,
+    ack_now: bool,
+    dup_acks: u32,
+    dup_acks_at: u32,
+    compressed: u32,
+    compress_at: Time,
+    /// RTT seen during the handshake, us; it bounds delays like the sender's srtt would.
+    srtt_us: u64,
+    rcv_rtt_us: u64,
+    last_ts_ecr: u32,
+    synack_at: Time,
+    space: Space,
+    ecn: ReceiverEcn,
+    established: bool,
+    stats: ReceiverStats,
+}
+
+/// Dynamic right-sizing: what the application read in the last RTT (`tp->rcvq_space`).
+#[derive(Debug, Default)]
+struct Space {
+    space: u64,
+    copied_at: u64,
+    time: Time,
+}
+
+#[derive(Debug, Default)]
+struct ReceiverEcn {
+    is_on: bool,
+    demand_cwr: bool,
+    seen: bool,
+}
+
+impl Receiver {
+    /// A receiver for a stream of `segments` segments, the last with `last_len` bytes.
+    pub fn new(config: HostConfig, segments: u32, last_len: u32, ecn: bool) -> Receiver {
+        Receiver {
+            config,
+            tick: Tick::new(config.hz),
+            total: segments,
+            last_len,
+            rcv_nxt: 0,
+            rcv_wup: 0,
+            ooo: OutOfOrder::default(),
+            dsack: None,
+            ts_recent: 0,
+            rcv_ssthresh: u64::from(INITIAL_WINDOW),
+            rcvbuf: config.rcvbuf.0,
+            offered_end: u64::from(INITIAL_WINDOW),
+            rcv_wnd: u64::from(INITIAL_WINDOW),
+            quick: 0,
+            ato_ms: 0,
+            last_data: None,
+            delack_at: Time::NEVER,
+            delack_is_set: false,
+            ack_now: false,
+            dup_acks: 0,
+            dup_acks_at: 0,
+            compressed: 0,
+            compress_at: Time::NEVER,
+            srtt_us: 0,
+            rcv_rtt_us: 0,
+            last_ts_ecr: 0,
+            synack_at: Time::ZERO,
+            space: Space { space: u64::from(10 * ADVMSS), ..Space::default() },
+            ecn: ReceiverEcn { is_on: ecn, ..ReceiverEcn::default() },
+            established: false,
+            stats: ReceiverStats::default(),
+        }
+    }
+
+    /// A packet arrives; acknowledgements that it causes are appended to `out`.
+    pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
+        if packet.flags & flags::SYN != 0 {
+            self.on_syn(now, packet, out);
+            return;
+        }
+        self.establish(now);
+        if packet.len == 0 {
+            return;
+        }
+        self.stats.packets += 1;
+        if packet.seq <= self.rcv_wup {
+            self.ts_recent = packet.ts_val;
+        }
+        self.measure_rtt(now, packet);
+        if packet.flags & flags::CWR != 0 {
+            self.ecn.demand_cwr = false;
+            self.ack_now = true;
+        }
+        if packet.seq == self.rcv_nxt {
+            self.on_in_order(now, packet, out);
+        } else if packet.seq < self.rcv_nxt {
+            self.on_old(now, packet, out);
+        } else {
+            self.on_out_of_order(now, packet, out);
+        }
+    }
+
+    /// Earliest time at which [`Receiver::on_timer`] has something to do.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        let delack = if self.delack_is_set { self.delack_at } else { Time::NEVER };
+        delack.min(self.compress_at)
+    }
+
+    /// Runs the timers that are due.
+    pub fn on_timer(&mut self, now: Time, out: &mut Vec<Ack>) {
+        if self.compress_at <= now {
+            self.compress_at = Time::NEVER;
+            if self.compressed > 0 {
+                self.send_ack(now, out);
+            }
+        }
+        if self.delack_is_set && self.delack_at <= now {
+            self.ato_ms = (self.ato_ms * 2).min(DELACK_MAX_MS);
+            self.send_ack(now, out);
+        }
+    }
+
+    /// Next segment expected.
+    pub fn rcv_nxt(&self) -> u32 {
+        self.rcv_nxt
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+
+    /// Whether the whole of a finite stream arrived.
+    pub fn is_complete(&self) -> bool {
+        self.rcv_nxt == self.total
+    }
+
+    fn on_syn(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
+        if self.established {
+            return;
+        }
+        self.ts_recent = packet.ts_val;
+        self.synack_at = now;
+        out.push(Ack {
+            window: INITIAL_WINDOW,
+            ts_ecr: packet.ts_val,
+            ts_val: timestamp_ms(super::clock::host_ns(now)),
+            syn: true,
+            ece: self.ecn.is_on,
+            ..Ack::default()
+        });
+    }
+
+    /// The handshake ends with the first packet after the SYN.
+    fn establish(&mut self, now: Time) {
+        if self.established {
+            return;
+        }
+        self.established = true;
+        self.srtt_us = now.since(self.synack_at).as_us();
+        self.space.time = now;
+        self.rcv_ssthresh = self.rcv_ssthresh.min(self.window_clamp());
+    }
+
+    fn payload(&self, seq: u32) -> u64 {
+        u64::from(if seq + 1 == self.total { self.last_len } else { self.config.mss })
+    }
+
+    fn bytes_up_to(&self, seq: u32) -> u64 {
+        let bytes = u64::from(seq) * u64::from(self.config.mss);
+        if seq == self.total {
+            bytes - u64::from(self.config.mss - self.last_len)
+        } else {
+            bytes
+        }
+    }
+
+    fn on_in_order(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
+        self.on_data(now, packet);
+        let had_hole = !self.ooo.is_empty();
+        self.rcv_nxt += 1;
+        if had_hole {
+            self.rcv_nxt = self.ooo.advance(self.rcv_nxt);
+            self.ack_now |= self.ooo.is_empty();
+        }
+        self.read(now);
+        let pushed = packet.flags & flags::PUSH != 0 || u32::from(packet.len) < self.config.mss;
+        if pushed {
+            self.send_ack(now, out);
+        } else {
+            self.check_ack(now, out);
+        }
+    }
+
+    fn on_old(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
+        self.enter_quickack(MAX_QUICKACKS);
+        self.dsack = Some((packet.seq, packet.seq + 1));
+        self.send_ack(now, out);
+    }
+
+    fn on_out_of_order(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
+        self.check_ce(packet);
+        let stored = self.ooo.insert(packet.seq);
+        if stored.flush && self.compressed > 0 {
+            self.send_ack(now, out);
+        }
+        if stored.is_duplicate {
+            self.dsack = Some((packet.seq, packet.seq + 1));
+        } else {
+            self.grow_window();
+        }
+        self.check_ack(now, out);
+    }
+
+    /// `tcp_event_data_recv`: the delayed-ACK engine learns the spacing of the data.
+    fn on_data(&mut self, now: Time, packet: &Packet) {
+        match self.last_data {
+            None => {
+                self.incr_quickack(MAX_QUICKACKS);
+                self.ato_ms = ATO_MIN_MS;
+            }
+            Some(last) => {
+                let gap = now.since(last).as_ns() / 1_000_000;
+                if gap <= ATO_MIN_MS / 2 {
+                    self.ato_ms = self.ato_ms / 2 + ATO_MIN_MS / 2;
+                } else if gap < self.ato_ms {
+                    self.ato_ms = (self.ato_ms / 2 + gap).min(self.rto_ms()).min(DELACK_MAX_MS);
+                } else if gap > self.rto_ms() {
+                    self.incr_quickack(MAX_QUICKACKS);
+                }
+            }
+        }
+        self.last_data = Some(now);
+        self.check_ce(packet);
+        if packet.len >= 128 {
+            self.grow_window();
+        }
+    }
+
+    fn rto_ms(&self) -> u64 {
+        self.srtt_us / 1000 + 200
+    }
+
+    fn check_ce(&mut self, packet: &Packet) {
+        if !self.ecn.is_on {
+            return;
+        }
+        match packet.ecn {
+            0 if self.ecn.seen => self.enter_quickack(2),
+            0 => {}
+            CE => {
+                self.stats.ce_packets += 1;
+                self.ecn.seen = true;
+                if !self.ecn.demand_cwr {
+                    self.enter_quickack(2);
+                    self.ecn.demand_cwr = true;
+                }
+            }
+            _ => self.ecn.seen = true,
+        }
+    }
+
+    fn incr_quickack(&mut self, most: u32) {
+        let by_window = self.rcv_wnd / (2 * u64::from(self.config.mss));
+        let quick = if by_window == 0 { 2 } else { by_window.min(u64::from(most)) as u32 };
+        self.quick = self.quick.max(quick);
+    }
+
+    fn enter_quickack(&mut self, most: u32) {
+        self.incr_quickack(most);
+        self.ato_ms = ATO_MIN_MS;
+    }
+
+    /// `__tcp_ack_snd_check`.
+    fn check_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
+        let unacked = self.bytes_up_to(self.rcv_nxt) - self.bytes_up_to(self.rcv_wup);
+        if unacked > u64::from(self.config.mss)
+            || self.quick > 0
+            || self.ack_now
+            || !self.config.delayed_ack
+        {
+            self.send_ack(now, out);
+        } else if self.ooo.is_empty() {
+            self.delay_ack(now, out);
+        } else {
+            self.compress_ack(now, out);
+        }
+    }
+
+    /// `tcp_send_delayed_ack`.
+    fn delay_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
+        let mut delay_ms = self.ato_ms;
+        if delay_ms > ATO_MIN_MS {
+            let rtt_ms = (self.srtt_us / 1000).max(ATO_MIN_MS);
+            delay_ms = delay_ms.min(500).min(if self.srtt_us > 0 { rtt_ms } else { u64::MAX });
+        }
+        let delay_ms = delay_ms.min(DELACK_MAX_MS - 1);
+        let at = self.tick.wheel(now, self.tick.from_us(delay_ms * 1000));
+        if self.delack_is_set {
+            if self.delack_at <= now + Span::from_ms(self.ato_ms / 4) {
+                self.send_ack(now, out);
+                return;
+            }
+            self.delack_at = self.delack_at.min(at);
+        } else {
+            self.delack_is_set = true;
+            self.delack_at = at;
+        }
+    }
+
+    /// Duplicate ACKs after the first three at one `rcv_nxt` are merged for up to 1 ms or 5 % of the RTT.
+    fn compress_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
+        if self.compressed >= COMP_SACK_NR {
+            self.send_ack(now, out);
+            return;
+        }
+        if self.dup_acks_at != self.rcv_nxt {
+            self.dup_acks_at = self.rcv_nxt;
+            self.dup_acks = 0;
+        }
+        if self.dup_acks < FASTRETRANS_THRESH {
+            self.dup_acks += 1;
+            self.send_ack(now, out);
+            return;
+        }
+        self.compressed += 1;
+        if self.compress_at.is_set() {
+            return;
+        }
+        let rtt_us = match (self.rcv_rtt_us, self.srtt_us) {
+            (0, srtt) => srtt,
+            (rcv, 0) => rcv,
+            (rcv, srtt) => rcv.min(srtt),
+        };
+        let delay = COMP_SACK_DELAY.min(Span::from_ns(rtt_us * 1000 / 20));
+        self.compress_at = now + delay + COMP_SACK_SLACK;
+    }
+
+    fn send_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
+        self.compressed = 0;
+        self.compress_at = Time::NEVER;
+        self.delack_is_set = false;
+        self.ack_now = false;
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato_ms = ATO_MIN_MS;
+            }
+        }
+        let mut ack = Ack {
+            ack: self.rcv_nxt,
+            window: self.select_window(),
+            ts_ecr: self.ts_recent,
+            ts_val: timestamp_ms(super::clock::host_ns(now)),
+            ece: self.ecn.demand_cwr,
+            ..Ack::default()
+        };
+        let dsack = self.dsack.take();
+        ack.is_dsack = dsack.is_some();
+        for block in dsack.into_iter().chain(self.ooo.sacks().iter().copied()).take(3) {
+            ack.sacks[ack.n_sacks as usize] = block;
+            ack.n_sacks += 1;
+        }
+        self.rcv_wup = self.rcv_nxt;
+        self.stats.acks_sent += 1;
+        out.push(ack);
+    }
+
+    fn window_clamp(&self) -> u64 {
+        self.rcvbuf * SCALING_RATIO / 256
+    }
+
+    /// `tcp_grow_window`: two segments per packet, and the packet is acknowledged at once.
+    fn grow_window(&mut self) {
+        let room = self.window_clamp().saturating_sub(self.rcv_ssthresh);
+        if room > 0 {
+            self.rcv_ssthresh += room.min(2 * u64::from(ADVMSS));
+            self.quick |= 1;
+        }
+    }
+
+    /// `__tcp_select_window`: the right edge never moves left.
+    fn select_window(&mut self) -> u32 {
+        let next = self.bytes_up_to(self.rcv_nxt);
+        self.offered_end = self.offered_end.max(next + self.rcv_ssthresh);
+        self.rcv_wnd = self.offered_end - next;
+        self.rcv_wnd.min(u64::from(u32::MAX)) as u32
+    }
+
+    /// The application reads everything in order.
+    fn read(&mut self, now: Time) {
+        let have = self.bytes_up_to(self.rcv_nxt);
+        self.stats.delivered_bytes = have;
+        let rtt_us = if self.rcv_rtt_us == 0 { self.srtt_us } else { self.rcv_rtt_us };
+        if rtt_us == 0 || now.since(self.space.time).as_us() < rtt_us {
+            return;
+        }
+        let copied = have - self.space.copied_at;
+        if copied > self.space.space {
+            self.resize(copied);
+            self.space.space = copied;
+        }
+        self.space.copied_at = have;
+        self.space.time = now;
+    }
+
+    /// Dynamic right-sizing (`tcp_rcv_space_adjust`): room for twice what one RTT brought, more while
+    /// it grows.
+    fn resize(&mut self, copied: u64) {
+        let mut window = 2 * copied + 16 * u64::from(ADVMSS);
+        window += 2 * window * (copied - self.space.space) / self.space.space.max(1);
+        let wanted = window.saturating_mul(256) / SCALING_RATIO;
+        self.rcvbuf = self.rcvbuf.max(wanted.min(self.config.rcvbuf.1));
+    }
+
+    /// RTT from timestamps of full-sized packets (`tcp_rcv_rtt_measure_ts`).
+    fn measure_rtt(&mut self, now: Time, packet: &Packet) {
+        if packet.ts_ecr == self.last_ts_ecr || self.payload(packet.seq) < u64::from(self.config.mss) {
+            return;
+        }
+        self.last_ts_ecr = packet.ts_ecr;
+        let now_ms = timestamp_ms(super::clock::host_ns(now));
+        let sample = u64::from(now_ms.wrapping_sub(packet.ts_ecr)) * 1000;
+        if sample == 0 {
+            return;
+        }
+        if self.rcv_rtt_us == 0 || sample < self.rcv_rtt_us {
+            self.rcv_rtt_us = sample;
+        } else {
+            self.rcv_rtt_us = self.rcv_rtt_us - self.rcv_rtt_us / 8 + sample / 8;
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! The retransmission queue: what was sent and is not yet cumulatively acknowledged.
+//!
+//! One ring slot per segment, addressed by sequence number, so that every look-up is an index and
+//! nothing is allocated while the window does not grow. Three views of the same segments:
+//!
+//! - by sequence: the ring itself, and two bit maps (`sacked`, `pending`) that skip 64 segments a step;
+//! - by time of the last transmission: a doubly linked list through the slots (`tsorted_sent_queue`
+//!   of `tcp_output.c`), which RACK walks; SACKed segments and ones marked lost are not in it.
+
+/// The segment was selectively acknowledged (`TCPCB_SACKED_ACKED`).
+pub const SACKED: u8 = 1;
+/// A retransmission of it is in flight (`TCPCB_SACKED_RETRANS`).
+pub const RETRANS: u8 = 2;
+/// It is deemed lost (`TCPCB_LOST`).
+pub const LOST: u8 = 4;
+/// It was retransmitted at some time (`TCPCB_EVER_RETRANS`).
+pub const EVER_RETRANS: u8 = 8;
+/// It was first of a send (a new `skb` begins here).
+pub const SKB_START: u8 = 16;
+/// The flow was application-limited when it was sent.
+pub const APP_LIMITED: u8 = 32;
+/// Its rate-sample stamps were used (`tx.delivered_mstamp = 0`).
+pub const SAMPLED: u8 = 64;
+/// It is linked into the time-sorted list.
+const LINKED: u8 = 128;
+
+const NIL: u32 = u32::MAX;
+
+/// Stamps taken at each (re)transmission; microseconds truncated to 32 bit.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Stamps {
+    /// Earliest departure time of the last transmission (`skb->tstamp`), us.
+    pub tx_us: u32,
+    /// `tp->first_tx_mstamp` then, us.
+    pub first_tx_us: u32,
+    /// `tp->delivered_mstamp` then, us.
+    pub delivered_us: u32,
+    /// `tp->delivered` then, segments.
+    pub delivered: u32,
+    /// `tp->delivered_ce` then, segments.
+    pub delivered_ce: u32,
+    /// `tp->lost` then, segments (BBRv2's tree).
+    pub lost: u32,
+    /// Segments in flight just after the send (BBRv2's tree).
+    pub in_flight: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    stamps: Stamps,
+    prev: u32,
+    next: u32,
+}
+
+const EMPTY: Slot = Slot {
+    stamps: Stamps { tx_us: 0, first_tx_us: 0, delivered_us: 0, delivered: 0, delivered_ce: 0, lost: 0, in_flight: 0 },
+    prev: NIL,
+    next: NIL,
+};
+
+/// See the module documentation.
+pub struct RtxQueue {
+    slots: Vec<Slot>,
+    flags: Vec<u8>,
+    sacked: Vec<u64>,
+    pending: Vec<u64>,
+    mask: u32,
+    una: u32,
+    nxt: u32,
+    head: u32,
+    tail: u32,
+    /// No pending segment lies below this one.
+    pending_from: u32,
+}
+
+impl RtxQueue {
+    /// An empty queue with room for 64 segments.
+    pub fn new() -> RtxQueue {
+        RtxQueue {
+            slots: vec![EMPTY; 64],
+            flags: vec![0; 64],
+            sacked: vec![0; 1],
+            pending: vec![0; 1],
+            mask: 63,
+            una: 0,
+            nxt: 0,
+            head: NIL,
+            tail: NIL,
+            pending_from: 0,
+        }
+    }
+
+    /// First unacknowledged segment.
+    #[inline]
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// Next segment never sent.
+    #[inline]
+    pub fn nxt(&self) -> u32 {
+        self.nxt
+    }
+
+    /// Whether nothing is outstanding.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.una == self.nxt
+    }
+
+    #[inline]
+    fn index(&self, seq: u32) -> usize {
+        debug_assert!(seq >= self.una && seq < self.nxt, "{seq} outside {}..{}", self.una, self.nxt);
+        (seq & self.mask) as usize
+    }
+
+    /// State bits of a segment.
+    #[inline]
+    pub fn flags(&self, seq: u32) -> u8 {
+        self.flags[self.index(seq)] & !LINKED
+    }
+
+    /// Stamps of its last transmission.
+    #[inline]
+    pub fn stamps(&self, seq: u32) -> &Stamps {
+        &self.slots[self.index(seq)].stamps
+    }
+
+    /// Replaces the state bits, and keeps the bit maps in step with them.
+    #[inline]
+    pub fn set_flags(&mut self, seq: u32, flags: u8) {
+        let i = self.index(seq);
+        self.flags[i] = flags & !LINKED | self.flags[i] & LINKED;
+        let (word, bit) = (i / 64, 1u64 << (i % 64));
+        if flags & SACKED != 0 {
+            self.sacked[word] |= bit;
+        } else {
+            self.sacked[word] &= !bit;
+        }
+        if flags & (LOST | RETRANS | SACKED) == LOST {
+            self.pending[word] |= bit;
+            self.pending_from = self.pending_from.min(seq);
+        } else {
+            self.pending[word] &= !bit;
+        }
+    }
+
+    /// Appends a segment that was just sent for the first time.
+    pub fn push(&mut self, stamps: Stamps, flags: u8) {
+        if self.nxt - self.una > self.mask {
+            self.grow();
+        }
+        let seq = self.nxt;
+        assert!(seq < NIL - 1, "a flow is limited to 2^32 segments");
+        self.nxt += 1;
+        let i = (seq & self.mask) as usize;
+        self.slots[i].stamps = stamps;
+        self.flags[i] = flags;
+        self.link_tail(seq);
+    }
+
+    /// Records a retransmission: new stamps, last in the time-sorted list.
+    pub fn restamp(&mut self, seq: u32, stamps: Stamps) {
+        let i = self.index(seq);
+        self.slots[i].stamps = stamps;
+        self.unlink(seq);
+        self.link_tail(seq);
+    }
+
+    /// Removes the first segment (cumulatively acknowledged).
+    #[inline]
+    pub fn pop_front(&mut self) {
+        let i = self.index(self.una);
+        let flags = self.flags[i];
+        if flags & LINKED != 0 {
+            self.unlink(self.una);
+        }
+        if flags & (SACKED | LOST) != 0 {
+            let (word, bit) = (i / 64, !(1u64 << (i % 64)));
+            self.sacked[word] &= bit;
+            self.pending[word] &= bit;
+        }
+        self.una += 1;
+    }
+
+    /// Oldest transmission that is neither SACKed nor marked lost.
+    #[inline]
+    pub fn oldest(&self) -> Option<u32> {
+        (self.head != NIL).then_some(self.head)
+    }
+
+    /// The one sent next after `seq`.
+    #[inline]
+    pub fn sent_after(&self, seq: u32) -> Option<u32> {
+        let next = self.slots[self.index(seq)].next;
+        (next != NIL).then_some(next)
+    }
+
+    /// First segment at or after `from` and before `end` that is not SACKed.
+    pub fn next_unsacked(&self, from: u32, end: u32) -> Option<u32> {
+        next_bit(&self.sacked, self.mask, from, end.min(self.nxt), !0)
+    }
+
+    /// First segment that is lost and not yet retransmitted.
+    pub fn next_pending(&mut self) -> Option<u32> {
+        let from = self.pending_from.max(self.una);
+        let found = next_bit(&self.pending, self.mask, from, self.nxt, 0);
+        self.pending_from = found.unwrap_or(self.nxt);
+        found
+    }
+
+    /// Takes `seq` out of the time-sorted list, if it is there.
+    pub fn unlink(&mut self, seq: u32) {
+        let i = self.index(seq);
+        if self.flags[i] & LINKED == 0 {
+            return;
+        }
+        self.flags[i] &= !LINKED;
+        let Slot { prev, next, .. } = self.slots[i];
+        match prev {
+            NIL => self.head = next,
+            p => self.slots[(p & self.mask) as usize].next = next,
+        }
+        match next {
+            NIL => self.tail = prev,
+            n => self.slots[(n & self.mask) as usize].prev = prev,
+        }
+    }
+
+    fn link_tail(&mut self, seq: u32) {
+        let i = self.index(seq);
+        self.flags[i] |= LINKED;
+        self.slots[i].prev = self.tail;
+        self.slots[i].next = NIL;
+        match self.tail {
+            NIL => self.head = seq,
+            t => self.slots[(t & self.mask) as usize].next = seq,
+        }
+        self.tail = seq;
+    }
+
+    fn grow(&mut self) {
+        let (old, mask) = (self.mask, self.mask * 2 + 1);
+        let len = mask as usize + 1;
+        let mut slots = vec![EMPTY; len];
+        let mut flags = vec![0; len];
+        let (mut sacked, mut pending) = (vec![0u64; len / 64], vec![0u64; len / 64]);
+        for seq in self.una..self.nxt {
+            let (from, to) = ((seq & old) as usize, (seq & mask) as usize);
+            slots[to] = self.slots[from];
+            flags[to] = self.flags[from];
+            sacked[to / 64] |= (self.sacked[from / 64] >> (from % 64) & 1) << (to % 64);
+            pending[to / 64] |= (self.pending[from / 64] >> (from % 64) & 1) << (to % 64);
+        }
+        (self.slots, self.flags, self.sacked, self.pending, self.mask) = (slots, flags, sacked, pending, mask);
+    }
+}
+
+impl Default for RtxQueue {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// First position in `from..end` whose bit, after exclusive or with `invert`, is set.
+fn next_bit(words: &[u64], mask: u32, from: u32, end: u32, invert: u64) -> Option<u32> {
+    let mut seq = from;
+    while seq < end {
+        let bit = seq & 63;
+        let word = (words[((seq & mask) / 64) as usize] ^ invert) >> bit;
+        if word != 0 {
+            let found = seq + word.trailing_zeros();
+            return (found < end).then_some(found);
+        }
+        seq += 64 - bit;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(n: u32) -> RtxQueue {
+        let mut q = RtxQueue::new();
+        for i in 0..n {
+            q.push(Stamps { tx_us: i, ..Stamps::default() }, 0);
+        }
+        q
+    }
+
+    #[test]
+    fn growing_keeps_order_marks_and_stamps() {
+        let mut q = filled(60);
+        for _ in 0..50 {
+            q.pop_front();
+        }
+        q.set_flags(55, SACKED);
+        q.unlink(55);
+        for i in 60..300 {
+            q.push(Stamps { tx_us: i, ..Stamps::default() }, 0);
+        }
+        assert_eq!(q.next_unsacked(55, 300), Some(56));
+        assert_eq!(q.oldest(), Some(50));
+        assert_eq!(q.sent_after(54), Some(56));
+        assert_eq!(q.stamps(299).tx_us, 299);
+    }
+
+    #[test]
+    fn a_retransmission_moves_to_the_end_of_the_send_order() {
+        let mut q = filled(3);
+        q.restamp(0, Stamps { tx_us: 9, ..Stamps::default() });
+        assert_eq!(q.oldest(), Some(1));
+        assert_eq!(q.sent_after(2), Some(0));
+        assert_eq!(q.sent_after(0), None);
+    }
+
+    #[test]
+    fn pending_is_lost_and_neither_retransmitted_nor_sacked() {
+        let mut q = filled(200);
+        q.set_flags(150, LOST);
+        q.set_flags(70, LOST);
+        assert_eq!(q.next_pending(), Some(70));
+        q.set_flags(70, LOST | RETRANS);
+        assert_eq!(q.next_pending(), Some(150));
+        q.set_flags(150, SACKED);
+        assert_eq!(q.next_pending(), None);
+        q.set_flags(70, LOST);
+        assert_eq!(q.next_pending(), Some(70));
+    }
+}
