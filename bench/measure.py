@@ -1,0 +1,77 @@
+"""One process from start to end on one core: CPU seconds, peak memory, what it printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+MSS_BYTES = 1448
+"""Payload of a full segment: the packet that rates are counted in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a process cost, its children included."""
+
+    cpu_s: float
+    """User and system time."""
+    wall_s: float
+    peak_mb: float
+    """Largest resident set of the process or of one of its children, in 10^6 bytes."""
+
+
+class FailedError(Exception):
+    """A measured process did not end well."""
+
+
+def measure(command: list[str], *, core: int) -> tuple[Cost, str]:
+    """Run ``command`` on ``core`` alone and return its cost and its standard output.
+
+    Raises
+    ------
+    FailedError
+        When the process ends with another status than 0; its last words are in the message.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        start = time.monotonic()
+        process = subprocess.Popen(["taskset", "--cpu-list", str(core), *command], stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall_s = time.monotonic() - start
+        out.seek(0)
+        err.seek(0)
+        if process.returncode != 0:
+            words = err.read().decode(errors="replace").strip().splitlines()[-5:]
+            msg = f"{command[0]} ended with status {process.returncode}: {' / '.join(words)}"
+            raise FailedError(msg)
+        cost = Cost(
+            cpu_s=usage.ru_utime + usage.ru_stime,
+            wall_s=wall_s,
+            peak_mb=usage.ru_maxrss * 1024 / 1e6,
+        )
+        return cost, out.read().decode()
+
+
+def run_dumbbell(dumbbell: Path, scenario: Path, *, core: int) -> tuple[Cost, float]:
+    """Run a scenario as a user would and return the cost and the delivered packets.
+
+    Tables are written as by default; the packets are the payload that applications got, in
+    segments of :data:`MSS_BYTES`.
+    """
+    with tempfile.TemporaryDirectory() as out:
+        command = [str(dumbbell), "run", str(scenario), "--out", f"{out}/result", "--json"]
+        cost, stdout = measure(command, core=core)
+        line = json.loads(stdout.splitlines()[0])
+        return cost, _goodput_bytes(Path(line["dir"])) / MSS_BYTES
+
+
+def _goodput_bytes(run: Path) -> int:
+    import pyarrow.parquet as pq
+
+    column = pq.read_table(run / "flows.parquet", columns=["goodput_bytes"])["goodput_bytes"]
+    return sum(column.to_pylist())
