@@ -1,0 +1,108 @@
+# Every verb of the project; `make help` lists them. CI, the commit hook and people run the same targets.
+#
+# What a target needs (virtual environment, build, system programs) it makes itself and remembers in
+# build/stamps, so that a second run does only what changed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := build/stamps
+NATIVE := cca crates Cargo.toml Cargo.lock pyproject.toml
+# C and Python bindings find the same interpreter however cargo is started.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+
+tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null))
+native_sources := $(call tracked,$(NATIVE))
+c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
+
+.PHONY: help setup build demo test test-rust test-python lint fmt gen compare bench bench-memory fuzz bpf sanitize clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMPS)/dev $(STAMPS)/system ## Virtual environment with all tools, and the system programs that tests and lint need
+
+build: $(STAMPS)/native ## Leave a working .venv/bin/dumbbell (optimised)
+
+demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture in out/demo (FULL=1: the paper's 300 s, 10 repetitions)
+	$(BIN)/dumbbell demo --out out/demo $(if $(FULL),--full)
+
+test: test-rust bpf sanitize test-python ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python
+
+test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test
+	cargo test --locked --workspace --exclude dumbbell-py
+
+test-python: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package, end to end
+	$(BIN)/python -m pytest
+
+bpf: $(STAMPS)/system ## Compile every controller for BPF
+	$(MAKE) -C cca bpf BUILD=../build/bpf
+
+sanitize: $(STAMPS)/venv ## Tests of the controllers under the address and undefined-behaviour sanitizers
+	tools/sanitize.sh -p dumbbell-cca -p dumbbell-transport -p dumbbell-sim
+
+lint: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Formatters and linters for Rust, C and Python; generated files are fresh
+	cargo fmt --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo run --locked -q -p xtask -- tidy
+	clang-format --dry-run -Werror $(c_sources)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest dumbbell._native
+	$(BIN)/python tools/generate.py --check
+
+fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
+	cargo fmt
+	clang-format -i $(c_sources)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix-only .
+
+gen: $(STAMPS)/native ## Write what is generated: result and scenario references, JSON Schema
+	cargo run --locked -q -p xtask -- gen
+	$(BIN)/python tools/generate.py
+
+compare: $(STAMPS)/native ## Hold the simulator against measured rows: make compare ORACLE=DIR [ONLY=REGEX] [CCA=a,b] [NEED=0.8]
+	@test -n "$(ORACLE)" || { echo "say where the measured rows are: make compare ORACLE=DIR" >&2; exit 2; }
+	$(PYTHON) $(ORACLE)/compare.py --dumbbell $(BIN)/dumbbell --dir $(ORACLE) --cca $(or $(CCA),reno,cubic,bbr) \
+		--only '$(or $(ONLY),^(?!aqm-))' --need $(or $(NEED),0.8) --json build/compare.json
+
+bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same session (REPEATS=3)
+	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(or $(REPEATS),3) --json build/bench.json
+
+bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
+	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json
+
+fuzz: $(STAMPS)/native ## Throw broken scenarios and plans at the parsers (SECONDS_MAX=60, SEED=1)
+	$(BIN)/python fuzz/scenario.py --seconds $(or $(SECONDS_MAX),60) --seed $(or $(SEED),1)
+
+clean: ## Remove everything that was built
+	rm -rf build out target $(VENV)
+
+# --- stamps ---------------------------------------------------------------------------------------
+
+$(STAMPS):
+	mkdir -p $@
+
+$(STAMPS)/venv: requirements-build.lock requirements.lock | $(STAMPS)
+	PYTHON=$(PYTHON) tools/system-packages.sh venv cc
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements-build.lock -r requirements.lock
+	touch $@
+
+$(STAMPS)/dev: requirements-dev.lock $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements-dev.lock
+	touch $@
+
+$(STAMPS)/native: $(STAMPS)/venv $(native_sources)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	touch $@
+
+$(STAMPS)/system: tools/system-packages.sh | $(STAMPS)
+	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf tshark
+	touch $@

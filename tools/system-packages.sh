@@ -1,0 +1,47 @@
+#!/bin/bash
+# Makes sure that the system programs named as arguments are there. Installs what is missing on Debian
+# and Ubuntu as root; elsewhere names it and fails.
+#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|tshark...
+set -eu
+
+is_there() {
+  case $1 in
+    venv) "${PYTHON:-python3}" -c "import ensurepip, venv" ;;
+    cc) command -v cc ;;
+    clang) command -v clang ;;
+    clang-format) command -v clang-format ;;
+    libbpf) test -e /usr/include/bpf/bpf_helpers.h ;;
+    tshark) command -v tshark ;;
+    *) echo "unknown program: $1" >&2; exit 2 ;;
+  esac
+}
+
+debian_package() {
+  case $1 in
+    venv) echo python3-venv ;;
+    cc) echo build-essential ;;
+    libbpf) echo libbpf-dev ;;
+    *) echo "$1" ;;
+  esac
+}
+
+missing=()
+packages=()
+for program in "$@"; do
+  if ! is_there "$program" >/dev/null; then
+    missing+=("$program")
+    packages+=("$(debian_package "$program")")
+  fi
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  echo "installing ${packages[*]}" >&2
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq >&2
+  apt-get install -qq -y --no-install-recommends "${packages[@]}" >&2
+else
+  echo "missing on this system: ${missing[*]}" >&2
+  echo "on Debian or Ubuntu: sudo apt-get install ${packages[*]}" >&2
+  exit 1
+fi
