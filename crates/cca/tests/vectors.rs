@@ -44,7 +44,7 @@ fn bbr_follows_its_vectors() {
 fn a_wrong_expectation_fails() {
     let vector = "step = [{ ack = { acked = 1 }, expect = { snd_cwnd = 12 } }]";
     let failure = run("reno", vector).unwrap_err();
-    assert_eq!(failure, "step 1: snd_cwnd is 10, expected 12");
+    assert_eq!(failure, "step 1: snd_cwnd is 11, expected 12");
 }
 
 #[test]
