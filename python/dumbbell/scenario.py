@@ -48,6 +48,22 @@ def _above_zero(parse: Any, wanted: str) -> Any:
     return check
 
 
+def _within(parse: Any, wanted: str, low: int, high: int, limits: str) -> Any:
+    def check(value: object) -> Any:
+        amount = parse(value)
+        if not low <= amount <= high:
+            raise UnitError(f"{wanted}, {limits}")
+        return amount
+
+    return check
+
+
+def _tick(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1 or 1000 % value:
+        raise UnitError("ticks per second that divide 1000, such as 1000, 250 or 100")
+    return value
+
+
 def _word(value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= 80 or not set(value) <= _NAME or value[0] in ".-":
         raise UnitError('a name of letters, digits, ".", "_" and "-" (it names folders), 80 at most')
@@ -75,10 +91,14 @@ _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 _NS, _BPS, _BYTES = list(units.NS), list(units.BPS), list(units.BYTES)
 NAME = Kind(_word, {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$"})
 CONTROLLER = Kind(_controller, {"type": "string", "minLength": 1})
-RATE = _quantity(_above_zero(units.rate_bps, units.RATE), _BPS)
+RATE = _quantity(_within(units.rate_bps, units.RATE, 1_000, 10**12, "1kbps to 1Tbps"), _BPS)
 SPAN = _quantity(units.span_ns, _NS)
 SPAN_ABOVE_ZERO = _quantity(_above_zero(units.span_ns, units.SPAN), _NS)
-SIZE = _quantity(_above_zero(units.size_bytes, units.SIZE), _BYTES)
+SIZE = _quantity(_within(units.size_bytes, units.SIZE, 1, 2**42 - 1, "above zero and below 4 TiB"), _BYTES)
+RTT = _quantity(_within(units.span_ns, units.SPAN, 1, 60 * 10**9, "above zero and at most 60s"), _NS)
+DURATION = _quantity(_within(units.span_ns, units.SPAN, 1, 24 * 3600 * 10**9, "above zero and at most 24h"), _NS)
+EVERY = _quantity(_within(units.span_ns, units.SPAN, 1_000, 24 * 3600 * 10**9, "from 1us to 24h"), _NS)
+TICK = Kind(_tick, {"enum": [n for n in range(1, 1001) if 1000 % n == 0]})
 BURST = _quantity(_burst, _BYTES)
 BUFFER = _quantity(_above_zero(units.buffer, units.BUFFER), ["bdp", "BDP", *_BYTES, *_NS])
 LOSS = Kind(
@@ -129,7 +149,7 @@ class Path(Table):
     AT = "path"
 
     rate: Text = key(RATE, "rate of the bottleneck; counts bytes on the wire, 1514 a full segment")
-    rtt: Text | None = key(SPAN_ABOVE_ZERO, "two-way propagation delay of flows that set none of their own, and the RTT of the BDP", default=None)
+    rtt: Text | None = key(RTT, "two-way propagation delay of flows that set none of their own, and the RTT of the BDP", default=None)
     buffer: Text = key(BUFFER, "drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate")
     qdisc: str | Qdisc | list[str | Qdisc] | dict[str, Any] = key(_QdiscKind(), "queue discipline of the bottleneck", default="fifo")
     loss: str | float | list[str | float] = key(LOSS, "random loss, data direction, before the bottleneck", default=0)
@@ -146,7 +166,7 @@ class Host(Table):
     tso: bool | list[bool] = key(SWITCH, "sends of several segments that leave back to back, sized by the pacing rate", default=True)
     gro: bool | list[bool] = key(SWITCH, "whether receivers see merged segments, and so send fewer ACKs", default=False)
     ecn: bool | list[bool] = key(SWITCH, "whether connections negotiate ECN (RFC 3168)", default=False)
-    hz: int | list[int] = key(whole(24, 10_000), "ticks per second that jiffies-based rules count in", default=1000)
+    hz: int | list[int] = key(TICK, "ticks per second that jiffies-based rules count in", default=1000)
     rcvbuf: Text = key(SOCKET_BUFFER, "receive buffer of a socket; auto grows with the flow and never limits it in practice", default="auto")
     sndbuf: Text = key(SOCKET_BUFFER, "send buffer of a socket; auto as for rcvbuf", default="auto")
     delayed_ack: bool | list[bool] = key(SWITCH, "whether receivers delay ACKs (RFC 1122, 4.2.3.2); false: one per segment", default=True)
@@ -173,7 +193,7 @@ class Flow(Table):
 
     cca: Text = key(CONTROLLER, "congestion controller (`dumbbell cca list`)")
     count: int | list[int] = key(whole(1, 100_000), "how many such flows", default=1)
-    rtt: Text | None = key(SPAN_ABOVE_ZERO, "two-way propagation delay; overrides path.rtt", default=None)
+    rtt: Text | None = key(RTT, "two-way propagation delay; overrides path.rtt", default=None)
     start: Text = key(SPAN, "when the flow opens its connection", default="0s")
     spacing: Text = key(SPAN, "time between the starts of the `count` flows", default="0s")
     stop: Text | None = key(SPAN_ABOVE_ZERO, "when the sender stops; the end of the run unless given", default=None)
@@ -189,7 +209,7 @@ class Record(Table):
 
     AT = "record"
 
-    every: Text = key(SPAN_ABOVE_ZERO, "time between samples", default="100ms")
+    every: Text = key(EVERY, "time between samples", default="100ms")
     samples: bool | list[bool] = key(SWITCH, "table of each flow's state at every sample time", default=True, varies=False)
     queue: bool | list[bool] = key(SWITCH, "table of the bottleneck's state at every sample time", default=True, varies=False)
     events: bool | list[bool] = key(SWITCH, "table of state changes, losses and timeouts", default=True, varies=False)
@@ -200,7 +220,7 @@ class Scenario(Table):
     """An experiment: a path, the flows that share it, and for how long."""
 
     name: str = key(NAME, "name of the experiment, and of result folders; the name of its file unless given", default="scenario", varies=False)
-    duration: Text = key(SPAN_ABOVE_ZERO, "simulated time of a run")
+    duration: Text = key(DURATION, "simulated time of a run")
     seed: int | list[int] = key(whole(0, 2**53 - 1), "seed of everything random", default=1)
     repetitions: int = key(whole(1, 100_000), "runs per combination, each with a seed of its own", default=1, varies=False)
     path: Path | dict[str, Any] = key(Sub(Path), "the [path] table", varies=False)

@@ -55,7 +55,13 @@ def _parser() -> _Parser:
     plot.add_argument("kind", metavar="KIND", help="throughput, rtt, cwnd, inflight, queue, or vary (a metric against the varied value)")
     plot.add_argument("dir", metavar="DIR")
     plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")
-    plot.add_argument("--metric", metavar="NAME", default="throughput", help="for vary: throughput (default), share, retrans_rate, srtt, utilization, queue")
+    plot.add_argument(
+        "--metric",
+        metavar="NAME",
+        default="throughput",
+        help="for vary: throughput (default), share, retrans_rate, srtt, fct, jain, utilization, queue, drop_rate",
+    )
+    plot.add_argument("--x", metavar="KEY", help="for vary: the varied key along x, such as path.buffer (default: the buffer, or the first with numbers)")
     plot.add_argument("--jain", action="store_true", help="for vary: Jain's index in a panel above")
     plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
     cca = commands.add_parser("cca", help="congestion controllers and their parameters")
@@ -86,9 +92,9 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         from . import demo
 
         return demo.main(arguments)
-    from . import inspect
+    from . import views
 
-    return inspect.main(arguments)
+    return views.main(arguments)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,14 @@ from dumbbell.errors import ResultError, ScenarioError, wrong
 from dumbbell.scenario import from_file
 
 from . import FAILED, INTERRUPTED, OK
+
+
+class Show(Enum):
+    """What to print of finished runs."""
+
+    JSON = 1
+    TABLE = 2
+    NOTHING = 3
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -26,7 +35,7 @@ def main(arguments: argparse.Namespace) -> int:
     planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap)
     out = place(arguments.out, scenarios[0][0].name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
-    return report(jobs, out, workers=arguments.jobs, resume=arguments.resume, as_json=arguments.json)
+    return report(jobs, out, workers=arguments.jobs, resume=arguments.resume, show=Show.JSON if arguments.json else Show.TABLE)
 
 
 def place(out: str | None, name: str, *, resume: bool) -> Path:
@@ -41,7 +50,7 @@ def place(out: str | None, name: str, *, resume: bool) -> Path:
     return folder
 
 
-def report(jobs: list[sweep.Job], out: Path, *, workers: int | None, resume: bool, as_json: bool) -> int:
+def report(jobs: list[sweep.Job], out: Path, *, workers: int | None, resume: bool, show: Show) -> int:
     """Run these jobs and print their outcomes; returns the exit status."""
     status, manifests = OK, []
     progress = _progress(jobs)
@@ -54,7 +63,7 @@ def report(jobs: list[sweep.Job], out: Path, *, workers: int | None, resume: boo
                 print(f"dumbbell: {outcome.error}", file=sys.stderr)
             elif outcome.manifest:
                 manifests.append(outcome.manifest)
-                if as_json:
+                if show is Show.JSON:
                     print(json.dumps(line(outcome.manifest, outcome.job.folder)), flush=True)
     except KeyboardInterrupt:
         done = sum((job.folder / "manifest.json").exists() for job in jobs)
@@ -63,7 +72,7 @@ def report(jobs: list[sweep.Job], out: Path, *, workers: int | None, resume: boo
     finally:
         if progress:
             progress.clear()
-    if manifests and not as_json:
+    if manifests and show is Show.TABLE:
         from .table import print_runs
 
         print_runs(manifests, out)

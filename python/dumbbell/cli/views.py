@@ -57,7 +57,7 @@ def plot(arguments: argparse.Namespace) -> int:
         if arguments.run not in names:
             raise wrong("--run", arguments.run, "one of: " + ", ".join(names), names)
         results = Results([results[names.index(arguments.run)]])
-    figure = plots.draw(arguments.kind, results, metric=arguments.metric, jain=arguments.jain)
+    figure = plots.draw(arguments.kind, results, metric=arguments.metric, jain=arguments.jain, x=arguments.x)
     plots.save(figure, output)
     print(output)
     return OK

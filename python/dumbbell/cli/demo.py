@@ -1,0 +1,73 @@
+"""`dumbbell demo`: Kfoury et al. 2020, Fig. 11a, as a table, a picture, and what holds of the paper's claims."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dumbbell import sweep
+
+from . import FAILED, OK, run
+
+if TYPE_CHECKING:
+    from dumbbell.papers.kfoury2020 import Claim, Point
+
+#: Name of the picture in the results' folder.
+PICTURE = "kfoury-fig11a.png"
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run, print, draw."""
+    from dumbbell.papers import kfoury2020
+
+    scenario = kfoury2020.fig11a(full=arguments.full)
+    planned = sweep.jobs_of([(scenario, sweep.to_toml(scenario))], Path())
+    out = run.place(arguments.out, scenario.name, resume=arguments.resume)
+    jobs = [job._replace(folder=out / job.folder) for job in planned]
+    status = run.report(jobs, out, workers=arguments.jobs, resume=arguments.resume, show=run.Show.NOTHING)
+    return report(out, full=arguments.full) if status == OK else status
+
+
+def report(out: Path, *, full: bool) -> int:
+    """Table, picture and claims of the results in `out`."""
+    from dumbbell import plots
+    from dumbbell.papers import kfoury2020
+    from dumbbell.results import load
+
+    results = load(out)
+    found = kfoury2020.points(results)
+    print_points(found)
+    picture = out / PICTURE
+    plots.save(plots.draw("vary", results, metric="throughput", jain=True), picture)
+    print(f"\nPicture: {picture}\n")
+    crossover = kfoury2020.crossover_bdp(found)
+    print("CUBIC overtakes BBR " + ("nowhere in this range" if crossover is None else f"at a buffer of about {crossover:.2g} BDP"))
+    print_claims(kfoury2020.claims(found))
+    print("\nWhat differs from the paper's set-up:")
+    for line in [*kfoury2020.DIFFERENCES, *([] if full else ["120 s and one repetition in place of 300 s and ten; --full has the paper's"])]:
+        print(f"  - {line}")
+    return OK if found else FAILED
+
+
+def print_points(found: list[Point]) -> None:
+    """A row per buffer size."""
+    from rich.table import Table
+
+    from .table import console
+
+    table = Table(title="BBR against CUBIC, 1 Gbit/s, 20 ms, drop tail", title_justify="left")
+    for head in ("buffer\nBDP", "BBR\nMbit/s", "CUBIC\nMbit/s", "BBR's\nshare", "Jain's\nindex", "queue\nmean ms"):
+        table.add_column(head, justify="right")
+    for point in found:
+        figures = (f"{point.bbr_mbps:.1f}", f"{point.cubic_mbps:.1f}", f"{point.bbr_share:.3f}", f"{point.jain:.3f}", f"{point.queue_mean_ms:.2f}")
+        table.add_row(f"{point.buffer_bdp:g}", *figures)
+    console().print(table)
+
+
+def print_claims(claims: list[Claim]) -> None:
+    """A line per claim of the paper."""
+    print("\nThe paper's claims (sec. 5.5):")
+    words = {True: "holds", False: "differs", None: "not tested"}
+    for claim in claims:
+        print(f"  {words[claim.holds]:10}  {claim.text}: {claim.found}")

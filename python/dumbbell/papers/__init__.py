@@ -1,0 +1,1 @@
+"""Experiments of published papers: their scenarios, and what the papers claim to see in them."""

@@ -1,0 +1,18 @@
+"""Segments in flight of each flow over time (RFC 6675 pipe)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import series, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dumbbell.results import Result, Results
+
+
+@style.styled
+def inflight(results: Results | Result, *, ax: Axes | None = None) -> Axes:
+    """In flight of each flow, in segments of 1448 bytes; `results` is a single run."""
+    return series.lines(style.one(results), style.axes(ax), series.column("in_flight"), "In flight (segments)")
