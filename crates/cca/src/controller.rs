@@ -63,7 +63,10 @@ impl Controller {
     ///
     /// # Errors
     /// `ParamError` when a name is unknown or a value is out of its range.
-    pub fn new(module: &'static Module, params: &BTreeMap<String, i64>) -> Result<Self, ParamError> {
+    pub fn new(
+        module: &'static Module,
+        params: &BTreeMap<String, i64>,
+    ) -> Result<Self, ParamError> {
         let declared = module.params();
         let mut values: Box<[u32]> = declared.iter().map(|p| p.default).collect();
         for (name, &value) in params {
@@ -218,7 +221,8 @@ impl Controller {
 
 fn unknown(module: &Module, name: &str) -> ParamError {
     let valid: Vec<String> = module.params().iter().map(|p| p.name.to_owned()).collect();
-    let near = |candidate: &&String| distance(candidate, name) <= candidate.len().max(name.len()) / 3;
+    let near =
+        |candidate: &&String| distance(candidate, name) <= candidate.len().max(name.len()) / 3;
     let nearest = valid.iter().filter(near).min_by_key(|v| distance(v, name)).cloned();
     ParamError::Unknown { cca: module.name().to_owned(), name: name.to_owned(), nearest, valid }
 }

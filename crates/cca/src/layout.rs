@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{c_char, CStr};
 use std::mem::{offset_of, size_of};
+use std::ptr::addr_of;
 use std::slice;
 
 use crate::sock::{AckSample, CaInfo, RateSample, TcpSock};
@@ -23,7 +24,7 @@ fn layout_in_c() -> Layout {
         static cca_layout_rows: u64;
     }
     // SAFETY: immutable objects of C; `cca_layout` is an array of `cca_layout_rows` rows.
-    let rows = unsafe { slice::from_raw_parts(&raw const cca_layout, cca_layout_rows as usize) };
+    let rows = unsafe { slice::from_raw_parts(addr_of!(cca_layout), cca_layout_rows as usize) };
     // SAFETY: the strings are literals.
     let text = |s| unsafe { CStr::from_ptr(s) }.to_str().unwrap().to_owned();
     rows.iter()

@@ -231,7 +231,8 @@ impl Bench {
 
     fn reduce(&mut self) {
         self.sk.prior_cwnd = self.sk.snd_cwnd;
-        self.sk.prior_ssthresh = self.sk.snd_ssthresh.max(self.sk.snd_cwnd / 2 + self.sk.snd_cwnd / 4);
+        self.sk.prior_ssthresh =
+            self.sk.snd_ssthresh.max(self.sk.snd_cwnd / 2 + self.sk.snd_cwnd / 4);
         self.sk.snd_cwnd_cnt = 0;
         self.sk.snd_ssthresh = self.cca.ssthresh(&mut self.sk);
     }

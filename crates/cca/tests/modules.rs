@@ -1,0 +1,119 @@
+//! The table of controllers and the errors of their parameters.
+
+use std::collections::BTreeMap;
+
+use cca::{minmax_running_min, Controller, MinMax, Module, ParamError, TcpSock};
+
+fn params(pairs: &[(&str, i64)]) -> BTreeMap<String, i64> {
+    pairs.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn module(name: &str) -> &'static Module {
+    Module::find(name).unwrap()
+}
+
+#[test]
+fn every_controller_is_complete() {
+    let names: Vec<_> = Module::all().iter().map(Module::name).collect();
+    assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "not sorted: {names:?}");
+    for name in ["bbr", "cubic", "reno"] {
+        assert!(names.contains(&name), "{name} is missing");
+    }
+    for module in Module::all() {
+        let name = module.name();
+        assert!(module.doc().contains("Sources:"), "{name} names no sources");
+        assert!(module.summary().to_lowercase().starts_with(name), "{}", module.summary());
+        assert!(module.summary().len() < 120, "{}", module.summary());
+        assert_eq!(module.license(), "GPL-2.0 OR BSD-3-Clause");
+        assert!(module.priv_bytes() <= 104, "{name} needs large state");
+        for p in module.params() {
+            assert!(p.min <= p.default && p.default <= p.max, "{name}: {p:?}");
+            assert!(!p.doc.is_empty() && !p.unit.is_empty(), "{name}: {p:?}");
+        }
+        // ssthresh() and undo_cwnd() panic when a module lacks them.
+        let cca = Controller::new(module, &BTreeMap::new()).unwrap();
+        let mut sk = TcpSock::new();
+        cca.attach(&mut sk, 250, 7);
+        cca.init(&mut sk);
+        assert!(cca.ssthresh(&mut sk) >= 2 && cca.undo_cwnd(&mut sk) >= 1, "{name}");
+        cca.release(&mut sk);
+    }
+}
+
+#[test]
+fn only_bbr_controls_the_rate_itself() {
+    assert!(module("bbr").has_cong_control());
+    assert!(!module("cubic").has_cong_control() && !module("reno").has_cong_control());
+    assert_eq!(module("bbr").states(), ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]);
+}
+
+#[test]
+fn an_unknown_parameter_suggests_the_nearest() {
+    let error = Controller::new(module("cubic"), &params(&[("betta", 1)])).unwrap_err();
+    assert_eq!(error.to_string(), "cubic has no parameter `betta`; did you mean `beta`?");
+    let error = Controller::new(module("reno"), &params(&[("beta", 1)])).unwrap_err();
+    assert_eq!(error.to_string(), "reno has no parameter `beta`; it takes no parameters");
+    let error = Controller::new(module("cubic"), &params(&[("xyzzy", 1)])).unwrap_err();
+    assert!(error.to_string().contains("it takes fast_convergence, beta,"), "{error}");
+}
+
+#[test]
+fn a_value_out_of_range_names_the_range() {
+    for value in [-1, 255, 1001, i64::from(u32::MAX) + 1 + 717] {
+        let error = Controller::new(module("cubic"), &params(&[("beta", value)])).unwrap_err();
+        assert!(matches!(error, ParamError::OutOfRange { value: v, .. } if v == value));
+        let wanted = format!("cubic: `beta` must be 256 to 1000 1/1024, got {value}");
+        assert_eq!(error.to_string(), wanted);
+    }
+    assert!(Controller::new(module("cubic"), &params(&[("beta", 1000)])).is_ok());
+}
+
+#[test]
+fn parameters_belong_to_a_flow() {
+    let mut cut = [512, 1000].map(|beta| {
+        let cca = Controller::new(module("cubic"), &params(&[("beta", beta)])).unwrap();
+        let mut sk = TcpSock::new();
+        cca.attach(&mut sk, 1000, 1);
+        cca.init(&mut sk);
+        sk.snd_cwnd = 1024;
+        (cca, sk)
+    });
+    let thresholds = cut.each_mut().map(|(cca, sk)| cca.ssthresh(sk));
+    assert_eq!(thresholds, [512, 1000]);
+}
+
+#[test]
+fn asking_for_estimates_changes_nothing() {
+    for module in Module::all() {
+        let cca = Controller::new(module, &BTreeMap::new()).unwrap();
+        let mut sk = TcpSock::new();
+        cca.attach(&mut sk, 1000, 1);
+        cca.init(&mut sk);
+        let before = format!("{sk:?}");
+        let info = cca.info(&sk);
+        assert_eq!(format!("{sk:?}"), before);
+        let state = info.state().expect("every controller reports its state");
+        assert!((state as usize) < module.states().len());
+    }
+}
+
+/// The filter never reports more than the true minimum of the last half window, nor less than that of
+/// the whole window.
+#[test]
+fn windowed_minimum_is_between_the_true_minima() {
+    const WINDOW: u32 = 100;
+    let mut state = 1_u32;
+    let mut seen: Vec<(u32, u32)> = Vec::new();
+    let mut filter = MinMax::new(0, u32::MAX);
+    for t in (1..5000).step_by(3) {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let value = 1000 + (state >> 22) + t % 700;
+        seen.push((t, value));
+        let found = minmax_running_min(&mut filter, WINDOW, t, value);
+        let least = |age| seen.iter().filter(|(at, _)| t - at <= age).map(|(_, v)| *v).min();
+        assert!(
+            Some(found) >= least(WINDOW) && Some(found) <= least(WINDOW / 2),
+            "at {t}: {found}"
+        );
+    }
+}
