@@ -26,6 +26,12 @@ impl<T> Pipe<T> {
         self.ring.push_back((at, item));
     }
 
+    /// When the youngest item comes out; the start of the run if nothing is inside.
+    #[inline]
+    pub fn last_out(&self) -> Time {
+        self.ring.back().map_or(Time::ZERO, |&(at, _)| at)
+    }
+
     /// When the head comes out.
     #[inline]
     pub fn next_wakeup(&self) -> Option<Time> {

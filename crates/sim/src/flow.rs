@@ -27,7 +27,7 @@ impl Forward {
     #[inline]
     pub fn push(&mut self, now: Time, packet: Packet) {
         match self {
-            Forward::Constant(delay, pipe) => pipe.push(now + *delay, packet),
+            Forward::Constant(delay, pipe) => pipe.push((now + *delay).max(pipe.last_out()), packet),
             Forward::Jittered(pipe) => pipe.push(now, packet),
         }
     }
@@ -92,6 +92,9 @@ pub struct Flow {
     /// Smoothed RTT at each sample, us.
     pub srtt_samples: Vec<u32>,
     pub goodput_at_sample: u64,
+    pub sampled_at: Time,
+    /// Wait for neighbour resolution that the first packet has still to make.
+    pub resolution: Span,
     /// Controller state last recorded.
     pub cca_state: Option<u32>,
     /// Queue drops not yet recorded as an event: first one's time and number.
@@ -130,6 +133,8 @@ impl Flow {
             goodput_at_end: 0,
             srtt_samples: Vec::new(),
             goodput_at_sample: 0,
+            sampled_at: Time::ZERO,
+            resolution: Span::from_ns(p.rtt_ns),
             cca_state: None,
             pending_drops: None,
         })

@@ -59,8 +59,11 @@ impl Probe {
         self.event(now, i, EventKind::Start, None, None);
     }
 
-    pub fn flow_end(&mut self, now: Time, i: usize, flow: &mut Flow, completed: bool) {
+    pub fn flow_end(&mut self, now: Time, every: Span, i: usize, flow: &mut Flow, completed: bool) {
         self.flush_drops(i, flow);
+        if now.as_ns() % every.as_ns() != 0 {
+            self.sample_flow(now, i, flow);
+        }
         if completed {
             self.event(now, i, EventKind::Complete, flow.size.map(|s| s as i64), None);
         } else {
@@ -120,10 +123,10 @@ impl Probe {
     }
 
     /// One row per running flow and one of the queue.
-    pub fn sample(&mut self, now: Time, every: Span, flows: &mut [Flow], fifo: &Fifo) {
+    pub fn sample(&mut self, now: Time, flows: &mut [Flow], fifo: &Fifo) {
         for (i, flow) in flows.iter_mut().enumerate() {
             if flow.is_running() && now > flow.start {
-                self.sample_flow(now, every, i, flow);
+                self.sample_flow(now, i, flow);
             }
         }
         self.backlog_samples.push(fifo.backlog().get());
@@ -142,14 +145,15 @@ impl Probe {
         }
     }
 
-    fn sample_flow(&mut self, now: Time, every: Span, i: usize, flow: &mut Flow) {
+    fn sample_flow(&mut self, now: Time, i: usize, flow: &mut Flow) {
         let srtt = flow.sender.sk.srtt_us >> 3;
         if srtt > 0 {
             flow.srtt_samples.push(srtt);
         }
         let goodput = flow.receiver.stats().delivered_bytes;
-        let since = every.as_ns().min(now.since(flow.start).as_ns());
+        let since = now.since(flow.sampled_at.max(flow.start)).as_ns().max(1);
         let throughput = (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
+        flow.sampled_at = now;
         flow.goodput_at_sample = goodput;
         if !self.samples {
             return;

@@ -230,7 +230,8 @@ impl World {
                     flow.fate.random_drops += 1;
                     self.probe.random_drop(self.now, i);
                 } else {
-                    flow.forward.push(self.now, packet);
+                    let at = self.now + std::mem::take(&mut flow.resolution);
+                    flow.forward.push(at, packet);
                 }
             }
         }
@@ -281,14 +282,14 @@ impl World {
     fn end_flow(&mut self, i: usize, completed: bool) {
         let flow = &mut self.flows[i];
         flow.goodput_at_end = flow.receiver.stats().delivered_bytes;
+        self.probe.flow_end(self.now, self.sample_every, i, flow, completed);
         flow.life = Life::Ended { at: self.now, completed };
         flow.sender.stop();
-        self.probe.flow_end(self.now, i, flow, completed);
         self.timeline.clear(i as u32 * SLOTS + LIFE);
     }
 
     fn on_sample(&mut self) {
-        self.probe.sample(self.now, self.sample_every, &mut self.flows, &self.fifo);
+        self.probe.sample(self.now, &mut self.flows, &self.fifo);
         self.next_sample += self.sample_every;
         self.timeline.set(self.sampler, self.next_sample);
     }

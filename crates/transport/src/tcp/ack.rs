@@ -238,8 +238,8 @@ impl Sender {
                 self.check_reordering(reord);
             }
         } else if let (true, false, Some(sack_rtt)) = (rtt_updated, self.rtx.is_empty(), sack_rtt) {
-            let head_age = self.now_us().wrapping_sub(self.rtx.stamps(self.rtx.una()).tx_us);
-            if sack_rtt as i32 > head_age as i32 {
+            let head_age = self.us_since(self.rtx.stamps(self.rtx.una()).tx_us);
+            if sack_rtt > head_age {
                 st.flag |= flag::SET_XMIT_TIMER;
             }
         }
@@ -301,19 +301,17 @@ impl Sender {
         if flags & (RETRANS | EVER_RETRANS) == 0 {
             return false;
         }
-        let age_us = self.now_us().wrapping_sub(tx_us);
-        let sent_ms = ((self.sk.tcp_mstamp - u64::from(age_us)) / 1000) as u32;
+        let sent_ms = (self.full_us(tx_us) / 1000) as u32;
         (self.ts_ecr.wrapping_sub(sent_ms) as i32) < 0
     }
 
     /// Takes the RTT samples of this ACK (`tcp_ack_update_rtt`); says whether there was one, and the
     /// RTT of newly SACKed segments.
     fn sample_rtt(&mut self, c: &Cleaned, prior_sacked: u32, st: &mut AckState) -> (bool, Option<u32>) {
-        let now = self.now_us();
         let (mut seq_rtt, mut ca_rtt) = (None, None);
         if let (Some(first), false) = (c.first_ackt, st.has(flag::RETRANS_DATA_ACKED)) {
-            seq_rtt = Some(now.wrapping_sub(first));
-            ca_rtt = Some(now.wrapping_sub(c.last_ackt));
+            seq_rtt = Some(self.us_since(first));
+            ca_rtt = Some(self.us_since(c.last_ackt));
             let is_short = self.rtx.una() == self.stream.segments && self.stream.last_len < self.config.mss;
             if c.packets == 1
                 && is_short
@@ -324,9 +322,9 @@ impl Sender {
                 st.flag |= flag::ACK_MAYBE_DELAYED;
             }
         }
-        let sack_rtt = st.first_sackt.map(|first| now.wrapping_sub(first));
+        let sack_rtt = st.first_sackt.map(|first| self.us_since(first));
         if sack_rtt.is_some() {
-            ca_rtt = Some(now.wrapping_sub(st.last_sackt));
+            ca_rtt = Some(self.us_since(st.last_sackt));
         }
         seq_rtt = seq_rtt.or(sack_rtt);
         if seq_rtt.is_none() && st.has(flag::DATA_ACKED) {

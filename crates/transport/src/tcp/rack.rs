@@ -56,7 +56,7 @@ impl Sender {
     /// A segment was delivered (`tcp_rack_advance`).
     #[inline]
     pub(super) fn rack_advance(&mut self, flags: u8, end_seq: u32, tx_us: u32) {
-        let rtt_us = self.now_us().wrapping_sub(tx_us);
+        let rtt_us = self.us_since(tx_us);
         if flags & super::rtx_queue::EVER_RETRANS != 0 && rtt_us < self.min_rtt_us() {
             return;
         }
@@ -98,7 +98,7 @@ impl Sender {
 
     /// Time left before `seq` counts as lost, us; not positive when it is.
     pub(super) fn rack_remaining_us(&self, seq: u32, reo_wnd_us: u32) -> i32 {
-        let age = self.now_us().wrapping_sub(self.rtx.stamps(seq).tx_us);
+        let age = self.us_since(self.rtx.stamps(seq).tx_us);
         (self.rack.rtt_us + reo_wnd_us).wrapping_sub(age) as i32
     }
 

@@ -44,8 +44,7 @@ impl Sender {
             sampler.rs.tx_in_flight = s.in_flight;
             sampler.rs.is_app_limited = flags & APP_LIMITED != 0;
             sampler.rs.is_retrans = flags & (EVER_RETRANS | RETRANS) != 0;
-            let age = self.now_us().wrapping_sub(s.tx_us);
-            self.sk.first_tx_mstamp = self.sk.tcp_mstamp.wrapping_sub(age as i32 as u64);
+            self.sk.first_tx_mstamp = self.full_us(s.tx_us);
             sampler.rs.interval_us = i64::from(s.tx_us.wrapping_sub(s.first_tx_us) as i32).max(0);
         }
         if flags & SACKED != 0 {
@@ -74,7 +73,7 @@ impl Sender {
         rs.delivered_ce = sk.delivered_ce.wrapping_sub(rs.prior_delivered_ce) as i32;
         rs.lost = sk.lost.wrapping_sub(sampler.lost_at_send);
         rs.last_end_seq = sampler.last_end_seq.wrapping_mul(self.config.mss).wrapping_add(1);
-        let ack_us = (sk.tcp_mstamp as u32).wrapping_sub(sampler.prior_us);
+        let ack_us = ((sk.tcp_mstamp as u32).wrapping_sub(sampler.prior_us) as i32).max(0) as u32;
         rs.prior_mstamp = sk.tcp_mstamp.wrapping_sub(u64::from(ack_us));
         rs.snd_interval_us = rs.interval_us as u32;
         rs.rcv_interval_us = ack_us;

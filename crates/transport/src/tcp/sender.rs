@@ -354,6 +354,19 @@ impl Sender {
         self.sk.tcp_mstamp as u32
     }
 
+    /// Time since a stamp, us; 0 for one in the future (`tcp_stamp_us_delta`): a departure time may be.
+    #[inline]
+    pub(super) fn us_since(&self, stamp_us: u32) -> u32 {
+        (self.now_us().wrapping_sub(stamp_us) as i32).max(0) as u32
+    }
+
+    /// A truncated stamp near now, in full.
+    #[inline]
+    pub(super) fn full_us(&self, stamp_us: u32) -> u64 {
+        let age = self.now_us().wrapping_sub(stamp_us) as i32;
+        self.sk.tcp_mstamp.wrapping_add_signed(-i64::from(age))
+    }
+
     /// Segments in flight: sent, neither SACKed nor lost, or retransmitted.
     #[inline]
     pub fn in_flight(&self) -> u32 {
