@@ -3,7 +3,7 @@
 //! The table holds, for each file, the C symbol `cca_module_<file name>` (`-` as `_`) and the head comment
 //! of the source, so that documentation shown to users is the text beside the code.
 //!
-//! `CCA_SANITIZE=1` adds the address and undefined-behaviour sanitizers to the C.
+//! `CCA_SANITIZE=1` adds the address and undefined-behaviour sanitizers to the C (gcc only).
 
 use std::env;
 use std::fmt::Write as _;
@@ -44,8 +44,29 @@ fn compile(cca: &Path, sources: &[PathBuf]) {
     if env::var("CCA_SANITIZE").is_ok_and(|on| on == "1") {
         build.flag("-fsanitize=address,undefined").flag("-fno-sanitize-recover=all");
         build.flag("-fno-omit-frame-pointer").debug(true);
+        link_sanitizers(&build);
     }
     build.compile("cca_controllers");
+}
+
+/// Links the sanitizers' libraries, which rustc's `-nodefaultlibs` keeps the C compiler from doing.
+/// The address sanitizer must be the first library of the process, so tests run with it in
+/// `LD_PRELOAD`; the Makefile has the whole command.
+fn link_sanitizers(build: &cc::Build) {
+    for library in ["asan", "ubsan"] {
+        let file = format!("lib{library}.so");
+        let output = build
+            .get_compiler()
+            .to_command()
+            .arg(format!("-print-file-name={file}"))
+            .output()
+            .unwrap_or_else(|e| panic!("cannot ask the C compiler for {file}: {e}"));
+        let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        let folder = path.parent().filter(|folder| folder.is_absolute());
+        let folder = folder.unwrap_or_else(|| panic!("the C compiler has no {file}; use gcc"));
+        println!("cargo:rustc-link-search=native={}", folder.display());
+        println!("cargo:rustc-link-lib=dylib={library}");
+    }
 }
 
 fn module_table(sources: &[PathBuf]) -> String {

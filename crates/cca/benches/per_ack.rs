@@ -4,8 +4,7 @@
 //! for a flow of one segment per 12 us over 20 ms (1 Gbit/s), with a loss and a recovery every 20000
 //! ACKs. Prints the median of several runs. Making the arguments is included.
 
-// A benchmark reads the clock.
-#![allow(clippy::disallowed_methods)]
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
