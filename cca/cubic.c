@@ -35,6 +35,7 @@
  */
 #include "cca.h"
 
+/* clang-format off */
 #define CUBIC_PARAMS(P)								\
 	P(fast_convergence, 1, 0, 1, "bool",					\
 	  "give up more after a loss below the old maximum (RFC 9438 sec. 4.7)") \
@@ -50,12 +51,13 @@
 	P(hystart_detect, 3, 0, 3, "bits", "1: ACK train, 2: delay, 3: both")	\
 	P(hystart_low_window, 16, 0, 65535, "segments", "HyStart is idle below this window") \
 	P(hystart_ack_delta_us, 2000, 0, 1000000, "us", "longest gap between ACKs of one train")
+/* clang-format on */
 
 CCA_PARAMS(CUBIC_PARAMS);
 
 /* Unit of time on the curve: 2^-10 s, so that a cube needs three shifts by 10. */
-#define CUBIC_TIME_SHIFT	10
-#define CUBIC_BETA_ONE		1024
+#define CUBIC_TIME_SHIFT 10
+#define CUBIC_BETA_ONE	 1024
 
 /* Shift of C (t - K)^3: 10 for the scale of C, 30 for the cubed unit of time. */
 static const u32 cubic_curve_shift = 10 + 3 * CUBIC_TIME_SHIFT;
@@ -72,8 +74,8 @@ static const u32 cubic_cnt_unknown = 20;
 /* The curve is looked up again within 1/32 s only if the window has changed. */
 static const u32 cubic_lookups_per_second = 32;
 
-#define HYSTART_ACK_TRAIN	1
-#define HYSTART_DELAY		2
+#define HYSTART_ACK_TRAIN 1
+#define HYSTART_DELAY	  2
 /* RTT samples of a round that only count, before their minimum is judged. */
 static const u8 hystart_min_samples = 8;
 /* The delay grew when it exceeds the least delay by an eighth, within 4 to 16 ms. */
@@ -88,23 +90,23 @@ static const u32 hystart_ack_delay_max_us = 1000;
 static const u32 hystart_ack_delay_bursts = 4;
 
 struct cubic {
-	u32	cnt;		/* segments delivered per segment of growth */
-	u32	w_max;		/* window at the last congestion; 0: unknown */
-	u32	last_cwnd;	/* window at the last look-up of the curve */
-	u32	last_time;	/* its time, jiffies */
-	u32	origin;		/* window where the curve is flat */
-	u32	k;		/* time from the epoch's start to there, 1/1024 s */
-	u32	epoch_start;	/* jiffies; 0: the next ACK starts an epoch */
-	u32	ack_cnt;	/* segments delivered that w_est has not counted */
-	u32	w_est;		/* window that Reno would have, segments */
-	u32	delay_min_us;	/* least RTT since the last timeout; 0: unknown */
+	u32 cnt;	  /* segments delivered per segment of growth */
+	u32 w_max;	  /* window at the last congestion; 0: unknown */
+	u32 last_cwnd;	  /* window at the last look-up of the curve */
+	u32 last_time;	  /* its time, jiffies */
+	u32 origin;	  /* window where the curve is flat */
+	u32 k;		  /* time from the epoch's start to there, 1/1024 s */
+	u32 epoch_start;  /* jiffies; 0: the next ACK starts an epoch */
+	u32 ack_cnt;	  /* segments delivered that w_est has not counted */
+	u32 w_est;	  /* window that Reno would have, segments */
+	u32 delay_min_us; /* least RTT since the last timeout; 0: unknown */
 	/* HyStart */
-	u32	round_start_us;
-	u32	round_end;	/* the round ends when this is acknowledged, seq */
-	u32	last_ack_us;	/* last ACK of the train */
-	u32	round_rtt_us;	/* least RTT of the round */
-	u8	samples;	/* RTT samples of the round, up to hystart_min_samples */
-	bool	found;		/* slow start's exit was found */
+	u32 round_start_us;
+	u32 round_end;	  /* the round ends when this is acknowledged, seq */
+	u32 last_ack_us;  /* last ACK of the train */
+	u32 round_rtt_us; /* least RTT of the round */
+	u8 samples;	  /* RTT samples of the round, up to hystart_min_samples */
+	bool found;	  /* slow start's exit was found */
 };
 
 CCA_STATE(cubic, struct cubic);
@@ -150,8 +152,7 @@ static void cubic_begin_epoch(struct sock *sk, struct cubic *ca, u32 cwnd, u32 a
  */
 static u32 cubic_target(const struct sock *sk, const struct cubic *ca)
 {
-	u64 ticks = (u64)(tcp_jiffies32 - ca->epoch_start) +
-		    usecs_to_jiffies(sk, ca->delay_min_us);
+	u64 ticks = (u64)(tcp_jiffies32 - ca->epoch_start) + usecs_to_jiffies(sk, ca->delay_min_us);
 	u64 t = div64_u64(ticks << CUBIC_TIME_SHIFT, HZ);
 	u64 off = t < ca->k ? ca->k - t : t - ca->k;
 	u32 delta = (u32)((cubic_c(sk) * off * off * off) >> cubic_curve_shift);
@@ -236,8 +237,7 @@ static u32 hystart_ack_delay_us(const struct sock *sk)
 
 	if (!rate)
 		return 0;
-	return (u32)min_t(u64, hystart_ack_delay_max_us,
-			  div64_u64(bursts * USEC_PER_SEC, rate));
+	return (u32)min_t(u64, hystart_ack_delay_max_us, div64_u64(bursts * USEC_PER_SEC, rate));
 }
 
 /*
@@ -262,8 +262,8 @@ static bool hystart_train_is_long(const struct sock *sk, struct cubic *ca)
 /* Has the least delay of the round grown beyond the least delay of all? */
 static bool hystart_delay_grew(struct cubic *ca, u32 rtt_us)
 {
-	u32 growth = clamp_t(u32, ca->delay_min_us >> hystart_delay_shift,
-			     hystart_delay_min_us, hystart_delay_max_us);
+	u32 growth = clamp_t(u32, ca->delay_min_us >> hystart_delay_shift, hystart_delay_min_us,
+			     hystart_delay_max_us);
 
 	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
 	if (ca->samples < hystart_min_samples) {
@@ -407,6 +407,7 @@ CCA_INFO_OP(cubic_info)
 	}
 }
 
+/* clang-format off */
 CCA_MODULE(cubic, "cubic", TCP_CONG_NON_RESTRICTED,
 	   .init = cubic_init,
 	   .ssthresh = cubic_ssthresh,
@@ -416,3 +417,4 @@ CCA_MODULE(cubic, "cubic", TCP_CONG_NON_RESTRICTED,
 	   .cwnd_event = cubic_cwnd_event,
 	   .pkts_acked = cubic_pkts_acked,
 	   CCA_INFO(cubic_info));
+/* clang-format on */

@@ -66,8 +66,10 @@ CCA_INFO_OP(reno_info)
 	info->state = tcp_in_slow_start(tcp_sk(sk)) ? 0 : 1;
 }
 
+/* clang-format off */
 CCA_MODULE(reno, "reno", TCP_CONG_NON_RESTRICTED,
 	   .ssthresh = reno_ssthresh,
 	   .cong_avoid = reno_cong_avoid,
 	   .undo_cwnd = reno_undo_cwnd,
 	   CCA_INFO(reno_info));
+/* clang-format on */

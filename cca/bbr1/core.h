@@ -129,6 +129,7 @@ CCA_INFO_OP(bbr_info)
 	}
 }
 
+/* clang-format off */
 #define BBR1_HOOKS				\
 	.init = bbr_init,			\
 	.cong_control = bbr_main,		\
@@ -139,5 +140,6 @@ CCA_INFO_OP(bbr_info)
 	.sndbuf_expand = bbr_sndbuf_expand,	\
 	.min_tso_segs = bbr_min_tso_segs,	\
 	CCA_INFO(bbr_info)
+/* clang-format on */
 
 #endif /* BBR1_CORE_H */

@@ -92,9 +92,11 @@ static void bbr_update_ack_aggregation(const struct sock *sk, struct bbr *bbr,
 
 	extra = min(bbr->ack_epoch_acked - expected, tcp_snd_cwnd(tp));
 	if (bbr->extra_acked_win_idx)
-		bbr->extra_acked[1] = extra > bbr->extra_acked[1] ? (u16)extra : bbr->extra_acked[1];
+		bbr->extra_acked[1] =
+			extra > bbr->extra_acked[1] ? (u16)extra : bbr->extra_acked[1];
 	else
-		bbr->extra_acked[0] = extra > bbr->extra_acked[0] ? (u16)extra : bbr->extra_acked[0];
+		bbr->extra_acked[0] =
+			extra > bbr->extra_acked[0] ? (u16)extra : bbr->extra_acked[0];
 }
 
 /* What aggregation adds to the window, segments; nothing until the bandwidth is known. */

@@ -79,8 +79,8 @@ static void bbr_probe_rtt(struct sock *sk, struct bbr *bbr)
 
 	tp->app_limited = max(tp->delivered + in_flight, 1U);
 	if (!bbr->probe_rtt_done_stamp && in_flight <= param(sk, cwnd_min)) {
-		bbr->probe_rtt_done_stamp = tcp_jiffies32 +
-					    msecs_to_jiffies(sk, param(sk, probe_rtt_ms));
+		bbr->probe_rtt_done_stamp =
+			tcp_jiffies32 + msecs_to_jiffies(sk, param(sk, probe_rtt_ms));
 		bbr->probe_rtt_round_done = 0;
 		bbr->next_rtt_delivered = tp->delivered;
 	} else if (bbr->probe_rtt_done_stamp) {

@@ -21,18 +21,19 @@
 /* Bandwidth is in segments/us scaled by 2^24: a unit is about 715 bit/s with 1500-byte
  * segments, and a u32 holds 256 segments/us, about 3 Tbit/s.
  */
-#define BW_SCALE	24
-#define BW_UNIT		(1U << BW_SCALE)
+#define BW_SCALE 24
+#define BW_UNIT	 (1U << BW_SCALE)
 /* Gains are in 1/256. */
-#define BBR_SCALE	8
-#define BBR_UNIT	(1U << BBR_SCALE)
+#define BBR_SCALE 8
+#define BBR_UNIT  (1U << BBR_SCALE)
 /* Phases of the PROBE_BW cycle. */
-#define CYCLE_LEN	8
+#define CYCLE_LEN 8
 
 /*
  * Gains: 2/ln 2 = 2.885 is the least gain that doubles the delivery rate each round trip;
  * its inverse drains what that has queued in one round trip. Fields for gains have 10 bits.
  */
+/* clang-format off */
 #define BBR1_PARAMS(P)								\
 	P(startup_gain, 739, 256, 1023, "1/256", "pacing and window gain in STARTUP: 2/ln 2") \
 	P(drain_gain, 88, 1, 256, "1/256", "pacing gain in DRAIN: ln 2 / 2")	\
@@ -48,6 +49,7 @@
 	P(full_bw_rounds, 3, 1, 3, "round trips", "rounds without it after which the pipe is full") \
 	P(lt_bw, 1, 0, 1, "bool", "look for token-bucket policers (long-term bandwidth)") \
 	P(extra_acked_gain, 256, 0, 1023, "1/256", "share of ACK aggregation added to the window")
+/* clang-format on */
 
 /* Bursts of a single segment below this pacing rate, bytes/s: 1.2 Mbit/s. */
 static const u32 bbr_min_tso_rate = 1200000 / 8;
@@ -57,12 +59,13 @@ static const u32 bbr_tso_goal_max = 0x7f;
 static const u32 bbr_default_rtt_us = USEC_PER_MSEC;
 
 enum bbr_mode {
-	BBR_STARTUP,	/* double the rate each round until the pipe is full */
-	BBR_DRAIN,	/* empty the queue that this has built */
-	BBR_PROBE_BW,	/* cruise at the bandwidth, probe for more each cycle */
-	BBR_PROBE_RTT,	/* shrink the window to see the path's own RTT */
+	BBR_STARTUP,   /* double the rate each round until the pipe is full */
+	BBR_DRAIN,     /* empty the queue that this has built */
+	BBR_PROBE_BW,  /* cruise at the bandwidth, probe for more each cycle */
+	BBR_PROBE_RTT, /* shrink the window to see the path's own RTT */
 };
 
+/* clang-format off */
 struct bbr {
 	u64	cycle_mstamp;		/* start of the cycle phase, us */
 	u64	ack_epoch_mstamp;	/* start of the aggregation epoch, us */
@@ -98,6 +101,7 @@ struct bbr {
 	u32	ack_epoch_acked:20,	/* segments delivered in the aggregation epoch */
 		extra_acked_win_rtts:5;	/* rounds in this slot */
 };
+/* clang-format on */
 
 CCA_STATE(bbr, struct bbr);
 

@@ -71,14 +71,14 @@ enum cca_info_flags {
 
 /* A controller's view of the path, for records and pictures. */
 struct cca_info {
-	u64	bw_bytes_per_s;	/* estimated bottleneck bandwidth, payload bytes/s */
-	u32	flags;		/* enum cca_info_flags */
-	u32	state;		/* index into the names of CCA_STATES */
-	u32	min_rtt_us;	/* estimated propagation RTT, us */
-	u32	pacing_gain;	/* in 1/256 */
-	u32	cwnd_gain;	/* in 1/256 */
-	u32	inflight_lo;	/* short-term bound on inflight, segments */
-	u32	inflight_hi;	/* long-term bound on inflight, segments */
+	u64 bw_bytes_per_s; /* estimated bottleneck bandwidth, payload bytes/s */
+	u32 flags;	    /* enum cca_info_flags */
+	u32 state;	    /* index into the names of CCA_STATES */
+	u32 min_rtt_us;	    /* estimated propagation RTT, us */
+	u32 pacing_gain;    /* in 1/256 */
+	u32 cwnd_gain;	    /* in 1/256 */
+	u32 inflight_lo;    /* short-term bound on inflight, segments */
+	u32 inflight_hi;    /* long-term bound on inflight, segments */
 };
 
 #ifdef CCA_HOST_BPF
@@ -96,8 +96,8 @@ static inline u32 cca_usecs_to_jiffies(u64 us, u32 hz)
 	return (u32)((us * hz + USEC_PER_SEC - 1) / USEC_PER_SEC);
 }
 
-#define usecs_to_jiffies(sk, us)	cca_usecs_to_jiffies((us), HZ)
-#define msecs_to_jiffies(sk, ms)	cca_usecs_to_jiffies((u64)(ms) * USEC_PER_MSEC, HZ)
+#define usecs_to_jiffies(sk, us) cca_usecs_to_jiffies((us), HZ)
+#define msecs_to_jiffies(sk, ms) cca_usecs_to_jiffies((u64)(ms)*USEC_PER_MSEC, HZ)
 
 #include "tcp.h"
 

@@ -23,69 +23,69 @@
 #include "types.h"
 
 /* ssthresh of a connection that has met no congestion yet, in segments. */
-#define TCP_INFINITE_SSTHRESH	0x7fffffff
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
 /* Initial window in segments (RFC 6928). */
-#define TCP_INIT_CWND		10
+#define TCP_INIT_CWND 10
 /* Longest name of a controller, closing zero included. */
-#define TCP_CA_NAME_MAX		16
+#define TCP_CA_NAME_MAX 16
 /* Room for private state inside the socket, in bytes. */
-#define ICSK_CA_PRIV_SIZE	104
+#define ICSK_CA_PRIV_SIZE 104
 /* Room that Linux reserves for headers in a buffer, in bytes (MAX_TCP_HEADER of
  * a common x86-64 configuration: 128 + MAX_HEADER, rounded to cache lines).
  */
-#define MAX_TCP_HEADER		320
+#define MAX_TCP_HEADER 320
 /* Largest packet that GSO built before BIG TCP, in bytes. */
-#define GSO_LEGACY_MAX_SIZE	65536
+#define GSO_LEGACY_MAX_SIZE 65536
 
-#define USEC_PER_MSEC		1000U
-#define USEC_PER_SEC		1000000U
-#define MSEC_PER_SEC		1000U
-#define NSEC_PER_USEC		1000U
+#define USEC_PER_MSEC	    1000U
+#define USEC_PER_SEC	    1000000U
+#define MSEC_PER_SEC	    1000U
+#define NSEC_PER_USEC	    1000U
 
 /* Flags of struct tcp_congestion_ops. */
-#define TCP_CONG_NON_RESTRICTED	0x1	/* any user may choose it */
-#define TCP_CONG_NEEDS_ECN	0x2	/* negotiate ECN, mark every packet ECT */
+#define TCP_CONG_NON_RESTRICTED 0x1 /* any user may choose it */
+#define TCP_CONG_NEEDS_ECN	0x2 /* negotiate ECN, mark every packet ECT */
 
 /* The bit of cong_control()'s `flag` that says: this ACK carried ECE. */
-#define FLAG_ECE		0x40
+#define FLAG_ECE 0x40
 
 /* States of loss recovery (icsk_ca_state). */
 enum tcp_ca_state {
-	TCP_CA_Open = 0,	/* nothing is wrong */
-	TCP_CA_Disorder = 1,	/* something was SACKed or duplicated */
-	TCP_CA_CWR = 2,		/* reducing because of ECN or a local event */
-	TCP_CA_Recovery = 3,	/* fast retransmission */
-	TCP_CA_Loss = 4,	/* retransmission timeout */
+	TCP_CA_Open = 0,     /* nothing is wrong */
+	TCP_CA_Disorder = 1, /* something was SACKed or duplicated */
+	TCP_CA_CWR = 2,	     /* reducing because of ECN or a local event */
+	TCP_CA_Recovery = 3, /* fast retransmission */
+	TCP_CA_Loss = 4,     /* retransmission timeout */
 };
 
 /* Events of cwnd_event(). */
 enum tcp_ca_event {
-	CA_EVENT_TX_START,	/* data is sent and nothing was in flight */
-	CA_EVENT_CWND_RESTART,	/* window restarts after idle */
-	CA_EVENT_COMPLETE_CWR,	/* CWR or Recovery ended (not with cong_control) */
-	CA_EVENT_LOSS,		/* retransmission timeout */
-	CA_EVENT_ECN_NO_CE,	/* receiver: ECT packet without CE */
-	CA_EVENT_ECN_IS_CE,	/* receiver: CE packet */
+	CA_EVENT_TX_START,     /* data is sent and nothing was in flight */
+	CA_EVENT_CWND_RESTART, /* window restarts after idle */
+	CA_EVENT_COMPLETE_CWR, /* CWR or Recovery ended (not with cong_control) */
+	CA_EVENT_LOSS,	       /* retransmission timeout */
+	CA_EVENT_ECN_NO_CE,    /* receiver: ECT packet without CE */
+	CA_EVENT_ECN_IS_CE,    /* receiver: CE packet */
 };
 
 /* Flags of in_ack_event(). */
 enum tcp_ca_ack_event_flags {
-	CA_ACK_SLOWPATH = 1 << 0,	/* took the slow path of ACK processing */
-	CA_ACK_WIN_UPDATE = 1 << 1,	/* updated the send window */
-	CA_ACK_ECE = 1 << 2,		/* carried ECE */
+	CA_ACK_SLOWPATH = 1 << 0,   /* took the slow path of ACK processing */
+	CA_ACK_WIN_UPDATE = 1 << 1, /* updated the send window */
+	CA_ACK_ECE = 1 << 2,	    /* carried ECE */
 };
 
 /* Who paces the socket (sk_pacing_status). */
 enum sk_pacing {
-	SK_PACING_NONE = 0,	/* nobody */
-	SK_PACING_NEEDED = 1,	/* TCP itself, with a timer per socket */
-	SK_PACING_FQ = 2,	/* the fq queue discipline */
+	SK_PACING_NONE = 0,   /* nobody */
+	SK_PACING_NEEDED = 1, /* TCP itself, with a timer per socket */
+	SK_PACING_FQ = 2,     /* the fq queue discipline */
 };
 
 /* One sample of a windowed minimum or maximum. */
 struct minmax_sample {
-	u32	t;	/* when, in the unit of the filter's window */
-	u32	v;	/* value */
+	u32 t; /* when, in the unit of the filter's window */
+	u32 v; /* value */
 };
 
 /* Windowed minimum or maximum, best sample first; see math.h. */
@@ -96,145 +96,145 @@ struct minmax {
 #ifdef CCA_HOST_BPF
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 /* A bit-field of the kernel; read it through its accessor in the host header. */
-#define CCA_BITS(type, name, bits)	type name:bits
+#define CCA_BITS(type, name, bits) type name : bits
 #else
-#define CCA_BITS(type, name, bits)	type name
+#define CCA_BITS(type, name, bits) type name
 /*
  * What the simulator keeps for a flow beside the kernel's fields. Controllers
  * reach it only through cca.h (param(), tcp_jiffies32, HZ, random numbers,
  * large private state).
  */
 struct cca_host {
-	const u32 *params;	/* values of the controller's parameters */
-	void	*storage;	/* large private state, or NULL */
-	u64	rng;		/* state of the flow's random numbers */
-	u32	hz;		/* jiffies per second, > 0 */
-	u32	jiffies;	/* now, in jiffies; wraps */
+	const u32 *params; /* values of the controller's parameters */
+	void *storage;	   /* large private state, or NULL */
+	u64 rng;	   /* state of the flow's random numbers */
+	u32 hz;		   /* jiffies per second, > 0 */
+	u32 jiffies;	   /* now, in jiffies; wraps */
 };
 #endif
 
 struct sock {
-	unsigned long	sk_pacing_rate;		/* W bytes (payload) per s; ~0: unlimited */
-	unsigned long	sk_max_pacing_rate;	/* bytes per s; set by the application */
-	u32	sk_pacing_status;		/* W enum sk_pacing */
-	u32	sk_gso_max_size;		/* largest burst, bytes */
-	u16	sk_gso_max_segs;		/* largest burst, segments */
-	u8	sk_pacing_shift;		/* a burst lasts 2^-shift s at the pacing rate */
+	unsigned long sk_pacing_rate;	  /* W bytes (payload) per s; ~0: unlimited */
+	unsigned long sk_max_pacing_rate; /* bytes per s; set by the application */
+	u32 sk_pacing_status;		  /* W enum sk_pacing */
+	u32 sk_gso_max_size;		  /* largest burst, bytes */
+	u16 sk_gso_max_segs;		  /* largest burst, segments */
+	u8 sk_pacing_shift;		  /* a burst lasts 2^-shift s at the pacing rate */
 #ifndef CCA_HOST_BPF
 	struct cca_host sk_host;
 #endif
 };
 
 struct inet_sock {
-	struct sock sk;				/* must be first */
+	struct sock sk; /* must be first */
 };
 
 struct inet_connection_sock {
-	struct inet_sock icsk_inet;		/* must be first */
-	u32	icsk_rto;			/* retransmission timeout, jiffies */
-	CCA_BITS(u8, icsk_ca_state, 5);		/* enum tcp_ca_state; inet_csk_ca_state(sk) */
-	u8	icsk_retransmits;		/* timeouts in a row */
-	u8	icsk_backoff;			/* doublings of icsk_rto in force */
+	struct inet_sock icsk_inet;	/* must be first */
+	u32 icsk_rto;			/* retransmission timeout, jiffies */
+	CCA_BITS(u8, icsk_ca_state, 5); /* enum tcp_ca_state; inet_csk_ca_state(sk) */
+	u8 icsk_retransmits;		/* timeouts in a row */
+	u8 icsk_backoff;		/* doublings of icsk_rto in force */
 	struct {
-		u8	pending;		/* W state of the delayed ACK */
+		u8 pending; /* W state of the delayed ACK */
 	} icsk_ack;
-	u64	icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)]; /* W private state */
+	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)]; /* W private state */
 };
 
 struct tcp_sock {
-	struct inet_connection_sock inet_conn;	/* must be first */
+	struct inet_connection_sock inet_conn; /* must be first */
 
 	/* Clocks. */
-	u64	tcp_mstamp;		/* now, us */
-	u64	tcp_clock_cache;	/* now, ns */
-	u64	tcp_wstamp_ns;		/* earliest departure of the next packet, ns */
-	u32	lsndtime;		/* last data sent, jiffies */
+	u64 tcp_mstamp;	     /* now, us */
+	u64 tcp_clock_cache; /* now, ns */
+	u64 tcp_wstamp_ns;   /* earliest departure of the next packet, ns */
+	u32 lsndtime;	     /* last data sent, jiffies */
 
 	/* Sequence space. */
-	u32	snd_una;		/* first byte not acknowledged, seq */
-	u32	snd_nxt;		/* next byte to send, seq */
-	u32	write_seq;		/* end of what the application wrote, seq */
-	u32	high_seq;		/* snd_nxt when congestion began, seq */
-	u32	undo_marker;		/* snd_una when recovery began; 0: no undo */
-	s32	undo_retrans;		/* retransmissions not yet reported as duplicates */
-	u32	snd_wnd;		/* window offered by the receiver, bytes */
-	u32	max_window;		/* largest snd_wnd seen, bytes */
-	u32	mss_cache;		/* payload of a full segment, bytes */
+	u32 snd_una;	  /* first byte not acknowledged, seq */
+	u32 snd_nxt;	  /* next byte to send, seq */
+	u32 write_seq;	  /* end of what the application wrote, seq */
+	u32 high_seq;	  /* snd_nxt when congestion began, seq */
+	u32 undo_marker;  /* snd_una when recovery began; 0: no undo */
+	s32 undo_retrans; /* retransmissions not yet reported as duplicates */
+	u32 snd_wnd;	  /* window offered by the receiver, bytes */
+	u32 max_window;	  /* largest snd_wnd seen, bytes */
+	u32 mss_cache;	  /* payload of a full segment, bytes */
 
 	/* Round-trip time. */
-	u32	srtt_us;		/* smoothed RTT, 1/8 us; 0: none yet */
-	u32	mdev_us;		/* mean deviation, 1/4 us */
-	u32	rttvar_us;		/* variance used for the RTO, 1/4 us */
-	struct minmax rtt_min;		/* minimum RTT of 300 s, us; time in jiffies */
+	u32 srtt_us;	       /* smoothed RTT, 1/8 us; 0: none yet */
+	u32 mdev_us;	       /* mean deviation, 1/4 us */
+	u32 rttvar_us;	       /* variance used for the RTO, 1/4 us */
+	struct minmax rtt_min; /* minimum RTT of 300 s, us; time in jiffies */
 
 	/* Window, in segments. */
-	u32	snd_cwnd;		/* W congestion window */
-	u32	snd_cwnd_cnt;		/* W linear increase: segments credited */
-	u32	snd_cwnd_clamp;		/* never above */
-	u32	snd_cwnd_stamp;		/* last change or validation, jiffies */
-	u32	snd_ssthresh;		/* W slow-start threshold */
-	u32	prior_cwnd;		/* window when recovery began */
-	u32	prior_ssthresh;		/* threshold to restore on undo; 0: none */
+	u32 snd_cwnd;	    /* W congestion window */
+	u32 snd_cwnd_cnt;   /* W linear increase: segments credited */
+	u32 snd_cwnd_clamp; /* never above */
+	u32 snd_cwnd_stamp; /* last change or validation, jiffies */
+	u32 snd_ssthresh;   /* W slow-start threshold */
+	u32 prior_cwnd;	    /* window when recovery began */
+	u32 prior_ssthresh; /* threshold to restore on undo; 0: none */
 
 	/* Segments out. */
-	u32	packets_out;		/* sent, not cumulatively acknowledged */
-	u32	retrans_out;		/* of these: retransmissions in flight */
-	u32	sacked_out;		/* of these: SACKed */
-	u32	lost_out;		/* of these: marked lost */
-	u32	max_packets_out;	/* largest packets_out of the last window */
-	u32	cwnd_usage_seq;		/* end of that window, seq */
+	u32 packets_out;		  /* sent, not cumulatively acknowledged */
+	u32 retrans_out;		  /* of these: retransmissions in flight */
+	u32 sacked_out;			  /* of these: SACKed */
+	u32 lost_out;			  /* of these: marked lost */
+	u32 max_packets_out;		  /* largest packets_out of the last window */
+	u32 cwnd_usage_seq;		  /* end of that window, seq */
 	CCA_BITS(u8, is_cwnd_limited, 1); /* cwnd held data back; tcp_cwnd_limited_flag(tp) */
-	u8	ecn_flags;		/* W state of ECN */
+	u8 ecn_flags;			  /* W state of ECN */
 
 	/* Totals of the connection, in segments; they wrap. */
-	u32	delivered;		/* delivered, retransmissions included */
-	u32	delivered_ce;		/* of these: echoed as CE-marked */
-	u32	lost;			/* marked lost, again lost ones included */
-	u32	total_retrans;		/* retransmitted */
-	u32	data_segs_out;		/* data segments sent, retransmissions included */
+	u32 delivered;	   /* delivered, retransmissions included */
+	u32 delivered_ce;  /* of these: echoed as CE-marked */
+	u32 lost;	   /* marked lost, again lost ones included */
+	u32 total_retrans; /* retransmitted */
+	u32 data_segs_out; /* data segments sent, retransmissions included */
 
 	/* Delivery rate. */
-	u32	app_limited;		/* W samples up to this `delivered` are limited; 0: none */
-	u64	first_tx_mstamp;	/* start of the current sending interval, us */
-	u64	delivered_mstamp;	/* time of the last delivery, us */
-	u32	rate_delivered;		/* last good rate sample: segments ... */
-	u32	rate_interval_us;	/* ... in this time, us */
+	u32 app_limited;      /* W samples up to this `delivered` are limited; 0: none */
+	u64 first_tx_mstamp;  /* start of the current sending interval, us */
+	u64 delivered_mstamp; /* time of the last delivery, us */
+	u32 rate_delivered;   /* last good rate sample: segments ... */
+	u32 rate_interval_us; /* ... in this time, us */
 	CCA_BITS(u8, rate_app_limited, 1); /* ... while application-limited */
 
-	u32	reordering;		/* tolerated reordering, segments */
+	u32 reordering; /* tolerated reordering, segments */
 };
 
 /* Delivery-rate sample of one ACK, argument of cong_control() (net/ipv4/tcp_rate.c). */
 struct rate_sample {
-	u64	prior_mstamp;		/* start of the interval, us */
-	u32	prior_delivered;	/* tp->delivered at that time */
-	u32	prior_delivered_ce;	/* tp->delivered_ce at that time */
-	s32	delivered;		/* segments delivered over the interval; < 0: invalid */
-	s32	delivered_ce;		/* of these: CE-marked */
-	long	interval_us;		/* length of the interval, us; <= 0: invalid */
-	u32	snd_interval_us;	/* time in which they were sent, us */
-	u32	rcv_interval_us;	/* time in which they were acknowledged, us */
-	long	rtt_us;			/* RTT of the last newly (S)ACKed segment, us; -1: none */
-	int	losses;			/* segments newly marked lost by this ACK */
-	u32	acked_sacked;		/* segments newly (S)ACKed by this ACK */
-	u32	prior_in_flight;	/* segments in flight before this ACK */
-	u32	last_end_seq;		/* end of the sampled segment, seq */
-	bool	is_app_limited;		/* the sampled segment was sent with a bubble in the pipe */
-	bool	is_retrans;		/* the sampled segment was a retransmission */
-	bool	is_ack_delayed;		/* this was probably a delayed ACK */
+	u64 prior_mstamp;	/* start of the interval, us */
+	u32 prior_delivered;	/* tp->delivered at that time */
+	u32 prior_delivered_ce; /* tp->delivered_ce at that time */
+	s32 delivered;		/* segments delivered over the interval; < 0: invalid */
+	s32 delivered_ce;	/* of these: CE-marked */
+	long interval_us;	/* length of the interval, us; <= 0: invalid */
+	u32 snd_interval_us;	/* time in which they were sent, us */
+	u32 rcv_interval_us;	/* time in which they were acknowledged, us */
+	long rtt_us;		/* RTT of the last newly (S)ACKed segment, us; -1: none */
+	int losses;		/* segments newly marked lost by this ACK */
+	u32 acked_sacked;	/* segments newly (S)ACKed by this ACK */
+	u32 prior_in_flight;	/* segments in flight before this ACK */
+	u32 last_end_seq;	/* end of the sampled segment, seq */
+	bool is_app_limited;	/* the sampled segment was sent with a bubble in the pipe */
+	bool is_retrans;	/* the sampled segment was a retransmission */
+	bool is_ack_delayed;	/* this was probably a delayed ACK */
 #ifndef CCA_HOST_BPF
 	/* Beyond Linux 6.12 (as in Google's v2alpha tree); simulator only. */
-	bool	is_ece;			/* this ACK carried ECE */
-	u32	tx_in_flight;		/* in flight when the sampled segment was sent, itself included */
-	u32	lost;			/* segments marked lost since the sampled segment was sent */
+	bool is_ece;	  /* this ACK carried ECE */
+	u32 tx_in_flight; /* in flight when the sampled segment was sent, itself included */
+	u32 lost;	  /* segments marked lost since the sampled segment was sent */
 #endif
 };
 
 /* Argument of pkts_acked(). */
 struct ack_sample {
-	u32	pkts_acked;		/* segments cumulatively acknowledged by this ACK */
-	s32	rtt_us;			/* RTT of the last newly (S)ACKed segment, us; < 0: none */
-	u32	in_flight;		/* bytes delivered between the sample's sending and now */
+	u32 pkts_acked; /* segments cumulatively acknowledged by this ACK */
+	s32 rtt_us;	/* RTT of the last newly (S)ACKed segment, us; < 0: none */
+	u32 in_flight;	/* bytes delivered between the sample's sending and now */
 };
 
 struct cca_info;
@@ -262,8 +262,8 @@ struct tcp_congestion_ops {
 	u32 (*undo_cwnd)(struct sock *sk);
 	/* Factor of the send buffer over the window; 2 when absent. */
 	u32 (*sndbuf_expand)(struct sock *sk);
-	char	name[TCP_CA_NAME_MAX];
-	u32	flags;			/* TCP_CONG_* */
+	char name[TCP_CA_NAME_MAX];
+	u32 flags; /* TCP_CONG_* */
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 #ifndef CCA_HOST_BPF

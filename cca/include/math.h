@@ -9,15 +9,35 @@
 #include "kernel.h"
 
 /* Both sides must have one type; each argument is evaluated once. */
-#define min(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a < _b ? _a : _b; })
-#define max(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })
-#define min_t(type, a, b) ({ type _ta = (a); type _tb = (b); _ta < _tb ? _ta : _tb; })
-#define max_t(type, a, b) ({ type _ta = (a); type _tb = (b); _ta > _tb ? _ta : _tb; })
+#define min(a, b)                       \
+	({                              \
+		__typeof__(a) _a = (a); \
+		__typeof__(b) _b = (b); \
+		_a < _b ? _a : _b;      \
+	})
+#define max(a, b)                       \
+	({                              \
+		__typeof__(a) _a = (a); \
+		__typeof__(b) _b = (b); \
+		_a > _b ? _a : _b;      \
+	})
+#define min_t(type, a, b)              \
+	({                             \
+		type _ta = (a);        \
+		type _tb = (b);        \
+		_ta < _tb ? _ta : _tb; \
+	})
+#define max_t(type, a, b)              \
+	({                             \
+		type _ta = (a);        \
+		type _tb = (b);        \
+		_ta > _tb ? _ta : _tb; \
+	})
 #define clamp_t(type, v, lo, hi) min_t(type, max_t(type, v, lo), hi)
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define likely(x)	__builtin_expect(!!(x), 1)
-#define unlikely(x)	__builtin_expect(!!(x), 0)
+#define ARRAY_SIZE(a)		 (sizeof(a) / sizeof((a)[0]))
+#define likely(x)		 __builtin_expect(!!(x), 1)
+#define unlikely(x)		 __builtin_expect(!!(x), 0)
 
 /* Order of wrapping 32-bit numbers (RFC 1982): is a earlier than b? */
 static inline bool before(u32 a, u32 b)

@@ -41,59 +41,57 @@ typedef u32 __wsum;
 #pragma clang diagnostic ignored "-Wunused-parameter"
 
 /* Kernel constants (include/uapi/linux/bpf.h). */
-#define CCA_BPF_MAP_TYPE_SK_STORAGE	24
-#define CCA_BPF_F_NO_PREALLOC		1
-#define CCA_BPF_SK_STORAGE_CREATE	1
+#define CCA_BPF_MAP_TYPE_SK_STORAGE 24
+#define CCA_BPF_F_NO_PREALLOC	    1
+#define CCA_BPF_SK_STORAGE_CREATE   1
 
 extern unsigned long CONFIG_HZ __kconfig;
 
-#define tcp_jiffies32	((u32)bpf_jiffies64())
-#define HZ		((u32)CONFIG_HZ)
+#define tcp_jiffies32 ((u32)bpf_jiffies64())
+#define HZ	      ((u32)CONFIG_HZ)
 
 /* Parameters are read-only data: a loader sets them before loading, and the verifier then
  * treats them as constants.
  */
-#define CCA_PARAM_GLOBAL_(name, def, min, max, unit, doc) \
-	const volatile u32 param_##name = def;
-#define CCA_PARAMS(LIST)	LIST(CCA_PARAM_GLOBAL_) _Static_assert(1, "ends with a semicolon")
-#define CCA_NO_PARAMS		_Static_assert(1, "ends with a semicolon")
-#define param(sk, name)		(param_##name)
+#define CCA_PARAM_GLOBAL_(name, def, min, max, unit, doc) const volatile u32 param_##name = def;
+#define CCA_PARAMS(LIST)				  LIST(CCA_PARAM_GLOBAL_) _Static_assert(1, "ends with a semicolon")
+#define CCA_NO_PARAMS					  _Static_assert(1, "ends with a semicolon")
+#define param(sk, name)					  (param_##name)
 
-#define CCA_STATES(...)		_Static_assert(1, "reported by the simulator only")
+#define CCA_STATES(...)					  _Static_assert(1, "reported by the simulator only")
 
-#define CCA_STATE(x, type)					\
-	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,	\
+#define CCA_STATE(x, type)                                                       \
+	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                        \
 		       "private state exceeds the socket: use CCA_STATE_LARGE"); \
-	static inline type *x##_state(const struct sock *sk)	\
-	{							\
-		return inet_csk_ca(sk);				\
-	}							\
+	static inline type *x##_state(const struct sock *sk)                     \
+	{                                                                        \
+		return inet_csk_ca(sk);                                          \
+	}                                                                        \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_STATE_LARGE(x, type)				\
-	struct {						\
-		__uint(type, CCA_BPF_MAP_TYPE_SK_STORAGE);	\
-		__uint(map_flags, CCA_BPF_F_NO_PREALLOC);	\
-		__type(key, int);				\
-		__type(value, type);				\
-	} x##_storage SEC(".maps");				\
-	static inline type *x##_state(struct sock *sk)		\
-	{							\
-		return bpf_sk_storage_get(&x##_storage, sk, 0,	\
-					  CCA_BPF_SK_STORAGE_CREATE); \
-	}							\
+#define CCA_STATE_LARGE(x, type)                                                           \
+	struct {                                                                           \
+		__uint(type, CCA_BPF_MAP_TYPE_SK_STORAGE);                                 \
+		__uint(map_flags, CCA_BPF_F_NO_PREALLOC);                                  \
+		__type(key, int);                                                          \
+		__type(value, type);                                                       \
+	} x##_storage SEC(".maps");                                                        \
+	static inline type *x##_state(struct sock *sk)                                     \
+	{                                                                                  \
+		return bpf_sk_storage_get(&x##_storage, sk, 0, CCA_BPF_SK_STORAGE_CREATE); \
+	}                                                                                  \
 	_Static_assert(1, "ends with a semicolon")
 #define CCA_NO_STATE		_Static_assert(1, "ends with a semicolon")
 
-#define CCA_OP(type, name, ...)	SEC("struct_ops/" #name) type BPF_PROG(name, __VA_ARGS__)
-#define CCA_INFO_OP(name)	\
+#define CCA_OP(type, name, ...) SEC("struct_ops/" #name) type BPF_PROG(name, __VA_ARGS__)
+#define CCA_INFO_OP(name) \
 	static __attribute__((unused)) void name(struct sock *sk, struct cca_info *info)
 #define CCA_INFO(name)
 
-#define CCA_MODULE(x, name_, flags_, ...)			\
-	SEC(CCA_STRUCT_OPS_SECTION)				\
-	struct tcp_congestion_ops x##_ops = {			\
-		.name = "db_" name_, .flags = (flags_), __VA_ARGS__ \
-	};							\
+#define CCA_MODULE(x, name_, flags_, ...)                          \
+	SEC(CCA_STRUCT_OPS_SECTION)                                \
+	struct tcp_congestion_ops x##_ops = { .name = "db_" name_, \
+					      .flags = (flags_),   \
+					      __VA_ARGS__ };       \
 	char _license[] SEC("license") = "Dual BSD/GPL"
 
 static inline u8 inet_csk_ca_state(const struct sock *sk)

@@ -11,9 +11,9 @@ struct cca_param_info {
 	const char *name;
 	const char *unit;
 	const char *doc;
-	u32	def;
-	u32	min;
-	u32	max;
+	u32 def;
+	u32 min;
+	u32 max;
 };
 
 /* What the simulator knows of a controller. */
@@ -22,75 +22,73 @@ struct cca_module {
 	const struct cca_param_info *params;
 	const char *const *states;
 	const char *license;
-	u32	n_params;
-	u32	n_states;
-	u32	priv_bytes;	/* size of the private state */
-	u32	is_large;	/* kept outside the socket (CCA_STATE_LARGE) */
+	u32 n_params;
+	u32 n_states;
+	u32 priv_bytes; /* size of the private state */
+	u32 is_large;	/* kept outside the socket (CCA_STATE_LARGE) */
 };
 
-#define CCA_PARAM_INDEX_(name, def, min, max, unit, doc)	CCA_PARAM_##name,
-#define CCA_PARAM_ROW_(name, def, min, max, unit, doc)		\
-	{ #name, unit, doc, def, min, max },
+#define CCA_PARAM_INDEX_(name, def, min, max, unit, doc) CCA_PARAM_##name,
+#define CCA_PARAM_ROW_(name, def, min, max, unit, doc)	 { #name, unit, doc, def, min, max },
 
-#define CCA_PARAMS(LIST)					\
-	enum { LIST(CCA_PARAM_INDEX_) CCA_N_PARAMS };		\
+#define CCA_PARAMS(LIST)                              \
+	enum { LIST(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
 	static const struct cca_param_info cca_param_rows[] = { LIST(CCA_PARAM_ROW_) }
-#define CCA_NO_PARAMS						\
-	enum { CCA_N_PARAMS };					\
+#define CCA_NO_PARAMS          \
+	enum { CCA_N_PARAMS }; \
 	static const struct cca_param_info *const cca_param_rows = NULL
 
-#define param(sk, name)	((sk)->sk_host.params[CCA_PARAM_##name])
+#define param(sk, name) ((sk)->sk_host.params[CCA_PARAM_##name])
 
-#define CCA_STATES(...)						\
+#define CCA_STATES(...)                                               \
 	static const char *const cca_state_names[] = { __VA_ARGS__ }; \
 	enum { CCA_N_STATES = sizeof(cca_state_names) / sizeof(cca_state_names[0]) }
-#define CCA_NO_STATES						\
-	enum { CCA_N_STATES };					\
+#define CCA_NO_STATES          \
+	enum { CCA_N_STATES }; \
 	static const char *const *const cca_state_names = NULL
 
-#define CCA_STATE(x, type)					\
-	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,	\
+#define CCA_STATE(x, type)                                                       \
+	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                        \
 		       "private state exceeds the socket: use CCA_STATE_LARGE"); \
-	enum { CCA_PRIV_BYTES = sizeof(type), CCA_IS_LARGE = 0 }; \
-	static inline type *x##_state(const struct sock *sk)	\
-	{							\
-		return inet_csk_ca(sk);				\
-	}							\
+	enum { CCA_PRIV_BYTES = sizeof(type), CCA_IS_LARGE = 0 };                \
+	static inline type *x##_state(const struct sock *sk)                     \
+	{                                                                        \
+		return inet_csk_ca(sk);                                          \
+	}                                                                        \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_STATE_LARGE(x, type)				\
+#define CCA_STATE_LARGE(x, type)                                  \
 	enum { CCA_PRIV_BYTES = sizeof(type), CCA_IS_LARGE = 1 }; \
-	static inline type *x##_state(const struct sock *sk)	\
-	{							\
-		return sk->sk_host.storage;			\
-	}							\
+	static inline type *x##_state(const struct sock *sk)      \
+	{                                                         \
+		return sk->sk_host.storage;                       \
+	}                                                         \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_NO_STATE	enum { CCA_PRIV_BYTES = 0, CCA_IS_LARGE = 0 }
+#define CCA_NO_STATE enum { CCA_PRIV_BYTES = 0, CCA_IS_LARGE = 0 }
 
 /* Hooks keep the kernel's signatures, so not every one uses each argument. */
-#define CCA_OP(type, name, ...)					\
-	_Pragma("GCC diagnostic ignored \"-Wunused-parameter\"") \
-	static type name(__VA_ARGS__)
-#define CCA_INFO_OP(name)	static void name(struct sock *sk, struct cca_info *info)
-#define CCA_INFO(name_)		.info = name_
+#define CCA_OP(type, name, ...) \
+	_Pragma("GCC diagnostic ignored \"-Wunused-parameter\"") static type name(__VA_ARGS__)
+#define CCA_INFO_OP(name) static void name(struct sock *sk, struct cca_info *info)
+#define CCA_INFO(name_)	  .info = name_
 
-#define CCA_MODULE(x, name_, flags_, ...)			\
-	static const struct tcp_congestion_ops x##_ops = {	\
-		.name = name_, .flags = (flags_), __VA_ARGS__	\
-	};							\
-	extern const struct cca_module cca_module_##x;		\
-	const struct cca_module cca_module_##x = {		\
-		.ops = &x##_ops,				\
-		.params = cca_param_rows,			\
-		.states = cca_state_names,			\
-		.license = "GPL-2.0 OR BSD-3-Clause",		\
-		.n_params = CCA_N_PARAMS,			\
-		.n_states = CCA_N_STATES,			\
-		.priv_bytes = CCA_PRIV_BYTES,			\
-		.is_large = CCA_IS_LARGE,			\
+#define CCA_MODULE(x, name_, flags_, ...)                                     \
+	static const struct tcp_congestion_ops x##_ops = { .name = name_,     \
+							   .flags = (flags_), \
+							   __VA_ARGS__ };     \
+	extern const struct cca_module cca_module_##x;                        \
+	const struct cca_module cca_module_##x = {                            \
+		.ops = &x##_ops,                                              \
+		.params = cca_param_rows,                                     \
+		.states = cca_state_names,                                    \
+		.license = "GPL-2.0 OR BSD-3-Clause",                         \
+		.n_params = CCA_N_PARAMS,                                     \
+		.n_states = CCA_N_STATES,                                     \
+		.priv_bytes = CCA_PRIV_BYTES,                                 \
+		.is_large = CCA_IS_LARGE,                                     \
 	}
 
-#define tcp_jiffies32	((sk)->sk_host.jiffies)
-#define HZ		((sk)->sk_host.hz)
+#define tcp_jiffies32 ((sk)->sk_host.jiffies)
+#define HZ	      ((sk)->sk_host.hz)
 
 static inline u8 inet_csk_ca_state(const struct sock *sk)
 {

@@ -9,25 +9,31 @@
 struct cca_layout_row {
 	const char *type;
 	const char *field;
-	u64	offset;
-	u64	size;
+	u64 offset;
+	u64 size;
 };
 
-#define ROW(type, mirror, field, path) \
-	{ mirror, field, __builtin_offsetof(type, path), sizeof(((type *)0)->path) }
+#define ROW(type, mirror, field, path)                                                   \
+	{                                                                                \
+		mirror, field, __builtin_offsetof(type, path), sizeof(((type *)0)->path) \
+	}
 #define SK(f)	ROW(struct tcp_sock, "TcpSock", #f, inet_conn.icsk_inet.sk.f)
-#define HOST(f)	ROW(struct tcp_sock, "TcpSock", #f, inet_conn.icsk_inet.sk.sk_host.f)
+#define HOST(f) ROW(struct tcp_sock, "TcpSock", #f, inet_conn.icsk_inet.sk.sk_host.f)
 #define CSK(f)	ROW(struct tcp_sock, "TcpSock", #f, inet_conn.f)
 #define TP(f)	ROW(struct tcp_sock, "TcpSock", #f, f)
 #define RS(f)	ROW(struct rate_sample, "RateSample", #f, f)
 #define AS(f)	ROW(struct ack_sample, "AckSample", #f, f)
-#define INFO(f)	ROW(struct cca_info, "CaInfo", #f, f)
-#define SIZE(type, mirror)	{ mirror, "", 0, sizeof(type) }
+#define INFO(f) ROW(struct cca_info, "CaInfo", #f, f)
+#define SIZE(type, mirror)                  \
+	{                                   \
+		mirror, "", 0, sizeof(type) \
+	}
 
 extern const struct cca_layout_row cca_layout[];
 extern const u64 cca_layout_rows;
 extern u32 cca_minmax_running_min(struct minmax *m, u32 win, u32 t, u32 v);
 
+/* clang-format off */
 const struct cca_layout_row cca_layout[] = {
 	SIZE(struct tcp_sock, "TcpSock"), SIZE(struct rate_sample, "RateSample"),
 	SIZE(struct ack_sample, "AckSample"), SIZE(struct cca_info, "CaInfo"),
@@ -54,6 +60,7 @@ const struct cca_layout_row cca_layout[] = {
 	INFO(bw_bytes_per_s), INFO(flags), INFO(state), INFO(min_rtt_us), INFO(pacing_gain),
 	INFO(cwnd_gain), INFO(inflight_lo), INFO(inflight_hi),
 };
+/* clang-format on */
 const u64 cca_layout_rows = ARRAY_SIZE(cca_layout);
 
 u32 cca_minmax_running_min(struct minmax *m, u32 win, u32 t, u32 v)

@@ -4,7 +4,8 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 
 use crate::module::{Module, RawOps};
-use crate::sock::{AckSample, CaEvent, CaInfo, CaState, RateSample, TcpSock};
+use crate::sample::{AckSample, CaEvent, CaInfo, CaState, RateSample};
+use crate::sock::TcpSock;
 
 /// A value in a scenario's `params` that the controller does not accept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

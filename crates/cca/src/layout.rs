@@ -6,7 +6,8 @@ use std::mem::{offset_of, size_of};
 use std::ptr::addr_of;
 use std::slice;
 
-use crate::sock::{AckSample, CaInfo, RateSample, TcpSock};
+use crate::sample::{AckSample, CaInfo, RateSample};
+use crate::sock::TcpSock;
 
 #[repr(C)]
 struct Row {

@@ -19,14 +19,18 @@
 
 mod controller;
 mod module;
+mod sample;
 mod sock;
 
 pub use controller::{Controller, ParamError};
 pub use module::{Module, Param};
+pub use sample::{
+    AckSample, CaEvent, CaInfo, CaState, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,
+    CA_ACK_WIN_UPDATE, FLAG_ECE,
+};
 pub use sock::{
-    minmax_running_min, AckSample, CaEvent, CaInfo, CaState, MinMax, MinMaxSample, RateSample,
-    TcpSock, CA_ACK_ECE, CA_ACK_SLOWPATH, CA_ACK_WIN_UPDATE, FLAG_ECE, INFINITE_SSTHRESH,
-    SK_PACING_FQ, SK_PACING_NEEDED, SK_PACING_NONE, UNLIMITED_RATE,
+    minmax_running_min, MinMax, MinMaxSample, TcpSock, INFINITE_SSTHRESH, SK_PACING_FQ,
+    SK_PACING_NEEDED, SK_PACING_NONE, UNLIMITED_RATE,
 };
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::ffi::{c_char, CStr};
 use std::slice;
 
-use crate::sock::{AckSample, CaInfo, RateSample, TcpSock};
+use crate::sample::{AckSample, CaInfo, RateSample};
+use crate::sock::TcpSock;
 
 /// `struct tcp_congestion_ops` as `cca/include/kernel.h` declares it natively.
 #[repr(C)]

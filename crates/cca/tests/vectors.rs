@@ -290,7 +290,7 @@ impl Bench {
             "min_tso_segs" => {
                 self.cca.min_tso_segs(&mut self.sk).map(i64::from).ok_or_else(missing)?
             }
-            field => get_field(&self.sk, field).ok_or(format!("nothing called `{field}`"))?,
+            other => field(&self.sk, other).ok_or(format!("nothing called `{other}`"))?,
         };
         Ok(Value::Integer(value))
     }
@@ -306,7 +306,7 @@ macro_rules! fields {
             Some(())
         }
 
-        fn get_field(sk: &TcpSock, name: &str) -> Option<i64> {
+        fn field(sk: &TcpSock, name: &str) -> Option<i64> {
             match name {
                 $(stringify!($name) => i64::try_from(sk.$name).ok(),)*
                 _ => None,
