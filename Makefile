@@ -20,7 +20,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
 
-.PHONY: help setup build demo test test-rust test-python lint fmt gen compare bench bench-memory fuzz bpf sanitize clean
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-memory fuzz bpf sanitize clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,11 +46,17 @@ bpf: $(STAMPS)/system ## Compile every controller for BPF
 sanitize: $(STAMPS)/venv ## Tests of the controllers under the address and undefined-behaviour sanitizers
 	tools/sanitize.sh -p dumbbell-cca -p dumbbell-transport -p dumbbell-sim
 
-lint: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Formatters and linters for Rust, C and Python; generated files are fresh
+lint: lint-rust lint-c lint-python ## Formatters and linters for Rust, C and Python, style, and whether generated files are fresh
+
+lint-rust: $(STAMPS)/venv
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo run --locked -q -p xtask -- tidy
+
+lint-c: $(STAMPS)/system
 	clang-format --dry-run -Werror $(c_sources)
+
+lint-python: $(STAMPS)/native $(STAMPS)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -100,7 +106,8 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/venv
 	touch $@
 
 $(STAMPS)/native: $(STAMPS)/venv $(native_sources)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	@echo "building the engine (log: build/native.log)"
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked > build/native.log 2>&1 || { cat build/native.log; exit 1; }
 	touch $@
 
 $(STAMPS)/system: tools/system-packages.sh | $(STAMPS)
