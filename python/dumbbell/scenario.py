@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import units
 from .declare import SWITCH, Choice, Each, Key, Kind, Sub, Table, build, key, whole
@@ -248,8 +248,16 @@ def from_text(text: str, *, name: str = "scenario", overrides: tuple[str, ...] =
     return from_dict(given)
 
 
-def from_file(path: str | FilePath, *, overrides: tuple[str, ...] = ()) -> tuple[Scenario, str]:
-    """The scenario in a TOML file, and its text as given; raises ScenarioError that names the file."""
+class Given(NamedTuple):
+    """A scenario with its text as given, and the file that it came from if any."""
+
+    scenario: Scenario
+    text: str
+    source: str = ""
+
+
+def from_file(path: str | FilePath, *, overrides: tuple[str, ...] = ()) -> Given:
+    """The scenario in a TOML file; raises ScenarioError that names the file."""
     path = FilePath(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -258,7 +266,7 @@ def from_file(path: str | FilePath, *, overrides: tuple[str, ...] = ()) -> tuple
     except UnicodeDecodeError:
         raise ScenarioError("", "not TOML: not UTF-8 text", source=str(path)) from None
     try:
-        return from_text(text, name=_file_name(path), overrides=overrides), text
+        return Given(from_text(text, name=_file_name(path), overrides=overrides), text, str(path))
     except ScenarioError as error:
         raise error.under(str(path)) from None
 

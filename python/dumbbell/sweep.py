@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import plan
 from .backends import sim
 from .errors import DumbbellError, EngineError, ResultError, ScenarioError
-from .scenario import Scenario, from_dict, from_file
+from .scenario import Given, Scenario, from_dict, from_file
 
 if TYPE_CHECKING:
     from .results import Results
@@ -47,15 +47,19 @@ class _Stopped(BaseException):
     """Raised in a worker's progress callback when the sweep is interrupted."""
 
 
-def jobs_of(scenarios: Iterable[tuple[Scenario, str]], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False) -> list[Job]:
-    """Every run of these scenarios (with their texts), in order, each with its folder below `out`."""
+def jobs_of(scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False) -> list[Job]:
+    """Every run of these scenarios, in order, each with its folder below `out`."""
     jobs: list[Job] = []
     names: set[str] = set()
-    for scenario, text in scenarios:
+    for scenario, text, source in scenarios:
         if scenario.name in names:
             raise ScenarioError("name", f'"{scenario.name}" stands in two scenarios, wanted a name of its own in each')
         names.add(scenario.name)
-        for planned in plan.runs(scenario):
+        try:
+            runs = plan.runs(scenario)
+        except ScenarioError as error:
+            raise error.under(source) from None
+        for planned in runs:
             if pcap:
                 planned.plan["record"] = {**planned.plan["record"], "pcap": True}
             jobs.append(Job(len(jobs), planned, out / folder_name(planned, scenario.repetitions), text, overrides))
@@ -234,12 +238,12 @@ def run(scenario: Scenario | str | Path | Mapping[str, object], out: str | Path 
     from .results import Results
 
     if isinstance(scenario, (str, Path)):
-        made, text = from_file(scenario)
+        given = from_file(scenario)
     else:
         made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
-        text = to_toml(made)
-    planned = jobs_of([(made, text)], Path())
-    folder = default_out(made.name) if out is None else Path(out)
+        given = Given(made, to_toml(made))
+    planned = jobs_of([given], Path())
+    folder = default_out(given.scenario.name) if out is None else Path(out)
     open_out(folder, resume=resume)
     placed = [job._replace(folder=folder / job.folder) for job in planned]
     outcomes = list(execute(placed, workers=jobs or default_workers(), resume=resume))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell import sweep
+from dumbbell.scenario import Given
 
 from . import FAILED, OK, run
 
@@ -22,7 +23,7 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell.papers import kfoury2020
 
     scenario = kfoury2020.fig11a(full=arguments.full)
-    planned = sweep.jobs_of([(scenario, sweep.to_toml(scenario))], Path())
+    planned = sweep.jobs_of([Given(scenario, sweep.to_toml(scenario))], Path())
     out = run.place(arguments.out, scenario.name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
     status = run.report(jobs, out, workers=arguments.jobs, resume=arguments.resume, show=run.Show.NOTHING)

@@ -33,7 +33,7 @@ def main(arguments: argparse.Namespace) -> int:
     overrides = tuple(arguments.overrides)
     scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
     planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap)
-    out = place(arguments.out, scenarios[0][0].name, resume=arguments.resume)
+    out = place(arguments.out, scenarios[0].scenario.name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
     return report(jobs, out, workers=arguments.jobs, resume=arguments.resume, show=Show.JSON if arguments.json else Show.TABLE)
 

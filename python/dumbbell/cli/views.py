@@ -23,7 +23,7 @@ def check(arguments: argparse.Namespace) -> int:
     from dumbbell.scenario import from_file
 
     for file in arguments.files:
-        scenario, _ = from_file(file, overrides=tuple(arguments.overrides))
+        scenario = from_file(file, overrides=tuple(arguments.overrides)).scenario
         try:
             print(describe(scenario))
         except ScenarioError as error:

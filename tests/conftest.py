@@ -1,0 +1,71 @@
+"""What the tests share: the command line as a process, small scenarios, and the engine's stand-in for error paths."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import dumbbell
+from dumbbell import controllers
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Two flows, 2 s, two buffers: small enough to run everywhere, large enough for losses.
+SMALL = """\
+name = "small"
+duration = "2s"
+
+[path]
+rate = "20Mbps"
+rtt = "20ms"
+buffer = ["0.5bdp", "2bdp"]
+
+[[flow]]
+cca = "cubic"
+
+[[flow]]
+cca = "bbr"
+start = "137ms"
+"""
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file of two runs."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """The command line in a process of its own, in an empty folder."""
+
+    def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "dumbbell", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+    return run
+
+
+@pytest.fixture
+def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The stand-in in the engine's place; only for what the real engine does not do on demand."""
+    spec = importlib.util.spec_from_file_location("double", Path(__file__).with_name("double.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, "dumbbell._native", module)
+    monkeypatch.setattr(dumbbell, "_native", module, raising=False)
+    controllers.known.cache_clear()
+    yield module
+    controllers.known.cache_clear()

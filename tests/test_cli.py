@@ -1,0 +1,178 @@
+"""The command line as scripts see it: stdout is data, stderr is talk, exit statuses mean something."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT, SMALL
+
+KEYS = ["scenario", "vary", "repetition", "seed", "dir", "warnings", "wall_s", "link", "jain", "flows"]
+LINK = ["utilization", "queue_mean_ms", "queue_p95_ms", "drops", "drop_rate"]
+FLOW = ["cca", "rtt_ms", "goodput_mbps", "share", "retrans_rate", "srtt_mean_ms", "srtt_p95_ms", "fct_s", "packets_sent"]
+
+
+def test_json_prints_one_object_per_run_and_nothing_else(cli: Any, small: Path) -> None:
+    done = cli("run", small, "--out", "out", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["vary"] for line in lines] == [{"path.buffer": "0.5bdp"}, {"path.buffer": "2bdp"}]
+    for line in lines:
+        assert list(line) == KEYS
+        assert list(line["link"]) == LINK
+        assert [list(flow) for flow in line["flows"]] == [FLOW, FLOW]
+        assert (small.parent / line["dir"] / "manifest.json").exists()
+        assert sum(flow["share"] for flow in line["flows"]) == pytest.approx(1)
+        assert 0.5 < line["link"]["utilization"] <= 1.01
+
+
+def test_without_json_a_table_is_printed_and_show_prints_the_same(cli: Any, small: Path) -> None:
+    done = cli("run", small, "--out", "out")
+    assert done.returncode == 0
+    assert "0.5bdp" in done.stdout
+    assert "goodput" in done.stdout
+    assert "\x1b[" not in done.stdout
+    assert cli("show", "out").stdout == done.stdout
+
+
+def test_without_out_results_get_a_numbered_folder(cli: Any, small: Path) -> None:
+    for n in (1, 2):
+        done = cli("run", small, "--json")
+        assert [json.loads(line)["dir"].split("/")[:2] for line in done.stdout.splitlines()] == [["results", f"small-{n}"]] * 2
+
+
+def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Path) -> None:
+    done = cli("run", small, "--out", "out", "--json", "--set", "path.rate=10Mbps", "--set", 'path.buffer=["1bdp"]', "--set", "flow[1].cca=reno")
+    (line,) = [json.loads(line) for line in done.stdout.splitlines()]
+    manifest = json.loads((small.parent / line["dir"] / "manifest.json").read_text())
+    assert manifest["plan"]["bottleneck"]["rate_bps"] == 10_000_000
+    assert [flow["cca"] for flow in line["flows"]] == ["cubic", "reno"]
+    assert manifest["set"] == ["path.rate=10Mbps", 'path.buffer=["1bdp"]', "flow[1].cca=reno"]
+    assert manifest["scenario"] == SMALL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "missing.toml"], "dumbbell: missing.toml: No such file or directory\n"),
+        (["run", "bad.toml"], 'dumbbell: bad.toml: path.rate: got "40", wanted a rate'),
+        (["check", "bad.toml"], 'dumbbell: bad.toml: path.rate: got "40", wanted a rate'),
+        (["run", "late.toml"], 'dumbbell: late.toml: flow[0].start: got "2s", wanted every start before the end of the run (1 s)\n'),
+        (["run", "small.toml", "--on", "linux"], 'dumbbell: --on: got "linux", wanted one of: "sim"\n'),
+        (["run", "small.toml", "--jobs", "0"], "dumbbell run: argument --jobs: got 0, wanted a whole number from 1\n"),
+        (["run", "small.toml", "--resume"], "dumbbell: --resume: wanted --out beside it: the folder to resume\n"),
+        (["run", "small.toml", "--out", "."], "dumbbell: --out: .: holds bad.toml already; --resume runs only what is missing, or choose another --out\n"),
+        (["run", "small.toml", "--set", "path"], 'dumbbell: small.toml: --set: got "path", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr\n'),
+        (["run", "small.toml", "--set", "flow[7].cca=bbr"], "dumbbell: small.toml: flow[7].cca: --set: there is no flow[7]\n"),
+        (["plot", "pie", "."], 'dumbbell: KIND: got "pie", wanted one of: throughput, rtt, cwnd, inflight, queue, vary\n'),
+        (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),
+        ([], "dumbbell: wanted a command: run, check, show, plot, cca, schema or demo\n"),
+    ],
+)
+def test_bad_input_is_status_2_and_one_line_on_stderr(cli: Any, small: Path, arguments: list[str], message: str) -> None:
+    (small.parent / "bad.toml").write_text(SMALL.replace("20Mbps", "40"))
+    (small.parent / "late.toml").write_text(SMALL.replace('"2s"', '"1s"').replace('cca = "cubic"', 'cca = "cubic"\nstart = "2s"'))
+    done = cli(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_without_results_is_status_1(cli: Any) -> None:
+    done = cli("show", ".")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "dumbbell: .: holds no results\n")
+
+
+def test_a_failing_run_is_status_1_and_the_others_are_printed(cli: Any, small: Path) -> None:
+    (small.parent / "out").mkdir()
+    (small.parent / "out" / "small_buffer=0.5bdp").write_text("in the way")
+    (small.parent / "other.toml").write_text(SMALL.replace('"small"', '"other"'))
+    done = cli("run", small, "--out", "out", "--resume", "--json")
+    assert done.returncode == 1
+    assert "not a result of this program" in done.stderr
+
+
+def test_resume_runs_what_is_missing_and_prints_all(cli: Any, small: Path) -> None:
+    first = cli("run", small, "--out", "out", "--json").stdout
+    assert cli("run", small, "--out", "out", "--json", "--resume").stdout == first
+
+
+def test_several_files_run_together(cli: Any, small: Path) -> None:
+    (small.parent / "other.toml").write_text(SMALL.replace('"small"', '"other"'))
+    done = cli("run", small, "other.toml", "--out", "out", "--json")
+    assert [json.loads(line)["scenario"] for line in done.stdout.splitlines()] == ["small", "small", "other", "other"]
+
+
+def test_check_says_what_would_run(cli: Any) -> None:
+    done = cli("check", ROOT / "scenarios" / "rtt-unfairness.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = done.stdout.rsplit("\n\n", 1)[0] + "\n"  # the last paragraph tells the time that it takes on this machine
+    assert told == (ROOT / "tests" / "snapshots" / "check-rtt-unfairness.txt").read_text()
+    assert "packets, " in done.stdout
+
+
+def test_plots_are_written_where_they_are_wanted(cli: Any, small: Path) -> None:
+    cli("run", small, "--out", "out", "--json")
+    done = cli("plot", "vary", "out", "-o", "vary.svg", "--jain")
+    assert (done.returncode, done.stdout) == (0, "vary.svg\n")
+    assert (small.parent / "vary.svg").read_text().startswith("<?xml")
+    done = cli("plot", "rtt", "out", "--run", "small_buffer=2bdp")
+    assert done.stdout == "out/rtt.png\n"
+    assert (small.parent / "out" / "rtt.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_controllers_are_listed_and_shown(cli: Any) -> None:
+    names = [line.split()[0] for line in cli("cca", "list").stdout.splitlines()]
+    assert {"reno", "cubic", "bbr"} <= set(names)
+    for name in names:
+        assert cli("cca", "show", name).stdout.startswith(f"{name} (")
+
+
+def test_the_version_names_package_engine_and_python(cli: Any) -> None:
+    assert [word for word in cli("--version").stdout.split() if word.isalpha()] == ["dumbbell", "engine", "python"]
+
+
+def test_pcap_writes_a_capture(cli: Any, small: Path) -> None:
+    done = cli("run", small, "--out", "out", "--json", "--pcap", "--set", 'path.buffer="1bdp"')
+    capture = small.parent / json.loads(done.stdout)["dir"] / "trace.pcap"
+    assert capture.stat().st_size > 100_000
+
+
+def test_ctrl_c_is_status_130_and_leaves_finished_runs_only(small: Path) -> None:
+    text = SMALL.replace('"2s"', '["1s", "86400s"]').replace('["0.5bdp", "2bdp"]', '"1bdp"') + '\n[record]\nevery = "1s"\n'
+    small.write_text(text)
+    command = [sys.executable, "-m", "dumbbell", "run", "small.toml", "--out", "out", "--json"]
+    process = subprocess.Popen(command, cwd=small.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["vary"] == {"duration": "1s"}
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, "")
+    assert err == "dumbbell: interrupted; 1 of 2 runs are finished in out, --resume runs the rest\n"
+    assert [path.name for path in (small.parent / "out").iterdir()] == ["small_duration=1s"]
+
+
+def test_a_run_imports_nothing_that_it_does_not_need(small: Path) -> None:
+    # Start-up is part of what a short run costs: these take 10 to 500 ms each.
+    code = (
+        "import sys; from dumbbell.cli import main; main(['run', 'small.toml', '--out', 'out', '--json', '--set', 'path.buffer=1bdp']); "
+        "sys.exit(' '.join({'numpy', 'pyarrow', 'polars', 'pandas', 'matplotlib', 'rich', 'pydantic', 'msgspec', 'dataclasses', 'inspect', 'subprocess', "
+        "'logging', 'asyncio', 'threading', 'fractions', 'decimal', 'difflib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=small.parent, capture_output=True, text=True, check=False, env=_with_path())
+    assert done.stderr == ""
+
+
+def _with_path() -> dict[str, str]:
+    """The environment with this process's module path, as -S leaves the site's out (its own imports are none of ours)."""
+    import os
+
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

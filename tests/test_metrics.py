@@ -1,0 +1,190 @@
+"""Metrics against vectors worked out by hand, and against the engine's own summary."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dumbbell
+from dumbbell import Result, ResultError, metrics
+
+#: Two flows over 10 s at 8 Mbit/s, sampled every second: flow 0 gets 0.75 MB/s, flow 1 starts at 4 s and gets 0.25 MB/s from 6 s on.
+RATE_BPS = 8_000_000
+
+
+def _sample(t_s: int, flow: int, **known: int) -> dict[str, int | None]:
+    blank = {"goodput_bytes": 0, "segs_sent": 0, "retrans_total": 0, "rtt_us": None, "srtt_us": None, "cwnd": 10, "in_flight": 5}
+    return {"t_us": t_s * 10**6, "flow": flow, **blank, **known}
+
+
+def _write(folder: Path) -> Result:
+    flows = [
+        {"flow": 0, "cca": "cubic", "start_us": 0, "stop_us": 10_000_000, "goodput_bytes": 7_500_000, "bytes_sent": 8_000_000, "segs_sent": 1000,
+         "retrans_segs": 50, "completed_us": None},
+        {"flow": 1, "cca": "bbr", "start_us": 4_000_000, "stop_us": 10_000_000, "goodput_bytes": 1_000_000, "bytes_sent": 1_000_000, "segs_sent": 100,
+         "retrans_segs": 0, "completed_us": 9_500_000},
+    ]  # fmt: skip
+    samples = []
+    for t in range(11):
+        samples.append(_sample(t, 0, goodput_bytes=t * 750_000, segs_sent=t * 100, retrans_total=min(t * 5, 25), rtt_us=20_000 + 1000 * t, srtt_us=30_000))
+        if t >= 4:
+            samples.append(_sample(t, 1, goodput_bytes=max(t - 6, 0) * 250_000))
+    queue = [
+        {"t_us": t * 10**6, "backlog_bytes": 1514 * t, "backlog_packets": t, "sojourn_us": 1000 * t, "sent_bytes": t * 500_000, "sent_packets": t * 90,
+         "dropped_packets": t * 10, "dropped_bytes": 0}
+        for t in range(11)
+    ]  # fmt: skip
+    for name, rows in (("flows", flows), ("samples", samples), ("queue", queue)):
+        pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    plan = {
+        "duration_ns": 10 * 10**9,
+        "bottleneck": {"rate_bps": RATE_BPS},
+        "flows": [{"cca": "cubic", "start_ns": 0, "stop_ns": 10 * 10**9}, {"cca": "bbr", "start_ns": 4 * 10**9, "stop_ns": 10 * 10**9}],
+    }
+    (folder / "manifest.json").write_text(json.dumps({"schema_version": 1, "plan": plan}))
+    return Result(folder)
+
+
+@pytest.fixture(scope="module")
+def hand(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return _write(tmp_path_factory.mktemp("hand"))
+
+
+def test_goodput_is_over_the_flows_own_time_or_the_window(hand: Result) -> None:
+    assert metrics.goodput_bps(hand, 0) == 6_000_000
+    assert metrics.goodput_bps(hand, 1) == pytest.approx(8e6 / 6)
+    assert metrics.goodput_bps(hand, 1, (6, 10)) == 2_000_000
+    assert metrics.goodput_bps(hand, 1, (4, 6)) == 0
+
+
+def test_throughput_counts_retransmissions(hand: Result) -> None:
+    assert metrics.throughput_bps(hand, 0) == 6_400_000
+    assert metrics.throughput_bps(hand, 0, (2, 4)) == 100 * 1448 * 8
+
+
+def test_utilization_is_wire_bytes_over_what_the_rate_allows(hand: Result) -> None:
+    assert metrics.utilization(hand) == 0.5
+    assert metrics.utilization(hand, (3, 7)) == 0.5
+
+
+@pytest.mark.parametrize(("shares", "index"), [([1, 1, 1, 1], 1.0), ([4, 0, 0, 0], 0.25), ([1, 2, 3], 36 / 42), ([5], 1.0), ([0, 0], 0.0)])
+def test_jains_index(shares: list[float], index: float) -> None:
+    assert metrics.jain(shares) == pytest.approx(index)
+
+
+def test_jains_index_of_a_run_and_of_a_window(hand: Result) -> None:
+    assert metrics.jain_index(hand, (6, 10)) == pytest.approx((6 + 2) ** 2 / (2 * (36 + 4)))
+    assert metrics.jain_index(hand) == pytest.approx((6 + 8 / 6) ** 2 / (2 * (36 + (8 / 6) ** 2)))
+
+
+def test_share_and_throughput_ratio(hand: Result) -> None:
+    assert metrics.share(hand, "bbr", (6, 10)) == 0.25
+    assert metrics.throughput_ratio(hand, "cubic", "bbr", (6, 10)) == 3
+    assert metrics.throughput_ratio(hand, "cubic", "bbr", (4, 6)) == math.inf
+    with pytest.raises(ResultError, match="no flow runs reno, wanted one of: cubic, bbr"):
+        metrics.share(hand, "reno")
+
+
+def test_retransmission_and_loss_rates(hand: Result) -> None:
+    assert metrics.retransmission_rate(hand, 0) == 0.05
+    assert metrics.retransmission_rate(hand, 0, (0, 5)) == 0.05
+    assert metrics.retransmission_rate(hand, 0, (6, 10)) == 0
+    assert metrics.loss_rate(hand) == metrics.loss_rate(hand, (2, 5)) == 0.1
+
+
+def test_rtt_queueing_delay_and_occupancy_have_mean_and_percentiles(hand: Result) -> None:
+    # 0 to 10: mean 5, median 5, 95th and 99th percentile by interpolation at ranks 9.5 and 9.9.
+    assert metrics.rtt_ms(hand, 0) == pytest.approx((25, 25, 29.5, 29.9))
+    assert metrics.queueing_delay_ms(hand) == pytest.approx((5, 5, 9.5, 9.9))
+    assert metrics.queueing_delay_ms(hand, (0, 2)) == pytest.approx((1, 1, 1.9, 1.98))
+    assert metrics.queue_occupancy_bytes(hand).mean == pytest.approx(5 * 1514)
+    assert metrics.rtt_ms(hand, 0, smoothed=True).p99 == 30
+    assert math.isnan(metrics.rtt_ms(hand, 1).mean)
+
+
+def test_coefficient_of_variation(hand: Result) -> None:
+    assert metrics.coefficient_of_variation(hand, 0, bin_s=1) == pytest.approx(0)
+    # Flow 1 from 4 to 10 s: 0, 0, then four bins of 2 Mbit/s: mean 4/3, deviation sqrt(8/9).
+    assert metrics.coefficient_of_variation(hand, 1, bin_s=1) == pytest.approx(math.sqrt(8 / 9) / (4 / 3))
+
+
+def test_convergence_time_counts_from_the_last_start(hand: Result) -> None:
+    # 6 and 2 Mbit/s have an index of 0.8 from 6 s on, two seconds after the last start.
+    assert metrics.convergence_time_s(hand, fairness=0.8, hold_s=3) == 2
+    assert metrics.convergence_time_s(hand, fairness=0.8, hold_s=5) is None
+    assert metrics.convergence_time_s(hand, fairness=0.95) is None
+
+
+def test_completion_time_is_that_of_finished_transfers_only(hand: Result) -> None:
+    assert metrics.completion_time_s(hand, 0) is None
+    assert metrics.completion_time_s(hand, 1) == 5.5
+
+
+def test_a_window_without_two_samples_is_refused(hand: Result) -> None:
+    with pytest.raises(ResultError, match=r"window 0.1 to 0.2 s: wanted two sample times inside it"):
+        metrics.utilization(hand, (0.1, 0.2))
+
+
+def test_a_flow_that_is_not_there_is_refused(hand: Result) -> None:
+    with pytest.raises(ResultError, match="there is no flow 2, wanted 0 to 1"):
+        metrics.goodput_bps(hand, 2)
+
+
+@pytest.mark.parametrize(("degrees", "t"), [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (120, 1.980)])
+def test_students_t_is_that_of_the_printed_tables(degrees: int, t: float) -> None:
+    assert metrics.student_t(0.95, degrees) == pytest.approx(t, abs=5e-4)
+
+
+def test_students_t_at_99_percent() -> None:
+    assert metrics.student_t(0.99, 9) == pytest.approx(3.250, abs=5e-4)
+
+
+def test_a_confidence_interval_of_repetitions() -> None:
+    mean, half = metrics.mean_interval([10.0, 12.0, 14.0, 16.0])
+    assert mean == 13
+    assert half == pytest.approx(3.1824 * math.sqrt(20 / 3) / 2, rel=1e-4)
+    assert math.isnan(metrics.mean_interval([1.0]).half_width)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("real")
+    scenario = dumbbell.Scenario(
+        duration="10s",
+        path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"),
+        flow=[dumbbell.Flow(cca="cubic", stop="9s"), dumbbell.Flow(cca="bbr", start="1s"), dumbbell.Flow(cca="reno", start="2s", size="1MB")],
+        record=dumbbell.Record(every="10ms"),
+    )
+    run = dumbbell.run(scenario, folder / "out")[0]
+    return {"run": run, "summary": run.summary}
+
+
+def test_metrics_over_the_tables_are_the_engines_summary(real: dict[str, Any]) -> None:
+    run, summary = real["run"], real["summary"]
+    for i, flow in enumerate(summary["flows"]):
+        assert metrics.goodput_bps(run, i) / 1e6 == pytest.approx(flow["goodput_mbps"], rel=1e-4)
+        assert metrics.retransmission_rate(run, i) == pytest.approx(flow["retrans_rate"], rel=1e-9)
+        assert metrics.rtt_ms(run, i, smoothed=True).mean == pytest.approx(flow["srtt_mean_ms"], rel=0.02)
+        assert metrics.rtt_ms(run, i, smoothed=True).p95 == pytest.approx(flow["srtt_p95_ms"], rel=0.05)
+        assert run.flows["segs_sent"][i].as_py() == flow["packets_sent"]
+    assert metrics.jain_index(run) == pytest.approx(summary["jain"], rel=1e-4)
+    assert metrics.share(run, "bbr") == pytest.approx(summary["flows"][1]["share"], rel=1e-4)
+    assert metrics.utilization(run) == pytest.approx(summary["link"]["utilization"], rel=1e-3)
+    assert metrics.queueing_delay_ms(run).mean == pytest.approx(summary["link"]["queue_mean_ms"], rel=0.1)
+    assert metrics.completion_time_s(run, 2) == pytest.approx(summary["flows"][2]["fct_s"], rel=1e-3)
+    drops = run.queue["dropped_packets"][-1].as_py()
+    assert drops == summary["link"]["drops"] > 0
+    assert metrics.completion_time_s(run, 0) is None
+
+
+def test_the_whole_run_as_a_window_is_the_whole_run(real: dict[str, Any]) -> None:
+    run = real["run"]
+    assert metrics.goodput_bps(run, 1, (1, 10)) == pytest.approx(metrics.goodput_bps(run, 1), rel=0.01)
+    assert metrics.utilization(run, (0, 10)) == pytest.approx(metrics.utilization(run), rel=0.01)
+    assert metrics.retransmission_rate(run, 0, (0, 9)) == pytest.approx(metrics.retransmission_rate(run, 0), rel=0.02)

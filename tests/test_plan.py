@@ -1,0 +1,107 @@
+"""Plans are what the scenario says, in absolute integers."""
+
+from __future__ import annotations
+
+import pytest
+
+from dumbbell import Flow, Jitter, Scenario, from_text, plan
+from dumbbell import Path as Bottleneck
+from dumbbell.sweep import to_toml
+
+
+def one(path: Bottleneck, *flows: Flow, duration: str = "10s") -> dict[str, object]:
+    runs = plan.runs(Scenario(duration=duration, path=path, flow=list(flows or [Flow(cca="cubic")])))
+    assert len(runs) == 1
+    return runs[0].plan
+
+
+@pytest.mark.parametrize(
+    ("buffer", "limit"),
+    [
+        ("1bdp", {"limit_bytes": 200_000, "limit_packets": None}),
+        ("1.5bdp", {"limit_bytes": 300_000, "limit_packets": None}),
+        ("0.33333bdp", {"limit_bytes": 66_666, "limit_packets": None}),
+        ("500kB", {"limit_bytes": 500_000, "limit_packets": None}),
+        ("100pkt", {"limit_bytes": None, "limit_packets": 100}),
+        ("20ms", {"limit_bytes": 100_000, "limit_packets": None}),
+    ],
+)
+def test_a_buffer_becomes_bytes_rounded_down_or_packets(buffer: str, limit: dict[str, int | None]) -> None:
+    planned = one(Bottleneck(rate="40Mbps", rtt="40ms", buffer=buffer))
+    assert planned["bottleneck"] == {"rate_bps": 40_000_000, "burst_bytes": 3028, "qdisc": {"kind": "fifo", **limit}}
+
+
+def test_bdp_refers_to_the_rtt_of_the_path_whatever_the_flows_have() -> None:
+    planned = one(Bottleneck(rate="40Mbps", rtt="40ms", buffer="1bdp"), Flow(cca="bbr", rtt="150ms"))
+    assert planned["bottleneck"]["qdisc"]["limit_bytes"] == 200_000  # type: ignore[index]
+    assert planned["flows"][0]["rtt_ns"] == 150_000_000  # type: ignore[index]
+
+
+def test_count_makes_equal_flows_and_spacing_sets_their_starts_apart() -> None:
+    flows = one(Bottleneck(rate="40Mbps", rtt="40ms", buffer="1bdp"), Flow(cca="cubic", count=3, start="1s", spacing="2s"))["flows"]
+    assert [flow["start_ns"] for flow in flows] == [10**9, 3 * 10**9, 5 * 10**9]  # type: ignore[attr-defined]
+    assert len({(flow["cca"], flow["rtt_ns"], flow["stop_ns"]) for flow in flows}) == 1  # type: ignore[attr-defined]
+
+
+def test_what_a_flow_sets_overrides_the_path() -> None:
+    path = Bottleneck(rate="40Mbps", rtt="40ms", buffer="1bdp", loss="1%", jitter=Jitter(spread="5ms"))
+    flows = one(path, Flow(cca="cubic"), Flow(cca="cubic", loss=0, jitter=Jitter(spread="1ms", reorder=False)))["flows"]
+    assert [flow["loss_ppb"] for flow in flows] == [10_000_000, 0]  # type: ignore[attr-defined]
+    assert flows[0]["jitter"] == {"kind": "uniform", "spread_ns": 5_000_000, "reorder": True}  # type: ignore[index]
+    assert flows[1]["jitter"] == {"kind": "uniform", "spread_ns": 1_000_000, "reorder": False}  # type: ignore[index]
+
+
+def test_the_first_key_written_varies_slowest_and_repetitions_fastest() -> None:
+    text = """
+        duration = "1s"
+        repetitions = 2
+        [path]
+        buffer = ["1bdp", "2bdp"]
+        rate = "10Mbps"
+        rtt = "20ms"
+        [[flow]]
+        cca = ["cubic", "reno"]
+    """
+    runs = plan.runs(from_text(text))
+    assert [(*run.vary.values(), run.repetition) for run in runs] == [
+        ("1bdp", "cubic", 0), ("1bdp", "cubic", 1), ("1bdp", "reno", 0), ("1bdp", "reno", 1),
+        ("2bdp", "cubic", 0), ("2bdp", "cubic", 1), ("2bdp", "reno", 0), ("2bdp", "reno", 1),
+    ]  # fmt: skip
+    assert list(runs[0].vary) == ["path.buffer", "flow[0].cca"]
+    assert [run.position for run in runs] == list(range(8))
+
+
+def test_parameters_and_jitter_vary_too(double: object) -> None:
+    path = Bottleneck(rate="10Mbps", rtt="20ms", buffer="1bdp", jitter=Jitter(spread=["0ms", "5ms"]))
+    runs = plan.runs(Scenario(duration="1s", path=path, flow=[Flow(cca="cubic", params={"beta": [512, 717]})]))
+    assert [list(run.vary.items()) for run in runs][-1] == [("path.jitter.spread", "5ms"), ("flow[0].params.beta", 717)]
+    assert runs[-1].plan["flows"][0]["params"] == {"beta": 717}
+
+
+def test_repetition_0_has_the_seed_itself_and_the_others_their_own() -> None:
+    seeds = [plan.derived_seed(7, repetition) for repetition in range(1000)]
+    assert seeds[0] == 7
+    assert len(set(seeds)) == 1000
+    assert all(0 <= seed < 2**53 for seed in seeds)
+    # SplitMix64 of state 0, as published: first output e220a8397b1dcdaf.
+    assert plan.derived_seed(0, 1) == 0xE220A8397B1DCDAF & (2**53 - 1)
+
+
+def test_a_scenario_written_as_a_file_means_the_same() -> None:
+    scenario = Scenario(
+        name="round-trip",
+        duration="3s",
+        repetitions=2,
+        path=Bottleneck(rate=["10Mbps", "20Mbps"], rtt="20ms", buffer="1bdp", jitter=Jitter(spread="1ms")),
+        flow=[Flow(cca="cubic", loss=[0.001, "1%"]), Flow(cca="bbr", size="1MB")],
+    )
+    assert plan.runs(from_text(to_toml(scenario))) == plan.runs(scenario)
+
+
+def test_the_demo_and_the_gallery_run_the_same_plans() -> None:
+    from conftest import ROOT
+    from dumbbell import from_file
+    from dumbbell.papers import kfoury2020
+
+    gallery = from_file(ROOT / "scenarios" / "kfoury-fig11a.toml").scenario
+    assert plan.runs(gallery) == plan.runs(kfoury2020.fig11a())

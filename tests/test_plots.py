@@ -1,0 +1,121 @@
+"""Figures: units on the axes, a colour per controller, and what is drawn is what was measured."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from dumbbell import Flow, ResultError, Results, Scenario, metrics, plot
+from dumbbell.plots import style
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    scenario = Scenario(
+        name="plots",
+        duration="3s",
+        repetitions=2,
+        path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer=["0.1bdp", "1bdp", "10bdp"]),
+        flow=[Flow(cca="cubic"), Flow(cca="bbr", start="137ms")],
+    )
+    return dumbbell.run(scenario, tmp_path_factory.mktemp("plots") / "out")
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ("throughput", "Throughput (Mbit/s)"),
+        ("rtt", "RTT (ms)"),
+        ("cwnd", "Congestion window (segments)"),
+        ("inflight", "In flight (segments)"),
+        ("queue", "Queue (packets)"),
+    ],
+)
+def test_a_series_has_units_on_both_axes_and_spans_the_run(results: Results, kind: str, label: str) -> None:
+    ax = plot.SINGLE[kind](results[:1])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Time (s)", label)
+    assert ax.get_xlim() == (0, 3)
+    assert ax.get_legend() is not None
+
+
+def test_a_controller_has_its_colour_in_every_figure(results: Results) -> None:
+    for draw in (plot.throughput, plot.rtt, plot.cwnd, plot.inflight):
+        colours = {line.get_label(): line.get_color() for line in draw(results[:1]).get_lines()}
+        assert colours["CUBIC"] == style.COLOURS["cubic"]
+        assert colours["BBR"] == style.COLOURS["bbr"]
+    varied = {container.get_label(): container[0].get_color() for container in plot.vary(results).containers}
+    assert varied == {"CUBIC": style.COLOURS["cubic"], "BBR": style.COLOURS["bbr"]}
+
+
+def test_rtt_has_its_distribution_beside_it(results: Results) -> None:
+    figure = plot.rtt(results[:1]).get_figure()
+    assert figure is not None
+    _, cdf = figure.axes
+    assert (cdf.get_xlabel(), cdf.get_ylabel()) == ("RTT (ms)", "CDF")
+    assert cdf.get_lines()[0].get_ydata()[-1] == 1
+
+
+def test_the_throughput_line_is_the_goodput_series(results: Results) -> None:
+    line = plot.throughput(results[0]).get_lines()[1]
+    expected = metrics.goodput_series(results[0], 1)[1] / 1e6
+    assert list(line.get_ydata()) == pytest.approx(list(expected))
+
+
+def test_buffers_in_bdp_are_on_a_logarithmic_axis(results: Results) -> None:
+    ax = plot.vary(results)
+    assert ax.get_xscale() == "log"
+    assert ax.get_xlabel() == "Buffer (BDP)"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0.1", "1", "10"]
+
+
+def test_a_varied_metric_is_the_mean_over_repetitions(results: Results) -> None:
+    line = plot.vary(results, metric="share").containers[1][0]
+    shares = [run.summary["flows"][1]["share"] for run in results]
+    assert list(line.get_ydata()) == pytest.approx([(shares[i] + shares[i + 1]) / 2 for i in (0, 2, 4)])
+
+
+def test_jain_is_drawn_above_on_the_same_axis(results: Results) -> None:
+    figure = plot.vary_with_jain(results).get_figure()
+    assert figure is not None
+    above, below = figure.axes
+    assert (above.get_ylabel(), below.get_ylabel()) == ("Jain's index", "Throughput (Mbit/s)")
+    assert above.get_xlim() == below.get_xlim()
+
+
+def test_a_series_of_many_runs_asks_which(results: Results) -> None:
+    with pytest.raises(ResultError, match=r"^6 runs, and this plot shows one: choose it with --run NAME"):
+        plot.cwnd(results)
+
+
+def test_what_does_not_vary_is_refused(results: Results) -> None:
+    with pytest.raises(dumbbell.ScenarioError, match=r"^--x: got \"path.rate\", wanted a varied key: path.buffer"):
+        plot.vary(results, x="path.rate")
+    with pytest.raises(dumbbell.ScenarioError, match="--metric"):
+        plot.vary(results, metric="speed")
+    with pytest.raises(ResultError, match="no key varies"):
+        plot.vary(results[:2])
+
+
+def test_flows_into_axes_that_are_given(results: Results) -> None:
+    _, ax = style.figure()
+    assert plot.throughput(results[0], ax=ax) is ax
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_the_same_results_make_the_same_file(results: Results, tmp_path: Path, suffix: str) -> None:
+    files = [tmp_path / f"{n}.{suffix}" for n in range(2)]
+    for file in files:
+        plot.save(plot.draw("vary", results, jain=True), file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert files[0].stat().st_size > 5000
+
+
+def test_every_metric_draws_finite_values(results: Results) -> None:
+    from dumbbell.plots.vary import METRICS
+
+    for metric in METRICS.keys() - {"fct"}:
+        for container in plot.vary(results, metric=metric).containers:
+            assert all(math.isfinite(y) for y in container[0].get_ydata()), metric

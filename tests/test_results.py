@@ -1,0 +1,63 @@
+"""Result folders as tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import dumbbell
+from dumbbell import ResultError, Results, load
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    from conftest import SMALL
+
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "small.toml").write_text(SMALL)
+    return dumbbell.run(folder / "small.toml", folder / "out")
+
+
+def test_tables_go_straight_into_polars_and_pandas(results: Results) -> None:
+    run = results[0]
+    for table in (run.flows, run.samples, run.queue, run.events):
+        frame = pl.from_arrow(table)
+        assert isinstance(frame, pl.DataFrame)
+        assert frame.height == table.num_rows == len(table.to_pandas())
+        assert table.num_rows > 0
+    assert isinstance(run.samples.to_pandas(), pd.DataFrame)
+
+
+def test_a_sweep_is_loaded_in_the_order_of_its_scenario(results: Results) -> None:
+    loaded = load(results[0].folder.parent)
+    assert [run.vary for run in loaded] == [run.vary for run in results] == [{"path.buffer": "0.5bdp"}, {"path.buffer": "2bdp"}]
+    assert loaded.varied() == {"path.buffer": ["0.5bdp", "2bdp"]}
+
+
+def test_a_run_folder_is_loaded_alone(results: Results) -> None:
+    assert [run.vary for run in load(results[1].folder)] == [{"path.buffer": "2bdp"}]
+
+
+def test_a_summary_table_has_a_row_per_run_and_flow(results: Results) -> None:
+    table = results.to_table()
+    assert table.num_rows == 4
+    assert table["cca"].to_pylist() == ["cubic", "bbr"] * 2
+    assert table["path.buffer"].to_pylist() == ["0.5bdp"] * 2 + ["2bdp"] * 2
+
+
+def test_a_folder_that_is_none_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match="no such folder"):
+        load(tmp_path / "missing")
+    with pytest.raises(ResultError, match="holds no results"):
+        load(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text("{")
+    with pytest.raises(ResultError, match=r"its manifest\.json is damaged"):
+        load(tmp_path)
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({"schema_version": 99}))
+    with pytest.raises(ResultError, match="format version 99, wanted 1"):
+        load(tmp_path)

@@ -1,0 +1,136 @@
+"""Errors name the key, what was given and what is accepted, with a suggestion for a near miss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dumbbell import Flow, Scenario, ScenarioError, from_file, from_text, plan
+from dumbbell import Path as Bottleneck
+
+BASE = {
+    "duration": '"10s"',
+    "path.rate": '"40Mbps"',
+    "path.rtt": '"40ms"',
+    "path.buffer": '"1bdp"',
+    "flow": '[{ cca = "cubic" }]',
+}
+
+CASES = [
+    ({"flow": '[{ cca = "cubic" }, { ccaa = "bbr" }]'},
+     "flow[1].ccaa: unknown key, wanted one of: cca, count, rtt, start, spacing, stop, size, loss, jitter, max_rate, params; did you mean \"cca\"?"),
+    ({"durration": '"1s"'}, "durration: unknown key, wanted one of: name, duration, seed, repetitions, path, host, flow, record; did you mean \"duration\"?"),
+    ({"path.rate": "40"}, 'path.rate: got 40, wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s)'),
+    ({"path.rate": '"40mbps"'},
+     'path.rate: got "40mbps", wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "Mbps"?'),
+    ({"path.rate": '"0bps"'}, 'path.rate: got "0bps", wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s), 1kbps to 1Tbps'),
+    ({"path.rtt": '"40MB"'}, 'path.rtt: got "40MB", wanted a time with its unit, such as "20ms" (ns, us, ms, s, min, h)'),
+    ({"path.buffer": '"1bpd"'}, 'path.buffer: got "1bpd", wanted a buffer with its unit, such as "1bdp", "500kB", "100pkt" or "20ms"; did you mean "bdp"?'),
+    ({"path.buffer": '"1513B"'}, 'path.buffer: got "1513B", wanted at least one packet of 1514 bytes (it comes to 1513 bytes)'),
+    ({"path.buffer": '"0.001bdp"'}, 'path.buffer: got "0.001bdp", wanted at least one packet of 1514 bytes (it comes to 200 bytes)'),
+    ({"path.rtt": None, "flow": '[{ cca = "cubic", rtt = "20ms" }]'}, 'path.buffer: got "1bdp", wanted path.rtt beside it, because a BDP is path.rate x path.rtt'),
+    ({"path.rtt": None}, "flow[0].rtt: missing, and there is no path.rtt to fall back on"),
+    ({"path.buffer": None}, "path.buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate"),
+    ({"path.loss": '"101%"'}, 'path.loss: got "101%", wanted a probability from 0 to 1, such as "0.01%" or 0.0001'),
+    ({"path.qdisc": '"codel"'}, 'path.qdisc: got "codel", wanted one of: "fifo"'),
+    ({"path.qdisc": '{ kind = "fq_codel", ecn = true }'}, 'path.qdisc: got "fq_codel", wanted one of: "fifo"'),
+    ({"path.qdisc": '{ kind = "fifo", ecn = true }'}, "path.qdisc.ecn: unknown key, wanted one of: kind"),
+    ({"host.qdisc": '"pfifo_fast"'}, 'host.qdisc: got "pfifo_fast", wanted one of: "fq", "pfifo"; did you mean "pfifo"?'),
+    ({"host.hz": "300"}, "host.hz: got 300, wanted ticks per second that divide 1000, such as 1000, 250 or 100"),
+    ({"host.tso": "1"}, "host.tso: got 1, wanted true or false"),
+    ({"duration": '"0s"'}, 'duration: got "0s", wanted a time with its unit, such as "20ms" (ns, us, ms, s, min, h), above zero and at most 24h'),
+    ({"flow": "[]"}, "flow: got [], wanted at least one [[flow]] table"),
+    ({"flow": '[{ cca = "cubbic" }]'}, None),
+    ({"flow": '[{ cca = "cubic", count = 0 }]'}, "flow[0].count: got 0, wanted a whole number from 1 to 100000"),
+    ({"flow": '[{ cca = "cubic", start = "10s" }]'}, 'flow[0].start: got "10s", wanted every start before the end of the run (10 s)'),
+    ({"flow": '[{ cca = "cubic", count = 3, spacing = "6s" }]'}, 'flow[0].spacing: got "6s", wanted every start before the end of the run (10 s)'),
+    ({"flow": '[{ cca = "cubic", start = "5s", stop = "4s" }]'}, 'flow[0].stop: got "4s", wanted after the last start (5 s), up to the end of the run (10 s)'),
+    ({"flow": '[{ cca = "cubic", params = { nonesuch = 1 } }]'}, None),
+    ({"path.buffer": '["1bdp", "1bdp"]'}, 'path.buffer: got "1bdp", wanted each varied value once'),
+    ({"path.buffer": "[]"}, "path.buffer: got [], wanted at least one value to vary"),
+    ({"path.jitter": '{ spread = "10ms", reorder = "no" }'}, 'path.jitter.reorder: got "no", wanted true or false'),
+    ({"repetitions": "[1, 2]"}, "repetitions: got [1, 2], wanted a whole number from 1 to 100000"),
+    ({"name": '"a/b"'}, 'name: got "a/b", wanted a name of letters, digits, ".", "_" and "-" (it names folders), 80 at most'),
+]  # fmt: skip
+
+
+def toml(changes: dict[str, str | None]) -> str:
+    keys = {**BASE, **changes}
+    return "\n".join(f"{key} = {value}" for key, value in keys.items() if value is not None)
+
+
+@pytest.mark.parametrize(("changes", "message"), [case for case in CASES if case[1]], ids=lambda case: "-".join(case) if isinstance(case, dict) else "")
+def test_an_error_reads(changes: dict[str, str | None], message: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        plan.runs(from_text(toml(changes)))
+    assert str(caught.value) == message
+
+
+def test_the_unchanged_scenario_runs() -> None:
+    assert len(plan.runs(from_text(toml({})))) == 1
+
+
+def test_an_unknown_controller_gets_the_list_and_the_nearest() -> None:
+    with pytest.raises(ScenarioError, match=r'^flow\[0\].cca: got "cubbic", wanted one of: .*"cubic".*; did you mean "cubic"\?$'):
+        plan.runs(from_text(toml({"flow": '[{ cca = "cubbic" }]'})))
+
+
+def test_an_unknown_parameter_gets_the_list(double: object) -> None:
+    with pytest.raises(ScenarioError, match=r'^flow\[0\].params.bata: unknown key, wanted one of: beta; did you mean "beta"\?$'):
+        plan.runs(from_text(toml({"flow": '[{ cca = "cubic", params = { bata = 1 } }]'})))
+
+
+def test_a_parameter_out_of_range_gets_its_range_and_unit(double: object) -> None:
+    with pytest.raises(ScenarioError, match=r"^flow\[0\].params.beta: got 1025, wanted a whole number from 1 to 1024 \(1/1024\)$"):
+        plan.runs(from_text(toml({"flow": '[{ cca = "cubic", params = { beta = 1025 } }]'})))
+
+
+def test_a_parameter_of_a_controller_that_has_none_is_refused(double: object) -> None:
+    with pytest.raises(ScenarioError, match=r"^flow\[0\].params.x: got 1, wanted no parameters: reno has none$"):
+        plan.runs(from_text(toml({"flow": '[{ cca = "reno", params = { x = 1 } }]'})))
+
+
+def test_every_controllers_parameters_are_accepted_at_both_ends_of_their_range() -> None:
+    from dumbbell.controllers import known
+
+    for name, controller in known().items():
+        for param in controller.params.values():
+            for value in (param.minimum, param.maximum):
+                planned = plan.runs(from_text(toml({"flow": f'[{{ cca = "{name}", params = {{ {param.name} = {value} }} }}]'})))
+                assert planned[0].plan["flows"][0]["params"] == {param.name: value}
+
+
+def test_errors_of_a_file_name_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text("duration = ")
+    with pytest.raises(ScenarioError, match=r"x\.toml: not TOML: Invalid value"):
+        from_file(file)
+    file.write_bytes(b'name = "\xff"')
+    with pytest.raises(ScenarioError, match=r"x\.toml: not TOML: not UTF-8 text"):
+        from_file(file)
+    with pytest.raises(ScenarioError, match="No such file"):
+        from_file(tmp_path / "missing.toml")
+
+
+def test_tables_made_in_python_are_checked_where_they_are_made() -> None:
+    with pytest.raises(ScenarioError, match=r'^path.rate: got "fast", wanted a rate'):
+        Bottleneck(rate="fast", buffer="1bdp")
+    with pytest.raises(ScenarioError, match=r"^flow.speed: unknown key"):
+        Flow(cca="cubic", speed=1)  # type: ignore[call-arg]
+
+
+def test_tables_are_frozen() -> None:
+    with pytest.raises(AttributeError, match="frozen"):
+        Flow(cca="cubic").cca = "bbr"  # type: ignore[misc]
+
+
+def test_a_grid_beyond_any_purpose_is_refused_before_it_fills_memory() -> None:
+    values = [f"{n}kB" for n in range(2, 402)]
+    scenario = Scenario(
+        duration=[f"{n}s" for n in range(1, 400)],
+        path=Bottleneck(rate="1Mbps", rtt="1ms", buffer=values),
+        flow=[Flow(cca="cubic")],
+    )
+    with pytest.raises(ScenarioError, match=r"^159600 runs \(duration x path.buffer\), wanted at most 100000$"):
+        plan.runs(scenario)

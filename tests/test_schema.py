@@ -1,0 +1,61 @@
+"""The JSON Schema is fresh, and agrees with the parser."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conftest import ROOT
+from dumbbell import from_file, plan, schema
+from test_scenario_errors import BASE, CASES, toml
+
+GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
+
+#: Errors that a schema cannot see, because they depend on two keys, on arithmetic, or on the engine.
+BEYOND_A_SCHEMA = ("comes to", "beside it", "fall back", "end of the run", 'such as "40Mbps" (bps', "above zero", "101%", "a/b")
+
+
+@pytest.fixture(scope="module")
+def validator() -> Any:
+    jsonschema.Draft202012Validator.check_schema(schema.schema())
+    return jsonschema.Draft202012Validator(schema.schema())
+
+
+def test_the_schema_file_is_fresh() -> None:
+    path = ROOT / "python" / "dumbbell" / "schema.json"
+    assert path.read_text() == schema.text(), "run: dumbbell schema > python/dumbbell/schema.json"
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_a_gallery_scenario_is_valid_refers_to_the_schema_and_plans(path: Path, validator: Any) -> None:
+    text = path.read_text()
+    assert text.startswith("#:schema ../python/dumbbell/schema.json\n")
+    validator.validate(tomllib.loads(text))
+    scenario = from_file(path).scenario
+    assert scenario.name == path.stem
+    assert plan.runs(scenario)
+
+
+@pytest.mark.parametrize(("changes", "message"), [c for c in CASES if c[1] and not any(word in c[1] for word in BEYOND_A_SCHEMA)])
+def test_what_the_parser_refuses_by_its_form_the_schema_refuses_too(changes: dict[str, str | None], message: str, validator: Any) -> None:
+    assert not validator.is_valid(tomllib.loads(toml(changes))), message
+
+
+def test_the_scenario_of_the_error_tests_is_valid(validator: Any) -> None:
+    validator.validate(tomllib.loads(toml({})))
+    assert BASE
+
+
+def test_every_key_has_a_text() -> None:
+    for name, table in [("scenario", schema.schema()), *schema.schema()["$defs"].items()]:
+        for key, value in table["properties"].items():
+            assert len(value["description"]) > 10 or key in ("path", "host", "flow", "record", "kind"), (name, key)
+
+
+def test_the_command_prints_the_same(cli: Any) -> None:
+    assert json.loads(cli("schema").stdout) == schema.schema()
