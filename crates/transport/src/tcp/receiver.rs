@@ -25,12 +25,15 @@ const COMP_SACK_NR: u32 = 44;
 const COMP_SACK_DELAY: Span = Span::from_ms(1);
 /// Slack of that timer (`sysctl_tcp_comp_sack_slack_ns`).
 const COMP_SACK_SLACK: Span = Span::from_us(100);
-/// First window that a SYN-ACK offers, bytes (`tcp_select_initial_window`).
-const INITIAL_WINDOW: u32 = 65_160;
+/// Largest window that a SYN-ACK can announce, bytes: its field is not scaled.
+const SYN_WINDOW_MAX: u64 = 65_535;
 /// Advertised MSS: MTU 1500 less IPv4 and TCP headers.
 const ADVMSS: u32 = 1460;
-/// Payload per buffer memory of a full segment in 1/256: 1448 of 2304 bytes (`scaling_ratio`).
-const SCALING_RATIO: u64 = 1448 * 256 / 2304;
+/// Payload per buffer memory in 1/256 before the first segment (`TCP_DEFAULT_SCALING_RATIO`).
+const SCALING_RATIO_INITIAL: u64 = 128;
+/// The same once a full segment has been seen: 1448 of the 2288 bytes that a forwarded one occupies
+/// (`tcp_measure_rcv_mss`; measured on Linux 6.12 behind veth).
+const SCALING_RATIO: u64 = 1448 * 256 / 2288;
 
 /// Counters since the start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,6 +65,7 @@ pub struct Receiver {
     rcvbuf: u64,
     offered_end: u64,
     rcv_wnd: u64,
+    wscale: u32,
     /// Quick ACKs left; bit 0 is set anew by each packet that grows the window.
     quick: u32,
     ato_ms: u64,
@@ -112,10 +116,11 @@ impl Receiver {
             ooo: OutOfOrder::default(),
             dsack: None,
             ts_recent: 0,
-            rcv_ssthresh: u64::from(INITIAL_WINDOW),
+            rcv_ssthresh: initial_window(&config),
             rcvbuf: config.rcvbuf.0,
-            offered_end: u64::from(INITIAL_WINDOW),
-            rcv_wnd: u64::from(INITIAL_WINDOW),
+            offered_end: initial_window(&config),
+            rcv_wnd: initial_window(&config),
+            wscale: window_scale(&config),
             quick: 0,
             ato_ms: 0,
             last_data: None,
@@ -208,7 +213,7 @@ impl Receiver {
         self.ts_recent = packet.ts_val;
         self.synack_at = now;
         out.push(Ack {
-            window: INITIAL_WINDOW,
+            window: self.rcv_wnd.min(SYN_WINDOW_MAX) as u32,
             ts_ecr: packet.ts_val,
             ts_val: timestamp_ms(super::clock::host_ns(now)),
             syn: true,
@@ -225,7 +230,6 @@ impl Receiver {
         self.established = true;
         self.srtt_us = now.since(self.synack_at).as_us();
         self.space.time = now;
-        self.rcv_ssthresh = self.rcv_ssthresh.min(self.window_clamp());
     }
 
     fn payload(&self, seq: u32) -> u64 {
@@ -448,7 +452,8 @@ impl Receiver {
     /// `__tcp_select_window`: the right edge never moves left.
     fn select_window(&mut self) -> u32 {
         let next = self.bytes_up_to(self.rcv_nxt);
-        self.offered_end = self.offered_end.max(next + self.rcv_ssthresh);
+        let window = self.rcv_ssthresh.next_multiple_of(1 << self.wscale);
+        self.offered_end = self.offered_end.max(next + window);
         self.rcv_wnd = self.offered_end - next;
         self.rcv_wnd.min(u64::from(u32::MAX)) as u32
     }
@@ -496,4 +501,20 @@ impl Receiver {
             self.rcv_rtt_us = self.rcv_rtt_us - self.rcv_rtt_us / 8 + sample / 8;
         }
     }
+}
+
+/// `tcp_select_initial_window`: half of the buffer, in whole segments unless the scale is coarser.
+fn initial_window(config: &HostConfig) -> u64 {
+    let space = config.rcvbuf.0 * SCALING_RATIO_INITIAL / 256;
+    let mss = u64::from(config.mss);
+    if 1 << window_scale(config) < mss {
+        space / mss * mss
+    } else {
+        space
+    }
+}
+
+/// Window scale that the largest buffer needs (RFC 7323), at most 14.
+fn window_scale(config: &HostConfig) -> u32 {
+    config.rcvbuf.1.max(SYN_WINDOW_MAX).ilog2().saturating_sub(15).min(14)
 }
