@@ -325,7 +325,9 @@ CCA_OP(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	tcp_cong_avoid_ai(tp, ca->cnt, acked);
 }
 
-/* RFC 9438 sec. 4.6 (decrease) and 4.7 (fast convergence). */
+/* RFC 9438 sec. 4.6 (decrease) and 4.7 (fast convergence). In 64 bits: Linux's products wrap above
+ * 2.4 million segments.
+ */
 CCA_OP(u32, cubic_ssthresh, struct sock *sk)
 {
 	struct cubic *ca = cubic_state(sk);

@@ -54,12 +54,15 @@ static void bbr_lt_reset(const struct sock *sk, struct bbr *bbr)
 	bbr_lt_begin_interval(sk, bbr);
 }
 
-/* The products are taken in 64 bits; Linux's wrap above 11 Gbit/s of difference. */
+/*
+ * All in 32 bits, as in Linux: for differences above 2^24 (11 Gbit/s) the products wrap, and rates that
+ * are not the same may pass for it. Kept, so that fast paths behave as Linux does on them.
+ */
 static bool bbr_lt_bw_is_same(const struct sock *sk, u32 a, u32 b)
 {
-	u64 diff = a > b ? a - b : b - a;
+	u32 diff = (s32)(a - b) < 0 ? b - a : a - b;
 
-	return diff * BBR_UNIT <= (u64)bbr_lt_bw_ratio * b ||
+	return diff * BBR_UNIT <= bbr_lt_bw_ratio * b ||
 	       bbr_rate_bytes_per_sec(sk, diff, BBR_UNIT) <= bbr_lt_bw_diff;
 }
 
@@ -67,7 +70,7 @@ static bool bbr_lt_bw_is_same(const struct sock *sk, u32 a, u32 b)
 static void bbr_lt_end_interval(const struct sock *sk, struct bbr *bbr, u32 bw)
 {
 	if (bbr->lt_bw && bbr_lt_bw_is_same(sk, bw, bbr->lt_bw)) {
-		bbr->lt_bw = (u32)(((u64)bw + bbr->lt_bw) >> 1);
+		bbr->lt_bw = (bw + bbr->lt_bw) >> 1;
 		bbr->lt_use_bw = 1;
 		bbr->pacing_gain = BBR_UNIT;
 		bbr->lt_rtt_cnt = 0;
