@@ -162,7 +162,7 @@ def broken(rng: random.Random, tables: list[dict[str, Any]]) -> dict[str, Any]:
         elif change == 1 and isinstance(key, str):
             holder[misspelt(rng, key)] = holder.pop(key)
         elif change == 2:
-            holder[key] = [holder[key], rng.choice(BAD)]
+            holder[key] = [holder[key], copy.deepcopy(rng.choice(BAD))]
         elif change == 3:
             _, other = rng.choice(list(places(made)))
             holder[key] = other
