@@ -12,6 +12,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
+demo_dir := out/demo$(if $(FULL),-full)
 NATIVE := cca crates Cargo.toml Cargo.lock pyproject.toml
 # C and Python bindings find the same interpreter however cargo is started.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
@@ -29,8 +30,9 @@ setup: $(STAMPS)/dev $(STAMPS)/system ## Virtual environment with all tools, and
 
 build: $(STAMPS)/native ## Leave a working .venv/bin/dumbbell (optimised)
 
-demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture in out/demo (FULL=1: the paper's 300 s, 10 repetitions)
-	$(BIN)/dumbbell demo --out out/demo $(if $(FULL),--full)
+demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture in out/demo (FULL=1: the paper's 300 s and ten repetitions, in out/demo-full)
+	rm -rf $(demo_dir)
+	$(BIN)/dumbbell demo --out $(demo_dir) $(if $(FULL),--full)
 
 test: test-rust bpf sanitize test-python ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python
 
