@@ -35,6 +35,11 @@ const SCALING_RATIO_INITIAL: u64 = 128;
 /// (`tcp_measure_rcv_mss`; measured on Linux 6.12 behind veth).
 const SCALING_RATIO: u64 = 1448 * 256 / 2288;
 
+/// A segment whose timestamp is further behind the last one in sequence is an old duplicate to PAWS
+/// (`TCP_PAWS_WINDOW`, RFC 7323 section 5): while retransmissions fill the left edge, segments that a
+/// jittery path delivers late are thrown away.
+const PAWS_WINDOW_MS: i32 = 1;
+
 /// Counters since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiverStats {
@@ -42,6 +47,8 @@ pub struct ReceiverStats {
     pub delivered_bytes: u64,
     /// Data packets that arrived.
     pub packets: u64,
+    /// Data packets that PAWS threw away.
+    pub paws_rejected: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,
     /// Packets that arrived CE-marked.
@@ -153,7 +160,13 @@ impl Receiver {
             return;
         }
         self.stats.packets += 1;
-        if packet.seq <= self.rcv_wup {
+        let behind = self.ts_recent.wrapping_sub(packet.ts_val) as i32;
+        if behind > PAWS_WINDOW_MS {
+            self.reject(now, packet, out);
+            return;
+        }
+        // A duplicate of what was acknowledged does not get as far as the timestamp (`tcp_sequence`).
+        if packet.seq <= self.rcv_wup && packet.seq + 1 >= self.rcv_wup && behind <= 0 {
             self.ts_recent = packet.ts_val;
         }
         self.measure_rtt(now, packet);
@@ -259,6 +272,16 @@ impl Receiver {
             self.send_ack(now, out);
         } else {
             self.check_ack(now, out);
+        }
+    }
+
+    /// PAWS: the segment is dropped and answered at once (`tcp_send_dupack`).
+    fn reject(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
+        self.stats.paws_rejected += 1;
+        if packet.seq < self.rcv_nxt {
+            self.on_old(now, packet, out);
+        } else {
+            self.send_ack(now, out);
         }
     }
 
