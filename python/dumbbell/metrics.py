@@ -191,7 +191,7 @@ def convergence_time_s(result: Result, *, fairness: float = 0.95, bin_s: float =
 
 
 def completion_time_s(result: Result, flow: int) -> float | None:
-    """Time from a finite flow's start (its SYN) until its sender knows that all was acknowledged; None where it did not complete."""
+    """Time from a finite flow's start (its SYN) until its last byte reached the receiver; None where it did not complete."""
     row = _flow(result, flow)
     return None if row["completed_us"] is None else (row["completed_us"] - row["start_us"]) / 1e6
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 
 from dumbbell.errors import DumbbellError, ScenarioError
 
@@ -25,56 +26,89 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _add_run(commands: argparse._SubParsersAction[_Parser]) -> None:
-    run = commands.add_parser("run", help="run scenarios and write a result folder per run")
+def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
     run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
     run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default)")
-    run.add_argument("--jobs", type=_count, metavar="N", help="runs at once (default: one per core); results do not depend on it")
-    run.add_argument("--resume", action="store_true", help="keep finished runs in DIR and run what is missing")
+    _add_jobs(run)
     run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
     _add_set(run)
+
+
+def _add_jobs(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--jobs", type=_count, metavar="N", help="runs at once (default: one per core); results do not depend on it")
+    command.add_argument("--resume", action="store_true", help="keep finished runs in DIR and run what is missing")
 
 
 def _add_set(command: argparse.ArgumentParser) -> None:
     command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help="override a key, as in path.rate=10Mbps")
 
 
-def _parser() -> _Parser:
-    parser = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
-    parser.add_argument("--version", action="store_true", help="print versions and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    _add_run(commands)
-    check = commands.add_parser("check", help="say what a scenario would run, and how long it would take")
-    check.add_argument("files", nargs="+", metavar="FILE")
+def _add_check(check: argparse.ArgumentParser) -> None:
+    check.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
     _add_set(check)
-    show = commands.add_parser("show", help="print a result folder as a table")
-    show.add_argument("dir", metavar="DIR")
-    plot = commands.add_parser("plot", help="draw a result folder")
+
+
+def _add_show(show: argparse.ArgumentParser) -> None:
+    show.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
+
+
+def _add_plot(plot: argparse.ArgumentParser) -> None:
     plot.add_argument("kind", metavar="KIND", help="throughput, rtt, cwnd, inflight, queue, or vary (a metric against the varied value)")
-    plot.add_argument("dir", metavar="DIR")
+    plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
     plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")
-    plot.add_argument(
-        "--metric",
-        metavar="NAME",
-        default="throughput",
-        help="for vary: throughput (default), share, retrans_rate, srtt, fct, jain, utilization, queue, drop_rate",
-    )
+    plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
+    metrics = "throughput (default), share, retrans_rate, srtt, fct, jain, utilization, queue, drop_rate"
+    plot.add_argument("--metric", metavar="NAME", default="throughput", help=f"for vary: {metrics}")
     plot.add_argument("--x", metavar="KEY", help="for vary: the varied key along x, such as path.buffer (default: the buffer, or the first with numbers)")
     plot.add_argument("--jain", action="store_true", help="for vary: Jain's index in a panel above")
-    plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
-    cca = commands.add_parser("cca", help="congestion controllers and their parameters")
+
+
+def _add_cca(cca: argparse.ArgumentParser) -> None:
     actions = cca.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
     actions.add_parser("list", help="all of them")
     actions.add_parser("show", help="one in full").add_argument("name", metavar="NAME")
-    commands.add_parser("schema", help="print the JSON Schema of scenario files")
-    demo = commands.add_parser("demo", help="BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture")
+
+
+def _add_schema(_: argparse.ArgumentParser) -> None:
+    """`schema` takes no arguments."""
+
+
+def _add_demo(demo: argparse.ArgumentParser) -> None:
     demo.add_argument("--full", action="store_true", help="the paper's 300 s and ten repetitions in place of 120 s and one")
     demo.add_argument("--out", metavar="DIR", help="folder for the results (default: results/kfoury-fig11a-<n>)")
-    demo.add_argument("--jobs", type=_count, metavar="N", help="runs at once (default: one per core)")
-    demo.add_argument("--resume", action="store_true", help="keep finished runs in DIR and run what is missing")
-    return parser
+    _add_jobs(demo)
+
+
+#: Each command with its help line and what adds its arguments.
+COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "run": ("run scenarios and write a result folder per run", _add_run),
+    "check": ("say what a scenario would run, and how long it would take", _add_check),
+    "show": ("print a result folder as a table", _add_show),
+    "plot": ("draw a result folder", _add_plot),
+    "cca": ("list congestion controllers, or show one with its parameters", _add_cca),
+    "schema": ("print the JSON Schema of scenario files", _add_schema),
+    "demo": ("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo),
+}
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    """Arguments of the command; only its own parser is made, because all of them take 4 ms, a tenth of a short run."""
+    if argv and argv[0] in COMMANDS:
+        text, add = COMMANDS[argv[0]]
+        one = _Parser(prog=f"dumbbell {argv[0]}", description=text[0].upper() + text[1:] + ".")
+        add(one)
+        return one.parse_args(argv[1:], argparse.Namespace(command=argv[0], version=False))
+    parser = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
+    parser.add_argument("--version", action="store_true", help="print versions and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for name, (text, _) in COMMANDS.items():
+        commands.add_parser(name, help=text)
+    arguments = parser.parse_args(argv)
+    if not arguments.version:
+        parser.error(f"wanted a command: {', '.join(COMMANDS)}")
+    return arguments
 
 
 def _dispatch(arguments: argparse.Namespace) -> int:
@@ -99,10 +133,7 @@ def _dispatch(arguments: argparse.Namespace) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit status: 0, 1 (a run failed), 2 (bad input) or 130 (interrupted)."""
-    parser = _parser()
-    arguments = parser.parse_args(argv)
-    if not (arguments.command or arguments.version):
-        parser.error("wanted a command: run, check, show, plot, cca, schema or demo")
+    arguments = _parse(sys.argv[1:] if argv is None else argv)
     try:
         return _dispatch(arguments)
     except ScenarioError as error:

@@ -35,6 +35,5 @@ def queue(results: Results | Result, *, ax: Axes | None = None) -> Axes:
     style.time_axis(ax, result)
     ax.set_ylim(0, max(limit, float(table["backlog_packets"].to_numpy().max(initial=0))) * 1.1)
     ax.set_ylabel("Queue (packets)")
-    ax.set_title(style.caption(result), loc="left", pad=18, color="#555555", fontsize=7)
-    style.legend(ax)
+    style.legend(ax, title=style.caption(result))
     return ax

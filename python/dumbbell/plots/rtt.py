@@ -30,7 +30,7 @@ def rtt(results: Results | Result, *, ax: Axes | tuple[Axes, Axes] | None = None
         time, cdf = style.figure(1, 2, width_ratios=[2, 1])[1]
     else:
         time, cdf = ax if isinstance(ax, tuple) else (ax, None)
-    series.lines(result, time, series.column("rtt_us", scale=1e-3), "RTT (ms)")
+    series.lines(result, time, series.column("rtt_us", scale=1e-3), "RTT (ms)", columns=3)
     if cdf is not None:
         rtt_cdf(result, ax=cdf)
     drawn: Axes = time

@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from dumbbell.results import Result
 
 
-def lines(result: Result, ax: Axes, read: Callable[[Result, int], tuple[Column, Column]], label: str) -> Axes:
-    """Draw ``read(result, flow)`` (times in s, values) of every flow, with units on the axes."""
+def lines(result: Result, ax: Axes, read: Callable[[Result, int], tuple[Column, Column]], label: str, *, columns: int = 6) -> Axes:
+    """Draw ``read(result, flow)`` (times in s, values) of every flow, with units on the axes and a legend of so many columns."""
     for flow, look in enumerate(style.flow_styles(result)):
         t, values = read(result, flow)
         ax.plot(t, values, **look)
     style.time_axis(ax, result)
     ax.set_ylim(bottom=0)
     ax.set_ylabel(label)
-    ax.set_title(style.caption(result), loc="left", pad=18, color="#555555", fontsize=7)
-    style.legend(ax)
+    style.legend(ax, title=style.caption(result), columns=columns)
     return ax
 
 

@@ -80,7 +80,21 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 def colour(cca: str) -> str:
     """The controller's colour; one that is not listed gets a fixed one by its name."""
+    if not cca:
+        return "#333333"  # a line of the run as a whole
     return COLOURS.get(cca) or PALETTE[sum(cca.encode()) % len(PALETTE)]
+
+
+def shade(cca: str, nth: int, count: int) -> str:
+    """The controller's colour for the nth of `count` flows: darker for the first ones, lighter for the last ones."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    if count == 1:
+        return colour(cca)
+    part = nth / (count - 1)  # from 0.7 of the colour on black to 0.6 of it on white
+    strength, white = (0.7 + 0.6 * part, 0.0) if part <= 0.5 else (1.4 - 0.8 * part, 0.8 * part - 0.4)
+    red, green, blue = to_rgb(colour(cca))
+    return to_hex((red * strength + white, green * strength + white, blue * strength + white))
 
 
 def name(cca: str) -> str:
@@ -134,9 +148,15 @@ def flow_styles(result: Result) -> list[dict[str, Any]]:
     styles = []
     for cca, rtt in zip(names, rtts):
         nth = seen[cca] = seen.get(cca, -1) + 1
-        style: dict[str, Any] = {"color": colour(cca), "linestyle": LINES[nth % len(LINES)], "label": name(cca)}
+        style: dict[str, Any] = {"color": shade(cca, nth, names.count(cca)), "linestyle": LINES[nth % len(LINES)], "label": name(cca)}
         if len(names) > FLOWS_NAMED:
-            style |= {"linestyle": "-", "alpha": 0.35, "linewidth": 0.7, "label": "_" if nth else f"{name(cca)} ({names.count(cca)} flows)"}
+            style |= {
+                "color": colour(cca),
+                "linestyle": "-",
+                "alpha": 0.35,
+                "linewidth": 0.7,
+                "label": "_" if nth else f"{name(cca)} ({names.count(cca)} flows)",
+            }
         elif names.count(cca) > 1:
             style["label"] = f"{name(cca)} {nth + 1}" + (f" ({rtt:g} ms)" if len(set(rtts)) > 1 else "")
         elif len(set(rtts)) > 1:
@@ -158,11 +178,22 @@ def time_axis(ax: Axes, result: Result) -> None:
     ax.set_xlabel("Time (s)")
 
 
-def legend(ax: Axes) -> None:
-    """A legend above the lines, where there is more than nothing to tell apart."""
+def legend(ax: Axes, *, title: str = "", columns: int = 6) -> None:
+    """A legend above the axes, headed by what was run."""
     handles, labels = ax.get_legend_handles_labels()
     if handles:
-        made = ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(len(labels), 6), borderaxespad=0.2)
+        made = ax.legend(
+            handles,
+            labels,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=min(len(labels), columns),
+            handlelength=2.6,
+            borderaxespad=0.2,
+            title=title,
+            alignment="left",
+        )
+        made.get_title().set(fontsize=7, color="#555555")
         for line in made.get_lines():
             line.set_alpha(1)
             line.set_linewidth(1.4)

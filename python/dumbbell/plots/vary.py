@@ -78,14 +78,24 @@ def vary(results: Results, *, ax: Axes | None = None, metric: str = "throughput"
     key = _axis(results, x)
     ax = style.axes(ax, height=3.2)
     scale = _Scale(key, results.varied()[key])
+    lines = _lines(results, METRICS[metric].read, key, scale)
     drawn: dict[str, int] = {}
-    for label, cca, points in _lines(results, METRICS[metric].read, key, scale):
+    for label, cca, points in lines:
         points.sort()
         spans = [mean_interval(values) for _, values in points]
         nth = drawn[cca] = drawn.get(cca, -1) + 1
-        look = {"color": style.colour(cca) if cca else "#333333", "marker": style.MARKERS.get(cca, "o"), "linestyle": style.LINES[nth % len(style.LINES)]}
+        look: dict[str, Any] = {"color": style.shade(cca, nth, sum(line[1] == cca for line in lines)), "marker": style.MARKERS.get(cca, "o")}
         errors = [span.half_width for span in spans] if any(len(values) > 1 for _, values in points) else None
-        ax.errorbar([at for at, _ in points], [span.mean for span in spans], yerr=errors, capsize=2, markersize=4.5, label=label, **look)
+        ax.errorbar(
+            [at for at, _ in points],
+            [span.mean for span in spans],
+            yerr=errors,
+            capsize=2,
+            markersize=4.5,
+            label=label,
+            linestyle=style.LINES[nth % len(style.LINES)],
+            **look,
+        )
     scale.apply(ax)
     ax.set_ylabel(METRICS[metric].label)
     ax.set_ylim(bottom=0, top=1.05 if metric in ("share", "jain", "utilization") else None)
@@ -163,8 +173,11 @@ class _Scale:
         return bool(self.numbers)
 
     @property
-    def _logarithmic(self) -> bool:
-        return self.numeric and min(self.numbers) > 0 and max(self.numbers) / min(self.numbers) >= 20
+    def _logarithmic_from(self) -> float | None:
+        """Least positive number where the axis is logarithmic: buffers in BDP from a factor of 4, all else from a factor of 20."""
+        positive = [number for number in self.numbers if number > 0]
+        wide = positive and max(positive) / min(positive) >= (4 if self.label.endswith("(BDP)") else 20)
+        return min(positive) if wide and min(self.numbers) >= 0 else None
 
     def position(self, value: Any) -> float:
         """Where a value stands on the axis."""
@@ -174,10 +187,14 @@ class _Scale:
     def apply(self, ax: Axes) -> None:
         """Scale, ticks and label of the x axis."""
         ax.set_xlabel(self.label)
-        if self._logarithmic:
+        least = self._logarithmic_from
+        if least is not None:
             from matplotlib.ticker import NullLocator
 
-            ax.set_xscale("log")
+            if min(self.numbers) > 0:
+                ax.set_xscale("log")
+            else:  # zero has its place, left of the least number
+                ax.set_xscale("symlog", linthresh=least, linscale=0.5)
             ax.xaxis.set_minor_locator(NullLocator())
         if len(self.values) <= 12:
             ax.set_xticks(self.numbers if self.numeric else range(len(self.values)))
