@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+__all__ = ["PlanError", "controllers", "run", "version"]
+
 class PlanError(ValueError):
     """A plan that the engine cannot run; the message names the field."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .results import Results
 
 Observe = Callable[["Job", int, int], None]
-"""Called with (job, simulated nanoseconds, delivered packets) while a run goes on, from its worker's thread."""
+"""Called with (job, simulated nanoseconds, delivered packets) while a run goes on and when it has ended, from its worker's thread."""
 
 
 class Job(NamedTuple):
@@ -164,6 +164,8 @@ def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
         made = sim.run(job.planned, job.folder, scenario_text=job.scenario_text, overrides=job.overrides, progress=progress)
     except DumbbellError as error:
         return Outcome(job, None, error)
+    if observe:
+        observe(job, job.planned.plan["duration_ns"], made["summary"]["packets_delivered"])
     return Outcome(job, made, None)
 
 

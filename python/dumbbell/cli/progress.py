@@ -19,21 +19,13 @@ class Progress:
         self._began = self._drawn = time.monotonic()
         self._total_ns = {job.number: job.planned.plan["duration_ns"] for job in jobs}
         self._now: dict[int, tuple[int, int]] = {}
-        self._done: dict[int, int] = {}
         self._lock = threading.Lock()
         self._width = 0
 
     def observe(self, job: Job, sim_ns: int, packets: int) -> None:
-        """News of a running job."""
+        """News of a running job, or of one that has just ended."""
         with self._lock:
             self._now[job.number] = (sim_ns, packets)
-            self._draw()
-
-    def finished(self, job: Job) -> None:
-        """A job has ended."""
-        with self._lock:
-            packets = self._now.pop(job.number, (0, 0))[1]
-            self._done[job.number] = packets
             self._draw()
 
     def clear(self) -> None:
@@ -56,10 +48,11 @@ class Progress:
 
     def text(self, wall_s: float) -> str:
         """The line after `wall_s` seconds."""
-        sim_ns = sum(self._total_ns[i] for i in self._done) + sum(ns for ns, _ in self._now.values())
+        sim_ns = sum(ns for ns, _ in self._now.values())
+        done = sum(ns >= self._total_ns[number] for number, (ns, _) in self._now.items())
         total_ns = sum(self._total_ns.values())
-        packets = sum(self._done.values()) + sum(p for _, p in self._now.values())
+        packets = sum(count for _, count in self._now.values())
         left = f"{wall_s * (total_ns - sim_ns) / sim_ns:.0f} s left" if sim_ns and wall_s > 0 else "..."
         rate = packets / wall_s / 1e6 if wall_s > 0 else 0.0
-        runs = f"{len(self._done)}/{len(self._total_ns)} runs  " if len(self._total_ns) > 1 else ""
+        runs = f"{done}/{len(self._total_ns)} runs  " if len(self._total_ns) > 1 else ""
         return f"{runs}simulated {sim_ns / 1e9:.1f} of {total_ns / 1e9:g} s  {rate:.2f} M packets/s  {left}"

@@ -57,7 +57,7 @@ def report(jobs: list[sweep.Job], out: Path, *, workers: int | None, resume: boo
     try:
         for outcome in sweep.execute(jobs, workers=workers or sweep.default_workers(), resume=resume, observe=progress and progress.observe):
             if progress:
-                progress.finished(outcome.job)
+                progress.clear()
             if outcome.error:
                 status = _worse(status, outcome.error)
                 print(f"dumbbell: {outcome.error}", file=sys.stderr)
