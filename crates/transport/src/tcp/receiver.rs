@@ -293,16 +293,21 @@ impl Receiver {
 
     fn on_out_of_order(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
         self.check_ce(packet);
-        let stored = self.ooo.insert(packet.seq);
-        if stored.flush && self.compressed > 0 {
+        let stored = self.ooo.store(packet.seq);
+        let flushed = stored.flush && self.compressed > 0;
+        if flushed {
             self.send_ack(now, out);
         }
+        self.ooo.promote(packet.seq, stored);
         if stored.is_duplicate {
             self.dsack = Some((packet.seq, packet.seq + 1));
         } else {
             self.grow_window();
         }
-        self.check_ack(now, out);
+        // The ACK that went out was the one this segment had scheduled; its own block waits.
+        if !flushed {
+            self.check_ack(now, out);
+        }
     }
 
     /// `tcp_event_data_recv`: the delayed-ACK engine learns the spacing of the data.

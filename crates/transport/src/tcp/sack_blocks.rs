@@ -13,8 +13,11 @@ const BLOCKS_EXPECTED: usize = 2;
 pub struct Stored {
     /// It was there already.
     pub is_duplicate: bool,
-    /// The change is in a block that ACKs may not repeat: a compressed ACK must go out now.
+    /// It concerns a block that ACKs may not repeat: an ACK held back must go out before
+    /// [`OutOfOrder::promote`].
     pub flush: bool,
+    /// The remembered block that it extends.
+    block: Option<usize>,
 }
 
 /// See the module documentation.
@@ -38,14 +41,31 @@ impl OutOfOrder {
         &self.sacks[..self.count]
     }
 
-    /// Stores segment `seq`.
-    pub fn insert(&mut self, seq: u32) -> Stored {
+    /// Stores segment `seq` and extends the block that it touches; [`OutOfOrder::promote`] must follow.
+    pub fn store(&mut self, seq: u32) -> Stored {
         let at = self.ranges.partition_point(|&(_, end)| end < seq);
         let is_duplicate = self.ranges.get(at).is_some_and(|&(start, end)| start <= seq && seq < end);
         if !is_duplicate {
             self.insert_at(at, seq);
         }
-        Stored { is_duplicate, flush: self.remember(seq, seq + 1) }
+        let block = self.extend(seq, seq + 1);
+        let flush = block.unwrap_or(self.count) >= BLOCKS_EXPECTED;
+        Stored { is_duplicate, flush, block }
+    }
+
+    /// Makes the block of segment `seq` the most recent one.
+    pub fn promote(&mut self, seq: u32, stored: Stored) {
+        match stored.block {
+            Some(i) => {
+                self.sacks[..=i].rotate_right(1);
+                self.coalesce();
+            }
+            None => {
+                self.count = (self.count + 1).min(NUM_SACKS);
+                self.sacks[..self.count].rotate_right(1);
+                self.sacks[0] = (seq, seq + 1);
+            }
+        }
     }
 
     fn insert_at(&mut self, at: usize, seq: u32) {
@@ -89,23 +109,13 @@ impl OutOfOrder {
         self.count = kept;
     }
 
-    /// Puts a range in front of the remembered blocks; true when the change needs reporting at once.
-    fn remember(&mut self, start: u32, end: u32) -> bool {
-        for i in 0..self.count {
-            let block = &mut self.sacks[i];
-            if start <= block.1 && block.0 <= end {
-                block.0 = block.0.min(start);
-                block.1 = block.1.max(end);
-                self.sacks[..=i].rotate_right(1);
-                self.coalesce();
-                return i >= BLOCKS_EXPECTED;
-            }
-        }
-        let flush = self.count >= BLOCKS_EXPECTED;
-        self.count = (self.count + 1).min(NUM_SACKS);
-        self.sacks[..self.count].rotate_right(1);
-        self.sacks[0] = (start, end);
-        flush
+    /// Extends the first remembered block that the range touches.
+    fn extend(&mut self, start: u32, end: u32) -> Option<usize> {
+        let i = self.sacks().iter().position(|b| start <= b.1 && b.0 <= end)?;
+        let block = &mut self.sacks[i];
+        block.0 = block.0.min(start);
+        block.1 = block.1.max(end);
+        Some(i)
     }
 
     /// Merges blocks that the first one has grown into.
@@ -130,11 +140,17 @@ impl OutOfOrder {
 mod tests {
     use super::*;
 
+    fn insert(o: &mut OutOfOrder, seq: u32) -> Stored {
+        let stored = o.store(seq);
+        o.promote(seq, stored);
+        stored
+    }
+
     #[test]
     fn blocks_are_reported_most_recent_first() {
         let mut o = OutOfOrder::default();
         for seq in [2, 4, 6, 3] {
-            o.insert(seq);
+            insert(&mut o, seq);
         }
         assert_eq!(o.sacks(), [(2, 5), (6, 7)]);
     }
@@ -143,7 +159,7 @@ mod tests {
     fn filling_the_hole_delivers_up_to_the_next_one() {
         let mut o = OutOfOrder::default();
         for seq in [2, 3, 5] {
-            o.insert(seq);
+            insert(&mut o, seq);
         }
         assert_eq!(o.advance(2), 4);
         assert_eq!(o.sacks(), [(5, 6)]);
@@ -154,19 +170,20 @@ mod tests {
     #[test]
     fn a_third_block_and_a_change_behind_the_second_are_reported_at_once() {
         let mut o = OutOfOrder::default();
-        assert!(!o.insert(2).flush);
-        assert!(!o.insert(4).flush);
-        assert!(o.insert(6).flush);
-        assert!(!o.insert(7).flush);
-        assert!(o.insert(3).flush);
+        assert!(!insert(&mut o, 2).flush);
+        assert!(!insert(&mut o, 4).flush);
+        assert!(insert(&mut o, 6).flush);
+        assert!(!insert(&mut o, 7).flush);
+        assert!(!insert(&mut o, 3).flush);
+        assert!(insert(&mut o, 1).flush);
     }
 
     #[test]
     fn a_segment_that_is_there_is_a_duplicate() {
         let mut o = OutOfOrder::default();
-        o.insert(9);
-        assert!(o.insert(9).is_duplicate);
-        assert!(!o.insert(8).is_duplicate);
-        assert!(o.insert(9).is_duplicate);
+        insert(&mut o, 9);
+        assert!(insert(&mut o, 9).is_duplicate);
+        assert!(!insert(&mut o, 8).is_duplicate);
+        assert!(insert(&mut o, 9).is_duplicate);
     }
 }

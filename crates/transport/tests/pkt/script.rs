@@ -1,0 +1,200 @@
+//! A `.pkt` script as data: what happens, when, and on which line it says so.
+
+use std::fmt;
+
+/// A whole script.
+#[derive(Debug, Default)]
+pub struct Script {
+    pub options: Options,
+    pub events: Vec<Event>,
+}
+
+/// Which half of a connection the script talks to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arm {
+    /// The script plays the receiver.
+    #[default]
+    Sender,
+    /// The script plays the sender.
+    Receiver,
+}
+
+/// `--key=value` lines.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub arm: Arm,
+    pub cca: String,
+    pub hz: u32,
+    pub fq: bool,
+    pub tso: bool,
+    pub ecn: bool,
+    pub delayed_ack: bool,
+    pub rcvbuf: (u64, u64),
+    pub sndbuf: u64,
+    /// Bytes of the transfer; `None` for one without end.
+    pub write: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            arm: Arm::Sender,
+            cca: "reno".to_string(),
+            hz: 1000,
+            fq: false,
+            tso: false,
+            ecn: false,
+            delayed_ack: true,
+            rcvbuf: (131_072, 6 << 20),
+            sndbuf: u64::MAX,
+            write: None,
+        }
+    }
+}
+
+/// One line that does or expects something.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub line: usize,
+    pub at: At,
+    pub what: What,
+}
+
+/// When, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Since the start of the script.
+    Absolute(u64),
+    /// Since the event before.
+    After(u64),
+}
+
+#[derive(Clone, Debug)]
+pub enum What {
+    /// The application opens the connection.
+    Connect,
+    /// `<`: a packet arrives.
+    Inject(Segment),
+    /// `>`: a packet leaves.
+    Expect(Segment),
+    /// `%{ assert ... }%`.
+    Assert(Vec<Assertion>),
+}
+
+/// One packet as the script writes it; byte numbers, the first data byte is 1.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    pub ecn: Option<u8>,
+    pub flags: Flags,
+    pub start: u64,
+    pub end: u64,
+    pub ack: Option<u64>,
+    pub win: Option<u64>,
+    pub sacks: Vec<(u64, u64)>,
+    /// Timestamp value and echo, milliseconds since the start of the script.
+    pub ts: Option<(u64, u64)>,
+}
+
+/// Flags of the TCP header that the model has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    pub syn: bool,
+    pub push: bool,
+    pub ack: bool,
+    /// ECE.
+    pub echo: bool,
+    /// CWR.
+    pub cwr: bool,
+}
+
+/// `left op right`.
+#[derive(Clone, Debug)]
+pub struct Assertion {
+    pub line: usize,
+    pub name: String,
+    pub op: Op,
+    pub value: i64,
+    /// The value as written.
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl Op {
+    pub fn holds(self, left: i64, right: i64) -> bool {
+        match self {
+            Op::Eq => left == right,
+            Op::Ne => left != right,
+            Op::Lt => left < right,
+            Op::Le => left <= right,
+            Op::Gt => left > right,
+            Op::Ge => left >= right,
+        }
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Op::Eq => "==",
+            Op::Ne => "!=",
+            Op::Lt => "<",
+            Op::Le => "<=",
+            Op::Gt => ">",
+            Op::Ge => ">=",
+        })
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letters =
+            [(self.syn, "S"), (self.push, "P"), (self.echo, "E"), (self.cwr, "W"), (self.ack, ".")];
+        letters.iter().filter(|l| l.0).try_for_each(|l| f.write_str(l.1))
+    }
+}
+
+/// As the script writes it.
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(ecn) = self.ecn {
+            write!(f, "[{}] ", ECN_NAMES[usize::from(ecn)])?;
+        }
+        write!(f, "{} {}:{}({})", self.flags, self.start, self.end, self.end - self.start)?;
+        if let Some(ack) = self.ack {
+            write!(f, " ack {ack}")?;
+        }
+        if let Some(win) = self.win {
+            write!(f, " win {win}")?;
+        }
+        let mut parts = Vec::new();
+        if !self.sacks.is_empty() {
+            let blocks: Vec<_> = self.sacks.iter().map(|(s, e)| format!("{s}:{e}")).collect();
+            parts.push(format!("sack {}", blocks.join(" ")));
+        }
+        if let Some((val, ecr)) = self.ts {
+            parts.push(format!("TS val {val} ecr {ecr}"));
+        }
+        if parts.is_empty() {
+            return Ok(());
+        }
+        write!(f, " <{}>", parts.join(","))
+    }
+}
+
+/// Names of the code points of the IP header, by value.
+pub const ECN_NAMES: [&str; 4] = ["noecn", "ect1", "ect0", "ce"];
+
+/// Nanoseconds as seconds, without zeros that say nothing.
+pub fn seconds(ns: u64) -> String {
+    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
