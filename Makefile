@@ -37,7 +37,7 @@ demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture
 test: test-rust bpf sanitize test-python ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python
 
 test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test
-	cargo test --locked --workspace --exclude dumbbell-py
+	cargo test --locked --workspace --exclude dumbbell-py --no-fail-fast
 
 test-python: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package, end to end
 	$(BIN)/python -m pytest
