@@ -53,11 +53,12 @@ def report(out: Path, *, full: bool) -> int:
 
 def print_points(found: list[Point]) -> None:
     """A row per buffer size."""
+    from rich import box
     from rich.table import Table
 
     from .table import console
 
-    table = Table(title="BBR against CUBIC, 1 Gbit/s, 20 ms, drop tail", title_justify="left")
+    table = Table(title="BBR against CUBIC, 1 Gbit/s, 20 ms, drop tail", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("buffer\nBDP", "BBR\nMbit/s", "CUBIC\nMbit/s", "BBR's\nshare", "Jain's\nindex", "queue\nmean ms"):
         table.add_column(head, justify="right")
     for point in found:

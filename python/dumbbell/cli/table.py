@@ -3,47 +3,65 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+#: Widest table.
+WIDTH_MAX = 200
 
 #: Runs with more flows than this are shown by controller.
 FLOWS_SHOWN = 8
 
 
 def console() -> Console:
-    """Stdout for tables: as wide as they need where it is no terminal; rich itself obeys NO_COLOR."""
+    """Stdout for tables, as wide as they need: a narrow terminal wraps lines, but no figure is cut; rich itself obeys NO_COLOR."""
     from rich.console import Console
 
-    return Console(soft_wrap=False, highlight=False) if sys.stdout.isatty() else Console(width=160, highlight=False)
+    return Console(width=WIDTH_MAX, highlight=False)
+
+
+#: Heads of the figures, in the order of `_rows`.
+HEADS = ("goodput\nMbit/s", "share", "retrans", "srtt ms\nmean", "srtt ms\np95", "complete\ns", "Jain", "util.", "queue ms\nmean", "drops")
+_P95, _COMPLETE = 4, 5
+
+#: Narrower terminals get no column for the 95th percentile, so that the rest can be read.
+WIDE = 96
 
 
 def print_runs(manifests: list[dict[str, Any]], folder: Path) -> None:
     """A row per run and flow."""
+    from rich import box
     from rich.table import Table
 
+    out = console()
     keys = list(dict.fromkeys(key for m in manifests for key in m["vary"]))
     many = len({m["name"] for m in manifests}) > 1
     repeated = any(m["repetition"] for m in manifests)
-    table = Table(title=f"{manifests[0]['name'] if not many else 'runs'} ({folder})", title_justify="left")
-    for head in (["scenario"] if many else []) + keys + (["rep"] if repeated else []) + ["flow"]:
+    finite = any(flow["fct_s"] is not None for m in manifests for flow in m["summary"]["flows"])
+    left_out = ({_P95} if get_terminal_size((WIDTH_MAX, 24)).columns < WIDE else set()) | (set() if finite else {_COMPLETE})
+    table = Table(title=f"{manifests[0]['name'] if not many else 'runs'} ({folder})", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for head in (["scenario"] if many else []) + [key.removeprefix("path.") for key in keys] + (["rep"] if repeated else []) + ["flow"]:
         table.add_column(head)
-    for head in ("goodput\nMbit/s", "share", "retrans", "srtt ms\nmean", "srtt ms\np95", "complete\ns", "Jain", "util.", "queue ms\nmean", "drops"):
+    for head in _without(HEADS, left_out):
         table.add_column(head, justify="right")
     for manifest in manifests:
-        head = ([manifest["name"]] if many else []) + [_word(manifest["vary"].get(key)) for key in keys]
-        head += [str(manifest["repetition"])] if repeated else []
-        rows = _rows(manifest["summary"])
-        for i, row in enumerate(rows):
-            table.add_row(*(head if i == 0 else [""] * len(head)), *row, end_section=i == len(rows) - 1)
-    out = console()
+        first = ([manifest["name"]] if many else []) + [_word(manifest["vary"].get(key)) for key in keys]
+        first += [str(manifest["repetition"])] if repeated else []
+        for i, (label, *figures) in enumerate(_rows(manifest["summary"])):
+            table.add_row(*(first if i == 0 else [""] * len(first)), label, *_without(figures, left_out))
     out.print(table)
     for manifest in manifests:
         for warning in manifest["warnings"]:
             out.print(f"warning: {manifest['name']} {json.dumps(manifest['vary'])}: {warning}", markup=False)
+
+
+def _without(items: Sequence[str], left_out: set[int]) -> list[str]:
+    return [item for i, item in enumerate(items) if i not in left_out]
 
 
 def _word(value: object) -> str:
