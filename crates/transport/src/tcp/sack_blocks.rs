@@ -175,7 +175,7 @@ mod tests {
         assert!(insert(&mut o, 6).flush);
         assert!(!insert(&mut o, 7).flush);
         assert!(!insert(&mut o, 3).flush);
-        assert!(insert(&mut o, 1).flush);
+        assert!(insert(&mut o, 9).flush);
     }
 
     #[test]
