@@ -14,6 +14,13 @@ BIN := $(VENV)/bin
 STAMPS := build/stamps
 demo_dir := out/demo$(if $(FULL),-full)
 NATIVE := cca crates Cargo.toml Cargo.lock pyproject.toml
+# What the compare, bench and fuzz targets take; the rows with other queue disciplines are named aqm-.
+CCA ?= reno,cubic,bbr
+ONLY ?= ^(?!aqm-)
+NEED ?= 0.8
+REPEATS ?= 3
+SECONDS_MAX ?= 60
+SEED ?= 1
 # C and Python bindings find the same interpreter however cargo is started.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
@@ -77,17 +84,17 @@ gen: $(STAMPS)/native ## Write what is generated: result and scenario references
 
 compare: $(STAMPS)/native ## Hold the simulator against measured rows: make compare ORACLE=DIR [ONLY=REGEX] [CCA=a,b] [NEED=0.8]
 	@test -n "$(ORACLE)" || { echo "say where the measured rows are: make compare ORACLE=DIR" >&2; exit 2; }
-	$(PYTHON) $(ORACLE)/compare.py --dumbbell $(BIN)/dumbbell --dir $(ORACLE) --cca $(or $(CCA),reno,cubic,bbr) \
-		--only '$(or $(ONLY),^(?!aqm-))' --need $(or $(NEED),0.8) --json build/compare.json
+	$(PYTHON) $(ORACLE)/compare.py --dumbbell $(BIN)/dumbbell --dir $(ORACLE) --cca $(CCA) \
+		--only '$(ONLY)' --need $(NEED) --json build/compare.json
 
 bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same session (REPEATS=3)
-	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(or $(REPEATS),3) --json build/bench.json
+	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench.json
 
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json
 
 fuzz: $(STAMPS)/native ## Throw broken scenarios and plans at the parsers (SECONDS_MAX=60, SEED=1)
-	$(BIN)/python fuzz/scenario.py --seconds $(or $(SECONDS_MAX),60) --seed $(or $(SEED),1)
+	$(BIN)/python fuzz/scenario.py --seconds $(SECONDS_MAX) --seed $(SEED)
 
 clean: ## Remove everything that was built
 	rm -rf build out target $(VENV)
