@@ -229,8 +229,7 @@ mod tests {
     #[test]
     fn a_packet_larger_than_the_burst_never_passes() {
         let rate = Rate::from_bps(1_000_000);
-        let mut q =
-            Fifo::new(Config { rate, burst: Bytes::new(1000), limit: Limit::Packets(9) });
+        let mut q = Fifo::new(Config { rate, burst: Bytes::new(1000), limit: Limit::Packets(9) });
         assert_eq!(q.enqueue(Time::ZERO, packet(0)), Verdict::Dropped);
     }
 }

@@ -19,13 +19,20 @@ fn to_python(error: RunError) -> PyErr {
 /// Runs one plan with the GIL released; see the stub for the contract.
 #[pyfunction]
 #[pyo3(signature = (plan_json, out_dir, progress=None))]
-fn run(py: Python<'_>, plan_json: &str, out_dir: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<String> {
+fn run(
+    py: Python<'_>,
+    plan_json: &str,
+    out_dir: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let plan = Plan::from_json(plan_json).map_err(|e| PlanError::new_err(e.to_string()))?;
     let mut raised = None;
     let result = py.detach(|| {
         sim::run(&plan, &out_dir, &mut |sim_ns, packets| {
             Python::attach(|py| {
-                let told = progress.as_ref().map_or(Ok(()), |p| p.call1(py, (sim_ns, packets)).map(|_| ()));
+                let told = progress
+                    .as_ref()
+                    .map_or(Ok(()), |p| p.call1(py, (sim_ns, packets)).map(|_| ()));
                 raised = told.and_then(|()| py.check_signals()).err();
                 raised.is_none()
             })

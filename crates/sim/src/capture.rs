@@ -72,7 +72,9 @@ impl Capture {
                 from_sender: false,
                 seq: u32::from(!ack.syn),
                 ack: byte_seq(flow, ack.ack),
-                flags: TCP_ACK | if ack.syn { TCP_SYN } else { 0 } | if ack.ece { TCP_ECE } else { 0 },
+                flags: TCP_ACK
+                    | if ack.syn { TCP_SYN } else { 0 }
+                    | if ack.ece { TCP_ECE } else { 0 },
                 window: if ack.syn { ack.window.min(65_535) } else { ack.window },
                 payload_len: 0,
                 ts_val: ack.ts_val,

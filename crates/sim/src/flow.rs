@@ -27,7 +27,9 @@ impl Forward {
     #[inline]
     pub fn push(&mut self, now: Time, packet: Packet) {
         match self {
-            Forward::Constant(delay, pipe) => pipe.push((now + *delay).max(pipe.last_out()), packet),
+            Forward::Constant(delay, pipe) => {
+                pipe.push((now + *delay).max(pipe.last_out()), packet)
+            }
             Forward::Jittered(pipe) => pipe.push(now, packet),
         }
     }
@@ -164,7 +166,8 @@ impl Flow {
             ts_val: burst.ts_val,
             ts_ecr: burst.ts_ecr,
             len: if is_data { self.sender.payload(seq) as u16 } else { 0 },
-            flags: burst.flags & if i == 0 { !0 } else { !flags::CWR } | if burst.push && last { flags::PUSH } else { 0 },
+            flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
+                | if burst.push && last { flags::PUSH } else { 0 },
             ecn: burst.ecn,
         }
     }

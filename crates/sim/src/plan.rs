@@ -193,16 +193,56 @@ impl Plan {
     }
 
     fn check(&self) -> Result<(), PlanError> {
-        check((1..=DURATION_MAX_NS).contains(&self.duration_ns), "duration_ns", self.duration_ns, "1 to one day")?;
+        check(
+            (1..=DURATION_MAX_NS).contains(&self.duration_ns),
+            "duration_ns",
+            self.duration_ns,
+            "1 to one day",
+        )?;
         check(self.sample_ns >= 1_000, "sample_ns", self.sample_ns, "at least 1000 (1 us)")?;
-        check((1_000..=1_000_000_000_000).contains(&self.bottleneck.rate_bps), "bottleneck.rate_bps", self.bottleneck.rate_bps, "1000 to 10^12")?;
-        check(self.bottleneck.burst_bytes >= 1514, "bottleneck.burst_bytes", self.bottleneck.burst_bytes, "at least 1514, one frame")?;
+        check(
+            (1_000..=1_000_000_000_000).contains(&self.bottleneck.rate_bps),
+            "bottleneck.rate_bps",
+            self.bottleneck.rate_bps,
+            "1000 to 10^12",
+        )?;
+        check(
+            self.bottleneck.burst_bytes >= 1514,
+            "bottleneck.burst_bytes",
+            self.bottleneck.burst_bytes,
+            "at least 1514, one frame",
+        )?;
         let Qdisc::Fifo { limit_bytes, limit_packets } = self.bottleneck.qdisc;
-        check(limit_bytes.is_some() != limit_packets.is_some(), "bottleneck.qdisc", "both or none", "exactly one of limit_bytes and limit_packets")?;
-        check(limit_bytes.is_none_or(|b| b >= 1514), "bottleneck.qdisc.limit_bytes", limit_bytes.unwrap_or(0), "at least 1514, one frame")?;
-        check(limit_packets.is_none_or(|p| p >= 1), "bottleneck.qdisc.limit_packets", 0, "at least 1")?;
-        check((1..=1000).contains(&self.host.hz) && 1000 % self.host.hz == 0, "host.hz", self.host.hz, "a divisor of 1000")?;
-        check(!self.flows.is_empty() && self.flows.len() <= 100_000, "flows", self.flows.len(), "1 to 100000 flows")?;
+        check(
+            limit_bytes.is_some() != limit_packets.is_some(),
+            "bottleneck.qdisc",
+            "both or none",
+            "exactly one of limit_bytes and limit_packets",
+        )?;
+        check(
+            limit_bytes.is_none_or(|b| b >= 1514),
+            "bottleneck.qdisc.limit_bytes",
+            limit_bytes.unwrap_or(0),
+            "at least 1514, one frame",
+        )?;
+        check(
+            limit_packets.is_none_or(|p| p >= 1),
+            "bottleneck.qdisc.limit_packets",
+            0,
+            "at least 1",
+        )?;
+        check(
+            (1..=1000).contains(&self.host.hz) && 1000 % self.host.hz == 0,
+            "host.hz",
+            self.host.hz,
+            "a divisor of 1000",
+        )?;
+        check(
+            !self.flows.is_empty() && self.flows.len() <= 100_000,
+            "flows",
+            self.flows.len(),
+            "1 to 100000 flows",
+        )?;
         self.flows.iter().enumerate().try_for_each(|(i, f)| self.check_flow(i, f))
     }
 
@@ -213,8 +253,18 @@ impl Plan {
         check(f.start_ns < f.stop_ns, &key("start_ns"), f.start_ns, "before stop_ns")?;
         check(f.stop_ns <= self.duration_ns, &key("stop_ns"), f.stop_ns, "at most duration_ns")?;
         check(f.size_bytes != Some(0), &key("size_bytes"), 0, "at least 1")?;
-        check(f.size_bytes.is_none_or(|s| s < 1 << 42), &key("size_bytes"), f.size_bytes.unwrap_or(0), "less than 4 TiB")?;
-        check(f.max_rate_bps.is_none_or(|r| r >= 8), &key("max_rate_bps"), f.max_rate_bps.unwrap_or(0), "at least 8 bit/s")?;
+        check(
+            f.size_bytes.is_none_or(|s| s < 1 << 42),
+            &key("size_bytes"),
+            f.size_bytes.unwrap_or(0),
+            "less than 4 TiB",
+        )?;
+        check(
+            f.max_rate_bps.is_none_or(|r| r >= 8),
+            &key("max_rate_bps"),
+            f.max_rate_bps.unwrap_or(0),
+            "at least 8 bit/s",
+        )?;
         self.controller(i).map(|_| ())
     }
 

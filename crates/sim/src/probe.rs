@@ -26,7 +26,8 @@ pub struct Probe {
 impl Probe {
     pub fn new(plan: &Plan, out: &Path) -> Result<Probe, RecordError> {
         let record = &plan.record;
-        let options = Options { samples: record.samples, queue: record.queue, events: record.events };
+        let options =
+            Options { samples: record.samples, queue: record.queue, events: record.events };
         let states = plan
             .flows
             .iter()
@@ -48,7 +49,14 @@ impl Probe {
         self.events
     }
 
-    fn event(&mut self, at: Time, flow: usize, kind: EventKind, value: Option<i64>, note: Option<&'static str>) {
+    fn event(
+        &mut self,
+        at: Time,
+        flow: usize,
+        kind: EventKind,
+        value: Option<i64>,
+        note: Option<&'static str>,
+    ) {
         if self.events {
             let flow = Some(flow as i32);
             self.tables.events.push(&EventRow { t_ns: at.as_ns() as i64, flow, kind, value, note });
@@ -109,7 +117,13 @@ impl Probe {
                 SenderEvent::Undo => (EventKind::Undo, Some(cwnd), None),
             };
             let flow = Some(i as i32);
-            self.tables.events.push(&EventRow { t_ns: now.as_ns() as i64, flow, kind, value, note });
+            self.tables.events.push(&EventRow {
+                t_ns: now.as_ns() as i64,
+                flow,
+                kind,
+                value,
+                note,
+            });
         }
         if self.states[i].is_empty() {
             return;
@@ -152,7 +166,8 @@ impl Probe {
         }
         let goodput = flow.receiver.stats().delivered_bytes;
         let since = now.since(flow.sampled_at.max(flow.start)).as_ns().max(1);
-        let throughput = (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
+        let throughput =
+            (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
         flow.sampled_at = now;
         flow.goodput_at_sample = goodput;
         if !self.samples {
@@ -162,7 +177,14 @@ impl Probe {
         self.tables.samples.push(&row);
     }
 
-    fn sample_row(&self, now: Time, i: usize, flow: &Flow, goodput_bytes: i64, throughput_bps: i64) -> SampleRow {
+    fn sample_row(
+        &self,
+        now: Time,
+        i: usize,
+        flow: &Flow,
+        goodput_bytes: i64,
+        throughput_bps: i64,
+    ) -> SampleRow {
         let sender = &flow.sender;
         let (sk, stats) = (&*sender.sk, sender.stats());
         let info = sender.controller().info(sk);
@@ -176,7 +198,8 @@ impl Probe {
             goodput_bytes,
             throughput_bps,
             cwnd: i64::from(sk.snd_cwnd),
-            ssthresh: (sk.snd_ssthresh < cca::INFINITE_SSTHRESH).then_some(i64::from(sk.snd_ssthresh)),
+            ssthresh: (sk.snd_ssthresh < cca::INFINITE_SSTHRESH)
+                .then_some(i64::from(sk.snd_ssthresh)),
             pacing_bps: (sk.sk_pacing_rate != cca::UNLIMITED_RATE).then(|| bits(sk.sk_pacing_rate)),
             srtt_us: some(sk.srtt_us >> 3),
             rtt_us: some(sender.last_rtt_us()),

@@ -65,7 +65,15 @@ pub struct FlowSummary {
 }
 
 impl Summary {
-    pub(crate) fn new(flows: &[Flow], fifo: &Fifo, probe: &mut Probe, end: Time, delivered: u64, events: u64, waited: u128) -> Summary {
+    pub(crate) fn new(
+        flows: &[Flow],
+        fifo: &Fifo,
+        probe: &mut Probe,
+        end: Time,
+        delivered: u64,
+        events: u64,
+        waited: u128,
+    ) -> Summary {
         let rate = fifo.rate().as_bps() as f64;
         let stats = fifo.stats();
         let seconds = end.as_secs_f64();

@@ -47,7 +47,8 @@ pub struct World {
 
 impl World {
     pub fn new(plan: &Plan, out: &Path) -> Result<World, RunError> {
-        let flows = (0..plan.flows.len()).map(|i| Flow::new(plan, i)).collect::<Result<Vec<_>, _>>()?;
+        let flows =
+            (0..plan.flows.len()).map(|i| Flow::new(plan, i)).collect::<Result<Vec<_>, _>>()?;
         let n = flows.len() as u32;
         let mut timeline = Timeline::new((n * SLOTS + 2) as usize);
         timeline.set(n * SLOTS + 1, Time::ZERO);
@@ -98,7 +99,15 @@ impl World {
 
     /// Writes the tables and sums up.
     pub fn finish(mut self) -> Result<Summary, RecordError> {
-        let summary = Summary::new(&self.flows, &self.fifo, &mut self.probe, self.end, self.delivered, self.events, self.waited);
+        let summary = Summary::new(
+            &self.flows,
+            &self.fifo,
+            &mut self.probe,
+            self.end,
+            self.delivered,
+            self.events,
+            self.waited,
+        );
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
@@ -301,9 +310,17 @@ impl World {
             let gone = fate.random_drops + fate.queue_drops + fate.delivered;
             let queued = self.fifo.packets_of(i as u32) as u64;
             let under_way = flow.forward.len() as u64 + queued;
-            assert_eq!(fate.sent, gone + under_way, "flow {i}: packets sent and accounted for: {fate:?}, {under_way} under way");
+            assert_eq!(
+                fate.sent,
+                gone + under_way,
+                "flow {i}: packets sent and accounted for: {fate:?}, {under_way} under way"
+            );
             let (una, nxt) = flow.sender.window();
-            assert!(una <= flow.receiver.rcv_nxt() && flow.receiver.rcv_nxt() <= nxt, "flow {i}: acknowledged {una}, received {}, sent {nxt}", flow.receiver.rcv_nxt());
+            assert!(
+                una <= flow.receiver.rcv_nxt() && flow.receiver.rcv_nxt() <= nxt,
+                "flow {i}: acknowledged {una}, received {}, sent {nxt}",
+                flow.receiver.rcv_nxt()
+            );
         }
     }
 }

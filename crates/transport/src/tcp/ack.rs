@@ -170,7 +170,10 @@ impl Sender {
     }
 
     fn receive_window_and_sacks(&mut self, ack: &Ack, st: &mut AckState) {
-        let slow = ack.n_sacks > 0 || ack.ece || ack.window != self.sk.snd_wnd || !st.has(flag::SND_UNA_ADVANCED);
+        let slow = ack.n_sacks > 0
+            || ack.ece
+            || ack.window != self.sk.snd_wnd
+            || !st.has(flag::SND_UNA_ADVANCED);
         if slow {
             st.flag |= flag::SLOWPATH;
         }
@@ -307,12 +310,18 @@ impl Sender {
 
     /// Takes the RTT samples of this ACK (`tcp_ack_update_rtt`); says whether there was one, and the
     /// RTT of newly SACKed segments.
-    fn sample_rtt(&mut self, c: &Cleaned, prior_sacked: u32, st: &mut AckState) -> (bool, Option<u32>) {
+    fn sample_rtt(
+        &mut self,
+        c: &Cleaned,
+        prior_sacked: u32,
+        st: &mut AckState,
+    ) -> (bool, Option<u32>) {
         let (mut seq_rtt, mut ca_rtt) = (None, None);
         if let (Some(first), false) = (c.first_ackt, st.has(flag::RETRANS_DATA_ACKED)) {
             seq_rtt = Some(self.us_since(first));
             ca_rtt = Some(self.us_since(c.last_ackt));
-            let is_short = self.rtx.una() == self.stream.segments && self.stream.last_len < self.config.mss;
+            let is_short =
+                self.rtx.una() == self.stream.segments && self.stream.last_len < self.config.mss;
             if c.packets == 1
                 && is_short
                 && prior_sacked == 0

@@ -67,7 +67,8 @@ impl Sender {
         let by_stream = self.stream.segments - self.rtx.nxt();
         let mss = u64::from(self.config.mss);
         let held = u64::from(self.rtx.nxt() - self.rtx.una()) * mss;
-        by_stream.min(u32::try_from(self.config.sndbuf.saturating_sub(held) / mss).unwrap_or(u32::MAX))
+        by_stream
+            .min(u32::try_from(self.config.sndbuf.saturating_sub(held) / mss).unwrap_or(u32::MAX))
     }
 
     /// First segment beyond the receive window.
@@ -222,7 +223,9 @@ impl Sender {
     /// Whether the ACK of the oldest segment is more than min(1 ms, srtt/2) away.
     fn is_next_ack_far(&self) -> bool {
         let srtt_ns = u64::from(self.sk.srtt_us) * 125;
-        let age_ns = i64::from(self.now_us().wrapping_sub(self.rtx.stamps(self.rtx.una()).tx_us) as i32) * 1000;
+        let age_ns =
+            i64::from(self.now_us().wrapping_sub(self.rtx.stamps(self.rtx.una()).tx_us) as i32)
+                * 1000;
         let how_far = srtt_ns as i64 - age_ns;
         how_far > (srtt_ns / 2).min(1_000_000) as i64
     }
@@ -287,7 +290,8 @@ impl Sender {
         if self.retrans_stamp.is_none() {
             self.retrans_stamp = Some(timestamp_ms(self.last_edt_ns));
         }
-        self.undo_retrans = if self.undo_retrans < 0 { n as i32 } else { self.undo_retrans + n as i32 };
+        self.undo_retrans =
+            if self.undo_retrans < 0 { n as i32 } else { self.undo_retrans + n as i32 };
     }
 
     /// Hands one burst to the host (`__tcp_transmit_skb`, `tcp_update_skb_after_send`).

@@ -53,7 +53,13 @@ impl Sender {
     }
 
     /// Finishes the sample (`tcp_rate_gen`).
-    pub(super) fn rate_generate(&mut self, acked: u32, losses: i32, was_reneg: bool, sampler: &mut Sampler) {
+    pub(super) fn rate_generate(
+        &mut self,
+        acked: u32,
+        losses: i32,
+        was_reneg: bool,
+        sampler: &mut Sampler,
+    ) {
         let sk = &mut *self.sk;
         let rs = &mut sampler.rs;
         if sk.app_limited != 0 && sk.delivered.wrapping_sub(sk.app_limited) as i32 > 0 {

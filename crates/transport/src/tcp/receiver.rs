@@ -514,7 +514,9 @@ impl Receiver {
 
     /// RTT from timestamps of full-sized packets (`tcp_rcv_rtt_measure_ts`).
     fn measure_rtt(&mut self, now: Time, packet: &Packet) {
-        if packet.ts_ecr == self.last_ts_ecr || self.payload(packet.seq) < u64::from(self.config.mss) {
+        if packet.ts_ecr == self.last_ts_ecr
+            || self.payload(packet.seq) < u64::from(self.config.mss)
+        {
             return;
         }
         self.last_ts_ecr = packet.ts_ecr;

@@ -122,7 +122,8 @@ impl Sender {
         if st.flag & both != both {
             return false;
         }
-        let delay = self.tick.from_us(u64::from(self.sk.srtt_us >> 4)).max(self.tick.from_us(10_000));
+        let delay =
+            self.tick.from_us(u64::from(self.sk.srtt_us >> 4)).max(self.tick.from_us(10_000));
         self.timer.arm(Pending::Rto, self.tick.wheel(self.now, delay));
         st.flag &= !flag::SET_XMIT_TIMER;
         true

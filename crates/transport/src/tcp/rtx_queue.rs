@@ -53,7 +53,15 @@ struct Slot {
 }
 
 const EMPTY: Slot = Slot {
-    stamps: Stamps { tx_us: 0, first_tx_us: 0, delivered_us: 0, delivered: 0, delivered_ce: 0, lost: 0, in_flight: 0 },
+    stamps: Stamps {
+        tx_us: 0,
+        first_tx_us: 0,
+        delivered_us: 0,
+        delivered: 0,
+        delivered_ce: 0,
+        lost: 0,
+        in_flight: 0,
+    },
     prev: NIL,
     next: NIL,
 };
@@ -110,7 +118,12 @@ impl RtxQueue {
 
     #[inline]
     fn index(&self, seq: u32) -> usize {
-        debug_assert!(seq >= self.una && seq < self.nxt, "{seq} outside {}..{}", self.una, self.nxt);
+        debug_assert!(
+            seq >= self.una && seq < self.nxt,
+            "{seq} outside {}..{}",
+            self.una,
+            self.nxt
+        );
         (seq & self.mask) as usize
     }
 
@@ -252,7 +265,8 @@ impl RtxQueue {
             sacked[to / 64] |= (self.sacked[from / 64] >> (from % 64) & 1) << (to % 64);
             pending[to / 64] |= (self.pending[from / 64] >> (from % 64) & 1) << (to % 64);
         }
-        (self.slots, self.flags, self.sacked, self.pending, self.mask) = (slots, flags, sacked, pending, mask);
+        (self.slots, self.flags, self.sacked, self.pending, self.mask) =
+            (slots, flags, sacked, pending, mask);
     }
 }
 

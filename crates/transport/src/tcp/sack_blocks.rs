@@ -44,7 +44,8 @@ impl OutOfOrder {
     /// Stores segment `seq` and extends the block that it touches; [`OutOfOrder::promote`] must follow.
     pub fn store(&mut self, seq: u32) -> Stored {
         let at = self.ranges.partition_point(|&(_, end)| end < seq);
-        let is_duplicate = self.ranges.get(at).is_some_and(|&(start, end)| start <= seq && seq < end);
+        let is_duplicate =
+            self.ranges.get(at).is_some_and(|&(start, end)| start <= seq && seq < end);
         if !is_duplicate {
             self.insert_at(at, seq);
         }

@@ -28,7 +28,10 @@ impl Stream {
     pub fn of_bytes(bytes: u64, mss: u32) -> Stream {
         assert!(bytes > 0, "a finite transfer has at least one byte");
         let segments = bytes.div_ceil(u64::from(mss));
-        assert!(segments < u64::from(u32::MAX), "a flow is limited to 2^32 segments, got {bytes} B");
+        assert!(
+            segments < u64::from(u32::MAX),
+            "a flow is limited to 2^32 segments, got {bytes} B"
+        );
         let last = bytes - (segments - 1) * u64::from(mss);
         Stream { segments: segments as u32, last_len: last as u32 }
     }

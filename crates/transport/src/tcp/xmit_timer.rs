@@ -106,8 +106,11 @@ impl Sender {
         } else {
             self.tick.from_us(RTO_INIT_US)
         };
-        let until_rto =
-            if advancing_rto { self.tick.to_us(self.sk.icsk_rto) as i64 } else { self.rto_delta_us() };
+        let until_rto = if advancing_rto {
+            self.tick.to_us(self.sk.icsk_rto) as i64
+        } else {
+            self.rto_delta_us()
+        };
         if until_rto > 0 {
             delay = delay.min(self.tick.from_us(until_rto as u64));
         }

@@ -11,7 +11,9 @@
 //! +0 %{ assert tcpi_snd_cwnd == 11; assert tcpi_ca_state == TCP_CA_Open }%
 //! ```
 
-use crate::script::{Arm, Assertion, At, Event, Flags, Op, Options, Script, Segment, What, ECN_NAMES};
+use crate::script::{
+    Arm, Assertion, At, Event, Flags, Op, Options, Script, Segment, What, ECN_NAMES,
+};
 use std::fmt;
 
 /// What is wrong with a script, and where.
@@ -54,7 +56,10 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
             if !script.events.is_empty() {
                 return Err(fail("settings come before the first event".to_string()));
             }
-            statement.split_whitespace().try_for_each(|o| option(&mut script.options, o)).map_err(fail)?;
+            statement
+                .split_whitespace()
+                .try_for_each(|o| option(&mut script.options, o))
+                .map_err(fail)?;
             continue;
         }
         // Line breaks inside code are kept, because assertions report their own line.
@@ -249,7 +254,11 @@ fn tcp_option(text: &str, out: &mut Segment) -> Parsed<()> {
         ["sack", ..] if (2..=4).contains(&words.len()) => {
             out.sacks = words[1..].iter().map(|b| block(b)).collect::<Parsed<_>>()?;
         }
-        _ => return Err(format!("wanted nop, TS val N ecr N or sack with 1 to 3 blocks, got `{text}`")),
+        _ => {
+            return Err(format!(
+                "wanted nop, TS val N ecr N or sack with 1 to 3 blocks, got `{text}`"
+            ))
+        }
     }
     Ok(())
 }
@@ -276,7 +285,14 @@ fn assertion(text: &str, line: usize) -> Parsed<Assertion> {
     };
     let op = choice(
         op,
-        &[("==", Op::Eq), ("!=", Op::Ne), ("<", Op::Lt), ("<=", Op::Le), (">", Op::Gt), (">=", Op::Ge)],
+        &[
+            ("==", Op::Eq),
+            ("!=", Op::Ne),
+            ("<", Op::Lt),
+            ("<=", Op::Le),
+            (">", Op::Gt),
+            (">=", Op::Ge),
+        ],
     )?;
     let constant = CONSTANTS.iter().find(|c| c.0 == value).map(|c| c.1);
     let number = constant.or_else(|| value.parse().ok()).ok_or_else(|| {
