@@ -77,15 +77,15 @@ impl Sender {
         self.sk.max_window = ack.window;
         self.ecn.is_on = ack.ece;
         self.sync_seq();
-        if self.syn_retries == 0 {
-            let rtt_us = self.now.since(self.syn_sent_at).as_us() as u32;
-            self.update_rtt_min(rtt_us);
-            self.rtt.sample(&mut self.sk, rtt_us, 0, 0);
-            self.set_rto();
-            self.last_rtt_us = rtt_us;
-        } else {
-            self.sk.icsk_rto = self.tick.from_us(3_000_000);
-        }
+        // After a retransmission only the echoed timestamp says which SYN was answered.
+        let rtt_us = match self.syn_retries {
+            0 => self.now.since(self.syn_sent_at).as_us() as u32,
+            _ => self.echoed_rtt_us(ack.ts_ecr),
+        };
+        self.update_rtt_min(rtt_us);
+        self.rtt.sample(&mut self.sk, rtt_us, 0, 0);
+        self.set_rto();
+        self.last_rtt_us = rtt_us;
         self.sk.snd_cwnd = if self.syn_retries > 1 { 1 } else { 10 };
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
         self.ca.init(&mut self.sk);
@@ -337,8 +337,7 @@ impl Sender {
         }
         seq_rtt = seq_rtt.or(sack_rtt);
         if seq_rtt.is_none() && st.has(flag::DATA_ACKED) {
-            let now_ms = (self.sk.tcp_mstamp / 1000) as u32;
-            let echoed_us = now_ms.wrapping_sub(st.ts_ecr).max(1).saturating_mul(1000);
+            let echoed_us = self.echoed_rtt_us(st.ts_ecr);
             (seq_rtt, ca_rtt) = (Some(echoed_us), Some(echoed_us));
         }
         st.sampler.rs.rtt_us = ca_rtt.map_or(-1, i64::from);
@@ -351,6 +350,12 @@ impl Sender {
         self.set_rto();
         self.sk.icsk_backoff = 0;
         (true, sack_rtt)
+    }
+
+    /// RTT by the echoed timestamp, in its unit of 1 ms but not zero, us (`tcp_rtt_tsopt_us`).
+    fn echoed_rtt_us(&self, ts_ecr: u32) -> u32 {
+        let now_ms = (self.sk.tcp_mstamp / 1000) as u32;
+        now_ms.wrapping_sub(ts_ecr).max(1).saturating_mul(1000)
     }
 
     /// Windowed minimum over 300 s (`tcp_update_rtt_min`).

@@ -8,6 +8,7 @@ mod ack;
 pub mod clock;
 pub mod config;
 pub mod ecn;
+mod gro;
 pub mod host_queue;
 mod output;
 pub mod rack;
@@ -20,6 +21,7 @@ mod sack;
 mod sack_blocks;
 pub mod sender;
 pub mod timer;
+mod window;
 mod xmit_timer;
 
 pub use config::{HostConfig, HostQdisc};

@@ -7,7 +7,9 @@
 use super::clock::{timestamp_ms, Tick};
 use super::config::HostConfig;
 use super::ecn::CE;
+use super::gro::{Gro, Run};
 use super::sack_blocks::OutOfOrder;
+use super::window::Window;
 use net::{flags, Ack, Packet};
 use units::{Span, Time};
 
@@ -25,16 +27,6 @@ const COMP_SACK_NR: u32 = 44;
 const COMP_SACK_DELAY: Span = Span::from_ms(1);
 /// Slack of that timer (`sysctl_tcp_comp_sack_slack_ns`).
 const COMP_SACK_SLACK: Span = Span::from_us(100);
-/// Largest window that a SYN-ACK can announce, bytes: its field is not scaled.
-const SYN_WINDOW_MAX: u64 = 65_535;
-/// Advertised MSS: MTU 1500 less IPv4 and TCP headers.
-const ADVMSS: u32 = 1460;
-/// Payload per buffer memory in 1/256 before the first segment (`TCP_DEFAULT_SCALING_RATIO`).
-const SCALING_RATIO_INITIAL: u64 = 128;
-/// The same once a full segment has been seen: 1448 of the 2288 bytes that a forwarded one occupies
-/// (`tcp_measure_rcv_mss`; measured on Linux 6.12 behind veth).
-const SCALING_RATIO: u64 = 1448 * 256 / 2288;
-
 /// A segment whose timestamp is further behind the last one in sequence is an old duplicate to PAWS
 /// (`TCP_PAWS_WINDOW`, RFC 7323 section 5): while retransmissions fill the left edge, segments that a
 /// jittery path delivers late are thrown away.
@@ -67,12 +59,8 @@ pub struct Receiver {
     ooo: OutOfOrder,
     dsack: Option<(u32, u32)>,
     ts_recent: u32,
-    /// Window, bytes: growth limit, buffer, and right edge of what was offered.
-    rcv_ssthresh: u64,
-    rcvbuf: u64,
-    offered_end: u64,
-    rcv_wnd: u64,
-    wscale: u32,
+    window: Window,
+    gro: Gro,
     /// Quick ACKs left; bit 0 is set anew by each packet that grows the window.
     quick: u32,
     ato_ms: u64,
@@ -89,18 +77,9 @@ pub struct Receiver {
     rcv_rtt_us: u64,
     last_ts_ecr: u32,
     synack_at: Time,
-    space: Space,
     ecn: ReceiverEcn,
     established: bool,
     stats: ReceiverStats,
-}
-
-/// Dynamic right-sizing: what the application read in the last RTT (`tp->rcvq_space`).
-#[derive(Debug, Default)]
-struct Space {
-    space: u64,
-    copied_at: u64,
-    time: Time,
 }
 
 #[derive(Debug, Default)]
@@ -123,11 +102,8 @@ impl Receiver {
             ooo: OutOfOrder::default(),
             dsack: None,
             ts_recent: 0,
-            rcv_ssthresh: initial_window(&config),
-            rcvbuf: config.rcvbuf.0,
-            offered_end: initial_window(&config),
-            rcv_wnd: initial_window(&config),
-            wscale: window_scale(&config),
+            window: Window::new(&config),
+            gro: Gro::default(),
             quick: 0,
             ato_ms: 0,
             last_data: None,
@@ -142,7 +118,6 @@ impl Receiver {
             rcv_rtt_us: 0,
             last_ts_ecr: 0,
             synack_at: Time::ZERO,
-            space: Space { space: u64::from(10 * ADVMSS), ..Space::default() },
             ecn: ReceiverEcn { is_on: ecn, ..ReceiverEcn::default() },
             established: false,
             stats: ReceiverStats::default(),
@@ -160,13 +135,41 @@ impl Receiver {
             return;
         }
         self.stats.packets += 1;
+        let run = Run::single(packet, self.config.mss);
+        if self.config.gro {
+            if let Some(ended) = self.gro.offer(now, run) {
+                self.on_run(now, &ended, out);
+            }
+            if self.gro_is_over(packet) {
+                self.flush_gro(now, out);
+            }
+        } else {
+            self.on_run(now, &run, out);
+        }
+    }
+
+    /// The last segment of the stream is not held.
+    fn gro_is_over(&self, packet: &Packet) -> bool {
+        packet.seq + 1 == self.total || packet.flags & flags::PUSH != 0
+    }
+
+    fn flush_gro(&mut self, now: Time, out: &mut Vec<Ack>) {
+        if let Some(run) = self.gro.flush() {
+            self.on_run(now, &run, out);
+        }
+    }
+
+    /// One or more consecutive segments come up from the network card.
+    fn on_run(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+        let packet = &run.first;
         let behind = self.ts_recent.wrapping_sub(packet.ts_val) as i32;
         if behind > PAWS_WINDOW_MS {
-            self.reject(now, packet, out);
+            self.reject(now, run, out);
             return;
         }
         // A duplicate of what was acknowledged does not get as far as the timestamp (`tcp_sequence`).
-        if packet.seq <= self.rcv_wup && packet.seq + 1 >= self.rcv_wup && behind <= 0 {
+        let end = packet.seq + run.count;
+        if packet.seq <= self.rcv_wup && end >= self.rcv_wup && behind <= 0 {
             self.ts_recent = packet.ts_val;
         }
         self.measure_rtt(now, packet);
@@ -175,11 +178,11 @@ impl Receiver {
             self.ack_now = true;
         }
         if packet.seq == self.rcv_nxt {
-            self.on_in_order(now, packet, out);
+            self.on_in_order(now, run, out);
         } else if packet.seq < self.rcv_nxt {
-            self.on_old(now, packet, out);
+            self.on_old(now, run, out);
         } else {
-            self.on_out_of_order(now, packet, out);
+            self.on_out_of_order(now, run, out);
         }
     }
 
@@ -187,11 +190,14 @@ impl Receiver {
     #[inline]
     pub fn next_deadline(&self) -> Time {
         let delack = if self.delack_is_set { self.delack_at } else { Time::NEVER };
-        delack.min(self.compress_at)
+        delack.min(self.compress_at).min(self.gro.flush_at())
     }
 
     /// Runs the timers that are due.
     pub fn on_timer(&mut self, now: Time, out: &mut Vec<Ack>) {
+        if self.gro.flush_at() <= now {
+            self.flush_gro(now, out);
+        }
         if self.compress_at <= now {
             self.compress_at = Time::NEVER;
             if self.compressed > 0 {
@@ -226,7 +232,7 @@ impl Receiver {
         self.ts_recent = packet.ts_val;
         self.synack_at = now;
         out.push(Ack {
-            window: self.rcv_wnd.min(SYN_WINDOW_MAX) as u32,
+            window: self.window.on_syn(),
             ts_ecr: packet.ts_val,
             ts_val: timestamp_ms(super::clock::host_ns(now)),
             syn: true,
@@ -242,7 +248,7 @@ impl Receiver {
         }
         self.established = true;
         self.srtt_us = now.since(self.synack_at).as_us();
-        self.space.time = now;
+        self.window.establish(now);
     }
 
     fn payload(&self, seq: u32) -> u64 {
@@ -258,51 +264,59 @@ impl Receiver {
         }
     }
 
-    fn on_in_order(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
-        self.on_data(now, packet);
+    fn on_in_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+        self.on_data(now, &run.first);
         let had_hole = !self.ooo.is_empty();
-        self.rcv_nxt += 1;
+        self.rcv_nxt += run.count;
         if had_hole {
             self.rcv_nxt = self.ooo.advance(self.rcv_nxt);
             self.ack_now |= self.ooo.is_empty();
         }
         self.read(now);
-        let pushed = packet.flags & flags::PUSH != 0 || u32::from(packet.len) < self.config.mss;
-        if pushed {
+        if run.pushed {
             self.send_ack(now, out);
         } else {
             self.check_ack(now, out);
         }
     }
 
-    /// PAWS: the segment is dropped and answered at once (`tcp_send_dupack`).
-    fn reject(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
-        self.stats.paws_rejected += 1;
-        if packet.seq < self.rcv_nxt {
-            self.on_old(now, packet, out);
+    /// PAWS: the segments are dropped and answered at once (`tcp_send_dupack`).
+    fn reject(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+        self.stats.paws_rejected += u64::from(run.count);
+        if run.first.seq < self.rcv_nxt {
+            self.on_old(now, run, out);
         } else {
             self.send_ack(now, out);
         }
     }
 
-    fn on_old(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
+    /// What was received before is reported as a duplicate; a run may still bring something new.
+    fn on_old(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+        let end = run.first.seq + run.count;
         self.enter_quickack(MAX_QUICKACKS);
-        self.dsack = Some((packet.seq, packet.seq + 1));
+        self.dsack = Some((run.first.seq, end.min(self.rcv_nxt)));
+        if end > self.rcv_nxt {
+            self.rcv_nxt = self.ooo.advance(end);
+            self.read(now);
+        }
         self.send_ack(now, out);
     }
 
-    fn on_out_of_order(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
-        self.check_ce(packet);
-        let stored = self.ooo.store(packet.seq);
-        let flushed = stored.flush && self.compressed > 0;
-        if flushed {
-            self.send_ack(now, out);
-        }
-        self.ooo.promote(packet.seq, stored);
-        if stored.is_duplicate {
-            self.dsack = Some((packet.seq, packet.seq + 1));
-        } else {
-            self.grow_window();
+    fn on_out_of_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+        self.check_ce(&run.first);
+        let mut flushed = false;
+        for seq in run.first.seq..run.first.seq + run.count {
+            let stored = self.ooo.store(seq);
+            if stored.flush && self.compressed > 0 {
+                flushed = true;
+                self.send_ack(now, out);
+            }
+            self.ooo.promote(seq, stored);
+            if stored.is_duplicate {
+                self.dsack = Some((seq, seq + 1));
+            } else {
+                self.grow_window();
+            }
         }
         // The ACK that went out was the one this segment had scheduled; its own block waits.
         if !flushed {
@@ -359,7 +373,7 @@ impl Receiver {
     }
 
     fn incr_quickack(&mut self, most: u32) {
-        let by_window = self.rcv_wnd / (2 * u64::from(self.config.mss));
+        let by_window = self.window.offered() / (2 * u64::from(self.config.mss));
         let quick = if by_window == 0 { 2 } else { by_window.min(u64::from(most)) as u32 };
         self.quick = self.quick.max(quick);
     }
@@ -445,9 +459,10 @@ impl Receiver {
                 self.ato_ms = ATO_MIN_MS;
             }
         }
+        let next = self.bytes_up_to(self.rcv_nxt);
         let mut ack = Ack {
             ack: self.rcv_nxt,
-            window: self.select_window(),
+            window: self.window.offer(next),
             ts_ecr: self.ts_recent,
             ts_val: timestamp_ms(super::clock::host_ns(now)),
             ece: self.ecn.demand_cwr,
@@ -464,26 +479,11 @@ impl Receiver {
         out.push(ack);
     }
 
-    fn window_clamp(&self) -> u64 {
-        self.rcvbuf * SCALING_RATIO / 256
-    }
-
-    /// `tcp_grow_window`: two segments per packet, and the packet is acknowledged at once.
+    /// Each packet that makes the window grow is acknowledged at once.
     fn grow_window(&mut self) {
-        let room = self.window_clamp().saturating_sub(self.rcv_ssthresh);
-        if room > 0 {
-            self.rcv_ssthresh += room.min(2 * u64::from(ADVMSS));
+        if self.window.grow() {
             self.quick |= 1;
         }
-    }
-
-    /// `__tcp_select_window`: the right edge never moves left.
-    fn select_window(&mut self) -> u32 {
-        let next = self.bytes_up_to(self.rcv_nxt);
-        let window = self.rcv_ssthresh.next_multiple_of(1 << self.wscale);
-        self.offered_end = self.offered_end.max(next + window);
-        self.rcv_wnd = self.offered_end - next;
-        self.rcv_wnd.min(u64::from(u32::MAX)) as u32
     }
 
     /// The application reads everything in order.
@@ -491,25 +491,7 @@ impl Receiver {
         let have = self.bytes_up_to(self.rcv_nxt);
         self.stats.delivered_bytes = have;
         let rtt_us = if self.rcv_rtt_us == 0 { self.srtt_us } else { self.rcv_rtt_us };
-        if rtt_us == 0 || now.since(self.space.time).as_us() < rtt_us {
-            return;
-        }
-        let copied = have - self.space.copied_at;
-        if copied > self.space.space {
-            self.resize(copied);
-            self.space.space = copied;
-        }
-        self.space.copied_at = have;
-        self.space.time = now;
-    }
-
-    /// Dynamic right-sizing (`tcp_rcv_space_adjust`): room for twice what one RTT brought, more while
-    /// it grows.
-    fn resize(&mut self, copied: u64) {
-        let mut window = 2 * copied + 16 * u64::from(ADVMSS);
-        window += 2 * window * (copied - self.space.space) / self.space.space.max(1);
-        let wanted = window.saturating_mul(256) / SCALING_RATIO;
-        self.rcvbuf = self.rcvbuf.max(wanted.min(self.config.rcvbuf.1));
+        self.window.on_read(now, have, rtt_us);
     }
 
     /// RTT from timestamps of full-sized packets (`tcp_rcv_rtt_measure_ts`).
@@ -531,20 +513,4 @@ impl Receiver {
             self.rcv_rtt_us = self.rcv_rtt_us - self.rcv_rtt_us / 8 + sample / 8;
         }
     }
-}
-
-/// `tcp_select_initial_window`: half of the buffer, in whole segments unless the scale is coarser.
-fn initial_window(config: &HostConfig) -> u64 {
-    let space = config.rcvbuf.0 * SCALING_RATIO_INITIAL / 256;
-    let mss = u64::from(config.mss);
-    if 1 << window_scale(config) < mss {
-        space / mss * mss
-    } else {
-        space
-    }
-}
-
-/// Window scale that the largest buffer needs (RFC 7323), at most 14.
-fn window_scale(config: &HostConfig) -> u32 {
-    config.rcvbuf.1.max(SYN_WINDOW_MAX).ilog2().saturating_sub(15).min(14)
 }
