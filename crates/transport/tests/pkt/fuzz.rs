@@ -7,13 +7,13 @@ use proptest::prelude::*;
 /// A script that uses all of the language.
 const WHOLE: &str = "\
 // comment
---cca=reno --qdisc=pfifo --tso=off --hz=250 --write=30000
+--cca=reno --qdisc=pfifo --tso=off --hz=250 --write=2896
 0 connect
 +0 > S 0:0(0)
 0.1 < S. 0:0(0) ack 1 win 65535
 +0 > . 1:1(0) ack 1 <TS val 100 ecr 100>
 +0 > [noecn] . 1:1449(1448) ack 1
-+0 > . 1449:2897(1448) ack 1
++0 > P. 1449:2897(1448) ack 1
 %{ assert tcpi_snd_cwnd == 10;
    assert tcpi_unacked >= 2 }%
 +.010 < E. 1:1(0) ack 1 win 65535 <sack 1449:2897,nop,nop>
@@ -45,10 +45,15 @@ fn errors_name_the_line_what_was_given_and_what_is_accepted() {
 #[test]
 fn a_script_fails_where_the_exchange_differs() {
     for (from, to, line, expected) in [
-        ("2897(1448) ack 1", "2897(1448) ack 1\n+0 > . 2897:4345(1448) ack 9", 9, "came at 0.1: "),
-        ("tcpi_unacked >= 2", "tcpi_unacked == 9", 10, "it is 10"),
-        ("+0 > S 0:0(0)", "+.001 > S 0:0(0)", 4, "came at 0: S 0:0(0)"),
-        ("+.010 < E.", "+.010 < .", 11, "unexpected before this, at 0.1: [noecn] . 2897:4345"),
+        ("2897(1448) ack 1", "2897(1448) ack 1\n+0 > . 2897:4345(1448) ack 1", 9, "nothing left"),
+        ("tcpi_unacked >= 2", "tcpi_unacked == 9", 10, "it is 2"),
+        ("+0 > S 0:0(0)", "+.001 > S 0:0(0)", 4, "came at 0: [noecn] S 0:0(0)"),
+        (
+            "+0 > P. 1449:2897(1448) ack 1\n",
+            "",
+            8,
+            "unexpected before this, at 0.1: [noecn] P. 1449:2897",
+        ),
         ("ack 1 win 65535\n", "ack 2 win 65535\n", 5, "no segment of 1448 bytes begins at 2"),
     ] {
         let script = parse(&WHOLE.replace(from, to)).expect("still a script");

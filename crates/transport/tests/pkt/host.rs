@@ -9,7 +9,8 @@ use transport::tcp::clock::{timestamp_ms, BOOT};
 use transport::tcp::{Burst, HostConfig, HostQdisc, Receiver, Sender, Stream};
 use units::Time;
 
-const MSS: u64 = 1448;
+/// Payload of a full segment, bytes.
+pub const MSS: u64 = 1448;
 /// Window that injected packets repeat until they say otherwise, bytes.
 const WINDOW: u64 = 1 << 30;
 

@@ -1,7 +1,7 @@
 //! Runs a script: everything that leaves must be expected, at its exact time.
 
-use crate::host::{Host, Left};
-use crate::script::{seconds, Assertion, At, Event, Script, Segment, What};
+use crate::host::{Host, Left, MSS};
+use crate::script::{seconds, Assertion, At, Event, Flags, Script, Segment, What};
 use std::fmt;
 use units::Time;
 
@@ -33,10 +33,34 @@ pub fn run(script: &Script) -> Result<(), Failure> {
         }
         now = at;
         host.run_until(Time::from_ns(now));
-        step(&mut host, event, Time::from_ns(now))?;
+        match &event.what {
+            What::Expect(segment) if !script.options.tso => {
+                for piece in pieces(segment) {
+                    let event = Event { what: What::Expect(piece), ..event.clone() };
+                    step(&mut host, &event, Time::from_ns(now))?;
+                }
+            }
+            _ => step(&mut host, event, Time::from_ns(now))?,
+        }
     }
     let last = script.events.last().map_or(0, |e| e.line);
     nothing_left(&host, last)
+}
+
+/// Without bursts, a range of several segments means one packet each, all at the same instant.
+fn pieces(segment: &Segment) -> Vec<Segment> {
+    let mut pieces = Vec::new();
+    let mut start = segment.start;
+    loop {
+        let end = (start + MSS).min(segment.end);
+        let is_last = end == segment.end;
+        let flags = Flags { push: segment.flags.push && is_last, ..segment.flags };
+        pieces.push(Segment { flags, start, end, ..segment.clone() });
+        if is_last {
+            return pieces;
+        }
+        start = end;
+    }
 }
 
 fn step(host: &mut Host, event: &Event, now: Time) -> Result<(), Failure> {
