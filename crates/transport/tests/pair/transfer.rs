@@ -1,0 +1,70 @@
+//! Whole transfers, whatever happens to them.
+
+use crate::pair::{Fate, Pair, Sent, Setup};
+use cca::Module;
+use net::rng::Rng;
+use transport::tcp::{HostConfig, HostQdisc};
+use units::Span;
+
+/// Loses, delays or delivers by the drawing of a stream.
+fn random_fate(seed: u64) -> impl FnMut(Sent) -> Fate {
+    let mut rng = Rng::stream(seed, "fate");
+    move |_| match rng.below(100) {
+        0..=1 => Fate::Drop,
+        2..=4 => Fate::Delay(Span::from_us(rng.below(30_000))),
+        _ => Fate::Deliver,
+    }
+}
+
+#[test]
+fn a_finite_transfer_completes_under_random_loss_and_reordering_with_every_controller() {
+    for module in Module::all() {
+        for seed in 0..8 {
+            let config = HostConfig {
+                qdisc: [HostQdisc::Fq, HostQdisc::Pfifo][seed & 1],
+                tso: seed & 2 != 0,
+                gro: seed & 4 != 0,
+                rcvlowat: 1,
+                ..HostConfig::default()
+            };
+            let setup = Setup { cca: module.name(), config, segments: 3000, ..Setup::default() };
+            let pair = Pair::new(setup, random_fate(seed as u64)).drive(600);
+            let stats = pair.sender.stats();
+            assert!(stats.retrans_segs > 20, "{} seed {seed}: {stats:?}", module.name());
+            assert_eq!(stats.segs_sent, 3000 + stats.retrans_segs);
+            assert_eq!(pair.sent.len() as u64, stats.segs_sent);
+        }
+    }
+}
+
+#[test]
+fn a_transfer_of_one_to_thirty_segments_completes_whichever_segment_is_lost() {
+    for segments in 1..=30 {
+        for lost in 0..segments {
+            let fate = |sent: Sent| match (sent.seq == lost, sent.copy) {
+                (true, 0) => Fate::Drop,
+                _ => Fate::Deliver,
+            };
+            let pair = Pair::new(Setup { segments, ..Setup::default() }, fate).drive(5);
+            assert!(pair.sender.stats().rtos <= 1, "{lost} of {segments}");
+        }
+    }
+}
+
+/// A scoreboard that walked the queue for every ACK would take 2 x 10^10 steps here and not end.
+#[test]
+fn two_hundred_thousand_segments_in_flight_with_losses_stay_fast() {
+    const N: u32 = 200_000;
+    let config = HostConfig { rcvbuf: (1 << 30, 1 << 30), ..Setup::default().config };
+    let (one_way, serialization) = (Span::from_ms(1000), Span::from_us(1));
+    let setup = Setup { segments: 2 * N, config, one_way, serialization, ..Setup::default() };
+    let mut pair = Pair::new(setup, |sent| match sent.copy == 0 && sent.seq % 997 == 500 {
+        true => Fate::Drop,
+        false => Fate::Deliver,
+    });
+    pair = pair.drive_for(Span::from_ms(2001));
+    pair.sender.sk.snd_cwnd = N;
+    let pair = pair.drive(600);
+    assert!(pair.max_in_flight > N / 2, "{}", pair.max_in_flight);
+    assert_eq!(pair.sender.stats().retrans_segs, u64::from(2 * N / 997));
+}
