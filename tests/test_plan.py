@@ -105,3 +105,14 @@ def test_the_demo_and_the_gallery_run_the_same_plans() -> None:
 
     gallery = from_file(ROOT / "scenarios" / "kfoury-fig11a.toml").scenario
     assert plan.runs(gallery) == plan.runs(kfoury2020.fig11a())
+
+
+def test_start_jitter_moves_each_flow_by_its_own_seeded_draw() -> None:
+    def starts(seed: int) -> list[int]:
+        text = f'seed = {seed}\nduration = "10s"\n[path]\nrate = "10Mbps"\nrtt = "20ms"\nbuffer = "1bdp"\n[host]\nstart_jitter = "5ms"\n'
+        return [flow["start_ns"] for flow in plan.runs(from_text(text + '[[flow]]\ncca = "reno"\ncount = 3\nstart = "1s"\n'))[0].plan["flows"]]
+
+    assert starts(1) == starts(1)
+    assert starts(1) != starts(2)
+    assert len(set(starts(1))) == 3
+    assert all(10**9 <= start <= 10**9 + 5_000_000 for start in starts(1))

@@ -101,6 +101,7 @@ def plan(case: Scenario) -> dict[str, Any]:
     sample = parsed(record, "every")
     if len(flows) * (duration // sample) > SAMPLES_MAX:
         raise wrong("record.every", record.every, f"at most {SAMPLES_MAX} rows (flows x duration / every)")
+    _spread_starts(flows, case)
     return {
         "name": case.name,
         "seed": case.seed,
@@ -115,6 +116,19 @@ def plan(case: Scenario) -> dict[str, Any]:
         "flows": flows,
         "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap")},
     }
+
+
+def _spread_starts(flows: list[dict[str, Any]], case: Any) -> None:
+    """Move each start by up to `host.start_jitter`, drawn from the run's seed and the flow's number alone."""
+    spread = parsed(case.host, "start_jitter")
+    if not spread:
+        return
+    import hashlib  # rarely needed, and start-up counts
+
+    for i, flow in enumerate(flows):
+        draw = hashlib.sha256(f"{case.seed}/flow{i}.start".encode()).digest()
+        room = flow["stop_ns"] - flow["start_ns"] - 1
+        flow["start_ns"] += min(int.from_bytes(draw[:8], "big") % (spread + 1), room)
 
 
 def bdp_bytes(path: Path) -> int | None:
@@ -154,6 +168,7 @@ def _host(host: Any) -> dict[str, Any]:
         "rcvbuf_bytes": parsed(host, "rcvbuf"),
         "sndbuf_bytes": parsed(host, "sndbuf"),
         "delayed_ack": host.delayed_ack,
+        "arp": host.arp,
     }
 
 

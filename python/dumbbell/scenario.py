@@ -170,6 +170,12 @@ class Host(Table):
     rcvbuf: Text = key(SOCKET_BUFFER, "receive buffer of a socket; auto grows with the flow and never limits it in practice", default="auto")
     sndbuf: Text = key(SOCKET_BUFFER, "send buffer of a socket; auto as for rcvbuf", default="auto")
     delayed_ack: bool | list[bool] = key(SWITCH, "whether receivers delay ACKs (RFC 1122, 4.2.3.2); false: one per segment", default=True)
+    arp: bool | list[bool] = key(
+        SWITCH,
+        "whether hosts meet for the first time, as on a fresh testbed: ARP crosses the path's delay once each way before a flow's first packet",
+        default=True,
+    )
+    start_jitter: Text = key(SPAN, "each flow starts up to this much later, at random: what tells repetitions apart that nothing else does", default="0s")
 
 
 class _Params(Kind):

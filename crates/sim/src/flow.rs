@@ -136,7 +136,7 @@ impl Flow {
             srtt_samples: Vec::new(),
             goodput_at_sample: 0,
             sampled_at: Time::ZERO,
-            resolution: Span::from_ns(p.rtt_ns),
+            resolution: if plan.host.arp { Span::from_ns(p.rtt_ns) } else { Span::ZERO },
             cca_state: None,
             pending_drops: None,
         })

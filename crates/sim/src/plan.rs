@@ -75,6 +75,14 @@ pub struct Host {
     pub sndbuf_bytes: u64,
     /// Receivers may delay acknowledgements.
     pub delayed_ack: bool,
+    /// Hosts do not know each other's link addresses yet: the first packet of a flow waits for ARP,
+    /// which crosses the path's delay once each way (the default; a fresh testbed is so).
+    #[serde(default = "cold")]
+    pub arp: bool,
+}
+
+fn cold() -> bool {
+    true
 }
 
 /// Sender's queue discipline.
