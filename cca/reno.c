@@ -31,28 +31,14 @@ CCA_NO_PARAMS;
 CCA_NO_STATE;
 CCA_STATES("SLOW_START", "AVOIDANCE");
 
-/* Least window after a reduction, in segments: two, so that an ACK of every other
- * segment still arrives without the delayed-ACK timer (RFC 5681, eq. 4).
- */
-static const u32 reno_ssthresh_min = 2;
-
 CCA_OP(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (!tcp_is_cwnd_limited(sk))
-		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+	tcp_reno_grow(sk, acked);
 }
 
 CCA_OP(u32, reno_ssthresh, struct sock *sk)
 {
-	return max(tcp_snd_cwnd(tcp_sk(sk)) / 2, reno_ssthresh_min);
+	return tcp_reno_ssthresh(sk);
 }
 
 CCA_OP(u32, reno_undo_cwnd, struct sock *sk)

@@ -46,6 +46,9 @@
 #define TCP_CONG_NON_RESTRICTED 0x1 /* any user may choose it */
 #define TCP_CONG_NEEDS_ECN	0x2 /* negotiate ECN, mark every packet ECT */
 
+/* The bit of ecn_flags that says: ECN was negotiated. */
+#define TCP_ECN_OK 1
+
 /* The bit of cong_control()'s `flag` that says: this ACK carried ECE. */
 #define FLAG_ECE 0x40
 

@@ -78,6 +78,45 @@ static inline void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 }
 
+/*
+ * The threshold that stands for the window: the window may be in the middle of a reduction,
+ * whose goal is the threshold; otherwise three quarters of the window, if that is more.
+ */
+static inline u32 tcp_current_ssthresh(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u8 state = inet_csk_ca_state(sk);
+
+	if (state == TCP_CA_CWR || state == TCP_CA_Recovery)
+		return tp->snd_ssthresh;
+	return max(tp->snd_ssthresh, (tcp_snd_cwnd(tp) >> 1) + (tcp_snd_cwnd(tp) >> 2));
+}
+
+/* ---- Reno, which others fall back to ---- */
+
+/* Half of the window, at least two, so that an ACK of every other segment still arrives
+ * without the delayed-ACK timer (RFC 5681, eq. 4).
+ */
+static inline u32 tcp_reno_ssthresh(struct sock *sk)
+{
+	return max(tcp_snd_cwnd(tcp_sk(sk)) >> 1, 2U);
+}
+
+/* Slow start up to the threshold, then one segment per window. */
+static inline void tcp_reno_grow(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+}
+
 /* Reno's answer to a spurious reduction, shared by most controllers. */
 static inline u32 tcp_reno_undo(const struct sock *sk)
 {

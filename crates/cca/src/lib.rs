@@ -30,7 +30,7 @@ pub use sample::{
 };
 pub use sock::{
     minmax_running_min, MinMax, MinMaxSample, TcpSock, INFINITE_SSTHRESH, SK_PACING_FQ,
-    SK_PACING_NEEDED, SK_PACING_NONE, UNLIMITED_RATE,
+    SK_PACING_NEEDED, SK_PACING_NONE, TCP_ECN_OK, UNLIMITED_RATE,
 };
 
 #[cfg(test)]

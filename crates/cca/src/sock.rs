@@ -55,6 +55,10 @@ pub fn minmax_running_min(m: &mut MinMax, win: u32, t: u32, v: u32) -> u32 {
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// `sk_pacing_rate` that means "do not pace", bytes/s.
 pub const UNLIMITED_RATE: u64 = u64::MAX;
+/// The bit of `ecn_flags` that says: ECN was negotiated.
+pub const TCP_ECN_OK: u8 = 1;
+/// Value of `sk_state` of an open connection.
+const TCP_ESTABLISHED: u8 = 1;
 /// Values of `sk_pacing_status`: nobody paces.
 pub const SK_PACING_NONE: u32 = 0;
 /// TCP itself paces, with a timer per socket.

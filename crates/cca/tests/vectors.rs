@@ -5,9 +5,9 @@
 //! - `params`, `hz` (1000), `seed` (1), `init` (socket fields before `init()`), then `step`s. A step is
 //!   repeated `repeat` times; each time it moves the clock to `at_ms`/`at_us` or by `after_us`, sets
 //!   fields (`set`), and does at most one thing of the list below. `expect` is checked at its end.
-//! - `ack`: `acked` segments newly delivered (with `rtt_us`, `losses`, ...; see `Ack`).
+//! - `ack`: `acked` segments newly delivered (with `rtt_us`, `losses`, `ece`, ...; see `Bench::ack`).
 //! - `sample_rtt_us`: `pkts_acked()` alone, with one segment.
-//! - `enter = "Recovery" | "Cwr"`: prior window, `ssthresh()`, `set_state()`.
+//! - `enter = "Recovery" | "Cwr"`: prior window, `ssthresh()`, `set_state()`; `"Disorder"`: `set_state()` only.
 //! - `leave = true`: back to Open; without `cong_control` the window becomes the threshold.
 //! - `rto = true`: `ssthresh()` unless already in Loss, event, window of one beyond what is in flight.
 //! - `undo = true`: the window of `undo_cwnd()`, the threshold from before.
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cca::{AckSample, CaEvent, CaState, Controller, Module, RateSample, TcpSock};
+use cca::{AckSample, CaEvent, CaState, Controller, Module, RateSample, TcpSock, CA_ACK_ECE};
 use toml::{Table, Value};
 
 const START_US: u64 = 1_000_000;
@@ -38,6 +38,21 @@ fn cubic_follows_its_vectors() {
 #[test]
 fn bbr_follows_its_vectors() {
     run_all("bbr", 20);
+}
+
+#[test]
+fn htcp_follows_its_vectors() {
+    run_all("htcp", 15);
+}
+
+#[test]
+fn vegas_follows_its_vectors() {
+    run_all("vegas", 12);
+}
+
+#[test]
+fn dctcp_follows_its_vectors() {
+    run_all("dctcp", 10);
 }
 
 #[test]
@@ -196,8 +211,10 @@ impl Bench {
         let acked = take("acked")?.ok_or("`ack` needs `acked`")? as u32;
         let delivered = take("delivered")?.unwrap_or(i64::from(acked)) as i32;
         let losses = take("losses")?.unwrap_or(0) as i32;
+        let ece = take("ece")?.unwrap_or(0) != 0;
         let sk = &mut self.sk;
         sk.delivered += acked;
+        sk.delivered_ce += if ece { acked } else { 0 };
         sk.lost += losses as u32;
         sk.delivered_mstamp = self.now_us;
         let rs = RateSample {
@@ -215,6 +232,7 @@ impl Bench {
         no_other_keys(&ack)?;
         let sample = AckSample { pkts_acked: acked, rtt_us: rs.rtt_us as i32, in_flight: 0 };
         self.cca.pkts_acked(sk, &sample);
+        self.cca.in_ack_event(sk, if ece { CA_ACK_ECE } else { 0 });
         let una = sk.snd_una;
         if self.cca.has_cong_control() {
             self.cca.cong_control(sk, una, 0, &rs);
@@ -238,7 +256,7 @@ impl Bench {
     }
 
     fn enter(&mut self, state: CaState) -> Result<()> {
-        if self.sk.icsk_ca_state < CaState::Cwr as u8 {
+        if self.sk.icsk_ca_state < CaState::Cwr as u8 && state != CaState::Disorder {
             self.reduce();
         }
         self.set_state(state);
@@ -320,11 +338,12 @@ fields! {
     icsk_ca_state: u8, tcp_wstamp_ns: u64, snd_una: u32, snd_nxt: u32, mss_cache: u32, srtt_us: u32,
     snd_cwnd: u32, snd_cwnd_cnt: u32, snd_cwnd_clamp: u32, snd_ssthresh: u32, prior_cwnd: u32,
     packets_out: u32, retrans_out: u32, sacked_out: u32, lost_out: u32, max_packets_out: u32,
-    is_cwnd_limited: u8, delivered: u32, lost: u32, app_limited: u32, lsndtime: u32
+    is_cwnd_limited: u8, ecn_flags: u8, delivered: u32, lost: u32, app_limited: u32, lsndtime: u32
 }
 
 fn ca_state(name: &str) -> Result<CaState> {
     match name {
+        "Disorder" => Ok(CaState::Disorder),
         "Recovery" => Ok(CaState::Recovery),
         "Cwr" => Ok(CaState::Cwr),
         other => Err(format!("cannot enter `{other}`")),

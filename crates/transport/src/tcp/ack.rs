@@ -76,6 +76,7 @@ impl Sender {
         self.sk.snd_wnd = ack.window;
         self.sk.max_window = ack.window;
         self.ecn.is_on = ack.ece;
+        self.sk.ecn_flags = if ack.ece { cca::TCP_ECN_OK } else { 0 };
         self.sync_seq();
         // After a retransmission only the echoed timestamp says which SYN was answered.
         let rtt_us = match self.syn_retries {
