@@ -175,6 +175,12 @@ impl World {
         flow.fate.delivered += 1;
         self.delivered += u64::from(packet.len > 0);
         flow.receiver.on_packet(self.now, packet, &mut self.acks);
+        self.after_receiver(i);
+    }
+
+    /// Sends what the receiver acknowledges; ends the flow once it has everything.
+    fn after_receiver(&mut self, i: usize) {
+        let flow = &self.flows[i];
         let completed = flow.is_running() && flow.receiver.is_complete();
         self.send_acks(i);
         if completed {
@@ -221,7 +227,7 @@ impl World {
     fn on_receiver_timer(&mut self, i: usize, slot: u32) {
         self.timeline.clear(slot);
         self.flows[i].receiver.on_timer(self.now, &mut self.acks);
-        self.send_acks(i);
+        self.after_receiver(i);
     }
 
     /// What leaves the sending host now goes into the pipe, less what random loss takes.
