@@ -1,0 +1,99 @@
+//! In steady state nothing is allocated per packet: a counting allocator watches whole runs.
+
+use sim::Plan;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting for each thread.
+struct Counting;
+
+fn count() {
+    // A thread that is ending has no counter any more, and nobody reads it.
+    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+}
+
+// SAFETY: every call goes to `System` unchanged; the counter neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(ptr, layout, new_size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn plan(cca: &str, jitter: &str, events: bool) -> Plan {
+    let flow = format!(
+        r#"{{"cca": "{cca}", "params": {{}}, "rtt_ns": 20000000, "loss_ppb": 100000,
+            "jitter": {jitter}, "start_ns": 0, "stop_ns": 22000000000, "size_bytes": null,
+            "max_rate_bps": null}}"#
+    );
+    let text = format!(
+        r#"{{"name": "steady", "seed": 1, "duration_ns": 22000000000, "sample_ns": 100000000,
+            "bottleneck": {{"rate_bps": 200000000, "burst_bytes": 3028,
+                "qdisc": {{"kind": "fifo", "limit_bytes": 500000, "limit_packets": null}}}},
+            "host": {{"hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": false,
+                "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true}},
+            "flows": [{flow}, {flow}],
+            "record": {{"samples": false, "queue": false, "events": {events}, "pcap": false}}}}"#
+    );
+    Plan::from_json(&text).expect("a plan")
+}
+
+/// Allocations and packets between 10 s and the end of a run.
+fn steady_state(plan: &Plan) -> (u64, u64) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut looks = Vec::with_capacity(1024);
+    let outcome = sim::run(plan, folder.path(), &mut |at_ns, packets| {
+        looks.push((at_ns, ALLOCATIONS.get(), packets));
+        true
+    });
+    outcome.expect("a run");
+    let steady: Vec<_> = looks.iter().filter(|l| l.0 >= 10_000_000_000).collect();
+    let (first, last) = (steady[0], steady[steady.len() - 1]);
+    (last.1 - first.1, last.2 - first.2)
+}
+
+#[test]
+fn nothing_is_allocated_per_packet() {
+    for module in cca::Module::all() {
+        for jitter in ["null", r#"{"kind": "uniform", "spread_ns": 1000000, "reorder": true}"#] {
+            let (allocations, packets) = steady_state(&plan(module.name(), jitter, false));
+            assert!(packets > 50_000, "{packets} packets are no steady state");
+            let what = format!("{} with jitter {jitter}: {allocations}/{packets}", module.name());
+            assert!(allocations <= 16, "allocations per packets: {what}");
+        }
+    }
+}
+
+#[test]
+fn the_event_table_allocates_by_row_groups_and_not_by_packets() {
+    for module in cca::Module::all() {
+        let (allocations, packets) = steady_state(&plan(module.name(), "null", true));
+        assert!(allocations <= packets / 500, "{}: {allocations}/{packets}", module.name());
+    }
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = ALLOCATIONS.get();
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(ALLOCATIONS.get(), before + 1);
+}

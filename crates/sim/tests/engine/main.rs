@@ -1,0 +1,6 @@
+//! The engine as a whole: properties that hold for any plan, and tables of what controllers do.
+
+mod plans;
+mod properties;
+mod run;
+mod snapshots;

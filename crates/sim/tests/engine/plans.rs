@@ -1,0 +1,93 @@
+//! Plans for tests: a plain one, and random ones.
+
+use proptest::prelude::*;
+use serde_json::json;
+use sim::plan::{Flow, Host, HostQdisc, Jitter, Plan, Qdisc};
+
+pub const MS: u64 = 1_000_000;
+pub const S: u64 = 1_000 * MS;
+
+/// A drop-tail link with hosts as Linux has them; the caller sets the flows. As JSON, so that keys with
+/// a default may be added to the plan.
+pub fn plain(rate_bps: u64, limit_bytes: u64, duration_ns: u64) -> Plan {
+    let plan = json!({
+        "name": "test", "seed": 1, "duration_ns": duration_ns, "sample_ns": 100 * MS,
+        "bottleneck": {
+            "rate_bps": rate_bps, "burst_bytes": 3028,
+            "qdisc": {"kind": "fifo", "limit_bytes": limit_bytes.max(1514), "limit_packets": null},
+        },
+        "host": {
+            "hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": false,
+            "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true,
+        },
+        "flows": [],
+        "record": {"samples": true, "queue": true, "events": true, "pcap": false},
+    });
+    serde_json::from_value(plan).expect("a plan")
+}
+
+/// A flow without end and without impairment over the whole run.
+pub fn greedy(plan: &Plan, cca: &str, rtt_ns: u64) -> Flow {
+    let flow = json!({
+        "cca": cca, "params": {}, "rtt_ns": rtt_ns, "loss_ppb": 0, "jitter": null,
+        "start_ns": 0, "stop_ns": plan.duration_ns, "size_bytes": null, "max_rate_bps": null,
+    });
+    serde_json::from_value(flow).expect("a flow")
+}
+
+/// Any plan of one to five flows over two seconds.
+pub fn any_plan() -> impl Strategy<Value = Plan> {
+    let flows = prop::collection::vec(any_flow(2 * S), 1..=5);
+    let link = (100_000u64..50_000_000, 0u64..200_000, any::<bool>(), 1514u64..30_000);
+    (any::<u64>(), link, any_host(), flows).prop_map(|(seed, link, host, flows)| {
+        let (rate_bps, limit, in_packets, burst_bytes) = link;
+        let mut plan = plain(rate_bps, limit, 2 * S);
+        plan.seed = seed;
+        plan.bottleneck.burst_bytes = burst_bytes;
+        if in_packets {
+            let limit_packets = Some(1 + limit / 1514);
+            plan.bottleneck.qdisc = Qdisc::Fifo { limit_bytes: None, limit_packets };
+        }
+        (plan.host, plan.flows) = (host, flows);
+        plan.sample_ns = 10 * MS;
+        plan
+    })
+}
+
+prop_compose! {
+    fn any_host()(
+        hz in prop::sample::select(vec![100, 250, 1000]),
+        fq in any::<bool>(),
+        switches in any::<[bool; 4]>(),
+        rcvbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
+        sndbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
+    ) -> Host {
+        let [tso, gro, ecn, delayed_ack] = switches;
+        let qdisc = if fq { HostQdisc::Fq } else { HostQdisc::Pfifo };
+        let host = plain(1, 1, 1).host;
+        Host { hz, qdisc, tso, gro, ecn, rcvbuf_bytes, sndbuf_bytes, delayed_ack, ..host }
+    }
+}
+
+prop_compose! {
+    fn any_flow(duration_ns: u64)(
+        cca in prop::sample::select(cca::Module::all().iter().map(cca::Module::name).collect::<Vec<_>>()),
+        rtt_ns in prop_oneof![Just(0u64), 1_000u64..MS, MS..200 * MS],
+        loss_ppb in prop_oneof![3 => Just(0u64), 3 => 0u64..20_000_000, 1 => 0u64..500_000_000],
+        jitter in prop::option::of((0u64..20 * MS, any::<bool>())),
+        start_ns in 0u64..duration_ns / 2,
+        length_ns in 1u64..duration_ns,
+        size_bytes in prop::option::of(prop_oneof![1u64..10_000, 10_000u64..2_000_000]),
+        max_rate_bps in prop::option::weighted(0.2, 10_000u64..20_000_000),
+    ) -> Flow {
+        Flow {
+            loss_ppb,
+            jitter: jitter.map(|(spread_ns, reorder)| Jitter::Uniform { spread_ns, reorder }),
+            start_ns,
+            stop_ns: (start_ns + length_ns).min(duration_ns),
+            size_bytes,
+            max_rate_bps,
+            ..greedy(&plain(1, 1, 1), cca, rtt_ns)
+        }
+    }
+}
