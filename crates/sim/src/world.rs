@@ -132,14 +132,16 @@ impl World {
         }
     }
 
-    /// Packets of flow `i` reach the bottleneck.
+    /// Packets of flow `i` reach the bottleneck. What the bucket has tokens for leaves before the next
+    /// one is judged, as a queue discipline is run after each packet.
     fn on_arrivals(&mut self, i: usize, slot: u32) {
-        let was_empty = self.fifo.is_empty();
+        let head = self.fifo.next_wakeup();
         while let Some(packet) = self.flows[i].forward.pop(self.now) {
             match self.fifo.enqueue(self.now, packet) {
                 Verdict::Queued(departure) => {
                     let wire = u128::from(packet.wire_bytes().get());
                     self.waited += wire * u128::from(departure.since(self.now).as_ns());
+                    self.deliver_departed();
                 }
                 Verdict::Dropped => {
                     self.flows[i].fate.queue_drops += 1;
@@ -151,18 +153,24 @@ impl World {
             Some(at) => self.timeline.set(slot, at),
             None => self.timeline.clear(slot),
         }
-        if was_empty {
-            if let Some(at) = self.fifo.next_wakeup() {
-                self.timeline.set(self.bottleneck, at);
-            }
+        if self.fifo.next_wakeup() != head {
+            self.arm_bottleneck();
         }
     }
 
     /// Packets leave the bottleneck and are at their receivers.
     fn on_departures(&mut self) {
+        self.deliver_departed();
+        self.arm_bottleneck();
+    }
+
+    fn deliver_departed(&mut self) {
         while let Some(packet) = self.fifo.dequeue(self.now) {
             self.deliver(&packet);
         }
+    }
+
+    fn arm_bottleneck(&mut self) {
         match self.fifo.next_wakeup() {
             Some(at) => self.timeline.set(self.bottleneck, at),
             None => self.timeline.clear(self.bottleneck),
