@@ -41,6 +41,7 @@
 #endif
 
 #include "kernel.h"
+#include "info.h"
 #include "math.h"
 
 static inline struct tcp_sock *tcp_sk(const struct sock *sk)
@@ -57,29 +58,6 @@ static inline void *inet_csk_ca(const struct sock *sk)
 {
 	return (void *)inet_csk(sk)->icsk_ca_priv;
 }
-
-/* Which fields of struct cca_info a controller has filled in. */
-enum cca_info_flags {
-	CCA_INFO_BW = 1 << 0,
-	CCA_INFO_MIN_RTT = 1 << 1,
-	CCA_INFO_PACING_GAIN = 1 << 2,
-	CCA_INFO_CWND_GAIN = 1 << 3,
-	CCA_INFO_INFLIGHT_LO = 1 << 4,
-	CCA_INFO_INFLIGHT_HI = 1 << 5,
-	CCA_INFO_STATE = 1 << 6,
-};
-
-/* A controller's view of the path, for records and pictures. */
-struct cca_info {
-	u64 bw_bytes_per_s; /* estimated bottleneck bandwidth, payload bytes/s */
-	u32 flags;	    /* enum cca_info_flags */
-	u32 state;	    /* index into the names of CCA_STATES */
-	u32 min_rtt_us;	    /* estimated propagation RTT, us */
-	u32 pacing_gain;    /* in 1/256 */
-	u32 cwnd_gain;	    /* in 1/256 */
-	u32 inflight_lo;    /* short-term bound on inflight, segments */
-	u32 inflight_hi;    /* long-term bound on inflight, segments */
-};
 
 #ifdef CCA_HOST_BPF
 #include "../hosts/bpf/host.h"

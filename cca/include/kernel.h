@@ -124,9 +124,12 @@ struct sock {
 	u16 sk_gso_max_segs;		  /* largest burst, segments */
 	u8 sk_pacing_shift;		  /* a burst lasts 2^-shift s at the pacing rate */
 #ifndef CCA_HOST_BPF
+	u8 sk_state; /* 1: TCP_ESTABLISHED; for loaded modules */
 	struct cca_host sk_host;
 #endif
 };
+
+struct tcp_congestion_ops;
 
 struct inet_sock {
 	struct sock sk; /* must be first */
@@ -142,6 +145,9 @@ struct inet_connection_sock {
 		u8 pending; /* W state of the delayed ACK */
 	} icsk_ack;
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)]; /* W private state */
+#ifndef CCA_HOST_BPF
+	const struct tcp_congestion_ops *icsk_ca_ops; /* W hooks of a loaded module */
+#endif
 };
 
 struct tcp_sock {
@@ -205,6 +211,20 @@ struct tcp_sock {
 	CCA_BITS(u8, rate_app_limited, 1); /* ... while application-limited */
 
 	u32 reordering; /* tolerated reordering, segments */
+
+#ifndef CCA_HOST_BPF
+	/* For loaded modules (cca/hosts/module), which may ask for more. */
+	struct {
+		u32 rcv_tsval; /* timestamp of the last ACK, ms */
+		u32 rcv_tsecr; /* ... and the one that it echoes, ms */
+	} rx_opt;
+	u32 rcv_nxt;		      /* next byte expected of the peer, seq */
+	u8 reord_seen;		      /* reordering was seen */
+	u8 fast_ack_mode;	      /* W of Google's trees; no effect here */
+	u8 is_sack_reneg;	      /* the receiver took back a SACK; always 0 here */
+	u8 tlp_orig_data_app_limited; /* of Google's v3 tree; always 0 here */
+	u8 wants_cwr;		      /* W a hook asked for a reduction (tcp_enter_cwr) */
+#endif
 };
 
 /* Delivery-rate sample of one ACK, argument of cong_control() (net/ipv4/tcp_rate.c). */
@@ -242,8 +262,13 @@ struct ack_sample {
 
 struct cca_info;
 
+/* A loaded module has a struct of this name of its own (cca/hosts/module/ops.h). */
+#ifndef CCA_OPS_TAG
+#define CCA_OPS_TAG tcp_congestion_ops
+#endif
+
 /* The controller's hooks; when each is called is in tcp_input.c: tcp_ack(). */
-struct tcp_congestion_ops {
+struct CCA_OPS_TAG {
 	/* Congestion begins: return the new slow-start threshold, segments (required). */
 	u32 (*ssthresh)(struct sock *sk);
 	/* `acked` segments delivered, outside recovery: grow (required without cong_control). */

@@ -21,6 +21,28 @@ fn main() {
     let table = module_table(&sources);
     let out = PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join("modules.rs");
     fs::write(&out, table).unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
+    let out = out.with_file_name("headers.rs");
+    fs::write(&out, header_table(&cca))
+        .unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
+}
+
+/// What a user's own controller is compiled with, embedded so that an installed program needs no
+/// files beside it: path below `cca/` and text.
+fn header_table(cca: &Path) -> String {
+    let mut rows = String::new();
+    for folder in ["include", "hosts/sim", "hosts/module"] {
+        let mut files: Vec<PathBuf> = fs::read_dir(cca.join(folder))
+            .unwrap_or_else(|e| panic!("cannot read {folder}: {e}"))
+            .map(|entry| entry.expect("readable directory entry").path())
+            .collect();
+        files.sort();
+        for file in files {
+            let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+            writeln!(rows, "    ({:?}, include_str!({file:?})),", format!("{folder}/{name}"))
+                .expect("String never fails");
+        }
+    }
+    format!("static FILES: &[(&str, &str)] = &[\n{rows}];\n")
 }
 
 /// The controllers' sources, sorted by name so that the build is reproducible.
@@ -82,7 +104,7 @@ fn module_table(sources: &[PathBuf]) -> String {
         writeln!(
             rows,
             "    // SAFETY: an immutable object of the C library; only its address is taken.\n    \
-             Module {{ raw: unsafe {{ &cca_module_{name} }}, doc: {doc:?} }},"
+             Module {{ raw: unsafe {{ &cca_module_{name} }}, doc: Cow::Borrowed({doc:?}), _library: None }},"
         )
         .expect("String never fails");
     }

@@ -6,27 +6,7 @@
 #ifndef CCA_HOST_H
 #define CCA_HOST_H
 
-/* One row of a parameter table, as the simulator lists it. */
-struct cca_param_info {
-	const char *name;
-	const char *unit;
-	const char *doc;
-	u32 def;
-	u32 min;
-	u32 max;
-};
-
-/* What the simulator knows of a controller. */
-struct cca_module {
-	const struct tcp_congestion_ops *ops;
-	const struct cca_param_info *params;
-	const char *const *states;
-	const char *license;
-	u32 n_params;
-	u32 n_states;
-	u32 priv_bytes; /* size of the private state */
-	u32 is_large;	/* kept outside the socket (CCA_STATE_LARGE) */
-};
+#include "table.h"
 
 #define CCA_PARAM_INDEX_(name, def, min, max, unit, doc) CCA_PARAM_##name,
 #define CCA_PARAM_ROW_(name, def, min, max, unit, doc)	 { #name, unit, doc, def, min, max },

@@ -2,7 +2,12 @@
 
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
 
+use crate::custom::Custom;
 use crate::module::{Module, RawOps};
 use crate::sample::{AckSample, CaEvent, CaInfo, CaState, RateSample};
 use crate::sock::TcpSock;
@@ -32,9 +37,9 @@ pub enum ParamError {
         /// The value given.
         value: i64,
         /// Least value accepted.
-        min: u32,
+        min: i64,
         /// Largest value accepted.
-        max: u32,
+        max: i64,
         /// Unit of the value.
         unit: String,
     },
@@ -48,16 +53,54 @@ fn hint(nearest: Option<&str>, valid: &[String]) -> String {
     }
 }
 
+/// The module that a controller runs: one built in, or one that lives as long as its flows.
+#[derive(Clone, Debug)]
+pub(crate) enum ModuleRef {
+    BuiltIn(&'static Module),
+    Loaded(Arc<Module>),
+}
+
+impl Deref for ModuleRef {
+    type Target = Module;
+
+    #[inline]
+    fn deref(&self) -> &Module {
+        match self {
+            Self::BuiltIn(module) => module,
+            Self::Loaded(module) => module,
+        }
+    }
+}
+
 /// A controller for one flow: the module, the flow's parameter values and its large state.
 ///
 /// Every hook costs one null check, two stores and one indirect call.
 #[derive(Debug)]
 pub struct Controller {
-    module: &'static Module,
+    ops: NonNull<RawOps>,
     params: Box<[u32]>,
     /// Private state that does not fit into the socket; C writes it during calls.
-    storage: Box<[UnsafeCell<u64>]>,
+    storage: NonNull<c_void>,
+    /// What `storage` points to, and `ops` into; fields are dropped in this order.
+    _state: State,
+    module: ModuleRef,
 }
+
+/// The flow's state outside the socket.
+#[derive(Debug)]
+enum State {
+    Words(
+        #[allow(dead_code, reason = "reached through Controller::storage")] Box<[UnsafeCell<u64>]>,
+    ),
+    Custom(
+        #[allow(dead_code, reason = "reached through Controller::storage")]
+        Box<UnsafeCell<Box<dyn Custom>>>,
+    ),
+}
+
+// SAFETY: the pointers lead to what this value owns (or to immutable objects of its module); a custom
+// controller is Send by its trait.
+unsafe impl Send for Controller {}
 
 impl Controller {
     /// A controller with `params` where given and the defaults elsewhere.
@@ -68,34 +111,40 @@ impl Controller {
         module: &'static Module,
         params: &BTreeMap<String, i64>,
     ) -> Result<Self, ParamError> {
-        let declared = module.params();
-        let mut values: Box<[u32]> = declared.iter().map(|p| p.default).collect();
-        for (name, &value) in params {
-            let Some(index) = declared.iter().position(|p| p.name == name) else {
-                return Err(unknown(module, name));
-            };
-            let p = &declared[index];
-            values[index] = u32::try_from(value)
-                .ok()
-                .filter(|v| (p.min..=p.max).contains(v))
-                .ok_or_else(|| ParamError::OutOfRange {
-                    cca: module.name().to_owned(),
-                    name: name.clone(),
-                    value,
-                    min: p.min,
-                    max: p.max,
-                    unit: p.unit.to_owned(),
-                })?;
-        }
+        let values = values(module, params)?;
+        Ok(Self::with(ModuleRef::BuiltIn(module), &values))
+    }
+
+    /// A controller of a loaded module. `values` are those of all parameters, of which the flow's
+    /// table keeps what fits (a kernel module has them in variables of its own).
+    pub(crate) fn with(module: ModuleRef, values: &[i64]) -> Self {
         let words = module.storage_bytes().div_ceil(size_of::<u64>());
-        let storage = (0..words).map(|_| UnsafeCell::new(0)).collect();
-        Ok(Self { module, params: values, storage })
+        let storage: Box<[_]> = (0..words).map(|_| UnsafeCell::new(0_u64)).collect();
+        Self {
+            ops: NonNull::from(module.ops()),
+            params: values.iter().map(|&v| v as u32).collect(),
+            storage: NonNull::from(&*storage).cast(),
+            _state: State::Words(storage),
+            module,
+        }
+    }
+
+    /// A controller that is a Rust value.
+    pub(crate) fn custom(module: Arc<Module>, custom: Box<dyn Custom>) -> Self {
+        let custom = Box::new(UnsafeCell::new(custom));
+        Self {
+            ops: NonNull::from(module.ops()),
+            params: Box::default(),
+            storage: NonNull::from(&*custom).cast(),
+            _state: State::Custom(custom),
+            module: ModuleRef::Loaded(module),
+        }
     }
 
     /// The module that this controller runs.
     #[must_use]
-    pub fn module(&self) -> &'static Module {
-        self.module
+    pub fn module(&self) -> &Module {
+        &self.module
     }
 
     /// Prepares `sk` for this controller: tick rate, random numbers, cleared private state. Call it
@@ -111,8 +160,9 @@ impl Controller {
     }
 
     #[inline]
-    fn ops(&self) -> &'static RawOps {
-        self.module.ops()
+    fn ops(&self) -> &RawOps {
+        // SAFETY: points into the module that this value holds.
+        unsafe { self.ops.as_ref() }
     }
 
     /// The pointer that C gets. The parameter table and the storage are entered anew for each call, so
@@ -120,7 +170,7 @@ impl Controller {
     #[inline]
     fn enter(&self, sk: &mut TcpSock) -> *mut TcpSock {
         sk.params = self.params.as_ptr();
-        sk.storage = UnsafeCell::raw_get(self.storage.as_ptr()).cast();
+        sk.storage = self.storage.as_ptr();
         sk
     }
 }
@@ -220,12 +270,48 @@ impl Controller {
     }
 }
 
-fn unknown(module: &Module, name: &str) -> ParamError {
+/// The value of each parameter of `module`: what `params` gives, else the default.
+pub(crate) fn values(
+    module: &Module,
+    params: &BTreeMap<String, i64>,
+) -> Result<Vec<i64>, ParamError> {
+    values_as(module.name(), module, params)
+}
+
+/// As [`values`], for a module that has no name yet.
+pub(crate) fn values_as(
+    cca: &str,
+    module: &Module,
+    params: &BTreeMap<String, i64>,
+) -> Result<Vec<i64>, ParamError> {
+    let declared = module.params();
+    let mut values: Vec<i64> = declared.iter().map(|p| p.default).collect();
+    for (name, &value) in params {
+        let Some(index) = declared.iter().position(|p| p.name == name) else {
+            return Err(unknown(cca, module, name));
+        };
+        let p = &declared[index];
+        if !(p.min..=p.max).contains(&value) {
+            return Err(ParamError::OutOfRange {
+                cca: cca.to_owned(),
+                name: name.clone(),
+                value,
+                min: p.min,
+                max: p.max,
+                unit: p.unit.to_owned(),
+            });
+        }
+        values[index] = value;
+    }
+    Ok(values)
+}
+
+fn unknown(cca: &str, module: &Module, name: &str) -> ParamError {
     let valid: Vec<String> = module.params().iter().map(|p| p.name.to_owned()).collect();
     let near =
         |candidate: &&String| distance(candidate, name) <= candidate.len().max(name.len()) / 3;
     let nearest = valid.iter().filter(near).min_by_key(|v| distance(v, name)).cloned();
-    ParamError::Unknown { cca: module.name().to_owned(), name: name.to_owned(), nearest, valid }
+    ParamError::Unknown { cca: cca.to_owned(), name: name.to_owned(), nearest, valid }
 }
 
 /// Edit distance (Levenshtein), in bytes.

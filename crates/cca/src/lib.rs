@@ -17,13 +17,21 @@
 //! assert_eq!(sk.snd_cwnd, 20);
 //! ```
 
+mod compile;
 mod controller;
+mod custom;
+mod library;
 mod module;
+mod modules;
 mod sample;
 mod sock;
 
+pub use compile::{compile, write_headers, BuildError, Built};
 pub use controller::{Controller, ParamError};
+pub use custom::{Custom, CustomMaker};
+pub use library::LoadError;
 pub use module::{Module, Param};
+pub use modules::{Modules, SelectError};
 pub use sample::{
     AckSample, CaEvent, CaInfo, CaState, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,
     CA_ACK_WIN_UPDATE, FLAG_ECE,

@@ -1,8 +1,12 @@
 //! The table of controllers: what each is, its parameters and its states.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ffi::{c_char, CStr};
 use std::slice;
+use std::sync::Mutex;
 
+use crate::library::Library;
 use crate::sample::{AckSample, CaInfo, RateSample};
 use crate::sock::TcpSock;
 
@@ -19,38 +23,40 @@ pub(crate) struct RawOps {
     pub cong_control: Option<unsafe extern "C" fn(*mut TcpSock, u32, i32, *const RateSample)>,
     pub undo_cwnd: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
     pub sndbuf_expand: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
-    name: [c_char; 16],
-    flags: u32,
+    pub name: [c_char; 16],
+    pub flags: u32,
     pub init: Option<unsafe extern "C" fn(*mut TcpSock)>,
     pub release: Option<unsafe extern "C" fn(*mut TcpSock)>,
     pub info: Option<unsafe extern "C" fn(*mut TcpSock, *mut CaInfo)>,
 }
 
 #[repr(C)]
-struct RawParam {
+pub(crate) struct RawParam {
     name: *const c_char,
     unit: *const c_char,
     doc: *const c_char,
-    default: u32,
-    min: u32,
-    max: u32,
+    default: i64,
+    min: i64,
+    max: i64,
 }
 
-/// `struct cca_module` of `cca/hosts/sim/host.h`.
+/// `struct cca_module` of `cca/hosts/sim/table.h`.
 #[repr(C)]
-struct RawModule {
-    ops: *const RawOps,
-    params: *const RawParam,
-    states: *const *const c_char,
-    license: *const c_char,
-    n_params: u32,
-    n_states: u32,
-    priv_bytes: u32,
-    is_large: u32,
+pub(crate) struct RawModule {
+    pub(crate) ops: *const RawOps,
+    pub(crate) params: *const RawParam,
+    pub(crate) states: *const *const c_char,
+    pub(crate) license: *const c_char,
+    pub(crate) n_params: u32,
+    pub(crate) n_states: u32,
+    pub(crate) priv_bytes: u32,
+    pub(crate) is_large: u32,
 }
 
 // SAFETY: RawModule and all it points to are immutable objects of the C library.
 unsafe impl Sync for RawModule {}
+// SAFETY: as above.
+unsafe impl Send for RawModule {}
 
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
@@ -59,25 +65,27 @@ const NEEDS_ECN: u32 = 0x2;
 
 /// One parameter of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Param {
+pub struct Param<'a> {
     /// Name, as in a scenario's `params`.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Value when the scenario says nothing.
-    pub default: u32,
+    pub default: i64,
     /// Least value accepted.
-    pub min: u32,
+    pub min: i64,
     /// Largest value accepted.
-    pub max: u32,
-    /// Unit of the value.
-    pub unit: &'static str,
+    pub max: i64,
+    /// Unit of the value; the C type of a kernel module's.
+    pub unit: &'a str,
     /// What it does.
-    pub doc: &'static str,
+    pub doc: &'a str,
 }
 
-/// A controller compiled into this library.
+/// A controller: compiled into this library, or loaded from a shared object of a user's.
 pub struct Module {
     raw: &'static RawModule,
-    doc: &'static str,
+    doc: Cow<'static, str>,
+    /// What `raw` lies in when it was loaded; kept open as long as this lives.
+    _library: Option<Library>,
 }
 
 impl std::fmt::Debug for Module {
@@ -99,16 +107,28 @@ impl Module {
         MODULES.iter().find(|module| module.name() == name)
     }
 
+    /// A controller that was loaded: `raw` lies in `library`, or for ever.
+    ///
+    /// # Safety
+    /// What `raw` points to is complete, immutable and lives as long as `library`.
+    pub(crate) unsafe fn loaded(
+        raw: &'static RawModule,
+        doc: String,
+        library: Option<Library>,
+    ) -> Self {
+        Self { raw, doc: doc.into(), _library: library }
+    }
+
     /// Name, as in a scenario's `cca`.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         text(self.ops().name.as_ptr())
     }
 
     /// Head comment of the source: model, state diagram, sources.
     #[must_use]
-    pub fn doc(&self) -> &'static str {
-        self.doc
+    pub fn doc(&self) -> &str {
+        &self.doc
     }
 
     /// First sentence of `doc`, on one line, without the closing full stop.
@@ -121,13 +141,13 @@ impl Module {
 
     /// SPDX expression of the source.
     #[must_use]
-    pub fn license(&self) -> &'static str {
+    pub fn license(&self) -> &str {
         text(self.raw.license)
     }
 
     /// Parameters in the order of the source.
     #[must_use]
-    pub fn params(&self) -> Vec<Param> {
+    pub fn params(&self) -> Vec<Param<'_>> {
         // SAFETY: C declares n_params rows at `params`, immutable and for ever.
         let rows = unsafe { array(self.raw.params, self.raw.n_params) };
         rows.iter()
@@ -147,7 +167,7 @@ impl Module {
     pub fn states(&self) -> Vec<&'static str> {
         // SAFETY: C declares n_states strings at `states`, immutable and for ever.
         let names = unsafe { array(self.raw.states, self.raw.n_states) };
-        names.iter().map(|&name| text(name)).collect()
+        names.iter().map(|&name| interned(text(name))).collect()
     }
 
     /// Size of the private state, bytes.
@@ -168,7 +188,7 @@ impl Module {
         self.ops().cong_control.is_some()
     }
 
-    pub(crate) fn ops(&self) -> &'static RawOps {
+    pub(crate) fn ops(&self) -> &RawOps {
         // SAFETY: points to the immutable operations of the C module.
         unsafe { &*self.raw.ops }
     }
@@ -183,18 +203,33 @@ impl Module {
     }
 }
 
-/// A C string literal of the controllers as text.
-fn text(s: *const c_char) -> &'static str {
-    // SAFETY: every string of the modules is a literal: terminated, immutable, for ever.
+/// A C string literal of the controllers as text; as far as it is UTF-8 where a user wrote it.
+pub(crate) fn text<'a>(s: *const c_char) -> &'a str {
+    // SAFETY: every string of the modules is a literal: terminated, immutable, as long-lived as the
+    // library that it is in, which every caller borrows.
     let s = unsafe { CStr::from_ptr(s) };
-    s.to_str().expect("the controllers' strings are UTF-8")
+    s.to_str().unwrap_or_else(|e| {
+        std::str::from_utf8(&s.to_bytes()[..e.valid_up_to()]).unwrap_or_default()
+    })
+}
+
+/// `name` for ever: records keep the names of states after the module that has them is closed.
+fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(kept);
+    kept
 }
 
 /// A C array, which may be NULL when empty.
 ///
 /// # Safety
-/// `start` points to `len` immutable elements that live for ever, or `len` is 0.
-unsafe fn array<T>(start: *const T, len: u32) -> &'static [T] {
+/// `start` points to `len` immutable elements that outlive what the caller borrows, or `len` is 0.
+unsafe fn array<'a, T>(start: *const T, len: u32) -> &'a [T] {
     if len == 0 {
         &[]
     } else {

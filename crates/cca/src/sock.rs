@@ -86,6 +86,8 @@ pub struct TcpSock {
     pub sk_gso_max_segs: u16,
     /// A burst lasts `2^-shift` s at the pacing rate.
     pub sk_pacing_shift: u8,
+    /// `TCP_ESTABLISHED` (1), for loaded modules.
+    pub sk_state: u8,
     // struct cca_host
     pub(crate) params: *const u32,
     pub(crate) storage: *mut c_void,
@@ -108,6 +110,8 @@ pub struct TcpSock {
     pub icsk_ack_pending: u8,
     /// Private state of the controller.
     pub icsk_ca_priv: [u64; 13],
+    /// Hooks of a loaded module, which it may exchange; C's alone.
+    pub(crate) icsk_ca_ops: *const c_void,
     // struct tcp_sock
     /// Now, us.
     pub tcp_mstamp: u64,
@@ -197,9 +201,25 @@ pub struct TcpSock {
     pub rate_app_limited: u8,
     /// Tolerated reordering, segs.
     pub reordering: u32,
+    /// Timestamp of the last ACK, ms; for loaded modules, as all that follows.
+    pub rcv_tsval: u32,
+    /// The timestamp that it echoes, ms.
+    pub rcv_tsecr: u32,
+    /// Next byte expected of the peer, seq.
+    pub rcv_nxt: u32,
+    /// Reordering was seen (0 or 1).
+    pub reord_seen: u8,
+    /// Google's trees: how eagerly the receiver acknowledges; no effect here.
+    pub fast_ack_mode: u8,
+    /// The receiver took back a SACK; always 0.
+    pub is_sack_reneg: u8,
+    /// Google's v3 tree; always 0.
+    pub tlp_orig_data_app_limited: u8,
+    /// A hook asked for a reduction (`tcp_enter_cwr`); the transport clears it.
+    pub wants_cwr: u8,
 }
 
-// SAFETY: the two pointers are written by `Controller` before each call into C, point to what that
+// SAFETY: the pointers are written by `Controller` before each call into C, point to what that
 // controller owns, and are never followed outside such a call (see `Controller::enter`).
 unsafe impl Send for TcpSock {}
 // SAFETY: as above; through a shared reference nothing follows the pointers.
@@ -220,6 +240,7 @@ impl TcpSock {
             sk_gso_max_size: 65536 - 321,
             sk_gso_max_segs: u16::MAX,
             sk_pacing_shift: 10,
+            sk_state: TCP_ESTABLISHED,
             hz: 1000,
             icsk_rto: 1000,
             mss_cache: 1448,

@@ -1,6 +1,7 @@
 //! One flow: its two ends and the pipes between them and the bottleneck.
 
 use crate::plan::{self, Plan, PlanError};
+use cca::Modules;
 use net::delay::{Jitter, JitterPipe, Pipe};
 use net::impair::BernoulliLoss;
 use net::rng::Rng;
@@ -104,11 +105,11 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub fn new(plan: &Plan, i: usize) -> Result<Flow, PlanError> {
+    pub fn new(plan: &Plan, i: usize, modules: &Modules) -> Result<Flow, PlanError> {
         let p = &plan.flows[i];
         let config = host_config(plan, p);
         let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, config.mss));
-        let controller = plan.controller(i)?;
+        let controller = plan.controller(i, modules)?;
         let ecn = plan.host.ecn || controller.module().needs_ecn();
         let seed = Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64();
         let mut sender = Sender::new(controller, config, stream, seed);

@@ -45,7 +45,20 @@ pub type Progress<'a> = dyn FnMut(u64, u64) -> bool + 'a;
 /// # Errors
 /// When the plan is wrong, the tables cannot be written or `progress` says stop.
 pub fn run(plan: &Plan, out: &Path, progress: &mut Progress<'_>) -> Result<Summary, RunError> {
-    let mut world = world::World::new(plan, out)?;
+    run_with(plan, &cca::Modules::new(), out, progress)
+}
+
+/// As [`run`], with a user's own controllers.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
+    plan: &Plan,
+    modules: &cca::Modules,
+    out: &Path,
+    progress: &mut Progress<'_>,
+) -> Result<Summary, RunError> {
+    let mut world = world::World::new(plan, modules, out)?;
     world.run(progress)?;
     Ok(world.finish()?)
 }

@@ -1,16 +1,16 @@
-//! `dumbbell-sim PLAN.json OUT_DIR`: runs one plan and prints its summary, without Python. For
-//! benchmarks, profilers and sanitizers.
+//! `dumbbell-sim PLAN.json OUT_DIR [CONTROLLER.c...]`: runs one plan and prints its summary, without
+//! Python. For benchmarks, profilers and sanitizers.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().collect();
-    let [_, plan, out] = &args[..] else {
-        eprintln!("usage: dumbbell-sim PLAN.json OUT_DIR");
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [plan, out, own @ ..] = &args[..] else {
+        eprintln!("usage: dumbbell-sim PLAN.json OUT_DIR [CONTROLLER.c...]");
         return ExitCode::from(2);
     };
-    match run(Path::new(plan), Path::new(out)) {
+    match run(Path::new(plan), Path::new(out), own) {
         Ok(summary) => {
             println!("{summary}");
             ExitCode::SUCCESS
@@ -22,9 +22,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(plan: &Path, out: &Path) -> Result<String, Box<dyn std::error::Error>> {
+fn run(plan: &Path, out: &Path, own: &[String]) -> Result<String, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(plan)?;
-    let plan = sim::Plan::from_json(&text)?;
-    let summary = sim::run(&plan, out, &mut |_, _| true)?;
+    // A plan that does not parse fails below, with a better message.
+    let hz = serde_json::from_str::<sim::Plan>(&text).map_or(1000, |plan| plan.host.hz);
+    let mut modules = cca::Modules::new();
+    for (i, file) in own.iter().enumerate() {
+        let folder = out.join(format!("own{i}"));
+        std::fs::create_dir_all(&folder)?;
+        modules.add(&cca::compile(Path::new(file), &folder, hz)?)?;
+    }
+    let plan = sim::Plan::from_json_with(&text, &modules)?;
+    let summary = sim::run_with(&plan, &modules, out, &mut |_, _| true)?;
     Ok(serde_json::to_string(&summary)?)
 }

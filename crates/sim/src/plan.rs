@@ -1,7 +1,7 @@
 //! What the engine runs: every quantity absolute, explicit and an integer. `python/dumbbell/plan.py`
 //! makes it from what a person writes; `docs/plan.md` is its reference.
 
-use cca::{Controller, Module};
+use cca::{Controller, Modules, SelectError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -162,24 +162,21 @@ pub enum PlanError {
         /// What is accepted.
         wanted: String,
     },
-    /// A controller that does not exist.
-    #[error("flows[{flow}].cca: no controller \"{got}\"; there are {known}")]
+    /// A controller that does not exist or does not take its parameters.
+    #[error("flows[{flow}].{}: {source}", key_of(.source))]
     Controller {
         /// Index of the flow.
         flow: usize,
-        /// What was given.
-        got: String,
-        /// What exists.
-        known: String,
+        /// What is wrong.
+        source: SelectError,
     },
-    /// A parameter that the controller does not take.
-    #[error("flows[{flow}].params: {source}")]
-    Param {
-        /// Index of the flow.
-        flow: usize,
-        /// What is wrong with it.
-        source: cca::ParamError,
-    },
+}
+
+fn key_of(error: &SelectError) -> &'static str {
+    match error {
+        SelectError::Param(_) => "params",
+        _ => "cca",
+    }
 }
 
 fn check(ok: bool, key: &str, got: impl ToString, wanted: &str) -> Result<(), PlanError> {
@@ -190,17 +187,25 @@ fn check(ok: bool, key: &str, got: impl ToString, wanted: &str) -> Result<(), Pl
 }
 
 impl Plan {
-    /// Parses and checks a plan.
+    /// Parses and checks a plan whose flows use the built-in controllers.
     ///
     /// # Errors
     /// When it is not a plan, or a value is out of range.
     pub fn from_json(text: &str) -> Result<Plan, PlanError> {
+        Self::from_json_with(text, &Modules::new())
+    }
+
+    /// Parses and checks a plan; its controllers are looked for in `modules`.
+    ///
+    /// # Errors
+    /// When it is not a plan, or a value is out of range.
+    pub fn from_json_with(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
         let plan: Plan = serde_json::from_str(text)?;
-        plan.check()?;
+        plan.check(modules)?;
         Ok(plan)
     }
 
-    fn check(&self) -> Result<(), PlanError> {
+    fn check(&self, modules: &Modules) -> Result<(), PlanError> {
         check(
             (1..=DURATION_MAX_NS).contains(&self.duration_ns),
             "duration_ns",
@@ -251,10 +256,10 @@ impl Plan {
             self.flows.len(),
             "1 to 100000 flows",
         )?;
-        self.flows.iter().enumerate().try_for_each(|(i, f)| self.check_flow(i, f))
+        self.flows.iter().enumerate().try_for_each(|(i, f)| self.check_flow(i, f, modules))
     }
 
-    fn check_flow(&self, i: usize, f: &Flow) -> Result<(), PlanError> {
+    fn check_flow(&self, i: usize, f: &Flow, modules: &Modules) -> Result<(), PlanError> {
         let key = |name: &str| format!("flows[{i}].{name}");
         check(f.rtt_ns <= 60_000_000_000, &key("rtt_ns"), f.rtt_ns, "at most 60 s")?;
         check(f.loss_ppb <= 1_000_000_000, &key("loss_ppb"), f.loss_ppb, "at most 10^9")?;
@@ -273,17 +278,14 @@ impl Plan {
             f.max_rate_bps.unwrap_or(0),
             "at least 8 bit/s",
         )?;
-        self.controller(i).map(|_| ())
+        modules.check(&f.cca, &f.params).map_err(|source| PlanError::Controller { flow: i, source })
     }
 
     /// The controller of flow `i`.
-    pub(crate) fn controller(&self, i: usize) -> Result<Controller, PlanError> {
+    pub(crate) fn controller(&self, i: usize, modules: &Modules) -> Result<Controller, PlanError> {
         let flow = &self.flows[i];
-        let module = Module::find(&flow.cca).ok_or_else(|| PlanError::Controller {
-            flow: i,
-            got: flow.cca.clone(),
-            known: Module::all().iter().map(Module::name).collect::<Vec<_>>().join(", "),
-        })?;
-        Controller::new(module, &flow.params).map_err(|source| PlanError::Param { flow: i, source })
+        modules
+            .controller(&flow.cca, &flow.params)
+            .map_err(|source| PlanError::Controller { flow: i, source })
     }
 }

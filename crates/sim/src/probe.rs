@@ -24,15 +24,11 @@ pub struct Probe {
 }
 
 impl Probe {
-    pub fn new(plan: &Plan, out: &Path) -> Result<Probe, RecordError> {
+    pub fn new(plan: &Plan, flows: &[Flow], out: &Path) -> Result<Probe, RecordError> {
         let record = &plan.record;
         let options =
             Options { samples: record.samples, queue: record.queue, events: record.events };
-        let states = plan
-            .flows
-            .iter()
-            .map(|f| cca::Module::find(&f.cca).map(cca::Module::states).unwrap_or_default())
-            .collect();
+        let states = flows.iter().map(|f| f.sender.controller().module().states()).collect();
         Ok(Probe {
             tables: Tables::create(out, options)?,
             events: record.events,

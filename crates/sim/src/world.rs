@@ -7,6 +7,7 @@ use crate::probe::Probe;
 use crate::summary::Summary;
 use crate::timeline::Timeline;
 use crate::{Progress, RunError};
+use cca::Modules;
 use net::fifo::{Config, Fifo, Limit, Verdict};
 use net::{Ack, Packet};
 use record::RecordError;
@@ -46,9 +47,10 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(plan: &Plan, out: &Path) -> Result<World, RunError> {
-        let flows =
-            (0..plan.flows.len()).map(|i| Flow::new(plan, i)).collect::<Result<Vec<_>, _>>()?;
+    pub fn new(plan: &Plan, modules: &Modules, out: &Path) -> Result<World, RunError> {
+        let flows = (0..plan.flows.len())
+            .map(|i| Flow::new(plan, i, modules))
+            .collect::<Result<Vec<_>, _>>()?;
         let n = flows.len() as u32;
         let mut timeline = Timeline::new((n * SLOTS + 2) as usize);
         timeline.set(n * SLOTS + 1, Time::ZERO);
@@ -64,7 +66,7 @@ impl World {
             next_sample: Time::ZERO,
             bottleneck: n * SLOTS,
             sampler: n * SLOTS + 1,
-            probe: Probe::new(plan, out)?,
+            probe: Probe::new(plan, &flows, out)?,
             capture: plan.record.pcap.then(|| Capture::create(out, flows.len())).transpose()?,
             flows,
             acks: Vec::with_capacity(4),

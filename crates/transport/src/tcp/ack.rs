@@ -130,6 +130,8 @@ impl Sender {
         let prior_fack = self.highest_sack();
         st.sampler.rs.prior_in_flight = self.in_flight();
         self.ts_ecr = ack.ts_ecr;
+        self.sk.rcv_tsval = ack.ts_val;
+        self.sk.rcv_tsecr = ack.ts_ecr;
         self.receive_window_and_sacks(ack, &mut st);
         if prior_packets == 0 {
             self.ack_without_queue(&mut st);
@@ -385,6 +387,7 @@ impl Sender {
             };
             if st.has(progress) {
                 self.ca.cong_avoid(&mut self.sk, ack_seq, acked);
+                self.grant_cwr();
                 self.sk.snd_cwnd_stamp = self.sk.jiffies;
             }
         }

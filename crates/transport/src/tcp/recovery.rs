@@ -296,6 +296,14 @@ impl Sender {
         }
     }
 
+    /// A loaded module may have asked for a reduction (`tcp_enter_cwr`).
+    #[inline]
+    pub(super) fn grant_cwr(&mut self) {
+        if std::mem::take(&mut self.sk.wants_cwr) != 0 {
+            self.enter_cwr();
+        }
+    }
+
     fn init_undo(&mut self) {
         self.set_undo_marker(Some(self.rtx.una()));
         self.undo_retrans = self.sk.retrans_out as i32;

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Linked to a kernel module: stands between its hooks and the simulator's, and tells the
+ * loader (crates/cca/src/library.rs) of its parameters.
+ *
+ * The loader calls cca_module_describe(), cca_module_set() for each parameter that is not to
+ * have its default, then cca_module_start(), which runs the module's module_init().
+ */
+#include "kernel_module.h"
+#include "../../include/info.h"
+#include "../sim/table.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+extern int dprintf(int fd, const char *format, ...);
+extern void abort(void) __attribute__((noreturn));
+extern long long strtoll(const char *text, char **end, int base);
+
+extern int cca_module_init(void) __attribute__((weak));
+extern void cca_module_exit(void) __attribute__((weak));
+extern const struct kernel_param __start_cca_params[] __attribute__((weak));
+extern const struct kernel_param __stop_cca_params[] __attribute__((weak));
+extern const struct cca_module_text __start_cca_texts[] __attribute__((weak));
+extern const struct cca_module_text __stop_cca_texts[] __attribute__((weak));
+
+enum { MAX_PARAMS = 256, TEXT_BYTES = 64 };
+
+struct sock *cca_module_sk;
+struct net init_net;
+
+static struct tcp_congestion_ops *registered;
+static struct cca_host_ops host_ops;
+static struct cca_param_info rows[MAX_PARAMS];
+static struct cca_module described;
+
+EXPORT const char *cca_module_error = "";
+EXPORT const struct cca_module *cca_module_describe(void);
+EXPORT int cca_module_set(u32 index, s64 value);
+EXPORT int cca_module_start(void);
+EXPORT void cca_module_stop(void);
+
+/* ---- what base.h and sock.h promise ---- */
+
+void cca_module_warn(const char *file, int line, const char *what)
+{
+	dprintf(2, "%s:%d: %s\n", file, line, what);
+}
+
+void cca_module_bug(const char *file, int line, const char *what)
+{
+	cca_module_warn(file, line, what);
+	abort();
+}
+
+/* SplitMix64 on the flow's state, as cca_random_u64() of hosts/sim/host.h. */
+u64 cca_module_random(void)
+{
+	u64 z = cca_module_sk->sk_host.rng += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* ---- parameters ---- */
+
+int kstrtouint(const char *text, unsigned int base, unsigned int *value)
+{
+	long long v = strtoll(text, NULL, base);
+
+	if (v < 0 || v > U32_MAX)
+		return -ERANGE;
+	*value = (unsigned int)v;
+	return 0;
+}
+
+int kstrtoint(const char *text, unsigned int base, int *value)
+{
+	long long v = strtoll(text, NULL, base);
+
+	if (v < S32_MIN || v > S32_MAX)
+		return -ERANGE;
+	*value = (int)v;
+	return 0;
+}
+
+int kstrtobool(const char *text, bool *value)
+{
+	*value = strtoll(text, NULL, 10) != 0;
+	return 0;
+}
+
+int param_set_int(const char *text, const struct kernel_param *kp)
+{
+	return kstrtoint(text, 0, kp->arg);
+}
+
+int param_set_uint(const char *text, const struct kernel_param *kp)
+{
+	return kstrtouint(text, 0, kp->arg);
+}
+
+int param_set_bool(const char *text, const struct kernel_param *kp)
+{
+	return kstrtobool(text, kp->arg);
+}
+
+int param_set_uint_minmax(const char *text, const struct kernel_param *kp, unsigned int least,
+			  unsigned int most)
+{
+	unsigned int value;
+	int error = kstrtouint(text, 0, &value);
+
+	if (error)
+		return error;
+	if (value < least || value > most)
+		return -EINVAL;
+	*(unsigned int *)kp->arg = value;
+	return 0;
+}
+
+/* Decimal digits of v into buffer, which has room for 24; returns their number. */
+static int decimal(char *buffer, s64 v)
+{
+	char digits[24];
+	u64 rest = v < 0 ? -(u64)v : (u64)v;
+	int n = 0, length = 0;
+
+	do {
+		digits[n++] = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest);
+	if (v < 0)
+		buffer[length++] = '-';
+	while (n)
+		buffer[length++] = digits[--n];
+	buffer[length] = 0;
+	return length;
+}
+
+int param_get_int(char *buffer, const struct kernel_param *kp)
+{
+	return decimal(buffer, *(int *)kp->arg);
+}
+
+int param_get_uint(char *buffer, const struct kernel_param *kp)
+{
+	return decimal(buffer, *(unsigned int *)kp->arg);
+}
+
+int param_get_bool(char *buffer, const struct kernel_param *kp)
+{
+	return decimal(buffer, *(bool *)kp->arg);
+}
+
+const struct kernel_param_ops param_ops_int = { .set = param_set_int, .get = param_get_int };
+const struct kernel_param_ops param_ops_uint = { .set = param_set_uint, .get = param_get_uint };
+const struct kernel_param_ops param_ops_bool = { .set = param_set_bool, .get = param_get_bool };
+
+/* The types of module_param(): name, C type, least and largest value. */
+#define TYPES(T)                                 \
+	T("byte", u8, 0, U8_MAX)                 \
+	T("hexint", unsigned int, 0, U32_MAX)    \
+	T("short", short, -S16_MAX - 1, S16_MAX) \
+	T("ushort", unsigned short, 0, U16_MAX)  \
+	T("int", int, S32_MIN, S32_MAX)          \
+	T("uint", unsigned int, 0, U32_MAX)      \
+	T("long", long, -S64_MAX - 1, S64_MAX)   \
+	T("ulong", unsigned long, 0, S64_MAX)    \
+	T("ullong", u64, 0, S64_MAX)             \
+	T("bool", bool, 0, 1)                    \
+	T("invbool", bool, 0, 1)
+
+#define IF_READ(type_, c, least, most)           \
+	if (!strcmp(kp->type, type_)) {          \
+		row->def = (s64) * (c *)kp->arg; \
+		row->min = (s64)(least);         \
+		row->max = (s64)(most);          \
+		return true;                     \
+	}
+#define IF_WRITE(type_, c, least, most)                          \
+	if (!strcmp(kp->type, type_)) {                          \
+		if (value < (s64)(least) || value > (s64)(most)) \
+			return -ERANGE;                          \
+		*(c *)kp->arg = (c)value;                        \
+		return 0;                                        \
+	}
+
+/* Fills in default and range; false for a type that has no number (charp). */
+static bool read_param(const struct kernel_param *kp, struct cca_param_info *row)
+{
+	char text[TEXT_BYTES] = { 0 };
+
+	if (*kp->type) {
+		TYPES(IF_READ)
+		return false;
+	}
+	if (!kp->ops->set)
+		return false;
+	if (kp->ops->get)
+		kp->ops->get(text, kp);
+	row->def = strtoll(text, NULL, 10);
+	row->min = S32_MIN;
+	row->max = U32_MAX;
+	return true;
+}
+
+static int write_param(const struct kernel_param *kp, s64 value)
+{
+	char text[TEXT_BYTES];
+
+	if (*kp->type) {
+		TYPES(IF_WRITE)
+		return -EINVAL;
+	}
+	decimal(text, value);
+	return kp->ops->set(text, kp);
+}
+
+static const struct cca_module_text *text_of(const char *name, bool is_info)
+{
+	const struct cca_module_text *t;
+
+	for (t = __start_cca_texts; t < __stop_cca_texts; t++)
+		if (t->is_info == is_info && !strcmp(t->name, name))
+			return t;
+	return NULL;
+}
+
+/* The n-th parameter that can be set, or NULL. */
+static const struct kernel_param *settable(u32 n)
+{
+	const struct kernel_param *kp;
+	struct cca_param_info unused;
+
+	for (kp = __start_cca_params; kp < __stop_cca_params; kp++)
+		if (read_param(kp, &unused) && n-- == 0)
+			return kp;
+	return NULL;
+}
+
+const struct cca_module *cca_module_describe(void)
+{
+	const struct cca_module_text *license = text_of("license", true);
+	const struct kernel_param *kp;
+	u32 n;
+
+	for (n = 0; n < MAX_PARAMS && (kp = settable(n)); n++) {
+		const struct cca_module_text *doc = text_of(kp->name, false);
+
+		read_param(kp, &rows[n]);
+		rows[n].name = kp->name;
+		rows[n].unit = *kp->type ? kp->type : "checked by the module";
+		rows[n].doc = doc ? doc->text : "";
+	}
+	described.params = rows;
+	described.n_params = n;
+	described.license = license ? license->text : "none given";
+	described.priv_bytes = CCA_MODULE_PRIV_BYTES;
+	described.is_large = 1;
+	return &described;
+}
+
+int cca_module_set(u32 index, s64 value)
+{
+	const struct kernel_param *kp = settable(index);
+
+	return kp ? write_param(kp, value) : -ENOENT;
+}
+
+/* ---- hooks ---- */
+
+/* Every hook starts here: the clocks and random numbers are those of this flow. */
+static inline const struct tcp_congestion_ops *enter(struct sock *sk)
+{
+	cca_module_sk = sk;
+	return inet_csk(sk)->icsk_ca_ops;
+}
+
+static void host_init(struct sock *sk)
+{
+	cca_module_sk = sk;
+	inet_csk(sk)->icsk_ca_ops = registered;
+	if (registered->init)
+		registered->init(sk);
+}
+
+/* A socket whose init() never ran (a test, a flow that never opened) has no hooks yet. */
+static void host_release(struct sock *sk)
+{
+	const struct tcp_congestion_ops *ops = enter(sk);
+
+	if (ops && ops->release)
+		ops->release(sk);
+}
+
+static u32 host_ssthresh(struct sock *sk)
+{
+	return enter(sk)->ssthresh(sk);
+}
+
+static void host_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	const struct tcp_congestion_ops *ops = enter(sk);
+
+	if (ops->cong_avoid)
+		ops->cong_avoid(sk, ack, acked);
+}
+
+static void host_set_state(struct sock *sk, u8 new_state)
+{
+	const struct tcp_congestion_ops *ops = enter(sk);
+
+	if (ops && ops->set_state)
+		ops->set_state(sk, new_state);
+}
+
+static void host_cwnd_event(struct sock *sk, enum tcp_ca_event ev)
+{
+	const struct tcp_congestion_ops *ops = enter(sk);
+
+	if (ops && ops->cwnd_event)
+		ops->cwnd_event(sk, ev);
+}
+
+static void host_in_ack_event(struct sock *sk, u32 flags)
+{
+	const struct tcp_congestion_ops *ops = enter(sk);
+
+	if (ops->in_ack_event)
+		ops->in_ack_event(sk, flags);
+}
+
+static void host_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	const struct tcp_congestion_ops *ops = enter(sk);
+
+	if (ops->pkts_acked)
+		ops->pkts_acked(sk, sample);
+}
+
+static u32 host_min_tso_segs(struct sock *sk)
+{
+	return enter(sk)->min_tso_segs(sk);
+}
+
+static void host_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+#ifdef CCA_MODULE_OLD_CONTROL
+	(void)ack, (void)flag;
+	enter(sk)->cong_control(sk, rs);
+#else
+	enter(sk)->cong_control(sk, ack, flag, rs);
+#endif
+}
+
+static u32 host_undo_cwnd(struct sock *sk)
+{
+	return enter(sk)->undo_cwnd(sk);
+}
+
+static u32 host_sndbuf_expand(struct sock *sk)
+{
+	return enter(sk)->sndbuf_expand(sk);
+}
+
+static void bbr_info(const struct tcp_bbr_info *bbr, struct cca_info *info)
+{
+	info->bw_bytes_per_s = (u64)bbr->bbr_bw_hi << 32 | bbr->bbr_bw_lo;
+	info->min_rtt_us = bbr->bbr_min_rtt;
+	info->pacing_gain = bbr->bbr_pacing_gain;
+	info->cwnd_gain = bbr->bbr_cwnd_gain;
+	info->flags = CCA_INFO_BW | CCA_INFO_MIN_RTT | CCA_INFO_PACING_GAIN | CCA_INFO_CWND_GAIN;
+	if (bbr->bbr_version >= 2) {
+		info->inflight_lo = bbr->bbr_inflight_lo;
+		info->inflight_hi = bbr->bbr_inflight_hi;
+		info->flags |= CCA_INFO_INFLIGHT_LO | CCA_INFO_INFLIGHT_HI;
+	}
+}
+
+/* What `ss -i` would show. */
+static void host_info(struct sock *sk, struct cca_info *info)
+{
+	const struct tcp_congestion_ops *ops = enter(sk);
+	union tcp_cc_info told;
+	int kind = 0;
+
+	memset(&told, 0, sizeof(told));
+	if (!ops || !ops->get_info || !ops->get_info(sk, ~0U, &kind, &told))
+		return;
+	if (kind == INET_DIAG_BBRINFO) {
+		bbr_info(&told.bbr, info);
+	} else if (kind == INET_DIAG_VEGASINFO && told.vegas.tcpv_enabled) {
+		info->min_rtt_us = told.vegas.tcpv_minrtt;
+		info->flags = told.vegas.tcpv_minrtt < S32_MAX ? CCA_INFO_MIN_RTT : 0;
+	}
+}
+
+/* ---- registration ---- */
+
+int tcp_register_congestion_control(struct tcp_congestion_ops *ops)
+{
+	if (registered)
+		return 0;
+	if (!ops->ssthresh || !ops->undo_cwnd || !(ops->cong_avoid || ops->cong_control)) {
+		cca_module_error = "it registers hooks without ssthresh, undo_cwnd and one of "
+				   "cong_avoid and cong_control";
+		return -EINVAL;
+	}
+	registered = ops;
+	return 0;
+}
+
+void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops)
+{
+	(void)ops;
+}
+
+#define HOOK(hook) host_ops.hook = registered->hook ? host_##hook : NULL
+
+int cca_module_start(void)
+{
+	int error;
+
+	if (!cca_module_init) {
+		cca_module_error = "it has no module_init()";
+		return -ENOENT;
+	}
+	error = cca_module_init();
+	if (!registered && !*cca_module_error)
+		cca_module_error = "its module_init() registers no congestion control";
+	if (error || !registered)
+		return error ? error : -ENOENT;
+	memcpy(host_ops.name, registered->name, TCP_CA_NAME_MAX - 1);
+	host_ops.flags = registered->flags & TCP_CONG_MASK;
+	host_ops.init = host_init;
+	host_ops.info = host_info;
+	HOOK(release);
+	HOOK(ssthresh);
+	HOOK(cong_avoid);
+	HOOK(set_state);
+	HOOK(cwnd_event);
+	HOOK(in_ack_event);
+	HOOK(pkts_acked);
+	HOOK(min_tso_segs);
+	HOOK(cong_control);
+	HOOK(undo_cwnd);
+	HOOK(sndbuf_expand);
+	described.ops = &host_ops;
+	return 0;
+}
+
+void cca_module_stop(void)
+{
+	if (cca_module_exit)
+		cca_module_exit();
+}

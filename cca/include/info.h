@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What a controller reports of itself, for records and pictures. */
+#ifndef CCA_INFO_H
+#define CCA_INFO_H
+
+#include "types.h"
+
+/* Which fields of struct cca_info a controller has filled in. */
+enum cca_info_flags {
+	CCA_INFO_BW = 1 << 0,
+	CCA_INFO_MIN_RTT = 1 << 1,
+	CCA_INFO_PACING_GAIN = 1 << 2,
+	CCA_INFO_CWND_GAIN = 1 << 3,
+	CCA_INFO_INFLIGHT_LO = 1 << 4,
+	CCA_INFO_INFLIGHT_HI = 1 << 5,
+	CCA_INFO_STATE = 1 << 6,
+};
+
+/* A controller's view of the path, for records and pictures. */
+struct cca_info {
+	u64 bw_bytes_per_s; /* estimated bottleneck bandwidth, payload bytes/s */
+	u32 flags;	    /* enum cca_info_flags */
+	u32 state;	    /* index into the names of CCA_STATES */
+	u32 min_rtt_us;	    /* estimated propagation RTT, us */
+	u32 pacing_gain;    /* in 1/256 */
+	u32 cwnd_gain;	    /* in 1/256 */
+	u32 inflight_lo;    /* short-term bound on inflight, segments */
+	u32 inflight_hi;    /* long-term bound on inflight, segments */
+};
+
+#endif /* CCA_INFO_H */

@@ -1,0 +1,329 @@
+//! Compiles a user's own controller with the system's C compiler: one in our style (it includes
+//! `cca.h`), or the source of a Linux congestion-control module as it is.
+//!
+//! What such a file includes is embedded in this library and written out beside the object.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::library::{self, LoadError};
+use crate::module::Module;
+
+include!(concat!(env!("OUT_DIR"), "/headers.rs"));
+
+/// Private state that Linux 6.12 grants (`ICSK_CA_PRIV_SIZE`), bytes.
+const PRIV_BYTES: u32 = 104;
+/// Private state for modules of Google's trees, which grant more; enough for any of them, bytes.
+const PRIV_BYTES_LARGE: u32 = 512;
+/// Names that only modules of Google's trees use.
+const LARGE_MARKS: [&str; 4] = ["skb_marked_lost", "tx_in_flight", "fast_ack_mode", "tso_segs"];
+/// Files that one module may need beside it.
+const COMPANIONS_MAX: usize = 8;
+
+/// A controller that cannot be built; the text is one or few lines, the first naming file and line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BuildError(String);
+
+/// A compiled controller.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The shared object.
+    pub library: PathBuf,
+    /// Its table's symbol when it is in our style; none for a kernel module.
+    pub symbol: Option<String>,
+    /// Head comment of the source.
+    pub doc: String,
+    /// The compiler and its version.
+    pub compiler: String,
+    /// Other files that were compiled along, because they export a symbol that the module needs.
+    pub companions: Vec<PathBuf>,
+}
+
+impl Built {
+    /// Opens it with default parameters.
+    ///
+    /// # Errors
+    /// When it holds no controller, or its `module_init()` fails.
+    pub fn open(&self) -> Result<Module, LoadError> {
+        let none = |_: &Module| Ok(Vec::new());
+        library::open(&self.library, self.symbol.as_deref(), self.doc.clone(), &none)
+    }
+}
+
+/// Compiles `source` into the folder `out` (which exists) for a kernel of `hz` ticks a second.
+///
+/// # Errors
+/// When there is no compiler, or it refuses the source: its first error, with file and line.
+pub fn compile(source: &Path, out: &Path, hz: u32) -> Result<Built, BuildError> {
+    let text = read(source)?;
+    let job = Job { source, text: &text, out, hz, compiler: find_compiler()? };
+    write_headers(out).map_err(|e| BuildError(format!("{}: {e}", out.display())))?;
+    if includes_cca_h(&text) {
+        job.ours()
+    } else {
+        job.module()
+    }
+}
+
+/// Writes what controllers include into `folder`: `cca/` as it is, and `kernel/` for modules.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_headers(folder: &Path) -> io::Result<()> {
+    for (path, text) in FILES {
+        let file = folder.join("cca").join(path);
+        fs::create_dir_all(file.parent().expect("below a folder"))?;
+        fs::write(file, text)?;
+    }
+    let list = FILES.iter().find(|(path, _)| *path == "hosts/module/headers.txt");
+    let (_, list) = list.expect("embedded by the build script");
+    for name in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let file = folder.join("kernel").join(name);
+        fs::create_dir_all(file.parent().expect("below a folder"))?;
+        let up = "../".repeat(name.matches('/').count() + 1);
+        fs::write(file, format!("#include \"{up}cca/hosts/module/kernel_module.h\"\n"))?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, BuildError> {
+    let bytes = fs::read(path).map_err(|e| BuildError(format!("{}: {e}", path.display())))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Is this a controller in our style?
+fn includes_cca_h(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_start().strip_prefix('#').map(str::trim_start);
+        let file = line.and_then(|line| line.strip_prefix("include")).map(str::trim_start);
+        file.is_some_and(|file| file.starts_with("\"cca.h\""))
+    })
+}
+
+/// First block comment, without its frame of stars; a line that is only a licence is no comment.
+fn head_comment(text: &str) -> String {
+    let mut rest = text;
+    while let Some(start) = rest.find("/*") {
+        let body = &rest[start + 2..];
+        let Some(end) = body.find("*/") else { break };
+        let lines = body[..end].lines().map(|line| {
+            let line = line.trim_start();
+            let line = line.trim_start_matches('*');
+            line.strip_prefix(' ').unwrap_or(line).trim_end()
+        });
+        let comment = lines.collect::<Vec<_>>().join("\n").trim_matches('\n').to_owned();
+        if !comment.trim_start().starts_with("SPDX-License-Identifier") {
+            return comment;
+        }
+        rest = &body[end..];
+    }
+    String::new()
+}
+
+/// `$CC`, else the first of cc, gcc and clang that runs, with its version.
+fn find_compiler() -> Result<(String, String), BuildError> {
+    let chosen = env::var("CC").ok().filter(|cc| !cc.is_empty());
+    let names = match &chosen {
+        Some(cc) => vec![cc.as_str()],
+        None => vec!["cc", "gcc", "clang"],
+    };
+    for name in &names {
+        let asked = Command::new(name).arg("--version").output();
+        if let Some(output) = asked.ok().filter(|output| output.status.success()) {
+            let told = String::from_utf8_lossy(&output.stdout).into_owned();
+            return Ok(((*name).to_owned(), told.lines().next().unwrap_or(name).to_owned()));
+        }
+    }
+    Err(BuildError(match chosen {
+        Some(cc) => format!("$CC is \"{cc}\", which does not run; wanted a C compiler"),
+        None => {
+            "no C compiler: none of cc, gcc and clang runs (set $CC, or install gcc)".to_owned()
+        }
+    }))
+}
+
+/// One source on its way to a shared object.
+struct Job<'a> {
+    source: &'a Path,
+    text: &'a str,
+    out: &'a Path,
+    hz: u32,
+    compiler: (String, String),
+}
+
+/// What a run of the compiler said when it failed.
+struct Refused(String);
+
+impl Job<'_> {
+    fn ours(&self) -> Result<Built, BuildError> {
+        let stem = self.stem();
+        let library = self.out.join("controller.so");
+        let mut cc = self.cc();
+        cc.arg("-iquote").arg(self.out.join("cca/include"));
+        cc.args(["-shared", "-Wl,-z,defs"]).arg(self.source).arg("-o").arg(&library);
+        self.run(cc).map_err(|refused| self.error(&refused))?;
+        let symbol = format!("cca_module_{}", stem.replace('-', "_"));
+        Ok(self.built(library, Some(symbol), Vec::new()))
+    }
+
+    fn module(&self) -> Result<Built, BuildError> {
+        let object = self.out.join("module.o");
+        let mut old_control = false;
+        if let Err(refused) = self.object(self.source, &object, false, false) {
+            // cong_control() lost two arguments for modules of before Linux 6.10.
+            let is_type = refused.0.contains("incompatible") || refused.0.contains("cong_control");
+            old_control = is_type && self.object(self.source, &object, true, false).is_ok();
+            if !old_control {
+                return Err(self.error(&refused));
+            }
+        }
+        let glue = self.out.join("glue.o");
+        self.object(&self.out.join("cca/hosts/module/module.c"), &glue, old_control, false)
+            .map_err(|refused| self.error(&refused))?;
+        self.link(vec![object, glue], old_control)
+    }
+
+    /// Links; what is undefined is looked for in the files beside the source.
+    fn link(&self, mut objects: Vec<PathBuf>, old: bool) -> Result<Built, BuildError> {
+        let library = self.out.join("controller.so");
+        let mut companions: Vec<PathBuf> = Vec::new();
+        loop {
+            let mut cc = Command::new(&self.compiler.0);
+            cc.env("LC_ALL", "C").args(["-shared", "-Wl,-z,defs"]).args(sanitizers());
+            cc.args(&objects).arg("-o").arg(&library);
+            let Err(refused) = self.run(cc) else {
+                return Ok(self.built(library, None, companions));
+            };
+            let missing = undefined(&refused.0);
+            let Some(symbol) = missing.first() else { return Err(self.error(&refused)) };
+            let found = self.exporter(symbol).filter(|file| !companions.contains(file));
+            let Some(file) = found.filter(|_| companions.len() < COMPANIONS_MAX) else {
+                return Err(self.undefined_error(symbol));
+            };
+            let object = self.out.join(format!("companion{}.o", companions.len()));
+            self.object(&file, &object, old, true).map_err(|refused| self.error(&refused))?;
+            objects.push(object);
+            companions.push(file);
+        }
+    }
+
+    fn undefined_error(&self, symbol: &str) -> BuildError {
+        let used = self.text.lines().position(|line| mentions(line, symbol));
+        let line = used.map(|n| format!(":{}", n + 1)).unwrap_or_default();
+        BuildError(format!(
+            "{}{line}: `{symbol}` is not defined: not by this program, and no .c file beside it exports it",
+            self.source.display()
+        ))
+    }
+
+    /// A file beside the source that says `EXPORT_SYMBOL(symbol)`.
+    fn exporter(&self, symbol: &str) -> Option<PathBuf> {
+        let folder = self.source.parent().filter(|p| !p.as_os_str().is_empty());
+        let mut files: Vec<PathBuf> = fs::read_dir(folder.unwrap_or(Path::new(".")))
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|e| e == "c") && path != self.source)
+            .collect();
+        files.sort();
+        files.into_iter().find(|file| {
+            let text = fs::read(file).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            text.lines().any(|l| l.starts_with("EXPORT_SYMBOL") && mentions(l, symbol))
+        })
+    }
+
+    /// Compiles one file of a kernel module.
+    fn object(&self, file: &Path, to: &Path, old: bool, companion: bool) -> Result<(), Refused> {
+        let is_large = LARGE_MARKS.iter().any(|mark| mentions(self.text, mark));
+        let bytes = if is_large { PRIV_BYTES_LARGE } else { PRIV_BYTES };
+        let mut cc = self.cc();
+        cc.arg("-nostdinc").arg("-I").arg(self.out.join("kernel"));
+        cc.args(["-fwrapv", "-fno-strict-aliasing", "-funsigned-char", "-fvisibility=hidden"]);
+        cc.arg(format!("-DCCA_MODULE_HZ={}", self.hz));
+        cc.arg(format!("-DCCA_MODULE_PRIV_BYTES={bytes}"));
+        cc.arg(format!("-DCCA_MODULE_NAME=\"{}\"", self.stem()));
+        if old {
+            cc.arg("-DCCA_MODULE_OLD_CONTROL");
+        }
+        if companion {
+            cc.arg("-DCCA_MODULE_COMPANION");
+        }
+        cc.arg("-c").arg(file).arg("-o").arg(to);
+        self.run(cc)
+    }
+
+    /// The compiler with what all kinds need. What C forgives and a kernel does not is an error.
+    fn cc(&self) -> Command {
+        let mut cc = Command::new(&self.compiler.0);
+        cc.env("LC_ALL", "C").args(["-std=gnu11", "-O2", "-g", "-fPIC", "-ffreestanding"]);
+        for kind in
+            ["implicit-function-declaration", "incompatible-pointer-types", "int-conversion"]
+        {
+            cc.arg(format!("-Werror={kind}"));
+        }
+        cc.args(sanitizers());
+        cc
+    }
+
+    fn run(&self, mut command: Command) -> Result<(), Refused> {
+        let output = command.output().map_err(|e| Refused(format!("{}: {e}", self.compiler.0)))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(Refused(String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+
+    /// The compiler's first error, without the paths of this program's own folder.
+    fn error(&self, refused: &Refused) -> BuildError {
+        let first = refused.0.lines().find(|line| line.contains("error:"));
+        let line = first.or(refused.0.lines().next()).unwrap_or("the compiler failed");
+        let line = line.replace(&format!("{}/cca/", self.out.display()), "<dumbbell>/");
+        BuildError(line.split(" [-Werror").next().unwrap_or(&line).to_owned())
+    }
+
+    fn stem(&self) -> String {
+        self.source.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn built(&self, library: PathBuf, symbol: Option<String>, companions: Vec<PathBuf>) -> Built {
+        let compiler = self.compiler.1.clone();
+        Built { library, symbol, doc: head_comment(self.text), compiler, companions }
+    }
+}
+
+/// `CCA_SANITIZE=1` at run time, for tests in a process that has the sanitizers loaded.
+fn sanitizers() -> &'static [&'static str] {
+    match env::var("CCA_SANITIZE") {
+        Ok(on) if on == "1" => &["-fsanitize=undefined", "-fno-sanitize-recover=all"],
+        _ => &[],
+    }
+}
+
+/// Is `word` in `text` as a whole identifier?
+fn mentions(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
+    })
+}
+
+/// Names in a linker's complaints: "undefined reference to `x'", "undefined symbol: x".
+fn undefined(said: &str) -> Vec<String> {
+    let names = said.lines().filter_map(|line| {
+        let (_, rest) = line
+            .split_once("undefined reference to ")
+            .or_else(|| line.split_once("undefined symbol: "))?;
+        let name: String = rest
+            .trim_start_matches(['`', '\'', '"'])
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+            .collect();
+        (!name.is_empty()).then_some(name)
+    });
+    names.collect::<BTreeSet<_>>().into_iter().collect()
+}

@@ -1,0 +1,195 @@
+//! Opens shared objects of users' controllers. Each opening gets a copy of its own, so that a module's
+//! variables are shared by the flows that ask for it with the same parameters, and by nobody else.
+
+use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::module::{text, Module, RawModule};
+
+extern "C" {
+    fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlclose(handle: *mut c_void) -> c_int;
+    fn dlerror() -> *const c_char;
+}
+
+/// `RTLD_NOW`: every symbol is looked up now, so that a missing one is an error and not a crash.
+const RTLD_NOW: c_int = 2;
+
+/// A shared object that is not a controller.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// The dynamic linker refused it.
+    #[error("{path}: {reason}")]
+    Open {
+        /// The shared object.
+        path: String,
+        /// What the linker says, the missing symbol's name included.
+        reason: String,
+    },
+    /// It holds no controller, or one that cannot start.
+    #[error("{reason}")]
+    NoController {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// An open copy of a shared object.
+#[derive(Debug)]
+pub(crate) struct Library {
+    handle: NonNull<c_void>,
+    stop: Option<unsafe extern "C" fn()>,
+}
+
+// SAFETY: the handle is only used to look up symbols and to close; both may be done by any thread.
+unsafe impl Send for Library {}
+// SAFETY: as above.
+unsafe impl Sync for Library {}
+
+impl Library {
+    /// Opens a copy of `path`.
+    pub(crate) fn open(path: &Path) -> Result<Self, LoadError> {
+        let copy = private_copy(path).map_err(|e| LoadError::Open {
+            path: path.display().to_string(),
+            reason: e.to_string(),
+        })?;
+        let name = CString::new(copy.as_os_str().as_bytes()).expect("a path has no zero byte");
+        // SAFETY: a terminated path; the object's constructors are the user's own code.
+        let handle = unsafe { dlopen(name.as_ptr(), RTLD_NOW) };
+        let opened = NonNull::new(handle).ok_or_else(|| LoadError::Open {
+            path: path.display().to_string(),
+            reason: last_error().replace(&*copy.to_string_lossy(), "shared object"),
+        });
+        // Open or not, the file has done its service; the mapping stays.
+        drop(fs::remove_file(&copy));
+        opened.map(|handle| Self { handle, stop: None })
+    }
+
+    /// Address of a symbol, when there is one.
+    fn symbol(&self, name: &str) -> Option<NonNull<c_void>> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: an open handle and a terminated name.
+        NonNull::new(unsafe { dlsym(self.handle.as_ptr(), name.as_ptr()) })
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop {
+            // SAFETY: cca_module_stop of this library, whose flows are gone: `Module` is borrowed by them.
+            unsafe { stop() };
+        }
+        // SAFETY: opened once, closed once; nothing of it is used any more.
+        unsafe { dlclose(self.handle.as_ptr()) };
+    }
+}
+
+fn last_error() -> String {
+    // SAFETY: dlerror gives NULL or a string that is valid until this thread's next call.
+    let text = unsafe { dlerror() };
+    if text.is_null() {
+        return "cannot be opened".to_owned();
+    }
+    // SAFETY: as above.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// The dynamic linker opens a file once, however often it is asked; so give it a file of its own.
+fn private_copy(path: &Path) -> std::io::Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let copy = folder.join(format!(".copy-{}-{n}.so", std::process::id()));
+    fs::copy(path, &copy)?;
+    Ok(copy)
+}
+
+/// Opens the controller in `path`: one in our style when `symbol` names its table, else a kernel
+/// module, started with these values of its parameters, by position.
+pub(crate) fn open(
+    path: &Path,
+    symbol: Option<&str>,
+    doc: String,
+    values: &dyn Fn(&Module) -> Result<Vec<(u32, i64)>, String>,
+) -> Result<Module, LoadError> {
+    let library = Library::open(path)?;
+    match symbol {
+        Some(symbol) => ours(library, symbol, doc),
+        None => kernel(library, doc, values),
+    }
+}
+
+fn ours(library: Library, symbol: &str, doc: String) -> Result<Module, LoadError> {
+    let table = library.symbol(symbol).ok_or_else(|| LoadError::NoController {
+        reason: format!(
+            "no `{symbol}`: the first argument of CCA_MODULE must be the file's name, \"_\" for \"-\""
+        ),
+    })?;
+    // SAFETY: the compiler checked against our headers that the symbol is a `struct cca_module`; it is
+    // an immutable object of the library, which `Module` keeps open.
+    Ok(unsafe { Module::loaded(table.cast::<RawModule>().as_ref(), doc, Some(library)) })
+}
+
+/// Starts a kernel module through what `cca/hosts/module/module.c` exports.
+fn kernel(
+    mut library: Library,
+    doc: String,
+    values: &dyn Fn(&Module) -> Result<Vec<(u32, i64)>, String>,
+) -> Result<Module, LoadError> {
+    let need = |name: &str| {
+        library.symbol(name).ok_or_else(|| LoadError::NoController {
+            reason: format!("no `{name}`: not linked by this program"),
+        })
+    };
+    let (describe, set) = (need("cca_module_describe")?, need("cca_module_set")?);
+    let (start, stop) = (need("cca_module_start")?, need("cca_module_stop")?);
+    let error = need("cca_module_error")?;
+    // SAFETY: module.c defines the symbols with these types.
+    let (describe, set, start) = unsafe {
+        (
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const RawModule>(
+                describe.as_ptr(),
+            ),
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(u32, i64) -> c_int>(
+                set.as_ptr(),
+            ),
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(start.as_ptr()),
+        )
+    };
+    // SAFETY: gives a static object of the library, changed only by the calls below, before anybody
+    // else sees it.
+    let raw: &'static RawModule = unsafe { &*describe() };
+    // SAFETY: as above; the view is dropped before the module starts.
+    let view = unsafe { Module::loaded(raw, String::new(), None) };
+    let values = values(&view).map_err(|reason| LoadError::NoController { reason })?;
+    for (index, value) in values {
+        // SAFETY: writes a variable of the module.
+        if unsafe { set(index, value) } != 0 {
+            let name = view.params()[index as usize].name.to_owned();
+            return Err(LoadError::NoController {
+                reason: format!("parameter `{name}` refuses {value}"),
+            });
+        }
+    }
+    // SAFETY: runs the module's module_init(), once.
+    let failed = unsafe { start() };
+    if failed != 0 {
+        // SAFETY: `cca_module_error` is a `const char *` of module.c, always a literal.
+        let said = text(unsafe { *error.cast::<*const c_char>().as_ptr() });
+        let reason = match said {
+            "" => format!("its module_init() fails with error {}", -failed),
+            said => said.to_owned(),
+        };
+        return Err(LoadError::NoController { reason });
+    }
+    // SAFETY: module.c defines it with this type.
+    library.stop =
+        Some(unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(stop.as_ptr()) });
+    // SAFETY: complete now, and immutable from now on.
+    Ok(unsafe { Module::loaded(raw, doc, Some(library)) })
+}
