@@ -296,6 +296,11 @@ impl Sender {
             cleaned.packets += 1;
         }
         self.sk.packets_out -= cleaned.packets;
+        if self.sk.packets_out == 0 {
+            // A timeout that follows an undo counts a retransmission of the head twice ("retrans_out
+            // leaked" in tcp_retransmit_skb); as in Linux the count is right again once all is acknowledged.
+            self.sk.retrans_out = 0;
+        }
         if cleaned.packets > 0 {
             st.flag |= flag::DATA_ACKED;
         }
