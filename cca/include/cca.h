@@ -19,10 +19,17 @@
  *   CCA_OP(type, name, args) define a hook of struct tcp_congestion_ops. Hooks are
  *                           entry points; they do not call each other.
  *   CCA_INFO_OP(name)       define void name(struct sock *sk, struct cca_info *info).
+ *   CCA_LOST_OP(name)       define void name(struct sock *sk, const struct lost_burst *lost),
+ *                           and CCA_TSO_SEGS_OP(name) u32 name(struct sock *sk, u32 mss). Linux
+ *                           has neither hook, so under BPF they are never called:
+ *                           CCA_TELLS_LOSSES is 0, and the stack sizes bursts.
+ *   struct cca_flight_log   kept in the private state, so that both hosts can tell what was lost
+ *                           since the sampled segment was sent, and how much was in flight then:
+ *                           cca_flight_lost(log, tp, rs), cca_flight_at_send(rs, lost).
  *   CCA_STATES(...)         names of the controller's states, for cca_info.state;
  *                           CCA_NO_STATES when there are none.
  *   CCA_MODULE(x, "name", flags, hooks...)  register; x is the file name with "_" for "-".
- *   CCA_INFO(name)          the info hook inside CCA_MODULE.
+ *   CCA_INFO(name)          the info hook inside CCA_MODULE; so CCA_LOST, CCA_TSO_SEGS.
  *   tcp_jiffies32, HZ       now in ticks, and ticks per second; both need `sk` in scope.
  *                           usecs_to_jiffies(sk, us), msecs_to_jiffies(sk, ms) round up.
  *   cca_random_below(sk, n) uniform in 0 .. n-1; seeded per flow natively.

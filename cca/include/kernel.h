@@ -69,6 +69,8 @@ enum tcp_ca_event {
 	CA_EVENT_LOSS,	       /* retransmission timeout */
 	CA_EVENT_ECN_NO_CE,    /* receiver: ECT packet without CE */
 	CA_EVENT_ECN_IS_CE,    /* receiver: CE packet */
+	/* Beyond Linux 6.12 (as in Google's v3 tree); simulator only. */
+	CCA_EVENT_TLP_RECOVERY, /* a tail loss probe has repaired a loss */
 };
 
 /* Flags of in_ack_event(). */
@@ -260,6 +262,20 @@ struct ack_sample {
 	u32 in_flight;	/* bytes delivered between the sample's sending and now */
 };
 
+#ifndef CCA_HOST_BPF
+/*
+ * A burst that was just marked lost, argument of skb_marked_lost(); what it was sent with.
+ * Beyond Linux 6.12 (as the sk_buff in Google's v2alpha tree); simulator only.
+ */
+struct lost_burst {
+	u32 segs;	       /* segments in it, all marked at once (tp->lost counts them) */
+	u32 tx_in_flight;      /* segments in flight when it was sent, itself included */
+	u32 lost_at_send;      /* tp->lost then */
+	u32 delivered_at_send; /* tp->delivered then */
+	bool is_app_limited;   /* it was sent with a bubble in the pipe */
+};
+#endif
+
 struct cca_info;
 
 /* A loaded module has a struct of this name of its own (cca/hosts/module/ops.h). */
@@ -297,6 +313,10 @@ struct CCA_OPS_TAG {
 #ifndef CCA_HOST_BPF
 	/* Report estimates; stands in for get_info(), which BPF may not have. */
 	void (*info)(struct sock *sk, struct cca_info *info);
+	/* A burst was marked lost, for each, before the ACK that showed it is told of. */
+	void (*skb_marked_lost)(struct sock *sk, const struct lost_burst *lost);
+	/* Segments in a burst with segments of `mss` bytes; replaces the stack's autosizing. */
+	u32 (*tso_segs)(struct sock *sk, u32 mss);
 #endif
 };
 

@@ -68,14 +68,14 @@ extern unsigned long CONFIG_HZ __kconfig;
 		return inet_csk_ca(sk);                                          \
 	}                                                                        \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_STATE_LARGE(x, type)                                                           \
+#define CCA_STATE_LARGE(x, T)                                                              \
 	struct {                                                                           \
 		__uint(type, CCA_BPF_MAP_TYPE_SK_STORAGE);                                 \
 		__uint(map_flags, CCA_BPF_F_NO_PREALLOC);                                  \
 		__type(key, int);                                                          \
-		__type(value, type);                                                       \
+		__type(value, T);                                                          \
 	} x##_storage SEC(".maps");                                                        \
-	static inline type *x##_state(struct sock *sk)                                     \
+	static inline T *x##_state(struct sock *sk)                                        \
 	{                                                                                  \
 		return bpf_sk_storage_get(&x##_storage, sk, 0, CCA_BPF_SK_STORAGE_CREATE); \
 	}                                                                                  \
@@ -86,6 +86,18 @@ extern unsigned long CONFIG_HZ __kconfig;
 #define CCA_INFO_OP(name) \
 	static __attribute__((unused)) void name(struct sock *sk, struct cca_info *info)
 #define CCA_INFO(name)
+
+/* Linux tells neither of lost bursts nor asks for the size of one. */
+#define CCA_TELLS_LOSSES 0
+#define CCA_LOST(name)
+#define CCA_TSO_SEGS(name)
+struct lost_burst {
+	u32 segs, tx_in_flight, lost_at_send, delivered_at_send;
+	bool is_app_limited;
+};
+#define CCA_LOST_OP(name) \
+	static __attribute__((unused)) void name(struct sock *sk, const struct lost_burst *lost)
+#define CCA_TSO_SEGS_OP(name) static __attribute__((unused)) u32 name(struct sock *sk, u32 mss)
 
 #define CCA_MODULE(x, name_, flags_, ...)                          \
 	SEC(CCA_STRUCT_OPS_SECTION)                                \
@@ -107,6 +119,46 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 static inline u32 cca_random_below(struct sock *sk, u32 n)
 {
 	return (u32)(((u64)bpf_get_prandom_u32() * n) >> 32);
+}
+
+/*
+ * Totals of losses, each with the `delivered` at which it was first seen: Linux does not keep with
+ * a segment what was lost when it was sent, but it keeps `delivered`, by which this finds it.
+ */
+#define CCA_FLIGHT_MARKS 16
+struct cca_flight_log {
+	u32 delivered[CCA_FLIGHT_MARKS];
+	u32 lost[CCA_FLIGHT_MARKS];
+	u32 n; /* marks written so far */
+};
+
+/* Segments marked lost since the sampled segment was sent; no more than the log goes back. */
+static inline u32 cca_flight_lost(struct cca_flight_log *log, const struct tcp_sock *tp,
+				  const struct rate_sample *rs)
+{
+	u32 last = (log->n - 1) & (CCA_FLIGHT_MARKS - 1), then = 0, i;
+
+	if (!log->n || log->lost[last] != tp->lost) {
+		last = log->n++ & (CCA_FLIGHT_MARKS - 1);
+		log->delivered[last] = tp->delivered;
+		log->lost[last] = tp->lost;
+	}
+	for (i = 0; i < CCA_FLIGHT_MARKS; i++) {
+		u32 at = (last - i) & (CCA_FLIGHT_MARKS - 1);
+
+		if (i >= log->n)
+			break;
+		then = log->lost[at];
+		if (!after(log->delivered[at], rs->prior_delivered))
+			break;
+	}
+	return tp->lost - then;
+}
+
+/* What was in flight at the send has since been delivered or lost. */
+static inline u32 cca_flight_at_send(const struct rate_sample *rs, u32 lost)
+{
+	return rs->delivered > 0 ? (u32)rs->delivered + lost : 0;
 }
 
 /* Two writers cannot meet here: hooks run with the socket locked. (fq may set SK_PACING_FQ

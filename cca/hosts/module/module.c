@@ -344,6 +344,28 @@ static u32 host_min_tso_segs(struct sock *sk)
 	return enter(sk)->min_tso_segs(sk);
 }
 
+static u32 host_tso_segs(struct sock *sk, u32 mss)
+{
+	return enter(sk)->tso_segs(sk, mss);
+}
+
+/* The skb that a module of Google's trees expects, with the stamps that it looks at. */
+static void host_skb_marked_lost(struct sock *sk, const struct lost_burst *lost)
+{
+	const struct tcp_congestion_ops *ops = enter(sk);
+	struct sk_buff skb = { 0 };
+	struct tcp_skb_cb *cb = TCP_SKB_CB(&skb);
+
+	cb->tcp_gso_segs = (u16)lost->segs;
+	cb->sacked = TCPCB_LOST;
+	cb->tx.is_app_limited = lost->is_app_limited;
+	cb->tx.delivered = lost->delivered_at_send;
+	cb->tx.delivered_mstamp = lost->tx_in_flight ? 1 : 0;
+	cb->tx.in_flight = lost->tx_in_flight;
+	cb->tx.lost = lost->lost_at_send;
+	ops->skb_marked_lost(sk, &skb);
+}
+
 static void host_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
 #ifdef CCA_MODULE_OLD_CONTROL
@@ -443,6 +465,8 @@ int cca_module_start(void)
 	HOOK(in_ack_event);
 	HOOK(pkts_acked);
 	HOOK(min_tso_segs);
+	HOOK(tso_segs);
+	HOOK(skb_marked_lost);
 	HOOK(cong_control);
 	HOOK(undo_cwnd);
 	HOOK(sndbuf_expand);

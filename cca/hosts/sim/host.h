@@ -49,7 +49,14 @@
 #define CCA_OP(type, name, ...) \
 	_Pragma("GCC diagnostic ignored \"-Wunused-parameter\"") static type name(__VA_ARGS__)
 #define CCA_INFO_OP(name) static void name(struct sock *sk, struct cca_info *info)
-#define CCA_INFO(name_)	  .info = name_
+#define CCA_INFO(name_)	  .info = name_,
+
+/* Hooks of Google's trees, which Linux does not have. */
+#define CCA_TELLS_LOSSES      1
+#define CCA_LOST_OP(name)     static void name(struct sock *sk, const struct lost_burst *lost)
+#define CCA_LOST(name_)	      .skb_marked_lost = name_,
+#define CCA_TSO_SEGS_OP(name) static u32 name(struct sock *sk, u32 mss)
+#define CCA_TSO_SEGS(name_)   .tso_segs = name_,
 
 #define CCA_MODULE(x, name_, flags_, ...)                                     \
 	static const struct tcp_congestion_ops x##_ops = { .name = name_,     \
@@ -93,6 +100,24 @@ static inline u64 cca_random_u64(struct sock *sk)
 static inline u32 cca_random_below(struct sock *sk, u32 n)
 {
 	return (u32)(((cca_random_u64(sk) >> 32) * n) >> 32);
+}
+
+/* The simulated TCP keeps these with each segment; nothing to log. */
+struct cca_flight_log {
+};
+
+static inline u32 cca_flight_lost(struct cca_flight_log *log, const struct tcp_sock *tp,
+				  const struct rate_sample *rs)
+{
+	(void)log;
+	(void)tp;
+	return rs->lost;
+}
+
+static inline u32 cca_flight_at_send(const struct rate_sample *rs, u32 lost)
+{
+	(void)lost;
+	return rs->tx_in_flight;
 }
 
 static inline void cca_request_pacing(struct sock *sk)

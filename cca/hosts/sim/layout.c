@@ -23,6 +23,7 @@ struct cca_layout_row {
 #define TP(f)	ROW(struct tcp_sock, "TcpSock", #f, f)
 #define RS(f)	ROW(struct rate_sample, "RateSample", #f, f)
 #define AS(f)	ROW(struct ack_sample, "AckSample", #f, f)
+#define LOST(f) ROW(struct lost_burst, "LostBurst", #f, f)
 #define INFO(f) ROW(struct cca_info, "CaInfo", #f, f)
 #define SIZE(type, mirror)                  \
 	{                                   \
@@ -37,6 +38,8 @@ extern u32 cca_minmax_running_min(struct minmax *m, u32 win, u32 t, u32 v);
 const struct cca_layout_row cca_layout[] = {
 	SIZE(struct tcp_sock, "TcpSock"), SIZE(struct rate_sample, "RateSample"),
 	SIZE(struct ack_sample, "AckSample"), SIZE(struct cca_info, "CaInfo"),
+	SIZE(struct lost_burst, "LostBurst"), LOST(segs), LOST(tx_in_flight), LOST(lost_at_send),
+	LOST(delivered_at_send), LOST(is_app_limited),
 	SK(sk_pacing_rate), SK(sk_max_pacing_rate), SK(sk_pacing_status), SK(sk_gso_max_size),
 	SK(sk_gso_max_segs), SK(sk_pacing_shift), SK(sk_state),
 	HOST(params), HOST(storage), HOST(rng), HOST(hz), HOST(jiffies),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::custom::Custom;
 use crate::module::{Module, RawOps};
-use crate::sample::{AckSample, CaEvent, CaInfo, CaState, RateSample};
+use crate::sample::{AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample};
 use crate::sock::TcpSock;
 
 /// A value in a scenario's `params` that the controller does not accept.
@@ -209,6 +209,8 @@ hooks! {
     in_ack_event(flags: u32 as flags);
     /// An ACK arrived; called before state, window and rate are updated.
     pkts_acked(sample: &AckSample as sample);
+    /// A burst was marked lost; call it for each, when `lost` counts it (beyond Linux).
+    skb_marked_lost(burst: &LostBurst as burst);
     /// Last step of each ACK for modules with `has_cong_control`.
     cong_control(ack: u32 as ack, flag: i32 as flag, sample: &RateSample as sample);
 }
@@ -247,6 +249,21 @@ impl Controller {
     pub fn min_tso_segs(&self, sk: &mut TcpSock) -> Option<u32> {
         // SAFETY: as for the hooks above.
         self.ops().min_tso_segs.map(|hook| unsafe { hook(self.enter(sk)) })
+    }
+
+    /// Segments of `mss_cache` bytes in a burst, when the controller sizes them (beyond Linux).
+    #[inline]
+    pub fn tso_segs(&self, sk: &mut TcpSock) -> Option<u32> {
+        let mss = sk.mss_cache;
+        // SAFETY: as for the hooks above.
+        self.ops().tso_segs.map(|hook| unsafe { hook(self.enter(sk), mss) })
+    }
+
+    /// Does the controller want to know of lost bursts (beyond Linux)?
+    #[must_use]
+    #[inline]
+    pub fn wants_losses(&self) -> bool {
+        self.ops().skb_marked_lost.is_some()
     }
 
     /// Does `cong_control` replace `cong_avoid`, PRR and the stack's pacing rate?

@@ -116,6 +116,8 @@ impl RawOps {
         init: None,
         release: None,
         info: None,
+        skb_marked_lost: None,
+        tso_segs: None,
     };
 }
 

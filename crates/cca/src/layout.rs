@@ -6,7 +6,7 @@ use std::mem::{offset_of, size_of};
 use std::ptr::addr_of;
 use std::slice;
 
-use crate::sample::{AckSample, CaInfo, RateSample};
+use crate::sample::{AckSample, CaInfo, LostBurst, RateSample};
 use crate::sock::TcpSock;
 
 #[repr(C)]
@@ -65,6 +65,7 @@ fn layout_in_rust() -> Layout {
         interval_us snd_interval_us rcv_interval_us rtt_us losses acked_sacked prior_in_flight
         last_end_seq is_app_limited is_retrans is_ack_delayed is_ece tx_in_flight lost);
     mirror!(map, AckSample, pkts_acked rtt_us in_flight);
+    mirror!(map, LostBurst, segs tx_in_flight lost_at_send delivered_at_send is_app_limited);
     mirror!(map, CaInfo, bw_bytes_per_s flags state min_rtt_us pacing_gain cwnd_gain inflight_lo
         inflight_hi);
     map

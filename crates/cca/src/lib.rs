@@ -33,7 +33,7 @@ pub use library::LoadError;
 pub use module::{Module, Param};
 pub use modules::{Modules, SelectError};
 pub use sample::{
-    AckSample, CaEvent, CaInfo, CaState, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,
+    AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,
     CA_ACK_WIN_UPDATE, FLAG_ECE,
 };
 pub use sock::{

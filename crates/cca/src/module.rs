@@ -7,7 +7,7 @@ use std::slice;
 use std::sync::Mutex;
 
 use crate::library::Library;
-use crate::sample::{AckSample, CaInfo, RateSample};
+use crate::sample::{AckSample, CaInfo, LostBurst, RateSample};
 use crate::sock::TcpSock;
 
 /// `struct tcp_congestion_ops` as `cca/include/kernel.h` declares it natively.
@@ -28,6 +28,8 @@ pub(crate) struct RawOps {
     pub init: Option<unsafe extern "C" fn(*mut TcpSock)>,
     pub release: Option<unsafe extern "C" fn(*mut TcpSock)>,
     pub info: Option<unsafe extern "C" fn(*mut TcpSock, *mut CaInfo)>,
+    pub skb_marked_lost: Option<unsafe extern "C" fn(*mut TcpSock, *const LostBurst)>,
+    pub tso_segs: Option<unsafe extern "C" fn(*mut TcpSock, u32) -> u32>,
 }
 
 #[repr(C)]

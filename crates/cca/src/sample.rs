@@ -66,6 +66,22 @@ pub struct AckSample {
     pub in_flight: u32,
 }
 
+/// A burst that was just marked lost (`struct lost_burst`), and what it was sent with.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostBurst {
+    /// Segments in it, all marked at once; `lost` counts them already.
+    pub segs: u32,
+    /// In flight when it was sent, itself included, segs.
+    pub tx_in_flight: u32,
+    /// `lost` then, segs.
+    pub lost_at_send: u32,
+    /// `delivered` then, segs.
+    pub delivered_at_send: u32,
+    /// It was sent with a bubble in the pipe.
+    pub is_app_limited: bool,
+}
+
 /// States of loss recovery (`enum tcp_ca_state`).
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,6 +114,8 @@ pub enum CaEvent {
     EcnNoCe = 4,
     /// Receiver: CE packet.
     EcnIsCe = 5,
+    /// Beyond Linux: a tail loss probe has repaired a loss.
+    TlpRecovery = 6,
 }
 
 /// A controller's view of the path (`struct cca_info`). Fields are valid where `flags` says so; the

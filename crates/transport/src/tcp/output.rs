@@ -79,6 +79,9 @@ impl Sender {
 
     /// Largest burst now, segments (`tcp_tso_segs`).
     pub(super) fn tso_segs(&mut self) -> u32 {
+        if let Some(segs) = self.ca.tso_segs(&mut self.sk) {
+            return segs.min(u32::from(self.sk.sk_gso_max_segs));
+        }
         let least = self.ca.min_tso_segs(&mut self.sk).unwrap_or(MIN_TSO_SEGS);
         let sk = &*self.sk;
         let mut bytes = sk.sk_pacing_rate >> sk.sk_pacing_shift;
@@ -238,7 +241,7 @@ impl Sender {
         let in_flight = self.in_flight();
         for i in 0..n {
             let start = if i == 0 { SKB_START } else { 0 };
-            self.rtx.push(Stamps { in_flight: in_flight + n, ..stamps }, start | app_limited);
+            self.rtx.push(Stamps { in_flight: in_flight + i + 1, ..stamps }, start | app_limited);
         }
         self.skbs_out += 1;
         self.consume_front(n);
@@ -268,11 +271,11 @@ impl Sender {
         let stamps = self.stamps();
         let app_limited = if self.sk.app_limited != 0 { APP_LIMITED } else { 0 };
         let in_flight = self.in_flight();
-        for i in seq..seq + n {
+        for (sent, i) in (1..).zip(seq..seq + n) {
             let start = if i == seq { SKB_START } else { 0 };
             let kept = self.rtx.flags(i) & !(APP_LIMITED | SAMPLED | SKB_START);
             self.rtx.set_flags(i, kept | EVER_RETRANS | start | app_limited);
-            self.rtx.restamp(i, Stamps { in_flight: in_flight + n, ..stamps });
+            self.rtx.restamp(i, Stamps { in_flight: in_flight + sent, ..stamps });
         }
         if seq + n < self.rtx.nxt() {
             let after = self.rtx.flags(seq + n);

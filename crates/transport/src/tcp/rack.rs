@@ -1,10 +1,10 @@
 //! RACK: a segment is lost when one sent sufficiently later was delivered (net/ipv4/tcp_recovery.c,
 //! RFC 8985).
 
-use super::rtx_queue::{LOST, RETRANS, SACKED};
+use super::rtx_queue::{APP_LIMITED, LOST, RETRANS, SACKED, SAMPLED, SKB_START};
 use super::sender::{Sender, SenderEvent};
 use super::timer::Pending;
-use cca::CaState;
+use cca::{CaState, LostBurst};
 
 /// Reordering that is tolerated before it is seen (`sysctl_tcp_reordering`), segments.
 pub const REORDERING: u32 = 3;
@@ -110,19 +110,21 @@ impl Sender {
         let lost_before = self.sk.lost;
         let mut cursor = self.rtx.oldest();
         while let Some(seq) = cursor {
+            let last = seq + self.burst_at(seq) - 1;
             cursor = self.rtx.sent_after(seq);
             let flags = self.rtx.flags(seq);
             if flags & (LOST | RETRANS) == LOST {
                 continue;
             }
             let tx_us = self.rtx.stamps(seq).tx_us;
-            if !sent_after(self.rack.mstamp, tx_us, self.rack.end_seq, seq + 1) {
+            if !sent_after(self.rack.mstamp, tx_us, self.rack.end_seq, last + 1) {
                 break;
             }
             let remaining = self.rack_remaining_us(seq, reo_wnd);
             if remaining <= 0 {
-                self.mark_lost(seq);
-                self.rtx.unlink(seq);
+                cursor = self.rtx.sent_after(last);
+                self.mark_lost(seq, last + 1 - seq);
+                (seq..=last).for_each(|seq| self.rtx.unlink(seq));
             } else {
                 wait = wait.max(remaining as u32);
             }
@@ -166,22 +168,52 @@ impl Sender {
         }
     }
 
-    /// `tcp_mark_skb_lost`.
-    pub(super) fn mark_lost(&mut self, seq: u32) {
+    /// Segments from `seq` that are one buffer (`skb`) still: sent together, and alike since.
+    pub(super) fn burst_at(&self, seq: u32) -> u32 {
+        const ALIKE: u8 = LOST | RETRANS | SACKED;
+        let flags = self.rtx.flags(seq) & ALIKE;
+        let mut end = seq + 1;
+        while end < self.rtx.nxt() && self.rtx.flags(end) & (SKB_START | ALIKE) == flags {
+            end += 1;
+        }
+        end - seq
+    }
+
+    /// `tcp_mark_skb_lost` for a buffer of `n` segments; the controller is told of it as a whole.
+    pub(super) fn mark_lost(&mut self, seq: u32, n: u32) {
         let flags = self.rtx.flags(seq);
-        if flags & SACKED != 0 {
+        if flags & SACKED != 0 || flags & (LOST | RETRANS) == LOST {
             return;
         }
         if flags & LOST == 0 {
-            self.sk.lost_out += 1;
-            self.rtx.set_flags(seq, flags | LOST);
-        } else if flags & RETRANS != 0 {
-            self.sk.retrans_out -= 1;
-            self.rtx.set_flags(seq, flags & !RETRANS);
+            self.sk.lost_out += n;
         } else {
-            return;
+            self.sk.retrans_out -= n;
         }
-        self.sk.lost = self.sk.lost.wrapping_add(1);
-        self.stats.lost += 1;
+        for seq in seq..seq + n {
+            let flags = self.rtx.flags(seq);
+            let was_lost = flags & LOST != 0;
+            self.rtx.set_flags(seq, if was_lost { flags & !RETRANS } else { flags | LOST });
+        }
+        self.sk.lost = self.sk.lost.wrapping_add(n);
+        self.stats.lost += u64::from(n);
+        if self.ca.wants_losses() {
+            self.tell_lost(seq, n);
+        }
+    }
+
+    /// What the burst was sent with; a segment whose stamps served a sample already has none.
+    fn tell_lost(&mut self, seq: u32, n: u32) {
+        let flags = self.rtx.flags(seq);
+        let stamps = *self.rtx.stamps(seq + n - 1);
+        let has_stamps = flags & SAMPLED == 0;
+        let burst = LostBurst {
+            segs: n,
+            tx_in_flight: if has_stamps { stamps.in_flight } else { 0 },
+            lost_at_send: stamps.lost,
+            delivered_at_send: stamps.delivered,
+            is_app_limited: flags & APP_LIMITED != 0,
+        };
+        self.ca.skb_marked_lost(&mut self.sk, &burst);
     }
 }

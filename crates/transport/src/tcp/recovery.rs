@@ -428,11 +428,13 @@ impl Sender {
             self.is_sack_reneg = true;
             self.forget_sacks();
         }
-        for seq in head..self.rtx.nxt() {
-            if !reneged && seq != head && self.rack_remaining_us(seq, 0) > 0 {
-                continue;
+        let mut seq = head;
+        while seq < self.rtx.nxt() {
+            let n = self.burst_at(seq);
+            if reneged || seq == head || self.rack_remaining_us(seq, 0) <= 0 {
+                self.mark_lost(seq, n);
             }
-            self.mark_lost(seq);
+            seq += n;
         }
         let lost = self.sk.lost.wrapping_sub(lost_before);
         if lost > 0 {

@@ -41,7 +41,8 @@ pub struct Stamps {
     pub delivered_ce: u32,
     /// `tp->lost` then, segments (BBRv2's tree).
     pub lost: u32,
-    /// Segments in flight just after the send (BBRv2's tree).
+    /// Segments in flight just after the send, this one included, later ones of the same buffer not
+    /// (BBRv2's tree; a buffer has that of its last segment, also when SACKs split it).
     pub in_flight: u32,
 }
 

@@ -157,6 +157,7 @@ impl Sender {
         if !self.tlp_retrans || st.flag & flag::DSACK_TLP != 0 {
             self.tlp_high_seq = None;
         } else if ack > high {
+            self.ca.cwnd_event(&mut self.sk, CaEvent::TlpRecovery);
             self.init_cwnd_reduction();
             self.set_ca_state(CaState::Cwr);
             self.end_cwnd_reduction();
