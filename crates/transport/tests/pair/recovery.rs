@@ -117,6 +117,7 @@ fn sack_reneging_is_survived() {
         if ack.ack == 5 && ack.n_sacks > 0 {
             (ack.n_sacks, ack.sacks[0]) = (1, (6, 8));
         }
+        Fate::Deliver
     };
     let setup = Setup { segments: 30, ..Setup::default() };
     let pair = Pair::new(setup, losing(&[5, 6, 7])).with_acks(lie).drive(10);

@@ -3,6 +3,7 @@
 use crate::pair::{Fate, Pair, Sent, Setup};
 use cca::Module;
 use net::rng::Rng;
+use proptest::prelude::*;
 use transport::tcp::{HostConfig, HostQdisc};
 use units::Span;
 
@@ -34,6 +35,43 @@ fn a_finite_transfer_completes_under_random_loss_and_reordering_with_every_contr
             assert_eq!(stats.segs_sent, 3000 + stats.retrans_segs);
             assert_eq!(pair.sent.len() as u64, stats.segs_sent);
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Data and ACKs lost, late and out of order: the counters stay consistent at every step (`Pair`
+    /// checks that) and the transfer ends.
+    #[test]
+    fn any_path_that_delivers_something_ends_in_a_complete_transfer(
+        seed in any::<u64>(), segments in 1..400u32, switches in any::<[bool; 5]>(),
+        losses in (0..30u64, 0..30u64), delays in (0..30u64, 0..30u64),
+        cca in prop::sample::select(Module::all().iter().map(Module::name).collect::<Vec<_>>()),
+        hz in prop::sample::select(vec![100, 250, 1000]), one_way_us in 1..100_000u64,
+    ) {
+        let [fq, tso, gro, delayed_ack, ecn] = switches;
+        let qdisc = if fq { HostQdisc::Fq } else { HostQdisc::Pfifo };
+        let config = HostConfig { hz, qdisc, tso, gro, delayed_ack, ..Setup::default().config };
+        let one_way = Span::from_us(one_way_us);
+        let setup = Setup { cca, config, segments, one_way, ecn, ..Setup::default() };
+        let mut data = fates(Rng::stream(seed, "data"), losses.0, delays.0);
+        let mut acks = fates(Rng::stream(seed, "acks"), losses.1, delays.1);
+        Pair::new(setup, move |_| data()).with_acks(move |ack| match ack.syn {
+            true => Fate::Deliver,
+            false => acks(),
+        })
+        .drive(40_000);
+    }
+}
+
+/// Fates with these percentages of losses, and of delays of up to 200 ms.
+fn fates(mut rng: Rng, losses: u64, delays: u64) -> impl FnMut() -> Fate {
+    move || match rng.below(100) {
+        n if n < losses => Fate::Drop,
+        n if n < losses + delays => Fate::Delay(Span::from_us(rng.below(200_000))),
+        n if n == 99 => Fate::Mark,
+        _ => Fate::Deliver,
     }
 }
 

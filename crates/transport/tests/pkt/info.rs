@@ -4,7 +4,7 @@
 use transport::tcp::{Receiver, Sender};
 
 /// Names that `assert` takes.
-pub const FIELDS: [&str; 30] = [
+pub const FIELDS: [&str; 31] = [
     "tcpi_ca_state",
     "tcpi_retransmits",
     "tcpi_backoff",
@@ -25,6 +25,7 @@ pub const FIELDS: [&str; 30] = [
     "tcpi_min_rtt",
     "tcpi_data_segs_out",
     "tcpi_snd_wnd",
+    "tcpi_delivery_rate",
     "tcpi_delivery_rate_app_limited",
     "is_cwnd_limited",
     "max_packets_out",
@@ -61,6 +62,7 @@ pub fn of_sender(sender: &Sender, name: &str) -> Option<i64> {
         "tcpi_min_rtt" => i64::from(sk.rtt_min.value()),
         "tcpi_data_segs_out" => i64::from(sk.data_segs_out),
         "tcpi_snd_wnd" => i64::from(sk.snd_wnd),
+        "tcpi_delivery_rate" => delivery_rate(sk),
         "tcpi_delivery_rate_app_limited" => i64::from(sk.rate_app_limited),
         "is_cwnd_limited" => i64::from(sk.is_cwnd_limited),
         "max_packets_out" => i64::from(sk.max_packets_out),
@@ -71,6 +73,12 @@ pub fn of_sender(sender: &Sender, name: &str) -> Option<i64> {
         _ => return None,
     };
     Some(value)
+}
+
+/// Payload bytes per second of the last good sample (`tcp_compute_delivery_rate`); 0 before the first.
+fn delivery_rate(sk: &cca::TcpSock) -> i64 {
+    let bytes = i64::from(sk.rate_delivered) * i64::from(sk.mss_cache);
+    bytes * 1_000_000 / i64::from(sk.rate_interval_us.max(1))
 }
 
 /// Value of a field of the receiver; `None` for one that only a sender has.

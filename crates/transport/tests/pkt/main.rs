@@ -77,6 +77,7 @@ features! {
     handshake
     pacing
     rack
+    rate
     receiver
     rto
     sack
