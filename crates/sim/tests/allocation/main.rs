@@ -41,7 +41,7 @@ static ALLOCATOR: Counting = Counting;
 
 fn plan(cca: &str, jitter: &str, events: bool) -> Plan {
     let flow = format!(
-        r#"{{"cca": "{cca}", "params": {{}}, "rtt_ns": 20000000, "loss_ppb": 100000,
+        r#"{{"cca": "{cca}", "params": {{}}, "rtt_ns": 20000000, "loss_ppb": 10000,
             "jitter": {jitter}, "start_ns": 0, "stop_ns": 22000000000, "size_bytes": null,
             "max_rate_bps": null}}"#
     );
@@ -51,7 +51,7 @@ fn plan(cca: &str, jitter: &str, events: bool) -> Plan {
                 "qdisc": {{"kind": "fifo", "limit_bytes": 500000, "limit_packets": null}}}},
             "host": {{"hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": false,
                 "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true}},
-            "flows": [{flow}, {flow}],
+            "flows": [{flow}, {flow}, {flow}, {flow}],
             "record": {{"samples": false, "queue": false, "events": {events}, "pcap": false}}}}"#
     );
     Plan::from_json(&text).expect("a plan")
@@ -76,8 +76,8 @@ fn nothing_is_allocated_per_packet() {
     for module in cca::Module::all() {
         for jitter in ["null", r#"{"kind": "uniform", "spread_ns": 1000000, "reorder": true}"#] {
             let (allocations, packets) = steady_state(&plan(module.name(), jitter, false));
-            assert!(packets > 50_000, "{packets} packets are no steady state");
             let what = format!("{} with jitter {jitter}: {allocations}/{packets}", module.name());
+            assert!(packets > 50_000, "no steady state: {what}");
             assert!(allocations <= 16, "allocations per packets: {what}");
         }
     }

@@ -70,7 +70,7 @@ fn fates(mut rng: Rng, losses: u64, delays: u64) -> impl FnMut() -> Fate {
     move || match rng.below(100) {
         n if n < losses => Fate::Drop,
         n if n < losses + delays => Fate::Delay(Span::from_us(rng.below(200_000))),
-        n if n == 99 => Fate::Mark,
+        99 => Fate::Mark,
         _ => Fate::Deliver,
     }
 }

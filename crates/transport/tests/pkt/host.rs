@@ -53,6 +53,7 @@ impl Host {
             hz: options.hz,
             qdisc: if options.fq { HostQdisc::Fq } else { HostQdisc::Pfifo },
             tso: options.tso,
+            gro: options.gro,
             delayed_ack: options.delayed_ack,
             rcvbuf: options.rcvbuf,
             sndbuf: options.sndbuf,

@@ -99,6 +99,7 @@ fn option(options: &mut Options, text: &str) -> Parsed<()> {
         }
         "qdisc" => options.fq = choice(value, &[("fq", true), ("pfifo", false)])?,
         "tso" => options.tso = choice(value, &ON_OFF)?,
+        "gro" => options.gro = choice(value, &ON_OFF)?,
         "ecn" => options.ecn = choice(value, &ON_OFF)?,
         "delayed_ack" => options.delayed_ack = choice(value, &ON_OFF)?,
         "rcvbuf" => options.rcvbuf.0 = number(value)?,
@@ -111,7 +112,7 @@ fn option(options: &mut Options, text: &str) -> Parsed<()> {
             }
             options.write = Some(bytes);
         }
-        _ => return Err(format!("unknown setting `{key}`; there are arm, cca, hz, qdisc, tso, ecn, delayed_ack, rcvbuf, rcvbuf_max, sndbuf, write")),
+        _ => return Err(format!("unknown setting `{key}`; there are arm, cca, hz, qdisc, tso, gro, ecn, delayed_ack, rcvbuf, rcvbuf_max, sndbuf, write")),
     }
     Ok(())
 }
