@@ -291,7 +291,7 @@ impl Sender {
             self.rate_delivered(seq, flags, &mut st.sampler);
             self.rtx.pop_front();
             if self.rtx.is_empty() || self.rtx.flags(seq + 1) & SKB_START != 0 {
-                self.skbs_out = self.skbs_out.saturating_sub(1);
+                self.skbs_out -= 1;
             }
             cleaned.packets += 1;
         }

@@ -271,15 +271,28 @@ impl Sender {
         let stamps = self.stamps();
         let app_limited = if self.sk.app_limited != 0 { APP_LIMITED } else { 0 };
         let in_flight = self.in_flight();
+        self.split_buffers(seq, n);
         for (sent, i) in (1..).zip(seq..seq + n) {
             let start = if i == seq { SKB_START } else { 0 };
             let kept = self.rtx.flags(i) & !(APP_LIMITED | SAMPLED | SKB_START);
             self.rtx.set_flags(i, kept | EVER_RETRANS | start | app_limited);
             self.rtx.restamp(i, Stamps { in_flight: in_flight + sent, ..stamps });
         }
-        if seq + n < self.rtx.nxt() {
-            let after = self.rtx.flags(seq + n);
-            self.rtx.set_flags(seq + n, after | SKB_START);
+    }
+
+    /// Makes the `n` segments from `seq` one buffer, cutting what reaches beyond them (`tcp_fragment`),
+    /// and keeps the count of buffers, on which the small queues' limit depends.
+    fn split_buffers(&mut self, seq: u32, n: u32) {
+        let is_start = |i| self.rtx.flags(i) & SKB_START != 0;
+        let inside = (seq + 1..seq + n).filter(|&i| is_start(i)).count() as u32;
+        let is_cut_before = seq != self.rtx.una() && !is_start(seq);
+        let end = seq + n;
+        let is_cut_after = end < self.rtx.nxt() && !is_start(end);
+        self.skbs_out += u32::from(is_cut_before) + u32::from(is_cut_after);
+        self.skbs_out -= inside;
+        if is_cut_after {
+            let after = self.rtx.flags(end);
+            self.rtx.set_flags(end, after | SKB_START);
         }
     }
 
