@@ -43,44 +43,24 @@ CCA_PARAMS(BBR1_PARAMS);
 
 #include "bbr1/core.h"
 
-/* Phase 1 drains, so a flow does not start there: its queue is drained already. */
-static const u32 bbr_first_phases = CYCLE_LEN - 1;
+static const struct bbr_rules bbr_rules = BBR1_RULES_LINUX_6_12;
 
 static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)
 {
-	switch (bbr->cycle_idx) {
-	case 0:
-		return param(sk, probe_up_gain);
-	case 1:
-		return param(sk, probe_down_gain);
-	default:
-		return BBR_UNIT;
-	}
+	return bbr_linux_cycle_gain(sk, bbr);
 }
 
-/* At random, so that flows do not probe in step: one of 0, 2, 3, 4, 5, 6, 7. */
-static u32 bbr_policy_first_phase(struct sock *sk)
+/* Phases follow each other as cycle.h says. */
+static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
-	return CYCLE_LEN - cca_random_below(sk, bbr_first_phases);
+	if (bbr_phase_is_over(sk, bbr, rs))
+		bbr_next_phase(sk, bbr);
 }
 
-/*
- * Cruising lasts for min_rtt. Probing lasts at least that long, and until inflight has risen to
- * the gain or something was lost. Draining lasts at most that long, and ends when inflight is
- * down to the BDP.
- */
-static bool bbr_policy_phase_is_over(struct sock *sk, const struct bbr *bbr,
-				     const struct rate_sample *rs, bool is_full_length)
+static u32 bbr_policy_rtprop_us(const struct sock *sk, const struct bbr *bbr)
 {
-	u32 in_net, bw = bbr_max_bw(bbr);
-
-	if (bbr->pacing_gain == BBR_UNIT)
-		return is_full_length;
-	in_net = bbr_packets_in_net_at_edt(sk, bbr, rs->prior_in_flight);
-	if (bbr->pacing_gain > BBR_UNIT)
-		return is_full_length &&
-		       (rs->losses || in_net >= bbr_inflight(sk, bbr, bw, bbr->pacing_gain));
-	return is_full_length || in_net <= bbr_inflight(sk, bbr, bw, BBR_UNIT);
+	(void)sk;
+	return bbr->min_rtt_us;
 }
 
 CCA_MODULE(bbr, "bbr", TCP_CONG_NON_RESTRICTED, BBR1_HOOKS);

@@ -11,6 +11,7 @@
 #include "model.h"
 #include "cwnd.h"
 #include "modes.h"
+#include "cycle.h"
 
 static void bbr_update_model(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
@@ -65,7 +66,7 @@ CCA_OP(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	bbr->ack_epoch_acked = 0;
 	if (bbr->mode == BBR_PROBE_BW)
 		bbr_set_pacing_rate(sk, bbr, bbr_bw(bbr), BBR_UNIT);
-	else if (bbr->mode == BBR_PROBE_RTT)
+	else if (bbr_rules.ends_probe_rtt_idle && bbr->mode == BBR_PROBE_RTT)
 		bbr_check_probe_rtt_done(sk, bbr);
 }
 

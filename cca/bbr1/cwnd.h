@@ -47,7 +47,7 @@ static u32 bbr_recover_or_restore(const struct sock *sk, struct bbr *bbr,
 static u32 bbr_grow_to_target(const struct sock *sk, const struct bbr *bbr, u32 cwnd, u32 acked,
 			      u32 bw)
 {
-	u32 target = bbr_bdp(bbr, bw, bbr->cwnd_gain) + bbr_ack_aggregation_cwnd(sk, bbr);
+	u32 target = bbr_bdp(sk, bbr, bw, bbr->cwnd_gain) + bbr_ack_aggregation_cwnd(sk, bbr);
 
 	target = bbr_quantization_budget(sk, bbr, target);
 	if (bbr->full_bw_reached)
@@ -55,6 +55,14 @@ static u32 bbr_grow_to_target(const struct sock *sk, const struct bbr *bbr, u32 
 	else if (cwnd < target || tcp_sk(sk)->delivered < TCP_INIT_CWND)
 		cwnd += acked;
 	return max(cwnd, param(sk, cwnd_min));
+}
+
+/* The window is held down in PROBE_RTT, at once or, halved by each ACK, within a few. */
+static u32 bbr_probe_rtt_cwnd(const struct sock *sk, u32 cwnd, bool is_growing)
+{
+	if (!bbr_rules.halves_in_probe_rtt)
+		return min(cwnd, param(sk, cwnd_min));
+	return is_growing ? max(cwnd >> 1, param(sk, cwnd_min)) : cwnd;
 }
 
 static void bbr_set_cwnd(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs, u32 bw)
@@ -69,7 +77,7 @@ static void bbr_set_cwnd(struct sock *sk, struct bbr *bbr, const struct rate_sam
 	}
 	cwnd = min(cwnd, tp->snd_cwnd_clamp);
 	if (bbr->mode == BBR_PROBE_RTT)
-		cwnd = min(cwnd, param(sk, cwnd_min));
+		cwnd = bbr_probe_rtt_cwnd(sk, cwnd, rs->acked_sacked != 0);
 	tcp_snd_cwnd_set(tp, cwnd);
 }
 

@@ -6,8 +6,6 @@
 #ifndef BBR1_MODEL_H
 #define BBR1_MODEL_H
 
-/* Each slot of the aggregation filter covers this many rounds. */
-static const u32 bbr_extra_acked_rounds = 5;
 /* An aggregation epoch ends before its count exceeds 20 bits, segments. */
 static const u32 bbr_ack_epoch_acked_max = 1U << 20;
 /* At most this much time's worth of data is added for aggregation, us. */
@@ -50,11 +48,11 @@ static void bbr_update_bw(struct sock *sk, struct bbr *bbr, const struct rate_sa
 		minmax_running_max(&bbr->bw, param(sk, bw_window), bbr->rtt_cnt, bw);
 }
 
-/* Every five rounds the other slot begins afresh, so the filter spans five to ten. */
+/* Every five rounds (or what the rules say) the other slot begins afresh, so the filter spans five to ten. */
 static void bbr_age_extra_acked(struct bbr *bbr)
 {
 	bbr->extra_acked_win_rtts = min(0x1fU, bbr->extra_acked_win_rtts + 1U);
-	if (bbr->extra_acked_win_rtts < bbr_extra_acked_rounds)
+	if (bbr->extra_acked_win_rtts < bbr_rules.extra_acked_rounds)
 		return;
 	bbr->extra_acked_win_rtts = 0;
 	bbr->extra_acked_win_idx = !bbr->extra_acked_win_idx;

@@ -7,26 +7,22 @@
 
 /* ---- PROBE_BW ---- */
 
-static void bbr_advance_cycle_phase(const struct sock *sk, struct bbr *bbr)
-{
-	bbr->cycle_idx = (bbr->cycle_idx + 1) & (CYCLE_LEN - 1);
-	bbr->cycle_mstamp = tcp_sk(sk)->delivered_mstamp;
-}
+/* At random, so that flows do not probe in step: phase 0, 2, 3, 4, 5, 6 or 7. Phase 1 drains, and a
+ * flow that comes here has its queue drained already.
+ */
+static const u32 bbr_first_phases = CYCLE_LEN - 1;
 
 static void bbr_reset_probe_bw_mode(struct sock *sk, struct bbr *bbr)
 {
 	bbr->mode = BBR_PROBE_BW;
-	bbr->cycle_idx = bbr_policy_first_phase(sk) & (CYCLE_LEN - 1);
+	bbr->cycle_idx = (CYCLE_LEN - cca_random_below(sk, bbr_first_phases)) & (CYCLE_LEN - 1);
 	bbr->cycle_mstamp = tcp_sk(sk)->delivered_mstamp;
 }
 
 static void bbr_update_cycle_phase(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
-	u32 age_us = tcp_stamp_us_delta(tcp_sk(sk)->delivered_mstamp, bbr->cycle_mstamp);
-
-	if (bbr->mode == BBR_PROBE_BW &&
-	    bbr_policy_phase_is_over(sk, bbr, rs, age_us > bbr->min_rtt_us))
-		bbr_advance_cycle_phase(sk, bbr);
+	if (bbr->mode == BBR_PROBE_BW)
+		bbr_policy_update_cycle(sk, bbr, rs);
 }
 
 /* ---- STARTUP and DRAIN ---- */
@@ -46,7 +42,8 @@ static void bbr_check_drain(struct sock *sk, struct bbr *bbr)
 
 	if (bbr->mode == BBR_STARTUP && bbr->full_bw_reached) {
 		bbr->mode = BBR_DRAIN;
-		tp->snd_ssthresh = bbr_inflight(sk, bbr, bbr_max_bw(bbr), BBR_UNIT);
+		if (bbr_rules.shows_bdp)
+			tp->snd_ssthresh = bbr_inflight(sk, bbr, bbr_max_bw(bbr), BBR_UNIT);
 	}
 	if (bbr->mode == BBR_DRAIN &&
 	    bbr_packets_in_net_at_edt(sk, bbr, tcp_packets_in_flight(tp)) <=
@@ -98,7 +95,8 @@ static void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr, const struct ra
 	bool expired = after(tcp_jiffies32, bbr->min_rtt_stamp + window);
 
 	if (rs->rtt_us >= 0 &&
-	    (rs->rtt_us < (long)bbr->min_rtt_us || (expired && !rs->is_ack_delayed))) {
+	    (rs->rtt_us < (long)bbr->min_rtt_us + bbr_rules.renews_equal_rtt ||
+	     (expired && (bbr_rules.trusts_delayed_acks || !rs->is_ack_delayed)))) {
 		bbr->min_rtt_us = (u32)rs->rtt_us;
 		bbr->min_rtt_stamp = tcp_jiffies32;
 	}
@@ -110,7 +108,7 @@ static void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr, const struct ra
 	}
 	if (bbr->mode == BBR_PROBE_RTT)
 		bbr_probe_rtt(sk, bbr);
-	if (rs->delivered > 0)
+	if (rs->delivered > 0 || bbr_rules.ends_idle_on_any_ack)
 		bbr->idle_restart = 0;
 }
 

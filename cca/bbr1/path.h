@@ -11,7 +11,8 @@
  */
 static u64 bbr_rate_bytes_per_sec(const struct sock *sk, u64 bw, u32 gain)
 {
-	u64 rate = (bw * tcp_sk(sk)->mss_cache * gain) >> BBR_SCALE;
+	u32 segment_bytes = tcp_sk(sk)->mss_cache + param(sk, pacing_header_bytes);
+	u64 rate = (bw * segment_bytes * gain) >> BBR_SCALE;
 
 	rate *= USEC_PER_SEC / 100 * (100 - param(sk, pacing_margin_percent));
 	return rate >> BW_SCALE;
@@ -67,9 +68,9 @@ static u32 bbr_tso_segs_goal(const struct sock *sk)
  * Bandwidth-delay product times gain, in segments, rounded up lest a small window lower the
  * bandwidth, which lowers the window. Without any RTT sample: the initial window.
  */
-static u32 bbr_bdp(const struct bbr *bbr, u32 bw, u32 gain)
+static u32 bbr_bdp(const struct sock *sk, const struct bbr *bbr, u32 bw, u32 gain)
 {
-	u64 bdp = (u64)bw * bbr->min_rtt_us;
+	u64 bdp = (u64)bw * bbr_policy_rtprop_us(sk, bbr);
 
 	if (unlikely(bbr->min_rtt_us == ~0U))
 		return TCP_INIT_CWND;
@@ -84,8 +85,9 @@ static u32 bbr_bdp(const struct bbr *bbr, u32 bw, u32 gain)
 static u32 bbr_quantization_budget(const struct sock *sk, const struct bbr *bbr, u32 cwnd)
 {
 	cwnd += 3 * bbr_tso_segs_goal(sk);
-	cwnd = (cwnd + 1) & ~1U;
-	if (bbr->mode == BBR_PROBE_BW && bbr->cycle_idx == 0)
+	if (bbr_rules.is_window_even)
+		cwnd = (cwnd + 1) & ~1U;
+	if (bbr_rules.has_probe_room && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx == 0)
 		cwnd += 2;
 	return cwnd;
 }
@@ -93,13 +95,14 @@ static u32 bbr_quantization_budget(const struct sock *sk, const struct bbr *bbr,
 /* Segments in flight that fill the path `gain` times. */
 static u32 bbr_inflight(const struct sock *sk, const struct bbr *bbr, u32 bw, u32 gain)
 {
-	return bbr_quantization_budget(sk, bbr, bbr_bdp(bbr, bw, gain));
+	return bbr_quantization_budget(sk, bbr, bbr_bdp(sk, bbr, bw, gain));
 }
 
 /*
  * Segments in the network when the next packet departs (its earliest departure time, EDT):
  * those in flight, less what is delivered until then. When inflight is to grow, the burst
- * that departs then counts too; when it is to shrink, it does not.
+ * that departs then counts too; when it is to shrink, it does not. (Before Linux 4.20: those in
+ * flight.)
  */
 static u32 bbr_packets_in_net_at_edt(const struct sock *sk, const struct bbr *bbr, u32 in_flight)
 {
@@ -109,6 +112,8 @@ static u32 bbr_packets_in_net_at_edt(const struct sock *sk, const struct bbr *bb
 	u64 wait_us = div64_u64(edt_ns - now_ns, NSEC_PER_USEC);
 	u32 delivered = (u32)((bbr_bw(bbr) * wait_us) >> BW_SCALE);
 
+	if (!bbr_rules.counts_departures)
+		return in_flight;
 	if (bbr->pacing_gain > BBR_UNIT)
 		in_flight += bbr_tso_segs_goal(sk);
 	return in_flight > delivered ? in_flight - delivered : 0;

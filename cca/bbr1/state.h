@@ -9,10 +9,11 @@
  *	policer.h   long-term bandwidth behind a token-bucket policer
  *	model.h     rounds, bandwidth filter, ACK aggregation, full pipe
  *	modes.h     DRAIN, PROBE_BW, PROBE_RTT: when to enter and leave
+ *	cycle.h     the PROBE_BW cycle of Linux, whole or in parts, for the policies
  *	cwnd.h      window: recovery, growth to the target
  *	core.h      includes all, and holds the hooks
  *
- * A variant is one file with its parameters, its policy functions (declared below) and
+ * A variant is one file with its parameters, its rules and policy functions (declared below) and
  * CCA_MODULE(..., BBR1_HOOKS).
  */
 #ifndef BBR1_STATE_H
@@ -34,21 +35,47 @@
  * its inverse drains what that has queued in one round trip. Fields for gains have 10 bits.
  */
 /* clang-format off */
-#define BBR1_PARAMS(P)								\
+/* Parameters whose default is the same in all variants. */
+#define BBR1_SHARED_PARAMS(P)							\
 	P(startup_gain, 739, 256, 1023, "1/256", "pacing and window gain in STARTUP: 2/ln 2") \
-	P(drain_gain, 88, 1, 256, "1/256", "pacing gain in DRAIN: ln 2 / 2")	\
 	P(cwnd_gain, 512, 256, 1023, "1/256", "window gain in PROBE_BW: room for delayed ACKs") \
-	P(probe_up_gain, 320, 256, 1023, "1/256", "pacing gain of the probing phase: 1.25") \
-	P(probe_down_gain, 192, 1, 256, "1/256", "pacing gain of the draining phase: 0.75") \
-	P(bw_window, 10, 1, 1000, "round trips", "window of the bandwidth maximum") \
-	P(min_rtt_window_s, 10, 1, 3600, "s", "age at which the least RTT is measured anew") \
-	P(probe_rtt_ms, 200, 0, 10000, "ms", "time at the least window in PROBE_RTT; 0: never probe") \
 	P(cwnd_min, 4, 1, 1000, "segments", "least window, and window in PROBE_RTT") \
-	P(pacing_margin_percent, 1, 0, 50, "%", "how far below the bandwidth to pace") \
 	P(full_bw_thresh, 320, 256, 1023, "1/256", "growth of bandwidth per round that is still growth") \
 	P(full_bw_rounds, 3, 1, 3, "round trips", "rounds without it after which the pipe is full") \
-	P(lt_bw, 1, 0, 1, "bool", "look for token-bucket policers (long-term bandwidth)") \
-	P(extra_acked_gain, 256, 0, 1023, "1/256", "share of ACK aggregation added to the window")
+	P(lt_bw, 1, 0, 1, "bool", "look for token-bucket policers (long-term bandwidth)")
+
+/* Parameters whose default a variant may choose. */
+#define BBR1_DRAIN_GAIN(P, def)	P(drain_gain, def, 1, 256, "1/256", "pacing gain in DRAIN")
+#define BBR1_UP_GAIN(P, def)							\
+	P(probe_up_gain, def, 256, 1023, "1/256", "pacing gain of the probing phase")
+#define BBR1_DOWN_GAIN(P, def)							\
+	P(probe_down_gain, def, 1, 256, "1/256", "pacing gain of the draining phase")
+#define BBR1_CRUISE_GAIN(P, def)						\
+	P(cruise_gain, def, 256, 1023, "1/256", "pacing gain of the other six phases")
+#define BBR1_BW_WINDOW(P, def)							\
+	P(bw_window, def, 1, 1000, "round trips", "window of the bandwidth maximum")
+#define BBR1_MIN_RTT_WINDOW(P, def)						\
+	P(min_rtt_window_s, def, 1, 3600, "s", "age at which the least RTT is measured anew")
+#define BBR1_PROBE_RTT_MS(P, def)						\
+	P(probe_rtt_ms, def, 0, 10000, "ms", "time at the least window in PROBE_RTT; 0: never probe")
+#define BBR1_PACING(P, margin)							\
+	P(pacing_margin_percent, margin, 0, 50, "%", "how far below the bandwidth to pace") \
+	P(pacing_header_bytes, 0, 0, 100, "bytes",				\
+	  "headers that a segment counts for in the pacing rate; 52 in kernels before 4.20")
+#define BBR1_EXTRA_ACKED_GAIN(P, def)						\
+	P(extra_acked_gain, def, 0, 1023, "1/256", "share of ACK aggregation added to the window")
+
+/* What Linux 6.12 has: 1.25 and 0.75 in the first two phases, drained in a round by ln 2 / 2. */
+#define BBR1_PARAMS(P)								\
+	BBR1_SHARED_PARAMS(P)							\
+	BBR1_DRAIN_GAIN(P, 88)							\
+	BBR1_UP_GAIN(P, 320)							\
+	BBR1_DOWN_GAIN(P, 192)							\
+	BBR1_BW_WINDOW(P, 10)							\
+	BBR1_MIN_RTT_WINDOW(P, 10)						\
+	BBR1_PROBE_RTT_MS(P, 200)						\
+	BBR1_PACING(P, 1)							\
+	BBR1_EXTRA_ACKED_GAIN(P, 256)
 /* clang-format on */
 
 /* Bursts of a single segment below this pacing rate, bytes/s: 1.2 Mbit/s. */
@@ -91,7 +118,8 @@ struct bbr {
 		lt_is_sampling:1,	/* in a long-term interval */
 		lt_rtt_cnt:7,		/* rounds of it */
 		lt_use_bw:1,		/* behind a policer: use lt_bw */
-		has_seen_rtt:1;		/* the pacing rate rests on an RTT sample */
+		has_seen_rtt:1,		/* the pacing rate rests on an RTT sample */
+		cycle_len:4;		/* of the PROBE_BW cycle, least RTTs, where a variant draws it */
 	u32	pacing_gain:10,
 		cwnd_gain:10,
 		full_bw_reached:1,	/* the pipe is full: STARTUP is over */
@@ -107,13 +135,38 @@ CCA_STATE(bbr, struct bbr);
 
 /* ---- Policy: what makes a variant (defined in the variant's own file) ---- */
 
+/* How versions of BBRv1 differ beside their gains. A variant defines one constant of this, `bbr_rules`. */
+/* clang-format off */
+struct bbr_rules {
+	bool	counts_departures;	/* judge inflight as of the next departure, not as it is now */
+	bool	is_window_even;		/* windows are rounded up to an even number */
+	bool	has_probe_room;		/* two segments more in flight while probing */
+	bool	renews_equal_rtt;	/* a sample equal to the least RTT makes it young again */
+	bool	trusts_delayed_acks;	/* a delayed ACK's RTT may replace a least RTT too old */
+	bool	ends_idle_on_any_ack;	/* not only on one that delivers something */
+	bool	ends_probe_rtt_idle;	/* sending from idle ends PROBE_RTT when its time is up */
+	bool	shows_bdp;		/* ssthresh shows the BDP after STARTUP */
+	bool	halves_in_probe_rtt;	/* each ACK halves the window; else it is cut at once */
+	u32	extra_acked_rounds;	/* length of a slot of the aggregation filter */
+};
+
+/* Linux since 5.1. */
+#define BBR1_RULES_LINUX_6_12							\
+	{									\
+		.counts_departures = true, .is_window_even = true,		\
+		.has_probe_room = true, .ends_probe_rtt_idle = true,		\
+		.shows_bdp = true, .extra_acked_rounds = 5,			\
+	}
+/* clang-format on */
+
+static const struct bbr_rules bbr_rules;
+
 /* Pacing gain of the current phase of the PROBE_BW cycle, in 1/256. */
 static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr);
-/* Phase, 0 to CYCLE_LEN - 1, in which a flow that enters PROBE_BW starts. */
-static u32 bbr_policy_first_phase(struct sock *sk);
-/* Is the current phase over? is_full_length: it has lasted for more than min_rtt. */
-static bool bbr_policy_phase_is_over(struct sock *sk, const struct bbr *bbr,
-				     const struct rate_sample *rs, bool is_full_length);
+/* An ACK in PROBE_BW: move on to another phase if it is time. */
+static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs);
+/* RTT for the BDP, us. */
+static u32 bbr_policy_rtprop_us(const struct sock *sk, const struct bbr *bbr);
 
 /* ---- Estimates ---- */
 

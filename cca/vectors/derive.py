@@ -179,6 +179,33 @@ def print_bbr():
               "inflight(320) probing at 320", target(b, 10000, 320, pacing(b, 320), probing=True))
 
 
+def print_bbr_variants():
+    """Pacing rates and inflight at 100 segments per 10 ms, RTT 10 ms, for the gains of the variants."""
+    b = bw(100, 10000)
+    for gain, share in ((512, 200), (384, 150), (320, 125), (288, 113), (192, 100), (128, 100), (106, 100), (64, 100)):
+        goal = tso_goal(pacing(b, gain))
+        print("gain", gain, "pacing", pacing(b, gain), "burst", goal, "inflight not rounded", share + 3 * goal, "even",
+              quantised(share, pacing(b, gain)), "probing", quantised(share, pacing(b, gain), probing=True))
+    print("bbrplus cycle lengths (8 - draw; the first draw is the phase) by seed",
+          {seed: [8 - draw for draw in random_below(seed, 3, 7)[1:]] for seed in range(1, 20)})
+
+
+def htcp_growth(seconds):
+    """H-TCP's f(D), segments per round trip, as Linux rounds it."""
+    return 1 if seconds <= 1 else 1 + floor(10 * Fraction(seconds - 1) + Fraction(seconds - 1) ** 2 / 4)
+
+
+def print_htcp():
+    print("f at 1, 1.1, 3 s:", [htcp_growth(d) for d in (1, Fraction(11, 10), 3)])
+    print("f at 3 s scaled for RTT 50, 1, 400 ms:", [floor(htcp_growth(3) * min(2, max(Fraction(1, 10), Fraction(r, 100)))) for r in (50, 1, 400)])
+    for rtts in ((50, 80), (50, 150), (50, 50), (50, 70)):
+        kept = rtts[0] + (rtts[1] - rtts[0]) * 95 // 100
+        beta = min(102, max(64, 128 * rtts[0] // kept))
+        print("RTTs", rtts, "Rmax kept", kept, "beta", beta, "100 becomes", 100 * beta // 128)
+
+
 if __name__ == "__main__":
     print_cubic()
     print_bbr()
+    print_bbr_variants()
+    print_htcp()

@@ -53,7 +53,8 @@ fn controllers(cca: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.expect("readable directory entry").path())
         .filter(|path| path.extension().is_some_and(|ext| ext == "c"))
         .collect();
-    sources.sort();
+    // By name, not by path: "bbr" comes before "bbr-drain".
+    sources.sort_by_key(|path| path.file_stem().map(std::ffi::OsStr::to_owned));
     sources
 }
 

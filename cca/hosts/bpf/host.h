@@ -3,8 +3,8 @@
  * What cca.h promises, under BPF: the controller becomes a struct_ops object that a stock
  * kernel (6.10 or newer: cong_control with four arguments) registers.
  *
- * The names registered carry the prefix "db_", lest they clash with the kernel's own; a loader
- * may change them before it loads the object.
+ * The names registered are those of the files with the prefix "d_", lest they clash with the kernel's own, and "_"
+ * for "-", which the kernel refuses in names from BPF; a loader may change them before it loads the object.
  */
 #ifndef CCA_HOST_H
 #define CCA_HOST_H
@@ -99,11 +99,10 @@ struct lost_burst {
 	static __attribute__((unused)) void name(struct sock *sk, const struct lost_burst *lost)
 #define CCA_TSO_SEGS_OP(name) static __attribute__((unused)) u32 name(struct sock *sk, u32 mss)
 
-#define CCA_MODULE(x, name_, flags_, ...)                          \
-	SEC(CCA_STRUCT_OPS_SECTION)                                \
-	struct tcp_congestion_ops x##_ops = { .name = "db_" name_, \
-					      .flags = (flags_),   \
-					      __VA_ARGS__ };       \
+#define CCA_MODULE(x, name_, flags_, ...)                                                        \
+	_Static_assert(sizeof("d_" #x) <= TCP_CA_NAME_MAX, "name too long");                     \
+	SEC(CCA_STRUCT_OPS_SECTION)                                                              \
+	struct tcp_congestion_ops x##_ops = { .name = "d_" #x, .flags = (flags_), __VA_ARGS__ }; \
 	char _license[] SEC("license") = "Dual BSD/GPL"
 
 static inline u8 inet_csk_ca_state(const struct sock *sk)

@@ -41,6 +41,15 @@ fn bbr_follows_its_vectors() {
 }
 
 #[test]
+fn bbr_variants_follow_their_vectors() {
+    for (cca, least) in
+        [("bbr-drain", 3), ("bbr-hsr", 5), ("bbrplus", 7), ("tsunami", 5), ("tsunami-zhang", 2)]
+    {
+        run_all(cca, least);
+    }
+}
+
+#[test]
 fn htcp_follows_its_vectors() {
     run_all("htcp", 15);
 }
@@ -336,6 +345,7 @@ macro_rules! fields {
 fields! {
     sk_pacing_rate: u64, sk_max_pacing_rate: u64, sk_pacing_status: u32, sk_gso_max_size: u32,
     icsk_ca_state: u8, tcp_wstamp_ns: u64, snd_una: u32, snd_nxt: u32, mss_cache: u32, srtt_us: u32,
+    mdev_us: u32, write_seq: u32, snd_wnd: u32,
     snd_cwnd: u32, snd_cwnd_cnt: u32, snd_cwnd_clamp: u32, snd_ssthresh: u32, prior_cwnd: u32,
     packets_out: u32, retrans_out: u32, sacked_out: u32, lost_out: u32, max_packets_out: u32,
     is_cwnd_limited: u8, ecn_flags: u8, delivered: u32, lost: u32, app_limited: u32, lsndtime: u32
