@@ -6,6 +6,8 @@
 //!   repeated `repeat` times; each time it moves the clock to `at_ms`/`at_us` or by `after_us`, sets
 //!   fields (`set`), and does at most one thing of the list below. `expect` is checked at its end.
 //! - `ack`: `acked` segments newly delivered (with `rtt_us`, `losses`, `ece`, ...; see `Bench::ack`).
+//! - `lost`: a burst of `segs` segments is marked lost (`tx_in_flight`, `lost_at_send`,
+//!   `is_app_limited`; `lost` of the socket grows by `segs`).
 //! - `sample_rtt_us`: `pkts_acked()` alone, with one segment.
 //! - `enter = "Recovery" | "Cwr"`: prior window, `ssthresh()`, `set_state()`; `"Disorder"`: `set_state()` only.
 //! - `leave = true`: back to Open; without `cong_control` the window becomes the threshold.
@@ -20,7 +22,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cca::{AckSample, CaEvent, CaState, Controller, Module, RateSample, TcpSock, CA_ACK_ECE};
+use cca::{
+    AckSample, CaEvent, CaState, Controller, LostBurst, Module, RateSample, TcpSock, CA_ACK_ECE,
+    FLAG_ECE,
+};
 use toml::{Table, Value};
 
 const START_US: u64 = 1_000_000;
@@ -47,6 +52,21 @@ fn bbr_variants_follow_their_vectors() {
     {
         run_all(cca, least);
     }
+}
+
+#[test]
+fn bbr2_follows_its_vectors() {
+    run_all("bbr2", 24);
+}
+
+#[test]
+fn bbr2plus_follows_its_vectors() {
+    run_all("bbr2plus", 14);
+}
+
+#[test]
+fn bbr3_follows_its_vectors() {
+    run_all("bbr3", 9);
 }
 
 #[test]
@@ -184,6 +204,7 @@ impl Bench {
     fn act(&mut self, action: &str, argument: Value) -> Result<()> {
         match (action, argument) {
             ("ack", Value::Table(ack)) => self.ack(ack),
+            ("lost", Value::Table(lost)) => self.lost(lost),
             ("sample_rtt_us", Value::Integer(rtt_us)) => {
                 let sample = AckSample { pkts_acked: 1, rtt_us: rtt_us as i32, in_flight: 0 };
                 self.cca.pkts_acked(&mut self.sk, &sample);
@@ -236,6 +257,10 @@ impl Bench {
             prior_in_flight: take("prior_in_flight")?.unwrap_or(0) as u32,
             is_app_limited: take("is_app_limited")?.unwrap_or(0) != 0,
             is_ack_delayed: take("is_ack_delayed")?.unwrap_or(0) != 0,
+            delivered_ce: take("delivered_ce")?.unwrap_or(0) as i32,
+            tx_in_flight: take("tx_in_flight")?.unwrap_or(0) as u32,
+            lost: take("lost")?.unwrap_or(0) as u32,
+            is_ece: ece,
             ..RateSample::default()
         };
         no_other_keys(&ack)?;
@@ -244,10 +269,25 @@ impl Bench {
         self.cca.in_ack_event(sk, if ece { CA_ACK_ECE } else { 0 });
         let una = sk.snd_una;
         if self.cca.has_cong_control() {
-            self.cca.cong_control(sk, una, 0, &rs);
+            self.cca.cong_control(sk, una, if ece { FLAG_ECE } else { 0 }, &rs);
         } else {
             self.cca.cong_avoid(sk, una, acked);
         }
+        Ok(())
+    }
+
+    fn lost(&mut self, mut lost: Table) -> Result<()> {
+        let mut take = |key| number(&mut lost, key);
+        let burst = LostBurst {
+            segs: take("segs")?.ok_or("`lost` needs `segs`")? as u32,
+            tx_in_flight: take("tx_in_flight")?.unwrap_or(0) as u32,
+            lost_at_send: take("lost_at_send")?.unwrap_or(0) as u32,
+            delivered_at_send: 0,
+            is_app_limited: take("is_app_limited")?.unwrap_or(0) != 0,
+        };
+        no_other_keys(&lost)?;
+        self.sk.lost += burst.segs;
+        self.cca.skb_marked_lost(&mut self.sk, &burst);
         Ok(())
     }
 
@@ -313,6 +353,9 @@ impl Bench {
             "min_rtt_us" => info.min_rtt_us().map(i64::from).ok_or_else(missing)?,
             "pacing_gain" => info.pacing_gain().map(i64::from).ok_or_else(missing)?,
             "cwnd_gain" => info.cwnd_gain().map(i64::from).ok_or_else(missing)?,
+            "inflight_lo" => info.inflight_lo().map_or(-1, i64::from),
+            "inflight_hi" => info.inflight_hi().map_or(-1, i64::from),
+            "tso_segs" => self.cca.tso_segs(&mut self.sk).map(i64::from).ok_or_else(missing)?,
             "sndbuf_expand" => i64::from(self.cca.sndbuf_expand(&mut self.sk)),
             "min_tso_segs" => {
                 self.cca.min_tso_segs(&mut self.sk).map(i64::from).ok_or_else(missing)?
@@ -363,6 +406,7 @@ fn ca_state(name: &str) -> Result<CaState> {
 fn ca_event(name: &str) -> Result<CaEvent> {
     match name {
         "TxStart" => Ok(CaEvent::TxStart),
+        "TlpRecovery" => Ok(CaEvent::TlpRecovery),
         "CwndRestart" => Ok(CaEvent::CwndRestart),
         other => Err(format!("unknown event `{other}`")),
     }

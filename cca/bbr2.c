@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * BBR2 (BBR version 2, v2alpha): the model of BBR, within bounds that loss and ECN set.
+ *
+ * Model, updated by each ACK:
+ *
+ *	bw_hi       = max over the last two probing cycles of (delivered / elapsed)
+ *	bw          = min(bw_hi, bw_lo)
+ *	min_rtt     = min over 10 s of rtt, looked at every 5 s
+ *	inflight_hi = the most in flight that a probe found safe; less 15 % when cruising
+ *	bw_lo, inflight_lo = max(delivered in the last round, 0.7 * itself) after each lossy round
+ *	              that is not of our making; forgotten when the next probe begins
+ *	pacing_rate = 0.99 * pacing_gain * bw
+ *	cwnd        = min(cwnd_gain * bw * min_rtt + aggregation, inflight_hi, inflight_lo), at least 4
+ *
+ *	            pacing  window
+ *	STARTUP     2.89    2.89   until bw grew < 25 % in each of 3 rounds, or a round in
+ *	                           recovery had 8 lossy ACKs and more than 2 % loss
+ *	DRAIN       0.34    2.89   until inflight <= BDP
+ *	UP          1.25    2      until inflight >= 1.25 BDP, loss > 2 %, or a bound that
+ *	                           had been too much is reached again; inflight_hi grows by
+ *	                           1, 2, 4, ... segments a round while it is the limit
+ *	DOWN        0.75    2      until inflight <= BDP and <= 0.85 inflight_hi
+ *	CRUISE      1       2      until 2 to 3 s, or as many rounds as the BDP has segments
+ *	                           (63 at most), have passed since DOWN began
+ *	REFILL      1       2      a round
+ *	PROBE_RTT   1       1, cwnd <= 0.5 BDP    200 ms and a round
+ *
+ *	      |
+ *	      v                  PROBE_BW
+ *	   STARTUP --> DRAIN --> DOWN --> CRUISE --> REFILL --> UP
+ *	      ^                   ^                             |
+ *	      |                   '-----------------------------'
+ *	      '------ PROBE_RTT: from any state when min_rtt is 5 s old; back to CRUISE,
+ *	              or to STARTUP if the pipe was not full
+ *
+ * ECN (off by default: only marks from shallow thresholds mean what this takes them for) sets the
+ * same bounds: inflight_lo *= 1 - alpha/3 each marked round, alpha being the mean CE ratio as in
+ * DCTCP; 50 % marks are too much for a probe, or, in two rounds, for STARTUP.
+ *
+ * Sources: Cardwell et al., "BBR v2: A Model-based Congestion Control", IETF 104 and 106, 2019;
+ * google/bbr, branch v2alpha, net/ipv4/tcp_bbr2.c, whose arithmetic and order of steps are
+ * followed integer by integer. alpha and beta of Yang et al. are loss_thresh and beta.
+ */
+#include "cca.h"
+#include "bbr2/params.h"
+#include "bbr2/state.h"
+
+CCA_PARAMS(BBR2_PARAMS);
+CCA_STATE_LARGE(bbr2, struct bbr2);
+
+/* What v2alpha does where bbr3 differs (state.h says what each is). */
+enum {
+	BBR2_LATEST_SPANS_ACK = 0,
+	BBR2_KEEPS_PROBE_CREDIT = 0,
+	BBR2_ALPHA_NEEDS_ECN = 0,
+	BBR2_CE_AT_THRESH = 1,
+	BBR2_RENEWS_EQUAL_RTT = 1,
+	BBR2_HI_AS_DELIVERED = 0,
+	BBR2_RTO_USES_CWND = 0,
+	BBR2_RTO_RESTARTS_COUNT = 0,
+	BBR2_TLP_IS_LOSS = 0,
+};
+
+static struct bbr2 *bbr2_of(struct sock *sk)
+{
+	return bbr2_state(sk);
+}
+
+#include "bbr2/core.h"
+#include "bbr2/plain.h"
+#include "bbr2/plateau.h"
+
+static void bbr2_policy_up_begins(struct bbr2 *bbr, u32 bw)
+{
+	(void)bbr;
+	(void)bw;
+}
+
+/* With 1.25 BDP in flight for a while, the probe has shown what there is. */
+static void bbr2_policy_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
+{
+	(void)bw;
+	if (bbr2_has_queued_in_up(sk, bbr, in_net))
+		bbr2_finish_up(sk, bbr);
+}
+
+CCA_MODULE(bbr2, "bbr2", TCP_CONG_NON_RESTRICTED, BBR2_HOOKS);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * BBRv2 core: all its parts, and the hooks that every variant registers.
+ */
+#ifndef BBR2_CORE_H
+#define BBR2_CORE_H
+
+#include "path.h"
+#include "model.h"
+#include "bounds.h"
+#include "cycle.h"
+#include "modes.h"
+#include "cwnd.h"
+
+static void bbr2_update_model(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
+			      const struct bbr2_ack *ack)
+{
+	bbr2_update_congestion_signals(sk, bbr, rs, ack->bw);
+	bbr2_update_ack_aggregation(sk, bbr, rs);
+	bbr2_check_loss_in_startup(sk, bbr, rs, ack);
+	bbr2_policy_check_full_bw(sk, bbr, rs, ack->bw);
+	bbr2_check_drain(sk, bbr);
+	bbr2_update_cycle(sk, bbr, rs, ack);
+	bbr2_update_min_rtt(sk, bbr, rs);
+}
+
+enum bbr2_path {
+	BBR2_FULL,    /* update model and control */
+	BBR2_CONTROL, /* the model is done, control must follow */
+	BBR2_NOTHING, /* neither has anything to learn */
+};
+
+/*
+ * An app-limited ACK without loss, ECN or a new maximum teaches little: only time and the RTT can
+ * change what we do.
+ */
+static enum bbr2_path bbr2_fast_path(struct sock *sk, struct bbr2 *bbr,
+				     const struct rate_sample *rs, const struct bbr2_ack *ack)
+{
+	u32 mode = bbr->mode, min_rtt_us = bbr->min_rtt_us;
+
+	if (!param(sk, fast_path) || !bbr->try_fast_path || !rs->is_app_limited ||
+	    ack->bw >= bbr2_max_bw(bbr) || bbr->loss_in_round || bbr->ecn_in_round)
+		return BBR2_FULL;
+	bbr2_check_drain(sk, bbr);
+	bbr2_update_cycle(sk, bbr, rs, ack);
+	bbr2_update_min_rtt(sk, bbr, rs);
+	if (bbr->mode == mode && bbr->min_rtt_us == min_rtt_us && bbr->try_fast_path)
+		return BBR2_NOTHING;
+	return BBR2_CONTROL;
+}
+
+static void bbr2_control(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs)
+{
+	u32 bw;
+
+	bbr2_update_gains(sk, bbr);
+	bw = bbr2_bw(bbr);
+	bbr2_set_pacing_rate(sk, bbr, bw, bbr->pacing_gain);
+	bbr2_set_cwnd(sk, bbr, rs->acked_sacked, bw);
+}
+
+CCA_OP(void, bbr2_main, struct sock *sk, u32 ack_seq, int flag, const struct rate_sample *rs)
+{
+	struct bbr2 *bbr = bbr2_of(sk);
+	struct bbr2_ack ack = { .is_ece = flag & FLAG_ECE };
+	enum bbr2_path path;
+
+	if (!bbr)
+		return;
+	bbr2_update_round(sk, bbr, rs);
+	if (bbr->round_start)
+		bbr2_update_ecn_alpha(sk, bbr);
+	bbr->ecn_in_round |= ack.is_ece && (bbr->ecn_eligible || !BBR2_ALPHA_NEEDS_ECN);
+	ack.bw = bbr2_sample_bw(rs);
+	ack.lost = cca_flight_lost(&bbr->flight, tcp_sk(sk), rs);
+	ack.tx_in_flight = cca_flight_at_send(rs, ack.lost);
+	bbr2_policy_ack_begins(bbr, rs);
+	if (!CCA_TELLS_LOSSES && rs->losses > 0)
+		bbr2_note_loss(sk, bbr);
+	if (BBR2_LATEST_SPANS_ACK)
+		bbr2_note_latest(sk, bbr, rs, ack.bw);
+
+	path = bbr2_fast_path(sk, bbr, rs, &ack);
+	if (path == BBR2_FULL)
+		bbr2_update_model(sk, bbr, rs, &ack);
+	if (path != BBR2_NOTHING) {
+		bbr2_policy_model_updated(sk, bbr, rs);
+		bbr2_control(sk, bbr, rs);
+	}
+	if (BBR2_LATEST_SPANS_ACK && bbr->loss_round_start)
+		bbr2_restart_latest(bbr, rs, ack.bw);
+	bbr->prev_ca_state = inet_csk_ca_state(sk);
+	bbr->loss_in_cycle |= ack.lost > 0;
+	bbr->ecn_in_cycle |= rs->delivered_ce > 0;
+}
+
+CCA_OP(void, bbr2_init, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr2 *bbr = bbr2_of(sk);
+
+	if (!bbr)
+		return;
+	*bbr = (struct bbr2){ 0 };
+	bbr->init_cwnd = (u8)min(tcp_snd_cwnd(tp), 127U);
+	bbr->prior_cwnd = tp->prior_cwnd;
+	bbr->next_rtt_delivered = tp->delivered;
+	bbr->loss_round_delivered = tp->delivered + 1;
+	bbr->probe_rtt_min_us = tcp_min_rtt(tp);
+	bbr->probe_rtt_min_stamp = tcp_jiffies32;
+	bbr->min_rtt_us = tcp_min_rtt(tp);
+	bbr->min_rtt_stamp = tcp_jiffies32;
+	bbr->ack_epoch_mstamp = tp->tcp_mstamp;
+	bbr->ecn_alpha = param(sk, ecn_alpha_init);
+	bbr->inflight_hi = BBR2_UNSET;
+	bbr->probe_up_cnt = BBR2_UNSET;
+	bbr2_reset_lower_bounds(bbr);
+	bbr2_policy_init(sk, bbr);
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	bbr2_init_pacing_rate_from_rtt(sk, bbr);
+	cca_request_pacing(sk);
+}
+
+/* A tail loss probe repaired the loss of a single segment, which no ACK shows. */
+static void bbr2_tlp_recovered(struct sock *sk, struct bbr2 *bbr)
+{
+	u32 tx_in_flight = bbr->inflight_latest + 1;
+
+	bbr2_note_loss(sk, bbr);
+	if (bbr->probe_samples && bbr2_is_loss_too_high(sk, 1, tx_in_flight))
+		bbr2_handle_inflight_too_high(sk, bbr, tx_in_flight, tcp_sk(sk)->app_limited != 0);
+}
+
+/* Sending again when the application, not the network, had paused us. */
+static void bbr2_restart_from_idle(struct sock *sk, struct bbr2 *bbr)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tp->app_limited)
+		return;
+	bbr->idle_restart = true;
+	bbr->ack_epoch_mstamp = tp->tcp_mstamp;
+	bbr->ack_epoch_acked = 0;
+	if (bbr->mode == BBR2_PROBE_BW)
+		bbr2_set_pacing_rate(sk, bbr, bbr2_bw(bbr), BBR_UNIT);
+	else if (bbr->mode == BBR2_PROBE_RTT)
+		bbr2_check_probe_rtt_done(sk, bbr);
+}
+
+CCA_OP(void, bbr2_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct bbr2 *bbr = bbr2_of(sk);
+
+	if (!bbr)
+		return;
+	if (event == CA_EVENT_TX_START)
+		bbr2_restart_from_idle(sk, bbr);
+	else if (BBR2_TLP_IS_LOSS && event == CCA_EVENT_TLP_RECOVERY)
+		bbr2_tlp_recovered(sk, bbr);
+}
+
+/* A timeout: look for the full pipe anew. Its end brings the window back, within the bounds. */
+CCA_OP(void, bbr2_set_state, struct sock *sk, u8 new_state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr2 *bbr = bbr2_of(sk);
+
+	if (!bbr)
+		return;
+	if (new_state == TCP_CA_Loss) {
+		bbr->prev_ca_state = TCP_CA_Loss;
+		bbr->full_bw = 0;
+		if (BBR2_RTO_RESTARTS_COUNT) {
+			bbr->full_bw_cnt = 0;
+			bbr->full_bw_now = false;
+		}
+		if (bbr2_is_probing(bbr) || bbr->inflight_lo != BBR2_UNSET)
+			return;
+		bbr->inflight_lo = bbr->prior_cwnd;
+		if (BBR2_RTO_USES_CWND)
+			bbr->inflight_lo = max(bbr->inflight_lo, tcp_snd_cwnd(tp));
+	} else if (bbr->prev_ca_state == TCP_CA_Loss) {
+		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
+		bbr->try_fast_path = false;
+	}
+}
+
+/* Recovery begins: remember window and bounds; there is no threshold to lower. */
+CCA_OP(u32, bbr2_ssthresh, struct sock *sk)
+{
+	struct bbr2 *bbr = bbr2_of(sk);
+
+	if (bbr) {
+		bbr2_save_cwnd(sk, bbr);
+		bbr->undo_bw_lo = bbr->bw_lo;
+		bbr->undo_inflight_lo = bbr->inflight_lo;
+		bbr->undo_inflight_hi = bbr->inflight_hi;
+	}
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+/* The loss was spurious: the bounds are what they were, and the pipe may not have been full. */
+CCA_OP(u32, bbr2_undo_cwnd, struct sock *sk)
+{
+	struct bbr2 *bbr = bbr2_of(sk);
+
+	if (!bbr)
+		return tcp_reno_undo(sk);
+	bbr->full_bw = 0;
+	bbr->full_bw_cnt = 0;
+	bbr->full_bw_now = false;
+	bbr->loss_in_round = false;
+	if (!param(sk, undo))
+		return tcp_snd_cwnd(tcp_sk(sk));
+	if (BBR2_LATEST_SPANS_ACK)
+		bbr->try_fast_path = false;
+	bbr->bw_lo = max(bbr->bw_lo, bbr->undo_bw_lo);
+	bbr->inflight_lo = max(bbr->inflight_lo, bbr->undo_inflight_lo);
+	bbr->inflight_hi = max(bbr->inflight_hi, bbr->undo_inflight_hi);
+	return bbr->prior_cwnd;
+}
+
+/* A burst was marked lost. If it was part of a probe: did it cross the threshold, and where? */
+CCA_LOST_OP(bbr2_skb_marked_lost)
+{
+	struct bbr2 *bbr = bbr2_of(sk);
+	u32 lost_since, crossing;
+
+	if (!bbr)
+		return;
+	bbr2_note_loss(sk, bbr);
+	if (!bbr->probe_samples)
+		return;
+	lost_since = tcp_sk(sk)->lost - lost->lost_at_send;
+	if (!bbr2_is_loss_too_high(sk, lost_since, lost->tx_in_flight))
+		return;
+	crossing = bbr2_inflight_at_crossing(sk, lost->tx_in_flight, lost_since, lost->segs);
+	bbr2_handle_inflight_too_high(sk, bbr, crossing, lost->is_app_limited);
+}
+
+/* Three windows of send buffer: the window may double while recovery lasts. */
+CCA_OP(u32, bbr2_sndbuf_expand, struct sock *sk)
+{
+	return 3;
+}
+
+CCA_OP(u32, bbr2_min_tso_segs, struct sock *sk)
+{
+	return bbr2_min_tso(sk);
+}
+
+CCA_TSO_SEGS_OP(bbr2_tso_segs_now)
+{
+	return bbr2_tso_segs(sk, bbr2_of(sk), mss, sk->sk_gso_max_size);
+}
+
+#ifndef BBR2_MORE_STATES
+#define BBR2_MORE_STATES
+#endif
+CCA_STATES("STARTUP", "DRAIN", "PROBE_RTT", "PROBE_BW_UP", "PROBE_BW_DOWN", "PROBE_BW_CRUISE",
+	   "PROBE_BW_REFILL" BBR2_MORE_STATES);
+
+/* Index of mode and phase in these names. */
+static inline u32 bbr2_state_index(const struct bbr2 *bbr)
+{
+	switch (bbr->mode) {
+	case BBR2_STARTUP:
+		return 0;
+	case BBR2_DRAIN:
+		return 1;
+	case BBR2_PROBE_RTT:
+		return 2;
+	default:
+		return 3U + bbr->phase;
+	}
+}
+
+CCA_INFO_OP(bbr2_info)
+{
+	const struct bbr2 *bbr = bbr2_of(sk);
+
+	info->flags = CCA_INFO_STATE | CCA_INFO_BW | CCA_INFO_PACING_GAIN | CCA_INFO_CWND_GAIN;
+	info->state = bbr2_state_index(bbr);
+	info->bw_bytes_per_s = bbr2_rate_bytes_per_sec(sk, bbr2_bw(bbr), BBR_UNIT, 0);
+	info->pacing_gain = bbr->pacing_gain;
+	info->cwnd_gain = bbr->cwnd_gain;
+	info->min_rtt_us = bbr->min_rtt_us;
+	info->inflight_lo = bbr->inflight_lo;
+	info->inflight_hi = bbr->inflight_hi;
+	if (bbr->min_rtt_us != BBR2_UNSET)
+		info->flags |= CCA_INFO_MIN_RTT;
+	if (bbr->inflight_lo != BBR2_UNSET)
+		info->flags |= CCA_INFO_INFLIGHT_LO;
+	if (bbr->inflight_hi != BBR2_UNSET)
+		info->flags |= CCA_INFO_INFLIGHT_HI;
+}
+
+/* clang-format off */
+#define BBR2_HOOKS				\
+	.init = bbr2_init,			\
+	.cong_control = bbr2_main,		\
+	.cwnd_event = bbr2_cwnd_event,		\
+	.set_state = bbr2_set_state,		\
+	.ssthresh = bbr2_ssthresh,		\
+	.undo_cwnd = bbr2_undo_cwnd,		\
+	.sndbuf_expand = bbr2_sndbuf_expand,	\
+	.min_tso_segs = bbr2_min_tso_segs,	\
+	CCA_TSO_SEGS(bbr2_tso_segs_now)		\
+	CCA_LOST(bbr2_skb_marked_lost)		\
+	CCA_INFO(bbr2_info)
+/* clang-format on */
+
+#endif /* BBR2_CORE_H */

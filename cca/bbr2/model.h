@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * BBRv2 core: the model of the path that ACKs feed. Rounds, bandwidth, ACK aggregation, and the
+ * lower bounds that loss and ECN leave between probes.
+ */
+#ifndef BBR2_MODEL_H
+#define BBR2_MODEL_H
+
+/* An aggregation epoch ends before its count exceeds 20 bits, segments. */
+static const u32 bbr2_ack_epoch_acked_max = 1U << 20;
+
+/* A round ends when a segment sent after its start is acknowledged. */
+static void bbr2_update_round(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs)
+{
+	bbr->round_start =
+		rs->interval_us > 0 && !before(rs->prior_delivered, bbr->next_rtt_delivered);
+	if (!bbr->round_start)
+		return;
+	bbr->next_rtt_delivered = tcp_sk(sk)->delivered;
+	if (bbr->rounds_since_probe < 255)
+		bbr->rounds_since_probe++;
+}
+
+/* Delivery rate of this ACK, rounded up so that low rates can grow; 0: no valid sample. */
+static u32 bbr2_sample_bw(const struct rate_sample *rs)
+{
+	u64 interval_us;
+
+	if (rs->interval_us <= 0 || rs->delivered < 0)
+		return 0;
+	interval_us = (u64)rs->interval_us;
+	return (u32)div64_u64(((u64)rs->delivered << BW_SCALE) + interval_us - 1, interval_us);
+}
+
+static bool bbr2_is_observation(const struct rate_sample *rs)
+{
+	return rs->interval_us > 0 && rs->acked_sacked;
+}
+
+/* ---- ACK aggregation ---- */
+
+/* Every few rounds the other slot begins afresh, so the filter spans one to two windows. */
+static void bbr2_age_extra_acked(const struct sock *sk, struct bbr2 *bbr)
+{
+	u32 window = param(sk, extra_acked_win_rtts);
+
+	if (param(sk, extra_acked_in_startup) && !bbr->full_bw_reached)
+		window = 1;
+	if (bbr->extra_acked_win_rtts < 31)
+		bbr->extra_acked_win_rtts++;
+	if (bbr->extra_acked_win_rtts < window)
+		return;
+	bbr->extra_acked_win_rtts = 0;
+	bbr->extra_acked_win_idx = !bbr->extra_acked_win_idx;
+	bbr->extra_acked[bbr->extra_acked_win_idx & 1] = 0;
+}
+
+/*
+ * How much more was acknowledged than the bandwidth explains, since the epoch began. An epoch
+ * ends as soon as ACKs are no longer ahead.
+ */
+static void bbr2_update_ack_aggregation(const struct sock *sk, struct bbr2 *bbr,
+					const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 epoch_us, expected, extra, slot;
+
+	if (!param(sk, extra_acked_gain) || !bbr2_is_observation(rs) || rs->delivered < 0)
+		return;
+	if (bbr->round_start)
+		bbr2_age_extra_acked(sk, bbr);
+
+	epoch_us = tcp_stamp_us_delta(tp->delivered_mstamp, bbr->ack_epoch_mstamp);
+	expected = (u32)(((u64)bbr2_bw(bbr) * epoch_us) >> BW_SCALE);
+	if (bbr->ack_epoch_acked <= expected ||
+	    bbr->ack_epoch_acked + rs->acked_sacked >= bbr2_ack_epoch_acked_max) {
+		bbr->ack_epoch_acked = 0;
+		bbr->ack_epoch_mstamp = tp->delivered_mstamp;
+		expected = 0;
+	}
+	bbr->ack_epoch_acked =
+		min(bbr2_ack_epoch_acked_max - 1, bbr->ack_epoch_acked + rs->acked_sacked);
+	extra = min(bbr->ack_epoch_acked - expected, tcp_snd_cwnd(tp));
+	slot = bbr->extra_acked_win_idx & 1;
+	if (extra > bbr->extra_acked[slot])
+		bbr->extra_acked[slot] = (u16)extra;
+}
+
+/* What aggregation adds to the window, segments. */
+static u32 bbr2_ack_aggregation_cwnd(const struct sock *sk, const struct bbr2 *bbr)
+{
+	u32 extra, bound;
+
+	if (!bbr->full_bw_reached && !param(sk, extra_acked_in_startup))
+		return 0;
+	extra = max(bbr->extra_acked[0], bbr->extra_acked[1]);
+	extra = (param(sk, extra_acked_gain) * extra) >> BBR_SCALE;
+	bound = (u32)(((u64)bbr2_bw(bbr) * param(sk, extra_acked_max_us)) >> BW_SCALE);
+	return min(extra, bound);
+}
+
+/* ---- Bandwidth filter and lower bounds ---- */
+
+/* Forget the cycle before the last. A cycle without samples does not count. */
+static void bbr2_advance_bw_filter(struct bbr2 *bbr)
+{
+	if (!bbr->bw_hi[1])
+		return;
+	bbr->bw_hi[0] = bbr->bw_hi[1];
+	bbr->bw_hi[1] = 0;
+}
+
+static void bbr2_reset_lower_bounds(struct bbr2 *bbr)
+{
+	bbr->bw_lo = BBR2_UNSET;
+	bbr->inflight_lo = BBR2_UNSET;
+}
+
+/* A probe is over: what it met says nothing about the time that follows. */
+static void bbr2_reset_congestion_signals(struct bbr2 *bbr)
+{
+	bbr->loss_in_round = false;
+	bbr->ecn_in_round = false;
+	bbr->loss_in_cycle = false;
+	bbr->ecn_in_cycle = false;
+	bbr->bw_latest = 0;
+	bbr->inflight_latest = 0;
+}
+
+static bool bbr2_is_probing(const struct bbr2 *bbr)
+{
+	return bbr->mode == BBR2_STARTUP ||
+	       (bbr->mode == BBR2_PROBE_BW && bbr2_policy_is_probing_phase(bbr));
+}
+
+/*
+ * A round with loss or ECN, not of our own making, lowers the bounds: by beta for loss, but not
+ * below what that very round delivered; by the mean CE ratio for ECN.
+ */
+static void bbr2_adapt_lower_bounds(const struct sock *sk, struct bbr2 *bbr)
+{
+	u32 ecn_lo = BBR2_UNSET, beta = param(sk, beta), factor = param(sk, ecn_factor);
+	bool is_ecn = bbr->ecn_in_round && bbr->ecn_eligible && factor;
+
+	if (bbr2_is_probing(bbr))
+		return;
+	if (bbr->inflight_lo == BBR2_UNSET && (is_ecn || bbr->loss_in_round))
+		bbr->inflight_lo = tcp_snd_cwnd(tcp_sk(sk));
+	if (is_ecn)
+		ecn_lo = bbr2_less(bbr->inflight_lo, (bbr->ecn_alpha * factor) >> BBR_SCALE);
+	if (bbr->loss_in_round) {
+		if (bbr->bw_lo == BBR2_UNSET)
+			bbr->bw_lo = bbr2_max_bw(bbr);
+		bbr->bw_lo = max(max(bbr->bw_latest, bbr2_less(bbr->bw_lo, beta)), 1U);
+		bbr->inflight_lo = max(bbr->inflight_latest, bbr2_less(bbr->inflight_lo, beta));
+	}
+	bbr->inflight_lo = min(bbr->inflight_lo, ecn_lo);
+}
+
+/* What the path delivers in this loss round; does this ACK end it? */
+static void bbr2_note_latest(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
+			     u32 bw)
+{
+	bbr->loss_round_start = false;
+	if (!bbr2_is_observation(rs))
+		return;
+	bbr->bw_latest = max(bbr->bw_latest, bw);
+	bbr->inflight_latest = max_t(u32, bbr->inflight_latest, (u32)rs->delivered);
+	if (before(rs->prior_delivered, bbr->loss_round_delivered))
+		return;
+	bbr->loss_round_delivered = tcp_sk(sk)->delivered;
+	bbr->loss_round_start = true;
+}
+
+/* The next loss round starts from this sample. */
+static void bbr2_restart_latest(struct bbr2 *bbr, const struct rate_sample *rs, u32 bw)
+{
+	bbr->bw_latest = bw;
+	bbr->inflight_latest = (u32)rs->delivered;
+}
+
+static void bbr2_update_congestion_signals(const struct sock *sk, struct bbr2 *bbr,
+					   const struct rate_sample *rs, u32 bw)
+{
+	if (!BBR2_LATEST_SPANS_ACK)
+		bbr2_note_latest(sk, bbr, rs, bw);
+	if (!bbr2_is_observation(rs))
+		return;
+	if (!rs->is_app_limited || bw >= bbr2_max_bw(bbr))
+		bbr->bw_hi[1] = max(bbr->bw_hi[1], bw);
+	bbr2_policy_bw_seen(bbr, bw);
+	bbr->loss_in_round |= rs->losses > 0;
+	if (!bbr->loss_round_start)
+		return;
+	bbr2_adapt_lower_bounds(sk, bbr);
+	bbr->loss_in_round = false;
+	bbr->ecn_in_round = false;
+	if (!BBR2_LATEST_SPANS_ACK)
+		bbr2_restart_latest(bbr, rs, bw);
+}
+
+#endif /* BBR2_MODEL_H */
