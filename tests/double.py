@@ -19,6 +19,10 @@ class PlanError(ValueError):
     """What the engine raises for a plan that it cannot run."""
 
 
+class ControllerError(RuntimeError):
+    """What the engine raises when a Python controller does."""
+
+
 def _controller(name: str, params: list[dict[str, object]]) -> dict[str, object]:
     return {
         "name": name, "doc": f"{name}: a stand-in. More text.", "summary": f"{name}: a stand-in.", "license": "GPL-2.0 OR BSD-3-Clause",
@@ -37,7 +41,7 @@ def version() -> str:
     return "0.0.0+double"
 
 
-def run(plan_json: str, out_dir: str, progress: Progress | None = None) -> str:
+def run(plan_json: str, out_dir: str, progress: Progress | None = None, own: dict[str, object] | None = None) -> str:
     """Equal shares; fails for a flow whose payload is 666 bytes, in the way that a full disk would."""
     plan = json.loads(plan_json)
     flows, out = plan["flows"], Path(out_dir)

@@ -66,7 +66,7 @@ def test_the_manifest_tells_where_a_result_comes_from(tmp_path: Path) -> None:
     assert manifest["vary"] == {"path.buffer": "0.5bdp"}
     assert set(manifest) == {
         "schema_version", "name", "position", "vary", "repetition", "seed", "scenario", "set", "plan", "summary", "warnings", "versions", "git",
-        "kernel", "created", "wall_s", "backend",
+        "kernel", "created", "wall_s", "backend", "controllers",
     }  # fmt: skip
     assert set(manifest["versions"]) == {"dumbbell", "engine", "python"}
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import metrics, plan
     from . import plots as plot
-    from .errors import DumbbellError, EngineError, ResultError, ScenarioError
+    from .errors import ControllerError, DumbbellError, EngineError, ResultError, ScenarioError
     from .results import Result, Results, load
     from .scenario import Flow, Host, Jitter, Path, Qdisc, Record, Scenario, from_dict, from_file, from_text
     from .sweep import run
@@ -29,6 +29,7 @@ __version__ = "0.1.0"
 _HOME = {
     "metrics": (".metrics", ""),
     "plot": (".plots", ""),
+    "ControllerError": (".errors", "ControllerError"),
     "DumbbellError": (".errors", "DumbbellError"),
     "EngineError": (".errors", "EngineError"),
     "ResultError": (".errors", "ResultError"),
@@ -51,7 +52,7 @@ _HOME = {
 }
 
 __all__ = [
-    "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Path", "Qdisc", "Record", "Result", "ResultError", "Results", "Scenario",
+    "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Path", "Qdisc", "Record", "Result", "ResultError", "Results", "Scenario",
     "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics", "plan", "plot", "run",
 ]  # fmt: skip
 

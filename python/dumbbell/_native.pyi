@@ -1,13 +1,111 @@
 """The engine: simulated path and transport, in Rust and C."""
 
 from collections.abc import Callable
+from typing import Any, final
 
-__all__ = ["PlanError", "controllers", "run", "version"]
+__all__ = ["BuildError", "ControllerError", "PlanError", "Sample", "build", "controllers", "run", "version", "write_headers"]
 
 class PlanError(ValueError):
     """A plan that the engine cannot run; the message names the field."""
 
-def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | None = None) -> str:
+class BuildError(ValueError):
+    """A controller of one's own that does not compile or load; the message names file and line."""
+
+class ControllerError(RuntimeError):
+    """A Python controller raised an exception, which is the cause of this one."""
+
+@final
+class Sample:
+    """What a Python controller is told of one ACK, loss or timeout. Segments carry `mss` bytes of payload; totals count from the start and wrap at 2^32.
+
+    Fields about the ACK are zero or None in `init`, `on_loss` and `on_timeout`.
+    """
+
+    @property
+    def now_us(self) -> int:
+        """Time, microseconds."""
+    @property
+    def cwnd(self) -> int:
+        """Congestion window in force, segments."""
+    @property
+    def pacing_rate(self) -> int | None:
+        """Pacing rate in force, payload bit/s; None: not paced."""
+    @property
+    def in_flight(self) -> int:
+        """Segments in flight after this ACK."""
+    @property
+    def prior_in_flight(self) -> int:
+        """Segments in flight before this ACK."""
+    @property
+    def acked(self) -> int:
+        """Segments that this ACK newly acknowledges, selectively or not."""
+    @property
+    def lost(self) -> int:
+        """Segments that this ACK lets TCP mark lost."""
+    @property
+    def rtt_us(self) -> int | None:
+        """Round-trip time of the newest segment acknowledged, microseconds; None: no sample."""
+    @property
+    def min_rtt_us(self) -> int | None:
+        """Least round-trip time of the last 300 s, microseconds; None before the first sample."""
+    @property
+    def srtt_us(self) -> int | None:
+        """Smoothed round-trip time (RFC 6298), microseconds; None before the first sample."""
+    @property
+    def delivered(self) -> int | None:
+        """Segments delivered over `interval_us`; None: no valid sample."""
+    @property
+    def interval_us(self) -> int | None:
+        """Time over which `delivered` was counted, microseconds; None: no valid sample."""
+    @property
+    def delivery_rate(self) -> int | None:
+        """`delivered` over `interval_us` as payload bit/s (draft-cheng-iccrg-delivery-rate-estimation); None: no valid sample."""
+    @property
+    def delivered_total(self) -> int:
+        """Segments delivered so far."""
+    @property
+    def delivered_at_send(self) -> int:
+        """`delivered_total` when the sampled segment was sent: a round has passed when this reaches the total at its start."""
+    @property
+    def lost_total(self) -> int:
+        """Segments marked lost so far."""
+    @property
+    def ce_total(self) -> int:
+        """Segments delivered under ECN echoes so far."""
+    @property
+    def sent_in_flight(self) -> int:
+        """Segments in flight when the sampled segment was sent, itself included."""
+    @property
+    def lost_since_sent(self) -> int:
+        """Segments marked lost since the sampled segment was sent."""
+    @property
+    def is_app_limited(self) -> bool:
+        """The sampled segment was sent while the application had too little to send."""
+    @property
+    def is_ece(self) -> bool:
+        """The ACK echoes a congestion mark (ECN)."""
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment, bytes."""
+    @property
+    def state(self) -> str:
+        """State of loss recovery: Open, Disorder, CWR, Recovery or Loss."""
+
+def build(source: str, folder: str, hz: int) -> str:
+    """Compile a controller of one's own into `folder` (existing, empty) and describe it as JSON.
+
+    The keys are those of `controllers`, and library, symbol (null for a kernel module), compiler, companions (files linked along).
+
+    Raises
+    ------
+    BuildError
+        There is no compiler, or the source does not compile, link or start; the first error, with file and line.
+    """
+
+def write_headers(folder: str) -> None:
+    """Write the headers that C controllers include: ``folder/cca/include`` (cca.h) and ``folder/kernel`` (for Linux modules)."""
+
+def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | None = None, own: dict[str, Any] | None = None) -> str:
     """Run one plan in the calling thread, with the GIL released, and return its summary as JSON.
 
     Parameters
@@ -19,11 +117,16 @@ def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | Non
     progress
         Called about every 50 ms of work with (simulated nanoseconds, delivered packets). An exception that it raises stops the
         run and propagates.
+    own
+        Controllers of one's own by name, in place of built-in ones: (library, symbol) from `build`, or a callable that takes a flow's params as
+        keywords and returns an object with ``on_ack``. An exception of such an object ends the run.
 
     Raises
     ------
     PlanError
         The plan is refused.
+    ControllerError
+        A Python controller raised an exception.
     RuntimeError
         A table could not be written.
     """

@@ -39,17 +39,21 @@ def known() -> dict[str, Controller]:
 
     from . import _native
 
-    return {item["name"]: _controller(item) for item in json.loads(_native.controllers())}
+    return {item["name"]: from_item(item) for item in json.loads(_native.controllers())}
 
 
-def _controller(item: dict[str, Any]) -> Controller:
+def from_item(item: dict[str, Any]) -> Controller:
+    """A controller as the engine describes it."""
     params = {p["name"]: Param(p["name"], p["default"], p["min"], p["max"], p["unit"], p["doc"]) for p in item["params"]}
     return Controller(item["name"], item["summary"], item["doc"], item["license"], params, item["states"], item["priv_bytes"])
 
 
-def check(name: str, params: Mapping[str, int], at: str) -> None:
-    """Raise ScenarioError unless the controller and all its given parameters exist, in range; `at` is the flow's key path."""
-    controllers = known()
+def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[str, Controller] | None = None) -> None:
+    """Raise ScenarioError unless the controller and all its given parameters exist, in range; `at` is the flow's key path.
+
+    `controllers` are those that there are: the built-in ones unless given.
+    """
+    controllers = known() if controllers is None else controllers
     if name not in controllers:
         raise wrong(f"{at}.cca", name, "one of: " + ", ".join(f'"{n}"' for n in controllers), list(controllers))
     declared = controllers[name].params

@@ -37,6 +37,16 @@ class EngineError(DumbbellError):
     """A run that the engine refused or could not finish (disk full, no permission)."""
 
 
+class ControllerError(DumbbellError):
+    """A controller of one's own in Python raised an exception: the text is its traceback, the cause is the exception."""
+
+    def __init__(self, where: str, error: BaseException) -> None:
+        from traceback import format_exception
+
+        self.error = error
+        super().__init__(f"{where}: the controller raised\n{''.join(format_exception(error)).rstrip()}")
+
+
 def show(value: object) -> str:
     """A given value as the person wrote it, shortened to one line."""
     import json

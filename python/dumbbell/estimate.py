@@ -6,6 +6,7 @@ from typing import Any
 
 from . import plan, sweep, units
 from .declare import varied
+from .own import Own
 from .scenario import Path, Scenario
 
 #: Packets delivered per CPU second. Measured on a 2-core Xeon virtual machine: 2.0 million with 100 CUBIC flows at 1 Gbit/s, 2.6 million with
@@ -23,9 +24,9 @@ def packets(planned: dict[str, Any]) -> int:
     return full if None in sizes else int(min(full, sum(-(-size // units.MSS_BYTES) for size in sizes)))
 
 
-def describe(scenario: Scenario) -> str:
+def describe(scenario: Scenario, own: Own | None = None) -> str:
     """The scenario as paragraphs: grid, each path, its flows, and the time that it takes."""
-    runs = plan.runs(scenario)
+    runs = plan.runs(scenario, own.known() if own else None)
     cases = plan.cases(scenario)
     grid = [f"{path}: {', '.join(map(str, values))}" for path, values in varied(scenario)]
     repeated = f" ({len(cases)} x {scenario.repetitions} repetitions)" if scenario.repetitions > 1 else ""

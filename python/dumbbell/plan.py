@@ -5,6 +5,7 @@ Order of runs: the first key written varies slowest, then the second, and so on;
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -22,6 +23,9 @@ FLOWS_MAX = 49_151
 
 #: Most sample rows (flows x sample times) of a run: 10^8 rows take about 20 GB before compression.
 SAMPLES_MAX = 100_000_000
+
+Known = Mapping[str, controllers.Controller]
+"""Controllers by name."""
 
 _MASK64 = 2**64 - 1
 
@@ -79,23 +83,26 @@ def _case(scenario: Scenario, vary: dict[str, Any]) -> Case:
     return Case(vary, from_dict(raw))
 
 
-def runs(scenario: Scenario) -> list[Planned]:
-    """Every run of the scenario, in order; raises ScenarioError for contradictions and impossible values."""
+def runs(scenario: Scenario, known: Known | None = None) -> list[Planned]:
+    """Every run of the scenario, in order; raises ScenarioError for contradictions and impossible values.
+
+    `known` are the controllers that there are: the built-in ones unless given.
+    """
     planned: list[Planned] = []
     for vary, case in cases(scenario):
-        base = plan(case)
+        base = plan(case, known)
         for repetition in range(scenario.repetitions):
             planned.append(Planned(len(planned), scenario.name, vary, repetition, {**base, "seed": derived_seed(base["seed"], repetition)}))
     return planned
 
 
-def plan(case: Scenario) -> dict[str, Any]:
+def plan(case: Scenario, known: Known | None = None) -> dict[str, Any]:
     """The plan of a scenario without varied values."""
     path, record = case.path, case.record
     assert isinstance(path, Path)
     assert isinstance(record, Record)
     duration = parsed(case, "duration")
-    flows = [item for i, flow in enumerate(case.flow) for item in _flows(flow, path, duration, f"flow[{i}]")]  # type: ignore[arg-type]
+    flows = [item for i, flow in enumerate(case.flow) for item in _flows(flow, path, duration, f"flow[{i}]", known)]  # type: ignore[arg-type]
     if len(flows) > FLOWS_MAX:
         raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
     sample = parsed(record, "every")
@@ -172,10 +179,10 @@ def _host(host: Any) -> dict[str, Any]:
     }
 
 
-def _flows(flow: Flow, path: Path, duration: int, at: str) -> list[dict[str, Any]]:
+def _flows(flow: Flow, path: Path, duration: int, at: str, known: Known | None) -> list[dict[str, Any]]:
     """The `count` flows of one [[flow]] table."""
     params = dict(flow.params or {})
-    controllers.check(str(flow.cca), params, at)  # type: ignore[arg-type]
+    controllers.check(str(flow.cca), params, at, known)  # type: ignore[arg-type]
     start, stop, spacing = parsed(flow, "start"), parsed(flow, "stop"), parsed(flow, "spacing")
     count = flow.count
     assert isinstance(count, int)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import plan
 from .backends import sim
 from .errors import DumbbellError, EngineError, ResultError, ScenarioError
+from .own import Own
 from .scenario import Given, Scenario, from_dict, from_file
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Job(NamedTuple):
     folder: Path
     scenario_text: str
     overrides: tuple[str, ...]
+    own: Own = Own()
 
 
 class Outcome(NamedTuple):
@@ -47,22 +49,23 @@ class _Stopped(BaseException):
     """Raised in a worker's progress callback when the sweep is interrupted."""
 
 
-def jobs_of(scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False) -> list[Job]:
+def jobs_of(scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False, own: Own | None = None) -> list[Job]:
     """Every run of these scenarios, in order, each with its folder below `out`."""
     jobs: list[Job] = []
     names: set[str] = set()
+    own = own or Own()
     for scenario, text, source in scenarios:
         if scenario.name in names:
             raise ScenarioError("name", f'"{scenario.name}" stands in two scenarios, wanted a name of its own in each')
         names.add(scenario.name)
         try:
-            runs = plan.runs(scenario)
+            runs = plan.runs(scenario, own.known() if own else None)
         except ScenarioError as error:
             raise error.under(source) from None
         for planned in runs:
             if pcap:
                 planned.plan["record"] = {**planned.plan["record"], "pcap": True}
-            jobs.append(Job(len(jobs), planned, out / folder_name(planned, scenario.repetitions), text, overrides))
+            jobs.append(Job(len(jobs), planned, out / folder_name(planned, scenario.repetitions), text, overrides, own))
     if len({job.folder for job in jobs}) < len(jobs):
         jobs = [job._replace(folder=out / f"{job.planned.name}_{job.number:05d}") for job in jobs]
     return jobs
@@ -134,6 +137,7 @@ def finished(job: Job) -> dict[str, Any] | None:
     try:
         manifest: dict[str, Any] = json.loads((job.folder / "manifest.json").read_text(encoding="utf-8"))
         same = manifest["plan"] == job.planned.plan and manifest["schema_version"] == sim.SCHEMA_VERSION
+        same = same and manifest.get("controllers", []) == job.own.record()
         engine = manifest["versions"]["engine"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(f"{job.folder}: not a result of this program ({type(error).__name__}); choose another --out") from None
@@ -161,7 +165,7 @@ def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
             observe(job, sim_ns, packets)
 
     try:
-        made = sim.run(job.planned, job.folder, scenario_text=job.scenario_text, overrides=job.overrides, progress=progress)
+        made = sim.run(job.planned, job.folder, scenario_text=job.scenario_text, overrides=job.overrides, progress=progress, own=job.own)
     except DumbbellError as error:
         return Outcome(job, None, error)
     if observe:
@@ -214,7 +218,15 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run(scenario: Scenario | str | Path | Mapping[str, object], out: str | Path | None = None, jobs: int | None = None, *, resume: bool = False) -> Results:
+def run(
+    scenario: Scenario | str | Path | Mapping[str, object],
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    *,
+    resume: bool = False,
+    controllers: Mapping[str, type] | None = None,
+    cca: Iterable[str | Path] = (),
+) -> Results:
     """Run a scenario, with all its varied values and repetitions, and return the results in order.
 
     Parameters
@@ -227,6 +239,11 @@ def run(scenario: Scenario | str | Path | Mapping[str, object], out: str | Path 
         How many runs go at once; as many as there are cores unless given. Results do not depend on it.
     resume
         Keep finished runs of the same plan in `out`, and run only what is missing.
+    controllers
+        Controllers of one's own by name: classes with ``on_ack(sample) -> (cwnd, pacing_rate)`` (docs/own-controller.md). An exception in one of
+        them ends the run with ControllerError.
+    cca
+        Files with controllers of one's own (.c or .py), as ``dumbbell run --cca`` takes them.
 
     Raises
     ------
@@ -234,6 +251,8 @@ def run(scenario: Scenario | str | Path | Mapping[str, object], out: str | Path 
         The scenario cannot be run as written.
     ResultError
         `out` holds something else.
+    ControllerError
+        A controller of one's own in Python raised an exception.
     EngineError
         A run failed; the finished ones stay in `out`.
     """
@@ -244,7 +263,7 @@ def run(scenario: Scenario | str | Path | Mapping[str, object], out: str | Path 
     else:
         made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
         given = Given(made, to_toml(made))
-    planned = jobs_of([given], Path())
+    planned = jobs_of([given], Path(), own=Own.load(cca, controllers))
     folder = default_out(given.scenario.name) if out is None else Path(out)
     open_out(folder, resume=resume)
     placed = [job._replace(folder=folder / job.folder) for job in planned]

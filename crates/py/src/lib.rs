@@ -1,12 +1,24 @@
 //! `dumbbell._native`: the engine for Python. Converts, releases the GIL, maps errors; nothing else.
 
+mod own;
+mod sample;
+
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use sim::{Plan, RunError};
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 create_exception!(_native, PlanError, PyValueError, "A plan that the engine does not accept.");
+
+create_exception!(
+    _native,
+    ControllerError,
+    PyRuntimeError,
+    "A Python controller raised an exception, which is the cause of this one."
+);
 
 fn to_python(error: RunError) -> PyErr {
     match error {
@@ -18,50 +30,64 @@ fn to_python(error: RunError) -> PyErr {
 
 /// Runs one plan with the GIL released; see the stub for the contract.
 #[pyfunction]
-#[pyo3(signature = (plan_json, out_dir, progress=None))]
+#[pyo3(signature = (plan_json, out_dir, progress=None, own=None))]
 fn run(
     py: Python<'_>,
     plan_json: &str,
     out_dir: PathBuf,
     progress: Option<Py<PyAny>>,
+    own: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<String> {
-    let plan = Plan::from_json(plan_json).map_err(|e| PlanError::new_err(e.to_string()))?;
-    let mut raised = None;
+    let raised = own::Raised::default();
+    let modules = own::modules(own, &raised)?;
+    let mut stopped = None;
     let result = py.detach(|| {
-        sim::run(&plan, &out_dir, &mut |sim_ns, packets| {
-            Python::attach(|py| {
-                let told = progress
-                    .as_ref()
-                    .map_or(Ok(()), |p| p.call1(py, (sim_ns, packets)).map(|_| ()));
-                raised = told.and_then(|()| py.check_signals()).err();
-                raised.is_none()
-            })
+        let plan = Plan::from_json_with(plan_json, &modules)?;
+        sim::run_with(&plan, &modules, &out_dir, &mut |sim_ns, packets| {
+            let has_failed = raised.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+            let told = Python::attach(|py| tell(py, progress.as_ref(), sim_ns, packets));
+            stopped = told.err();
+            !has_failed && stopped.is_none()
         })
     });
-    if let Some(error) = raised {
+    if let Some(error) = stopped {
         return Err(error);
+    }
+    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let ended = ControllerError::new_err(error.to_string());
+        ended.set_cause(py, Some(error));
+        return Err(ended);
     }
     let summary = result.map_err(to_python)?;
     serde_json::to_string(&summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
+/// Calls the progress function and lets signals in.
+fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, at: u64, packets: u64) -> PyResult<()> {
+    if let Some(progress) = progress {
+        progress.call1(py, (at, packets))?;
+    }
+    py.check_signals()
+}
+
+/// What there is to know about a controller.
+fn described(m: &cca::Module) -> serde_json::Value {
+    let params: Vec<_> = m
+        .params()
+        .iter()
+        .map(|p| {
+            serde_json::json!({"name": p.name, "default": p.default, "min": p.min, "max": p.max,
+                "unit": p.unit, "doc": p.doc})
+        })
+        .collect();
+    serde_json::json!({"name": m.name(), "doc": m.doc(), "summary": m.summary(),
+        "license": m.license(), "params": params, "states": m.states(), "priv_bytes": m.priv_bytes()})
+}
+
 /// What there is to know about each controller, as a JSON list.
 #[pyfunction]
 fn controllers() -> String {
-    let list: Vec<_> = cca::Module::all()
-        .iter()
-        .map(|m| {
-            let params: Vec<_> = m
-                .params()
-                .iter()
-                .map(|p| {
-                    serde_json::json!({"name": p.name, "default": p.default, "min": p.min, "max": p.max, "unit": p.unit, "doc": p.doc})
-                })
-                .collect();
-            serde_json::json!({"name": m.name(), "doc": m.doc(), "summary": m.summary(), "license": m.license(),
-                "params": params, "states": m.states(), "priv_bytes": m.priv_bytes()})
-        })
-        .collect();
+    let list: Vec<_> = cca::Module::all().iter().map(described).collect();
     serde_json::Value::from(list).to_string()
 }
 
@@ -75,5 +101,9 @@ fn version() -> &'static str {
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{controllers, run, version, PlanError};
+    use super::own::{build, write_headers, BuildError};
+    #[pymodule_export]
+    use super::sample::Sample;
+    #[pymodule_export]
+    use super::{controllers, run, version, ControllerError, PlanError};
 }

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.errors import ControllerError, EngineError, ScenarioError
+from dumbbell.own import Own
 from dumbbell.plan import Planned
 
 #: Version of the manifest and of the tables beside it; docs/results.md describes both.
@@ -20,7 +21,7 @@ Progress = Callable[[int, int], None]
 """Called with (simulated nanoseconds, delivered packets); an exception from it stops the run."""
 
 
-def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress) -> dict[str, Any]:
+def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own) -> dict[str, Any]:
     """Run one plan into `folder`, which must not exist yet, and return its manifest.
 
     Everything is written beside and renamed at the end, so a folder that exists is complete. `progress` is what lets Ctrl-C through.
@@ -34,10 +35,14 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
         raise EngineError(f"{beside}: {error.strerror}") from None
     try:
         began = time.perf_counter()
-        summary = json.loads(_native.run(json.dumps(planned.plan), str(beside), progress))
+        summary = json.loads(_native.run(json.dumps(planned.plan), str(beside), progress, own.native(planned.plan["host"]["hz"])))
         manifest = _manifest(planned, scenario_text, overrides, summary, wall_s=time.perf_counter() - began)
+        manifest["controllers"] = own.record()
         (beside / "manifest.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         beside.rename(folder)
+    except _native.ControllerError as error:
+        _remove(beside)
+        raise ControllerError(folder.name, error.__cause__ or error) from error.__cause__
     except _native.PlanError as error:
         _remove(beside)
         raise ScenarioError("", str(error), source=folder.name) from None

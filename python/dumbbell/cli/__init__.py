@@ -32,8 +32,15 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
     run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default)")
     _add_jobs(run)
+    _add_own(run)
     run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
     _add_set(run)
+
+
+def _add_own(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--cca", action="append", default=[], metavar="FILE", help="a controller of your own: C source (a Linux module as it is, too) or Python; repeatable"
+    )
 
 
 def _add_jobs(command: argparse.ArgumentParser) -> None:
@@ -47,6 +54,7 @@ def _add_set(command: argparse.ArgumentParser) -> None:
 
 def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
+    _add_own(check)
     _add_set(check)
 
 
@@ -67,8 +75,11 @@ def _add_plot(plot: argparse.ArgumentParser) -> None:
 
 def _add_cca(cca: argparse.ArgumentParser) -> None:
     actions = cca.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
-    actions.add_parser("list", help="all of them")
-    actions.add_parser("show", help="one in full").add_argument("name", metavar="NAME")
+    _add_own(actions.add_parser("list", help="all of them"))
+    show = actions.add_parser("show", help="one in full")
+    show.add_argument("name", metavar="NAME", nargs="?", help="name, or a file as --cca takes it")
+    _add_own(show)
+    actions.add_parser("headers", help="write the headers that a C controller includes, for an editor").add_argument("dir", metavar="DIR")
 
 
 def _add_schema(_: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from dumbbell import sweep
 from dumbbell.errors import ResultError, ScenarioError, wrong
+from dumbbell.own import Own
 from dumbbell.scenario import from_file
 
 from . import FAILED, INTERRUPTED, OK
@@ -32,7 +33,7 @@ def main(arguments: argparse.Namespace) -> int:
         raise ScenarioError("--resume", "wanted --out beside it: the folder to resume")
     overrides = tuple(arguments.overrides)
     scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
-    planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap)
+    planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, own=Own.load(arguments.cca))
     out = place(arguments.out, scenarios[0].scenario.name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
     return report(jobs, out, workers=arguments.jobs, resume=arguments.resume, show=Show.JSON if arguments.json else Show.TABLE)

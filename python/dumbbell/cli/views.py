@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from dumbbell.controllers import Controller
 from dumbbell.errors import ScenarioError, wrong
 
 from . import OK
@@ -20,12 +21,14 @@ def main(arguments: argparse.Namespace) -> int:
 def check(arguments: argparse.Namespace) -> int:
     """What each file would run."""
     from dumbbell.estimate import describe
+    from dumbbell.own import Own
     from dumbbell.scenario import from_file
 
+    own = Own.load(arguments.cca)
     for file in arguments.files:
         scenario = from_file(file, overrides=tuple(arguments.overrides)).scenario
         try:
-            print(describe(scenario))
+            print(describe(scenario, own))
         except ScenarioError as error:
             raise error.under(file) from None
     return OK
@@ -65,25 +68,51 @@ def plot(arguments: argparse.Namespace) -> int:
 
 def cca(arguments: argparse.Namespace) -> int:
     """Controllers and their parameters."""
-    from dumbbell.controllers import known
+    from dumbbell.own import Own
 
-    controllers = known()
+    if arguments.action == "headers":
+        return headers(arguments.dir)
+    files = list(arguments.cca)
+    if arguments.action == "show" and arguments.name and Path(arguments.name).suffix in (".c", ".py"):
+        files.append(arguments.name)
+        arguments.name = None
+    own = Own.load(files)
+    controllers = own.known()
     if arguments.action == "list":
         width = max(map(len, controllers))
         for name, one in controllers.items():
             print(f"{name:{width}}  {one.summary}")
         return OK
-    if arguments.name not in controllers:
-        raise wrong("NAME", arguments.name, "one of: " + ", ".join(controllers), list(controllers))
-    one = controllers[arguments.name]
-    print(f"{one.name} ({one.license})\n\n{one.doc}\n")
+    names = [arguments.name] if arguments.name else list(own.sources)
+    if not names:
+        raise ScenarioError("NAME", "missing: the name of a controller, or a file with one")
+    for name in names:
+        if name not in controllers:
+            raise wrong("NAME", name, "one of: " + ", ".join(controllers), list(controllers))
+        _show_controller(controllers[name])
+    return OK
+
+
+def headers(folder: str) -> int:
+    """The headers of C controllers, written into a folder."""
+    from dumbbell import _native
+
+    try:
+        _native.write_headers(folder)
+    except OSError as error:
+        raise ScenarioError("DIR", f"{folder}: {error.strerror}") from None
+    print(f"{folder}/cca/include for controllers with cca.h, {folder}/kernel for Linux modules")
+    return OK
+
+
+def _show_controller(one: Controller) -> None:
+    print(f"{one.name} ({one.license or 'no licence given'})\n\n{one.doc}\n")
     if one.states:
         print(f"States: {', '.join(one.states)}\n")
     print("Parameters:" if one.params else "No parameters.")
     for param in one.params.values():
         unit = f" {param.unit}" if param.unit else ""
-        print(f"  {param.name} = {param.default}{unit}  ({param.minimum} to {param.maximum})\n      {param.doc}")
-    return OK
+        print(f"  {param.name} = {param.default}{unit}  ({param.minimum} to {param.maximum})" + (f"\n      {param.doc}" if param.doc else ""))
 
 
 def schema(_: argparse.Namespace) -> int:
