@@ -227,16 +227,22 @@ static const struct cca_module_text *text_of(const char *name, bool is_info)
 	return NULL;
 }
 
-/* The n-th parameter that can be set, or NULL. */
+/* The n-th parameter of the source that can be set, or NULL. The linker has an order of its own. */
 static const struct kernel_param *settable(u32 n)
 {
-	const struct kernel_param *kp;
+	const struct kernel_param *kp, *next = NULL;
 	struct cca_param_info unused;
+	unsigned long past = 0;
 
-	for (kp = __start_cca_params; kp < __stop_cca_params; kp++)
-		if (read_param(kp, &unused) && n-- == 0)
-			return kp;
-	return NULL;
+	do {
+		next = NULL;
+		for (kp = __start_cca_params; kp < __stop_cca_params; kp++)
+			if (kp->line > past && (!next || kp->line < next->line) &&
+			    read_param(kp, &unused))
+				next = kp;
+		past = next ? next->line : past;
+	} while (next && n--);
+	return next;
 }
 
 const struct cca_module *cca_module_describe(void)
@@ -465,11 +471,11 @@ int cca_module_start(void)
 	HOOK(in_ack_event);
 	HOOK(pkts_acked);
 	HOOK(min_tso_segs);
-	HOOK(tso_segs);
-	HOOK(skb_marked_lost);
 	HOOK(cong_control);
 	HOOK(undo_cwnd);
 	HOOK(sndbuf_expand);
+	HOOK(tso_segs);
+	HOOK(skb_marked_lost);
 	described.ops = &host_ops;
 	return 0;
 }

@@ -19,7 +19,8 @@ struct kernel_param {
 	const char *name;
 	const struct kernel_param_ops *ops;
 	void *arg;
-	const char *type; /* "int", "bool", ...; "" for one with operations of its own */
+	const char *type;   /* "int", "bool", ...; "" for one with operations of its own */
+	unsigned long line; /* of the source, for their order */
 };
 struct cca_module_text {
 	const char *name; /* of the parameter, or "license", "description" with is_info */
@@ -53,7 +54,7 @@ extern int kstrtobool(const char *text, bool *value);
 #define CCA_PARAM_ROW_(name_, ops_, arg_, type_)                                                 \
 	static const struct kernel_param cca_param_##name_                                       \
 		__attribute__((used, section("cca_params"), aligned(8))) = { #name_, ops_, arg_, \
-									     type_ }
+									     type_, __LINE__ }
 #define CCA_TEXT_ROW_(name_, text_, is_info_)                                             \
 	static const struct cca_module_text CCA_PASTE_(cca_text_, __COUNTER__)            \
 		__attribute__((used, section("cca_texts"), aligned(8))) = { name_, text_, \

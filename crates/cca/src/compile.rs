@@ -242,7 +242,7 @@ impl Job<'_> {
         let is_large = LARGE_MARKS.iter().any(|mark| mentions(self.text, mark));
         let bytes = if is_large { PRIV_BYTES_LARGE } else { PRIV_BYTES };
         let mut cc = self.cc();
-        cc.arg("-nostdinc").arg("-I").arg(self.out.join("kernel"));
+        cc.arg("-nostdinc").arg("-isystem").arg(self.out.join("kernel"));
         cc.args(["-fwrapv", "-fno-strict-aliasing", "-funsigned-char", "-fvisibility=hidden"]);
         cc.arg(format!("-DCCA_MODULE_HZ={}", self.hz));
         cc.arg(format!("-DCCA_MODULE_PRIV_BYTES={bytes}"));
