@@ -100,8 +100,6 @@ pub struct Flow {
     pub resolution: Span,
     /// Controller state last recorded.
     pub cca_state: Option<u32>,
-    /// Queue drops not yet recorded as an event: first one's time and number.
-    pub pending_drops: Option<(Time, i64)>,
 }
 
 impl Flow {
@@ -139,7 +137,6 @@ impl Flow {
             sampled_at: Time::ZERO,
             resolution: if plan.host.arp { Span::from_ns(p.rtt_ns) } else { Span::ZERO },
             cca_state: None,
-            pending_drops: None,
         })
     }
 

@@ -9,9 +9,6 @@ use std::path::Path;
 use transport::tcp::SenderEvent;
 use units::{Span, Time};
 
-/// Queue drops of a flow within this time are one event.
-const DROP_EVENT_SPAN: Span = Span::from_ms(1);
-
 pub struct Probe {
     tables: Tables,
     events: bool,
@@ -64,7 +61,6 @@ impl Probe {
     }
 
     pub fn flow_end(&mut self, now: Time, every: Span, i: usize, flow: &mut Flow, completed: bool) {
-        self.flush_drops(i, flow);
         if now.as_ns() % every.as_ns() != 0 {
             self.sample_flow(now, i, flow);
         }
@@ -79,24 +75,9 @@ impl Probe {
         self.event(now, i, EventKind::DropRandom, Some(1), None);
     }
 
-    /// One packet of flow `i` found the queue full; drops close together become one event.
-    pub fn queue_drop(&mut self, now: Time, i: usize, flow: &mut Flow) {
-        if !self.events {
-            return;
-        }
-        match &mut flow.pending_drops {
-            Some((first, n)) if now.since(*first) <= DROP_EVENT_SPAN => *n += 1,
-            _ => {
-                self.flush_drops(i, flow);
-                flow.pending_drops = Some((now, 1));
-            }
-        }
-    }
-
-    fn flush_drops(&mut self, i: usize, flow: &mut Flow) {
-        if let Some((first, n)) = flow.pending_drops.take() {
-            self.event(first, i, EventKind::DropQueue, Some(n), None);
-        }
+    /// Packets of flow `i` that arrived together found the queue full.
+    pub fn queue_drops(&mut self, now: Time, i: usize, drops: u64) {
+        self.event(now, i, EventKind::DropQueue, Some(drops as i64), None);
     }
 
     /// Records what the sender of flow `i` has logged, and a change of its controller's state.

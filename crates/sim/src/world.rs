@@ -138,6 +138,7 @@ impl World {
     /// one is judged, as a queue discipline is run after each packet.
     fn on_arrivals(&mut self, i: usize, slot: u32) {
         let head = self.fifo.next_wakeup();
+        let mut drops = 0;
         while let Some(packet) = self.flows[i].forward.pop(self.now) {
             match self.fifo.enqueue(self.now, packet) {
                 Verdict::Queued(departure) => {
@@ -146,10 +147,13 @@ impl World {
                     self.deliver_departed();
                 }
                 Verdict::Dropped => {
-                    self.flows[i].fate.queue_drops += 1;
-                    self.probe.queue_drop(self.now, i, &mut self.flows[i]);
+                    drops += 1;
                 }
             }
+        }
+        if drops > 0 {
+            self.flows[i].fate.queue_drops += drops;
+            self.probe.queue_drops(self.now, i, drops);
         }
         match self.flows[i].forward.next_wakeup() {
             Some(at) => self.timeline.set(slot, at),

@@ -284,10 +284,11 @@ impl Receiver {
     fn reject(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
         self.stats.paws_rejected += u64::from(run.count);
         if run.first.seq < self.rcv_nxt {
-            self.on_old(now, run, out);
-        } else {
-            self.send_ack(now, out);
+            let end = run.first.seq + run.count;
+            self.enter_quickack(MAX_QUICKACKS);
+            self.dsack = Some((run.first.seq, end.min(self.rcv_nxt)));
         }
+        self.send_ack(now, out);
     }
 
     /// What was received before is reported as a duplicate; a run may still bring something new.
@@ -439,11 +440,10 @@ impl Receiver {
         if self.compress_at.is_set() {
             return;
         }
-        let rtt_us = match (self.rcv_rtt_us, self.srtt_us) {
-            (0, srtt) => srtt,
-            (rcv, 0) => rcv,
-            (rcv, srtt) => rcv.min(srtt),
-        };
+        let mut rtt_us = self.rcv_rtt_us;
+        if self.srtt_us > 0 && self.srtt_us < rtt_us {
+            rtt_us = self.srtt_us;
+        }
         let delay = COMP_SACK_DELAY.min(Span::from_ns(rtt_us * 1000 / 20));
         self.compress_at = now + delay + COMP_SACK_SLACK;
     }

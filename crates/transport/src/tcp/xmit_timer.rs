@@ -206,24 +206,4 @@ impl Sender {
         }
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
     }
-
-    /// The application writes after an idle time (`tcp_cwnd_restart`).
-    pub fn restart_after_idle(&mut self, now: units::Time) {
-        self.refresh(now);
-        let idle = self.sk.jiffies.wrapping_sub(self.sk.lsndtime);
-        if self.sk.packets_out > 0 || self.ca.has_cong_control() || idle <= self.sk.icsk_rto {
-            return;
-        }
-        self.ca.cwnd_event(&mut self.sk, CaEvent::CwndRestart);
-        self.sk.snd_ssthresh = self.current_ssthresh();
-        let floor = self.sk.snd_cwnd.min(10);
-        let mut left = i64::from(idle) - i64::from(self.sk.icsk_rto);
-        while left > 0 && self.sk.snd_cwnd > floor {
-            self.sk.snd_cwnd >>= 1;
-            left -= i64::from(self.sk.icsk_rto);
-        }
-        self.sk.snd_cwnd = self.sk.snd_cwnd.max(floor);
-        self.sk.snd_cwnd_stamp = self.sk.jiffies;
-        self.snd_cwnd_used = 0;
-    }
 }
