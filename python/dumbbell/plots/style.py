@@ -28,10 +28,31 @@ COLOURS = {
     "bbr3": PALETTE[4],
     "bbrplus": PALETTE[7],
     "dctcp": PALETTE[6],
+    "htcp": PALETTE[5],
+    "vegas": PALETTE[2],
+    "bbr-drain": PALETTE[3],
+    "bbr-hsr": PALETTE[4],
+    "tsunami": PALETTE[6],
+    "tsunami-zhang": PALETTE[7],
 }
 
 #: As the field writes them.
-NAMES = {"cubic": "CUBIC", "bbr": "BBR", "reno": "Reno", "bbr2": "BBRv2", "bbr2plus": "BBRv2+", "bbr3": "BBRv3", "bbrplus": "BBRPlus", "dctcp": "DCTCP"}
+NAMES = {
+    "cubic": "CUBIC",
+    "bbr": "BBR",
+    "reno": "Reno",
+    "bbr2": "BBRv2",
+    "bbr2plus": "BBRv2+",
+    "bbr3": "BBRv3",
+    "bbrplus": "BBRPlus",
+    "dctcp": "DCTCP",
+    "htcp": "H-TCP",
+    "vegas": "Vegas",
+    "bbr-drain": "BBR-drain",
+    "bbr-hsr": "BBR-HSR",
+    "tsunami": "Tsunami",
+    "tsunami-zhang": "Tsunami (Zhang)",
+}
 
 MARKERS = {"cubic": "o", "bbr": "s", "reno": "^", "bbr2": "D", "bbr2plus": "v", "bbr3": "P", "bbrplus": "X", "dctcp": "*"}
 
