@@ -62,7 +62,7 @@ class Sample:
         """`delivered` over `interval_us` as payload bit/s (draft-cheng-iccrg-delivery-rate-estimation); None: no valid sample."""
     @property
     def delivered_total(self) -> int:
-        """Segments delivered so far."""
+        """Segments delivered so far; the handshake counts as one."""
     @property
     def delivered_at_send(self) -> int:
         """`delivered_total` when the sampled segment was sent: a round has passed when this reaches the total at its start."""

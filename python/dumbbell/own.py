@@ -83,15 +83,17 @@ def _digest(file: Path) -> str:
 
 
 def _compiled(file: Path) -> Source:
-    from tempfile import TemporaryDirectory
+    import shutil
+    import weakref
+    from tempfile import mkdtemp
 
-    folder = TemporaryDirectory(prefix="dumbbell-cca-")
+    folder = mkdtemp(prefix="dumbbell-cca-")
     built: dict[int, tuple[str, str | None]] = {}
 
     def build(hz: int) -> dict[str, Any]:
         from . import _native
 
-        place = Path(folder.name) / str(hz)
+        place = Path(folder) / str(hz)
         place.mkdir()
         try:
             item: dict[str, Any] = json.loads(_native.build(str(file), str(place), hz))
@@ -105,6 +107,7 @@ def _compiled(file: Path) -> Source:
             build(hz)
         return built[hz]
 
+    weakref.finalize(library, shutil.rmtree, folder, ignore_errors=True)
     digest = _digest(file)
     item = build(1000)
     record = _record(item["name"], str(file), digest, compiler=item["compiler"])

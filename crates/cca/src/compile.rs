@@ -182,10 +182,15 @@ impl Job<'_> {
                 return Err(self.error(&refused));
             }
         }
-        let glue = self.out.join("glue.o");
-        self.object(&self.out.join("cca/hosts/module/module.c"), &glue, old_control, false)
-            .map_err(|refused| self.error(&refused))?;
-        self.link(vec![object, glue], old_control)
+        let mut objects = vec![object];
+        for part in ["module", "param"] {
+            let glue = self.out.join(format!("glue-{part}.o"));
+            let source = self.out.join("cca/hosts/module").join(part).with_extension("c");
+            self.object(&source, &glue, old_control, false)
+                .map_err(|refused| self.error(&refused))?;
+            objects.push(glue);
+        }
+        self.link(objects, old_control)
     }
 
     /// Links; what is undefined is looked for in the files beside the source.

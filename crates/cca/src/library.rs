@@ -3,6 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::fs;
+use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -109,13 +110,16 @@ fn private_copy(path: &Path) -> std::io::Result<PathBuf> {
     Ok(copy)
 }
 
+/// Which parameters to set, by position, when the module has been described.
+pub(crate) type Values<'a> = &'a dyn Fn(&Module) -> Result<Vec<(u32, i64)>, String>;
+
 /// Opens the controller in `path`: one in our style when `symbol` names its table, else a kernel
 /// module, started with these values of its parameters, by position.
 pub(crate) fn open(
     path: &Path,
     symbol: Option<&str>,
     doc: String,
-    values: &dyn Fn(&Module) -> Result<Vec<(u32, i64)>, String>,
+    values: Values<'_>,
 ) -> Result<Module, LoadError> {
     let library = Library::open(path)?;
     match symbol {
@@ -135,61 +139,82 @@ fn ours(library: Library, symbol: &str, doc: String) -> Result<Module, LoadError
     Ok(unsafe { Module::loaded(table.cast::<RawModule>().as_ref(), doc, Some(library)) })
 }
 
-/// Starts a kernel module through what `cca/hosts/module/module.c` exports.
-fn kernel(
-    mut library: Library,
-    doc: String,
-    values: &dyn Fn(&Module) -> Result<Vec<(u32, i64)>, String>,
-) -> Result<Module, LoadError> {
-    let need = |name: &str| {
-        library.symbol(name).ok_or_else(|| LoadError::NoController {
-            reason: format!("no `{name}`: not linked by this program"),
-        })
-    };
-    let (describe, set) = (need("cca_module_describe")?, need("cca_module_set")?);
-    let (start, stop) = (need("cca_module_start")?, need("cca_module_stop")?);
-    let error = need("cca_module_error")?;
-    // SAFETY: module.c defines the symbols with these types.
-    let (describe, set, start) = unsafe {
-        (
-            std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const RawModule>(
-                describe.as_ptr(),
-            ),
-            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(u32, i64) -> c_int>(
-                set.as_ptr(),
-            ),
-            std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(start.as_ptr()),
-        )
-    };
-    // SAFETY: gives a static object of the library, changed only by the calls below, before anybody
-    // else sees it.
-    let raw: &'static RawModule = unsafe { &*describe() };
-    // SAFETY: as above; the view is dropped before the module starts.
-    let view = unsafe { Module::loaded(raw, String::new(), None) };
-    let values = values(&view).map_err(|reason| LoadError::NoController { reason })?;
-    for (index, value) in values {
-        // SAFETY: writes a variable of the module.
-        if unsafe { set(index, value) } != 0 {
-            let name = view.params()[index as usize].name.to_owned();
-            return Err(LoadError::NoController {
-                reason: format!("parameter `{name}` refuses {value}"),
-            });
+/// What `cca/hosts/module/glue.h` exports.
+struct Glue {
+    describe: unsafe extern "C" fn() -> *const RawModule,
+    set: unsafe extern "C" fn(u32, i64) -> c_int,
+    start: unsafe extern "C" fn() -> c_int,
+    stop: unsafe extern "C" fn(),
+    error: NonNull<*const c_char>,
+}
+
+impl Glue {
+    fn find(library: &Library) -> Result<Self, LoadError> {
+        let need = |name: &str| {
+            library.symbol(name).map(NonNull::as_ptr).ok_or_else(|| LoadError::NoController {
+                reason: format!("no `{name}`: not linked by this program"),
+            })
+        };
+        let (describe, set) = (need("cca_module_describe")?, need("cca_module_set")?);
+        let (start, stop) = (need("cca_module_start")?, need("cca_module_stop")?);
+        let error = need("cca_module_error")?;
+        // SAFETY: glue.h declares the symbols with the types of these fields; none is NULL.
+        unsafe {
+            Ok(Self {
+                describe: mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const RawModule>(
+                    describe,
+                ),
+                set: mem::transmute::<*mut c_void, unsafe extern "C" fn(u32, i64) -> c_int>(set),
+                start: mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(start),
+                stop: mem::transmute::<*mut c_void, unsafe extern "C" fn()>(stop),
+                error: NonNull::new_unchecked(error.cast()),
+            })
         }
     }
-    // SAFETY: runs the module's module_init(), once.
-    let failed = unsafe { start() };
-    if failed != 0 {
-        // SAFETY: `cca_module_error` is a `const char *` of module.c, always a literal.
-        let said = text(unsafe { *error.cast::<*const c_char>().as_ptr() });
+
+    /// Sets these parameters.
+    fn set_all(&self, module: &Module, values: Vec<(u32, i64)>) -> Result<(), LoadError> {
+        for (index, value) in values {
+            // SAFETY: writes a variable of the module.
+            if unsafe { (self.set)(index, value) } != 0 {
+                let name = module.params()[index as usize].name.to_owned();
+                let reason = format!("parameter `{name}` refuses {value}");
+                return Err(LoadError::NoController { reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the module's `module_init()`.
+    fn start(&self) -> Result<(), LoadError> {
+        // SAFETY: called once per library, before anybody else sees the module.
+        let failed = unsafe { (self.start)() };
+        if failed == 0 {
+            return Ok(());
+        }
+        // SAFETY: a `const char *` of module.c, always a literal.
+        let said = text(unsafe { *self.error.as_ptr() });
         let reason = match said {
             "" => format!("its module_init() fails with error {}", -failed),
             said => said.to_owned(),
         };
-        return Err(LoadError::NoController { reason });
+        Err(LoadError::NoController { reason })
     }
-    // SAFETY: module.c defines it with this type.
-    library.stop =
-        Some(unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(stop.as_ptr()) });
+}
+
+/// Starts a kernel module.
+fn kernel(mut library: Library, doc: String, values: Values<'_>) -> Result<Module, LoadError> {
+    let glue = Glue::find(&library)?;
+    // SAFETY: gives a static object of the library, changed only by the calls below, before anybody
+    // else sees it.
+    let raw: &'static RawModule = unsafe { &*(glue.describe)() };
+    // SAFETY: as above; the view is dropped before the module starts.
+    let view = unsafe { Module::loaded(raw, String::new(), None) };
+    let values = values(&view).map_err(|reason| LoadError::NoController { reason })?;
+    glue.set_all(&view, values)?;
+    drop(view);
+    glue.start()?;
+    library.stop = Some(glue.stop);
     // SAFETY: complete now, and immutable from now on.
     Ok(unsafe { Module::loaded(raw, doc, Some(library)) })
 }
