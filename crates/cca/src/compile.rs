@@ -199,7 +199,10 @@ impl Job<'_> {
         let mut companions: Vec<PathBuf> = Vec::new();
         loop {
             let mut cc = Command::new(&self.compiler.0);
-            cc.env("LC_ALL", "C").args(["-shared", "-Wl,-z,defs"]).args(sanitizers());
+            cc.env("LC_ALL", "C")
+                .env_remove("LD_PRELOAD")
+                .args(["-shared", "-Wl,-z,defs"])
+                .args(sanitizers());
             cc.args(&objects).arg("-o").arg(&library);
             let Err(refused) = self.run(cc) else {
                 return Ok(self.built(library, None, companions));
@@ -265,7 +268,13 @@ impl Job<'_> {
     /// The compiler with what all kinds need. What C forgives and a kernel does not is an error.
     fn cc(&self) -> Command {
         let mut cc = Command::new(&self.compiler.0);
-        cc.env("LC_ALL", "C").args(["-std=gnu11", "-O2", "-g", "-fPIC", "-ffreestanding"]);
+        cc.env("LC_ALL", "C").env_remove("LD_PRELOAD").args([
+            "-std=gnu11",
+            "-O2",
+            "-g",
+            "-fPIC",
+            "-ffreestanding",
+        ]);
         for kind in
             ["implicit-function-declaration", "incompatible-pointer-types", "int-conversion"]
         {
