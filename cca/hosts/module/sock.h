@@ -47,6 +47,7 @@ enum {
 #define TCP_ECN_QUEUE_CWR     2
 #define TCP_ECN_DEMAND_CWR    4
 #define TCP_ECN_SEEN	      8
+#define TCP_ECN_LOW	      32
 #define TCP_ECN_ECT_PERMANENT 16
 
 /* icsk_ack.pending */
@@ -258,6 +259,8 @@ static inline u32 tcp_snd_wnd_packets(const struct tcp_sock *tp)
 #define BPF_SOCK_OPS_BASE_RTT		   0
 #define tcp_call_bpf(sk, op, n, args)	   ((void)(sk), -EINVAL)
 #define tcp_call_bpf_2arg(sk, op, a, b)	   ((void)(sk), -EINVAL)
+#define TCP_MAX_QUICKACKS		   16U
+#define tcp_enter_quickack_mode(sk, most)  ((void)(sk))
 #define __tcp_send_ack(sk, rcv_nxt, flags) ((void)(sk))
 #define tcp_send_ack(sk)		   ((void)(sk))
 

@@ -86,7 +86,8 @@ pub fn write_headers(folder: &Path) -> io::Result<()> {
         let file = folder.join("kernel").join(name);
         fs::create_dir_all(file.parent().expect("below a folder"))?;
         let up = "../".repeat(name.matches('/').count() + 1);
-        fs::write(file, format!("#include \"{up}cca/hosts/module/kernel_module.h\"\n"))?;
+        let target = if name.contains('/') { "kernel_module.h" } else { name };
+        fs::write(file, format!("#include \"{up}cca/hosts/module/{target}\"\n"))?;
     }
     Ok(())
 }

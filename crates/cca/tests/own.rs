@@ -163,7 +163,11 @@ const V2ALPHA: &str = r#"
 #include <linux/module.h>
 #include <net/tcp.h>
 #include <linux/inet_diag.h>
+#include <linux/inet.h>
 #include <linux/random.h>
+#include "tcp_dctcp.h"
+static bool big_debug;
+module_param_named(debug, big_debug, bool, 0644);
 struct big { u32 prefix; u32 seen_lost; u32 ece; u64 room[30]; };
 static u32 big_ssthresh(struct sock *sk) { return tcp_sk(sk)->snd_ssthresh; }
 static u32 big_undo(struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
@@ -175,11 +179,38 @@ static void big_init(struct sock *sk)
 	tcp_sk(sk)->fast_ack_mode = 1;
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 }
+static void big_event(struct sock *sk, enum tcp_ca_event event)
+{
+	u32 seen = 0, state = 0;
+
+	if (event != CA_EVENT_ECN_IS_CE && event != CA_EVENT_ECN_NO_CE)
+		return;
+	dctcp_ece_ack_update(sk, event, &seen, &state);
+	if (tcp_sk(sk)->fast_ack_mode == 2 && state)
+		tcp_enter_quickack_mode(sk, TCP_MAX_QUICKACKS);
+}
+static void big_tell(struct sock *sk, const struct rate_sample *rs)
+{
+	const u16 dport = ntohs(inet_sk(sk)->inet_dport);
+	char addr[INET6_ADDRSTRLEN + 10] = { 0 };
+
+	if (sk->sk_state == TCP_SYN_SENT || !sock_flag(sk, SOCK_DBG))
+		return;
+	if (sk->sk_family == AF_INET)
+		snprintf(addr, sizeof(addr), "%pI4:%u", &inet_sk(sk)->inet_daddr, dport);
+	else if (sk->sk_family == AF_INET6)
+		snprintf(addr, sizeof(addr), "%pI6:%u", &sk->sk_v6_daddr, dport);
+	WARN_ONCE(rs->delivered < 0, "%s %u %c", addr, tcp_highest_sack_seq(tcp_sk(sk)),
+		  tcp_sk(sk)->reord_seen ? 'r' : '.');
+	printk(KERN_DEBUG "%s", addr);
+}
 static void big_main(struct sock *sk, const struct rate_sample *rs)
 {
 	struct big *big = inet_csk_ca(sk);
 	u64 rate = (u64)rs->delivered * tcp_sk(sk)->mss_cache * USEC_PER_SEC;
 
+	if (big_debug)
+		big_tell(sk, rs);
 	do_div(rate, rs->interval_us);
 	sk->sk_pacing_rate = rate;
 	big->ece += rs->is_ece;
@@ -209,7 +240,7 @@ static size_t big_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *i
 }
 static struct tcp_congestion_ops big_ops __read_mostly = {
 	.flags = TCP_CONG_NON_RESTRICTED | TCP_CONG_WANTS_CE_EVENTS,
-	.name = "big", .owner = THIS_MODULE, .init = big_init, .cong_control = big_main,
+	.name = "big", .owner = THIS_MODULE, .init = big_init, .cwnd_event = big_event, .cong_control = big_main,
 	.skb_marked_lost = big_lost, .tso_segs = big_tso_segs, .get_info = big_info,
 	.ssthresh = big_ssthresh, .undo_cwnd = big_undo,
 };
