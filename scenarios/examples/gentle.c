@@ -11,7 +11,7 @@
 
 #define GENTLE_PARAMS(P) P(beta, 820, 256, 1000, "1/1024", "share of the window kept after a loss")
 CCA_PARAMS(GENTLE_PARAMS);
-CCA_NO_STATES;
+CCA_STATES("SLOW_START", "AVOIDANCE");
 CCA_NO_STATE;
 
 CCA_OP(u32, gentle_ssthresh, struct sock *sk)
@@ -38,5 +38,16 @@ CCA_OP(u32, gentle_undo_cwnd, struct sock *sk)
 	return max(tcp_snd_cwnd(tcp_sk(sk)), tcp_sk(sk)->prior_cwnd);
 }
 
-CCA_MODULE(gentle, "gentle", 0, .ssthresh = gentle_ssthresh, .cong_avoid = gentle_cong_avoid,
-	   .undo_cwnd = gentle_undo_cwnd);
+CCA_INFO_OP(gentle_info)
+{
+	info->flags = CCA_INFO_STATE;
+	info->state = tcp_in_slow_start(tcp_sk(sk)) ? 0 : 1;
+}
+
+/* clang-format off */
+CCA_MODULE(gentle, "gentle", TCP_CONG_NON_RESTRICTED,
+	   .ssthresh = gentle_ssthresh,
+	   .cong_avoid = gentle_cong_avoid,
+	   .undo_cwnd = gentle_undo_cwnd,
+	   CCA_INFO(gentle_info));
+/* clang-format on */
