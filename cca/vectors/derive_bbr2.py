@@ -34,6 +34,7 @@ def burst(rate, rtt_us, mss=1448, shift=10):
 
 
 def headroom(inflight_hi):
+    """inflight_hi less what is left to others when cruising."""
     return inflight_hi - max(inflight_hi * 38 // 256, 1)
 
 
@@ -47,10 +48,12 @@ def crossing(tx_in_flight, lost, segs, thresh=5):
 
 
 def less(value, share):
+    """Value less a share of it in 1/256, cut."""
     return value * (256 - share) // 256
 
 
 def main():
+    """Print the quantities that the vectors' comments name."""
     b = bw(100, 10000)
     print("bw 100 per 10 ms", b, "in bytes/s", pacing(b, 256, 0))
     print("pacing", {g: pacing(b, g) for g in (739, 710, 320, 281, 256, 232, 230, 192, 88)})
