@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dumbbell import Flow, Jitter, Scenario, from_text, plan
+from dumbbell import Flow, Jitter, Scenario, ScenarioError, from_text, plan
 from dumbbell import Path as Bottleneck
 from dumbbell.sweep import to_toml
 
@@ -28,7 +28,7 @@ def one(path: Bottleneck, *flows: Flow, duration: str = "10s") -> dict[str, obje
 )
 def test_a_buffer_becomes_bytes_rounded_down_or_packets(buffer: str, limit: dict[str, int | None]) -> None:
     planned = one(Bottleneck(rate="40Mbps", rtt="40ms", buffer=buffer))
-    assert planned["bottleneck"] == {"rate_bps": 40_000_000, "burst_bytes": 3028, "qdisc": {"kind": "fifo", **limit}}
+    assert planned["bottleneck"] == {"rate_bps": 40_000_000, "steps": [], "repeat_ns": None, "burst_bytes": 3028, "qdisc": {"kind": "fifo", **limit}}
 
 
 def test_bdp_refers_to_the_rtt_of_the_path_whatever_the_flows_have() -> None:
@@ -116,3 +116,35 @@ def test_start_jitter_moves_each_flow_by_its_own_seeded_draw() -> None:
     assert starts(1) != starts(2)
     assert len(set(starts(1))) == 3
     assert all(10**9 <= start <= 10**9 + 5_000_000 for start in starts(1))
+
+
+STEPS = 'duration = "10s"\n[path]\nrate = {{ steps = {steps}{repeat} }}\nrtt = "40ms"\nbuffer = "1bdp"\n[[flow]]\ncca = "reno"\n'
+
+
+def link(steps: str, repeat: str = "") -> dict[str, object]:
+    return plan.runs(from_text(STEPS.format(steps=steps, repeat=repeat)))[0].plan["bottleneck"]
+
+
+def test_a_course_keeps_its_last_rate_as_long_as_the_one_before_it() -> None:
+    planned = link('[["0s", "40Mbps"], ["2s", "45Mbps"]]', ", repeat = true")
+    assert (planned["rate_bps"], planned["steps"], planned["repeat_ns"]) == (40_000_000, [(0, 40_000_000), (2 * 10**9, 45_000_000)], 4 * 10**9)
+
+
+def test_a_bdp_refers_to_the_first_rate_of_a_course() -> None:
+    assert link('[["0s", "40Mbps"], ["2s", "400Mbps"]]')["qdisc"]["limit_bytes"] == 200_000  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("steps", "repeat", "wanted"),
+    [
+        ('[["1s", "40Mbps"]]', "", "first step"),
+        ('[["0s", "40Mbps"], ["0s", "45Mbps"]]', "", "ascending"),
+        ('[["0s", "40Mbps"]]', ", repeat = true", "two steps"),
+        ('[["0s", "40Mbps"], ["2s", "45Mbps"]]', ', repeat = "1s"', "behind the last step"),
+        ('[["0s", "40"]]', "", "such as"),
+        ("[]", "", "course"),
+    ],
+)
+def test_a_course_that_makes_no_sense_is_an_error_that_names_the_key(steps: str, repeat: str, wanted: str) -> None:
+    with pytest.raises(ScenarioError, match=rf"path\.rate.*{wanted}"):
+        link(steps, repeat)

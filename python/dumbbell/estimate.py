@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import plan, sweep, units
+from . import plan, schedule, sweep, units
 from .declare import varied
 from .own import Own
 from .scenario import Path, Scenario
@@ -19,7 +19,7 @@ RUNS_SHOWN = 20
 
 def packets(planned: dict[str, Any]) -> int:
     """Upper estimate of the packets that a run delivers: the bottleneck full of full segments, or all that finite flows have to send."""
-    full = planned["bottleneck"]["rate_bps"] * planned["duration_ns"] // (8 * 10**9 * units.FRAME_BYTES)
+    full = int(schedule.bits(planned["bottleneck"], 0, planned["duration_ns"])) // (8 * units.FRAME_BYTES)
     sizes = [flow["size_bytes"] for flow in planned["flows"]]
     return full if None in sizes else int(min(full, sum(-(-size // units.MSS_BYTES) for size in sizes)))
 
@@ -50,10 +50,17 @@ def _case(case: plan.Case, planned: dict[str, Any]) -> list[str]:
     bdp_text = "" if bdp is None else f", RTT {path.rtt}, BDP {units.bytes_text(bdp)} ({bdp / units.FRAME_BYTES:.1f} packets)"
     return [
         *([f"  {head}"] if head else []),
-        f"  path   {units.rate_text(link['rate_bps'])}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
+        f"  path   {units.rate_text(link['rate_bps'])}{_course(link)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
         f"  buffer {_buffer(path, planned, bdp)}",
         *_flows(planned),
     ]
+
+
+def _course(link: dict[str, Any]) -> str:
+    """What follows the first rate."""
+    later = [f"{units.rate_text(rate)} from {units.span_text(at)}" for at, rate in link["steps"][1:]]
+    again = [f"again every {units.span_text(link['repeat_ns'])}"] if link["repeat_ns"] else []
+    return f" ({', '.join(later + again)})" if later else ""
 
 
 def _buffer(path: Path, planned: dict[str, Any], bdp: int | None) -> str:

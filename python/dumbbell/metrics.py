@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import schedule
 from .errors import ResultError
 from .units import MSS_BYTES
 
@@ -75,11 +76,11 @@ def throughput_bps(result: Result, flow: int, window: Window = None) -> float:
 def utilization(result: Result, window: Window = None) -> float:
     """Wire bytes that left the bottleneck over what its rate allows in the time."""
     t, sent = _queue(result, "t_us"), _queue(result, "sent_bytes")
-    rate = result.plan["bottleneck"]["rate_bps"]
+    link = result.plan["bottleneck"]
     if window is None:
-        return float(sent[-1] * 8e9 / (rate * result.plan["duration_ns"]))
+        return float(sent[-1] * 8 / schedule.bits(link, 0, result.plan["duration_ns"]))
     first, last = _edges(t, window)
-    return float((sent[last] - sent[first]) * 8e6 / (rate * (t[last] - t[first])))
+    return float((sent[last] - sent[first]) * 8 / schedule.bits(link, int(t[first]) * 1000, int(t[last]) * 1000))
 
 
 def jain(shares: Sequence[float]) -> float:

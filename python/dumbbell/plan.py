@@ -14,6 +14,7 @@ from . import controllers, units
 from .declare import parsed, plain, varied
 from .errors import ScenarioError, wrong
 from .scenario import Flow, Jitter, Path, Record, Scenario, from_dict
+from .schedule import Course
 
 #: Most runs that one scenario may ask for: a grid beyond it is a slip of the hand, not an experiment.
 RUNS_MAX = 100_000
@@ -115,7 +116,7 @@ def plan(case: Scenario, known: Known | None = None) -> dict[str, Any]:
         "duration_ns": duration,
         "sample_ns": sample,
         "bottleneck": {
-            "rate_bps": parsed(path, "rate"),
+            **_rate(parsed(path, "rate")),
             "burst_bytes": parsed(path, "burst"),
             "qdisc": {"kind": parsed(path, "qdisc"), **buffer_limit(path)},
         },
@@ -208,7 +209,14 @@ def _flows(flow: Flow, path: Path, duration: int, at: str, known: Known | None) 
     return [{**one, "start_ns": start + i * spacing} for i in range(count)]
 
 
+def _rate(rate: int) -> dict[str, Any]:
+    if isinstance(rate, Course):
+        return {"rate_bps": int(rate), "steps": rate.steps, "repeat_ns": rate.repeat_ns}
+    return {"rate_bps": rate, "steps": [], "repeat_ns": None}
+
+
 def _jitter(jitter: Any) -> dict[str, Any] | None:
     if not isinstance(jitter, Jitter):
         return None
-    return {"kind": jitter.kind, "spread_ns": parsed(jitter, "spread"), "reorder": jitter.reorder}
+    width = "spread_ns" if jitter.kind == "uniform" else "stddev_ns"
+    return {"kind": jitter.kind, width: parsed(jitter, "spread"), "reorder": jitter.reorder}

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from . import units
 from .declare import SWITCH, Choice, Each, Key, Kind, Sub, Table, build, key, whole
 from .errors import ScenarioError, wrong
+from .schedule import FORM, RateOrCourse
 from .units import UnitError
 
 Text = str | list[str]
@@ -138,8 +139,8 @@ class Jitter(Table):
 
     AT = "jitter"
 
-    kind: Text = key(Choice("uniform"), "distribution: uniform over delay +- spread", default="uniform")
-    spread: Text = key(SPAN, "half width of the distribution")
+    kind: Text = key(Choice("uniform", "gaussian"), "distribution: uniform over delay +- spread, or normal", default="uniform")
+    spread: Text = key(SPAN, "half width of a uniform distribution, standard deviation of a Gaussian one")
     reorder: bool | list[bool] = key(SWITCH, "whether packets may overtake one another, as in netem; false keeps them in order", default=True)
 
 
@@ -148,7 +149,10 @@ class Path(Table):
 
     AT = "path"
 
-    rate: Text = key(RATE, "rate of the bottleneck; counts bytes on the wire, 1514 a full segment")
+    rate: str | dict[str, Any] | list[str | dict[str, Any]] = key(
+        RateOrCourse(RATE),
+        "rate of the bottleneck; counts bytes on the wire, 1514 a full segment; or its course, such as " + FORM + ", whose first rate the BDP refers to",
+    )
     rtt: Text | None = key(RTT, "two-way propagation delay of flows that set none of their own, and the RTT of the BDP", default=None)
     buffer: Text = key(BUFFER, "drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate")
     qdisc: str | Qdisc | list[str | Qdisc] | dict[str, Any] = key(_QdiscKind(), "queue discipline of the bottleneck", default="fifo")

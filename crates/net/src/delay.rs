@@ -58,14 +58,45 @@ impl<T> Pipe<T> {
     }
 }
 
-/// Uniform jitter around a mean delay, as `netem delay MEAN SPREAD` (net/sched/sch_netem.c,
-/// `tabledist` without a table): the delay is MEAN - SPREAD + U(0, 2 SPREAD), not below zero.
+/// How a delay varies around its mean; a delay below zero is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// MEAN - SPREAD + U(0, 2 SPREAD), as `netem delay MEAN SPREAD` without a table (`tabledist`,
+    /// net/sched/sch_netem.c).
+    Uniform,
+    /// Normal with standard deviation SPREAD, as `netem delay MEAN SPREAD distribution normal`: the sum
+    /// of twelve uniform draws, cut at six deviations (netem's table ends at about four).
+    Gaussian,
+}
+
+/// Random variation of a delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
-    /// Half the width of the distribution.
+    /// Its shape.
+    pub distribution: Distribution,
+    /// Half the width of a uniform distribution, the standard deviation of a Gaussian one.
     pub spread: Span,
     /// Whether a packet may overtake an earlier one (netem without a rate does).
     pub reorder: bool,
+}
+
+impl Jitter {
+    /// Draws a deviation from the mean, ns.
+    fn deviation_ns(&self, rng: &mut Rng) -> i64 {
+        let spread = self.spread.as_ns();
+        if spread == 0 {
+            return 0;
+        }
+        match self.distribution {
+            Distribution::Uniform => rng.below(2 * spread) as i64 - spread as i64,
+            // The sum of twelve U(0, 1) has mean 6 and variance 1; integers, so that it is the same
+            // everywhere.
+            Distribution::Gaussian => {
+                let sum: u64 = (0..12).map(|_| rng.below(spread)).sum();
+                sum as i64 - 6 * spread as i64
+            }
+        }
+    }
 }
 
 /// A pipe whose delay varies from packet to packet.
@@ -112,9 +143,8 @@ impl<T> JitterPipe<T> {
 
     /// Puts `item` in at `now`.
     pub fn push(&mut self, now: Time, item: T) {
-        let width = 2 * self.jitter.spread.as_ns();
-        let draw = if width == 0 { 0 } else { self.rng.below(width) };
-        let ns = (self.mean.as_ns() + draw).saturating_sub(self.jitter.spread.as_ns());
+        let deviation = self.jitter.deviation_ns(&mut self.rng);
+        let ns = self.mean.as_ns().saturating_add_signed(deviation);
         let mut at = now + Span::from_ns(ns);
         if !self.jitter.reorder {
             at = at.max(self.last_out);
@@ -153,7 +183,8 @@ mod tests {
     use super::*;
 
     fn out_of(reorder: bool) -> Vec<u32> {
-        let jitter = Jitter { spread: Span::from_ms(10), reorder };
+        let jitter =
+            Jitter { distribution: Distribution::Uniform, spread: Span::from_ms(10), reorder };
         let mut pipe = JitterPipe::new(Span::from_ms(20), jitter, Rng::stream(1, "test"));
         for i in 0..100 {
             pipe.push(Time::from_ns(i * 1_000_000), i as u32);
@@ -169,11 +200,35 @@ mod tests {
 
     #[test]
     fn a_delay_below_zero_is_zero() {
-        let jitter = Jitter { spread: Span::from_ms(50), reorder: true };
+        let jitter = Jitter {
+            distribution: Distribution::Uniform,
+            spread: Span::from_ms(50),
+            reorder: true,
+        };
         let mut pipe = JitterPipe::new(Span::from_ms(1), jitter, Rng::stream(1, "test"));
         for _ in 0..50 {
             pipe.push(Time::from_ns(5), ());
         }
         assert!(pipe.next_wakeup().unwrap() >= Time::from_ns(5));
+    }
+
+    #[test]
+    fn a_gaussian_has_the_mean_and_deviation_it_was_given() {
+        let jitter = Jitter {
+            distribution: Distribution::Gaussian,
+            spread: Span::from_ms(1),
+            reorder: true,
+        };
+        let mut rng = Rng::stream(1, "test");
+        let draws: Vec<i64> = (0..20_000).map(|_| jitter.deviation_ns(&mut rng)).collect();
+        let mean = draws.iter().sum::<i64>() / 20_000;
+        let variance = draws.iter().map(|d| (d / 1000) * (d / 1000)).sum::<i64>() / 20_000;
+        assert!(mean.abs() < 30_000, "{mean} ns");
+        assert!((960_000..1_040_000).contains(&variance), "{variance} us^2");
+        let outside = draws.iter().filter(|d| d.abs() > 2_000_000).count();
+        assert!(
+            (700..1_100).contains(&outside),
+            "{outside} of 20000 beyond two deviations, expected 910"
+        );
     }
 }

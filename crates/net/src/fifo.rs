@@ -6,13 +6,14 @@
 //! leaves once the bucket holds its transmission time.
 
 use crate::packet::Packet;
+use crate::schedule::Schedule;
 use std::collections::VecDeque;
 use units::{Bytes, Rate, Span, Time};
 
 /// How the bottleneck is set.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Rate at which wire bytes leave.
+    /// Rate at which wire bytes leave; the first one of `schedule`, if there is one.
     pub rate: Rate,
     /// Depth of the token bucket (tbf's `burst`); no packet larger than this passes.
     pub burst: Bytes,
@@ -64,9 +65,20 @@ pub struct Fifo {
     /// Transmission time of a full frame, the common case.
     frame: (u64, Span),
     stats: Stats,
+    /// How the rate changes, and the tokens in bit-nanoseconds then.
+    schedule: Option<(Schedule, u128)>,
 }
 
+/// Bit-nanoseconds of a byte: what a rate in bit/s yields in a second is that many times its bytes.
+const BIT_NS_PER_BYTE: u128 = 8_000_000_000;
+
 impl Fifo {
+    /// An empty queue with a full bucket whose rate follows `schedule`.
+    pub fn with_schedule(config: Config, schedule: Schedule) -> Fifo {
+        let tokens = u128::from(config.burst.get()) * BIT_NS_PER_BYTE;
+        Fifo { schedule: Some((schedule, tokens)), ..Fifo::new(config) }
+    }
+
     /// An empty queue with a full bucket.
     pub fn new(config: Config) -> Fifo {
         let bucket = config.rate.serialization_time(config.burst);
@@ -79,6 +91,7 @@ impl Fifo {
             refilled: Time::ZERO,
             frame: (1514, config.rate.serialization_time(Bytes::new(1514))),
             stats: Stats::default(),
+            schedule: None,
         }
     }
 
@@ -95,7 +108,11 @@ impl Fifo {
             self.stats.dropped_bytes += len.get();
             return Verdict::Dropped;
         }
-        let departure = self.schedule(now, len);
+        let from = self.queue.back().map_or(now, |&(at, _)| at.max(now));
+        let departure = match self.schedule {
+            None => self.depart(from, len),
+            Some(_) => self.depart_scheduled(from, len),
+        };
         self.backlog += len.get();
         self.queue.push_back((departure, packet));
         Verdict::Queued(departure)
@@ -148,9 +165,14 @@ impl Fifo {
         self.queue.iter().filter(|(_, p)| p.flow == flow).count()
     }
 
-    /// Rate at which wire bytes leave.
-    pub fn rate(&self) -> Rate {
-        self.config.rate
+    /// Mean rate at which wire bytes can leave from the start to `end`.
+    pub fn mean_rate(&self, end: Time) -> Rate {
+        match &self.schedule {
+            Some((schedule, _)) if end > Time::ZERO => {
+                Rate::from_bps((schedule.bit_ns(Time::ZERO, end) / u128::from(end.as_ns())) as u64)
+            }
+            _ => self.config.rate,
+        }
     }
 
     /// Counters since the start.
@@ -158,14 +180,13 @@ impl Fifo {
         self.stats
     }
 
-    /// The departure of a packet behind all that wait, and the bucket's state then.
+    /// The departure of a packet that is at the head from `from` on, and the bucket's state then.
     #[inline]
-    fn schedule(&mut self, now: Time, len: Bytes) -> Time {
+    fn depart(&mut self, from: Time, len: Bytes) -> Time {
         let cost = match len.get() == self.frame.0 {
             true => self.frame.1,
             false => self.config.rate.serialization_time(len),
         };
-        let from = self.queue.back().map_or(now, |&(at, _)| at.max(now));
         let tokens = (self.tokens + from.since(self.refilled)).min(self.bucket);
         if tokens >= cost {
             self.tokens = tokens - cost;
@@ -173,6 +194,22 @@ impl Fifo {
         } else {
             self.refilled = from + (cost - tokens);
             self.tokens = Span::ZERO;
+        }
+        self.refilled
+    }
+
+    /// The same while the rate follows a schedule.
+    fn depart_scheduled(&mut self, from: Time, len: Bytes) -> Time {
+        let (schedule, tokens) = self.schedule.as_mut().expect("called with a schedule only");
+        let cost = u128::from(len.get()) * BIT_NS_PER_BYTE;
+        let bucket = u128::from(self.config.burst.get()) * BIT_NS_PER_BYTE;
+        let filled = (*tokens + schedule.bit_ns(self.refilled, from)).min(bucket);
+        if filled >= cost {
+            *tokens = filled - cost;
+            self.refilled = from;
+        } else {
+            *tokens = 0;
+            self.refilled = schedule.after(from, cost - filled);
         }
         self.refilled
     }
@@ -223,6 +260,24 @@ mod tests {
         for expected in [100, 100, 101] {
             let Verdict::Queued(at) = q.enqueue(later, packet(9)) else { panic!("not full") };
             assert_eq!(at.as_ns() / 1_000_000, expected);
+        }
+    }
+
+    #[test]
+    fn a_schedule_of_one_rate_is_that_rate() {
+        let config = Config {
+            rate: Rate::from_bps(12_112_000),
+            burst: Bytes::new(3028),
+            limit: Limit::Packets(10),
+        };
+        let mut plain = Fifo::new(config);
+        let mut stepped =
+            Fifo::with_schedule(config, Schedule::new(vec![(Time::ZERO, config.rate)], None));
+        for i in 0..8 {
+            let now = Time::from_ns(u64::from(i) * 700_000);
+            while plain.dequeue(now).is_some() {}
+            while stepped.dequeue(now).is_some() {}
+            assert_eq!(plain.enqueue(now, packet(i)), stepped.enqueue(now, packet(i)));
         }
     }
 

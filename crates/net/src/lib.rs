@@ -7,5 +7,6 @@ pub mod fifo;
 pub mod impair;
 pub mod packet;
 pub mod rng;
+pub mod schedule;
 
 pub use packet::{flags, Ack, Packet};

@@ -2,7 +2,7 @@
 
 use crate::plan::{self, Plan, PlanError};
 use cca::Modules;
-use net::delay::{Jitter, JitterPipe, Pipe};
+use net::delay::{Distribution, Jitter, JitterPipe, Pipe};
 use net::impair::BernoulliLoss;
 use net::rng::Rng;
 use net::{flags, Ack, Packet};
@@ -176,8 +176,16 @@ fn forward(plan: &Plan, i: usize) -> Forward {
     let delay = Span::from_ns(p.rtt_ns / 2);
     match p.jitter {
         None => Forward::Constant(delay, Pipe::default()),
-        Some(plan::Jitter::Uniform { spread_ns, reorder }) => {
-            let jitter = Jitter { spread: Span::from_ns(spread_ns), reorder };
+        Some(ref jitter) => {
+            let (distribution, ns, reorder) = match *jitter {
+                plan::Jitter::Uniform { spread_ns, reorder } => {
+                    (Distribution::Uniform, spread_ns, reorder)
+                }
+                plan::Jitter::Gaussian { stddev_ns, reorder } => {
+                    (Distribution::Gaussian, stddev_ns, reorder)
+                }
+            };
+            let jitter = Jitter { distribution, spread: Span::from_ns(ns), reorder };
             let rng = Rng::stream(plan.seed, &format!("flow{i}.jitter"));
             Forward::Jittered(JitterPipe::new(delay, jitter, rng))
         }

@@ -34,8 +34,14 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bottleneck {
-    /// Wire rate, bit/s.
+    /// Wire rate, bit/s; with `steps` the first of them.
     pub rate_bps: u64,
+    /// How the rate changes: (ns, bit/s), the first at 0; empty for a constant rate.
+    #[serde(default)]
+    pub steps: Vec<(u64, u64)>,
+    /// When the steps begin anew, ns; `null` for never.
+    #[serde(default)]
+    pub repeat_ns: Option<u64>,
     /// Depth of the token bucket, bytes.
     pub burst_bytes: u64,
     /// The queue in front of it.
@@ -127,6 +133,13 @@ pub enum Jitter {
     Uniform {
         /// Half width, ns.
         spread_ns: u64,
+        /// Packets may overtake each other.
+        reorder: bool,
+    },
+    /// Normal around the one-way delay.
+    Gaussian {
+        /// Standard deviation, ns.
+        stddev_ns: u64,
         /// Packets may overtake each other.
         reorder: bool,
     },

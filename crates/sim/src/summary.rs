@@ -74,7 +74,7 @@ impl Summary {
         events: u64,
         waited: u128,
     ) -> Summary {
-        let rate = fifo.rate().as_bps() as f64;
+        let rate = fifo.mean_rate(end).as_bps() as f64;
         let stats = fifo.stats();
         let seconds = end.as_secs_f64();
         let p95 = percentile(&mut probe.backlog_samples, 95).unwrap_or(0);

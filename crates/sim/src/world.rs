@@ -9,6 +9,7 @@ use crate::timeline::Timeline;
 use crate::{Progress, RunError};
 use cca::Modules;
 use net::fifo::{Config, Fifo, Limit, Verdict};
+use net::schedule::Schedule;
 use net::{Ack, Packet};
 use record::RecordError;
 use std::path::Path;
@@ -58,7 +59,7 @@ impl World {
             timeline.set(i as u32 * SLOTS + LIFE, flow.start);
         }
         Ok(World {
-            fifo: Fifo::new(fifo_config(plan)),
+            fifo: fifo(plan),
             timeline,
             end: Time::from_ns(plan.duration_ns),
             now: Time::ZERO,
@@ -343,6 +344,16 @@ impl World {
             );
         }
     }
+}
+
+fn fifo(plan: &Plan) -> Fifo {
+    let link = &plan.bottleneck;
+    if link.steps.is_empty() {
+        return Fifo::new(fifo_config(plan));
+    }
+    let steps =
+        link.steps.iter().map(|&(ns, bps)| (Time::from_ns(ns), Rate::from_bps(bps))).collect();
+    Fifo::with_schedule(fifo_config(plan), Schedule::new(steps, link.repeat_ns.map(Span::from_ns)))
 }
 
 fn fifo_config(plan: &Plan) -> Config {

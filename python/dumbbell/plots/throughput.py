@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dumbbell import schedule
+
 from . import series, style
 
 if TYPE_CHECKING:
@@ -36,5 +38,6 @@ def throughput(results: Results | Result, *, ax: Axes | None = None, bin_s: floa
         return t, rate / 1e6
 
     series.lines(result, ax, read, "Throughput (Mbit/s)")
-    ax.axhline(result.plan["bottleneck"]["rate_bps"] / 1e6, color="#888888", linewidth=0.8, linestyle="--")
+    times, rates = schedule.changes(result.plan["bottleneck"], result.plan["duration_ns"])
+    ax.step(times, rates, where="post", color="#888888", linewidth=0.8, linestyle="--")
     return ax
