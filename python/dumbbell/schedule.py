@@ -81,11 +81,8 @@ def bits(link: Mapping[str, Any], start_ns: int, end_ns: int) -> float:
     while at < end_ns:
         begin = at // period * period if period else 0
         i = max(k for k, step in enumerate(steps) if step[0] <= at - begin)
-        if i + 1 < len(steps):
-            until = begin + steps[i + 1][0]
-        else:
-            until = begin + period if period else end_ns
-        until = min(until, end_ns)
+        ends = [begin + step[0] for step in steps[i + 1 :]] + ([begin + period] if period else []) + [end_ns]
+        until = min(ends)
         total += steps[i][1] * (until - at)
         at = until
     return total / 1e9
