@@ -61,7 +61,7 @@ impl Probe {
     }
 
     pub fn flow_end(&mut self, now: Time, every: Span, i: usize, flow: &mut Flow, completed: bool) {
-        if now.as_ns() % every.as_ns() != 0 {
+        if !now.as_ns().is_multiple_of(every.as_ns()) {
             self.sample_flow(now, i, flow);
         }
         if completed {

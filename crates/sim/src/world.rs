@@ -85,7 +85,9 @@ impl World {
             }
             self.now = now;
             self.events += 1;
-            if self.events % EVENTS_PER_PROGRESS == 0 && !progress(now.as_ns(), self.delivered) {
+            if self.events.is_multiple_of(EVENTS_PER_PROGRESS)
+                && !progress(now.as_ns(), self.delivered)
+            {
                 return Err(RunError::Stopped);
             }
             self.wake(slot);

@@ -40,4 +40,5 @@ def throughput(results: Results | Result, *, ax: Axes | None = None, bin_s: floa
     series.lines(result, ax, read, "Throughput (Mbit/s)")
     times, rates = schedule.changes(result.plan["bottleneck"], result.plan["duration_ns"])
     ax.step(times, rates, where="post", color="#888888", linewidth=0.8, linestyle="--")
+    ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1.05 * max(rates)))
     return ax
