@@ -32,11 +32,13 @@ class Cubic:
         self.epoch = None
 
     def target(self, tick):
+        """Window that the curve gives at `tick`."""
         t = (tick - self.epoch + self.rtt_ticks) * 1024 // self.hz
         distance = 410 * abs(t - self.k) ** 3 // 2**40
         return self.origin - distance if t < self.k else self.origin + distance
 
     def look_up(self, tick, acked):
+        """Read the curve anew: the count of segments per one of growth."""
         if self.epoch is None:
             self.epoch, self.acked_unseen, self.reno = tick, acked, self.cwnd
             below = self.w_max > self.cwnd
@@ -48,9 +50,11 @@ class Cubic:
             self.count = min(self.count, 20)
 
     def idle(self, ms):
+        """Shift the epoch by an idle time."""
         self.epoch += ms * self.hz // 1000
 
     def ack(self, ms, acked):
+        """Deliver `acked` segments at `ms`."""
         tick = ms * self.hz // 1000
         self.acked_unseen += acked
         if not (self.looked_cwnd == self.cwnd and tick - self.looked_at <= self.hz // 32):
@@ -108,6 +112,7 @@ def bw(delivered, interval_us):
 
 
 def bytes_per_s(bandwidth, mss=1448):
+    """Payload bytes per second of a bandwidth in BBR's unit."""
     return bandwidth * mss * 10**6 // 2**24
 
 
@@ -117,15 +122,18 @@ def pacing(bandwidth, gain, mss=1448):
 
 
 def bdp(bandwidth, min_rtt_us, gain=256):
+    """Bandwidth-delay product in segments, rounded up."""
     return ceil(Fraction(bandwidth * min_rtt_us * gain // 256, 2**24))
 
 
 def tso_goal(rate, mss=1448):
+    """Segments of a burst at a pacing rate."""
     segments = min(rate // 1024, 65535 - HEADER) // mss
     return min(127, max(segments, 1 if rate < 150000 else 2))
 
 
 def quantised(segments, rate, *, probing=False):
+    """Segments with room for bursts, even, two more while probing."""
     segments += 3 * tso_goal(rate)
     return segments + segments % 2 + (2 if probing else 0)
 
@@ -147,6 +155,7 @@ def random_below(seed, draws, bound):
 
 
 def print_cubic():
+    """What the CUBIC vectors expect."""
     print("growth_table_after_loss", cubic_growth(700, 1000, every_ms=10, acked=100, seconds=14, friendly=False))
     print("growth_table_small_window", cubic_growth(70, 100, every_ms=20, acked=20, seconds=8, friendly=False, rtt_ms=20))
     print("growth_depends_on_hz 1000:", cubic_growth(700, 1000, every_ms=1, acked=10, seconds=3, friendly=False, rtt_ms=1))
@@ -161,22 +170,34 @@ def print_cubic():
 
 
 def print_bbr():
-    print("first PROBE_BW phases (8 - draw) by seed",
-          {seed: [(8 - draw) % 8 for draw in random_below(seed, 2, 7)] for seed in range(1, 20)})
+    """What the BBR vectors expect."""
+    print("first PROBE_BW phases (8 - draw) by seed", {seed: [(8 - draw) % 8 for draw in random_below(seed, 2, 7)] for seed in range(1, 20)})
     one = bw(10, 10000)  # 10 segments in 10 ms
     print("bw 10/10ms", one, bytes_per_s(one), "bw 100/10ms", bw(100, 10000), bytes_per_s(bw(100, 10000)))
     print("init, no rtt", pacing(bw(10, 1000), 739), "srtt 20ms", pacing(bw(10, 20000), 739))
     for segments in (10, 20, 100, 101, 112, 125, 90):
         b = bw(segments, 10000)
-        print(segments, "per 10 ms: bw", b, bytes_per_s(b),
-              "pacing 739/88/320/192/256", [pacing(b, g) for g in (739, 88, 320, 192, 256)],
-              "bdp at 10 ms", bdp(b, 10000), "x2", bdp(b, 10000, 512),
-              "goal at 256", tso_goal(pacing(b, 256)),
-              "inflight(256) at 256/320/192/88/739",
-              [target(b, 10000, 256, pacing(b, g)) for g in (256, 320, 192, 88, 739)],
-              "cwnd2 at 256, probing at 320", target(b, 10000, 512, pacing(b, 256)),
-              target(b, 10000, 512, pacing(b, 320), probing=True),
-              "inflight(320) probing at 320", target(b, 10000, 320, pacing(b, 320), probing=True))
+        print(
+            segments,
+            "per 10 ms: bw",
+            b,
+            bytes_per_s(b),
+            "pacing 739/88/320/192/256",
+            [pacing(b, g) for g in (739, 88, 320, 192, 256)],
+            "bdp at 10 ms",
+            bdp(b, 10000),
+            "x2",
+            bdp(b, 10000, 512),
+            "goal at 256",
+            tso_goal(pacing(b, 256)),
+            "inflight(256) at 256/320/192/88/739",
+            [target(b, 10000, 256, pacing(b, g)) for g in (256, 320, 192, 88, 739)],
+            "cwnd2 at 256, probing at 320",
+            target(b, 10000, 512, pacing(b, 256)),
+            target(b, 10000, 512, pacing(b, 320), probing=True),
+            "inflight(320) probing at 320",
+            target(b, 10000, 320, pacing(b, 320), probing=True),
+        )
 
 
 def print_bbr_variants():
@@ -184,10 +205,24 @@ def print_bbr_variants():
     b = bw(100, 10000)
     for gain, share in ((512, 200), (384, 150), (320, 125), (288, 113), (192, 100), (128, 100), (106, 100), (64, 100)):
         goal = tso_goal(pacing(b, gain))
-        print("gain", gain, "pacing", pacing(b, gain), "burst", goal, "inflight not rounded", share + 3 * goal, "even",
-              quantised(share, pacing(b, gain)), "probing", quantised(share, pacing(b, gain), probing=True))
-    print("bbrplus cycle lengths (8 - draw; the first draw is the phase) by seed",
-          {seed: [8 - draw for draw in random_below(seed, 3, 7)[1:]] for seed in range(1, 20)})
+        print(
+            "gain",
+            gain,
+            "pacing",
+            pacing(b, gain),
+            "burst",
+            goal,
+            "inflight not rounded",
+            share + 3 * goal,
+            "even",
+            quantised(share, pacing(b, gain)),
+            "probing",
+            quantised(share, pacing(b, gain), probing=True),
+        )
+    print(
+        "bbrplus cycle lengths (8 - draw; the first draw is the phase) by seed",
+        {seed: [8 - draw for draw in random_below(seed, 3, 7)[1:]] for seed in range(1, 20)},
+    )
 
 
 def htcp_growth(seconds):
@@ -196,6 +231,7 @@ def htcp_growth(seconds):
 
 
 def print_htcp():
+    """What the H-TCP vectors expect."""
     print("f at 1, 1.1, 3 s:", [htcp_growth(d) for d in (1, Fraction(11, 10), 3)])
     print("f at 3 s scaled for RTT 50, 1, 400 ms:", [floor(htcp_growth(3) * min(2, max(Fraction(1, 10), Fraction(r, 100)))) for r in (50, 1, 400)])
     for rtts in ((50, 80), (50, 150), (50, 50), (50, 70)):
