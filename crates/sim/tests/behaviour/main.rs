@@ -17,5 +17,6 @@ mod cycle;
 mod families;
 mod loss;
 mod path;
+mod policer;
 mod probe_rtt;
 mod startup;

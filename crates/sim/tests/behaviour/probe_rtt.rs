@@ -58,8 +58,9 @@ fn probe_rtt_leaves_for_cruise() {
     for cca in ["bbr2", "bbr3"] {
         let ran = QUEUED.together(&[cca, "cubic"], 137, 40, 1);
         let stays = stays(&ran, 0);
-        let next = stays.windows(2).filter(|w| w[0].state == "PROBE_RTT").map(|w| &*w[1].state);
-        assert!(next.clone().count() >= 2, "{cca}");
-        assert!(next.clone().all(|state| state == "PROBE_BW_CRUISE"), "{cca}: {:?}", next.last());
+        let leaves = stays.windows(2).filter(|w| w[0].state == "PROBE_RTT");
+        let next: Vec<&str> = leaves.map(|w| &*w[1].state).collect();
+        assert!(next.len() >= 2, "{cca}");
+        assert!(next.iter().all(|&state| state == "PROBE_BW_CRUISE"), "{cca}: {next:?}");
     }
 }
