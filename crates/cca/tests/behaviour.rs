@@ -250,3 +250,20 @@ fn a_spurious_timeout_is_undone() {
         assert!(alone.sk.snd_cwnd >= before.0, "{name}: {} of {}", alone.sk.snd_cwnd, before.0);
     }
 }
+
+#[test]
+fn down_ends_by_time_where_inflight_stays_high() {
+    // Draft appendix "DOWN by max time": a queue of others keeps in flight above the BDP, so CRUISE is never due;
+    // the time of the next probe ends DOWN: 63 rounds (bw_probe_max_rounds), before 2 s are over.
+    for name in ["bbr2", "bbr3"] {
+        let mut alone = Alone::new(name, &STEADY);
+        let above = |rs: &mut RateSample| rs.prior_in_flight = 2 * BDP;
+        alone.until("DRAIN").rounds(1, above);
+        assert_eq!(alone.state(), "PROBE_BW_DOWN", "{name}");
+        alone.sk.packets_out = 2 * BDP;
+        alone.rounds(60, above);
+        assert_eq!(alone.state(), "PROBE_BW_DOWN", "{name}");
+        alone.rounds(4, above);
+        assert!(alone.state() != "PROBE_BW_DOWN", "{name}");
+    }
+}
