@@ -31,15 +31,7 @@
 
 /* clang-format off */
 #define BBRPLUS_PARAMS(P)							\
-	BBR1_SHARED_PARAMS(P)							\
-	BBR1_DRAIN_GAIN(P, 88)							\
-	BBR1_UP_GAIN(P, 320)							\
-	BBR1_DOWN_GAIN(P, 192)							\
-	BBR1_BW_WINDOW(P, 10)							\
-	BBR1_MIN_RTT_WINDOW(P, 10)						\
-	BBR1_PROBE_RTT_MS(P, 200)						\
-	BBR1_PACING(P, 1)							\
-	BBR1_EXTRA_ACKED_GAIN(P, 256)						\
+	BBR1_PARAMS(P)								\
 	P(zhang_algorithm, 0, 0, 1, "bool", "the cycle as in Zhang's Algorithm 1")
 /* clang-format on */
 
