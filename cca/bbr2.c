@@ -49,24 +49,12 @@
 CCA_PARAMS(BBR2_PARAMS);
 CCA_STATE_LARGE(bbr2, struct bbr2);
 
-/* What v2alpha does where bbr3 differs (state.h says what each is). */
-enum {
-	BBR2_LATEST_SPANS_ACK = 0,
-	BBR2_KEEPS_PROBE_CREDIT = 0,
-	BBR2_ALPHA_NEEDS_ECN = 0,
-	BBR2_CE_AT_THRESH = 1,
-	BBR2_RENEWS_EQUAL_RTT = 1,
-	BBR2_HI_AS_DELIVERED = 0,
-	BBR2_RTO_USES_CWND = 0,
-	BBR2_RTO_RESTARTS_COUNT = 0,
-	BBR2_TLP_IS_LOSS = 0,
-};
-
 static struct bbr2 *bbr2_of(struct sock *sk)
 {
 	return bbr2_state(sk);
 }
 
+#include "bbr2/v2alpha.h"
 #include "bbr2/core.h"
 #include "bbr2/plain.h"
 #include "bbr2/plateau.h"

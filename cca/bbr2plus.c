@@ -119,19 +119,7 @@ static const struct bbr2plus *bbr2plus_view(const struct bbr2 *bbr)
 #define BBR2_MORE_STATES \
 	, "PROBE_BW_PRE_UP", "PROBE_BW_GUARD", "PROBE_BW_POST_UP", "PROBE_BW_DOWN_SLIGHTLY"
 
-/* As v2alpha, from which it is derived (state.h says what each is). */
-enum {
-	BBR2_LATEST_SPANS_ACK = 0,
-	BBR2_KEEPS_PROBE_CREDIT = 0,
-	BBR2_ALPHA_NEEDS_ECN = 0,
-	BBR2_CE_AT_THRESH = 1,
-	BBR2_RENEWS_EQUAL_RTT = 1,
-	BBR2_HI_AS_DELIVERED = 0,
-	BBR2_RTO_USES_CWND = 0,
-	BBR2_RTO_RESTARTS_COUNT = 0,
-	BBR2_TLP_IS_LOSS = 0,
-};
-
+#include "bbr2/v2alpha.h"
 #include "bbr2/core.h"
 #include "bbr2/plateau.h"
 #include "bbr2plus/rtt.h"

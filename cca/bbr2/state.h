@@ -13,6 +13,7 @@
  *	modes.h     full pipe, DRAIN, PROBE_RTT, gains
  *	cwnd.h      window
  *	core.h      includes all, and holds the hooks
+ *	v2alpha.h   what v2alpha does where bbr3 differs (bbr2, bbr2plus)
  *
  * A variant is one file with its parameters, its policy (declared below), CCA_STATE_LARGE,
  * bbr2_of(sk) and CCA_MODULE(..., BBR2_HOOKS).
