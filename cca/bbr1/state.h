@@ -19,14 +19,8 @@
 #ifndef BBR1_STATE_H
 #define BBR1_STATE_H
 
-/* Bandwidth is in segments/us scaled by 2^24: a unit is about 715 bit/s with 1500-byte
- * segments, and a u32 holds 256 segments/us, about 3 Tbit/s.
- */
-#define BW_SCALE 24
-#define BW_UNIT	 (1U << BW_SCALE)
-/* Gains are in 1/256. */
-#define BBR_SCALE 8
-#define BBR_UNIT  (1U << BBR_SCALE)
+#include "bbr_units.h"
+
 /* Phases of the PROBE_BW cycle. */
 #define CYCLE_LEN 8
 

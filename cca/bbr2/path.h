@@ -38,7 +38,7 @@ static void bbr2_init_pacing_rate_from_rtt(struct sock *sk, struct bbr2 *bbr)
 		rtt_us = max(tp->srtt_us >> 3, 1U);
 		bbr->has_seen_rtt = true;
 	}
-	bw = (u32)div64_u64((u64)tcp_snd_cwnd(tp) << BW_SCALE, rtt_us);
+	bw = bbr_window_bw(tp, rtt_us);
 	sk->sk_pacing_rate = bbr2_bw_to_pacing_rate(sk, bw, param(sk, high_gain));
 }
 
@@ -80,17 +80,14 @@ static u32 bbr2_tso_segs_goal(const struct sock *sk, const struct bbr2 *bbr)
 }
 
 /*
- * Bandwidth-delay product times gain, in segments, rounded up lest a small window lower the
- * bandwidth, which lowers the window. Without any RTT sample: the initial window.
+ * Bandwidth-delay product times gain, in segments, or without any RTT sample the initial
+ * window.
  */
 static u32 bbr2_bdp(const struct sock *sk, const struct bbr2 *bbr, u32 bw, u32 gain)
 {
-	u64 bdp;
-
 	if (unlikely(bbr->min_rtt_us == BBR2_UNSET))
 		return bbr->init_cwnd;
-	bdp = (u64)bw * bbr2_policy_bdp_rtt(sk, bbr);
-	return (u32)((((bdp * gain) >> BBR_SCALE) + BW_UNIT - 1) >> BW_SCALE);
+	return bbr_bdp_segs(bw, bbr2_policy_bdp_rtt(sk, bbr), gain);
 }
 
 /*
@@ -131,11 +128,7 @@ static u32 bbr2_target_inflight(const struct sock *sk, const struct bbr2 *bbr)
  */
 static u32 bbr2_packets_in_net_at_edt(const struct sock *sk, const struct bbr2 *bbr, u32 in_flight)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 now_ns = tp->tcp_clock_cache;
-	u64 edt_ns = max(tp->tcp_wstamp_ns, now_ns);
-	u64 wait_us = div64_u64(edt_ns - now_ns, NSEC_PER_USEC);
-	u32 delivered = (u32)((bbr2_bw(bbr) * wait_us) >> BW_SCALE);
+	u32 delivered = bbr_delivered_by_edt(tcp_sk(sk), bbr2_bw(bbr));
 
 	if (bbr->pacing_gain > BBR_UNIT)
 		in_flight += bbr2_tso_segs_goal(sk, bbr);

@@ -21,14 +21,8 @@
 #ifndef BBR2_STATE_H
 #define BBR2_STATE_H
 
-/* Bandwidth is in segments/us scaled by 2^24: a unit is about 715 bit/s with 1500-byte
- * segments, and a u32 holds 256 segments/us, about 3 Tbit/s.
- */
-#define BW_SCALE 24
-#define BW_UNIT	 (1U << BW_SCALE)
-/* Gains and fractions are in 1/256. */
-#define BBR_SCALE 8
-#define BBR_UNIT  (1U << BBR_SCALE)
+#include "bbr_units.h"
+
 /* A bound that is not set, or an RTT that is not known. */
 #define BBR2_UNSET (~0U)
 
