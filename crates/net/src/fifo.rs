@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn packet(seq: u32) -> Packet {
-        Packet { flow: 0, seq, ts_val: 0, ts_ecr: 0, len: 1448, flags: 0, ecn: 0 }
+        Packet { flow: 0, seq, ts_val: 0, ts_ecr: 0, len: 1448, ..Packet::default() }
     }
 
     fn fifo(limit: Limit) -> Fifo {

@@ -4,9 +4,12 @@
 
 pub mod delay;
 pub mod fifo;
+pub mod frame;
 pub mod impair;
 pub mod packet;
+pub mod qdisc;
 pub mod rng;
 pub mod schedule;
 
+pub use frame::{ecn, Frame};
 pub use packet::{flags, Ack, Packet};

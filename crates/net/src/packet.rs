@@ -3,6 +3,7 @@
 //! Sequence numbers count full-sized segments, not bytes: every segment but the last of a finite
 //! transfer carries one MSS, so a byte sequence number is `seq * mss`.
 
+use crate::frame::{ecn, spread, Frame, PureAck};
 use units::Bytes;
 
 /// Link, IPv4 and TCP header with timestamps: 14 + 20 + 32 bytes on the wire.
@@ -11,7 +12,7 @@ pub const HEADER_BYTES: u64 = 66;
 pub const SYN_BYTES: u64 = 74;
 
 /// One packet from sender to receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Packet {
     /// Index of the flow in the plan.
     pub flow: u32,
@@ -25,8 +26,10 @@ pub struct Packet {
     pub len: u16,
     /// `flags::*`.
     pub flags: u8,
-    /// ECN code point of the IP header (0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE).
+    /// ECN code point of the IP header, `ecn::*`.
     pub ecn: u8,
+    /// How many parts of its route it has passed; the engine's.
+    pub hop: u8,
 }
 
 /// Bits of [`Packet::flags`].
@@ -53,9 +56,57 @@ impl Packet {
     }
 }
 
+/// Memory of a buffer that holds one segment beside its payload: the socket buffer, its clone, the header
+/// area and the shared info (`tcp_stream_alloc_skb`, x86-64).
+const SKB_OVERHEAD: u64 = 960;
+
+impl Frame for Packet {
+    #[inline]
+    fn wire_bytes(&self) -> Bytes {
+        Packet::wire_bytes(self)
+    }
+
+    #[inline]
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    #[inline]
+    fn flow_hash(&self) -> u32 {
+        spread(self.flow)
+    }
+
+    /// Every flow has a sender of its own; the receivers are on one host.
+    #[inline]
+    fn hosts(&self) -> (u32, u32) {
+        (self.flow + 1, 0)
+    }
+
+    #[inline]
+    fn ecn(&self) -> u8 {
+        self.ecn
+    }
+
+    #[inline]
+    fn mark_ce(&mut self) -> bool {
+        let capable = self.ecn != ecn::NOT_ECT;
+        if capable {
+            self.ecn = ecn::CE;
+        }
+        capable
+    }
+
+    #[inline]
+    fn truesize(&self) -> Bytes {
+        Bytes::new(SKB_OVERHEAD + u64::from(self.len))
+    }
+}
+
 /// One acknowledgement from receiver to sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Ack {
+    /// Index of the flow in the plan; the engine's.
+    pub flow: u32,
     /// Next segment expected.
     pub ack: u32,
     /// Receive window in bytes.
@@ -72,6 +123,10 @@ pub struct Ack {
     pub ece: bool,
     /// This is the SYN-ACK.
     pub syn: bool,
+    /// ECN code point of the IP header, `ecn::*`.
+    pub ecn: u8,
+    /// How many parts of its route it has passed; the engine's.
+    pub hop: u8,
     /// Half-open ranges of segments, most recent first.
     pub sacks: [(u32, u32); 3],
 }
@@ -81,5 +136,61 @@ impl Ack {
     #[inline]
     pub fn sack_blocks(&self) -> &[(u32, u32)] {
         &self.sacks[..self.n_sacks as usize]
+    }
+}
+
+/// An acknowledgement without options but timestamps: 14 + 20 + 32 bytes on the wire.
+const ACK_BYTES: u64 = HEADER_BYTES;
+
+impl Frame for Ack {
+    #[inline]
+    fn wire_bytes(&self) -> Bytes {
+        let sacks = if self.n_sacks > 0 { 4 + 8 * u64::from(self.n_sacks) } else { 0 };
+        Bytes::new(if self.syn { SYN_BYTES } else { ACK_BYTES + sacks })
+    }
+
+    #[inline]
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    #[inline]
+    fn flow_hash(&self) -> u32 {
+        spread(!self.flow)
+    }
+
+    #[inline]
+    fn hosts(&self) -> (u32, u32) {
+        (0, self.flow + 1)
+    }
+
+    #[inline]
+    fn ecn(&self) -> u8 {
+        self.ecn
+    }
+
+    #[inline]
+    fn mark_ce(&mut self) -> bool {
+        let capable = self.ecn != ecn::NOT_ECT;
+        if capable {
+            self.ecn = ecn::CE;
+        }
+        capable
+    }
+
+    #[inline]
+    fn truesize(&self) -> Bytes {
+        Bytes::new(SKB_OVERHEAD)
+    }
+
+    fn pure_ack(&self) -> Option<PureAck> {
+        (!self.syn).then_some(PureAck {
+            ack: self.ack,
+            ts_val: self.ts_val,
+            ecn_flags: u8::from(self.ece),
+            is_dsack: self.is_dsack,
+            sacks: self.sacks,
+            n_sacks: self.n_sacks,
+        })
     }
 }

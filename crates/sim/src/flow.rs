@@ -167,6 +167,7 @@ impl Flow {
             flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
                 | if burst.push && last { flags::PUSH } else { 0 },
             ecn: burst.ecn,
+            hop: 0,
         }
     }
 }

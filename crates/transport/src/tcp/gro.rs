@@ -81,7 +81,10 @@ mod tests {
     use super::*;
 
     fn segment(seq: u32, ts_val: u32) -> Run {
-        Run::single(&Packet { flow: 0, seq, ts_val, ts_ecr: 0, len: 1448, flags: 0, ecn: 0 }, 1448)
+        Run::single(
+            &Packet { flow: 0, seq, ts_val, ts_ecr: 0, len: 1448, ..Packet::default() },
+            1448,
+        )
     }
 
     #[test]
