@@ -28,8 +28,10 @@ pub struct Packet {
     pub flags: u8,
     /// ECN code point of the IP header, `ecn::*`.
     pub ecn: u8,
-    /// How many parts of its route it has passed; the engine's.
-    pub hop: u8,
+    /// It was corrupted on its way: the receiving host's checksum will refuse it.
+    pub is_damaged: bool,
+    /// When it left the sender, microseconds modulo 2^32; the engine's.
+    pub sent_us: u32,
 }
 
 /// Bits of [`Packet::flags`].
@@ -125,8 +127,8 @@ pub struct Ack {
     pub syn: bool,
     /// ECN code point of the IP header, `ecn::*`.
     pub ecn: u8,
-    /// How many parts of its route it has passed; the engine's.
-    pub hop: u8,
+    /// It was corrupted on its way: the receiving host's checksum will refuse it.
+    pub is_damaged: bool,
     /// Half-open ranges of segments, most recent first.
     pub sacks: [(u32, u32); 3],
 }

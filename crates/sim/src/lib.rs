@@ -10,10 +10,15 @@
 //!  sender i <------------- delay RTT/2 <----------------------------------- ACKs
 //! ```
 
+mod build;
 mod capture;
 mod flow;
+mod histogram;
+mod link;
+mod network;
 pub mod plan;
 mod probe;
+mod route;
 pub mod summary;
 mod timeline;
 mod world;

@@ -1,9 +1,11 @@
 //! What is written down while a run goes on: samples, queue, events.
 
 use crate::flow::{Flow, Life};
+use crate::link::Link;
+use crate::network::Fate;
 use crate::plan::Plan;
 use cca::CaState;
-use net::fifo::Fifo;
+use net::Packet;
 use record::{EventKind, EventRow, FlowRow, Options, QueueRow, RecordError, SampleRow, Tables};
 use std::path::Path;
 use transport::tcp::SenderEvent;
@@ -14,7 +16,6 @@ pub struct Probe {
     events: bool,
     samples: bool,
     queue: bool,
-    pub backlog_samples: Vec<u64>,
     ccas: Vec<String>,
     rtts_us: Vec<i64>,
     states: Vec<Vec<&'static str>>,
@@ -31,7 +32,6 @@ impl Probe {
             events: record.events,
             samples: record.samples,
             queue: record.queue,
-            backlog_samples: Vec::new(),
             ccas: plan.flows.iter().map(|f| f.cca.clone()).collect(),
             rtts_us: plan.flows.iter().map(|f| (f.rtt_ns / 1000) as i64).collect(),
             states,
@@ -71,11 +71,17 @@ impl Probe {
         }
     }
 
-    pub fn random_drop(&mut self, now: Time, i: usize) {
-        self.event(now, i, EventKind::DropRandom, Some(1), None);
+    /// Random loss took packets of flow `i`.
+    pub fn random_drops(&mut self, now: Time, i: usize, packets: u64) {
+        self.event(now, i, EventKind::DropRandom, Some(packets as i64), None);
     }
 
-    /// Packets of flow `i` that arrived together found the queue full.
+    /// Links marked packets of flow `i`.
+    pub fn marks(&mut self, now: Time, i: usize, packets: u64) {
+        self.event(now, i, EventKind::EcnMark, Some(packets as i64), None);
+    }
+
+    /// Links dropped packets of flow `i`, as many as came or went together.
     pub fn queue_drops(&mut self, now: Time, i: usize, drops: u64) {
         self.event(now, i, EventKind::DropQueue, Some(drops as i64), None);
     }
@@ -114,24 +120,32 @@ impl Probe {
     }
 
     /// One row per running flow and one of the queue.
-    pub fn sample(&mut self, now: Time, flows: &mut [Flow], fifo: &Fifo) {
+    pub fn sample(&mut self, now: Time, flows: &mut [Flow], links: &mut [Link<Packet>]) {
         for (i, flow) in flows.iter_mut().enumerate() {
             if flow.is_running() && now > flow.start {
                 self.sample_flow(now, i, flow);
             }
         }
-        self.backlog_samples.push(fifo.backlog().get());
+        links.iter_mut().for_each(Link::sample);
         if self.queue {
-            let stats = fifo.stats();
+            self.sample_links(now, links);
+        }
+    }
+
+    fn sample_links(&mut self, now: Time, links: &[Link<Packet>]) {
+        for (link, number) in links.iter().zip(0..) {
+            let stats = link.stats;
             self.tables.queue.push(&QueueRow {
                 t_us: now.as_us() as i64,
-                backlog_bytes: fifo.backlog().get() as i64,
-                backlog_packets: fifo.len() as i64,
-                sojourn_us: fifo.sojourn(now).as_us() as i64,
+                link: number,
+                backlog_bytes: link.backlog().get() as i64,
+                backlog_packets: link.len() as i64,
+                sojourn_us: link.sojourn_at(now).as_us() as i64,
                 sent_bytes: stats.sent_bytes as i64,
                 sent_packets: stats.sent_packets as i64,
                 dropped_packets: stats.dropped_packets as i64,
                 dropped_bytes: stats.dropped_bytes as i64,
+                marked_packets: stats.marked_packets as i64,
             });
         }
     }
@@ -203,15 +217,15 @@ impl Probe {
     }
 
     /// Writes the flow table and closes the files.
-    pub fn finish(mut self, flows: &[Flow], end: Time) -> Result<(), RecordError> {
-        for (i, flow) in flows.iter().enumerate() {
-            let row = self.flow_row(i, flow, end);
+    pub fn finish(mut self, flows: &[Flow], fates: &[Fate], end: Time) -> Result<(), RecordError> {
+        for (i, (flow, fate)) in flows.iter().zip(fates).enumerate() {
+            let row = self.flow_row(i, flow, fate, end);
             self.tables.flows.push(&row);
         }
         self.tables.finish()
     }
 
-    fn flow_row(&self, i: usize, flow: &Flow, end: Time) -> FlowRow {
+    fn flow_row(&self, i: usize, flow: &Flow, fate: &Fate, end: Time) -> FlowRow {
         let stats = flow.sender.stats();
         let us = |t: Time| t.as_us() as i64;
         let (stop, completed) = match flow.life {
@@ -219,6 +233,7 @@ impl Probe {
             Life::Waiting | Life::Running => (end, false),
         };
         let min_rtt = flow.sender.sk.rtt_min.value();
+        let quantile = |per_mille| flow.one_way.quantile_us(per_mille).map(i64::from);
         FlowRow {
             flow: i as i32,
             cca: self.ccas[i].clone(),
@@ -234,15 +249,23 @@ impl Probe {
             bytes_sent: stats.bytes_sent as i64,
             delivered_segs: stats.delivered as i64,
             lost_segs: stats.lost as i64,
-            queue_drops: flow.fate.queue_drops as i64,
-            random_drops: flow.fate.random_drops as i64,
+            queue_drops: fate.queue_drops() as i64,
+            random_drops: fate.lost as i64,
             recoveries: i64::from(stats.recoveries),
             rtos: i64::from(stats.rtos),
             tlps: i64::from(stats.tlps),
             undos: i64::from(stats.undos),
             acks_sent: flow.receiver.stats().acks_sent as i64,
             min_rtt_us: (min_rtt != u32::MAX).then_some(i64::from(min_rtt)),
-            ecn_marks: flow.receiver.stats().ce_packets as i64,
+            ecn_marks: fate.marked as i64,
+            aqm_drops: fate.aqm as i64,
+            policed_drops: fate.policed as i64,
+            damaged: fate.damaged as i64,
+            duplicated: fate.duplicated as i64,
+            owd_mean_us: flow.one_way.mean_us().map(|us| us.round() as i64),
+            owd_p50_us: quantile(500),
+            owd_p95_us: quantile(950),
+            owd_p99_us: quantile(990),
         }
     }
 }

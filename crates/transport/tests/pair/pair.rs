@@ -214,7 +214,7 @@ impl<'a> Pair<'a> {
             len: if is_data { self.sender.payload(seq) as u16 } else { 0 },
             flags: burst.flags | if burst.push && is_last { flags::PUSH } else { 0 },
             ecn: burst.ecn,
-            hop: 0,
+            ..Packet::default()
         };
         let mut at = self.now.max(self.link_free_at) + self.one_way;
         if is_data {
