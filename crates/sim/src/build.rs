@@ -1,7 +1,7 @@
 //! Makes the parts of a run from its plan: links, routes and their random streams.
 
 use crate::link::{Link, Queue};
-use crate::plan::{self, Bottleneck, Plan, Qdisc};
+use crate::plan::{self, Plan, Qdisc};
 use crate::route::{Delay, Stage};
 use net::delay::{Distribution, Jitter, JitterPipe};
 use net::fifo::{Config, Fifo, Limit};
@@ -16,8 +16,8 @@ pub fn links(plan: &Plan) -> Vec<Link<Packet>> {
     std::iter::once(&plan.bottleneck).map(link).collect()
 }
 
-fn link<P: Frame + Copy>(plan: &Bottleneck) -> Link<P> {
-    let Qdisc::Fifo { limit_bytes, limit_packets } = plan.qdisc;
+fn link<P: Frame + Copy>(plan: &plan::Link) -> Link<P> {
+    let Qdisc::Fifo { limit_bytes, limit_packets, .. } = plan.qdisc else { todo!() };
     let config = Config {
         rate: Rate::from_bps(plan.rate_bps),
         burst: Bytes::new(plan.burst_bytes),
@@ -39,7 +39,7 @@ fn link<P: Frame + Copy>(plan: &Bottleneck) -> Link<P> {
     }
 }
 
-fn schedule(plan: &Bottleneck) -> Option<Schedule> {
+fn schedule(plan: &plan::Link) -> Option<Schedule> {
     let step = |&(ns, bps)| (Time::from_ns(ns), Rate::from_bps(bps));
     (!plan.steps.is_empty()).then(|| {
         Schedule::new(plan.steps.iter().map(step).collect(), plan.repeat_ns.map(Span::from_ns))

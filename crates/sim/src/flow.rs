@@ -50,7 +50,7 @@ impl Flow {
         let config = host_config(plan, p);
         let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, config.mss));
         let controller = plan.controller(i, modules)?;
-        let ecn = plan.host.ecn || controller.module().needs_ecn();
+        let ecn = plan.host.ecn != plan::Ecn::Off || controller.module().needs_ecn();
         let seed = Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64();
         let mut sender = Sender::new(controller, config, stream, seed);
         if let Some(rate) = p.max_rate_bps {
@@ -116,7 +116,7 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
         hz: host.hz,
         qdisc: match host.qdisc {
             plan::HostQdisc::Fq => HostQdisc::Fq,
-            plan::HostQdisc::Pfifo => HostQdisc::Pfifo,
+            plan::HostQdisc::Pfifo | plan::HostQdisc::None => HostQdisc::Pfifo,
         },
         tso: host.tso,
         gro: host.gro,
