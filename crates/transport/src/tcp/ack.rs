@@ -1,5 +1,6 @@
 //! What one acknowledgement does, in the order of `tcp_ack` (net/ipv4/tcp_input.c).
 
+use super::ecn::AceProgress;
 use super::rate::Sampler;
 use super::rtx_queue::{EVER_RETRANS, LOST, RETRANS, SACKED, SKB_START};
 use super::sender::{Conn, Sender, SenderEvent};
@@ -49,6 +50,8 @@ pub(super) struct AckState {
     pub(super) prior_una: u32,
     pub(super) is_dupack: bool,
     pub(super) ts_ecr: u32,
+    /// The peer's timestamp moved on.
+    is_newer: bool,
 }
 
 /// Segments that an ACK takes off the queue, and what they say about the RTT.
@@ -75,8 +78,9 @@ impl Sender {
         self.sk.app_limited = 0;
         self.sk.snd_wnd = ack.window;
         self.sk.max_window = ack.window;
-        self.ecn.is_on = ack.ece;
-        self.sk.ecn_flags = if ack.ece { cca::TCP_ECN_OK } else { 0 };
+        self.ecn.is_accurate = ack.ace != 0;
+        self.ecn.is_on = ack.ece || self.ecn.is_accurate;
+        self.sk.ecn_flags = if self.ecn.is_on { cca::TCP_ECN_OK } else { 0 };
         self.sync_seq();
         // After a retransmission only the echoed timestamp says which SYN was answered.
         let rtt_us = match self.syn_retries {
@@ -112,6 +116,7 @@ impl Sender {
             prior_una,
             is_dupack: false,
             ts_ecr: ack.ts_ecr,
+            is_newer: false,
         };
         if ack.ack > self.rtx.nxt() {
             return;
@@ -130,15 +135,18 @@ impl Sender {
         let prior_fack = self.highest_sack();
         st.sampler.rs.prior_in_flight = self.in_flight();
         self.ts_ecr = ack.ts_ecr;
+        st.is_newer = ack.ts_val.wrapping_sub(self.sk.rcv_tsval) as i32 > 0;
         self.sk.rcv_tsval = ack.ts_val;
         self.sk.rcv_tsecr = ack.ts_ecr;
         self.receive_window_and_sacks(ack, &mut st);
         if prior_packets == 0 {
+            self.count_accurate_ce(ack, delivered, &mut st);
             self.ack_without_queue(&mut st);
             return;
         }
         self.clean_rtx_queue(ack.ack, prior_fack, &mut st);
         self.rack_update_reo_wnd(st.sampler.prior_delivered());
+        self.count_accurate_ce(ack, delivered, &mut st);
         self.notify_ack(&st);
         if self.tlp_high_seq.is_some() {
             self.process_tlp_ack(ack.ack, &st);
@@ -198,6 +206,25 @@ impl Sender {
         self.sk.delivered = self.sk.delivered.wrapping_add(n);
         if ece {
             self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(n);
+        }
+    }
+
+    /// Reads the ACE field. An ACK that neither delivers anything nor has a newer timestamp may have been
+    /// overtaken and tells nothing. `delivered` is the count before this ACK.
+    fn count_accurate_ce(&mut self, ack: &Ack, delivered: u32, st: &mut AckState) {
+        if !self.ecn.is_accurate || !(st.is_newer || st.has(flag::FORWARD_PROGRESS)) {
+            return;
+        }
+        let marked = self.ecn.newly_marked(&AceProgress {
+            ace: ack.ace,
+            delivered_ce: self.sk.delivered_ce,
+            acked: self.sk.delivered.wrapping_sub(delivered),
+            delivered: self.sk.delivered,
+            cwnd: self.sk.snd_cwnd,
+        });
+        if marked > 0 {
+            self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marked);
+            st.flag |= flag::ECE | flag::SLOWPATH;
         }
     }
 

@@ -1,5 +1,7 @@
 //! How the end hosts are set.
 
+use super::ecn::EcnMode;
+
 /// Sender's queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostQdisc {
@@ -30,6 +32,8 @@ pub struct HostConfig {
     pub sndbuf: u64,
     /// Bytes that wake the receiving application (SO_RCVLOWAT).
     pub rcvlowat: u32,
+    /// Explicit congestion notification; [`super::Feedback::of`] makes the receiver's setting of it.
+    pub ecn: EcnMode,
 }
 
 impl Default for HostConfig {
@@ -45,6 +49,7 @@ impl Default for HostConfig {
             rcvbuf: (16 << 20, 1 << 30),
             sndbuf: u64::MAX,
             rcvlowat: 32_768,
+            ecn: EcnMode::Off,
         }
     }
 }

@@ -8,6 +8,7 @@ mod ack;
 pub mod clock;
 pub mod config;
 pub mod ecn;
+mod ecn_receiver;
 mod gro;
 pub mod host_queue;
 mod output;
@@ -25,6 +26,7 @@ mod window;
 mod xmit_timer;
 
 pub use config::{HostConfig, HostQdisc};
+pub use ecn::{EcnMode, Feedback};
 pub use host_queue::Burst;
 pub use receiver::Receiver;
 pub use sender::{Conn, Sender, SenderEvent, SenderStats, Stream};

@@ -379,8 +379,8 @@ impl Sender {
         let burst = Burst {
             seq: 0,
             segments: 0,
-            flags: net::flags::SYN,
-            ecn: 0,
+            flags: net::flags::SYN | Sender::data_flags(self.syn_retries > 0),
+            ecn: self.control_ecn(),
             push: false,
             ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: 0,
@@ -398,13 +398,23 @@ impl Sender {
             seq: 0,
             segments: 0,
             flags: 0,
-            ecn: 0,
+            ecn: if self.ecn.is_on { self.control_ecn() } else { 0 },
             push: false,
             ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: self.peer_ts_val,
             truesize: 0,
         };
         self.host.push(self.now, self.sk.tcp_clock_cache, burst);
+    }
+
+    /// Code point of packets without data: ECN-capable only if the controller needs that
+    /// (`tcp_ecn_send_syn`).
+    fn control_ecn(&self) -> u8 {
+        if self.ca.module().needs_ecn() {
+            super::ecn::ECT0
+        } else {
+            0
+        }
     }
 
     /// Whether the last transmission of `seq` still waits in the host (`skb_still_in_host_queue`).

@@ -1,6 +1,7 @@
 //! Two endpoints and a pipe: one test a mechanism, by name.
 
 mod buffers;
+mod ecn;
 mod pair;
 mod receiver;
 mod recovery;

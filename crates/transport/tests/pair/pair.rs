@@ -3,9 +3,11 @@
 //! packets that arrive at one instant would be reordered in RACK's eyes when their ACKs send at one.
 
 use cca::{Controller, Module};
-use net::{flags, Ack, Packet};
+use net::{flags, Ack, Frame, Packet};
 use std::collections::BTreeMap;
-use transport::tcp::{Burst, Conn, HostConfig, HostQdisc, Receiver, Sender, SenderEvent, Stream};
+use transport::tcp::{
+    Burst, Conn, EcnMode, Feedback, HostConfig, HostQdisc, Receiver, Sender, SenderEvent, Stream,
+};
 use units::{Span, Time};
 
 pub const MSS: u32 = 1448;
@@ -28,6 +30,10 @@ pub struct Sent {
     pub seq: u32,
     /// 0 for the original, 1 for the first retransmission, ...
     pub copy: u32,
+    /// ECN code point that it left with.
+    pub ecn: u8,
+    /// `net::flags`.
+    pub flags: u8,
 }
 
 enum Item {
@@ -45,7 +51,9 @@ pub struct Setup {
     pub one_way: Span,
     /// Time that the pipe's link takes for a packet.
     pub serialization: Span,
-    pub ecn: bool,
+    pub ecn: EcnMode,
+    /// Parameters of the controller that differ from their defaults.
+    pub params: &'static [(&'static str, i64)],
 }
 
 impl Default for Setup {
@@ -63,7 +71,8 @@ impl Default for Setup {
             segments: 1000,
             one_way: Span::from_ms(50),
             serialization: Span::from_us(121),
-            ecn: false,
+            ecn: EcnMode::Off,
+            params: &[],
         }
     }
 }
@@ -86,6 +95,7 @@ pub struct Pair<'a> {
     pushed: u64,
     link_free_at: Time,
     copies: Vec<u32>,
+    lost_syns: u32,
     fate: Box<dyn FnMut(Sent) -> Fate + 'a>,
     on_ack: Box<dyn FnMut(&mut Ack) -> Fate + 'a>,
 }
@@ -94,7 +104,9 @@ impl<'a> Pair<'a> {
     /// A pair that has not started; `fate` decides about each data packet.
     pub fn new(setup: Setup, fate: impl FnMut(Sent) -> Fate + 'a) -> Pair<'a> {
         let module = Module::find(setup.cca).expect("a controller");
-        let controller = Controller::new(module, &BTreeMap::new()).expect("defaults are valid");
+        let params = setup.params.iter().map(|&(name, value)| (name.to_string(), value)).collect();
+        let controller = Controller::new(module, &params).expect("valid parameters");
+        let feedback = Feedback::of(&controller, setup.ecn);
         let stream = match setup.segments {
             u32::MAX => Stream::GREEDY,
             n => Stream { segments: n, last_len: MSS },
@@ -103,7 +115,7 @@ impl<'a> Pair<'a> {
         sender.set_record_events();
         Pair {
             sender,
-            receiver: Receiver::new(setup.config, stream.segments, stream.last_len, setup.ecn),
+            receiver: Receiver::new(setup.config, stream.segments, stream.last_len, feedback),
             now: Time::ZERO,
             sent: Vec::new(),
             acks: Vec::new(),
@@ -115,6 +127,7 @@ impl<'a> Pair<'a> {
             pushed: 0,
             link_free_at: Time::ZERO,
             copies: Vec::new(),
+            lost_syns: 0,
             fate: Box::new(fate),
             on_ack: Box::new(|_| Fate::Deliver),
         }
@@ -123,6 +136,12 @@ impl<'a> Pair<'a> {
     /// Changes each ACK before it reaches the sender, if it does.
     pub fn with_acks(mut self, on_ack: impl FnMut(&mut Ack) -> Fate + 'a) -> Pair<'a> {
         self.on_ack = Box::new(on_ack);
+        self
+    }
+
+    /// Loses the first SYN.
+    pub fn losing_the_first_syn(mut self) -> Pair<'a> {
+        self.lost_syns = 1;
         self
     }
 
@@ -212,7 +231,8 @@ impl<'a> Pair<'a> {
             ts_val: burst.ts_val,
             ts_ecr: burst.ts_ecr,
             len: if is_data { self.sender.payload(seq) as u16 } else { 0 },
-            flags: burst.flags | if burst.push && is_last { flags::PUSH } else { 0 },
+            flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
+                | if burst.push && is_last { flags::PUSH } else { 0 },
             ecn: burst.ecn,
             hop: 0,
         };
@@ -220,21 +240,28 @@ impl<'a> Pair<'a> {
         if is_data {
             self.link_free_at = self.now.max(self.link_free_at) + self.serialization;
             at += self.serialization;
-            match self.fate_of(seq) {
+            match self.fate_of(&packet) {
                 Fate::Deliver => {}
                 Fate::Drop => return,
                 Fate::Delay(more) => at += more,
-                Fate::Mark => packet.ecn = 3,
+                Fate::Mark => {
+                    packet.mark_ce();
+                }
             }
+        }
+        if burst.flags & flags::SYN != 0 && self.lost_syns > 0 {
+            self.lost_syns -= 1;
+            return;
         }
         self.push(at, Item::Data(packet));
     }
 
-    fn fate_of(&mut self, seq: u32) -> Fate {
+    fn fate_of(&mut self, packet: &Packet) -> Fate {
+        let seq = packet.seq;
         self.copies.resize(self.copies.len().max(seq as usize + 1), 0);
         let copy = self.copies[seq as usize];
         self.copies[seq as usize] += 1;
-        let sent = Sent { at: self.now, seq, copy };
+        let sent = Sent { at: self.now, seq, copy, ecn: packet.ecn, flags: packet.flags };
         self.sent.push(sent);
         (self.fate)(sent)
     }
