@@ -1,6 +1,5 @@
 //! What one acknowledgement does, in the order of `tcp_ack` (net/ipv4/tcp_input.c).
 
-use super::ecn::AceProgress;
 use super::rate::Sampler;
 use super::rtx_queue::{EVER_RETRANS, LOST, RETRANS, SACKED, SKB_START};
 use super::sender::{Conn, Sender, SenderEvent};
@@ -51,7 +50,7 @@ pub(super) struct AckState {
     pub(super) is_dupack: bool,
     pub(super) ts_ecr: u32,
     /// The peer's timestamp moved on.
-    is_newer: bool,
+    pub(super) is_newer: bool,
 }
 
 /// Segments that an ACK takes off the queue, and what they say about the RTT.
@@ -59,10 +58,12 @@ struct Cleaned {
     packets: u32,
     first_ackt: Option<u32>,
     last_ackt: u32,
+    /// Segments in flight once the last of them was sent.
+    last_in_flight: u32,
 }
 
 impl AckState {
-    fn has(&self, bits: i32) -> bool {
+    pub(super) fn has(&self, bits: i32) -> bool {
         self.flag & bits != 0
     }
 }
@@ -97,6 +98,7 @@ impl Sender {
         if !self.ca.has_cong_control() {
             self.update_pacing_rate();
         }
+        self.sk.lsndtime = self.sk.jiffies;
         self.log(SenderEvent::Established);
         self.send_handshake_ack();
         self.push_pending();
@@ -209,25 +211,6 @@ impl Sender {
         }
     }
 
-    /// Reads the ACE field. An ACK that neither delivers anything nor has a newer timestamp may have been
-    /// overtaken and tells nothing. `delivered` is the count before this ACK.
-    fn count_accurate_ce(&mut self, ack: &Ack, delivered: u32, st: &mut AckState) {
-        if !self.ecn.is_accurate || !(st.is_newer || st.has(flag::FORWARD_PROGRESS)) {
-            return;
-        }
-        let marked = self.ecn.newly_marked(&AceProgress {
-            ace: ack.ace,
-            delivered_ce: self.sk.delivered_ce,
-            acked: self.sk.delivered.wrapping_sub(delivered),
-            delivered: self.sk.delivered,
-            cwnd: self.sk.snd_cwnd,
-        });
-        if marked > 0 {
-            self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marked);
-            st.flag |= flag::ECE | flag::SLOWPATH;
-        }
-    }
-
     /// Nothing was outstanding: only a reported duplicate matters.
     fn ack_without_queue(&mut self, st: &mut AckState) {
         self.notify_ack(st);
@@ -286,7 +269,7 @@ impl Sender {
     }
 
     fn pop_acked(&mut self, ack: u32, reord: &mut u32, st: &mut AckState) -> Cleaned {
-        let mut cleaned = Cleaned { packets: 0, first_ackt: None, last_ackt: 0 };
+        let mut cleaned = Cleaned { packets: 0, first_ackt: None, last_ackt: 0, last_in_flight: 0 };
         let ece = st.has(flag::ECE);
         for seq in self.rtx.una()..ack {
             let flags = self.rtx.flags(seq);
@@ -298,6 +281,7 @@ impl Sender {
                 st.flag |= flag::RETRANS_DATA_ACKED;
             } else if flags & SACKED == 0 {
                 cleaned.last_ackt = tx_us;
+                cleaned.last_in_flight = self.rtx.stamps(seq).in_flight;
                 cleaned.first_ackt.get_or_insert(tx_us);
                 *reord = (*reord).min(seq);
                 if seq < self.high_seq {
@@ -355,10 +339,8 @@ impl Sender {
         if let (Some(first), false) = (c.first_ackt, st.has(flag::RETRANS_DATA_ACKED)) {
             seq_rtt = Some(self.us_since(first));
             ca_rtt = Some(self.us_since(c.last_ackt));
-            let is_short =
-                self.rtx.una() == self.stream.segments && self.stream.last_len < self.config.mss;
             if c.packets == 1
-                && is_short
+                && self.is_lone_short(c)
                 && prior_sacked == 0
                 && st.sampler.rs.prior_delivered.wrapping_add(1) == self.sk.delivered
                 && !st.has(flag::CA_ALERT)
@@ -385,6 +367,17 @@ impl Sender {
         self.set_rto();
         self.sk.icsk_backoff = 0;
         (true, sack_rtt)
+    }
+
+    /// The segment that was acknowledged is short; of a stream written in pieces, also alone in flight
+    /// (`tx.in_flight` below the MSS), as the receiver may delay the ACK of such a one.
+    fn is_lone_short(&self, c: &Cleaned) -> bool {
+        let una = self.rtx.una();
+        if self.supply.by_writes {
+            c.last_in_flight == 1 && self.payload(una - 1) < self.config.mss
+        } else {
+            una == self.stream.segments && self.stream.last_len < self.config.mss
+        }
     }
 
     /// RTT by the echoed timestamp, in its unit of 1 ms but not zero, us (`tcp_rtt_tsopt_us`).
@@ -442,6 +435,6 @@ impl Sender {
     fn sync_seq(&mut self) {
         self.sk.snd_una = self.byte_seq(self.rtx.una());
         self.sk.snd_nxt = self.byte_seq(self.rtx.nxt());
-        self.sk.write_seq = self.sk.snd_nxt.wrapping_add(self.config.mss * 2);
+        self.sync_write_seq();
     }
 }

@@ -34,6 +34,11 @@ pub struct HostConfig {
     pub rcvlowat: u32,
     /// Explicit congestion notification; [`super::Feedback::of`] makes the receiver's setting of it.
     pub ecn: EcnMode,
+    /// Short segments are sent at once (TCP_NODELAY, as iperf3 and web servers set it); otherwise Nagle's
+    /// rule may hold them.
+    pub nodelay: bool,
+    /// The window falls back after idle times (`sysctl_tcp_slow_start_after_idle`).
+    pub slow_start_after_idle: bool,
 }
 
 impl Default for HostConfig {
@@ -50,6 +55,8 @@ impl Default for HostConfig {
             sndbuf: u64::MAX,
             rcvlowat: 32_768,
             ecn: EcnMode::Off,
+            nodelay: true,
+            slow_start_after_idle: true,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The simulated Linux-like TCP: sender and receiver of one connection.
 //!
 //! Rules are those of Linux 6.12; each file names the kernel functions it follows. The model is one
-//! direction of data, segments of one size, SACK and timestamps on, window scaling large enough.
+//! direction of data, full segments but for the ends of what is written, SACK and timestamps on, window scaling large enough.
 //! What is left out is listed in `docs/models/tcp.md`.
 
 mod ack;
@@ -11,6 +11,7 @@ pub mod ecn;
 mod ecn_receiver;
 mod gro;
 pub mod host_queue;
+mod lengths;
 mod output;
 pub mod rack;
 mod rate;
@@ -21,6 +22,7 @@ pub mod rtx_queue;
 mod sack;
 mod sack_blocks;
 pub mod sender;
+mod supply;
 pub mod timer;
 mod window;
 mod xmit_timer;

@@ -9,6 +9,7 @@ use super::config::HostConfig;
 use super::ecn::{Feedback, CE};
 use super::ecn_receiver::{Reaction, ReceiverEcn};
 use super::gro::{Gro, Run};
+use super::lengths::Lengths;
 use super::sack_blocks::OutOfOrder;
 use super::window::Window;
 use net::{flags, Ack, Packet};
@@ -52,8 +53,11 @@ pub struct ReceiverStats {
 pub struct Receiver {
     config: HostConfig,
     tick: Tick,
+    /// Segments of the stream; `u32::MAX` until that is known.
     total: u32,
     last_len: u32,
+    /// Short segments that arrived before the end.
+    lengths: Lengths,
     rcv_nxt: u32,
     /// `rcv_nxt` of the last ACK sent.
     rcv_wup: u32,
@@ -86,18 +90,21 @@ pub struct Receiver {
 
 impl Receiver {
     /// A receiver for a stream of `segments` segments, the last with `last_len` bytes, that reports
-    /// marks as `feedback` says ([`Feedback::of`]).
+    /// marks as `feedback` says ([`Feedback::of`]). A stream that is written in pieces has 0 segments
+    /// here, and ends by [`Receiver::finish`].
     pub fn new(
         config: HostConfig,
         segments: u32,
         last_len: u32,
         feedback: impl Into<Feedback>,
     ) -> Receiver {
+        let is_open = segments == 0;
         Receiver {
             config,
             tick: Tick::new(config.hz),
-            total: segments,
-            last_len,
+            total: if is_open { u32::MAX } else { segments },
+            last_len: if is_open { config.mss } else { last_len },
+            lengths: Lengths::new(config.mss),
             rcv_nxt: 0,
             rcv_wup: 0,
             ooo: OutOfOrder::default(),
@@ -137,6 +144,7 @@ impl Receiver {
             return;
         }
         self.stats.packets += 1;
+        self.note_length(packet);
         let run = Run::single(packet, self.config.mss);
         if self.config.gro {
             if let Some(ended) = self.gro.offer(now, run) {
@@ -153,6 +161,15 @@ impl Receiver {
     /// The last segment of the stream is not held.
     fn gro_is_over(&self, packet: &Packet) -> bool {
         packet.seq + 1 == self.total || packet.flags & flags::PUSH != 0
+    }
+
+    /// Remembers how long a short segment is.
+    fn note_length(&mut self, packet: &Packet) {
+        let len = u32::from(packet.len);
+        let is_last = packet.seq + 1 == self.total && len == self.last_len;
+        if len < self.config.mss && packet.seq >= self.rcv_wup && !is_last {
+            self.lengths.note(packet.seq, len);
+        }
     }
 
     fn flush_gro(&mut self, now: Time, out: &mut Vec<Ack>) {
@@ -222,6 +239,11 @@ impl Receiver {
         &self.stats
     }
 
+    /// The application at the other end closed after `segments` segments (what a FIN tells).
+    pub fn finish(&mut self, segments: u32) {
+        self.total = segments;
+    }
+
     /// Whether the whole of a finite stream arrived.
     pub fn is_complete(&self) -> bool {
         self.rcv_nxt == self.total
@@ -258,12 +280,9 @@ impl Receiver {
         self.window.establish(now);
     }
 
-    fn payload(&self, seq: u32) -> u64 {
-        u64::from(if seq + 1 == self.total { self.last_len } else { self.config.mss })
-    }
-
     fn bytes_up_to(&self, seq: u32) -> u64 {
-        let bytes = u64::from(seq) * u64::from(self.config.mss);
+        let full = u64::from(seq) * u64::from(self.config.mss);
+        let bytes = full - self.lengths.missing_before(seq);
         if seq == self.total {
             bytes - u64::from(self.config.mss - self.last_len)
         } else {
@@ -481,6 +500,7 @@ impl Receiver {
         }
         let window = self.window.offer(self.bytes_up_to(self.rcv_nxt));
         self.rcv_wup = self.rcv_nxt;
+        self.lengths.forget_below(self.rcv_wup);
         let ack = self.acknowledge(now, self.rcv_nxt, window);
         out.push(ack);
     }
@@ -522,9 +542,7 @@ impl Receiver {
 
     /// RTT from timestamps of full-sized packets (`tcp_rcv_rtt_measure_ts`).
     fn measure_rtt(&mut self, now: Time, packet: &Packet) {
-        if packet.ts_ecr == self.last_ts_ecr
-            || self.payload(packet.seq) < u64::from(self.config.mss)
-        {
+        if packet.ts_ecr == self.last_ts_ecr || u32::from(packet.len) < self.config.mss {
             return;
         }
         self.last_ts_ecr = packet.ts_ecr;

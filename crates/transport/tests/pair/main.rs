@@ -1,5 +1,6 @@
 //! Two endpoints and a pipe: one test a mechanism, by name.
 
+mod app;
 mod buffers;
 mod ecn;
 mod pair;

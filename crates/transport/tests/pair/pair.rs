@@ -3,8 +3,10 @@
 //! packets that arrive at one instant would be reordered in RACK's eyes when their ACKs send at one.
 
 use cca::{Controller, Module};
+use net::rng::Rng;
 use net::{flags, Ack, Frame, Packet};
 use std::collections::BTreeMap;
+use transport::app::{App, Workload, Write};
 use transport::tcp::{
     Burst, Conn, EcnMode, Feedback, HostConfig, HostQdisc, Receiver, Sender, SenderEvent, Stream,
 };
@@ -39,14 +41,17 @@ pub struct Sent {
 enum Item {
     Data(Packet),
     Ack(Ack),
+    Request,
 }
 
 /// How the pair is set.
 pub struct Setup {
     pub cca: &'static str,
     pub config: HostConfig,
-    /// Segments to transfer; `u32::MAX`: without end.
+    /// Segments to transfer; `u32::MAX`: without end, 0: what the test or the application writes.
     pub segments: u32,
+    /// The application, of a stream of 0 segments.
+    pub app: Option<Workload>,
     /// Delay of each direction.
     pub one_way: Span,
     /// Time that the pipe's link takes for a packet.
@@ -69,6 +74,7 @@ impl Default for Setup {
             cca: "reno",
             config,
             segments: 1000,
+            app: None,
             one_way: Span::from_ms(50),
             serialization: Span::from_us(121),
             ecn: EcnMode::Off,
@@ -96,6 +102,10 @@ pub struct Pair<'a> {
     link_free_at: Time,
     copies: Vec<u32>,
     lost_syns: u32,
+    /// Payload of each segment as it was first sent.
+    pub lens: Vec<u16>,
+    app: Option<App>,
+    is_app_started: bool,
     fate: Box<dyn FnMut(Sent) -> Fate + 'a>,
     on_ack: Box<dyn FnMut(&mut Ack) -> Fate + 'a>,
 }
@@ -109,6 +119,7 @@ impl<'a> Pair<'a> {
         let feedback = Feedback::of(&controller, setup.ecn);
         let stream = match setup.segments {
             u32::MAX => Stream::GREEDY,
+            0 => Stream::EMPTY,
             n => Stream { segments: n, last_len: MSS },
         };
         let mut sender = Sender::new(controller, setup.config, stream, 1);
@@ -128,6 +139,9 @@ impl<'a> Pair<'a> {
             link_free_at: Time::ZERO,
             copies: Vec::new(),
             lost_syns: 0,
+            lens: Vec::new(),
+            app: setup.app.map(|workload| App::new(workload, Rng::stream(1, "app"))),
+            is_app_started: false,
             fate: Box::new(fate),
             on_ack: Box::new(|_| Fate::Deliver),
         }
@@ -169,13 +183,19 @@ impl<'a> Pair<'a> {
         while !done(self) {
             let arrival = self.pipe.first_key_value().map_or(Time::NEVER, |(k, _)| k.0);
             let timers = self.sender.next_deadline().min(self.receiver.next_deadline());
-            let next = arrival.min(timers);
+            let app = self.next_of_app();
+            let next = arrival.min(timers).min(app);
             if next > end {
                 self.now = end;
                 return;
             }
             self.now = next;
-            self.step(arrival);
+            if app == next && arrival > next {
+                self.step_app();
+            } else {
+                self.step(arrival);
+            }
+            self.tell_app();
         }
     }
 
@@ -188,6 +208,7 @@ impl<'a> Pair<'a> {
             match item.expect("an item is due") {
                 Item::Data(packet) => self.receiver.on_packet(now, &packet, &mut acks),
                 Item::Ack(ack) => self.sender.on_ack(now, &ack),
+                Item::Request => self.app.as_mut().expect("it asked").on_request(now),
             }
         } else {
             self.receiver.on_timer(now, &mut acks);
@@ -204,6 +225,48 @@ impl<'a> Pair<'a> {
         }
         self.depart();
         self.check();
+    }
+
+    /// The application, with all that it wrote.
+    pub fn app(&self) -> &App {
+        self.app.as_ref().expect("an application")
+    }
+
+    /// The test writes, as an application would.
+    pub fn supply(&mut self, write: Write) {
+        self.sender.supply(self.now, write);
+        if write == Write::Close {
+            self.receiver.finish(self.sender.stream().segments);
+        }
+        self.depart();
+        self.check();
+    }
+
+    fn next_of_app(&self) -> Time {
+        let Some(app) = &self.app else { return Time::NEVER };
+        let never = Time::NEVER;
+        app.next_write().unwrap_or(never).min(app.next_request().unwrap_or(never))
+    }
+
+    fn step_app(&mut self) {
+        let now = self.now;
+        let Some(app) = &mut self.app else { return };
+        if app.next_request().is_some() {
+            app.on_request_sent(now);
+            self.push(now + self.one_way, Item::Request);
+        } else if let Some(write) = app.on_wakeup(now) {
+            self.supply(write);
+        }
+    }
+
+    /// The application learns that the connection is open, and what arrived.
+    fn tell_app(&mut self) {
+        let Some(app) = &mut self.app else { return };
+        if !self.is_app_started && self.sender.conn() == Conn::Established {
+            self.is_app_started = true;
+            app.start(self.now);
+        }
+        app.on_delivered(self.now, self.receiver.stats().delivered_bytes);
     }
 
     fn push(&mut self, at: Time, item: Item) {
@@ -260,6 +323,11 @@ impl<'a> Pair<'a> {
         let seq = packet.seq;
         self.copies.resize(self.copies.len().max(seq as usize + 1), 0);
         let copy = self.copies[seq as usize];
+        if copy == 0 {
+            assert_eq!(self.lens.len(), seq as usize);
+            self.lens.push(packet.len);
+        }
+        assert_eq!(self.lens[seq as usize], packet.len, "segment {seq} changed its length");
         self.copies[seq as usize] += 1;
         let sent = Sent { at: self.now, seq, copy, ecn: packet.ecn, flags: packet.flags };
         self.sent.push(sent);
