@@ -123,6 +123,8 @@ pub struct Ack {
     pub is_dsack: bool,
     /// ECN echo.
     pub ece: bool,
+    /// Accurate ECN: the ACE field, AE, CWR and ECE as bits 2, 1 and 0 (RFC 9768); 0 without it.
+    pub ace: u8,
     /// This is the SYN-ACK.
     pub syn: bool,
     /// ECN code point of the IP header, `ecn::*`.
@@ -189,7 +191,7 @@ impl Frame for Ack {
         (!self.syn).then_some(PureAck {
             ack: self.ack,
             ts_val: self.ts_val,
-            ecn_flags: u8::from(self.ece),
+            ecn_flags: u8::from(self.ece) | self.ace,
             is_dsack: self.is_dsack,
             sacks: self.sacks,
             n_sacks: self.n_sacks,
