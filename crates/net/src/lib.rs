@@ -2,6 +2,7 @@
 //! happened. They own no clock, no thread and no socket, so the simulator drives them with virtual
 //! time and the path emulator with the real one.
 
+pub mod correlated;
 pub mod delay;
 pub mod fifo;
 pub mod frame;
