@@ -11,6 +11,7 @@ pub mod packet;
 pub mod qdisc;
 pub mod rng;
 pub mod schedule;
+pub mod trace;
 
 pub use frame::{ecn, Frame};
 pub use packet::{flags, Ack, Packet};

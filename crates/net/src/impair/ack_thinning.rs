@@ -35,7 +35,8 @@ pub struct AckThinning<P> {
     config: ThinningConfig,
     /// One a flow at most, in the order in which they were first held.
     held: VecDeque<Held<P>>,
-    ready: VecDeque<P>,
+    /// What goes on, and since when it may.
+    ready: VecDeque<(Time, P)>,
 }
 
 impl<P: Frame> AckThinning<P> {
@@ -61,11 +62,11 @@ impl<P: Frame> AckThinning<P> {
                 until = older.until;
                 outcome.drop(older.packet, Cause::Superseded);
             } else {
-                self.ready.push_back(older.packet);
+                self.ready.push_back((now, older.packet));
             }
         }
         if packet.pure_ack().is_none() || stands_for >= self.config.every {
-            self.ready.push_back(packet);
+            self.ready.push_back((now, packet));
         } else {
             let held = Held { flow, packet, stands_for, until };
             let place = self.held.partition_point(|h| h.until <= until);
@@ -75,16 +76,14 @@ impl<P: Frame> AckThinning<P> {
 
     /// When the next packet goes on; a time that has passed means at once.
     pub fn next_wakeup(&self) -> Option<Time> {
-        match self.ready.is_empty() {
-            false => Some(Time::ZERO),
-            true => self.held.front().map(|h| h.until),
-        }
+        let ready = self.ready.front().map(|&(since, _)| since);
+        ready.or_else(|| self.held.front().map(|h| h.until))
     }
 
     /// Takes the next packet that goes on by `now`.
     pub fn pop(&mut self, now: Time) -> Option<P> {
         self.expire(now);
-        self.ready.pop_front()
+        self.ready.pop_front().map(|(_, packet)| packet)
     }
 
     /// Packets inside.
@@ -100,7 +99,7 @@ impl<P: Frame> AckThinning<P> {
     /// Lets go whose time is up.
     fn expire(&mut self, now: Time) {
         while self.held.front().is_some_and(|h| h.until <= now) {
-            self.ready.extend(self.held.pop_front().map(|h| h.packet));
+            self.ready.extend(self.held.pop_front().map(|h| (h.until, h.packet)));
         }
     }
 }
