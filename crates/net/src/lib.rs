@@ -7,6 +7,7 @@ pub mod delay;
 pub mod fifo;
 pub mod frame;
 pub mod impair;
+pub mod link;
 pub mod packet;
 pub mod qdisc;
 pub mod rng;
