@@ -5,6 +5,7 @@
 
 pub mod codel;
 pub mod fifo;
+pub mod fq_codel;
 
 use crate::frame::Frame;
 use units::{Bytes, Time};
