@@ -8,6 +8,7 @@ pub mod fifo;
 pub mod frame;
 pub mod impair;
 pub mod link;
+pub mod lists;
 pub mod packet;
 pub mod qdisc;
 pub mod rng;

@@ -3,7 +3,9 @@
 //!
 //! Rules are those of Linux 6.12; each file names the kernel source or RFC that it follows.
 
+pub mod codel;
 pub mod fifo;
+pub mod fq_codel;
 
 use crate::frame::Frame;
 use units::{Bytes, Time};
