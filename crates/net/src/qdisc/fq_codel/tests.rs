@@ -55,7 +55,7 @@ fn an_emptied_new_flow_waits_for_a_turn_of_the_old_ones() {
     // Flow 2 is found empty and goes behind flow 1; what comes now does not overtake.
     assert_eq!(next(&mut queue, 0, &mut outcome), Some((1, 3)));
     queue.enqueue(Time::ZERO, packet(2, 1, 66), &mut outcome);
-    assert!(queue.new.is_empty());
+    assert_eq!(queue.new.len, 0);
     assert_eq!(queue.flows[bucket_of(2, &queue)].deficit, 1514 - 66);
     assert_eq!(next(&mut queue, 0, &mut outcome), Some((2, 1)));
 }
