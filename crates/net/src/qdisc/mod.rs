@@ -6,6 +6,8 @@
 pub mod codel;
 pub mod fifo;
 pub mod fq_codel;
+mod jiffies;
+pub mod red;
 
 use crate::frame::Frame;
 use units::{Bytes, Time};
