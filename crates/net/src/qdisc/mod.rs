@@ -7,6 +7,7 @@ pub mod codel;
 pub mod fifo;
 pub mod fq_codel;
 mod jiffies;
+pub mod pie;
 pub mod red;
 
 use crate::frame::Frame;
