@@ -194,6 +194,8 @@ mod tests {
         let verdicts = [0; 3].map(|_| law.verdict(&mut rng));
         assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, Verdict::Early]);
         assert_eq!(law.count, Some(0));
+        law.random = 10_000 * 8589;
+        assert_eq!([0; 2].map(|_| law.verdict(&mut rng)), [Verdict::Pass, Verdict::Early]);
     }
 
     /// Gaps between marks at a constant average.

@@ -81,6 +81,7 @@ fn two_updates_without_delay_take_a_64th_if_nothing_waits() {
     let rest = ONE / 2 - 576_460_752 * 234_375;
     assert_eq!(updated(ONE / 2, 0, 0, 0), rest - rest / 64);
     assert_eq!(updated(ONE / 2, 0, 0, 1), rest);
+    assert_eq!(updated(ONE / 2, 0, ms(1), 0), rest - 5_764_607_522 * 15_625);
 }
 
 #[test]
