@@ -74,11 +74,9 @@ pub struct FqCodel<P> {
     /// Bytes in each bucket, apart from the rest so that the fattest is found in 4 kB.
     backlogs: Vec<u64>,
     held: Held<P>,
-    /// Numbers of the buckets in `new` and `old`.
-    turns: Slab<u32>,
     /// Buckets that had nothing waiting.
-    new: List,
-    old: List,
+    new: Turns,
+    old: Turns,
 }
 
 /// A bucket.
@@ -89,7 +87,39 @@ struct Flow {
     deficit: i64,
     /// It is in `new` or `old`.
     has_turn: bool,
+    /// The bucket behind it there.
+    next: u32,
     codel: State,
+}
+
+/// Buckets in the order of their turns, chained through `Flow::next`.
+#[derive(Debug, Default)]
+struct Turns {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl Turns {
+    #[inline]
+    fn push(&mut self, flows: &mut [Flow], i: u32) {
+        if self.len == 0 {
+            self.first = i;
+        } else {
+            flows[self.last as usize].next = i;
+        }
+        self.last = i;
+        self.len += 1;
+    }
+
+    /// Takes the first, which there must be.
+    #[inline]
+    fn pop(&mut self, flows: &[Flow]) -> u32 {
+        let first = self.first;
+        self.first = flows[first as usize].next;
+        self.len -= 1;
+        first
+    }
 }
 
 /// The packets of all buckets, and their sums.
@@ -167,9 +197,8 @@ impl<P: Frame> FqCodel<P> {
             flows: (0..config.flows).map(|_| Flow::default()).collect(),
             backlogs: vec![0; config.flows as usize],
             held: Held { packets: Slab::default(), len: 0, backlog: 0, memory: 0 },
-            turns: Slab::default(),
-            new: List::default(),
-            old: List::default(),
+            new: Turns::default(),
+            old: Turns::default(),
         }
     }
 
@@ -202,39 +231,32 @@ impl<P: Frame> FqCodel<P> {
     #[inline]
     fn next_turn(&mut self) -> Option<(usize, bool)> {
         loop {
-            let is_new = !self.new.is_empty();
-            let list = if is_new { &self.new } else { &self.old };
-            let i = *self.turns.front(list)? as usize;
-            let flow = &mut self.flows[i];
+            let is_new = self.new.len > 0;
+            let turns = if is_new { &mut self.new } else { &mut self.old };
+            if turns.len == 0 {
+                return None;
+            }
+            let flow = &mut self.flows[turns.first as usize];
             if flow.deficit > 0 {
-                return Some((i, is_new));
+                return Some((turns.first as usize, is_new));
             }
             flow.deficit += self.config.quantum.get() as i64;
-            self.end_turn(is_new);
+            let i = turns.pop(&self.flows);
+            self.old.push(&mut self.flows, i);
         }
     }
 
-    /// Moves the first bucket behind the last old one.
+    /// The bucket whose turn it is is empty. A new one waits among the old ones once more, so that it
+    /// cannot be new again at once and starve them.
     #[inline]
-    fn end_turn(&mut self, is_new: bool) {
-        if is_new {
-            self.turns.move_front(&mut self.new, &mut self.old);
+    fn retire(&mut self, is_new: bool) {
+        let turns = if is_new { &mut self.new } else { &mut self.old };
+        let i = turns.pop(&self.flows);
+        if is_new && self.old.len > 0 {
+            self.old.push(&mut self.flows, i);
         } else {
-            self.turns.rotate(&mut self.old);
+            self.flows[i as usize].has_turn = false;
         }
-    }
-
-    /// The bucket is empty. A new one waits among the old ones once more, so that it cannot be new
-    /// again at once and starve them.
-    #[inline]
-    fn retire(&mut self, i: usize, is_new: bool) {
-        if is_new && !self.old.is_empty() {
-            self.end_turn(true);
-            return;
-        }
-        let list = if is_new { &mut self.new } else { &mut self.old };
-        self.turns.pop_front(list);
-        self.flows[i].has_turn = false;
     }
 }
 
@@ -248,7 +270,7 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
         if !flow.has_turn {
             flow.has_turn = true;
             flow.deficit = self.config.quantum.get() as i64;
-            self.turns.push_back(&mut self.new, i);
+            self.new.push(&mut self.flows, i);
         }
         let fits = self.held.len as u64 <= self.config.limit
             && self.held.memory <= self.config.memory_limit.get();
@@ -272,7 +294,7 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
                     flow.deficit -= head.packet.wire_bytes().get() as i64;
                     return Some(head);
                 }
-                None => self.retire(i, is_new),
+                None => self.retire(is_new),
             }
         }
     }

@@ -6,6 +6,9 @@
 pub mod codel;
 pub mod fifo;
 pub mod fq_codel;
+mod jiffies;
+pub mod pie;
+pub mod red;
 
 use crate::frame::Frame;
 use units::{Bytes, Time};

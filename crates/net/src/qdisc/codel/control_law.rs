@@ -304,11 +304,12 @@ mod tests {
         assert_eq!((roots[6], roots[14]), (23037, 16360));
     }
 
-    fn late_after_spell(gap: u32) -> State {
+    /// A spell begins `gap` ticks after one that gave `added` signals and ended at a count of 20.
+    fn late_after_spell(added: u32, gap: u32) -> State {
         let now = 10_000_000;
         let mut state = State {
             count: 20,
-            last_count: 17,
+            last_count: 20 - added,
             inverse_root: 14_640,
             first_above: now - 1,
             drop_next: now - gap,
@@ -322,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_spell_soon_after_another_starts_from_what_that_had_added_and_from_its_root() {
-        let state = late_after_spell(16 * INTERVAL - 1);
+        let state = late_after_spell(3, 16 * INTERVAL - 1);
         // r = 0.2234: r (3 - 3 r^2) / 2 = 0.3184, though 1/sqrt(3) = 0.5774.
         assert_eq!((state.count, state.last_count, state.inverse_root), (3, 3, 20_864));
         assert_eq!(state.drop_next, 10_000_000 + 31_089);
@@ -330,9 +331,12 @@ mod tests {
 
     #[test]
     fn a_spell_16_intervals_after_another_starts_afresh() {
-        let state = late_after_spell(16 * INTERVAL);
+        let state = late_after_spell(3, 16 * INTERVAL);
         assert_eq!((state.count, state.last_count, state.inverse_root), (1, 1, u16::MAX));
         assert_eq!(state.drop_next, 10_000_000 + 97_654);
+        // So does one soon after a spell of a single signal.
+        assert_eq!(late_after_spell(1, 1).inverse_root, u16::MAX);
+        assert_eq!(late_after_spell(2, 1).count, 2);
     }
 
     #[test]

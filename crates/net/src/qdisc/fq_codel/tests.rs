@@ -55,7 +55,7 @@ fn an_emptied_new_flow_waits_for_a_turn_of_the_old_ones() {
     // Flow 2 is found empty and goes behind flow 1; what comes now does not overtake.
     assert_eq!(next(&mut queue, 0, &mut outcome), Some((1, 3)));
     queue.enqueue(Time::ZERO, packet(2, 1, 66), &mut outcome);
-    assert!(queue.new.is_empty());
+    assert_eq!(queue.new.len, 0);
     assert_eq!(queue.flows[bucket_of(2, &queue)].deficit, 1514 - 66);
     assert_eq!(next(&mut queue, 0, &mut outcome), Some((2, 1)));
 }
@@ -89,6 +89,10 @@ fn overflow_takes_half_of_the_fattest_bucket_from_its_front() {
     let expected: Vec<_> = (0..5).map(|seq| (1, seq, Cause::Overflow)).collect();
     assert_eq!(drops, expected);
     assert_eq!((queue.len(), queue.backlog()), (26, Bytes::new(5 * 1514 + 21 * 100)));
+    // What is left of it counts next: half of 7570 bytes are three packets.
+    fill(&mut queue, &mut outcome, 3, 5, 1500);
+    let drops: Vec<_> = outcome.drops[5..].iter().map(|(p, _)| (p.flow, p.seq)).collect();
+    assert_eq!(drops, [(1, 5), (1, 6), (1, 7)]);
 }
 
 #[test]
