@@ -6,6 +6,7 @@ pub mod delay;
 pub mod fifo;
 pub mod frame;
 pub mod impair;
+pub mod lists;
 pub mod packet;
 pub mod qdisc;
 pub mod rng;
