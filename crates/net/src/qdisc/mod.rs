@@ -4,6 +4,7 @@
 //! Rules are those of Linux 6.12; each file names the kernel source or RFC that it follows.
 
 pub mod fifo;
+pub mod policer;
 
 use crate::frame::Frame;
 use units::{Bytes, Time};
