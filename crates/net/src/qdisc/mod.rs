@@ -4,7 +4,10 @@
 //! Rules are those of Linux 6.12; each file names the kernel source or RFC that it follows.
 
 pub mod fifo;
+pub mod fq;
 pub mod policer;
+#[cfg(test)]
+mod testing;
 
 use crate::frame::Frame;
 use units::{Bytes, Time};
