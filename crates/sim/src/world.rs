@@ -54,11 +54,11 @@ impl World {
             .collect::<Result<Vec<_>, _>>()?;
         let n = flows.len();
         let data_slots = n as u32 * SLOTS;
-        let forward = (0..n).map(|i| build::forward(plan, i)).collect();
-        let mut data = Network::new(data_slots, build::links(plan), forward, plan.record.events);
+        let forward = (0..n).map(|i| build::forward(plan, i)).collect::<Result<_, _>>()?;
+        let mut data = Network::new(data_slots, build::links(plan)?, forward, plan.record.events);
         let back_slots = data_slots + data.slots();
-        let routes = (0..n).map(|i| build::back(plan, i)).collect();
-        let mut back = Network::new(back_slots, Vec::new(), routes, false);
+        let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
+        let mut back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
         let sampler = back_slots + back.slots();
         let mut timeline = Timeline::new(sampler as usize + 1);
         timeline.set(sampler, Time::ZERO);
