@@ -3,6 +3,7 @@
 //!
 //! Rules are those of Linux 6.12; each file names the kernel source or RFC that it follows.
 
+pub mod cake;
 pub mod dualpi2;
 pub mod fifo;
 pub mod fq;
