@@ -109,6 +109,7 @@ fn a_full_buffer_drops_the_head_of_the_fattest_queue() {
     assert_eq!(victims, [(0, 0, Cause::Overflow), (0, 1, Cause::Overflow)]);
 }
 
+<<<<<<< HEAD
 #[test]
 fn every_victim_of_an_overflow_is_from_a_fattest_queue() {
     let memory_limit = Some(Bytes::new(100_000));
@@ -139,6 +140,8 @@ fn every_victim_of_an_overflow_is_from_a_fattest_queue() {
     assert!(overflows > 10_000, "{overflows}");
 }
 
+=======
+>>>>>>> h/qd2
 /// Share of a flow alone on its hosts beside ten flows of another pair, or from another source only.
 fn share_beside_ten(isolation: Isolation, dst: u32) -> u64 {
     let mut cake = cake(Config { isolation, ..best_effort(None) });
