@@ -56,8 +56,9 @@ pub fn forward(plan: &Plan, i: usize) -> Result<Vec<Stage<Packet>>, PlanError> {
 pub fn back(plan: &Plan, i: usize) -> Result<Vec<Stage<Ack>>, PlanError> {
     let flow = &plan.flows[i];
     match &flow.back {
-        Some(stages) => Route::new(plan, format!("flow{i}.ack"))
-            .stages(stages, &format!("flows[{i}].back")),
+        Some(stages) => {
+            Route::new(plan, format!("flow{i}.ack")).stages(stages, &format!("flows[{i}].back"))
+        }
         None => {
             let half = Span::from_ns(flow.rtt_ns - flow.rtt_ns / 2);
             Ok(vec![Stage::Delay(Delay::new(half, Span::ZERO))])
@@ -126,9 +127,15 @@ impl Route<'_> {
         numbered.map(|(k, stage)| self.stage(stage, &format!("{at}[{k}]"))).collect()
     }
 
-    fn stage<P: Traveller>(&mut self, stage: &plan::Stage, at: &str) -> Result<Stage<P>, PlanError> {
+    fn stage<P: Traveller>(
+        &mut self,
+        stage: &plan::Stage,
+        at: &str,
+    ) -> Result<Stage<P>, PlanError> {
         Ok(match stage {
-            plan::Stage::Delay { ns, steps, jitter: None, reorder: None, .. } if steps.is_empty() => {
+            plan::Stage::Delay { ns, steps, jitter: None, reorder: None, .. }
+                if steps.is_empty() =>
+            {
                 Stage::Delay(Delay::new(Span::from_ns(*ns), Span::ZERO))
             }
             plan::Stage::Delay { .. } => self.vary(stage, at)?,
@@ -191,9 +198,9 @@ impl Route<'_> {
             0 => JitterPipe::new(delay, shape, rng),
             ppb => JitterPipe::correlated(delay, shape, ppb, Pick::Proportion, rng),
         };
-        let reordering = reorder.as_ref().map(|r| {
-            Reordering::new(r.gap, r.ppb, r.correlation_ppb, self.stream("reorder"))
-        });
+        let reordering = reorder
+            .as_ref()
+            .map(|r| Reordering::new(r.gap, r.ppb, r.correlation_ppb, self.stream("reorder")));
         Ok(Stage::Vary(Box::new((pipe, reordering))))
     }
 

@@ -130,7 +130,8 @@ fn red_config(plan: &Qdisc, hz: u32) -> red::Config {
         max: max_bytes.map(Bytes::new),
         avpkt: Bytes::new(avpkt_bytes),
         burst: burst_packets,
-        probability: (u128::from(probability_ppb) * u128::from(u32::MAX) / u128::from(CERTAIN)) as u32,
+        probability: (u128::from(probability_ppb) * u128::from(u32::MAX) / u128::from(CERTAIN))
+            as u32,
         bandwidth: Rate::from_bps(bandwidth_bps),
         ecn,
         harddrop,

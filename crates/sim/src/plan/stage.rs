@@ -184,7 +184,12 @@ impl Stage {
                     let correlation = jitter.correlation_ppb;
                     share("jitter.correlation_ppb", correlation)?;
                     let fits = correlation == 0 || spread < 1 << 31;
-                    check(fits, &key("jitter.spread_ns"), spread, "below 2.147 s with a correlation")?;
+                    check(
+                        fits,
+                        &key("jitter.spread_ns"),
+                        spread,
+                        "below 2.147 s with a correlation",
+                    )?;
                 }
                 match reorder {
                     Some(reorder) => {

@@ -1,10 +1,6 @@
 //! Which queue is the fattest: a heap over all queues of all tins, built when the buffer first
 //! overflows and kept up while that was not long ago (`cake_heapify`, `cake_drop`, net/sched/sch_cake.c).
-<<<<<<< HEAD
-//! Equal backlogs go in the order that the kernel's heap happens to be in.
-=======
 //! Where backlogs are equal, and where its order is not kept (`sift_down`), victims are the kernel's.
->>>>>>> h/qd2
 
 use super::tin::{Tin, QUEUES};
 use super::tins::TINS_MAX;
@@ -16,11 +12,7 @@ const KEPT_UP: u16 = u16::MAX;
 /// See the module documentation. Empty until the first overflow.
 #[derive(Debug, Default)]
 pub(super) struct Overflow {
-<<<<<<< HEAD
-    /// Queues as `tin * QUEUES + flow`, none behind a smaller one.
-=======
     /// Queues as `tin * QUEUES + flow`, the fattest on top.
->>>>>>> h/qd2
     heap: Vec<u16>,
     /// Where in the heap a queue is.
     place: Vec<u16>,
@@ -28,11 +20,7 @@ pub(super) struct Overflow {
 }
 
 impl Overflow {
-<<<<<<< HEAD
-    /// Tin and flow of the fattest queue.
-=======
     /// Tin and flow of the queue on top, the fattest when the heap was just built.
->>>>>>> h/qd2
     pub fn fattest(&mut self, tins: &[Tin]) -> (usize, usize) {
         if self.heap.is_empty() {
             let queue = |k: usize| (k % TINS_MAX * QUEUES + k / TINS_MAX) as u16;
@@ -85,22 +73,6 @@ impl Overflow {
         flow.map_or(0, |flow| flow.backlog)
     }
 
-<<<<<<< HEAD
-    fn sift_down(&mut self, mut at: usize, tins: &[Tin]) {
-        loop {
-            let mut fattest = (at, self.backlog(at, tins));
-            for child in [2 * at + 1, 2 * at + 2].into_iter().filter(|&child| child < ENTRIES) {
-                let backlog = self.backlog(child, tins);
-                if backlog > fattest.1 {
-                    fattest = (child, backlog);
-                }
-            }
-            if fattest.0 == at {
-                return;
-            }
-            self.swap(at, fattest.0);
-            at = fattest.0;
-=======
     /// Moves an entry down that may be too small for its place. Grandchildren are compared with the
     /// child that has moved up, not with the entry itself, as the kernel does: in an ordered heap an
     /// entry sinks by one level only. So the top is not the fattest always, but a fat one.
@@ -119,7 +91,6 @@ impl Overflow {
             }
             self.swap(at, to);
             at = to;
->>>>>>> h/qd2
         }
     }
 
@@ -140,8 +111,6 @@ impl Overflow {
         self.place[usize::from(self.heap[b])] = b as u16;
     }
 }
-<<<<<<< HEAD
-=======
 
 #[cfg(test)]
 mod tests {
@@ -189,4 +158,3 @@ mod tests {
         assert_eq!(place(&overflow), [1, 0, 3, 2]);
     }
 }
->>>>>>> h/qd2
