@@ -2,7 +2,8 @@
 //!
 //! No recording is at hand, so nothing here is fitted. The parts are those of IEEE 802.11-2016: the rates
 //! are the eight of one HT stream in 20 MHz (table 19-27, long guard interval); the rate control looks at
-//! its statistics every 100 ms, as Linux's minstrel_ht does by default, and moves by one step at a time; stations that
+//! its statistics every 60 ms, the whole steps next to the 50 ms of Linux's minstrel_ht
+//! (`minstrel_ht_alloc`, net/mac80211/rc80211_minstrel_ht.c), and moves by one rung at a time; stations that
 //! contend take turns of up to 4 ms, an aggregate each, which arrives as a whole at its end, with 64
 //! subframes at most (section 10.13). In motion the modulation wanders over the whole ladder, and
 //! roaming to another access point interrupts the link for 0.2 s and more, half a second in the mean.
@@ -18,7 +19,7 @@ const SUBFRAMES_MAX: u64 = 64;
 /// Airtime of one turn, ms.
 const TURN_MS: u64 = 4;
 /// Steps between two decisions of the rate control.
-const DECISION_STEPS: usize = (100 / STEP_MS) as usize;
+const DECISION_STEPS: usize = (60 / STEP_MS) as usize;
 /// Mean time until a station comes or goes, ms.
 const CONTENDER_MS: u64 = 2_000;
 /// Stations that contend at most.
