@@ -6,6 +6,7 @@ pub mod correlated;
 pub mod delay;
 pub mod fifo;
 pub mod frame;
+pub mod generate;
 pub mod impair;
 pub mod link;
 pub mod lists;
