@@ -8,6 +8,7 @@ pub mod frame;
 pub mod impair;
 pub mod packet;
 pub mod qdisc;
+pub mod quic;
 pub mod rng;
 pub mod schedule;
 
