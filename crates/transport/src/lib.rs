@@ -1,4 +1,5 @@
 //! Transports as state machines: events and `now` go in, packets and deadlines come out. No clock,
 //! no thread, no socket.
 
+pub mod quic;
 pub mod tcp;
