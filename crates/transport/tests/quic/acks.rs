@@ -126,6 +126,32 @@ fn lost_acknowledgements_are_made_up_for_by_the_next_and_leave_nothing_behind() 
     assert!(pair.receiver.arrivals_mut().len() < 4, "what the last lost frames reported");
 }
 
+/// `Pair` compares what the sender takes as acknowledged with the ranges of the frames.
+#[test]
+fn what_more_than_255_ranges_leave_out_is_not_acknowledged() {
+    let fate = |sent: Sent| match sent.number {
+        n if n < 700 && n % 2 == 1 => Fate::Drop,
+        _ => Fate::Deliver,
+    };
+    let mut n = 0;
+    let config = Config { initial_window: 700, ..config() };
+    let pair = Pair::new(Setup { segments: 700, config, ..Setup::default() }, fate)
+        .with_acks(move |_| {
+            n += 1;
+            if (2..350).contains(&n) {
+                Fate::Drop
+            } else {
+                Fate::Deliver
+            }
+        })
+        .drive(20);
+    // Packet 0 waits, 2 opens a gap: frame k answers packet 2k + 2.
+    let first = pair.frames()[348].1;
+    assert_eq!((first.ranges, first.smallest, first.largest), (255, 698 - 2 * 254, 698));
+    // 0, 2, ... 188 arrived and were never reported.
+    assert_eq!(pair.receiver.stats().redundant, 95);
+}
+
 #[test]
 fn the_delay_of_the_ack_does_not_count_as_rtt() {
     // One packet at a time, each acknowledged after 25 ms.
