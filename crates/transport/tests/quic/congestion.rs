@@ -51,6 +51,41 @@ fn a_loss_after_the_event_is_a_new_event() {
 }
 
 #[test]
+fn a_loss_from_before_an_event_belongs_to_it_though_it_is_found_after_its_end() {
+    let greedy = || Setup { segments: u32::MAX, ..Setup::default() };
+    let pair = Pair::new(greedy(), losing(&[40])).drive_for(Span::from_ms(1000));
+    // The retransmission is the first packet of the recovery.
+    let last_before = pair.carriers(40)[1].number - 1;
+    let pair = Pair::new(greedy(), |sent: Sent| match sent.number {
+        40 => Fate::Drop,
+        n if n == last_before => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    let pair = pair.drive_for(Span::from_ms(1000));
+    let second_loss = pair.events.iter().rfind(|e| matches!(e.1, SenderEvent::Lost(_)));
+    let end = pair.time_of(SenderEvent::CaState(CaState::Open));
+    assert!(second_loss.is_some_and(|loss| loss.0 > end), "{second_loss:?} after {end:?}");
+    assert_eq!((pair.sender.stats().lost, pair.sender.stats().recoveries), (2, 1));
+}
+
+#[test]
+fn packets_from_before_an_event_do_not_grow_the_window_after_it() {
+    let config = Config { ack_every: 10, ..Setup::default().config };
+    let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
+    let mut pair = Pair::new(setup, losing(&[62]));
+    while pair.count(SenderEvent::CaState(CaState::Open)) == 0 {
+        pair = pair.drive_for(Span::from_us(50));
+    }
+    let high = pair.carriers(62)[1].number;
+    let end = pair.time_of(SenderEvent::CaState(CaState::Open));
+    let frames = pair.frames();
+    let ended_by = frames.iter().find(|(at, _)| *at + Span::from_ms(50) == end);
+    let largest = ended_by.map_or(0, |(_, frame)| frame.largest);
+    assert!((high..high + 9).contains(&largest), "{largest} covers packets from before {high}");
+    assert_eq!(pair.sender.sk.snd_cwnd_cnt, largest - high + 1);
+}
+
+#[test]
 fn the_window_of_reno_is_half_when_recovery_begins() {
     let mut pair = Pair::new(Setup { segments: u32::MAX, ..Setup::default() }, losing(&[60]));
     let mut before = 0;

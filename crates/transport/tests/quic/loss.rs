@@ -110,6 +110,15 @@ fn a_short_outage_is_a_loss_and_no_persistent_congestion() {
 }
 
 #[test]
+fn losses_far_apart_with_deliveries_between_are_no_persistent_congestion() {
+    let setup = Setup { segments: u32::MAX, ..Setup::default() };
+    let pair = Pair::new(setup, losing(&[100, 1000])).drive_for(Span::from_ms(4000));
+    let apart = pair.sent[1000].at.since(pair.sent[100].at).as_us();
+    assert!(apart > 3 * 300_000, "more than three PTOs: {apart} us");
+    assert_eq!((pair.sender.stats().lost, pair.sender.stats().rtos), (2, 0));
+}
+
+#[test]
 fn a_late_packet_shows_that_its_loss_was_none_and_the_reduction_is_taken_back() {
     let late = |sent: Sent| match sent.number {
         30 => Fate::Delay(Span::from_ms(20)),
