@@ -114,6 +114,16 @@ fn the_end_of_the_stream_leaves_the_sender_application_limited() {
 }
 
 #[test]
+fn a_retransmission_when_nothing_else_is_left_does_not_lower_the_measured_rate() {
+    let setup = Setup { segments: 140, ..Setup::default() };
+    let pair = Pair::new(setup, losing(&[100])).drive(10);
+    let sk = &pair.sender.sk;
+    let packets_per_s = u64::from(sk.rate_delivered) * 1_000_000 / u64::from(sk.rate_interval_us);
+    // Forty packets in a round trip, not the one that was left.
+    assert!(packets_per_s > 300, "{packets_per_s} packets/s");
+}
+
+#[test]
 fn a_window_that_is_not_used_does_not_grow() {
     // 4 of 10 packets, then 40 of a window that could be larger.
     let setup = Setup { segments: 4, ..Setup::default() };

@@ -88,13 +88,73 @@ fn three_ptos_without_an_acknowledgement_are_persistent_congestion() {
         _ => Fate::Deliver,
     };
     let setup = Setup { segments: 2000, config: each_acked(), ..Setup::default() };
-    let pair = Pair::new(setup, outage).drive(60);
+    let mut pair = Pair::new(setup, outage);
+    while pair.sender.stats().rtos == 0 {
+        pair = pair.drive_for(Span::from_us(50));
+    }
+    // The least window, and what the ACK that showed it lets it grow.
+    assert!((2..=3).contains(&pair.sender.sk.snd_cwnd), "{}", pair.sender.sk.snd_cwnd);
+    let pair = pair.drive(60);
     assert_eq!(pair.sender.stats().rtos, 1);
     assert_eq!(pair.count(SenderEvent::CaState(CaState::Loss)), 1);
     let from_loss = pair.events.iter().skip_while(|e| e.1 != SenderEvent::CaState(CaState::Loss));
     let is_state = |e: &SenderEvent| matches!(e, SenderEvent::CaState(_));
     let then: Vec<_> = from_loss.map(|e| e.1).filter(is_state).collect();
     assert_eq!(then[..2], [CaState::Loss, CaState::Open].map(SenderEvent::CaState));
+}
+
+#[test]
+fn packets_from_before_the_first_rtt_sample_make_no_persistent_congestion() {
+    // Probes at 1.0 and 3.1 s are lost, one at 7.2 s is not and gives an RTT of 0.1 s.
+    let outage = |sent: Sent| match sent.at.as_us() {
+        0..4_000_000 => Fate::Drop,
+        _ => Fate::Deliver,
+    };
+    let config = Config { handshake: false, ..Setup::default().config };
+    let pair = Pair::new(Setup { segments: 50, config, ..Setup::default() }, outage).drive(60);
+    assert!(pair.sender.stats().lost >= 10);
+    assert_eq!(pair.sender.stats().rtos, 0);
+}
+
+#[test]
+fn after_persistent_congestion_the_least_rtt_is_that_of_the_new_path() {
+    let outage = |sent: Sent| match sent.at.as_us() {
+        0..300_000 => Fate::Deliver,
+        300_000..3_000_000 => Fate::Drop,
+        _ => Fate::Delay(Span::from_ms(60)),
+    };
+    let pair = Pair::new(Setup { segments: 2000, ..Setup::default() }, outage).drive(60);
+    assert_eq!(pair.sender.stats().rtos, 1);
+    assert!(pair.sender.sk.rtt_min.value() >= 160_000, "{:?}", pair.sender.sk.rtt_min);
+}
+
+#[test]
+fn a_probe_carries_new_data_if_there_is_any() {
+    let second_flight = |sent: Sent| match sent.number {
+        10..30 => Fate::Drop,
+        _ => Fate::Deliver,
+    };
+    let setup = Setup { segments: u32::MAX, ..Setup::default() };
+    let pair = Pair::new(setup, second_flight).drive_for(Span::from_ms(1000));
+    let probes: Vec<_> = pair.sent[30..32].iter().map(|s| (s.segment, s.is_retrans)).collect();
+    assert_eq!(probes, [(30, false), (31, false)]);
+    assert_eq!(pair.sender.stats().tlps, 2);
+}
+
+#[test]
+fn a_late_acknowledgement_is_no_sample_of_the_rtt() {
+    let late = |sent: Sent| match sent.number {
+        30 => Fate::Delay(Span::from_ms(20)),
+        _ => Fate::Deliver,
+    };
+    let setup = Setup { segments: u32::MAX, config: each_acked(), ..Setup::default() };
+    let (mut pair, mut largest) = (Pair::new(setup, late), 0);
+    while pair.sender.spurious_losses() == 0 {
+        pair = pair.drive_for(Span::from_us(50));
+        largest = largest.max(pair.sender.last_rtt_us());
+    }
+    // Forty packets of 0.1 ms wait for the link at most.
+    assert!((100_000..=104_100).contains(&largest), "{largest} us");
 }
 
 #[test]
@@ -130,6 +190,36 @@ fn a_late_packet_shows_that_its_loss_was_none_and_the_reduction_is_taken_back() 
     assert_eq!((pair.sender.stats().recoveries, pair.sender.stats().undos), (1, 1));
     assert_eq!(pair.sender.sk.snd_ssthresh, cca::INFINITE_SSTHRESH);
     assert_eq!(pair.receiver.stats().redundant, 1, "the retransmission brought nothing new");
+}
+
+#[test]
+fn a_real_loss_from_the_same_flight_counts_after_a_reduction_was_taken_back() {
+    let fate = |sent: Sent| match sent.number {
+        30 => Fate::Delay(Span::from_us(500)),
+        45 => Fate::Drop,
+        _ => Fate::Deliver,
+    };
+    let setup = Setup { segments: u32::MAX, config: each_acked(), ..Setup::default() };
+    let pair = Pair::new(setup, fate).drive_for(Span::from_ms(1000));
+    let (stats, recovered) = (pair.sender.stats(), pair.carriers(30)[1].number);
+    assert!(recovered > 45, "both were in flight when the first recovery began: {recovered}");
+    assert_eq!((stats.lost, stats.undos, stats.recoveries), (2, 1, 2));
+    assert!(pair.sender.sk.snd_ssthresh < 100);
+}
+
+#[test]
+fn what_arrives_late_before_its_turn_is_not_sent_again() {
+    // Twenty packets are late together; at the pace of recovery not all are sent again before they come.
+    let late = |sent: Sent| match sent.number {
+        30..50 => Fate::Delay(Span::from_ms(20)),
+        _ => Fate::Deliver,
+    };
+    let setup = Setup { segments: u32::MAX, config: Config::default(), ..Setup::default() };
+    let pair = Pair::new(setup, late).drive_for(Span::from_ms(2000));
+    let stats = pair.sender.stats();
+    assert_eq!(stats.lost, pair.sender.spurious_losses());
+    assert!((1..stats.lost).contains(&stats.retrans_segs), "{stats:?}");
+    assert_eq!(pair.receiver.stats().redundant, stats.retrans_segs);
 }
 
 #[test]

@@ -47,6 +47,9 @@ fn a_limit_on_the_rate_holds() {
     let pair = pair.drive_for(Span::from_ms(8_000));
     let received = pair.receiver.rcv_nxt() - before;
     assert!((7_999..=8_001).contains(&received), "{received} packets in 8 s at 1000/s");
+    // A hundred packets are in flight: slow start ends when less than half of the window is used.
+    let cwnd = pair.sender.sk.snd_cwnd;
+    assert!((150..=206).contains(&cwnd), "a window of {cwnd} that is not used has grown");
 }
 
 #[test]
