@@ -12,6 +12,7 @@ pub mod link;
 pub mod lists;
 pub mod packet;
 pub mod qdisc;
+pub mod quic;
 pub mod rng;
 pub mod schedule;
 pub mod trace;

@@ -117,7 +117,6 @@ impl Flow {
             flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
                 | if burst.push && last { flags::PUSH } else { 0 },
             ecn: burst.ecn,
-            is_damaged: false,
             sent_us: now.as_us() as u32,
         }
     }

@@ -3,7 +3,7 @@
 use net::delay::{JitterPipe, Pipe};
 use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss, Reordering};
 use net::qdisc::Outcome;
-use net::{Ack, Frame, Packet};
+use net::{flags, Ack, Frame, Packet};
 use units::{Span, Time};
 
 /// A packet that the engine can copy, and that can be damaged on its way.
@@ -17,10 +17,10 @@ pub trait Traveller: Frame + Copy {
 impl Traveller for Packet {
     #[inline]
     fn is_damaged(&self) -> bool {
-        self.is_damaged
+        self.flags & flags::DAMAGED != 0
     }
     fn damage(&mut self) {
-        self.is_damaged = true;
+        self.flags |= flags::DAMAGED;
     }
 }
 
