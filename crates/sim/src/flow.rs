@@ -1,12 +1,14 @@
 //! One flow: its two ends, and what is kept of them.
 
+use crate::application::Application;
 use crate::histogram::Histogram;
 use crate::plan::{self, Plan, PlanError};
 use cca::Modules;
 use net::rng::Rng;
 use net::{flags, Packet};
-use transport::tcp::{Burst, HostConfig, HostQdisc, Receiver, Sender, Stream};
-use units::Time;
+use transport::app::{self, Length, Workload};
+use transport::tcp::{Burst, EcnMode, Feedback, HostConfig, HostQdisc, Receiver, Sender, Stream};
+use units::{Rate, Span, Time};
 
 /// Receive buffer before any tuning when the plan sets none, bytes.
 const RCVBUF_LARGE: (u64, u64) = (16 << 20, 1 << 30);
@@ -26,6 +28,8 @@ pub enum Life {
 pub struct Flow {
     pub sender: Sender,
     pub receiver: Receiver,
+    /// What writes, where that is not one transfer.
+    pub app: Option<Application>,
     pub life: Life,
     /// One-way delays of the packets that arrived.
     pub one_way: Histogram,
@@ -48,9 +52,13 @@ impl Flow {
     pub fn new(plan: &Plan, i: usize, modules: &Modules) -> Result<Flow, PlanError> {
         let p = &plan.flows[i];
         let config = host_config(plan, p);
-        let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, config.mss));
+        let stream = match (&p.workload, p.size_bytes) {
+            (Some(_), _) => Stream::EMPTY,
+            (None, Some(bytes)) => Stream::of_bytes(bytes, config.mss),
+            (None, None) => Stream::GREEDY,
+        };
         let controller = plan.controller(i, modules)?;
-        let ecn = plan.host.ecn != plan::Ecn::Off || controller.module().needs_ecn();
+        let feedback = Feedback::of(&controller, config.ecn);
         let seed = Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64();
         let mut sender = Sender::new(controller, config, stream, seed);
         if let Some(rate) = p.max_rate_bps {
@@ -61,7 +69,12 @@ impl Flow {
         }
         Ok(Flow {
             sender,
-            receiver: Receiver::new(config, stream.segments, stream.last_len, ecn),
+            receiver: Receiver::new(config, stream.segments, stream.last_len, feedback),
+            app: p.workload.as_ref().map(|w| {
+                let rng = Rng::stream(plan.seed, &format!("flow{i}.app"));
+                let back = Span::from_ns(p.rtt_ns - p.rtt_ns / 2);
+                Application::new(workload(w), back, rng)
+            }),
             life: Life::Waiting,
             one_way: Histogram::default(),
             rtt_ms: p.rtt_ns as f64 / 1e6,
@@ -104,7 +117,6 @@ impl Flow {
             flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
                 | if burst.push && last { flags::PUSH } else { 0 },
             ecn: burst.ecn,
-            is_damaged: false,
             sent_us: now.as_us() as u32,
         }
     }
@@ -121,6 +133,13 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
         tso: host.tso,
         gro: host.gro,
         delayed_ack: host.delayed_ack,
+        ecn: match host.ecn {
+            plan::Ecn::Off => EcnMode::Off,
+            plan::Ecn::Classic => EcnMode::Classic,
+            plan::Ecn::Accurate => EcnMode::Accurate,
+        },
+        nodelay: host.nodelay,
+        slow_start_after_idle: host.slow_start_after_idle,
         rcvbuf: match host.rcvbuf_bytes {
             0 => RCVBUF_LARGE,
             max => (max.min(RCVBUF_DEFAULT), max),
@@ -128,5 +147,35 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
         sndbuf: if host.sndbuf_bytes == 0 { u64::MAX } else { host.sndbuf_bytes },
         rcvlowat: if flow.size_bytes.is_some() { 1 } else { RCVLOWAT },
         ..HostConfig::default()
+    }
+}
+
+fn workload(plan: &plan::Workload) -> Workload {
+    match *plan {
+        plan::Workload::OnOff { on, off, rate_bps, message_bytes } => Workload::OnOff {
+            on: length(on),
+            off: length(off),
+            burst: match rate_bps {
+                None => app::Burst::Greedy,
+                Some(bps) => {
+                    app::Burst::Paced { rate: Rate::from_bps(bps), message: message_bytes }
+                }
+            },
+        },
+        plan::Workload::Paced { rate_bps, message_bytes } => {
+            Workload::Paced { rate: Rate::from_bps(rate_bps), message: message_bytes }
+        }
+        plan::Workload::RequestResponse { response_bytes, think, count } => {
+            Workload::RequestResponse { response: response_bytes, think: length(think), count }
+        }
+    }
+}
+
+fn length(plan: plan::Duration) -> Length {
+    let span = Span::from_ns(plan.ns);
+    if plan.exponential {
+        Length::Exponential(span)
+    } else {
+        Length::Fixed(span)
     }
 }

@@ -10,6 +10,7 @@
 //!  sender i <------------- delay RTT/2 <----------------------------------- ACKs
 //! ```
 
+mod application;
 mod build;
 mod capture;
 mod flow;

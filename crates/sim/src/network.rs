@@ -120,7 +120,7 @@ impl<P: Traveller> Network<P> {
     /// Sets the timers that run from the start.
     pub fn start(&mut self, timeline: &mut Timeline) {
         for l in 0..self.links.len() as u32 {
-            self.arm_link(l, timeline);
+            self.arm_link(Time::ZERO, l, timeline);
         }
     }
 
@@ -139,7 +139,7 @@ impl<P: Traveller> Network<P> {
             Holder::Link(link) => {
                 self.links[link as usize].on_timer(now);
                 self.drain(now, link, timeline);
-                self.arm_link(link, timeline);
+                self.arm_link(now, link, timeline);
             }
         }
     }
@@ -150,24 +150,36 @@ impl<P: Traveller> Network<P> {
             self.go_on(now, packet, stage as usize + 1, timeline);
         }
         match self.routes[flow as usize].stages[stage as usize].next_wakeup() {
-            Some(at) => timeline.set(slot, at),
+            Some(at) => timeline.set(slot, at.max(now)),
             None => timeline.clear(slot),
         }
     }
 
     /// A packet goes on from `place` on its route until something holds it, or it is gone or there.
     #[inline]
-    fn go_on(&mut self, now: Time, packet: P, mut place: usize, timeline: &mut Timeline) {
+    fn go_on(&mut self, now: Time, mut packet: P, mut place: usize, timeline: &mut Timeline) {
         let flow = packet.flow() as usize;
         loop {
             let route = &mut self.routes[flow];
             let Some(stage) = route.stages.get_mut(place) else {
                 return self.arrive(flow, packet);
             };
-            match stage.take(now, &packet) {
+            match stage.take(now, &mut packet, &mut self.outcome) {
                 Passed::On => place += 1,
-                Passed::Held(None) => return,
-                Passed::Held(Some(at)) => return timeline.set(route.slot + place as u32, at),
+                Passed::Twice => {
+                    place += 1;
+                    self.fates[flow].duplicated += 1;
+                    self.go_on(now, packet, place, timeline);
+                }
+                Passed::Held(wakeup) => {
+                    if let Some(at) = wakeup {
+                        timeline.set(route.slot + place as u32, at);
+                    }
+                    if !self.outcome.is_empty() {
+                        self.settle(None);
+                    }
+                    return;
+                }
                 Passed::Lost => {
                     self.fates[flow].lost += 1;
                     return self.notice(flow as u32, Notice::Lost);
@@ -197,7 +209,7 @@ impl<P: Traveller> Network<P> {
         }
         self.drain(now, link, timeline);
         if self.links[link as usize].next_wakeup() != head {
-            self.arm_link(link, timeline);
+            self.arm_link(now, link, timeline);
         }
     }
 
@@ -207,7 +219,7 @@ impl<P: Traveller> Network<P> {
         loop {
             let next = self.links[link as usize].dequeue(now, &mut self.outcome);
             if !self.outcome.is_empty() {
-                self.settle(link);
+                self.settle(Some(link));
             }
             match next {
                 Some(packet) => {
@@ -219,16 +231,20 @@ impl<P: Traveller> Network<P> {
         }
     }
 
-    /// Counts what the link dropped and marked.
-    fn settle(&mut self, link: u32) {
+    /// Counts what the link, or a part of a route, dropped and marked.
+    fn settle(&mut self, link: Option<u32>) {
         let mut outcome = std::mem::take(&mut self.outcome);
         for (packet, cause) in outcome.drops.drain(..) {
-            self.links[link as usize].count(packet.wire_bytes(), Some(cause));
+            if let Some(link) = link {
+                self.links[link as usize].count(packet.wire_bytes(), Some(cause));
+            }
             self.fates[packet.flow() as usize].drop_by(cause);
             self.notice(packet.flow(), Notice::Dropped);
         }
         for (flow, _) in outcome.marks.drain(..) {
-            self.links[link as usize].count(Bytes::ZERO, None);
+            if let Some(link) = link {
+                self.links[link as usize].count(Bytes::ZERO, None);
+            }
             self.fates[flow as usize].marked += 1;
             self.notice(flow, Notice::Marked);
         }
@@ -245,10 +261,10 @@ impl<P: Traveller> Network<P> {
         }
     }
 
-    fn arm_link(&mut self, link: u32, timeline: &mut Timeline) {
+    fn arm_link(&mut self, now: Time, link: u32, timeline: &mut Timeline) {
         let slot = self.link_slots + link;
         match self.links[link as usize].next_wakeup() {
-            Some(at) => timeline.set(slot, at),
+            Some(at) => timeline.set(slot, at.max(now)),
             None => timeline.clear(slot),
         }
     }

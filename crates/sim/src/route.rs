@@ -1,20 +1,26 @@
 //! What a packet of one flow meets on its way, in order: delays, impairments, links.
 
 use net::delay::{JitterPipe, Pipe};
-use net::impair::BernoulliLoss;
-use net::{Ack, Frame, Packet};
+use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss, Reordering};
+use net::qdisc::Outcome;
+use net::{flags, Ack, Frame, Packet};
 use units::{Span, Time};
 
 /// A packet that the engine can copy, and that can be damaged on its way.
 pub trait Traveller: Frame + Copy {
     /// Whether it was corrupted.
     fn is_damaged(&self) -> bool;
+    /// Corrupts it.
+    fn damage(&mut self);
 }
 
 impl Traveller for Packet {
     #[inline]
     fn is_damaged(&self) -> bool {
-        self.is_damaged
+        self.flags & flags::DAMAGED != 0
+    }
+    fn damage(&mut self) {
+        self.flags |= flags::DAMAGED;
     }
 }
 
@@ -22,6 +28,9 @@ impl Traveller for Ack {
     #[inline]
     fn is_damaged(&self) -> bool {
         self.is_damaged
+    }
+    fn damage(&mut self) {
+        self.is_damaged = true;
     }
 }
 
@@ -31,10 +40,15 @@ pub enum Stage<P> {
     Delay(Delay<P>),
     /// A link, by its number.
     Link(u32),
-    /// Random delay.
-    Jitter(JitterPipe<P>),
-    /// Random loss.
-    Loss(BernoulliLoss),
+    /// Delay that varies; some packets may skip it.
+    Vary(Box<(JitterPipe<P>, Option<Reordering>)>),
+    Loss(Box<Loss>),
+    Duplicate(Box<Duplication>),
+    Corrupt(Box<Corruption>),
+    /// Only each n-th acknowledgement of a row.
+    Thin(Box<AckThinning<P>>),
+    /// Bursts.
+    Aggregate(Box<Aggregation<P>>),
 }
 
 /// A pipe of constant delay.
@@ -65,6 +79,8 @@ impl<P> Delay<P> {
 /// What became of a packet at a stage.
 pub enum Passed {
     On,
+    /// It goes on two times.
+    Twice,
     Lost,
     /// It is held; when the stage wants to be woken, where that has changed.
     Held(Option<Time>),
@@ -72,22 +88,41 @@ pub enum Passed {
 }
 
 impl<P: Traveller> Stage<P> {
-    /// A packet comes.
+    /// A packet comes; what the stage drops in its place is left in `outcome`.
     #[inline]
-    pub fn take(&mut self, now: Time, packet: &P) -> Passed {
+    pub fn take(&mut self, now: Time, packet: &mut P, outcome: &mut Outcome<P>) -> Passed {
         match self {
             Stage::Delay(delay) => Passed::Held(delay.take(now, *packet)),
             Stage::Link(link) => Passed::Link(*link),
-            Stage::Jitter(pipe) => {
-                let head = pipe.next_wakeup();
-                pipe.push(now, *packet);
-                Passed::Held(pipe.next_wakeup().filter(|_| pipe.next_wakeup() != head))
-            }
-            Stage::Loss(loss) => match loss.is_lost() {
-                true => Passed::Lost,
-                false => Passed::On,
-            },
+            _ => self.impair(now, packet, outcome),
         }
+    }
+
+    fn impair(&mut self, now: Time, packet: &mut P, outcome: &mut Outcome<P>) -> Passed {
+        let head = self.next_wakeup();
+        match self {
+            Stage::Loss(loss) => {
+                return if loss.is_lost(now) { Passed::Lost } else { Passed::On };
+            }
+            Stage::Duplicate(duplication) => {
+                return if duplication.is_duplicated() { Passed::Twice } else { Passed::On };
+            }
+            Stage::Corrupt(corruption) => {
+                if corruption.is_corrupted() {
+                    packet.damage();
+                }
+                return Passed::On;
+            }
+            Stage::Vary(vary) => match vary.1.as_mut().is_some_and(Reordering::skips_delay) {
+                true => vary.0.push_undelayed(now, *packet),
+                false => vary.0.push(now, *packet),
+            },
+            Stage::Thin(thinning) => thinning.push(now, *packet, outcome),
+            Stage::Aggregate(aggregation) => aggregation.push(now, *packet),
+            Stage::Delay(_) | Stage::Link(_) => unreachable!("taken before"),
+        }
+        let next = self.next_wakeup();
+        Passed::Held(next.filter(|_| next != head).map(|at| at.max(now)))
     }
 
     /// When the next held packet goes on.
@@ -95,8 +130,10 @@ impl<P: Traveller> Stage<P> {
     pub fn next_wakeup(&self) -> Option<Time> {
         match self {
             Stage::Delay(delay) => delay.pipe.next_wakeup(),
-            Stage::Jitter(pipe) => pipe.next_wakeup(),
-            Stage::Loss(_) | Stage::Link(_) => None,
+            Stage::Vary(vary) => vary.0.next_wakeup(),
+            Stage::Thin(thinning) => thinning.next_wakeup(),
+            Stage::Aggregate(aggregation) => aggregation.next_wakeup(),
+            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
     }
 
@@ -105,8 +142,10 @@ impl<P: Traveller> Stage<P> {
     pub fn pop(&mut self, now: Time) -> Option<P> {
         match self {
             Stage::Delay(delay) => delay.pipe.pop(now),
-            Stage::Jitter(pipe) => pipe.pop(now),
-            Stage::Loss(_) | Stage::Link(_) => None,
+            Stage::Vary(vary) => vary.0.pop(now),
+            Stage::Thin(thinning) => thinning.pop(now),
+            Stage::Aggregate(aggregation) => aggregation.pop(now),
+            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
     }
 
@@ -114,8 +153,10 @@ impl<P: Traveller> Stage<P> {
     pub fn len(&self) -> usize {
         match self {
             Stage::Delay(delay) => delay.pipe.len(),
-            Stage::Jitter(pipe) => pipe.len(),
-            Stage::Loss(_) | Stage::Link(_) => 0,
+            Stage::Vary(vary) => vary.0.len(),
+            Stage::Thin(thinning) => thinning.len(),
+            Stage::Aggregate(aggregation) => aggregation.len(),
+            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => 0,
         }
     }
 }

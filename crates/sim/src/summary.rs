@@ -94,7 +94,7 @@ impl Summary {
             row.share = if total > 0.0 { row.goodput_mbps / total } else { 0.0 };
         }
         Summary {
-            warnings: warnings(flows),
+            warnings: warnings(flows, links),
             sim_ns: end.as_ns(),
             packets_delivered: delivered,
             events,
@@ -151,8 +151,8 @@ fn flow_summary(flow: &Flow, end: Time) -> FlowSummary {
 }
 
 /// What a reader of the figures must know.
-fn warnings(flows: &[Flow]) -> Vec<String> {
-    let mut out = Vec::new();
+fn warnings(flows: &[Flow], links: &[Link<Packet>]) -> Vec<String> {
+    let mut out: Vec<String> = links.iter().filter_map(Link::warning).collect();
     for (i, flow) in flows.iter().enumerate() {
         if flow.established.is_none() {
             out.push(format!("flow {i} never connected: its figures are zero"));

@@ -12,6 +12,7 @@ use cca::Modules;
 use net::{Ack, Packet};
 use record::RecordError;
 use std::path::Path;
+use transport::app::Write;
 use transport::tcp::Conn;
 use units::{Span, Time};
 
@@ -20,10 +21,11 @@ const EVENTS_PER_PROGRESS: u64 = 1 << 17;
 
 /// Sources of events of a flow's two hosts; slot = flow * SLOTS + source. The slots of the network in
 /// both directions follow, then the sampler's.
-const SLOTS: u32 = 3;
+const SLOTS: u32 = 4;
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
 const LIFE: u32 = 2;
+const APP: u32 = 3;
 
 pub struct World {
     flows: Vec<Flow>,
@@ -54,11 +56,11 @@ impl World {
             .collect::<Result<Vec<_>, _>>()?;
         let n = flows.len();
         let data_slots = n as u32 * SLOTS;
-        let forward = (0..n).map(|i| build::forward(plan, i)).collect();
-        let mut data = Network::new(data_slots, build::links(plan), forward, plan.record.events);
+        let forward = (0..n).map(|i| build::forward(plan, i)).collect::<Result<_, _>>()?;
+        let mut data = Network::new(data_slots, build::links(plan)?, forward, plan.record.events);
         let back_slots = data_slots + data.slots();
-        let routes = (0..n).map(|i| build::back(plan, i)).collect();
-        let mut back = Network::new(back_slots, Vec::new(), routes, false);
+        let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
+        let mut back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
         let sampler = back_slots + back.slots();
         let mut timeline = Timeline::new(sampler as usize + 1);
         timeline.set(sampler, Time::ZERO);
@@ -137,6 +139,7 @@ impl World {
             match slot % SLOTS {
                 SENDER => self.on_sender_timer(i, slot),
                 RECEIVER => self.on_receiver_timer(i, slot),
+                APP => self.on_app(i, slot),
                 _ => self.on_life(i, slot),
             }
         }
@@ -182,8 +185,12 @@ impl World {
 
     /// Sends what the receiver acknowledges; ends the flow once it has everything.
     fn after_receiver(&mut self, i: usize) {
-        let flow = &self.flows[i];
+        let flow = &mut self.flows[i];
         let completed = flow.is_running() && flow.receiver.is_complete();
+        if let Some(app) = &mut flow.app {
+            app.on_delivered(self.now, flow.receiver.stats().delivered_bytes);
+            self.arm_app(i);
+        }
         self.send_acks(i);
         if completed {
             self.end_flow(i, true);
@@ -244,8 +251,42 @@ impl World {
         }
         if flow.established.is_none() && flow.sender.conn() == Conn::Established {
             flow.established = Some(self.now);
+            if let Some(app) = &mut flow.app {
+                app.on_established(self.now);
+                self.arm_app(i);
+            }
         }
+        let flow = &self.flows[i];
         self.timeline.set_if_earlier(i as u32 * SLOTS + SENDER, flow.sender.next_deadline());
+    }
+
+    /// The application writes, asks, or hears.
+    fn on_app(&mut self, i: usize, slot: u32) {
+        self.timeline.clear(slot);
+        while let Some(app) = &mut self.flows[i].app {
+            if app.next_wakeup().is_none_or(|at| at > self.now) {
+                break;
+            }
+            if let Some(write) = app.on_wakeup(self.now) {
+                let flow = &mut self.flows[i];
+                flow.sender.supply(self.now, write);
+                if write == Write::Close {
+                    flow.receiver.finish(flow.sender.stream().segments);
+                }
+                self.depart(i);
+            }
+        }
+        self.arm_app(i);
+        self.after_sender(i);
+    }
+
+    fn arm_app(&mut self, i: usize) {
+        let Some(app) = &self.flows[i].app else { return };
+        let slot = i as u32 * SLOTS + APP;
+        match app.next_wakeup() {
+            Some(at) if self.flows[i].is_running() => self.timeline.set(slot, at.max(self.now)),
+            _ => self.timeline.clear(slot),
+        }
     }
 
     /// The flow opens, or its application closes.
@@ -279,6 +320,7 @@ impl World {
         flow.life = Life::Ended { at: self.now, completed };
         flow.sender.stop();
         self.timeline.clear(i as u32 * SLOTS + LIFE);
+        self.timeline.clear(i as u32 * SLOTS + APP);
     }
 
     fn on_sample(&mut self) {

@@ -2,4 +2,5 @@
 //! no thread, no socket.
 
 pub mod app;
+pub mod quic;
 pub mod tcp;

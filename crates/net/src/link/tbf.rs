@@ -78,6 +78,15 @@ impl Bucket {
         }
     }
 
+    /// Takes the last tokens: the packet waited for them, and what came in the rest of the nanosecond to
+    /// which that time is rounded up does not count (nor in [`crate::fifo`]).
+    fn empty(&mut self) {
+        match self {
+            Bucket::Constant { tokens, .. } => *tokens = Span::ZERO,
+            Bucket::Scheduled { tokens, .. } => *tokens = 0,
+        }
+    }
+
     /// Takes the tokens of `len` bytes at `now`, a time at which they are there.
     fn spend(&mut self, filled: Time, now: Time, len: Bytes) {
         match self {
@@ -87,7 +96,6 @@ impl Bucket {
             }
             Bucket::Scheduled { schedule, depth, tokens } => {
                 let full = (*tokens + schedule.bit_ns(filled, now)).min(*depth);
-                // The time was rounded up to a nanosecond, so there are enough.
                 *tokens = full - u128::from(len.get()) * BIT_NS_PER_BYTE;
             }
         }
@@ -105,6 +113,15 @@ impl Bucket {
     }
 }
 
+/// The packet that goes next.
+#[derive(Debug)]
+struct Parked<P> {
+    ready: Time,
+    /// It waits for the rate, and then leaves with its last tokens.
+    takes_last: bool,
+    head: Queued<P>,
+}
+
 /// See the module documentation.
 #[derive(Debug)]
 pub struct Tbf<P, Q> {
@@ -115,8 +132,7 @@ pub struct Tbf<P, Q> {
     largest: Bytes,
     /// The time of the buckets' tokens: when the last packet left.
     filled: Time,
-    /// The packet that goes next, and when.
-    parked: Option<(Time, Queued<P>)>,
+    parked: Option<Parked<P>>,
     timers_ran: Option<Time>,
 }
 
@@ -157,20 +173,27 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
         }
         let Some(head) = self.child.dequeue(now, outcome) else { return };
         let len = head.packet.wire_bytes();
-        let mut ready = self.rate.ready(self.filled, now, len);
+        let paid = self.rate.ready(self.filled, now, len);
+        let mut ready = paid;
         if let Some(peak) = &self.peak {
             let from = self.rate.counted_from(self.filled, now);
             ready = ready.max(peak.ready(from, now, len));
         }
-        self.parked = Some((ready, head));
+        let takes_last = paid == ready && paid > now;
+        self.parked = Some(Parked { ready, takes_last, head });
     }
 
     /// Takes the tokens of a packet that leaves at `now`.
-    fn spend(&mut self, now: Time, len: Bytes) {
+    fn spend(&mut self, now: Time, parked: &Parked<P>) {
+        let len = parked.head.packet.wire_bytes();
         if let Some(peak) = &mut self.peak {
             peak.spend(self.rate.counted_from(self.filled, now), now, len);
         }
-        self.rate.spend(self.filled, now, len);
+        if parked.takes_last && now == parked.ready {
+            self.rate.empty();
+        } else {
+            self.rate.spend(self.filled, now, len);
+        }
         self.filled = now;
     }
 }
@@ -187,16 +210,17 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
 
     fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {
         self.park(now, outcome);
-        let (_, head) = self.parked.take_if(|(ready, _)| *ready <= now)?;
-        self.spend(now, head.packet.wire_bytes());
+        let parked = self.parked.take_if(|parked| parked.ready <= now)?;
+        self.spend(now, &parked);
         self.park(now, outcome);
-        Some(head)
+        Some(parked.head)
     }
 
     fn next_wakeup(&self) -> Option<Time> {
         match &self.parked {
-            Some((ready, _)) => {
-                Some(*ready).into_iter().chain(timer_of(&self.child, self.timers_ran)).min()
+            Some(parked) => {
+                let timer = timer_of(&self.child, self.timers_ran);
+                Some(timer.map_or(parked.ready, |at| at.min(parked.ready)))
             }
             None => self.child.next_wakeup(),
         }
@@ -208,7 +232,7 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     }
 
     fn backlog(&self) -> Bytes {
-        let parked = self.parked.as_ref().map_or(Bytes::ZERO, |(_, q)| q.packet.wire_bytes());
+        let parked = self.parked.as_ref().map_or(Bytes::ZERO, |p| p.head.packet.wire_bytes());
         self.child.backlog() + parked
     }
 
@@ -217,7 +241,7 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     }
 
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
-        self.parked.iter().for_each(|(_, q)| each(&q.packet));
+        self.parked.iter().for_each(|p| each(&p.head.packet));
         self.child.for_each(each);
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Rules are those of Linux 6.12; each file names the kernel source or RFC that it follows.
 
+pub mod any;
 pub mod cake;
 pub mod codel;
 pub mod dualpi2;

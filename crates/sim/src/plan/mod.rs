@@ -7,7 +7,7 @@ mod stage;
 
 pub use flow::{Duration, Flow, Jitter, Transport, Workload};
 pub use link::{AckFilter, Diffserv, Framing, Isolation, Link, Policer, Qdisc, Trace};
-pub use stage::{Distribution, Loss, Reorder, Stage};
+pub use stage::{Distribution, Jitter as DelayJitter, Loss, Reorder, Stage};
 
 use cca::{Controller, Modules, SelectError};
 use serde::{Deserialize, Serialize};

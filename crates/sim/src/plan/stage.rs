@@ -181,7 +181,15 @@ impl Stage {
                 if let Some(jitter) = jitter {
                     let (spread, most) = (jitter.spread_ns, DELAY_MAX_NS);
                     check(spread <= most, &key("jitter.spread_ns"), spread, "at most 60 s")?;
-                    share("jitter.correlation_ppb", jitter.correlation_ppb)?;
+                    let correlation = jitter.correlation_ppb;
+                    share("jitter.correlation_ppb", correlation)?;
+                    let fits = correlation == 0 || spread < 1 << 31;
+                    check(
+                        fits,
+                        &key("jitter.spread_ns"),
+                        spread,
+                        "below 2.147 s with a correlation",
+                    )?;
                 }
                 match reorder {
                     Some(reorder) => {
@@ -232,7 +240,9 @@ impl Loss {
             Loss::FourState { p13_ppb, p31_ppb, p32_ppb, p23_ppb, p14_ppb } => {
                 let shares = [p13_ppb, p31_ppb, p32_ppb, p23_ppb, p14_ppb];
                 let names = ["p13_ppb", "p31_ppb", "p32_ppb", "p23_ppb", "p14_ppb"];
-                names.iter().zip(shares).try_for_each(|(name, ppb)| share(name, *ppb))
+                names.iter().zip(shares).try_for_each(|(name, ppb)| share(name, *ppb))?;
+                share("p13_ppb", p13_ppb + p14_ppb)?;
+                share("p31_ppb", p31_ppb + p32_ppb)
             }
             Loss::Schedule { steps, .. } => steps.iter().try_for_each(|s| share("steps", s.1)),
             Loss::List { .. } => Ok(()),

@@ -17,7 +17,7 @@ pub fn plain(rate_bps: u64, limit_bytes: u64, duration_ns: u64) -> Plan {
             "qdisc": {"kind": "fifo", "limit_bytes": limit_bytes.max(1514), "limit_packets": null},
         },
         "host": {
-            "hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": false,
+            "hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": "off",
             "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true,
         },
         "flows": [],

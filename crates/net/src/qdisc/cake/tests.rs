@@ -109,36 +109,6 @@ fn a_full_buffer_drops_the_head_of_the_fattest_queue() {
     assert_eq!(victims, [(0, 0, Cause::Overflow), (0, 1, Cause::Overflow)]);
 }
 
-#[test]
-fn every_victim_of_an_overflow_is_from_a_fattest_queue() {
-    let memory_limit = Some(Bytes::new(100_000));
-    let mut cake = cake(Config { memory_limit, ..Config::default() });
-    let mut rng = Rng::stream(5, "arrivals");
-    let mut outcome = Outcome::default();
-    let mut backlogs = [0u64; 30];
-    let mut overflows = 0;
-    for _ in 0..20_000 {
-        let flow = rng.below(30);
-        let packet = Probe { flow: flow as u32, len: 66 + rng.below(1449), ..Probe::default() };
-        let packet = Probe { dscp: [0, 8, 46][flow as usize % 3], ..packet };
-        backlogs[flow as usize] += packet.len;
-        cake.enqueue(us(1), packet, &mut outcome);
-        for (victim, cause) in outcome.drops.drain(..) {
-            assert_eq!(cause, Cause::Overflow);
-            assert_eq!(backlogs[victim.flow as usize], backlogs.into_iter().max().unwrap_or(0));
-            backlogs[victim.flow as usize] -= victim.len;
-            overflows += 1;
-        }
-        if rng.below(3) == 0 {
-            let head = cake.dequeue(us(1), &mut outcome).expect("packets wait and nothing shapes");
-            for (packet, _) in outcome.drops.drain(..).chain([(head.packet, Cause::Aqm)]) {
-                backlogs[packet.flow as usize] -= packet.len;
-            }
-        }
-    }
-    assert!(overflows > 10_000, "{overflows}");
-}
-
 /// Share of a flow alone on its hosts beside ten flows of another pair, or from another source only.
 fn share_beside_ten(isolation: Isolation, dst: u32) -> u64 {
     let mut cake = cake(Config { isolation, ..best_effort(None) });

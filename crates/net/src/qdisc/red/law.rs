@@ -28,7 +28,16 @@ pub(super) struct Law {
     /// Packets since the last mark; `None` outside the thresholds (-1 in the kernel).
     count: Option<u64>,
     /// What was drawn at the last mark.
+    drawn: Draw,
+}
+
+/// A random number, and what it came to by the probability of its time, which later adaptation does
+/// not touch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Draw {
     random: u32,
+    /// How many bytes of excess over `min` pass before the next mark (`qR`).
+    bytes: u32,
 }
 
 /// What is to become of a packet.
@@ -92,7 +101,7 @@ impl Law {
             per_byte: (config.probability / range).max(1),
             gentle: config.gentle,
             count: None,
-            random: 0,
+            drawn: Draw::default(),
             average,
         })
     }
@@ -115,7 +124,7 @@ impl Law {
         }
         let Some(count) = &mut self.count else {
             self.count = Some(0);
-            self.random = (rng.next_u64() >> 32) as u32;
+            self.draw((rng.next_u64() >> 32) as u32);
             return Verdict::Pass;
         };
         *count += 1;
@@ -124,7 +133,7 @@ impl Law {
             return Verdict::Pass;
         }
         self.count = Some(0);
-        self.random = (rng.next_u64() >> 32) as u32;
+        self.draw((rng.next_u64() >> 32) as u32);
         Verdict::Early
     }
 
@@ -134,15 +143,19 @@ impl Law {
         self.probability
     }
 
+    fn draw(&mut self, random: u32) {
+        self.drawn = Draw { random, bytes: random / self.per_byte };
+    }
+
     /// Whether the `count`th packet since the last mark is the one that was drawn.
     fn is_due(&self, count: u64) -> bool {
         if self.queue < self.max {
             let above = (self.queue - self.min) >> self.average.log;
-            return above * count >= u64::from(self.random / self.per_byte);
+            return above * count >= u64::from(self.drawn.bytes);
         }
         let rest = (1 << 32) - u64::from(self.probability);
         let above = u128::from(rest) * u128::from(self.queue - self.max) / u128::from(self.max);
-        (u128::from(self.probability) + above) * u128::from(count) >= u128::from(self.random)
+        (u128::from(self.probability) + above) * u128::from(count) >= u128::from(self.drawn.random)
     }
 
     /// Moves the probability (`red_adaptative_algo`).
@@ -190,11 +203,11 @@ mod tests {
         assert_eq!(law.per_byte, 8589);
         assert_eq!((law.verdict(&mut rng), law.count), (Verdict::Pass, Some(0)));
         // 12000 bytes of excess are to pass: the third packet at 5000 each.
-        law.random = 12_000 * 8589;
+        law.draw(12_000 * 8589);
         let verdicts = [0; 3].map(|_| law.verdict(&mut rng));
         assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, Verdict::Early]);
         assert_eq!(law.count, Some(0));
-        law.random = 10_000 * 8589;
+        law.draw(10_000 * 8589);
         assert_eq!([0; 2].map(|_| law.verdict(&mut rng)), [Verdict::Pass, Verdict::Early]);
     }
 
@@ -262,6 +275,18 @@ mod tests {
         assert_eq!(adapted(8999, two), 77_309_406);
         assert_eq!(adapted(60_000, 50 * ONE_PERCENT + 1), 50 * ONE_PERCENT + 1);
         assert_eq!(adapted(0, ONE_PERCENT - 1), ONE_PERCENT - 1);
+    }
+
+    #[test]
+    fn adaptation_does_not_touch_what_was_drawn() {
+        let (mut law, mut rng) = (law(12_000, false), Rng::stream(1, "red"));
+        law.draw(7001 * 8589);
+        law.count = Some(0);
+        law.adapt(Time::ZERO);
+        // By the new probability 5600 bytes would be enough; a packet counts 7000.
+        assert_eq!(law.drawn.random / law.per_byte, 5600);
+        assert_eq!(law.verdict(&mut rng), Verdict::Pass);
+        assert_eq!(law.verdict(&mut rng), Verdict::Early);
     }
 
     #[test]
