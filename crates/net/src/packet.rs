@@ -42,6 +42,8 @@ pub mod flags {
     pub const PUSH: u8 = 2;
     /// The segment was sent before.
     pub const RETRANS: u8 = 4;
+    /// The flow's receiver is on a host of its own.
+    pub const OWN_RECEIVER: u8 = 64;
     /// It was corrupted on its way: the receiving host's checksum will refuse it.
     pub const DAMAGED: u8 = 128;
     /// Congestion window reduced (RFC 3168).
@@ -94,10 +96,12 @@ impl Frame for Packet {
         spread(self.flow)
     }
 
-    /// Every flow has a sender of its own; the receivers are on one host.
+    /// Every flow has a sender of its own; the receivers are on one host unless the packet says
+    /// otherwise.
     #[inline]
     fn hosts(&self) -> (u32, u32) {
-        (self.flow + 1, 0)
+        let own = self.flags & flags::OWN_RECEIVER != 0;
+        (2 * self.flow + 1, if own { 2 * self.flow + 2 } else { 0 })
     }
 
     #[inline]
@@ -186,7 +190,7 @@ impl Frame for Ack {
 
     #[inline]
     fn hosts(&self) -> (u32, u32) {
-        (0, self.flow + 1)
+        (0, 2 * self.flow + 1)
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! The rows of the four tables. This file is the only place where a column is written down; the
+//! The rows of the five tables. This file is the only place where a column is written down; the
 //! reference in `docs/results.md` is generated from it.
 
 use crate::table;
@@ -251,5 +251,21 @@ table! {
         value: Option<i64> ["-"],
         /// A word that belongs to the event; see the list of kinds below.
         note: Option<&'static str> ["-"],
+    }
+}
+
+table! {
+    /// One row per message of an application that writes in pieces, in the order of flows and writes.
+    MessageRow, MessageColumns = "messages" {
+        /// Number of the flow.
+        flow: i32 ["-"],
+        /// When it was asked for; without a request, when it was written.
+        asked_us: i64 ["us"],
+        /// When the application wrote it.
+        written_us: i64 ["us"],
+        /// Its payload.
+        bytes: i64 ["bytes"],
+        /// When the last of it had arrived in order; null if it had not at the end.
+        completed_us: Option<i64> ["us"],
     }
 }

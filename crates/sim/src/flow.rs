@@ -1,13 +1,14 @@
 //! One flow: its two ends, and what is kept of them.
 
 use crate::application::Application;
+use crate::ends::Ends;
 use crate::histogram::Histogram;
 use crate::plan::{self, Plan, PlanError};
-use cca::Modules;
+use cca::{Controller, Modules};
 use net::rng::Rng;
-use net::{flags, Packet};
 use transport::app::{self, Length, Workload};
-use transport::tcp::{Burst, EcnMode, Feedback, HostConfig, HostQdisc, Receiver, Sender, Stream};
+use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc, Stream};
+use transport::{quic, tcp};
 use units::{Rate, Span, Time};
 
 /// Receive buffer before any tuning when the plan sets none, bytes.
@@ -26,8 +27,7 @@ pub enum Life {
 }
 
 pub struct Flow {
-    pub sender: Sender,
-    pub receiver: Receiver,
+    pub ends: Ends,
     /// What writes, where that is not one transfer.
     pub app: Option<Application>,
     pub life: Life,
@@ -51,25 +51,12 @@ pub struct Flow {
 impl Flow {
     pub fn new(plan: &Plan, i: usize, modules: &Modules) -> Result<Flow, PlanError> {
         let p = &plan.flows[i];
-        let config = host_config(plan, p);
-        let stream = match (&p.workload, p.size_bytes) {
-            (Some(_), _) => Stream::EMPTY,
-            (None, Some(bytes)) => Stream::of_bytes(bytes, config.mss),
-            (None, None) => Stream::GREEDY,
-        };
         let controller = plan.controller(i, modules)?;
-        let feedback = Feedback::of(&controller, config.ecn);
-        let seed = Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64();
-        let mut sender = Sender::new(controller, config, stream, seed);
-        if let Some(rate) = p.max_rate_bps {
-            sender.set_max_pacing_rate(rate / 8);
-        }
-        if plan.record.events {
-            sender.set_record_events();
-        }
         Ok(Flow {
-            sender,
-            receiver: Receiver::new(config, stream.segments, stream.last_len, feedback),
+            ends: match p.transport {
+                plan::Transport::Tcp => tcp_ends(plan, i, controller),
+                plan::Transport::Quic { .. } => quic_ends(plan, i, controller),
+            },
             app: p.workload.as_ref().map(|w| {
                 let rng = Rng::stream(plan.seed, &format!("flow{i}.app"));
                 let back = Span::from_ns(p.rtt_ns - p.rtt_ns / 2);
@@ -94,32 +81,67 @@ impl Flow {
     pub fn goodput_bytes(&self) -> u64 {
         match self.life {
             Life::Ended { .. } => self.goodput_at_end,
-            Life::Waiting | Life::Running => self.receiver.stats().delivered_bytes,
+            Life::Waiting | Life::Running => self.ends.delivered_bytes(),
         }
     }
 
     pub fn is_running(&self) -> bool {
         self.life == Life::Running
     }
+}
 
-    /// The `i`-th packet of a burst.
-    #[inline]
-    pub fn packet(&self, now: Time, flow: u32, burst: &Burst, i: u32) -> Packet {
-        let is_data = burst.segments > 0;
-        let seq = burst.seq + i;
-        let last = i + 1 == burst.segments;
-        Packet {
-            flow,
-            seq,
-            ts_val: burst.ts_val,
-            ts_ecr: burst.ts_ecr,
-            len: if is_data { self.sender.payload(seq) as u16 } else { 0 },
-            flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
-                | if burst.push && last { flags::PUSH } else { 0 },
-            ecn: burst.ecn,
-            sent_us: now.as_us() as u32,
-        }
+fn tcp_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
+    let p = &plan.flows[i];
+    let config = host_config(plan, p);
+    let stream = match (&p.workload, p.size_bytes) {
+        (Some(_), _) => Stream::EMPTY,
+        (None, Some(bytes)) => Stream::of_bytes(bytes, config.mss),
+        (None, None) => Stream::GREEDY,
+    };
+    let feedback = Feedback::of(&controller, config.ecn);
+    let mut sender = tcp::Sender::new(controller, config, stream, seed(plan, i));
+    if let Some(rate) = p.max_rate_bps {
+        sender.set_max_pacing_rate(rate / 8);
     }
+    if plan.record.events {
+        sender.set_record_events();
+    }
+    let receiver = tcp::Receiver::new(config, stream.segments, stream.last_len, feedback);
+    Ends::Tcp(Box::new(sender), Box::new(receiver))
+}
+
+fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
+    let p = &plan.flows[i];
+    let plan::Transport::Quic { payload_bytes, ack_every, ack_delay_ns, handshake, initial_rtt_ns } =
+        p.transport
+    else {
+        unreachable!("matched by the caller")
+    };
+    let config = quic::Config {
+        hz: plan.host.hz,
+        payload: payload_bytes,
+        ack_every,
+        max_ack_delay: Span::from_ns(ack_delay_ns),
+        handshake,
+        initial_rtt: Span::from_ns(initial_rtt_ns),
+        ecn: plan.host.ecn != plan::Ecn::Off,
+        ..quic::Config::default()
+    };
+    let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, payload_bytes));
+    let mut sender = quic::Sender::new(controller, config, stream, seed(plan, i));
+    if let Some(rate) = p.max_rate_bps {
+        sender.set_max_pacing_rate(rate / 8);
+    }
+    if plan.record.events {
+        sender.set_record_events();
+    }
+    let receiver = quic::Receiver::new(config, stream.segments, stream.last_len);
+    Ends::Quic(Box::new(sender), Box::new(receiver))
+}
+
+/// Seed of a controller's own draws.
+fn seed(plan: &Plan, i: usize) -> u64 {
+    Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64()
 }
 
 fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {

@@ -13,6 +13,7 @@
 mod application;
 mod build;
 mod capture;
+mod ends;
 mod flow;
 mod histogram;
 mod link;

@@ -1,12 +1,15 @@
 //! What is written down while a run goes on: samples, queue, events.
 
+use crate::application::Application;
 use crate::flow::{Flow, Life};
 use crate::link::Link;
 use crate::network::Fate;
 use crate::plan::Plan;
 use cca::CaState;
 use net::Packet;
-use record::{EventKind, EventRow, FlowRow, Options, QueueRow, RecordError, SampleRow, Tables};
+use record::{
+    EventKind, EventRow, FlowRow, MessageRow, Options, QueueRow, RecordError, SampleRow, Tables,
+};
 use std::path::Path;
 use transport::tcp::SenderEvent;
 use units::{Span, Time};
@@ -26,7 +29,7 @@ impl Probe {
         let record = &plan.record;
         let options =
             Options { samples: record.samples, queue: record.queue, events: record.events };
-        let states = flows.iter().map(|f| f.sender.controller().module().states()).collect();
+        let states = flows.iter().map(|f| f.ends.controller().module().states()).collect();
         Ok(Probe {
             tables: Tables::create(out, options)?,
             events: record.events,
@@ -88,9 +91,9 @@ impl Probe {
 
     /// Records what the sender of flow `i` has logged, and a change of its controller's state.
     pub fn sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
-        let cwnd = i64::from(flow.sender.sk.snd_cwnd);
-        let timeouts = i64::from(flow.sender.sk.icsk_retransmits);
-        for event in flow.sender.take_events() {
+        let cwnd = i64::from(flow.ends.sk().snd_cwnd);
+        let timeouts = i64::from(flow.ends.sk().icsk_retransmits);
+        for event in flow.ends.take_events() {
             let (kind, value, note) = match event {
                 SenderEvent::Established => (EventKind::Established, None, None),
                 SenderEvent::CaState(s) => (EventKind::CaState, None, Some(ca_state_name(s))),
@@ -111,7 +114,7 @@ impl Probe {
         if self.states[i].is_empty() {
             return;
         }
-        let state = flow.sender.controller().info(&flow.sender.sk).state();
+        let state = flow.ends.controller().info(flow.ends.sk()).state();
         if state != flow.cca_state {
             flow.cca_state = state;
             let name = state.and_then(|s| self.states[i].get(s as usize).copied());
@@ -151,11 +154,11 @@ impl Probe {
     }
 
     fn sample_flow(&mut self, now: Time, i: usize, flow: &mut Flow) {
-        let srtt = flow.sender.sk.srtt_us >> 3;
+        let srtt = flow.ends.sk().srtt_us >> 3;
         if srtt > 0 {
             flow.srtt_samples.push(srtt);
         }
-        let goodput = flow.receiver.stats().delivered_bytes;
+        let goodput = flow.ends.delivered_bytes();
         let since = now.since(flow.sampled_at.max(flow.start)).as_ns().max(1);
         let throughput =
             (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
@@ -176,8 +179,8 @@ impl Probe {
         goodput_bytes: i64,
         throughput_bps: i64,
     ) -> SampleRow {
-        let sender = &flow.sender;
-        let (sk, stats) = (&*sender.sk, sender.stats());
+        let sender = &flow.ends;
+        let (sk, stats) = (sender.sk(), sender.stats());
         let info = sender.controller().info(sk);
         let some = |v: u32| (v > 0).then_some(i64::from(v));
         let bits = |bytes: u64| (bytes as i128 * 8).min(i64::MAX as i128) as i64;
@@ -221,18 +224,31 @@ impl Probe {
         for (i, (flow, fate)) in flows.iter().zip(fates).enumerate() {
             let row = self.flow_row(i, flow, fate, end);
             self.tables.flows.push(&row);
+            self.messages(i, flow);
         }
         self.tables.finish()
     }
 
+    fn messages(&mut self, i: usize, flow: &Flow) {
+        for message in flow.app.iter().flat_map(Application::messages) {
+            self.tables.messages.push(&MessageRow {
+                flow: i as i32,
+                asked_us: message.asked.as_us() as i64,
+                written_us: message.written.as_us() as i64,
+                bytes: message.bytes as i64,
+                completed_us: message.completion_time().map(|_| message.completed.as_us() as i64),
+            });
+        }
+    }
+
     fn flow_row(&self, i: usize, flow: &Flow, fate: &Fate, end: Time) -> FlowRow {
-        let stats = flow.sender.stats();
+        let stats = flow.ends.stats();
         let us = |t: Time| t.as_us() as i64;
         let (stop, completed) = match flow.life {
             Life::Ended { at, completed } => (at, completed),
             Life::Waiting | Life::Running => (end, false),
         };
-        let min_rtt = flow.sender.sk.rtt_min.value();
+        let min_rtt = flow.ends.sk().rtt_min.value();
         let quantile = |per_mille| flow.one_way.quantile_us(per_mille).map(i64::from);
         FlowRow {
             flow: i as i32,
@@ -255,7 +271,7 @@ impl Probe {
             rtos: i64::from(stats.rtos),
             tlps: i64::from(stats.tlps),
             undos: i64::from(stats.undos),
-            acks_sent: flow.receiver.stats().acks_sent as i64,
+            acks_sent: flow.ends.acks_sent() as i64,
             min_rtt_us: (min_rtt != u32::MAX).then_some(i64::from(min_rtt)),
             ecn_marks: fate.marked as i64,
             aqm_drops: fate.aqm as i64,

@@ -131,12 +131,12 @@ fn flow_summary(flow: &Flow, end: Time) -> FlowSummary {
         Life::Waiting | Life::Running => (end, false),
     };
     let active = stop.since(flow.start).as_secs_f64();
-    let stats = flow.sender.stats();
+    let stats = flow.ends.stats();
     let mut srtt = flow.srtt_samples.clone();
     let mean = (!srtt.is_empty())
         .then(|| srtt.iter().map(|&s| f64::from(s)).sum::<f64>() / srtt.len() as f64 / 1e3);
     FlowSummary {
-        cca: flow.sender.controller().module().name().to_string(),
+        cca: flow.ends.controller().module().name().to_string(),
         rtt_ms: flow.rtt_ms,
         goodput_mbps: if active > 0.0 { flow.goodput_bytes() as f64 * 8e-6 / active } else { 0.0 },
         share: 0.0,

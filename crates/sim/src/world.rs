@@ -9,11 +9,9 @@ use crate::summary::Summary;
 use crate::timeline::Timeline;
 use crate::{build, Progress, RunError};
 use cca::Modules;
-use net::{Ack, Packet};
+use net::{flags, Ack, Packet};
 use record::RecordError;
 use std::path::Path;
-use transport::app::Write;
-use transport::tcp::Conn;
 use units::{Span, Time};
 
 /// Events between two looks at the caller's progress function.
@@ -47,6 +45,8 @@ pub struct World {
     acks: Vec<Ack>,
     delivered: u64,
     events: u64,
+    /// Flags that every packet gets.
+    flags: u8,
 }
 
 impl World {
@@ -86,6 +86,7 @@ impl World {
             acks: Vec::with_capacity(4),
             delivered: 0,
             events: 0,
+            flags: if plan.host.shared_receiver { 0 } else { flags::OWN_RECEIVER },
         })
     }
 
@@ -179,16 +180,16 @@ impl World {
         let flow = &mut self.flows[i];
         flow.one_way.add((self.now.as_us() as u32).wrapping_sub(packet.sent_us));
         self.delivered += u64::from(packet.len > 0);
-        flow.receiver.on_packet(self.now, packet, &mut self.acks);
+        flow.ends.on_packet(self.now, packet, &mut self.acks);
         self.after_receiver(i);
     }
 
     /// Sends what the receiver acknowledges; ends the flow once it has everything.
     fn after_receiver(&mut self, i: usize) {
         let flow = &mut self.flows[i];
-        let completed = flow.is_running() && flow.receiver.is_complete();
+        let completed = flow.is_running() && flow.ends.is_complete();
         if let Some(app) = &mut flow.app {
-            app.on_delivered(self.now, flow.receiver.stats().delivered_bytes);
+            app.on_delivered(self.now, flow.ends.delivered_bytes());
             self.arm_app(i);
         }
         self.send_acks(i);
@@ -202,7 +203,7 @@ impl World {
             let ack = Ack { flow: i as u32, ..ack };
             self.back.send(self.now, ack, &mut self.timeline);
         }
-        let deadline = self.flows[i].receiver.next_deadline();
+        let deadline = self.flows[i].ends.receiver_deadline();
         self.timeline.set_if_earlier(i as u32 * SLOTS + RECEIVER, deadline);
     }
 
@@ -211,29 +212,30 @@ impl World {
         if let Some(capture) = &mut self.capture {
             capture.ack(self.now, i, &self.flows[i], ack);
         }
-        self.flows[i].sender.on_ack(self.now, ack);
+        self.flows[i].ends.on_ack(self.now, ack);
         self.depart(i);
         self.after_sender(i);
     }
 
     fn on_sender_timer(&mut self, i: usize, slot: u32) {
         self.timeline.clear(slot);
-        self.flows[i].sender.on_timer(self.now);
+        self.flows[i].ends.on_sender_timer(self.now);
         self.depart(i);
         self.after_sender(i);
     }
 
     fn on_receiver_timer(&mut self, i: usize, slot: u32) {
         self.timeline.clear(slot);
-        self.flows[i].receiver.on_timer(self.now, &mut self.acks);
+        self.flows[i].ends.on_receiver_timer(self.now, &mut self.acks);
         self.after_receiver(i);
     }
 
     /// What leaves the sending host now goes on its way.
     fn depart(&mut self, i: usize) {
-        while let Some(burst) = self.flows[i].sender.depart(self.now) {
-            for k in 0..burst.segments.max(1) {
-                let packet = self.flows[i].packet(self.now, i as u32, &burst, k);
+        while let Some(departure) = self.flows[i].ends.depart(self.now) {
+            for k in 0..departure.len() {
+                let mut packet = self.flows[i].ends.packet(self.now, i as u32, &departure, k);
+                packet.flags |= self.flags;
                 if let Some(capture) = &mut self.capture {
                     capture.packet(self.now, i, &self.flows[i], &packet);
                 }
@@ -249,7 +251,7 @@ impl World {
         if self.probe.records_events() {
             self.probe.sender_events(self.now, i, flow);
         }
-        if flow.established.is_none() && flow.sender.conn() == Conn::Established {
+        if flow.established.is_none() && flow.ends.is_established() {
             flow.established = Some(self.now);
             if let Some(app) = &mut flow.app {
                 app.on_established(self.now);
@@ -257,7 +259,7 @@ impl World {
             }
         }
         let flow = &self.flows[i];
-        self.timeline.set_if_earlier(i as u32 * SLOTS + SENDER, flow.sender.next_deadline());
+        self.timeline.set_if_earlier(i as u32 * SLOTS + SENDER, flow.ends.sender_deadline());
     }
 
     /// The application writes, asks, or hears.
@@ -268,11 +270,7 @@ impl World {
                 break;
             }
             if let Some(write) = app.on_wakeup(self.now) {
-                let flow = &mut self.flows[i];
-                flow.sender.supply(self.now, write);
-                if write == Write::Close {
-                    flow.receiver.finish(flow.sender.stream().segments);
-                }
+                self.flows[i].ends.supply(self.now, write);
                 self.depart(i);
             }
         }
@@ -295,7 +293,7 @@ impl World {
             Life::Waiting => {
                 self.flows[i].life = Life::Running;
                 self.probe.flow_start(self.now, i);
-                self.flows[i].sender.start(self.now);
+                self.flows[i].ends.start(self.now);
                 self.depart(i);
                 self.after_sender(i);
                 let stop = self.flows[i].stop;
@@ -315,10 +313,10 @@ impl World {
 
     fn end_flow(&mut self, i: usize, completed: bool) {
         let flow = &mut self.flows[i];
-        flow.goodput_at_end = flow.receiver.stats().delivered_bytes;
+        flow.goodput_at_end = flow.ends.delivered_bytes();
         self.probe.flow_end(self.now, self.sample_every, i, flow, completed);
         flow.life = Life::Ended { at: self.now, completed };
-        flow.sender.stop();
+        flow.ends.stop();
         self.timeline.clear(i as u32 * SLOTS + LIFE);
         self.timeline.clear(i as u32 * SLOTS + APP);
     }
@@ -333,13 +331,6 @@ impl World {
     fn check(&self) {
         self.data.check_conservation();
         self.back.check_conservation();
-        for (i, flow) in self.flows.iter().enumerate() {
-            let (una, nxt) = flow.sender.window();
-            assert!(
-                una <= flow.receiver.rcv_nxt() && flow.receiver.rcv_nxt() <= nxt,
-                "flow {i}: acknowledged {una}, received {}, sent {nxt}",
-                flow.receiver.rcv_nxt()
-            );
-        }
+        self.flows.iter().enumerate().for_each(|(i, flow)| flow.ends.check(i));
     }
 }

@@ -46,13 +46,13 @@ struct Departures {
 }
 
 /// The same of the queue that computes departures when packets arrive.
-fn fast_departures(queue: &mut fast::Fifo, arrivals: &[(Time, Packet)]) -> Departures {
+fn fast_departures(queue: &mut fast::Fifo<Packet>, arrivals: &[(Time, Packet)]) -> Departures {
     let (mut out, mut dropped) = (Vec::new(), Vec::new());
     for &(now, packet) in arrivals {
         while queue.dequeue(now).is_some() {}
         match queue.enqueue(now, packet) {
             fast::Verdict::Queued(at) => out.push((at, packet.seq)),
-            fast::Verdict::Dropped => dropped.push(packet.seq),
+            fast::Verdict::Dropped(..) => dropped.push(packet.seq),
         }
     }
     Departures { out, dropped }

@@ -57,6 +57,10 @@ pub enum Transport {
         ack_every: u32,
         /// The longest that one waits for an acknowledgement, ns.
         ack_delay_ns: u64,
+        /// A round trip comes before the first data.
+        handshake: bool,
+        /// Round-trip time that is assumed before the first sample, ns.
+        initial_rtt_ns: u64,
     },
 }
 
