@@ -90,5 +90,3 @@ class RequestResponse(Workload, form="request_response"):
         """What the engine takes."""
         think = {"ns": parsed(self, "think"), "exponential": self.random}
         return {"kind": "request_response", "response_bytes": parsed(self, "response"), "think": think, "count": self.count}
-
-

@@ -1,6 +1,7 @@
 //! `dumbbell._native`: the engine for Python. Converts, releases the GIL, maps errors; nothing else.
 
 mod own;
+mod radio;
 mod sample;
 
 use pyo3::create_exception;
@@ -102,6 +103,8 @@ fn version() -> &'static str {
 mod _native {
     #[pymodule_export]
     use super::own::{build, write_headers, BuildError};
+    #[pymodule_export]
+    use super::radio::{radio_course, radio_trace};
     #[pymodule_export]
     use super::sample::Sample;
     #[pymodule_export]

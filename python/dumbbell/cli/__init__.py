@@ -63,7 +63,11 @@ def _add_show(show: argparse.ArgumentParser) -> None:
 
 
 def _add_plot(plot: argparse.ArgumentParser) -> None:
-    plot.add_argument("kind", metavar="KIND", help="throughput, rtt, cwnd, inflight, queue, or vary (a metric against the varied value)")
+    plot.add_argument(
+        "kind",
+        metavar="KIND",
+        help="throughput, rtt, cwnd, inflight, queue, vary (a metric against the varied value), fct, or tradeoff (throughput against delay)",
+    )
     plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
     plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")
     plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
