@@ -68,7 +68,6 @@ enum Holder {
 pub struct Network<P> {
     pub links: Vec<Link<P>>,
     routes: Vec<Route<P>>,
-    pub fates: Vec<Fate>,
     /// Packets at the end of their route, to be taken by the engine.
     pub arrived: VecDeque<P>,
     /// (flow, what, how many), where events are recorded.
@@ -93,13 +92,12 @@ impl<P: Traveller> Network<P> {
                 let count = stages.len() as u32;
                 holders.extend((0..count).map(|stage| Holder::Stage { flow, stage }));
                 let links = links_of(&stages);
-                Route { stages, links, slot }
+                Route { stages, links, slot, fate: Fate::default() }
             })
             .collect();
         let link_slots = base + holders.len() as u32;
         holders.extend((0..links.len() as u32).map(Holder::Link));
         Network {
-            fates: vec![Fate::default(); routes.len()],
             links,
             routes,
             arrived: VecDeque::new(),
@@ -112,6 +110,11 @@ impl<P: Traveller> Network<P> {
         }
     }
 
+    /// What became of the packets of each flow.
+    pub fn fates(&self) -> Vec<Fate> {
+        self.routes.iter().map(|route| route.fate).collect()
+    }
+
     /// Event slots that it uses.
     pub fn slots(&self) -> u32 {
         self.holders.len() as u32
@@ -120,14 +123,14 @@ impl<P: Traveller> Network<P> {
     /// Sets the timers that run from the start.
     pub fn start(&mut self, timeline: &mut Timeline) {
         for l in 0..self.links.len() as u32 {
-            self.arm_link(Time::ZERO, l, timeline);
+            self.run_link(Time::ZERO, l, timeline);
         }
     }
 
     /// A packet leaves its host.
     #[inline]
     pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
-        self.fates[packet.flow() as usize].sent += 1;
+        self.routes[packet.flow() as usize].fate.sent += 1;
         self.go_on(now, packet, 0, timeline);
     }
 
@@ -138,16 +141,22 @@ impl<P: Traveller> Network<P> {
             Holder::Stage { flow, stage } => self.on_stage(now, flow, stage, slot, timeline),
             Holder::Link(link) => {
                 self.links[link as usize].on_timer(now);
-                self.drain(now, link, timeline);
-                self.arm_link(now, link, timeline);
+                self.run_link(now, link, timeline);
             }
         }
     }
 
     /// Packets held by a stage go on.
+    #[inline]
     fn on_stage(&mut self, now: Time, flow: u32, stage: u32, slot: u32, timeline: &mut Timeline) {
+        let next = stage as usize + 1;
+        let is_last = next == self.routes[flow as usize].stages.len();
         while let Some(packet) = self.routes[flow as usize].stages[stage as usize].pop(now) {
-            self.go_on(now, packet, stage as usize + 1, timeline);
+            if is_last {
+                self.arrive(packet);
+            } else {
+                self.go_on(now, packet, next, timeline);
+            }
         }
         match self.routes[flow as usize].stages[stage as usize].next_wakeup() {
             Some(at) => timeline.set(slot, at.max(now)),
@@ -158,99 +167,106 @@ impl<P: Traveller> Network<P> {
     /// A packet goes on from `place` on its route until something holds it, or it is gone or there.
     #[inline]
     fn go_on(&mut self, now: Time, mut packet: P, mut place: usize, timeline: &mut Timeline) {
-        let flow = packet.flow() as usize;
         loop {
-            let route = &mut self.routes[flow];
+            let route = &mut self.routes[packet.flow() as usize];
             let Some(stage) = route.stages.get_mut(place) else {
-                return self.arrive(flow, packet);
+                return self.arrive(packet);
             };
             match stage.take(now, &mut packet, &mut self.outcome) {
-                Passed::On => place += 1,
-                Passed::Twice => {
-                    place += 1;
-                    self.fates[flow].duplicated += 1;
-                    self.go_on(now, packet, place, timeline);
+                Passed::Held(None) => break,
+                Passed::Held(Some(at)) => {
+                    timeline.set(route.slot + place as u32, at);
+                    break;
                 }
-                Passed::Held(wakeup) => {
-                    if let Some(at) = wakeup {
-                        timeline.set(route.slot + place as u32, at);
-                    }
-                    if !self.outcome.is_empty() {
-                        self.settle(None);
+                // What may leave at once leaves before the next packet is judged, as a queue discipline
+                // is run after each.
+                Passed::Link(link) => {
+                    let l = &mut self.links[link as usize];
+                    if l.enqueue(now, packet, &mut self.outcome) {
+                        self.run_link(now, link, timeline);
                     }
                     return;
                 }
-                Passed::Lost => {
-                    self.fates[flow].lost += 1;
-                    return self.notice(flow as u32, Notice::Lost);
+                Passed::On => place += 1,
+                Passed::Twice => {
+                    place += 1;
+                    route.fate.duplicated += 1;
+                    self.go_on_again(now, packet, place, timeline);
                 }
-                Passed::Link(link) => return self.enter(now, link, packet, timeline),
+                Passed::Lost => {
+                    route.fate.lost += 1;
+                    return self.notice(packet.flow(), Notice::Lost);
+                }
             }
+        }
+        if !self.outcome.is_empty() {
+            self.settle(None);
         }
     }
 
+    /// The same, called from within itself.
+    #[inline(never)]
+    fn go_on_again(&mut self, now: Time, packet: P, place: usize, timeline: &mut Timeline) {
+        self.go_on(now, packet, place, timeline);
+    }
+
     #[inline]
-    fn arrive(&mut self, flow: usize, packet: P) {
+    fn arrive(&mut self, packet: P) {
+        let fate = &mut self.routes[packet.flow() as usize].fate;
         if packet.is_damaged() {
-            self.fates[flow].damaged += 1;
+            fate.damaged += 1;
         } else {
-            self.fates[flow].delivered += 1;
+            fate.delivered += 1;
             self.arrived.push_back(packet);
         }
     }
 
-    /// A packet reaches a link. What may leave at once leaves before the next one is judged, as a
-    /// queue discipline is run after each packet.
-    #[inline]
-    fn enter(&mut self, now: Time, link: u32, packet: P, timeline: &mut Timeline) {
-        let head = self.links[link as usize].next_wakeup();
-        if !self.links[link as usize].enqueue(now, packet, &mut self.outcome) {
-            return;
-        }
-        self.drain(now, link, timeline);
-        if self.links[link as usize].next_wakeup() != head {
-            self.arm_link(now, link, timeline);
-        }
-    }
-
-    /// Packets that have left a link go on.
-    #[inline]
-    fn drain(&mut self, now: Time, link: u32, timeline: &mut Timeline) {
+    /// Packets that have left a link go on, and it says when it wants to be woken.
+    #[inline(never)]
+    fn run_link(&mut self, now: Time, link: u32, timeline: &mut Timeline) {
         loop {
             let next = self.links[link as usize].dequeue(now, &mut self.outcome);
             if !self.outcome.is_empty() {
                 self.settle(Some(link));
             }
-            match next {
-                Some(packet) => {
-                    let place = self.routes[packet.flow() as usize].behind(link);
-                    self.go_on(now, packet, place, timeline);
-                }
-                None => return,
+            let Some(packet) = next else { break };
+            let route = &self.routes[packet.flow() as usize];
+            let place = route.behind(link);
+            if place == route.stages.len() {
+                self.arrive(packet);
+            } else {
+                self.go_on_again(now, packet, place, timeline);
             }
+        }
+        let slot = self.link_slots + link;
+        match self.links[link as usize].next_wakeup() {
+            Some(at) => timeline.set(slot, at.max(now)),
+            None => timeline.clear(slot),
         }
     }
 
     /// Counts what the link, or a part of a route, dropped and marked.
+    #[cold]
     fn settle(&mut self, link: Option<u32>) {
         let mut outcome = std::mem::take(&mut self.outcome);
         for (packet, cause) in outcome.drops.drain(..) {
             if let Some(link) = link {
                 self.links[link as usize].count(packet.wire_bytes(), Some(cause));
             }
-            self.fates[packet.flow() as usize].drop_by(cause);
+            self.routes[packet.flow() as usize].fate.drop_by(cause);
             self.notice(packet.flow(), Notice::Dropped);
         }
         for (flow, _) in outcome.marks.drain(..) {
             if let Some(link) = link {
                 self.links[link as usize].count(Bytes::ZERO, None);
             }
-            self.fates[flow as usize].marked += 1;
+            self.routes[flow as usize].fate.marked += 1;
             self.notice(flow, Notice::Marked);
         }
         self.outcome = outcome;
     }
 
+    #[cold]
     fn notice(&mut self, flow: u32, what: Notice) {
         if !self.noticing {
             return;
@@ -261,14 +277,6 @@ impl<P: Traveller> Network<P> {
         }
     }
 
-    fn arm_link(&mut self, now: Time, link: u32, timeline: &mut Timeline) {
-        let slot = self.link_slots + link;
-        match self.links[link as usize].next_wakeup() {
-            Some(at) => timeline.set(slot, at.max(now)),
-            None => timeline.clear(slot),
-        }
-    }
-
     /// Every packet sent was delivered, dropped or is still on its way.
     pub fn check_conservation(&self) {
         let mut under_way: Vec<u64> =
@@ -276,7 +284,8 @@ impl<P: Traveller> Network<P> {
         for link in &self.links {
             link.for_each(&mut |packet| under_way[packet.flow() as usize] += 1);
         }
-        for (flow, (fate, held)) in self.fates.iter().zip(under_way).enumerate() {
+        for (flow, (route, held)) in self.routes.iter().zip(under_way).enumerate() {
+            let fate = &route.fate;
             let (came, accounted) = (fate.sent + fate.duplicated, fate.gone() + held);
             assert_eq!(
                 came, accounted,

@@ -1,5 +1,6 @@
 //! What a packet of one flow meets on its way, in order: delays, impairments, links.
 
+use crate::network::Fate;
 use net::delay::{JitterPipe, Pipe};
 use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss, Reordering};
 use net::qdisc::Outcome;
@@ -168,6 +169,7 @@ pub struct Route<P> {
     pub links: Vec<(u32, usize)>,
     /// Event slot of the first stage; each stage has one.
     pub slot: u32,
+    pub fate: Fate,
 }
 
 impl<P> Route<P> {

@@ -122,7 +122,7 @@ impl World {
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
-        self.probe.finish(&self.flows, &self.data.fates, self.end)?;
+        self.probe.finish(&self.flows, &self.data.fates(), self.end)?;
         Ok(summary)
     }
 
@@ -162,10 +162,15 @@ impl World {
     }
 
     /// Writes down what the network did to packets.
+    #[inline]
     fn note(&mut self) {
-        if self.data.notices.is_empty() {
-            return;
+        if !self.data.notices.is_empty() {
+            self.write_notices();
         }
+    }
+
+    #[cold]
+    fn write_notices(&mut self) {
         for (flow, notice, count) in self.data.notices.drain(..) {
             match notice {
                 Notice::Lost => self.probe.random_drops(self.now, flow as usize, count),

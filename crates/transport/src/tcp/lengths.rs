@@ -55,11 +55,16 @@ impl Lengths {
     }
 
     /// What the segments before `seq`, which is not below the forgotten ones, lack to full ones, bytes.
-    #[inline]
+    #[inline(always)]
     pub fn missing_before(&self, seq: u32) -> u64 {
         if self.notes.is_empty() {
             return self.base;
         }
+        self.missing_by_notes(seq)
+    }
+
+    #[cold]
+    fn missing_by_notes(&self, seq: u32) -> u64 {
         match self.notes.partition_point(|note| note.seq < seq) {
             0 => self.base,
             at => self.notes[at - 1].missing,
