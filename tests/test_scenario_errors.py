@@ -31,8 +31,8 @@ CASES = [
     ({"path.buffer": '"0.001bdp"'}, 'path.buffer: got "0.001bdp", wanted at least one packet of 1514 bytes (it comes to 200 bytes)'),
     ({"path.rtt": None, "flow": '[{ cca = "cubic", rtt = "20ms" }]'}, 'path.buffer: got "1bdp", wanted path.rtt beside it, because a BDP is path.rate x path.rtt'),
     ({"path.rtt": None}, "flow[0].rtt: missing, and there is no path.rtt to fall back on"),
-    ({"path.buffer": None}, "path.buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
-     "a queue discipline with a limit of its own does without"),
+    ({"path.buffer": None}, ("path.buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
+     "a queue discipline with a limit of its own does without")),
     ({"path.loss": '"101%"'}, 'path.loss: got "101%", wanted a probability from 0 to 1, such as "0.01%" or 0.0001'),
     ({"path.qdisc": '"fqcodel"'}, 'path.qdisc: got "fqcodel", wanted one of: "fifo", "codel", "fq_codel", "red", "pie", "cake", "dualpi2", "fq"; did you mean "fq_codel"?'),
     ({"path.qdisc": '{ kind = "sfq" }'}, 'path.qdisc.kind: got "sfq", wanted one of: "fifo", "codel", "fq_codel", "red", "pie", "cake", "dualpi2", "fq"; did you mean "fq"?'),
@@ -46,8 +46,8 @@ CASES = [
     ({"path.qdisc": '[{ kind = "codel", target = ["5ms", "1ms"] }, "fifo"]'},
      'path.qdisc: got {"kind": "codel", "target": ["5ms", "1ms"]}, wanted one value for each of its keys, because the list around it varies already'),
     ({"path.buffer": None, "path.qdisc": '{ kind = "fq_codel", limit = "buffer" }'},
-     "path.buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
-     "a queue discipline with a limit of its own does without"),
+     ("path.buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
+     "a queue discipline with a limit of its own does without")),
     ({"path.loss": '{ p = "1%" }'}, 'path.loss.model: missing: one of: "random", "gilbert_elliott", "four_state", "steps", "packets"'),
     ({"path.loss": '{ model = "gilbert_elliott", p = "1%" }'}, "path.loss.r: missing: share of packets that change back"),
     ({"path.loss": '{ packets = [-1] }'}, "path.loss.packets: got [-1], wanted numbers of packets, from 0, such as [3, 17]"),
@@ -70,8 +70,8 @@ CASES = [
     ({"link": '[{ name = "bottleneck", rate = "1Mbps", buffer = "10pkt" }]'},
      'link[0].name: got "bottleneck", wanted a name of its own, because the link of [path] has this one'),
     ({"link": '[{ name = "l1", rate = "1Mbps" }]'},
-     "link[0].buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
-     "a queue discipline with a limit of its own does without"),
+     ("link[0].buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
+     "a queue discipline with a limit of its own does without")),
     ({"flow": '[{ cca = "cubic", via = ["l9"] }]'}, 'flow[0].via: got "l9", wanted one of: "bottleneck"'),
     ({"flow": '[{ cca = "cubic", via = ["bottleneck", "bottleneck"] }]'}, 'flow[0].via: got "bottleneck", wanted each link once'),
     ({"flow": '[{ cca = "cubic", transport = "udp" }]'}, 'flow[0].transport: got "udp", wanted one of: "tcp", "quic"'),

@@ -108,6 +108,7 @@ def _flow(flow: dict[str, Any], planned: dict[str, Any]) -> list[str]:
     parts += [_jitter(flow["jitter"])] if flow["jitter"] else []
     parts += [_route("by", flow["forward"], planned)] if flow["forward"] else []
     parts += [_route("back by", flow["back"], planned)] if flow["back"] else []
+    parts += ["finite"] if flow["size_bytes"] is not None else []
     parts += [flow["workload"]["kind"].replace("_", "-")] if flow["workload"] else []
     parts += [f"at most {units.rate_text(flow['max_rate_bps'])}"] if flow["max_rate_bps"] else []
     parts += [f"{name} = {value}" for name, value in flow["params"].items()]

@@ -96,6 +96,15 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
     _add_jobs(demo)
 
 
+def _add_paper(paper: argparse.ArgumentParser) -> None:
+    paper.add_argument("name", metavar="NAME", help="zhang2019 (BBR and its variants, arXiv:1909.03673)")
+    paper.add_argument("--table", type=_count, nargs="+", metavar="N", help="which tables: 3, 4, 5, 7 (default: all)")
+    paper.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME-<n>)")
+    paper.add_argument("--json", action="store_true", help="print one JSON object per cell and line, and nothing else")
+    paper.add_argument("--duration", metavar="TIME", help="another simulated time than the paper's, for a first look")
+    _add_jobs(paper)
+
+
 #: Each command with its help line and what adds its arguments.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run scenarios and write a result folder per run", _add_run),
@@ -105,6 +114,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "cca": ("list congestion controllers, or show one with its parameters", _add_cca),
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "demo": ("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo),
+    "paper": ("run the tables of a published paper, and print ours beside them", _add_paper),
 }
 
 
@@ -137,6 +147,10 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         from . import run
 
         return run.main(arguments)
+    if command == "paper":
+        from . import paper
+
+        return paper.main(arguments)
     if command == "demo":
         from . import demo
 
