@@ -279,8 +279,7 @@ fn lose(alone: &mut Alone, lost: u32, by_burst: bool) -> (&'static str, Option<u
                 segs: 1,
                 tx_in_flight: 1024,
                 lost_at_send: at_send,
-                delivered_at_send: alone.sk.delivered,
-                is_app_limited: false,
+                ..LostBurst::default()
             };
             alone.cca.skb_marked_lost(&mut alone.sk, &burst);
         }
@@ -322,11 +321,7 @@ fn drain_ends_with_one_bdp_in_the_network() {
                 alone.sk.packets_out = in_flight;
                 alone.sk.tcp_wstamp_ns = (alone.now_us + departure_us) * 1000;
                 alone.ack(BDP, |rs| rs.prior_in_flight = 2 * BDP);
-                assert_eq!(
-                    alone.state(),
-                    state,
-                    "{name}: {in_flight}, departure in {departure_us} us"
-                );
+                assert_eq!(alone.state(), state, "{name}: {in_flight}, {departure_us} us");
             }
         }
     }
@@ -355,10 +350,49 @@ fn an_ack_of_a_loss_probe_keeps_what_the_round_delivered() {
         assert_eq!(alone.state(), "PROBE_BW_CRUISE");
         alone.cca.info(&alone.sk).bw().expect("a bandwidth")
     };
-    let (plain, probe) = (bw(false), bw(true));
-    assert_eq!(
-        (plain / 1_000_000, probe / 1_000_000),
-        (11, 14),
-        "80 and 100 segments per 10 ms, in MB/s"
-    );
+    // 80 and 100 segments per 10 ms, in MB/s.
+    assert_eq!([false, true].map(|probe| bw(probe) / 1_000_000), [11, 14]);
+}
+
+#[test]
+fn before_linux_4_20_a_policers_gain_stays_until_the_next_phase() {
+    // tcp_tsunami.c bbr_lt_bw_interval_done() sets the gain to 1, and bbr_undo_cwnd() forgets the policer but not that;
+    // only a phase sets another, after a min_rtt. Linux since 4.20 (bbr_update_gains()) has it with the next ACK.
+    for (name, keeps) in [("tsunami", true), ("bbr-hsr", false)] {
+        let mut alone = Alone::new(name, &[]);
+        let gain = |alone: &Alone| alone.cca.info(&alone.sk).pacing_gain();
+        alone.until("PROBE_BW");
+        let quarter = |alone: &mut Alone, lost: i32| {
+            alone.after(RTT_US / 4);
+            alone.sk.lost += lost as u32;
+            alone.ack(BDP / 4, |rs| {
+                rs.prior_delivered -= BDP * 3 / 4;
+                rs.losses = lost;
+            });
+        };
+        let found = (0..100).any(|_| {
+            quarter(&mut alone, 10);
+            gain(&alone) == Some(256)
+        });
+        assert!(found, "{name}: two intervals of 4 rounds with the same rate");
+        alone.cca.undo_cwnd(&mut alone.sk);
+        quarter(&mut alone, 0);
+        assert_eq!(gain(&alone) == Some(256), keeps, "{name}");
+        alone.rounds(2, |_| ());
+        assert_ne!(gain(&alone), Some(256), "{name}");
+    }
+}
+
+#[test]
+fn an_undo_restarts_the_search_for_a_full_pipe_but_not_bbrplus() {
+    // Linux since 4.15 (bbr_undo_cwnd()): a spurious loss may have been why the rate did not grow. BBRplus is of 4.14.
+    for (name, rounds) in [("bbr", 4), ("tsunami", 4), ("bbrplus", 1)] {
+        let mut alone = Alone::new(name, &[]);
+        alone.rounds(3, |_| ());
+        alone.cca.undo_cwnd(&mut alone.sk);
+        alone.rounds(rounds - 1, |_| ());
+        assert_eq!(alone.state(), "STARTUP", "{name}");
+        alone.rounds(1, |_| ());
+        assert_ne!(alone.state(), "STARTUP", "{name}");
+    }
 }
