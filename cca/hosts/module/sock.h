@@ -251,10 +251,22 @@ static inline u32 tcp_snd_wnd_packets(const struct tcp_sock *tp)
 }
 
 #define tcp_write_queue_empty(sk) (tcp_sk(sk)->write_seq == tcp_sk(sk)->snd_nxt)
-#define tcp_send_head(sk)	  ((void *)(unsigned long)!tcp_write_queue_empty(sk))
-#define tcp_ecn_mode_any(tp)	  ((tp)->ecn_flags & TCP_ECN_OK)
-#define tcp_ecn_mode_rfc3168(tp)  tcp_ecn_mode_any(tp)
-#define tcp_ca_needs_ecn(sk)	  (inet_csk(sk)->icsk_ca_ops->flags & TCP_CONG_NEEDS_ECN)
+
+/* The first buffer not yet sent, which holds all that the application wrote; NULL without any. */
+static inline struct sk_buff *tcp_send_head(const struct sock *sk)
+{
+	static struct sk_buff head;
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	head.len = tp->write_seq - tp->snd_nxt;
+	TCP_SKB_CB(&head)->seq = tp->snd_nxt;
+	TCP_SKB_CB(&head)->end_seq = tp->write_seq;
+	return head.len ? &head : NULL;
+}
+
+#define tcp_ecn_mode_any(tp)	 ((tp)->ecn_flags & TCP_ECN_OK)
+#define tcp_ecn_mode_rfc3168(tp) tcp_ecn_mode_any(tp)
+#define tcp_ca_needs_ecn(sk)	 (inet_csk(sk)->icsk_ca_ops->flags & TCP_CONG_NEEDS_ECN)
 /* The receiver of a flow keeps its own delayed ACKs, so there is none here to send early. */
 #define INET_ECN_xmit(sk)     ((void)(sk))
 #define INET_ECN_dontxmit(sk) ((void)(sk))
