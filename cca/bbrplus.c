@@ -42,6 +42,7 @@ CCA_PARAMS(BBRPLUS_PARAMS);
 static const struct bbr_rules bbr_rules = {
 	.keeps_gains = true,
 	.cycles_behind_policer = true,
+	.waits_for_delivery = true,
 	.renews_equal_rtt = true,
 	.trusts_delayed_acks = true,
 	.ends_idle_on_any_ack = true,

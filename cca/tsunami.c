@@ -48,6 +48,7 @@ CCA_PARAMS(TSUNAMI_PARAMS);
 static const struct bbr_rules bbr_rules = {
 	.keeps_gains = true,
 	.cycles_behind_policer = true,
+	.waits_for_delivery = true,
 	.undo_forgets_pipe = true,
 	.is_window_even = true,
 	.renews_equal_rtt = true,

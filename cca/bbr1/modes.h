@@ -61,7 +61,10 @@ static void bbr_check_probe_rtt_done(struct sock *sk, struct bbr *bbr)
 	if (!bbr->probe_rtt_done_stamp || !after(tcp_jiffies32, bbr->probe_rtt_done_stamp))
 		return;
 	bbr->min_rtt_stamp = tcp_jiffies32;
-	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
+	if (bbr_rules.waits_for_delivery)
+		bbr->restore_cwnd = 1;
+	else
+		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
 	bbr_reset_mode(sk, bbr);
 }
 

@@ -113,6 +113,7 @@ struct bbr {
 		lt_rtt_cnt:7,		/* rounds of it */
 		lt_use_bw:1,		/* behind a policer: use lt_bw */
 		has_seen_rtt:1,		/* the pacing rate rests on an RTT sample */
+		restore_cwnd:1,		/* prior_cwnd comes back when the window is next set */
 		gains_due:1,		/* a mode or phase has begun, its gains are not yet set */
 		cycle_len:4;		/* of the PROBE_BW cycle, least RTTs, where a variant draws it */
 	u32	pacing_gain:10,
@@ -142,6 +143,7 @@ struct bbr_rules {
 	bool	trusts_delayed_acks;	/* a delayed ACK's RTT may replace a least RTT too old */
 	bool	ends_idle_on_any_ack;	/* not only on one that delivers something */
 	bool	ends_probe_rtt_idle;	/* sending from idle ends PROBE_RTT when its time is up */
+	bool	waits_for_delivery;	/* only an ACK that delivers sets the window, or brings one back */
 	bool	undo_forgets_pipe;	/* an undo restarts the search for a full pipe or a policer */
 	bool	shows_bdp;		/* ssthresh shows the BDP after STARTUP */
 	bool	halves_in_probe_rtt;	/* each ACK halves the window; else it is cut at once */
