@@ -286,11 +286,14 @@ static inline int tcp_mss_to_mtu(struct sock *sk, int mss)
 	return mss + 52;
 }
 
-/* Segments of what leaves in 2^-sk_pacing_shift s, as Linux offered it to modules up to 4.19. */
+/*
+ * Segments of what leaves in 2^-sk_pacing_shift s, as Linux offered it to modules up to 4.19, whose
+ * sk_gso_max_size was the device's 64 KiB (6.12's has the headers taken off already).
+ */
 static inline u32 tcp_tso_autosize(const struct sock *sk, unsigned int mss, int min_segs)
 {
 	u64 bytes = min_t(u64, sk->sk_pacing_rate >> sk->sk_pacing_shift,
-			  sk->sk_gso_max_size - 1 - MAX_TCP_HEADER);
+			  GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER);
 
 	return max_t(u32, (u32)(bytes / mss), (u32)min_segs);
 }
