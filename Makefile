@@ -71,6 +71,7 @@ lint-python: $(STAMPS)/native $(STAMPS)/dev
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dumbbell._native
 	$(BIN)/python tools/generate.py --check
+	$(BIN)/python tools/cca-pages.py --check
 
 fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
 	cargo fmt

@@ -26,6 +26,9 @@
  *   struct cca_flight_log   kept in the private state, so that both hosts can tell what was lost
  *                           since the sampled segment was sent, and how much was in flight then:
  *                           cca_flight_lost(log, tp, rs), cca_flight_at_send(rs, lost).
+ *   cca_acks_loss_probe(rs)  this ACK ends where a retransmitted tail loss probe ends, and
+ *                           cca_probed_app_limited(tp) what that repeats was app-limited; Linux
+ *                           tells neither, so under BPF both are false.
  *   CCA_STATES(...)         names of the controller's states, for cca_info.state;
  *                           CCA_NO_STATES when there are none.
  *   CCA_MODULE(x, "name", flags, hooks...)  register; x is the file name with "_" for "-".

@@ -160,6 +160,16 @@ static inline u32 cca_flight_at_send(const struct rate_sample *rs, u32 lost)
 	return rs->delivered > 0 ? (u32)rs->delivered + lost : 0;
 }
 
+static inline bool cca_acks_loss_probe(const struct rate_sample *rs)
+{
+	return false;
+}
+
+static inline bool cca_probed_app_limited(const struct tcp_sock *tp)
+{
+	return false;
+}
+
 /* Two writers cannot meet here: hooks run with the socket locked. (fq may set SK_PACING_FQ
  * at the same time; it does so on each packet, hence soon again.)
  */
