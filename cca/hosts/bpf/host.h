@@ -149,9 +149,10 @@ static inline u32 cca_random_below(struct sock *sk, u32 n)
  */
 #define CCA_FLIGHT_MARKS 16
 struct cca_flight_log {
-	u32 delivered[CCA_FLIGHT_MARKS];
-	u32 lost[CCA_FLIGHT_MARKS];
 	u32 n; /* marks written so far */
+	struct {
+		u32 delivered, lost;
+	} marks[CCA_FLIGHT_MARKS];
 };
 
 /* Segments marked lost since the sampled segment was sent; no more than the log goes back. */
@@ -160,18 +161,18 @@ static inline u32 cca_flight_lost(struct cca_flight_log *log, const struct tcp_s
 {
 	u32 last = (log->n - 1) & (CCA_FLIGHT_MARKS - 1), then = 0, i;
 
-	if (!log->n || log->lost[last] != tp->lost) {
+	if (!log->n || log->marks[last].lost != tp->lost) {
 		last = log->n++ & (CCA_FLIGHT_MARKS - 1);
-		log->delivered[last] = tp->delivered;
-		log->lost[last] = tp->lost;
+		log->marks[last].delivered = tp->delivered;
+		log->marks[last].lost = tp->lost;
 	}
 	for (i = 0; i < CCA_FLIGHT_MARKS; i++) {
 		u32 at = (last - i) & (CCA_FLIGHT_MARKS - 1);
 
 		if (i >= log->n)
 			break;
-		then = log->lost[at];
-		if (!after(log->delivered[at], rs->prior_delivered))
+		then = log->marks[at].lost;
+		if (!after(log->marks[at].delivered, rs->prior_delivered))
 			break;
 	}
 	return tp->lost - then;
