@@ -200,12 +200,20 @@ def test_a_loaded_controller_stays_until_unload_and_its_flows_keep_it(cli: Cli) 
         cli("kernel", "unload", "bbr2")
 
 
-def test_two_loads_of_one_name_tell_their_sockets_apart_by_who_is_loaded() -> None:
-    with Veth(mbps=20), kernel.load("reno") as first, Iperf(first.kernel_name, 2):
-        _wait(lambda: _sender("reno") is not None, "data flows")
+def test_sockets_that_outlive_a_load_are_told_from_those_of_the_next() -> None:
+    with Veth(mbps=20), kernel.load("bbr2") as first, Iperf(first.kernel_name, 3):
+        _wait(lambda: _sender("bbr2") is not None, "data flows")
+        before = _sender("bbr2")
         first.unload()
-        with pytest.raises(kernel.KernelError, match="reno: is not loaded; none is"):
-            kernel.status("reno")
+        with pytest.raises(kernel.KernelError, match="bbr2: is not loaded; none is"):
+            kernel.status("bbr2")
+        with kernel.load("bbr2"):
+            after = _sender("bbr2")
+    assert before is not None
+    assert after is not None
+    assert before.estimates.state is not None
+    assert after.instance == before.instance
+    assert after.estimates.state is None, "the new load has no state of it"
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -59,12 +59,13 @@ class Socket(NamedTuple):
     """A socket that uses a controller.
 
     `netns` is the name for ``ip netns``, ``pid N`` without one, and empty for the caller's namespace; windows, `in_flight`, `delivered`, `lost` and
-    `retrans` count segments of `mss` bytes; rates count payload bits.
+    `retrans` count segments of `mss` bytes; rates count payload bits. Sockets that outlived an earlier load of the same name have another `instance`.
     """
 
     netns: str
     local: str
     remote: str
+    instance: str
     is_listening: bool
     tcp_state: str
     uid: int

@@ -28,6 +28,8 @@ pub struct Socket {
     pub local: String,
     /// Address and port there.
     pub remote: String,
+    /// Sockets of one load share it; those that outlived an earlier load of the same name have another.
+    pub instance: String,
     /// It only waits for connections, which will use the controller; the rest is zero.
     pub is_listening: bool,
     /// State of loss recovery.
@@ -110,6 +112,7 @@ fn socket(record: &[u8], netns: &str, states: &[String]) -> Socket {
         netns: netns.to_owned(),
         local: endpoint(&record[8..24], family, short(40)),
         remote: endpoint(&record[24..40], family, u16::from_be(short(42))),
+        instance: format!("{:x}", long(record, 0)),
         is_listening,
         tcp_state: ca_state(record[47]),
         uid: word(48),
