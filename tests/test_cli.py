@@ -15,8 +15,10 @@ import pytest
 from conftest import ROOT, SMALL
 
 KEYS = ["scenario", "vary", "repetition", "seed", "dir", "warnings", "wall_s", "link", "jain", "flows"]
-LINK = ["utilization", "queue_mean_ms", "queue_p95_ms", "drops", "drop_rate"]
-FLOW = ["cca", "rtt_ms", "goodput_mbps", "share", "retrans_rate", "srtt_mean_ms", "srtt_p95_ms", "fct_s", "packets_sent"]
+LINK = ["utilization", "queue_mean_ms", "queue_p95_ms", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms", "drops", "marks", "drop_rate"]
+FLOW = [
+    "cca", "rtt_ms", "goodput_mbps", "share", "retrans_rate", "srtt_mean_ms", "srtt_p95_ms", "owd_mean_ms", "owd_p95_ms", "fct_s", "packets_sent",
+]  # fmt: skip
 
 
 def test_json_prints_one_object_per_run_and_nothing_else(cli: Any, small: Path) -> None:
@@ -71,7 +73,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         (["run", "small.toml", "--out", "."], "dumbbell: --out: .: holds bad.toml already; --resume runs only what is missing, or choose another --out\n"),
         (["run", "small.toml", "--set", "path"], 'dumbbell: small.toml: --set: got "path", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr\n'),
         (["run", "small.toml", "--set", "flow[7].cca=bbr"], "dumbbell: small.toml: flow[7].cca: --set: there is no flow[7]\n"),
-        (["plot", "pie", "."], 'dumbbell: KIND: got "pie", wanted one of: throughput, rtt, cwnd, inflight, queue, vary\n'),
+        (["plot", "pie", "."], 'dumbbell: KIND: got "pie", wanted one of: throughput, rtt, cwnd, inflight, queue, vary, fct, tradeoff\n'),
         (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),
         ([], "dumbbell: wanted a command: run, check, show, plot, cca, kernel, schema, demo\n"),
     ],

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from . import metrics, plan
     from . import plots as plot
     from .errors import ControllerError, DumbbellError, EngineError, ResultError, ScenarioError
+    from .impairments import Jitter
+    from .qdiscs import Qdisc
     from .results import Result, Results, load
-    from .scenario import Flow, Host, Jitter, Path, Qdisc, Record, Scenario, from_dict, from_file, from_text
+    from .routes import Ack, Link
+    from .scenario import Flow, Host, Path, Record, Scenario, from_dict, from_file, from_text
     from .sweep import run
 
 __version__ = "0.1.0"
@@ -38,11 +41,13 @@ _HOME = {
     "Result": (".results", "Result"),
     "Results": (".results", "Results"),
     "load": (".results", "load"),
+    "Ack": (".routes", "Ack"),
     "Flow": (".scenario", "Flow"),
     "Host": (".scenario", "Host"),
-    "Jitter": (".scenario", "Jitter"),
+    "Jitter": (".impairments", "Jitter"),
+    "Link": (".routes", "Link"),
     "Path": (".scenario", "Path"),
-    "Qdisc": (".scenario", "Qdisc"),
+    "Qdisc": (".qdiscs", "Qdisc"),
     "Record": (".scenario", "Record"),
     "Scenario": (".scenario", "Scenario"),
     "from_dict": (".scenario", "from_dict"),
@@ -52,8 +57,8 @@ _HOME = {
 }
 
 __all__ = [
-    "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Path", "Qdisc", "Record", "Result", "ResultError", "Results", "Scenario",
-    "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics", "plan", "plot", "run",
+    "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "Path", "Qdisc", "Record", "Result", "ResultError",
+    "Results", "Scenario", "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics", "plan", "plot", "run",
 ]  # fmt: skip
 
 

@@ -18,6 +18,8 @@ __all__ = [
     "kernel_set",
     "kernel_status",
     "kernel_unload",
+    "radio_course",
+    "radio_trace",
     "run",
     "version",
     "write_headers",
@@ -140,6 +142,16 @@ def build(source: str, folder: str, hz: int) -> str:
 
 def write_headers(folder: str) -> None:
     """Write the headers that C controllers include: ``folder/cca/include`` (cca.h) and ``folder/kernel`` (for Linux modules)."""
+
+def radio_course(radio: str, mobility: str, mean_bps: int, length_ms: int, seed: int) -> list[tuple[int, int]]:
+    """Capacity of a synthetic radio link as (ns, bit/s) in steps of 20 ms, which begins anew after its length.
+
+    `radio` is ``lte`` or ``wifi``, `mobility` ``stationary`` or ``mobile``. Raises ValueError for other words, and for a mean outside 100 kbit/s
+    to 10 Gbit/s or a length outside 1 s to 24 h.
+    """
+
+def radio_trace(radio: str, mobility: str, mean_bps: int, length_ms: int, seed: int) -> str:
+    """The same link as the text of a Mahimahi trace, with what happens below 20 ms: grants of the cell, or aggregates between others' turns."""
 
 def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | None = None, own: dict[str, Any] | None = None) -> str:
     """Run one plan in the calling thread, with the GIL released, and return its summary as JSON.

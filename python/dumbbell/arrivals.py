@@ -86,10 +86,16 @@ class LognormalSizes(Sizes, form="lognormal"):
             yield max(1, min(most, int(median * (normal * numerator / denominator).exp())))
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise UnitError("the name of a file")
+    return value
+
+
 class FileSizes(Sizes, form="file", sign="file"):
     """A file with a size and its weight a line, such as ``10kB 3``; a line that begins with # is a comment."""
 
-    file: str = key(Kind(lambda value: _text(value), {"type": "string", "minLength": 1}), "the file, relative to the scenario's", varies=False)
+    file: str = key(Kind(_text, {"type": "string", "minLength": 1}), "the file, relative to the scenario's", varies=False)
 
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:
         """Sizes in bytes without an end."""
@@ -110,12 +116,6 @@ class FileSizes(Sizes, form="file", sign="file"):
             return _weighted(_table(pairs), draws)
         except UnitError as error:
             raise wrong(f"{at}.file", self.file, str(error)) from None
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise UnitError("the name of a file")
-    return value
 
 
 def _table(value: object) -> list[tuple[int, int]]:

@@ -71,7 +71,7 @@ class Forms(Kind):
     def __init__(self, base: type[Variant], *, words: bool = False, other: Kind | None = None) -> None:
         self.base, self.words, self.other = base, words, other
         self.bases: tuple[type[Variant], ...] = (base,)
-        found = [{"$ref": f"#/$defs/{base.__name__}"}]
+        found: list[dict[str, Any]] = [{"$ref": f"#/$defs/{base.__name__}"}]
         found += [{"enum": list(base.FORMS)}] if words else []
         found += [other.schema] if other else []
         super().__init__(self._parse, {"anyOf": found})

@@ -7,6 +7,7 @@ from typing import Any
 from . import plan, schedule, sweep, units
 from .declare import varied
 from .own import Own
+from .qdiscs import limit_bytes
 from .scenario import Path, Scenario
 
 #: Packets delivered per CPU second. Measured on a 2-core Xeon virtual machine: 2.0 million with 100 CUBIC flows at 1 Gbit/s, 2.6 million with
@@ -16,10 +17,14 @@ PACKETS_PER_CPU_S = 3_000_000
 #: Runs listed in full.
 RUNS_SHOWN = 20
 
+#: Steps of a rate or RTT that are listed.
+STEPS_SHOWN = 4
+
 
 def packets(planned: dict[str, Any]) -> int:
-    """Upper estimate of the packets that a run delivers: the bottleneck full of full segments, or all that finite flows have to send."""
-    full = int(schedule.bits(planned["bottleneck"], 0, planned["duration_ns"])) // (8 * units.FRAME_BYTES)
+    """Upper estimate of the packets that a run delivers: the links full of full segments, or all that finite flows have to send."""
+    links = [planned["bottleneck"], *planned["links"]]
+    full = sum(int(schedule.bits(link, 0, planned["duration_ns"])) for link in links) // (8 * units.FRAME_BYTES)
     sizes = [flow["size_bytes"] for flow in planned["flows"]]
     return full if None in sizes else int(min(full, sum(-(-size // units.MSS_BYTES) for size in sizes)))
 
@@ -46,48 +51,95 @@ def _case(case: plan.Case, planned: dict[str, Any]) -> list[str]:
     path, link = case.scenario.path, planned["bottleneck"]
     assert isinstance(path, Path)
     head = ", ".join(f"{key} = {value}" for key, value in case.vary.items())
-    bdp = plan.bdp_bytes(path)
-    bdp_text = "" if bdp is None else f", RTT {path.rtt}, BDP {units.bytes_text(bdp)} ({bdp / units.FRAME_BYTES:.1f} packets)"
+    bdp = plan.bdp_bytes(path, link["rate_bps"])
+    rtt = path.rtt if isinstance(path.rtt, str) else "in steps"
+    bdp_text = "" if bdp is None else f", RTT {rtt}, BDP {units.bytes_text(bdp)} ({bdp / units.FRAME_BYTES:.1f} packets)"
     return [
         *([f"  {head}"] if head else []),
-        f"  path   {units.rate_text(link['rate_bps'])}{_course(link)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
-        f"  buffer {_buffer(path, planned, bdp)}",
+        f"  path   {_rate(link)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
+        f"  buffer {_buffer(link, str(path.buffer), bdp)}",
+        *[f"  link   {one['name']}: {_link(one)}" for one in planned["links"]],
+        *[f"  acks   {_link(one)}" for one in planned["ack_links"]],
         *_flows(planned),
     ]
 
 
-def _course(link: dict[str, Any]) -> str:
-    """What follows the first rate."""
+def _link(link: dict[str, Any]) -> str:
+    policer = link["policer"]
+    policed = "" if policer is None else f", policed to {units.rate_text(policer['rate_bps'])}"
+    return f"{_rate(link)}, {link['qdisc']['kind']}, buffer {_buffer(link, None, None)}{policed}"
+
+
+def _rate(link: dict[str, Any]) -> str:
+    """The rate and what follows its first step."""
+    if link["trace"]:
+        return f"{units.rate_text(link['rate_bps'])} in the mean ({link['trace']['path']})"
     later = [f"{units.rate_text(rate)} from {units.span_text(at)}" for at, rate in link["steps"][1:]]
+    more = [f"{len(later) - STEPS_SHOWN} more"] if len(later) > STEPS_SHOWN else []
     again = [f"again every {units.span_text(link['repeat_ns'])}"] if link["repeat_ns"] else []
-    return f" ({', '.join(later + again)})" if later else ""
+    return units.rate_text(link["rate_bps"]) + (f" ({', '.join(later[:STEPS_SHOWN] + more + again)})" if later else "")
 
 
-def _buffer(path: Path, planned: dict[str, Any], bdp: int | None) -> str:
-    qdisc, rate = planned["bottleneck"]["qdisc"], planned["bottleneck"]["rate_bps"]
-    counted = qdisc["limit_packets"]
-    size = counted * units.FRAME_BYTES if counted is not None else qdisc["limit_bytes"]
+def _buffer(link: dict[str, Any], written: str | None, bdp: int | None) -> str:
+    """The queue's limit in every measure."""
+    qdisc, rate = link["qdisc"], link["rate_bps"]
+    size = limit_bytes(qdisc)
+    if size is None:
+        memory = qdisc.get("memory_limit_bytes")
+        return "as much memory as the rate needs" if memory is None else f"{memory:,} bytes of memory"
+    said = written if written is not None and qdisc["kind"] == "fifo" else None
+    head = f"{said} = " if said else ""
     times = "" if not bdp else f" = {size / bdp:.3g} BDP"
-    return f"{path.buffer} = {size:,} bytes = {size // units.FRAME_BYTES} packets = {size * 8000 / rate:.4g} ms{times}"
+    return f"{head}{size:,} bytes = {size // units.FRAME_BYTES} packets = {size * 8000 / rate:.4g} ms{times}"
 
 
 def _flows(planned: dict[str, Any]) -> list[str]:
-    """Flows that differ only in their start, on one line."""
-    grouped: dict[str, list[int]] = {}
+    """Flows that differ only in their start and size, on one line."""
+    grouped: dict[str, list[dict[str, Any]]] = {}
     for flow in planned["flows"]:
-        parts = [flow["cca"], f"RTT {units.span_text(flow['rtt_ns'])}"]
-        parts += [f"loss {flow['loss_ppb'] / 1e7:g} %"] if flow["loss_ppb"] else []
-        parts += [_jitter(flow["jitter"])] if flow["jitter"] else []
-        parts += [units.bytes_text(flow["size_bytes"])] if flow["size_bytes"] else []
-        parts += [f"at most {units.rate_text(flow['max_rate_bps'])}"] if flow["max_rate_bps"] else []
-        parts += [f"{name} = {value}" for name, value in flow["params"].items()]
-        parts += [f"stops at {units.span_text(flow['stop_ns'])}"] if flow["stop_ns"] < planned["duration_ns"] else []
-        grouped.setdefault(", ".join(parts), []).append(flow["start_ns"])
-    return [f"  {len(starts):2d} x   {text}, starts at {_starts(starts)}" for text, starts in grouped.items()]
+        grouped.setdefault(", ".join(_flow(flow, planned)), []).append(flow)
+    return [f"  {len(flows):2d} x   {text}{_sizes(flows)}, starts at {_starts([f['start_ns'] for f in flows])}" for text, flows in grouped.items()]
+
+
+def _flow(flow: dict[str, Any], planned: dict[str, Any]) -> list[str]:
+    kind = flow["transport"]["kind"]
+    parts = [flow["cca"] + ("" if kind == "tcp" else f" over {kind.upper()}"), f"RTT {units.span_text(flow['rtt_ns'])}"]
+    parts += [f"loss {flow['loss_ppb'] / 1e7:g} %"] if flow["loss_ppb"] else []
+    parts += [_jitter(flow["jitter"])] if flow["jitter"] else []
+    parts += [_route("by", flow["forward"], planned)] if flow["forward"] else []
+    parts += [_route("back by", flow["back"], planned)] if flow["back"] else []
+    parts += ["finite"] if flow["size_bytes"] is not None else []
+    parts += [flow["workload"]["kind"].replace("_", "-")] if flow["workload"] else []
+    parts += [f"at most {units.rate_text(flow['max_rate_bps'])}"] if flow["max_rate_bps"] else []
+    parts += [f"{name} = {value}" for name, value in flow["params"].items()]
+    return parts + ([f"stops at {units.span_text(flow['stop_ns'])}"] if flow["stop_ns"] < planned["duration_ns"] else [])
+
+
+def _route(head: str, stages: list[dict[str, Any]], planned: dict[str, Any]) -> str:
+    """The parts of a way by name."""
+    links = [planned["bottleneck"], *planned["links"]] if head == "by" else planned["ack_links"]
+    return f"{head} " + " > ".join(links[stage["link"]]["name"] if stage["kind"] == "link" else _stage(stage) for stage in stages)
+
+
+def _stage(stage: dict[str, Any]) -> str:
+    if stage["kind"] != "delay":
+        return str(stage.get("model", stage["kind"]) if stage["kind"] != "loss" else f"{stage['model'].replace('_', ' ')} loss")
+    extras = ["in steps"] if stage["steps"] else []
+    extras += [name for name in ("jitter", "reorder") if stage[name]]
+    return f"{units.span_text(stage['ns'])}{' with ' + ' and '.join(extras) if extras else ''}"
+
+
+def _sizes(flows: list[dict[str, Any]]) -> str:
+    sizes = [flow["size_bytes"] for flow in flows]
+    if None in sizes:
+        return ""
+    least, most = units.bytes_text(min(sizes)), units.bytes_text(max(sizes))
+    return f", {least}" if least == most else f", {least} to {most}"
 
 
 def _jitter(jitter: dict[str, Any]) -> str:
-    return f"jitter +- {units.span_text(jitter['spread_ns'])}{'' if jitter['reorder'] else ' in order'}"
+    width = jitter["spread_ns"] if jitter["kind"] == "uniform" else jitter["stddev_ns"]
+    return f"jitter {'+- ' if jitter['kind'] == 'uniform' else 'sigma '}{units.span_text(width)}{'' if jitter['reorder'] else ' in order'}"
 
 
 def _starts(starts: list[int]) -> str:

@@ -62,7 +62,7 @@ class Loss(Variant):
 class RandomLoss(Loss, form="random", sign="rate"):
     """Each packet for itself, or correlated as in netem."""
 
-    rate: Share = key(SHARE, "share lost")
+    rate: Share = key(SHARE, "share of the packets lost")
     correlation: Share = key(SHARE, _CORRELATION, default=0)
 
     def stage(self) -> Stage:

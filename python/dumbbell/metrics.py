@@ -7,6 +7,7 @@ Flows are counted from 0, in the order of the plan.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,14 +74,23 @@ def throughput_bps(result: Result, flow: int, window: Window = None) -> float:
     return _growth(result, flow, "segs_sent", window) * 8 * MSS_BYTES
 
 
-def utilization(result: Result, window: Window = None) -> float:
-    """Wire bytes that left the bottleneck over what its rate allows in the time."""
-    t, sent = _queue(result, "t_us"), _queue(result, "sent_bytes")
-    link = result.plan["bottleneck"]
+def utilization(result: Result, window: Window = None, *, link: int = 0) -> float:
+    """Wire bytes that left a link over what its rate, steps or trace allow in the time; 0 is the bottleneck, then the links of the plan."""
+    t, sent = _queue(result, "t_us", link), _queue(result, "sent_bytes", link)
+    planned = link_plan(result, link)
     if window is None:
-        return float(sent[-1] * 8 / schedule.bits(link, 0, result.plan["duration_ns"]))
+        return float(sent[-1] * 8 / (schedule.bits(planned, 0, result.plan["duration_ns"]) or math.nan))
     first, last = _edges(t, window)
-    return float((sent[last] - sent[first]) * 8 / schedule.bits(link, int(t[first]) * 1000, int(t[last]) * 1000))
+    return float((sent[last] - sent[first]) * 8 / (schedule.bits(planned, int(t[first]) * 1000, int(t[last]) * 1000) or math.nan))
+
+
+def link_plan(result: Result, link: int) -> dict[str, Any]:
+    """The plan of a link by the number that tables give it: 0 is the bottleneck, then those of the data direction in their order."""
+    plan = result.plan
+    links: list[dict[str, Any]] = [plan["bottleneck"], *plan.get("links", [])]
+    if not 0 <= link < len(links):
+        raise ResultError(f"{result.folder}: there is no link {link}, wanted 0 to {len(links) - 1}")
+    return links[link]
 
 
 def jain(shares: Sequence[float]) -> float:
@@ -121,9 +131,9 @@ def retransmission_rate(result: Result, flow: int, window: Window = None) -> flo
     return _growth(result, flow, "retrans_total", window) / sent if sent else 0.0
 
 
-def loss_rate(result: Result, window: Window = None) -> float:
-    """Packets that the bottleneck dropped over those that it was offered (dropped + sent), as `tc -s qdisc` counts them."""
-    t, dropped, sent = (_queue(result, name) for name in ("t_us", "dropped_packets", "sent_packets"))
+def loss_rate(result: Result, window: Window = None, *, link: int = 0) -> float:
+    """Packets that a link (0: the bottleneck) dropped over those that it was offered (dropped + sent), as `tc -s qdisc` counts them."""
+    t, dropped, sent = (_queue(result, name, link) for name in ("t_us", "dropped_packets", "sent_packets"))
     first, last = _edges(t, window) if window else (None, -1)
     drops = dropped[last] - (dropped[first] if first is not None else 0)
     passed = sent[last] - (sent[first] if first is not None else 0)
@@ -136,14 +146,36 @@ def rtt_ms(result: Result, flow: int, window: Window = None, *, smoothed: bool =
     return distribution(of["srtt_us" if smoothed else "rtt_us"] / 1000)
 
 
-def queueing_delay_ms(result: Result, window: Window = None) -> Distribution:
-    """Time that a packet leaving the bottleneck has spent in its queue, at the sample times."""
-    return distribution(_inside(result, "sojourn_us", window) / 1000)
+def mark_rate(result: Result, window: Window = None, *, link: int = 0) -> float:
+    """Packets that a link (0: the bottleneck) marked CE over those that left it."""
+    t, marked, sent = (_queue(result, name, link) for name in ("t_us", "marked_packets", "sent_packets"))
+    first, last = _edges(t, window) if window else (None, -1)
+    marks, passed = (column[last] - (column[first] if first is not None else 0) for column in (marked, sent))
+    return float(marks / passed) if passed else 0.0
 
 
-def queue_occupancy_bytes(result: Result, window: Window = None) -> Distribution:
-    """Wire bytes in the bottleneck's queue, at the sample times."""
-    return distribution(_inside(result, "backlog_bytes", window))
+def queueing_delay_ms(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
+    """Time that a packet leaving a link (0: the bottleneck) has spent in its queue, at the sample times."""
+    return distribution(_inside(result, "sojourn_us", window, link) / 1000)
+
+
+def sojourn_ms(result: Result, *, link: int = 0) -> dict[str, float | None]:
+    """Percentiles of the time that packets spent in a link's queue, every packet of the whole run counted (50, 95, 99; to 1.6 %)."""
+    summary = result.summary
+    of = [summary["link"], *summary.get("links", [])][link] if link_plan(result, link) else {}
+    return {name: of.get(f"sojourn_{name}_ms") for name in ("p50", "p95", "p99")}
+
+
+def queue_occupancy_bytes(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
+    """Wire bytes in the queue of a link (0: the bottleneck), at the sample times."""
+    return distribution(_inside(result, "backlog_bytes", window, link))
+
+
+def one_way_delay_ms(result: Result, flow: int) -> Distribution:
+    """Times from the sender's interface to the receiver, every packet of the whole run counted (percentiles to 1.6 %); nan where none arrived."""
+    row = _flow(result, flow)
+    values = (row.get(f"owd_{name}_us") for name in ("mean", "p50", "p95", "p99"))
+    return Distribution(*(float("nan") if value is None else value / 1000 for value in values))
 
 
 def coefficient_of_variation(result: Result, flow: int, window: Window = None, *, bin_s: float = 0.5) -> float:
@@ -195,6 +227,15 @@ def completion_time_s(result: Result, flow: int) -> float | None:
     """Time from a finite flow's start (its SYN) until its last byte reached the receiver; None where it did not complete."""
     row = _flow(result, flow)
     return None if row["completed_us"] is None else (row["completed_us"] - row["start_us"]) / 1e6
+
+
+def completion_times_s(result: Result, cca: str | None = None) -> Column:
+    """Completion times of all finite flows (of a controller) that completed, in ascending order: their distribution is the FCT's."""
+    import numpy as np
+
+    rows = result.flows.select(["cca", "start_us", "completed_us"]).to_pylist()
+    times = [(row["completed_us"] - row["start_us"]) / 1e6 for row in rows if row["completed_us"] is not None and cca in (None, row["cca"])]
+    return np.sort(np.asarray(times, dtype=float))
 
 
 def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Interval:
@@ -275,14 +316,25 @@ def _growth(result: Result, flow: int, name: str, window: tuple[float, float]) -
     return float(of[name][-1] - of[name][0]) * 1e6 / float(t[-1] - t[0]) if t.size > 1 else 0.0
 
 
-def _queue(result: Result, name: str) -> Column:
+def _queue(result: Result, name: str, link: int = 0) -> Column:
+    """A column of the queue table for one link."""
     import numpy as np
+    import pyarrow.compute as pc
 
-    return np.asarray(result.queue[name].to_numpy(zero_copy_only=False), dtype=float)
+    table = result.queue
+    if "link" in table.column_names:
+        link_plan(result, link)
+        table = table.filter(pc.equal(table["link"], link))
+    return np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=float)
 
 
-def _inside(result: Result, name: str, window: Window) -> Column:
-    t, column = _queue(result, "t_us"), _queue(result, name)
+def queue_series(result: Result, name: str, *, link: int = 0) -> tuple[Column, Column]:
+    """A column of the queue table over time for a link (0: the bottleneck): (times in s, values)."""
+    return _queue(result, "t_us", link) / 1e6, _queue(result, name, link)
+
+
+def _inside(result: Result, name: str, window: Window, link: int = 0) -> Column:
+    t, column = _queue(result, "t_us", link), _queue(result, name, link)
     return column if window is None else column[(t >= window[0] * 1e6) & (t <= window[1] * 1e6)]
 
 

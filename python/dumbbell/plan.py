@@ -16,7 +16,7 @@ from .declare import parsed, plain, varied, written
 from .errors import ScenarioError, wrong
 from .impairments import Jitter, Loss
 from .routes import Way
-from .scenario import Flow, Path, Record, Scenario, from_dict
+from .scenario import Flow, Host, Path, Record, Scenario, from_dict
 from .workloads import Workload
 
 #: Most runs that one scenario may ask for: a grid beyond it is a slip of the hand, not an experiment.
@@ -104,14 +104,16 @@ def runs(scenario: Scenario, known: Known | None = None) -> list[Planned]:
 
 def _draws(case: Scenario) -> bool:
     """Whether the plan itself depends on the seed."""
-    return bool(parsed(case.host, "start_jitter")) or any(flow.arrivals is not None for flow in case.flow)  # type: ignore[arg-type,union-attr]
+    assert isinstance(case.host, Host)
+    return bool(parsed(case.host, "start_jitter")) or any(flow.arrivals is not None for flow in case.flow if isinstance(flow, Flow))
 
 
 def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None) -> dict[str, Any]:
     """The plan of a scenario without varied values; its own seed unless another is given."""
-    path, record = case.path, case.record
+    path, record, host = case.path, case.record, case.host
     assert isinstance(path, Path)
     assert isinstance(record, Record)
+    assert isinstance(host, Host)
     duration = parsed(case, "duration")
     seed = int(case.seed) if seed is None else seed  # type: ignore[arg-type]
     links = routes.named(case.link)
@@ -126,7 +128,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
     sample = parsed(record, "every")
     if len(flows) * (duration // sample) > SAMPLES_MAX:
         raise wrong("record.every", record.every, f"at most {SAMPLES_MAX} rows (flows x duration / every)")
-    _spread_starts(flows, parsed(case.host, "start_jitter"), seed)
+    _spread_starts(flows, parsed(host, "start_jitter"), seed)
     ack = path.ack
     return {
         "name": case.name,
@@ -134,9 +136,9 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         "duration_ns": duration,
         "sample_ns": sample,
         "bottleneck": routes.link(path, routes.BOTTLENECK, "path", rtt, case.folder),
-        "links": [routes.link(one, str(one.name), f"link[{i}]", rtt, case.folder) for i, one in enumerate(case.link)],  # type: ignore[union-attr]
+        "links": [routes.link(one, str(one.name), f"link[{i}]", rtt, case.folder) for i, one in enumerate(case.link) if isinstance(one, routes.Link)],
         "ack_links": [routes.link(ack, "ack", "path.ack", rtt, case.folder)] if isinstance(ack, routes.Ack) and ack.rate is not None else [],
-        "host": _host(case.host),
+        "host": _host(host),
         "flows": flows,
         "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap")},
     }

@@ -176,6 +176,8 @@ def rate(written: Table, at: str, folder: FilePath) -> dict[str, Any]:
             raise wrong(f"{at}.rate", found.file, f"a trace of 1kbps to 1Tbps in the mean (it comes to {mean} bit/s)")
         planned = {"path": str(path), "sha256": trace.sha256, "opportunity_bytes": found.opportunity_bytes, "repeat": found.repeat}
         return {"rate_bps": mean, "steps": [], "repeat_ns": None, "trace": planned}
+    if isinstance(found, schedule.Radio):
+        return {"rate_bps": found.mean_bps, "steps": found.steps(), "repeat_ns": found.length_ms * 1_000_000, "trace": None}
     steps, repeat = (found.steps, found.repeat_ns) if isinstance(found, Course) else ([], None)
     return {"rate_bps": int(found), "steps": steps, "repeat_ns": repeat, "trace": None}
 

@@ -30,7 +30,22 @@ from .declare import SWITCH, Choice, Each, Forms, Key, Kind, Sub, Table, build, 
 from .errors import ScenarioError, wrong
 from .impairments import LOSS, SHARE_OF, AnyLoss, Jitter, Reorder
 from .kinds import (
-    BUFFER, BURST, CONTROLLER, DURATION, EVERY, NAME, NAME_LETTERS, RATE, SIZE, SOCKET_BUFFER, SPAN, SPAN_ABOVE_ZERO, TICK, Number, Switch, Text,
+    BUFFER,
+    BURST,
+    CONTROLLER,
+    DURATION,
+    EVERY,
+    NAME,
+    NAME_LETTERS,
+    RATE,
+    SIZE,
+    SOCKET_BUFFER,
+    SPAN,
+    SPAN_ABOVE_ZERO,
+    TICK,
+    Number,
+    Switch,
+    Text,
 )  # fmt: skip
 from .qdiscs import BUFFER_DOC, Qdisc
 from .routes import BOTTLENECK, IMPAIR, VIA, Ack, AnyQdisc, AnyRate, Link, Policer
@@ -47,7 +62,8 @@ class Path(Table):
         schedule.RATE,
         "rate of the bottleneck; counts bytes on the wire, 1514 a full segment; or its course, such as "
         + schedule.FORM
-        + ', whose first rate the BDP refers to; or a Mahimahi trace, { trace = "file", repeat = true, opportunity = "1514B" }, whose mean it refers to',
+        + ', whose first rate the BDP refers to; or a Mahimahi trace, { trace = "file", repeat = true, opportunity = "1514B" }, or a synthetic radio link, '
+        + '{ lte = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 } or wifi in place of lte, whose mean it refers to',
     )
     rtt: Any = key(
         schedule.RTT,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,6 +16,8 @@ from .units import UnitError
 FORM = '{ steps = [["0s", "40Mbps"], ["2s", "45Mbps"]], repeat = true }'
 RTT_FORM = '{ steps = [["0s", "20ms"], ["10s", "60ms"]], repeat = false }'
 TRACE_FORM = '{ trace = "file" }'
+RADIO_FORM = '{ lte = "mobile", mean = "8Mbps" }'
+MOBILITY = ("stationary", "mobile")
 RATE_BPS = range(1_000, 10**12 + 1)
 
 
@@ -32,6 +36,22 @@ class TraceFile(NamedTuple):
     file: str
     repeat: bool
     opportunity_bytes: int
+
+
+class Radio(NamedTuple):
+    """A synthetic radio link as written."""
+
+    radio: str
+    mobility: str
+    mean_bps: int
+    length_ms: int
+    seed: int
+
+    def steps(self) -> list[tuple[int, int]]:
+        """Its capacity: (ns, bit/s)."""
+        from . import _native
+
+        return _native.radio_course(*self)
 
 
 def course(value: Mapping[str, Any], parse: Callable[[object], int], wanted: str) -> Course:
@@ -76,7 +96,9 @@ def _rate(value: object) -> Any:
         return kinds.RATE.parse(value)
     if "trace" in value:
         return _trace(value)
-    made = course(value, _rate_step, f"a rate, or a course such as {FORM}, or a trace such as {TRACE_FORM}")
+    if "lte" in value or "wifi" in value:
+        return _radio(value)
+    made = course(value, _rate_step, f"a rate, or a course such as {FORM}, or a trace such as {TRACE_FORM}, or {RADIO_FORM}")
     if made == 0:
         raise UnitError("a course whose first rate is above zero, because buffers refer to it")
     return made
@@ -88,6 +110,23 @@ def _trace(value: Mapping[str, Any]) -> TraceFile:
         raise UnitError('a trace such as { trace = "file", repeat = true, opportunity = "1514B" }' + (f"; no key {unknown[0]}" if unknown else ""))
     opportunity = kinds.size("1B", "1GB").parse(value.get("opportunity", "1514B"))
     return TraceFile(value["trace"], SWITCH.parse(value.get("repeat", True)), opportunity)
+
+
+def _radio(value: Mapping[str, Any]) -> Radio:
+    unknown = sorted(set(value) - {"lte", "wifi", "mean", "length", "seed"})
+    kind = "lte" if "lte" in value else "wifi"
+    if unknown or ("lte" in value and "wifi" in value) or value[kind] not in MOBILITY or "mean" not in value:
+        wanted = f'a radio link such as {{ {kind} = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 }}'
+        raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
+    mean = units.rate_bps(value["mean"])
+    if not 100_000 <= mean <= 10**10:
+        raise UnitError("a mean of 100kbps to 10Gbps")
+    length, seed = units.span_ns(value.get("length", "60s")), value.get("seed", 1)
+    if length % 20_000_000 or not 10**9 <= length <= 24 * 3600 * 10**9:
+        raise UnitError("a length of 1s to 24h, in whole steps of 20ms")
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**53:
+        raise UnitError(f"a seed from 0 to {2**53 - 1}")
+    return Radio(kind, value[kind], mean, length // 1_000_000, seed)
 
 
 def _rtt(value: object) -> int:
@@ -121,9 +160,11 @@ def steps_schema(one: dict[str, Any]) -> dict[str, Any]:
 
 REPEAT_SCHEMA = {"anyOf": [{"type": "boolean"}, {"type": "string"}]}
 _TRACE = _table("trace", trace={"type": "string", "minLength": 1}, repeat={"type": "boolean"}, opportunity={"type": "string"})
-RATE = Varying(
-    _rate, {"anyOf": [kinds.RATE.schema, _table("steps", steps=steps_schema(kinds.RATE.schema), repeat=REPEAT_SCHEMA), _TRACE]}
-)
+_RADIO = [
+    _table(kind, **{kind: {"enum": list(MOBILITY)}}, mean=kinds.RATE.schema, length=kinds.SPAN.schema, seed={"type": "integer", "minimum": 0})
+    for kind in ("lte", "wifi")
+]
+RATE = Varying(_rate, {"anyOf": [kinds.RATE.schema, _table("steps", steps=steps_schema(kinds.RATE.schema), repeat=REPEAT_SCHEMA), _TRACE, *_RADIO]})
 RTT = Varying(_rtt, {"anyOf": [kinds.RTT.schema, _table("steps", steps=steps_schema(kinds.RTT.schema), repeat=REPEAT_SCHEMA)]})
 
 
@@ -137,9 +178,9 @@ def bits(link: Mapping[str, Any], start_ns: int, end_ns: int) -> float:
     total, at = 0, start_ns
     while at < end_ns:
         begin = at // period * period if period else 0
-        i = max(k for k, step in enumerate(steps) if step[0] <= at - begin)
-        ends = [begin + step[0] for step in steps[i + 1 :]] + ([begin + period] if period else []) + [end_ns]
-        until = min(ends)
+        i = bisect_right(steps, at - begin, key=itemgetter(0)) - 1
+        later = [begin + steps[i + 1][0]] if i + 1 < len(steps) else []
+        until = min([*later, *([begin + period] if period else []), end_ns])
         total += steps[i][1] * (until - at)
         at = until
     return total / 1e9

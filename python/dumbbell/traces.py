@@ -45,6 +45,7 @@ def read(path: Path, at: str) -> Trace:
 def _read(path: Path, _changed_ns: int, _size: int) -> Trace:
     import hashlib  # rarely needed, and start-up counts
     from array import array
+    from itertools import pairwise
 
     data = path.read_bytes()
     lines = data.split(b"\n")
@@ -56,7 +57,7 @@ def _read(path: Path, _changed_ns: int, _size: int) -> Trace:
     times = [int(line) for line in lines]
     if not times or times[-1] == 0:
         raise ValueError("it has no length")
-    if times[-1] > MS_MAX or any(later < earlier for earlier, later in zip(times, times[1:])):
+    if times[-1] > MS_MAX or any(later < earlier for earlier, later in pairwise(times)):
         raise ValueError("times decrease or do not fit 32 bits")
     return Trace(hashlib.sha256(data).hexdigest(), array("Q", times))
 
@@ -85,4 +86,4 @@ def bits(planned: Mapping[str, Any], start_ns: int, end_ns: int) -> int:
     if planned["sha256"] and planned["sha256"] != trace.sha256:
         raise ResultError(f"{planned['path']}: has changed since the run (sha256 {trace.sha256[:12]}..., wanted {planned['sha256'][:12]}...)")
     count = before(trace, end_ns, repeat=planned["repeat"]) - before(trace, start_ns, repeat=planned["repeat"])
-    return count * planned["opportunity_bytes"] * 8
+    return count * int(planned["opportunity_bytes"]) * 8

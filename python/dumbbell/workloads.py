@@ -35,11 +35,13 @@ class Quic(Transport, form="quic"):
     payload: Text = key(kinds.size("100B", "1400B"), "stream data of a packet", default="1000B")
     ack_every: Number = key(whole(1, 2**31), "packets that ask for an acknowledgement before one is sent", default=2)
     ack_delay: Text = key(kinds.span("0s", "60s"), "the longest that a packet waits for its acknowledgement", default="25ms")
+    handshake: Switch = key(SWITCH, "a round trip comes before the first data; false for 0-RTT", default=True)
+    initial_rtt: Text = key(kinds.span("1us", "60s"), "round-trip time that is assumed before the first sample", default="333ms")
 
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
-        delay = parsed(self, "ack_delay")
-        return {"kind": "quic", "payload_bytes": parsed(self, "payload"), "ack_every": self.ack_every, "ack_delay_ns": delay}
+        times = {"ack_delay_ns": parsed(self, "ack_delay"), "initial_rtt_ns": parsed(self, "initial_rtt")}
+        return {"kind": "quic", "payload_bytes": parsed(self, "payload"), "ack_every": self.ack_every, "handshake": self.handshake, **times}
 
 
 class Workload(Variant):
@@ -90,5 +92,3 @@ class RequestResponse(Workload, form="request_response"):
         """What the engine takes."""
         think = {"ns": parsed(self, "think"), "exponential": self.random}
         return {"kind": "request_response", "response_bytes": parsed(self, "response"), "think": think, "count": self.count}
-
-

@@ -5,6 +5,7 @@ mod kernel;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 mod no_kernel;
 mod own;
+mod radio;
 mod sample;
 
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
@@ -113,6 +114,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::own::{build, write_headers, BuildError};
+    #[pymodule_export]
+    use super::radio::{radio_course, radio_trace};
     #[pymodule_export]
     use super::sample::Sample;
     #[pymodule_export]

@@ -63,7 +63,11 @@ def _add_show(show: argparse.ArgumentParser) -> None:
 
 
 def _add_plot(plot: argparse.ArgumentParser) -> None:
-    plot.add_argument("kind", metavar="KIND", help="throughput, rtt, cwnd, inflight, queue, or vary (a metric against the varied value)")
+    plot.add_argument(
+        "kind",
+        metavar="KIND",
+        help="throughput, rtt, cwnd, inflight, queue, vary (a metric against the varied value), fct, or tradeoff (throughput against delay)",
+    )
     plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
     plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")
     plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
@@ -108,6 +112,15 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
     _add_jobs(demo)
 
 
+def _add_paper(paper: argparse.ArgumentParser) -> None:
+    paper.add_argument("name", metavar="NAME", help="zhang2019 (BBR and its variants, arXiv:1909.03673)")
+    paper.add_argument("--table", type=_count, nargs="+", metavar="N", help="which tables: 3, 4, 5, 7 (default: all)")
+    paper.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME-<n>)")
+    paper.add_argument("--json", action="store_true", help="print one JSON object per cell and line, and nothing else")
+    paper.add_argument("--duration", metavar="TIME", help="another simulated time than the paper's, for a first look")
+    _add_jobs(paper)
+
+
 #: Each command with its help line and what adds its arguments.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run scenarios and write a result folder per run", _add_run),
@@ -118,6 +131,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "kernel": ("put controllers into the running Linux kernel, look at their flows, change their parameters (root)", _add_kernel),
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "demo": ("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo),
+    "paper": ("run the tables of a published paper, and print ours beside them", _add_paper),
 }
 
 
@@ -150,6 +164,10 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         from . import run
 
         return run.main(arguments)
+    if command == "paper":
+        from . import paper
+
+        return paper.main(arguments)
     if command == "demo":
         from . import demo
 

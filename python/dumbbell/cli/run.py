@@ -106,6 +106,7 @@ def line(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
         "warnings": manifest["warnings"],
         "wall_s": manifest["wall_s"],
         "link": summary["link"],
+        **({"links": summary["links"]} if summary.get("links") else {}),
         "jain": summary["jain"],
         "flows": summary["flows"],
     }

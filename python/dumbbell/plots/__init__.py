@@ -2,7 +2,7 @@
 
 >>> import dumbbell
 >>> sorted(dumbbell.plot.KINDS)
-['cwnd', 'inflight', 'queue', 'rtt', 'throughput', 'vary']
+['cwnd', 'fct', 'inflight', 'queue', 'rtt', 'throughput', 'tradeoff', 'vary']
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .cwnd import cwnd
+from .fct import fct
 from .inflight import inflight
 from .queue import queue
 from .rtt import rtt, rtt_cdf
 from .style import save
 from .throughput import throughput
+from .tradeoff import tradeoff
 from .vary import vary, vary_with_jain
 
 if TYPE_CHECKING:
@@ -29,15 +31,17 @@ if TYPE_CHECKING:
 SINGLE: dict[str, Callable[[Results], Axes]] = {"throughput": throughput, "rtt": rtt, "cwnd": cwnd, "inflight": inflight, "queue": queue}
 
 #: All kinds of `dumbbell plot`.
-KINDS = (*SINGLE, "vary")
+KINDS = (*SINGLE, "vary", "fct", "tradeoff")
 
-__all__ = ["KINDS", "cwnd", "draw", "inflight", "queue", "rtt", "rtt_cdf", "save", "throughput", "vary", "vary_with_jain"]
+__all__ = ["KINDS", "cwnd", "draw", "fct", "inflight", "queue", "rtt", "rtt_cdf", "save", "throughput", "tradeoff", "vary", "vary_with_jain"]
 
 
 def draw(kind: str, results: Results, *, metric: str = "throughput", jain: bool = False, x: str | None = None) -> Figure:
     """The figure of a kind in `KINDS`; `metric`, `jain` and `x` are for ``vary``."""
     if kind in SINGLE:
         ax = SINGLE[kind](results)
+    elif kind in ("fct", "tradeoff"):
+        ax = fct(results) if kind == "fct" else tradeoff(results)
     elif jain:
         ax = vary_with_jain(results, metric=metric, x=x)
     else:

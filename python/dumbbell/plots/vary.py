@@ -38,11 +38,17 @@ def _flows(name: str, *, total: bool) -> Callable[[dict[str, Any]], dict[Kind, f
         grouped: dict[Kind, list[float]] = {}
         mixed = len({flow["rtt_ms"] for flow in summary["flows"]}) > 1
         for flow in summary["flows"]:
-            if flow[name] is not None:
+            if flow.get(name) is not None:
                 grouped.setdefault((flow["cca"], f"{flow['rtt_ms']:g} ms" if mixed else ""), []).append(flow[name])
         return {kind: sum(values) / (1 if total else len(values)) for kind, values in grouped.items()}
 
     return read
+
+
+def _link(summary: dict[str, Any], name: str) -> dict[Kind, float]:
+    """A figure of the bottleneck; nothing where it has none."""
+    value = summary["link"].get(name)
+    return {} if value is None else {RUN: value}
 
 
 METRICS = {
@@ -54,6 +60,10 @@ METRICS = {
     "jain": Metric("Jain's index", lambda summary: {RUN: summary["jain"]}),
     "utilization": Metric("Utilization", lambda summary: {RUN: summary["link"]["utilization"]}),
     "queue": Metric("Queueing delay, mean (ms)", lambda summary: {RUN: summary["link"]["queue_mean_ms"]}),
+    "queue_p95": Metric("Queueing delay, 95th percentile (ms)", lambda summary: _link(summary, "sojourn_p95_ms")),
+    "marks": Metric("CE marks at the bottleneck", lambda summary: _link(summary, "marks")),
+    "owd": Metric("One-way delay, mean (ms)", _flows("owd_mean_ms", total=False)),
+    "owd_p95": Metric("One-way delay, 95th percentile (ms)", _flows("owd_p95_ms", total=False)),
     "drop_rate": Metric("Drop rate at the bottleneck", lambda summary: {RUN: summary["link"]["drop_rate"]}),
 }
 

@@ -1,0 +1,79 @@
+//! Synthetic radio links for Python: `net::generate` with words and plain numbers.
+
+use net::generate::{self, Config, Mobility, Radio};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use units::{Rate, Span, Time};
+
+/// Mean capacity that the generator takes, bit/s.
+const MEAN_BPS: std::ops::RangeInclusive<u64> = 100_000..=10_000_000_000;
+/// Length that it takes, ms.
+const LENGTH_MS: std::ops::RangeInclusive<u64> = 1_000..=86_400_000;
+
+fn config(
+    radio: &str,
+    mobility: &str,
+    mean_bps: u64,
+    length_ms: u64,
+    seed: u64,
+) -> PyResult<Config> {
+    let radio = match radio {
+        "lte" => Radio::Lte,
+        "wifi" => Radio::Wifi,
+        other => {
+            return Err(PyValueError::new_err(format!("radio must be lte or wifi, got {other}")))
+        }
+    };
+    let mobility = match mobility {
+        "stationary" => Mobility::Stationary,
+        "mobile" => Mobility::High,
+        other => {
+            let text = format!("mobility must be stationary or mobile, got {other}");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    if !MEAN_BPS.contains(&mean_bps) || !LENGTH_MS.contains(&length_ms) {
+        let text = format!(
+            "mean must be 100 kbit/s to 10 Gbit/s and length 1 s to 24 h, got {mean_bps} bit/s and {length_ms} ms"
+        );
+        return Err(PyValueError::new_err(text));
+    }
+    let (mean, length) = (Rate::from_bps(mean_bps), Span::from_ms(length_ms));
+    Ok(Config { radio, mobility, mean, length, seed })
+}
+
+/// Capacity in steps of 20 ms; see the stub.
+#[pyfunction]
+pub(crate) fn radio_course(
+    radio: &str,
+    mobility: &str,
+    mean_bps: u64,
+    length_ms: u64,
+    seed: u64,
+) -> PyResult<Vec<(u64, u64)>> {
+    let config = config(radio, mobility, mean_bps, length_ms, seed)?;
+    let course = generate::course(&config);
+    let (mut steps, mut at) = (Vec::new(), Time::ZERO);
+    let end = Time::ZERO + config.length;
+    while at < end {
+        let (rate, until) = course.at(at);
+        steps.push(((at.since(Time::ZERO)).as_ns(), rate.as_bps()));
+        at = until;
+    }
+    Ok(steps)
+}
+
+/// The text of a Mahimahi trace; see the stub.
+#[pyfunction]
+pub(crate) fn radio_trace(
+    radio: &str,
+    mobility: &str,
+    mean_bps: u64,
+    length_ms: u64,
+    seed: u64,
+) -> PyResult<String> {
+    let trace = generate::trace(&config(radio, mobility, mean_bps, length_ms, seed)?);
+    let mut text = Vec::new();
+    trace.write(&mut text).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+    String::from_utf8(text).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
