@@ -28,7 +28,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
 
-.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-memory fuzz bpf sanitize clean
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-kernel bench-memory fuzz bpf sanitize clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ sanitize: $(STAMPS)/venv ## Tests of the controllers under the address and undef
 
 lint: lint-rust lint-c lint-python ## Formatters and linters for Rust, C and Python, style, and whether generated files are fresh
 
-lint-rust: $(STAMPS)/venv
+lint-rust: $(STAMPS)/venv $(STAMPS)/system
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo run --locked -q -p xtask -- tidy
@@ -71,6 +71,7 @@ lint-python: $(STAMPS)/native $(STAMPS)/dev
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dumbbell._native
 	$(BIN)/python tools/generate.py --check
+	$(BIN)/python tools/cca-pages.py --check
 
 fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
 	cargo fmt
@@ -89,6 +90,10 @@ compare: $(STAMPS)/native ## Hold the simulator against measured rows: make comp
 
 bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same session (REPEATS=3)
 	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench.json
+
+bench-kernel: $(STAMPS)/native $(STAMPS)/system ## What an ACK costs in the kernel, through BPF against its own BBR (root)
+	tools/system-packages.sh bpftool
+	$(BIN)/python bench/kernel_ack_cost.py --json build/bench-kernel.json
 
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json
@@ -115,10 +120,12 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/venv
 	touch $@
 
 $(STAMPS)/native: $(STAMPS)/venv $(native_sources)
-	@echo "building the engine (log: build/native.log)"
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked > build/native.log 2>&1 || { cat build/native.log; exit 1; }
+	@tools/system-packages.sh clang || echo "no clang: controllers for the kernel are not built" >&2
+	@kernel=; tools/system-packages.sh libelf || { kernel=--no-default-features; echo "no libelf: \`dumbbell kernel\` is not built" >&2; }; \
+	echo "building the engine (log: build/native.log)"; \
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked $$kernel > build/native.log 2>&1 || { cat build/native.log; exit 1; }
 	touch $@
 
 $(STAMPS)/system: tools/system-packages.sh | $(STAMPS)
-	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf tshark
+	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf libelf iproute2 iperf3 tshark
 	touch $@

@@ -40,6 +40,9 @@ CCA_PARAMS(BBRPLUS_PARAMS);
 #include "bbr1/core.h"
 
 static const struct bbr_rules bbr_rules = {
+	.keeps_gains = true,
+	.cycles_behind_policer = true,
+	.waits_for_delivery = true,
 	.renews_equal_rtt = true,
 	.trusts_delayed_acks = true,
 	.ends_idle_on_any_ack = true,
@@ -55,6 +58,16 @@ static const u32 bbrplus_cycle_lengths = 7;
 static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)
 {
 	return bbr_linux_cycle_gain(sk, bbr);
+}
+
+/* Behind a policer the cycle goes on at a gain of 1; the phase that PROBE_BW begins with has its own. */
+static void bbrplus_set_phase(struct bbr *bbr, enum bbrplus_phase phase)
+{
+	bbr_set_phase(bbr, phase);
+	if (bbr->lt_use_bw) {
+		bbr->pacing_gain = BBR_UNIT;
+		bbr->gains_due = 0;
+	}
 }
 
 static u32 bbr_policy_rtprop_us(const struct sock *sk, const struct bbr *bbr)
@@ -78,13 +91,13 @@ static void bbrplus_update_phase(struct sock *sk, struct bbr *bbr, const struct 
 
 	if (bbr->pacing_gain < BBR_UNIT) {
 		if (rs->prior_in_flight <= bbr_inflight(sk, bbr, bw, BBR_UNIT))
-			bbr->cycle_idx = BBRPLUS_CRUISE;
+			bbrplus_set_phase(bbr, BBRPLUS_CRUISE);
 		return;
 	}
 	if (bbr_phase_has_lasted(sk, bbr) &&
 	    (rs->prior_in_flight >= bbr_inflight(sk, bbr, bw, bbr->pacing_gain) || rs->losses ||
 	     rs->is_app_limited || bbrplus_is_out_of_data(sk)))
-		bbr->cycle_idx = BBRPLUS_DOWN;
+		bbrplus_set_phase(bbr, BBRPLUS_DOWN);
 }
 
 /* Zhang's Algorithm 1, lines 8 to 16; the windows have a floor, lest a small BDP never be reached. */
@@ -97,9 +110,9 @@ static void bbrplus_update_phase_zhang(struct sock *sk, struct bbr *bbr,
 		       param(sk, cwnd_min));
 
 	if (bbr->pacing_gain < BBR_UNIT && in_flight <= bdp)
-		bbr->cycle_idx = BBRPLUS_CRUISE;
+		bbrplus_set_phase(bbr, BBRPLUS_CRUISE);
 	if (bbr_phase_has_lasted(sk, bbr) && (in_flight > high || rs->losses))
-		bbr->cycle_idx = BBRPLUS_DOWN;
+		bbrplus_set_phase(bbr, BBRPLUS_DOWN);
 }
 
 /* The clock of the phase is that of the cycle: only a new cycle starts it. */
@@ -111,7 +124,7 @@ static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const stru
 	if (age_us > bbr->cycle_len * bbr->min_rtt_us) {
 		bbr->cycle_mstamp = now_us;
 		bbr->cycle_len = CYCLE_LEN - cca_random_below(sk, bbrplus_cycle_lengths);
-		bbr->cycle_idx = BBRPLUS_UP;
+		bbrplus_set_phase(bbr, BBRPLUS_UP);
 	} else if (bbr->pacing_gain != BBR_UNIT) {
 		if (param(sk, zhang_algorithm))
 			bbrplus_update_phase_zhang(sk, bbr, rs);

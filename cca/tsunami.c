@@ -46,6 +46,10 @@ CCA_PARAMS(TSUNAMI_PARAMS);
 #include "bbr1/core.h"
 
 static const struct bbr_rules bbr_rules = {
+	.keeps_gains = true,
+	.cycles_behind_policer = true,
+	.waits_for_delivery = true,
+	.undo_forgets_pipe = true,
 	.is_window_even = true,
 	.renews_equal_rtt = true,
 	.trusts_delayed_acks = true,

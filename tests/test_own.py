@@ -100,7 +100,7 @@ def test_a_module_runs_and_the_manifest_says_what_it_was(tmp_path: Path, cli: An
 
 def test_runs_at_once_share_nothing_and_parameters_belong_to_flows(tmp_path: Path) -> None:
     file = write(tmp_path)
-    made = {**scenario("mine"), "repetitions": 4}
+    made = {**scenario("mine"), "repetitions": 4, "host": {"hz": 250}}  # a kernel that no run has asked for yet
     many = dumbbell.run(made, tmp_path / "many", 4, cca=[file])
     one = dumbbell.run(made, tmp_path / "one", 1, cca=[file])
     assert [samples(run.folder) for run in many] == [samples(run.folder) for run in one]

@@ -46,7 +46,7 @@ CCA_OP(void, bbr_init, struct sock *sk)
 	bbr->min_rtt_stamp = tcp_jiffies32;
 	bbr->ack_epoch_mstamp = tp->tcp_mstamp;
 	bbr->prev_ca_state = TCP_CA_Open;
-	bbr->mode = BBR_STARTUP;
+	bbr_enter(bbr, BBR_STARTUP);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	bbr_lt_reset(sk, bbr);
 	bbr_init_pacing_rate_from_rtt(sk, bbr);
@@ -95,9 +95,11 @@ CCA_OP(u32, bbr_undo_cwnd, struct sock *sk)
 {
 	struct bbr *bbr = bbr_state(sk);
 
-	bbr->full_bw = 0;
-	bbr->full_bw_cnt = 0;
-	bbr_lt_reset(sk, bbr);
+	if (bbr_rules.undo_forgets_pipe) {
+		bbr->full_bw = 0;
+		bbr->full_bw_cnt = 0;
+		bbr_lt_reset(sk, bbr);
+	}
 	return tcp_snd_cwnd(tcp_sk(sk));
 }
 

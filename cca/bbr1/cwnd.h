@@ -36,10 +36,13 @@ static u32 bbr_recover_or_restore(const struct sock *sk, struct bbr *bbr,
 		bbr->next_rtt_delivered = tp->delivered;
 		cwnd = conserved;
 	} else if (prev >= TCP_CA_Recovery && state < TCP_CA_Recovery) {
-		cwnd = max(cwnd, bbr->prior_cwnd);
+		bbr->restore_cwnd = 1;
 		bbr->packet_conservation = 0;
 	}
 	bbr->prev_ca_state = state;
+	if (bbr->restore_cwnd)
+		cwnd = max(cwnd, bbr->prior_cwnd);
+	bbr->restore_cwnd = 0;
 	return bbr->packet_conservation ? max(cwnd, conserved) : cwnd;
 }
 
@@ -58,11 +61,11 @@ static u32 bbr_grow_to_target(const struct sock *sk, const struct bbr *bbr, u32 
 }
 
 /* The window is held down in PROBE_RTT, at once or, halved by each ACK, within a few. */
-static u32 bbr_probe_rtt_cwnd(const struct sock *sk, u32 cwnd, bool is_growing)
+static u32 bbr_probe_rtt_cwnd(const struct sock *sk, u32 cwnd)
 {
-	if (!bbr_rules.halves_in_probe_rtt)
-		return min(cwnd, param(sk, cwnd_min));
-	return is_growing ? max(cwnd >> 1, param(sk, cwnd_min)) : cwnd;
+	if (bbr_rules.halves_in_probe_rtt)
+		return max(cwnd >> 1, param(sk, cwnd_min));
+	return min(cwnd, param(sk, cwnd_min));
 }
 
 static void bbr_set_cwnd(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs, u32 bw)
@@ -70,6 +73,8 @@ static void bbr_set_cwnd(struct sock *sk, struct bbr *bbr, const struct rate_sam
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 cwnd = tcp_snd_cwnd(tp);
 
+	if (!rs->acked_sacked && bbr_rules.waits_for_delivery)
+		return;
 	if (rs->acked_sacked) {
 		cwnd = bbr_recover_or_restore(sk, bbr, rs);
 		if (!bbr->packet_conservation)
@@ -77,7 +82,7 @@ static void bbr_set_cwnd(struct sock *sk, struct bbr *bbr, const struct rate_sam
 	}
 	cwnd = min(cwnd, tp->snd_cwnd_clamp);
 	if (bbr->mode == BBR_PROBE_RTT)
-		cwnd = bbr_probe_rtt_cwnd(sk, cwnd, rs->acked_sacked != 0);
+		cwnd = bbr_probe_rtt_cwnd(sk, cwnd);
 	tcp_snd_cwnd_set(tp, cwnd);
 }
 

@@ -29,7 +29,7 @@ static inline bool bbr_phase_has_lasted(const struct sock *sk, const struct bbr 
 
 static inline void bbr_next_phase(const struct sock *sk, struct bbr *bbr)
 {
-	bbr->cycle_idx = (bbr->cycle_idx + 1) & (CYCLE_LEN - 1);
+	bbr_set_phase(bbr, bbr->cycle_idx + 1);
 	bbr->cycle_mstamp = tcp_sk(sk)->delivered_mstamp;
 }
 

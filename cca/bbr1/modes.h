@@ -14,8 +14,8 @@ static const u32 bbr_first_phases = CYCLE_LEN - 1;
 
 static void bbr_reset_probe_bw_mode(struct sock *sk, struct bbr *bbr)
 {
-	bbr->mode = BBR_PROBE_BW;
-	bbr->cycle_idx = (CYCLE_LEN - cca_random_below(sk, bbr_first_phases)) & (CYCLE_LEN - 1);
+	bbr_enter(bbr, BBR_PROBE_BW);
+	bbr_set_phase(bbr, CYCLE_LEN - cca_random_below(sk, bbr_first_phases));
 	bbr->cycle_mstamp = tcp_sk(sk)->delivered_mstamp;
 }
 
@@ -32,7 +32,7 @@ static void bbr_reset_mode(struct sock *sk, struct bbr *bbr)
 	if (bbr->full_bw_reached)
 		bbr_reset_probe_bw_mode(sk, bbr);
 	else
-		bbr->mode = BBR_STARTUP;
+		bbr_enter(bbr, BBR_STARTUP);
 }
 
 /* ssthresh is not used; it is set to show the BDP to who looks at the socket. */
@@ -41,7 +41,7 @@ static void bbr_check_drain(struct sock *sk, struct bbr *bbr)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (bbr->mode == BBR_STARTUP && bbr->full_bw_reached) {
-		bbr->mode = BBR_DRAIN;
+		bbr_enter(bbr, BBR_DRAIN);
 		if (bbr_rules.shows_bdp)
 			tp->snd_ssthresh = bbr_inflight(sk, bbr, bbr_max_bw(bbr), BBR_UNIT);
 	}
@@ -61,7 +61,10 @@ static void bbr_check_probe_rtt_done(struct sock *sk, struct bbr *bbr)
 	if (!bbr->probe_rtt_done_stamp || !after(tcp_jiffies32, bbr->probe_rtt_done_stamp))
 		return;
 	bbr->min_rtt_stamp = tcp_jiffies32;
-	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
+	if (bbr_rules.waits_for_delivery)
+		bbr->restore_cwnd = 1;
+	else
+		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
 	bbr_reset_mode(sk, bbr);
 }
 
@@ -102,7 +105,7 @@ static void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr, const struct ra
 	}
 	if (param(sk, probe_rtt_ms) && expired && !bbr->idle_restart &&
 	    bbr->mode != BBR_PROBE_RTT) {
-		bbr->mode = BBR_PROBE_RTT;
+		bbr_enter(bbr, BBR_PROBE_RTT);
 		bbr_save_cwnd(sk, bbr);
 		bbr->probe_rtt_done_stamp = 0;
 	}
@@ -114,8 +117,19 @@ static void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr, const struct ra
 
 /* ---- Gains ---- */
 
+static u32 bbr_cycle_gain(const struct sock *sk, const struct bbr *bbr)
+{
+	if (bbr->lt_use_bw && !bbr_rules.cycles_behind_policer)
+		return BBR_UNIT;
+	return bbr_policy_cycle_gain(sk, bbr);
+}
+
+/* Those of mode and phase; before Linux 4.20 a policer's gain of 1 stayed until one of these began. */
 static void bbr_update_gains(const struct sock *sk, struct bbr *bbr)
 {
+	if (bbr_rules.keeps_gains && !bbr->gains_due)
+		return;
+	bbr->gains_due = 0;
 	switch (bbr->mode) {
 	case BBR_STARTUP:
 		bbr->pacing_gain = param(sk, startup_gain);
@@ -126,7 +140,7 @@ static void bbr_update_gains(const struct sock *sk, struct bbr *bbr)
 		bbr->cwnd_gain = param(sk, startup_gain);
 		break;
 	case BBR_PROBE_BW:
-		bbr->pacing_gain = bbr->lt_use_bw ? BBR_UNIT : bbr_policy_cycle_gain(sk, bbr);
+		bbr->pacing_gain = bbr_cycle_gain(sk, bbr);
 		bbr->cwnd_gain = param(sk, cwnd_gain);
 		break;
 	case BBR_PROBE_RTT:

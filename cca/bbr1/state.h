@@ -113,6 +113,8 @@ struct bbr {
 		lt_rtt_cnt:7,		/* rounds of it */
 		lt_use_bw:1,		/* behind a policer: use lt_bw */
 		has_seen_rtt:1,		/* the pacing rate rests on an RTT sample */
+		restore_cwnd:1,		/* prior_cwnd comes back when the window is next set */
+		gains_due:1,		/* a mode or phase has begun, its gains are not yet set */
 		cycle_len:4;		/* of the PROBE_BW cycle, least RTTs, where a variant draws it */
 	u32	pacing_gain:10,
 		cwnd_gain:10,
@@ -132,6 +134,8 @@ CCA_STATE(bbr, struct bbr);
 /* How versions of BBRv1 differ beside their gains. A variant defines one constant of this, `bbr_rules`. */
 /* clang-format off */
 struct bbr_rules {
+	bool	keeps_gains;		/* gains change when a mode or phase begins, not by each ACK */
+	bool	cycles_behind_policer;	/* a cycle that begins behind a policer has its phase's gain */
 	bool	counts_departures;	/* judge inflight as of the next departure, not as it is now */
 	bool	is_window_even;		/* windows are rounded up to an even number */
 	bool	has_probe_room;		/* two segments more in flight while probing */
@@ -139,6 +143,8 @@ struct bbr_rules {
 	bool	trusts_delayed_acks;	/* a delayed ACK's RTT may replace a least RTT too old */
 	bool	ends_idle_on_any_ack;	/* not only on one that delivers something */
 	bool	ends_probe_rtt_idle;	/* sending from idle ends PROBE_RTT when its time is up */
+	bool	waits_for_delivery;	/* only an ACK that delivers sets the window, or brings one back */
+	bool	undo_forgets_pipe;	/* an undo restarts the search for a full pipe or a policer */
 	bool	shows_bdp;		/* ssthresh shows the BDP after STARTUP */
 	bool	halves_in_probe_rtt;	/* each ACK halves the window; else it is cut at once */
 	u32	extra_acked_rounds;	/* length of a slot of the aggregation filter */
@@ -149,7 +155,8 @@ struct bbr_rules {
 	{									\
 		.counts_departures = true, .is_window_even = true,		\
 		.has_probe_room = true, .ends_probe_rtt_idle = true,		\
-		.shows_bdp = true, .extra_acked_rounds = 5,			\
+		.undo_forgets_pipe = true, .shows_bdp = true,			\
+		.extra_acked_rounds = 5,					\
 	}
 /* clang-format on */
 
@@ -161,6 +168,20 @@ static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr);
 static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs);
 /* RTT for the BDP, us. */
 static u32 bbr_policy_rtprop_us(const struct sock *sk, const struct bbr *bbr);
+
+/* ---- Modes and phases ---- */
+
+static inline void bbr_enter(struct bbr *bbr, enum bbr_mode mode)
+{
+	bbr->mode = mode;
+	bbr->gains_due = 1;
+}
+
+static inline void bbr_set_phase(struct bbr *bbr, u32 phase)
+{
+	bbr->cycle_idx = phase & (CYCLE_LEN - 1);
+	bbr->gains_due = 1;
+}
 
 /* ---- Estimates ---- */
 

@@ -88,7 +88,7 @@ CCA_OP(void, bbr2_main, struct sock *sk, u32 ack_seq, int flag, const struct rat
 		bbr2_policy_model_updated(sk, bbr, rs);
 		bbr2_control(sk, bbr, rs);
 	}
-	if (BBR2_LATEST_SPANS_ACK && bbr->loss_round_start)
+	if (BBR2_LATEST_SPANS_ACK && bbr->loss_round_start && !cca_acks_loss_probe(rs))
 		bbr2_restart_latest(bbr, rs, ack.bw);
 	bbr->prev_ca_state = inet_csk_ca_state(sk);
 	bbr->loss_in_cycle |= ack.lost > 0;
@@ -129,7 +129,8 @@ static void bbr2_tlp_recovered(struct sock *sk, struct bbr2 *bbr)
 
 	bbr2_note_loss(sk, bbr);
 	if (bbr->probe_samples && bbr2_is_loss_too_high(sk, 1, tx_in_flight))
-		bbr2_handle_inflight_too_high(sk, bbr, tx_in_flight, tcp_sk(sk)->app_limited != 0);
+		bbr2_handle_inflight_too_high(sk, bbr, tx_in_flight,
+					      cca_probed_app_limited(tcp_sk(sk)));
 }
 
 /* Sending again when the application, not the network, had paused us. */
@@ -280,6 +281,8 @@ CCA_INFO_OP(bbr2_info)
 {
 	const struct bbr2 *bbr = bbr2_of(sk);
 
+	if (!bbr)
+		return;
 	info->flags = CCA_INFO_STATE | CCA_INFO_BW | CCA_INFO_PACING_GAIN | CCA_INFO_CWND_GAIN;
 	info->state = bbr2_state_index(bbr);
 	info->bw_bytes_per_s = bbr2_rate_bytes_per_sec(sk, bbr2_bw(bbr), BBR_UNIT, 0);

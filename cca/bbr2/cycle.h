@@ -133,20 +133,21 @@ static bool bbr2_check_time_to_probe(struct sock *sk, struct bbr2 *bbr)
 	return true;
 }
 
-/* DOWN has left headroom and drained the queue. */
-static bool bbr2_is_time_to_cruise(const struct sock *sk, const struct bbr2 *bbr, u32 in_net)
+/* DOWN has left headroom and drained the queue, of the bandwidth that this ACK began with. */
+static bool bbr2_is_time_to_cruise(const struct sock *sk, const struct bbr2 *bbr, u32 in_net,
+				   u32 max_bw)
 {
 	if (in_net > bbr2_inflight_with_headroom(sk, bbr))
 		return false;
-	if (in_net <= bbr2_inflight(sk, bbr, bbr2_max_bw(bbr), BBR_UNIT))
+	if (in_net <= bbr2_inflight(sk, bbr, max_bw, BBR_UNIT))
 		return true;
 	return !param(sk, drain_to_target) && bbr2_phase_is_older_than(sk, bbr, bbr->min_rtt_us);
 }
 
 /* DOWN, in whichever phase it is. */
-static void bbr2_step_down(struct sock *sk, struct bbr2 *bbr, u32 in_net)
+static void bbr2_step_down(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 max_bw)
 {
-	if (!bbr2_check_time_to_probe(sk, bbr) && bbr2_is_time_to_cruise(sk, bbr, in_net))
+	if (!bbr2_check_time_to_probe(sk, bbr) && bbr2_is_time_to_cruise(sk, bbr, in_net, max_bw))
 		bbr2_start_cruise(sk, bbr);
 }
 
@@ -172,14 +173,15 @@ static void bbr2_step_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
 static void bbr2_update_cycle(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
 			      const struct bbr2_ack *ack)
 {
-	u32 in_net;
+	u32 in_net, max_bw;
 
 	if (!bbr->full_bw_reached || bbr2_adapt_upper_bounds(sk, bbr, rs, ack))
 		return;
 	if (bbr->mode != BBR2_PROBE_BW)
 		return;
 	in_net = bbr2_packets_in_net_at_edt(sk, bbr, rs->prior_in_flight);
-	if (bbr2_policy_phase(sk, bbr, in_net, ack->bw))
+	max_bw = bbr2_max_bw(bbr);
+	if (bbr2_policy_phase(sk, bbr, in_net, max_bw, ack->bw))
 		return;
 	switch (bbr->phase) {
 	case BBR2_CRUISE:
@@ -193,7 +195,7 @@ static void bbr2_update_cycle(struct sock *sk, struct bbr2 *bbr, const struct ra
 		bbr2_step_up(sk, bbr, in_net, ack->bw);
 		break;
 	case BBR2_DOWN:
-		bbr2_step_down(sk, bbr, in_net);
+		bbr2_step_down(sk, bbr, in_net, max_bw);
 		break;
 	}
 }

@@ -37,11 +37,12 @@ static bool bbr2_policy_wait_is_over(const struct sock *sk, const struct bbr2 *b
 	return bbr2_phase_is_older_than(sk, bbr, bbr->probe_wait_us);
 }
 
-static bool bbr2_policy_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
+static bool bbr2_policy_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 max_bw, u32 bw)
 {
 	(void)sk;
 	(void)bbr;
 	(void)in_net;
+	(void)max_bw;
 	(void)bw;
 	return false;
 }

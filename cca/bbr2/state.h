@@ -164,8 +164,11 @@ static void bbr2_policy_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw
 static void bbr2_policy_pick_wait(struct sock *sk, struct bbr2 *bbr);
 /* The wait, in time or otherwise, is over. */
 static bool bbr2_policy_wait_is_over(const struct sock *sk, const struct bbr2 *bbr);
-/* Phases that differ from the core's: true when this ACK's step is done. */
-static bool bbr2_policy_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw);
+/*
+ * Phases that differ from the core's: true when this ACK's step is done. max_bw: the bandwidth before
+ * this step, which may itself advance the filter.
+ */
+static bool bbr2_policy_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 max_bw, u32 bw);
 /* Pacing gain of a phase that is not the core's. */
 static u32 bbr2_policy_phase_gain(const struct sock *sk, const struct bbr2 *bbr);
 /* Is the phase one of probing, in which loss does not lower the lower bounds? */

@@ -136,7 +136,7 @@ static void bbr2plus_end_round(struct sock *sk, struct bbr2plus *plus, u32 bw)
 		bbr2_start_down(sk, bbr);
 }
 
-static bool bbr2_policy_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
+static bool bbr2_policy_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 max_bw, u32 bw)
 {
 	struct bbr2plus *plus = bbr2plus_of(bbr);
 
@@ -149,7 +149,7 @@ static bool bbr2_policy_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32
 		return false;
 	case BBR2PLUS_DOWN_SLIGHTLY:
 		bbr2plus_try_to_advance(sk, plus);
-		bbr2_step_down(sk, bbr, in_net);
+		bbr2_step_down(sk, bbr, in_net, max_bw);
 		return true;
 	case BBR2_REFILL:
 		if (!plus->is_plus)

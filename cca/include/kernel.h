@@ -98,6 +98,9 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
+/* Ours (info.h), not the kernel's, whose structs follow. */
+struct cca_info;
+
 #ifdef CCA_HOST_BPF
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 /* A bit-field of the kernel; read it through its accessor in the host header. */
@@ -147,9 +150,7 @@ struct inet_connection_sock {
 		u8 pending; /* W state of the delayed ACK */
 	} icsk_ack;
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)]; /* W private state */
-#ifndef CCA_HOST_BPF
-	const struct tcp_congestion_ops *icsk_ca_ops; /* W hooks of a loaded module */
-#endif
+	const struct tcp_congestion_ops *icsk_ca_ops;	   /* its hooks; W of a loaded module */
 };
 
 struct tcp_sock {
@@ -220,11 +221,14 @@ struct tcp_sock {
 		u32 rcv_tsval; /* timestamp of the last ACK, ms */
 		u32 rcv_tsecr; /* ... and the one that it echoes, ms */
 	} rx_opt;
+	struct {
+		u32 rtt_us; /* RTT of the segment last delivered, us */
+	} rack;
 	u32 rcv_nxt;		      /* next byte expected of the peer, seq */
 	u8 reord_seen;		      /* reordering was seen */
 	u8 fast_ack_mode;	      /* W of Google's trees; no effect here */
 	u8 is_sack_reneg;	      /* the receiver took back a SACK; always 0 here */
-	u8 tlp_orig_data_app_limited; /* of Google's v3 tree; always 0 here */
+	u8 tlp_orig_data_app_limited; /* what a tail loss probe repeats was app-limited */
 	u8 wants_cwr;		      /* W a hook asked for a reduction (tcp_enter_cwr) */
 #endif
 };
@@ -248,8 +252,9 @@ struct rate_sample {
 	bool is_retrans;	/* the sampled segment was a retransmission */
 	bool is_ack_delayed;	/* this was probably a delayed ACK */
 #ifndef CCA_HOST_BPF
-	/* Beyond Linux 6.12 (as in Google's v2alpha tree); simulator only. */
-	bool is_ece;	  /* this ACK carried ECE */
+	/* Beyond Linux 6.12 (as in Google's v2alpha and v3 trees); simulator only. */
+	bool is_ece;			/* this ACK carried ECE */
+	bool is_acking_tlp_retrans_seq; /* ... ends at a tail loss probe: original or probe? (v3) */
 	u32 tx_in_flight; /* in flight when the sampled segment was sent, itself included */
 	u32 lost;	  /* segments marked lost since the sampled segment was sent */
 #endif
@@ -275,8 +280,6 @@ struct lost_burst {
 	bool is_app_limited;   /* it was sent with a bubble in the pipe */
 };
 #endif
-
-struct cca_info;
 
 /* A loaded module has a struct of this name of its own (cca/hosts/module/ops.h). */
 #ifndef CCA_OPS_TAG

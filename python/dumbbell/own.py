@@ -84,11 +84,13 @@ def _digest(file: Path) -> str:
 
 def _compiled(file: Path) -> Source:
     import shutil
+    import threading
     import weakref
     from tempfile import mkdtemp
 
     folder = mkdtemp(prefix="dumbbell-cca-")
     built: dict[int, tuple[str, str | None]] = {}
+    alone = threading.Lock()  # runs that start at once ask for the same one
 
     def build(hz: int) -> dict[str, Any]:
         from . import _native
@@ -103,9 +105,10 @@ def _compiled(file: Path) -> Source:
         return item
 
     def library(hz: int) -> tuple[str, str | None]:
-        if hz not in built:
-            build(hz)
-        return built[hz]
+        with alone:
+            if hz not in built:
+                build(hz)
+            return built[hz]
 
     weakref.finalize(library, shutil.rmtree, folder, ignore_errors=True)
     digest = _digest(file)

@@ -32,6 +32,8 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+#define CCA_STRINGIFY_(...)	#__VA_ARGS__
+#define __stringify(...)	CCA_STRINGIFY_(__VA_ARGS__)
 #define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))
 #define LINUX_VERSION_CODE	KERNEL_VERSION(6, 12, 0)
 #define IS_ENABLED(option)	0

@@ -80,11 +80,18 @@ static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c)
 		__typeof__(b) _y = (b);                      \
 		_x == 0 ? _y : (_y == 0 ? _x : min(_x, _y)); \
 	})
-#define abs(v)                          \
-	({                              \
-		__typeof__(v) _v = (v); \
-		_v < 0 ? -_v : _v;      \
+/* As the kernel's: an unsigned value is read as a signed one, so a - b may have wrapped. */
+#define CCA_ABS_(v, type)          \
+	({                         \
+		type _v = (v);     \
+		_v < 0 ? -_v : _v; \
 	})
+#define CCA_ABS_OF_(v, type, other)                                                               \
+	__builtin_choose_expr(__builtin_types_compatible_p(__typeof__(v), type) ||                \
+				      __builtin_types_compatible_p(__typeof__(v), unsigned type), \
+			      CCA_ABS_(v, type), other)
+#define abs(v) \
+	CCA_ABS_OF_(v, long long, CCA_ABS_OF_(v, long, CCA_ABS_OF_(v, short, CCA_ABS_(v, int))))
 #define swap(a, b)                      \
 	do {                            \
 		__typeof__(a) _s = (a); \

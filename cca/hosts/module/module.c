@@ -14,7 +14,22 @@ extern int cca_module_init(void) __attribute__((weak));
 extern void cca_module_exit(void) __attribute__((weak));
 
 struct sock *cca_module_sk;
-struct net init_net;
+/* As a kernel has them that nobody has set up (tcp_sk_init() of tcp_ipv4.c). */
+struct net init_net = { .ipv4 = {
+				.sysctl_tcp_ecn = 2,
+				.sysctl_tcp_plb_idle_rehash_rounds = 3,
+				.sysctl_tcp_plb_rehash_rounds = 12,
+				.sysctl_tcp_plb_suspend_rto_sec = 60,
+				.sysctl_tcp_plb_cong_thresh = (1 << TCP_PLB_SCALE) / 2,
+				.sysctl_tcp_slow_start_after_idle = 1,
+				.sysctl_tcp_no_ssthresh_metrics_save = 1,
+				.sysctl_tcp_min_tso_segs = 2,
+				.sysctl_tcp_tso_rtt_log = 9,
+				.sysctl_tcp_recovery = 1,
+				.sysctl_tcp_pacing_ss_ratio = 200,
+				.sysctl_tcp_pacing_ca_ratio = 120,
+				.sysctl_tcp_reordering = 3,
+			} };
 
 static struct tcp_congestion_ops *registered;
 static struct cca_host_ops host_ops;
@@ -134,7 +149,13 @@ static u32 host_min_tso_segs(struct sock *sk)
 
 static u32 host_tso_segs(struct sock *sk, u32 mss)
 {
-	return enter(sk)->tso_segs(sk, mss);
+	const struct tcp_congestion_ops *ops = enter(sk);
+	u32 segs;
+
+	if (ops->tso_segs)
+		return ops->tso_segs(sk, mss);
+	segs = ops->tso_segs_goal(sk);
+	return segs ? segs : tcp_tso_autosize(sk, mss, init_net.ipv4.sysctl_tcp_min_tso_segs);
 }
 
 /* The skb that a module of Google's trees expects, with the stamps that it looks at. */
@@ -256,7 +277,8 @@ int cca_module_start(void)
 	HOOK(cong_control);
 	HOOK(undo_cwnd);
 	HOOK(sndbuf_expand);
-	HOOK(tso_segs);
+	host_ops.tso_segs =
+		registered->tso_segs || registered->tso_segs_goal ? host_tso_segs : NULL;
 	HOOK(skb_marked_lost);
 	described.ops = &host_ops;
 	return 0;

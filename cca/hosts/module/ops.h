@@ -112,6 +112,8 @@ struct tcp_congestion_ops {
 	/* Of Google's trees. */
 	u32 (*tso_segs)(struct sock *sk, unsigned int mss_now);
 	void (*skb_marked_lost)(struct sock *sk, const struct sk_buff *skb);
+	/* Of Linux 4.9 to 4.19: segments wanted in a burst, 0 for the stack's own number. */
+	u32 (*tso_segs_goal)(struct sock *sk);
 };
 
 extern int tcp_register_congestion_control(struct tcp_congestion_ops *ops);

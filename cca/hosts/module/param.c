@@ -15,7 +15,14 @@ extern const struct cca_module_text __stop_cca_texts[] __attribute__((weak));
 
 enum { MAX_PARAMS = 256, TEXT_BYTES = 64 };
 
+/* A parameter, or an element of one that is a list. */
+struct setting {
+	const struct kernel_param *kp; /* NULL: no such */
+	u32 index;
+};
+
 static struct cca_param_info rows[MAX_PARAMS];
+static char names[MAX_PARAMS][TEXT_BYTES]; /* of elements */
 
 int kstrtouint(const char *text, unsigned int base, unsigned int *value)
 {
@@ -124,23 +131,23 @@ const struct kernel_param_ops param_ops_bool = { .set = param_set_bool, .get = p
 	T("bool", bool, 0, 1)                    \
 	T("invbool", bool, 0, 1)
 
-#define IF_READ(type_, c, least, most)           \
-	if (!strcmp(kp->type, type_)) {          \
-		row->def = (s64) * (c *)kp->arg; \
-		row->min = (s64)(least);         \
-		row->max = (s64)(most);          \
-		return true;                     \
+#define IF_READ(type_, c, least, most)                 \
+	if (!strcmp(kp->type, type_)) {                \
+		row->def = (s64)((c *)kp->arg)[index]; \
+		row->min = (s64)(least);               \
+		row->max = (s64)(most);                \
+		return true;                           \
 	}
 #define IF_WRITE(type_, c, least, most)                          \
 	if (!strcmp(kp->type, type_)) {                          \
 		if (value < (s64)(least) || value > (s64)(most)) \
 			return -ERANGE;                          \
-		*(c *)kp->arg = (c)value;                        \
+		((c *)kp->arg)[index] = (c)value;                \
 		return 0;                                        \
 	}
 
 /* Fills in default and range; false for a type that has no number (charp). */
-static bool read_param(const struct kernel_param *kp, struct cca_param_info *row)
+static bool read_param(const struct kernel_param *kp, u32 index, struct cca_param_info *row)
 {
 	char text[TEXT_BYTES] = { 0 };
 
@@ -158,10 +165,12 @@ static bool read_param(const struct kernel_param *kp, struct cca_param_info *row
 	return true;
 }
 
-static int write_param(const struct kernel_param *kp, s64 value)
+static int write_param(const struct kernel_param *kp, u32 index, s64 value)
 {
 	char text[TEXT_BYTES];
 
+	if (kp->num && *kp->num <= index)
+		*kp->num = index + 1;
 	if (*kp->type) {
 		TYPES(IF_WRITE)
 		return -EINVAL;
@@ -180,35 +189,55 @@ static const struct cca_module_text *text_of(const char *name, bool is_info)
 	return NULL;
 }
 
-/* The n-th parameter of the source that can be set, or NULL. The linker has an order of its own. */
-static const struct kernel_param *settable(u32 n)
+/* The next parameter of the source that can be set, after this line. The linker has an order of its own. */
+static const struct kernel_param *next_after(unsigned long line)
 {
 	const struct kernel_param *kp, *next = NULL;
 	struct cca_param_info unused;
-	unsigned long past = 0;
 
-	do {
-		next = NULL;
-		for (kp = __start_cca_params; kp < __stop_cca_params; kp++)
-			if (kp->line > past && (!next || kp->line < next->line) &&
-			    read_param(kp, &unused))
-				next = kp;
-		past = next ? next->line : past;
-	} while (next && n--);
+	for (kp = __start_cca_params; kp < __stop_cca_params; kp++)
+		if (kp->line > line && (!next || kp->line < next->line) &&
+		    read_param(kp, 0, &unused))
+			next = kp;
 	return next;
+}
+
+/* The n-th that can be set, elements of lists counted one by one. */
+static struct setting settable(u32 n)
+{
+	struct setting found = { next_after(0), n };
+
+	while (found.kp && found.index >= max(found.kp->size, 1UL)) {
+		found.index -= max(found.kp->size, 1UL);
+		found.kp = next_after(found.kp->line);
+	}
+	return found;
+}
+
+/* The parameter's name, with the place behind it when it is an element of a list. */
+static const char *name_of(struct setting what, char *buffer)
+{
+	size_t length = strlen(what.kp->name);
+
+	if (!what.kp->size || length > TEXT_BYTES - 24)
+		return what.kp->name;
+	memcpy(buffer, what.kp->name, length);
+	buffer[length] = '_';
+	decimal(buffer + length + 1, what.index);
+	return buffer;
 }
 
 u32 cca_module_params(const struct cca_param_info **list)
 {
-	const struct kernel_param *kp;
+	struct setting what;
 	u32 n;
 
-	for (n = 0; n < MAX_PARAMS && (kp = settable(n)); n++) {
-		const struct cca_module_text *doc = text_of(kp->name, false);
+	for (n = 0; n < MAX_PARAMS && (what = settable(n)).kp; n++) {
+		const struct cca_module_text *doc = text_of(what.kp->name, false);
 
-		read_param(kp, &rows[n]);
-		rows[n].name = kp->name;
-		rows[n].unit = *kp->type ? kp->type : "checked by the module";
+		read_param(what.kp, what.index, &rows[n]);
+		rows[n].name = name_of(what, names[n]);
+		rows[n].unit = *what.kp->type ? what.kp->type : "checked by the module";
 		rows[n].doc = doc ? doc->text : "";
 	}
 	*list = rows;
@@ -224,7 +253,7 @@ const char *cca_module_license(void)
 
 int cca_module_set(u32 index, s64 value)
 {
-	const struct kernel_param *kp = settable(index);
+	struct setting what = settable(index);
 
-	return kp ? write_param(kp, value) : -ENOENT;
+	return what.kp ? write_param(what.kp, what.index, value) : -ENOENT;
 }

@@ -21,6 +21,8 @@ struct kernel_param {
 	void *arg;
 	const char *type;   /* "int", "bool", ...; "" for one with operations of its own */
 	unsigned long line; /* of the source, for their order */
+	unsigned long size; /* elements of a list of values, 0 when it is none */
+	unsigned int *num;  /* how many of them are given, or NULL */
 };
 struct cca_module_text {
 	const char *name; /* of the parameter, or "license", "description" with is_info */
@@ -45,16 +47,17 @@ extern int kstrtobool(const char *text, bool *value);
 #define CCA_PASTE_(a, b)  CCA_PASTE__(a, b)
 
 #ifdef CCA_MODULE_COMPANION
-#define CCA_PARAM_ROW_(name, ops, arg, type) _Static_assert(1, "")
-#define CCA_TEXT_ROW_(name, text, is_info)   _Static_assert(1, "")
-#define module_init(start)		     static void *const cca_init_ __used = (void *)(start)
-#define module_exit(stop)		     static void *const cca_exit_ __used = (void *)(stop)
-#define tcp_register_congestion_control(ops) ((void)(ops), 0)
+#define CCA_PARAM_ROW_(name, ops, arg, type, size, num) _Static_assert(1, "")
+#define CCA_TEXT_ROW_(name, text, is_info)		_Static_assert(1, "")
+#define module_init(start)				static void *const cca_init_ __used = (void *)(start)
+#define module_exit(stop)				static void *const cca_exit_ __used = (void *)(stop)
+#define tcp_register_congestion_control(ops)		((void)(ops), 0)
 #else
-#define CCA_PARAM_ROW_(name_, ops_, arg_, type_)                                                 \
-	static const struct kernel_param cca_param_##name_                                       \
-		__attribute__((used, section("cca_params"), aligned(8))) = { #name_, ops_, arg_, \
-									     type_, __LINE__ }
+#define CCA_PARAM_ROW_(name_, ops_, arg_, type_, size_, num_)                    \
+	static const struct kernel_param cca_param_##name_                       \
+		__attribute__((used, section("cca_params"), aligned(8))) = {     \
+			#name_, ops_, arg_, type_, __LINE__, size_, (void *)num_ \
+		}
 #define CCA_TEXT_ROW_(name_, text_, is_info_)                                             \
 	static const struct cca_module_text CCA_PASTE_(cca_text_, __COUNTER__)            \
 		__attribute__((used, section("cca_texts"), aligned(8))) = { name_, text_, \
@@ -73,29 +76,32 @@ extern int kstrtobool(const char *text, bool *value);
 	}
 #endif
 
-#define module_param(name, type, perm) CCA_PARAM_ROW_(name, NULL, (void *)&(name), #type)
+#define module_param(name, type, perm) module_param_named(name, name, type, perm)
 #define module_param_named(name, value, type, perm) \
-	CCA_PARAM_ROW_(name, NULL, (void *)&(value), #type)
-#define module_param_cb(name, ops, arg, perm) CCA_PARAM_ROW_(name, ops, (void *)(arg), "")
-/* Lists of values stay as the source has them. */
-#define module_param_array(name, type, count, perm)		 _Static_assert(1, "")
-#define module_param_array_named(name, array, type, count, perm) _Static_assert(1, "")
-#define module_param_string(name, string, size, perm)		 _Static_assert(1, "")
-#define MODULE_PARM_DESC(name, text)				 CCA_TEXT_ROW_(#name, text, 0)
-#define MODULE_LICENSE(text)					 CCA_TEXT_ROW_("license", text, 1)
-#define MODULE_DESCRIPTION(text)				 CCA_TEXT_ROW_("description", text, 1)
-#define MODULE_AUTHOR(text)					 _Static_assert(1, "")
-#define MODULE_VERSION(text)					 _Static_assert(1, "")
-#define MODULE_ALIAS(text)					 _Static_assert(1, "")
-#define MODULE_ALIAS_TCP_CA(text)				 _Static_assert(1, "")
-#define MODULE_INFO(tag, text)					 _Static_assert(1, "")
-#define MODULE_SOFTDEP(text)					 _Static_assert(1, "")
-#define EXPORT_SYMBOL(name)					 _Static_assert(1, "")
-#define EXPORT_SYMBOL_GPL(name)					 _Static_assert(1, "")
-#define late_initcall(start)					 module_init(start)
-#define device_initcall(start)					 module_init(start)
-#define subsys_initcall(start)					 module_init(start)
-#define THIS_MODULE						 ((struct module *)0)
-#define KBUILD_MODNAME						 CCA_MODULE_NAME
+	CCA_PARAM_ROW_(name, NULL, (void *)&(value), #type, 0, NULL)
+#define module_param_cb(name, ops, arg, perm) CCA_PARAM_ROW_(name, ops, (void *)(arg), "", 0, NULL)
+/* The elements of a list of values are parameters of their own: name_0, name_1, ... */
+#define module_param_array(name, type, num, perm) \
+	module_param_array_named(name, name, type, num, perm)
+#define module_param_array_named(name, array, type, num, perm) \
+	CCA_PARAM_ROW_(name, NULL, (void *)(array), #type, ARRAY_SIZE(array), num)
+/* Texts stay as the source has them. */
+#define module_param_string(name, string, size, perm) _Static_assert(1, "")
+#define MODULE_PARM_DESC(name, text)		      CCA_TEXT_ROW_(#name, text, 0)
+#define MODULE_LICENSE(text)			      CCA_TEXT_ROW_("license", text, 1)
+#define MODULE_DESCRIPTION(text)		      CCA_TEXT_ROW_("description", text, 1)
+#define MODULE_AUTHOR(text)			      _Static_assert(1, "")
+#define MODULE_VERSION(text)			      _Static_assert(1, "")
+#define MODULE_ALIAS(text)			      _Static_assert(1, "")
+#define MODULE_ALIAS_TCP_CA(text)		      _Static_assert(1, "")
+#define MODULE_INFO(tag, text)			      _Static_assert(1, "")
+#define MODULE_SOFTDEP(text)			      _Static_assert(1, "")
+#define EXPORT_SYMBOL(name)			      _Static_assert(1, "")
+#define EXPORT_SYMBOL_GPL(name)			      _Static_assert(1, "")
+#define late_initcall(start)			      module_init(start)
+#define device_initcall(start)			      module_init(start)
+#define subsys_initcall(start)			      module_init(start)
+#define THIS_MODULE				      ((struct module *)0)
+#define KBUILD_MODNAME				      CCA_MODULE_NAME
 
 #endif /* DUMBBELL_MODULE_PARAM_H */

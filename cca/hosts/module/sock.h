@@ -51,10 +51,13 @@ enum {
 #define TCP_ECN_ECT_PERMANENT 16
 
 /* icsk_ack.pending */
-#define ICSK_ACK_SCHED		 1
-#define ICSK_ACK_TIMER		 2
-#define ICSK_ACK_PUSHED		 4
-#define ICSK_ACK_NOW		 16
+#define ICSK_ACK_SCHED	1
+#define ICSK_ACK_TIMER	2
+#define ICSK_ACK_PUSHED 4
+#define ICSK_ACK_NOW	16
+
+/* cwnd_event() of Google's v3 tree: a tail loss probe has repaired a loss. */
+#define CA_EVENT_TLP_RECOVERY	 CCA_EVENT_TLP_RECOVERY
 
 #define TCP_CONG_MASK		 (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
 #define TCP_CONG_WANTS_CE_EVENTS 0x4
@@ -248,21 +251,52 @@ static inline u32 tcp_snd_wnd_packets(const struct tcp_sock *tp)
 }
 
 #define tcp_write_queue_empty(sk) (tcp_sk(sk)->write_seq == tcp_sk(sk)->snd_nxt)
-#define tcp_send_head(sk)	  ((void *)(unsigned long)!tcp_write_queue_empty(sk))
-#define tcp_ecn_mode_any(tp)	  ((tp)->ecn_flags & TCP_ECN_OK)
-#define tcp_ecn_mode_rfc3168(tp)  tcp_ecn_mode_any(tp)
-#define tcp_ca_needs_ecn(sk)	  (inet_csk(sk)->icsk_ca_ops->flags & TCP_CONG_NEEDS_ECN)
+
+/* The first buffer not yet sent, which holds all that the application wrote; NULL without any. */
+static inline struct sk_buff *tcp_send_head(const struct sock *sk)
+{
+	static struct sk_buff head;
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	head.len = tp->write_seq - tp->snd_nxt;
+	TCP_SKB_CB(&head)->seq = tp->snd_nxt;
+	TCP_SKB_CB(&head)->end_seq = tp->write_seq;
+	return head.len ? &head : NULL;
+}
+
+#define tcp_ecn_mode_any(tp)	 ((tp)->ecn_flags & TCP_ECN_OK)
+#define tcp_ecn_mode_rfc3168(tp) tcp_ecn_mode_any(tp)
+#define tcp_ca_needs_ecn(sk)	 (inet_csk(sk)->icsk_ca_ops->flags & TCP_CONG_NEEDS_ECN)
 /* The receiver of a flow keeps its own delayed ACKs, so there is none here to send early. */
 #define INET_ECN_xmit(sk)     ((void)(sk))
 #define INET_ECN_dontxmit(sk) ((void)(sk))
 /* No BPF program knows a base RTT of the path. */
-#define BPF_SOCK_OPS_BASE_RTT		   0
-#define tcp_call_bpf(sk, op, n, args)	   ((void)(sk), -EINVAL)
-#define tcp_call_bpf_2arg(sk, op, a, b)	   ((void)(sk), -EINVAL)
-#define TCP_MAX_QUICKACKS		   16U
-#define tcp_enter_quickack_mode(sk, most)  ((void)(sk))
-#define __tcp_send_ack(sk, rcv_nxt, flags) ((void)(sk))
-#define tcp_send_ack(sk)		   ((void)(sk))
+#define BPF_SOCK_OPS_BASE_RTT		  0
+#define tcp_call_bpf(sk, op, n, args)	  ((void)(sk), -EINVAL)
+#define tcp_call_bpf_2arg(sk, op, a, b)	  ((void)(sk), -EINVAL)
+#define TCP_MAX_QUICKACKS		  16U
+#define tcp_enter_quickack_mode(sk, most) ((void)(sk))
+#define __tcp_send_ack(sk, ...)		  ((void)(sk))
+#define tcp_send_ack(sk)		  ((void)(sk))
+
+/* The size of an IP packet with `mss` bytes of payload and the timestamp option. */
+static inline int tcp_mss_to_mtu(struct sock *sk, int mss)
+{
+	(void)sk;
+	return mss + 52;
+}
+
+/*
+ * Segments of what leaves in 2^-sk_pacing_shift s, as Linux offered it to modules up to 4.19, whose
+ * sk_gso_max_size was the device's 64 KiB (6.12's has the headers taken off already).
+ */
+static inline u32 tcp_tso_autosize(const struct sock *sk, unsigned int mss, int min_segs)
+{
+	u64 bytes = min_t(u64, sk->sk_pacing_rate >> sk->sk_pacing_shift,
+			  GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER);
+
+	return max_t(u32, (u32)(bytes / mss), (u32)min_segs);
+}
 
 static inline u32 tcp_reno_ssthresh(struct sock *sk)
 {

@@ -120,6 +120,16 @@ static inline u32 cca_flight_at_send(const struct rate_sample *rs, u32 lost)
 	return rs->tx_in_flight;
 }
 
+static inline bool cca_acks_loss_probe(const struct rate_sample *rs)
+{
+	return rs->is_acking_tlp_retrans_seq;
+}
+
+static inline bool cca_probed_app_limited(const struct tcp_sock *tp)
+{
+	return tp->tlp_orig_data_app_limited;
+}
+
 static inline void cca_request_pacing(struct sock *sk)
 {
 	if (sk->sk_pacing_status == SK_PACING_NONE)

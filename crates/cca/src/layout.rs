@@ -59,11 +59,12 @@ fn layout_in_rust() -> Layout {
         snd_cwnd_stamp snd_ssthresh prior_cwnd prior_ssthresh packets_out retrans_out sacked_out
         lost_out max_packets_out cwnd_usage_seq is_cwnd_limited ecn_flags delivered delivered_ce lost
         total_retrans data_segs_out app_limited first_tx_mstamp delivered_mstamp rate_delivered
-        rate_interval_us rate_app_limited reordering rcv_tsval rcv_tsecr rcv_nxt reord_seen
-        fast_ack_mode is_sack_reneg tlp_orig_data_app_limited wants_cwr);
+        rate_interval_us rate_app_limited reordering rcv_tsval rcv_tsecr rack_rtt_us rcv_nxt
+        reord_seen fast_ack_mode is_sack_reneg tlp_orig_data_app_limited wants_cwr);
     mirror!(map, RateSample, prior_mstamp prior_delivered prior_delivered_ce delivered delivered_ce
         interval_us snd_interval_us rcv_interval_us rtt_us losses acked_sacked prior_in_flight
-        last_end_seq is_app_limited is_retrans is_ack_delayed is_ece tx_in_flight lost);
+        last_end_seq is_app_limited is_retrans is_ack_delayed is_ece
+        is_acking_tlp_retrans_seq tx_in_flight lost);
     mirror!(map, AckSample, pkts_acked rtt_us in_flight);
     mirror!(map, LostBurst, segs tx_in_flight lost_at_send delivered_at_send is_app_limited);
     mirror!(map, CaInfo, bw_bytes_per_s flags state min_rtt_us pacing_gain cwnd_gain inflight_lo

@@ -48,6 +48,9 @@ pub struct RateSample {
     pub is_ack_delayed: bool,
     /// Beyond Linux: this ACK carried ECE.
     pub is_ece: bool,
+    /// Beyond Linux: this ACK ends where a retransmitted tail loss probe ends, and cannot tell whether
+    /// it was the probe or the original that arrived.
+    pub is_acking_tlp_retrans_seq: bool,
     /// Beyond Linux: in flight when the sampled segment was sent, itself included, segs.
     pub tx_in_flight: u32,
     /// Beyond Linux: marked lost since the sampled segment was sent, segs.

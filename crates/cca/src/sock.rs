@@ -205,6 +205,8 @@ pub struct TcpSock {
     pub rcv_tsval: u32,
     /// The timestamp that it echoes, ms.
     pub rcv_tsecr: u32,
+    /// RTT of the segment last delivered, us.
+    pub rack_rtt_us: u32,
     /// Next byte expected of the peer, seq.
     pub rcv_nxt: u32,
     /// Reordering was seen (0 or 1).
@@ -213,7 +215,7 @@ pub struct TcpSock {
     pub fast_ack_mode: u8,
     /// The receiver took back a SACK; always 0.
     pub is_sack_reneg: u8,
-    /// Google's v3 tree; always 0.
+    /// What the last tail loss probe repeats was first sent with a bubble in the pipe (0 or 1).
     pub tlp_orig_data_app_limited: u8,
     /// A hook asked for a reduction (`tcp_enter_cwr`); the transport clears it.
     pub wants_cwr: u8,

@@ -151,7 +151,7 @@ impl Sender {
         self.count_accurate_ce(ack, delivered, &mut st);
         self.notify_ack(&st);
         if self.tlp_high_seq.is_some() {
-            self.process_tlp_ack(ack.ack, &st);
+            self.process_tlp_ack(ack.ack, &mut st);
         }
         if !st.has(flag::NOT_DUP) || st.has(flag::CA_ALERT) || self.ca_state() != CaState::Open {
             st.is_dupack = !st.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);

@@ -20,8 +20,6 @@ pub struct Rack {
     mstamp: u32,
     /// Segment after it.
     end_seq: u32,
-    /// RTT of the last delivery, us.
-    rtt_us: u32,
     /// Something was delivered since the last detection.
     pub(super) advanced: bool,
     /// A duplicate was reported that reordering explains.
@@ -36,7 +34,6 @@ impl Default for Rack {
         Rack {
             mstamp: 0,
             end_seq: 0,
-            rtt_us: 0,
             advanced: false,
             dsack_seen: false,
             last_delivered: 0,
@@ -60,9 +57,9 @@ impl Sender {
         if flags & super::rtx_queue::EVER_RETRANS != 0 && rtt_us < self.min_rtt_us() {
             return;
         }
+        self.sk.rack_rtt_us = rtt_us;
         let rack = &mut self.rack;
         rack.advanced = true;
-        rack.rtt_us = rtt_us;
         if sent_after(tx_us, rack.mstamp, end_seq, rack.end_seq) {
             rack.mstamp = tx_us;
             rack.end_seq = end_seq;
@@ -99,7 +96,7 @@ impl Sender {
     /// Time left before `seq` counts as lost, us; not positive when it is.
     pub(super) fn rack_remaining_us(&self, seq: u32, reo_wnd_us: u32) -> i32 {
         let age = self.us_since(self.rtx.stamps(seq).tx_us);
-        (self.rack.rtt_us + reo_wnd_us).wrapping_sub(age) as i32
+        (self.sk.rack_rtt_us + reo_wnd_us).wrapping_sub(age) as i32
     }
 
     /// Marks what is lost; returns the longest wait for what may only be reordered, us

@@ -191,6 +191,7 @@ impl Sender {
             self.sk.reordering = distance.min(MAX_REORDERING);
         }
         self.reord_seen += 1;
+        self.sk.reord_seen = 1;
     }
 
     /// Forgets every SACK mark (the receiver reneged).

@@ -5,6 +5,7 @@
 use super::output::Push;
 use super::rack::TIMEOUT_MIN_US;
 use super::rtt::{RTO_INIT_US, RTO_MAX_US, RTO_MIN_US};
+use super::rtx_queue::APP_LIMITED;
 use super::sender::{Conn, Sender, SenderEvent};
 use super::timer::Pending;
 use cca::{CaEvent, CaState};
@@ -141,13 +142,16 @@ impl Sender {
         if self.rtx.is_empty() || self.is_in_host(self.rtx.nxt() - 1) {
             return false;
         }
-        self.send_again(self.rtx.nxt() - 1, 1);
+        let last = self.rtx.nxt() - 1;
+        let was_app_limited = self.rtx.flags(last) & APP_LIMITED != 0;
+        self.sk.tlp_orig_data_app_limited = u8::from(was_app_limited);
+        self.send_again(last, 1);
         self.tlp_retrans = true;
         true
     }
 
-    /// `tcp_process_tlp_ack`.
-    pub(super) fn process_tlp_ack(&mut self, ack: u32, st: &super::ack::AckState) {
+    /// `tcp_process_tlp_ack`, with what Google's v3 tree tells its controllers.
+    pub(super) fn process_tlp_ack(&mut self, ack: u32, st: &mut super::ack::AckState) {
         use super::ack::flag;
         let Some(high) = self.tlp_high_seq else { return };
         if ack < high {
@@ -164,6 +168,8 @@ impl Sender {
             self.try_keep_open();
         } else if st.flag & progress == 0 {
             self.tlp_high_seq = None;
+        } else {
+            st.sampler.rs.is_acking_tlp_retrans_seq = true;
         }
     }
 

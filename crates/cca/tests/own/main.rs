@@ -1,12 +1,14 @@
 //! A user's own controllers: compiled at run time, loaded, kept apart, and what they are told when they
-//! are wrong. The modules here are ours, in the form that Linux and Google's v2alpha tree have.
+//! are wrong. The modules here are ours, in the form that Linux has.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cca::{compile, BuildError, Built, Controller, LostBurst, Modules, RateSample, TcpSock};
+use cca::{compile, BuildError, Built, Controller, Modules, TcpSock};
 use tempfile::TempDir;
+
+mod trees;
 
 type Params = BTreeMap<String, i64>;
 
@@ -157,124 +159,44 @@ fn parameters_are_checked_by_type_and_by_the_module() {
     assert_eq!(cca.ssthresh(&mut sk), 109);
 }
 
-/// The form of Google's v2alpha tree: cong_control with two arguments, lost skbs, sizes of bursts, and
-/// private state beyond 104 bytes.
-const V2ALPHA: &str = r#"
-#include <linux/module.h>
-#include <net/tcp.h>
-#include <linux/inet_diag.h>
-#include <linux/inet.h>
-#include <linux/random.h>
-#include "tcp_dctcp.h"
-static bool big_debug;
-module_param_named(debug, big_debug, bool, 0644);
-struct big { u32 prefix; u32 seen_lost; u32 ece; u64 room[30]; };
-static u32 big_ssthresh(struct sock *sk) { return tcp_sk(sk)->snd_ssthresh; }
-static u32 big_undo(struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
-static void big_init(struct sock *sk)
-{
-	struct big *big = inet_csk_ca(sk);
-	memset(big, 0, sizeof(*big));
-	big->room[29] = prandom_u32_max(10);
-	tcp_sk(sk)->fast_ack_mode = 1;
-	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
-}
-static void big_event(struct sock *sk, enum tcp_ca_event event)
-{
-	u32 seen = 0, state = 0;
-
-	if (event != CA_EVENT_ECN_IS_CE && event != CA_EVENT_ECN_NO_CE)
-		return;
-	dctcp_ece_ack_update(sk, event, &seen, &state);
-	if (tcp_sk(sk)->fast_ack_mode == 2 && state)
-		tcp_enter_quickack_mode(sk, TCP_MAX_QUICKACKS);
-}
-static void big_tell(struct sock *sk, const struct rate_sample *rs)
-{
-	const u16 dport = ntohs(inet_sk(sk)->inet_dport);
-	char addr[INET6_ADDRSTRLEN + 10] = { 0 };
-
-	if (sk->sk_state == TCP_SYN_SENT || !sock_flag(sk, SOCK_DBG))
-		return;
-	if (sk->sk_family == AF_INET)
-		snprintf(addr, sizeof(addr), "%pI4:%u", &inet_sk(sk)->inet_daddr, dport);
-	else if (sk->sk_family == AF_INET6)
-		snprintf(addr, sizeof(addr), "%pI6:%u", &sk->sk_v6_daddr, dport);
-	WARN_ONCE(rs->delivered < 0, "%s %u %c", addr, tcp_highest_sack_seq(tcp_sk(sk)),
-		  tcp_sk(sk)->reord_seen ? 'r' : '.');
-	printk(KERN_DEBUG "%s", addr);
-}
-static void big_main(struct sock *sk, const struct rate_sample *rs)
-{
-	struct big *big = inet_csk_ca(sk);
-	u64 rate = (u64)rs->delivered * tcp_sk(sk)->mss_cache * USEC_PER_SEC;
-
-	if (big_debug)
-		big_tell(sk, rs);
-	do_div(rate, rs->interval_us);
-	sk->sk_pacing_rate = rate;
-	big->ece += rs->is_ece;
-	tcp_sk(sk)->snd_cwnd = rs->tx_in_flight + rs->lost + HZ;
-}
-static void big_lost(struct sock *sk, const struct sk_buff *skb)
-{
-	struct big *big = inet_csk_ca(sk);
-	struct tcp_skb_cb *scb = TCP_SKB_CB(skb);
-
-	big->seen_lost += tcp_skb_pcount(skb);
-	big->prefix = scb->tx.in_flight * 1000 + tcp_sk(sk)->lost - scb->tx.lost;
-}
-static u32 big_tso_segs(struct sock *sk, unsigned int mss) { return 14480 / mss; }
-static size_t big_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
-{
-	struct big *big = inet_csk_ca(sk);
-	if (!(ext & (1 << (INET_DIAG_BBRINFO - 1))))
-		return 0;
-	memset(&info->bbr2, 0, sizeof(info->bbr2));
-	info->bbr2.bbr_bw_msb = 1;
-	info->bbr2.bbr_min_rtt = big->prefix;
-	info->bbr2.bbr_version = 2;
-	info->bbr2.bbr_inflight_hi = big->seen_lost;
-	*attr = INET_DIAG_BBRINFO;
-	return sizeof(info->bbr2);
-}
-static struct tcp_congestion_ops big_ops __read_mostly = {
-	.flags = TCP_CONG_NON_RESTRICTED | TCP_CONG_WANTS_CE_EVENTS,
-	.name = "big", .owner = THIS_MODULE, .init = big_init, .cwnd_event = big_event, .cong_control = big_main,
-	.skb_marked_lost = big_lost, .tso_segs = big_tso_segs, .get_info = big_info,
-	.ssthresh = big_ssthresh, .undo_cwnd = big_undo,
-};
-static int __init big_register(void)
-{
-	BUILD_BUG_ON(sizeof(struct big) > ICSK_CA_PRIV_SIZE);
-	return tcp_register_congestion_control(&big_ops);
-}
-module_init(big_register);
-"#;
-
 #[test]
-fn the_form_of_the_v2alpha_tree_gets_what_it_needs() {
-    let (_folder, built) = build(&[("tcp_big.c", V2ALPHA)]);
+fn a_difference_of_unsigned_values_has_an_absolute_value() {
+    // The kernel's abs() reads unsigned values as signed ones; BBR's test for policers needs that.
+    let body = "static u32 threshold(struct sock *sk)\n\
+        { u32 a = 5, b = 7; u64 c = 5, d = 1ULL << 40; s16 e = -3; u16 f = 65535;\n\
+        return abs(a - b) + 10 * abs(b - a) + 100 * (u32)(abs(c - d) >> 38) + 1000 * abs(e) + 10000 * abs(f); }";
+    let (_folder, built) = build(&[("tcp_mine.c", &module(body))]);
     let mut modules = Modules::new();
     modules.add(&built.unwrap()).unwrap();
-    let (cca, mut sk) = flow(&modules, "big", &Params::new());
-    let rs = RateSample {
-        delivered: 10,
-        interval_us: 1000,
-        tx_in_flight: 7,
-        lost: 2,
-        ..RateSample::default()
-    };
-    cca.cong_control(&mut sk, 0, 0, &rs);
-    assert_eq!((sk.snd_cwnd, sk.sk_pacing_rate), (7 + 2 + 250, 14_480_000));
-    assert_eq!(cca.tso_segs(&mut sk), Some(10));
-    sk.lost = 9;
-    let burst = LostBurst { segs: 3, tx_in_flight: 40, lost_at_send: 4, ..LostBurst::default() };
-    assert!(cca.wants_losses());
-    cca.skb_marked_lost(&mut sk, &burst);
-    let info = cca.info(&sk);
-    assert_eq!(info.bw(), Some(1 << 32));
-    assert_eq!((info.min_rtt_us(), info.inflight_hi()), (Some(40_005), Some(3)));
+    let (cca, mut sk) = flow(&modules, "mine", &Params::new());
+    assert_eq!(cca.ssthresh(&mut sk), 2 + 20 + 300 + 3000 + 10000);
+}
+
+#[test]
+fn elements_of_a_list_are_parameters_of_their_own() {
+    let body = "static int gains[] = { 320, 192, 256 };\nstatic int n_gains = 3;\n\
+        module_param_array_named(gain, gains, int, &n_gains, 0644);\n\
+        MODULE_PARM_DESC(gain, \"of each phase\");\nstatic u8 steps[4];\nstatic int n_steps;\n\
+        module_param_array(steps, byte, &n_steps, 0444);\n\
+        static char *words[2];\nmodule_param_array(words, charp, NULL, 0);\n\
+        static u32 last;\nmodule_param(last, uint, 0);\n\
+        static u32 threshold(struct sock *sk)\n\
+        { return gains[0] + gains[1] + gains[2] + n_gains + 1000 * steps[1] + 10000 * n_steps; }";
+    let (_folder, built) = build(&[("tcp_mine.c", &module(body))]);
+    let mut modules = Modules::new();
+    modules.add(&built.unwrap()).unwrap();
+    let (plain, mut sk) = flow(&modules, "mine", &Params::new());
+    let told: Vec<_> = plain.module().params().iter().map(|p| (p.name, p.default, p.max)).collect();
+    let gains = [("gain_0", 320), ("gain_1", 192), ("gain_2", 256)];
+    let gains = gains.map(|(name, default)| (name, default, i64::from(i32::MAX)));
+    let steps = ["steps_0", "steps_1", "steps_2", "steps_3"].map(|name| (name, 0, 255));
+    let last = [("last", 0, i64::from(u32::MAX))];
+    assert_eq!(told, [&gains[..], &steps, &last].concat());
+    assert_eq!(plain.module().params()[1].doc, "of each phase");
+    assert_eq!(plain.ssthresh(&mut sk), 320 + 192 + 256 + 3);
+    // What is set counts as given, with all before it.
+    let (set, mut sk) = flow(&modules, "mine", &params(&[("gain_1", 100), ("steps_1", 7)]));
+    assert_eq!(set.ssthresh(&mut sk), 320 + 100 + 256 + 3 + 7000 + 20000);
 }
 
 #[test]
