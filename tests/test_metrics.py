@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
-from dumbbell import Result, ResultError, metrics
+from dumbbell import Result, ResultError, metrics, traces
 
 #: Two flows over 10 s at 8 Mbit/s, sampled every second: flow 0 gets 0.75 MB/s, flow 1 starts at 4 s and gets 0.25 MB/s from 6 s on.
 RATE_BPS = 8_000_000
@@ -188,3 +188,58 @@ def test_the_whole_run_as_a_window_is_the_whole_run(real: dict[str, Any]) -> Non
     assert metrics.goodput_bps(run, 1, (1, 10)) == pytest.approx(metrics.goodput_bps(run, 1), rel=0.01)
     assert metrics.utilization(run, (0, 10)) == pytest.approx(metrics.utilization(run), rel=0.01)
     assert metrics.retransmission_rate(run, 0, (0, 9)) == pytest.approx(metrics.retransmission_rate(run, 0), rel=0.02)
+
+
+def test_the_queue_of_a_link_is_read_by_its_number(tmp_path: Path) -> None:
+    scenario = dumbbell.Scenario(
+        duration="3s",
+        path=dumbbell.Path(rate="10Mbps", rtt="20ms", buffer="1bdp"),
+        link=[dumbbell.Link(name="narrow", rate="4Mbps", buffer="2bdp", qdisc="codel")],
+        flow=[dumbbell.Flow(cca="cubic", via=["bottleneck", "narrow"])],
+    )
+    (result,) = dumbbell.run(scenario, tmp_path / "out")
+    for link, of in ((0, result.summary["link"]), (1, result.summary["links"][0])):
+        assert metrics.utilization(result, link=link) == pytest.approx(of["utilization"], rel=1e-3)
+    assert metrics.utilization(result, link=1) > 0.8
+    assert metrics.queueing_delay_ms(result, link=1).mean > metrics.queueing_delay_ms(result).mean
+    assert metrics.sojourn_ms(result, link=1)["p95"] == result.summary["links"][0]["sojourn_p95_ms"]
+    owd = metrics.one_way_delay_ms(result, 0)
+    assert owd.p95 > owd.p50 > 10
+    assert owd.mean == pytest.approx(result.summary["flows"][0]["owd_mean_ms"], abs=0.01)
+    with pytest.raises(ResultError, match="there is no link 2, wanted 0 to 1"):
+        metrics.queueing_delay_ms(result, link=2)
+
+
+def test_utilization_of_a_trace_is_held_against_what_its_file_could_carry(tmp_path: Path) -> None:
+    trace = tmp_path / "t.trace"
+    trace.write_text("".join(f"{ms}\n" for ms in range(1, 501)))  # one full frame a millisecond, so 12.112 Mbit/s
+    text = f'duration = "4s"\n[path]\nrate = {{ trace = "{trace}" }}\nrtt = "20ms"\nbuffer = "2bdp"\n[[flow]]\ncca = "reno"\n'
+    (result,) = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    assert metrics.utilization(result) == pytest.approx(result.summary["link"]["utilization"], rel=1e-3)
+    assert 0.9 < metrics.utilization(result, (1, 4)) <= 1
+    trace.write_text("1\n")
+    with pytest.raises(ResultError, match="has changed since the run"):
+        metrics.utilization(result)
+
+
+def test_opportunities_before_a_time_count_the_last_of_a_round_at_its_end() -> None:
+    trace = traces.Trace("", [0, 1, 1, 4])
+    ms = 1_000_000
+    assert [traces.before(trace, t * ms, repeat=True) for t in (0, 1, 2, 4, 5)] == [0, 1, 3, 3, 5]
+    assert traces.before(trace, 4 * ms + 1, repeat=True) == 5, "the last of the first round and the first of the second"
+    assert traces.before(trace, 1000 * ms, repeat=False) == 4
+    assert traces.before(trace, 4000 * ms, repeat=True) == 4 * 1000 - 1
+
+
+def test_completion_times_are_those_of_the_flows_that_completed(hand: Result) -> None:
+    assert list(metrics.completion_times_s(hand)) == [5.5]
+    assert list(metrics.completion_times_s(hand, "cubic")) == []
+
+
+def test_marks_are_counted_over_what_left(tmp_path: Path) -> None:
+    text = 'duration = "3s"\n[path]\nrate = "10Mbps"\nrtt = "20ms"\nqdisc = { kind = "codel", ecn = true }\n[host]\necn = true\n[[flow]]\ncca = "cubic"\n'
+    (result,) = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    marks = result.summary["link"]["marks"]
+    assert marks > 0
+    sent = metrics.queue_series(result, "sent_packets")[1][-1]
+    assert metrics.mark_rate(result) == pytest.approx(marks / sent, rel=0.05)

@@ -10,6 +10,7 @@ import pytest
 import dumbbell
 from dumbbell import Flow, ResultError, Results, Scenario, metrics, plot
 from dumbbell.plots import style
+from dumbbell.plots.tradeoff import Spot, ellipse, normalised
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +120,54 @@ def test_every_metric_draws_finite_values(results: Results) -> None:
     for metric in METRICS.keys() - {"fct"}:
         for container in plot.vary(results, metric=metric).containers:
             assert all(math.isfinite(y) for y in container[0].get_ydata()), metric
+
+
+def test_completion_times_are_drawn_as_their_distribution(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp")
+    arrivals = {"rate": "5/s", "until": "2s", "sizes": "20kB"}
+    scenario = Scenario(duration="4s", path=path, flow=[Flow(cca="bbr"), Flow(cca="cubic", arrivals=arrivals)])
+    found = dumbbell.run(scenario, tmp_path / "out")
+    ax = plot.fct(found)
+    (line,) = ax.get_lines()
+    times = list(metrics.completion_times_s(found[0]))
+    assert list(line.get_xdata()) == times
+    assert line.get_ydata()[-1] == len(times) / sum(flow["size_bytes"] is not None for flow in found[0].plan["flows"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Completion time (s)", "CDF")
+
+
+def test_a_run_without_finite_flows_has_no_completion_times(results: Results) -> None:
+    with pytest.raises(ResultError, match="none has a completion time"):
+        plot.fct(results)
+
+
+def test_the_tradeoff_is_normalised_on_each_path_and_its_ellipse_is_that_of_the_covariance() -> None:
+    spots = [
+        Spot("a", "cubic", 10.0, 40.0, 80.0),
+        Spot("a", "bbr", 5.0, 20.0, 30.0),
+        Spot("b", "cubic", 1.0, 10.0, 20.0),
+        Spot("b", "bbr", 2.0, 30.0, 60.0),
+    ]
+    assert normalised(spots) == {"cubic": [(2.0, 1.0, 4.0), (1.0, 0.5, 2.0)], "bbr": [(1.0, 0.5, 1.5), (3.0, 1.0, 6.0)]}
+    # Points on a line have no width across it: deviations 1 and 2 of (x, 2x) for x = 0, 2 make a half axis of sqrt(5) at atan(2).
+    shape = ellipse([0.0, 2.0], [0.0, 4.0])
+    assert (shape.x, shape.y) == (1, 2)
+    assert shape.width == pytest.approx(2 * math.sqrt(5))
+    assert shape.height == pytest.approx(0, abs=1e-6)
+    assert shape.angle == pytest.approx(math.degrees(math.atan(2)))
+    assert shape.at(0) == pytest.approx((2, 4))
+
+
+def test_the_tradeoff_wants_runs_of_one_controller(results: Results, tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match="wanted one controller"):
+        plot.tradeoff(results)
+    path = dumbbell.Path(rate=["10Mbps", "20Mbps"], rtt="20ms", buffer="1bdp")
+    ax = plot.tradeoff(dumbbell.run(Scenario(duration="2s", path=path, flow=[Flow(cca=["cubic", "bbr"])]), tmp_path / "out"))
+    assert {"CUBIC", "BBR"} <= {line.get_label() for line in ax.get_lines()}
+
+
+def test_the_queue_of_an_aqm_shows_its_marks_and_no_limit_far_away(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="10Mbps", rtt="20ms", qdisc={"kind": "codel", "ecn": True})
+    (result,) = dumbbell.run(Scenario(duration="3s", path=path, host=dumbbell.Host(ecn=True), flow=[Flow(cca="cubic")]), tmp_path / "out")
+    labels = {line.get_label() for line in plot.queue(result).get_lines()}
+    assert "marks" in labels
+    assert "limit" not in labels

@@ -14,7 +14,32 @@ from dumbbell.scenario import Flow, Host, Path, Record, _override
 from dumbbell.schema import tables
 
 WORDS = st.sampled_from(
-    ["1bdp", "40Mbps", "20ms", "0.01%", "100pkt", "500kB", "cubic", "bbr", "fifo", "fq", "auto", "uniform", "1e9s", "0s", "-1ms", "", "fq_codel", "quic", "buffer", "10/s", "bottleneck", "l1", "9" * 30 + "Gbps", "\x00"]
+    [
+        "1bdp",
+        "40Mbps",
+        "20ms",
+        "0.01%",
+        "100pkt",
+        "500kB",
+        "cubic",
+        "bbr",
+        "fifo",
+        "fq",
+        "auto",
+        "uniform",
+        "1e9s",
+        "0s",
+        "-1ms",
+        "",
+        "fq_codel",
+        "quic",
+        "buffer",
+        "10/s",
+        "bottleneck",
+        "l1",
+        "9" * 30 + "Gbps",
+        "\x00",
+    ]
 )
 SCALARS = st.one_of(WORDS, st.text(max_size=8), st.integers(), st.floats(), st.booleans())
 VALUES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)), max_leaves=6)

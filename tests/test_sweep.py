@@ -173,3 +173,10 @@ def test_python_takes_a_scenario_a_file_or_dictionaries(tmp_path: Path, small: P
         results = dumbbell.run(given, tmp_path / name, jobs=1)
         assert [run.vary for run in results] == [{"path.buffer": "0.5bdp"}, {"path.buffer": "2bdp"}]
     assert tables(tmp_path / "scenario") == tables(tmp_path / "file") == tables(tmp_path / "dict")
+
+
+def test_resume_knows_a_plan_with_steps_again(tmp_path: Path) -> None:
+    text = 'duration = "1s"\n[path]\nrate = { steps = [["0s", "10Mbps"], ["500ms", "5Mbps"]] }\nrtt = "20ms"\nbuffer = "1bdp"\n[[flow]]\ncca = "reno"\n'
+    first = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")[0].manifest["created"]
+    again = dumbbell.run(dumbbell.from_text(text), tmp_path / "out", resume=True)[0].manifest
+    assert again["created"] == first

@@ -136,7 +136,8 @@ def finished(job: Job) -> dict[str, Any] | None:
         return None
     try:
         manifest: dict[str, Any] = json.loads((job.folder / "manifest.json").read_text(encoding="utf-8"))
-        same = manifest["plan"] == job.planned.plan and manifest["schema_version"] == sim.SCHEMA_VERSION
+        planned = json.loads(json.dumps(job.planned.plan))  # steps are tuples in a plan, lists in a file
+        same = manifest["plan"] == planned and manifest["schema_version"] == sim.SCHEMA_VERSION
         same = same and manifest.get("controllers", []) == job.own.record()
         engine = manifest["versions"]["engine"]
     except (OSError, ValueError, KeyError, TypeError) as error:
