@@ -6,6 +6,7 @@ are those of `decimal` with 30 digits, which rounds correctly, so that the same 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -36,9 +37,9 @@ class Sizes(Variant):
 
     AT = "flow.arrivals.sizes"
 
+    @abstractmethod
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:
         """Sizes in bytes without an end."""
-        raise NotImplementedError(type(self).__name__)
 
 
 def _shape(value: object) -> tuple[int, int]:

@@ -5,6 +5,7 @@ Every class has a method that gives what the engine takes, one stage of a route.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from . import kinds
@@ -54,9 +55,9 @@ class Loss(Variant):
 
     kind: Text | None = key(Choice("loss"), "what a part of a chain is", default=None, varies=False)
 
+    @abstractmethod
     def stage(self) -> Stage:
         """What the engine takes."""
-        raise NotImplementedError(type(self).__name__)
 
 
 class RandomLoss(Loss, form="random", sign="rate"):

@@ -5,6 +5,7 @@ Keys and defaults are those of Linux 6.12 and of `tc` (tc-codel(8), tc-fq_codel(
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -81,9 +82,9 @@ class Qdisc(Variant):
         """The form that `kind` names."""
         return object.__new__(cls.form_of(given, cls.AT)) if cls is Qdisc else object.__new__(cls)  # type: ignore[return-value]
 
+    @abstractmethod
     def plan(self, room: Room) -> dict[str, Any]:
         """What the engine takes."""
-        raise NotImplementedError(type(self).__name__)
 
     def _values(self, **names: str) -> dict[str, Any]:
         """Values as the engine counts them, by the engine's names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from . import kinds
@@ -16,9 +17,9 @@ class Transport(Variant):
 
     AT = "flow.transport"
 
+    @abstractmethod
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
-        raise NotImplementedError(type(self).__name__)
 
 
 class Tcp(Transport, form="tcp"):
@@ -49,9 +50,9 @@ class Workload(Variant):
 
     AT = "flow.workload"
 
+    @abstractmethod
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
-        raise NotImplementedError(type(self).__name__)
 
 
 class OnOff(Workload, form="on_off"):
