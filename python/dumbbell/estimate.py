@@ -33,7 +33,7 @@ def describe(scenario: Scenario, own: Own | None = None) -> str:
     """The scenario as paragraphs: grid, each path, its flows, and the time that it takes."""
     runs = plan.runs(scenario, own.known() if own else None)
     cases = plan.cases(scenario)
-    grid = [f"{path}: {', '.join(map(str, values))}" for path, values in varied(scenario)]
+    grid = [f"{path}: {', '.join(map(units.value_text, values))}" for path, values in varied(scenario)]
     repeated = f" ({len(cases)} x {scenario.repetitions} repetitions)" if scenario.repetitions > 1 else ""
     lines = [f"{scenario.name}: {len(runs)} run{'s' * (len(runs) != 1)}{repeated}"]
     lines += [f"  varies {one}" for one in grid]
@@ -50,7 +50,7 @@ def describe(scenario: Scenario, own: Own | None = None) -> str:
 def _case(case: plan.Case, planned: dict[str, Any]) -> list[str]:
     path, link = case.scenario.path, planned["bottleneck"]
     assert isinstance(path, Path)
-    head = ", ".join(f"{key} = {value}" for key, value in case.vary.items())
+    head = ", ".join(f"{key} = {units.value_text(value)}" for key, value in case.vary.items())
     bdp = plan.bdp_bytes(path, link["rate_bps"])
     rtt = path.rtt if isinstance(path.rtt, str) else "in steps"
     bdp_text = "" if bdp is None else f", RTT {rtt}, BDP {units.bytes_text(bdp)} ({bdp / units.FRAME_BYTES:.1f} packets)"

@@ -7,6 +7,7 @@ Decimal prefixes (k, M, G) are powers of 1000, binary ones (Ki, Mi, Gi) powers o
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from .errors import nearest
 
@@ -153,7 +154,23 @@ def bytes_text(size: int) -> str:
     return _scaled(size, ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B")))
 
 
+def value_text(value: object) -> str:
+    """A written value in few words, for labels and names of folders.
+
+    >>> value_text({"kind": "fq_codel", "limit": "buffer"}), value_text({"steps": [["0s", "4Mbps"], ["9s", "1Mbps"]], "repeat": True})
+    ('fq_codel limit=buffer', 'steps=0s:4Mbps,9s:1Mbps repeat=true')
+    """
+    if isinstance(value, Mapping):
+        trace = [str(value["trace"]).rsplit("/", 1)[-1]] if "trace" in value else []
+        head = [value_text(value[name]) for name in ("kind", "model") if name in value]
+        return " ".join(head + trace + [f"{name}={value_text(one)}" for name, one in value.items() if name not in ("kind", "model", "trace")])
+    if isinstance(value, (list, tuple)):
+        joined = ":" if value and not isinstance(value[0], (list, tuple)) else ","
+        return joined.join(value_text(one) for one in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 __all__ = [
     "FRAME_BYTES", "MSS_BYTES", "UnitError", "buffer", "bytes_text", "loss_ppb", "rate_bps", "rate_text", "size_bytes",
-    "span_ns", "span_text",
+    "span_ns", "span_text", "value_text",
 ]  # fmt: skip

@@ -8,6 +8,8 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.units import value_text
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -26,8 +28,8 @@ def console() -> Console:
 
 
 #: Heads of the figures, in the order of `_rows`.
-HEADS = ("goodput\nMbit/s", "share", "retrans", "srtt ms\nmean", "srtt ms\np95", "complete\ns", "Jain", "util.", "queue ms\nmean", "drops")
-_P95, _COMPLETE = 4, 5
+HEADS = ("goodput\nMbit/s", "share", "retrans", "srtt ms\nmean", "srtt ms\np95", "complete\ns", "Jain", "util.", "queue ms\nmean", "drops", "marks")
+_P95, _COMPLETE, _MARKS = 4, 5, 10
 
 #: Narrower terminals get no column for the 95th percentile, so that the rest can be read.
 WIDE = 96
@@ -43,8 +45,12 @@ def print_runs(manifests: list[dict[str, Any]], folder: Path) -> None:
     many = len({m["name"] for m in manifests}) > 1
     repeated = any(m["repetition"] for m in manifests)
     finite = any(flow["fct_s"] is not None for m in manifests for flow in m["summary"]["flows"])
-    left_out = ({_P95} if get_terminal_size((WIDTH_MAX, 24)).columns < WIDE else set()) | (set() if finite else {_COMPLETE})
-    table = Table(title=f"{manifests[0]['name'] if not many else 'runs'} ({folder})", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    marked = any(manifest["summary"]["link"].get("marks") for manifest in manifests)
+    left_out = set() if marked else {_MARKS}
+    left_out |= ({_P95} if get_terminal_size((WIDTH_MAX, 24)).columns < WIDE else set()) | (set() if finite else {_COMPLETE})
+    table = Table(
+        title=f"{manifests[0]['name'] if not many else 'runs'} ({folder}){_qdisc(manifests)}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
     for head in (["scenario"] if many else []) + [key.removeprefix("path.") for key in keys] + (["rep"] if repeated else []) + ["flow"]:
         table.add_column(head)
     for head in _without(HEADS, left_out):
@@ -52,12 +58,29 @@ def print_runs(manifests: list[dict[str, Any]], folder: Path) -> None:
     for manifest in manifests:
         first = ([manifest["name"]] if many else []) + [_word(manifest["vary"].get(key)) for key in keys]
         first += [str(manifest["repetition"])] if repeated else []
-        for i, (label, *figures) in enumerate(_rows(manifest["summary"])):
+        for i, (label, *figures) in enumerate(_rows(manifest)):
             table.add_row(*(first if i == 0 else [""] * len(first)), label, *_without(figures, left_out))
     out.print(table)
+    _print_links(out, manifests)
     for manifest in manifests:
         for warning in manifest["warnings"]:
             out.print(f"warning: {manifest['name']} {json.dumps(manifest['vary'])}: {warning}", markup=False)
+
+
+def _qdisc(manifests: list[dict[str, Any]]) -> str:
+    """The queue discipline of all runs, where it is one and another than drop tail."""
+    kinds = {manifest["plan"]["bottleneck"]["qdisc"]["kind"] for manifest in manifests}
+    return f", {kinds.pop()}" if len(kinds) == 1 and kinds != {"fifo"} else ""
+
+
+def _print_links(out: Console, manifests: list[dict[str, Any]]) -> None:
+    """A line per further link and run."""
+    for manifest in manifests:
+        varied = ", ".join(f"{key.removeprefix('path.')} = {_word(value)}" for key, value in manifest["vary"].items())
+        for link, plan in zip(manifest["summary"].get("links", []), manifest["plan"].get("links", [])):
+            figures = f"utilization {link['utilization']:.3f}, queue {link['queue_mean_ms']:.1f} ms, drops {link['drops']}"
+            marks = f", marks {link['marks']}" if link["marks"] else ""
+            out.print(f"link {plan['name']}{f' ({varied})' if varied else ''}: {figures}{marks}", markup=False)
 
 
 def _without(items: Sequence[str], left_out: set[int]) -> list[str]:
@@ -65,14 +88,17 @@ def _without(items: Sequence[str], left_out: set[int]) -> list[str]:
 
 
 def _word(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value_text(value) if isinstance(value, (str, dict, list)) else json.dumps(value)
 
 
-def _rows(summary: dict[str, Any]) -> list[list[str]]:
+def _rows(manifest: dict[str, Any]) -> list[list[str]]:
+    summary = manifest["summary"]
     link = summary["link"]
-    end = [f"{summary['jain']:.3f}", f"{link['utilization']:.3f}", f"{link['queue_mean_ms']:.1f}", str(link["drops"])]
-    flows = summary["flows"] if len(summary["flows"]) <= FLOWS_SHOWN else _by_controller(summary["flows"])
-    return [_flow(flow) + (end if i == 0 else [""] * 4) for i, flow in enumerate(flows)]
+    end = [f"{summary['jain']:.3f}", f"{link['utilization']:.3f}", f"{link['queue_mean_ms']:.1f}", str(link["drops"]), str(link.get("marks", 0))]
+    flows = summary["flows"]
+    if len(flows) > FLOWS_SHOWN:
+        flows = _by_controller(flows, [flow["size_bytes"] is not None for flow in manifest["plan"]["flows"]])
+    return [_flow(flow) + (end if i == 0 else [""] * len(end)) for i, flow in enumerate(flows)]
 
 
 def _flow(flow: dict[str, Any]) -> list[str]:
@@ -85,23 +111,24 @@ def _flow(flow: dict[str, Any]) -> list[str]:
     ]
 
 
-def _by_controller(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    grouped: dict[str, list[dict[str, Any]]] = {}
-    for flow in flows:
-        grouped.setdefault(flow["cca"], []).append(flow)
-    return [_merged(cca, group) for cca, group in grouped.items()]
+def _by_controller(flows: list[dict[str, Any]], finite: list[bool]) -> list[dict[str, Any]]:
+    grouped: dict[tuple[str, bool], list[dict[str, Any]]] = {}
+    for flow, ends in zip(flows, finite):
+        grouped.setdefault((flow["cca"], ends), []).append(flow)
+    return [_merged(cca, group, finite=ends) for (cca, ends), group in grouped.items()]
 
 
-def _merged(cca: str, group: list[dict[str, Any]]) -> dict[str, Any]:
-    """Goodput and share are sums, the rest means over the flows."""
+def _merged(cca: str, group: list[dict[str, Any]], *, finite: bool) -> dict[str, Any]:
+    """Goodput and share are sums, the rest means over the flows; of finite flows, which go on at different times, all are means."""
 
     def mean(name: str) -> float | None:
         values = [flow[name] for flow in group if flow[name] is not None]
         return sum(values) / len(values) if values else None
 
+    divisor = len(group) if finite else 1
     return {
-        "label": f"{len(group)} x {cca}",
-        "goodput_mbps": sum(flow["goodput_mbps"] for flow in group),
-        "share": sum(flow["share"] for flow in group),
+        "label": f"{len(group)} x {cca}{', each' if finite else ''}",
+        "goodput_mbps": sum(flow["goodput_mbps"] for flow in group) / divisor,
+        "share": sum(flow["share"] for flow in group) / divisor,
         **{name: mean(name) for name in ("retrans_rate", "srtt_mean_ms", "srtt_p95_ms", "fct_s")},
     }

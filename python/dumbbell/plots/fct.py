@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.units import value_text
 
 from . import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dumbbell.metrics import Column
     from dumbbell.results import Result, Results
+
+#: Times that span more than this get a logarithmic axis.
+_WIDE = 20
 
 
 @style.styled
@@ -26,19 +32,31 @@ def fct(results: Results | Result, *, ax: Axes | None = None) -> Axes:
 
     runs = results if isinstance(results, Results) else Results([results])
     ax = style.axes(ax)
-    drawn = 0
+    lines: list[tuple[str, str, Column, int]] = []
     for vary, group in runs.groups():
-        rest = ", ".join(f"{key.removeprefix('path.')} = {value}" for key, value in vary.items() if not key.endswith(".cca"))
         for cca in dict.fromkeys(flow["cca"] for flow in group[0].plan["flows"] if flow["size_bytes"] is not None):
             times = np.sort(np.concatenate([completion_times_s(run, cca) for run in group]))
             finite = sum(flow["cca"] == cca and flow["size_bytes"] is not None for run in group for flow in run.plan["flows"])
-            label = ", ".join(part for part in (style.name(cca), rest) if part)
-            ax.step(times, np.arange(1, times.size + 1) / finite, where="post", color=style.colour(cca), linestyle=style.LINES[drawn % 4], label=label)
-            drawn += 1
-    if not drawn:
+            lines.append((cca, _label(cca, vary, group[0]), times, finite))
+    if not lines:
         raise ResultError("no flow of these runs has a size, so none has a completion time")
+    drawn: dict[str, int] = {}
+    for cca, label, times, finite in lines:
+        nth = drawn[cca] = drawn.get(cca, -1) + 1
+        colour = style.shade(cca, nth, sum(line[0] == cca for line in lines))
+        ax.step(times, np.arange(1, times.size + 1) / finite, where="post", color=colour, linestyle=style.LINES[nth % len(style.LINES)], label=label)
+    ends = [float(end) for _, _, times, _ in lines if times.size for end in (times[0], times[-1])]
+    if ends and max(ends) > _WIDE * min(ends):
+        style.log_axis(ax)
     ax.set_ylim(0, 1)
     ax.set_xlabel("Completion time (s)")
     ax.set_ylabel("CDF")
-    style.legend(ax, columns=3)
+    style.legend(ax, columns=2)
     return ax
+
+
+def _label(cca: str, vary: dict[str, Any], run: Result) -> str:
+    """The controller, those of endless flows beside it, and what varies else."""
+    beside = dict.fromkeys(style.name(flow["cca"]) for flow in run.plan["flows"] if flow["size_bytes"] is None)
+    head = style.name(cca) + (f" beside {' and '.join(beside)}" if beside else "")
+    return ", ".join([head, *(f"{key.removeprefix('path.')} = {value_text(value)}" for key, value in vary.items() if not key.endswith(".cca"))])

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from dumbbell.errors import ResultError
+from dumbbell.units import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +190,7 @@ def flow_styles(result: Result) -> list[dict[str, Any]]:
 def caption(result: Result) -> str:
     """What was run, for a title: path, buffer, varied values."""
     link = result.plan["bottleneck"]
-    vary = ", ".join(f"{key.removeprefix('path.')} = {value}" for key, value in result.vary.items())
+    vary = ", ".join(f"{key.removeprefix('path.')} = {value_text(value)}" for key, value in result.vary.items())
     return f"{result.name}: {link['rate_bps'] / 1e6:g} Mbit/s, {link['qdisc']['kind']}" + (f", {vary}" if vary else "")
 
 
@@ -197,6 +198,16 @@ def time_axis(ax: Axes, result: Result) -> None:
     """Time in seconds along x, from the start of the run to its end."""
     ax.set_xlim(0, result.plan["duration_ns"] / 1e9)
     ax.set_xlabel("Time (s)")
+
+
+def log_axis(ax: Axes) -> None:
+    """A logarithmic x axis with plain numbers at 1, 2 and 5 of each decade."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def legend(ax: Axes, *, title: str = "", columns: int = 6) -> None:

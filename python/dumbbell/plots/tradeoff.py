@@ -77,7 +77,7 @@ def tradeoff(results: Results, *, ax: Axes | None = None, delay: str = "owd") ->
         whisker = fmean(log10(p[2]) for p in points)
         ax.plot([10**shape.x, 10**whisker], [shape.y, shape.y], color=colour, linewidth=0.8, marker="|", markevery=[1], markersize=5)
         ax.plot(10**shape.x, shape.y, style.MARKERS.get(cca, "o"), color=colour, markersize=5, label=style.name(cca))
-    ax.set_xscale("log")
+    style.log_axis(ax)
     ax.invert_xaxis()
     ax.set_xlabel(f"{DELAYS[delay][0]}, mean over the least (whisker: 95th percentile)")
     ax.set_ylabel("Throughput over the best")
