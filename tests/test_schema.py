@@ -18,8 +18,9 @@ GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 
 #: Errors that a schema cannot see, because they depend on two keys, on arithmetic, or on the engine.
 BEYOND_A_SCHEMA = (
-    "comes to", "beside it", "fall back", "end of the run", 'such as "40Mbps" (bps', "above zero", "101%", "a/b", "first R", "first r", "another part", "no such key", "either", "a name of its own", "more than min",
-    "path.buffer: missing", "link[0].buffer: missing", "l9", "no size beside", "in all", "varies already", "from 100B", "at least one packet", "/s (",
+    "comes to", "beside it", "fall back", "end of the run", 'such as "40Mbps" (bps', "above zero", "101%", "a/b", "first R", "first r", "another part",
+    "no such key", "either", "a name of its own", "more than min", "path.buffer: missing", "link[0].buffer: missing", "l9", "no size beside", "in all",
+    "varies already", "from 100B", "at least one packet", "/s (",
 )  # fmt: skip
 
 

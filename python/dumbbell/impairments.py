@@ -208,7 +208,7 @@ class Thin(Table):
 
     AT = "thin"
 
-    every: Number = key(whole(1, 2**31), "n")
+    every: Number = key(whole(1, 2**31), "n: how many acknowledgements one stands for")
     hold: Text = key(DELAY, "the longest that one waits for others", default="0s")
 
     def stage(self) -> Stage:

@@ -236,7 +236,7 @@ def way(flow: Any, path: Any, rtt: int, links: Mapping[str, tuple[int, int]], at
         _alone(flow, path, at)
         forward = _chain(chain, there, crossed, f"{at}.impair" if flow.impair is not None else "path.impair")
     back, taken = _back(path.ack, back_ns, extra, isinstance(rtt, Course))
-    return Way(forward, back, int(there) + taken + extra if back else int(rtt) + 2 * extra)
+    return Way(forward, back, int(there) + taken + 2 * extra)
 
 
 def _crossed(number: int, delay: int) -> list[Stage]:

@@ -71,7 +71,7 @@ def _add_plot(plot: argparse.ArgumentParser) -> None:
     plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
     plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")
     plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
-    metrics = "throughput (default), share, retrans_rate, srtt, fct, jain, utilization, queue, drop_rate"
+    metrics = "throughput (default), share, retrans_rate, srtt, fct, owd, owd_p95, jain, utilization, queue, queue_p95, marks, drop_rate"
     plot.add_argument("--metric", metavar="NAME", default="throughput", help=f"for vary: {metrics}")
     plot.add_argument("--x", metavar="KEY", help="for vary: the varied key along x, such as path.buffer (default: the buffer, or the first with numbers)")
     plot.add_argument("--jain", action="store_true", help="for vary: Jain's index in a panel above")
@@ -121,6 +121,15 @@ def _add_paper(paper: argparse.ArgumentParser) -> None:
     _add_jobs(paper)
 
 
+def _add_trace(trace: argparse.ArgumentParser) -> None:
+    trace.add_argument("radio", choices=("lte", "wifi"), help="what it looks like")
+    trace.add_argument("--mobility", choices=("stationary", "mobile"), default="stationary", help="at rest (default), or on the move: fading and outages")
+    trace.add_argument("--mean", metavar="RATE", default="10Mbps", help="mean capacity (default: 10Mbps)")
+    trace.add_argument("--length", metavar="TIME", default="60s", help="after which it repeats (default: 60s)")
+    trace.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same trace (default: 1)")
+    trace.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+
+
 #: Each command with its help line and what adds its arguments.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run scenarios and write a result folder per run", _add_run),
@@ -132,6 +141,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "demo": ("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo),
     "paper": ("run the tables of a published paper, and print ours beside them", _add_paper),
+    "trace": ("write the Mahimahi trace of a synthetic radio link", _add_trace),
 }
 
 
@@ -164,6 +174,10 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         from . import run
 
         return run.main(arguments)
+    if command == "trace":
+        from . import trace
+
+        return trace.main(arguments)
     if command == "paper":
         from . import paper
 

@@ -179,7 +179,8 @@ def figures(result: Result) -> dict[str, float]:
 def _capacity_kbps(plan: dict[str, Any]) -> float:
     from dumbbell import schedule
 
-    return float(schedule.bits(plan["bottleneck"], 0, plan["duration_ns"])) * 1e6 / plan["duration_ns"]
+    duration_ns: int = plan["duration_ns"]
+    return schedule.bits(plan["bottleneck"], 0, duration_ns) * 1e6 / duration_ns
 
 
 def cells(results: Results, tables: list[int]) -> list[Cell]:
