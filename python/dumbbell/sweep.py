@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import plan
+from . import plan, units
 from .backends import sim
 from .errors import DumbbellError, EngineError, ResultError, ScenarioError
 from .own import Own
@@ -76,8 +76,8 @@ def folder_name(planned: plan.Planned, repetitions: int = 1) -> str:
     parts = [planned.name]
     for path, value in planned.vary.items():
         key = path.removeprefix("path.").replace("[", "").replace("]", "")
-        word = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-        parts.append(f"{key}={''.join(c if c.isalnum() or c in '.-+%' else '-' for c in word)}")
+        word = units.value_text(value)
+        parts.append(f"{key}={''.join(c if c.isalnum() or c in '.-+%=' else '-' for c in word)}")
     if repetitions > 1:
         parts.append(f"r{planned.repetition}")
     name = "_".join(parts)

@@ -7,6 +7,7 @@ Decimal prefixes (k, M, G) are powers of 1000, binary ones (Ki, Mi, Gi) powers o
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from .errors import nearest
 
@@ -153,7 +154,24 @@ def bytes_text(size: int) -> str:
     return _scaled(size, ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B")))
 
 
+def value_text(value: object) -> str:
+    """A value of a scenario in a few words, for labels and names: ``fq_codel limit=buffer``, ``10Mbps 5s:20Mbps repeat``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        head = [value_text(v) for k, v in value.items() if k in ("kind", "model", "steps", "trace")]
+        rest = [k if v is True else f"{k}={value_text(v)}" for k, v in value.items() if k not in ("kind", "model", "steps", "trace") and v is not False]
+        return " ".join(head + rest)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(step, (list, tuple)) and len(step) == 2 for step in value):
+        return " ".join(str(v) if at == "0s" else f"{at}:{v}" for at, v in value)
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(value_text, value))
+    return str(value)
+
+
 __all__ = [
     "FRAME_BYTES", "MSS_BYTES", "UnitError", "buffer", "bytes_text", "loss_ppb", "rate_bps", "rate_text", "size_bytes",
-    "span_ns", "span_text",
+    "span_ns", "span_text", "value_text",
 ]  # fmt: skip

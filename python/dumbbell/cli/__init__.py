@@ -145,6 +145,10 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
 }
 
 
+#: Commands with a module of their own; the others are in `views`.
+OWN_MODULE = frozenset({"run", "trace", "paper", "demo", "kernel"})
+
+
 def _parse(argv: list[str]) -> argparse.Namespace:
     """Arguments of the command; only its own parser is made, because all of them take 4 ms, a tenth of a short run."""
     if argv and argv[0] in COMMANDS:
@@ -170,29 +174,11 @@ def _dispatch(arguments: argparse.Namespace) -> int:
 
         print(" ".join(f"{name} {version}" for name, version in versions().items()))
         return OK
-    if command == "run":
-        from . import run
+    from importlib import import_module  # a command's module is imported when it runs: start-up counts
 
-        return run.main(arguments)
-    if command == "trace":
-        from . import trace
-
-        return trace.main(arguments)
-    if command == "paper":
-        from . import paper
-
-        return paper.main(arguments)
-    if command == "demo":
-        from . import demo
-
-        return demo.main(arguments)
-    if command == "kernel":
-        from . import kernel
-
-        return kernel.main(arguments)
-    from . import views
-
-    return views.main(arguments)
+    module = command if command in OWN_MODULE else "views"
+    status: int = import_module(f".{module}", __package__).main(arguments)
+    return status
 
 
 def main(argv: list[str] | None = None) -> int:

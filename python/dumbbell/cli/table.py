@@ -8,6 +8,8 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import units
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -65,7 +67,7 @@ def _without(items: Sequence[str], left_out: set[int]) -> list[str]:
 
 
 def _word(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return units.value_text(value)
 
 
 def _rows(summary: dict[str, Any]) -> list[list[str]]:

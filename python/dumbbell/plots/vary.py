@@ -144,7 +144,7 @@ def _lines(results: Results, read: Callable[[dict[str, Any]], dict[Kind, float]]
     """(label, controller, [(x, values of the repetitions)]) of each line."""
     found: dict[tuple[str, str], dict[float, list[float]]] = {}
     for run in results:
-        rest = ", ".join(f"{k.removeprefix('path.')} = {v}" for k, v in run.vary.items() if k != key and not k.endswith(".cca"))
+        rest = ", ".join(f"{k.removeprefix('path.')} = {units.value_text(v)}" for k, v in run.vary.items() if k != key and not k.endswith(".cca"))
         for (named, rtt), value in read(run.summary).items():
             cca = named or _only(run)
             label = ", ".join(part for part in (style.name(cca) if cca else _mix(run), rtt, rest) if part)
@@ -208,7 +208,7 @@ class _Scale:
             ax.xaxis.set_minor_locator(NullLocator())
         if len(self.values) <= 12:
             ax.set_xticks(self.numbers if self.numeric else range(len(self.values)))
-            ax.set_xticklabels([f"{n:g}" for n in self.numbers] if self.numeric else [str(v) for v in self.values])
+            ax.set_xticklabels([f"{n:g}" for n in self.numbers] if self.numeric else [units.value_text(v) for v in self.values])
 
 
 def _bdp(value: Any) -> float:
