@@ -76,8 +76,8 @@ def folder_name(planned: plan.Planned, repetitions: int = 1) -> str:
     parts = [planned.name]
     for path, value in planned.vary.items():
         key = path.removeprefix("path.").replace("[", "").replace("]", "")
-        word = units.value_text(value) if isinstance(value, (str, dict, list)) else json.dumps(value)
-        parts.append(f"{key}={''.join(c if c.isalnum() or c in '.-+%' else '-' for c in word)}")
+        word = units.value_text(value)
+        parts.append(f"{key}={''.join(c if c.isalnum() or c in '.-+%=' else '-' for c in word)}")
     if repetitions > 1:
         parts.append(f"r{planned.repetition}")
     name = "_".join(parts)

@@ -155,19 +155,20 @@ def bytes_text(size: int) -> str:
 
 
 def value_text(value: object) -> str:
-    """A written value in few words, for labels and names of folders.
-
-    >>> value_text({"kind": "fq_codel", "limit": "buffer"}), value_text({"steps": [["0s", "4Mbps"], ["9s", "1Mbps"]], "repeat": True})
-    ('fq_codel limit=buffer', 'steps=0s:4Mbps,9s:1Mbps repeat=true')
-    """
+    """A value of a scenario in a few words, for labels and names: ``fq_codel limit=buffer``, ``10Mbps 5s:20Mbps repeat``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, Mapping):
-        trace = [str(value["trace"]).rsplit("/", 1)[-1]] if "trace" in value else []
-        head = [value_text(value[name]) for name in ("kind", "model") if name in value]
-        return " ".join(head + trace + [f"{name}={value_text(one)}" for name, one in value.items() if name not in ("kind", "model", "trace")])
+        head = [value_text(v) for k, v in value.items() if k in ("kind", "model", "steps", "trace")]
+        rest = [k if v is True else f"{k}={value_text(v)}" for k, v in value.items() if k not in ("kind", "model", "steps", "trace") and v is not False]
+        return " ".join(head + rest)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(step, (list, tuple)) and len(step) == 2 for step in value):
+        return " ".join(str(v) if at == "0s" else f"{at}:{v}" for at, v in value)
     if isinstance(value, (list, tuple)):
-        joined = ":" if value and not isinstance(value[0], (list, tuple)) else ","
-        return joined.join(value_text(one) for one in value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return ",".join(map(value_text, value))
+    return str(value)
 
 
 __all__ = [

@@ -145,8 +145,8 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
 }
 
 
-#: Commands with a module of their own; the others share `views`.
-OWN_MODULES = ("run", "demo", "paper", "trace", "kernel")
+#: Commands with a module of their own; the others are in `views`.
+OWN_MODULE = frozenset({"run", "trace", "paper", "demo", "kernel"})
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -174,10 +174,10 @@ def _dispatch(arguments: argparse.Namespace) -> int:
 
         print(" ".join(f"{name} {version}" for name, version in versions().items()))
         return OK
-    from importlib import import_module
+    from importlib import import_module  # a command's module is imported when it runs: start-up counts
 
-    module = import_module(f".{command if command in OWN_MODULES else 'views'}", __name__)
-    status: int = module.main(arguments)
+    module = command if command in OWN_MODULE else "views"
+    status: int = import_module(f".{module}", __package__).main(arguments)
     return status
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.units import value_text
+from dumbbell import units
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,7 +88,7 @@ def _without(items: Sequence[str], left_out: set[int]) -> list[str]:
 
 
 def _word(value: object) -> str:
-    return value_text(value) if isinstance(value, (str, dict, list)) else json.dumps(value)
+    return units.value_text(value)
 
 
 def _rows(manifest: dict[str, Any]) -> list[list[str]]:

@@ -62,6 +62,8 @@ LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2,
 #: Width of a figure in inches: text width of a two-column paper.
 WIDTH = 7.0
 
+#: Characters that fit beside each other above the axes, the lines' samples (7 characters each) included.
+LEGEND_WIDTH = 110
 #: Runs with more flows than this get one legend entry per controller.
 FLOWS_NAMED = 6
 
@@ -214,12 +216,13 @@ def legend(ax: Axes, *, title: str = "", columns: int = 6) -> None:
     """A legend above the axes, headed by what was run."""
     handles, labels = ax.get_legend_handles_labels()
     if handles:
+        fits = max(1, LEGEND_WIDTH // (max(map(len, labels)) + 7))
         made = ax.legend(
             handles,
             labels,
             loc="lower left",
             bbox_to_anchor=(0, 1),
-            ncols=min(len(labels), columns),
+            ncols=min(len(labels), columns, fits),
             handlelength=2.6,
             borderaxespad=0.2,
             title=title,
