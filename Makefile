@@ -115,10 +115,12 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/venv
 	touch $@
 
 $(STAMPS)/native: $(STAMPS)/venv $(native_sources)
-	@echo "building the engine (log: build/native.log)"
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked > build/native.log 2>&1 || { cat build/native.log; exit 1; }
+	@tools/system-packages.sh clang || echo "no clang: controllers for the kernel are not built" >&2
+	@kernel=; tools/system-packages.sh libelf || { kernel=--no-default-features; echo "no libelf: \`dumbbell kernel\` is not built" >&2; }; \
+	echo "building the engine (log: build/native.log)"; \
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked $$kernel > build/native.log 2>&1 || { cat build/native.log; exit 1; }
 	touch $@
 
 $(STAMPS)/system: tools/system-packages.sh | $(STAMPS)
-	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf tshark
+	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf libelf iproute2 iperf3 tshark
 	touch $@

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes sure that the system programs named as arguments are there. Installs what is missing on Debian
 # and Ubuntu as root; elsewhere names it and fails.
-#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|tshark...
+#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark...
 set -eu
 
 is_there() {
@@ -11,7 +11,9 @@ is_there() {
     clang) command -v clang ;;
     clang-format) command -v clang-format ;;
     libbpf) test -e /usr/include/bpf/bpf_helpers.h ;;
-    tshark) command -v tshark ;;
+    libelf) pkg-config --exists libelf zlib ;;
+    iproute2) command -v ip && command -v ss && command -v tc ;;
+    iperf3 | bpftool | tshark) command -v "$1" || test -x "/usr/sbin/$1" ;;
     *) echo "unknown program: $1" >&2; exit 2 ;;
   esac
 }
@@ -21,6 +23,7 @@ debian_package() {
     venv) echo python3-venv ;;
     cc) echo build-essential ;;
     libbpf) echo libbpf-dev ;;
+    libelf) echo libelf-dev zlib1g-dev pkg-config ;;
     *) echo "$1" ;;
   esac
 }
@@ -28,9 +31,10 @@ debian_package() {
 missing=()
 packages=()
 for program in "$@"; do
-  if ! is_there "$program" >/dev/null; then
+  if ! is_there "$program" >/dev/null 2>&1; then
     missing+=("$program")
-    packages+=("$(debian_package "$program")")
+    read -ra names <<<"$(debian_package "$program")"
+    packages+=("${names[@]}")
   fi
 done
 [ ${#missing[@]} -gt 0 ] || exit 0

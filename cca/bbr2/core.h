@@ -280,6 +280,8 @@ CCA_INFO_OP(bbr2_info)
 {
 	const struct bbr2 *bbr = bbr2_of(sk);
 
+	if (!bbr)
+		return;
 	info->flags = CCA_INFO_STATE | CCA_INFO_BW | CCA_INFO_PACING_GAIN | CCA_INFO_CWND_GAIN;
 	info->state = bbr2_state_index(bbr);
 	info->bw_bytes_per_s = bbr2_rate_bytes_per_sec(sk, bbr2_bw(bbr), BBR_UNIT, 0);

@@ -10,15 +10,19 @@
  *                           P(name, default, min, max, "unit", "what it does").
  *                           CCA_NO_PARAMS when there are none.
  *   param(sk, name)         value of a parameter, u32. Natively from the flow's
- *                           table; under BPF a global that the loader may set.
+ *                           table; under BPF a variable that all its sockets share, which
+ *                           may change between two hooks (dumbbell kernel set).
  *   CCA_STATE(x, type)      private state inside the socket (104 bytes at most);
  *                           defines x_state(sk), never NULL.
  *   CCA_STATE_LARGE(x, type) private state of any size, kept per socket outside it;
  *                           defines x_state(sk), which may be NULL under BPF:
  *                           every hook must check.
  *   CCA_OP(type, name, args) define a hook of struct tcp_congestion_ops. Hooks are
- *                           entry points; they do not call each other.
- *   CCA_INFO_OP(name)       define void name(struct sock *sk, struct cca_info *info).
+ *                           entry points; they do not call each other. One with four
+ *                           arguments is cong_control, which had two before Linux 6.10:
+ *                           ack and flag are 0 there.
+ *   CCA_INFO_OP(name)       define void name(struct sock *sk, struct cca_info *info); under BPF
+ *                           whoever asks for the state of a socket runs it, so it only reads.
  *   CCA_LOST_OP(name)       define void name(struct sock *sk, const struct lost_burst *lost),
  *                           and CCA_TSO_SEGS_OP(name) u32 name(struct sock *sk, u32 mss). Linux
  *                           has neither hook, so under BPF they are never called:

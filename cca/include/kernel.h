@@ -98,6 +98,9 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
+/* Ours (info.h), not the kernel's, whose structs follow. */
+struct cca_info;
+
 #ifdef CCA_HOST_BPF
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 /* A bit-field of the kernel; read it through its accessor in the host header. */
@@ -147,9 +150,7 @@ struct inet_connection_sock {
 		u8 pending; /* W state of the delayed ACK */
 	} icsk_ack;
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)]; /* W private state */
-#ifndef CCA_HOST_BPF
-	const struct tcp_congestion_ops *icsk_ca_ops; /* W hooks of a loaded module */
-#endif
+	const struct tcp_congestion_ops *icsk_ca_ops;	   /* its hooks; W of a loaded module */
 };
 
 struct tcp_sock {
@@ -275,8 +276,6 @@ struct lost_burst {
 	bool is_app_limited;   /* it was sent with a bubble in the pipe */
 };
 #endif
-
-struct cca_info;
 
 /* A loaded module has a struct of this name of its own (cca/hosts/module/ops.h). */
 #ifndef CCA_OPS_TAG

@@ -3,7 +3,25 @@
 from collections.abc import Callable
 from typing import Any, final
 
-__all__ = ["BuildError", "ControllerError", "PlanError", "Sample", "build", "controllers", "run", "version", "write_headers"]
+__all__ = [
+    "BuildError",
+    "ControllerError",
+    "KernelController",
+    "KernelError",
+    "PlanError",
+    "Sample",
+    "build",
+    "controllers",
+    "kernel_built_in",
+    "kernel_load",
+    "kernel_loaded",
+    "kernel_set",
+    "kernel_status",
+    "kernel_unload",
+    "run",
+    "version",
+    "write_headers",
+]
 
 class PlanError(ValueError):
     """A plan that the engine cannot run; the message names the field."""
@@ -13,6 +31,24 @@ class BuildError(ValueError):
 
 class ControllerError(RuntimeError):
     """A Python controller raised an exception, which is the cause of this one."""
+
+class KernelError(RuntimeError):
+    """The kernel has not got, or not changed, a controller: (text, whether the caller's input is wrong)."""
+
+@final
+class KernelController:
+    """A controller in the running kernel that this process holds; it is unloaded when this is collected."""
+
+    @property
+    def name(self) -> str:
+        """The name that its source gives it."""
+    @property
+    def kernel_name(self) -> str:
+        """What the kernel calls it, as for TCP_CONGESTION."""
+    def keep(self) -> None:
+        """Leave it registered when the process ends, until `kernel_unload`."""
+    def unload(self) -> None:
+        """Take it away from new sockets; once is enough. Nothing to do after `keep`."""
 
 @final
 class Sample:
@@ -136,3 +172,27 @@ def controllers() -> str:
 
 def version() -> str:
     """Version of the engine."""
+
+def kernel_built_in() -> list[tuple[str, str]]:
+    """Names of the controllers that are built in for BPF, and the kernel's for them; none if this was built without clang."""
+
+def kernel_load(source: str, params: list[tuple[str, str]]) -> KernelController:
+    """Register a controller with these parameters: one built in, by name, or a C source in our style (``.c``).
+
+    Raises
+    ------
+    KernelError
+        It is not known, does not compile, is refused by the verifier, or the process may not.
+    """
+
+def kernel_loaded() -> list[tuple[str, str, bool]]:
+    """Name, the kernel's name, and whether it stays when its process ends, of each controller that is loaded."""
+
+def kernel_status(name: str | None = None) -> str:
+    """Loaded controllers, or one of them, as a JSON list: name, kernel_name, is_kept, params, sockets, default_of (`dumbbell.kernel.Status`)."""
+
+def kernel_set(name: str, params: list[tuple[str, str]]) -> None:
+    """Change parameters of a loaded controller, all or none; its sockets obey from their next ACK."""
+
+def kernel_unload(name: str) -> str:
+    """Take a controller away; how things stood just before, as JSON (an element of `kernel_status`)."""

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What cca.h promises, under BPF: the controller becomes a struct_ops object that a stock
- * kernel (6.10 or newer: cong_control with four arguments) registers.
+ * What cca.h promises, under BPF: the controller becomes a struct_ops object that a stock kernel
+ * registers (6.4 or newer: struct_ops links), with a program that reports on its sockets (report.h).
  *
  * The names registered are those of the files with the prefix "d_", lest they clash with the kernel's own, and "_"
- * for "-", which the kernel refuses in names from BPF; a loader may change them before it loads the object.
+ * for "-", which the kernel refuses in names from BPF. table.h says what a loader finds, and what it must set.
  */
 #ifndef CCA_HOST_H
 #define CCA_HOST_H
@@ -45,20 +45,21 @@ typedef u32 __wsum;
 #define CCA_BPF_F_NO_PREALLOC	    1
 #define CCA_BPF_SK_STORAGE_CREATE   1
 
-extern unsigned long CONFIG_HZ __kconfig;
+static inline u8 inet_csk_ca_state(const struct sock *sk)
+{
+	return BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
+}
+
+static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+}
+
+#include "table.h"
+#include "report.h"
 
 #define tcp_jiffies32 ((u32)bpf_jiffies64())
-#define HZ	      ((u32)CONFIG_HZ)
-
-/* Parameters are read-only data: a loader sets them before loading, and the verifier then
- * treats them as constants.
- */
-#define CCA_PARAM_GLOBAL_(name, def, min, max, unit, doc) const volatile u32 param_##name = def;
-#define CCA_PARAMS(LIST)				  LIST(CCA_PARAM_GLOBAL_) _Static_assert(1, "ends with a semicolon")
-#define CCA_NO_PARAMS					  _Static_assert(1, "ends with a semicolon")
-#define param(sk, name)					  (param_##name)
-
-#define CCA_STATES(...)					  _Static_assert(1, "reported by the simulator only")
+#define HZ	      (cca_loader.hz)
 
 #define CCA_STATE(x, type)                                                       \
 	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                        \
@@ -79,12 +80,50 @@ extern unsigned long CONFIG_HZ __kconfig;
 	{                                                                                  \
 		return bpf_sk_storage_get(&x##_storage, sk, 0, CCA_BPF_SK_STORAGE_CREATE); \
 	}                                                                                  \
+	static bool x##_has_state(struct sock *sk)                                         \
+	{                                                                                  \
+		return bpf_sk_storage_get(&x##_storage, sk, 0, 0);                         \
+	}                                                                                  \
+	static const cca_has_state_fn cca_has_state_op = x##_has_state;                    \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_NO_STATE		_Static_assert(1, "ends with a semicolon")
+#define CCA_NO_STATE _Static_assert(1, "ends with a semicolon")
 
-#define CCA_OP(type, name, ...) SEC("struct_ops/" #name) type BPF_PROG(name, __VA_ARGS__)
-#define CCA_INFO_OP(name) \
-	static __attribute__((unused)) void name(struct sock *sk, struct cca_info *info)
+/*
+ * A hook with four arguments is cong_control, which had but two, (sk, rs), before Linux 6.10. The
+ * verifier knows which of the two branches is never taken, and removes it. Arguments are read where they
+ * are in the kernel's array by instructions that the compiler cannot merge into one at a computed place.
+ */
+#define CCA_HOOK_ARG_(to, ctx, at) asm volatile("%0 = *(u64 *)(%1 + " #at ")" : "=r"(to) : "r"(ctx))
+#define CCA_CONTROL_OP_(type, name, sk_, ack_, flag_, rs_)              \
+	static __always_inline type name##_body(sk_, ack_, flag_, rs_); \
+	SEC("struct_ops/" #name)                                        \
+	type name(unsigned long long *ctx)                              \
+	{                                                               \
+		struct sock *sk;                                        \
+		const struct rate_sample *rs;                           \
+		u64 ack = 0, flag = 0;                                  \
+                                                                        \
+		CCA_HOOK_ARG_(sk, ctx, 0);                              \
+		if (cca_loader.has_old_cong_control) {                  \
+			CCA_HOOK_ARG_(rs, ctx, 8);                      \
+		} else {                                                \
+			CCA_HOOK_ARG_(ack, ctx, 8);                     \
+			CCA_HOOK_ARG_(flag, ctx, 16);                   \
+			CCA_HOOK_ARG_(rs, ctx, 24);                     \
+		}                                                       \
+		return name##_body(sk, (u32)ack, (int)flag, rs);        \
+	}                                                               \
+	static __always_inline type name##_body(sk_, ack_, flag_, rs_)
+#define CCA_HOOK_OP_(type, name, ...)  SEC("struct_ops/" #name) type BPF_PROG(name, __VA_ARGS__)
+#define CCA_FIFTH_(a, b, c, d, e, ...) e
+#define CCA_OP(type, name, ...)                                                                  \
+	CCA_FIFTH_(__VA_ARGS__, CCA_CONTROL_OP_, CCA_HOOK_OP_, CCA_HOOK_OP_, CCA_HOOK_OP_, none) \
+	(type, name, __VA_ARGS__)
+
+#define CCA_INFO_OP(name)                                         \
+	static void name(struct sock *sk, struct cca_info *info); \
+	static const cca_info_fn cca_info_op = name;              \
+	static void name(struct sock *sk, struct cca_info *info)
 #define CCA_INFO(name)
 
 /* Linux tells neither of lost bursts nor asks for the size of one. */
@@ -99,22 +138,6 @@ struct lost_burst {
 	static __attribute__((unused)) void name(struct sock *sk, const struct lost_burst *lost)
 #define CCA_TSO_SEGS_OP(name) static __attribute__((unused)) u32 name(struct sock *sk, u32 mss)
 
-#define CCA_MODULE(x, name_, flags_, ...)                                                        \
-	_Static_assert(sizeof("d_" #x) <= TCP_CA_NAME_MAX, "name too long");                     \
-	SEC(CCA_STRUCT_OPS_SECTION)                                                              \
-	struct tcp_congestion_ops x##_ops = { .name = "d_" #x, .flags = (flags_), __VA_ARGS__ }; \
-	char _license[] SEC("license") = "Dual BSD/GPL"
-
-static inline u8 inet_csk_ca_state(const struct sock *sk)
-{
-	return BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
-}
-
-static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
-{
-	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
-}
-
 static inline u32 cca_random_below(struct sock *sk, u32 n)
 {
 	return (u32)(((u64)bpf_get_prandom_u32() * n) >> 32);
@@ -126,9 +149,10 @@ static inline u32 cca_random_below(struct sock *sk, u32 n)
  */
 #define CCA_FLIGHT_MARKS 16
 struct cca_flight_log {
-	u32 delivered[CCA_FLIGHT_MARKS];
-	u32 lost[CCA_FLIGHT_MARKS];
 	u32 n; /* marks written so far */
+	struct {
+		u32 delivered, lost;
+	} marks[CCA_FLIGHT_MARKS];
 };
 
 /* Segments marked lost since the sampled segment was sent; no more than the log goes back. */
@@ -137,18 +161,18 @@ static inline u32 cca_flight_lost(struct cca_flight_log *log, const struct tcp_s
 {
 	u32 last = (log->n - 1) & (CCA_FLIGHT_MARKS - 1), then = 0, i;
 
-	if (!log->n || log->lost[last] != tp->lost) {
+	if (!log->n || log->marks[last].lost != tp->lost) {
 		last = log->n++ & (CCA_FLIGHT_MARKS - 1);
-		log->delivered[last] = tp->delivered;
-		log->lost[last] = tp->lost;
+		log->marks[last].delivered = tp->delivered;
+		log->marks[last].lost = tp->lost;
 	}
 	for (i = 0; i < CCA_FLIGHT_MARKS; i++) {
 		u32 at = (last - i) & (CCA_FLIGHT_MARKS - 1);
 
 		if (i >= log->n)
 			break;
-		then = log->lost[at];
-		if (!after(log->delivered[at], rs->prior_delivered))
+		then = log->marks[at].lost;
+		if (!after(log->marks[at].delivered, rs->prior_delivered))
 			break;
 	}
 	return tp->lost - then;
@@ -168,5 +192,17 @@ static inline void cca_request_pacing(struct sock *sk)
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
+
+#define CCA_MODULE(x, name_, flags_, ...)                                                        \
+	_Static_assert(sizeof("d_" #x) <= TCP_CA_NAME_MAX, "name too long");                     \
+	const struct cca_module_row cca_module_row SEC(".rodata.module") = { name_, "d_" #x };   \
+	SEC("iter/tcp")                                                                          \
+	int cca_report(struct bpf_iter__tcp *ctx)                                                \
+	{                                                                                        \
+		return cca_report_one(ctx, "d_" #x);                                             \
+	}                                                                                        \
+	SEC(CCA_STRUCT_OPS_SECTION)                                                              \
+	struct tcp_congestion_ops x##_ops = { .name = "d_" #x, .flags = (flags_), __VA_ARGS__ }; \
+	char _license[] SEC("license") = "Dual BSD/GPL"
 
 #endif /* CCA_HOST_H */

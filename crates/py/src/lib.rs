@@ -1,8 +1,14 @@
 //! `dumbbell._native`: the engine for Python. Converts, releases the GIL, maps errors; nothing else.
 
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+mod kernel;
+#[cfg(not(all(feature = "kernel", target_os = "linux")))]
+mod no_kernel;
 mod own;
 mod sample;
 
+#[cfg(not(all(feature = "kernel", target_os = "linux")))]
+use no_kernel as kernel;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -100,6 +106,11 @@ fn version() -> &'static str {
 /// The module `dumbbell._native`.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::kernel::{
+        kernel_built_in, kernel_load, kernel_loaded, kernel_set, kernel_status, kernel_unload,
+        KernelController, KernelError,
+    };
     #[pymodule_export]
     use super::own::{build, write_headers, BuildError};
     #[pymodule_export]

@@ -82,6 +82,22 @@ def _add_cca(cca: argparse.ArgumentParser) -> None:
     actions.add_parser("headers", help="write the headers that a C controller includes, for an editor").add_argument("dir", metavar="DIR")
 
 
+def _add_kernel(kernel: argparse.ArgumentParser) -> None:
+    actions = kernel.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
+    actions.add_parser("list", help="what can be loaded, under which name sockets ask for it, and what is loaded")
+    load = actions.add_parser("load", help="register one, until unload")
+    load.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h (needs clang)")
+    load.add_argument("--param", action="append", default=[], metavar="K=V", help="a parameter of it; repeatable")
+    load.add_argument("--foreground", action="store_true", help="only as long as this process runs")
+    change = actions.add_parser("set", help="change parameters of a loaded one; its flows obey from their next ACK")
+    change.add_argument("name", metavar="NAME", help="name of a loaded one")
+    change.add_argument("values", nargs="+", metavar="K=V", help="a parameter and its new value")
+    actions.add_parser("unload", help="take one away; flows that use it keep it until they end").add_argument("name", metavar="NAME")
+    status = actions.add_parser("status", help="loaded ones, the flows that use them in all network namespaces, and what they estimate")
+    status.add_argument("name", metavar="NAME", nargs="?", help="only this one")
+    status.add_argument("--json", action="store_true", help="print one JSON object per controller and line, and nothing else")
+
+
 def _add_schema(_: argparse.ArgumentParser) -> None:
     """`schema` takes no arguments."""
 
@@ -99,6 +115,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "show": ("print a result folder as a table", _add_show),
     "plot": ("draw a result folder", _add_plot),
     "cca": ("list congestion controllers, or show one with its parameters", _add_cca),
+    "kernel": ("put controllers into the running Linux kernel, look at their flows, change their parameters (root)", _add_kernel),
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "demo": ("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo),
 }
@@ -137,6 +154,10 @@ def _dispatch(arguments: argparse.Namespace) -> int:
         from . import demo
 
         return demo.main(arguments)
+    if command == "kernel":
+        from . import kernel
+
+        return kernel.main(arguments)
     from . import views
 
     return views.main(arguments)

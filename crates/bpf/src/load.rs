@@ -1,0 +1,228 @@
+//! From an object to a registered controller.
+
+use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, OpenMapMut, OpenObject};
+
+use crate::pins::{self, Pins};
+use crate::sys::{self, Kernel, Lock};
+use crate::table::Table;
+use crate::{log, Error, Object};
+
+/// The program that reports on sockets (`cca/hosts/bpf/report.h`).
+const REPORT: &str = "cca_report";
+/// Sections of `cca/hosts/bpf/table.h`.
+pub(crate) const MODULE: &str = ".rodata.module";
+pub(crate) const ROWS: &str = ".rodata.params";
+pub(crate) const VALUES: &str = ".data.params";
+pub(crate) const STATES: &str = ".rodata.states";
+const LOADER: &str = ".rodata.loader";
+
+/// A controller that any socket of the machine may use as long as this lives, or for good after [`Loaded::keep`].
+///
+/// Dropping it takes the controller away from new sockets; those that use it keep it until they close. Should the
+/// process be killed, the kernel does the same.
+#[derive(Debug)]
+#[must_use = "the controller is unloaded when this is dropped"]
+pub struct Loaded {
+    name: String,
+    kernel_name: String,
+    // Dropped in this order: first the name goes, then what describes it.
+    link: Registration,
+    pins: Option<Pins>,
+}
+
+impl Loaded {
+    /// The name that its source gives it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the kernel calls it: the name for `TCP_CONGESTION` and sysctl.
+    #[must_use]
+    pub fn kernel_name(&self) -> &str {
+        &self.kernel_name
+    }
+
+    /// Leaves it registered when the process ends, until [`crate::unload`].
+    ///
+    /// # Errors
+    /// When it cannot be pinned; it is unloaded then.
+    pub fn keep(mut self) -> Result<(), Error> {
+        let Some(pins) = self.pins.as_mut() else { return Ok(()) };
+        let pinned = self.link.0.pin(pins.path(pins::LINK));
+        pinned.map_err(|e| failed(&self.name, "pinning it", &e, ""))?;
+        // Closing a pinned link leaves it registered; so must the pins stay.
+        self.link.1 = Ending::Stays;
+        if let Some(pins) = self.pins.take() {
+            pins.stay();
+        }
+        Ok(())
+    }
+}
+
+/// What is to become of a registration when its handle is closed.
+#[derive(Debug, PartialEq)]
+enum Ending {
+    Detach,
+    Stays,
+}
+
+#[derive(Debug)]
+struct Registration(Link, Ending);
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if self.1 == Ending::Detach {
+            // Where the kernel cannot detach at once (before 6.10), closing the link does the same soon after.
+            drop(log::capture(|| self.0.detach()));
+        }
+    }
+}
+
+/// Registers a controller with these values of its parameters.
+///
+/// # Errors
+/// When the process may not, the kernel cannot or will not, the name is taken, or a parameter is refused. Nothing
+/// is left behind then.
+pub fn load(object: &Object, params: &[(String, String)]) -> Result<Loaded, Error> {
+    sys::check_permission()?;
+    let kernel = Kernel::probe()?;
+    sys::ensure_bpffs()?;
+    let _lock = Lock::take()?;
+    pins::sweep();
+
+    let mut open = open(object)?;
+    let table = describe(object, &mut open)?;
+    check_name_is_free(&table)?;
+    fit(&mut open, &table, params, kernel)?;
+    let pins = Pins::create(&table.kernel_name)?;
+    let (loaded, printed) = log::capture(|| open.load());
+    let mut loaded = loaded.map_err(|e| match log::refusal(&printed) {
+        Some((program, log)) => Error::Refused { name: table.name.clone(), program, log },
+        None => failed(&table.name, "loading it", &e, &printed),
+    })?;
+    pin(&mut loaded, &pins, &table.name)?;
+    let link = register(&mut loaded, &table.name)?;
+    Ok(Loaded { name: table.name, kernel_name: table.kernel_name, link, pins: Some(pins) })
+}
+
+fn failed(name: &str, doing: &'static str, error: &libbpf_rs::Error, printed: &str) -> Error {
+    let reason = log::last_line(printed).unwrap_or_else(|| error.to_string());
+    Error::Load { name: name.to_owned(), doing, reason }
+}
+
+fn open(object: &Object) -> Result<OpenObject, Error> {
+    // libbpf needs the bytes aligned as the structs of an ELF file are, which embedded ones may not be.
+    let mut aligned = vec![0u64; object.bytes.len().div_ceil(8)];
+    for (word, bytes) in aligned.iter_mut().zip(object.bytes.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_ne_bytes(whole);
+    }
+    // SAFETY: as many initialised bytes as the object has lie in the words just filled.
+    let bytes =
+        unsafe { std::slice::from_raw_parts(aligned.as_ptr().cast::<u8>(), object.bytes.len()) };
+    let (open, printed) = log::capture(|| {
+        let mut builder = ObjectBuilder::default();
+        builder.name(object.name.replace('-', "_"))?.open_memory(bytes)
+    });
+    open.map_err(|e| failed(&object.name, "reading the object", &e, &printed))
+}
+
+/// The map of a section, if the object has it.
+fn section<'a>(open: &'a mut OpenObject, name: &str) -> Option<OpenMapMut<'a>> {
+    open.maps_mut().find(|map| map.name() == name)
+}
+
+fn initial(open: &mut OpenObject, name: &str) -> Vec<u8> {
+    let map = section(open, name);
+    map.and_then(|map| map.initial_value().map(<[u8]>::to_vec)).unwrap_or_default()
+}
+
+fn describe(object: &Object, open: &mut OpenObject) -> Result<Table, Error> {
+    let tables = [MODULE, ROWS, VALUES, STATES].map(|name| initial(open, name));
+    let [module, rows, values, states] = &tables;
+    let has_report = open.progs().any(|program| program.name() == REPORT);
+    let table = Table::parse(module, rows, values, states).filter(|_| has_report);
+    table.ok_or_else(|| {
+        Error::Source(format!("{}: is not a controller of cca.h compiled for BPF", object.name))
+    })
+}
+
+fn check_name_is_free(table: &Table) -> Result<(), Error> {
+    let (name, kernel_name) = (table.name.clone(), table.kernel_name.clone());
+    if Pins::exist(&kernel_name) {
+        return Err(Error::AlreadyLoaded { name, kernel_name });
+    }
+    if sys::is_registered(&kernel_name) {
+        return Err(Error::NameTaken { name, kernel_name });
+    }
+    Ok(())
+}
+
+/// Writes what the object must know before it is loaded.
+fn fit(
+    open: &mut OpenObject,
+    table: &Table,
+    params: &[(String, String)],
+    kernel: Kernel,
+) -> Result<(), Error> {
+    let mut none = [];
+    let mut values = section(open, VALUES);
+    let values = values.as_mut().and_then(OpenMapMut::initial_value_mut);
+    table.write(params, values.unwrap_or(&mut none))?;
+    if let Some(map) = section(open, LOADER).as_mut().and_then(OpenMapMut::initial_value_mut) {
+        map[..4].copy_from_slice(&kernel.hz.to_ne_bytes());
+        map[4..8].copy_from_slice(&u32::from(kernel.has_old_cong_control).to_ne_bytes());
+    }
+    Ok(())
+}
+
+/// Pins the tables and the report.
+fn pin(loaded: &mut libbpf_rs::Object, pins: &Pins, name: &str) -> Result<(), Error> {
+    for (section, file) in pins::TABLES {
+        let Some(mut map) = loaded.maps_mut().find(|map| map.name() == section) else { continue };
+        map.pin(pins.path(file)).map_err(|e| failed(name, "pinning its tables", &e, ""))?;
+    }
+    let report = loaded.progs_mut().find(|program| program.name() == REPORT);
+    let report = report.expect("describe() has seen it");
+    let (link, printed) = log::capture(|| report.attach());
+    let mut link = link.map_err(|e| failed(name, "attaching its report", &e, &printed))?;
+    let pinned = link.pin(pins.path(pins::REPORT));
+    pinned.map_err(|e| failed(name, "pinning its report", &e, ""))
+}
+
+fn register(loaded: &mut libbpf_rs::Object, name: &str) -> Result<Registration, Error> {
+    let ops = loaded.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+    let mut ops = ops.ok_or_else(|| {
+        Error::Source(format!("{name}: its object has no struct tcp_congestion_ops"))
+    })?;
+    let (link, printed) = log::capture(|| ops.attach_struct_ops());
+    let link = link.map_err(|e| failed(name, "registering it", &e, &printed))?;
+    Ok(Registration(link, Ending::Detach))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a kernel that has four arguments, the form for two must be refused for taking the second, a number, for the
+    /// sample: so the choice of form is the loader's, and the other branch is not verified.
+    #[test]
+    fn the_old_form_of_cong_control_takes_the_sample_from_the_second_argument() {
+        let Ok(kernel) = sys::check_permission().and_then(|()| Kernel::probe()) else { return };
+        let Ok(object) = Object::find("bbr") else { return };
+        if kernel.has_old_cong_control {
+            return;
+        }
+        let mut open = open(&object).expect("built in");
+        let table = describe(&object, &mut open).expect("built in");
+        let old = Kernel { has_old_cong_control: true, ..kernel };
+        fit(&mut open, &table, &[], old).expect("no parameters");
+        let (loaded, printed) = log::capture(|| open.load());
+        assert!(loaded.is_err());
+        let (program, log) = log::refusal(&printed).expect("by the verifier");
+        assert_eq!(program, "bbr_main");
+        assert!(log.contains("invalid mem access 'scalar'"), "{log}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Compiled controllers: those built in, and a user's own.
+
+use std::borrow::Cow;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::flags::CLANG_FLAGS;
+use crate::Error;
+
+include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+include!(concat!(env!("OUT_DIR"), "/headers.rs"));
+
+/// A controller compiled for BPF.
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub(crate) name: String,
+    pub(crate) bytes: Cow<'static, [u8]>,
+}
+
+impl Object {
+    /// Names of those built in; none if there was no clang.
+    pub fn built_in() -> impl Iterator<Item = &'static str> {
+        OBJECTS.iter().map(|(name, _)| *name)
+    }
+
+    /// The one built in under this name, which may also be the kernel's for it (`d_bbr_hsr` for `bbr-hsr`).
+    ///
+    /// # Errors
+    /// When there is none of that name, or none at all.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        if OBJECTS.is_empty() {
+            return Err(Error::NotBuilt { name: name.to_owned() });
+        }
+        let found = OBJECTS.iter().find(|(one, _)| *one == name || kernel_name(one) == name);
+        let (name, bytes) = found.ok_or_else(|| Error::UnknownController {
+            name: name.to_owned(),
+            known: Self::built_in().map(str::to_owned).collect(),
+        })?;
+        Ok(Self { name: (*name).to_owned(), bytes: Cow::Borrowed(bytes) })
+    }
+
+    /// Compiles a source in our style with `$CLANG`, else clang.
+    ///
+    /// # Errors
+    /// When there is no clang, or it refuses the source: its first error, with file and line.
+    pub fn compile(source: &Path) -> Result<Self, Error> {
+        let wrong = |text: String| Error::Source(format!("{}: {text}", source.display()));
+        let text = fs::read(source).map_err(|e| wrong(e.to_string()))?;
+        if !includes_cca_h(&String::from_utf8_lossy(&text)) {
+            let text =
+                "does not include \"cca.h\"; only controllers in that style are compiled for BPF \
+                        (a Linux module can be built as a module)";
+            return Err(wrong(text.to_owned()));
+        }
+        let folder = Scratch::new().map_err(|e| wrong(e.to_string()))?;
+        for (path, text) in HEADERS {
+            let file = folder.0.join(path);
+            let made = fs::create_dir_all(file.parent().expect("below a folder"));
+            made.and_then(|()| fs::write(&file, text)).map_err(|e| wrong(e.to_string()))?;
+        }
+        let object = folder.0.join("controller.bpf.o");
+        run_clang(source, &folder.0, &object)?;
+        let bytes = fs::read(&object).map_err(|e| wrong(e.to_string()))?;
+        let stem = source.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        Ok(Self { name: stem.unwrap_or_default(), bytes: Cow::Owned(bytes) })
+    }
+
+    /// Bytes that were compiled elsewhere; `name` is for messages.
+    #[must_use]
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
+        Self { name: name.to_owned(), bytes: Cow::Owned(bytes) }
+    }
+}
+
+/// What the kernel calls the controller of this file name: `d_bbr_hsr` for `bbr-hsr` (`cca/hosts/bpf/host.h`).
+#[must_use]
+pub fn kernel_name(name: &str) -> String {
+    format!("d_{}", name.replace('-', "_"))
+}
+
+/// Is this a controller in our style?
+fn includes_cca_h(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_start().strip_prefix('#').map(str::trim_start);
+        let file = line.and_then(|line| line.strip_prefix("include")).map(str::trim_start);
+        file.is_some_and(|file| file.starts_with("\"cca.h\""))
+    })
+}
+
+fn run_clang(source: &Path, folder: &Path, object: &Path) -> Result<(), Error> {
+    let clang = env::var("CLANG").ok().filter(|name| !name.is_empty());
+    let clang = clang.unwrap_or_else(|| "clang".to_owned());
+    let mut run = Command::new(&clang);
+    run.args(CLANG_FLAGS).arg("-iquote").arg(folder.join("cca/include")).arg("-I").arg(folder);
+    run.arg("-c").arg(source).arg("-o").arg(object);
+    let done = run.output().map_err(|e| {
+        Error::Source(format!(
+            "{}: cannot be compiled for BPF: {clang}: {e} (install clang 14 or newer, or set $CLANG)",
+            source.display()
+        ))
+    })?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    let first = told.lines().find(|line| line.contains("error:"));
+    let first = first.or_else(|| told.lines().next()).unwrap_or("clang fails and does not say why");
+    Err(Error::Source(first.to_owned()))
+}
+
+/// A folder that is removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> std::io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = env::temp_dir().join(format!("dumbbell-bpf-{}-{n}", std::process::id()));
+        fs::create_dir(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing depends on it; a folder for temporary files is cleaned by the system too.
+        drop(fs::remove_dir_all(&self.0));
+    }
+}

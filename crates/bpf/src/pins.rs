@@ -1,0 +1,172 @@
+//! Where a loaded controller is found again: a folder of pins for each, named as the kernel names it.
+//!
+//! ```text
+//! /sys/fs/bpf/dumbbell/d_bbr2/link      holds it registered; not there when a process holds it
+//!                             report    what to read for its sockets
+//!                             module rows values states    its tables
+//! ```
+//!
+//! A folder without `link` whose controller the kernel does not list was left by a process that was killed; it is
+//! swept away by the next load or look.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::load::{MODULE, ROWS, STATES, VALUES};
+use crate::sys;
+use crate::table::Table;
+use crate::Error;
+
+const FOLDER: &str = "/sys/fs/bpf/dumbbell";
+pub(crate) const LINK: &str = "link";
+pub(crate) const REPORT: &str = "report";
+const VALUES_FILE: &str = "values";
+/// Sections of an object, and the files that pin their maps.
+pub(crate) const TABLES: [(&str, &str); 4] =
+    [(MODULE, "module"), (ROWS, "rows"), (VALUES, VALUES_FILE), (STATES, "states")];
+
+/// A controller's folder of pins, removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Pins {
+    folder: PathBuf,
+}
+
+impl Pins {
+    /// An empty folder for this controller.
+    pub(crate) fn create(kernel_name: &str) -> Result<Self, Error> {
+        let folder = Path::new(FOLDER).join(kernel_name);
+        fs::create_dir_all(FOLDER)
+            .and_then(|()| fs::create_dir(&folder))
+            .map_err(|e| Error::Bpffs(format!("{}: {e}", folder.display())))?;
+        Ok(Self { folder })
+    }
+
+    /// Is there one for this controller?
+    pub(crate) fn exist(kernel_name: &str) -> bool {
+        Path::new(FOLDER).join(kernel_name).exists()
+    }
+
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.folder.join(file)
+    }
+
+    /// Leaves them.
+    pub(crate) fn stay(self) {
+        std::mem::forget(self);
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            fs::remove_file(entry?.path())?;
+        }
+        fs::remove_dir(&self.folder)?;
+        // The last one out; others may still be in.
+        drop(fs::remove_dir(FOLDER));
+        Ok(())
+    }
+}
+
+impl Drop for Pins {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept away next time.
+        drop(self.remove());
+    }
+}
+
+/// A loaded controller as its pins show it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) table: Table,
+    /// It stays when the process that loaded it ends.
+    pub(crate) is_kept: bool,
+    folder: PathBuf,
+}
+
+impl Entry {
+    /// Those that are loaded, by name.
+    pub(crate) fn all() -> Vec<Self> {
+        let Ok(folders) = fs::read_dir(FOLDER) else { return Vec::new() };
+        let mut entries: Vec<Self> =
+            folders.flatten().filter_map(|folder| Self::read(folder.path())).collect();
+        entries.sort_by(|a, b| a.table.name.cmp(&b.table.name));
+        entries
+    }
+
+    /// The one of this name, the source's or the kernel's.
+    pub(crate) fn find(name: &str) -> Result<Self, Error> {
+        let mut all = Self::all();
+        let is_it = |one: &Self| one.table.name == name || one.table.kernel_name == name;
+        match all.iter().position(is_it) {
+            Some(at) => Ok(all.swap_remove(at)),
+            None => Err(Error::NotLoaded {
+                name: name.to_owned(),
+                loaded: all.into_iter().map(|one| one.table.name).collect(),
+            }),
+        }
+    }
+
+    fn read(folder: PathBuf) -> Option<Self> {
+        let [module, rows, values, states] = TABLES.map(|(_, file)| whole(&folder.join(file)));
+        let table = Table::parse(&module, &rows, &values, &states)?;
+        let is_kept = folder.join(LINK).exists();
+        (is_kept || sys::is_registered(&table.kernel_name)).then_some(Self {
+            table,
+            is_kept,
+            folder,
+        })
+    }
+
+    /// What to read for its sockets.
+    pub(crate) fn report(&self) -> PathBuf {
+        self.folder.join(REPORT)
+    }
+
+    /// What to open to take it away.
+    pub(crate) fn link(&self) -> PathBuf {
+        self.folder.join(LINK)
+    }
+
+    /// Changes parameters under way; the hooks of each socket see them at the next ACK.
+    pub(crate) fn set(&self, params: &[(String, String)]) -> Result<(), Error> {
+        let path = self.folder.join(VALUES_FILE);
+        let mut values = whole(&path);
+        self.table.write(params, &mut values)?;
+        let map = MapHandle::from_pinned_path(&path);
+        map.and_then(|map| map.update(&0u32.to_ne_bytes(), &values, MapFlags::ANY)).map_err(|e| {
+            let reason = e.to_string();
+            Error::Load { name: self.table.name.clone(), doing: "setting parameters", reason }
+        })
+    }
+
+    /// Removes the pins.
+    pub(crate) fn remove(self) -> Result<(), Error> {
+        let pins = Pins { folder: self.folder };
+        let removed = pins.remove();
+        removed.map_err(|e| Error::Bpffs(format!("{}: {e}", pins.folder.display())))
+    }
+}
+
+/// Value of the only entry of a pinned map; nothing when there is no such map.
+fn whole(path: &Path) -> Vec<u8> {
+    if !path.exists() {
+        return Vec::new();
+    }
+    let map = MapHandle::from_pinned_path(path);
+    let value = map.and_then(|map| map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY));
+    value.ok().flatten().unwrap_or_default()
+}
+
+/// Removes what processes that were killed have left; the caller holds the lock.
+pub(crate) fn sweep() {
+    let Ok(folders) = fs::read_dir(FOLDER) else { return };
+    for folder in folders.flatten() {
+        let name = folder.file_name();
+        let is_held = name.to_str().is_some_and(sys::is_registered);
+        if !is_held && !folder.path().join(LINK).exists() {
+            drop(Pins { folder: folder.path() });
+        }
+    }
+}

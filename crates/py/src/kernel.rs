@@ -1,0 +1,110 @@
+//! Controllers in the running kernel, for Python.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+create_exception!(
+    _native,
+    KernelError,
+    PyRuntimeError,
+    "The kernel has not got, or not changed, a controller: (text, whether the caller's input is wrong)."
+);
+
+fn to_python(error: bpf::Error) -> PyErr {
+    KernelError::new_err((error.to_string(), error.is_input()))
+}
+
+type Params = Vec<(String, String)>;
+
+/// A controller that this process holds; see the stub.
+#[pyclass(frozen)]
+pub struct KernelController {
+    name: String,
+    kernel_name: String,
+    loaded: Mutex<Option<bpf::Loaded>>,
+}
+
+impl KernelController {
+    fn take(&self) -> Option<bpf::Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+#[pymethods]
+impl KernelController {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[getter]
+    fn kernel_name(&self) -> &str {
+        &self.kernel_name
+    }
+
+    fn keep(&self, py: Python<'_>) -> PyResult<()> {
+        let loaded = self.take();
+        py.detach(|| loaded.map_or(Ok(()), bpf::Loaded::keep)).map_err(to_python)
+    }
+
+    fn unload(&self, py: Python<'_>) {
+        let loaded = self.take();
+        py.detach(|| drop(loaded));
+    }
+}
+
+/// Registers a controller, built in or of a C file.
+#[pyfunction]
+pub fn kernel_load(py: Python<'_>, source: &str, params: Params) -> PyResult<KernelController> {
+    let is_file = Path::new(source).extension().is_some_and(|extension| extension == "c");
+    let loaded = py.detach(|| {
+        let object = match is_file {
+            true => bpf::Object::compile(Path::new(source)),
+            false => bpf::Object::find(source),
+        };
+        bpf::load(&object?, &params)
+    });
+    let loaded = loaded.map_err(to_python)?;
+    // An interrupt that came meanwhile raises here, and drops it.
+    py.check_signals()?;
+    let (name, kernel_name) = (loaded.name().to_owned(), loaded.kernel_name().to_owned());
+    Ok(KernelController { name, kernel_name, loaded: Mutex::new(Some(loaded)) })
+}
+
+/// Names of the controllers that are built in for BPF, and the kernel's for them.
+#[pyfunction]
+pub fn kernel_built_in() -> Vec<(String, String)> {
+    bpf::Object::built_in().map(|name| (name.to_owned(), bpf::kernel_name(name))).collect()
+}
+
+/// Name, the kernel's name, and whether it is kept, of the controllers that are loaded.
+#[pyfunction]
+pub fn kernel_loaded() -> PyResult<Vec<(String, String, bool)>> {
+    bpf::loaded().map_err(to_python)
+}
+
+/// Loaded controllers with their sockets, as a JSON list.
+#[pyfunction]
+#[pyo3(signature = (name=None))]
+pub fn kernel_status(py: Python<'_>, name: Option<&str>) -> PyResult<String> {
+    json(&py.detach(|| bpf::status(name)).map_err(to_python)?)
+}
+
+/// Changes parameters of a loaded controller.
+#[pyfunction]
+pub fn kernel_set(name: &str, params: Params) -> PyResult<()> {
+    bpf::set(name, &params).map_err(to_python)
+}
+
+/// Takes a controller away; how things stood just before, as JSON.
+#[pyfunction]
+pub fn kernel_unload(py: Python<'_>, name: &str) -> PyResult<String> {
+    json(&py.detach(|| bpf::unload(name)).map_err(to_python)?)
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}

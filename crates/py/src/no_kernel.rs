@@ -1,0 +1,85 @@
+//! In place of kernel.rs where there is no libbpf (not Linux, or no headers when this was built): the same names,
+//! all of which say so.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+create_exception!(
+    _native,
+    KernelError,
+    PyRuntimeError,
+    "The kernel has not got, or not changed, a controller: (text, whether the caller's input is wrong)."
+);
+
+fn absent<T>() -> PyResult<T> {
+    let text = "this build cannot load controllers into the kernel: it was made without libelf, zlib and pkg-config \
+                (Debian: libelf-dev zlib1g-dev pkg-config), or not on Linux";
+    Err(KernelError::new_err((text, false)))
+}
+
+type Params = Vec<(String, String)>;
+
+/// A controller that this process holds; there is none in this build.
+#[pyclass(frozen)]
+pub struct KernelController {}
+
+#[pymethods]
+impl KernelController {
+    #[getter]
+    fn name(&self) -> PyResult<String> {
+        absent()
+    }
+
+    #[getter]
+    fn kernel_name(&self) -> PyResult<String> {
+        absent()
+    }
+
+    fn keep(&self) -> PyResult<()> {
+        absent()
+    }
+
+    fn unload(&self) {}
+}
+
+/// Refuses.
+#[pyfunction]
+#[allow(unused_variables, reason = "Python calls by these names")]
+pub fn kernel_load(source: &str, params: Params) -> PyResult<KernelController> {
+    absent()
+}
+
+/// None are.
+#[pyfunction]
+pub fn kernel_built_in() -> Vec<(String, String)> {
+    Vec::new()
+}
+
+/// Refuses.
+#[pyfunction]
+pub fn kernel_loaded() -> PyResult<Vec<(String, String, bool)>> {
+    absent()
+}
+
+/// Refuses.
+#[pyfunction]
+#[pyo3(signature = (name=None))]
+#[allow(unused_variables, reason = "Python calls by these names")]
+pub fn kernel_status(name: Option<&str>) -> PyResult<String> {
+    absent()
+}
+
+/// Refuses.
+#[pyfunction]
+#[allow(unused_variables, reason = "Python calls by these names")]
+pub fn kernel_set(name: &str, params: Params) -> PyResult<()> {
+    absent()
+}
+
+/// Refuses.
+#[pyfunction]
+#[allow(unused_variables, reason = "Python calls by these names")]
+pub fn kernel_unload(name: &str) -> PyResult<String> {
+    absent()
+}

@@ -1,0 +1,185 @@
+"""Our controllers in the running Linux kernel, by BPF: load, look, change while flows run, unload. Needs root; docs/kernel.md.
+
+with dumbbell.kernel.load("bbr2", {"loss_thresh": 10}) as controller:
+    ...  # any socket may ask for controller.kernel_name, "d_bbr2"
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import DumbbellError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class KernelError(DumbbellError):
+    """The kernel has not got, or not changed, a controller.
+
+    Attributes
+    ----------
+    is_input
+        What was asked for is wrong (an unknown name, a value out of range), rather than the machine unable to do it.
+    """
+
+    def __init__(self, text: str, *, is_input: bool = False) -> None:
+        self.is_input = is_input
+        super().__init__(text)
+
+
+class Param(NamedTuple):
+    """A parameter of a loaded controller; `min` and `max` are both allowed."""
+
+    name: str
+    value: int
+    default: int
+    min: int
+    max: int
+    unit: str
+    doc: str
+
+
+class Estimates(NamedTuple):
+    """What the controller itself says of a socket; None where it does not, or not yet. Gains are in 1/256, bounds in segments."""
+
+    state: str | None
+    bw_bps: int | None
+    min_rtt_us: int | None
+    pacing_gain: int | None
+    cwnd_gain: int | None
+    inflight_lo: int | None
+    inflight_hi: int | None
+
+
+class Socket(NamedTuple):
+    """A socket that uses a controller.
+
+    `netns` is the name for ``ip netns``, ``pid N`` without one, and empty for the caller's namespace; windows, `in_flight`, `delivered`, `lost` and
+    `retrans` count segments of `mss` bytes; rates count payload bits. Sockets that outlived an earlier load of the same name have another `instance`.
+    """
+
+    netns: str
+    local: str
+    remote: str
+    instance: str
+    is_listening: bool
+    tcp_state: str
+    uid: int
+    cwnd: int
+    ssthresh: int | None
+    in_flight: int
+    mss: int
+    srtt_us: int | None
+    tcp_min_rtt_us: int | None
+    pacing_rate_bps: int | None
+    delivered: int
+    lost: int
+    retrans: int
+    estimates: Estimates
+
+
+class Status(NamedTuple):
+    """A loaded controller: `is_kept` when it stays without its process, `default_of` the namespaces whose default it is (empty: the caller's)."""
+
+    name: str
+    kernel_name: str
+    is_kept: bool
+    params: dict[str, Param]
+    sockets: list[Socket]
+    default_of: list[str]
+
+
+class Loaded:
+    """A controller that this process holds: unloaded at the end of ``with``, by `unload`, or with the process; or it stays, after `keep`."""
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self.name: str = native.name
+        self.kernel_name: str = native.kernel_name
+
+    def keep(self) -> None:
+        """Leave it registered, until `dumbbell.kernel.unload`."""
+        with _told():
+            self._native.keep()
+
+    def unload(self) -> None:
+        """Take it away from new sockets; those that use it keep it until they close."""
+        self._native.unload()
+
+    def __enter__(self) -> Loaded:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.unload()
+
+
+def built_in() -> dict[str, str]:
+    """Names of the controllers that can be loaded, and the kernel's for them; empty if this was built without clang."""
+    from . import _native
+
+    return dict(_native.kernel_built_in())
+
+
+def load(source: str, params: Mapping[str, int | str] | None = None) -> Loaded:
+    """Register a controller with these parameters: one built in, by name, or the path of a C file in this project's style (``.c``)."""
+    from . import _native
+
+    with _told():
+        return Loaded(_native.kernel_load(source, _texts(params or {})))
+
+
+def loaded() -> dict[str, tuple[str, bool]]:
+    """Those that are loaded: of each name, the kernel's name and whether it stays without its process."""
+    from . import _native
+
+    with _told():
+        return {name: (kernel_name, is_kept) for name, kernel_name, is_kept in _native.kernel_loaded()}
+
+
+def status(name: str | None = None) -> list[Status]:
+    """Those that are loaded, or one of them, with parameters and the sockets that use them, in every network namespace."""
+    from . import _native
+
+    with _told():
+        return [_status(item) for item in json.loads(_native.kernel_status(name))]
+
+
+def set_params(name: str, params: Mapping[str, int | str]) -> None:
+    """Change parameters of a loaded controller, all or none; its sockets obey from their next ACK."""
+    from . import _native
+
+    with _told():
+        _native.kernel_set(name, _texts(params))
+
+
+def unload(name: str) -> Status:
+    """Take a controller away. What comes back is how things stood just before: sockets in it keep the controller until they close."""
+    from . import _native
+
+    with _told():
+        return _status(json.loads(_native.kernel_unload(name)))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    from . import _native
+
+    try:
+        yield
+    except _native.KernelError as error:
+        text, is_input = error.args
+        raise KernelError(text, is_input=is_input) from None
+
+
+def _texts(params: Mapping[str, int | str]) -> list[tuple[str, str]]:
+    return [(name, str(value)) for name, value in params.items()]
+
+
+def _status(item: dict[str, Any]) -> Status:
+    params = {param["name"]: Param(**param) for param in item["params"]}
+    sockets = [Socket(**{**socket, "estimates": Estimates(**socket["estimates"])}) for socket in item["sockets"]]
+    return Status(item["name"], item["kernel_name"], item["is_kept"], params, sockets, item["default_of"])
