@@ -30,7 +30,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
     run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
-    run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default)")
+    run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default), or linux: the kernel's TCP and iperf3 over the same path in real time")
     _add_jobs(run)
     _add_own(run)
     run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
