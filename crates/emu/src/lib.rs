@@ -15,6 +15,7 @@
 mod clock;
 mod diag;
 mod error;
+mod forward;
 mod frame;
 mod header;
 mod hosts;
@@ -33,5 +34,5 @@ mod user;
 pub use error::EmuError;
 pub use report::{Emulator, Outcome};
 pub use run::{check, run, Progress};
-pub use shell::{shell, Shell};
+pub use shell::{shell, FarEnd, Shell};
 pub use user::enter_user_namespace;

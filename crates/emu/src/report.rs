@@ -16,6 +16,8 @@ use units::{Span, Time};
 
 /// Share of events that may miss their deadline before a result says so, in parts of 1000.
 const MISSED_PER_MILLE: u64 = 1;
+/// So many are nothing to speak of.
+const MISSED_MIN: u64 = 2;
 /// Share of the time that the loop may use a processor, per cent.
 const CPU_PERCENT: u64 = 90;
 /// Share of its busy time that a flow may wait for buffers of the hosts, per cent.
@@ -276,7 +278,8 @@ fn emulator(
 /// Why the path may not have been the configured one.
 fn conduct_warnings(emulator: &Emulator) -> Vec<String> {
     let mut out = Vec::new();
-    if emulator.missed * 1000 > emulator.events * MISSED_PER_MILLE {
+    let tolerated = (emulator.events * MISSED_PER_MILLE / 1000).max(MISSED_MIN);
+    if emulator.missed > tolerated {
         out.push(format!(
             "the emulator was late: {} of {} events by more than {LATE:?} (p99 {:.3} ms, at most {:.1} ms); \
              delays were longer than configured",

@@ -36,7 +36,7 @@ const SLEEP_MAX: Span = Span::from_ms(50);
 /// An event that is later than this has missed its deadline.
 pub const LATE: Span = Span::from_ms(1);
 /// Most buffers that are made before the run begins.
-const RESERVED_MAX: u64 = 32_768;
+const RESERVED_MAX: u64 = 8_192;
 
 /// Which frames belong to which flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

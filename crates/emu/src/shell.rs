@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::error::{EmuError, Tried};
+use crate::forward::Forward;
 use crate::hosts::Hosts;
 use crate::router::{Router, Shared, Traffic};
 use crate::traffic::Process;
@@ -14,6 +15,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use units::Span;
+
+/// Between the making of the path and its first frame.
+const AHEAD: Span = Span::from_ms(50);
+/// Address of the far end, also in the environment of the command.
+const FAR: &str = "10.2.0.1";
 
 /// How a command behind a path ended.
 #[derive(Debug, Serialize)]
@@ -30,20 +36,32 @@ pub struct Shell {
     pub own_drops: u64,
 }
 
-/// Runs `command` at one end of the path of `plan`, whose first flow is everything, and each of `others` at
-/// the far end, 10.2.0.1, as long as it lasts.
+/// What there is beside the path.
+#[derive(Clone, Debug, Default)]
+pub struct FarEnd {
+    /// Commands that run there as long as the one behind the path does.
+    pub commands: Vec<String>,
+    /// `PORT=HOST:PORT`: its port stands for that of a server on the machine's own network.
+    pub forwards: Vec<String>,
+}
+
+/// Runs `command` at one end of the path of `plan`, whose first flow is everything; the far end has the
+/// address 10.2.0.1.
 ///
 /// # Errors
 /// When the system refuses something or the command does not start.
-pub fn shell(plan: &Plan, command: &[String], others: &[String]) -> Result<Shell, EmuError> {
+pub fn shell(plan: &Plan, command: &[String], far_end: &FarEnd) -> Result<Shell, EmuError> {
+    let forwards = far_end.forwards.iter().map(|text| text.parse::<Forward>());
+    let forwards = forwards.collect::<Result<Vec<_>, _>>()?;
     let (hosts, near, far) = Hosts::new(plan)?;
+    forwards.into_iter().try_for_each(|forward| forward.start(&hosts.receivers))?;
     let shared = Shared::new(1);
-    let clock = Clock::starting_in(Span::ZERO);
+    let clock = Clock::starting_in(AHEAD);
     let router = Router::new(plan, Traffic::All, (near, far), clock, shared.clone())?;
     let routing = thread::spawn(move || router.run());
-    let ended = beside(&hosts, others, || {
+    let ended = beside(&hosts, &far_end.commands, || {
         let mut process = hosts.senders.command(&command[0]);
-        process.args(&command[1..]);
+        process.args(&command[1..]).env("DUMBBELL_FAR", FAR);
         wait(&mut process).tried(|| command[0].clone())
     });
     let dropped = tun::dropped(&hosts.senders) + tun::dropped(&hosts.receivers);

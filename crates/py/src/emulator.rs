@@ -1,7 +1,7 @@
 //! The path in real time, for Python.
 
 use crate::{tell, PlanError};
-use emu::EmuError;
+use emu::{EmuError, FarEnd};
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -57,9 +57,11 @@ pub fn shell(
     py: Python<'_>,
     plan_json: &str,
     command: Vec<String>,
-    others: Vec<String>,
+    commands: Vec<String>,
+    forwards: Vec<String>,
 ) -> PyResult<String> {
-    let ended = py.detach(|| emu::shell(&Plan::parse(plan_json)?, &command, &others));
+    let far = FarEnd { commands, forwards };
+    let ended = py.detach(|| emu::shell(&Plan::parse(plan_json)?, &command, &far));
     json(&ended.map_err(to_python)?)
 }
 

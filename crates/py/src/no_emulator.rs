@@ -24,8 +24,13 @@ pub fn emulate(
 }
 
 #[pyfunction]
-pub fn shell(plan_json: &str, command: Vec<String>, others: Vec<String>) -> PyResult<String> {
-    let _ = (plan_json, command, others);
+pub fn shell(
+    plan_json: &str,
+    command: Vec<String>,
+    commands: Vec<String>,
+    forwards: Vec<String>,
+) -> PyResult<String> {
+    let _ = (plan_json, command, commands, forwards);
     absent()
 }
 
