@@ -6,12 +6,15 @@ from typing import Any, final
 __all__ = [
     "BuildError",
     "ControllerError",
+    "EmulatorError",
     "KernelController",
     "KernelError",
     "PlanError",
     "Sample",
     "build",
     "controllers",
+    "emulate",
+    "enter_user_namespace",
     "kernel_built_in",
     "kernel_load",
     "kernel_loaded",
@@ -21,6 +24,7 @@ __all__ = [
     "radio_course",
     "radio_trace",
     "run",
+    "shell",
     "version",
     "write_headers",
 ]
@@ -33,6 +37,9 @@ class BuildError(ValueError):
 
 class ControllerError(RuntimeError):
     """A Python controller raised an exception, which is the cause of this one."""
+
+class EmulatorError(RuntimeError):
+    """What the emulator needs is not there: rights, devices, programs."""
 
 class KernelError(RuntimeError):
     """The kernel has not got, or not changed, a controller: (text, whether the caller's input is wrong)."""
@@ -208,3 +215,16 @@ def kernel_set(name: str, params: list[tuple[str, str]]) -> None:
 
 def kernel_unload(name: str) -> str:
     """Take a controller away; how things stood just before, as JSON (an element of `kernel_status`)."""
+
+def emulate(plan_json: str, controllers: list[str] | None, out_dir: str, progress: Callable[[int, int], Any] | None = None) -> str:
+    """Run a plan with real hosts in real time and write its tables into `out_dir`, with the GIL released; without `controllers` only look whether it could.
+
+    `controllers` are the kernel's names of the flows' controllers. Returns JSON: the summary, of the same form as `run`'s, and how the emulator did.
+    Raises PlanError for what real hosts cannot do, EmulatorError for what is missing, and whatever `progress` raises.
+    """
+
+def shell(plan_json: str, command: list[str], commands: list[str], forwards: list[str]) -> str:
+    """Run `command` behind the path of a plan, shell `commands` and forwarded ports (``PORT=HOST:PORT``) at its far end; JSON with its exit status."""
+
+def enter_user_namespace() -> None:
+    """Move this process, which must have one thread, into a user namespace where it may make network namespaces; raises EmulatorError."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import plan, units
+from . import backends, plan, units
 from .backends import sim
 from .errors import DumbbellError, EngineError, ResultError, ScenarioError
 from .own import Own
@@ -34,6 +34,7 @@ class Job(NamedTuple):
     scenario_text: str
     overrides: tuple[str, ...]
     own: Own = Own()
+    on: str = "sim"
 
 
 class Outcome(NamedTuple):
@@ -49,7 +50,7 @@ class _Stopped(BaseException):
     """Raised in a worker's progress callback when the sweep is interrupted."""
 
 
-def jobs_of(scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False, own: Own | None = None) -> list[Job]:
+def jobs_of(scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False, own: Own | None = None, on: str = "sim") -> list[Job]:
     """Every run of these scenarios, in order, each with its folder below `out`."""
     jobs: list[Job] = []
     names: set[str] = set()
@@ -65,7 +66,7 @@ def jobs_of(scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...]
         for planned in runs:
             if pcap:
                 planned.plan["record"] = {**planned.plan["record"], "pcap": True}
-            jobs.append(Job(len(jobs), planned, out / folder_name(planned, scenario.repetitions), text, overrides, own))
+            jobs.append(Job(len(jobs), planned, out / folder_name(planned, scenario.repetitions), text, overrides, own, on))
     if len({job.folder for job in jobs}) < len(jobs):
         jobs = [job._replace(folder=out / f"{job.planned.name}_{job.number:05d}") for job in jobs]
     return jobs
@@ -117,7 +118,7 @@ def open_out(out: Path, *, resume: bool) -> None:
         raise ResultError(f"{out}: holds {held[0]} already; --resume runs only what is missing, or choose another --out")
     for name in held:
         if name.startswith(".tmp-") and not _alive(name.split("-")[1]):
-            sim._remove(out / name)
+            sim.remove(out / name)
 
 
 def _alive(pid: str) -> bool:
@@ -138,7 +139,7 @@ def finished(job: Job) -> dict[str, Any] | None:
         manifest: dict[str, Any] = json.loads((job.folder / "manifest.json").read_text(encoding="utf-8"))
         planned = json.loads(json.dumps(job.planned.plan))  # steps are tuples in a plan, lists in a file
         same = manifest["plan"] == planned and manifest["schema_version"] == sim.SCHEMA_VERSION
-        same = same and manifest.get("controllers", []) == job.own.record()
+        same = same and manifest.get("controllers", []) == job.own.record() and manifest["backend"] == job.on
         engine = manifest["versions"]["engine"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(f"{job.folder}: not a result of this program ({type(error).__name__}); choose another --out") from None
@@ -166,7 +167,7 @@ def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
             observe(job, sim_ns, packets)
 
     try:
-        made = sim.run(job.planned, job.folder, scenario_text=job.scenario_text, overrides=job.overrides, progress=progress, own=job.own)
+        made = backends.named(job.on).run(job.planned, job.folder, scenario_text=job.scenario_text, overrides=job.overrides, progress=progress, own=job.own)
     except DumbbellError as error:
         return Outcome(job, None, error)
     if observe:

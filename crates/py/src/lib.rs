@@ -1,13 +1,19 @@
 //! `dumbbell._native`: the engine for Python. Converts, releases the GIL, maps errors; nothing else.
 
+#[cfg(target_os = "linux")]
+mod emulator;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 mod kernel;
+#[cfg(not(target_os = "linux"))]
+mod no_emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 mod no_kernel;
 mod own;
 mod radio;
 mod sample;
 
+#[cfg(not(target_os = "linux"))]
+use no_emulator as emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 use no_kernel as kernel;
 use pyo3::create_exception;
@@ -107,6 +113,8 @@ fn version() -> &'static str {
 /// The module `dumbbell._native`.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::emulator::{emulate, enter_user_namespace, shell, EmulatorError};
     #[pymodule_export]
     use super::kernel::{
         kernel_built_in, kernel_load, kernel_loaded, kernel_set, kernel_status, kernel_unload,

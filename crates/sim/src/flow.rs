@@ -2,10 +2,10 @@
 
 use crate::application::Application;
 use crate::ends::Ends;
-use crate::histogram::Histogram;
-use crate::plan::{self, Plan, PlanError};
 use cca::{Controller, Modules};
 use net::rng::Rng;
+use path::histogram::Histogram;
+use path::plan::{self, Plan, PlanError};
 use transport::app::{self, Length, Workload};
 use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc, Stream};
 use transport::{quic, tcp};

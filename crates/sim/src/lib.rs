@@ -11,21 +11,15 @@
 //! ```
 
 mod application;
-mod build;
 mod capture;
 mod ends;
 mod flow;
-mod histogram;
-mod link;
-mod network;
-pub mod plan;
 mod probe;
-mod route;
 pub mod summary;
-mod timeline;
 mod world;
 
-pub use plan::{Plan, PlanError};
+pub use path::plan;
+pub use path::{Plan, PlanError};
 pub use summary::Summary;
 
 use std::path::Path;

@@ -2,11 +2,11 @@
 
 use crate::application::Application;
 use crate::flow::{Flow, Life};
-use crate::link::Link;
-use crate::network::Fate;
-use crate::plan::Plan;
 use cca::CaState;
 use net::Packet;
+use path::link::Link;
+use path::network::Fate;
+use path::plan::Plan;
 use record::{
     EventKind, EventRow, FlowRow, MessageRow, Options, QueueRow, RecordError, SampleRow, Tables,
 };

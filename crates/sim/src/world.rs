@@ -2,14 +2,15 @@
 
 use crate::capture::Capture;
 use crate::flow::{Flow, Life};
-use crate::network::{Network, Notice};
-use crate::plan::Plan;
 use crate::probe::Probe;
-use crate::summary::Summary;
-use crate::timeline::Timeline;
-use crate::{build, Progress, RunError};
+use crate::summary::{summary, Summary};
+use crate::{Progress, RunError};
 use cca::Modules;
 use net::{flags, Ack, Packet};
+use path::build;
+use path::network::{Network, Notice};
+use path::plan::Plan;
+use path::timeline::Timeline;
 use record::RecordError;
 use std::path::Path;
 use units::{Span, Time};
@@ -117,8 +118,7 @@ impl World {
 
     /// Writes the tables and sums up.
     pub fn finish(self) -> Result<Summary, RecordError> {
-        let summary =
-            Summary::new(&self.flows, &self.data.links, self.end, self.delivered, self.events);
+        let summary = summary(&self.flows, &self.data.links, self.end, self.delivered, self.events);
         if let Some(capture) = self.capture {
             capture.finish()?;
         }

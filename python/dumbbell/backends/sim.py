@@ -36,32 +36,34 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     try:
         began = time.perf_counter()
         summary = json.loads(_native.run(json.dumps(planned.plan), str(beside), progress, own.native(planned.plan["host"]["hz"])))
-        manifest = _manifest(planned, scenario_text, overrides, summary, wall_s=time.perf_counter() - began)
-        manifest["controllers"] = own.record()
-        (beside / "manifest.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        made = manifest(planned, scenario_text, overrides, summary, wall_s=time.perf_counter() - began, backend="sim")
+        made["controllers"] = own.record()
+        (beside / "manifest.json").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         beside.rename(folder)
     except _native.ControllerError as error:
-        _remove(beside)
+        remove(beside)
         raise ControllerError(folder.name, error.__cause__ or error) from error.__cause__
     except _native.PlanError as error:
-        _remove(beside)
+        remove(beside)
         raise ScenarioError("", str(error), source=folder.name) from None
     except (RuntimeError, OSError) as error:
-        _remove(beside)
+        remove(beside)
         raise EngineError(f"{folder}: {error}") from None
     except BaseException:
-        _remove(beside)
+        remove(beside)
         raise
-    return manifest
+    return made
 
 
-def _remove(folder: Path) -> None:
+def remove(folder: Path) -> None:
+    """Take away what a run that failed had written."""
     from shutil import rmtree  # only when a run failed
 
     rmtree(folder, ignore_errors=True)
 
 
-def _manifest(planned: Planned, scenario_text: str, overrides: tuple[str, ...], summary: dict[str, Any], *, wall_s: float) -> dict[str, Any]:
+def manifest(planned: Planned, scenario_text: str, overrides: tuple[str, ...], summary: dict[str, Any], *, wall_s: float, backend: str) -> dict[str, Any]:
+    """What a result folder says of itself, whichever back end made it."""
     return {
         "schema_version": SCHEMA_VERSION,
         "name": planned.name,
@@ -79,7 +81,7 @@ def _manifest(planned: Planned, scenario_text: str, overrides: tuple[str, ...], 
         "kernel": f"{os.uname().sysname} {os.uname().release}",
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "wall_s": round(wall_s, 6),
-        "backend": "sim",
+        "backend": backend,
     }
 
 

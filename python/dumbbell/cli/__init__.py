@@ -30,7 +30,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
     run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
-    run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default)")
+    run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default), or linux: the kernel's TCP and iperf3 over the same path in real time")
     _add_jobs(run)
     _add_own(run)
     run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
@@ -102,6 +102,23 @@ def _add_kernel(kernel: argparse.ArgumentParser) -> None:
     status.add_argument("--json", action="store_true", help="print one JSON object per controller and line, and nothing else")
 
 
+def _add_shell(shell: argparse.ArgumentParser) -> None:
+    shell.add_argument("--rate", metavar="RATE", help="rate of both directions (12mbit, 12Mbps); unlimited unless given")
+    shell.add_argument("--up-rate", metavar="RATE", help="rate from the command to the far end")
+    shell.add_argument("--down-rate", metavar="RATE", help="rate from the far end to the command")
+    shell.add_argument("--up-trace", metavar="FILE", help="Mahimahi trace in place of a rate, from the command")
+    shell.add_argument("--down-trace", metavar="FILE", help="Mahimahi trace in place of a rate, to the command")
+    shell.add_argument("--delay", metavar="TIME", default="0s", help="one-way delay (20ms); the round trip takes twice that")
+    shell.add_argument("--buffer", metavar="SIZE", help="buffer of each direction, such as 2bdp, 100pkt, 150kB (default: 1000pkt)")
+    shell.add_argument("--aqm", metavar="NAME", help="queue discipline of each direction (default: fifo)")
+    shell.add_argument("--loss", metavar="SHARE", default="0%", help="random loss in each direction (0.1%%)")
+    shell.add_argument("--seed", type=int, default=1, help="seed of what is random (default: 1)")
+    shell.add_argument("--far", action="append", default=[], metavar="COMMAND", help="run this at the far end meanwhile, such as 'iperf3 -s'; repeatable")
+    shell.add_argument("--forward", action="append", default=[], metavar="PORT=HOST:PORT", help="a port of the far end that stands for a server of this machine's network; repeatable")
+    shell.add_argument("--json", metavar="FILE", help="write what both directions did into FILE")
+    shell.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="what runs behind the path; the far end is $DUMBBELL_FAR (10.2.0.1)")
+
+
 def _add_schema(_: argparse.ArgumentParser) -> None:
     """`schema` takes no arguments."""
 
@@ -138,6 +155,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "plot": ("draw a result folder", _add_plot),
     "cca": ("list congestion controllers, or show one with its parameters", _add_cca),
     "kernel": ("put controllers into the running Linux kernel, look at their flows, change their parameters (root)", _add_kernel),
+    "shell": ("run one command behind an emulated path", _add_shell),
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "demo": ("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo),
     "paper": ("run the tables of a published paper, and print ours beside them", _add_paper),
@@ -146,7 +164,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
 
 
 #: Commands with a module of their own; the others are in `views`.
-OWN_MODULE = frozenset({"run", "trace", "paper", "demo", "kernel"})
+OWN_MODULE = frozenset({"run", "trace", "paper", "demo", "kernel", "shell"})
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:

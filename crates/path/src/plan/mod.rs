@@ -161,6 +161,16 @@ fn check(ok: bool, key: &str, got: impl ToString, wanted: &str) -> Result<(), Pl
 }
 
 impl Plan {
+    /// Parses and checks a plan whose controllers somebody else knows: names and parameters pass as they are.
+    ///
+    /// # Errors
+    /// When it is not a plan, or a value is out of range.
+    pub fn parse(text: &str) -> Result<Plan, PlanError> {
+        let plan: Plan = serde_json::from_str(text)?;
+        plan.check()?;
+        Ok(plan)
+    }
+
     /// Parses and checks a plan whose flows use the built-in controllers.
     ///
     /// # Errors
@@ -174,12 +184,15 @@ impl Plan {
     /// # Errors
     /// When it is not a plan, or a value is out of range.
     pub fn from_json_with(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
-        let plan: Plan = serde_json::from_str(text)?;
-        plan.check(modules)?;
+        let plan = Self::parse(text)?;
+        for (flow, f) in plan.flows.iter().enumerate() {
+            let checked = modules.check(&f.cca, &f.params);
+            checked.map_err(|source| PlanError::Controller { flow, source })?;
+        }
         Ok(plan)
     }
 
-    fn check(&self, modules: &Modules) -> Result<(), PlanError> {
+    fn check(&self) -> Result<(), PlanError> {
         check(
             (1..=DURATION_MAX_NS).contains(&self.duration_ns),
             "duration_ns",
@@ -206,17 +219,14 @@ impl Plan {
             self.flows.len(),
             "1 to 100000 flows",
         )?;
-        self.flows.iter().enumerate().try_for_each(|(i, f)| self.check_flow(i, f, modules))
-    }
-
-    fn check_flow(&self, i: usize, f: &Flow, modules: &Modules) -> Result<(), PlanError> {
-        let at = format!("flows[{i}]");
-        f.check(&at, self.duration_ns, 1 + self.links.len(), self.ack_links.len())?;
-        modules.check(&f.cca, &f.params).map_err(|source| PlanError::Controller { flow: i, source })
+        let (links, ack_links) = (1 + self.links.len(), self.ack_links.len());
+        self.flows.iter().enumerate().try_for_each(|(i, flow)| {
+            flow.check(&format!("flows[{i}]"), self.duration_ns, links, ack_links)
+        })
     }
 
     /// The controller of flow `i`.
-    pub(crate) fn controller(&self, i: usize, modules: &Modules) -> Result<Controller, PlanError> {
+    pub fn controller(&self, i: usize, modules: &Modules) -> Result<Controller, PlanError> {
         let flow = &self.flows[i];
         modules
             .controller(&flow.cca, &flow.params)

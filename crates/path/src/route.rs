@@ -9,6 +9,9 @@ use units::{Span, Time};
 
 /// A packet that the engine can copy, and that can be damaged on its way.
 pub trait Traveller: Frame + Copy {
+    /// Its content is kept elsewhere, by somebody who must hear of copies and of the end of each
+    /// ([`Network::copied`](crate::network::Network::copied), [`Network::gone`](crate::network::Network::gone)).
+    const IS_HELD: bool = false;
     /// Whether it was corrupted.
     fn is_damaged(&self) -> bool;
     /// Corrupts it.

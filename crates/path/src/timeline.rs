@@ -78,6 +78,12 @@ impl Timeline {
         Some((first.key.at, first.slot))
     }
 
+    /// When the next event is, without going there.
+    #[inline]
+    pub fn next_at(&self) -> Option<Time> {
+        self.heap.first().map(|first| first.key.at)
+    }
+
     /// Takes `slot` out.
     #[inline]
     pub fn clear(&mut self, slot: u32) {

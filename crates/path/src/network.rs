@@ -70,6 +70,11 @@ pub struct Network<P> {
     routes: Vec<Route<P>>,
     /// Packets at the end of their route, to be taken by the engine.
     pub arrived: VecDeque<P>,
+    /// Packets of which there is one copy more, and packets that will not arrive, to be taken by the engine
+    /// in this order; only where [`Traveller::IS_HELD`].
+    pub copied: Vec<P>,
+    /// See `copied`.
+    pub gone: Vec<P>,
     /// (flow, what, how many), where events are recorded.
     pub notices: Vec<(u32, Notice, u64)>,
     noticing: bool,
@@ -101,6 +106,8 @@ impl<P: Traveller> Network<P> {
             links,
             routes,
             arrived: VecDeque::new(),
+            copied: Vec::new(),
+            gone: Vec::new(),
             notices: Vec::new(),
             noticing,
             holders,
@@ -191,10 +198,14 @@ impl<P: Traveller> Network<P> {
                 Passed::Twice => {
                     place += 1;
                     route.fate.duplicated += 1;
+                    if P::IS_HELD {
+                        self.copied.push(packet);
+                    }
                     self.go_on_again(now, packet, place, timeline);
                 }
                 Passed::Lost => {
                     route.fate.lost += 1;
+                    self.lose(packet);
                     return self.notice(packet.flow(), Notice::Lost);
                 }
             }
@@ -215,9 +226,18 @@ impl<P: Traveller> Network<P> {
         let fate = &mut self.routes[packet.flow() as usize].fate;
         if packet.is_damaged() {
             fate.damaged += 1;
+            self.lose(packet);
         } else {
             fate.delivered += 1;
             self.arrived.push_back(packet);
+        }
+    }
+
+    /// A packet will not arrive.
+    #[inline]
+    fn lose(&mut self, packet: P) {
+        if P::IS_HELD {
+            self.gone.push(packet);
         }
     }
 
@@ -254,6 +274,7 @@ impl<P: Traveller> Network<P> {
                 self.links[link as usize].count(packet.wire_bytes(), Some(cause));
             }
             self.routes[packet.flow() as usize].fate.drop_by(cause);
+            self.lose(packet);
             self.notice(packet.flow(), Notice::Dropped);
         }
         for (flow, _) in outcome.marks.drain(..) {

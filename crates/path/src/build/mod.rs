@@ -16,19 +16,18 @@ use net::impair::{
 };
 use net::rng::Rng;
 use net::schedule::Steps;
-use net::{Ack, Packet};
 use std::collections::BTreeMap;
 use units::{Span, Time};
 
 /// The links of the data direction.
-pub fn links(plan: &Plan) -> Result<Vec<Link<Packet>>, PlanError> {
+pub fn links<P: Traveller>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
     let all = std::iter::once(&plan.bottleneck).chain(&plan.links).enumerate();
     let at = |i: usize| if i == 0 { "bottleneck".into() } else { format!("links[{}]", i - 1) };
     all.map(|(i, given)| link::link(given, &context(plan, &at(i)))).collect()
 }
 
 /// The links of the acknowledgements' direction.
-pub fn ack_links(plan: &Plan) -> Result<Vec<Link<Ack>>, PlanError> {
+pub fn ack_links<P: Traveller>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
     let all = plan.ack_links.iter().enumerate();
     all.map(|(i, given)| link::link(given, &context(plan, &format!("ack_links[{i}]")))).collect()
 }
@@ -38,7 +37,7 @@ fn context<'a>(plan: &Plan, at: &'a str) -> Context<'a> {
 }
 
 /// Way of flow `i` from sender to receiver.
-pub fn forward(plan: &Plan, i: usize) -> Result<Vec<Stage<Packet>>, PlanError> {
+pub fn forward<P: Traveller>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
     let flow = &plan.flows[i];
     let resolution = Span::from_ns(if plan.host.arp { flow.rtt_ns } else { 0 });
     match &flow.forward {
@@ -53,7 +52,7 @@ pub fn forward(plan: &Plan, i: usize) -> Result<Vec<Stage<Packet>>, PlanError> {
 }
 
 /// Way of flow `i` from receiver to sender.
-pub fn back(plan: &Plan, i: usize) -> Result<Vec<Stage<Ack>>, PlanError> {
+pub fn back<P: Traveller>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
     let flow = &plan.flows[i];
     match &flow.back {
         Some(stages) => {
@@ -67,7 +66,7 @@ pub fn back(plan: &Plan, i: usize) -> Result<Vec<Stage<Ack>>, PlanError> {
 }
 
 /// The route of a flow that gives none: random loss, half the RTT, the bottleneck.
-fn plain(plan: &Plan, i: usize, resolution: Span) -> Vec<Stage<Packet>> {
+fn plain<P: Traveller>(plan: &Plan, i: usize, resolution: Span) -> Vec<Stage<P>> {
     let flow = &plan.flows[i];
     let stream = |what: &str| Rng::stream(plan.seed, &format!("flow{i}.{what}"));
     let mut stages = Vec::with_capacity(4);

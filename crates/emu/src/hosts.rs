@@ -1,0 +1,130 @@
+//! The end hosts: one network namespace for all senders and one for all receivers, an address for each
+//! flow in both, set as the plan says.
+
+use crate::error::EmuError;
+use crate::netns::NetNs;
+use crate::tun::{Tun, NAME};
+use path::plan::{Ecn, Host, HostQdisc, Plan};
+use std::collections::BTreeMap;
+
+/// Receive buffer before any tuning, and at most, where the plan sets none: as in the simulator.
+const RCVBUF_LARGE: (u64, u64) = (16 << 20, 1 << 30);
+/// Linux's own (`tcp_rmem[1]`, `tcp_wmem[1]`), bytes.
+const RCVBUF_DEFAULT: u64 = 131_072;
+const SNDBUF_DEFAULT: u64 = 16_384;
+/// Send buffer at most where the plan sets none, bytes.
+const SNDBUF_LARGE: u64 = 1 << 30;
+
+/// Two hosts with nothing between them yet.
+#[derive(Debug)]
+pub struct Hosts {
+    pub senders: NetNs,
+    pub receivers: NetNs,
+    /// What was set, by kernel parameter.
+    pub sysctls: BTreeMap<String, String>,
+    /// What of the plan these hosts do otherwise.
+    pub warnings: Vec<String>,
+}
+
+impl Hosts {
+    /// Hosts of a plan, and their devices.
+    ///
+    /// # Errors
+    /// When the process may not make them.
+    pub fn new(plan: &Plan) -> Result<(Hosts, Tun, Tun), EmuError> {
+        let (senders, receivers) = (NetNs::new()?, NetNs::new()?);
+        let (near, far) = (Tun::new(&senders)?, Tun::new(&receivers)?);
+        let mut hosts =
+            Hosts { senders, receivers, sysctls: BTreeMap::new(), warnings: Vec::new() };
+        hosts.set_sysctls(&plan.host)?;
+        hosts.set_routes(&plan.host)?;
+        hosts.set_device(&plan.host)?;
+        Ok((hosts, near, far))
+    }
+
+    fn set_sysctls(&mut self, host: &Host) -> Result<(), EmuError> {
+        let (rcv, rcv_most) = match host.rcvbuf_bytes {
+            0 => RCVBUF_LARGE,
+            most => (most.min(RCVBUF_DEFAULT), most),
+        };
+        let snd_most = if host.sndbuf_bytes == 0 { SNDBUF_LARGE } else { host.sndbuf_bytes };
+        let ecn = match host.ecn {
+            // Connections do not ask, but an answer to those that must have it.
+            Ecn::Off => "2",
+            Ecn::Classic => "1",
+            Ecn::Accurate => "3",
+        };
+        let restart = u8::from(host.slow_start_after_idle).to_string();
+        let values = [
+            ("net.ipv4.tcp_rmem", format!("4096 {rcv} {rcv_most}")),
+            ("net.ipv4.tcp_wmem", format!("4096 {} {snd_most}", snd_most.min(SNDBUF_DEFAULT))),
+            ("net.ipv4.tcp_no_metrics_save", "1".into()),
+            ("net.ipv4.tcp_ecn", ecn.into()),
+            ("net.ipv4.tcp_slow_start_after_idle", restart),
+            ("net.ipv4.conf.all.rp_filter", "0".into()),
+            ("net.ipv6.conf.all.disable_ipv6", "1".into()),
+        ];
+        for (name, value) in values {
+            for netns in [&self.senders, &self.receivers] {
+                let is_optional = name.starts_with("net.ipv6") && netns.read(name).is_none();
+                if !is_optional {
+                    netns.set(name, &value)?;
+                }
+            }
+            self.sysctls.insert(name.into(), value);
+        }
+        Ok(())
+    }
+
+    /// Every address of the senders' and of the receivers' network is the host's own.
+    fn set_routes(&self, host: &Host) -> Result<(), EmuError> {
+        let ways = [
+            (&self.senders, "10.1.0.0/16", "10.1.0.1", "10.2.0.0/16"),
+            (&self.receivers, "10.2.0.0/16", "10.2.0.1", "10.1.0.0/16"),
+        ];
+        for (netns, own, first, others) in ways {
+            netns.run("ip", &["address", "add", &format!("{first}/32"), "dev", NAME])?;
+            netns.run("ip", &["route", "add", "local", own, "dev", "lo"])?;
+            let mut route = vec!["route", "add", others, "dev", NAME, "src", first];
+            if !host.delayed_ack {
+                route.extend(["quickack", "1"]);
+            }
+            netns.run("ip", &route)?;
+        }
+        Ok(())
+    }
+
+    /// The senders' device: queue discipline and size of bursts.
+    fn set_device(&mut self, host: &Host) -> Result<(), EmuError> {
+        let (senders, warnings) = (&self.senders, &mut self.warnings);
+        let replace = |kind: &str, more: &[&str]| {
+            let all = [&["qdisc", "replace", "dev", NAME, "root", kind], more].concat();
+            senders.run("tc", &all)
+        };
+        let is_fq = host.qdisc == HostQdisc::Fq;
+        if is_fq && replace("fq", &["limit", "1000000", "flow_limit", "100000"]).is_err() {
+            warnings.push(
+                "host.qdisc: this kernel has no fq, senders are paced by TCP's own timer (pfifo)"
+                    .into(),
+            );
+        }
+        if !is_fq && replace("pfifo", &["limit", "100000"]).is_err() {
+            warnings
+                .push("host.qdisc: this kernel has no pfifo, its default is in its place".into());
+        }
+        if !host.tso {
+            senders.run("ip", &["link", "set", NAME, "gso_max_segs", "1"])?;
+        }
+        if host.gro {
+            warnings
+                .push("host.gro: receivers of the emulated path see segments one by one".into());
+        }
+        Ok(())
+    }
+
+    /// Controllers that sockets of the senders may ask for.
+    pub fn controllers(&self) -> Vec<String> {
+        let names = self.senders.read("net.ipv4.tcp_available_congestion_control");
+        names.unwrap_or_default().split_whitespace().map(String::from).collect()
+    }
+}

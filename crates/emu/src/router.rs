@@ -1,0 +1,419 @@
+//! The real-time loop: frames of two devices through the path of a plan.
+//!
+//! Every event of the path happens at its nominal time, however late the loop gets to it: what a link
+//! sends next depends on when the last frame should have left, so lateness delays frames but does not add
+//! up and takes no capacity. How late events were is counted, and told.
+
+use crate::clock::{thread_cpu, Clock};
+use crate::frame::RealFrame;
+use crate::header::{set_tos, Ip, Tcp};
+use crate::slab::{Slab, BUFFER_BYTES};
+use crate::tally::Tally;
+use crate::tun::Tun;
+use path::histogram::Histogram;
+use path::network::{Network, Notice};
+use path::plan::{Plan, PlanError};
+use path::timeline::Timeline;
+use path::{build, link::Link};
+use record::QueueRow;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+use units::{Span, Time};
+
+/// Local port of the connections that are measured; others between the hosts (iperf3's control
+/// connection) go past the path.
+pub const DATA_PORT: u16 = 50_000;
+/// First addresses of senders and receivers: 10.1.0.1 and 10.2.0.1.
+pub const SENDERS: u32 = 0x0a01_0001;
+pub const RECEIVERS: u32 = 0x0a02_0001;
+/// Frames read from a device before time and the other device get their turn.
+const BATCH: usize = 16;
+/// Before an event that is so near the loop does not sleep: waking up takes about as long.
+const SPIN: Span = Span::from_us(60);
+/// The longest sleep, so that a wish to stop is heard.
+const SLEEP_MAX: Span = Span::from_ms(50);
+/// An event that is later than this has missed its deadline.
+pub const LATE: Span = Span::from_ms(1);
+/// Most buffers that are made before the run begins.
+const RESERVED_MAX: u64 = 8_192;
+
+/// Which frames belong to which flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Those of connections from [`DATA_PORT`] by the addresses of their hosts.
+    Flows { own_receivers: bool },
+    /// Everything is one flow.
+    All,
+}
+
+/// What the loop shares with other threads.
+#[derive(Debug)]
+pub struct Shared {
+    /// Ends the loop.
+    pub stop: AtomicBool,
+    /// Frames with data that reached a receiver.
+    pub delivered: AtomicU64,
+    pub flows: Vec<SharedFlow>,
+}
+
+/// The same of one flow.
+#[derive(Debug, Default)]
+pub struct SharedFlow {
+    /// Its data goes nowhere from now on.
+    pub is_closed: AtomicBool,
+    /// Payload that its receiver has in order, bytes.
+    pub delivered_bytes: AtomicU64,
+    /// A finite transfer is there.
+    pub is_completed: AtomicBool,
+}
+
+impl Shared {
+    pub fn new(flows: usize) -> Arc<Shared> {
+        Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            delivered: AtomicU64::new(0),
+            flows: (0..flows).map(|_| SharedFlow::default()).collect(),
+        })
+    }
+}
+
+/// Which way frames go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// From senders to receivers.
+    Forward,
+    Back,
+}
+
+/// How the loop itself did.
+#[derive(Clone, Debug)]
+pub struct Conduct {
+    /// How late events were.
+    pub lateness: Histogram,
+    pub latest: Span,
+    /// Events later than [`LATE`].
+    pub missed: u64,
+    pub events: u64,
+    /// Frames that a device refused.
+    pub refused: u64,
+    /// Processor time of the loop.
+    pub cpu: Span,
+    /// Whether the loop ran before all ordinary threads.
+    pub is_realtime: bool,
+}
+
+/// See the module documentation.
+pub struct Router {
+    clock: Clock,
+    end: Time,
+    traffic: Traffic,
+    /// The senders' device and the receivers'.
+    near: Tun,
+    far: Tun,
+    pub forward: Network<RealFrame>,
+    pub back: Network<RealFrame>,
+    timeline: Timeline,
+    back_slots: u32,
+    sampler: u32,
+    sample_every: Span,
+    slab: Slab,
+    shared: Arc<Shared>,
+    pub tallies: Vec<Tally>,
+    pub conduct: Conduct,
+    pub queue_rows: Vec<QueueRow>,
+    /// (when, flow, what, how many).
+    pub notices: Vec<(Time, u32, Notice, u64)>,
+}
+
+impl Router {
+    /// The path of `plan` between two devices; `clock` shows the time of the run.
+    ///
+    /// # Errors
+    /// When the plan cannot be built.
+    pub fn new(
+        plan: &Plan,
+        traffic: Traffic,
+        (near, far): (Tun, Tun),
+        clock: Clock,
+        shared: Arc<Shared>,
+    ) -> Result<Router, PlanError> {
+        let n = plan.flows.len();
+        let routes = (0..n).map(|i| build::forward(plan, i)).collect::<Result<_, _>>()?;
+        let forward = Network::new(0, build::links(plan)?, routes, plan.record.events);
+        let back_slots = forward.slots();
+        let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
+        let back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
+        let sampler = back_slots + back.slots();
+        let mut slab = Slab::default();
+        slab.reserve(frames(plan) as usize);
+        let tally = |flow: &path::plan::Flow| Tally::new(flow.size_bytes);
+        Ok(Router {
+            clock,
+            end: Time::from_ns(plan.duration_ns),
+            traffic,
+            near,
+            far,
+            forward,
+            back,
+            timeline: Timeline::new(sampler as usize + 1),
+            back_slots,
+            sampler,
+            sample_every: Span::from_ns(plan.sample_ns),
+            slab,
+            shared,
+            tallies: plan.flows.iter().map(tally).collect(),
+            conduct: Conduct {
+                lateness: Histogram::default(),
+                latest: Span::ZERO,
+                missed: 0,
+                events: 0,
+                refused: 0,
+                cpu: Span::ZERO,
+                is_realtime: false,
+            },
+            queue_rows: Vec::new(),
+            notices: Vec::new(),
+        })
+    }
+
+    /// Runs until the end of the plan, or until it is told to stop.
+    pub fn run(mut self) -> Router {
+        self.conduct.is_realtime = go_first();
+        let before = thread_cpu();
+        self.clock.sleep_until(Time::ZERO);
+        self.timeline.set(self.sampler, Time::ZERO);
+        self.forward.start(&mut self.timeline);
+        self.back.start(&mut self.timeline);
+        while !self.shared.stop.load(Relaxed) {
+            let is_busy = self.read(Way::Forward) | self.read(Way::Back);
+            let now = self.clock.now();
+            if now >= self.end {
+                break;
+            }
+            self.run_due(now);
+            if !is_busy {
+                self.wait(now);
+            }
+        }
+        self.conduct.cpu = thread_cpu() - before;
+        self.forward.check_conservation();
+        self.back.check_conservation();
+        self
+    }
+
+    /// When the loop ended by the clock, at most the end of the plan.
+    pub fn ended(&self) -> Time {
+        self.clock.now().min(self.end)
+    }
+
+    /// Runs the events that are due by `now`, each at its own time.
+    #[inline]
+    fn run_due(&mut self, now: Time) {
+        while self.timeline.next_at().is_some_and(|at| at <= now) {
+            let (at, slot) = self.timeline.next().expect("there is one");
+            self.note_lateness(self.clock.now().since(at));
+            if slot == self.sampler {
+                self.sample(at);
+            } else if slot < self.back_slots {
+                self.forward.wake(at, slot, &mut self.timeline);
+            } else {
+                self.back.wake(at, slot, &mut self.timeline);
+            }
+            self.settle(at);
+        }
+    }
+
+    #[inline]
+    fn note_lateness(&mut self, late: Span) {
+        self.conduct.events += 1;
+        self.conduct.lateness.add_span(late);
+        self.conduct.latest = self.conduct.latest.max(late);
+        self.conduct.missed += u64::from(late > LATE);
+    }
+
+    /// Takes what a device has, a batch at most; tells whether there was any.
+    fn read(&mut self, way: Way) -> bool {
+        for i in 0..BATCH {
+            let (buffer, room) = self.slab.take();
+            let device = if way == Way::Forward { &self.near } else { &self.far };
+            let Some(length) = device.read(&mut room[..BUFFER_BYTES]) else {
+                self.slab.give_back(buffer);
+                return i > 0;
+            };
+            self.slab.set_length(buffer, length);
+            let now = self.clock.now();
+            self.run_due(now);
+            self.enter(now, way, buffer);
+        }
+        true
+    }
+
+    /// A frame comes from a host.
+    fn enter(&mut self, now: Time, way: Way, buffer: u32) {
+        let bytes = self.slab.bytes(buffer);
+        let Some(ip) = Ip::parse(bytes) else { return self.slab.give_back(buffer) };
+        let tcp = ip.tcp(bytes);
+        let Some(flow) = self.flow(way, &ip, tcp.as_ref()) else {
+            self.hand_over(way, buffer);
+            return self.slab.give_back(buffer);
+        };
+        let hosts = self.hosts(way, &ip, flow);
+        let bytes = self.slab.bytes(buffer);
+        let frame = RealFrame::new(buffer, bytes, &ip, tcp.as_ref(), flow, hosts, now);
+        if let Some(tcp) = &tcp {
+            if !self.note_segment(now, way, flow as usize, tcp) {
+                return self.slab.give_back(buffer);
+            }
+        }
+        match way {
+            Way::Forward => self.forward.send(now, frame, &mut self.timeline),
+            Way::Back => self.back.send(now, frame, &mut self.timeline),
+        }
+        self.settle(now);
+    }
+
+    /// The flow of a frame that takes the path; the others go past it.
+    fn flow(&self, way: Way, ip: &Ip, tcp: Option<&Tcp>) -> Option<u32> {
+        if self.traffic == Traffic::All {
+            return Some(0);
+        }
+        let (port, first) = match way {
+            Way::Forward => (tcp?.source, RECEIVERS),
+            Way::Back => (tcp?.destination, SENDERS),
+        };
+        let flow = ip.destination.wrapping_sub(first);
+        (port == DATA_PORT && (flow as usize) < self.tallies.len()).then_some(flow)
+    }
+
+    /// Source and destination as queue disciplines tell hosts apart; flows as the simulator numbers them.
+    fn hosts(&self, way: Way, ip: &Ip, flow: u32) -> (u32, u32) {
+        let Traffic::Flows { own_receivers } = self.traffic else {
+            return (ip.source, ip.destination);
+        };
+        let (sender, receiver) = (2 * flow + 1, if own_receivers { 2 * flow + 2 } else { 0 });
+        match way {
+            Way::Forward => (sender, receiver),
+            Way::Back => (receiver, sender),
+        }
+    }
+
+    /// Counts a segment; `false` if its flow is over and it goes nowhere.
+    fn note_segment(&mut self, now: Time, way: Way, flow: usize, tcp: &Tcp) -> bool {
+        let (tally, shared) = (&mut self.tallies[flow], &self.shared.flows[flow]);
+        if way == Way::Forward {
+            if shared.is_closed.load(Relaxed) {
+                return false;
+            }
+            tally.on_data(now, tcp);
+        } else {
+            tally.on_ack(now, tcp);
+            shared.delivered_bytes.store(tally.delivered_bytes(), Relaxed);
+            shared.is_completed.store(tally.completed.is_some(), Relaxed);
+        }
+        true
+    }
+
+    /// Hands over what has arrived, and gives back the buffers of what never will.
+    fn settle(&mut self, now: Time) {
+        for (flow, notice, count) in self.forward.notices.drain(..) {
+            self.notices.push((now, flow, notice, count));
+        }
+        for network in [&mut self.forward, &mut self.back] {
+            network.copied.drain(..).for_each(|frame| self.slab.copy(frame.buffer));
+            network.gone.drain(..).for_each(|frame| self.slab.give_back(frame.buffer));
+        }
+        while let Some(frame) = self.forward.arrived.pop_front() {
+            self.leave(Way::Forward, &frame);
+        }
+        while let Some(frame) = self.back.arrived.pop_front() {
+            self.leave(Way::Back, &frame);
+        }
+    }
+
+    fn leave(&mut self, way: Way, frame: &RealFrame) {
+        let bytes = self.slab.bytes(frame.buffer);
+        if bytes[1] != frame.tos {
+            set_tos(bytes, frame.tos);
+        }
+        let now = self.clock.now();
+        let tally = &mut self.tallies[path_flow(frame)];
+        if way == Way::Back && tally.established.is_none() {
+            if let Some(tcp) = Ip::parse(bytes).and_then(|ip| ip.tcp(bytes)) {
+                tally.on_answer(now, &tcp);
+            }
+        }
+        if way == Way::Forward && frame.is_data {
+            tally.one_way.add_span(now.since(frame.entered));
+            self.shared.delivered.fetch_add(1, Relaxed);
+        }
+        self.hand_over(way, frame.buffer);
+        self.slab.give_back(frame.buffer);
+    }
+
+    fn hand_over(&mut self, way: Way, buffer: u32) {
+        let device = if way == Way::Forward { &self.far } else { &self.near };
+        let is_taken = device.write(self.slab.bytes(buffer));
+        self.conduct.refused += u64::from(!is_taken);
+    }
+
+    /// One row per link of the data direction.
+    fn sample(&mut self, at: Time) {
+        for (link, number) in self.forward.links.iter_mut().zip(0..) {
+            link.sample();
+            self.queue_rows.push(queue_row(at, number, link));
+        }
+        self.timeline.set(self.sampler, at + self.sample_every);
+    }
+
+    /// Sleeps until shortly before the next event, or until a frame comes.
+    fn wait(&self, now: Time) {
+        let next = self.timeline.next_at().unwrap_or(Time::NEVER);
+        let span = next.min(self.end).since(now).min(SLEEP_MAX);
+        if span <= SPIN {
+            return std::hint::spin_loop();
+        }
+        let ns = (span - SPIN).as_ns();
+        let timeout = libc::timespec { tv_sec: 0, tv_nsec: ns as libc::c_long };
+        let poll =
+            |tun: &Tun| libc::pollfd { fd: tun.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut files = [poll(&self.near), poll(&self.far)];
+        // SAFETY: two open devices and a time that is read only; whatever ends it, the loop looks again.
+        unsafe { libc::ppoll(files.as_mut_ptr(), 2, &timeout, std::ptr::null()) };
+    }
+}
+
+fn path_flow(frame: &RealFrame) -> usize {
+    net::Frame::flow(frame) as usize
+}
+
+fn queue_row(at: Time, number: i32, link: &Link<RealFrame>) -> QueueRow {
+    let stats = link.stats;
+    QueueRow {
+        t_us: at.as_us() as i64,
+        link: number,
+        backlog_bytes: link.backlog().get() as i64,
+        backlog_packets: link.len() as i64,
+        sojourn_us: link.sojourn_at(at).as_us() as i64,
+        sent_bytes: stats.sent_bytes as i64,
+        sent_packets: stats.sent_packets as i64,
+        dropped_packets: stats.dropped_packets as i64,
+        dropped_bytes: stats.dropped_bytes as i64,
+        marked_packets: stats.marked_packets as i64,
+    }
+}
+
+/// Frames that may be under way at once: a second at the bottleneck's rate, within reason.
+fn frames(plan: &Plan) -> u64 {
+    (plan.bottleneck.rate_bps / 8 / 1514).clamp(64, RESERVED_MAX)
+}
+
+/// Before all ordinary threads where the process may, and with timers that are not rounded.
+fn go_first() -> bool {
+    let priority = libc::sched_param { sched_priority: 10 };
+    // SAFETY: both calls concern this thread only and read what they are given.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
+        libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) == 0
+    }
+}

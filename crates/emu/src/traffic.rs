@@ -1,0 +1,195 @@
+//! Flows: for each a real iperf3 server and client. Every process is there before the run begins and waits,
+//! because starting one stops this process for a moment.
+
+use crate::error::{EmuError, Tried};
+use crate::hosts::Hosts;
+use crate::router::{DATA_PORT, RECEIVERS, SENDERS};
+use path::plan::{Flow, Plan};
+use std::fs::File;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::Duration;
+
+/// Where iperf3 servers listen.
+const SERVER_PORT: u16 = 5_201;
+/// Bytes that iperf3 sends ahead of its data on each connection, to say which test it belongs to.
+pub const COOKIE_BYTES: u64 = 37;
+/// iperf3's own length of a write.
+const WRITE_BYTES: u64 = 131_072;
+/// How long servers may take to listen: attempts of 20 ms.
+const ATTEMPTS: u32 = 750;
+
+/// A process that ends with its owner.
+#[derive(Debug)]
+pub struct Process(Child);
+
+impl Process {
+    pub fn new(child: Child) -> Process {
+        Process(child)
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        // SAFETY: a child that has not been waited for, so the number is still its own.
+        unsafe { libc::kill(self.0.id() as libc::pid_t, signal) };
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The two ends of a flow.
+#[derive(Debug)]
+pub struct Transfer {
+    client: Process,
+    /// A line on it starts the client.
+    start: Option<ChildStdin>,
+    _server: Process,
+}
+
+impl Transfer {
+    /// Opens the connection.
+    pub fn start(&mut self) {
+        if let Some(mut start) = self.start.take() {
+            // A client that has ended is seen by a flow that never opens.
+            let _ = start.write_all(b"\n");
+        }
+    }
+
+    /// The application closes; iperf3 writes its report.
+    pub fn stop(&self) {
+        self.client.signal(libc::SIGINT);
+    }
+
+    /// Whether the client has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.client.0.try_wait(), Ok(Some(_)))
+    }
+}
+
+/// What iperf3 is to transfer of a finite flow, and in writes of which length: as close above the size as
+/// whole writes get.
+fn writes(size: u64) -> (u64, u64) {
+    let count = size.div_ceil(WRITE_BYTES);
+    (size, size.div_ceil(count))
+}
+
+/// Payload of a finite flow as its connection carries it.
+pub fn bytes_on_the_wire(size: u64) -> u64 {
+    let (size, length) = writes(size);
+    size.div_ceil(length) * length + COOKIE_BYTES
+}
+
+/// All flows of a plan, waiting; `controllers` are the kernel's names. iperf3's reports go below `out`.
+///
+/// # Errors
+/// When iperf3 is missing or does not listen.
+pub fn prepare(
+    plan: &Plan,
+    controllers: &[String],
+    hosts: &Hosts,
+    out: &Path,
+) -> Result<Vec<Transfer>, EmuError> {
+    let reports = out.join("iperf3");
+    std::fs::create_dir(&reports).tried(|| reports.display().to_string())?;
+    let servers =
+        (0..plan.flows.len()).map(|i| server(hosts, &reports, i)).collect::<Result<Vec<_>, _>>()?;
+    wait_for_servers(hosts, servers.len())?;
+    let flows = plan.flows.iter().zip(controllers).zip(servers).enumerate();
+    flows
+        .map(|(i, ((flow, cca), _server))| {
+            let (client, start) = client(plan, hosts, &reports, i, flow, cca)?;
+            Ok(Transfer { client, start, _server })
+        })
+        .collect()
+}
+
+fn address(first: u32, i: usize) -> String {
+    Ipv4Addr::from(first + i as u32).to_string()
+}
+
+fn server(hosts: &Hosts, reports: &Path, i: usize) -> Result<Process, EmuError> {
+    let errors = file(reports, &format!("{i}.server"))?;
+    let mut command = hosts.receivers.command("iperf3");
+    command.args(["-s", "-1", "-p", &SERVER_PORT.to_string(), "-B", &address(RECEIVERS, i)]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    Ok(Process(command.spawn().tried(|| "iperf3 (Debian: apt-get install iperf3)".into())?))
+}
+
+fn client(
+    plan: &Plan,
+    hosts: &Hosts,
+    reports: &Path,
+    i: usize,
+    flow: &Flow,
+    cca: &str,
+) -> Result<(Process, Option<ChildStdin>), EmuError> {
+    let report = file(reports, &format!("{i}.json"))?;
+    let mut command = hosts.senders.command("sh");
+    // iperf3 is there as soon as the line comes, without a fork of this process.
+    command.args(["-c", "read line && exec iperf3 \"$@\"", "sh", "-J", "-i", "0"]);
+    command.args(["-c", &address(RECEIVERS, i), "-p", &SERVER_PORT.to_string()]);
+    command.args(["-B", &address(SENDERS, i), "--cport", &DATA_PORT.to_string(), "-C", cca]);
+    match flow.size_bytes {
+        Some(size) => {
+            let (size, length) = writes(size);
+            command.args(["-n", &size.to_string(), "-l", &length.to_string()]);
+        }
+        // It is stopped when it is time; this is longer.
+        None => {
+            let seconds = (flow.stop_ns - flow.start_ns) / 1_000_000_000 + 60;
+            command.args(["-t", &seconds.to_string()]);
+        }
+    }
+    if plan.host.nodelay {
+        command.arg("-N");
+    }
+    if let Some(rate) = flow.max_rate_bps {
+        command.args(["--fq-rate", &rate.to_string()]);
+    }
+    command.stdin(Stdio::piped()).stdout(report).stderr(Stdio::null());
+    let mut child = command.spawn().tried(|| "sh".into())?;
+    let start = child.stdin.take();
+    Ok((Process(child), start))
+}
+
+fn file(folder: &Path, name: &str) -> Result<File, EmuError> {
+    let path = folder.join(name);
+    File::create(&path).tried(|| path.display().to_string())
+}
+
+/// Waits until so many sockets listen in the receivers' namespace.
+#[allow(clippy::disallowed_methods, reason = "it waits for other programs, before the run begins")]
+fn wait_for_servers(hosts: &Hosts, count: usize) -> Result<(), EmuError> {
+    for _ in 0..ATTEMPTS {
+        let read = || std::fs::read_to_string("/proc/thread-self/net/tcp");
+        let text = hosts.receivers.within(read).tried(|| "/proc/net/tcp".into())?;
+        // The fourth column is the state, 0A is LISTEN.
+        if text.lines().filter(|line| line.split_whitespace().nth(3) == Some("0A")).count() >= count
+        {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(EmuError::Program { program: "iperf3 -s".into(), said: "does not listen".into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_writes_exceed_the_size_by_less_than_one_byte_each() {
+        for size in [1u64, 1_000, 131_072, 131_073, 1_000_000, 123_456_789] {
+            let count = size.div_ceil(WRITE_BYTES);
+            let sent = bytes_on_the_wire(size) - COOKIE_BYTES;
+            assert!((size..size + count).contains(&sent), "{size}: {sent}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! TUN devices: what a namespace sends can be read here, what is written here it receives
+//! (Documentation/networking/tuntap.rst).
+
+use crate::error::{EmuError, Tried};
+use crate::netns::NetNs;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Name of the device in its namespace.
+pub const NAME: &str = "path0";
+/// Frames that the device holds before this process has read them: what it drops beyond is a fault of the
+/// emulation, and is reported as one.
+const QUEUE_LENGTH: u32 = 20_000;
+/// `TUNSETIFF` (include/uapi/linux/if_tun.h).
+const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
+/// Bare IP packets without a header of the driver's.
+const FLAGS: libc::c_short = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+
+/// A device; it goes when this is dropped.
+#[derive(Debug)]
+pub struct Tun {
+    file: File,
+}
+
+impl Tun {
+    /// A device in `netns`, without an address yet. Nothing is segmented or merged by it: the kernel hands
+    /// over one frame for each that a wire would carry, those of a burst back to back.
+    ///
+    /// # Errors
+    /// When there is no `/dev/net/tun`, or the process may not use it.
+    pub fn new(netns: &NetNs) -> Result<Tun, EmuError> {
+        let file = netns.within(open).tried(|| "a TUN device (/dev/net/tun)".into())?;
+        netns.run("ip", &["link", "set", "lo", "up"])?;
+        let length = QUEUE_LENGTH.to_string();
+        netns.run("ip", &["link", "set", NAME, "mtu", "1500", "txqueuelen", &length, "up"])?;
+        Ok(Tun { file })
+    }
+
+    /// Reads one packet; `None` when there is none.
+    #[inline]
+    pub fn read(&self, room: &mut [u8]) -> Option<usize> {
+        (&self.file).read(room).ok()
+    }
+
+    /// Hands a packet over; `false` if the kernel refuses it.
+    #[inline]
+    pub fn write(&self, packet: &[u8]) -> bool {
+        (&self.file).write(packet).is_ok()
+    }
+}
+
+impl AsRawFd for Tun {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}
+
+fn open() -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file =
+        options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    // SAFETY: an all-zero ifreq is one.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, &from) in request.ifr_name.iter_mut().zip(NAME.as_bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = FLAGS;
+    // SAFETY: an open device, and the request that this call takes.
+    match unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &mut request) } {
+        0 => Ok(file),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Packets that the device in `netns` dropped because this process had not read them in time.
+pub fn dropped(netns: &NetNs) -> u64 {
+    let text = netns.within(|| std::fs::read_to_string("/proc/thread-self/net/dev"));
+    let text = text.unwrap_or_default();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("path0:"));
+    // Receive columns come first: bytes packets errs drop fifo frame compressed multicast; then transmit.
+    let columns: Vec<u64> =
+        line.unwrap_or_default().split_whitespace().flat_map(str::parse).collect();
+    columns.get(11).copied().unwrap_or(0)
+}

@@ -1,0 +1,27 @@
+//! What lies between the hosts of a run, and the plan that says so. The simulator drives it with virtual
+//! time and packets of a few words, the emulator with real time and real frames: both are made from the
+//! same plan, by the same code.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`plan`] | what an engine runs: every quantity absolute, explicit and an integer |
+//! | [`build`] | links, routes and their random streams, made from a plan |
+//! | [`network`] | one direction: every flow's route, and the links that routes share |
+//! | [`route`] | what a packet of one flow meets, in order |
+//! | [`link`] | a queue and its rate, and what passed through it |
+//! | [`timeline`] | who wants to be woken when |
+//! | [`histogram`] | counts of times by size |
+//! | [`summary`] | the figures of a run that most callers want |
+//!
+//! Nothing here owns a clock, a thread or a socket: calls take `now`, in order.
+
+pub mod build;
+pub mod histogram;
+pub mod link;
+pub mod network;
+pub mod plan;
+pub mod route;
+pub mod summary;
+pub mod timeline;
+
+pub use plan::{Plan, PlanError};

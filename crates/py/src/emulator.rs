@@ -1,0 +1,72 @@
+//! The path in real time, for Python.
+
+use crate::{tell, PlanError};
+use emu::{EmuError, FarEnd};
+use pyo3::create_exception;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use sim::Plan;
+use std::path::PathBuf;
+
+create_exception!(_native, EmulatorError, PyRuntimeError, "What the emulator needs is not there.");
+
+fn to_python(error: EmuError) -> PyErr {
+    match error {
+        EmuError::Plan(_) | EmuError::Unsupported { .. } => PlanError::new_err(error.to_string()),
+        EmuError::Record(_)
+        | EmuError::System { .. }
+        | EmuError::Program { .. }
+        | EmuError::Stopped => EmulatorError::new_err(error.to_string()),
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
+/// Runs one plan with real hosts; see the stub for the contract.
+#[pyfunction]
+#[pyo3(signature = (plan_json, controllers, out_dir, progress=None))]
+pub fn emulate(
+    py: Python<'_>,
+    plan_json: &str,
+    controllers: Option<Vec<String>>,
+    out_dir: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let mut stopped = None;
+    let result = py.detach(|| {
+        let plan = Plan::parse(plan_json)?;
+        let Some(controllers) = controllers else { return emu::check(&plan).map(|()| None) };
+        emu::run(&plan, &controllers, &out_dir, &mut |at, packets| {
+            let told = Python::attach(|py| tell(py, progress.as_ref(), at, packets));
+            stopped = told.err();
+            stopped.is_none()
+        })
+        .map(Some)
+    });
+    match stopped {
+        Some(error) => Err(error),
+        None => json(&result.map_err(to_python)?),
+    }
+}
+
+/// Runs a command behind a path; see the stub.
+#[pyfunction]
+pub fn shell(
+    py: Python<'_>,
+    plan_json: &str,
+    command: Vec<String>,
+    commands: Vec<String>,
+    forwards: Vec<String>,
+) -> PyResult<String> {
+    let far = FarEnd { commands, forwards };
+    let ended = py.detach(|| emu::shell(&Plan::parse(plan_json)?, &command, &far));
+    json(&ended.map_err(to_python)?)
+}
+
+/// Moves the process into a user namespace; see the stub.
+#[pyfunction]
+pub fn enter_user_namespace() -> PyResult<()> {
+    emu::enter_user_namespace().map_err(to_python)
+}

@@ -1,0 +1,129 @@
+"""Real hosts: the kernel's TCP and iperf3 in network namespaces, with the simulator's own path between them in real time."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.own import Own
+from dumbbell.plan import Planned
+
+from .sim import Progress, manifest, remove
+
+#: Controllers that the running kernel offers to every network namespace.
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def prepare() -> None:
+    """Make sure that this process may make namespaces: without root by moving into a user namespace, which it must do before it has threads."""
+    from dumbbell import _native
+
+    if os.name == "posix" and os.geteuid() != 0:
+        try:
+            _native.enter_user_namespace()
+        except _native.EmulatorError as error:
+            raise EngineError(str(error)) from None
+
+
+def check(planned: Planned, own: Own) -> None:
+    """Raise ScenarioError for what of a plan real hosts cannot do."""
+    from dumbbell import _native
+
+    if own:
+        raise ScenarioError("--cca", "files are not taken with --on linux; `dumbbell kernel load FILE.c` registers one, whose name flows then use")
+    try:
+        _native.emulate(json.dumps(planned.plan), None, ".")
+    except _native.PlanError as error:
+        raise ScenarioError("", str(error), source=planned.name) from None
+    _kernel_names(planned.plan)
+
+
+def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own) -> dict[str, Any]:
+    """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
+    from dumbbell import _native
+
+    check(planned, own)
+    beside = folder.parent / f".tmp-{os.getpid()}-{folder.name}"
+    try:
+        beside.mkdir()
+        began = time.perf_counter()
+        with _controllers(planned.plan) as names:
+            outcome = json.loads(_native.emulate(json.dumps(planned.plan), names, str(beside), progress))
+        made = manifest(planned, scenario_text, overrides, outcome["summary"], wall_s=time.perf_counter() - began, backend="linux")
+        made["controllers"] = []
+        made["emulator"] = outcome["emulator"]
+        hz = os.sysconf("SC_CLK_TCK") and _kernel_hz()
+        if hz and hz != planned.plan["host"]["hz"]:
+            made["warnings"].append(f"host.hz: this kernel's tick is {hz}, not {planned.plan['host']['hz']}")
+        (beside / "manifest.json").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        beside.rename(folder)
+    except _native.PlanError as error:
+        remove(beside)
+        raise ScenarioError("", str(error), source=folder.name) from None
+    except (RuntimeError, OSError) as error:
+        remove(beside)
+        raise EngineError(f"{folder}: {error}") from None
+    except BaseException:
+        remove(beside)
+        raise
+    return made
+
+
+def _kernel_hz() -> int | None:
+    """Ticks per second of the kernel: its coarse clock advances with them."""
+    return round(1 / time.clock_getres(6)) if hasattr(time, "clock_getres") else None  # CLOCK_MONOTONIC_COARSE
+
+
+def _kernel_names(plan: dict[str, Any]) -> dict[str, tuple[str, dict[str, int]]]:
+    """Of each controller the kernel's name, and the parameters with which it is to be loaded first; the kernel's own are used where they have no parameters set.
+
+    Raises ScenarioError for one that there is not, or that flows want with different parameters.
+    """
+    from dumbbell import kernel
+
+    available = AVAILABLE.read_text().split() if AVAILABLE.exists() else []
+    found: dict[str, tuple[str, dict[str, int]]] = {}
+    built_in = kernel.built_in()
+    for i, flow in enumerate(plan["flows"]):
+        cca, params = flow["cca"], dict(flow["params"])
+        at = f"flow[{i}].cca"
+        if cca in available and not params:
+            name = cca
+        elif cca in built_in:
+            name = built_in[cca]
+            if os.geteuid() != 0 or not _is_initial_user_namespace():
+                raise ScenarioError(at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}); root could load it')
+        else:
+            raise ScenarioError(at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}) or that this build can load ({", ".join(built_in)})')
+        if found.setdefault(cca, (name, params)) != (name, params):
+            raise ScenarioError(f"flow[{i}].params", f"{cca} has other parameters in another flow, wanted the same: in the kernel they belong to the controller")
+    return found
+
+
+def _is_initial_user_namespace() -> bool:
+    """Whether root here is root of the machine: the map of users then is the whole range."""
+    try:
+        return Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
+    except OSError:
+        return False
+
+
+@contextmanager
+def _controllers(plan: dict[str, Any]) -> Iterator[list[str]]:
+    """Load what the kernel lacks, for as long as the run lasts; the kernel's name of each flow's controller."""
+    from dumbbell import kernel
+
+    names = _kernel_names(plan)
+    with ExitStack() as stack:
+        for cca, (name, params) in names.items():
+            if name not in AVAILABLE.read_text().split():
+                stack.enter_context(kernel.load(cca, params))
+            elif name != cca and params:
+                raise ScenarioError("", f"{name} is loaded already, wanted to load it with parameters; `dumbbell kernel unload {cca}`")
+        yield [names[flow["cca"]][0] for flow in plan["flows"]]

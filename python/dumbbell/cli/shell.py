@@ -1,0 +1,51 @@
+"""`dumbbell shell`: one command behind an emulated path; its exit status is ours."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path as File
+from typing import Any
+
+from dumbbell import shell
+from dumbbell.backends import linux
+from dumbbell.errors import ResultError, ScenarioError
+
+#: Events of the path that may be late before it is said, of a thousand.
+_LATE_PER_MILLE = 1
+#: So many are nothing to speak of.
+_LATE_MIN = 2
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the command; see `dumbbell shell --help`."""
+    command = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
+    if not command:
+        raise ScenarioError("shell", "wanted a command behind --, as in: dumbbell shell --delay 20ms -- iperf3 -c 10.2.0.1")
+    up = shell.Way(rate=arguments.up_rate or arguments.rate, trace=arguments.up_trace)
+    down = shell.Way(rate=arguments.down_rate or arguments.rate, trace=arguments.down_trace)
+    path = shell.Path(
+        up=up, down=down, delay=arguments.delay, buffer=arguments.buffer, aqm=arguments.aqm, loss=arguments.loss, seed=arguments.seed
+    )  # fmt: skip
+    shell.plan(path)
+    linux.prepare()
+    ended = shell.run(path, command, far=arguments.far, forward=arguments.forward)
+    if arguments.json:
+        try:
+            File(arguments.json).write_text(json.dumps(ended) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ResultError(f"{arguments.json}: {error.strerror}") from None
+    for warning in _warnings(ended):
+        print(f"dumbbell: {warning}", file=sys.stderr)
+    return int(ended["status"])
+
+
+def _warnings(ended: dict[str, Any]) -> list[str]:
+    """Why the path may not have been the one asked for."""
+    found = []
+    if ended["missed"] > max(ended["events"] * _LATE_PER_MILLE / 1000, _LATE_MIN):
+        found.append(f"the path was late: {ended['missed']} of {ended['events']} events by more than 1 ms, at most {ended['lateness_max_ms']:.1f} ms")
+    if ended["own_drops"]:
+        found.append(f"the emulator itself dropped {ended['own_drops']} frames")
+    return found
