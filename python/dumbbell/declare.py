@@ -65,17 +65,52 @@ class Sub(Kind):
         return build(self.table, value, at)
 
 
-class Each(Kind):
-    """A list of tables, at least one (``[[flow]]``)."""
+class Forms(Kind):
+    """A table in one of the forms of `base`; also the form's name alone where `words`, or a value of another kind."""
 
-    def __init__(self, table: type[Table]) -> None:
-        self.item = Sub(table)
-        super().__init__(lambda value: value, {"type": "array", "minItems": 1, "items": self.item.schema})
+    def __init__(self, base: type[Variant], *, words: bool = False, other: Kind | None = None) -> None:
+        self.base, self.words, self.other = base, words, other
+        self.bases: tuple[type[Variant], ...] = (base,)
+        found = [{"$ref": f"#/$defs/{base.__name__}"}]
+        found += [{"enum": list(base.FORMS)}] if words else []
+        found += [other.schema] if other else []
+        super().__init__(self._parse, {"anyOf": found})
+
+    def _parse(self, value: object) -> Any:
+        if isinstance(value, str) and self.words and value in self.base.FORMS:
+            return build(self.base.FORMS[value], {}, "")
+        return self.other.parse(value) if self.other and not isinstance(value, self.base) else value
+
+    def take(self, value: object, at: str) -> Any:
+        """The word or value as written, or the table."""
+        if isinstance(value, self.base):
+            return value
+        if isinstance(value, Mapping):
+            return build(self.base.form_of(value, at), value, at)
+        if self.other:
+            return self.other.take(value, at)
+        if not isinstance(value, str) or value not in self.base.FORMS:
+            named = ", ".join(f'"{name}"' for name in self.base.FORMS)
+            words = f"one of: {named}" if self.words else f"a table with {self.base.TAG} = one of: {named}"
+            raise wrong(at, value, words, list(self.base.FORMS))
+        if not self.words:
+            raise wrong(at, value, f'a table such as {{ {self.base.TAG} = "{value}", ... }}')
+        build(self.base.FORMS[value], {}, at)
+        return value
+
+
+class Each(Kind):
+    """A list of tables (``[[flow]]``), at least one unless `least` is 0."""
+
+    def __init__(self, item: Kind | type[Table], *, least: int = 1) -> None:
+        self.item = item if isinstance(item, Kind) else Sub(item)
+        self.least = least
+        super().__init__(lambda value: value, {"type": "array", "minItems": least, "items": self.item.schema})
 
     def take(self, value: object, at: str) -> Any:
         """The tables as a tuple, which tells them from a list of varied values."""
-        if not isinstance(value, (list, tuple)) or not value:
-            raise wrong(at, value, f"at least one [[{at}]] table")
+        if not isinstance(value, (list, tuple)) or len(value) < self.least:
+            raise wrong(at, value, f"at least one [[{at}]] table" if self.least else "a list of tables")
         return tuple(self.item.take(item, f"{at}[{i}]") for i, item in enumerate(value))
 
 
@@ -116,6 +151,8 @@ class Key:
             for i, item in enumerate(value):
                 if item in value[:i]:
                     raise wrong(at, item, "each varied value once")
+                if isinstance(taken[i], Table) and any(varied(taken[i])):
+                    raise wrong(at, item, "one value for each of its keys, because the list around it varies already")
             return taken
         return self.kind.take(value, at)
 
@@ -133,7 +170,7 @@ class Table:
     AT: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        cls.KEYS = {name: value for name, value in vars(cls).items() if isinstance(value, Key)}
+        cls.KEYS = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items() if isinstance(value, Key)}
 
     def __init__(self, **given: object) -> None:
         _fill(self, given, self.AT)
@@ -152,12 +189,47 @@ class Table:
         return f"{type(self).__name__}({inner})"
 
 
+class Variant(Table):
+    """A table that has one of several forms, told apart by a word at the key `TAG`.
+
+    A class made from this one directly is a base; classes made from the base with ``form=`` are its forms. A form that has a `sign` is also known
+    by that key, where the word is left out.
+    """
+
+    TAG: ClassVar[str] = "kind"
+    FORMS: ClassVar[dict[str, type[Variant]]]
+    FORM: ClassVar[str] = ""
+    SIGN: ClassVar[str] = ""
+
+    def __init_subclass__(cls, form: str = "", sign: str = "") -> None:
+        super().__init_subclass__()
+        if not form:
+            cls.FORMS = {}
+            return
+        cls.FORM, cls.SIGN = form, sign
+        cls.KEYS = {cls.TAG: Key(Choice(form), "which form this is", default=form if sign else REQUIRED, varies=False), **cls.KEYS}
+        cls.FORMS[form] = cls
+
+    @classmethod
+    def form_of(cls, given: Mapping[Any, object], at: str) -> type[Variant]:
+        """The form that a written table has; raises ScenarioError."""
+        named = given.get(cls.TAG)
+        if named is None:
+            for form in cls.FORMS.values():
+                if form.SIGN and form.SIGN in given:
+                    return form
+            raise ScenarioError(f"{at}.{cls.TAG}", "missing: one of: " + ", ".join(f'"{name}"' for name in cls.FORMS))
+        return cls.FORMS[Choice(*cls.FORMS).take(named, f"{at}.{cls.TAG}")]
+
+
 AnyTable = TypeVar("AnyTable", bound=Table)
 
 
 def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
     declared = type(table).KEYS
     kept = table.__dict__
+    if isinstance(table, Variant):
+        given = {table.TAG: table.FORM, **given}
     for name in given:
         if name not in declared:
             raise unknown_key(at, str(name), list(declared))
@@ -206,11 +278,12 @@ def varied(table: Table, at: str = "") -> Iterator[tuple[str, list[Any]]]:
     """Key paths that hold a list in place of a value, with the values as written, in the order in which they were written."""
     for name, value in written(table).items():
         path = f"{at}.{name}" if at else name
-        if isinstance(value, list):
+        if isinstance(value, list) and type(table).KEYS[name].varies:
             yield path, plain(value)
         elif isinstance(value, tuple):
             for i, item in enumerate(value):
-                yield from varied(item, f"{path}[{i}]")
+                if isinstance(item, Table):
+                    yield from varied(item, f"{path}[{i}]")
         elif isinstance(value, Table):
             yield from varied(value, path)
         elif isinstance(value, dict):

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 from math import prod
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from . import controllers, units
-from .declare import parsed, plain, varied
+from . import arrivals, controllers, routes, units
+from .declare import parsed, plain, varied, written
 from .errors import ScenarioError, wrong
-from .scenario import Flow, Jitter, Path, Record, Scenario, from_dict
-from .schedule import Course
+from .impairments import Jitter, Loss
+from .routes import Way
+from .scenario import Flow, Path, Record, Scenario, from_dict
+from .workloads import Workload
 
 #: Most runs that one scenario may ask for: a grid beyond it is a slip of the hand, not an experiment.
 RUNS_MAX = 100_000
@@ -81,7 +84,7 @@ def _case(scenario: Scenario, vary: dict[str, Any]) -> Case:
         for step in parents:
             table = table[int(step[1:-1])] if step.startswith("[") else table[step]
         table[last] = value
-    return Case(vary, from_dict(raw))
+    return Case(vary, from_dict(raw, folder=scenario.folder))
 
 
 def runs(scenario: Scenario, known: Known | None = None) -> list[Planned]:
@@ -93,77 +96,68 @@ def runs(scenario: Scenario, known: Known | None = None) -> list[Planned]:
     for vary, case in cases(scenario):
         base = plan(case, known)
         for repetition in range(scenario.repetitions):
-            planned.append(Planned(len(planned), scenario.name, vary, repetition, {**base, "seed": derived_seed(base["seed"], repetition)}))
+            seed = derived_seed(base["seed"], repetition)
+            made = {**base, "seed": seed} if repetition == 0 or not _draws(case) else plan(case, known, seed=seed)
+            planned.append(Planned(len(planned), scenario.name, vary, repetition, made))
     return planned
 
 
-def plan(case: Scenario, known: Known | None = None) -> dict[str, Any]:
-    """The plan of a scenario without varied values."""
+def _draws(case: Scenario) -> bool:
+    """Whether the plan itself depends on the seed."""
+    return bool(parsed(case.host, "start_jitter")) or any(flow.arrivals is not None for flow in case.flow)  # type: ignore[arg-type,union-attr]
+
+
+def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None) -> dict[str, Any]:
+    """The plan of a scenario without varied values; its own seed unless another is given."""
     path, record = case.path, case.record
     assert isinstance(path, Path)
     assert isinstance(record, Record)
     duration = parsed(case, "duration")
-    flows = [item for i, flow in enumerate(case.flow) for item in _flows(flow, path, duration, f"flow[{i}]", known)]  # type: ignore[arg-type]
-    if len(flows) > FLOWS_MAX:
-        raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
+    seed = int(case.seed) if seed is None else seed  # type: ignore[arg-type]
+    links = routes.named(case.link)
+    rtt = parsed(path, "rtt")
+    flows: list[dict[str, Any]] = []
+    for i, flow in enumerate(case.flow):
+        flows += _Flows(flow, path, duration, links, f"flow[{i}]", seed, case.folder).plan(known, FLOWS_MAX - len(flows))  # type: ignore[arg-type]
+        if len(flows) > FLOWS_MAX:
+            raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
+    if not flows:
+        raise ScenarioError("flow", "no flow arrives before the end of the run")
     sample = parsed(record, "every")
     if len(flows) * (duration // sample) > SAMPLES_MAX:
         raise wrong("record.every", record.every, f"at most {SAMPLES_MAX} rows (flows x duration / every)")
-    _spread_starts(flows, case)
+    _spread_starts(flows, parsed(case.host, "start_jitter"), seed)
+    ack = path.ack
     return {
         "name": case.name,
-        "seed": case.seed,
+        "seed": seed,
         "duration_ns": duration,
         "sample_ns": sample,
-        "bottleneck": {
-            **_rate(parsed(path, "rate")),
-            "burst_bytes": parsed(path, "burst"),
-            "qdisc": {"kind": parsed(path, "qdisc"), **buffer_limit(path)},
-        },
+        "bottleneck": routes.link(path, routes.BOTTLENECK, "path", rtt, case.folder),
+        "links": [routes.link(one, str(one.name), f"link[{i}]", rtt, case.folder) for i, one in enumerate(case.link)],  # type: ignore[union-attr]
+        "ack_links": [routes.link(ack, "ack", "path.ack", rtt, case.folder)] if isinstance(ack, routes.Ack) and ack.rate is not None else [],
         "host": _host(case.host),
         "flows": flows,
         "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap")},
     }
 
 
-def _spread_starts(flows: list[dict[str, Any]], case: Any) -> None:
-    """Move each start by up to `host.start_jitter`, drawn from the run's seed and the flow's number alone."""
-    spread = parsed(case.host, "start_jitter")
+def _spread_starts(flows: list[dict[str, Any]], spread: int, seed: int) -> None:
+    """Move each start by up to `spread`, drawn from the run's seed and the flow's number alone."""
     if not spread:
         return
     import hashlib  # rarely needed, and start-up counts
 
     for i, flow in enumerate(flows):
-        draw = hashlib.sha256(f"{case.seed}/flow{i}.start".encode()).digest()
+        draw = hashlib.sha256(f"{seed}/flow{i}.start".encode()).digest()
         room = flow["stop_ns"] - flow["start_ns"] - 1
         flow["start_ns"] += min(int.from_bytes(draw[:8], "big") % (spread + 1), room)
 
 
-def bdp_bytes(path: Path) -> int | None:
-    """Bandwidth-delay product of the path, rounded down; None where the path has no RTT."""
+def bdp_bytes(path: Path, rate_bps: int) -> int | None:
+    """Bandwidth-delay product at a rate, rounded down; None where the path has no RTT."""
     rtt = parsed(path, "rtt")
-    return None if rtt is None else parsed(path, "rate") * rtt // (8 * 10**9)
-
-
-def buffer_limit(path: Path) -> dict[str, int | None]:
-    """Drop-tail limit of the bottleneck: wire bytes (rounded down) or packets."""
-    measure, numerator, denominator = parsed(path, "buffer")
-    rate, rtt = parsed(path, "rate"), parsed(path, "rtt")
-    if measure == "pkt":
-        return {"limit_bytes": None, "limit_packets": numerator}
-    if measure == "bdp" and rtt is None:
-        raise wrong("path.buffer", path.buffer, "path.rtt beside it, because a BDP is path.rate x path.rtt")
-    if measure == "bytes":
-        size = numerator
-    elif measure == "ns":
-        size = rate * numerator // (8 * 10**9)
-    else:
-        size = rate * rtt * numerator // (8 * 10**9 * denominator)
-    if size < units.FRAME_BYTES:
-        raise wrong("path.buffer", path.buffer, f"at least one packet of {units.FRAME_BYTES} bytes (it comes to {size} bytes)")
-    if size > units.MAX_INT:
-        raise wrong("path.buffer", path.buffer, "less than 2^63 bytes")
-    return {"limit_bytes": size, "limit_packets": None}
+    return None if rtt is None else rate_bps * int(rtt) // (8 * 10**9)
 
 
 def _host(host: Any) -> dict[str, Any]:
@@ -172,51 +166,91 @@ def _host(host: Any) -> dict[str, Any]:
         "qdisc": host.qdisc,
         "tso": host.tso,
         "gro": host.gro,
-        "ecn": host.ecn,
+        "ecn": parsed(host, "ecn"),
         "rcvbuf_bytes": parsed(host, "rcvbuf"),
         "sndbuf_bytes": parsed(host, "sndbuf"),
         "delayed_ack": host.delayed_ack,
         "arp": host.arp,
+        "nodelay": host.nodelay,
+        "slow_start_after_idle": host.slow_start_after_idle,
+        "shared_receiver": host.receivers == "one",
     }
 
 
-def _flows(flow: Flow, path: Path, duration: int, at: str, known: Known | None) -> list[dict[str, Any]]:
-    """The `count` flows of one [[flow]] table."""
-    params = dict(flow.params or {})
-    controllers.check(str(flow.cca), params, at, known)  # type: ignore[arg-type]
-    start, stop, spacing = parsed(flow, "start"), parsed(flow, "stop"), parsed(flow, "spacing")
-    count = flow.count
-    assert isinstance(count, int)
-    last = start + (count - 1) * spacing
-    if last >= duration:
-        which = "start" if start >= duration else "spacing"
-        raise wrong(f"{at}.{which}", getattr(flow, which), f"every start before the end of the run ({units.span_text(duration)})")
-    if stop is not None and not last < stop <= duration:
-        raise wrong(f"{at}.stop", flow.stop, f"after the last start ({units.span_text(last)}), up to the end of the run ({units.span_text(duration)})")
-    rtt = parsed(path, "rtt") if flow.rtt is None else parsed(flow, "rtt")
-    if rtt is None:
-        raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
-    one = {
-        "cca": flow.cca,
-        "params": params,
-        "rtt_ns": rtt,
-        "loss_ppb": parsed(path, "loss") if flow.loss is None else parsed(flow, "loss"),
-        "jitter": _jitter(path.jitter if flow.jitter is None else flow.jitter),
-        "stop_ns": duration if stop is None else stop,
-        "size_bytes": parsed(flow, "size"),
-        "max_rate_bps": parsed(flow, "max_rate"),
-    }
-    return [{**one, "start_ns": start + i * spacing} for i in range(count)]
+class _Flows(NamedTuple):
+    """One [[flow]] table on its way into a plan."""
 
+    flow: Flow
+    path: Path
+    duration: int
+    links: dict[str, tuple[int, int]]
+    at: str
+    seed: int
+    folder: FilePath
 
-def _rate(rate: int) -> dict[str, Any]:
-    if isinstance(rate, Course):
-        return {"rate_bps": int(rate), "steps": rate.steps, "repeat_ns": rate.repeat_ns}
-    return {"rate_bps": rate, "steps": [], "repeat_ns": None}
+    def plan(self, known: Known | None, most: int) -> list[dict[str, Any]]:
+        """Its flows: `count` of them, or those that arrive."""
+        flow, at = self.flow, self.at
+        params = dict(flow.params or {})
+        controllers.check(str(flow.cca), params, at, known)  # type: ignore[arg-type]
+        starts, stop = self._times(), parsed(flow, "stop")
+        rtt = parsed(self.path, "rtt") if flow.rtt is None else parsed(flow, "rtt")
+        if rtt is None:
+            raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
+        way = routes.way(flow, self.path, rtt, self.links, at)
+        one = {
+            "cca": flow.cca,
+            "params": params,
+            "transport": parsed(flow, "transport").plan(),
+            "rtt_ns": way.rtt_ns,
+            **self._impaired(way),
+            "forward": way.forward,
+            "back": way.back,
+            "stop_ns": self.duration if stop is None else stop,
+            "size_bytes": parsed(flow, "size"),
+            "workload": self._workload(),
+            "max_rate_bps": parsed(flow, "max_rate"),
+        }
+        if isinstance(flow.arrivals, arrivals.Arrivals):
+            made = arrivals.expand(flow.arrivals, starts[0], one["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most)
+            return [{**one, "start_ns": start, "size_bytes": size} for start, size in made]
+        return [{**one, "start_ns": start} for start in starts]
 
+    def _times(self) -> list[int]:
+        """When its flows start."""
+        flow, at, duration = self.flow, self.at, self.duration
+        start, stop, spacing = parsed(flow, "start"), parsed(flow, "stop"), parsed(flow, "spacing")
+        count = flow.count
+        assert isinstance(count, int)
+        last = start + (count - 1) * spacing
+        if last >= duration:
+            which = "start" if start >= duration else "spacing"
+            raise wrong(f"{at}.{which}", getattr(flow, which), f"every start before the end of the run ({units.span_text(duration)})")
+        if stop is not None and not last < stop <= duration:
+            wanted = f"after the last start ({units.span_text(last)}), up to the end of the run ({units.span_text(duration)})"
+            raise wrong(f"{at}.stop", flow.stop, wanted)
+        return [start + i * spacing for i in range(count)]
 
-def _jitter(jitter: Any) -> dict[str, Any] | None:
-    if not isinstance(jitter, Jitter):
-        return None
-    width = "spread_ns" if jitter.kind == "uniform" else "stddev_ns"
-    return {"kind": jitter.kind, width: parsed(jitter, "spread"), "reorder": jitter.reorder}
+    def _impaired(self, way: Way) -> dict[str, Any]:
+        """Loss and jitter of a route that the engine makes by itself."""
+        if way.forward is not None:
+            return {"loss_ppb": 0, "jitter": None}
+        loss = parsed(self.path, "loss") if self.flow.loss is None else parsed(self.flow, "loss")
+        jitter = self.path.jitter if self.flow.jitter is None else self.flow.jitter
+        assert not isinstance(loss, Loss)
+        return {"loss_ppb": loss, "jitter": jitter.plain() if isinstance(jitter, Jitter) else None}
+
+    def _workload(self) -> dict[str, Any] | None:
+        """What the application does; raises ScenarioError where that cannot be beside other keys."""
+        flow, at = self.flow, self.at
+        if flow.arrivals is not None:
+            for name in ("size", "workload", "count", "spacing"):
+                if name in written(flow):
+                    raise wrong(f"{at}.{name}", plain(getattr(flow, name)), "no such key beside arrivals, which has sizes and times of its own")
+        if not isinstance(flow.workload, Workload):
+            return None
+        if flow.size is not None:
+            raise wrong(f"{at}.size", flow.size, "no size beside workload")
+        if parsed(flow, "transport").FORM != "tcp":
+            raise wrong(f"{at}.workload", plain(flow.workload), 'transport = "tcp": other transports carry one transfer')
+        return flow.workload.plan()

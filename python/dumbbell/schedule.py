@@ -1,42 +1,50 @@
-"""A bottleneck rate that changes in steps, as a person writes it and as a plan has it."""
+"""Quantities that change in steps (rate, RTT, loss) or follow a trace, as a person writes them and as a plan has them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import units
-from .declare import Kind
+from . import kinds, units
+from .declare import SWITCH, Kind
 from .units import UnitError
 
 FORM = '{ steps = [["0s", "40Mbps"], ["2s", "45Mbps"]], repeat = true }'
+RTT_FORM = '{ steps = [["0s", "20ms"], ["10s", "60ms"]], repeat = false }'
+TRACE_FORM = '{ trace = "file" }'
 RATE_BPS = range(1_000, 10**12 + 1)
 
 
 class Course(int):
-    """The first rate of a course, in bit/s, which sizes in BDP refer to; with all its steps."""
+    """The first value of a course, which sizes in BDP refer to; with all its steps."""
 
     steps: list[tuple[int, int]]
-    """(ns, bit/s), ascending, the first at 0."""
+    """(ns, value), ascending, the first at 0."""
     repeat_ns: int | None
     """When the steps begin anew."""
 
 
-def course(value: Mapping[str, Any]) -> Course:
-    """Parse `FORM`; raises UnitError. ``repeat = true`` keeps the last rate for as long as the one before it."""
+class TraceFile(NamedTuple):
+    """A Mahimahi trace as written."""
+
+    file: str
+    repeat: bool
+    opportunity_bytes: int
+
+
+def course(value: Mapping[str, Any], parse: Callable[[object], int], wanted: str) -> Course:
+    """Parse a table with `steps`; raises UnitError. ``repeat = true`` keeps the last value for as long as the one before it."""
     unknown = sorted(set(value) - {"steps", "repeat"})
     steps = value.get("steps")
     if unknown or not isinstance(steps, (list, tuple)) or not steps or not all(isinstance(step, (list, tuple)) and len(step) == 2 for step in steps):
-        raise UnitError(f"a rate, or a course such as {FORM}" + (f"; no key {unknown[0]}" if unknown else ""))
-    parsed = [(units.span_ns(at), units.rate_bps(rate)) for at, rate in steps]
+        raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
+    parsed = [(units.span_ns(at), parse(one)) for at, one in steps]
     if parsed[0][0] != 0:
         raise UnitError('a course whose first step is at "0s"')
     if any(later[0] <= earlier[0] for earlier, later in pairwise(parsed)):
         raise UnitError("steps in ascending order of time")
-    if not all(rate in RATE_BPS for _, rate in parsed):
-        raise UnitError("rates of 1kbps to 1Tbps")
     made = Course(parsed[0][1])
     made.steps, made.repeat_ns = parsed, _repeat(value.get("repeat", False), parsed)
     return made
@@ -55,27 +63,76 @@ def _repeat(value: object, steps: list[tuple[int, int]]) -> int | None:
     return period
 
 
-class RateOrCourse(Kind):
-    """A rate, or a table with its steps."""
+def _rate_step(value: object) -> int:
+    rate = units.rate_bps(value)
+    if rate and rate not in RATE_BPS:
+        raise UnitError("rates of 1kbps to 1Tbps, or 0bps for an outage")
+    return rate
 
-    def __init__(self, rate: Kind) -> None:
-        step = {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": "string"}, rate.schema]}
-        table = {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["steps"],
-            "properties": {"steps": {"type": "array", "minItems": 1, "items": step}, "repeat": {"anyOf": [{"type": "boolean"}, {"type": "string"}]}},
-        }
-        super().__init__(lambda value: course(value) if isinstance(value, Mapping) else rate.parse(value), {"anyOf": [rate.schema, table]})
+
+def _rate(value: object) -> Any:
+    """A rate, its course, or a trace."""
+    if not isinstance(value, Mapping):
+        return kinds.RATE.parse(value)
+    if "trace" in value:
+        return _trace(value)
+    made = course(value, _rate_step, f"a rate, or a course such as {FORM}, or a trace such as {TRACE_FORM}")
+    if made == 0:
+        raise UnitError("a course whose first rate is above zero, because buffers refer to it")
+    return made
+
+
+def _trace(value: Mapping[str, Any]) -> TraceFile:
+    unknown = sorted(set(value) - {"trace", "repeat", "opportunity"})
+    if unknown or not isinstance(value["trace"], str) or not value["trace"]:
+        raise UnitError('a trace such as { trace = "file", repeat = true, opportunity = "1514B" }' + (f"; no key {unknown[0]}" if unknown else ""))
+    opportunity = kinds.size("1B", "1GB").parse(value.get("opportunity", "1514B"))
+    return TraceFile(value["trace"], SWITCH.parse(value.get("repeat", True)), opportunity)
+
+
+def _rtt(value: object) -> int:
+    """An RTT, or its course."""
+    if not isinstance(value, Mapping):
+        return int(kinds.RTT.parse(value))
+    made = course(value, kinds.DELAY.parse, f"an RTT, or a course such as {RTT_FORM}")
+    if made == 0:
+        raise UnitError("a course whose first RTT is above zero, because buffers refer to it")
+    return made
+
+
+class Varying(Kind):
+    """A value, or a table with its course, which is kept read-only, because its lists are not values to vary."""
 
     def take(self, value: object, at: str) -> Any:
-        """The rate as written; a course read-only, because its lists are not values to vary."""
+        """The value as written."""
         taken = super().take(value, at)
         return MappingProxyType(dict(taken)) if isinstance(taken, Mapping) else taken
 
 
+def _table(required: str, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "required": [required], "properties": properties}
+
+
+def steps_schema(one: dict[str, Any]) -> dict[str, Any]:
+    """What an editor is told of steps of these values."""
+    step = {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": "string"}, one]}
+    return {"type": "array", "minItems": 1, "items": step}
+
+
+REPEAT_SCHEMA = {"anyOf": [{"type": "boolean"}, {"type": "string"}]}
+_TRACE = _table("trace", trace={"type": "string", "minLength": 1}, repeat={"type": "boolean"}, opportunity={"type": "string"})
+RATE = Varying(
+    _rate, {"anyOf": [kinds.RATE.schema, _table("steps", steps=steps_schema(kinds.RATE.schema), repeat=REPEAT_SCHEMA), _TRACE]}
+)
+RTT = Varying(_rtt, {"anyOf": [kinds.RTT.schema, _table("steps", steps=steps_schema(kinds.RTT.schema), repeat=REPEAT_SCHEMA)]})
+
+
 def bits(link: Mapping[str, Any], start_ns: int, end_ns: int) -> float:
-    """What the bottleneck of a plan can send between two times, bits."""
+    """What a link of a plan can send between two times, bits."""
+    if link.get("trace"):
+        from . import traces
+
+        return float(traces.bits(link["trace"], start_ns, end_ns))
     steps, period = link.get("steps") or [(0, link["rate_bps"])], link.get("repeat_ns")
     total, at = 0, start_ns
     while at < end_ns:
@@ -88,10 +145,14 @@ def bits(link: Mapping[str, Any], start_ns: int, end_ns: int) -> float:
     return total / 1e9
 
 
-def changes(link: Mapping[str, Any], duration_ns: int) -> tuple[list[float], list[float]]:
-    """Times in seconds and rates in Mbit/s at which the rate of a plan's bottleneck changes, for a step plot."""
-    steps, period = link.get("steps") or [(0, link["rate_bps"])], link.get("repeat_ns")
-    begins = range(0, duration_ns, period) if period else (0,)
-    points = [(begin + at, rate) for begin in begins for at, rate in steps if begin + at < duration_ns]
+def changes(link: Mapping[str, Any], duration_ns: int, *, bin_ns: int = 10**9) -> tuple[list[float], list[float]]:
+    """Times in seconds and rates in Mbit/s at which the rate of a plan's link changes, for a step plot; a trace in means over `bin_ns`."""
+    if link.get("trace"):
+        edges = [*range(0, duration_ns, bin_ns), duration_ns]
+        points = [(at, bits(link, at, until) * 1e9 / (until - at)) for at, until in pairwise(edges)]
+    else:
+        steps, period = link.get("steps") or [(0, link["rate_bps"])], link.get("repeat_ns")
+        begins = range(0, duration_ns, period) if period else (0,)
+        points = [(begin + at, rate) for begin in begins for at, rate in steps if begin + at < duration_ns]
     points.append((duration_ns, points[-1][1]))
     return [at / 1e9 for at, _ in points], [rate / 1e6 for _, rate in points]

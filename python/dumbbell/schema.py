@@ -9,9 +9,37 @@ import json
 from typing import Any
 
 from . import scenario
-from .declare import REQUIRED, Key, Table
+from .declare import REQUIRED, Each, Forms, Key, Kind, Sub, Table, Variant
 
-_TABLES: tuple[type[Table], ...] = (scenario.Path, scenario.Qdisc, scenario.Jitter, scenario.Host, scenario.Flow, scenario.Record)
+
+def tables() -> list[type[Table]]:
+    """Every table below the scenario, each once, in the order in which keys lead to them; the forms of a table follow it."""
+    found: list[type[Table]] = []
+
+    def visit(table: type[Table]) -> None:
+        if table in found:
+            return
+        found.append(table)
+        inner = list(table.FORMS.values()) if issubclass(table, Variant) and not table.FORM else []
+        for key in table.KEYS.values():
+            inner += _inside(key.kind)
+        for one in inner:
+            visit(one)
+
+    visit(scenario.Scenario)
+    return found[1:]
+
+
+def _inside(kind: Kind) -> list[Any]:
+    """Tables that a kind of value may be."""
+    if isinstance(kind, Forms):
+        return [*kind.bases, *(_inside(kind.other) if kind.other else [])]
+    if isinstance(kind, Each):
+        return _inside(kind.item)
+    if isinstance(kind, Sub):
+        return [kind.table]
+    sub = getattr(kind, "sub", None)
+    return [sub.table] if isinstance(sub, Sub) else []
 
 
 def schema() -> dict[str, Any]:
@@ -20,13 +48,19 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Dumbbell scenario",
         **_object(scenario.Scenario),
-        "$defs": {table.__name__: _object(table) for table in _TABLES},
+        "$defs": {table.__name__: _definition(table) for table in tables()},
     }
 
 
 def text() -> str:
     """The schema as the file holds it."""
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _definition(table: type[Table]) -> dict[str, Any]:
+    if issubclass(table, Variant) and not table.FORM:
+        return {"description": " ".join((table.__doc__ or "").split()), "anyOf": [{"$ref": f"#/$defs/{form.__name__}"} for form in table.FORMS.values()]}
+    return _object(table)
 
 
 def _object(table: type[Table]) -> dict[str, Any]:
@@ -43,5 +77,6 @@ def _object(table: type[Table]) -> dict[str, Any]:
 def _property(key: Key) -> dict[str, Any]:
     one = key.kind.schema
     made = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}]} if key.varies else dict(one)
-    default = {} if key.default is REQUIRED or key.default is None or isinstance(key.default, Table) else {"default": key.default}
+    shown = key.default is not REQUIRED and key.default is not None and not isinstance(key.default, Table)
+    default = {"default": list(key.default) if isinstance(key.default, tuple) else key.default} if shown else {}
     return {"description": key.doc, **default, **made}

@@ -147,6 +147,14 @@ impl Controller {
         &self.module
     }
 
+    /// Value of a parameter of the flow's own, `None` where the module has none of this name or keeps
+    /// it in a variable of its own.
+    #[must_use]
+    pub fn param(&self, name: &str) -> Option<u32> {
+        let i = self.module.params().iter().position(|p| p.name == name)?;
+        self.params.get(i).copied()
+    }
+
     /// Prepares `sk` for this controller: tick rate, random numbers, cleared private state. Call it
     /// once, before `init`.
     ///

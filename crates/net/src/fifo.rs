@@ -5,7 +5,9 @@
 //! (net/sched/sch_tbf.c): tokens are nanoseconds of transmission time, at most `burst`; a packet
 //! leaves once the bucket holds its transmission time.
 
-use crate::packet::Packet;
+use crate::frame::Frame;
+pub use crate::qdisc::fifo::Limit;
+use crate::qdisc::Cause;
 use crate::schedule::Schedule;
 use std::collections::VecDeque;
 use units::{Bytes, Rate, Span, Time};
@@ -21,22 +23,13 @@ pub struct Config {
     pub limit: Limit,
 }
 
-/// What the limit of the queue counts.
+/// What becomes of a packet that is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// `bfifo`: a packet is admitted when backlog plus its own length is at most this.
-    Bytes(Bytes),
-    /// `pfifo`: a packet is admitted while fewer than this many are queued.
-    Packets(u64),
-}
-
-/// Why a packet was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Verdict<P> {
     /// It is queued and leaves at this time.
     Queued(Time),
-    /// The queue was full.
-    Dropped,
+    /// It is refused: the queue is full, or the bucket never holds as much.
+    Dropped(P, Cause),
 }
 
 /// Counters since the start; bytes are wire bytes.
@@ -54,9 +47,9 @@ pub struct Stats {
 
 /// See the module documentation.
 #[derive(Debug)]
-pub struct Fifo {
+pub struct Fifo<P> {
     config: Config,
-    queue: VecDeque<(Time, Packet)>,
+    queue: VecDeque<(Time, P)>,
     backlog: u64,
     /// Transmission time available at `refilled`, ns.
     tokens: Span,
@@ -72,15 +65,15 @@ pub struct Fifo {
 /// Bit-nanoseconds of a byte: what a rate in bit/s yields in a second is that many times its bytes.
 const BIT_NS_PER_BYTE: u128 = 8_000_000_000;
 
-impl Fifo {
+impl<P: Frame> Fifo<P> {
     /// An empty queue with a full bucket whose rate follows `schedule`.
-    pub fn with_schedule(config: Config, schedule: Schedule) -> Fifo {
+    pub fn with_schedule(config: Config, schedule: Schedule) -> Self {
         let tokens = u128::from(config.burst.get()) * BIT_NS_PER_BYTE;
         Fifo { schedule: Some((schedule, tokens)), ..Fifo::new(config) }
     }
 
     /// An empty queue with a full bucket.
-    pub fn new(config: Config) -> Fifo {
+    pub fn new(config: Config) -> Self {
         let bucket = config.rate.serialization_time(config.burst);
         Fifo {
             config,
@@ -97,7 +90,7 @@ impl Fifo {
 
     /// Offers a packet. Every packet whose departure is not later than `now` must have been taken.
     #[inline]
-    pub fn enqueue(&mut self, now: Time, packet: Packet) -> Verdict {
+    pub fn enqueue(&mut self, now: Time, packet: P) -> Verdict<P> {
         let len = packet.wire_bytes();
         let admitted = match self.config.limit {
             Limit::Bytes(limit) => self.backlog + len.get() <= limit.get(),
@@ -106,7 +99,8 @@ impl Fifo {
         if !admitted || len > self.config.burst {
             self.stats.dropped_packets += 1;
             self.stats.dropped_bytes += len.get();
-            return Verdict::Dropped;
+            let cause = if admitted { Cause::TooLarge } else { Cause::Overflow };
+            return Verdict::Dropped(packet, cause);
         }
         let from = self.queue.back().map_or(now, |&(at, _)| at.max(now));
         let departure = match self.schedule {
@@ -126,10 +120,10 @@ impl Fifo {
 
     /// Takes the head if it has left by `now`.
     #[inline]
-    pub fn dequeue(&mut self, now: Time) -> Option<Packet> {
+    pub fn dequeue(&mut self, now: Time) -> Option<P> {
         match self.queue.front() {
-            Some(&(at, packet)) if at <= now => {
-                self.queue.pop_front();
+            Some(&(at, _)) if at <= now => {
+                let (_, packet) = self.queue.pop_front()?;
                 let len = packet.wire_bytes().get();
                 self.backlog -= len;
                 self.stats.sent_packets += 1;
@@ -160,19 +154,17 @@ impl Fifo {
         self.queue.back().map_or(Span::ZERO, |&(at, _)| at.since(now))
     }
 
-    /// Packets of one flow that wait.
-    pub fn packets_of(&self, flow: u32) -> usize {
-        self.queue.iter().filter(|(_, p)| p.flow == flow).count()
+    /// Wire bytes that can leave from the start to `end`, the bucket's first fill not counted.
+    pub fn capacity(&self, end: Time) -> Bytes {
+        Bytes::new(match &self.schedule {
+            Some((schedule, _)) => (schedule.bit_ns(Time::ZERO, end) / BIT_NS_PER_BYTE) as u64,
+            None => self.config.rate.bytes_in(end.since(Time::ZERO)).get(),
+        })
     }
 
-    /// Mean rate at which wire bytes can leave from the start to `end`.
-    pub fn mean_rate(&self, end: Time) -> Rate {
-        match &self.schedule {
-            Some((schedule, _)) if end > Time::ZERO => {
-                Rate::from_bps((schedule.bit_ns(Time::ZERO, end) / u128::from(end.as_ns())) as u64)
-            }
-            _ => self.config.rate,
-        }
+    /// Calls `each` for every packet that waits.
+    pub fn for_each(&self, each: &mut dyn FnMut(&P)) {
+        self.queue.iter().for_each(|(_, p)| each(p));
     }
 
     /// Counters since the start.
@@ -218,12 +210,13 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Packet;
 
     fn packet(seq: u32) -> Packet {
         Packet { flow: 0, seq, ts_val: 0, ts_ecr: 0, len: 1448, ..Packet::default() }
     }
 
-    fn fifo(limit: Limit) -> Fifo {
+    fn fifo(limit: Limit) -> Fifo<Packet> {
         let rate = Rate::from_bps(12_112_000); // a full frame takes exactly 1 ms
         Fifo::new(Config { rate, burst: Bytes::new(3028), limit })
     }
@@ -234,7 +227,7 @@ mod tests {
         let at: Vec<_> = (0..4)
             .map(|i| match q.enqueue(Time::ZERO, packet(i)) {
                 Verdict::Queued(at) => at.as_ns() / 1_000_000,
-                Verdict::Dropped => panic!("not full"),
+                Verdict::Dropped(..) => panic!("not full"),
             })
             .collect();
         assert_eq!(at, [0, 0, 1, 2]);
@@ -245,7 +238,7 @@ mod tests {
         let mut q = fifo(Limit::Bytes(Bytes::new(2 * 1514)));
         assert!(matches!(q.enqueue(Time::ZERO, packet(0)), Verdict::Queued(_)));
         assert!(matches!(q.enqueue(Time::ZERO, packet(1)), Verdict::Queued(_)));
-        assert_eq!(q.enqueue(Time::ZERO, packet(2)), Verdict::Dropped);
+        assert_eq!(q.enqueue(Time::ZERO, packet(2)), Verdict::Dropped(packet(2), Cause::Overflow));
         assert_eq!(q.stats().dropped_bytes, 1514);
     }
 
@@ -285,6 +278,6 @@ mod tests {
     fn a_packet_larger_than_the_burst_never_passes() {
         let rate = Rate::from_bps(1_000_000);
         let mut q = Fifo::new(Config { rate, burst: Bytes::new(1000), limit: Limit::Packets(9) });
-        assert_eq!(q.enqueue(Time::ZERO, packet(0)), Verdict::Dropped);
+        assert_eq!(q.enqueue(Time::ZERO, packet(0)), Verdict::Dropped(packet(0), Cause::TooLarge));
     }
 }

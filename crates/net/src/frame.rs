@@ -42,6 +42,10 @@ pub trait Frame {
         0
     }
 
+    /// Sets the code point to 0 and leaves the ECN bits (`cake`'s `wash`). A packet without one has
+    /// nothing to do.
+    fn clear_dscp(&mut self) {}
+
     /// Memory that the packet occupies in the kernel (`skb->truesize`): what `fq_codel`'s and `cake`'s
     /// memory limits count.
     fn truesize(&self) -> Bytes;

@@ -2,14 +2,20 @@
 //! happened. They own no clock, no thread and no socket, so the simulator drives them with virtual
 //! time and the path emulator with the real one.
 
+pub mod correlated;
 pub mod delay;
 pub mod fifo;
 pub mod frame;
+pub mod generate;
 pub mod impair;
+pub mod link;
+pub mod lists;
 pub mod packet;
 pub mod qdisc;
+pub mod quic;
 pub mod rng;
 pub mod schedule;
+pub mod trace;
 
 pub use frame::{ecn, Frame};
 pub use packet::{flags, Ack, Packet};

@@ -1,9 +1,11 @@
 //! What travels: data-direction packets and acknowledgements, a few words each.
 //!
 //! Sequence numbers count full-sized segments, not bytes: every segment but the last of a finite
-//! transfer carries one MSS, so a byte sequence number is `seq * mss`.
+//! transfer carries one MSS, so a byte sequence number is `seq * mss`. The fields are described as TCP
+//! uses them; what QUIC puts into them is said where it differs.
 
 use crate::frame::{ecn, spread, Frame, PureAck};
+use crate::quic::{self, AckFrame};
 use units::Bytes;
 
 /// Link, IPv4 and TCP header with timestamps: 14 + 20 + 32 bytes on the wire.
@@ -16,11 +18,11 @@ pub const SYN_BYTES: u64 = 74;
 pub struct Packet {
     /// Index of the flow in the plan.
     pub flow: u32,
-    /// Segment number (0 is the first data segment).
+    /// Segment number (0 is the first data segment). QUIC: packet number.
     pub seq: u32,
-    /// TCP timestamp value, milliseconds of the sender's clock.
+    /// TCP timestamp value, milliseconds of the sender's clock. QUIC: segment of the stream.
     pub ts_val: u32,
-    /// TCP timestamp echo, milliseconds of the receiver's clock.
+    /// TCP timestamp echo, milliseconds of the receiver's clock. QUIC: what STOP_WAITING says.
     pub ts_ecr: u32,
     /// Payload bytes; 0 for a SYN or a pure ACK.
     pub len: u16,
@@ -28,8 +30,8 @@ pub struct Packet {
     pub flags: u8,
     /// ECN code point of the IP header, `ecn::*`.
     pub ecn: u8,
-    /// How many parts of its route it has passed; the engine's.
-    pub hop: u8,
+    /// When it left the sender, microseconds modulo 2^32; the engine's.
+    pub sent_us: u32,
 }
 
 /// Bits of [`Packet::flags`].
@@ -40,19 +42,37 @@ pub mod flags {
     pub const PUSH: u8 = 2;
     /// The segment was sent before.
     pub const RETRANS: u8 = 4;
+    /// The flow's receiver is on a host of its own.
+    pub const OWN_RECEIVER: u8 = 64;
+    /// It was corrupted on its way: the receiving host's checksum will refuse it.
+    pub const DAMAGED: u8 = 128;
     /// Congestion window reduced (RFC 3168).
     pub const CWR: u8 = 8;
+    /// A packet of QUIC.
+    pub const QUIC: u8 = 16;
+    /// It has a STOP_WAITING frame: packet numbers below `ts_ecr` will not be asked for any more.
+    pub const STOP_WAITING: u8 = 32;
 }
 
 impl Packet {
     /// Length on the wire, link header included (what `tbf` and buffers count).
     #[inline]
     pub const fn wire_bytes(&self) -> Bytes {
-        if self.flags & flags::SYN != 0 {
+        if self.flags & flags::QUIC != 0 {
+            Bytes::new(self.quic_bytes())
+        } else if self.flags & flags::SYN != 0 {
             Bytes::new(SYN_BYTES)
         } else {
             Bytes::new(HEADER_BYTES + self.len as u64)
         }
+    }
+
+    const fn quic_bytes(&self) -> u64 {
+        if self.flags & flags::SYN != 0 {
+            return quic::INITIAL_BYTES;
+        }
+        let has_frame = (self.flags & flags::STOP_WAITING != 0) as u64;
+        quic::DATA_BYTES + self.len as u64 + has_frame * quic::STOP_WAITING_BYTES
     }
 }
 
@@ -76,10 +96,12 @@ impl Frame for Packet {
         spread(self.flow)
     }
 
-    /// Every flow has a sender of its own; the receivers are on one host.
+    /// Every flow has a sender of its own; the receivers are on one host unless the packet says
+    /// otherwise.
     #[inline]
     fn hosts(&self) -> (u32, u32) {
-        (self.flow + 1, 0)
+        let own = self.flags & flags::OWN_RECEIVER != 0;
+        (2 * self.flow + 1, if own { 2 * self.flow + 2 } else { 0 })
     }
 
     #[inline]
@@ -102,7 +124,7 @@ impl Frame for Packet {
     }
 }
 
-/// One acknowledgement from receiver to sender.
+/// One acknowledgement from receiver to sender. [`AckFrame`] says what the fields hold for QUIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Ack {
     /// Index of the flow in the plan; the engine's.
@@ -121,12 +143,16 @@ pub struct Ack {
     pub is_dsack: bool,
     /// ECN echo.
     pub ece: bool,
-    /// This is the SYN-ACK.
+    /// Accurate ECN: the ACE field, AE, CWR and ECE as bits 2, 1 and 0 (RFC 9768); 0 without it.
+    pub ace: u8,
+    /// This is the SYN-ACK, or the server's Initial packet.
     pub syn: bool,
     /// ECN code point of the IP header, `ecn::*`.
     pub ecn: u8,
-    /// How many parts of its route it has passed; the engine's.
-    pub hop: u8,
+    /// It was corrupted on its way: the receiving host's checksum will refuse it.
+    pub is_damaged: bool,
+    /// Ranges in the ACK frame of QUIC; 0: this is TCP's.
+    pub ranges: u8,
     /// Half-open ranges of segments, most recent first.
     pub sacks: [(u32, u32); 3],
 }
@@ -145,6 +171,9 @@ const ACK_BYTES: u64 = HEADER_BYTES;
 impl Frame for Ack {
     #[inline]
     fn wire_bytes(&self) -> Bytes {
+        if let Some(frame) = AckFrame::of(self) {
+            return Bytes::new(if self.syn { quic::INITIAL_BYTES } else { frame.wire_bytes() });
+        }
         let sacks = if self.n_sacks > 0 { 4 + 8 * u64::from(self.n_sacks) } else { 0 };
         Bytes::new(if self.syn { SYN_BYTES } else { ACK_BYTES + sacks })
     }
@@ -161,7 +190,7 @@ impl Frame for Ack {
 
     #[inline]
     fn hosts(&self) -> (u32, u32) {
-        (0, self.flow + 1)
+        (0, 2 * self.flow + 1)
     }
 
     #[inline]
@@ -184,10 +213,10 @@ impl Frame for Ack {
     }
 
     fn pure_ack(&self) -> Option<PureAck> {
-        (!self.syn).then_some(PureAck {
+        (!self.syn && self.ranges == 0).then_some(PureAck {
             ack: self.ack,
             ts_val: self.ts_val,
-            ecn_flags: u8::from(self.ece),
+            ecn_flags: u8::from(self.ece) | self.ace,
             is_dsack: self.is_dsack,
             sacks: self.sacks,
             n_sacks: self.n_sacks,

@@ -1,4 +1,4 @@
-//! What a run leaves behind: four Parquet tables with fixed schemas, and a packet capture.
+//! What a run leaves behind: five Parquet tables with fixed schemas, and a packet capture.
 //!
 //! ```no_run
 //! use record::{EventKind, EventRow, Options, Tables};
@@ -28,7 +28,7 @@ pub mod schema;
 pub mod table;
 
 pub use pcap::{PcapSegment, PcapWriter, SynOptions};
-pub use schema::{EventKind, EventRow, FlowRow, QueueRow, SampleRow};
+pub use schema::{EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow};
 pub use table::{Table, TableWriter};
 
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub enum RecordError {
 }
 
 /// Which tables get rows. A table that is off exists all the same, with its schema and no row, so
-/// that whoever reads a result folder needs no special case. `flows` is always on.
+/// that whoever reads a result folder needs no special case. `flows` and `messages` are always on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     pub samples: bool,
@@ -62,17 +62,18 @@ impl Default for Options {
     }
 }
 
-/// The four tables of one run, streamed to their files in row groups of
+/// The five tables of one run, streamed to their files in row groups of
 /// [`table::ROWS_PER_GROUP`] rows, so that memory does not grow with the length of the run.
 pub struct Tables {
     pub flows: TableWriter<FlowRow>,
     pub samples: TableWriter<SampleRow>,
     pub queue: TableWriter<QueueRow>,
     pub events: TableWriter<EventRow>,
+    pub messages: TableWriter<MessageRow>,
 }
 
 impl Tables {
-    /// Creates `flows.parquet`, `samples.parquet`, `queue.parquet` and `events.parquet` in `dir`,
+    /// Creates `flows.parquet`, `samples.parquet`, `queue.parquet`, `events.parquet` and `messages.parquet` in `dir`,
     /// which must exist.
     ///
     /// # Errors
@@ -83,6 +84,7 @@ impl Tables {
             samples: TableWriter::create(dir, options.samples)?,
             queue: TableWriter::create(dir, options.queue)?,
             events: TableWriter::create(dir, options.events)?,
+            messages: TableWriter::create(dir, true)?,
         })
     }
 
@@ -94,6 +96,7 @@ impl Tables {
         self.flows.finish()?;
         self.samples.finish()?;
         self.queue.finish()?;
-        self.events.finish()
+        self.events.finish()?;
+        self.messages.finish()
     }
 }

@@ -1,6 +1,6 @@
 //! The schemas as the Markdown tables of `docs/results.md`.
 
-use crate::schema::{EventKind, EventRow, FlowRow, QueueRow, SampleRow};
+use crate::schema::{EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow};
 use crate::table::Table;
 use std::fmt::Write;
 
@@ -15,6 +15,8 @@ pub fn markdown() -> String {
     for kind in EventKind::ALL {
         writeln!(text, "| `{}` | {} |", kind.as_str(), kind.doc()).expect("a String never refuses");
     }
+    text.push('\n');
+    section::<MessageRow>(&mut text);
     text
 }
 

@@ -1,4 +1,4 @@
-//! The rows of the four tables. This file is the only place where a column is written down; the
+//! The rows of the five tables. This file is the only place where a column is written down; the
 //! reference in `docs/results.md` is generated from it.
 
 use crate::table;
@@ -72,12 +72,12 @@ impl EventKind {
             EventKind::Rto => ("rto", "the retransmission timer fires; value: timeouts in a row"),
             EventKind::Tlp => ("tlp", "a tail loss probe is sent"),
             EventKind::Undo => ("undo", "a reduction is taken back; value: the window restored"),
-            EventKind::DropQueue => ("drop_queue", "the bottleneck queue drops; value: packets"),
+            EventKind::DropQueue => ("drop_queue", "a queue drops; value: packets"),
             EventKind::DropRandom => ("drop_random", "random loss drops; value: packets"),
             EventKind::DropSocket => {
                 ("drop_socket", "the receiver's socket buffer is full; value: packets")
             }
-            EventKind::EcnMark => ("ecn_mark", "the queue marks CE; value: packets"),
+            EventKind::EcnMark => ("ecn_mark", "a queue marks CE; value: packets"),
         }
     }
 }
@@ -113,7 +113,7 @@ table! {
         delivered_segs: i64 ["segments"],
         /// Segments marked lost (Linux `tp->lost`); those marked wrongly count.
         lost_segs: i64 ["segments"],
-        /// Packets of the flow that the bottleneck queue dropped.
+        /// Packets of the flow that queues dropped.
         queue_drops: i64 ["packets"],
         /// Packets of the flow that random loss took.
         random_drops: i64 ["packets"],
@@ -129,8 +129,24 @@ table! {
         acks_sent: i64 ["segments"],
         /// Smallest round-trip time that the sender measured; null before the first sample.
         min_rtt_us: Option<i64> ["us"],
-        /// Packets of the flow that the queue marked CE.
+        /// Packets of the flow that queues marked CE.
         ecn_marks: i64 ["packets"],
+        /// Of `queue_drops`, those that an AQM decided on; the others found a limit reached.
+        aqm_drops: i64 ["packets"],
+        /// Of `queue_drops`, those that a policer refused.
+        policed_drops: i64 ["packets"],
+        /// Packets of the flow that arrived corrupted.
+        damaged: i64 ["packets"],
+        /// Packets of the flow that the path duplicated.
+        duplicated: i64 ["packets"],
+        /// Mean time from the sender's interface to the receiver; null when nothing arrived.
+        owd_mean_us: Option<i64> ["us"],
+        /// Its median, to 1.6 %.
+        owd_p50_us: Option<i64> ["us"],
+        /// Its 95th percentile, to 1.6 %.
+        owd_p95_us: Option<i64> ["us"],
+        /// Its 99th percentile, to 1.6 %.
+        owd_p99_us: Option<i64> ["us"],
     }
 }
 
@@ -197,10 +213,12 @@ table! {
 }
 
 table! {
-    /// One row a sample time: the bottleneck queue.
+    /// One row per sample time and link: its queue.
     QueueRow, QueueColumns = "queue" {
         /// Time since the start of the run.
         t_us: i64 ["us"],
+        /// Number of the link; 0 is the bottleneck of `path`.
+        link: i32 ["-"],
         /// Wire bytes waiting.
         backlog_bytes: i64 ["bytes"],
         /// Packets waiting.
@@ -215,6 +233,8 @@ table! {
         dropped_packets: i64 ["packets"],
         /// Wire bytes dropped, so far.
         dropped_bytes: i64 ["bytes"],
+        /// Packets marked CE, so far.
+        marked_packets: i64 ["packets"],
     }
 }
 
@@ -231,5 +251,21 @@ table! {
         value: Option<i64> ["-"],
         /// A word that belongs to the event; see the list of kinds below.
         note: Option<&'static str> ["-"],
+    }
+}
+
+table! {
+    /// One row per message of an application that writes in pieces, in the order of flows and writes.
+    MessageRow, MessageColumns = "messages" {
+        /// Number of the flow.
+        flow: i32 ["-"],
+        /// When it was asked for; without a request, when it was written.
+        asked_us: i64 ["us"],
+        /// When the application wrote it.
+        written_us: i64 ["us"],
+        /// Its payload.
+        bytes: i64 ["bytes"],
+        /// When the last of it had arrived in order; null if it had not at the end.
+        completed_us: Option<i64> ["us"],
     }
 }

@@ -29,8 +29,11 @@ impl Capture {
         Ok(Capture { pcap, established: vec![false; flows] })
     }
 
-    /// A packet leaves the sender.
+    /// A packet leaves the sender. QUIC's are not written: tools could not read their frames.
     pub fn packet(&mut self, now: Time, i: usize, flow: &Flow, packet: &Packet) {
+        if packet.flags & flags::QUIC != 0 {
+            return;
+        }
         let is_syn = packet.flags & flags::SYN != 0;
         let mut tcp = if is_syn { TCP_SYN } else { TCP_ACK };
         if packet.flags & flags::PUSH != 0 {
@@ -60,6 +63,9 @@ impl Capture {
 
     /// An acknowledgement reaches the sender.
     pub fn ack(&mut self, now: Time, i: usize, flow: &Flow, ack: &Ack) {
+        if ack.ranges > 0 {
+            return;
+        }
         let mut blocks = [(0, 0); 3];
         for (out, &(start, end)) in blocks.iter_mut().zip(ack.sack_blocks()) {
             *out = (byte_seq(flow, start), byte_seq(flow, end));
@@ -95,7 +101,7 @@ impl Capture {
 fn byte_seq(flow: &Flow, seq: u32) -> u32 {
     let full = seq.wrapping_mul(1448).wrapping_add(1);
     match seq.checked_sub(1) {
-        Some(last) => full.wrapping_sub(1448 - flow.sender.payload(last)),
+        Some(last) => full.wrapping_sub(1448 - flow.ends.payload(last)),
         None => full,
     }
 }

@@ -1,13 +1,15 @@
-//! One flow: its two ends and the pipes between them and the bottleneck.
+//! One flow: its two ends, and what is kept of them.
 
+use crate::application::Application;
+use crate::ends::Ends;
+use crate::histogram::Histogram;
 use crate::plan::{self, Plan, PlanError};
-use cca::Modules;
-use net::delay::{Distribution, Jitter, JitterPipe, Pipe};
-use net::impair::BernoulliLoss;
+use cca::{Controller, Modules};
 use net::rng::Rng;
-use net::{flags, Ack, Packet};
-use transport::tcp::{Burst, HostConfig, HostQdisc, Receiver, Sender, Stream};
-use units::{Span, Time};
+use transport::app::{self, Length, Workload};
+use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc, Stream};
+use transport::{quic, tcp};
+use units::{Rate, Span, Time};
 
 /// Receive buffer before any tuning when the plan sets none, bytes.
 const RCVBUF_LARGE: (u64, u64) = (16 << 20, 1 << 30);
@@ -15,49 +17,6 @@ const RCVBUF_LARGE: (u64, u64) = (16 << 20, 1 << 30);
 const RCVBUF_DEFAULT: u64 = 131_072;
 /// A finite transfer is read as it arrives, an endless one in pieces of this many bytes.
 const RCVLOWAT: u32 = 32_768;
-
-/// Data direction between sender and bottleneck.
-pub enum Forward {
-    /// Constant delay.
-    Constant(Span, Pipe<Packet>),
-    /// Random delay.
-    Jittered(JitterPipe<Packet>),
-}
-
-impl Forward {
-    #[inline]
-    pub fn push(&mut self, now: Time, packet: Packet) {
-        match self {
-            Forward::Constant(delay, pipe) => {
-                pipe.push((now + *delay).max(pipe.last_out()), packet)
-            }
-            Forward::Jittered(pipe) => pipe.push(now, packet),
-        }
-    }
-
-    #[inline]
-    pub fn pop(&mut self, now: Time) -> Option<Packet> {
-        match self {
-            Forward::Constant(_, pipe) => pipe.pop(now),
-            Forward::Jittered(pipe) => pipe.pop(now),
-        }
-    }
-
-    #[inline]
-    pub fn next_wakeup(&self) -> Option<Time> {
-        match self {
-            Forward::Constant(_, pipe) => pipe.next_wakeup(),
-            Forward::Jittered(pipe) => pipe.next_wakeup(),
-        }
-    }
-
-    pub fn len(&self) -> usize {
-        match self {
-            Forward::Constant(_, pipe) => pipe.len(),
-            Forward::Jittered(pipe) => pipe.len(),
-        }
-    }
-}
 
 /// Where a flow is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,24 +26,13 @@ pub enum Life {
     Ended { at: Time, completed: bool },
 }
 
-/// Packets of the flow by what became of them; their sum is what was sent.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Fate {
-    pub sent: u64,
-    pub random_drops: u64,
-    pub queue_drops: u64,
-    pub delivered: u64,
-}
-
 pub struct Flow {
-    pub sender: Sender,
-    pub receiver: Receiver,
-    pub forward: Forward,
-    pub back_delay: Span,
-    pub back: Pipe<Ack>,
-    pub loss: BernoulliLoss,
+    pub ends: Ends,
+    /// What writes, where that is not one transfer.
+    pub app: Option<Application>,
     pub life: Life,
-    pub fate: Fate,
+    /// One-way delays of the packets that arrived.
+    pub one_way: Histogram,
     pub rtt_ms: f64,
     pub start: Time,
     pub stop: Time,
@@ -96,8 +44,6 @@ pub struct Flow {
     pub srtt_samples: Vec<u32>,
     pub goodput_at_sample: u64,
     pub sampled_at: Time,
-    /// Wait for neighbour resolution that the first packet has still to make.
-    pub resolution: Span,
     /// Controller state last recorded.
     pub cca_state: Option<u32>,
 }
@@ -105,27 +51,19 @@ pub struct Flow {
 impl Flow {
     pub fn new(plan: &Plan, i: usize, modules: &Modules) -> Result<Flow, PlanError> {
         let p = &plan.flows[i];
-        let config = host_config(plan, p);
-        let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, config.mss));
         let controller = plan.controller(i, modules)?;
-        let ecn = plan.host.ecn || controller.module().needs_ecn();
-        let seed = Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64();
-        let mut sender = Sender::new(controller, config, stream, seed);
-        if let Some(rate) = p.max_rate_bps {
-            sender.set_max_pacing_rate(rate / 8);
-        }
-        if plan.record.events {
-            sender.set_record_events();
-        }
         Ok(Flow {
-            sender,
-            receiver: Receiver::new(config, stream.segments, stream.last_len, ecn),
-            forward: forward(plan, i),
-            back_delay: Span::from_ns(p.rtt_ns - p.rtt_ns / 2),
-            back: Pipe::default(),
-            loss: BernoulliLoss::new(p.loss_ppb, Rng::stream(plan.seed, &format!("flow{i}.loss"))),
+            ends: match p.transport {
+                plan::Transport::Tcp => tcp_ends(plan, i, controller),
+                plan::Transport::Quic { .. } => quic_ends(plan, i, controller),
+            },
+            app: p.workload.as_ref().map(|w| {
+                let rng = Rng::stream(plan.seed, &format!("flow{i}.app"));
+                let back = Span::from_ns(p.rtt_ns - p.rtt_ns / 2);
+                Application::new(workload(w), back, rng)
+            }),
             life: Life::Waiting,
-            fate: Fate::default(),
+            one_way: Histogram::default(),
             rtt_ms: p.rtt_ns as f64 / 1e6,
             start: Time::from_ns(p.start_ns),
             stop: Time::from_ns(p.stop_ns),
@@ -135,7 +73,6 @@ impl Flow {
             srtt_samples: Vec::new(),
             goodput_at_sample: 0,
             sampled_at: Time::ZERO,
-            resolution: if plan.host.arp { Span::from_ns(p.rtt_ns) } else { Span::ZERO },
             cca_state: None,
         })
     }
@@ -144,53 +81,67 @@ impl Flow {
     pub fn goodput_bytes(&self) -> u64 {
         match self.life {
             Life::Ended { .. } => self.goodput_at_end,
-            Life::Waiting | Life::Running => self.receiver.stats().delivered_bytes,
+            Life::Waiting | Life::Running => self.ends.delivered_bytes(),
         }
     }
 
     pub fn is_running(&self) -> bool {
         self.life == Life::Running
     }
-
-    /// The `i`-th packet of a burst.
-    #[inline]
-    pub fn packet(&self, flow: u32, burst: &Burst, i: u32) -> Packet {
-        let is_data = burst.segments > 0;
-        let seq = burst.seq + i;
-        let last = i + 1 == burst.segments;
-        Packet {
-            flow,
-            seq,
-            ts_val: burst.ts_val,
-            ts_ecr: burst.ts_ecr,
-            len: if is_data { self.sender.payload(seq) as u16 } else { 0 },
-            flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
-                | if burst.push && last { flags::PUSH } else { 0 },
-            ecn: burst.ecn,
-            hop: 0,
-        }
-    }
 }
 
-fn forward(plan: &Plan, i: usize) -> Forward {
+fn tcp_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
     let p = &plan.flows[i];
-    let delay = Span::from_ns(p.rtt_ns / 2);
-    match p.jitter {
-        None => Forward::Constant(delay, Pipe::default()),
-        Some(ref jitter) => {
-            let (distribution, ns, reorder) = match *jitter {
-                plan::Jitter::Uniform { spread_ns, reorder } => {
-                    (Distribution::Uniform, spread_ns, reorder)
-                }
-                plan::Jitter::Gaussian { stddev_ns, reorder } => {
-                    (Distribution::Gaussian, stddev_ns, reorder)
-                }
-            };
-            let jitter = Jitter { distribution, spread: Span::from_ns(ns), reorder };
-            let rng = Rng::stream(plan.seed, &format!("flow{i}.jitter"));
-            Forward::Jittered(JitterPipe::new(delay, jitter, rng))
-        }
+    let config = host_config(plan, p);
+    let stream = match (&p.workload, p.size_bytes) {
+        (Some(_), _) => Stream::EMPTY,
+        (None, Some(bytes)) => Stream::of_bytes(bytes, config.mss),
+        (None, None) => Stream::GREEDY,
+    };
+    let feedback = Feedback::of(&controller, config.ecn);
+    let mut sender = tcp::Sender::new(controller, config, stream, seed(plan, i));
+    if let Some(rate) = p.max_rate_bps {
+        sender.set_max_pacing_rate(rate / 8);
     }
+    if plan.record.events {
+        sender.set_record_events();
+    }
+    let receiver = tcp::Receiver::new(config, stream.segments, stream.last_len, feedback);
+    Ends::Tcp(Box::new(sender), Box::new(receiver))
+}
+
+fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
+    let p = &plan.flows[i];
+    let plan::Transport::Quic { payload_bytes, ack_every, ack_delay_ns, handshake, initial_rtt_ns } =
+        p.transport
+    else {
+        unreachable!("matched by the caller")
+    };
+    let config = quic::Config {
+        hz: plan.host.hz,
+        payload: payload_bytes,
+        ack_every,
+        max_ack_delay: Span::from_ns(ack_delay_ns),
+        handshake,
+        initial_rtt: Span::from_ns(initial_rtt_ns),
+        ecn: plan.host.ecn != plan::Ecn::Off,
+        ..quic::Config::default()
+    };
+    let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, payload_bytes));
+    let mut sender = quic::Sender::new(controller, config, stream, seed(plan, i));
+    if let Some(rate) = p.max_rate_bps {
+        sender.set_max_pacing_rate(rate / 8);
+    }
+    if plan.record.events {
+        sender.set_record_events();
+    }
+    let receiver = quic::Receiver::new(config, stream.segments, stream.last_len);
+    Ends::Quic(Box::new(sender), Box::new(receiver))
+}
+
+/// Seed of a controller's own draws.
+fn seed(plan: &Plan, i: usize) -> u64 {
+    Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64()
 }
 
 fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
@@ -199,11 +150,18 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
         hz: host.hz,
         qdisc: match host.qdisc {
             plan::HostQdisc::Fq => HostQdisc::Fq,
-            plan::HostQdisc::Pfifo => HostQdisc::Pfifo,
+            plan::HostQdisc::Pfifo | plan::HostQdisc::None => HostQdisc::Pfifo,
         },
         tso: host.tso,
         gro: host.gro,
         delayed_ack: host.delayed_ack,
+        ecn: match host.ecn {
+            plan::Ecn::Off => EcnMode::Off,
+            plan::Ecn::Classic => EcnMode::Classic,
+            plan::Ecn::Accurate => EcnMode::Accurate,
+        },
+        nodelay: host.nodelay,
+        slow_start_after_idle: host.slow_start_after_idle,
         rcvbuf: match host.rcvbuf_bytes {
             0 => RCVBUF_LARGE,
             max => (max.min(RCVBUF_DEFAULT), max),
@@ -211,5 +169,35 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
         sndbuf: if host.sndbuf_bytes == 0 { u64::MAX } else { host.sndbuf_bytes },
         rcvlowat: if flow.size_bytes.is_some() { 1 } else { RCVLOWAT },
         ..HostConfig::default()
+    }
+}
+
+fn workload(plan: &plan::Workload) -> Workload {
+    match *plan {
+        plan::Workload::OnOff { on, off, rate_bps, message_bytes } => Workload::OnOff {
+            on: length(on),
+            off: length(off),
+            burst: match rate_bps {
+                None => app::Burst::Greedy,
+                Some(bps) => {
+                    app::Burst::Paced { rate: Rate::from_bps(bps), message: message_bytes }
+                }
+            },
+        },
+        plan::Workload::Paced { rate_bps, message_bytes } => {
+            Workload::Paced { rate: Rate::from_bps(rate_bps), message: message_bytes }
+        }
+        plan::Workload::RequestResponse { response_bytes, think, count } => {
+            Workload::RequestResponse { response: response_bytes, think: length(think), count }
+        }
+    }
+}
+
+fn length(plan: plan::Duration) -> Length {
+    let span = Span::from_ns(plan.ns);
+    if plan.exponential {
+        Length::Exponential(span)
+    } else {
+        Length::Fixed(span)
     }
 }

@@ -10,10 +10,17 @@
 //!  sender i <------------- delay RTT/2 <----------------------------------- ACKs
 //! ```
 
+mod application;
+mod build;
 mod capture;
+mod ends;
 mod flow;
+mod histogram;
+mod link;
+mod network;
 pub mod plan;
 mod probe;
+mod route;
 pub mod summary;
 mod timeline;
 mod world;

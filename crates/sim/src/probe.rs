@@ -1,10 +1,15 @@
 //! What is written down while a run goes on: samples, queue, events.
 
+use crate::application::Application;
 use crate::flow::{Flow, Life};
+use crate::link::Link;
+use crate::network::Fate;
 use crate::plan::Plan;
 use cca::CaState;
-use net::fifo::Fifo;
-use record::{EventKind, EventRow, FlowRow, Options, QueueRow, RecordError, SampleRow, Tables};
+use net::Packet;
+use record::{
+    EventKind, EventRow, FlowRow, MessageRow, Options, QueueRow, RecordError, SampleRow, Tables,
+};
 use std::path::Path;
 use transport::tcp::SenderEvent;
 use units::{Span, Time};
@@ -14,7 +19,6 @@ pub struct Probe {
     events: bool,
     samples: bool,
     queue: bool,
-    pub backlog_samples: Vec<u64>,
     ccas: Vec<String>,
     rtts_us: Vec<i64>,
     states: Vec<Vec<&'static str>>,
@@ -25,13 +29,12 @@ impl Probe {
         let record = &plan.record;
         let options =
             Options { samples: record.samples, queue: record.queue, events: record.events };
-        let states = flows.iter().map(|f| f.sender.controller().module().states()).collect();
+        let states = flows.iter().map(|f| f.ends.controller().module().states()).collect();
         Ok(Probe {
             tables: Tables::create(out, options)?,
             events: record.events,
             samples: record.samples,
             queue: record.queue,
-            backlog_samples: Vec::new(),
             ccas: plan.flows.iter().map(|f| f.cca.clone()).collect(),
             rtts_us: plan.flows.iter().map(|f| (f.rtt_ns / 1000) as i64).collect(),
             states,
@@ -71,20 +74,26 @@ impl Probe {
         }
     }
 
-    pub fn random_drop(&mut self, now: Time, i: usize) {
-        self.event(now, i, EventKind::DropRandom, Some(1), None);
+    /// Random loss took packets of flow `i`.
+    pub fn random_drops(&mut self, now: Time, i: usize, packets: u64) {
+        self.event(now, i, EventKind::DropRandom, Some(packets as i64), None);
     }
 
-    /// Packets of flow `i` that arrived together found the queue full.
+    /// Links marked packets of flow `i`.
+    pub fn marks(&mut self, now: Time, i: usize, packets: u64) {
+        self.event(now, i, EventKind::EcnMark, Some(packets as i64), None);
+    }
+
+    /// Links dropped packets of flow `i`, as many as came or went together.
     pub fn queue_drops(&mut self, now: Time, i: usize, drops: u64) {
         self.event(now, i, EventKind::DropQueue, Some(drops as i64), None);
     }
 
     /// Records what the sender of flow `i` has logged, and a change of its controller's state.
     pub fn sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
-        let cwnd = i64::from(flow.sender.sk.snd_cwnd);
-        let timeouts = i64::from(flow.sender.sk.icsk_retransmits);
-        for event in flow.sender.take_events() {
+        let cwnd = i64::from(flow.ends.sk().snd_cwnd);
+        let timeouts = i64::from(flow.ends.sk().icsk_retransmits);
+        for event in flow.ends.take_events() {
             let (kind, value, note) = match event {
                 SenderEvent::Established => (EventKind::Established, None, None),
                 SenderEvent::CaState(s) => (EventKind::CaState, None, Some(ca_state_name(s))),
@@ -105,7 +114,7 @@ impl Probe {
         if self.states[i].is_empty() {
             return;
         }
-        let state = flow.sender.controller().info(&flow.sender.sk).state();
+        let state = flow.ends.controller().info(flow.ends.sk()).state();
         if state != flow.cca_state {
             flow.cca_state = state;
             let name = state.and_then(|s| self.states[i].get(s as usize).copied());
@@ -114,34 +123,42 @@ impl Probe {
     }
 
     /// One row per running flow and one of the queue.
-    pub fn sample(&mut self, now: Time, flows: &mut [Flow], fifo: &Fifo) {
+    pub fn sample(&mut self, now: Time, flows: &mut [Flow], links: &mut [Link<Packet>]) {
         for (i, flow) in flows.iter_mut().enumerate() {
             if flow.is_running() && now > flow.start {
                 self.sample_flow(now, i, flow);
             }
         }
-        self.backlog_samples.push(fifo.backlog().get());
+        links.iter_mut().for_each(Link::sample);
         if self.queue {
-            let stats = fifo.stats();
+            self.sample_links(now, links);
+        }
+    }
+
+    fn sample_links(&mut self, now: Time, links: &[Link<Packet>]) {
+        for (link, number) in links.iter().zip(0..) {
+            let stats = link.stats;
             self.tables.queue.push(&QueueRow {
                 t_us: now.as_us() as i64,
-                backlog_bytes: fifo.backlog().get() as i64,
-                backlog_packets: fifo.len() as i64,
-                sojourn_us: fifo.sojourn(now).as_us() as i64,
+                link: number,
+                backlog_bytes: link.backlog().get() as i64,
+                backlog_packets: link.len() as i64,
+                sojourn_us: link.sojourn_at(now).as_us() as i64,
                 sent_bytes: stats.sent_bytes as i64,
                 sent_packets: stats.sent_packets as i64,
                 dropped_packets: stats.dropped_packets as i64,
                 dropped_bytes: stats.dropped_bytes as i64,
+                marked_packets: stats.marked_packets as i64,
             });
         }
     }
 
     fn sample_flow(&mut self, now: Time, i: usize, flow: &mut Flow) {
-        let srtt = flow.sender.sk.srtt_us >> 3;
+        let srtt = flow.ends.sk().srtt_us >> 3;
         if srtt > 0 {
             flow.srtt_samples.push(srtt);
         }
-        let goodput = flow.receiver.stats().delivered_bytes;
+        let goodput = flow.ends.delivered_bytes();
         let since = now.since(flow.sampled_at.max(flow.start)).as_ns().max(1);
         let throughput =
             (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
@@ -162,8 +179,8 @@ impl Probe {
         goodput_bytes: i64,
         throughput_bps: i64,
     ) -> SampleRow {
-        let sender = &flow.sender;
-        let (sk, stats) = (&*sender.sk, sender.stats());
+        let sender = &flow.ends;
+        let (sk, stats) = (sender.sk(), sender.stats());
         let info = sender.controller().info(sk);
         let some = |v: u32| (v > 0).then_some(i64::from(v));
         let bits = |bytes: u64| (bytes as i128 * 8).min(i64::MAX as i128) as i64;
@@ -203,22 +220,36 @@ impl Probe {
     }
 
     /// Writes the flow table and closes the files.
-    pub fn finish(mut self, flows: &[Flow], end: Time) -> Result<(), RecordError> {
-        for (i, flow) in flows.iter().enumerate() {
-            let row = self.flow_row(i, flow, end);
+    pub fn finish(mut self, flows: &[Flow], fates: &[Fate], end: Time) -> Result<(), RecordError> {
+        for (i, (flow, fate)) in flows.iter().zip(fates).enumerate() {
+            let row = self.flow_row(i, flow, fate, end);
             self.tables.flows.push(&row);
+            self.messages(i, flow);
         }
         self.tables.finish()
     }
 
-    fn flow_row(&self, i: usize, flow: &Flow, end: Time) -> FlowRow {
-        let stats = flow.sender.stats();
+    fn messages(&mut self, i: usize, flow: &Flow) {
+        for message in flow.app.iter().flat_map(Application::messages) {
+            self.tables.messages.push(&MessageRow {
+                flow: i as i32,
+                asked_us: message.asked.as_us() as i64,
+                written_us: message.written.as_us() as i64,
+                bytes: message.bytes as i64,
+                completed_us: message.completion_time().map(|_| message.completed.as_us() as i64),
+            });
+        }
+    }
+
+    fn flow_row(&self, i: usize, flow: &Flow, fate: &Fate, end: Time) -> FlowRow {
+        let stats = flow.ends.stats();
         let us = |t: Time| t.as_us() as i64;
         let (stop, completed) = match flow.life {
             Life::Ended { at, completed } => (at, completed),
             Life::Waiting | Life::Running => (end, false),
         };
-        let min_rtt = flow.sender.sk.rtt_min.value();
+        let min_rtt = flow.ends.sk().rtt_min.value();
+        let quantile = |per_mille| flow.one_way.quantile_us(per_mille).map(i64::from);
         FlowRow {
             flow: i as i32,
             cca: self.ccas[i].clone(),
@@ -234,15 +265,23 @@ impl Probe {
             bytes_sent: stats.bytes_sent as i64,
             delivered_segs: stats.delivered as i64,
             lost_segs: stats.lost as i64,
-            queue_drops: flow.fate.queue_drops as i64,
-            random_drops: flow.fate.random_drops as i64,
+            queue_drops: fate.queue_drops() as i64,
+            random_drops: fate.lost as i64,
             recoveries: i64::from(stats.recoveries),
             rtos: i64::from(stats.rtos),
             tlps: i64::from(stats.tlps),
             undos: i64::from(stats.undos),
-            acks_sent: flow.receiver.stats().acks_sent as i64,
+            acks_sent: flow.ends.acks_sent() as i64,
             min_rtt_us: (min_rtt != u32::MAX).then_some(i64::from(min_rtt)),
-            ecn_marks: flow.receiver.stats().ce_packets as i64,
+            ecn_marks: fate.marked as i64,
+            aqm_drops: fate.aqm as i64,
+            policed_drops: fate.policed as i64,
+            damaged: fate.damaged as i64,
+            duplicated: fate.duplicated as i64,
+            owd_mean_us: flow.one_way.mean_us().map(|us| us.round() as i64),
+            owd_p50_us: quantile(500),
+            owd_p95_us: quantile(950),
+            owd_p99_us: quantile(990),
         }
     }
 }

@@ -1,50 +1,52 @@
-//! The event loop: who is woken when, and what a packet meets on its way.
+//! The event loop: who is woken when, and what the hosts do with what reaches them.
 
 use crate::capture::Capture;
 use crate::flow::{Flow, Life};
-use crate::plan::{Plan, Qdisc};
+use crate::network::{Network, Notice};
+use crate::plan::Plan;
 use crate::probe::Probe;
 use crate::summary::Summary;
 use crate::timeline::Timeline;
-use crate::{Progress, RunError};
+use crate::{build, Progress, RunError};
 use cca::Modules;
-use net::fifo::{Config, Fifo, Limit, Verdict};
-use net::schedule::Schedule;
-use net::{Ack, Packet};
+use net::{flags, Ack, Packet};
 use record::RecordError;
 use std::path::Path;
-use transport::tcp::Conn;
-use units::{Bytes, Rate, Span, Time};
+use units::{Span, Time};
 
 /// Events between two looks at the caller's progress function.
 const EVENTS_PER_PROGRESS: u64 = 1 << 17;
 
-/// Sources of events of one flow; slot = flow * SLOTS + source.
-const SLOTS: u32 = 5;
-const FORWARD: u32 = 0;
-const BACK: u32 = 1;
-const SENDER: u32 = 2;
-const RECEIVER: u32 = 3;
-const LIFE: u32 = 4;
+/// Sources of events of a flow's two hosts; slot = flow * SLOTS + source. The slots of the network in
+/// both directions follow, then the sampler's.
+const SLOTS: u32 = 4;
+const SENDER: u32 = 0;
+const RECEIVER: u32 = 1;
+const LIFE: u32 = 2;
+const APP: u32 = 3;
 
 pub struct World {
     flows: Vec<Flow>,
-    fifo: Fifo,
+    /// From senders to receivers.
+    data: Network<Packet>,
+    /// From receivers to senders.
+    back: Network<Ack>,
     timeline: Timeline,
     end: Time,
     now: Time,
     sample_every: Span,
     next_sample: Time,
-    /// Slots of the bottleneck's head and of the sampler.
-    bottleneck: u32,
+    /// First slots behind the hosts', behind the data direction's, and the sampler's.
+    data_slots: u32,
+    back_slots: u32,
     sampler: u32,
     probe: Probe,
     capture: Option<Capture>,
     acks: Vec<Ack>,
     delivered: u64,
     events: u64,
-    /// Byte-nanoseconds spent in the queue.
-    waited: u128,
+    /// Flags that every packet gets.
+    flags: u8,
 }
 
 impl World {
@@ -52,28 +54,39 @@ impl World {
         let flows = (0..plan.flows.len())
             .map(|i| Flow::new(plan, i, modules))
             .collect::<Result<Vec<_>, _>>()?;
-        let n = flows.len() as u32;
-        let mut timeline = Timeline::new((n * SLOTS + 2) as usize);
-        timeline.set(n * SLOTS + 1, Time::ZERO);
+        let n = flows.len();
+        let data_slots = n as u32 * SLOTS;
+        let forward = (0..n).map(|i| build::forward(plan, i)).collect::<Result<_, _>>()?;
+        let mut data = Network::new(data_slots, build::links(plan)?, forward, plan.record.events);
+        let back_slots = data_slots + data.slots();
+        let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
+        let mut back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
+        let sampler = back_slots + back.slots();
+        let mut timeline = Timeline::new(sampler as usize + 1);
+        timeline.set(sampler, Time::ZERO);
+        data.start(&mut timeline);
+        back.start(&mut timeline);
         for (i, flow) in flows.iter().enumerate() {
             timeline.set(i as u32 * SLOTS + LIFE, flow.start);
         }
         Ok(World {
-            fifo: fifo(plan),
+            data,
+            back,
             timeline,
             end: Time::from_ns(plan.duration_ns),
             now: Time::ZERO,
             sample_every: Span::from_ns(plan.sample_ns),
             next_sample: Time::ZERO,
-            bottleneck: n * SLOTS,
-            sampler: n * SLOTS + 1,
+            data_slots,
+            back_slots,
+            sampler,
             probe: Probe::new(plan, &flows, out)?,
             capture: plan.record.pcap.then(|| Capture::create(out, flows.len())).transpose()?,
             flows,
             acks: Vec::with_capacity(4),
             delivered: 0,
             events: 0,
-            waited: 0,
+            flags: if plan.host.shared_receiver { 0 } else { flags::OWN_RECEIVER },
         })
     }
 
@@ -98,107 +111,92 @@ impl World {
                 self.end_flow(i, false);
             }
         }
-        self.check_conservation();
+        self.check();
         Ok(())
     }
 
     /// Writes the tables and sums up.
-    pub fn finish(mut self) -> Result<Summary, RecordError> {
-        let summary = Summary::new(
-            &self.flows,
-            &self.fifo,
-            &mut self.probe,
-            self.end,
-            self.delivered,
-            self.events,
-            self.waited,
-        );
+    pub fn finish(self) -> Result<Summary, RecordError> {
+        let summary =
+            Summary::new(&self.flows, &self.data.links, self.end, self.delivered, self.events);
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
-        self.probe.finish(&self.flows, self.end)?;
+        self.probe.finish(&self.flows, &self.data.fates(), self.end)?;
         Ok(summary)
     }
 
     fn wake(&mut self, slot: u32) {
-        if slot == self.bottleneck {
-            self.on_departures();
-        } else if slot == self.sampler {
-            self.on_sample();
+        if slot >= self.data_slots {
+            if slot == self.sampler {
+                self.on_sample();
+            } else if slot < self.back_slots {
+                self.data.wake(self.now, slot, &mut self.timeline);
+            } else {
+                self.back.wake(self.now, slot, &mut self.timeline);
+            }
         } else {
             let i = (slot / SLOTS) as usize;
             match slot % SLOTS {
-                FORWARD => self.on_arrivals(i, slot),
-                BACK => self.on_acks(i, slot),
                 SENDER => self.on_sender_timer(i, slot),
                 RECEIVER => self.on_receiver_timer(i, slot),
+                APP => self.on_app(i, slot),
                 _ => self.on_life(i, slot),
             }
         }
+        self.receive();
     }
 
-    /// Packets of flow `i` reach the bottleneck. What the bucket has tokens for leaves before the next
-    /// one is judged, as a queue discipline is run after each packet.
-    fn on_arrivals(&mut self, i: usize, slot: u32) {
-        let head = self.fifo.next_wakeup();
-        let mut drops = 0;
-        while let Some(packet) = self.flows[i].forward.pop(self.now) {
-            match self.fifo.enqueue(self.now, packet) {
-                Verdict::Queued(departure) => {
-                    let wire = u128::from(packet.wire_bytes().get());
-                    self.waited += wire * u128::from(departure.since(self.now).as_ns());
-                    self.deliver_departed();
-                }
-                Verdict::Dropped => {
-                    drops += 1;
-                }
+    /// Hands everything that has arrived to its host, until nothing more arrives at this instant.
+    fn receive(&mut self) {
+        self.note();
+        loop {
+            if let Some(packet) = self.data.arrived.pop_front() {
+                self.on_packet(&packet);
+            } else if let Some(ack) = self.back.arrived.pop_front() {
+                self.on_ack(&ack);
+            } else {
+                break;
             }
         }
-        if drops > 0 {
-            self.flows[i].fate.queue_drops += drops;
-            self.probe.queue_drops(self.now, i, drops);
-        }
-        match self.flows[i].forward.next_wakeup() {
-            Some(at) => self.timeline.set(slot, at),
-            None => self.timeline.clear(slot),
-        }
-        if self.fifo.next_wakeup() != head {
-            self.arm_bottleneck();
+    }
+
+    /// Writes down what the network did to packets.
+    #[inline]
+    fn note(&mut self) {
+        if !self.data.notices.is_empty() {
+            self.write_notices();
         }
     }
 
-    /// Packets leave the bottleneck and are at their receivers.
-    fn on_departures(&mut self) {
-        self.deliver_departed();
-        self.arm_bottleneck();
-    }
-
-    fn deliver_departed(&mut self) {
-        while let Some(packet) = self.fifo.dequeue(self.now) {
-            self.deliver(&packet);
+    #[cold]
+    fn write_notices(&mut self) {
+        for (flow, notice, count) in self.data.notices.drain(..) {
+            match notice {
+                Notice::Lost => self.probe.random_drops(self.now, flow as usize, count),
+                Notice::Dropped => self.probe.queue_drops(self.now, flow as usize, count),
+                Notice::Marked => self.probe.marks(self.now, flow as usize, count),
+            }
         }
     }
 
-    fn arm_bottleneck(&mut self) {
-        match self.fifo.next_wakeup() {
-            Some(at) => self.timeline.set(self.bottleneck, at),
-            None => self.timeline.clear(self.bottleneck),
-        }
-    }
-
-    fn deliver(&mut self, packet: &Packet) {
+    fn on_packet(&mut self, packet: &Packet) {
         let i = packet.flow as usize;
         let flow = &mut self.flows[i];
-        flow.fate.delivered += 1;
+        flow.one_way.add((self.now.as_us() as u32).wrapping_sub(packet.sent_us));
         self.delivered += u64::from(packet.len > 0);
-        flow.receiver.on_packet(self.now, packet, &mut self.acks);
+        flow.ends.on_packet(self.now, packet, &mut self.acks);
         self.after_receiver(i);
     }
 
     /// Sends what the receiver acknowledges; ends the flow once it has everything.
     fn after_receiver(&mut self, i: usize) {
-        let flow = &self.flows[i];
-        let completed = flow.is_running() && flow.receiver.is_complete();
+        let flow = &mut self.flows[i];
+        let completed = flow.is_running() && flow.ends.is_complete();
+        if let Some(app) = &mut flow.app {
+            app.on_delivered(self.now, flow.ends.delivered_bytes());
+            self.arm_app(i);
+        }
         self.send_acks(i);
         if completed {
             self.end_flow(i, true);
@@ -206,73 +204,50 @@ impl World {
     }
 
     fn send_acks(&mut self, i: usize) {
-        let flow = &mut self.flows[i];
-        if !self.acks.is_empty() {
-            let at = self.now + flow.back_delay;
-            if flow.back.is_empty() {
-                self.timeline.set(i as u32 * SLOTS + BACK, at);
-            }
-            for ack in self.acks.drain(..) {
-                flow.back.push(at, ack);
-            }
+        for ack in self.acks.drain(..) {
+            let ack = Ack { flow: i as u32, ..ack };
+            self.back.send(self.now, ack, &mut self.timeline);
         }
-        self.timeline.set_if_earlier(i as u32 * SLOTS + RECEIVER, flow.receiver.next_deadline());
+        let deadline = self.flows[i].ends.receiver_deadline();
+        self.timeline.set_if_earlier(i as u32 * SLOTS + RECEIVER, deadline);
     }
 
-    fn on_acks(&mut self, i: usize, slot: u32) {
-        while let Some(ack) = self.flows[i].back.pop(self.now) {
-            if let Some(capture) = &mut self.capture {
-                capture.ack(self.now, i, &self.flows[i], &ack);
-            }
-            self.flows[i].sender.on_ack(self.now, &ack);
-            self.depart(i);
+    fn on_ack(&mut self, ack: &Ack) {
+        let i = ack.flow as usize;
+        if let Some(capture) = &mut self.capture {
+            capture.ack(self.now, i, &self.flows[i], ack);
         }
-        match self.flows[i].back.next_wakeup() {
-            Some(at) => self.timeline.set(slot, at),
-            None => self.timeline.clear(slot),
-        }
+        self.flows[i].ends.on_ack(self.now, ack);
+        self.depart(i);
         self.after_sender(i);
     }
 
     fn on_sender_timer(&mut self, i: usize, slot: u32) {
         self.timeline.clear(slot);
-        self.flows[i].sender.on_timer(self.now);
+        self.flows[i].ends.on_sender_timer(self.now);
         self.depart(i);
         self.after_sender(i);
     }
 
     fn on_receiver_timer(&mut self, i: usize, slot: u32) {
         self.timeline.clear(slot);
-        self.flows[i].receiver.on_timer(self.now, &mut self.acks);
+        self.flows[i].ends.on_receiver_timer(self.now, &mut self.acks);
         self.after_receiver(i);
     }
 
-    /// What leaves the sending host now goes into the pipe, less what random loss takes.
+    /// What leaves the sending host now goes on its way.
     fn depart(&mut self, i: usize) {
-        let was_empty = self.flows[i].forward.next_wakeup();
-        while let Some(burst) = self.flows[i].sender.depart(self.now) {
-            for k in 0..burst.segments.max(1) {
-                let flow = &mut self.flows[i];
-                let packet = flow.packet(i as u32, &burst, k);
-                flow.fate.sent += 1;
+        while let Some(departure) = self.flows[i].ends.depart(self.now) {
+            for k in 0..departure.len() {
+                let mut packet = self.flows[i].ends.packet(self.now, i as u32, &departure, k);
+                packet.flags |= self.flags;
                 if let Some(capture) = &mut self.capture {
-                    capture.packet(self.now, i, flow, &packet);
+                    capture.packet(self.now, i, &self.flows[i], &packet);
                 }
-                if flow.loss.is_lost() {
-                    flow.fate.random_drops += 1;
-                    self.probe.random_drop(self.now, i);
-                } else {
-                    let at = self.now + std::mem::take(&mut flow.resolution);
-                    flow.forward.push(at, packet);
-                }
+                self.data.send(self.now, packet, &mut self.timeline);
             }
         }
-        let head = self.flows[i].forward.next_wakeup();
-        if head != was_empty {
-            if let Some(at) = head {
-                self.timeline.set(i as u32 * SLOTS + FORWARD, at);
-            }
-        }
+        self.note();
     }
 
     /// Records what the sender did and arms its timer.
@@ -281,10 +256,40 @@ impl World {
         if self.probe.records_events() {
             self.probe.sender_events(self.now, i, flow);
         }
-        if flow.established.is_none() && flow.sender.conn() == Conn::Established {
+        if flow.established.is_none() && flow.ends.is_established() {
             flow.established = Some(self.now);
+            if let Some(app) = &mut flow.app {
+                app.on_established(self.now);
+                self.arm_app(i);
+            }
         }
-        self.timeline.set_if_earlier(i as u32 * SLOTS + SENDER, flow.sender.next_deadline());
+        let flow = &self.flows[i];
+        self.timeline.set_if_earlier(i as u32 * SLOTS + SENDER, flow.ends.sender_deadline());
+    }
+
+    /// The application writes, asks, or hears.
+    fn on_app(&mut self, i: usize, slot: u32) {
+        self.timeline.clear(slot);
+        while let Some(app) = &mut self.flows[i].app {
+            if app.next_wakeup().is_none_or(|at| at > self.now) {
+                break;
+            }
+            if let Some(write) = app.on_wakeup(self.now) {
+                self.flows[i].ends.supply(self.now, write);
+                self.depart(i);
+            }
+        }
+        self.arm_app(i);
+        self.after_sender(i);
+    }
+
+    fn arm_app(&mut self, i: usize) {
+        let Some(app) = &self.flows[i].app else { return };
+        let slot = i as u32 * SLOTS + APP;
+        match app.next_wakeup() {
+            Some(at) if self.flows[i].is_running() => self.timeline.set(slot, at.max(self.now)),
+            _ => self.timeline.clear(slot),
+        }
     }
 
     /// The flow opens, or its application closes.
@@ -293,7 +298,7 @@ impl World {
             Life::Waiting => {
                 self.flows[i].life = Life::Running;
                 self.probe.flow_start(self.now, i);
-                self.flows[i].sender.start(self.now);
+                self.flows[i].ends.start(self.now);
                 self.depart(i);
                 self.after_sender(i);
                 let stop = self.flows[i].stop;
@@ -313,60 +318,24 @@ impl World {
 
     fn end_flow(&mut self, i: usize, completed: bool) {
         let flow = &mut self.flows[i];
-        flow.goodput_at_end = flow.receiver.stats().delivered_bytes;
+        flow.goodput_at_end = flow.ends.delivered_bytes();
         self.probe.flow_end(self.now, self.sample_every, i, flow, completed);
         flow.life = Life::Ended { at: self.now, completed };
-        flow.sender.stop();
+        flow.ends.stop();
         self.timeline.clear(i as u32 * SLOTS + LIFE);
+        self.timeline.clear(i as u32 * SLOTS + APP);
     }
 
     fn on_sample(&mut self) {
-        self.probe.sample(self.now, &mut self.flows, &self.fifo);
+        self.probe.sample(self.now, &mut self.flows, &mut self.data.links);
         self.next_sample += self.sample_every;
         self.timeline.set(self.sampler, self.next_sample);
     }
 
-    /// Every packet sent was delivered, dropped or is still on its way.
-    fn check_conservation(&self) {
-        for (i, flow) in self.flows.iter().enumerate() {
-            let fate = &flow.fate;
-            let gone = fate.random_drops + fate.queue_drops + fate.delivered;
-            let queued = self.fifo.packets_of(i as u32) as u64;
-            let under_way = flow.forward.len() as u64 + queued;
-            assert_eq!(
-                fate.sent,
-                gone + under_way,
-                "flow {i}: packets sent and accounted for: {fate:?}, {under_way} under way"
-            );
-            let (una, nxt) = flow.sender.window();
-            assert!(
-                una <= flow.receiver.rcv_nxt() && flow.receiver.rcv_nxt() <= nxt,
-                "flow {i}: acknowledged {una}, received {}, sent {nxt}",
-                flow.receiver.rcv_nxt()
-            );
-        }
-    }
-}
-
-fn fifo(plan: &Plan) -> Fifo {
-    let link = &plan.bottleneck;
-    if link.steps.is_empty() {
-        return Fifo::new(fifo_config(plan));
-    }
-    let steps =
-        link.steps.iter().map(|&(ns, bps)| (Time::from_ns(ns), Rate::from_bps(bps))).collect();
-    Fifo::with_schedule(fifo_config(plan), Schedule::new(steps, link.repeat_ns.map(Span::from_ns)))
-}
-
-fn fifo_config(plan: &Plan) -> Config {
-    let Qdisc::Fifo { limit_bytes, limit_packets } = plan.bottleneck.qdisc;
-    Config {
-        rate: Rate::from_bps(plan.bottleneck.rate_bps),
-        burst: Bytes::new(plan.bottleneck.burst_bytes),
-        limit: match (limit_bytes, limit_packets) {
-            (Some(bytes), _) => Limit::Bytes(Bytes::new(bytes)),
-            (None, Some(packets)) => Limit::Packets(packets),
-            (None, None) => unreachable!("Plan::check accepts exactly one limit"),
-        },
+    /// Every packet is accounted for, and what was acknowledged was sent.
+    fn check(&self) {
+        self.data.check_conservation();
+        self.back.check_conservation();
+        self.flows.iter().enumerate().for_each(|(i, flow)| flow.ends.check(i));
     }
 }

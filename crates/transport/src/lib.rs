@@ -1,4 +1,6 @@
 //! Transports as state machines: events and `now` go in, packets and deadlines come out. No clock,
 //! no thread, no socket.
 
+pub mod app;
+pub mod quic;
 pub mod tcp;

@@ -3,7 +3,19 @@
 //!
 //! Rules are those of Linux 6.12; each file names the kernel source or RFC that it follows.
 
+pub mod any;
+pub mod cake;
+pub mod codel;
+pub mod dualpi2;
 pub mod fifo;
+pub mod fq;
+pub mod fq_codel;
+mod jiffies;
+pub mod pie;
+pub mod policer;
+pub mod red;
+#[cfg(test)]
+mod testing;
 
 use crate::frame::Frame;
 use units::{Bytes, Time};

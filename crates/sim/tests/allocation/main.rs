@@ -49,7 +49,7 @@ fn plan(cca: &str, jitter: &str, events: bool) -> Plan {
         r#"{{"name": "steady", "seed": 1, "duration_ns": 25000000000, "sample_ns": 100000000,
             "bottleneck": {{"rate_bps": 200000000, "burst_bytes": 3028,
                 "qdisc": {{"kind": "fifo", "limit_bytes": 500000, "limit_packets": null}}}},
-            "host": {{"hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": false,
+            "host": {{"hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": "off",
                 "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true}},
             "flows": [{flow}, {flow}, {flow}, {flow}],
             "record": {{"samples": false, "queue": false, "events": {events}, "pcap": false}}}}"#

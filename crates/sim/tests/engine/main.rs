@@ -1,5 +1,6 @@
 //! The engine as a whole: properties that hold for any plan, and tables of what controllers do.
 
+mod paths;
 mod plans;
 mod properties;
 mod run;

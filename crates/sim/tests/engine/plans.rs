@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use sim::plan::{Flow, Host, HostQdisc, Jitter, Plan, Qdisc};
+use sim::plan::{Ecn, Flow, Host, HostQdisc, Jitter, Plan, Qdisc};
 
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000 * MS;
@@ -17,7 +17,7 @@ pub fn plain(rate_bps: u64, limit_bytes: u64, duration_ns: u64) -> Plan {
             "qdisc": {"kind": "fifo", "limit_bytes": limit_bytes.max(1514), "limit_packets": null},
         },
         "host": {
-            "hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": false,
+            "hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": "off",
             "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true,
         },
         "flows": [],
@@ -46,7 +46,8 @@ pub fn any_plan() -> impl Strategy<Value = Plan> {
         plan.bottleneck.burst_bytes = burst_bytes;
         if in_packets {
             let limit_packets = Some(1 + limit / 1514);
-            plan.bottleneck.qdisc = Qdisc::Fifo { limit_bytes: None, limit_packets };
+            plan.bottleneck.qdisc =
+                Qdisc::Fifo { limit_bytes: None, limit_packets, head_drop: false };
         }
         (plan.host, plan.flows) = (host, flows);
         plan.sample_ns = 10 * MS;
@@ -58,14 +59,28 @@ prop_compose! {
     fn any_host()(
         hz in prop::sample::select(vec![100, 250, 1000]),
         fq in any::<bool>(),
-        switches in any::<[bool; 4]>(),
+        switches in any::<[bool; 6]>(),
+        ecn in prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Accurate]),
         rcvbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
         sndbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
     ) -> Host {
-        let [tso, gro, ecn, delayed_ack] = switches;
+        let [tso, gro, delayed_ack, nodelay, slow_start_after_idle, shared_receiver] = switches;
         let qdisc = if fq { HostQdisc::Fq } else { HostQdisc::Pfifo };
         let host = plain(1, 1, 1).host;
-        Host { hz, qdisc, tso, gro, ecn, rcvbuf_bytes, sndbuf_bytes, delayed_ack, ..host }
+        Host {
+            hz,
+            qdisc,
+            tso,
+            gro,
+            ecn,
+            rcvbuf_bytes,
+            sndbuf_bytes,
+            delayed_ack,
+            nodelay,
+            slow_start_after_idle,
+            shared_receiver,
+            ..host
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What holds for any plan. A failure prints the plan, seed included; `dumbbell-sim` runs it again.
 
+use crate::paths::any_path;
 use crate::plans::{any_plan, greedy, plain, MS, S};
 use crate::run::{run, Cells, Ran};
 use net::impair::BernoulliLoss;
@@ -35,7 +36,15 @@ proptest! {
         let mut plan = plan;
         plan.record.pcap = pcap;
         let (one, two) = (run(&plan).bytes(), run(&plan).bytes());
-        prop_assert_eq!(one.len(), 4 + usize::from(pcap));
+        prop_assert_eq!(one.len(), 5 + usize::from(pcap));
+        for (name, bytes) in &one {
+            prop_assert!(&two[name] == bytes, "{} differs", name);
+        }
+    }
+
+    #[test]
+    fn any_path_conserves_and_repeats(plan in any_path()) {
+        let (one, two) = (run(&plan).bytes(), run(&plan).bytes());
         for (name, bytes) in &one {
             prop_assert!(&two[name] == bytes, "{} differs", name);
         }

@@ -49,6 +49,8 @@ pub(super) struct AckState {
     pub(super) prior_una: u32,
     pub(super) is_dupack: bool,
     pub(super) ts_ecr: u32,
+    /// The peer's timestamp moved on.
+    pub(super) is_newer: bool,
 }
 
 /// Segments that an ACK takes off the queue, and what they say about the RTT.
@@ -56,10 +58,12 @@ struct Cleaned {
     packets: u32,
     first_ackt: Option<u32>,
     last_ackt: u32,
+    /// Segments in flight once the last of them was sent.
+    last_in_flight: u32,
 }
 
 impl AckState {
-    fn has(&self, bits: i32) -> bool {
+    pub(super) fn has(&self, bits: i32) -> bool {
         self.flag & bits != 0
     }
 }
@@ -75,8 +79,9 @@ impl Sender {
         self.sk.app_limited = 0;
         self.sk.snd_wnd = ack.window;
         self.sk.max_window = ack.window;
-        self.ecn.is_on = ack.ece;
-        self.sk.ecn_flags = if ack.ece { cca::TCP_ECN_OK } else { 0 };
+        self.ecn.is_accurate = ack.ace != 0;
+        self.ecn.is_on = ack.ece || self.ecn.is_accurate;
+        self.sk.ecn_flags = if self.ecn.is_on { cca::TCP_ECN_OK } else { 0 };
         self.sync_seq();
         // After a retransmission only the echoed timestamp says which SYN was answered.
         let rtt_us = match self.syn_retries {
@@ -93,6 +98,7 @@ impl Sender {
         if !self.ca.has_cong_control() {
             self.update_pacing_rate();
         }
+        self.sk.lsndtime = self.sk.jiffies;
         self.log(SenderEvent::Established);
         self.send_handshake_ack();
         self.push_pending();
@@ -112,6 +118,7 @@ impl Sender {
             prior_una,
             is_dupack: false,
             ts_ecr: ack.ts_ecr,
+            is_newer: false,
         };
         if ack.ack > self.rtx.nxt() {
             return;
@@ -130,15 +137,18 @@ impl Sender {
         let prior_fack = self.highest_sack();
         st.sampler.rs.prior_in_flight = self.in_flight();
         self.ts_ecr = ack.ts_ecr;
+        st.is_newer = ack.ts_val.wrapping_sub(self.sk.rcv_tsval) as i32 > 0;
         self.sk.rcv_tsval = ack.ts_val;
         self.sk.rcv_tsecr = ack.ts_ecr;
         self.receive_window_and_sacks(ack, &mut st);
         if prior_packets == 0 {
+            self.count_accurate_ce(ack, delivered, &mut st);
             self.ack_without_queue(&mut st);
             return;
         }
         self.clean_rtx_queue(ack.ack, prior_fack, &mut st);
         self.rack_update_reo_wnd(st.sampler.prior_delivered());
+        self.count_accurate_ce(ack, delivered, &mut st);
         self.notify_ack(&st);
         if self.tlp_high_seq.is_some() {
             self.process_tlp_ack(ack.ack, &mut st);
@@ -259,7 +269,7 @@ impl Sender {
     }
 
     fn pop_acked(&mut self, ack: u32, reord: &mut u32, st: &mut AckState) -> Cleaned {
-        let mut cleaned = Cleaned { packets: 0, first_ackt: None, last_ackt: 0 };
+        let mut cleaned = Cleaned { packets: 0, first_ackt: None, last_ackt: 0, last_in_flight: 0 };
         let ece = st.has(flag::ECE);
         for seq in self.rtx.una()..ack {
             let flags = self.rtx.flags(seq);
@@ -271,6 +281,7 @@ impl Sender {
                 st.flag |= flag::RETRANS_DATA_ACKED;
             } else if flags & SACKED == 0 {
                 cleaned.last_ackt = tx_us;
+                cleaned.last_in_flight = self.rtx.stamps(seq).in_flight;
                 cleaned.first_ackt.get_or_insert(tx_us);
                 *reord = (*reord).min(seq);
                 if seq < self.high_seq {
@@ -328,10 +339,8 @@ impl Sender {
         if let (Some(first), false) = (c.first_ackt, st.has(flag::RETRANS_DATA_ACKED)) {
             seq_rtt = Some(self.us_since(first));
             ca_rtt = Some(self.us_since(c.last_ackt));
-            let is_short =
-                self.rtx.una() == self.stream.segments && self.stream.last_len < self.config.mss;
             if c.packets == 1
-                && is_short
+                && self.is_lone_short(c)
                 && prior_sacked == 0
                 && st.sampler.rs.prior_delivered.wrapping_add(1) == self.sk.delivered
                 && !st.has(flag::CA_ALERT)
@@ -358,6 +367,17 @@ impl Sender {
         self.set_rto();
         self.sk.icsk_backoff = 0;
         (true, sack_rtt)
+    }
+
+    /// The segment that was acknowledged is short; of a stream written in pieces, also alone in flight
+    /// (`tx.in_flight` below the MSS), as the receiver may delay the ACK of such a one.
+    fn is_lone_short(&self, c: &Cleaned) -> bool {
+        let una = self.rtx.una();
+        if self.supply.by_writes {
+            c.last_in_flight == 1 && self.payload(una - 1) < self.config.mss
+        } else {
+            una == self.stream.segments && self.stream.last_len < self.config.mss
+        }
     }
 
     /// RTT by the echoed timestamp, in its unit of 1 ms but not zero, us (`tcp_rtt_tsopt_us`).
@@ -415,6 +435,6 @@ impl Sender {
     fn sync_seq(&mut self) {
         self.sk.snd_una = self.byte_seq(self.rtx.una());
         self.sk.snd_nxt = self.byte_seq(self.rtx.nxt());
-        self.sk.write_seq = self.sk.snd_nxt.wrapping_add(self.config.mss * 2);
+        self.sync_write_seq();
     }
 }

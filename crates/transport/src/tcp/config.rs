@@ -1,5 +1,7 @@
 //! How the end hosts are set.
 
+use super::ecn::EcnMode;
+
 /// Sender's queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostQdisc {
@@ -30,6 +32,13 @@ pub struct HostConfig {
     pub sndbuf: u64,
     /// Bytes that wake the receiving application (SO_RCVLOWAT).
     pub rcvlowat: u32,
+    /// Explicit congestion notification; [`super::Feedback::of`] makes the receiver's setting of it.
+    pub ecn: EcnMode,
+    /// Short segments are sent at once (TCP_NODELAY, as iperf3 and web servers set it); otherwise Nagle's
+    /// rule may hold them.
+    pub nodelay: bool,
+    /// The window falls back after idle times (`sysctl_tcp_slow_start_after_idle`).
+    pub slow_start_after_idle: bool,
 }
 
 impl Default for HostConfig {
@@ -45,6 +54,9 @@ impl Default for HostConfig {
             rcvbuf: (16 << 20, 1 << 30),
             sndbuf: u64::MAX,
             rcvlowat: 32_768,
+            ecn: EcnMode::Off,
+            nodelay: true,
+            slow_start_after_idle: true,
         }
     }
 }

@@ -1,23 +1,114 @@
-//! Classic ECN (RFC 3168) at both ends, as Linux does it: ECT on new data only, unless the controller
-//! needs ECN; CWR on the next new segment after a reduction; the receiver echoes until it sees CWR.
+//! ECN: how marks are fed back, and the sender's half.
+//!
+//! Classic ECN (RFC 3168) and DCTCP's echo (RFC 8257) are those of Linux 6.12: ECT on new data only,
+//! unless the controller needs ECN; CWR on the next new segment after a reduction. Accurate ECN (RFC
+//! 9768, the ACE field without its options) is not in Linux 6.12; its arithmetic follows the RFC's
+//! appendix A. It changes the feedback only, not which packets are ECN-capable. Both hosts of a flow
+//! have one setting, so the SYN-ACK alone tells the sender what was negotiated.
+
+use super::ack::{flag, AckState};
+use super::sender::Sender;
+use cca::Controller;
+use net::Ack;
 
 /// ECT(0), the code point that Linux sends.
 pub const ECT0: u8 = 2;
 /// Congestion experienced.
 pub const CE: u8 = 3;
+/// First value of AccECN's counter: all zeros and all ones would look like other protocols' flags
+/// (RFC 9768, section 3.2.1).
+pub const ACE_INIT: u8 = 5;
+/// What a SYN-ACK carries in place of the counter: AccECN, and the SYN was not ECN-capable (RFC 9768,
+/// table 2).
+pub const ACE_SYN_ACK: u8 = 2;
+/// The ACE field has three bits.
+const ACE_MASK: u32 = 7;
+
+/// What the hosts are set to (`tcp_ecn`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnMode {
+    /// No ECN, unless the controller needs it.
+    #[default]
+    Off,
+    /// RFC 3168, or DCTCP's echo where the controller wants that.
+    Classic,
+    /// Accurate ECN.
+    Accurate,
+}
+
+/// How the receiver reports marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Feedback {
+    /// Not negotiated.
+    #[default]
+    None,
+    /// ECE from the first mark until CWR (RFC 3168).
+    Classic,
+    /// ECE mirrors the CE mark; an ACK at each change (RFC 8257).
+    Dctcp,
+    /// A counter of marked packets in each ACK (RFC 9768).
+    Accurate,
+}
+
+impl Feedback {
+    /// What a flow with this controller gets. In Linux both ends choose their controller; here the
+    /// receiver follows the sender's: DCTCP's echo where the module needs ECN, or where its parameter
+    /// `ecn_enable` (BBRv2 and later) says that it answers marks one by one.
+    pub fn of(controller: &Controller, mode: EcnMode) -> Feedback {
+        let needs = controller.module().needs_ecn();
+        let is_precise = needs || controller.param("ecn_enable").is_some_and(|on| on != 0);
+        match mode {
+            EcnMode::Accurate => Feedback::Accurate,
+            EcnMode::Classic if is_precise => Feedback::Dctcp,
+            EcnMode::Classic => Feedback::Classic,
+            EcnMode::Off if needs => Feedback::Dctcp,
+            EcnMode::Off => Feedback::None,
+        }
+    }
+}
+
+impl From<bool> for Feedback {
+    /// Classic ECN or none.
+    fn from(is_on: bool) -> Feedback {
+        if is_on {
+            Feedback::Classic
+        } else {
+            Feedback::None
+        }
+    }
+}
 
 /// Sender's half.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderEcn {
     /// Negotiated on the handshake.
     pub is_on: bool,
+    /// Marks are counted by the ACE field, and CWR is a bit of it.
+    pub is_accurate: bool,
     queue_cwr: bool,
+    /// `tp->delivered` when a mark was last counted (AccECN).
+    counted_at: Option<u32>,
+}
+
+/// What an ACK with an ACE field did.
+#[derive(Clone, Copy, Debug)]
+pub struct AceProgress {
+    /// Its ACE field.
+    pub ace: u8,
+    /// Marks counted before it (`tp->delivered_ce`).
+    pub delivered_ce: u32,
+    /// Segments that it newly delivered.
+    pub acked: u32,
+    /// `tp->delivered` with these.
+    pub delivered: u32,
+    /// Congestion window, segments.
+    pub cwnd: u32,
 }
 
 impl SenderEcn {
     /// A reduction began: tell the receiver on the next new segment.
     pub fn queue_cwr(&mut self) {
-        self.queue_cwr = self.is_on;
+        self.queue_cwr = self.is_on && !self.is_accurate;
     }
 
     /// The reduction was undone.
@@ -25,7 +116,7 @@ impl SenderEcn {
         self.queue_cwr = false;
     }
 
-    /// Code point and CWR flag of a data segment.
+    /// Code point and CWR flag of a data segment (`tcp_ecn_send`).
     #[inline]
     pub fn on_send(&mut self, is_retrans: bool, needs_ecn: bool) -> (u8, u8) {
         if !self.is_on || (is_retrans && !needs_ecn) {
@@ -35,6 +126,48 @@ impl SenderEcn {
             return (ECT0, net::flags::CWR);
         }
         (ECT0, 0)
+    }
+
+    /// Packets that an ACK newly reports as marked (RFC 9768, section 3.2.2.5 and appendix A.2).
+    ///
+    /// More than 7 newly delivered segments may have wrapped the counter once or more; then the largest
+    /// number that fits is assumed. The wrap must be likely, though: where the field did not change, it
+    /// is taken for one only if a mark was counted within the last window.
+    pub fn newly_marked(&mut self, p: &AceProgress) -> u32 {
+        let seen = u32::from(p.ace).wrapping_sub(u32::from(ACE_INIT));
+        let delta = seen.wrapping_sub(p.delivered_ce) & ACE_MASK;
+        let window = p.cwnd.saturating_add(p.acked);
+        let is_recent = self.counted_at.is_some_and(|at| p.delivered.wrapping_sub(at) <= window);
+        let marked = if p.acked <= ACE_MASK || (delta == 0 && !is_recent) {
+            delta
+        } else {
+            p.acked - (p.acked.wrapping_sub(delta) & ACE_MASK)
+        };
+        if marked > 0 {
+            self.counted_at = Some(p.delivered);
+        }
+        marked
+    }
+}
+
+impl Sender {
+    /// Reads the ACE field. An ACK that neither delivers anything nor has a newer timestamp may have been
+    /// overtaken and tells nothing. `delivered` is the count before this ACK.
+    pub(super) fn count_accurate_ce(&mut self, ack: &Ack, delivered: u32, st: &mut AckState) {
+        if !self.ecn.is_accurate || !(st.is_newer || st.has(flag::FORWARD_PROGRESS)) {
+            return;
+        }
+        let marked = self.ecn.newly_marked(&AceProgress {
+            ace: ack.ace,
+            delivered_ce: self.sk.delivered_ce,
+            acked: self.sk.delivered.wrapping_sub(delivered),
+            delivered: self.sk.delivered,
+            cwnd: self.sk.snd_cwnd,
+        });
+        if marked > 0 {
+            self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marked);
+            st.flag |= flag::ECE | flag::SLOWPATH;
+        }
     }
 }
 
@@ -56,5 +189,46 @@ mod tests {
         let mut ecn = SenderEcn::default();
         ecn.queue_cwr();
         assert_eq!(ecn.on_send(false, true), (0, 0));
+    }
+
+    #[test]
+    fn accurate_ecn_has_no_cwr() {
+        let mut ecn = SenderEcn { is_on: true, is_accurate: true, ..SenderEcn::default() };
+        ecn.queue_cwr();
+        assert_eq!(ecn.on_send(false, false), (ECT0, 0));
+    }
+
+    fn marked(ecn: &mut SenderEcn, ace: u8, delivered_ce: u32, acked: u32, delivered: u32) -> u32 {
+        ecn.newly_marked(&AceProgress { ace, delivered_ce, acked, delivered, cwnd: 10 })
+    }
+
+    #[test]
+    fn up_to_seven_segments_the_counter_is_exact() {
+        let mut ecn = SenderEcn::default();
+        for acked in 1..=7 {
+            for marks in 0..=acked {
+                for before in 0..20 {
+                    let ace = ((5 + before + marks) % 8) as u8;
+                    assert_eq!(marked(&mut ecn, ace, before, acked, 100), marks);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn beyond_seven_segments_the_largest_number_that_fits_is_assumed() {
+        // 20 segments: 3, 11 or 19 marks move the field by 3.
+        assert_eq!(marked(&mut SenderEcn::default(), 0, 0, 20, 100), 19);
+        // 9 segments: a move of 2 is 2 marks, since 10 do not fit.
+        assert_eq!(marked(&mut SenderEcn::default(), 7, 0, 9, 100), 2);
+    }
+
+    #[test]
+    fn a_field_that_did_not_change_is_a_wrap_only_while_marks_come() {
+        let mut ecn = SenderEcn::default();
+        assert_eq!(marked(&mut ecn, 5, 0, 17, 100), 0);
+        assert_eq!(marked(&mut ecn, 6, 0, 1, 101), 1);
+        assert_eq!(marked(&mut ecn, 6, 1, 17, 118), 16);
+        assert_eq!(marked(&mut ecn, 6, 17, 17, 1118), 0);
     }
 }

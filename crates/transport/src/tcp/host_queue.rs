@@ -79,6 +79,12 @@ impl HostQueue {
         self.ring.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
+    /// Lowest segment that waits; `u32::MAX` without any.
+    pub fn lowest_seq(&self) -> u32 {
+        let data = self.ring.iter().filter(|(_, burst)| burst.segments > 0);
+        data.map(|(_, burst)| burst.seq).min().unwrap_or(u32::MAX)
+    }
+
     /// Bytes charged to the socket (`sk_wmem_alloc`, which starts at 1).
     pub fn wmem_alloc(&self) -> u64 {
         1 + self.wmem

@@ -1,15 +1,17 @@
 //! The simulated Linux-like TCP: sender and receiver of one connection.
 //!
 //! Rules are those of Linux 6.12; each file names the kernel functions it follows. The model is one
-//! direction of data, segments of one size, SACK and timestamps on, window scaling large enough.
+//! direction of data, full segments but for the ends of what is written, SACK and timestamps on, window scaling large enough.
 //! What is left out is listed in `docs/models/tcp.md`.
 
 mod ack;
 pub mod clock;
 pub mod config;
 pub mod ecn;
+mod ecn_receiver;
 mod gro;
 pub mod host_queue;
+mod lengths;
 mod output;
 pub mod rack;
 mod rate;
@@ -20,11 +22,13 @@ pub mod rtx_queue;
 mod sack;
 mod sack_blocks;
 pub mod sender;
+mod supply;
 pub mod timer;
 mod window;
 mod xmit_timer;
 
 pub use config::{HostConfig, HostQdisc};
+pub use ecn::{EcnMode, Feedback};
 pub use host_queue::Burst;
 pub use receiver::Receiver;
 pub use sender::{Conn, Sender, SenderEvent, SenderStats, Stream};

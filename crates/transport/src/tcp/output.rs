@@ -13,7 +13,7 @@ use units::Time;
 pub const GSO_MAX_BYTES: u32 = 65_536 - 321;
 /// Memory of one send beside its payload, bytes: `SKB_TRUESIZE` of a small-head skb (384 usable + 256
 /// `sk_buff` + 320 `skb_shared_info`).
-const SKB_OVERHEAD: u32 = 960;
+pub(super) const SKB_OVERHEAD: u32 = 960;
 /// Sends before this many data segments are not paced (`tcp_update_skb_after_send`).
 const UNPACED_SEGS: u32 = 10;
 /// log2 us of the RTT at which the autosized burst loses half its RTT term
@@ -59,22 +59,6 @@ impl Sender {
             self.retransmit_queue();
         }
         self.push_pending();
-    }
-
-    /// Segments that the application has supplied and that were never sent.
-    #[inline]
-    pub(super) fn unsent(&self) -> u32 {
-        let by_stream = self.stream.segments - self.rtx.nxt();
-        let mss = u64::from(self.config.mss);
-        let held = u64::from(self.rtx.nxt() - self.rtx.una()) * mss;
-        by_stream
-            .min(u32::try_from(self.config.sndbuf.saturating_sub(held) / mss).unwrap_or(u32::MAX))
-    }
-
-    /// First segment beyond the receive window.
-    #[inline]
-    pub(super) fn window_end(&self) -> u32 {
-        self.rtx.una().saturating_add(self.sk.snd_wnd / self.config.mss)
     }
 
     /// Largest burst now, segments (`tcp_tso_segs`).
@@ -139,8 +123,8 @@ impl Sender {
         if len > 1 && push == Push::Window && self.should_defer(len, max_segs, unsent, limited) {
             return None;
         }
-        let n = quota.min(len).min(window);
-        (!self.is_queue_full(n, 0)).then_some(n)
+        let n = self.nagle_limit(push, quota.min(len).min(window));
+        (n > 0 && !self.is_queue_full(n, 0)).then_some(n)
     }
 
     /// Segments in the first unsent buffer: the application fills buffers of the largest burst.
@@ -152,7 +136,7 @@ impl Sender {
     }
 
     /// Segments of a full buffer (`tcp_xmit_size_goal`): the largest burst, at most half the window.
-    fn buffer_segs(&self) -> u32 {
+    pub(super) fn buffer_segs(&self) -> u32 {
         let half = (self.sk.max_window / 2).max(self.config.mss);
         (GSO_MAX_BYTES.min(half) / self.config.mss).max(1).min(u32::from(self.sk.sk_gso_max_segs))
     }
@@ -220,7 +204,7 @@ impl Sender {
         if send_win <= cong_win && send_win <= len_bytes {
             return true;
         }
-        len < unsent || self.stream.segments == u32::MAX
+        len < unsent || self.supply.is_open
     }
 
     /// Whether the ACK of the oldest segment is more than min(1 ms, srtt/2) away.
@@ -245,6 +229,7 @@ impl Sender {
         }
         self.skbs_out += 1;
         self.consume_front(n);
+        self.note_short_send(seq + n);
         let prior = self.sk.packets_out;
         self.sk.packets_out += n;
         self.sk.snd_nxt = self.byte_seq(seq + n);
@@ -330,10 +315,11 @@ impl Sender {
             segments: n,
             flags: Sender::data_flags(is_retrans) | cwr,
             ecn,
-            push: last + 1 == self.stream.segments,
+            push: self.ends_write(last),
             ts_val: timestamp_ms(edt),
             ts_ecr: self.peer_ts_val,
-            truesize: n * self.config.mss + SKB_OVERHEAD,
+            truesize: SKB_OVERHEAD
+                + if self.supply.by_writes { bytes } else { n * self.config.mss },
         };
         self.host.push(self.now, edt, burst);
         self.charge_pacing(bytes, edt - prior_wstamp);
@@ -379,8 +365,8 @@ impl Sender {
         let burst = Burst {
             seq: 0,
             segments: 0,
-            flags: net::flags::SYN,
-            ecn: 0,
+            flags: net::flags::SYN | Sender::data_flags(self.syn_retries > 0),
+            ecn: self.control_ecn(),
             push: false,
             ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: 0,
@@ -398,13 +384,23 @@ impl Sender {
             seq: 0,
             segments: 0,
             flags: 0,
-            ecn: 0,
+            ecn: if self.ecn.is_on { self.control_ecn() } else { 0 },
             push: false,
             ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: self.peer_ts_val,
             truesize: 0,
         };
         self.host.push(self.now, self.sk.tcp_clock_cache, burst);
+    }
+
+    /// Code point of packets without data: ECN-capable only if the controller needs that
+    /// (`tcp_ecn_send_syn`).
+    fn control_ecn(&self) -> u8 {
+        if self.ca.module().needs_ecn() {
+            super::ecn::ECT0
+        } else {
+            0
+        }
     }
 
     /// Whether the last transmission of `seq` still waits in the host (`skb_still_in_host_queue`).

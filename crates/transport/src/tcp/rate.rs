@@ -60,6 +60,7 @@ impl Sender {
         was_reneg: bool,
         sampler: &mut Sampler,
     ) {
+        let last_end_seq = self.sampled_end(sampler);
         let sk = &mut *self.sk;
         let rs = &mut sampler.rs;
         if sk.app_limited != 0 && sk.delivered.wrapping_sub(sk.app_limited) as i32 > 0 {
@@ -78,7 +79,7 @@ impl Sender {
         rs.delivered = sk.delivered.wrapping_sub(rs.prior_delivered) as i32;
         rs.delivered_ce = sk.delivered_ce.wrapping_sub(rs.prior_delivered_ce) as i32;
         rs.lost = sk.lost.wrapping_sub(sampler.lost_at_send);
-        rs.last_end_seq = sampler.last_end_seq.wrapping_mul(self.config.mss).wrapping_add(1);
+        rs.last_end_seq = last_end_seq;
         let ack_us = ((sk.tcp_mstamp as u32).wrapping_sub(sampler.prior_us) as i32).max(0) as u32;
         rs.prior_mstamp = sk.tcp_mstamp.wrapping_sub(u64::from(ack_us));
         rs.snd_interval_us = rs.interval_us as u32;
@@ -94,6 +95,16 @@ impl Sender {
             sk.rate_delivered = rs.delivered as u32;
             sk.rate_interval_us = rs.interval_us as u32;
             sk.rate_app_limited = u8::from(rs.is_app_limited);
+        }
+    }
+
+    /// Byte sequence number of the end of the sampled segment. In a stream that was there from the start
+    /// the last segment counts as full.
+    fn sampled_end(&self, sampler: &Sampler) -> u32 {
+        if self.supply.by_writes {
+            self.byte_seq(sampler.last_end_seq)
+        } else {
+            sampler.last_end_seq.wrapping_mul(self.config.mss).wrapping_add(1)
         }
     }
 }

@@ -6,8 +6,10 @@
 
 use super::clock::{timestamp_ms, Tick};
 use super::config::HostConfig;
-use super::ecn::CE;
+use super::ecn::{Feedback, CE};
+use super::ecn_receiver::{Reaction, ReceiverEcn};
 use super::gro::{Gro, Run};
+use super::lengths::Lengths;
 use super::sack_blocks::OutOfOrder;
 use super::window::Window;
 use net::{flags, Ack, Packet};
@@ -51,8 +53,11 @@ pub struct ReceiverStats {
 pub struct Receiver {
     config: HostConfig,
     tick: Tick,
+    /// Segments of the stream; `u32::MAX` until that is known.
     total: u32,
     last_len: u32,
+    /// Short segments that arrived before the end.
+    lengths: Lengths,
     rcv_nxt: u32,
     /// `rcv_nxt` of the last ACK sent.
     rcv_wup: u32,
@@ -78,25 +83,28 @@ pub struct Receiver {
     last_ts_ecr: u32,
     synack_at: Time,
     ecn: ReceiverEcn,
+    syn_seen: bool,
     established: bool,
     stats: ReceiverStats,
 }
 
-#[derive(Debug, Default)]
-struct ReceiverEcn {
-    is_on: bool,
-    demand_cwr: bool,
-    seen: bool,
-}
-
 impl Receiver {
-    /// A receiver for a stream of `segments` segments, the last with `last_len` bytes.
-    pub fn new(config: HostConfig, segments: u32, last_len: u32, ecn: bool) -> Receiver {
+    /// A receiver for a stream of `segments` segments, the last with `last_len` bytes, that reports
+    /// marks as `feedback` says ([`Feedback::of`]). A stream that is written in pieces has 0 segments
+    /// here, and ends by [`Receiver::finish`].
+    pub fn new(
+        config: HostConfig,
+        segments: u32,
+        last_len: u32,
+        feedback: impl Into<Feedback>,
+    ) -> Receiver {
+        let is_open = segments == 0;
         Receiver {
             config,
             tick: Tick::new(config.hz),
-            total: segments,
-            last_len,
+            total: if is_open { u32::MAX } else { segments },
+            last_len: if is_open { config.mss } else { last_len },
+            lengths: Lengths::new(config.mss),
             rcv_nxt: 0,
             rcv_wup: 0,
             ooo: OutOfOrder::default(),
@@ -118,7 +126,8 @@ impl Receiver {
             rcv_rtt_us: 0,
             last_ts_ecr: 0,
             synack_at: Time::ZERO,
-            ecn: ReceiverEcn { is_on: ecn, ..ReceiverEcn::default() },
+            ecn: ReceiverEcn::new(feedback.into()),
+            syn_seen: false,
             established: false,
             stats: ReceiverStats::default(),
         }
@@ -135,6 +144,7 @@ impl Receiver {
             return;
         }
         self.stats.packets += 1;
+        self.note_length(packet);
         let run = Run::single(packet, self.config.mss);
         if self.config.gro {
             if let Some(ended) = self.gro.offer(now, run) {
@@ -151,6 +161,15 @@ impl Receiver {
     /// The last segment of the stream is not held.
     fn gro_is_over(&self, packet: &Packet) -> bool {
         packet.seq + 1 == self.total || packet.flags & flags::PUSH != 0
+    }
+
+    /// Remembers how long a short segment is.
+    fn note_length(&mut self, packet: &Packet) {
+        let len = u32::from(packet.len);
+        let is_last = packet.seq + 1 == self.total && len == self.last_len;
+        if len < self.config.mss && packet.seq >= self.rcv_wup && !is_last {
+            self.lengths.note(packet.seq, len);
+        }
     }
 
     fn flush_gro(&mut self, now: Time, out: &mut Vec<Ack>) {
@@ -174,7 +193,7 @@ impl Receiver {
         }
         self.measure_rtt(now, packet);
         if packet.flags & flags::CWR != 0 {
-            self.ecn.demand_cwr = false;
+            self.ecn.accept_cwr();
             self.ack_now = true;
         }
         if packet.seq == self.rcv_nxt {
@@ -220,6 +239,11 @@ impl Receiver {
         &self.stats
     }
 
+    /// The application at the other end closed after `segments` segments (what a FIN tells).
+    pub fn finish(&mut self, segments: u32) {
+        self.total = segments;
+    }
+
     /// Whether the whole of a finite stream arrived.
     pub fn is_complete(&self) -> bool {
         self.rcv_nxt == self.total
@@ -229,16 +253,21 @@ impl Receiver {
         if self.established {
             return;
         }
+        if !self.syn_seen && packet.flags & flags::RETRANS != 0 {
+            self.ecn.fall_back();
+        }
+        self.syn_seen = true;
         self.ts_recent = packet.ts_val;
         self.synack_at = now;
-        out.push(Ack {
+        let mut ack = Ack {
             window: self.window.on_syn(),
             ts_ecr: packet.ts_val,
             ts_val: timestamp_ms(super::clock::host_ns(now)),
             syn: true,
-            ece: self.ecn.is_on,
             ..Ack::default()
-        });
+        };
+        self.ecn.on_syn_ack(&mut ack);
+        out.push(ack);
     }
 
     /// The handshake ends with the first packet after the SYN.
@@ -251,12 +280,9 @@ impl Receiver {
         self.window.establish(now);
     }
 
-    fn payload(&self, seq: u32) -> u64 {
-        u64::from(if seq + 1 == self.total { self.last_len } else { self.config.mss })
-    }
-
     fn bytes_up_to(&self, seq: u32) -> u64 {
-        let bytes = u64::from(seq) * u64::from(self.config.mss);
+        let full = u64::from(seq) * u64::from(self.config.mss);
+        let bytes = full - self.lengths.missing_before(seq);
         if seq == self.total {
             bytes - u64::from(self.config.mss - self.last_len)
         } else {
@@ -265,7 +291,7 @@ impl Receiver {
     }
 
     fn on_in_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        self.on_data(now, &run.first);
+        self.on_data(now, run, out);
         let had_hole = !self.ooo.is_empty();
         self.rcv_nxt += run.count;
         if had_hole {
@@ -304,7 +330,7 @@ impl Receiver {
     }
 
     fn on_out_of_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        self.check_ce(&run.first);
+        self.check_ce(now, run, self.rcv_nxt, out);
         let mut flushed = false;
         for seq in run.first.seq..run.first.seq + run.count {
             let stored = self.ooo.store(seq);
@@ -326,7 +352,7 @@ impl Receiver {
     }
 
     /// `tcp_event_data_recv`: the delayed-ACK engine learns the spacing of the data.
-    fn on_data(&mut self, now: Time, packet: &Packet) {
+    fn on_data(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
         match self.last_data {
             None => {
                 self.incr_quickack(MAX_QUICKACKS);
@@ -344,8 +370,8 @@ impl Receiver {
             }
         }
         self.last_data = Some(now);
-        self.check_ce(packet);
-        if packet.len >= 128 {
+        self.check_ce(now, run, self.rcv_nxt + run.count, out);
+        if run.first.len >= 128 {
             self.grow_window();
         }
     }
@@ -354,23 +380,36 @@ impl Receiver {
         self.srtt_us / 1000 + 200
     }
 
-    fn check_ce(&mut self, packet: &Packet) {
-        if !self.ecn.is_on {
+    /// `tcp_ecn_check_ce`; `next` is expected once the run is in place.
+    fn check_ce(&mut self, now: Time, run: &Run, next: u32, out: &mut Vec<Ack>) {
+        if !self.ecn.is_on() {
             return;
         }
-        match packet.ecn {
-            0 if self.ecn.seen => self.enter_quickack(2),
-            0 => {}
-            CE => {
-                self.stats.ce_packets += 1;
-                self.ecn.seen = true;
-                if !self.ecn.demand_cwr {
-                    self.enter_quickack(2);
-                    self.ecn.demand_cwr = true;
-                }
-            }
-            _ => self.ecn.seen = true,
+        if run.first.ecn == CE {
+            self.stats.ce_packets += u64::from(run.count);
         }
+        match self.ecn.on_data(run.first.ecn, run.count, next) {
+            Reaction::None => {}
+            Reaction::Quick => self.enter_quickack(2),
+            Reaction::Now => self.ack_now = true,
+            Reaction::Changed { next: prior, ece } => {
+                if self.delack_is_set {
+                    self.send_prior_ack(now, (prior, ece), next, out);
+                }
+                self.ack_now = true;
+            }
+        }
+    }
+
+    /// The delayed ACK of what came before the CE mark changed. It offers the window of what is here
+    /// now, and leaves quick ACKs and the timer alone (`__tcp_send_ack` with an old `rcv_nxt`).
+    fn send_prior_ack(&mut self, now: Time, prior: (u32, bool), next: u32, out: &mut Vec<Ack>) {
+        self.compressed = 0;
+        self.compress_at = Time::NEVER;
+        let window = self.window.offer(self.bytes_up_to(next));
+        self.rcv_wup = next;
+        let ack = self.acknowledge(now, prior.0, window);
+        out.push(Ack { ece: prior.1, ..ack });
     }
 
     fn incr_quickack(&mut self, most: u32) {
@@ -459,24 +498,31 @@ impl Receiver {
                 self.ato_ms = ATO_MIN_MS;
             }
         }
-        let next = self.bytes_up_to(self.rcv_nxt);
+        let window = self.window.offer(self.bytes_up_to(self.rcv_nxt));
+        self.rcv_wup = self.rcv_nxt;
+        self.lengths.forget_below(self.rcv_wup);
+        let ack = self.acknowledge(now, self.rcv_nxt, window);
+        out.push(ack);
+    }
+
+    /// An ACK for everything before `next`.
+    fn acknowledge(&mut self, now: Time, next: u32, window: u32) -> Ack {
         let mut ack = Ack {
-            ack: self.rcv_nxt,
-            window: self.window.offer(next),
+            ack: next,
+            window,
             ts_ecr: self.ts_recent,
             ts_val: timestamp_ms(super::clock::host_ns(now)),
-            ece: self.ecn.demand_cwr,
             ..Ack::default()
         };
+        self.ecn.on_ack(&mut ack);
         let dsack = self.dsack.take();
         ack.is_dsack = dsack.is_some();
         for block in dsack.into_iter().chain(self.ooo.sacks().iter().copied()).take(3) {
             ack.sacks[ack.n_sacks as usize] = block;
             ack.n_sacks += 1;
         }
-        self.rcv_wup = self.rcv_nxt;
         self.stats.acks_sent += 1;
-        out.push(ack);
+        ack
     }
 
     /// Each packet that makes the window grow is acknowledged at once.
@@ -496,9 +542,7 @@ impl Receiver {
 
     /// RTT from timestamps of full-sized packets (`tcp_rcv_rtt_measure_ts`).
     fn measure_rtt(&mut self, now: Time, packet: &Packet) {
-        if packet.ts_ecr == self.last_ts_ecr
-            || self.payload(packet.seq) < u64::from(self.config.mss)
-        {
+        if packet.ts_ecr == self.last_ts_ecr || u32::from(packet.len) < self.config.mss {
             return;
         }
         self.last_ts_ecr = packet.ts_ecr;

@@ -6,6 +6,7 @@ use super::host_queue::{Burst, HostQueue};
 use super::rack::Rack;
 use super::rtt::Estimator;
 use super::rtx_queue::RtxQueue;
+use super::supply::Supply;
 use super::timer::XmitTimer;
 use cca::{CaState, Controller, TcpSock};
 use net::{flags, Ack};
@@ -21,6 +22,8 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// Nothing yet: the application writes in pieces ([`Sender::supply`]).
+    pub const EMPTY: Stream = Stream { segments: 0, last_len: 0 };
     /// A transfer without end.
     pub const GREEDY: Stream = Stream { segments: u32::MAX, last_len: 0 };
 
@@ -102,6 +105,7 @@ pub struct Sender {
     pub(super) now: Time,
     pub(super) conn: Conn,
     pub(super) stream: Stream,
+    pub(super) supply: Supply,
     /// Segments left in the first unsent buffer of the write queue.
     pub(super) front: u32,
     pub(super) rtx: RtxQueue,
@@ -146,7 +150,11 @@ pub struct Sender {
 
 impl Sender {
     /// A sender that has not started. `seed` seeds the controller's random numbers.
-    pub fn new(ca: Controller, config: HostConfig, stream: Stream, seed: u64) -> Sender {
+    pub fn new(ca: Controller, config: HostConfig, mut stream: Stream, seed: u64) -> Sender {
+        let supply = Supply::new(&stream, config.mss);
+        if supply.by_writes {
+            stream.last_len = config.mss;
+        }
         let mut sk = TcpSock::new();
         sk.mss_cache = config.mss;
         sk.sk_gso_max_size = super::output::GSO_MAX_BYTES;
@@ -169,6 +177,7 @@ impl Sender {
             now: Time::ZERO,
             conn: Conn::Closed,
             stream,
+            supply,
             front: 0,
             rtx: RtxQueue::new(),
             skbs_out: 0,
@@ -247,6 +256,7 @@ impl Sender {
             Conn::Established => {
                 self.stats.acks_received += 1;
                 self.process_ack(ack);
+                self.forget_lengths();
                 self.push_pending();
             }
             Conn::Closed | Conn::SynSent | Conn::Stopped => {}
@@ -287,9 +297,9 @@ impl Sender {
         }
     }
 
-    /// Whether every byte of a finite transfer is acknowledged.
+    /// Whether every byte of a finite transfer, or of one that the application closed, is acknowledged.
     pub fn is_complete(&self) -> bool {
-        self.rtx.una() == self.stream.segments
+        !self.supply.is_open && self.rtx.una() == self.stream.segments
     }
 
     /// State of the connection.
@@ -320,16 +330,6 @@ impl Sender {
     /// What happened since the last call, oldest first.
     pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
         self.events.drain(..)
-    }
-
-    /// Payload bytes of a segment.
-    #[inline]
-    pub fn payload(&self, seq: u32) -> u32 {
-        if seq + 1 == self.stream.segments {
-            self.stream.last_len
-        } else {
-            self.config.mss
-        }
     }
 
     /// The recorded view of the next departure's flags.
@@ -393,17 +393,6 @@ impl Sender {
     pub(super) fn log(&mut self, event: SenderEvent) {
         if self.record_events {
             self.events.push(event);
-        }
-    }
-
-    /// Byte sequence number of a segment's start, as the controller sees it.
-    #[inline]
-    pub(super) fn byte_seq(&self, seq: u32) -> u32 {
-        let bytes = seq.wrapping_mul(self.config.mss).wrapping_add(1);
-        if seq == self.stream.segments {
-            bytes.wrapping_sub(self.config.mss - self.stream.last_len)
-        } else {
-            bytes
         }
     }
 

@@ -194,7 +194,8 @@ impl Sender {
         }
         self.snd_cwnd_used = self.snd_cwnd_used.max(packets_out);
         let idle = sk.jiffies.wrapping_sub(sk.snd_cwnd_stamp) as i32;
-        if idle >= sk.icsk_rto as i32 && !self.ca.has_cong_control() {
+        let may_decay = self.config.slow_start_after_idle && !self.ca.has_cong_control();
+        if idle >= sk.icsk_rto as i32 && may_decay {
             self.cwnd_application_limited();
         }
     }

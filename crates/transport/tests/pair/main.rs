@@ -1,6 +1,8 @@
 //! Two endpoints and a pipe: one test a mechanism, by name.
 
+mod app;
 mod buffers;
+mod ecn;
 mod pair;
 mod receiver;
 mod recovery;

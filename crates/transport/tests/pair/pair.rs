@@ -3,9 +3,13 @@
 //! packets that arrive at one instant would be reordered in RACK's eyes when their ACKs send at one.
 
 use cca::{Controller, Module};
-use net::{flags, Ack, Packet};
+use net::rng::Rng;
+use net::{flags, Ack, Frame, Packet};
 use std::collections::BTreeMap;
-use transport::tcp::{Burst, Conn, HostConfig, HostQdisc, Receiver, Sender, SenderEvent, Stream};
+use transport::app::{App, Workload, Write};
+use transport::tcp::{
+    Burst, Conn, EcnMode, Feedback, HostConfig, HostQdisc, Receiver, Sender, SenderEvent, Stream,
+};
 use units::{Span, Time};
 
 pub const MSS: u32 = 1448;
@@ -28,24 +32,33 @@ pub struct Sent {
     pub seq: u32,
     /// 0 for the original, 1 for the first retransmission, ...
     pub copy: u32,
+    /// ECN code point that it left with.
+    pub ecn: u8,
+    /// `net::flags`.
+    pub flags: u8,
 }
 
 enum Item {
     Data(Packet),
     Ack(Ack),
+    Request,
 }
 
 /// How the pair is set.
 pub struct Setup {
     pub cca: &'static str,
     pub config: HostConfig,
-    /// Segments to transfer; `u32::MAX`: without end.
+    /// Segments to transfer; `u32::MAX`: without end, 0: what the test or the application writes.
     pub segments: u32,
+    /// The application, of a stream of 0 segments.
+    pub app: Option<Workload>,
     /// Delay of each direction.
     pub one_way: Span,
     /// Time that the pipe's link takes for a packet.
     pub serialization: Span,
-    pub ecn: bool,
+    pub ecn: EcnMode,
+    /// Parameters of the controller that differ from their defaults.
+    pub params: &'static [(&'static str, i64)],
 }
 
 impl Default for Setup {
@@ -61,9 +74,11 @@ impl Default for Setup {
             cca: "reno",
             config,
             segments: 1000,
+            app: None,
             one_way: Span::from_ms(50),
             serialization: Span::from_us(121),
-            ecn: false,
+            ecn: EcnMode::Off,
+            params: &[],
         }
     }
 }
@@ -86,6 +101,11 @@ pub struct Pair<'a> {
     pushed: u64,
     link_free_at: Time,
     copies: Vec<u32>,
+    lost_syns: u32,
+    /// Payload of each segment as it was first sent.
+    pub lens: Vec<u16>,
+    app: Option<App>,
+    is_app_started: bool,
     fate: Box<dyn FnMut(Sent) -> Fate + 'a>,
     on_ack: Box<dyn FnMut(&mut Ack) -> Fate + 'a>,
 }
@@ -94,16 +114,19 @@ impl<'a> Pair<'a> {
     /// A pair that has not started; `fate` decides about each data packet.
     pub fn new(setup: Setup, fate: impl FnMut(Sent) -> Fate + 'a) -> Pair<'a> {
         let module = Module::find(setup.cca).expect("a controller");
-        let controller = Controller::new(module, &BTreeMap::new()).expect("defaults are valid");
+        let params = setup.params.iter().map(|&(name, value)| (name.to_string(), value)).collect();
+        let controller = Controller::new(module, &params).expect("valid parameters");
+        let feedback = Feedback::of(&controller, setup.ecn);
         let stream = match setup.segments {
             u32::MAX => Stream::GREEDY,
+            0 => Stream::EMPTY,
             n => Stream { segments: n, last_len: MSS },
         };
         let mut sender = Sender::new(controller, setup.config, stream, 1);
         sender.set_record_events();
         Pair {
             sender,
-            receiver: Receiver::new(setup.config, stream.segments, stream.last_len, setup.ecn),
+            receiver: Receiver::new(setup.config, stream.segments, stream.last_len, feedback),
             now: Time::ZERO,
             sent: Vec::new(),
             acks: Vec::new(),
@@ -115,6 +138,10 @@ impl<'a> Pair<'a> {
             pushed: 0,
             link_free_at: Time::ZERO,
             copies: Vec::new(),
+            lost_syns: 0,
+            lens: Vec::new(),
+            app: setup.app.map(|workload| App::new(workload, Rng::stream(1, "app"))),
+            is_app_started: false,
             fate: Box::new(fate),
             on_ack: Box::new(|_| Fate::Deliver),
         }
@@ -123,6 +150,12 @@ impl<'a> Pair<'a> {
     /// Changes each ACK before it reaches the sender, if it does.
     pub fn with_acks(mut self, on_ack: impl FnMut(&mut Ack) -> Fate + 'a) -> Pair<'a> {
         self.on_ack = Box::new(on_ack);
+        self
+    }
+
+    /// Loses the first SYN.
+    pub fn losing_the_first_syn(mut self) -> Pair<'a> {
+        self.lost_syns = 1;
         self
     }
 
@@ -150,13 +183,19 @@ impl<'a> Pair<'a> {
         while !done(self) {
             let arrival = self.pipe.first_key_value().map_or(Time::NEVER, |(k, _)| k.0);
             let timers = self.sender.next_deadline().min(self.receiver.next_deadline());
-            let next = arrival.min(timers);
+            let app = self.next_of_app();
+            let next = arrival.min(timers).min(app);
             if next > end {
                 self.now = end;
                 return;
             }
             self.now = next;
-            self.step(arrival);
+            if app == next && arrival > next {
+                self.step_app();
+            } else {
+                self.step(arrival);
+            }
+            self.tell_app();
         }
     }
 
@@ -169,6 +208,7 @@ impl<'a> Pair<'a> {
             match item.expect("an item is due") {
                 Item::Data(packet) => self.receiver.on_packet(now, &packet, &mut acks),
                 Item::Ack(ack) => self.sender.on_ack(now, &ack),
+                Item::Request => self.app.as_mut().expect("it asked").on_request(now),
             }
         } else {
             self.receiver.on_timer(now, &mut acks);
@@ -185,6 +225,48 @@ impl<'a> Pair<'a> {
         }
         self.depart();
         self.check();
+    }
+
+    /// The application, with all that it wrote.
+    pub fn app(&self) -> &App {
+        self.app.as_ref().expect("an application")
+    }
+
+    /// The test writes, as an application would.
+    pub fn supply(&mut self, write: Write) {
+        self.sender.supply(self.now, write);
+        if write == Write::Close {
+            self.receiver.finish(self.sender.stream().segments);
+        }
+        self.depart();
+        self.check();
+    }
+
+    fn next_of_app(&self) -> Time {
+        let Some(app) = &self.app else { return Time::NEVER };
+        let never = Time::NEVER;
+        app.next_write().unwrap_or(never).min(app.next_request().unwrap_or(never))
+    }
+
+    fn step_app(&mut self) {
+        let now = self.now;
+        let Some(app) = &mut self.app else { return };
+        if app.next_request().is_some() {
+            app.on_request_sent(now);
+            self.push(now + self.one_way, Item::Request);
+        } else if let Some(write) = app.on_wakeup(now) {
+            self.supply(write);
+        }
+    }
+
+    /// The application learns that the connection is open, and what arrived.
+    fn tell_app(&mut self) {
+        let Some(app) = &mut self.app else { return };
+        if !self.is_app_started && self.sender.conn() == Conn::Established {
+            self.is_app_started = true;
+            app.start(self.now);
+        }
+        app.on_delivered(self.now, self.receiver.stats().delivered_bytes);
     }
 
     fn push(&mut self, at: Time, item: Item) {
@@ -212,29 +294,42 @@ impl<'a> Pair<'a> {
             ts_val: burst.ts_val,
             ts_ecr: burst.ts_ecr,
             len: if is_data { self.sender.payload(seq) as u16 } else { 0 },
-            flags: burst.flags | if burst.push && is_last { flags::PUSH } else { 0 },
+            flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
+                | if burst.push && is_last { flags::PUSH } else { 0 },
             ecn: burst.ecn,
-            hop: 0,
+            ..Packet::default()
         };
         let mut at = self.now.max(self.link_free_at) + self.one_way;
         if is_data {
             self.link_free_at = self.now.max(self.link_free_at) + self.serialization;
             at += self.serialization;
-            match self.fate_of(seq) {
+            match self.fate_of(&packet) {
                 Fate::Deliver => {}
                 Fate::Drop => return,
                 Fate::Delay(more) => at += more,
-                Fate::Mark => packet.ecn = 3,
+                Fate::Mark => {
+                    packet.mark_ce();
+                }
             }
+        }
+        if burst.flags & flags::SYN != 0 && self.lost_syns > 0 {
+            self.lost_syns -= 1;
+            return;
         }
         self.push(at, Item::Data(packet));
     }
 
-    fn fate_of(&mut self, seq: u32) -> Fate {
+    fn fate_of(&mut self, packet: &Packet) -> Fate {
+        let seq = packet.seq;
         self.copies.resize(self.copies.len().max(seq as usize + 1), 0);
         let copy = self.copies[seq as usize];
+        if copy == 0 {
+            assert_eq!(self.lens.len(), seq as usize);
+            self.lens.push(packet.len);
+        }
+        assert_eq!(self.lens[seq as usize], packet.len, "segment {seq} changed its length");
         self.copies[seq as usize] += 1;
-        let sent = Sent { at: self.now, seq, copy };
+        let sent = Sent { at: self.now, seq, copy, ecn: packet.ecn, flags: packet.flags };
         self.sent.push(sent);
         (self.fate)(sent)
     }

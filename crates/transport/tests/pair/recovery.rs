@@ -4,7 +4,7 @@ use crate::losing;
 use crate::pair::{Fate, Pair, Setup};
 use cca::CaState;
 use net::Ack;
-use transport::tcp::SenderEvent;
+use transport::tcp::{EcnMode, SenderEvent};
 
 #[test]
 fn fast_retransmit_repairs_a_loss_one_round_trip_later_without_a_timeout() {
@@ -127,7 +127,7 @@ fn sack_reneging_is_survived() {
 
 #[test]
 fn ecn_reduces_the_window_without_a_retransmission() {
-    let setup = Setup { segments: 200, ecn: true, ..Setup::default() };
+    let setup = Setup { segments: 200, ecn: EcnMode::Classic, ..Setup::default() };
     let pair = Pair::new(setup, |sent| match sent.seq {
         50 => Fate::Mark,
         _ => Fate::Deliver,

@@ -211,7 +211,7 @@ fn data(now: Time, p: &Segment, echo: u32, stream: &Stream) -> Result<Packet, St
             | bit(p.flags.push, flags::PUSH)
             | bit(p.flags.cwr, flags::CWR),
         ecn: p.ecn.unwrap_or(0),
-        hop: 0,
+        ..Packet::default()
     })
 }
 

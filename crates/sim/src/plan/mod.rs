@@ -1,9 +1,16 @@
 //! What the engine runs: every quantity absolute, explicit and an integer. `python/dumbbell/plan.py`
 //! makes it from what a person writes; `docs/plan.md` is its reference.
 
+mod flow;
+mod link;
+mod stage;
+
+pub use flow::{Duration, Flow, Jitter, Transport, Workload};
+pub use link::{AckFilter, Diffserv, Framing, Isolation, Link, Policer, Qdisc, Trace};
+pub use stage::{Distribution, Jitter as DelayJitter, Loss, Reorder, Stage};
+
 use cca::{Controller, Modules, SelectError};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Longest run, ns: one day of simulated time.
 const DURATION_MAX_NS: u64 = 86_400_000_000_000;
@@ -21,44 +28,19 @@ pub struct Plan {
     /// Interval of the sample and queue tables, ns.
     pub sample_ns: u64,
     /// The queue and link that all flows share.
-    pub bottleneck: Bottleneck,
+    pub bottleneck: Link,
+    /// Further links of the data direction, numbered from 1.
+    #[serde(default)]
+    pub links: Vec<Link>,
+    /// Links of the acknowledgements' direction, numbered from 0.
+    #[serde(default)]
+    pub ack_links: Vec<Link>,
     /// The end hosts.
     pub host: Host,
     /// The flows, in the order of the scenario.
     pub flows: Vec<Flow>,
     /// What to keep.
     pub record: Record,
-}
-
-/// The shared link.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bottleneck {
-    /// Wire rate, bit/s; with `steps` the first of them.
-    pub rate_bps: u64,
-    /// How the rate changes: (ns, bit/s), the first at 0; empty for a constant rate.
-    #[serde(default)]
-    pub steps: Vec<(u64, u64)>,
-    /// When the steps begin anew, ns; `null` for never.
-    #[serde(default)]
-    pub repeat_ns: Option<u64>,
-    /// Depth of the token bucket, bytes.
-    pub burst_bytes: u64,
-    /// The queue in front of it.
-    pub qdisc: Qdisc,
-}
-
-/// The bottleneck's queue discipline.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Qdisc {
-    /// Drop tail; exactly one limit is set.
-    Fifo {
-        /// Limit in wire bytes.
-        limit_bytes: Option<u64>,
-        /// Limit in packets.
-        limit_packets: Option<u64>,
-    },
 }
 
 /// The end hosts of every flow.
@@ -73,8 +55,8 @@ pub struct Host {
     pub tso: bool,
     /// The receiver merges segments.
     pub gro: bool,
-    /// Senders ask for ECN.
-    pub ecn: bool,
+    /// What connections agree on.
+    pub ecn: Ecn,
     /// Receive buffer at most, bytes; 0: large enough for anything.
     pub rcvbuf_bytes: u64,
     /// Send buffer at most, bytes; 0: large enough for anything.
@@ -83,12 +65,33 @@ pub struct Host {
     pub delayed_ack: bool,
     /// Hosts do not know each other's link addresses yet: the first packet of a flow waits for ARP,
     /// which crosses the path's delay once each way (the default; a fresh testbed is so).
-    #[serde(default = "cold")]
+    #[serde(default = "yes")]
     pub arp: bool,
+    /// A segment that ends a message is sent at once (TCP_NODELAY).
+    #[serde(default = "yes")]
+    pub nodelay: bool,
+    /// The window restarts after an idle time (tcp_slow_start_after_idle).
+    #[serde(default = "yes")]
+    pub slow_start_after_idle: bool,
+    /// All receivers are on one host, as `cake`'s isolation sees it; otherwise each has its own.
+    #[serde(default = "yes")]
+    pub shared_receiver: bool,
 }
 
-fn cold() -> bool {
+fn yes() -> bool {
     true
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ecn {
+    /// None, unless the controller needs it.
+    Off,
+    /// RFC 3168, or DCTCP's echo for controllers that need that.
+    Classic,
+    /// AccECN: counters.
+    Accurate,
 }
 
 /// Sender's queue discipline.
@@ -97,52 +100,10 @@ fn cold() -> bool {
 pub enum HostQdisc {
     /// Paces by departure time.
     Fq,
-    /// Does not pace.
+    /// Does not pace; TCP does by its own timer.
     Pfifo,
-}
-
-/// One flow.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    /// Congestion controller.
-    pub cca: String,
-    /// Its parameters, where they differ from the defaults.
-    pub params: BTreeMap<String, i64>,
-    /// Two-way propagation delay, ns.
-    pub rtt_ns: u64,
-    /// Probability of random loss in the data direction, 10^-9.
-    pub loss_ppb: u64,
-    /// Random delay in the data direction.
-    pub jitter: Option<Jitter>,
-    /// When the connection opens, ns.
-    pub start_ns: u64,
-    /// When the application closes, ns; at most the duration.
-    pub stop_ns: u64,
-    /// Bytes to transfer; `null` for as much as possible.
-    pub size_bytes: Option<u64>,
-    /// Upper bound of the pacing rate, bit/s of payload.
-    pub max_rate_bps: Option<u64>,
-}
-
-/// Random delay of data packets.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Jitter {
-    /// Uniform around the one-way delay.
-    Uniform {
-        /// Half width, ns.
-        spread_ns: u64,
-        /// Packets may overtake each other.
-        reorder: bool,
-    },
-    /// Normal around the one-way delay.
-    Gaussian {
-        /// Standard deviation, ns.
-        stddev_ns: u64,
-        /// Packets may overtake each other.
-        reorder: bool,
-    },
+    /// None: packets go to the wire as TCP sends them, paced by its own timer.
+    None,
 }
 
 /// What a run keeps.
@@ -226,37 +187,13 @@ impl Plan {
             "1 to one day",
         )?;
         check(self.sample_ns >= 1_000, "sample_ns", self.sample_ns, "at least 1000 (1 us)")?;
-        check(
-            (1_000..=1_000_000_000_000).contains(&self.bottleneck.rate_bps),
-            "bottleneck.rate_bps",
-            self.bottleneck.rate_bps,
-            "1000 to 10^12",
-        )?;
-        check(
-            self.bottleneck.burst_bytes >= 1514,
-            "bottleneck.burst_bytes",
-            self.bottleneck.burst_bytes,
-            "at least 1514, one frame",
-        )?;
-        let Qdisc::Fifo { limit_bytes, limit_packets } = self.bottleneck.qdisc;
-        check(
-            limit_bytes.is_some() != limit_packets.is_some(),
-            "bottleneck.qdisc",
-            "both or none",
-            "exactly one of limit_bytes and limit_packets",
-        )?;
-        check(
-            limit_bytes.is_none_or(|b| b >= 1514),
-            "bottleneck.qdisc.limit_bytes",
-            limit_bytes.unwrap_or(0),
-            "at least 1514, one frame",
-        )?;
-        check(
-            limit_packets.is_none_or(|p| p >= 1),
-            "bottleneck.qdisc.limit_packets",
-            0,
-            "at least 1",
-        )?;
+        self.bottleneck.check("bottleneck")?;
+        for (i, link) in self.links.iter().enumerate() {
+            link.check(&format!("links[{i}]"))?;
+        }
+        for (i, link) in self.ack_links.iter().enumerate() {
+            link.check(&format!("ack_links[{i}]"))?;
+        }
         check(
             (1..=1000).contains(&self.host.hz) && 1000 % self.host.hz == 0,
             "host.hz",
@@ -273,24 +210,8 @@ impl Plan {
     }
 
     fn check_flow(&self, i: usize, f: &Flow, modules: &Modules) -> Result<(), PlanError> {
-        let key = |name: &str| format!("flows[{i}].{name}");
-        check(f.rtt_ns <= 60_000_000_000, &key("rtt_ns"), f.rtt_ns, "at most 60 s")?;
-        check(f.loss_ppb <= 1_000_000_000, &key("loss_ppb"), f.loss_ppb, "at most 10^9")?;
-        check(f.start_ns < f.stop_ns, &key("start_ns"), f.start_ns, "before stop_ns")?;
-        check(f.stop_ns <= self.duration_ns, &key("stop_ns"), f.stop_ns, "at most duration_ns")?;
-        check(f.size_bytes != Some(0), &key("size_bytes"), 0, "at least 1")?;
-        check(
-            f.size_bytes.is_none_or(|s| s < 1 << 42),
-            &key("size_bytes"),
-            f.size_bytes.unwrap_or(0),
-            "less than 4 TiB",
-        )?;
-        check(
-            f.max_rate_bps.is_none_or(|r| r >= 8),
-            &key("max_rate_bps"),
-            f.max_rate_bps.unwrap_or(0),
-            "at least 8 bit/s",
-        )?;
+        let at = format!("flows[{i}]");
+        f.check(&at, self.duration_ns, 1 + self.links.len(), self.ack_links.len())?;
         modules.check(&f.cca, &f.params).map_err(|source| PlanError::Controller { flow: i, source })
     }
 

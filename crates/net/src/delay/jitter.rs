@@ -1,0 +1,191 @@
+//! How a delay varies from packet to packet, in netem's words (`tabledist`, net/sched/sch_netem.c).
+
+use super::table::{self, Table, SCALE};
+use crate::correlated::CorrelatedRng;
+use crate::rng::Rng;
+use units::Span;
+
+/// How a delay varies around its mean; a delay below zero is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// MEAN - SPREAD + U(0, 2 SPREAD), as `netem delay MEAN SPREAD` without a table.
+    Uniform,
+    /// Normal with standard deviation SPREAD: the sum of twelve uniform draws, cut at six deviations.
+    /// With correlation it is `NormalTable`.
+    Gaussian,
+    /// Normal by `tc`'s table, as `netem delay MEAN SPREAD distribution normal`: 4096 values from -4.00
+    /// to +3.52 deviations.
+    NormalTable,
+    /// `distribution pareto`: shape 3, from -0.67 to +4.00 times SPREAD, its mean 0.03 below zero.
+    Pareto,
+    /// `distribution paretonormal`: a quarter normal and three quarters Pareto of the same rank.
+    ParetoNormal,
+}
+
+/// Random variation of a delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jitter {
+    /// Its shape.
+    pub distribution: Distribution,
+    /// Half the width of a uniform distribution, the standard deviation of a Gaussian one, the unit of
+    /// the others' tables.
+    pub spread: Span,
+    /// Whether a packet may overtake an earlier one (netem without a rate does).
+    pub reorder: bool,
+}
+
+/// How a correlated 32-bit number chooses among fewer values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// By its remainder, as netem does. Only the high bits of a correlated number are correlated, so
+    /// next to nothing is left of the correlation, unless the spread is of the order of a second.
+    Remainder,
+    /// In proportion, so that near numbers choose near values: what a user of netem means to get.
+    Proportion,
+}
+
+/// Draws deviations from the mean.
+#[derive(Clone, Debug)]
+pub struct Deviations {
+    jitter: Jitter,
+    pick: Pick,
+    rng: CorrelatedRng,
+}
+
+impl Deviations {
+    /// Independent deviations.
+    pub fn new(jitter: Jitter, rng: Rng) -> Deviations {
+        Deviations { jitter, pick: Pick::Remainder, rng: CorrelatedRng::new(0, rng) }
+    }
+
+    /// Deviations each of which resembles the last.
+    ///
+    /// # Panics
+    /// If the correlation is above 10^9 ppb, or the spread above 2^31 - 1 ns (netem's largest).
+    pub fn correlated(jitter: Jitter, ppb: u64, pick: Pick, rng: Rng) -> Deviations {
+        let spread = jitter.spread;
+        assert!(spread.as_ns() < 1 << 31, "correlated jitter is below 2.147 s, got {spread}");
+        Deviations { jitter, pick, rng: CorrelatedRng::new(ppb, rng) }
+    }
+
+    /// The next deviation, ns.
+    pub fn next_ns(&mut self) -> i64 {
+        let spread = self.jitter.spread.as_ns();
+        if spread == 0 {
+            return 0;
+        }
+        match (self.jitter.distribution, self.rng.is_correlated()) {
+            (Distribution::Uniform, false) => {
+                self.rng.uniform().below(2 * spread) as i64 - spread as i64
+            }
+            (Distribution::Uniform, true) => self.below(2 * spread) as i64 - spread as i64,
+            // The sum of twelve U(0, 1) has mean 6 and variance 1; integers, so that it is the same
+            // everywhere.
+            (Distribution::Gaussian, false) => {
+                let sum: u64 = (0..12).map(|_| self.rng.uniform().below(spread)).sum();
+                sum as i64 - 6 * spread as i64
+            }
+            (Distribution::Gaussian, true) | (Distribution::NormalTable, _) => {
+                self.of_table(table::normal())
+            }
+            (Distribution::Pareto, _) => self.of_table(table::pareto()),
+            (Distribution::ParetoNormal, _) => self.of_table(table::pareto_normal()),
+        }
+    }
+
+    /// A number in `0..n`; `n` at most 2^32.
+    fn below(&mut self, n: u64) -> u64 {
+        let number = u64::from(self.rng.next_u32());
+        match self.pick {
+            Pick::Remainder => number % n,
+            Pick::Proportion => (number * n) >> 32,
+        }
+    }
+
+    /// The spread times an entry of the table, rounded away from zero at a half.
+    fn of_table(&mut self, table: &Table) -> i64 {
+        let entry = i64::from(table[self.below(table.len() as u64) as usize]);
+        let spread = self.jitter.spread.as_ns() as i64;
+        let rest = spread % SCALE * entry;
+        let half = if rest >= 0 { SCALE / 2 } else { -SCALE / 2 };
+        (rest + half) / SCALE + spread / SCALE * entry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn jitter(distribution: Distribution) -> Jitter {
+        Jitter { distribution, spread: Span::from_ms(1), reorder: true }
+    }
+
+    fn draws(mut deviations: Deviations) -> Vec<i64> {
+        (0..20_000).map(|_| deviations.next_ns()).collect()
+    }
+
+    fn independent(distribution: Distribution) -> Vec<i64> {
+        draws(Deviations::new(jitter(distribution), Rng::stream(1, "test")))
+    }
+
+    fn mean(x: &[i64]) -> i64 {
+        x.iter().sum::<i64>() / x.len() as i64
+    }
+
+    #[test]
+    fn a_gaussian_has_the_mean_and_deviation_it_was_given() {
+        for distribution in [Distribution::Gaussian, Distribution::NormalTable] {
+            let draws = independent(distribution);
+            let variance = draws.iter().map(|d| (d / 1000) * (d / 1000)).sum::<i64>() / 20_000;
+            assert!(mean(&draws).abs() < 30_000, "{} ns", mean(&draws));
+            assert!((960_000..1_040_000).contains(&variance), "{variance} us^2");
+            let outside = draws.iter().filter(|d| d.abs() > 2_000_000).count();
+            assert!(
+                (700..1_100).contains(&outside),
+                "{outside} of 20000 beyond two deviations, expected 910"
+            );
+        }
+    }
+
+    #[test]
+    fn draws_without_correlation_are_those_of_a_plain_stream() {
+        let mut rng = Rng::stream(1, "test");
+        let plain: Vec<i64> =
+            (0..20_000).map(|_| rng.below(2_000_000) as i64 - 1_000_000).collect();
+        assert_eq!(independent(Distribution::Uniform), plain);
+    }
+
+    #[test]
+    fn a_table_ends_where_tcs_does() {
+        let range = |distribution| {
+            let draws = independent(distribution);
+            (*draws.iter().min().unwrap(), *draws.iter().max().unwrap())
+        };
+        // Entries -32768 and 28858, -5461 and 32767, -12305 and 31789 of 8192, times 1 ms.
+        assert_eq!(range(Distribution::NormalTable), (-4_000_000, 3_522_705));
+        assert_eq!(range(Distribution::Pareto), (-666_626, 3_999_878));
+        let (low, high) = range(Distribution::ParetoNormal);
+        assert!((-1_502_300..=-1_502_000).contains(&low), "{low}");
+        assert!((3_880_300..=3_880_800).contains(&high), "{high}");
+    }
+
+    /// Correlation of neighbours, per mille.
+    fn alike(distribution: Distribution, pick: Pick) -> i64 {
+        let rng = Rng::stream(1, "test");
+        let x = draws(Deviations::correlated(jitter(distribution), 800_000_000, pick, rng));
+        let m = mean(&x);
+        let x: Vec<i64> = x.iter().map(|v| (v - m) / 100).collect();
+        let variance: i64 = x.iter().map(|v| v * v).sum();
+        1000 * x.windows(2).map(|w| w[0] * w[1]).sum::<i64>() / variance
+    }
+
+    #[test]
+    fn correlation_survives_a_pick_in_proportion_but_not_netems_remainder() {
+        for distribution in [Distribution::Uniform, Distribution::Gaussian, Distribution::Pareto] {
+            let kernel = alike(distribution, Pick::Remainder);
+            assert!(kernel.abs() < 30, "{distribution:?}: {kernel} per mille");
+            let meant = alike(distribution, Pick::Proportion);
+            assert!((700..850).contains(&meant), "{distribution:?}: {meant} per mille");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Pipes that hold packets for some time: constant delay (a ring with one pending event, its head), and
+//! delay that follows steps or varies at random, with or without reordering.
+
+pub mod jitter;
+mod jitter_pipe;
+mod table;
+
+pub use jitter::{Distribution, Jitter};
+pub use jitter_pipe::{Delay, JitterPipe};
+
+use std::collections::VecDeque;
+use units::Time;
+
+/// A pipe that keeps the order; delays may differ as long as arrivals do not overtake.
+#[derive(Debug)]
+pub struct Pipe<T> {
+    ring: VecDeque<(Time, T)>,
+}
+
+impl<T> Default for Pipe<T> {
+    fn default() -> Self {
+        Pipe { ring: VecDeque::new() }
+    }
+}
+
+impl<T> Pipe<T> {
+    /// Puts `item` in; it comes out at `at`, which is never before an earlier item's time.
+    #[inline]
+    pub fn push(&mut self, at: Time, item: T) {
+        debug_assert!(self.ring.back().is_none_or(|&(last, _)| last <= at), "pipe out of order");
+        self.ring.push_back((at, item));
+    }
+
+    /// When the youngest item comes out; the start of the run if nothing is inside.
+    #[inline]
+    pub fn last_out(&self) -> Time {
+        self.ring.back().map_or(Time::ZERO, |&(at, _)| at)
+    }
+
+    /// When the head comes out.
+    #[inline]
+    pub fn next_wakeup(&self) -> Option<Time> {
+        self.ring.front().map(|&(at, _)| at)
+    }
+
+    /// Takes the head if it is out by `now`.
+    #[inline]
+    pub fn pop(&mut self, now: Time) -> Option<T> {
+        match self.ring.front() {
+            Some(&(at, _)) if at <= now => self.ring.pop_front().map(|(_, item)| item),
+            _ => None,
+        }
+    }
+
+    /// Items inside.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Whether nothing is inside.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+}

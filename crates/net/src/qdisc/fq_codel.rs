@@ -1,0 +1,316 @@
+//! Fair queueing with CoDel (RFC 8290; net/sched/sch_fq_codel.c): packets are hashed into buckets,
+//! each with a queue and a CoDel of its own; buckets take turns by deficit round robin, those that
+//! had nothing waiting first.
+
+use super::codel::control_law::{Parameters, Source, State};
+use super::{Cause, Outcome, Qdisc, Queued};
+use crate::frame::{bucket, Frame};
+use crate::lists::{List, Slab};
+use units::{Bytes, Span, Time};
+
+/// How it is set. Defaults are those of `fq_codel_init` where nothing else is said.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Packets that it holds; beyond, the fattest bucket loses some. Default 10240, from 0.
+    pub limit: u64,
+    /// Buckets. Default 1024, 1 to 65536.
+    pub flows: u32,
+    /// Bytes on the wire that a bucket may send in its turn. Default 1514 (`psched_mtu`), 256 to
+    /// 2^20; what is outside becomes the nearest of these.
+    pub quantum: Bytes,
+    /// Memory that packets may occupy, by their `truesize`. Default 32 MiB, at most 2 GiB.
+    pub memory_limit: Bytes,
+    /// Packets that an overflow drops at most. Default 64, from 1.
+    pub drop_batch: u32,
+    /// Standing delay that is acceptable. Default 5 ms, 0 to 2199 s in microseconds
+    /// (`codel_params_init`).
+    pub target: Span,
+    /// For how long the delay must be above target. Default 100 ms, up to 137 s in microseconds
+    /// (`codel_params_init`).
+    pub interval: Span,
+    /// Marks ECN-capable packets in place of dropping them. Default on.
+    pub ecn: bool,
+    /// Sojourn time above which every ECN-capable packet is marked, `ecn` or not. Default none; in
+    /// microseconds (`codel_dequeue`).
+    pub ce_threshold: Option<Span>,
+    /// With a mask other than 0, `ce_threshold` is for packets whose DS byte (DSCP and ECN) under the
+    /// mask equals this. Default 0.
+    pub ce_threshold_selector: u8,
+    /// See `ce_threshold_selector`. Default 0.
+    pub ce_threshold_mask: u8,
+    /// While at most this remains in all buckets together, no packet is late, in bytes on the wire.
+    /// Default 1514 (`psched_mtu`).
+    pub mtu: Bytes,
+    /// Makes flows collide elsewhere, in place of the kernel's hash secret. Default 0, any.
+    pub perturbation: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            limit: 10_240,
+            flows: 1024,
+            quantum: Bytes::new(1514),
+            memory_limit: Bytes::new(32 << 20),
+            drop_batch: 64,
+            target: Span::from_ms(5),
+            interval: Span::from_ms(100),
+            ecn: true,
+            ce_threshold: None,
+            ce_threshold_selector: 0,
+            ce_threshold_mask: 0,
+            mtu: Bytes::new(1514),
+            perturbation: 0,
+        }
+    }
+}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub struct FqCodel<P> {
+    config: Config,
+    parameters: Parameters,
+    flows: Vec<Flow>,
+    /// Bytes in each bucket, apart from the rest so that the fattest is found in 4 kB.
+    backlogs: Vec<u64>,
+    held: Held<P>,
+    /// Buckets that had nothing waiting.
+    new: Turns,
+    old: Turns,
+}
+
+/// A bucket.
+#[derive(Debug, Default)]
+struct Flow {
+    queue: List,
+    /// Bytes that it may still send before its turn ends.
+    deficit: i64,
+    /// It is in `new` or `old`.
+    has_turn: bool,
+    /// The bucket behind it there.
+    next: u32,
+    codel: State,
+}
+
+/// Buckets in the order of their turns, chained through `Flow::next`.
+#[derive(Debug, Default)]
+struct Turns {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl Turns {
+    #[inline]
+    fn push(&mut self, flows: &mut [Flow], i: u32) {
+        if self.len == 0 {
+            self.first = i;
+        } else {
+            flows[self.last as usize].next = i;
+        }
+        self.last = i;
+        self.len += 1;
+    }
+
+    /// Takes the first, which there must be.
+    #[inline]
+    fn pop(&mut self, flows: &[Flow]) -> u32 {
+        let first = self.first;
+        self.first = flows[first as usize].next;
+        self.len -= 1;
+        first
+    }
+}
+
+/// The packets of all buckets, and their sums.
+#[derive(Debug)]
+struct Held<P> {
+    packets: Slab<Queued<P>>,
+    len: usize,
+    backlog: u64,
+    memory: u64,
+}
+
+impl<P: Frame> Held<P> {
+    #[inline]
+    fn push(&mut self, queue: &mut List, queued: Queued<P>) {
+        self.len += 1;
+        self.backlog += queued.packet.wire_bytes().get();
+        self.memory += queued.packet.truesize().get();
+        self.packets.push_back(queue, queued);
+    }
+
+    #[inline]
+    fn pop(&mut self, queue: &mut List) -> Option<Queued<P>> {
+        let head = self.packets.pop_front(queue)?;
+        self.len -= 1;
+        self.backlog -= head.packet.wire_bytes().get();
+        self.memory -= head.packet.truesize().get();
+        Some(head)
+    }
+}
+
+/// What CoDel drains: one bucket, but the backlog of all, which is what the kernel compares with the
+/// MTU.
+struct Drain<'a, P> {
+    held: &'a mut Held<P>,
+    queue: &'a mut List,
+    queue_bytes: &'a mut u64,
+}
+
+impl<P: Frame> Source<P> for Drain<'_, P> {
+    #[inline]
+    fn take(&mut self) -> Option<Queued<P>> {
+        let head = self.held.pop(self.queue)?;
+        *self.queue_bytes -= head.packet.wire_bytes().get();
+        Some(head)
+    }
+
+    #[inline]
+    fn backlog(&self) -> u64 {
+        self.held.backlog
+    }
+}
+
+impl<P: Frame> FqCodel<P> {
+    /// Empty queues.
+    ///
+    /// # Panics
+    /// When `flows` is not within 1 to 65536.
+    pub fn new(mut config: Config) -> Self {
+        assert!(
+            (1..=65_536).contains(&config.flows),
+            "flows must be within 1 to 65536, got {}",
+            config.flows
+        );
+        config.quantum = config.quantum.clamp(Bytes::new(256), Bytes::new(1 << 20));
+        let parameters = Parameters::new(config.target, config.interval, config.mtu)
+            .with_ecn(config.ecn)
+            .with_ce_threshold(
+                config.ce_threshold,
+                config.ce_threshold_selector,
+                config.ce_threshold_mask,
+            );
+        FqCodel {
+            config,
+            parameters,
+            flows: (0..config.flows).map(|_| Flow::default()).collect(),
+            backlogs: vec![0; config.flows as usize],
+            held: Held { packets: Slab::default(), len: 0, backlog: 0, memory: 0 },
+            new: Turns::default(),
+            old: Turns::default(),
+        }
+    }
+
+    /// Drops from the front of the fattest bucket, the first of equals, until half of it or
+    /// `drop_batch` packets are gone (`fq_codel_drop`).
+    #[cold]
+    fn drop_from_fattest(&mut self, outcome: &mut Outcome<P>) {
+        let (mut fattest, mut most) = (0, 0);
+        for (i, &bytes) in self.backlogs.iter().enumerate() {
+            if bytes > most {
+                (fattest, most) = (i, bytes);
+            }
+        }
+        let flow = &mut self.flows[fattest];
+        let (mut dropped, mut bytes) = (0, 0);
+        while let Some(head) = self.held.pop(&mut flow.queue) {
+            dropped += 1;
+            bytes += head.packet.wire_bytes().get();
+            outcome.drop(head.packet, Cause::Overflow);
+            if dropped >= self.config.drop_batch || bytes >= most / 2 {
+                break;
+            }
+        }
+        flow.codel.add_signals(dropped);
+        self.backlogs[fattest] -= bytes;
+    }
+
+    /// The bucket whose turn it is, and whether it is a new one. Those that used up their deficit
+    /// go to the end of the old ones.
+    #[inline]
+    fn next_turn(&mut self) -> Option<(usize, bool)> {
+        loop {
+            let is_new = self.new.len > 0;
+            let turns = if is_new { &mut self.new } else { &mut self.old };
+            if turns.len == 0 {
+                return None;
+            }
+            let flow = &mut self.flows[turns.first as usize];
+            if flow.deficit > 0 {
+                return Some((turns.first as usize, is_new));
+            }
+            flow.deficit += self.config.quantum.get() as i64;
+            let i = turns.pop(&self.flows);
+            self.old.push(&mut self.flows, i);
+        }
+    }
+
+    /// The bucket whose turn it is is empty. A new one waits among the old ones once more, so that it
+    /// cannot be new again at once and starve them.
+    #[inline]
+    fn retire(&mut self, is_new: bool) {
+        let turns = if is_new { &mut self.new } else { &mut self.old };
+        let i = turns.pop(&self.flows);
+        if is_new && self.old.len > 0 {
+            self.old.push(&mut self.flows, i);
+        } else {
+            self.flows[i as usize].has_turn = false;
+        }
+    }
+}
+
+impl<P: Frame> Qdisc<P> for FqCodel<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
+        let i = bucket(packet.flow_hash(), self.config.perturbation, self.config.flows);
+        let flow = &mut self.flows[i as usize];
+        self.backlogs[i as usize] += packet.wire_bytes().get();
+        self.held.push(&mut flow.queue, Queued { since: now, packet });
+        if !flow.has_turn {
+            flow.has_turn = true;
+            flow.deficit = self.config.quantum.get() as i64;
+            self.new.push(&mut self.flows, i);
+        }
+        let fits = self.held.len as u64 <= self.config.limit
+            && self.held.memory <= self.config.memory_limit.get();
+        if !fits {
+            self.drop_from_fattest(outcome);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {
+        loop {
+            let (i, is_new) = self.next_turn()?;
+            let flow = &mut self.flows[i];
+            let mut drain = Drain {
+                held: &mut self.held,
+                queue: &mut flow.queue,
+                queue_bytes: &mut self.backlogs[i],
+            };
+            match flow.codel.dequeue(now, &self.parameters, &mut drain, outcome) {
+                Some(head) => {
+                    flow.deficit -= head.packet.wire_bytes().get() as i64;
+                    return Some(head);
+                }
+                None => self.retire(is_new),
+            }
+        }
+    }
+
+    fn backlog(&self) -> Bytes {
+        Bytes::new(self.held.backlog)
+    }
+
+    fn len(&self) -> usize {
+        self.held.len
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(&P)) {
+        self.held.packets.items().for_each(|q| each(&q.packet));
+    }
+}
+
+#[cfg(test)]
+mod tests;

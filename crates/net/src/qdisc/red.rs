@@ -1,0 +1,234 @@
+//! Random early detection (Floyd and Jacobson 1993; net/sched/sch_red.c, include/net/red.h): drops or
+//! marks with a probability that rises with the average queue.
+//!
+//! The queue counts as idle from a dequeue that finds nothing on, as in the kernel: whoever drives it
+//! asks once more after the last packet.
+
+mod average;
+mod law;
+
+use super::fifo::{self, Fifo};
+use super::jiffies::Jiffies;
+use super::{Cause, Outcome, Qdisc, Queued};
+use crate::frame::Frame;
+use crate::rng::Rng;
+use law::{Law, Verdict};
+use std::fmt;
+use units::{Bytes, Rate, Time};
+
+/// How it is set; defaults are those of `tc` (tc/q_red.c of iproute2).
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Bytes on the wire that it holds; `tc` wants it said.
+    pub limit: Bytes,
+    /// Average queue below which nothing is marked, in bytes on the wire. Default a third of `max`.
+    pub min: Option<Bytes>,
+    /// Average queue from which on everything is marked, in bytes on the wire, above `min`. Default
+    /// three times `min` where that is given, or a quarter of `limit`.
+    pub max: Option<Bytes>,
+    /// Size of an average packet, bytes. Default 1000, which tc-red(8) calls a good value; `tc` wants
+    /// it said.
+    pub avpkt: Bytes,
+    /// Packets of a burst that the average does not follow; more than `min` / `avpkt` - 1. Default
+    /// (2 `min` + `max`) / (3 `avpkt`).
+    pub burst: Option<u64>,
+    /// Probability of marking at `max`, in 2^-32. Default 2 %, from twice `max` - `min` in bytes.
+    pub probability: u32,
+    /// Rate of the link, by which the average decays in idle times. Default 10 Mbit/s.
+    pub bandwidth: Rate,
+    /// Marks ECN-capable packets in place of dropping them. Default off.
+    pub ecn: bool,
+    /// Drops, not marks, when the average is at `max` or above. Default off.
+    pub harddrop: bool,
+    /// With `ecn`, queues what cannot be marked. Default off.
+    pub nodrop: bool,
+    /// Keeps the average in the middle fifth between `min` and `max` by moving `probability` between
+    /// 1 and 50 % (Floyd, Gummadi and Shenker 2001; `red_adaptative_algo`). Default off.
+    pub adaptive: bool,
+    /// Between `max` and twice `max` the probability rises to 1, in place of being 1 (Floyd 2000).
+    /// Linux has no such rule. Default off.
+    pub gentle: bool,
+    /// The kernel's ticks a second, which `adaptive` counts in. Default 1000, 1 to 10000.
+    pub hz: u32,
+}
+
+impl Config {
+    /// The defaults with a limit.
+    pub fn new(limit: Bytes) -> Self {
+        Config {
+            limit,
+            min: None,
+            max: None,
+            avpkt: Bytes::new(1000),
+            burst: None,
+            probability: 85_899_345,
+            bandwidth: Rate::from_bps(10_000_000),
+            ecn: false,
+            harddrop: false,
+            nodrop: false,
+            adaptive: false,
+            gentle: false,
+            hz: 1000,
+        }
+    }
+}
+
+/// Why `tc` or the kernel refuses a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// An average packet has no bytes.
+    NoPacket,
+    /// A size in bytes or a burst in packets is not below 2^32.
+    TooLarge {
+        /// Bytes or packets.
+        value: u64,
+    },
+    /// `max` is not above `min`.
+    Thresholds {
+        /// Bytes.
+        min: u64,
+        /// Bytes.
+        max: u64,
+    },
+    /// The thresholds and the weight of the average do not fit 32 bits together.
+    ThresholdsTooLarge {
+        /// Bytes.
+        max: u64,
+    },
+    /// A burst must be able to fill the queue to `min`.
+    BurstTooSmall {
+        /// Packets.
+        burst: u64,
+        /// Packets that would do.
+        least: u64,
+    },
+    /// No weight averages over so many packets.
+    BurstTooLarge {
+        /// Packets.
+        burst: u64,
+    },
+    /// The probability a byte is less than 2^-31.
+    ProbabilityTooSmall {
+        /// In 2^-32.
+        least: u64,
+    },
+    /// Idle times do not fit the table.
+    BandwidthTooSmall,
+    /// `nodrop` means nothing without `ecn`.
+    NodropWithoutEcn,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Invalid::NoPacket => write!(f, "avpkt must be at least 1 byte"),
+            Invalid::TooLarge { value } => {
+                write!(f, "sizes and burst must be below 2^32, got {value}")
+            }
+            Invalid::Thresholds { min, max } => {
+                write!(f, "max must be above min ({min} bytes), got {max}")
+            }
+            Invalid::ThresholdsTooLarge { max } => {
+                write!(f, "max times the packets averaged over must be below 2^31, max is {max}")
+            }
+            Invalid::BurstTooSmall { burst, least } => {
+                write!(f, "burst must be at least {least} packets, got {burst}")
+            }
+            Invalid::BurstTooLarge { burst } => write!(f, "burst is too large, got {burst}"),
+            Invalid::ProbabilityTooSmall { least } => {
+                write!(f, "probability must be at least {least} / 2^32 for these thresholds")
+            }
+            Invalid::BandwidthTooSmall => write!(f, "bandwidth is too small for avpkt"),
+            Invalid::NodropWithoutEcn => write!(f, "nodrop is for use with ecn only"),
+        }
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub struct Red<P> {
+    config: Config,
+    law: Law,
+    child: Fifo<P>,
+    jiffies: Jiffies,
+    adapts_at: Option<Time>,
+    rng: Rng,
+}
+
+impl<P: Frame> Red<P> {
+    /// An empty queue that has been idle since time zero.
+    ///
+    /// # Errors
+    /// When `tc` or the kernel refuse the configuration.
+    ///
+    /// # Panics
+    /// When `hz` is not within 1 to 10000.
+    pub fn new(config: Config, rng: Rng) -> Result<Self, Invalid> {
+        let jiffies = Jiffies::new(config.hz);
+        let limit = fifo::Limit::Bytes(config.limit);
+        Ok(Red {
+            config,
+            law: Law::derive(&config)?,
+            child: Fifo::new(fifo::Config { limit, head_drop: false }),
+            jiffies,
+            adapts_at: config.adaptive.then(|| jiffies.expiry(Time::ZERO, jiffies.half_second())),
+            rng,
+        })
+    }
+
+    /// Marks a packet that is to be signalled, and tells whether it may be queued.
+    fn may_stay(&self, verdict: Verdict, packet: &mut P, outcome: &mut Outcome<P>) -> bool {
+        if !self.config.ecn || (verdict == Verdict::Hard && self.config.harddrop) {
+            return false;
+        }
+        outcome.mark(packet, Cause::Aqm) || self.config.nodrop
+    }
+}
+
+impl<P: Frame> Qdisc<P> for Red<P> {
+    fn enqueue(&mut self, now: Time, mut packet: P, outcome: &mut Outcome<P>) {
+        self.law.update(now, self.child.backlog().get());
+        let verdict = self.law.verdict(&mut self.rng);
+        if verdict == Verdict::Pass || self.may_stay(verdict, &mut packet, outcome) {
+            self.child.enqueue(now, packet, outcome);
+        } else {
+            outcome.drop(packet, Cause::Aqm);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {
+        let head = self.child.dequeue(now, outcome);
+        if head.is_none() {
+            self.law.idle_since.get_or_insert(now);
+        }
+        head
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        self.adapts_at
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.adapts_at.is_some_and(|at| at <= now) {
+            self.law.adapt(now);
+            self.adapts_at = Some(self.jiffies.expiry(now, self.jiffies.half_second()));
+        }
+    }
+
+    fn backlog(&self) -> Bytes {
+        self.child.backlog()
+    }
+
+    fn len(&self) -> usize {
+        self.child.len()
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(&P)) {
+        self.child.for_each(each);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! A link of the run: its queue and rate, and what passed through it.
+
+use crate::histogram::Histogram;
+use net::fifo::{Fifo, Verdict};
+use net::link::{Link as _, Tbf, TraceLink};
+use net::qdisc::any::AnyQdisc;
+use net::qdisc::policer::Policer;
+use net::qdisc::{Cause, Outcome, Qdisc, Queued};
+use net::Frame;
+use units::{Bytes, Rate, Span, Time};
+
+/// Counters since the start; bytes are wire bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkStats {
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    pub dropped_packets: u64,
+    pub dropped_bytes: u64,
+    pub marked_packets: u64,
+}
+
+/// How packets wait, and what lets them go.
+pub enum Queue<P> {
+    /// Drop tail at a known rate: each departure is known when the packet arrives.
+    Fifo(Box<Fifo<P>>),
+    /// Any queue discipline behind a token bucket.
+    Bucket(Box<Tbf<P, AnyQdisc<P>>>),
+    /// Any queue discipline that delivery opportunities drain.
+    Trace(Box<TraceLink<P, AnyQdisc<P>>>),
+    /// A queue discipline that shapes by itself.
+    Shaping(Box<AnyQdisc<P>>, Rate),
+}
+
+/// Calls the same method of whichever queue it is, the plain FIFO apart.
+macro_rules! each {
+    ($any:expr, $fifo:ident => $plain:expr, $queue:ident => $call:expr) => {
+        match $any {
+            Queue::Fifo($fifo) => $plain,
+            Queue::Bucket($queue) => $call,
+            Queue::Trace($queue) => $call,
+            Queue::Shaping($queue, _) => $call,
+        }
+    };
+}
+
+/// See the module documentation.
+pub struct Link<P> {
+    pub queue: Queue<P>,
+    policer: Option<Policer>,
+    pub stats: LinkStats,
+    pub sojourn: Histogram,
+    /// Backlog at each sample time, bytes.
+    pub backlog_samples: Vec<u64>,
+    /// Sojourn of the packet that left last.
+    last_sojourn: Span,
+    /// Integral of the backlog over time, byte-nanoseconds, up to `integrated`.
+    waited: u128,
+    integrated: Time,
+}
+
+impl<P: Frame + Copy> Link<P> {
+    pub fn new(queue: Queue<P>, policer: Option<Policer>) -> Self {
+        Link {
+            queue,
+            policer,
+            stats: LinkStats::default(),
+            sojourn: Histogram::default(),
+            backlog_samples: Vec::new(),
+            last_sojourn: Span::ZERO,
+            waited: 0,
+            integrated: Time::ZERO,
+        }
+    }
+
+    /// Offers a packet; what is dropped or marked on the way is left in `outcome`. Tells whether the
+    /// link is to be looked at: something may leave at once, or it wants to be woken at another time.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, mut packet: P, outcome: &mut Outcome<P>) -> bool {
+        if let Some(policer) = &mut self.policer {
+            match policer.police(now, packet, outcome) {
+                Some(conforming) => packet = conforming,
+                None => return true,
+            }
+        }
+        if let Queue::Fifo(fifo) = &mut self.queue {
+            return match fifo.enqueue(now, packet) {
+                Verdict::Queued(departure) => {
+                    let wait = departure.since(now);
+                    let wire = u128::from(packet.wire_bytes().get());
+                    self.waited += wire * u128::from(wait.as_ns());
+                    self.sojourn.add_span(wait);
+                    fifo.len() == 1
+                }
+                Verdict::Dropped(packet, cause) => {
+                    outcome.drop(packet, cause);
+                    true
+                }
+            };
+        }
+        let backlog = self.backlog();
+        integrate(&mut self.waited, &mut self.integrated, now, backlog);
+        each!(&mut self.queue, _fifo => (), queue => queue.enqueue(now, packet, outcome));
+        true
+    }
+
+    /// The next packet that has left by `now`.
+    #[inline]
+    pub fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<P> {
+        let packet = match &mut self.queue {
+            Queue::Fifo(fifo) => fifo.dequeue(now)?,
+            _ => self.dequeue_any(now, outcome)?,
+        };
+        self.stats.sent_packets += 1;
+        self.stats.sent_bytes += packet.wire_bytes().get();
+        Some(packet)
+    }
+
+    fn dequeue_any(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<P> {
+        let backlog = self.backlog();
+        integrate(&mut self.waited, &mut self.integrated, now, backlog);
+        let next = each!(&mut self.queue, _fifo => None, queue => queue.dequeue(now, outcome));
+        let Queued { since, packet } = next?;
+        self.last_sojourn = now.since(since);
+        self.sojourn.add_span(self.last_sojourn);
+        Some(packet)
+    }
+
+    /// When it wants to be woken.
+    #[inline]
+    pub fn next_wakeup(&self) -> Option<Time> {
+        each!(&self.queue, fifo => fifo.next_wakeup(), queue => queue.next_wakeup())
+    }
+
+    /// Runs timers of the queue discipline that are due.
+    #[inline]
+    pub fn on_timer(&mut self, now: Time) {
+        each!(&mut self.queue, _fifo => (), queue => queue.on_timer(now));
+    }
+
+    /// Notes a drop or a mark.
+    pub fn count(&mut self, wire: Bytes, cause: Option<Cause>) {
+        match cause {
+            Some(_) => {
+                self.stats.dropped_packets += 1;
+                self.stats.dropped_bytes += wire.get();
+            }
+            None => self.stats.marked_packets += 1,
+        }
+    }
+
+    /// A sample time: notes the backlog.
+    pub fn sample(&mut self) {
+        self.backlog_samples.push(self.backlog().get());
+    }
+
+    /// Wire bytes waiting.
+    pub fn backlog(&self) -> Bytes {
+        each!(&self.queue, fifo => fifo.backlog(), queue => queue.backlog())
+    }
+
+    /// Packets waiting.
+    pub fn len(&self) -> usize {
+        each!(&self.queue, fifo => fifo.len(), queue => queue.len())
+    }
+
+    /// How long a packet that leaves about now has waited; zero when the queue is empty.
+    pub fn sojourn_at(&self, now: Time) -> Span {
+        match &self.queue {
+            Queue::Fifo(fifo) => fifo.sojourn(now),
+            _ if self.len() == 0 => Span::ZERO,
+            _ => self.last_sojourn,
+        }
+    }
+
+    /// Calls `each` for every packet that waits.
+    pub fn for_each(&self, each: &mut dyn FnMut(&P)) {
+        each!(&self.queue, fifo => fifo.for_each(each), queue => queue.for_each(each));
+    }
+
+    /// Integral of the backlog from the start to `end`, byte-nanoseconds.
+    pub fn waited(&self, end: Time) -> u128 {
+        match &self.queue {
+            Queue::Fifo(_) => self.waited,
+            _ => {
+                let (mut waited, mut integrated) = (self.waited, self.integrated);
+                integrate(&mut waited, &mut integrated, end, self.backlog());
+                waited
+            }
+        }
+    }
+
+    /// Wire bytes that can leave from the start to `end`.
+    pub fn capacity(&self, end: Time) -> u64 {
+        match &self.queue {
+            Queue::Fifo(fifo) => fifo.capacity(end).get(),
+            Queue::Bucket(link) => link.capacity_bytes(Time::ZERO, end),
+            Queue::Trace(link) => link.capacity_bytes(Time::ZERO, end),
+            Queue::Shaping(_, rate) => rate.bytes_in(end.since(Time::ZERO)).get(),
+        }
+    }
+
+    /// A reason not to trust what this link did.
+    pub fn warning(&self) -> Option<String> {
+        match &self.queue {
+            Queue::Trace(link) => link.opportunities().error().map(|e| format!("trace: {e}")),
+            Queue::Fifo(_) | Queue::Bucket(_) | Queue::Shaping(..) => None,
+        }
+    }
+}
+
+#[inline]
+fn integrate(waited: &mut u128, integrated: &mut Time, now: Time, backlog: Bytes) {
+    let span = now.since(*integrated).as_ns();
+    *waited += u128::from(backlog.get()) * u128::from(span);
+    *integrated = now;
+}

@@ -1,0 +1,305 @@
+//! All that lies between senders and receivers in one direction: every flow's route, and the links
+//! that routes share. Packets go in at the start of their flow's route and come out in `arrived`;
+//! what happened to the others is counted by flow and cause.
+
+use crate::link::Link;
+use crate::route::{Passed, Route, Stage, Traveller};
+use crate::timeline::Timeline;
+use net::qdisc::{Cause, Outcome};
+use std::collections::VecDeque;
+use units::{Bytes, Time};
+
+/// Packets of a flow by what became of them: `sent + duplicated` is the sum of the others and what is
+/// still under way. Marks are counted beside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fate {
+    pub sent: u64,
+    pub duplicated: u64,
+    /// Reached the other host, damaged ones not counted.
+    pub delivered: u64,
+    pub damaged: u64,
+    /// Taken by random loss.
+    pub lost: u64,
+    /// Dropped by a queue discipline or policer, by cause.
+    pub overflow: u64,
+    pub aqm: u64,
+    pub policed: u64,
+    pub superseded: u64,
+    /// Marked CE (not an end).
+    pub marked: u64,
+}
+
+impl Fate {
+    /// Dropped at a link, whatever the cause.
+    pub fn queue_drops(&self) -> u64 {
+        self.overflow + self.aqm + self.policed + self.superseded
+    }
+
+    fn gone(&self) -> u64 {
+        self.delivered + self.damaged + self.lost + self.queue_drops()
+    }
+
+    fn drop_by(&mut self, cause: Cause) {
+        *match cause {
+            Cause::Overflow | Cause::TooLarge => &mut self.overflow,
+            Cause::Aqm | Cause::Threshold => &mut self.aqm,
+            Cause::Policed => &mut self.policed,
+            Cause::Superseded => &mut self.superseded,
+        } += 1;
+    }
+}
+
+/// Something that an event table wants to know; equal ones in a row are one with a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    Lost,
+    Dropped,
+    Marked,
+}
+
+/// What an event slot of this direction is for.
+#[derive(Clone, Copy)]
+enum Holder {
+    Stage { flow: u32, stage: u32 },
+    Link(u32),
+}
+
+/// See the module documentation.
+pub struct Network<P> {
+    pub links: Vec<Link<P>>,
+    routes: Vec<Route<P>>,
+    /// Packets at the end of their route, to be taken by the engine.
+    pub arrived: VecDeque<P>,
+    /// (flow, what, how many), where events are recorded.
+    pub notices: Vec<(u32, Notice, u64)>,
+    noticing: bool,
+    holders: Vec<Holder>,
+    /// Number of its first event slot.
+    base: u32,
+    /// First slot of the links.
+    link_slots: u32,
+    outcome: Outcome<P>,
+}
+
+impl<P: Traveller> Network<P> {
+    /// A network whose event slots begin at `base`.
+    pub fn new(base: u32, links: Vec<Link<P>>, routes: Vec<Vec<Stage<P>>>, noticing: bool) -> Self {
+        let mut holders = Vec::new();
+        let routes: Vec<Route<P>> = (0..)
+            .zip(routes)
+            .map(|(flow, stages)| {
+                let slot = base + holders.len() as u32;
+                let count = stages.len() as u32;
+                holders.extend((0..count).map(|stage| Holder::Stage { flow, stage }));
+                let links = links_of(&stages);
+                Route { stages, links, slot, fate: Fate::default() }
+            })
+            .collect();
+        let link_slots = base + holders.len() as u32;
+        holders.extend((0..links.len() as u32).map(Holder::Link));
+        Network {
+            links,
+            routes,
+            arrived: VecDeque::new(),
+            notices: Vec::new(),
+            noticing,
+            holders,
+            base,
+            link_slots,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// What became of the packets of each flow.
+    pub fn fates(&self) -> Vec<Fate> {
+        self.routes.iter().map(|route| route.fate).collect()
+    }
+
+    /// Event slots that it uses.
+    pub fn slots(&self) -> u32 {
+        self.holders.len() as u32
+    }
+
+    /// Sets the timers that run from the start.
+    pub fn start(&mut self, timeline: &mut Timeline) {
+        for l in 0..self.links.len() as u32 {
+            self.run_link(Time::ZERO, l, timeline);
+        }
+    }
+
+    /// A packet leaves its host.
+    #[inline]
+    pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
+        self.routes[packet.flow() as usize].fate.sent += 1;
+        self.go_on(now, packet, 0, timeline);
+    }
+
+    /// An event slot of this direction comes up.
+    #[inline]
+    pub fn wake(&mut self, now: Time, slot: u32, timeline: &mut Timeline) {
+        match self.holders[(slot - self.base) as usize] {
+            Holder::Stage { flow, stage } => self.on_stage(now, flow, stage, slot, timeline),
+            Holder::Link(link) => {
+                self.links[link as usize].on_timer(now);
+                self.run_link(now, link, timeline);
+            }
+        }
+    }
+
+    /// Packets held by a stage go on.
+    #[inline]
+    fn on_stage(&mut self, now: Time, flow: u32, stage: u32, slot: u32, timeline: &mut Timeline) {
+        let next = stage as usize + 1;
+        let is_last = next == self.routes[flow as usize].stages.len();
+        while let Some(packet) = self.routes[flow as usize].stages[stage as usize].pop(now) {
+            if is_last {
+                self.arrive(packet);
+            } else {
+                self.go_on(now, packet, next, timeline);
+            }
+        }
+        match self.routes[flow as usize].stages[stage as usize].next_wakeup() {
+            Some(at) => timeline.set(slot, at.max(now)),
+            None => timeline.clear(slot),
+        }
+    }
+
+    /// A packet goes on from `place` on its route until something holds it, or it is gone or there.
+    #[inline]
+    fn go_on(&mut self, now: Time, mut packet: P, mut place: usize, timeline: &mut Timeline) {
+        loop {
+            let route = &mut self.routes[packet.flow() as usize];
+            let Some(stage) = route.stages.get_mut(place) else {
+                return self.arrive(packet);
+            };
+            match stage.take(now, &mut packet, &mut self.outcome) {
+                Passed::Held(None) => break,
+                Passed::Held(Some(at)) => {
+                    timeline.set(route.slot + place as u32, at);
+                    break;
+                }
+                // What may leave at once leaves before the next packet is judged, as a queue discipline
+                // is run after each.
+                Passed::Link(link) => {
+                    let l = &mut self.links[link as usize];
+                    if l.enqueue(now, packet, &mut self.outcome) {
+                        self.run_link(now, link, timeline);
+                    }
+                    return;
+                }
+                Passed::On => place += 1,
+                Passed::Twice => {
+                    place += 1;
+                    route.fate.duplicated += 1;
+                    self.go_on_again(now, packet, place, timeline);
+                }
+                Passed::Lost => {
+                    route.fate.lost += 1;
+                    return self.notice(packet.flow(), Notice::Lost);
+                }
+            }
+        }
+        if !self.outcome.is_empty() {
+            self.settle(None);
+        }
+    }
+
+    /// The same, called from within itself.
+    #[inline(never)]
+    fn go_on_again(&mut self, now: Time, packet: P, place: usize, timeline: &mut Timeline) {
+        self.go_on(now, packet, place, timeline);
+    }
+
+    #[inline]
+    fn arrive(&mut self, packet: P) {
+        let fate = &mut self.routes[packet.flow() as usize].fate;
+        if packet.is_damaged() {
+            fate.damaged += 1;
+        } else {
+            fate.delivered += 1;
+            self.arrived.push_back(packet);
+        }
+    }
+
+    /// Packets that have left a link go on, and it says when it wants to be woken.
+    #[inline(never)]
+    fn run_link(&mut self, now: Time, link: u32, timeline: &mut Timeline) {
+        loop {
+            let next = self.links[link as usize].dequeue(now, &mut self.outcome);
+            if !self.outcome.is_empty() {
+                self.settle(Some(link));
+            }
+            let Some(packet) = next else { break };
+            let route = &self.routes[packet.flow() as usize];
+            let place = route.behind(link);
+            if place == route.stages.len() {
+                self.arrive(packet);
+            } else {
+                self.go_on_again(now, packet, place, timeline);
+            }
+        }
+        let slot = self.link_slots + link;
+        match self.links[link as usize].next_wakeup() {
+            Some(at) => timeline.set(slot, at.max(now)),
+            None => timeline.clear(slot),
+        }
+    }
+
+    /// Counts what the link, or a part of a route, dropped and marked.
+    #[cold]
+    fn settle(&mut self, link: Option<u32>) {
+        let mut outcome = std::mem::take(&mut self.outcome);
+        for (packet, cause) in outcome.drops.drain(..) {
+            if let Some(link) = link {
+                self.links[link as usize].count(packet.wire_bytes(), Some(cause));
+            }
+            self.routes[packet.flow() as usize].fate.drop_by(cause);
+            self.notice(packet.flow(), Notice::Dropped);
+        }
+        for (flow, _) in outcome.marks.drain(..) {
+            if let Some(link) = link {
+                self.links[link as usize].count(Bytes::ZERO, None);
+            }
+            self.routes[flow as usize].fate.marked += 1;
+            self.notice(flow, Notice::Marked);
+        }
+        self.outcome = outcome;
+    }
+
+    #[cold]
+    fn notice(&mut self, flow: u32, what: Notice) {
+        if !self.noticing {
+            return;
+        }
+        match self.notices.last_mut() {
+            Some(last) if (last.0, last.1) == (flow, what) => last.2 += 1,
+            _ => self.notices.push((flow, what, 1)),
+        }
+    }
+
+    /// Every packet sent was delivered, dropped or is still on its way.
+    pub fn check_conservation(&self) {
+        let mut under_way: Vec<u64> =
+            self.routes.iter().map(|r| r.stages.iter().map(|s| s.len() as u64).sum()).collect();
+        for link in &self.links {
+            link.for_each(&mut |packet| under_way[packet.flow() as usize] += 1);
+        }
+        for (flow, (route, held)) in self.routes.iter().zip(under_way).enumerate() {
+            let fate = &route.fate;
+            let (came, accounted) = (fate.sent + fate.duplicated, fate.gone() + held);
+            assert_eq!(
+                came, accounted,
+                "flow {flow}: sent and accounted for: {fate:?}, {held} under way"
+            );
+        }
+    }
+}
+
+/// Links of a route with the place behind each.
+fn links_of<P>(stages: &[Stage<P>]) -> Vec<(u32, usize)> {
+    let number = |stage: &Stage<P>| match stage {
+        Stage::Link(link) => Some(*link),
+        _ => None,
+    };
+    (1..).zip(stages).filter_map(|(behind, s)| number(s).map(|link| (link, behind))).collect()
+}

@@ -1,0 +1,203 @@
+//! Flows in a plan: controller, way, times, application.
+
+use super::stage::Stage;
+use super::{check, PlanError};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One flow.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Congestion controller.
+    pub cca: String,
+    /// Its parameters, where they differ from the defaults.
+    pub params: BTreeMap<String, i64>,
+    /// What carries it.
+    #[serde(default)]
+    pub transport: Transport,
+    /// Two-way propagation delay, ns. Where `forward` and `back` say otherwise it only tells how long
+    /// the first packet waits for the other end's address, and what results show.
+    pub rtt_ns: u64,
+    /// Probability of random loss in the data direction, 10^-9; for routes that `forward` does not give.
+    pub loss_ppb: u64,
+    /// Random delay in the data direction; for routes that `forward` does not give.
+    pub jitter: Option<Jitter>,
+    /// Way of the data; `null` for random loss, half the RTT with its jitter, then the bottleneck.
+    #[serde(default)]
+    pub forward: Option<Vec<Stage>>,
+    /// Way of the acknowledgements; `null` for the other half of the RTT.
+    #[serde(default)]
+    pub back: Option<Vec<Stage>>,
+    /// When the connection opens, ns.
+    pub start_ns: u64,
+    /// When the application closes, ns; at most the duration.
+    pub stop_ns: u64,
+    /// Bytes to transfer; `null` for as much as possible.
+    pub size_bytes: Option<u64>,
+    /// What the application does, where it is not one transfer.
+    #[serde(default)]
+    pub workload: Option<Workload>,
+    /// Upper bound of the pacing rate, bit/s of payload.
+    pub max_rate_bps: Option<u64>,
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Transport {
+    /// The Linux-like TCP.
+    #[default]
+    Tcp,
+    /// The QUIC-like transport.
+    Quic {
+        /// Payload of a packet, bytes.
+        payload_bytes: u32,
+        /// Packets that ask for an acknowledgement before one is sent.
+        ack_every: u32,
+        /// The longest that one waits for an acknowledgement, ns.
+        ack_delay_ns: u64,
+        /// A round trip comes before the first data.
+        handshake: bool,
+        /// Round-trip time that is assumed before the first sample, ns.
+        initial_rtt_ns: u64,
+    },
+}
+
+/// What an application does.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Workload {
+    /// It sends in on times: as much as it can, or messages at a rate.
+    OnOff {
+        /// Length of an on time.
+        on: Duration,
+        /// Length of an off time.
+        off: Duration,
+        /// Rate of payload in on times, bit/s; `null` for as much as possible.
+        rate_bps: Option<u64>,
+        /// Size of a message at that rate, bytes.
+        message_bytes: u64,
+    },
+    /// It writes messages at a rate.
+    Paced {
+        /// Rate of payload, bit/s.
+        rate_bps: u64,
+        /// Size of a message, bytes.
+        message_bytes: u64,
+    },
+    /// It answers requests of the receiver.
+    RequestResponse {
+        /// Size of an answer, bytes.
+        response_bytes: u64,
+        /// Time between an answer and the next request.
+        think: Duration,
+        /// Answers until it closes; 0 for no end.
+        count: u32,
+    },
+}
+
+/// How long something lasts.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Duration {
+    /// Length, or mean length, ns.
+    pub ns: u64,
+    /// Exponentially distributed; otherwise always the same.
+    pub exponential: bool,
+}
+
+/// Random delay of data packets.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Jitter {
+    /// Uniform around the one-way delay.
+    Uniform {
+        /// Half width, ns.
+        spread_ns: u64,
+        /// Packets may overtake each other.
+        reorder: bool,
+    },
+    /// Normal around the one-way delay.
+    Gaussian {
+        /// Standard deviation, ns.
+        stddev_ns: u64,
+        /// Packets may overtake each other.
+        reorder: bool,
+    },
+}
+
+impl Flow {
+    pub(super) fn check(
+        &self,
+        at: &str,
+        duration_ns: u64,
+        links: usize,
+        ack_links: usize,
+    ) -> Result<(), PlanError> {
+        let key = |name: &str| format!("{at}.{name}");
+        check(self.rtt_ns <= 60_000_000_000, &key("rtt_ns"), self.rtt_ns, "at most 60 s")?;
+        check(self.loss_ppb <= 1_000_000_000, &key("loss_ppb"), self.loss_ppb, "at most 10^9")?;
+        check_route(self.forward.as_deref(), &key("forward"), links)?;
+        check_route(self.back.as_deref(), &key("back"), ack_links)?;
+        let (start, stop) = (self.start_ns, self.stop_ns);
+        check(start < stop, &key("start_ns"), start, "before stop_ns")?;
+        check(stop <= duration_ns, &key("stop_ns"), stop, "at most duration_ns")?;
+        check(self.size_bytes != Some(0), &key("size_bytes"), 0, "at least 1")?;
+        check(
+            self.size_bytes.is_none_or(|s| s < 1 << 42),
+            &key("size_bytes"),
+            self.size_bytes.unwrap_or(0),
+            "less than 4 TiB",
+        )?;
+        check(
+            self.max_rate_bps.is_none_or(|r| r >= 8),
+            &key("max_rate_bps"),
+            self.max_rate_bps.unwrap_or(0),
+            "at least 8 bit/s",
+        )?;
+        self.check_application(at)
+    }
+
+    fn check_application(&self, at: &str) -> Result<(), PlanError> {
+        let key = |name: &str| format!("{at}.{name}");
+        if let Transport::Quic { payload_bytes, ack_every, .. } = self.transport {
+            check(
+                (100..=1400).contains(&payload_bytes),
+                &key("transport.payload_bytes"),
+                payload_bytes,
+                "100 to 1400",
+            )?;
+            check(ack_every >= 1, &key("transport.ack_every"), 0, "at least 1")?;
+        }
+        let Some(workload) = &self.workload else { return Ok(()) };
+        let alone = self.size_bytes.is_none() && matches!(self.transport, Transport::Tcp);
+        check(alone, &key("workload"), "with size_bytes or QUIC", "a TCP flow without size_bytes")?;
+        let (what, smallest) = match *workload {
+            Workload::OnOff { on, off, rate_bps, message_bytes } => (
+                "lengths, rates and sizes above 0",
+                message_bytes.min(rate_bps.unwrap_or(1)).min(on.ns + off.ns),
+            ),
+            Workload::Paced { rate_bps, message_bytes } => {
+                ("a rate and a size above 0", rate_bps.min(message_bytes))
+            }
+            Workload::RequestResponse { response_bytes, .. } => {
+                ("response_bytes of at least 1", response_bytes)
+            }
+        };
+        check(smallest > 0, &key("workload"), smallest, what)
+    }
+}
+
+fn check_route(stages: Option<&[Stage]>, at: &str, links: usize) -> Result<(), PlanError> {
+    let mut met = BTreeSet::new();
+    let stages = stages.unwrap_or_default();
+    check(stages.len() <= 64, at, stages.len(), "at most 64 parts")?;
+    for (i, stage) in stages.iter().enumerate() {
+        stage.check(&format!("{at}[{i}]"), links)?;
+        if let Stage::Link { link } = stage {
+            check(met.insert(*link), &format!("{at}[{i}].link"), link, "each link once")?;
+        }
+    }
+    Ok(())
+}

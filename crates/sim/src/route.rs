@@ -1,0 +1,182 @@
+//! What a packet of one flow meets on its way, in order: delays, impairments, links.
+
+use crate::network::Fate;
+use net::delay::{JitterPipe, Pipe};
+use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss, Reordering};
+use net::qdisc::Outcome;
+use net::{flags, Ack, Frame, Packet};
+use units::{Span, Time};
+
+/// A packet that the engine can copy, and that can be damaged on its way.
+pub trait Traveller: Frame + Copy {
+    /// Whether it was corrupted.
+    fn is_damaged(&self) -> bool;
+    /// Corrupts it.
+    fn damage(&mut self);
+}
+
+impl Traveller for Packet {
+    #[inline]
+    fn is_damaged(&self) -> bool {
+        self.flags & flags::DAMAGED != 0
+    }
+    fn damage(&mut self) {
+        self.flags |= flags::DAMAGED;
+    }
+}
+
+impl Traveller for Ack {
+    #[inline]
+    fn is_damaged(&self) -> bool {
+        self.is_damaged
+    }
+    fn damage(&mut self) {
+        self.is_damaged = true;
+    }
+}
+
+/// One part of a route.
+pub enum Stage<P> {
+    /// Constant delay.
+    Delay(Delay<P>),
+    /// A link, by its number.
+    Link(u32),
+    /// Delay that varies; some packets may skip it.
+    Vary(Box<(JitterPipe<P>, Option<Reordering>)>),
+    Loss(Box<Loss>),
+    Duplicate(Box<Duplication>),
+    Corrupt(Box<Corruption>),
+    /// Only each n-th acknowledgement of a row.
+    Thin(Box<AckThinning<P>>),
+    /// Bursts.
+    Aggregate(Box<Aggregation<P>>),
+}
+
+/// A pipe of constant delay.
+pub struct Delay<P> {
+    delay: Span,
+    /// What the first packet waits beside, while the other end's address is found out; those behind it
+    /// wait with it.
+    resolution: Span,
+    pipe: Pipe<P>,
+}
+
+impl<P> Delay<P> {
+    pub fn new(delay: Span, resolution: Span) -> Self {
+        Delay { delay, resolution, pipe: Pipe::default() }
+    }
+
+    /// A packet comes; when it goes on if it is the only one.
+    #[inline]
+    fn take(&mut self, now: Time, packet: P) -> Option<Time> {
+        let at = now + self.delay + std::mem::take(&mut self.resolution);
+        let at = at.max(self.pipe.last_out());
+        let is_first = self.pipe.is_empty();
+        self.pipe.push(at, packet);
+        is_first.then_some(at)
+    }
+}
+
+/// What became of a packet at a stage.
+pub enum Passed {
+    On,
+    /// It goes on two times.
+    Twice,
+    Lost,
+    /// It is held; when the stage wants to be woken, where that has changed.
+    Held(Option<Time>),
+    Link(u32),
+}
+
+impl<P: Traveller> Stage<P> {
+    /// A packet comes; what the stage drops in its place is left in `outcome`.
+    #[inline]
+    pub fn take(&mut self, now: Time, packet: &mut P, outcome: &mut Outcome<P>) -> Passed {
+        match self {
+            Stage::Delay(delay) => Passed::Held(delay.take(now, *packet)),
+            Stage::Link(link) => Passed::Link(*link),
+            _ => self.impair(now, packet, outcome),
+        }
+    }
+
+    fn impair(&mut self, now: Time, packet: &mut P, outcome: &mut Outcome<P>) -> Passed {
+        let head = self.next_wakeup();
+        match self {
+            Stage::Loss(loss) => {
+                return if loss.is_lost(now) { Passed::Lost } else { Passed::On };
+            }
+            Stage::Duplicate(duplication) => {
+                return if duplication.is_duplicated() { Passed::Twice } else { Passed::On };
+            }
+            Stage::Corrupt(corruption) => {
+                if corruption.is_corrupted() {
+                    packet.damage();
+                }
+                return Passed::On;
+            }
+            Stage::Vary(vary) => match vary.1.as_mut().is_some_and(Reordering::skips_delay) {
+                true => vary.0.push_undelayed(now, *packet),
+                false => vary.0.push(now, *packet),
+            },
+            Stage::Thin(thinning) => thinning.push(now, *packet, outcome),
+            Stage::Aggregate(aggregation) => aggregation.push(now, *packet),
+            Stage::Delay(_) | Stage::Link(_) => unreachable!("taken before"),
+        }
+        let next = self.next_wakeup();
+        Passed::Held(next.filter(|_| next != head).map(|at| at.max(now)))
+    }
+
+    /// When the next held packet goes on.
+    #[inline]
+    pub fn next_wakeup(&self) -> Option<Time> {
+        match self {
+            Stage::Delay(delay) => delay.pipe.next_wakeup(),
+            Stage::Vary(vary) => vary.0.next_wakeup(),
+            Stage::Thin(thinning) => thinning.next_wakeup(),
+            Stage::Aggregate(aggregation) => aggregation.next_wakeup(),
+            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
+        }
+    }
+
+    /// Takes a held packet that goes on by `now`.
+    #[inline]
+    pub fn pop(&mut self, now: Time) -> Option<P> {
+        match self {
+            Stage::Delay(delay) => delay.pipe.pop(now),
+            Stage::Vary(vary) => vary.0.pop(now),
+            Stage::Thin(thinning) => thinning.pop(now),
+            Stage::Aggregate(aggregation) => aggregation.pop(now),
+            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
+        }
+    }
+
+    /// Packets held.
+    pub fn len(&self) -> usize {
+        match self {
+            Stage::Delay(delay) => delay.pipe.len(),
+            Stage::Vary(vary) => vary.0.len(),
+            Stage::Thin(thinning) => thinning.len(),
+            Stage::Aggregate(aggregation) => aggregation.len(),
+            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => 0,
+        }
+    }
+}
+
+/// A flow's way in one direction. It meets each link at most once.
+pub struct Route<P> {
+    pub stages: Vec<Stage<P>>,
+    /// Links with the place behind each.
+    pub links: Vec<(u32, usize)>,
+    /// Event slot of the first stage; each stage has one.
+    pub slot: u32,
+    pub fate: Fate,
+}
+
+impl<P> Route<P> {
+    /// The place on the route behind a link.
+    #[inline]
+    pub fn behind(&self, link: u32) -> usize {
+        let found = self.links.iter().find(|&&(l, _)| l == link);
+        found.expect("a packet leaves a link that is on its route").1
+    }
+}

@@ -1,0 +1,386 @@
+//! What applications do with a connection: write without end, a fixed amount, in bursts, at a rate, or
+//! in answer to requests. State machines without a clock, like the transports that they feed.
+//!
+//! ```text
+//! OnOff            OFF --(off)--> ON --(on)--> OFF ...
+//! Paced            a message each message/rate
+//! RequestResponse  THINK --(think)--> ASK --(request arrives)--> ANSWER --(response delivered)--> THINK
+//! ```
+//!
+//! The driver calls [`App::start`] when the connection opens, [`App::on_wakeup`] at
+//! [`App::next_write`] (repeatedly, while that is not in the future), hands what it returns to the
+//! sender, and tells what arrived by [`App::on_delivered`]. Of a request it asks [`App::next_request`],
+//! calls [`App::on_request_sent`] then, and [`App::on_request`] when it has crossed the path.
+
+mod length;
+mod workload;
+
+pub use length::Length;
+pub use workload::{Burst, Workload};
+
+use net::rng::Rng;
+use units::{Bytes, Rate, Span, Time};
+
+/// What an application tells its transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// This many more bytes, at least 1, which end a message.
+    Bytes(u64),
+    /// From now on there is always more.
+    Greedy,
+    /// That ends; what is not sent was never written.
+    Pause,
+    /// Nothing more will come.
+    Close,
+}
+
+/// One message, and when it was complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// When it was asked for; without a request, when it was written.
+    pub asked: Time,
+    /// When it was written.
+    pub written: Time,
+    /// Its payload, bytes.
+    pub bytes: u64,
+    /// Bytes of the stream before its end.
+    end: u64,
+    /// When all of it had arrived in order; [`Time::NEVER`] before that.
+    pub completed: Time,
+}
+
+impl Message {
+    /// Flow completion time: from the request, or the write, to the last byte.
+    pub fn completion_time(&self) -> Option<Span> {
+        self.completed.is_set().then(|| self.completed.since(self.asked))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not started.
+    New,
+    Off {
+        until: Time,
+    },
+    /// On since `since`; `written` messages so far.
+    On {
+        since: Time,
+        until: Time,
+        written: u64,
+    },
+    /// Messages at a rate without end.
+    Steady {
+        since: Time,
+        written: u64,
+    },
+    Think {
+        until: Time,
+    },
+    /// The request is under way.
+    Ask {
+        since: Time,
+    },
+    Answer {
+        asked: Time,
+        at: Time,
+    },
+    /// The answer is under way.
+    Wait,
+    /// Everything is written.
+    Closing {
+        at: Time,
+    },
+    /// Nothing more happens by itself.
+    Done,
+}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub struct App {
+    workload: Workload,
+    rng: Rng,
+    state: State,
+    written: u64,
+    delivered: u64,
+    messages: Vec<Message>,
+    /// Messages that are complete.
+    complete: usize,
+}
+
+impl App {
+    /// An application that has not started; `rng` draws its times.
+    ///
+    /// # Panics
+    /// When a size or a rate is 0, or on and off times are both 0.
+    pub fn new(workload: Workload, rng: Rng) -> App {
+        workload.check();
+        App {
+            workload,
+            rng,
+            state: State::New,
+            written: 0,
+            delivered: 0,
+            messages: Vec::new(),
+            complete: 0,
+        }
+    }
+
+    /// The connection opens.
+    pub fn start(&mut self, now: Time) {
+        assert_eq!(self.state, State::New, "started twice");
+        self.state = match self.workload {
+            Workload::Greedy | Workload::Sized { .. } => State::Answer { asked: now, at: now },
+            Workload::OnOff { .. } => State::Off { until: now },
+            Workload::Paced { .. } => State::Steady { since: now, written: 0 },
+            Workload::RequestResponse { .. } => State::Think { until: now },
+        };
+    }
+
+    /// When it writes next by itself.
+    pub fn next_write(&self) -> Option<Time> {
+        match self.state {
+            State::Off { until } => Some(until),
+            State::On { since, until, written } => match self.burst() {
+                Burst::Greedy => Some(until),
+                Burst::Paced { rate, message } => {
+                    Some(message_time(since, rate, message, written).min(until))
+                }
+            },
+            State::Steady { since, written } => match self.workload {
+                Workload::Paced { rate, message } => {
+                    Some(message_time(since, rate, message, written))
+                }
+                _ => None,
+            },
+            State::Answer { at, .. } | State::Closing { at } => Some(at),
+            State::New | State::Think { .. } | State::Ask { .. } | State::Wait | State::Done => {
+                None
+            }
+        }
+    }
+
+    /// It is [`App::next_write`]: what it tells the transport, if anything.
+    pub fn on_wakeup(&mut self, now: Time) -> Option<Write> {
+        assert!(self.next_write().is_none_or(|at| at <= now), "woken early: {self:?} at {now:?}");
+        match self.state {
+            State::Off { .. } => {
+                let until = now + self.on_time();
+                self.state = State::On { since: now, until, written: 0 };
+                (self.burst() == Burst::Greedy).then_some(Write::Greedy)
+            }
+            State::On { since, until, written } => self.go_on(now, since, until, written),
+            State::Steady { since, written } => {
+                self.state = State::Steady { since, written: written + 1 };
+                let Workload::Paced { message, .. } = self.workload else { return None };
+                Some(self.write(now, now, message))
+            }
+            State::Answer { asked, .. } => Some(self.answer(now, asked)),
+            State::Closing { .. } => {
+                self.state = State::Done;
+                Some(Write::Close)
+            }
+            State::New | State::Think { .. } | State::Ask { .. } | State::Wait | State::Done => {
+                None
+            }
+        }
+    }
+
+    /// When the other side sends a request.
+    pub fn next_request(&self) -> Option<Time> {
+        match self.state {
+            State::Think { until } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// The request leaves the other side.
+    pub fn on_request_sent(&mut self, now: Time) {
+        assert!(matches!(self.state, State::Think { .. }), "no request is due: {:?}", self.state);
+        self.state = State::Ask { since: now };
+    }
+
+    /// The request arrives.
+    pub fn on_request(&mut self, now: Time) {
+        let State::Ask { since } = self.state else {
+            panic!("no request is under way: {:?}", self.state)
+        };
+        self.state = State::Answer { asked: since, at: now };
+    }
+
+    /// The other side has the first `bytes` bytes of the stream, in order.
+    pub fn on_delivered(&mut self, now: Time, bytes: u64) {
+        assert!(bytes >= self.delivered, "{bytes} B delivered after {} B", self.delivered);
+        self.delivered = bytes;
+        while let Some(message) = self.messages.get_mut(self.complete) {
+            if message.end > bytes {
+                return;
+            }
+            message.completed = now;
+            self.complete += 1;
+            if self.state == State::Wait {
+                self.state = State::Think { until: now + self.think_time() };
+            }
+        }
+    }
+
+    /// Every message so far, in the order of writing.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Whether it has closed.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Done && !matches!(self.workload, Workload::Greedy)
+    }
+
+    fn burst(&self) -> Burst {
+        match self.workload {
+            Workload::OnOff { burst, .. } => burst,
+            _ => Burst::Greedy,
+        }
+    }
+
+    /// During an on time: the next message, or its end.
+    fn go_on(&mut self, now: Time, since: Time, until: Time, written: u64) -> Option<Write> {
+        if now >= until {
+            self.state = State::Off { until: now + self.off_time() };
+            return (self.burst() == Burst::Greedy).then_some(Write::Pause);
+        }
+        self.state = State::On { since, until, written: written + 1 };
+        match self.burst() {
+            Burst::Greedy => None,
+            Burst::Paced { message, .. } => Some(self.write(now, now, message)),
+        }
+    }
+
+    fn answer(&mut self, now: Time, asked: Time) -> Write {
+        match self.workload {
+            Workload::Sized { bytes } => {
+                self.state = State::Closing { at: now };
+                self.write(now, asked, bytes)
+            }
+            Workload::RequestResponse { response, count, .. } => {
+                let is_last = self.messages.len() + 1 == count as usize;
+                self.state = if is_last { State::Closing { at: now } } else { State::Wait };
+                self.write(now, asked, response)
+            }
+            Workload::Greedy | Workload::OnOff { .. } | Workload::Paced { .. } => {
+                self.state = State::Done;
+                Write::Greedy
+            }
+        }
+    }
+
+    fn write(&mut self, now: Time, asked: Time, bytes: u64) -> Write {
+        self.written += bytes;
+        let end = self.written;
+        self.messages.push(Message { asked, written: now, bytes, end, completed: Time::NEVER });
+        Write::Bytes(bytes)
+    }
+
+    fn on_time(&mut self) -> Span {
+        match self.workload {
+            Workload::OnOff { on, .. } => on.draw(&mut self.rng),
+            _ => Span::ZERO,
+        }
+    }
+
+    fn off_time(&mut self) -> Span {
+        match self.workload {
+            Workload::OnOff { off, .. } => off.draw(&mut self.rng),
+            _ => Span::ZERO,
+        }
+    }
+
+    fn think_time(&mut self) -> Span {
+        match self.workload {
+            Workload::RequestResponse { think, .. } => think.draw(&mut self.rng),
+            _ => Span::ZERO,
+        }
+    }
+}
+
+/// When message `k` (from 0) of a source at a constant rate is written: no error accumulates.
+fn message_time(since: Time, rate: Rate, message: u64, k: u64) -> Time {
+    since + rate.serialization_time(Bytes::new(message.saturating_mul(k)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// What it tells in its first `count` wake-ups.
+    fn writes(app: &mut App, count: usize) -> Vec<(u64, Option<Write>)> {
+        (0..count)
+            .map(|_| {
+                let at = app.next_write().unwrap_or(Time::NEVER);
+                (at.as_us(), app.on_wakeup(at))
+            })
+            .collect()
+    }
+
+    fn started(workload: Workload) -> App {
+        let mut app = App::new(workload, Rng::stream(1, "app"));
+        app.start(at_ms(100));
+        app
+    }
+
+    #[test]
+    fn a_paced_source_writes_a_message_each_message_over_rate() {
+        let rate = Rate::from_bps(3_000_000);
+        let mut app = started(Workload::Paced { rate, message: 1000 });
+        let times: Vec<u64> = writes(&mut app, 4).iter().map(|w| w.0).collect();
+        // 8000 bits at 3 Mbit/s: 2666.67 us.
+        assert_eq!(times, [100_000, 102_666, 105_333, 108_000]);
+    }
+
+    #[test]
+    fn an_on_off_source_alternates() {
+        let (on, off) = (Length::Fixed(Span::from_ms(30)), Length::Fixed(Span::from_ms(20)));
+        let mut app = started(Workload::OnOff { on, off, burst: Burst::Greedy });
+        let expected = [
+            (100_000, Some(Write::Greedy)),
+            (130_000, Some(Write::Pause)),
+            (150_000, Some(Write::Greedy)),
+            (180_000, Some(Write::Pause)),
+        ];
+        assert_eq!(writes(&mut app, 4), expected);
+    }
+
+    #[test]
+    fn an_on_off_source_with_a_rate_writes_during_the_on_times_only() {
+        let (on, off) = (Length::Fixed(Span::from_ms(25)), Length::Fixed(Span::from_ms(20)));
+        let burst = Burst::Paced { rate: Rate::from_bps(800_000), message: 1000 };
+        let mut app = started(Workload::OnOff { on, off, burst });
+        let times: Vec<u64> =
+            writes(&mut app, 9).iter().filter(|w| w.1.is_some()).map(|w| w.0).collect();
+        assert_eq!(times, [100_000, 110_000, 120_000, 145_000, 155_000, 165_000]);
+    }
+
+    #[test]
+    fn requests_follow_a_think_time_after_the_whole_answer() {
+        let think = Length::Fixed(Span::from_ms(5));
+        let mut app = started(Workload::RequestResponse { response: 3000, think, count: 2 });
+        assert_eq!((app.next_write(), app.next_request()), (None, Some(at_ms(100))));
+        app.on_request_sent(at_ms(100));
+        app.on_request(at_ms(110));
+        assert_eq!(writes(&mut app, 1), [(110_000, Some(Write::Bytes(3000)))]);
+        app.on_delivered(at_ms(121), 2999);
+        assert_eq!(app.next_request(), None);
+        app.on_delivered(at_ms(122), 3000);
+        assert_eq!(app.next_request(), Some(at_ms(127)));
+        app.on_request_sent(at_ms(127));
+        app.on_request(at_ms(137));
+        let last = [(137_000, Some(Write::Bytes(3000))), (137_000, Some(Write::Close))];
+        assert_eq!(writes(&mut app, 2), last);
+        app.on_delivered(at_ms(150), 6000);
+        let times: Vec<_> = app.messages().iter().map(Message::completion_time).collect();
+        assert_eq!(times, [Some(Span::from_ms(22)), Some(Span::from_ms(23))]);
+        assert!(app.is_closed() && app.next_request().is_none());
+    }
+}

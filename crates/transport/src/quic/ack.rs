@@ -1,0 +1,206 @@
+//! What one acknowledgement does (RFC 9002 appendix A.7), and what the controller hears of it, in the
+//! order in which TCP tells it.
+
+use super::rate::Sampler;
+use super::rtt::{Estimator, GRANULARITY_US};
+use super::sender::Sender;
+use super::sent::{Sent, ACKED, ECT, IN_FLIGHT, LOST};
+use super::Arrivals;
+use cca::{AckSample, CaState};
+use net::quic::AckFrame;
+use net::Ack;
+use units::Span;
+
+/// Bits of `cong_control`'s flag, with the numbers of the kernel (net/ipv4/tcp_input.c).
+const FLAG_DATA_ACKED: i32 = 0x04;
+const FLAG_SND_UNA_ADVANCED: i32 = 0x400;
+
+/// ECN as far as the sender knows (RFC 9000 section 13.4).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EcnCounts {
+    /// Packets leave with ECT(0).
+    pub(super) is_on: bool,
+    /// What the last frame reported: ECT(0), ECT(1), CE.
+    reported: [u32; 3],
+}
+
+impl EcnCounts {
+    pub(super) fn new(is_on: bool) -> EcnCounts {
+        EcnCounts { is_on, reported: [0; 3] }
+    }
+}
+
+/// What the processing of one ACK builds up.
+#[derive(Default)]
+struct AckState {
+    sampler: Sampler,
+    /// Packets newly acknowledged.
+    acked: u32,
+    /// Of these: sent after the last congestion event began.
+    acked_after: u32,
+    /// Of these: sent with an ECN code point.
+    acked_ect: u32,
+    /// Largest number among them.
+    largest: u32,
+    /// Newly reported CE marks.
+    ce: u32,
+}
+
+impl Sender {
+    /// The server's Initial packet: the first RTT sample.
+    pub(super) fn on_handshake(&mut self) {
+        if let Some(sent_at) = self.timer.initial_sent_at {
+            let rtt_us = self.now.since(sent_at).as_us() as u32;
+            self.rtt.sample(&mut self.sk, rtt_us, Span::ZERO, &self.config);
+            self.last_rtt_us = rtt_us;
+        }
+        self.establish();
+    }
+
+    pub(super) fn process_ack(&mut self, ack: &Ack, arrivals: &mut Arrivals) {
+        self.stats.acks_received += 1;
+        let Some(frame) = AckFrame::of(ack) else { return };
+        if !arrivals.is_news(frame.reported) {
+            return;
+        }
+        let mut st = AckState::default();
+        st.sampler.rs.prior_in_flight = self.in_flight();
+        let prior_lost = self.sk.lost;
+        let prior_una = self.packets.una();
+        self.take_arrivals(&frame, arrivals, &mut st);
+        if st.acked == 0 {
+            return;
+        }
+        self.packets.advance();
+        self.sync_seq();
+        self.sample_rtt(&frame, &mut st);
+        self.largest_acked = self.largest_acked.max(Some(st.largest));
+        self.count_ecn(&frame, &mut st);
+        self.tell_delivery(&st);
+        self.on_progress(st.largest);
+        if st.ce > 0 && st.largest >= self.high {
+            self.enter_cwr();
+        }
+        self.detect_lost();
+        self.sync_seq();
+        let losses = self.sk.lost.wrapping_sub(prior_lost);
+        st.sampler.rs.is_ece = st.ce > 0;
+        self.rate_generate(st.acked, losses, &mut st.sampler);
+        self.cong_control(&st, prior_una);
+        self.reset_backoff();
+        self.forget_packets();
+        self.set_timer();
+    }
+
+    /// Takes what the frame reports from the log; what its ranges leave out was not reported.
+    fn take_arrivals(&mut self, frame: &AckFrame, arrivals: &mut Arrivals, st: &mut AckState) {
+        while let Some(number) = arrivals.take(frame.reported) {
+            let Some(packet) = self.packets.find(number) else { continue };
+            if number < frame.smallest || packet.is(ACKED) {
+                continue;
+            }
+            let before = *packet;
+            packet.flags = packet.flags & !(IN_FLIGHT | LOST) | ACKED;
+            self.on_packet_acked(number, &before, st);
+        }
+    }
+
+    fn on_packet_acked(&mut self, number: u32, packet: &Sent, st: &mut AckState) {
+        if packet.is(IN_FLIGHT) {
+            self.sk.packets_out -= 1;
+        } else {
+            self.on_spurious_loss(number, packet);
+        }
+        self.delivered.insert(packet.segment);
+        self.sk.delivered = self.sk.delivered.wrapping_add(1);
+        self.stats.delivered += 1;
+        st.acked += 1;
+        st.acked_after += u32::from(number >= self.high);
+        st.acked_ect += u32::from(packet.is(ECT));
+        st.largest = st.largest.max(number);
+        self.rate_delivered(number, packet, &mut st.sampler);
+    }
+
+    /// The largest packet gives a sample when it is acknowledged for the first time (RFC 9002
+    /// section 5.1). The controller gets it as measured, like the least RTT.
+    fn sample_rtt(&mut self, frame: &AckFrame, st: &mut AckState) {
+        st.sampler.rs.rtt_us = -1;
+        if st.largest != frame.largest {
+            return;
+        }
+        // Not forgotten: `take_arrivals` has just found it, and nothing is forgotten in between.
+        let rtt_us = self.age_us(self.packets.at(st.largest).stamps.tx_us);
+        let delay = Span::from_us(u64::from(frame.delay_us));
+        self.rtt.sample(&mut self.sk, rtt_us, delay, &self.config);
+        self.set_rto();
+        self.last_rtt_us = rtt_us;
+        st.sampler.rs.rtt_us = i64::from(rtt_us);
+        st.sampler.rs.is_ack_delayed = u64::from(frame.delay_us) >= GRANULARITY_US;
+    }
+
+    /// Marks that were reported anew. A path that loses the code point is not used with ECN any more
+    /// (RFC 9000 section 13.4.2.1).
+    fn count_ecn(&mut self, frame: &AckFrame, st: &mut AckState) {
+        let prior = std::mem::replace(&mut self.ecn.reported, frame.ecn);
+        if !self.ecn.is_on {
+            return;
+        }
+        let [ect0, _, ce] = [0, 1, 2].map(|i| frame.ecn[i].wrapping_sub(prior[i]));
+        if ect0.wrapping_add(ce) < st.acked_ect {
+            self.ecn.is_on = false;
+            self.sk.ecn_flags = 0;
+            return;
+        }
+        st.ce = ce;
+        self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(ce.min(st.acked));
+    }
+
+    fn tell_delivery(&mut self, st: &AckState) {
+        let rs = &st.sampler.rs;
+        let since = self.sk.delivered.wrapping_sub(rs.prior_delivered);
+        let sample = AckSample {
+            pkts_acked: st.acked,
+            rtt_us: rs.rtt_us as i32,
+            in_flight: self.sk.mss_cache.wrapping_mul(since),
+        };
+        self.ca.pkts_acked(&mut self.sk, &sample);
+        let mut flags = cca::CA_ACK_WIN_UPDATE;
+        if st.ce > 0 {
+            flags |= cca::CA_ACK_SLOWPATH | cca::CA_ACK_ECE;
+        }
+        self.ca.in_ack_event(&mut self.sk, flags);
+    }
+
+    /// The controller sets window and pacing rate, or it grows the window and RFC 9002 section 7.7 says
+    /// the rate.
+    fn cong_control(&mut self, st: &AckState, prior_una: u32) {
+        let ack_seq = self.sk.snd_una;
+        if self.ca.has_cong_control() {
+            let mut flag = FLAG_DATA_ACKED;
+            if self.packets.una() > prior_una {
+                flag |= FLAG_SND_UNA_ADVANCED;
+            }
+            if st.ce > 0 {
+                flag |= cca::FLAG_ECE;
+            }
+            self.ca.cong_control(&mut self.sk, ack_seq, flag, &st.sampler.rs);
+            return;
+        }
+        let reduces = matches!(self.state, CaState::Cwr | CaState::Recovery);
+        if !reduces && st.acked_after > 0 {
+            self.ca.cong_avoid(&mut self.sk, ack_seq, st.acked_after);
+            self.grant_cwr();
+            self.sk.snd_cwnd_stamp = self.sk.jiffies;
+        }
+        self.update_pacing_rate();
+    }
+
+    /// 1.25 windows per smoothed RTT.
+    pub(super) fn update_pacing_rate(&mut self) {
+        let srtt_us = Estimator::smoothed_us(&self.sk, &self.config).max(1);
+        let sk = &mut *self.sk;
+        let window = u64::from(sk.snd_cwnd) * u64::from(sk.mss_cache);
+        let rate = window * 1_250_000 / srtt_us;
+        sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
+    }
+}

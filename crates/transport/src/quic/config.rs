@@ -1,0 +1,67 @@
+//! How the ends of a connection are set.
+
+use units::Span;
+
+/// Settings of both ends of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Tick that the controllers count in, 1/s; timers of the transport itself are exact.
+    pub hz: u32,
+    /// Stream data in a full packet, bytes (Zhang: 1000).
+    pub payload: u32,
+    /// Window at the start, packets (RFC 9002 section 7.2).
+    pub initial_window: u32,
+    /// Packets that may leave unpaced when nothing is in flight (RFC 9002 section 7.7: at most the
+    /// initial window).
+    pub burst: u32,
+    /// Window-based controllers are paced too, at 1.25 windows per smoothed RTT (RFC 9002 section 7.7).
+    pub pacing: bool,
+    /// RTT assumed until there is a sample (RFC 9002 section 6.2.2; Zhang: 100 ms).
+    pub initial_rtt: Span,
+    /// The connection starts with one round trip of Initial packets; otherwise data goes first (0-RTT).
+    pub handshake: bool,
+    /// Packets are sent with ECT(0).
+    pub ecn: bool,
+    /// Packets that are acknowledged together (RFC 9000 section 13.2.2: 2; Zhang: 1).
+    pub ack_every: u32,
+    /// Longest wait of an acknowledgement (RFC 9000 section 18.2).
+    pub max_ack_delay: Span,
+    /// A packet is lost when one sent this many later was acknowledged (RFC 9002 section 6.1.1).
+    pub packet_threshold: u32,
+    /// A reduction is taken back when every loss that it answered proves spurious. Not in RFC 9002,
+    /// which leaves it open; `undo_cwnd` of the controllers exists for it.
+    pub undo: bool,
+}
+
+impl Default for Config {
+    /// The RFCs' recommendations, with Zhang's payload.
+    fn default() -> Self {
+        Config {
+            hz: 1000,
+            payload: 1000,
+            initial_window: 10,
+            burst: 10,
+            pacing: true,
+            initial_rtt: Span::from_ms(333),
+            handshake: true,
+            ecn: false,
+            ack_every: 2,
+            max_ack_delay: Span::from_ms(25),
+            packet_threshold: 3,
+            undo: true,
+        }
+    }
+}
+
+impl Config {
+    /// As in Zhang's simulations: every packet is acknowledged, no handshake, 100 ms assumed at first.
+    pub fn zhang() -> Config {
+        Config {
+            ack_every: 1,
+            handshake: false,
+            initial_rtt: Span::from_ms(100),
+            undo: false,
+            ..Config::default()
+        }
+    }
+}

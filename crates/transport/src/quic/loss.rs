@@ -1,0 +1,207 @@
+//! Loss detection (RFC 9002 section 6): by later packets, by time, by probes, and persistent congestion.
+
+use super::rtt::Estimator;
+use super::sender::Sender;
+use super::sent::{APP_LIMITED, IN_FLIGHT, LOST, OWNER};
+use super::{Conn, SenderEvent};
+use crate::tcp::clock::run_time;
+use cca::LostBurst;
+use units::{Span, Time};
+
+/// Probes of a probe timeout (RFC 9002 section 6.2.4: one or two).
+const PROBES: u32 = 2;
+/// Doublings of the probe timeout that are made; 2^16 PTOs are hours.
+const BACKOFF_MAX: u32 = 16;
+
+/// The sender's one timer, and what it goes by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timer {
+    at: Time,
+    /// When the next packet counts as lost by its age.
+    loss_at: Time,
+    /// Probe timeouts in a row.
+    backoff: u32,
+    /// When the last packet was sent.
+    pub(super) last_sent: Time,
+    /// When the Initial packet was sent, while it is the only one.
+    pub(super) initial_sent_at: Option<Time>,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        Timer {
+            at: Time::NEVER,
+            loss_at: Time::NEVER,
+            backoff: 0,
+            last_sent: Time::ZERO,
+            initial_sent_at: None,
+        }
+    }
+}
+
+impl Timer {
+    #[inline]
+    pub(super) fn fires_at(&self) -> Time {
+        self.at
+    }
+}
+
+/// Consecutive packets that were all lost, which may become persistent congestion.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LossRun {
+    /// Number after the last of them; 0: there is none.
+    end: u32,
+    /// When the first of them was sent, us.
+    since_us: u32,
+}
+
+impl LossRun {
+    /// Adds packet `number`; returns the time between the first and this one, us.
+    fn extend(&mut self, number: u32, tx_us: u32) -> u32 {
+        if self.end != number || self.end == 0 {
+            self.since_us = tx_us;
+        }
+        self.end = number + 1;
+        tx_us.wrapping_sub(self.since_us)
+    }
+
+    /// One of them arrived after all.
+    pub(super) fn forget(&mut self) {
+        self.end = 0;
+    }
+}
+
+impl Sender {
+    /// Declares packets lost that were sent before an acknowledged one, by number or by age.
+    pub(super) fn detect_lost(&mut self) {
+        self.timer.loss_at = Time::NEVER;
+        let Some(largest) = self.largest_acked else { return };
+        let delay_us = self.rtt.loss_delay_us(&self.sk);
+        let mut lost = 0;
+        let mut is_persistent = false;
+        for number in self.packets.una()..largest {
+            let packet = *self.packets.at(number);
+            if !packet.is(IN_FLIGHT) {
+                continue;
+            }
+            let age_us = self.age_us(packet.stamps.tx_us);
+            if largest - number >= self.config.packet_threshold || age_us >= delay_us {
+                is_persistent |= self.mark_lost(number);
+                lost += 1;
+            } else {
+                let wait = u64::from(delay_us - age_us);
+                let at = run_time((self.sk.tcp_mstamp + wait) * 1_000);
+                self.timer.loss_at = self.timer.loss_at.min(at);
+            }
+        }
+        if lost > 0 {
+            self.packets.advance();
+            self.log(SenderEvent::Lost(lost));
+        }
+        if is_persistent {
+            self.enter_loss();
+        }
+    }
+
+    /// Packet `number` is lost; true when that makes the congestion persistent.
+    fn mark_lost(&mut self, number: u32) -> bool {
+        let now_us = self.now_us();
+        let packet = self.packets.at_mut(number);
+        let before = *packet;
+        packet.flags = packet.flags & !(IN_FLIGHT | OWNER) | LOST;
+        packet.lost_us = now_us;
+        self.sk.packets_out -= 1;
+        self.sk.lost = self.sk.lost.wrapping_add(1);
+        self.stats.lost += 1;
+        if before.is(OWNER) && !self.delivered.contains(before.segment) {
+            self.pending.push_back(before.segment);
+        }
+        if self.ca.wants_losses() {
+            let burst = LostBurst {
+                segs: 1,
+                tx_in_flight: before.stamps.in_flight,
+                lost_at_send: before.stamps.lost,
+                delivered_at_send: before.stamps.delivered,
+                is_app_limited: before.is(APP_LIMITED),
+            };
+            self.ca.skb_marked_lost(&mut self.sk, &burst);
+        }
+        self.on_loss(number);
+        self.is_persistent(number, before.stamps.tx_us)
+    }
+
+    /// Whether the run of losses that ends with this packet is long enough. Packets from before the
+    /// first RTT sample do not count (RFC 9002 section 7.6.2).
+    fn is_persistent(&mut self, number: u32, tx_us: u32) -> bool {
+        let Some(first_us) = self.rtt.first_at_us else { return false };
+        if (tx_us.wrapping_sub(first_us as u32) as i32) < 0 {
+            return false;
+        }
+        let lasted_us = self.run.extend(number, tx_us);
+        u64::from(lasted_us) > Estimator::persistent_us(&self.sk, &self.config)
+    }
+
+    /// The timer fired.
+    pub(super) fn on_loss_timer(&mut self) {
+        if self.conn == Conn::SynSent {
+            self.timer.backoff += 1;
+            self.owes_initial = true;
+            self.arm_handshake();
+            return;
+        }
+        if self.timer.loss_at.is_set() {
+            self.detect_lost();
+            self.sync_seq();
+            if !self.ca.has_cong_control() {
+                self.update_pacing_rate();
+            }
+        } else {
+            self.on_probe_timeout();
+        }
+        self.forget_packets();
+        self.set_timer();
+    }
+
+    fn on_probe_timeout(&mut self) {
+        self.timer.backoff += 1;
+        // Until a probe is sent, the timer counts from here.
+        self.timer.last_sent = self.now;
+        self.probes = (PROBES, self.packets.next());
+        self.sk.icsk_backoff = self.timer.backoff.min(255) as u8;
+        self.sk.icsk_retransmits = self.sk.icsk_backoff;
+        self.log(SenderEvent::Tlp);
+    }
+
+    /// Something was acknowledged.
+    pub(super) fn reset_backoff(&mut self) {
+        self.timer.backoff = 0;
+        self.sk.icsk_backoff = 0;
+        self.sk.icsk_retransmits = 0;
+    }
+
+    /// Arms the timer: for the next loss by age if there is one, else for a probe.
+    pub(super) fn set_timer(&mut self) {
+        let at = if self.sk.packets_out == 0 || self.is_complete() {
+            Time::NEVER
+        } else if self.timer.loss_at.is_set() {
+            self.timer.loss_at
+        } else {
+            let pto_us = Estimator::pto_us(&self.sk, &self.config);
+            self.timer.last_sent + self.backed_off(pto_us)
+        };
+        self.timer.at = at.max(self.now);
+    }
+
+    /// The Initial packet leaves now and is sent again after a probe timeout.
+    pub(super) fn arm_handshake(&mut self) {
+        let is_first = self.timer.backoff == 0;
+        // After a retransmission nobody knows which packet is answered.
+        self.timer.initial_sent_at = is_first.then_some(self.now);
+        let timeout_us = Estimator::timeout_us(&self.sk, &self.config);
+        self.timer.at = self.now + self.backed_off(timeout_us);
+    }
+
+    fn backed_off(&self, us: u64) -> Span {
+        Span::from_us(us << self.timer.backoff.min(BACKOFF_MAX))
+    }
+}

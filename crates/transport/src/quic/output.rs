@@ -1,0 +1,242 @@
+//! What may be sent, and when: data lost first, then new data, as far as the window and the pacer let
+//! it, and probes whatever they say.
+
+use super::sender::Sender;
+use super::sent::{Sent, APP_LIMITED, ECT, IN_FLIGHT, OWNER, RETRANS};
+use crate::tcp::clock::run_time;
+use crate::tcp::rtx_queue::Stamps;
+use cca::{CaEvent, CaState};
+use net::{ecn, flags, Packet};
+use units::Time;
+
+/// Spaces packets by the pacing rate (RFC 9002 section 7.7).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pacer {
+    /// Packets that may still leave unpaced.
+    tokens: u32,
+    /// The pacer alone holds the next packet back, until `sk.tcp_wstamp_ns`.
+    pub(super) is_waiting: bool,
+    wakes_at: Time,
+}
+
+impl Pacer {
+    #[inline]
+    pub(super) fn wakes_at(&self) -> Time {
+        if self.is_waiting {
+            self.wakes_at
+        } else {
+            Time::NEVER
+        }
+    }
+}
+
+/// What a packet carries: a segment, sent before or not.
+#[derive(Clone, Copy)]
+struct Load {
+    segment: u32,
+    is_retrans: bool,
+}
+
+impl Sender {
+    /// The Initial packet.
+    pub(super) fn initial() -> Packet {
+        Packet { flags: flags::QUIC | flags::SYN, ..Packet::default() }
+    }
+
+    /// The next packet that leaves now.
+    pub(super) fn next_packet(&mut self) -> Option<Packet> {
+        self.pacer.is_waiting = false;
+        if let Some(load) = self.next_probe() {
+            self.stats.tlps += 1;
+            return Some(self.send(load));
+        }
+        let load = self.next_load();
+        if load.is_some() && self.may_send() {
+            self.take(load);
+            return load.map(|load| self.send(load));
+        }
+        if load.is_none() {
+            self.note_app_limited();
+        }
+        let by_window = self.in_flight() >= self.sk.snd_cwnd;
+        if std::mem::take(&mut self.sent_some) || by_window {
+            self.validate_cwnd(by_window);
+        }
+        None
+    }
+
+    /// What is to be sent next, without taking it.
+    fn next_load(&mut self) -> Option<Load> {
+        while let Some(&segment) = self.pending.front() {
+            if !self.delivered.contains(segment) {
+                return Some(Load { segment, is_retrans: true });
+            }
+            self.pending.pop_front();
+        }
+        let segment = self.segment_nxt;
+        (segment < self.stream.segments).then_some(Load { segment, is_retrans: false })
+    }
+
+    fn take(&mut self, load: Option<Load>) {
+        match load {
+            Some(Load { is_retrans: true, .. }) => {
+                self.pending.pop_front();
+            }
+            Some(Load { is_retrans: false, .. }) => self.segment_nxt += 1,
+            None => {}
+        }
+    }
+
+    /// After a probe timeout: lost or new data if there is any, else the oldest packets' data again
+    /// (RFC 9002 section 6.2.4).
+    fn next_probe(&mut self) -> Option<Load> {
+        let (left, end) = self.probes;
+        if left == 0 || self.is_complete() {
+            self.probes = (0, 0);
+            return None;
+        }
+        self.probes.0 -= 1;
+        if let Some(load) = self.next_load() {
+            self.take(Some(load));
+            return Some(load);
+        }
+        let oldest = (self.packets.una()..end).find(|&number| {
+            let packet = self.packets.at(number);
+            packet.is(IN_FLIGHT | OWNER) && !self.delivered.contains(packet.segment)
+        });
+        let number = oldest.or_else(|| self.oldest_in_flight(end))?;
+        let packet = self.packets.at_mut(number);
+        packet.flags &= !OWNER;
+        Some(Load { segment: packet.segment, is_retrans: true })
+    }
+
+    /// Any data will do to ask for an acknowledgement when all outstanding data has another owner.
+    fn oldest_in_flight(&mut self, end: u32) -> Option<u32> {
+        let una = self.packets.una();
+        let is_first = self.packets.next() == end;
+        (is_first && una < end).then_some(una)
+    }
+
+    /// Window and pacer.
+    fn may_send(&mut self) -> bool {
+        let fits = self.in_flight() < self.sk.snd_cwnd;
+        if !fits && !self.extra {
+            return false;
+        }
+        let paced = self.sk.sk_pacing_status != cca::SK_PACING_NONE;
+        if paced && self.sk.tcp_wstamp_ns > self.sk.tcp_clock_cache {
+            self.pacer.is_waiting = true;
+            self.pacer.wakes_at = run_time(self.sk.tcp_wstamp_ns);
+            return false;
+        }
+        if !fits {
+            self.extra = false;
+        }
+        true
+    }
+
+    fn send(&mut self, load: Load) -> Packet {
+        let sk = &mut *self.sk;
+        if sk.packets_out == 0 {
+            self.ca.cwnd_event(sk, CaEvent::TxStart);
+            sk.first_tx_mstamp = sk.tcp_mstamp;
+            sk.delivered_mstamp = sk.tcp_mstamp;
+            if self.state == CaState::Open {
+                self.pacer.tokens = self.config.burst.min(sk.snd_cwnd);
+            }
+        }
+        sk.lsndtime = sk.jiffies;
+        sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
+        sk.packets_out += 1;
+        sk.total_retrans = sk.total_retrans.wrapping_add(u32::from(load.is_retrans));
+        let len = self.payload(load.segment);
+        self.stats.segs_sent += 1;
+        self.stats.bytes_sent += u64::from(len);
+        self.stats.retrans_segs += u64::from(load.is_retrans);
+        let number = self.remember(load);
+        self.charge(len);
+        self.timer.last_sent = self.now;
+        self.sent_some = true;
+        self.sync_seq();
+        self.set_timer();
+        self.packet(number, load, len as u16)
+    }
+
+    fn remember(&mut self, load: Load) -> u32 {
+        let sk = &*self.sk;
+        let stamps = Stamps {
+            tx_us: sk.tcp_mstamp as u32,
+            first_tx_us: sk.first_tx_mstamp as u32,
+            delivered_us: sk.delivered_mstamp as u32,
+            delivered: sk.delivered,
+            delivered_ce: sk.delivered_ce,
+            lost: sk.lost,
+            in_flight: sk.packets_out,
+        };
+        let mut bits = IN_FLIGHT | OWNER;
+        bits |= if load.is_retrans { RETRANS } else { 0 };
+        bits |= if sk.app_limited != 0 { APP_LIMITED } else { 0 };
+        bits |= if self.ecn.is_on { ECT } else { 0 };
+        self.packets.push(Sent { stamps, segment: load.segment, lost_us: 0, flags: bits })
+    }
+
+    /// A retransmission says what the receiver need not wait for any more, as in Zhang's transport; so
+    /// does the next packet once a lost one was forgotten.
+    fn packet(&mut self, number: u32, load: Load, len: u16) -> Packet {
+        let mut bits = flags::QUIC;
+        if load.is_retrans {
+            bits |= flags::RETRANS;
+        }
+        if std::mem::take(&mut self.owes_stop_waiting) || load.is_retrans {
+            bits |= flags::STOP_WAITING;
+        }
+        Packet {
+            flow: 0,
+            seq: number,
+            ts_val: load.segment,
+            ts_ecr: self.packets.base(),
+            len,
+            flags: bits,
+            ecn: if self.ecn.is_on { ecn::ECT0 } else { ecn::NOT_ECT },
+            sent_us: 0,
+        }
+    }
+
+    /// The next departure: a burst first, then one packet per its length at the pacing rate.
+    fn charge(&mut self, len: u32) {
+        if self.pacer.tokens > 0 {
+            self.pacer.tokens -= 1;
+            return;
+        }
+        let sk = &mut *self.sk;
+        let rate = sk.sk_pacing_rate;
+        if rate == cca::UNLIMITED_RATE || rate == 0 {
+            return;
+        }
+        let gap_ns = u64::from(len) * 1_000_000_000 / rate;
+        sk.tcp_wstamp_ns = sk.tcp_wstamp_ns.max(sk.tcp_clock_cache) + gap_ns;
+    }
+
+    /// There is room and nothing to send (`tcp_rate_check_app_limited`).
+    fn note_app_limited(&mut self) {
+        let sk = &mut *self.sk;
+        if sk.packets_out < sk.snd_cwnd {
+            sk.app_limited = sk.delivered.wrapping_add(sk.packets_out).max(1);
+        }
+    }
+
+    /// Was the window the limit? Sticky for one window (`tcp_cwnd_validate`). Pacing does not make it
+    /// unused (RFC 9002 section 7.8): it fills once a round trip.
+    fn validate_cwnd(&mut self, is_limited: bool) {
+        let sk = &mut *self.sk;
+        if self.packets.una() >= self.usage_end
+            || is_limited
+            || (sk.is_cwnd_limited == 0 && sk.packets_out > sk.max_packets_out)
+        {
+            sk.is_cwnd_limited = u8::from(is_limited);
+            sk.max_packets_out = sk.packets_out;
+            self.usage_end = self.packets.next();
+            sk.cwnd_usage_seq = sk.snd_nxt;
+        }
+    }
+}

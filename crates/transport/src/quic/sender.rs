@@ -1,0 +1,324 @@
+//! The sending half of a connection: the data it keeps, and the events that drive it.
+
+use super::ack::EcnCounts;
+use super::config::Config;
+use super::congestion::Undo;
+use super::delivered::Delivered;
+use super::loss::{LossRun, Timer};
+use super::output::Pacer;
+use super::rtt::Estimator;
+use super::sent::SentPackets;
+use super::{Arrivals, Conn, SenderEvent, SenderStats, Stream};
+use crate::tcp::clock::{host_ns, Tick};
+use cca::{CaState, Controller, TcpSock};
+use net::{Ack, Packet};
+use std::collections::VecDeque;
+use units::Time;
+
+/// See the module documentation.
+pub struct Sender {
+    /// The socket as the controller sees it. Its sequence numbers are packet numbers times the payload:
+    /// what is lost counts as gone, so a round of `snd_una` to `snd_nxt` ends as in TCP.
+    pub sk: Box<TcpSock>,
+    pub(super) ca: Controller,
+    pub(super) config: Config,
+    pub(super) tick: Tick,
+    pub(super) now: Time,
+    pub(super) conn: Conn,
+    pub(super) stream: Stream,
+    /// Next segment of the stream that was never sent.
+    pub(super) segment_nxt: u32,
+    pub(super) delivered: Delivered,
+    /// Segments whose owner was lost, oldest loss first.
+    pub(super) pending: VecDeque<u32>,
+    pub(super) packets: SentPackets,
+    pub(super) largest_acked: Option<u32>,
+    pub(super) state: CaState,
+    /// Losses of packets below this number belong to a congestion event that was answered.
+    pub(super) high: u32,
+    pub(super) undo: Undo,
+    /// One packet may leave beyond the window when recovery begins (RFC 9002 section 7.3.2).
+    pub(super) extra: bool,
+    pub(super) run: LossRun,
+    pub(super) rtt: Estimator,
+    pub(super) last_rtt_us: u32,
+    pub(super) timer: Timer,
+    /// Probes still to be sent for the last probe timeout, for packets below the number.
+    pub(super) probes: (u32, u32),
+    pub(super) pacer: Pacer,
+    /// A STOP_WAITING frame has something new to say.
+    pub(super) owes_stop_waiting: bool,
+    /// The Initial packet is to be sent.
+    pub(super) owes_initial: bool,
+    /// Something was sent since the window was last validated.
+    pub(super) sent_some: bool,
+    pub(super) usage_end: u32,
+    pub(super) ecn: EcnCounts,
+    pub(super) stats: SenderStats,
+    pub(super) spurious: u64,
+    pub(super) events: Vec<SenderEvent>,
+    pub(super) record_events: bool,
+}
+
+impl Sender {
+    /// A sender that has not started. `seed` seeds the controller's random numbers.
+    pub fn new(ca: Controller, config: Config, stream: Stream, seed: u64) -> Sender {
+        let mut sk = socket(&config);
+        ca.attach(&mut sk, config.hz, seed);
+        let ecn = EcnCounts::new(config.ecn || ca.module().needs_ecn());
+        Sender {
+            sk,
+            ca,
+            config,
+            tick: Tick::new(config.hz),
+            now: Time::ZERO,
+            conn: Conn::Closed,
+            stream,
+            segment_nxt: 0,
+            delivered: Delivered::default(),
+            pending: VecDeque::new(),
+            packets: SentPackets::default(),
+            largest_acked: None,
+            state: CaState::Open,
+            high: 0,
+            undo: Undo::default(),
+            extra: false,
+            run: LossRun::default(),
+            rtt: Estimator::default(),
+            last_rtt_us: 0,
+            timer: Timer::default(),
+            probes: (0, 0),
+            pacer: Pacer::default(),
+            owes_stop_waiting: false,
+            owes_initial: false,
+            sent_some: false,
+            usage_end: 0,
+            ecn,
+            stats: SenderStats::default(),
+            spurious: 0,
+            events: Vec::new(),
+            record_events: false,
+        }
+    }
+
+    /// Limits the pacing rate, payload bytes per second. Call before [`Sender::start`].
+    pub fn set_max_pacing_rate(&mut self, bytes_per_s: u64) {
+        self.sk.sk_max_pacing_rate = bytes_per_s;
+        self.sk.sk_pacing_rate = self.sk.sk_pacing_rate.min(bytes_per_s);
+        self.sk.sk_pacing_status = cca::SK_PACING_NEEDED;
+    }
+
+    /// Keeps the events of [`Sender::take_events`].
+    pub fn set_record_events(&mut self) {
+        self.record_events = true;
+    }
+
+    /// Opens the connection: [`Sender::depart`] has the Initial packet, or data without a handshake.
+    pub fn start(&mut self, now: Time) {
+        assert_eq!(self.conn, Conn::Closed, "started twice");
+        self.refresh(now);
+        if self.config.handshake {
+            self.conn = Conn::SynSent;
+            self.owes_initial = true;
+            self.arm_handshake();
+        } else {
+            self.establish();
+        }
+    }
+
+    /// The application closes: nothing is sent any more, timers are cleared.
+    pub fn stop(&mut self) {
+        self.conn = Conn::Stopped;
+        self.timer = Timer::default();
+        self.pacer.is_waiting = false;
+    }
+
+    /// An acknowledgement arrives; `arrivals` is the receiver's log, of which it takes what the frame
+    /// reports. [`Sender::depart`] must follow.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack, arrivals: &mut Arrivals) {
+        self.refresh(now);
+        match self.conn {
+            Conn::SynSent if ack.syn => self.on_handshake(),
+            Conn::Established if ack.syn => {}
+            Conn::Established => self.process_ack(ack, arrivals),
+            Conn::Closed | Conn::SynSent | Conn::Stopped => {}
+        }
+    }
+
+    /// Earliest time at which [`Sender::on_timer`] or [`Sender::depart`] has something to do.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.timer.fires_at().min(self.pacer.wakes_at())
+    }
+
+    /// Runs the timer if it is due. [`Sender::depart`] must follow.
+    pub fn on_timer(&mut self, now: Time) {
+        if self.timer.fires_at() <= now {
+            self.refresh(now);
+            self.on_loss_timer();
+        }
+    }
+
+    /// Takes the next packet that leaves at `now`: call it after every event until it returns `None`.
+    /// The packet's `flow` is the caller's to set.
+    pub fn depart(&mut self, now: Time) -> Option<Packet> {
+        self.refresh(now);
+        match self.conn {
+            Conn::SynSent if std::mem::take(&mut self.owes_initial) => Some(Sender::initial()),
+            Conn::Established => self.next_packet(),
+            Conn::Closed | Conn::SynSent | Conn::Stopped => None,
+        }
+    }
+
+    /// Whether every byte of a finite transfer is acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.delivered.next() == self.stream.segments
+    }
+
+    /// State of the connection.
+    pub fn conn(&self) -> Conn {
+        self.conn
+    }
+
+    /// Counters since the start. `rtos` are persistent congestions, `tlps` probes, `undos` reductions
+    /// taken back.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// Packets declared lost and acknowledged later.
+    pub fn spurious_losses(&self) -> u64 {
+        self.spurious
+    }
+
+    /// The controller.
+    pub fn controller(&self) -> &Controller {
+        &self.ca
+    }
+
+    /// Last round-trip time, us; 0 before the first.
+    pub fn last_rtt_us(&self) -> u32 {
+        self.last_rtt_us
+    }
+
+    /// First segment of the stream that is not known to be delivered, and the next one never sent.
+    pub fn window(&self) -> (u32, u32) {
+        (self.delivered.next(), self.segment_nxt)
+    }
+
+    /// What is remembered of the packets sent.
+    pub fn packets(&self) -> &SentPackets {
+        &self.packets
+    }
+
+    /// What happened since the last call, oldest first.
+    pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
+        self.events.drain(..)
+    }
+
+    /// Payload bytes of a segment.
+    #[inline]
+    pub fn payload(&self, segment: u32) -> u32 {
+        if segment + 1 == self.stream.segments {
+            self.stream.last_len
+        } else {
+            self.config.payload
+        }
+    }
+
+    /// Packets in flight.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.sk.packets_out
+    }
+
+    /// The handshake is over, or there is none: the controller starts.
+    pub(super) fn establish(&mut self) {
+        self.conn = Conn::Established;
+        self.timer = Timer::default();
+        // Linux counts the SYN as delivered: 0 means "no sample" to controllers.
+        self.sk.delivered = 1;
+        self.sk.delivered_mstamp = self.sk.tcp_mstamp;
+        self.sk.first_tx_mstamp = self.sk.tcp_mstamp;
+        self.sk.ecn_flags = if self.ecn.is_on { cca::TCP_ECN_OK } else { 0 };
+        self.sk.snd_cwnd = self.config.initial_window;
+        self.sk.snd_cwnd_stamp = self.sk.jiffies;
+        self.sync_seq();
+        self.set_rto();
+        self.ca.init(&mut self.sk);
+        if !self.ca.has_cong_control() {
+            self.update_pacing_rate();
+        }
+        self.log(SenderEvent::Established);
+    }
+
+    /// Brings the clocks of the socket to `now`.
+    #[inline]
+    pub(super) fn refresh(&mut self, now: Time) {
+        self.now = now;
+        let ns = host_ns(now);
+        self.sk.tcp_clock_cache = ns;
+        self.sk.tcp_mstamp = ns / 1_000;
+        self.sk.jiffies = self.tick.jiffies(now);
+    }
+
+    /// Microsecond clock truncated to the width of the stamps.
+    #[inline]
+    pub(super) fn now_us(&self) -> u32 {
+        self.sk.tcp_mstamp as u32
+    }
+
+    /// Time since a stamp, us.
+    #[inline]
+    pub(super) fn age_us(&self, stamp_us: u32) -> u32 {
+        self.now_us().wrapping_sub(stamp_us)
+    }
+
+    /// Sequence number of a packet's start, as the controller sees it.
+    #[inline]
+    pub(super) fn byte_seq(&self, number: u32) -> u32 {
+        number.wrapping_mul(self.config.payload).wrapping_add(1)
+    }
+
+    /// The controller's view of the sequence space. Data that waits to be sent lies beyond `snd_nxt`.
+    pub(super) fn sync_seq(&mut self) {
+        self.sk.snd_una = self.byte_seq(self.packets.una());
+        self.sk.snd_nxt = self.byte_seq(self.packets.next());
+        let waits = !self.pending.is_empty() || self.segment_nxt < self.stream.segments;
+        let ahead = if waits { 2 * self.config.payload } else { 0 };
+        self.sk.write_seq = self.sk.snd_nxt.wrapping_add(ahead);
+    }
+
+    pub(super) fn set_rto(&mut self) {
+        self.sk.icsk_rto = self.tick.from_us(Estimator::pto_us(&self.sk, &self.config));
+    }
+
+    pub(super) fn set_ca_state(&mut self, state: CaState) {
+        self.ca.set_state(&mut self.sk, state);
+        self.sk.icsk_ca_state = state as u8;
+        self.state = state;
+        self.log(SenderEvent::CaState(state));
+    }
+
+    #[inline]
+    pub(super) fn log(&mut self, event: SenderEvent) {
+        if self.record_events {
+            self.events.push(event);
+        }
+    }
+}
+
+/// The socket of a connection that has not started.
+fn socket(config: &Config) -> Box<TcpSock> {
+    let mut sk = TcpSock::new();
+    sk.mss_cache = config.payload;
+    // One packet a send: bursts sized by the pacing rate have nothing to do with this host.
+    sk.sk_gso_max_size = config.payload;
+    sk.sk_gso_max_segs = 1;
+    sk.sk_pacing_shift = 31;
+    sk.sk_pacing_status = if config.pacing { cca::SK_PACING_NEEDED } else { cca::SK_PACING_NONE };
+    sk.snd_wnd = 1 << 30;
+    sk.max_window = 1 << 30;
+    sk.reordering = config.packet_threshold;
+    sk
+}
