@@ -87,6 +87,9 @@ extern unsigned long CONFIG_HZ __kconfig;
 	static __attribute__((unused)) void name(struct sock *sk, struct cca_info *info)
 #define CCA_INFO(name)
 
+/* Presets are for who sets parameters. */
+#define CCA_PRESETS(LIST) _Static_assert(1, "ends with a semicolon")
+
 /* Linux tells neither of lost bursts nor asks for the size of one. */
 #define CCA_TELLS_LOSSES 0
 #define CCA_LOST(name)
