@@ -17,12 +17,27 @@
  * A flow whose min_rtt is too low for the path, as when others keep a queue up, may so drain for long.
  *
  * Sources: Zhang, "An Evaluation of BBR and its variants", arXiv:1909.03673, 2019, section 3.1; drain to target in
- * Chromium's BBRv1, which counts two phases as one there; the core is Linux 6.12's (bbr1/).
+ * Chromium's BBRv1, whose cycle goes on meanwhile (drain_counts_phases); the core is Linux 6.12's (bbr1/).
  */
 #include "cca.h"
 #include "bbr1/state.h"
 
-CCA_PARAMS(BBR1_PARAMS);
+/* clang-format off */
+#define BBR_DRAIN_PARAMS(P)							\
+	BBR1_PARAMS(P)								\
+	P(drain_counts_phases, 0, 0, 1, "bool",					\
+	  "the cycle goes on while draining lasts, a phase each min_rtt, and ends it at the latest, as in Chromium")
+
+#define BBR_DRAIN_CHROMIUM(V)							\
+	BBR1_CHROMIUM(V)							\
+	V(drain_counts_phases, 1)
+
+#define BBR_DRAIN_PRESETS(PRESET)						\
+	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework with drain to target (BBR' of Zhang)", BBR_DRAIN_CHROMIUM)
+/* clang-format on */
+
+CCA_PARAMS(BBR_DRAIN_PARAMS);
+CCA_PRESETS(BBR_DRAIN_PRESETS);
 
 #include "bbr1/core.h"
 
@@ -30,12 +45,26 @@ static const struct bbr_rules bbr_rules = BBR1_RULES_LINUX_6_12;
 
 static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)
 {
-	return bbr_linux_cycle_gain(sk, bbr);
+	return bbr->keeps_draining ? param(sk, probe_down_gain) : bbr_linux_cycle_gain(sk, bbr);
+}
+
+/* Chromium: phases go by as in bbr, but the gain of phase 1 stays until the queue is gone or phase 0. */
+static void bbr_drain_beside_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	bool was_draining = bbr->pacing_gain < BBR_UNIT;
+
+	if (!bbr_phase_is_over(sk, bbr, rs))
+		return;
+	bbr_next_phase(sk, bbr);
+	bbr->keeps_draining =
+		was_draining && bbr->cycle_idx > 1 && !bbr_queue_is_drained(sk, bbr, rs);
 }
 
 static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
-	if (bbr_phase_is_over_and_drained(sk, bbr, rs))
+	if (param(sk, drain_counts_phases))
+		bbr_drain_beside_cycle(sk, bbr, rs);
+	else if (bbr_phase_is_over_and_drained(sk, bbr, rs))
 		bbr_next_phase(sk, bbr);
 }
 

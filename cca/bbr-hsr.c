@@ -34,11 +34,16 @@
 	BBR1_PROBE_RTT_MS(P, 200)						\
 	BBR1_PACING(P, 1)							\
 	BBR1_EXTRA_ACKED_GAIN(P, 256)						\
+	BBR1_LINUX_PARAMS(P)							\
 	P(rtprop_lambda, 0, 0, 2560, "1/256",					\
 	  "standard deviations of the RTT added to the least RTT in the BDP; 0: none")
+
+#define BBR_HSR_PRESETS(PRESET)							\
+	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework with these gains (BBR+ of Zhang)", BBR1_CHROMIUM)
 /* clang-format on */
 
 CCA_PARAMS(BBR_HSR_PARAMS);
+CCA_PRESETS(BBR_HSR_PRESETS);
 
 #include "bbr1/core.h"
 

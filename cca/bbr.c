@@ -41,6 +41,13 @@
 
 CCA_PARAMS(BBR1_PARAMS);
 
+/* clang-format off */
+#define BBR_PRESETS(PRESET)							\
+	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework (BBR of Zhang)", BBR1_CHROMIUM)
+/* clang-format on */
+
+CCA_PRESETS(BBR_PRESETS);
+
 #include "bbr1/core.h"
 
 static const struct bbr_rules bbr_rules = BBR1_RULES_LINUX_6_12;

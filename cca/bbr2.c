@@ -46,7 +46,39 @@
 #include "bbr2/params.h"
 #include "bbr2/state.h"
 
-CCA_PARAMS(BBR2_PARAMS);
+/* clang-format off */
+#define BBR2_OWN_PARAMS(P)							\
+	BBR2_PARAMS(P)								\
+	P(up_full_round, 0, 0, 1, "bool", "UP ends on a queue after a round, and with 2 segments and ACK aggregation above bw_probe_pif_gain, as in Chromium; 0: after a min_rtt")
+
+/*
+ * Chromium's BBRv2 of 2019 and 2020 (quiche, bbr2_*.cc) as in Zhang's framework (DrainQueueCongestion, quic_bbr2_*.cc).
+ * Where v2alpha cuts a fraction to 1/256 this takes the nearest: beta 0.3 is 77, drain_gain 1/2.885 is 89.
+ */
+#define BBR2_CHROMIUM(V)							\
+	V(drain_gain, 89)							\
+	V(pacing_margin_percent, 0)						\
+	V(beta, 77)								\
+	V(probe_rtt_win_ms, 10000)						\
+	V(extra_acked_in_startup, 0)						\
+	V(undo, 0)								\
+	V(fast_path, 0)								\
+	V(renew_equal_rtt, 0)							\
+	V(burst_budget, 0)							\
+	V(count_departures, 0)							\
+	V(loss_by_round, 1)							\
+	V(probe_loss_cnt, 2)							\
+	V(down_max_rtt, 1)							\
+	V(probe_rtt_after_down, 1)						\
+	V(probe_rtt_round, 0)							\
+	V(up_full_round, 1)
+
+#define BBR2_PRESETS(PRESET)							\
+	PRESET(chromium, "BBRv2 of Chromium in Zhang's framework (BBR v2 of Zhang)", BBR2_CHROMIUM)
+/* clang-format on */
+
+CCA_PARAMS(BBR2_OWN_PARAMS);
+CCA_PRESETS(BBR2_PRESETS);
 CCA_STATE_LARGE(bbr2, struct bbr2);
 
 static struct bbr2 *bbr2_of(struct sock *sk)
@@ -61,15 +93,27 @@ static struct bbr2 *bbr2_of(struct sock *sk)
 
 static void bbr2_policy_up_begins(struct bbr2 *bbr, u32 bw)
 {
-	(void)bbr;
 	(void)bw;
+	bbr->up_has_round = false;
+}
+
+/* Chromium: a round has passed, and there is more in flight than aggregation explains. */
+static bool bbr2_has_queued_for_a_round(const struct sock *sk, struct bbr2 *bbr, u32 in_net)
+{
+	u32 full = bbr2_inflight(sk, bbr, bbr2_max_bw(bbr), param(sk, bw_probe_pif_gain));
+
+	bbr->up_has_round |= bbr->round_start;
+	return bbr->up_has_round && in_net >= full + 2 + bbr2_ack_aggregation_cwnd(sk, bbr);
 }
 
 /* With 1.25 BDP in flight for a while, the probe has shown what there is. */
 static void bbr2_policy_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
 {
+	bool has_queued = param(sk, up_full_round) ? bbr2_has_queued_for_a_round(sk, bbr, in_net)
+						   : bbr2_has_queued_in_up(sk, bbr, in_net);
+
 	(void)bw;
-	if (bbr2_has_queued_in_up(sk, bbr, in_net))
+	if (has_queued)
 		bbr2_finish_up(sk, bbr);
 }
 

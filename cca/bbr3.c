@@ -33,6 +33,7 @@
 #define BBR2_FULL_LOSS_CNT     6
 #define BBR2_ECN_REPROBE_GAIN  128
 #define BBR2_MIN_TSO_RATE      0
+#define BBR2_RENEW_EQUAL_RTT   0
 
 #include "cca.h"
 #include "bbr2/params.h"
@@ -47,7 +48,6 @@ enum {
 	BBR2_KEEPS_PROBE_CREDIT = 1,
 	BBR2_ALPHA_NEEDS_ECN = 1,
 	BBR2_CE_AT_THRESH = 0,
-	BBR2_RENEWS_EQUAL_RTT = 0,
 	BBR2_HI_AS_DELIVERED = 1,
 	BBR2_RTO_USES_CWND = 1,
 	BBR2_RTO_RESTARTS_COUNT = 1,

@@ -31,11 +31,31 @@
 
 /* clang-format off */
 #define BBRPLUS_PARAMS(P)							\
-	BBR1_PARAMS(P)								\
-	P(zhang_algorithm, 0, 0, 1, "bool", "the cycle as in Zhang's Algorithm 1")
+	BBR1_SHARED_PARAMS(P)							\
+	BBR1_DRAIN_GAIN(P, 88)							\
+	BBR1_UP_GAIN(P, 320)							\
+	BBR1_DOWN_GAIN(P, 192)							\
+	BBR1_BW_WINDOW(P, 10)							\
+	BBR1_MIN_RTT_WINDOW(P, 10)						\
+	BBR1_PROBE_RTT_MS(P, 200)						\
+	BBR1_PACING(P, 1)							\
+	BBR1_EXTRA_ACKED_GAIN(P, 256)						\
+	BBR1_COUNT_DEPARTURES(P, 0)						\
+	BBR1_RENEW_EQUAL_RTT(P, 1)						\
+	BBR1_EXTRA_ACKED_ROUNDS(P, 10)						\
+	P(zhang_algorithm, 0, 0, 2, "version",					\
+	  "1: the cycle as in Zhang's Algorithm 1; 2: and as in his code, where an app-limited sample acts as a loss")
+
+#define BBRPLUS_CHROMIUM(V)							\
+	BBR1_CHROMIUM(V)							\
+	V(zhang_algorithm, 2)
+
+#define BBRPLUS_PRESETS(PRESET)							\
+	PRESET(chromium, "BBRPlus of Zhang's framework, on Chromium's BBRv1 (BBRPlus of Zhang)", BBRPLUS_CHROMIUM)
 /* clang-format on */
 
 CCA_PARAMS(BBRPLUS_PARAMS);
+CCA_PRESETS(BBRPLUS_PRESETS);
 
 #include "bbr1/core.h"
 
@@ -43,10 +63,8 @@ static const struct bbr_rules bbr_rules = {
 	.keeps_gains = true,
 	.cycles_behind_policer = true,
 	.waits_for_delivery = true,
-	.renews_equal_rtt = true,
 	.trusts_delayed_acks = true,
 	.ends_idle_on_any_ack = true,
-	.extra_acked_rounds = 10,
 };
 
 /* Phases of the cycle; the others that PROBE_BW may start in are CRUISE too. */
@@ -111,7 +129,9 @@ static void bbrplus_update_phase_zhang(struct sock *sk, struct bbr *bbr,
 
 	if (bbr->pacing_gain < BBR_UNIT && in_flight <= bdp)
 		bbrplus_set_phase(bbr, BBRPLUS_CRUISE);
-	if (bbr_phase_has_lasted(sk, bbr) && (in_flight > high || rs->losses))
+	if (bbr_phase_has_lasted(sk, bbr) &&
+	    (in_flight > high || rs->losses ||
+	     (param(sk, zhang_algorithm) == 2 && rs->is_app_limited)))
 		bbrplus_set_phase(bbr, BBRPLUS_DOWN);
 }
 

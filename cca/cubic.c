@@ -47,13 +47,28 @@
 	  "slow-start threshold of a new connection when HyStart is off; 0: none") \
 	P(tcp_friendliness, 1, 0, 1, "bool",					\
 	  "grow at least as fast as Reno would (RFC 9438 sec. 4.3)")		\
+	P(friendly_connections, 1, 1, 16, "flows",				\
+	  "Reno flows that growth is to keep up with, as in Chromium; beta stays what it is") \
 	P(hystart, 1, 0, 1, "bool", "leave slow start before loss (HyStart)")	\
 	P(hystart_detect, 3, 0, 3, "bits", "1: ACK train, 2: delay, 3: both")	\
 	P(hystart_low_window, 16, 0, 65535, "segments", "HyStart is idle below this window") \
 	P(hystart_ack_delta_us, 2000, 0, 1000000, "us", "longest gap between ACKs of one train")
+
+/*
+ * Chromium (quiche, cubic_bytes.cc) stands for N = 2 flows: the window falls to (N - 1 + 0.7) / N = 0.85, Reno's growth
+ * is that of N flows, and slow start ends by delay alone.
+ */
+#define CUBIC_CHROMIUM(V)							\
+	V(beta, 870)								\
+	V(friendly_connections, 2)						\
+	V(hystart_detect, 2)
+
+#define CUBIC_PRESETS(PRESET)							\
+	PRESET(chromium, "CUBIC of Chromium, which stands for two connections (Cubic of Zhang)", CUBIC_CHROMIUM)
 /* clang-format on */
 
 CCA_PARAMS(CUBIC_PARAMS);
+CCA_PRESETS(CUBIC_PRESETS);
 
 /* Unit of time on the curve: 2^-10 s, so that a cube needs three shifts by 10. */
 #define CUBIC_TIME_SHIFT 10
@@ -171,14 +186,14 @@ static u32 cubic_count(const struct sock *sk, const struct cubic *ca, u32 cwnd)
 
 /*
  * Segments that Reno with our beta delivers per segment of growth, RFC 9438 sec. 4.3:
- * W / alpha with alpha = 3 (1 - beta) / (1 + beta); 15/8 W by default.
+ * W / alpha with alpha = 3 (1 - beta) / (1 + beta); 15/8 W by default. For N flows alpha is N^2 times that.
  */
 static u32 cubic_friendly_count(const struct sock *sk, u32 cwnd)
 {
-	u32 beta = param(sk, beta);
+	u32 beta = param(sk, beta), flows = param(sk, friendly_connections);
 	u32 eighths = 8 * (CUBIC_BETA_ONE + beta) / 3 / (CUBIC_BETA_ONE - beta);
 
-	return max((cwnd * eighths) >> 3, 1U);
+	return max(((cwnd * eighths) >> 3) / (flows * flows), 1U);
 }
 
 /* Raise the growth so that the window follows w_est where that is larger. */

@@ -7,7 +7,7 @@
  *
  *	slow start	W < S:	W += a, up to S; what is left of a goes on below
  *	avoidance	W >= S:	W += a / W		(one segment per round trip)
- *	congestion		S = max(W / 2, 2); the stack brings W down to S
+ *	congestion		S = max(beta W, 2), beta = 1/2; the stack brings W down to S
  *	spurious		W = max(W, window before the reduction)
  *
  *	             W reaches S
@@ -27,7 +27,20 @@
  */
 #include "cca.h"
 
-CCA_NO_PARAMS;
+/* clang-format off */
+#define RENO_PARAMS(P)								\
+	P(beta, 512, 256, 1000, "1/1024", "window after congestion over the window before")
+
+/* Chromium: reno_beta. Zhang runs it as one connection. */
+#define RENO_CHROMIUM(V)							\
+	V(beta, 717)
+
+#define RENO_PRESETS(PRESET)							\
+	PRESET(chromium, "Reno of Chromium as a single connection (Reno of Zhang)", RENO_CHROMIUM)
+/* clang-format on */
+
+CCA_PARAMS(RENO_PARAMS);
+CCA_PRESETS(RENO_PRESETS);
 CCA_NO_STATE;
 CCA_STATES("SLOW_START", "AVOIDANCE");
 
@@ -38,7 +51,9 @@ CCA_OP(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CCA_OP(u32, reno_ssthresh, struct sock *sk)
 {
-	return tcp_reno_ssthresh(sk);
+	u64 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	return max((u32)(cwnd * param(sk, beta) >> 10), 2U);
 }
 
 CCA_OP(u32, reno_undo_cwnd, struct sock *sk)

@@ -34,10 +34,21 @@
 	BBR1_MIN_RTT_WINDOW(P, 10)						\
 	BBR1_PROBE_RTT_MS(P, 200)						\
 	BBR1_PACING(P, 1)							\
-	BBR1_EXTRA_ACKED_GAIN(P, 256)
+	BBR1_EXTRA_ACKED_GAIN(P, 256)						\
+	BBR1_LINUX_PARAMS(P)							\
+	P(drain_to_target, 1, 0, 1, "bool", "phase 1 lasts until inflight is at the BDP; 0: or a min_rtt has passed")
+
+/* Zhang's code asks for drain to target, but Chromium's test for it looks for a next phase of gain 1; there is none. */
+#define TSUNAMI_ZHANG_CHROMIUM(V)						\
+	BBR1_CHROMIUM(V)							\
+	V(drain_to_target, 0)
+
+#define TSUNAMI_ZHANG_PRESETS(PRESET)						\
+	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework with these gains (Tsunami of Zhang)", TSUNAMI_ZHANG_CHROMIUM)
 /* clang-format on */
 
 CCA_PARAMS(TSUNAMI_ZHANG_PARAMS);
+CCA_PRESETS(TSUNAMI_ZHANG_PRESETS);
 
 #include "bbr1/core.h"
 
@@ -50,7 +61,10 @@ static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)
 
 static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
-	if (bbr_phase_is_over_and_drained(sk, bbr, rs))
+	bool is_over = param(sk, drain_to_target) ? bbr_phase_is_over_and_drained(sk, bbr, rs)
+						  : bbr_phase_is_over(sk, bbr, rs);
+
+	if (is_over)
 		bbr_next_phase(sk, bbr);
 }
 

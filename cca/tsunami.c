@@ -38,7 +38,10 @@
 	BBR1_MIN_RTT_WINDOW(P, 20)						\
 	BBR1_PROBE_RTT_MS(P, 100)						\
 	BBR1_PACING(P, 1)							\
-	BBR1_EXTRA_ACKED_GAIN(P, 0)
+	BBR1_EXTRA_ACKED_GAIN(P, 0)						\
+	BBR1_COUNT_DEPARTURES(P, 0)						\
+	BBR1_RENEW_EQUAL_RTT(P, 1)						\
+	BBR1_EXTRA_ACKED_ROUNDS(P, 5)
 /* clang-format on */
 
 CCA_PARAMS(TSUNAMI_PARAMS);
@@ -51,11 +54,9 @@ static const struct bbr_rules bbr_rules = {
 	.waits_for_delivery = true,
 	.undo_forgets_pipe = true,
 	.is_window_even = true,
-	.renews_equal_rtt = true,
 	.trusts_delayed_acks = true,
 	.ends_idle_on_any_ack = true,
 	.halves_in_probe_rtt = true,
-	.extra_acked_rounds = 5,
 };
 
 static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)

@@ -135,6 +135,13 @@ def test_controllers_are_listed_and_shown(cli: Any) -> None:
     assert {"reno", "cubic", "bbr"} <= set(names)
     for name in names:
         assert cli("cca", "show", name).stdout.startswith(f"{name} (")
+    shown = cli("cca", "show", "cubic").stdout
+    assert shown.endswith("""
+Presets:
+  chromium
+      CUBIC of Chromium, which stands for two connections (Cubic of Zhang):
+      beta = 870, friendly_connections = 2, hystart_detect = 2
+"""), shown
 
 
 def test_the_version_names_package_engine_and_python(cli: Any) -> None:

@@ -80,6 +80,23 @@ def test_parameters_and_jitter_vary_too(double: object) -> None:
     assert runs[-1].plan["flows"][0]["params"] == {"beta": 717}
 
 
+def test_a_preset_becomes_its_parameters_and_params_go_over_them() -> None:
+    path = Bottleneck(rate="10Mbps", rtt="100ms", buffer="150ms")
+    flows = one(path, Flow(cca="cubic", preset="chromium"), Flow(cca="cubic", preset="chromium", params={"beta": 717}), Flow(cca="cubic"))["flows"]
+    chromium = {"beta": 870, "friendly_connections": 2, "hystart_detect": 2}
+    assert [flow["params"] for flow in flows] == [chromium, {**chromium, "beta": 717}, {}]  # type: ignore[attr-defined]
+    assert not any("preset" in flow for flow in flows)  # type: ignore[attr-defined]
+
+
+def test_a_preset_may_go_with_varied_controllers_and_parameters() -> None:
+    text = """
+        duration = "1s"
+        path = { rate = "10Mbps", rtt = "100ms", buffer = "150ms" }
+        flow = [{ cca = ["bbr", "reno"], preset = "chromium" }]
+    """
+    assert [run.plan["flows"][0]["params"].get("beta") for run in plan.runs(from_text(text))] == [None, 717]
+
+
 def test_repetition_0_has_the_seed_itself_and_the_others_their_own() -> None:
     seeds = [plan.derived_seed(7, repetition) for repetition in range(1000)]
     assert seeds[0] == 7

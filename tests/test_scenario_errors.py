@@ -139,6 +139,13 @@ def test_a_parameter_of_a_controller_that_has_none_is_refused(double: object) ->
         plan.runs(from_text(toml({"flow": '[{ cca = "reno", params = { x = 1 } }]'})))
 
 
+def test_an_unknown_preset_gets_the_list_and_the_nearest() -> None:
+    with pytest.raises(ScenarioError, match=r'^flow\[0\].preset: got "chromum", wanted one of: "chromium"; did you mean "chromium"\?$'):
+        plan.runs(from_text(toml({"flow": '[{ cca = "bbr", preset = "chromum" }]'})))
+    with pytest.raises(ScenarioError, match=r'^flow\[0\].preset: got "chromium", wanted no preset: vegas has none$'):
+        plan.runs(from_text(toml({"flow": '[{ cca = "vegas", preset = "chromium" }]'})))
+
+
 def test_every_controllers_parameters_are_accepted_at_both_ends_of_their_range() -> None:
     from dumbbell.controllers import known
 

@@ -80,12 +80,15 @@ def renewed(page: Path, name: str) -> str:
 
 
 def table(name: str) -> str:
-    """The controller's parameters."""
-    params = controllers.known()[name].params.values()
+    """The controller's parameters, and its presets."""
+    one = controllers.known()[name]
+    params = one.params.values()
     if not params:
         return "It takes no parameters."
     lines = ["| parameter | default | range | unit | meaning |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| `{p.name}` | {p.default} | {p.minimum} to {p.maximum} | {p.unit} | {p.doc} |" for p in params]
+    lines += ["", "| preset | stands for | values |", "| --- | --- | --- |"] if one.presets else []
+    lines += [f"| `{p.name}` | {p.doc} | {', '.join(f'`{n}` {v}' for n, v in p.values.items())} |" for p in one.presets.values()]
     return "\n".join(lines)
 
 

@@ -46,6 +46,8 @@ CCA_OP(void, bbr_init, struct sock *sk)
 	bbr->min_rtt_stamp = tcp_jiffies32;
 	bbr->ack_epoch_mstamp = tp->tcp_mstamp;
 	bbr->prev_ca_state = TCP_CA_Open;
+	if (param(sk, recovery_window))
+		bbr->prior_cwnd = tcp_snd_cwnd(tp);
 	bbr_enter(bbr, BBR_STARTUP);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	bbr_lt_reset(sk, bbr);
@@ -95,7 +97,7 @@ CCA_OP(u32, bbr_undo_cwnd, struct sock *sk)
 {
 	struct bbr *bbr = bbr_state(sk);
 
-	if (bbr_rules.undo_forgets_pipe) {
+	if (bbr_rules.undo_forgets_pipe && !param(sk, recovery_window)) {
 		bbr->full_bw = 0;
 		bbr->full_bw_cnt = 0;
 		bbr_lt_reset(sk, bbr);

@@ -11,6 +11,8 @@ static void bbr_save_cwnd(const struct sock *sk, struct bbr *bbr)
 {
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 
+	if (param(sk, recovery_window))
+		return;
 	if (bbr->prev_ca_state < TCP_CA_Recovery && bbr->mode != BBR_PROBE_RTT)
 		bbr->prior_cwnd = cwnd;
 	else
@@ -68,11 +70,17 @@ static u32 bbr_probe_rtt_cwnd(const struct sock *sk, u32 cwnd)
 	return min(cwnd, param(sk, cwnd_min));
 }
 
+#include "recovery.h"
+
 static void bbr_set_cwnd(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs, u32 bw)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 cwnd = tcp_snd_cwnd(tp);
 
+	if (param(sk, recovery_window)) {
+		bbr_set_cwnd_beside_recovery(sk, bbr, rs, bw);
+		return;
+	}
 	if (!rs->acked_sacked && bbr_rules.waits_for_delivery)
 		return;
 	if (rs->acked_sacked) {

@@ -47,7 +47,9 @@ static inline bool bbr_probing_is_over(const struct sock *sk, const struct bbr *
 static inline bool bbr_queue_is_drained(const struct sock *sk, const struct bbr *bbr,
 					const struct rate_sample *rs)
 {
-	u32 in_net = bbr_packets_in_net_at_edt(sk, bbr, rs->prior_in_flight);
+	u32 in_flight = param(sk, drain_by_current) ? tcp_packets_in_flight(tcp_sk(sk))
+						    : rs->prior_in_flight;
+	u32 in_net = bbr_packets_in_net_at_edt(sk, bbr, in_flight);
 
 	return in_net <= bbr_inflight(sk, bbr, bbr_max_bw(bbr), BBR_UNIT);
 }

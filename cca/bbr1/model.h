@@ -48,11 +48,11 @@ static void bbr_update_bw(struct sock *sk, struct bbr *bbr, const struct rate_sa
 		minmax_running_max(&bbr->bw, param(sk, bw_window), bbr->rtt_cnt, bw);
 }
 
-/* Every five rounds (or what the rules say) the other slot begins afresh, so the filter spans five to ten. */
-static void bbr_age_extra_acked(struct bbr *bbr)
+/* Every five rounds (extra_acked_rounds) the other slot begins afresh, so the filter spans five to ten. */
+static void bbr_age_extra_acked(const struct sock *sk, struct bbr *bbr)
 {
 	bbr->extra_acked_win_rtts = min(0x1fU, bbr->extra_acked_win_rtts + 1U);
-	if (bbr->extra_acked_win_rtts < bbr_rules.extra_acked_rounds)
+	if (bbr->extra_acked_win_rtts < param(sk, extra_acked_rounds))
 		return;
 	bbr->extra_acked_win_rtts = 0;
 	bbr->extra_acked_win_idx = !bbr->extra_acked_win_idx;
@@ -76,7 +76,7 @@ static void bbr_update_ack_aggregation(const struct sock *sk, struct bbr *bbr,
 	if (!param(sk, extra_acked_gain) || !acked || !bbr_sample_is_valid(rs))
 		return;
 	if (bbr->round_start)
-		bbr_age_extra_acked(bbr);
+		bbr_age_extra_acked(sk, bbr);
 
 	epoch_us = tcp_stamp_us_delta(tp->delivered_mstamp, bbr->ack_epoch_mstamp);
 	expected = (u32)(((u64)bbr_bw(bbr) * epoch_us) >> BW_SCALE);

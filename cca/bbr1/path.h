@@ -82,6 +82,8 @@ static u32 bbr_bdp(const struct sock *sk, const struct bbr *bbr, u32 bw, u32 gai
  */
 static u32 bbr_quantization_budget(const struct sock *sk, const struct bbr *bbr, u32 cwnd)
 {
+	if (!param(sk, burst_budget))
+		return max(cwnd, param(sk, cwnd_min));
 	cwnd += 3 * bbr_tso_segs_goal(sk);
 	if (bbr_rules.is_window_even)
 		cwnd = (cwnd + 1) & ~1U;
@@ -99,15 +101,16 @@ static u32 bbr_inflight(const struct sock *sk, const struct bbr *bbr, u32 bw, u3
 /*
  * Segments in the network when the next packet departs (its earliest departure time, EDT):
  * those in flight, less what is delivered until then. When inflight is to grow, the burst
- * that departs then counts too; when it is to shrink, it does not. (Before Linux 4.20: those in
- * flight.)
+ * that departs then counts too; when it is to shrink, it does not. (Before Linux 4.20, and in
+ * Chromium: those in flight.)
  */
 static u32 bbr_packets_in_net_at_edt(const struct sock *sk, const struct bbr *bbr, u32 in_flight)
 {
-	u32 delivered = bbr_delivered_by_edt(tcp_sk(sk), bbr_bw(bbr));
+	u32 delivered;
 
-	if (!bbr_rules.counts_departures)
+	if (!param(sk, count_departures))
 		return in_flight;
+	delivered = bbr_delivered_by_edt(tcp_sk(sk), bbr_bw(bbr));
 	if (bbr->pacing_gain > BBR_UNIT)
 		in_flight += bbr_tso_segs_goal(sk);
 	return in_flight > delivered ? in_flight - delivered : 0;

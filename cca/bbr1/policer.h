@@ -119,7 +119,7 @@ static void bbr_lt_bw_sampling(struct sock *sk, struct bbr *bbr, bool has_loss, 
 {
 	u32 bw;
 
-	if (!param(sk, lt_bw))
+	if (!param(sk, lt_bw) || param(sk, recovery_window))
 		return;
 	if (bbr->lt_use_bw) {
 		bbr_lt_use(sk, bbr);

@@ -11,6 +11,7 @@
  *	modes.h     DRAIN, PROBE_BW, PROBE_RTT: when to enter and leave
  *	cycle.h     the PROBE_BW cycle of Linux, whole or in parts, for the policies
  *	cwnd.h      window: recovery, growth to the target
+ *	recovery.h  recovery as in Chromium, with a window of its own
  *	core.h      includes all, and holds the hooks
  *
  * A variant is one file with its parameters, its rules and policy functions (declared below) and
@@ -36,7 +37,13 @@
 	P(cwnd_min, 4, 1, 1000, "segments", "least window, and window in PROBE_RTT") \
 	P(full_bw_thresh, 320, 256, 1023, "1/256", "growth of bandwidth per round that is still growth") \
 	P(full_bw_rounds, 3, 1, 3, "round trips", "rounds without it after which the pipe is full") \
-	P(lt_bw, 1, 0, 1, "bool", "look for token-bucket policers (long-term bandwidth)")
+	P(lt_bw, 1, 0, 1, "bool", "look for token-bucket policers (long-term bandwidth)") \
+	P(burst_budget, 1, 0, 1, "bool",					\
+	  "room for bursts in windows and inflight; 0: gain times BDP, at least cwnd_min, as Chromium") \
+	P(drain_by_current, 0, 0, 1, "bool",					\
+	  "draining ends by what is in flight after the ACK, as in Chromium, not before it") \
+	P(recovery_window, 0, 0, 1, "bool",					\
+	  "recovery as in Chromium: a window beside the other, which grows again after a round; lt_bw is off then")
 
 /* Parameters whose default a variant may choose. */
 #define BBR1_DRAIN_GAIN(P, def)	P(drain_gain, def, 1, 256, "1/256", "pacing gain in DRAIN")
@@ -59,6 +66,38 @@
 #define BBR1_EXTRA_ACKED_GAIN(P, def)						\
 	P(extra_acked_gain, def, 0, 1023, "1/256", "share of ACK aggregation added to the window")
 
+#define BBR1_COUNT_DEPARTURES(P, def)						\
+	P(count_departures, def, 0, 1, "bool",					\
+	  "judge inflight as of the next departure, not as it is; Chromium and Linux before 4.20: 0")
+#define BBR1_RENEW_EQUAL_RTT(P, def)						\
+	P(renew_equal_rtt, def, 0, 1, "bool",					\
+	  "a sample equal to the least RTT makes it young again; Chromium and Linux since 4.20: 0")
+#define BBR1_EXTRA_ACKED_ROUNDS(P, def)						\
+	P(extra_acked_rounds, def, 1, 31, "round trips",			\
+	  "half of the window of the maximum of ACK aggregation")
+
+/* Linux since 5.1. */
+#define BBR1_LINUX_PARAMS(P)							\
+	BBR1_COUNT_DEPARTURES(P, 1)						\
+	BBR1_RENEW_EQUAL_RTT(P, 0)						\
+	BBR1_EXTRA_ACKED_ROUNDS(P, 5)
+
+/*
+ * Chromium's BBRv1 (quiche, bbr_sender.cc) with the gains that Zhang's framework gives it (DrainQueueCongestion,
+ * proto_bbr_sender.cc): STARTUP at 2 and DRAIN at a half, where Chromium has 2.885 and its inverse.
+ */
+#define BBR1_CHROMIUM(V)							\
+	V(startup_gain, 512)							\
+	V(drain_gain, 128)							\
+	V(pacing_margin_percent, 0)						\
+	V(lt_bw, 0)								\
+	V(burst_budget, 0)							\
+	V(count_departures, 0)							\
+	V(drain_by_current, 1)							\
+	V(recovery_window, 1)							\
+	V(renew_equal_rtt, 0)							\
+	V(extra_acked_rounds, 5)
+
 /* What Linux 6.12 has: 1.25 and 0.75 in the first two phases, drained in a round by ln 2 / 2. */
 #define BBR1_PARAMS(P)								\
 	BBR1_SHARED_PARAMS(P)							\
@@ -69,7 +108,8 @@
 	BBR1_MIN_RTT_WINDOW(P, 10)						\
 	BBR1_PROBE_RTT_MS(P, 200)						\
 	BBR1_PACING(P, 1)							\
-	BBR1_EXTRA_ACKED_GAIN(P, 256)
+	BBR1_EXTRA_ACKED_GAIN(P, 256)						\
+	BBR1_LINUX_PARAMS(P)
 /* clang-format on */
 
 /* Bursts of a single segment below this pacing rate, bytes/s: 1.2 Mbit/s. */
@@ -97,10 +137,16 @@ struct bbr {
 	u32	min_rtt_stamp;		/* when it was seen, jiffies */
 	u32	probe_rtt_done_stamp;	/* end of PROBE_RTT, jiffies; 0: window still too full */
 	u32	lt_bw;			/* long-term bandwidth; 0: none */
-	u32	lt_last_delivered;	/* at the start of the long-term interval: delivered, */
-	u32	lt_last_stamp;		/* ... time, ms, */
+	union {
+		u32	lt_last_delivered; /* at the start of the long-term interval: delivered, */
+		u32	recovery_cwnd;	/* recovery_window: bound on the window; 0: just begun */
+	};
+	union {
+		u32	lt_last_stamp;	/* ... time, ms, */
+		u32	recovery_end;	/* recovery_window: `delivered` at the last loss */
+	};
 	u32	lt_last_lost;		/* ... lost */
-	u32	prior_cwnd;		/* window before recovery or PROBE_RTT */
+	u32	prior_cwnd;		/* window before recovery or PROBE_RTT; recovery_window: without them */
 	u32	full_bw;		/* bandwidth to beat by full_bw_thresh */
 	u16	extra_acked[2];		/* aggregation, maximum of the last and this 5 rounds */
 	u32	mode:3,			/* enum bbr_mode */
@@ -118,6 +164,8 @@ struct bbr {
 		cycle_len:4;		/* of the PROBE_BW cycle, least RTTs, where a variant draws it */
 	u32	pacing_gain:10,
 		cwnd_gain:10,
+		in_recovery:1,		/* recovery_window: something was lost in the last round */
+		keeps_draining:1,	/* the cycle has left phase 1, its gain has not (bbr-drain) */
 		full_bw_reached:1,	/* the pipe is full: STARTUP is over */
 		full_bw_cnt:2,		/* rounds without growth */
 		cycle_idx:3,		/* phase of the PROBE_BW cycle */
@@ -136,10 +184,8 @@ CCA_STATE(bbr, struct bbr);
 struct bbr_rules {
 	bool	keeps_gains;		/* gains change when a mode or phase begins, not by each ACK */
 	bool	cycles_behind_policer;	/* a cycle that begins behind a policer has its phase's gain */
-	bool	counts_departures;	/* judge inflight as of the next departure, not as it is now */
 	bool	is_window_even;		/* windows are rounded up to an even number */
 	bool	has_probe_room;		/* two segments more in flight while probing */
-	bool	renews_equal_rtt;	/* a sample equal to the least RTT makes it young again */
 	bool	trusts_delayed_acks;	/* a delayed ACK's RTT may replace a least RTT too old */
 	bool	ends_idle_on_any_ack;	/* not only on one that delivers something */
 	bool	ends_probe_rtt_idle;	/* sending from idle ends PROBE_RTT when its time is up */
@@ -147,16 +193,14 @@ struct bbr_rules {
 	bool	undo_forgets_pipe;	/* an undo restarts the search for a full pipe or a policer */
 	bool	shows_bdp;		/* ssthresh shows the BDP after STARTUP */
 	bool	halves_in_probe_rtt;	/* each ACK halves the window; else it is cut at once */
-	u32	extra_acked_rounds;	/* length of a slot of the aggregation filter */
 };
 
 /* Linux since 5.1. */
 #define BBR1_RULES_LINUX_6_12							\
 	{									\
-		.counts_departures = true, .is_window_even = true,		\
-		.has_probe_room = true, .ends_probe_rtt_idle = true,		\
-		.undo_forgets_pipe = true, .shows_bdp = true,			\
-		.extra_acked_rounds = 5,					\
+		.is_window_even = true, .has_probe_room = true,			\
+		.ends_probe_rtt_idle = true, .undo_forgets_pipe = true,		\
+		.shows_bdp = true,						\
 	}
 /* clang-format on */
 
@@ -180,6 +224,7 @@ static inline void bbr_enter(struct bbr *bbr, enum bbr_mode mode)
 static inline void bbr_set_phase(struct bbr *bbr, u32 phase)
 {
 	bbr->cycle_idx = phase & (CYCLE_LEN - 1);
+	bbr->keeps_draining = 0;
 	bbr->gains_due = 1;
 }
 

@@ -21,8 +21,9 @@ static bool bbr2_is_inflight_too_high(const struct sock *sk, const struct bbr2 *
 				      const struct rate_sample *rs, const struct bbr2_ack *ack)
 {
 	u32 thresh = param(sk, ecn_thresh), bearable;
+	u32 lost = param(sk, loss_by_round) ? bbr->round_lost : ack->lost;
 
-	if (bbr2_is_loss_too_high(sk, ack->lost, ack->tx_in_flight))
+	if (bbr2_is_loss_too_high(sk, lost, ack->tx_in_flight))
 		return true;
 	if (rs->delivered_ce <= 0 || rs->delivered <= 0 || !bbr->ecn_eligible || !thresh)
 		return false;
@@ -128,6 +129,12 @@ static bool bbr2_end_probe_samples(struct sock *sk, struct bbr2 *bbr, const stru
 	return true;
 }
 
+/* Chromium also asks for some lossy ACKs before it calls a probe too high. */
+static bool bbr2_has_losses_enough(const struct sock *sk, const struct bbr2 *bbr)
+{
+	return !param(sk, loss_by_round) || bbr->round_loss_events >= param(sk, probe_loss_cnt);
+}
+
 /* Learn from this ACK what is safe. True: it has also changed the phase. */
 static bool bbr2_adapt_upper_bounds(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
 				    const struct bbr2_ack *ack)
@@ -137,7 +144,7 @@ static bool bbr2_adapt_upper_bounds(struct sock *sk, struct bbr2 *bbr, const str
 	if (bbr->ack_phase == BBR2_ACKS_PROBE_STOPPING && bbr->round_start &&
 	    bbr2_end_probe_samples(sk, bbr, rs))
 		return true;
-	if (bbr2_is_inflight_too_high(sk, bbr, rs, ack)) {
+	if (bbr2_has_losses_enough(sk, bbr) && bbr2_is_inflight_too_high(sk, bbr, rs, ack)) {
 		if (bbr->probe_samples)
 			bbr2_handle_inflight_too_high(sk, bbr, ack->tx_in_flight,
 						      rs->is_app_limited);
@@ -171,21 +178,24 @@ static void bbr2_end_startup(const struct sock *sk, struct bbr2 *bbr)
 }
 
 /*
- * Judged at the end of a loss round in Recovery, so that the loss is seen in full: at least
+ * Judged at the end of a loss round in Recovery (loss_by_round: of any round), so that the loss is seen in full: at least
  * full_loss_cnt ACKs found losses, and the rate is too high.
  */
 static void bbr2_check_loss_in_startup(const struct sock *sk, struct bbr2 *bbr,
 				       const struct rate_sample *rs, const struct bbr2_ack *ack)
 {
 	u32 enough = param(sk, full_loss_cnt);
+	bool by_round = param(sk, loss_by_round);
 
 	if (bbr->full_bw_reached)
 		return;
-	if (rs->losses && bbr->loss_events_in_round < 15)
+	if (by_round)
+		bbr->loss_events_in_round = bbr->round_loss_events;
+	else if (rs->losses && bbr->loss_events_in_round < 15)
 		bbr->loss_events_in_round++;
 	if (!bbr->loss_round_start)
 		return;
-	if (enough && inet_csk_ca_state(sk) == TCP_CA_Recovery &&
+	if (enough && (by_round || inet_csk_ca_state(sk) == TCP_CA_Recovery) &&
 	    bbr->loss_events_in_round >= enough && bbr2_is_inflight_too_high(sk, bbr, rs, ack))
 		bbr2_end_startup(sk, bbr);
 	else

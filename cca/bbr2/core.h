@@ -60,6 +60,19 @@ static void bbr2_control(struct sock *sk, struct bbr2 *bbr, const struct rate_sa
 	bbr2_set_cwnd(sk, bbr, rs->acked_sacked, bw);
 }
 
+/* What the next ACK is to know of this one. */
+static void bbr2_end_ack(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
+			 const struct bbr2_ack *ack)
+{
+	if (bbr->round_start) {
+		bbr->round_lost = 0;
+		bbr->round_loss_events = 0;
+	}
+	bbr->prev_ca_state = inet_csk_ca_state(sk);
+	bbr->loss_in_cycle |= ack->lost > 0;
+	bbr->ecn_in_cycle |= rs->delivered_ce > 0;
+}
+
 CCA_OP(void, bbr2_main, struct sock *sk, u32 ack_seq, int flag, const struct rate_sample *rs)
 {
 	struct bbr2 *bbr = bbr2_of(sk);
@@ -75,6 +88,8 @@ CCA_OP(void, bbr2_main, struct sock *sk, u32 ack_seq, int flag, const struct rat
 	ack.bw = bbr2_sample_bw(rs);
 	ack.lost = cca_flight_lost(&bbr->flight, tcp_sk(sk), rs);
 	ack.tx_in_flight = cca_flight_at_send(rs, ack.lost);
+	bbr->down_ended = false;
+	bbr2_count_losses(bbr, rs);
 	bbr2_policy_ack_begins(bbr, rs);
 	if (!CCA_TELLS_LOSSES && rs->losses > 0)
 		bbr2_note_loss(sk, bbr);
@@ -90,9 +105,7 @@ CCA_OP(void, bbr2_main, struct sock *sk, u32 ack_seq, int flag, const struct rat
 	}
 	if (BBR2_LATEST_SPANS_ACK && bbr->loss_round_start && !cca_acks_loss_probe(rs))
 		bbr2_restart_latest(bbr, rs, ack.bw);
-	bbr->prev_ca_state = inet_csk_ca_state(sk);
-	bbr->loss_in_cycle |= ack.lost > 0;
-	bbr->ecn_in_cycle |= rs->delivered_ce > 0;
+	bbr2_end_ack(sk, bbr, rs, &ack);
 }
 
 CCA_OP(void, bbr2_init, struct sock *sk)
@@ -231,7 +244,7 @@ CCA_LOST_OP(bbr2_skb_marked_lost)
 	if (!bbr)
 		return;
 	bbr2_note_loss(sk, bbr);
-	if (!bbr->probe_samples)
+	if (!bbr->probe_samples || param(sk, loss_by_round))
 		return;
 	lost_since = tcp_sk(sk)->lost - lost->lost_at_send;
 	if (!bbr2_is_loss_too_high(sk, lost_since, lost->tx_in_flight))

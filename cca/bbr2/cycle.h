@@ -13,6 +13,7 @@
 
 static void bbr2_set_phase(struct bbr2 *bbr, u32 phase)
 {
+	bbr->down_ended = bbr->phase == BBR2_DOWN && phase != BBR2_DOWN;
 	bbr->phase = (u8)phase;
 	bbr->try_fast_path = false;
 }
@@ -21,6 +22,8 @@ static void bbr2_set_phase(struct bbr2 *bbr, u32 phase)
 static void bbr2_start_round(const struct sock *sk, struct bbr2 *bbr)
 {
 	bbr->next_rtt_delivered = tcp_sk(sk)->delivered;
+	bbr->round_lost = 0;
+	bbr->round_loss_events = 0;
 }
 
 /*
@@ -137,6 +140,8 @@ static bool bbr2_check_time_to_probe(struct sock *sk, struct bbr2 *bbr)
 static bool bbr2_is_time_to_cruise(const struct sock *sk, const struct bbr2 *bbr, u32 in_net,
 				   u32 max_bw)
 {
+	if (param(sk, down_max_rtt) && bbr2_phase_is_older_than(sk, bbr, bbr->min_rtt_us))
+		return true;
 	if (in_net > bbr2_inflight_with_headroom(sk, bbr))
 		return false;
 	if (in_net <= bbr2_inflight(sk, bbr, max_bw, BBR_UNIT))

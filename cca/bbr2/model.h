@@ -21,6 +21,16 @@ static void bbr2_update_round(const struct sock *sk, struct bbr2 *bbr, const str
 		bbr->rounds_since_probe++;
 }
 
+/* Losses of this round trip, whatever loss rounds there are. */
+static void bbr2_count_losses(struct bbr2 *bbr, const struct rate_sample *rs)
+{
+	if (rs->losses <= 0)
+		return;
+	bbr->round_lost += (u32)rs->losses;
+	if (bbr->round_loss_events < 15)
+		bbr->round_loss_events++;
+}
+
 /* Delivery rate of this ACK, rounded up so that low rates can grow; 0: no valid sample. */
 static u32 bbr2_sample_bw(const struct rate_sample *rs)
 {
@@ -166,6 +176,10 @@ static void bbr2_note_latest(const struct sock *sk, struct bbr2 *bbr, const stru
 		return;
 	bbr->bw_latest = max(bbr->bw_latest, bw);
 	bbr->inflight_latest = max_t(u32, bbr->inflight_latest, (u32)rs->delivered);
+	if (param(sk, loss_by_round)) {
+		bbr->loss_round_start = bbr->round_start;
+		return;
+	}
 	if (before(rs->prior_delivered, bbr->loss_round_delivered))
 		return;
 	bbr->loss_round_delivered = tcp_sk(sk)->delivered;

@@ -48,6 +48,17 @@ static u32 bbr2_probe_rtt_cwnd(const struct sock *sk, const struct bbr2 *bbr)
 	return gain ? max(floor, bbr2_bdp(sk, bbr, bbr2_bw(bbr), gain)) : floor;
 }
 
+/* Chromium: on with the phase that PROBE_RTT has interrupted as it began, the wait starting anew. */
+static void bbr2_resume_probe_bw(struct sock *sk, struct bbr2 *bbr)
+{
+	bbr->mode = BBR2_PROBE_BW;
+	bbr->cycle_mstamp = tcp_sk(sk)->tcp_mstamp;
+	if (bbr->phase == BBR2_REFILL)
+		bbr2_start_refill(sk, bbr, bbr->probe_up_rounds);
+	else
+		bbr2_start_cruise(sk, bbr);
+}
+
 /* Inflight is low, so there is nothing to drain: cruise, with a new wait until the next probe. */
 static void bbr2_exit_probe_rtt(struct sock *sk, struct bbr2 *bbr)
 {
@@ -69,6 +80,10 @@ static void bbr2_check_probe_rtt_done(struct sock *sk, struct bbr2 *bbr)
 	if (!bbr->probe_rtt_done_stamp || !after(tcp_jiffies32, bbr->probe_rtt_done_stamp))
 		return;
 	bbr->probe_rtt_min_stamp = tcp_jiffies32;
+	if (param(sk, probe_rtt_after_down)) {
+		bbr2_resume_probe_bw(sk, bbr);
+		return;
+	}
 	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
 	bbr2_exit_probe_rtt(sk, bbr);
 }
@@ -89,7 +104,7 @@ static void bbr2_probe_rtt(struct sock *sk, struct bbr2 *bbr)
 		bbr->probe_rtt_round_done = false;
 		bbr2_start_round(sk, bbr);
 	} else if (bbr->probe_rtt_done_stamp) {
-		if (bbr->round_start)
+		if (bbr->round_start || !param(sk, probe_rtt_round))
 			bbr->probe_rtt_round_done = true;
 		if (bbr->probe_rtt_round_done)
 			bbr2_check_probe_rtt_done(sk, bbr);
@@ -105,8 +120,9 @@ static bool bbr2_update_rtt_filters(struct sock *sk, struct bbr2 *bbr, const str
 	u32 long_ms = param(sk, min_rtt_win_sec) * MSEC_PER_SEC;
 	u32 window_ms = min(param(sk, probe_rtt_win_ms), long_ms);
 	bool expired =
-		after(tcp_jiffies32, bbr->probe_rtt_min_stamp + msecs_to_jiffies(sk, window_ms));
-	long least = (long)bbr->probe_rtt_min_us + (BBR2_RENEWS_EQUAL_RTT ? 1 : 0);
+		after(tcp_jiffies32, bbr->probe_rtt_min_stamp + msecs_to_jiffies(sk, window_ms)) &&
+		(bbr->down_ended || !param(sk, probe_rtt_after_down));
+	long least = (long)bbr->probe_rtt_min_us + (long)param(sk, renew_equal_rtt);
 
 	if (rs->rtt_us >= 0 && (rs->rtt_us < least || (expired && !rs->is_ack_delayed))) {
 		bbr->probe_rtt_min_us = (u32)rs->rtt_us;
@@ -120,18 +136,35 @@ static bool bbr2_update_rtt_filters(struct sock *sk, struct bbr2 *bbr, const str
 	return expired;
 }
 
+/* Chromium: what DOWN has left to the end of its round, the bandwidth filter's step, is done now. */
+static void bbr2_settle_down(struct bbr2 *bbr)
+{
+	if (bbr->ack_phase == BBR2_ACKS_PROBE_STOPPING)
+		bbr2_advance_bw_filter(bbr);
+	bbr->probe_samples = false;
+	bbr->ack_phase = BBR2_ACKS_INIT;
+}
+
+static void bbr2_start_probe_rtt(struct sock *sk, struct bbr2 *bbr)
+{
+	bbr->mode = BBR2_PROBE_RTT;
+	bbr2_save_cwnd(sk, bbr);
+	bbr->probe_rtt_done_stamp = 0;
+	if (param(sk, probe_rtt_after_down)) {
+		bbr2_settle_down(bbr);
+		return;
+	}
+	bbr->ack_phase = BBR2_ACKS_PROBE_STOPPING;
+	bbr2_start_round(sk, bbr);
+}
+
 static void bbr2_update_min_rtt(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs)
 {
 	bool expired = bbr2_update_rtt_filters(sk, bbr, rs);
 
 	if (param(sk, probe_rtt_mode_ms) && expired && !bbr->idle_restart &&
-	    bbr->mode != BBR2_PROBE_RTT) {
-		bbr->mode = BBR2_PROBE_RTT;
-		bbr2_save_cwnd(sk, bbr);
-		bbr->probe_rtt_done_stamp = 0;
-		bbr->ack_phase = BBR2_ACKS_PROBE_STOPPING;
-		bbr2_start_round(sk, bbr);
-	}
+	    bbr->mode != BBR2_PROBE_RTT)
+		bbr2_start_probe_rtt(sk, bbr);
 	if (bbr->mode == BBR2_PROBE_RTT)
 		bbr2_probe_rtt(sk, bbr);
 	if (rs->delivered > 0)

@@ -30,6 +30,9 @@
 #ifndef BBR2_MIN_TSO_RATE
 #define BBR2_MIN_TSO_RATE 1200000
 #endif
+#ifndef BBR2_RENEW_EQUAL_RTT
+#define BBR2_RENEW_EQUAL_RTT 1
+#endif
 
 /* clang-format off */
 #define BBR2_PARAMS(P)								\
@@ -79,7 +82,15 @@
 	P(ecn_thresh, 128, 0, 255, "1/256", "CE ratio that says inflight is too high: 50 %; 0: none does") \
 	P(ecn_reprobe_gain, BBR2_ECN_REPROBE_GAIN, 0, 511, "1/256", "first growth of inflight_hi when CE marks cease; 0: no such probe") \
 	P(undo, 1, 0, 1, "bool", "revert the model when a recovery proves spurious") \
-	P(fast_path, 1, 0, 1, "bool", "skip the model on uneventful app-limited ACKs")
+	P(fast_path, 1, 0, 1, "bool", "skip the model on uneventful app-limited ACKs") \
+	P(renew_equal_rtt, BBR2_RENEW_EQUAL_RTT, 0, 1, "bool", "an RTT equal to the least renews it; Chromium and v3: 0") \
+	P(burst_budget, 1, 0, 1, "bool", "room for bursts in windows and inflight, and 2 in UP; 0: gain times BDP, at least cwnd_min_target, as Chromium") \
+	P(count_departures, 1, 0, 1, "bool", "judge inflight as of the next departure, not as it is; Chromium: 0") \
+	P(loss_by_round, 0, 0, 1, "bool", "losses count and are judged by round trips, as in Chromium; 0: by the sampled flight, in rounds that a loss begins, STARTUP in Recovery only") \
+	P(probe_loss_cnt, 0, 0, 15, "ACKs", "with loss_by_round: lossy ACKs in a round without which a probe did not go too far") \
+	P(down_max_rtt, 0, 0, 1, "bool", "DOWN lasts at most a min_rtt, as in Chromium") \
+	P(probe_rtt_after_down, 0, 0, 1, "bool", "PROBE_RTT begins when DOWN ends only, and leads back to what followed with the window to grow again, as in Chromium") \
+	P(probe_rtt_round, 1, 0, 1, "bool", "PROBE_RTT lasts for a round at least; Chromium: 0")
 /* clang-format on */
 
 #endif /* BBR2_PARAMS_H */

@@ -96,8 +96,11 @@ static u32 bbr2_bdp(const struct sock *sk, const struct bbr2 *bbr, u32 bw, u32 g
  */
 static u32 bbr2_quantization_budget(const struct sock *sk, const struct bbr2 *bbr, u32 cwnd)
 {
-	u32 bursts = 3 * bbr2_tso_segs_goal(sk, bbr);
+	u32 bursts;
 
+	if (!param(sk, burst_budget))
+		return max(cwnd, param(sk, cwnd_min_target));
+	bursts = 3 * bbr2_tso_segs_goal(sk, bbr);
 	if (param(sk, cwnd_tso_budget))
 		cwnd = max(max(cwnd, bursts), param(sk, cwnd_min_target));
 	else
@@ -128,8 +131,11 @@ static u32 bbr2_target_inflight(const struct sock *sk, const struct bbr2 *bbr)
  */
 static u32 bbr2_packets_in_net_at_edt(const struct sock *sk, const struct bbr2 *bbr, u32 in_flight)
 {
-	u32 delivered = bbr_delivered_by_edt(tcp_sk(sk), bbr2_bw(bbr));
+	u32 delivered;
 
+	if (!param(sk, count_departures))
+		return in_flight;
+	delivered = bbr_delivered_by_edt(tcp_sk(sk), bbr2_bw(bbr));
 	if (bbr->pacing_gain > BBR_UNIT)
 		in_flight += bbr2_tso_segs_goal(sk, bbr);
 	return in_flight > delivered ? in_flight - delivered : 0;

@@ -94,6 +94,7 @@ struct bbr2 {
 	u32	probe_up_cnt;		/* segments acknowledged for each that inflight_hi grows by */
 	u32	probe_up_acks;		/* of these, acknowledged so far */
 	u32	probe_rtt_done_stamp;	/* end of PROBE_RTT, jiffies; 0: window still too full */
+	u32	round_lost;		/* segments marked lost in this round trip */
 	/* ECN. */
 	u32	ecn_alpha;		/* mean CE ratio, 1/256 */
 	u32	alpha_last_delivered;	/* `delivered` when it was updated */
@@ -109,6 +110,7 @@ struct bbr2 {
 	u8	rounds_since_probe;	/* saturates */
 	u8	probe_up_rounds;	/* rounds of growth in this UP, at most 30 */
 	u8	loss_events_in_round;	/* lossy ACKs of the round, in STARTUP; at most 15 */
+	u8	round_loss_events;	/* lossy ACKs of this round trip, at most 15 */
 	u8	startup_ecn_rounds;	/* rounds with too many CE marks in a row */
 	u8	full_bw_cnt;		/* rounds without growth of the bandwidth */
 	bool	full_bw_now;		/* the bandwidth does not grow at present (bbr3) */
@@ -122,6 +124,8 @@ struct bbr2 {
 	bool	ecn_eligible;		/* may respond to ECN */
 	bool	probe_samples;		/* samples tell of a probe */
 	bool	prev_probe_too_high;	/* the last probe met too much loss or ECN */
+	bool	down_ended;		/* this ACK has ended DOWN */
+	bool	up_has_round;		/* a round trip has passed in UP (bbr2) */
 	bool	stopped_risky_probe;	/* UP ended at an inflight_hi that had been too high */
 	bool	probe_rtt_round_done;	/* a round at the small window has passed */
 	bool	idle_restart;		/* sending again after idle */
@@ -143,7 +147,6 @@ static struct bbr2 *bbr2_of(struct sock *sk);
  *	BBR2_KEEPS_PROBE_CREDIT	ACKs of UP count although the window was not full
  *	BBR2_ALPHA_NEEDS_ECN	the mean CE ratio is updated only where ECN is used
  *	BBR2_CE_AT_THRESH	a CE ratio equal to ecn_thresh is too high already
- *	BBR2_RENEWS_EQUAL_RTT	an RTT equal to the least renews it
  *	BBR2_HI_AS_DELIVERED	inflight_hi after lossy STARTUP is at least what was delivered
  *	BBR2_RTO_USES_CWND	inflight_lo at a timeout is at least the present window
  *	BBR2_RTO_RESTARTS_COUNT	a timeout also clears the count of rounds without growth

@@ -9,6 +9,9 @@
  *   CCA_PARAMS(LIST)        declare the parameters of an X-macro list; each row is
  *                           P(name, default, min, max, "unit", "what it does").
  *                           CCA_NO_PARAMS when there are none.
+ *   CCA_PRESETS(LIST)       named sets of values for these, after CCA_PARAMS, if there are any: rows are
+ *                           PRESET(name, "what it stands for", VALUES), and VALUES is again an X-macro
+ *                           list, of V(parameter, value).
  *   param(sk, name)         value of a parameter, u32. Natively from the flow's
  *                           table; under BPF a variable that all its sockets share, which
  *                           may change between two hooks (dumbbell kernel set).

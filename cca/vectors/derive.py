@@ -24,9 +24,10 @@ def cube_root(a: int) -> int:
 class Cubic:
     """CUBIC in congestion avoidance after a reduction; time in ms, HZ ticks a second."""
 
-    def __init__(self, cwnd, w_max, *, hz=1000, friendly=True, rtt_ms=0, beta=717):
+    def __init__(self, cwnd, w_max, *, hz=1000, friendly=True, rtt_ms=0, beta=717, flows=1):
         self.cwnd, self.w_max, self.hz, self.friendly = cwnd, w_max, hz, friendly
         self.rtt_ticks = ceil(Fraction(rtt_ms * hz, 1000))
+        self.flows = flows
         self.alpha_count = 8 * (1024 + beta) // 3 // (1024 - beta)
         self.credit = self.acked_unseen = self.looked_cwnd = self.looked_at = 0
         self.epoch = None
@@ -62,8 +63,9 @@ class Cubic:
                 self.looked_cwnd, self.looked_at = self.cwnd, tick
                 self.look_up(tick, acked)
             if self.friendly:
-                while self.acked_unseen > self.cwnd * self.alpha_count // 8:
-                    self.acked_unseen -= self.cwnd * self.alpha_count // 8
+                per_segment = self.cwnd * self.alpha_count // 8 // self.flows**2
+                while self.acked_unseen > per_segment:
+                    self.acked_unseen -= per_segment
                     self.reno += 1
                 if self.reno > self.cwnd:
                     self.count = min(self.count, self.cwnd // (self.reno - self.cwnd))
@@ -161,6 +163,7 @@ def print_cubic():
     print("growth_depends_on_hz 1000:", cubic_growth(700, 1000, every_ms=1, acked=10, seconds=3, friendly=False, rtt_ms=1))
     print("growth_depends_on_hz 100:", cubic_growth(700, 1000, every_ms=1, acked=10, seconds=3, friendly=False, hz=100, rtt_ms=1))
     print("friendly_to_reno on", cubic_growth(14, 20, every_ms=10, acked=10, seconds=4, rtt_ms=10))
+    print("friendly_to_two_flows", cubic_growth(16, 20, every_ms=10, acked=10, seconds=4, rtt_ms=10, beta=870, flows=2))
     print("friendly_to_reno off", cubic_growth(14, 20, every_ms=10, acked=10, seconds=4, rtt_ms=10, friendly=False))
     print("growth_beyond_the_maximum", cubic_growth(100, 80, every_ms=10, acked=20, seconds=4, friendly=False))
     print("K for 1, 10, 100, 1000:", [cube_root(2**40 // 410 * d) for d in (1, 10, 100, 1000)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .errors import unknown_key, wrong
@@ -20,6 +21,14 @@ class Param(NamedTuple):
     doc: str
 
 
+class Preset(NamedTuple):
+    """Values of some of a controller's parameters, under a name."""
+
+    name: str
+    doc: str
+    values: dict[str, int]
+
+
 class Controller(NamedTuple):
     """A congestion controller: `doc` is the head comment of its source, `summary` that comment's first sentence."""
 
@@ -30,6 +39,7 @@ class Controller(NamedTuple):
     params: dict[str, Param]
     states: list[str]
     priv_bytes: int
+    presets: Mapping[str, Preset] = MappingProxyType({})
 
 
 @cache
@@ -45,7 +55,8 @@ def known() -> dict[str, Controller]:
 def from_item(item: dict[str, Any]) -> Controller:
     """A controller as the engine describes it."""
     params = {p["name"]: Param(p["name"], p["default"], p["min"], p["max"], p["unit"], p["doc"]) for p in item["params"]}
-    return Controller(item["name"], item["summary"], item["doc"], item["license"], params, item["states"], item["priv_bytes"])
+    presets = {p["name"]: Preset(p["name"], p["doc"], dict(p["values"])) for p in item.get("presets", ())}
+    return Controller(item["name"], item["summary"], item["doc"], item["license"], params, item["states"], item["priv_bytes"], presets)
 
 
 def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[str, Controller] | None = None) -> None:
@@ -66,3 +77,15 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
         if not param.minimum <= value <= param.maximum:
             unit = f" ({param.unit})" if param.unit else ""
             raise wrong(f"{at}.params.{given}", value, f"a whole number from {param.minimum} to {param.maximum}{unit}")
+
+
+def with_preset(name: str, preset: str | None, params: Mapping[str, int], at: str, controllers: Mapping[str, Controller] | None = None) -> dict[str, int]:
+    """The parameters of a flow, checked: those of the preset, and over them those given."""
+    check(name, params, at, controllers)
+    if preset is None:
+        return dict(params)
+    presets = (known() if controllers is None else controllers)[name].presets
+    if preset not in presets:
+        wanted = "one of: " + ", ".join(f'"{n}"' for n in presets) if presets else f"no preset: {name} has none"
+        raise wrong(f"{at}.preset", preset, wanted, list(presets))
+    return {**presets[preset].values, **params}

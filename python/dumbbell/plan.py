@@ -193,8 +193,7 @@ class _Flows(NamedTuple):
     def plan(self, known: Known | None, most: int) -> list[dict[str, Any]]:
         """Its flows: `count` of them, or those that arrive."""
         flow, at = self.flow, self.at
-        params = dict(flow.params or {})
-        controllers.check(str(flow.cca), params, at, known)  # type: ignore[arg-type]
+        params = controllers.with_preset(str(flow.cca), flow.preset, flow.params or {}, at, known)  # type: ignore[arg-type]
         starts, stop = self._times(), parsed(flow, "stop")
         rtt = parsed(self.path, "rtt") if flow.rtt is None else parsed(flow, "rtt")
         if rtt is None:

@@ -157,6 +157,7 @@ class Flow(Table):
     jitter: Jitter | dict[str, Any] | list[Any] | None = key(Sub(Jitter), "delay variation; overrides path.jitter", default=None)
     impair: Any = key(IMPAIR, "an ordered chain of impairments; overrides path.impair", default=None, varies=False)
     max_rate: Text | None = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
+    preset: Text | None = key(NAME, "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params go over it", default=None)
     params: dict[str, int | list[int]] | None = key(_Params(), "parameters of the controller", default=None, varies=False)
 
 

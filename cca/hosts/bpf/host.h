@@ -126,6 +126,9 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 	static void name(struct sock *sk, struct cca_info *info)
 #define CCA_INFO(name)
 
+/* Presets are for who sets parameters. */
+#define CCA_PRESETS(LIST) _Static_assert(1, "ends with a semicolon")
+
 /* Linux tells neither of lost bursts nor asks for the size of one. */
 #define CCA_TELLS_LOSSES 0
 #define CCA_LOST(name)

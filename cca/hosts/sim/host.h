@@ -11,12 +11,40 @@
 #define CCA_PARAM_INDEX_(name, def, min, max, unit, doc) CCA_PARAM_##name,
 #define CCA_PARAM_ROW_(name, def, min, max, unit, doc)	 { #name, unit, doc, def, min, max },
 
+#define CCA_PARAM_MIN_(name, def, min, max, unit, doc)	 CCA_PARAM_MIN_##name = (min),
+#define CCA_PARAM_MAX_(name, def, min, max, unit, doc)	 CCA_PARAM_MAX_##name = (max),
+
 #define CCA_PARAMS(LIST)                              \
 	enum { LIST(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
+	enum { LIST(CCA_PARAM_MIN_) CCA_PARAM_MIN };  \
+	enum { LIST(CCA_PARAM_MAX_) CCA_PARAM_MAX };  \
 	static const struct cca_param_info cca_param_rows[] = { LIST(CCA_PARAM_ROW_) }
 #define CCA_NO_PARAMS          \
 	enum { CCA_N_PARAMS }; \
 	static const struct cca_param_info *const cca_param_rows = NULL
+
+/* A value that names no parameter or is out of its range does not compile. The list that CCA_MODULE
+ * takes stays empty unless CCA_PRESETS says otherwise.
+ */
+#define CCA_PRESET_CHECK_(name, value)                                                     \
+	_Static_assert((value) >= CCA_PARAM_MIN_##name && (value) <= CCA_PARAM_MAX_##name, \
+		       "in a preset: " #name " = " #value " is out of range");
+#define CCA_PRESET_VALUE_(name, value) { CCA_PARAM_##name, value },
+#define CCA_PRESET_VALUES_(name, doc, VALUES)                                       \
+	VALUES(CCA_PRESET_CHECK_)                                                   \
+	static const struct cca_preset_value cca_preset_values_##name[] = { VALUES( \
+		CCA_PRESET_VALUE_) };
+#define CCA_PRESET_ROW_(name, doc, VALUES)      \
+	{ #name, doc, cca_preset_values_##name, \
+	  sizeof(cca_preset_values_##name) / sizeof(cca_preset_values_##name[0]) },
+
+#define CCA_PRESETS(LIST)                                                             \
+	LIST(CCA_PRESET_VALUES_)                                                      \
+	static const struct cca_preset cca_preset_list[] = { LIST(CCA_PRESET_ROW_) }; \
+	static const struct cca_presets cca_module_presets = {                        \
+		cca_preset_list, sizeof(cca_preset_list) / sizeof(cca_preset_list[0]) \
+	}
+static const struct cca_presets cca_module_presets __attribute__((unused));
 
 #define param(sk, name) ((sk)->sk_host.params[CCA_PARAM_##name])
 
@@ -68,6 +96,7 @@
 		.params = cca_param_rows,                                     \
 		.states = cca_state_names,                                    \
 		.license = "GPL-2.0 OR BSD-3-Clause",                         \
+		.presets = &cca_module_presets,                               \
 		.n_params = CCA_N_PARAMS,                                     \
 		.n_states = CCA_N_STATES,                                     \
 		.priv_bytes = CCA_PRIV_BYTES,                                 \

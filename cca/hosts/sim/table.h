@@ -16,12 +16,32 @@ struct cca_param_info {
 	s64 max;
 };
 
+/* One value of a preset. */
+struct cca_preset_value {
+	u32 param; /* index of the parameter */
+	s64 value;
+};
+
+/* A set of parameter values that has a name. */
+struct cca_preset {
+	const char *name;
+	const char *doc;
+	const struct cca_preset_value *values;
+	u32 n_values;
+};
+
+struct cca_presets {
+	const struct cca_preset *list;
+	u32 n;
+};
+
 /* What the simulator knows of a controller. */
 struct cca_module {
 	const struct CCA_OPS_TAG *ops;
 	const struct cca_param_info *params;
 	const char *const *states;
 	const char *license;
+	const struct cca_presets *presets; /* NULL: none */
 	u32 n_params;
 	u32 n_states;
 	u32 priv_bytes; /* size of the private state */

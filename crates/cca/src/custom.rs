@@ -129,6 +129,7 @@ impl RawModule {
             params: ptr::null(),
             states: ptr::null(),
             license: c"".as_ptr(),
+            presets: ptr::null(),
             n_params: 0,
             n_states: 0,
             priv_bytes: 0,

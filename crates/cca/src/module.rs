@@ -42,6 +42,27 @@ pub(crate) struct RawParam {
     max: i64,
 }
 
+#[repr(C)]
+struct RawPresetValue {
+    param: u32,
+    value: i64,
+}
+
+#[repr(C)]
+struct RawPreset {
+    name: *const c_char,
+    doc: *const c_char,
+    values: *const RawPresetValue,
+    n_values: u32,
+}
+
+/// `struct cca_presets` of `cca/hosts/sim/table.h`.
+#[repr(C)]
+pub(crate) struct RawPresets {
+    list: *const RawPreset,
+    n: u32,
+}
+
 /// `struct cca_module` of `cca/hosts/sim/table.h`.
 #[repr(C)]
 pub(crate) struct RawModule {
@@ -49,6 +70,7 @@ pub(crate) struct RawModule {
     pub(crate) params: *const RawParam,
     pub(crate) states: *const *const c_char,
     pub(crate) license: *const c_char,
+    pub(crate) presets: *const RawPresets,
     pub(crate) n_params: u32,
     pub(crate) n_states: u32,
     pub(crate) priv_bytes: u32,
@@ -80,6 +102,17 @@ pub struct Param<'a> {
     pub unit: &'a str,
     /// What it does.
     pub doc: &'a str,
+}
+
+/// A set of parameter values that has a name, such as what another implementation of the controller does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preset<'a> {
+    /// Name, as in a scenario's `preset`.
+    pub name: &'a str,
+    /// What it stands for.
+    pub doc: &'a str,
+    /// Parameters and their values in the order of the source; the others keep their defaults.
+    pub values: Vec<(&'a str, i64)>,
 }
 
 /// A controller: compiled into this library, or loaded from a shared object of a user's.
@@ -162,6 +195,24 @@ impl Module {
                 doc: text(row.doc),
             })
             .collect()
+    }
+
+    /// Presets in the order of the source.
+    #[must_use]
+    pub fn presets(&self) -> Vec<Preset<'_>> {
+        // SAFETY: NULL, or an immutable object of the C module.
+        let Some(presets) = (unsafe { self.raw.presets.as_ref() }) else { return Vec::new() };
+        let params = self.params();
+        // SAFETY: C declares n rows at `list`, immutable and for ever.
+        let rows = unsafe { array(presets.list, presets.n) };
+        let preset = |row: &RawPreset| {
+            // SAFETY: C declares n_values rows at `values`, immutable and for ever.
+            let values = unsafe { array(row.values, row.n_values) };
+            // The C compiler has checked each value against its parameter.
+            let values = values.iter().map(|v| (params[v.param as usize].name, v.value)).collect();
+            Preset { name: text(row.name), doc: text(row.doc), values }
+        };
+        rows.iter().map(preset).collect()
     }
 
     /// Names of the states that `CaInfo::state` indexes; empty when there are none.

@@ -93,8 +93,17 @@ fn described(m: &cca::Module) -> serde_json::Value {
                 "unit": p.unit, "doc": p.doc})
         })
         .collect();
+    let presets: Vec<_> = m
+        .presets()
+        .iter()
+        .map(|p| {
+            // Pairs, since an object would lose their order.
+            serde_json::json!({"name": p.name, "doc": p.doc, "values": p.values})
+        })
+        .collect();
     serde_json::json!({"name": m.name(), "doc": m.doc(), "summary": m.summary(),
-        "license": m.license(), "params": params, "states": m.states(), "priv_bytes": m.priv_bytes()})
+        "license": m.license(), "params": params, "presets": presets, "states": m.states(),
+        "priv_bytes": m.priv_bytes()})
 }
 
 /// What there is to know about each controller, as a JSON list.

@@ -113,6 +113,10 @@ def _show_controller(one: Controller) -> None:
     for param in one.params.values():
         unit = f" {param.unit}" if param.unit else ""
         print(f"  {param.name} = {param.default}{unit}  ({param.minimum} to {param.maximum})" + (f"\n      {param.doc}" if param.doc else ""))
+    if one.presets:
+        print("\nPresets:")
+    for preset in one.presets.values():
+        print(f"  {preset.name}\n      {preset.doc}:\n      {', '.join(f'{name} = {value}' for name, value in preset.values.items())}")
 
 
 def schema(_: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cca::{compile, BuildError, Built, Controller, Modules, TcpSock};
+use cca::{compile, BuildError, Built, Controller, Modules, Preset, TcpSock};
 use tempfile::TempDir;
 
 mod trees;
@@ -218,6 +218,38 @@ fn a_symbol_that_a_file_beside_it_exports_is_linked_along() {
     let (cca, mut sk) = flow(&modules, "mine", &Params::new());
     assert_eq!(cca.ssthresh(&mut sk), 5);
     assert!(cca.module().params().is_empty(), "its parameters are not ours");
+    assert!(cca.module().presets().is_empty());
+    let wrong = modules.controller("mine", &params(&[("beta", 1)])).unwrap_err().to_string();
+    assert_eq!(wrong, "mine has no parameter `beta`; it takes no parameters");
+}
+
+#[test]
+fn a_controller_in_our_style_may_have_presets() {
+    let mine = |values: &str| {
+        format!(
+            "/* Mine: an example. */\n#include \"cca.h\"\n\
+             #define MINE(P) P(alpha, 1, 0, 9, \"segments\", \"growth\")\nCCA_PARAMS(MINE);\n\
+             #define FAST(V) {values}\n\
+             #define PRESETS(PRESET) PRESET(fast, \"another one\", FAST)\n\
+             CCA_PRESETS(PRESETS);\nCCA_NO_STATE;\nCCA_NO_STATES;\n\
+             CCA_OP(u32, mine_ssthresh, struct sock *sk) {{ return 2 + param(sk, alpha); }}\n\
+             CCA_OP(u32, mine_undo, struct sock *sk) {{ return 2; }}\n\
+             CCA_OP(void, mine_grow, struct sock *sk, u32 ack, u32 acked) {{ }}\n\
+             CCA_MODULE(mine, \"mine\", 0, .ssthresh = mine_ssthresh, .undo_cwnd = mine_undo,\n\
+             .cong_avoid = mine_grow);\n"
+        )
+    };
+    let (_folder, built) = build(&[("mine.c", &mine("V(alpha, 9)"))]);
+    let module = built.unwrap().open().unwrap();
+    let fast = Preset { name: "fast", doc: "another one", values: vec![("alpha", 9)] };
+    assert_eq!(module.presets(), [fast]);
+    for (values, what) in [
+        ("V(alpha, 10)", "in a preset: alpha = 10 is out of range"),
+        ("V(beta, 1)", "PARAM_MIN_beta"),
+    ] {
+        let said = error(&[("mine.c", &mine(values))]);
+        assert!(said.contains(what), "{values}\n=> {said}");
+    }
 }
 
 #[test]
