@@ -19,7 +19,7 @@ BASE = {
 
 CASES = [
     ({"flow": '[{ cca = "cubic" }, { ccaa = "bbr" }]'},
-     "flow[1].ccaa: unknown key, wanted one of: cca, count, rtt, start, spacing, stop, size, workload, arrivals, transport, via, loss, jitter, impair, max_rate, params; did you mean \"cca\"?"),
+     "flow[1].ccaa: unknown key, wanted one of: cca, count, rtt, start, spacing, stop, size, workload, arrivals, transport, via, loss, jitter, impair, max_rate, preset, params; did you mean \"cca\"?"),
     ({"durration": '"1s"'}, "durration: unknown key, wanted one of: name, duration, seed, repetitions, path, link, host, flow, record; did you mean \"duration\"?"),
     ({"path.rate": "40"}, 'path.rate: got 40, wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s)'),
     ({"path.rate": '"40mbps"'},

@@ -39,10 +39,17 @@ class Quic(Transport, form="quic"):
     handshake: Switch = key(SWITCH, "a round trip comes before the first data; false for 0-RTT", default=True)
     initial_rtt: Text = key(kinds.span("1us", "60s"), "round-trip time that is assumed before the first sample", default="333ms")
 
+    window_unit: Text | None = key(
+        kinds.size("100B", "10kB"),
+        "what one of a window stands for, for controllers that do not set it themselves; a packet unless given (Chromium: 1460 bytes, whatever packets carry)",
+        default=None,
+    )
+
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
         times = {"ack_delay_ns": parsed(self, "ack_delay"), "initial_rtt_ns": parsed(self, "initial_rtt")}
-        return {"kind": "quic", "payload_bytes": parsed(self, "payload"), "ack_every": self.ack_every, "handshake": self.handshake, **times}
+        sizes = {"payload_bytes": parsed(self, "payload"), "window_unit_bytes": parsed(self, "window_unit") or 0}
+        return {"kind": "quic", "ack_every": self.ack_every, "handshake": self.handshake, **sizes, **times}
 
 
 class Workload(Variant):

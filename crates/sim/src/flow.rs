@@ -112,8 +112,14 @@ fn tcp_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
 
 fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
     let p = &plan.flows[i];
-    let plan::Transport::Quic { payload_bytes, ack_every, ack_delay_ns, handshake, initial_rtt_ns } =
-        p.transport
+    let plan::Transport::Quic {
+        payload_bytes,
+        ack_every,
+        ack_delay_ns,
+        handshake,
+        initial_rtt_ns,
+        window_unit_bytes,
+    } = p.transport
     else {
         unreachable!("matched by the caller")
     };
@@ -123,6 +129,7 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         ack_every,
         max_ack_delay: Span::from_ns(ack_delay_ns),
         handshake,
+        window_unit: window_unit_bytes,
         initial_rtt: Span::from_ns(initial_rtt_ns),
         ecn: plan.host.ecn != plan::Ecn::Off,
         ..quic::Config::default()

@@ -61,6 +61,9 @@ pub enum Transport {
         handshake: bool,
         /// Round-trip time that is assumed before the first sample, ns.
         initial_rtt_ns: u64,
+        /// What one of a window stands for, bytes; 0: a packet.
+        #[serde(default)]
+        window_unit_bytes: u32,
     },
 }
 

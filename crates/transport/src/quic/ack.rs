@@ -198,8 +198,10 @@ impl Sender {
     /// 1.25 windows per smoothed RTT.
     pub(super) fn update_pacing_rate(&mut self) {
         let srtt_us = Estimator::smoothed_us(&self.sk, &self.config).max(1);
+        let unit = self.config.window_unit;
         let sk = &mut *self.sk;
-        let window = u64::from(sk.snd_cwnd) * u64::from(sk.mss_cache);
+        let unit = if unit == 0 { sk.mss_cache } else { unit };
+        let window = u64::from(sk.snd_cwnd) * u64::from(unit);
         let rate = window * 1_250_000 / srtt_us;
         sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
     }

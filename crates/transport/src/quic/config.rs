@@ -11,6 +11,11 @@ pub struct Config {
     pub payload: u32,
     /// Window at the start, packets (RFC 9002 section 7.2).
     pub initial_window: u32,
+    /// What one of a window stands for, bytes; 0: a packet. Chromium's code counts windows in bytes and
+    /// moves them by 1460, whatever packets carry (`kDefaultTCPMSS`), so that with Zhang's packets of
+    /// 1011 bytes a window of one lets 1.4 out. Controllers that set the window themselves
+    /// (`cong_control`) mean packets.
+    pub window_unit: u32,
     /// Packets that may leave unpaced when nothing is in flight (RFC 9002 section 7.7: at most the
     /// initial window).
     pub burst: u32,
@@ -40,6 +45,7 @@ impl Default for Config {
             hz: 1000,
             payload: 1000,
             initial_window: 10,
+            window_unit: 0,
             burst: 10,
             pacing: true,
             initial_rtt: Span::from_ms(333),
@@ -60,6 +66,7 @@ impl Config {
             ack_every: 1,
             handshake: false,
             initial_rtt: Span::from_ms(100),
+            window_unit: 1460,
             undo: false,
             ..Config::default()
         }

@@ -58,7 +58,7 @@ impl Sender {
         if load.is_none() {
             self.note_app_limited();
         }
-        let by_window = self.in_flight() >= self.sk.snd_cwnd;
+        let by_window = self.in_flight() >= self.window_packets();
         if std::mem::take(&mut self.sent_some) || by_window {
             self.validate_cwnd(by_window);
         }
@@ -117,9 +117,21 @@ impl Sender {
         (is_first && una < end).then_some(una)
     }
 
+    /// Packets that the window lets out.
+    #[inline]
+    fn window_packets(&self) -> u32 {
+        let (cwnd, unit) = (self.sk.snd_cwnd, self.config.window_unit);
+        if unit == 0 || self.ca.has_cong_control() {
+            return cwnd;
+        }
+        let packet =
+            u64::from(self.config.payload) + (net::quic::DATA_BYTES - net::quic::DATAGRAM_BYTES);
+        u32::try_from((u64::from(cwnd) * u64::from(unit)).div_ceil(packet)).unwrap_or(u32::MAX)
+    }
+
     /// Window and pacer.
     fn may_send(&mut self) -> bool {
-        let fits = self.in_flight() < self.sk.snd_cwnd;
+        let fits = self.in_flight() < self.window_packets();
         if !fits && !self.extra {
             return false;
         }
@@ -219,8 +231,9 @@ impl Sender {
 
     /// There is room and nothing to send (`tcp_rate_check_app_limited`).
     fn note_app_limited(&mut self) {
+        let window = self.window_packets();
         let sk = &mut *self.sk;
-        if sk.packets_out < sk.snd_cwnd {
+        if sk.packets_out < window {
             sk.app_limited = sk.delivered.wrapping_add(sk.packets_out).max(1);
         }
     }
