@@ -29,7 +29,8 @@
 
 /* clang-format off */
 #define RENO_PARAMS(P)								\
-	P(beta, 512, 256, 1000, "1/1024", "window after congestion over the window before")
+	P(beta, 512, 256, 1000, "1/1024", "window after congestion over the window before")	\
+	P(connections, 1, 1, 16, "count", "segments by which the window grows in a round trip: connections that one stands for")
 
 /* Chromium: reno_beta. Zhang runs it as one connection. */
 #define RENO_CHROMIUM(V)							\
@@ -46,7 +47,7 @@ CCA_STATES("SLOW_START", "AVOIDANCE");
 
 CCA_OP(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	tcp_reno_grow(sk, acked);
+	tcp_reno_grow_as(sk, acked, (u32)param(sk, connections));
 }
 
 CCA_OP(u32, reno_ssthresh, struct sock *sk)

@@ -103,7 +103,7 @@ static inline u32 tcp_reno_ssthresh(struct sock *sk)
 }
 
 /* Slow start up to the threshold, then one segment per window. */
-static inline void tcp_reno_grow(struct sock *sk, u32 acked)
+static inline void tcp_reno_grow_as(struct sock *sk, u32 acked, u32 connections)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -114,7 +114,12 @@ static inline void tcp_reno_grow(struct sock *sk, u32 acked)
 		if (!acked)
 			return;
 	}
-	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+	tcp_cong_avoid_ai(tp, max(tcp_snd_cwnd(tp) / connections, 1U), acked);
+}
+
+static inline void tcp_reno_grow(struct sock *sk, u32 acked)
+{
+	tcp_reno_grow_as(sk, acked, 1);
 }
 
 /* Reno's answer to a spurious reduction, shared by most controllers. */
