@@ -14,9 +14,9 @@ BIN := $(VENV)/bin
 STAMPS := build/stamps
 demo_dir := out/demo$(if $(FULL),-full)
 NATIVE := cca crates Cargo.toml Cargo.lock pyproject.toml
-# What the compare, bench and fuzz targets take; the rows with other queue disciplines are named aqm-.
-CCA ?= reno,cubic,bbr
-ONLY ?= ^(?!aqm-)
+# What the compare, bench and fuzz targets take; no CCA: all controllers.
+CCA ?=
+ONLY ?= .
 NEED ?= 0.8
 REPEATS ?= 3
 SECONDS_MAX ?= 60
@@ -85,7 +85,7 @@ gen: $(STAMPS)/native ## Write what is generated: result and scenario references
 
 compare: $(STAMPS)/native ## Hold the simulator against measured rows: make compare ORACLE=DIR [ONLY=REGEX] [CCA=a,b] [NEED=0.8]
 	@test -n "$(ORACLE)" || { echo "say where the measured rows are: make compare ORACLE=DIR" >&2; exit 2; }
-	$(PYTHON) $(ORACLE)/compare.py --dumbbell $(BIN)/dumbbell --dir $(ORACLE) --cca $(CCA) \
+	$(PYTHON) $(ORACLE)/compare.py --dumbbell $(BIN)/dumbbell --dir $(ORACLE) --cca "$(CCA)" \
 		--only '$(ONLY)' --need $(NEED) --json build/compare.json
 
 bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same session (REPEATS=3)

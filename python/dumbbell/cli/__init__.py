@@ -30,11 +30,24 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
     run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
-    run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default), or linux: the kernel's TCP and iperf3 over the same path in real time")
+    run.add_argument(
+        "--on", metavar="BACKEND", default="sim", help="back end: sim (default), or linux: the kernel's TCP and iperf3 over the same path in real time"
+    )
     _add_jobs(run)
     _add_own(run)
     run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
     _add_set(run)
+
+
+def _add_compare(compare: argparse.ArgumentParser) -> None:
+    compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
+    compare.add_argument("--on", metavar="A,B", default="sim,linux", help="two back ends; the first is the reference (default: sim,linux)")
+    compare.add_argument("--need", type=float, default=1.0, metavar="SHARE", help="share of the runs that must agree for status 0 (default: 1)")
+    compare.add_argument("--out", metavar="DIR", help="folder for the results of both, new or empty (default: results/compare-<name>-<n>)")
+    compare.add_argument("--json", action="store_true", help="print one JSON object per combination and line, and nothing else")
+    _add_jobs(compare)
+    _add_own(compare)
+    _add_set(compare)
 
 
 def _add_own(command: argparse.ArgumentParser) -> None:
@@ -114,7 +127,13 @@ def _add_shell(shell: argparse.ArgumentParser) -> None:
     shell.add_argument("--loss", metavar="SHARE", default="0%", help="random loss in each direction (0.1%%)")
     shell.add_argument("--seed", type=int, default=1, help="seed of what is random (default: 1)")
     shell.add_argument("--far", action="append", default=[], metavar="COMMAND", help="run this at the far end meanwhile, such as 'iperf3 -s'; repeatable")
-    shell.add_argument("--forward", action="append", default=[], metavar="PORT=HOST:PORT", help="a port of the far end that stands for a server of this machine's network; repeatable")
+    shell.add_argument(
+        "--forward",
+        action="append",
+        default=[],
+        metavar="PORT=HOST:PORT",
+        help="a port of the far end that stands for a server of this machine's network; repeatable",
+    )
     shell.add_argument("--json", metavar="FILE", help="write what both directions did into FILE")
     shell.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="what runs behind the path; the far end is $DUMBBELL_FAR (10.2.0.1)")
 
@@ -150,6 +169,7 @@ def _add_trace(trace: argparse.ArgumentParser) -> None:
 #: Each command with its help line and what adds its arguments.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run scenarios and write a result folder per run", _add_run),
+    "compare": ("run scenarios on two back ends, and say where their figures differ", _add_compare),
     "check": ("say what a scenario would run, and how long it would take", _add_check),
     "show": ("print a result folder as a table", _add_show),
     "plot": ("draw a result folder", _add_plot),
@@ -164,7 +184,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
 
 
 #: Commands with a module of their own; the others are in `views`.
-OWN_MODULE = frozenset({"run", "trace", "paper", "demo", "kernel", "shell"})
+OWN_MODULE = frozenset({"run", "compare", "trace", "paper", "demo", "kernel", "shell"})
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:

@@ -25,8 +25,8 @@ class Show(Enum):
     NOTHING = 3
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """Run every scenario; see `dumbbell run --help`."""
+def main(arguments: argparse.Namespace, *, show: Show | None = None) -> int:
+    """Run every scenario; see `dumbbell run --help`. `show` overrides what `--json` says."""
     if arguments.on not in backends.NAMES:
         raise wrong("--on", arguments.on, f"one of: {', '.join(json.dumps(name) for name in backends.NAMES)}", list(backends.NAMES))
     if arguments.resume and not arguments.out:
@@ -39,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
         workers = _prepare_linux(planned, workers)
     out = place(arguments.out, scenarios[0].scenario.name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
-    return report(jobs, out, workers=workers, resume=arguments.resume, show=Show.JSON if arguments.json else Show.TABLE)
+    return report(jobs, out, workers=workers, resume=arguments.resume, show=show or (Show.JSON if arguments.json else Show.TABLE))
 
 
 def _prepare_linux(jobs: list[sweep.Job], workers: int | None) -> int:

@@ -1,0 +1,87 @@
+"""Two back ends side by side: what counts as agreement, and how the command says so."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dumbbell import agreement, cli
+from dumbbell.backends import sim
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCENARIO = """
+duration = "2s"
+path = { rate = "5Mbps", rtt = "20ms", buffer = ["1bdp", "2bdp"] }
+flow = [{ cca = "cubic" }]
+"""
+
+
+def summary(**changes: Any) -> dict[str, Any]:
+    flow = {"cca": "cubic", "share": 1.0, "retrans_rate": 0.01, "srtt_mean_ms": 40.0, "fct_s": None}
+    return {"link": {"utilization": changes.pop("utilization", 0.95)}, "jain": changes.pop("jain", 1.0), "flows": [{**flow, **changes}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "differs"),
+    [
+        ({}, []),
+        ({"utilization": 0.925}, []),
+        ({"utilization": 0.91}, ["utilization"]),
+        ({"share": 0.92}, ["cubic[0] share"]),
+        ({"retrans_rate": 0.015}, []),
+        ({"retrans_rate": 0.016}, ["cubic[0] retrans_rate"]),
+        ({"srtt_mean_ms": 44.7}, []),
+        ({"srtt_mean_ms": 45.0}, ["cubic[0] srtt_mean_ms"]),
+    ],
+)
+def test_a_figure_agrees_within_its_tolerance(changes: dict[str, float], differs: list[str]) -> None:
+    figures = agreement.figures([summary()], [summary(**changes)])
+    assert [figure.name for figure in figures if not figure.agrees] == differs
+
+
+def test_a_small_rate_or_delay_has_an_absolute_tolerance() -> None:
+    figures = agreement.figures([summary(retrans_rate=0.0, srtt_mean_ms=2.0)], [summary(retrans_rate=0.001, srtt_mean_ms=3.0)])
+    assert all(figure.agrees for figure in figures)
+
+
+def test_repetitions_count_by_their_median() -> None:
+    other = [summary(utilization=value) for value in (0.1, 0.94, 0.96)]
+    assert agreement.figures([summary()], other)[0].other == 0.94
+
+
+def test_many_flows_are_compared_by_controller_and_by_jains_index() -> None:
+    flows = [{"cca": cca, "share": 0.1, "retrans_rate": 0.0, "srtt_mean_ms": 20.0, "fct_s": None} for cca in ["bbr", "cubic"] * 5]
+    many = {"link": {"utilization": 1.0}, "jain": 0.8, "flows": flows}
+    names = [figure.name for figure in agreement.figures([many], [many])]
+    assert names[:3] == ["utilization", "jain", "bbr[0] share"]
+    assert len(names) == 2 + 2 * 3
+
+
+def test_the_command_prints_a_row_per_combination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    # The simulator stands in for the other back end, so the two agree to the digit.
+    monkeypatch.setattr("dumbbell.backends.NAMES", ("sim", "twin"))
+    monkeypatch.setitem(__import__("sys").modules, "dumbbell.backends.twin", sim)
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    out = tmp_path / "out"
+    assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--out", str(out), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["vary"] for row in rows] == [{"path.buffer": "1bdp"}, {"path.buffer": "2bdp"}]
+    assert all(figure["sim"] == figure["twin"] and figure["agrees"] for row in rows for figure in row["figures"])
+
+
+@pytest.mark.parametrize(
+    ("on", "message"),
+    [
+        ("sim", 'dumbbell: --on: got "sim", wanted two different back ends, such as sim,linux'),
+        ("sim,sim", 'dumbbell: --on: got "sim,sim", wanted two different back ends, such as sim,linux'),
+        ("sim,linx", 'dumbbell: --on: got "linx", wanted two of: sim, linux, with a comma between; did you mean "linux"?'),
+    ],
+)
+def test_two_different_back_ends_are_wanted(on: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", on]) == 2
+    assert capsys.readouterr().err.strip() == message
