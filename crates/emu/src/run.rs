@@ -181,3 +181,38 @@ impl Lives<'_> {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(flow: &str, record: &str) -> Plan {
+        let text = format!(
+            r#"{{"name": "x", "seed": 1, "duration_ns": 2000000000, "sample_ns": 100000000,
+            "bottleneck": {{"rate_bps": 1000000, "burst_bytes": 3028,
+                "qdisc": {{"kind": "fifo", "limit_bytes": 10000, "limit_packets": null}}}},
+            "host": {{"hz": 1000, "qdisc": "pfifo", "tso": true, "gro": false, "ecn": "off", "rcvbuf_bytes": 0,
+                "sndbuf_bytes": 0, "delayed_ack": true}},
+            "flows": [{{"cca": "cubic", "params": {{}}, "rtt_ns": 20000000, "loss_ppb": 0, "jitter": null,
+                "start_ns": 0, "stop_ns": 2000000000, "size_bytes": null, "max_rate_bps": null {flow}}}],
+            "record": {{"samples": true, "queue": true, "events": true, "pcap": {record}}}}}"#
+        );
+        Plan::parse(&text).expect("a plan")
+    }
+
+    #[test]
+    fn what_real_hosts_cannot_do_is_named_by_its_key() {
+        let quic = r#", "transport": {"kind": "quic", "payload_bytes": 1200, "ack_every": 2,
+            "ack_delay_ns": 25000000, "handshake": true, "initial_rtt_ns": 100000000}"#;
+        let paced = r#", "workload": {"kind": "paced", "rate_bps": 1000, "message_bytes": 100}"#;
+        for (flow, pcap, key) in [
+            (quic, "false", "flow[0].transport: got quic"),
+            (paced, "false", "flow[0].workload: got one"),
+            ("", "true", "record.pcap: got true"),
+        ] {
+            let error = check(&plan(flow, pcap)).expect_err(key).to_string();
+            assert!(error.starts_with(key), "{error}");
+        }
+        assert!(check(&plan("", "false")).is_ok());
+    }
+}

@@ -30,7 +30,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
     run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
-    run.add_argument("--on", metavar="BACKEND", default="sim", help="back end: sim (default), or linux: the kernel's TCP and iperf3 over the same path in real time")
+    run.add_argument(
+        "--on", metavar="BACKEND", default="sim", help="back end: sim (default), or linux: the kernel's TCP and iperf3 over the same path in real time"
+    )
     _add_jobs(run)
     _add_own(run)
     run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
@@ -110,7 +112,13 @@ def _add_shell(shell: argparse.ArgumentParser) -> None:
     shell.add_argument("--loss", metavar="SHARE", default="0%", help="random loss in each direction (0.1%%)")
     shell.add_argument("--seed", type=int, default=1, help="seed of what is random (default: 1)")
     shell.add_argument("--far", action="append", default=[], metavar="COMMAND", help="run this at the far end meanwhile, such as 'iperf3 -s'; repeatable")
-    shell.add_argument("--forward", action="append", default=[], metavar="PORT=HOST:PORT", help="a port of the far end that stands for a server of this machine's network; repeatable")
+    shell.add_argument(
+        "--forward",
+        action="append",
+        default=[],
+        metavar="PORT=HOST:PORT",
+        help="a port of the far end that stands for a server of this machine's network; repeatable",
+    )
     shell.add_argument("--json", metavar="FILE", help="write what both directions did into FILE")
     shell.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="what runs behind the path; the far end is $DUMBBELL_FAR (10.2.0.1)")
 
