@@ -15,7 +15,7 @@ use path::network::{Network, Notice};
 use path::plan::{Plan, PlanError};
 use path::timeline::Timeline;
 use path::{build, link::Link};
-use record::QueueRow;
+use record::{PcapWriter, QueueRow};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
@@ -127,6 +127,8 @@ pub struct Router {
     shared: Arc<Shared>,
     pub tallies: Vec<Tally>,
     pub conduct: Conduct,
+    /// Headers of all frames that leave and reach senders, where that is wanted.
+    pub capture: Option<PcapWriter>,
     pub queue_rows: Vec<QueueRow>,
     /// (when, flow, what, how many).
     pub notices: Vec<(Time, u32, Notice, u64)>,
@@ -180,6 +182,7 @@ impl Router {
                 cpu: Span::ZERO,
                 is_realtime: false,
             },
+            capture: None,
             queue_rows: Vec::new(),
             notices: Vec::new(),
         })
@@ -276,6 +279,9 @@ impl Router {
                 return self.slab.give_back(buffer);
             }
         }
+        if way == Way::Forward {
+            self.record(now, buffer);
+        }
         match way {
             Way::Forward => self.forward.send(now, frame, &mut self.timeline),
             Way::Back => self.back.send(now, frame, &mut self.timeline),
@@ -366,8 +372,17 @@ impl Router {
             tally.one_way.add_span(now.since(frame.entered));
             self.shared.delivered.fetch_add(1, Relaxed);
         }
+        if way == Way::Back {
+            self.record(now, frame.buffer);
+        }
         self.hand_over(way, frame.buffer);
         self.slab.give_back(frame.buffer);
+    }
+
+    fn record(&mut self, now: Time, buffer: u32) {
+        if let Some(capture) = &mut self.capture {
+            capture.write_ip(now.as_ns(), self.slab.bytes(buffer));
+        }
     }
 
     fn hand_over(&mut self, way: Way, buffer: u32) {
