@@ -50,7 +50,9 @@ class _Stopped(BaseException):
     """Raised in a worker's progress callback when the sweep is interrupted."""
 
 
-def jobs_of(scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False, own: Own | None = None, on: str = "sim") -> list[Job]:
+def jobs_of(
+    scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False, own: Own | None = None, on: str = "sim"
+) -> list[Job]:
     """Every run of these scenarios, in order, each with its folder below `out`."""
     jobs: list[Job] = []
     names: set[str] = set()

@@ -8,7 +8,7 @@ use crate::tally::Tally;
 use path::network::{Fate, Notice};
 use path::plan::Plan;
 use path::summary::{percentile, FlowSummary, LinkSummary, Summary};
-use record::{EventKind, EventRow, FlowRow, MessageRow, TableWriter};
+use record::{EventKind, EventRow, FlowRow, MessageRow, PcapWriter, TableWriter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -82,7 +82,8 @@ struct Life {
 /// When a table cannot be written.
 pub fn write(plan: &Plan, ccas: &[String], out: &Path, ended: Ended) -> Result<Outcome, EmuError> {
     let end = ended.router.ended();
-    let Ended { router, sampler, hosts, ended: stopped, dropped } = ended;
+    let Ended { mut router, sampler, hosts, ended: stopped, dropped } = ended;
+    router.capture.take().map_or(Ok(()), PcapWriter::finish)?;
     let lives: Vec<Life> =
         (0..plan.flows.len()).map(|i| life(plan, &router.tallies[i], &stopped, i, end)).collect();
     let late_samples = sampler.late;

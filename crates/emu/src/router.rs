@@ -15,7 +15,7 @@ use path::network::{Network, Notice};
 use path::plan::{Plan, PlanError};
 use path::timeline::Timeline;
 use path::{build, link::Link};
-use record::QueueRow;
+use record::{PcapWriter, QueueRow};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
@@ -31,6 +31,9 @@ pub const RECEIVERS: u32 = 0x0a02_0001;
 const BATCH: usize = 16;
 /// Before an event that is so near the loop does not sleep: waking up takes about as long.
 const SPIN: Span = Span::from_us(60);
+/// Of the whole time, one part in so many may be spent not sleeping: a loop before all ordinary threads that
+/// never sleeps would be stopped for 50 ms of every second (sched_rt_runtime_us).
+const SPIN_SHARE: u64 = 3;
 /// The longest sleep, so that a wish to stop is heard.
 const SLEEP_MAX: Span = Span::from_ms(50);
 /// An event that is later than this has missed its deadline.
@@ -118,9 +121,14 @@ pub struct Router {
     sampler: u32,
     sample_every: Span,
     slab: Slab,
+    /// Time spent waiting without sleep, and since when it does so again.
+    spun: Span,
+    spinning_since: Option<Time>,
     shared: Arc<Shared>,
     pub tallies: Vec<Tally>,
     pub conduct: Conduct,
+    /// Headers of all frames that leave and reach senders, where that is wanted.
+    pub capture: Option<PcapWriter>,
     pub queue_rows: Vec<QueueRow>,
     /// (when, flow, what, how many).
     pub notices: Vec<(Time, u32, Notice, u64)>,
@@ -161,6 +169,8 @@ impl Router {
             sampler,
             sample_every: Span::from_ns(plan.sample_ns),
             slab,
+            spun: Span::ZERO,
+            spinning_since: None,
             shared,
             tallies: plan.flows.iter().map(tally).collect(),
             conduct: Conduct {
@@ -172,6 +182,7 @@ impl Router {
                 cpu: Span::ZERO,
                 is_realtime: false,
             },
+            capture: None,
             queue_rows: Vec::new(),
             notices: Vec::new(),
         })
@@ -211,7 +222,7 @@ impl Router {
     #[inline]
     fn run_due(&mut self, now: Time) {
         while self.timeline.next_at().is_some_and(|at| at <= now) {
-            let (at, slot) = self.timeline.next().expect("there is one");
+            let (at, slot) = self.timeline.advance().expect("there is one");
             self.note_lateness(self.clock.now().since(at));
             if slot == self.sampler {
                 self.sample(at);
@@ -255,7 +266,9 @@ impl Router {
         let Some(ip) = Ip::parse(bytes) else { return self.slab.give_back(buffer) };
         let tcp = ip.tcp(bytes);
         let Some(flow) = self.flow(way, &ip, tcp.as_ref()) else {
-            self.hand_over(way, buffer);
+            if !self.is_premature(way, &ip, tcp.as_ref()) {
+                self.hand_over(way, buffer);
+            }
             return self.slab.give_back(buffer);
         };
         let hosts = self.hosts(way, &ip, flow);
@@ -265,6 +278,9 @@ impl Router {
             if !self.note_segment(now, way, flow as usize, tcp) {
                 return self.slab.give_back(buffer);
             }
+        }
+        if way == Way::Forward {
+            self.record(now, buffer);
         }
         match way {
             Way::Forward => self.forward.send(now, frame, &mut self.timeline),
@@ -284,6 +300,15 @@ impl Router {
         };
         let flow = ip.destination.wrapping_sub(first);
         (port == DATA_PORT && (flow as usize) < self.tallies.len()).then_some(flow)
+    }
+
+    /// iperf3 says that a finite transfer is over when it has written all of it, and the server then closes
+    /// without reading on. So what its control connection says is held back until all has arrived: it is
+    /// lost here, and TCP says it again.
+    fn is_premature(&self, way: Way, ip: &Ip, tcp: Option<&Tcp>) -> bool {
+        let flow = ip.destination.wrapping_sub(RECEIVERS) as usize;
+        let speaks = way == Way::Forward && tcp.is_some_and(|tcp| tcp.payload > 0);
+        speaks && self.tallies.get(flow).is_some_and(Tally::is_halfway)
     }
 
     /// Source and destination as queue disciplines tell hosts apart; flows as the simulator numbers them.
@@ -347,8 +372,17 @@ impl Router {
             tally.one_way.add_span(now.since(frame.entered));
             self.shared.delivered.fetch_add(1, Relaxed);
         }
+        if way == Way::Back {
+            self.record(now, frame.buffer);
+        }
         self.hand_over(way, frame.buffer);
         self.slab.give_back(frame.buffer);
+    }
+
+    fn record(&mut self, now: Time, buffer: u32) {
+        if let Some(capture) = &mut self.capture {
+            capture.write_ip(now.as_ns(), self.slab.bytes(buffer));
+        }
     }
 
     fn hand_over(&mut self, way: Way, buffer: u32) {
@@ -367,13 +401,16 @@ impl Router {
     }
 
     /// Sleeps until shortly before the next event, or until a frame comes.
-    fn wait(&self, now: Time) {
+    fn wait(&mut self, now: Time) {
         let next = self.timeline.next_at().unwrap_or(Time::NEVER);
         let span = next.min(self.end).since(now).min(SLEEP_MAX);
-        if span <= SPIN {
+        self.spun = self.spun + self.spinning_since.take().map_or(Span::ZERO, |at| now.since(at));
+        let may_spin = self.spun * SPIN_SHARE < now.since(Time::ZERO);
+        if span <= SPIN && may_spin {
+            self.spinning_since = Some(now);
             return std::hint::spin_loop();
         }
-        let ns = (span - SPIN).as_ns();
+        let ns = if may_spin { (span - SPIN).as_ns() } else { span.as_ns() };
         let timeout = libc::timespec { tv_sec: 0, tv_nsec: ns as libc::c_long };
         let poll =
             |tun: &Tun| libc::pollfd { fd: tun.as_raw_fd(), events: libc::POLLIN, revents: 0 };

@@ -10,6 +10,7 @@ use crate::sampler::Sampler;
 use crate::traffic::{self, Transfer};
 use crate::tun;
 use path::plan::{Flow, Plan, Transport};
+use record::PcapWriter;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -36,9 +37,6 @@ pub fn check(plan: &Plan) -> Result<(), EmuError> {
     };
     if plan.flows.len() > FLOWS_MAX {
         return refuse("flows".into(), &plan.flows.len().to_string(), "2000 at most");
-    }
-    if plan.record.pcap {
-        return refuse("record.pcap".into(), "true", "false (tcpdump in the namespace of a flow)");
     }
     for (i, flow) in plan.flows.iter().enumerate() {
         let Flow { transport, workload, .. } = flow;
@@ -71,7 +69,9 @@ pub fn run(
     let shared = Shared::new(plan.flows.len());
     let clock = Clock::starting_in(AHEAD);
     let traffic = Traffic::Flows { own_receivers: !plan.host.shared_receiver };
-    let router = Router::new(&on_the_wire(plan), traffic, (near, far), clock, shared.clone())?;
+    let mut router = Router::new(&on_the_wire(plan), traffic, (near, far), clock, shared.clone())?;
+    router.capture =
+        plan.record.pcap.then(|| PcapWriter::create(&out.join("trace.pcap"))).transpose()?;
     let every = Span::from_ns(plan.sample_ns);
     let sampler = Sampler::new(out, plan.record.samples, (diag, clock, every), shared.clone())?;
 
@@ -179,5 +179,38 @@ impl Lives<'_> {
             }
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(flow: &str) -> Plan {
+        let text = format!(
+            r#"{{"name": "x", "seed": 1, "duration_ns": 2000000000, "sample_ns": 100000000,
+            "bottleneck": {{"rate_bps": 1000000, "burst_bytes": 3028,
+                "qdisc": {{"kind": "fifo", "limit_bytes": 10000, "limit_packets": null}}}},
+            "host": {{"hz": 1000, "qdisc": "pfifo", "tso": true, "gro": false, "ecn": "off", "rcvbuf_bytes": 0,
+                "sndbuf_bytes": 0, "delayed_ack": true}},
+            "flows": [{{"cca": "cubic", "params": {{}}, "rtt_ns": 20000000, "loss_ppb": 0, "jitter": null,
+                "start_ns": 0, "stop_ns": 2000000000, "size_bytes": null, "max_rate_bps": null {flow}}}],
+            "record": {{"samples": true, "queue": true, "events": true, "pcap": false}}}}"#
+        );
+        Plan::parse(&text).expect("a plan")
+    }
+
+    #[test]
+    fn what_real_hosts_cannot_do_is_named_by_its_key() {
+        let quic = r#", "transport": {"kind": "quic", "payload_bytes": 1200, "ack_every": 2,
+            "ack_delay_ns": 25000000, "handshake": true, "initial_rtt_ns": 100000000}"#;
+        let paced = r#", "workload": {"kind": "paced", "rate_bps": 1000, "message_bytes": 100}"#;
+        for (flow, key) in
+            [(quic, "flow[0].transport: got quic"), (paced, "flow[0].workload: got one")]
+        {
+            let error = check(&plan(flow)).expect_err(key).to_string();
+            assert!(error.starts_with(key), "{error}");
+        }
+        assert!(check(&plan("")).is_ok());
     }
 }

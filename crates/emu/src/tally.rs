@@ -94,6 +94,11 @@ impl Tally {
         }
     }
 
+    /// Whether a finite transfer has begun, past the first segment (iperf3's own), and not ended.
+    pub fn is_halfway(&self) -> bool {
+        self.size.is_some() && self.segments > 1 && self.completed.is_none()
+    }
+
     /// Payload that the receiver has in order, bytes.
     pub fn delivered_bytes(&self) -> u64 {
         self.acknowledged

@@ -163,11 +163,16 @@ impl<P: Frame + Copy> Link<P> {
         each!(&self.queue, fifo => fifo.len(), queue => queue.len())
     }
 
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How long a packet that leaves about now has waited; zero when the queue is empty.
     pub fn sojourn_at(&self, now: Time) -> Span {
         match &self.queue {
             Queue::Fifo(fifo) => fifo.sojourn(now),
-            _ if self.len() == 0 => Span::ZERO,
+            _ if self.is_empty() => Span::ZERO,
             _ => self.last_sojourn,
         }
     }

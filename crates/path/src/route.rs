@@ -153,6 +153,11 @@ impl<P: Traveller> Stage<P> {
         }
     }
 
+    /// Whether none is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Packets held.
     pub fn len(&self) -> usize {
         match self {

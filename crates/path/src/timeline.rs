@@ -70,9 +70,9 @@ impl Timeline {
         }
     }
 
-    /// The next event, which stays scheduled until it is set or cleared.
+    /// Goes to the next event, which stays scheduled until it is set or cleared.
     #[inline]
-    pub fn next(&mut self) -> Option<(Time, u32)> {
+    pub fn advance(&mut self) -> Option<(Time, u32)> {
         let first = self.heap.first()?;
         self.now = first.key.at;
         Some((first.key.at, first.slot))
@@ -150,7 +150,7 @@ mod tests {
 
     fn drain(t: &mut Timeline) -> Vec<(u64, u32)> {
         let mut out = Vec::new();
-        while let Some((at, slot)) = t.next() {
+        while let Some((at, slot)) = t.advance() {
             t.clear(slot);
             out.push((at.as_ns(), slot));
         }
@@ -192,9 +192,9 @@ mod tests {
         let mut t = Timeline::new(1);
         t.set_if_earlier(0, Time::from_ns(5));
         t.set_if_earlier(0, Time::from_ns(9));
-        assert_eq!(t.next(), Some((Time::from_ns(5), 0)));
+        assert_eq!(t.advance(), Some((Time::from_ns(5), 0)));
         t.set_if_earlier(0, Time::NEVER);
-        assert_eq!(t.next(), Some((Time::from_ns(5), 0)));
+        assert_eq!(t.advance(), Some((Time::from_ns(5), 0)));
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
     fn scheduling_in_the_past_is_a_bug() {
         let mut t = Timeline::new(2);
         t.set(0, Time::from_ns(5));
-        t.next();
+        t.advance();
         t.set(1, Time::from_ns(4));
     }
 }

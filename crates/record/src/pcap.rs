@@ -42,6 +42,7 @@ pub const RECEIVER_PORT: u16 = 5201;
 pub const SENDER_PORT_FIRST: u16 = 49_152;
 
 const ETHERNET_LEN: usize = 14;
+const ETHERTYPE_IPV4: u16 = 0x0800;
 const IPV4_LEN: usize = 20;
 const TCP_LEN: usize = 20;
 /// Largest TCP options (RFC 9293: data offset of 15 words).
@@ -136,6 +137,22 @@ impl PcapWriter {
         let wire_len = stored.len() as u32 + segment.payload_len;
         let header = record_header(t_ns, stored.len() as u32, wire_len);
         self.failed = self.file.write_all(&header).and_then(|()| self.file.write_all(stored)).err();
+    }
+
+    /// Appends a real IPv4 packet, its headers only, behind an Ethernet header without addresses. Never fails;
+    /// see the crate's contracts.
+    pub fn write_ip(&mut self, t_ns: u64, packet: &[u8]) {
+        if self.failed.is_some() {
+            return;
+        }
+        let stored = packet.len().min(HEADERS_LEN_MAX - ETHERNET_LEN);
+        let mut bytes = [0; HEADERS_LEN_MAX];
+        bytes[ETHERNET_LEN - 2..ETHERNET_LEN].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+        bytes[ETHERNET_LEN..ETHERNET_LEN + stored].copy_from_slice(&packet[..stored]);
+        let (stored, wire) = (ETHERNET_LEN + stored, ETHERNET_LEN + packet.len());
+        let header = record_header(t_ns, stored as u32, wire as u32);
+        let written = self.file.write_all(&header);
+        self.failed = written.and_then(|()| self.file.write_all(&bytes[..stored])).err();
     }
 
     /// Writes what is buffered and closes the file.

@@ -93,7 +93,7 @@ impl World {
 
     /// Runs until the end of the plan.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        while let Some((now, slot)) = self.timeline.next() {
+        while let Some((now, slot)) = self.timeline.advance() {
             if now > self.end {
                 break;
             }

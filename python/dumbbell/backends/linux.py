@@ -18,6 +18,8 @@ from .sim import Progress, manifest, remove
 
 #: Controllers that the running kernel offers to every network namespace.
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+#: include/uapi/linux/time.h.
+_CLOCK_MONOTONIC_COARSE = 6
 
 
 def prepare() -> None:
@@ -58,9 +60,9 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
         made = manifest(planned, scenario_text, overrides, outcome["summary"], wall_s=time.perf_counter() - began, backend="linux")
         made["controllers"] = []
         made["emulator"] = outcome["emulator"]
-        hz = os.sysconf("SC_CLK_TCK") and _kernel_hz()
-        if hz and hz != planned.plan["host"]["hz"]:
-            made["warnings"].append(f"host.hz: this kernel's tick is {hz}, not {planned.plan['host']['hz']}")
+        hz, wanted = _kernel_hz(), planned.plan["host"]["hz"]
+        if hz != wanted:
+            made["warnings"].append(f"host.hz: this kernel's tick is {hz}, not {wanted}")
         (beside / "manifest.json").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         beside.rename(folder)
     except _native.PlanError as error:
@@ -75,13 +77,13 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     return made
 
 
-def _kernel_hz() -> int | None:
+def _kernel_hz() -> int:
     """Ticks per second of the kernel: its coarse clock advances with them."""
-    return round(1 / time.clock_getres(6)) if hasattr(time, "clock_getres") else None  # CLOCK_MONOTONIC_COARSE
+    return round(1 / time.clock_getres(_CLOCK_MONOTONIC_COARSE))
 
 
 def _kernel_names(plan: dict[str, Any]) -> dict[str, tuple[str, dict[str, int]]]:
-    """Of each controller the kernel's name, and the parameters with which it is to be loaded first; the kernel's own are used where they have no parameters set.
+    """Of each controller the kernel's name, and its parameters; one that has any, or that the kernel lacks, is ours and is to be loaded first.
 
     Raises ScenarioError for one that there is not, or that flows want with different parameters.
     """
@@ -102,7 +104,9 @@ def _kernel_names(plan: dict[str, Any]) -> dict[str, tuple[str, dict[str, int]]]
         else:
             raise ScenarioError(at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}) or that this build can load ({", ".join(built_in)})')
         if found.setdefault(cca, (name, params)) != (name, params):
-            raise ScenarioError(f"flow[{i}].params", f"{cca} has other parameters in another flow, wanted the same: in the kernel they belong to the controller")
+            raise ScenarioError(
+                f"flow[{i}].params", f"{cca} has other parameters in another flow, wanted the same: in the kernel they belong to the controller"
+            )
     return found
 
 

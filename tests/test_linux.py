@@ -1,0 +1,337 @@
+"""Real hosts over the emulated path: what iperf3 and the kernel measure, and that nothing is left behind. Needs root and network namespaces."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dumbbell
+from dumbbell import shell
+from dumbbell.errors import ScenarioError
+
+#: Payload of a full segment over its bytes on the wire.
+PAYLOAD = 1448 / 1514
+
+SCENARIO = """\
+duration = "{seconds}s"
+
+[path]
+rate = "20Mbps"
+rtt = "20ms"
+{path}
+
+[host]
+qdisc = "pfifo"
+hz = {hz}
+
+{flows}
+"""
+
+#: What ping does, in an image that may have none: prints the RTT of each echo, ms.
+PING = """
+import socket, struct, sys, time
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xFFFF
+with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as s:
+    s.settimeout(5)
+    for i in range(int(sys.argv[1])):
+        echo = struct.pack("!BBHHH", 8, 0, 0, 77, i)
+        echo = struct.pack("!BBHHH", 8, 0, checksum(echo), 77, i)
+        began = time.perf_counter()
+        s.sendto(echo, ("10.2.0.1", 0))
+        s.recv(200)
+        print((time.perf_counter() - began) * 1e3)
+"""
+
+
+def why_not() -> str:
+    """What is missing for these tests, if anything."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "real hosts need Linux and root"
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return "real hosts need /dev/net/tun"
+    missing = [program for program in ("iperf3", "ip", "tc") if not shutil.which(program)]
+    return f"real hosts need {', '.join(missing)}" if missing else ""
+
+
+pytestmark = [pytest.mark.root, pytest.mark.skipif(bool(why_not()), reason=why_not() or "everything is there")]
+
+
+def scenario(folder: Path, name: str, *, seconds: int = 6, path: str = 'buffer = "2bdp"', flows: str = '[[flow]]\ncca = "cubic"') -> Path:
+    hz = round(1 / time.clock_getres(6))  # CLOCK_MONOTONIC_COARSE, the kernel's tick
+    file = folder / f"{name}.toml"
+    file.write_text(SCENARIO.format(seconds=seconds, path=path, flows=flows, hz=hz))
+    return file
+
+
+def ran(cli: Any, folder: Path, name: str, **more: Any) -> dumbbell.Result:
+    done = cli("run", scenario(folder, name, **more), "--on", "linux", "--out", folder / f"out-{name}")
+    assert done.returncode == 0, done.stderr
+    return dumbbell.load(folder / f"out-{name}")[0]
+
+
+def untroubled(result: dumbbell.Result) -> list[str]:
+    """Warnings that are not about a machine too busy to keep time."""
+    return [text for text in result.warnings if "late" not in text]
+
+
+@pytest.fixture
+def untouched() -> Any:
+    """The machine's own network is afterwards as it was."""
+
+    def state() -> list[str]:
+        commands = (["ip", "-o", "link"], ["ip", "-o", "address"], ["ip", "route"], ["ip", "netns"])
+        return [*(subprocess.run(c, capture_output=True, text=True, check=True).stdout for c in commands), *sorted(map(str, Path("/sys/class/net").iterdir()))]
+
+    before = state()
+    yield
+    assert state() == before
+
+
+def test_one_cubic_flow_gets_what_the_path_is_configured_for(tmp_path: Path, cli: Any, untouched: None) -> None:
+    result = ran(cli, tmp_path, "cubic")
+    samples = result.samples.to_pandas()
+    late = samples[samples.t_us > 2_000_000]
+    goodput = (late.goodput_bytes.iloc[-1] - late.goodput_bytes.iloc[0]) * 8e6 / (late.t_us.iloc[-1] - late.t_us.iloc[0])
+    assert goodput == pytest.approx(20e6 * PAYLOAD, rel=0.03)
+    report = json.loads((result.folder / "iperf3" / "0.json").read_text())
+    assert report["end"]["sum_sent"]["bits_per_second"] == pytest.approx(20e6 * PAYLOAD, rel=0.10)
+    flow = result.flows.to_pandas().iloc[0]
+    assert flow.min_rtt_us == pytest.approx(20_000, abs=1_000)
+    assert flow.established_us - flow.start_us == pytest.approx(40_000, abs=2_000), "ARP and SYN, a round trip each"
+    link = result.summary["link"]
+    assert link["utilization"] > 0.95
+    # Loss is found and repaired: each packet that the queue dropped was sent once more, but for the last.
+    assert link["drops"] > 0
+    assert 0 <= flow.queue_drops - flow.retrans_segs <= 3 or flow.retrans_segs <= flow.queue_drops * 1.1
+    # A queue of 2 BDP is 40 ms: full at times, never longer.
+    assert 20 < result.summary["flows"][0]["srtt_p95_ms"] <= 62
+    assert untroubled(result) == []
+
+
+def test_the_result_is_one_that_everything_else_reads(tmp_path: Path, cli: Any) -> None:
+    result = ran(cli, tmp_path, "short", seconds=2)
+    manifest = result.manifest
+    assert (manifest["backend"], manifest["kernel"]) == ("linux", f"Linux {os.uname().release}")
+    assert manifest["emulator"]["controllers"] == ["cubic"]
+    assert manifest["emulator"]["sysctls"]["net.ipv4.tcp_no_metrics_save"] == "1"
+    assert manifest["emulator"]["events"] > 1_000
+    assert 18 <= len(result.samples) <= 20
+    assert set(result.samples.to_pandas().cwnd > 0) == {True}
+    assert len(result.queue) == 20
+    kinds = result.events.to_pandas().kind.tolist()
+    assert kinds[:2] == ["start", "established"]
+    assert kinds[-1] == "stop"
+    shown = cli("show", result.folder)
+    assert shown.returncode == 0
+    assert "cubic" in shown.stdout
+    again = cli("run", tmp_path / "short.toml", "--on", "linux", "--out", result.folder.parent, "--resume", "--json")
+    assert json.loads(again.stdout)["wall_s"] == manifest["wall_s"], "kept, not run again"
+
+
+def test_bbr_and_cubic_share_and_each_socket_is_told_apart(tmp_path: Path, cli: Any) -> None:
+    flows = '[[flow]]\ncca = "bbr"\n[[flow]]\ncca = "cubic"\nrtt = "30ms"\nstart = "500ms"\nstop = "6s"'
+    result = ran(cli, tmp_path, "pair", seconds=8, flows=flows)
+    bbr, cubic = result.summary["flows"]
+    assert bbr["goodput_mbps"] > 1
+    assert cubic["goodput_mbps"] > 1
+    samples = result.samples.to_pandas()
+    of_bbr, of_cubic = samples[samples.flow == 0], samples[samples.flow == 1]
+    assert of_bbr.bw_bps.notna().mean() > 0.8
+    assert of_cubic.bw_bps.isna().all()
+    assert (of_cubic.t_us.min(), of_cubic.t_us.max()) == (pytest.approx(600_000, abs=150_000), pytest.approx(5_950_000, abs=150_000))
+    table = result.flows.to_pandas()
+    assert table.min_rtt_us[1] == pytest.approx(30_000, abs=1_500) or table.min_rtt_us[1] > 30_000, "BBR's queue may never let it see less"
+    assert table.stop_us[1] == pytest.approx(6_000_000, abs=60_000)
+    assert untroubled(result) == []
+
+
+def test_fq_codel_keeps_the_queue_short_for_real_tcp(tmp_path: Path, cli: Any) -> None:
+    flows = '[[flow]]\ncca = "cubic"\ncount = 2'
+    result = ran(cli, tmp_path, "aqm", path='qdisc = "fq_codel"', flows=flows)
+    assert result.summary["link"]["utilization"] > 0.9
+    assert result.summary["link"]["sojourn_p50_ms"] < 8, "CoDel's target is 5 ms"
+    assert result.flows.to_pandas().aqm_drops.sum() > 0
+    assert result.summary["jain"] > 0.95
+
+
+def test_a_sized_transfer_ends_and_a_paced_flow_is_paced(tmp_path: Path, cli: Any) -> None:
+    flows = '[[flow]]\ncca = "reno"\nsize = "1MB"\n[[flow]]\ncca = "cubic"\nmax_rate = "5Mbps"\nstart = "1500ms"'
+    result = ran(cli, tmp_path, "sized", seconds=5, flows=flows)
+    sized, paced = result.summary["flows"]
+    # 1 MB at 20 Mbit/s is 0.42 s; slow start from 10 segments and two round trips before it take about 0.2 s more.
+    assert 0.45 < sized["fct_s"] < 0.9
+    assert paced["goodput_mbps"] == pytest.approx(5 * PAYLOAD, rel=0.1)
+    assert result.flows.to_pandas().queue_drops[1] == 0
+
+
+def test_a_controller_that_the_kernel_lacks_is_loaded_for_the_run_only(tmp_path: Path, cli: Any) -> None:
+    from dumbbell import kernel
+
+    if "bbr2" not in kernel.built_in():
+        pytest.skip("built without clang: no controllers for the kernel")
+    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    if "d_bbr2" in available.read_text().split():
+        pytest.skip("d_bbr2 is loaded by somebody else")
+    result = ran(cli, tmp_path, "loaded", seconds=3, flows='[[flow]]\ncca = "bbr2"\nparams = { loss_thresh = 10 }')
+    assert result.manifest["emulator"]["controllers"] == ["d_bbr2"]
+    assert result.summary["flows"][0]["goodput_mbps"] > 10
+    assert untroubled(result) == []
+    assert "d_bbr2" not in available.read_text().split()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ('flows=[[flow]]\ncca = "cubic"\nworkload = { kind = "paced", rate = "1Mbps" }', "flow[0].workload: got one, wanted a transfer"),
+        ('flows=[[flow]]\ncca = "no-such"', "no-such"),
+    ],
+)
+def test_what_real_hosts_cannot_do_is_one_error_before_anything_starts(tmp_path: Path, cli: Any, options: str, expected: str) -> None:
+    key, _, value = options.partition("=")
+    done = cli("run", scenario(tmp_path, "refused", **{key: value}), "--on", "linux", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_runs_in_real_time_do_not_go_at_once(tmp_path: Path, cli: Any) -> None:
+    done = cli("run", scenario(tmp_path, "x"), "--on", "linux", "--jobs", "2")
+    assert done.returncode == 2
+    assert "--jobs: got 2, wanted 1" in done.stderr
+
+
+def children(pid: int) -> list[int]:
+    """Processes that this one has started, and theirs."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    direct = [child for child, parent in pairs if parent == pid]
+    return [*direct, *(deeper for child in direct for deeper in children(child))]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_a_run_that_is(tmp_path: Path, cli: Any, untouched: None, ended_by: signal.Signals) -> None:
+    file, out = scenario(tmp_path, "cut", seconds=60), tmp_path / "out"
+    command = [sys.executable, "-m", "dumbbell", "run", str(file), "--on", "linux", "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        deadline = time.monotonic() + 20
+        while len(started := children(process.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1.5)
+        assert len(started) >= 2, "a server and a client"
+        namespaces = {Path(f"/proc/{pid}/ns/net").stat().st_ino for pid in started}
+        process.send_signal(ended_by)
+        process.wait(timeout=10)
+    assert process.returncode == (130 if ended_by == signal.SIGINT else -signal.SIGKILL)
+    deadline = time.monotonic() + 5
+    while any(map(is_alive, started)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, started))
+    listed = subprocess.run(["ps", "-eo", "netns="], capture_output=True, text=True, check=True).stdout.split()
+    assert not namespaces & {int(inode) for inode in listed if inode.isdecimal()}
+    assert not (out / "cut").exists(), "a folder is whole or not there"
+    if ended_by == signal.SIGINT:
+        assert list(out.iterdir()) == []
+    else:
+        file.write_text(file.read_text().replace('"60s"', '"1s"'))
+        assert cli("run", file, "--on", "linux", "--out", out, "--resume").returncode == 0
+        assert [path.name for path in out.iterdir()] == ["cut"], "what the killed one had begun is swept away"
+
+
+def test_a_command_behind_a_path_sees_its_delay_and_its_status_is_passed_on(cli: Any, untouched: None) -> None:
+    done = cli("shell", "--rate", "12mbit", "--delay", "20ms", "--buffer", "2bdp", "--aqm", "codel", "--", sys.executable, "-c", PING, "10")
+    assert done.returncode == 0, done.stderr
+    rtts = sorted(map(float, done.stdout.split()))
+    # 42 bytes take 0.03 ms at 12 Mbit/s, each way.
+    assert len(rtts) == 10
+    assert rtts[0] >= 40
+    assert rtts[5] == pytest.approx(40.1, abs=1)
+    assert cli("shell", "--", "sh", "-c", "exit 7").returncode == 7
+    assert cli("shell", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+
+
+def test_a_command_behind_a_trace_gets_the_rate_of_the_trace(cli: Any, tmp_path: Path) -> None:
+    # An opportunity of 1500 bytes each ms is 12 Mbit/s: here up at 6, down at 12.
+    (tmp_path / "up").write_text("2\n")
+    (tmp_path / "down").write_text("1\n")
+    measure = "sleep 0.3; iperf3 -c $DUMBBELL_FAR -t 2 -J"
+    options = ["--delay", "5ms", "--up-trace", tmp_path / "up", "--down-trace", tmp_path / "down", "--json", tmp_path / "ended", "--far", "iperf3 -s"]
+    done = cli("shell", *options, "--", "sh", "-c", measure)
+    assert done.returncode == 0, done.stderr
+    received = json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"]
+    assert 4.5e6 < received < 6.1e6
+    ended = json.loads((tmp_path / "ended").read_text())
+    assert ended["up"]["utilization"] > 5 * ended["down"]["utilization"]
+
+
+def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "hello").write_text("hello from outside")
+    command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "0", "--directory", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}) as server:
+        assert server.stdout
+        port = server.stdout.readline().split(" port ")[1].split()[0]
+        fetch = "import urllib.request as u; print(u.urlopen('http://10.2.0.1:8080/hello').read().decode())"
+        done = cli("shell", "--delay", "10ms", "--forward", f"8080=127.0.0.1:{port}", "--", sys.executable, "-c", fetch)
+        server.terminate()
+    assert done.stdout.strip() == "hello from outside", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (shell.Path(up=shell.Way(rate="12parsec")), "shell, up"),
+        (shell.Path(delay="20"), "--delay: got"),
+        (shell.Path(aqm="codell"), 'did you mean "codel"?'),
+    ],
+)
+def test_a_path_that_cannot_be_says_which_option_is_wrong(path: shell.Path, expected: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        shell.plan(path)
+    assert expected in str(error.value)
+
+
+#: Mounts that only this command sees: a place where anybody may write, and a TUN device that anybody may open, as distributions have it. Then not root.
+UNPRIVILEGED = """
+mount -t tmpfs none /mnt && chmod 777 /mnt && mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun || exit 77
+cp "$0" /mnt/given.toml && cd /mnt || exit 77
+export HOME=/mnt PYTHONDONTWRITEBYTECODE=1
+exec setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
+"""
+
+
+def unprivileged(file: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["unshare", "--mount", "sh", "-c", UNPRIVILEGED, str(file), sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_without_root_the_kernels_own_controllers_run_in_a_user_namespace(tmp_path: Path) -> None:
+    file = scenario(tmp_path, "user", seconds=2)
+    if unprivileged(file, "-c", "import dumbbell._native").returncode != 0:
+        pytest.skip("an ordinary user cannot read this checkout, or this process may not mount")
+    run = ["-m", "dumbbell", "run", "given.toml", "--on", "linux", "--json"]
+    done = unprivileged(file, *run, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["flows"][0]["goodput_mbps"] > 10
+    done = unprivileged(file, *run, "--out", "out", "--set", "flow[0].cca=bbr2")
+    assert done.returncode == 2
+    assert "root could load it" in done.stderr
+    done = unprivileged(file, "-m", "dumbbell", "shell", "--delay", "5ms", "--", "sh", "-c", "exit 5")
+    assert (done.returncode, done.stderr) == (5, "")
