@@ -75,7 +75,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         (["run", "small.toml", "--set", "flow[7].cca=bbr"], "dumbbell: small.toml: flow[7].cca: --set: there is no flow[7]\n"),
         (["plot", "pie", "."], 'dumbbell: KIND: got "pie", wanted one of: throughput, rtt, cwnd, inflight, queue, vary, fct, tradeoff\n'),
         (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),
-        ([], "dumbbell: wanted a command: run, check, show, plot, cca, kernel, schema, demo, paper, trace\n"),
+        ([], "dumbbell: wanted a command: run, compare, check, show, plot, cca, kernel, shell, schema, demo, paper, trace\n"),
     ],
 )
 def test_bad_input_is_status_2_and_one_line_on_stderr(cli: Any, small: Path, arguments: list[str], message: str) -> None:
