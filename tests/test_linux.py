@@ -32,6 +32,7 @@ rtt = "20ms"
 [host]
 qdisc = "pfifo"
 hz = {hz}
+{host}
 
 {flows}
 """
@@ -68,10 +69,10 @@ def why_not() -> str:
 pytestmark = [pytest.mark.root, pytest.mark.skipif(bool(why_not()), reason=why_not() or "everything is there")]
 
 
-def scenario(folder: Path, name: str, *, seconds: int = 6, path: str = 'buffer = "2bdp"', flows: str = '[[flow]]\ncca = "cubic"') -> Path:
+def scenario(folder: Path, name: str, *, seconds: int = 6, path: str = 'buffer = "2bdp"', flows: str = '[[flow]]\ncca = "cubic"', host: str = "") -> Path:
     hz = round(1 / time.clock_getres(6))  # CLOCK_MONOTONIC_COARSE, the kernel's tick
     file = folder / f"{name}.toml"
-    file.write_text(SCENARIO.format(seconds=seconds, path=path, flows=flows, hz=hz))
+    file.write_text(SCENARIO.format(seconds=seconds, path=path, flows=flows, hz=hz, host=host))
     return file
 
 
@@ -88,15 +89,16 @@ def untroubled(result: dumbbell.Result) -> list[str]:
 
 @pytest.fixture
 def untouched() -> Any:
-    """The machine's own network is afterwards as it was."""
+    """Nothing of the emulator's is in the machine's own network, neither while it runs nor afterwards; what others do there meanwhile is theirs."""
 
-    def state() -> list[str]:
-        commands = (["ip", "-o", "link"], ["ip", "-o", "address"], ["ip", "route"], ["ip", "netns"])
-        return [*(subprocess.run(c, capture_output=True, text=True, check=True).stdout for c in commands), *sorted(map(str, Path("/sys/class/net").iterdir()))]
+    def ours() -> list[str]:
+        commands = (["ip", "-o", "link"], ["ip", "-o", "address"], ["ip", "route", "show", "table", "all"])
+        lines = [line for c in commands for line in subprocess.run(c, capture_output=True, text=True, check=True).stdout.splitlines()]
+        return [line for line in lines if any(word in line for word in ("path0", "10.1.0.", "10.2.0."))]
 
-    before = state()
+    before = ours()
     yield
-    assert state() == before
+    assert ours() == before
 
 
 def test_one_cubic_flow_gets_what_the_path_is_configured_for(tmp_path: Path, cli: Any, untouched: None) -> None:
@@ -105,7 +107,7 @@ def test_one_cubic_flow_gets_what_the_path_is_configured_for(tmp_path: Path, cli
     late = samples[samples.t_us > 2_000_000]
     goodput = (late.goodput_bytes.iloc[-1] - late.goodput_bytes.iloc[0]) * 8e6 / (late.t_us.iloc[-1] - late.t_us.iloc[0])
     assert goodput == pytest.approx(20e6 * PAYLOAD, rel=0.03)
-    report = json.loads((result.folder / "iperf3" / "0.json").read_text())
+    report = json.loads((result.folder / "traffic" / "0.json").read_text())
     assert report["end"]["sum_sent"]["bits_per_second"] == pytest.approx(20e6 * PAYLOAD, rel=0.10)
     flow = result.flows.to_pandas().iloc[0]
     assert flow.min_rtt_us == pytest.approx(20_000, abs=1_000)
@@ -122,6 +124,7 @@ def test_one_cubic_flow_gets_what_the_path_is_configured_for(tmp_path: Path, cli
 
 def test_the_result_is_one_that_everything_else_reads(tmp_path: Path, cli: Any) -> None:
     result = ran(cli, tmp_path, "short", seconds=2)
+    assert not (result.folder / "trace.pcap").exists()
     manifest = result.manifest
     assert (manifest["backend"], manifest["kernel"]) == ("linux", f"Linux {os.uname().release}")
     assert manifest["emulator"]["controllers"] == ["cubic"]
@@ -164,6 +167,45 @@ def test_fq_codel_keeps_the_queue_short_for_real_tcp(tmp_path: Path, cli: Any) -
     assert result.summary["link"]["sojourn_p50_ms"] < 8, "CoDel's target is 5 ms"
     assert result.flows.to_pandas().aqm_drops.sum() > 0
     assert result.summary["jain"] > 0.95
+
+
+def test_marks_reach_real_tcp_and_its_checksums_hold(tmp_path: Path, cli: Any) -> None:
+    """Marking rewrites the IP header: with a wrong checksum the receiver would drop the packet, and the sender send it again."""
+    result = ran(cli, tmp_path, "ecn", seconds=3, path='qdisc = { kind = "fq_codel", ecn = true }', host="ecn = true")
+    flow = result.flows.to_pandas().iloc[0]
+    assert flow.ecn_marks > 3
+    assert (flow.queue_drops, flow.retrans_segs) == (0, 0)
+    assert result.summary["link"]["utilization"] > 0.9
+
+
+def test_impairments_are_the_simulators_own(tmp_path: Path, cli: Any) -> None:
+    path = """buffer = "2bdp"
+loss = "0.5%"
+duplicate = "1%"
+corrupt = "0.5%"
+jitter = { kind = "gaussian", spread = "1ms" }
+
+[path.ack]
+rate = "500kbps"
+qdisc = { kind = "cake", ack_filter = true }"""
+    result = ran(cli, tmp_path, "impaired", seconds=3, path=path, flows='[[flow]]\ncca = "bbr"')
+    flow = result.flows.to_pandas().iloc[0]
+    for count, share in ((flow.random_drops, 0.005), (flow["duplicated"], 0.01), (flow.damaged, 0.005)):
+        assert count == pytest.approx(share * flow.segs_sent, rel=0.75)
+    assert flow.retrans_segs >= flow.random_drops + flow.damaged - 3
+    simulated = cli("run", tmp_path / "impaired.toml", "--out", tmp_path / "simulated", "--json")
+    assert result.summary["flows"][0]["goodput_mbps"] == pytest.approx(json.loads(simulated.stdout)["flows"][0]["goodput_mbps"], rel=0.1)
+
+
+def test_netcat_makes_flows_too_with_a_controller_each(tmp_path: Path, cli: Any) -> None:
+    if "OpenBSD" not in subprocess.run("nc -h 2>&1", shell=True, capture_output=True, text=True, check=False).stdout:
+        pytest.skip("needs OpenBSD's netcat (Debian: netcat-openbsd)")
+    flows = '[[flow]]\ncca = "bbr"\n[[flow]]\ncca = "reno"\nsize = "500kB"'
+    result = ran(cli, tmp_path, "netcat", seconds=3, flows=flows, host='traffic = "netcat"')
+    assert untroubled(result) == [], "no flow ran another controller than its own"
+    assert result.flows.to_pandas().goodput_bytes[1] == 500_000
+    assert result.samples.to_pandas().query("flow == 0").bw_bps.notna().any()
+    assert sorted(path.suffix for path in (result.folder / "traffic").iterdir()) == [".client"] * 2 + [".json"] * 2 + [".server"] * 2
 
 
 def test_a_sized_transfer_ends_and_a_paced_flow_is_paced(tmp_path: Path, cli: Any) -> None:
@@ -237,6 +279,7 @@ def test_nothing_is_left_of_a_run_that_is(tmp_path: Path, cli: Any, untouched: N
             time.sleep(0.1)
         time.sleep(1.5)
         assert len(started) >= 2, "a server and a client"
+        assert "path0" not in subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout
         namespaces = {Path(f"/proc/{pid}/ns/net").stat().st_ino for pid in started}
         process.send_signal(ended_by)
         process.wait(timeout=10)
@@ -310,9 +353,8 @@ def test_a_path_that_cannot_be_says_which_option_is_wrong(path: shell.Path, expe
 
 #: Mounts that only this command sees: a place where anybody may write, and a TUN device that anybody may open, as distributions have it. Then not root.
 UNPRIVILEGED = """
-mount -t tmpfs none /mnt && chmod 777 /mnt && mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun || exit 77
-cp "$0" /mnt/given.toml && cd /mnt || exit 77
-export HOME=/mnt PYTHONDONTWRITEBYTECODE=1
+mount -t tmpfs none /mnt && cd /mnt && chmod 777 . && mknod -m 666 tun c 10 200 && mount --bind tun /dev/net/tun && cp "$0" given.toml || exit 77
+export HOME=$PWD PYTHONDONTWRITEBYTECODE=1
 exec setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
 """
 

@@ -13,6 +13,7 @@
 #![cfg(target_os = "linux")]
 
 mod clock;
+mod conduct;
 mod diag;
 mod error;
 mod forward;
@@ -24,6 +25,7 @@ mod report;
 mod router;
 mod run;
 mod sampler;
+mod shared;
 mod shell;
 mod slab;
 mod tally;

@@ -1,8 +1,10 @@
 //! Tables, summary and warnings of a run that has ended, in the form that the simulator's have.
 
+use crate::conduct::LATE;
+use crate::diag::Socket;
 use crate::error::EmuError;
 use crate::hosts::Hosts;
-use crate::router::{Router, LATE};
+use crate::router::Router;
 use crate::sampler::{Sampled, Sampler};
 use crate::tally::Tally;
 use path::network::{Fate, Notice};
@@ -187,7 +189,6 @@ fn flow_row(
     let us = |at: Time| at.as_us() as i64;
     let last = sampled.last.as_ref();
     let quantile = |per_mille| tally.one_way.quantile_us(per_mille).map(i64::from);
-    let min_rtt = last.map(|socket| socket.min_rtt_us).filter(|&rtt| rtt != u32::MAX && rtt > 0);
     FlowRow {
         flow: i as i32,
         cca: plan.flows[i].cca.clone(),
@@ -210,7 +211,7 @@ fn flow_row(
         tlps: 0,
         undos: 0,
         acks_sent: tally.acks as i64,
-        min_rtt_us: min_rtt.map(i64::from),
+        min_rtt_us: last.and_then(min_rtt),
         ecn_marks: fate.marked as i64,
         aqm_drops: fate.aqm as i64,
         policed_drops: fate.policed as i64,
@@ -221,6 +222,12 @@ fn flow_row(
         owd_p95_us: quantile(950),
         owd_p99_us: quantile(990),
     }
+}
+
+/// The smallest RTT that a socket has seen, us.
+fn min_rtt(socket: &Socket) -> Option<i64> {
+    let is_set = socket.min_rtt_us != u32::MAX && socket.min_rtt_us > 0;
+    is_set.then_some(i64::from(socket.min_rtt_us))
 }
 
 fn flow_summary(
@@ -317,7 +324,7 @@ fn flow_warnings(
     let planned = Time::from_ns(plan.flows[i].start_ns);
     if tally.established.is_none() {
         return vec![format!(
-            "flow {i} never connected: its figures are zero; iperf3/{i}.json may say why"
+            "flow {i} never connected: its figures are zero; traffic/{i}.json may say why"
         )];
     }
     if life.start.since(planned) > OPENING {

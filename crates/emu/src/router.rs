@@ -5,19 +5,20 @@
 //! up and takes no capacity. How late events were is counted, and told.
 
 use crate::clock::{thread_cpu, Clock};
+use crate::conduct::Conduct;
 use crate::frame::RealFrame;
 use crate::header::{set_tos, Ip, Tcp};
+use crate::shared::Shared;
 use crate::slab::{Slab, BUFFER_BYTES};
 use crate::tally::Tally;
 use crate::tun::Tun;
-use path::histogram::Histogram;
 use path::network::{Network, Notice};
 use path::plan::{Plan, PlanError};
 use path::timeline::Timeline;
 use path::{build, link::Link};
 use record::{PcapWriter, QueueRow};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -36,8 +37,6 @@ const SPIN: Span = Span::from_us(60);
 const SPIN_SHARE: u64 = 3;
 /// The longest sleep, so that a wish to stop is heard.
 const SLEEP_MAX: Span = Span::from_ms(50);
-/// An event that is later than this has missed its deadline.
-pub const LATE: Span = Span::from_ms(1);
 /// Most buffers that are made before the run begins.
 const RESERVED_MAX: u64 = 8_192;
 
@@ -50,60 +49,12 @@ pub enum Traffic {
     All,
 }
 
-/// What the loop shares with other threads.
-#[derive(Debug)]
-pub struct Shared {
-    /// Ends the loop.
-    pub stop: AtomicBool,
-    /// Frames with data that reached a receiver.
-    pub delivered: AtomicU64,
-    pub flows: Vec<SharedFlow>,
-}
-
-/// The same of one flow.
-#[derive(Debug, Default)]
-pub struct SharedFlow {
-    /// Its data goes nowhere from now on.
-    pub is_closed: AtomicBool,
-    /// Payload that its receiver has in order, bytes.
-    pub delivered_bytes: AtomicU64,
-    /// A finite transfer is there.
-    pub is_completed: AtomicBool,
-}
-
-impl Shared {
-    pub fn new(flows: usize) -> Arc<Shared> {
-        Arc::new(Shared {
-            stop: AtomicBool::new(false),
-            delivered: AtomicU64::new(0),
-            flows: (0..flows).map(|_| SharedFlow::default()).collect(),
-        })
-    }
-}
-
 /// Which way frames go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// From senders to receivers.
     Forward,
     Back,
-}
-
-/// How the loop itself did.
-#[derive(Clone, Debug)]
-pub struct Conduct {
-    /// How late events were.
-    pub lateness: Histogram,
-    pub latest: Span,
-    /// Events later than [`LATE`].
-    pub missed: u64,
-    pub events: u64,
-    /// Frames that a device refused.
-    pub refused: u64,
-    /// Processor time of the loop.
-    pub cpu: Span,
-    /// Whether the loop ran before all ordinary threads.
-    pub is_realtime: bool,
 }
 
 /// See the module documentation.
@@ -173,15 +124,7 @@ impl Router {
             spinning_since: None,
             shared,
             tallies: plan.flows.iter().map(tally).collect(),
-            conduct: Conduct {
-                lateness: Histogram::default(),
-                latest: Span::ZERO,
-                missed: 0,
-                events: 0,
-                refused: 0,
-                cpu: Span::ZERO,
-                is_realtime: false,
-            },
+            conduct: Conduct::default(),
             capture: None,
             queue_rows: Vec::new(),
             notices: Vec::new(),
@@ -223,7 +166,7 @@ impl Router {
     fn run_due(&mut self, now: Time) {
         while self.timeline.next_at().is_some_and(|at| at <= now) {
             let (at, slot) = self.timeline.advance().expect("there is one");
-            self.note_lateness(self.clock.now().since(at));
+            self.conduct.on_event(self.clock.now().since(at));
             if slot == self.sampler {
                 self.sample(at);
             } else if slot < self.back_slots {
@@ -233,14 +176,6 @@ impl Router {
             }
             self.settle(at);
         }
-    }
-
-    #[inline]
-    fn note_lateness(&mut self, late: Span) {
-        self.conduct.events += 1;
-        self.conduct.lateness.add_span(late);
-        self.conduct.latest = self.conduct.latest.max(late);
-        self.conduct.missed += u64::from(late > LATE);
     }
 
     /// Takes what a device has, a batch at most; tells whether there was any.

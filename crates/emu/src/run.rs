@@ -5,11 +5,12 @@ use crate::diag::Diag;
 use crate::error::EmuError;
 use crate::hosts::Hosts;
 use crate::report::{self, Ended, Outcome};
-use crate::router::{Router, Shared, Traffic};
+use crate::router::{Router, Traffic};
 use crate::sampler::Sampler;
+use crate::shared::Shared;
 use crate::traffic::{self, Transfer};
 use crate::tun;
-use path::plan::{Flow, Plan, Transport};
+use path::plan::{self, Flow, Plan, Transport};
 use record::PcapWriter;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -42,6 +43,13 @@ pub fn check(plan: &Plan) -> Result<(), EmuError> {
         let Flow { transport, workload, .. } = flow;
         if !matches!(transport, Transport::Tcp) {
             return refuse(format!("flow[{i}].transport"), "quic", "tcp, the kernel's own");
+        }
+        if flow.max_rate_bps.is_some() && plan.host.traffic == plan::Traffic::Netcat {
+            return refuse(
+                format!("flow[{i}].max_rate"),
+                "one",
+                "none beside host.traffic = netcat",
+            );
         }
         if workload.is_some() {
             return refuse(format!("flow[{i}].workload"), "one", "a transfer, as iperf3 makes it");
@@ -105,8 +113,9 @@ fn check_controllers(controllers: &[String], hosts: &Hosts) -> Result<(), EmuErr
 /// The plan with the sizes that connections carry.
 fn on_the_wire(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
+    let program = plan.host.traffic;
     for flow in &mut plan.flows {
-        flow.size_bytes = flow.size_bytes.map(traffic::bytes_on_the_wire);
+        flow.size_bytes = flow.size_bytes.map(|size| traffic::bytes_on_the_wire(program, size));
     }
     plan
 }
@@ -174,7 +183,7 @@ impl Lives<'_> {
             let is_over = shared.is_closed.load(Relaxed) || shared.is_completed.load(Relaxed);
             if !is_over && transfer.has_ended() {
                 out.push(format!(
-                    "flow {i}: iperf3 ended before its time; iperf3/{i}.json says why"
+                    "flow {i}: its client ended before its time; traffic/{i}.json says why"
                 ));
             }
         }

@@ -2,7 +2,8 @@
 
 use crate::clock::Clock;
 use crate::diag::{Diag, Socket};
-use crate::router::{Shared, DATA_PORT, SENDERS};
+use crate::router::{DATA_PORT, SENDERS};
+use crate::shared::Shared;
 use record::{RecordError, SampleRow, TableWriter};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,14 +1,15 @@
-//! Flows: for each a real iperf3 server and client. Every process is there before the run begins and waits,
-//! because starting one stops this process for a moment.
+//! Flows: for each a real iperf3 (or netcat) server and client. Every process is there before the run begins
+//! and waits, because starting one stops this process for a moment.
 
 use crate::error::{EmuError, Tried};
 use crate::hosts::Hosts;
 use crate::router::{DATA_PORT, RECEIVERS, SENDERS};
-use path::plan::{Flow, Plan};
+use crate::tun::NAME;
+use path::plan::{self, Flow, Plan};
 use std::fs::File;
 use std::io::Write;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
 
@@ -81,12 +82,15 @@ fn writes(size: u64) -> (u64, u64) {
 }
 
 /// Payload of a finite flow as its connection carries it.
-pub fn bytes_on_the_wire(size: u64) -> u64 {
+pub fn bytes_on_the_wire(traffic: plan::Traffic, size: u64) -> u64 {
+    if traffic == plan::Traffic::Netcat {
+        return size;
+    }
     let (size, length) = writes(size);
     size.div_ceil(length) * length + COOKIE_BYTES
 }
 
-/// All flows of a plan, waiting; `controllers` are the kernel's names. iperf3's reports go below `out`.
+/// All flows of a plan, waiting; `controllers` are the kernel's names. What the programs say goes below `out`.
 ///
 /// # Errors
 /// When iperf3 is missing or does not listen.
@@ -96,10 +100,11 @@ pub fn prepare(
     hosts: &Hosts,
     out: &Path,
 ) -> Result<Vec<Transfer>, EmuError> {
-    let reports = out.join("iperf3");
+    let reports = out.join("traffic");
     std::fs::create_dir(&reports).tried(|| reports.display().to_string())?;
-    let servers =
-        (0..plan.flows.len()).map(|i| server(hosts, &reports, i)).collect::<Result<Vec<_>, _>>()?;
+    let servers = (0..plan.flows.len())
+        .map(|i| server(plan, hosts, &reports, i))
+        .collect::<Result<Vec<_>, _>>()?;
     wait_for_servers(hosts, servers.len())?;
     let flows = plan.flows.iter().zip(controllers).zip(servers).enumerate();
     flows
@@ -114,14 +119,27 @@ fn address(first: u32, i: usize) -> String {
     Ipv4Addr::from(first + i as u32).to_string()
 }
 
-fn server(hosts: &Hosts, reports: &Path, i: usize) -> Result<Process, EmuError> {
+fn server(plan: &Plan, hosts: &Hosts, reports: &Path, i: usize) -> Result<Process, EmuError> {
     let errors = file(reports, &format!("{i}.server"))?;
-    let mut command = hosts.receivers.command("iperf3");
-    command.args(["-s", "-1", "-p", &SERVER_PORT.to_string(), "-B", &address(RECEIVERS, i)]);
+    let (port, own) = (SERVER_PORT.to_string(), address(RECEIVERS, i));
+    let mut command = hosts.receivers.command(program(plan.host.traffic));
+    match plan.host.traffic {
+        plan::Traffic::Iperf3 => command.args(["-s", "-1", "-p", &port, "-B", &own]),
+        plan::Traffic::Netcat => command.args(["-n", "-d", "-l", &own, &port]),
+    };
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
-    Ok(Process(command.spawn().tried(|| "iperf3 (Debian: apt-get install iperf3)".into())?))
+    let missing = || "iperf3 or nc (Debian: apt-get install iperf3 netcat-openbsd)".into();
+    Ok(Process(command.spawn().tried(missing)?))
 }
 
+fn program(traffic: plan::Traffic) -> &'static str {
+    match traffic {
+        plan::Traffic::Iperf3 => "iperf3",
+        plan::Traffic::Netcat => "nc",
+    }
+}
+
+/// A shell that becomes the client as soon as it reads a line, without a fork of this process.
 fn client(
     plan: &Plan,
     hosts: &Hosts,
@@ -130,33 +148,77 @@ fn client(
     flow: &Flow,
     cca: &str,
 ) -> Result<(Process, Option<ChildStdin>), EmuError> {
-    let report = file(reports, &format!("{i}.json"))?;
     let mut command = hosts.senders.command("sh");
-    // iperf3 is there as soon as the line comes, without a fork of this process.
-    command.args(["-c", "read line && exec iperf3 \"$@\"", "sh", "-J", "-i", "0"]);
-    command.args(["-c", &address(RECEIVERS, i), "-p", &SERVER_PORT.to_string()]);
-    command.args(["-B", &address(SENDERS, i), "--cport", &DATA_PORT.to_string(), "-C", cca]);
-    match flow.size_bytes {
-        Some(size) => {
-            let (size, length) = writes(size);
-            command.args(["-n", &size.to_string(), "-l", &length.to_string()]);
+    match plan.host.traffic {
+        plan::Traffic::Iperf3 => {
+            command
+                .args(["-c", "read line && exec iperf3 \"$@\"", "sh"])
+                .args(iperf3(plan, i, flow, cca));
         }
-        // It is stopped when it is time; this is longer.
-        None => {
-            let seconds = (flow.stop_ns - flow.start_ns) / 1_000_000_000 + 60;
-            command.args(["-t", &seconds.to_string()]);
+        plan::Traffic::Netcat => {
+            choose_by_route(hosts, i, cca)?;
+            let zeros = zeros(&reports.join(format!("{i}.zeros")), flow)?;
+            command.args(["-c", &netcat(i), "sh"]).arg(zeros);
         }
     }
-    if plan.host.nodelay {
-        command.arg("-N");
-    }
-    if let Some(rate) = flow.max_rate_bps {
-        command.args(["--fq-rate", &rate.to_string()]);
-    }
-    command.stdin(Stdio::piped()).stdout(report).stderr(Stdio::null());
+    let report = file(reports, &format!("{i}.json"))?;
+    let errors = file(reports, &format!("{i}.client"))?;
+    command.stdin(Stdio::piped()).stdout(report).stderr(errors);
     let mut child = command.spawn().tried(|| "sh".into())?;
     let start = child.stdin.take();
     Ok((Process(child), start))
+}
+
+/// Arguments of iperf3's client.
+fn iperf3(plan: &Plan, i: usize, flow: &Flow, cca: &str) -> Vec<String> {
+    let port = SERVER_PORT.to_string();
+    let mut words = vec!["-J".into(), "-i".into(), "0".into(), "-p".into(), port];
+    let mut add = |key: &str, value: String| words.extend([key.into(), value]);
+    add("-c", address(RECEIVERS, i));
+    add("-B", address(SENDERS, i));
+    add("--cport", DATA_PORT.to_string());
+    add("-C", cca.into());
+    match flow.size_bytes {
+        Some(size) => {
+            let (size, length) = writes(size);
+            add("-n", size.to_string());
+            add("-l", length.to_string());
+        }
+        // It is stopped when it is time; this is longer.
+        None => add("-t", ((flow.stop_ns - flow.start_ns) / 1_000_000_000 + 60).to_string()),
+    }
+    if let Some(rate) = flow.max_rate_bps {
+        add("--fq-rate", rate.to_string());
+    }
+    if plan.host.nodelay {
+        words.push("-N".into());
+    }
+    words
+}
+
+/// A shell command that sends the file which is its argument through netcat, as Borgli and Misund did. A file
+/// that was made for it is gone once it is open.
+fn netcat(i: usize) -> String {
+    let (own, to) = (address(SENDERS, i), address(RECEIVERS, i));
+    format!(
+        "exec 3< \"$1\" && {{ test -c \"$1\" || rm \"$1\"; }} && read line && \
+         exec nc -n -N -s {own} -p {DATA_PORT} {to} {SERVER_PORT} <&3"
+    )
+}
+
+/// As many zeros as a flow transfers: a file with a hole, or the device without an end.
+fn zeros(path: &Path, flow: &Flow) -> Result<PathBuf, EmuError> {
+    let Some(size) = flow.size_bytes else { return Ok("/dev/zero".into()) };
+    let made = File::create(path).and_then(|file| file.set_len(size));
+    made.tried(|| path.display().to_string())?;
+    Ok(path.into())
+}
+
+/// Netcat asks for no controller, so the route to its server names one.
+fn choose_by_route(hosts: &Hosts, i: usize, cca: &str) -> Result<(), EmuError> {
+    let (own, to) = (address(SENDERS, i), address(RECEIVERS, i));
+    let route = ["route", "add", &to, "dev", NAME, "src", &own, "congctl", cca];
+    hosts.senders.run("ip", &route).map(|_| ())
 }
 
 fn file(folder: &Path, name: &str) -> Result<File, EmuError> {
@@ -177,7 +239,10 @@ fn wait_for_servers(hosts: &Hosts, count: usize) -> Result<(), EmuError> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(EmuError::Program { program: "iperf3 -s".into(), said: "does not listen".into() })
+    Err(EmuError::Program {
+        program: "the server of a flow".into(),
+        said: "does not listen".into(),
+    })
 }
 
 #[cfg(test)]
@@ -188,7 +253,7 @@ mod tests {
     fn whole_writes_exceed_the_size_by_less_than_one_byte_each() {
         for size in [1u64, 1_000, 131_072, 131_073, 1_000_000, 123_456_789] {
             let count = size.div_ceil(WRITE_BYTES);
-            let sent = bytes_on_the_wire(size) - COOKIE_BYTES;
+            let sent = bytes_on_the_wire(plan::Traffic::Iperf3, size) - COOKIE_BYTES;
             assert!((size..size + count).contains(&sent), "{size}: {sent}");
         }
     }

@@ -76,6 +76,20 @@ pub struct Host {
     /// All receivers are on one host, as `cake`'s isolation sees it; otherwise each has its own.
     #[serde(default = "yes")]
     pub shared_receiver: bool,
+    /// What makes the flows where hosts are real; the simulator's applications are its own.
+    #[serde(default)]
+    pub traffic: Traffic,
+}
+
+/// A program that sends and one that receives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Traffic {
+    /// iperf3.
+    #[default]
+    Iperf3,
+    /// Zeros through OpenBSD's netcat.
+    Netcat,
 }
 
 fn yes() -> bool {
