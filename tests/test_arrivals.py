@@ -109,7 +109,8 @@ def test_a_transport_is_a_word_or_a_table() -> None:
     for written in ("quic", {"kind": "quic"}):
         ((flow,),) = flows({"transport": written})
         assert flow["transport"] == {
-            "kind": "quic", "payload_bytes": 1000, "ack_every": 2, "ack_delay_ns": 25_000_000, "handshake": True, "initial_rtt_ns": 333_000_000, "window_unit_bytes": 0,
+            "kind": "quic", "payload_bytes": 1000, "ack_every": 2, "ack_delay_ns": 25_000_000, "handshake": True, "initial_rtt_ns": 333_000_000,
+            "window_unit_bytes": 0,
         }  # fmt: skip
     ((flow,),) = flows({})
     assert flow["transport"] == {"kind": "tcp"}
