@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .sim import Progress
 
 #: Names of those that there are, as ``--on`` takes them.
-NAMES = ("sim", "linux")
+NAMES = ("sim", "linux", "netem", "ssh")
 
 
 class Backend(Protocol):
@@ -26,6 +26,6 @@ class Backend(Protocol):
 
 def named(name: str) -> Backend:
     """The back end of this name."""
-    module: Any = import_module(f"{__name__}.{name}")
+    module: Any = import_module(f"{__name__}.{name.partition(':')[0]}")
     backend: Backend = module
     return backend
