@@ -167,7 +167,7 @@ def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
             observe(job, sim_ns, packets)
 
     try:
-        made = backends.named(job.on).run(job.planned, job.folder, scenario_text=job.scenario_text, overrides=job.overrides, progress=progress, own=job.own)
+        made = backends.run(job.on, job.planned, job.folder, scenario_text=job.scenario_text, overrides=job.overrides, progress=progress, own=job.own)
     except DumbbellError as error:
         return Outcome(job, None, error)
     if observe:
