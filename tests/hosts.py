@@ -1,4 +1,4 @@
-"""Two network namespaces joined by a pair of devices, each with an sshd of its own, keys and configuration in a folder of the test's."""
+"""Two network namespaces with a router between them, each with an sshd of its own, keys and configuration in a folder of the test's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-SENDER, RECEIVER = "10.77.0.1", "10.77.0.2"
+from dumbbell.backends import ssh
+
+SENDER, RECEIVER = "10.77.1.1", "10.77.2.1"
 PROGRAMS = ("ip", "tc", "ss", "iperf3", "ssh", "ssh-keygen", "sshd")
 
 
@@ -39,6 +41,7 @@ class Hosts(NamedTuple):
     ssh: str
 
     def at(self, namespace: str, *command: str) -> str:
+        """What a command in a namespace prints."""
         done = subprocess.run(["ip", "netns", "exec", namespace, *command], capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
 
@@ -50,7 +53,7 @@ class Hosts(NamedTuple):
 
     def left(self) -> list[str]:
         """What of a run is still there."""
-        found = [path for path in ("/tmp/dumbbell-sender", "/tmp/dumbbell-receiver") if Path(path).exists()]
+        found = [path for path in (ssh.SENDER_FOLDER, ssh.RECEIVER_FOLDER) if Path(path).exists()]
         links = self.at(self.receiver, "ip", "-o", "link") + self.at(self.receiver, "tc", "qdisc", "show")
         found += [word for word in ("dumbbell0", "ingress", "htb") if word in links]
         for namespace in (self.sender, self.receiver):
@@ -63,17 +66,24 @@ class Hosts(NamedTuple):
 @contextmanager
 def made(folder: Path) -> Iterator[Hosts]:
     """The hosts, for as long as the block lasts."""
-    names = [f"dbhosts{os.getpid()}{end}" for end in "sr"]
+    names = [f"dbhosts{os.getpid()}{end}" for end in "srx"]
+    router = names.pop()
     with ExitStack() as stack:
-        for name in names:
+        for name in (*names, router):
             _run("ip", "netns", "add", name)
             stack.callback(_run, "ip", "netns", "delete", name)
-        _run("ip", "link", "add", "name", "eth0", "netns", names[0], "type", "veth", "peer", "name", "eth0", "netns", names[1])
+            _run("ip", "netns", "exec", name, "ip", "link", "set", "lo", "up")
+        # Without a router packets that wait at the receiver would still belong to the sender's socket, which holds back more of them (TCP small queues).
+        _run("ip", "netns", "exec", router, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
         for name, address in zip(names, (SENDER, RECEIVER)):
-            within = ("ip", "netns", "exec", name)
-            _run(*within, "ip", "address", "add", f"{address}/24", "dev", "eth0")
-            _run(*within, "ip", "link", "set", "eth0", "up")
-            _run(*within, "ip", "link", "set", "lo", "up")
+            net, port = address.rpartition(".")[0], f"to{name[-1]}"
+            _run("ip", "link", "add", "name", "eth0", "netns", name, "type", "veth", "peer", "name", port, "netns", router)
+            for namespace, device, own in ((name, "eth0", address), (router, port, f"{net}.2")):
+                _run("ip", "netns", "exec", namespace, "ip", "address", "add", f"{own}/24", "dev", device)
+                _run("ip", "netns", "exec", namespace, "ip", "link", "set", device, "up")
+            _run("ip", "netns", "exec", name, "ip", "route", "add", "default", "via", f"{net}.2")
+        # Segments leave one by one, as they do at the receiver of a real path without GRO.
+        _run("ip", "netns", "exec", names[0], "ip", "link", "set", "eth0", "gso_max_segs", "1")
         _privileges(stack)
         config = _keys(folder)
         for name, address in zip(names, (SENDER, RECEIVER)):
@@ -97,7 +107,9 @@ def _keys(folder: Path) -> Path:
     for name in ("host", "user"):
         _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name))
     (folder / "authorized").write_bytes((folder / "user.pub").read_bytes())
-    common = f"User root\nIdentityFile {folder}/user\nIdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile {folder}/known\nLogLevel ERROR\nPort 2222\n"
+    common = (
+        f"User root\nIdentityFile {folder}/user\nIdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile {folder}/known\nLogLevel ERROR\nPort 2222\n"
+    )
     config = folder / "ssh_config"
     config.write_text(f"Host near\nHostName {SENDER}\n\nHost far\nHostName {RECEIVER}\nProxyJump near\n\nHost *\n{common}")
     return config

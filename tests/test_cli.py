@@ -67,7 +67,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         (["run", "bad.toml"], 'dumbbell: bad.toml: path.rate: got "40", wanted a rate'),
         (["check", "bad.toml"], 'dumbbell: bad.toml: path.rate: got "40", wanted a rate'),
         (["run", "late.toml"], 'dumbbell: late.toml: flow[0].start: got "2s", wanted every start before the end of the run (1 s)\n'),
-        (["run", "small.toml", "--on", "linux"], 'dumbbell: --on: got "linux", wanted one of: "sim"\n'),
+        (["run", "small.toml", "--on", "linus"], 'dumbbell: --on: got "linus", wanted one of: "sim", "linux", "netem", "ssh"; did you mean "linux"?\n'),
         (["run", "small.toml", "--jobs", "0"], "dumbbell run: argument --jobs: got 0, wanted a whole number from 1\n"),
         (["run", "small.toml", "--resume"], "dumbbell: --resume: wanted --out beside it: the folder to resume\n"),
         (["run", "small.toml", "--out", "."], "dumbbell: --out: .: holds bad.toml already; --resume runs only what is missing, or choose another --out\n"),
@@ -75,7 +75,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         (["run", "small.toml", "--set", "flow[7].cca=bbr"], "dumbbell: small.toml: flow[7].cca: --set: there is no flow[7]\n"),
         (["plot", "pie", "."], 'dumbbell: KIND: got "pie", wanted one of: throughput, rtt, cwnd, inflight, queue, vary, fct, tradeoff\n'),
         (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),
-        ([], "dumbbell: wanted a command: run, check, show, plot, cca, kernel, schema, demo, paper, trace\n"),
+        ([], "dumbbell: wanted a command: run, check, show, plot, cca, kernel, shell, schema, demo, paper, trace\n"),
     ],
 )
 def test_bad_input_is_status_2_and_one_line_on_stderr(cli: Any, small: Path, arguments: list[str], message: str) -> None:

@@ -14,6 +14,8 @@ from . import script, sockets
 
 #: Share of its busy time that a flow may wait for a buffer of the hosts before the result says so.
 _HELD = 0.05
+#: A packet in a queue that is longer than it holds several segments, bytes: 1514, and some for tags.
+_SEGMENT_BYTES = 1_600
 #: How late a flow may open its connection, ns.
 _OPENING_NS = 500_000_000
 #: ssthresh of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
@@ -78,7 +80,7 @@ class Collected:
         goodputs = [flow.goodput_mbps for flow in self.flows]
         total = sum(goodputs)
         return {
-            "warnings": [warning for flow in self.flows for warning in flow.warnings()],
+            "warnings": [*self._queue_warnings(), *(warning for flow in self.flows for warning in flow.warnings())],
             "sim_ns": self.plan["duration_ns"],
             "packets_delivered": sum(flow.last.whole("delivered") for flow in self.flows if flow.last),
             "events": 0,
@@ -104,6 +106,17 @@ class Collected:
                 "marked_packets": now.marked,
             }
             for ns, now in self.queue
+        ]
+
+    def _queue_warnings(self) -> list[str]:
+        """Whether a limit in packets meant more than packets of the wire."""
+        if not self.queue:
+            return ["the bottleneck's counters are missing: its figures are zero"]
+        held, packets = (sum(getattr(now, f"backlog_{what}") for _, now in self.queue) for what in ("bytes", "packets"))
+        if self.plan["bottleneck"]["qdisc"].get("limit_packets") is None or held <= _SEGMENT_BYTES * packets:
+            return []
+        return [
+            f"packets in the bottleneck's queue were {held // packets} bytes long on average: TSO or GRO joined segments, and its limit in packets held more"
         ]
 
     def _link(self) -> dict[str, Any]:
@@ -175,7 +188,7 @@ class Flow:
         if self.size is not None or took is None:
             return asked
         stopped = asked + self.planned["stop_ns"] - self.planned["start_ns"]
-        return max(asked, stopped - round(took * 1e9))
+        return int(max(asked, stopped - round(took * 1e9)))
 
     @property
     def stop_ns(self) -> int:

@@ -2,8 +2,8 @@
 
     s --- a ===lanes=== b --- c --- d        s senders, d receivers; a, b, c route
 
-The bottleneck is on b towards c. A lane is a pair of devices between a and b with netem at both ends, one for all flows whose path is impaired in the same way; what impairs packets
-behind the bottleneck is netem on c towards d.
+The bottleneck is on b towards c. A lane is a pair of devices between a and b with netem at both ends, one for all flows whose path is impaired in the
+same way; what impairs packets behind the bottleneck is netem on c towards d.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from .tc import Argv
 
 #: Names of the namespaces begin with it; the process that made them follows.
 _PREFIX = "dumbbell-"
+#: Where the sessions are.
+_WHERE = Path("/run")
 #: Lanes, and flows in one: both are a number of an address, 10.1.LANE.FLOW.
 _LANES_MAX, _LANE_FLOWS_MAX = 250, 250
-_WHERE = Path("/tmp")
 
 
 class Lane(NamedTuple):
@@ -88,12 +89,12 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     made = topology(plan, prefix)
     tuned = script.sysctls(plan["host"])
     with linux._controllers(plan) as ccas, _built(made, prefix) as warnings:
-        where = [Session(Host(name, ("ip", "netns", "exec", f"{prefix}{name}")), str(_WHERE / f"{prefix}{name}")) for name in "sd"]
+        near, far = (Session(Host(name, ("ip", "netns", "exec", f"{prefix}{name}")), str(_WHERE / f"{prefix}{name}")) for name in "sd")
         queue = script.Queue(("ip", "netns", "exec", f"{prefix}b", "tc", "-s", "qdisc", "show", "dev", "out"), made.handle)
         sender, receiver = script.sender(plan, tuned, (), made.ends, ccas), script.receiver(plan, tuned, (), made.ends, queue)
-        both = pair.Pair(*where, sender, receiver, made.handle)
+        both = pair.Pair(near, far, sender, receiver, made.handle)
 
-        def more(collected: Collected) -> tuple[dict[str, Any], list[str]]:
+        def more(_: Collected) -> tuple[dict[str, Any], list[str]]:
             return {"hosts": {"commands": [" ".join(argv) for argv in made.build], "controllers": ccas, "sysctls": tuned}}, warnings
 
         given: dict[str, Any] = {"scenario_text": scenario_text, "overrides": overrides, "progress": progress}

@@ -163,7 +163,9 @@ def sender(plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], e
     for i, flow in enumerate(plan["flows"]):
         command = shlex.join(client(plan, i, ends[i], ccas[i]))
         limit = f"timeout --foreground -s INT -k 10 {_seconds(flow['stop_ns'] - flow['start_ns'])}"
-        lines.append(f"( sleep {_seconds(flow['start_ns'])}; date +%s%N >{i}.start; {limit} {command} >{i}.json 2>{i}.err; echo $? >{i}.rc; date +%s%N >{i}.end ) &\n")
+        lines.append(
+            f"( sleep {_seconds(flow['start_ns'])}; date +%s%N >{i}.start; {limit} {command} >{i}.json 2>{i}.err; echo $? >{i}.rc; date +%s%N >{i}.end ) &\n"
+        )
         lines.append(f"flow{i}=$!\n")
         flows += f" $flow{i}"
     lines.append(f"sleep {_seconds(plan['duration_ns'])}\ntouch stop\nwait{flows} $polling\nsay done\n")

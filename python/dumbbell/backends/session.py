@@ -25,7 +25,7 @@ _ANSWER_S = 60.0
 _KEPT_MINUTES = 10
 
 
-class Lost(EngineError):
+class LostError(EngineError):
     """The connection to a host is lost, or was not made."""
 
 
@@ -55,12 +55,12 @@ class Host(NamedTuple):
         return process
 
     def ask(self, script: str, timeout_s: float = _ANSWER_S) -> bytes:
-        """What a script prints there; raises Lost without a connection, EngineError where it fails."""
+        """What a script prints there; raises LostError without a connection, EngineError where it fails."""
         process = self.start(script)
         try:
             out, err = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            raise Lost(f"{self.name}: no answer within {timeout_s:.0f} s") from None
+            raise LostError(f"{self.name}: no answer within {timeout_s:.0f} s") from None
         finally:
             if process.poll() is None:
                 process.kill()
@@ -72,7 +72,7 @@ class Host(NamedTuple):
         """Raise what an exit status means."""
         said = err.decode(errors="replace").strip().replace("\n", "; ") or f"exit status {status}"
         if self.is_remote and (status == _LOST or status < 0):
-            raise Lost(f"{self.name}: {said}")
+            raise LostError(f"{self.name}: {said}")
         if status:
             raise EngineError(f"{self.name}: {said}")
 
@@ -115,7 +115,7 @@ class Session(NamedTuple):
             try:
                 said = self._watch(wanted, until=until, tick=tick)
                 break
-            except Lost as error:
+            except LostError as error:
                 if time.monotonic() > until:
                     raise EngineError(f"{error}; given up, the host takes back by itself what it had set") from None
                 again = _AGAIN_S if time.monotonic() - began > 5 * again else min(2 * again, _AGAIN_MAX_S)
@@ -160,7 +160,7 @@ def again(action: Callable[[], None], *, until: float) -> None:
     while True:
         try:
             return action()
-        except Lost:
+        except LostError:
             if time.monotonic() > until:
                 raise
             time.sleep(pause)
@@ -209,9 +209,12 @@ if ! kill -0 "$(cat {folder}/pid 2>/dev/null || echo 0)" 2>/dev/null && [ -n "$(
 echo taken $(cat {folder}/owner)
 """
 
+#: An empty line now and then ends it where nobody listens any more.
 _WATCH = """\
 cd {folder} || exit 1
-while :; do
+beats=0
+while [ -e {folder}/owner ]; do
+  beats=$((beats + 1)); [ $((beats % 50)) -ne 0 ] || echo
   said=$(cat status 2>/dev/null)
   case $said in {wanted}|done|failed*) echo "$said"; exit 0 ;; esac
   if [ -e pid ] && ! kill -0 "$(cat pid)" 2>/dev/null; then
@@ -220,6 +223,7 @@ while :; do
   fi
   sleep 0.1
 done
+echo "failed: its folder was removed"
 """
 
 _REMOVE = """\

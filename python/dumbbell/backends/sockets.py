@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 _BITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -54,7 +55,7 @@ def polls(text: str) -> Iterator[tuple[int, str]]:
 def sockets(said: str) -> Iterator[Socket]:
     """The connections of a poll."""
     lines = said.splitlines()
-    for first, second in zip(lines, lines[1:]):
+    for first, second in pairwise(lines):
         words = first.split()
         if first[:1].isspace() or not second[:1].isspace() or len(words) < 5:
             continue
@@ -68,7 +69,7 @@ def _socket(port: int, text: str) -> Socket:
     rest = text if bbr is None else text.replace(bbr.group(), "")
     numbers: dict[str, float] = {}
     for name, value in _PAIR.findall(rest):
-        if name == "rtt" or name == "retrans":
+        if name in ("rtt", "retrans"):
             first, _, other = value.partition("/")
             _put(numbers, name, first)
             _put(numbers, f"{name}_other", other)

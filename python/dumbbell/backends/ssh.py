@@ -2,8 +2,9 @@
 
     --on 'ssh://[user@]sender[:port],[user@]receiver[:port][?to=ADDRESS&from=ADDRESS&iface=DEVICE&port=5201]'
 
-Packets of the flows, and no others, go through an ifb device of the receiver with htb and the scenario's queue discipline, as Borgli and Misund had it. The hosts run
-scripts in sessions of their own, so that a run goes on while the connection to them is lost. Names, keys and jump hosts are those of the user's ssh configuration.
+Packets of the flows, and no others, go through an ifb device of the receiver with htb and the scenario's queue discipline, as Borgli and Misund had
+it. The hosts run scripts in sessions of their own, so that a run goes on while the connection to them is lost. Names, keys and jump hosts are those of
+the user's ssh configuration.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from .tc import Step
 _COMMAND = "DUMBBELL_SSH"
 #: Nobody is there to answer; and a connection that is dead is found dead within 15 s (ssh_config(5)).
 _OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
+#: Where the sessions are on the hosts: only root may write there, and a restart of the host clears it.
+SENDER_FOLDER, RECEIVER_FOLDER = "/run/dumbbell-sender", "/run/dumbbell-receiver"
 #: Device of the receiver in which the bottleneck is.
 DEVICE = "dumbbell0"
 #: Share of the planned RTT by which the path's may differ before the result says so.
@@ -122,22 +125,24 @@ def _check_path(plan: dict[str, Any]) -> None:
         if flow["rtt_ns"] != plan["flows"][0]["rtt_ns"]:
             raise ScenarioError(f"{at}.rtt", "differs from another flow's, wanted one with --on ssh: there is one path, which is as it is")
         if flow["loss_ppb"] or flow["jitter"] is not None or flow["forward"] is not None or flow["back"] is not None:
-            raise ScenarioError("path", "loses, delays or reorders packets, wanted none of it with --on ssh: the path is as it is; --on netem and --on linux do")
+            raise ScenarioError(
+                "path", "loses, delays or reorders packets, wanted none of it with --on ssh: the path is as it is; --on netem and --on linux do"
+            )
     host = plan["host"]
     for key, wanted in (("tso", True), ("delayed_ack", True)):
         if host[key] != wanted:
-            raise ScenarioError(f"host.{key}", f"got {str(host[key]).lower()}, wanted {str(wanted).lower()} with --on ssh, which leaves the hosts' devices and routes alone")
+            raise ScenarioError(
+                f"host.{key}", f"got {str(host[key]).lower()}, wanted {str(wanted).lower()} with --on ssh, which leaves the hosts' devices and routes alone"
+            )
 
 
-def run(
-    planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own, on: str
-) -> dict[str, Any]:
+def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own, on: str) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
     check(planned, own, on)
     given, plan = target(on), planned.plan
     ssh = (*shlex.split(os.environ.get(_COMMAND, "ssh")), *_OPTIONS)
-    sender = Session(Host("sender " + given.sender[-1], (*ssh, *given.sender), True), "/tmp/dumbbell-sender")
-    receiver = Session(Host("receiver " + given.receiver[-1], (*ssh, *given.receiver), True), "/tmp/dumbbell-receiver")
+    sender = Session(Host("sender " + given.sender[-1], (*ssh, *given.sender), True), SENDER_FOLDER)
+    receiver = Session(Host("receiver " + given.receiver[-1], (*ssh, *given.receiver), True), RECEIVER_FOLDER)
     facts = _ask(given, sender.host, receiver.host, plan)
     ends = ends_of(plan, facts, given.port)
     steps, handle = bottleneck(plan, facts, given.port)
@@ -153,9 +158,7 @@ def run(
         hosts = {**where, "kernels": facts.kernels, "commands": commands, "sysctls": tuned, "skew_ms": facts.skew_ns / 1e6}
         return {"hosts": hosts}, _path_warnings(plan, collected)
 
-    return pair.run(
-        planned, folder, both, scenario_text=scenario_text, overrides=overrides, progress=progress, backend=on, more=more
-    )
+    return pair.run(planned, folder, both, scenario_text=scenario_text, overrides=overrides, progress=progress, backend=on, more=more)
 
 
 def _path_warnings(plan: dict[str, Any], collected: Collected) -> list[str]:
@@ -226,7 +229,7 @@ iface={iface}
 [ -n "$iface" ] || iface=$(ip -o -4 route get {source} | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')
 [ -e "/sys/class/net/$iface" ] || ip link show dev "$iface" >/dev/null || exit 1
 echo "iface $iface"
-if [ ! -e /tmp/dumbbell-receiver ]; then
+if [ ! -e {folder} ]; then
   ip link delete {device} 2>/dev/null && tc qdisc delete dev "$iface" ingress 2>/dev/null
   if tc qdisc show dev "$iface" | grep -Eq '^qdisc (ingress|clsact) '; then echo "$iface has an ingress queue discipline already" >&2; exit 1; fi
 fi
@@ -249,7 +252,7 @@ def _ask(given: Target, sender: Host, receiver: Host, plan: dict[str, Any]) -> F
     source = given.source or _after(near["route"], "src")
     if source is None:
         raise EngineError(f"{sender.name}: no route to {to}")
-    more = _RECEIVER_FACTS.format(source=source, iface=shlex.quote(given.iface or ""), device=DEVICE)
+    more = _RECEIVER_FACTS.format(source=source, iface=shlex.quote(given.iface or ""), device=DEVICE, folder=RECEIVER_FOLDER)
     far, far_skew = _said(receiver, _FACTS.format(more=more))
     return Facts(source, to, far["iface"], known, {"sender": near["kernel"], "receiver": far["kernel"]}, far_skew - near_skew)
 

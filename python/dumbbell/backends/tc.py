@@ -224,7 +224,7 @@ def _loss(stage: dict[str, Any], at: str) -> Argv:
     raise wrong(f"{at}.loss", stage["model"], "random, gilbert_elliott or four_state, which netem has")
 
 
-def _share_of(stage: dict[str, Any], at: str) -> Argv:
+def _share_of(stage: dict[str, Any], _: str) -> Argv:
     return (stage["kind"], share(stage["ppb"]), *((share(stage["correlation_ppb"]),) if stage.get("correlation_ppb") else ()))
 
 

@@ -13,7 +13,7 @@ from dumbbell.errors import DumbbellError, ScenarioError
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _ON = (
-    "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; netem: over the kernel's own tbf, netem and queue disciplines; "
+    "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; netem: over the kernel's own tbf and netem; "
     "ssh://SENDER,RECEIVER: between two hosts, with the queue at the receiver (docs/hosts.md)"
 )
 
@@ -119,7 +119,13 @@ def _add_shell(shell: argparse.ArgumentParser) -> None:
     shell.add_argument("--loss", metavar="SHARE", default="0%", help="random loss in each direction (0.1%%)")
     shell.add_argument("--seed", type=int, default=1, help="seed of what is random (default: 1)")
     shell.add_argument("--far", action="append", default=[], metavar="COMMAND", help="run this at the far end meanwhile, such as 'iperf3 -s'; repeatable")
-    shell.add_argument("--forward", action="append", default=[], metavar="PORT=HOST:PORT", help="a port of the far end that stands for a server of this machine's network; repeatable")
+    shell.add_argument(
+        "--forward",
+        action="append",
+        default=[],
+        metavar="PORT=HOST:PORT",
+        help="a port of the far end that stands for a server of this machine's network; repeatable",
+    )
     shell.add_argument("--json", metavar="FILE", help="write what both directions did into FILE")
     shell.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="what runs behind the path; the far end is $DUMBBELL_FAR (10.2.0.1)")
 

@@ -28,7 +28,7 @@ class Show(Enum):
 def main(arguments: argparse.Namespace) -> int:
     """Run every scenario; see `dumbbell run --help`."""
     name = arguments.on.partition(":")[0]
-    if name not in backends.NAMES or (name != "ssh" and name != arguments.on):
+    if name not in backends.NAMES or name not in ("ssh", arguments.on):
         raise wrong("--on", arguments.on, f"one of: {', '.join(json.dumps(name) for name in backends.NAMES)}", list(backends.NAMES))
     if arguments.resume and not arguments.out:
         raise ScenarioError("--resume", "wanted --out beside it: the folder to resume")
