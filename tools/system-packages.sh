@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes sure that the system programs named as arguments are there. Installs what is missing on Debian
 # and Ubuntu as root; elsewhere names it and fails.
-#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark...
+#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|openssh-server...
 set -eu
 
 is_there() {
@@ -13,6 +13,7 @@ is_there() {
     libbpf) test -e /usr/include/bpf/bpf_helpers.h ;;
     libelf) pkg-config --exists libelf zlib ;;
     iproute2) command -v ip && command -v ss && command -v tc ;;
+    openssh-server) command -v ssh && test -x /usr/sbin/sshd ;;
     iperf3 | bpftool | tshark) command -v "$1" || test -x "/usr/sbin/$1" ;;
     *) echo "unknown program: $1" >&2; exit 2 ;;
   esac
@@ -24,6 +25,7 @@ debian_package() {
     cc) echo build-essential ;;
     libbpf) echo libbpf-dev ;;
     libelf) echo libelf-dev zlib1g-dev pkg-config ;;
+    openssh-server) echo openssh-server openssh-client ;;
     *) echo "$1" ;;
   esac
 }

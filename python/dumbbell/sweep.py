@@ -169,7 +169,8 @@ def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
             observe(job, sim_ns, packets)
 
     try:
-        made = backends.named(job.on).run(job.planned, job.folder, scenario_text=job.scenario_text, overrides=job.overrides, progress=progress, own=job.own)
+        given: dict[str, Any] = {"scenario_text": job.scenario_text, "overrides": job.overrides, "progress": progress, "own": job.own}
+        made = backends.run(job.on, job.planned, job.folder, **given)
     except DumbbellError as error:
         return Outcome(job, None, error)
     if observe:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .sim import Progress
 
 #: Names of those that there are, as ``--on`` takes them.
-NAMES = ("sim", "linux")
+NAMES = ("sim", "linux", "netem", "ssh")
 
 
 class Backend(Protocol):
@@ -24,8 +24,26 @@ class Backend(Protocol):
         """Run one plan into `folder`, which must not exist yet, and return its manifest."""
 
 
-def named(name: str) -> Backend:
+def run(on: str, planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own) -> dict[str, Any]:
+    """Run one plan on the back end of this name; ``ssh://...`` names the hosts as well."""
+    given: dict[str, Any] = {"scenario_text": scenario_text, "overrides": overrides, "progress": progress, "own": own}
+    if on.startswith("ssh:"):
+        given["on"] = on
+    made: dict[str, Any] = named(on).run(planned, folder, **given)
+    return made
+
+
+def check(on: str, planned: Planned, own: Own) -> None:
+    """Raise for what of a plan the back end of this name cannot do; the simulator does everything."""
+    module: Any = named(on)
+    if on.startswith("ssh:"):
+        module.check(planned, own, on)
+    elif on != "sim":
+        module.check(planned, own)
+
+
+def named(on: str) -> Backend:
     """The back end of this name."""
-    module: Any = import_module(f"{__name__}.{name}")
+    module: Any = import_module(f"{__name__}.{on.partition(':')[0]}")
     backend: Backend = module
     return backend

@@ -12,6 +12,11 @@ from dumbbell.errors import DumbbellError, ScenarioError
 #: Exit statuses that scripts rely on: all ran; something failed; bad input; interrupted (128 + SIGINT, as shells have it).
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
+_ON = (
+    "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; netem: over the kernel's own tbf and netem; "
+    "ssh://SENDER,RECEIVER: between two hosts, with the queue at the receiver (docs/hosts.md)"
+)
+
 
 class _Parser(argparse.ArgumentParser):
     """Argument errors in one line, status 2."""
@@ -30,9 +35,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
     run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
-    run.add_argument(
-        "--on", metavar="BACKEND", default="sim", help="back end: sim (default), or linux: the kernel's TCP and iperf3 over the same path in real time"
-    )
+    run.add_argument("--on", metavar="BACKEND", default="sim", help=_ON)
     _add_jobs(run)
     _add_own(run)
     run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")

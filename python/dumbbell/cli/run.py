@@ -27,7 +27,8 @@ class Show(Enum):
 
 def main(arguments: argparse.Namespace, *, show: Show | None = None) -> int:
     """Run every scenario; see `dumbbell run --help`. `show` overrides what `--json` says."""
-    if arguments.on not in backends.NAMES:
+    name = arguments.on.partition(":")[0]
+    if name not in backends.NAMES or name not in ("ssh", arguments.on):
         raise wrong("--on", arguments.on, f"one of: {', '.join(json.dumps(name) for name in backends.NAMES)}", list(backends.NAMES))
     if arguments.resume and not arguments.out:
         raise ScenarioError("--resume", "wanted --out beside it: the folder to resume")
@@ -35,22 +36,23 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None) -> int:
     scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
     planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, own=Own.load(arguments.cca), on=arguments.on)
     workers = arguments.jobs
-    if arguments.on == "linux":
-        workers = _prepare_linux(planned, workers)
+    if name != "sim":
+        workers = _prepare(planned, name, workers)
     out = place(arguments.out, scenarios[0].scenario.name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
     return report(jobs, out, workers=workers, resume=arguments.resume, show=show or (Show.JSON if arguments.json else Show.TABLE))
 
 
-def _prepare_linux(jobs: list[sweep.Job], workers: int | None) -> int:
+def _prepare(jobs: list[sweep.Job], name: str, workers: int | None) -> int:
     """Refuse what real hosts cannot do before anything starts; runs in real time go one by one."""
-    from dumbbell.backends import linux
-
     if workers not in (None, 1):
-        raise ScenarioError("--jobs", f"got {workers}, wanted 1 with --on linux: runs at once would disturb each other")
-    linux.prepare()
+        raise ScenarioError("--jobs", f"got {workers}, wanted 1 with --on {name}: runs at once would disturb each other")
+    if name == "linux":
+        from dumbbell.backends import linux
+
+        linux.prepare()
     for job in jobs:
-        linux.check(job.planned, job.own)
+        backends.check(job.on, job.planned, job.own)
     return 1
 
 

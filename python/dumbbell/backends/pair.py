@@ -1,0 +1,145 @@
+"""One run of two hosts with detached sessions, from start to result folder: what `netem` and `ssh` share."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.own import Own
+from dumbbell.plan import Planned
+
+from . import script, tc
+from .collected import Collected
+from .session import GIVE_UP_S, Session, again, remove_all
+from .sim import Progress, manifest, remove
+
+#: How long hosts may take to be ready, s, and a sender to end after its run.
+_READY_S, _ENDING_S = 60.0, 30.0
+
+
+class Pair(NamedTuple):
+    """Both sessions and their scripts."""
+
+    sender: Session
+    receiver: Session
+    sender_script: str
+    receiver_script: str
+    handle: str
+    skew_ns: int = 0
+
+
+def refuse(planned: Planned, own: Own, backend: str) -> None:
+    """Raise ScenarioError for what two real hosts and a shaper of the kernel cannot do."""
+    plan = planned.plan
+    try:
+        if own:
+            raise ScenarioError("--cca", f"files are not taken with --on {backend}; `dumbbell kernel load FILE.c` registers one, whose name flows then use")
+        if len(plan["flows"]) > script.FLOWS_MAX:
+            raise ScenarioError("flow", f"{len(plan['flows'])} flows in all, wanted at most {script.FLOWS_MAX} with --on {backend}")
+        if plan["record"]["pcap"]:
+            raise ScenarioError("record.pcap", f"got true, wanted false with --on {backend}; tcpdump on a host has it")
+        for key, name in (("links", "link"), ("ack_links", "path.ack")):
+            if plan[key]:
+                raise ScenarioError(name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more")
+        tc.refuse(plan["bottleneck"])
+        tc.leaf(plan["bottleneck"]["qdisc"])
+        for i, flow in enumerate(plan["flows"]):
+            if flow["transport"]["kind"] != "tcp":
+                raise ScenarioError(f"flow[{i}].transport", f"got {flow['transport']['kind']}, wanted tcp, the kernel's own")
+            if flow["workload"] is not None:
+                raise ScenarioError(f"flow[{i}].workload", "got one, wanted a transfer, as iperf3 makes it")
+    except ScenarioError as error:
+        raise error.under(planned.name) from None
+
+
+def explained(error: EngineError) -> EngineError:
+    """The same error, naming the kernel's module that a command lacks."""
+    text = str(error)
+    if "kind is unknown" in text or "Unknown device type" in text or "Operation not supported" in text:
+        at = max(text.find("tc qdisc"), text.find("ip link"))
+        missing = tc.module(text[at:].partition(":  ")[0].partition(": Error")[0]) if at >= 0 else None
+        if missing:
+            return EngineError(f"{text} (the kernel has no module {missing})")
+    return error
+
+
+def run(
+    planned: Planned,
+    folder: Path,
+    pair: Pair,
+    *,
+    scenario_text: str,
+    overrides: tuple[str, ...],
+    progress: Progress,
+    backend: str,
+    more: Callable[[Collected], tuple[dict[str, Any], list[str]]],
+) -> dict[str, Any]:
+    """Run both scripts, collect, write the result folder, and leave nothing on the hosts; `more` gives further keys and warnings of the manifest."""
+    beside = folder.parent / f".tmp-{os.getpid()}-{folder.name}"
+    try:
+        beside.mkdir()
+        began = time.perf_counter()
+        _conduct(planned.plan, pair, beside / "raw", progress)
+        collected = Collected(planned.plan, beside / "raw", handle=pair.handle, skew_ns=pair.skew_ns)
+        made = manifest(planned, scenario_text, overrides, collected.write(beside), wall_s=time.perf_counter() - began, backend=backend)
+        made["controllers"] = []
+        keys, warnings = more(collected)
+        made.update(keys)
+        made["warnings"] += warnings
+        (beside / "manifest.json").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        _keep_reports(beside / "raw", beside / "iperf3")
+        beside.rename(folder)
+    except EngineError as error:
+        remove(beside)
+        raise explained(error) from None
+    except (RuntimeError, OSError) as error:
+        remove(beside)
+        raise EngineError(f"{folder}: {error}") from None
+    except BaseException:
+        remove(beside)
+        raise
+    return made
+
+
+def _keep_reports(raw: Path, into: Path) -> None:
+    """Of the raw data keep what the tables do not hold: iperf3's reports."""
+    into.mkdir()
+    for path in sorted(raw.glob("*/[0-9]*.json")):
+        path.rename(into / path.name)
+    shutil.rmtree(raw)
+
+
+def _conduct(plan: dict[str, Any], pair: Pair, raw: Path, progress: Progress) -> None:
+    """Both sessions from claim to removal, which happens however this ends."""
+    claimed: list[Session] = []
+    try:
+        for session in (pair.receiver, pair.sender):
+            session.claim()
+            claimed.append(session)
+        pair.receiver.launch(pair.receiver_script)
+        pair.receiver.wait("ready", until=time.monotonic() + _READY_S, tick=lambda: progress(0, 0))
+        pair.sender.launch(pair.sender_script)
+        began = time.monotonic()
+
+        def tick() -> None:
+            progress(min(int((time.monotonic() - began) * 1e9), plan["duration_ns"]), 0)
+
+        patience = plan["duration_ns"] / 1e9 + _ENDING_S
+        grace = GIVE_UP_S if pair.sender.host.is_remote else 0.0
+        pair.sender.wait("done", until=began + patience + grace, tick=tick)
+        raw.mkdir()
+        until = time.monotonic() + grace
+        again(pair.receiver.tell_to_stop, until=until)
+        pair.receiver.wait("done", until=time.monotonic() + _ENDING_S + grace, tick=tick)
+        for name, session in (("sender", pair.sender), ("receiver", pair.receiver)):
+            again(lambda session=session, name=name: session.collect(raw / name), until=until)  # type: ignore[misc]
+    finally:
+        left = remove_all(claimed)
+    if left:
+        raise EngineError("; ".join(left))

@@ -1,0 +1,176 @@
+"""What a host does in a run, as a shell script that needs nobody: it sets the host up, runs its part, and takes back all that it did however it ends.
+
+The same scripts run in a network namespace (netem) and on a host far away (ssh). Nothing here runs anything.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .tc import Argv, Step
+
+#: First port of the data connections at the sender, one a flow; and where the first iperf3 server listens.
+DATA_PORT, SERVER_PORT = 50_000, 5_201
+#: More flows than ports between these.
+FLOWS_MAX = 2_000
+#: iperf3's own length of a write, bytes, and what it sends ahead of its data on each connection.
+_WRITE_BYTES, COOKIE_BYTES = 131_072, 37
+#: Receive buffer before any tuning, and at most, where the plan sets none; and Linux's own (tcp_rmem[1], tcp_wmem[1]). As with --on linux, bytes.
+_RCVBUF_LARGE, _SNDBUF_LARGE, _RCVBUF, _SNDBUF = (16 << 20, 1 << 30), 1 << 30, 131_072, 16_384
+#: How long a receiver waits for a sender that does not come back, beyond the run, s.
+PATIENCE_S = 120
+
+
+class Ends(NamedTuple):
+    """Where the flow of this number goes."""
+
+    source: str
+    target: str
+    server_port: int
+    data_port: int
+
+
+class Queue(NamedTuple):
+    """Where the bottleneck's counters are."""
+
+    command: Argv
+    handle: str
+
+
+def sysctls(host: dict[str, Any]) -> dict[str, str]:
+    """Kernel parameters of both hosts, as the plan wants them."""
+    rcv, rcv_most = _RCVBUF_LARGE if not host["rcvbuf_bytes"] else (min(host["rcvbuf_bytes"], _RCVBUF), host["rcvbuf_bytes"])
+    snd_most = host["sndbuf_bytes"] or _SNDBUF_LARGE
+    return {
+        "net.ipv4.tcp_rmem": f"4096 {rcv} {rcv_most}",
+        "net.ipv4.tcp_wmem": f"4096 {min(snd_most, _SNDBUF)} {snd_most}",
+        "net.ipv4.tcp_no_metrics_save": "1",
+        "net.ipv4.tcp_ecn": {"off": "2", "classic": "1", "accurate": "3"}[host["ecn"]],
+        "net.ipv4.tcp_slow_start_after_idle": str(int(host["slow_start_after_idle"])),
+    }
+
+
+def writes(size: int) -> tuple[int, int]:
+    """What iperf3 is to transfer of a finite flow, and in writes of which length: as close above the size as whole writes get."""
+    return size, -(-size // -(-size // _WRITE_BYTES))
+
+
+def bytes_on_the_wire(size: int) -> int:
+    """Payload of a finite flow as its connection carries it."""
+    length = writes(size)[1]
+    return -(-size // length) * length + COOKIE_BYTES
+
+
+def client(plan: dict[str, Any], i: int, ends: Ends, cca: str) -> Argv:
+    """The iperf3 client of a flow."""
+    flow = plan["flows"][i]
+    out = ["iperf3", "-J", "-i", "0", "-c", ends.target, "-p", str(ends.server_port), "-B", ends.source, "--cport", str(ends.data_port), "-C", cca]
+    if flow["size_bytes"] is None:
+        out += ["-t", str((flow["stop_ns"] - flow["start_ns"]) // 10**9 + 60)]
+    else:
+        size, length = writes(flow["size_bytes"])
+        out += ["-n", str(size), "-l", str(length)]
+    out += ["-N"] if plan["host"]["nodelay"] else []
+    out += ["--fq-rate", str(flow["max_rate_bps"])] if flow["max_rate_bps"] else []
+    return tuple(out)
+
+
+def server(ends: Ends) -> Argv:
+    """The iperf3 server of a flow, for one connection."""
+    return ("iperf3", "-s", "-1", "-J", "-p", str(ends.server_port), "-B", ends.target)
+
+
+_HEAD = """\
+cd "$(dirname "$0")" || exit 1
+exec >log 2>&1 </dev/null
+umask 077
+echo $$ >pid
+say() { echo "$1" >status.new && mv status.new status; }
+fail() { say "failed: $1"; exit 1; }
+later() { { echo "$1"; cat undo.sh; } >undo.new && mv undo.new undo.sh; }
+must() { "$@" 2>error || fail "$*: $(cat error)"; }
+tune() {
+  was=$(cat "/proc/sys/$1" 2>error) || fail "$(cat error)"
+  later "echo '$was' >/proc/sys/$1"
+  echo "$2" 2>error >"/proc/sys/$1" || fail "$1 = $2: $(cat error)"
+}
+ended() {
+  trap '' INT TERM HUP
+  touch stop
+  kill -TERM 0
+  sleep 0.1
+  sh ./undo.sh
+  touch undone
+}
+poll() {
+  next=$(date +%s%N)
+  while [ ! -e stop ]; do
+    echo "@$(date +%s%N)"
+    "$@"
+    next=$((next + every)); now=$(date +%s%N); left=$((next - now))
+    if [ $left -gt 0 ]; then sleep "$(printf %d.%09d $((left / 1000000000)) $((left % 1000000000)))"; else next=$now; fi
+  done
+}
+: >undo.sh
+say preparing
+trap ended EXIT
+trap 'exit 143' INT TERM HUP
+"""
+
+
+def head(every_ns: int, tuned: dict[str, str], steps: Sequence[Step]) -> str:
+    """What every script begins with: undoing, kernel parameters, then the steps."""
+    lines = [_HEAD, f"every={every_ns}\n"]
+    lines += [f"tune {name.replace('.', '/')} {shlex.quote(value)}\n" for name, value in tuned.items()]
+    for step in steps:
+        lines.append(f"must {shlex.join(step.do)}\n")
+        if step.undo is not None:
+            lines.append(f"later {shlex.quote(shlex.join(step.undo))}\n")
+    return "".join(lines)
+
+
+def receiver(plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], queue: Queue) -> str:
+    """The receiver's script: it serves, and writes down the queue's counters, until it is told to stop or nobody came for too long."""
+    servers = [f"{shlex.join(server(one))} >{i}.server.json 2>{i}.server.err &\n" for i, one in enumerate(ends)]
+    first, last = ends[0].server_port, max(one.server_port for one in ends)
+    listening = f"ss -tlnH 'sport >= :{first} and sport <= :{last}'"
+    half_seconds = 2 * (-(-plan["duration_ns"] // 10**9) + PATIENCE_S)
+    body = f"""\
+tries=0
+while [ "$({listening} | wc -l)" -lt {len(ends)} ]; do
+  tries=$((tries + 1)); [ $tries -lt 150 ] || fail "iperf3 -s: does not listen: $(cat *.server.err)"
+  sleep 0.1
+done
+poll {shlex.join(queue.command)} >queue.txt 2>queue.err &
+say ready
+left={half_seconds}
+while [ ! -e stop ] && [ $left -gt 0 ]; do sleep 0.5; left=$((left - 1)); done
+sleep 0.2
+say done
+"""
+    return head(plan["sample_ns"], tuned, steps) + "".join(servers) + body
+
+
+def sender(plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], ccas: Sequence[str]) -> str:
+    """The sender's script: it starts and stops the flows, and writes down what their sockets say."""
+    lines = [head(plan["sample_ns"], tuned, steps)]
+    first, last = min(one.data_port for one in ends), max(one.data_port for one in ends)
+    lines.append("date +%s%N >t0\nsay running\n")
+    lines.append(f"poll ss -tinH 'sport >= :{first} and sport <= :{last}' >sockets.txt 2>sockets.err &\npolling=$!\n")
+    flows = ""
+    for i, flow in enumerate(plan["flows"]):
+        command = shlex.join(client(plan, i, ends[i], ccas[i]))
+        limit = f"timeout --foreground -s INT -k 10 {_seconds(flow['stop_ns'] - flow['start_ns'])}"
+        lines.append(
+            f"( sleep {_seconds(flow['start_ns'])}; date +%s%N >{i}.start; {limit} {command} >{i}.json 2>{i}.err; echo $? >{i}.rc; date +%s%N >{i}.end ) &\n"
+        )
+        lines.append(f"flow{i}=$!\n")
+        flows += f" $flow{i}"
+    lines.append(f"sleep {_seconds(plan['duration_ns'])}\ntouch stop\nwait{flows} $polling\nsay done\n")
+    return "".join(lines)
+
+
+def _seconds(ns: int) -> str:
+    return f"{ns // 10**9}.{ns % 10**9:09d}"

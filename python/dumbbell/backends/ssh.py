@@ -1,0 +1,271 @@
+"""Two hosts far away: the flows of a scenario between them over the path that there is, with its bottleneck's queue at the receiver.
+
+    --on 'ssh://[user@]sender[:port],[user@]receiver[:port][?to=ADDRESS&from=ADDRESS&iface=DEVICE&port=5201]'
+
+Packets of the flows, and no others, go through an ifb device of the receiver with htb and the scenario's queue discipline, as Borgli and Misund had
+it. The hosts run scripts in sessions of their own, so that a run goes on while the connection to them is lost. Names, keys and jump hosts are those of
+the user's ssh configuration.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shlex
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.own import Own
+from dumbbell.plan import Planned
+
+from . import pair, script, tc
+from .collected import Collected
+from .session import Host, Session
+from .sim import Progress
+from .tc import Step
+
+#: In place of ``ssh``, with options, as in GIT_SSH_COMMAND.
+_COMMAND = "DUMBBELL_SSH"
+#: Nobody is there to answer; and a connection that is dead is found dead within 15 s (ssh_config(5)).
+_OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
+#: Where the sessions are on the hosts: only root may write there, and a restart of the host clears it.
+SENDER_FOLDER, RECEIVER_FOLDER = "/run/dumbbell-sender", "/run/dumbbell-receiver"
+#: Device of the receiver in which the bottleneck is.
+DEVICE = "dumbbell0"
+#: Share of the planned RTT by which the path's may differ before the result says so.
+_RTT_OFF = 0.2
+_OPTION_NAMES = ("to", "from", "iface", "port")
+_FORM = "ssh://[user@]sender[:port],[user@]receiver[:port][?to=ADDRESS&from=ADDRESS&iface=DEVICE&port=5201]"
+
+
+class Target(NamedTuple):
+    """What ``--on ssh://...`` says."""
+
+    sender: tuple[str, ...]
+    receiver: tuple[str, ...]
+    to: str | None
+    source: str | None
+    iface: str | None
+    port: int
+
+
+class Facts(NamedTuple):
+    """What the hosts are, as far as a run needs it."""
+
+    source: str
+    target: str
+    iface: str
+    controllers: tuple[str, ...]
+    kernels: dict[str, str]
+    skew_ns: int
+
+
+def target(url: str) -> Target:
+    """Read the URL; raises ScenarioError that says what is wrong with it."""
+    rest, _, query = url.removeprefix("ssh://").partition("?")
+    hosts = rest.rstrip("/").split(",")
+    if not url.startswith("ssh://") or len(hosts) != 2 or not all(hosts):
+        raise wrong("--on", url, _FORM)
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    for name, value in given.items():
+        if name not in _OPTION_NAMES:
+            raise wrong("--on", name, f"an option among: {', '.join(_OPTION_NAMES)}", list(_OPTION_NAMES))
+        if name in ("to", "from"):
+            _address(name, value)
+    iface = given.get("iface")
+    if iface is not None and (not 0 < len(iface) < 16 or any(c in "/ \t" for c in iface) or iface.startswith("-")):
+        raise wrong("--on", iface, "iface=, the name of a network device of the receiver")
+    port = given.get("port", str(script.SERVER_PORT))
+    if not port.isdigit() or not 1024 <= int(port) <= 65_535:
+        raise wrong("--on", port, "port=, the first port of the iperf3 servers, 1024 to 65535")
+    sender, receiver = (_destination(host) for host in hosts)
+    return Target(sender, receiver, given.get("to"), given.get("from"), iface, int(port))
+
+
+def _address(name: str, value: str) -> None:
+    try:
+        ipaddress.IPv4Address(value)
+    except ValueError:
+        raise wrong("--on", value, f"{name}=, an IPv4 address") from None
+
+
+def _destination(host: str) -> tuple[str, ...]:
+    """Arguments of ssh for ``user@host:port``; IPv6 addresses stand in brackets."""
+    name, colon, port = host.rpartition(":")
+    if not colon or host.endswith("]"):
+        name, port = host, ""
+    elif not port.isdigit() or not 0 < int(port) < 65_536:
+        raise wrong("--on", host, "host:port with a number for the port")
+    bare = name.replace("[", "").replace("]", "")
+    if not bare or bare.startswith("-") or any(c.isspace() for c in bare):
+        raise wrong("--on", host, "the name of a host")
+    return ("-p", port, bare) if port else (bare,)
+
+
+def check(planned: Planned, own: Own, on: str) -> None:
+    """Raise ScenarioError for what of a plan two hosts on a path of their own cannot do; the hosts are not asked yet."""
+    given = target(on)
+    pair.refuse(planned, own, "ssh")
+    try:
+        _check_path(planned.plan)
+        if given.port + len(planned.plan["flows"]) > 65_536:
+            raise wrong("--on", given.port, f"a port with {len(planned.plan['flows'])} behind it")
+    except ScenarioError as error:
+        raise error.under(planned.name) from None
+
+
+def _check_path(plan: dict[str, Any]) -> None:
+    for i, flow in enumerate(plan["flows"]):
+        at = f"flow[{i}]"
+        if flow["params"]:
+            raise ScenarioError(f"{at}.params", "got some, wanted none with --on ssh: the hosts' kernels have their controllers as they are")
+        if flow["rtt_ns"] != plan["flows"][0]["rtt_ns"]:
+            raise ScenarioError(f"{at}.rtt", "differs from another flow's, wanted one with --on ssh: there is one path, which is as it is")
+        if flow["loss_ppb"] or flow["jitter"] is not None or flow["forward"] is not None or flow["back"] is not None:
+            raise ScenarioError(
+                "path", "loses, delays or reorders packets, wanted none of it with --on ssh: the path is as it is; --on netem and --on linux do"
+            )
+    host = plan["host"]
+    for key, wanted in (("tso", True), ("delayed_ack", True)):
+        if host[key] != wanted:
+            raise ScenarioError(
+                f"host.{key}", f"got {str(host[key]).lower()}, wanted {str(wanted).lower()} with --on ssh, which leaves the hosts' devices and routes alone"
+            )
+
+
+def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own, on: str) -> dict[str, Any]:
+    """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
+    check(planned, own, on)
+    given, plan = target(on), planned.plan
+    ssh = (*shlex.split(os.environ.get(_COMMAND, "ssh")), *_OPTIONS)
+    sender = Session(Host("sender " + given.sender[-1], (*ssh, *given.sender), True), SENDER_FOLDER)
+    receiver = Session(Host("receiver " + given.receiver[-1], (*ssh, *given.receiver), True), RECEIVER_FOLDER)
+    facts = _ask(given, sender.host, receiver.host, plan)
+    ends = ends_of(plan, facts, given.port)
+    steps, handle = bottleneck(plan, facts, given.port)
+    tuned = script.sysctls(plan["host"])
+    queue = script.Queue(("tc", "-s", "qdisc", "show", "dev", DEVICE), handle)
+    ccas = [flow["cca"] for flow in plan["flows"]]
+    scripts = (script.sender(plan, tuned, (), ends, ccas), script.receiver(plan, tuned, steps, ends, queue))
+    both = pair.Pair(sender, receiver, *scripts, handle, facts.skew_ns)
+
+    def more(collected: Collected) -> tuple[dict[str, Any], list[str]]:
+        where = {"sender": given.sender[-1], "receiver": given.receiver[-1], "from": facts.source, "to": facts.target, "iface": facts.iface}
+        commands = [shlex.join(step.do) for step in steps]
+        hosts = {**where, "kernels": facts.kernels, "commands": commands, "sysctls": tuned, "skew_ms": facts.skew_ns / 1e6}
+        return {"hosts": hosts}, _path_warnings(plan, collected)
+
+    return pair.run(planned, folder, both, scenario_text=scenario_text, overrides=overrides, progress=progress, backend=on, more=more)
+
+
+def _path_warnings(plan: dict[str, Any], collected: Collected) -> list[str]:
+    """What the path was otherwise than planned."""
+    planned = plan["flows"][0]["rtt_ns"] / 1000
+    rtts = [rtt for flow in collected.flows if (rtt := flow.row()["min_rtt_us"])]
+    if not rtts or abs(min(rtts) - planned) <= _RTT_OFF * planned:
+        return []
+    return [f"path.rtt: the path's own is {min(rtts) / 1000:.3f} ms (smallest measured), not {planned / 1000:.3f} ms"]
+
+
+def ends_of(plan: dict[str, Any], facts: Facts, port: int) -> list[script.Ends]:
+    """Where each flow goes."""
+    return [script.Ends(facts.source, facts.target, port + i, script.DATA_PORT + i) for i in range(len(plan["flows"]))]
+
+
+def bottleneck(plan: dict[str, Any], facts: Facts, port: int) -> tuple[list[Step], str]:
+    """Commands at the receiver, and the handle of the queue: what comes of the flows is sent through an ifb device with htb (tc-mirred(8))."""
+    shaped = tc.shaped(plan["bottleneck"], DEVICE, "htb")
+    first, mask = covering(port, len(plan["flows"]))
+    match = ("match", "ip", "src", f"{facts.source}/32", "match", "ip", "protocol", "6", "0xff", "match", "ip", "dport", str(first), f"{mask:#06x}")
+    to_ifb = ("action", "mirred", "egress", "redirect", "dev", DEVICE)
+    steps = [
+        Step(("ip", "link", "add", "name", DEVICE, "type", "ifb"), ("ip", "link", "delete", DEVICE)),
+        Step(("ip", "link", "set", DEVICE, "up")),
+        *shaped.steps,
+        Step(("tc", "qdisc", "add", "dev", facts.iface, "handle", "ffff:", "ingress"), ("tc", "qdisc", "delete", "dev", facts.iface, "ingress")),
+        Step(("tc", "filter", "add", "dev", facts.iface, "parent", "ffff:", "protocol", "ip", "prio", "1", "u32", *match, *to_ifb)),
+    ]
+    return steps, shaped.handle
+
+
+def covering(port: int, count: int) -> tuple[int, int]:
+    """The smallest block of ports that one mask selects and that has `count` of them from `port` on: its first, and the mask.
+
+    >>> covering(5201, 1), covering(5201, 2)
+    ((5201, 65535), (5200, 65532))
+    """
+    bits = 0
+    while port >> bits != (port + count - 1) >> bits:
+        bits += 1
+    return port >> bits << bits, 0xFFFF >> bits << bits
+
+
+_FACTS = """\
+for program in iperf3 ss tc ip setsid timeout tar find; do
+  command -v $program >/dev/null || {{ echo "no $program in PATH" >&2; exit 1; }}
+done
+case $(date +%N) in ''|*[!0-9]*) echo "date knows no nanoseconds (coreutils)" >&2; exit 1 ;; esac
+[ "$(id -u)" = 0 ] || {{ echo "no root, and no sudo without a password" >&2; exit 1; }}
+{more}
+echo "kernel $(uname -r)"
+echo "address $(echo $SSH_CONNECTION | cut -d' ' -f3)"
+echo "clock $(date +%s%N)"
+"""
+
+_SENDER_FACTS = """\
+for cca in {ccas}; do
+  grep -qw "$cca" /proc/sys/net/ipv4/tcp_available_congestion_control || modprobe -q "tcp_$cca" 2>/dev/null || :
+done
+echo "controllers $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)"
+echo "route $(ip -o -4 route get {target})"
+"""
+
+_RECEIVER_FACTS = """\
+echo "route $(ip -o -4 route get {source})"
+iface={iface}
+[ -n "$iface" ] || iface=$(ip -o -4 route get {source} | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')
+[ -e "/sys/class/net/$iface" ] || ip link show dev "$iface" >/dev/null || exit 1
+echo "iface $iface"
+if [ ! -e {folder} ]; then
+  ip link delete {device} 2>/dev/null && tc qdisc delete dev "$iface" ingress 2>/dev/null
+  if tc qdisc show dev "$iface" | grep -Eq '^qdisc (ingress|clsact) '; then echo "$iface has an ingress queue discipline already" >&2; exit 1; fi
+fi
+"""
+
+
+def _ask(given: Target, sender: Host, receiver: Host, plan: dict[str, Any]) -> Facts:
+    """Everything that has to be right before anything starts; raises EngineError for the first thing that is not."""
+    to = given.to or _said(receiver, _FACTS.format(more=""))[0].get("address", "")
+    try:
+        ipaddress.IPv4Address(to)
+    except ValueError:
+        raise EngineError(f"{receiver.name}: reached at {to or 'an unknown address'}, wanted the IPv4 address to which flows go: ?to=ADDRESS") from None
+    ccas = list(dict.fromkeys(flow["cca"] for flow in plan["flows"]))
+    near, near_skew = _said(sender, _FACTS.format(more=_SENDER_FACTS.format(ccas=shlex.join(ccas), target=to)))
+    known = tuple(near["controllers"].split())
+    for i, flow in enumerate(plan["flows"]):
+        if flow["cca"] not in known:
+            raise wrong(f"flow[{i}].cca", flow["cca"], f"one that {sender.name} has: {', '.join(known)}", list(known))
+    source = given.source or _after(near["route"], "src")
+    if source is None:
+        raise EngineError(f"{sender.name}: no route to {to}")
+    more = _RECEIVER_FACTS.format(source=source, iface=shlex.quote(given.iface or ""), device=DEVICE, folder=RECEIVER_FOLDER)
+    far, far_skew = _said(receiver, _FACTS.format(more=more))
+    return Facts(source, to, far["iface"], known, {"sender": near["kernel"], "receiver": far["kernel"]}, far_skew - near_skew)
+
+
+def _said(host: Host, asked: str) -> tuple[dict[str, str], int]:
+    """What a host says of itself, by word; and how far its clock is ahead of ours, less the time that its last word took to come, ns."""
+    out = host.ask(asked)
+    now = time.time_ns()
+    lines = (line.partition(" ") for line in out.decode(errors="replace").splitlines())
+    facts = {word: rest.strip() for word, _, rest in lines}
+    return facts, int(facts["clock"]) - now
+
+
+def _after(text: str, word: str) -> str | None:
+    words = text.split()
+    return words[words.index(word) + 1] if word in words[:-1] else None

@@ -1,0 +1,231 @@
+"""What a plan's link and impairments are in the kernel: lists of `tc` commands, made without running anything.
+
+A limit counts wire bytes, as in the plan. References: tc-tbf(8), tc-htb(8), tc-netem(8), tc-fq_codel(8), tc-cake(8).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dumbbell.errors import ScenarioError, wrong
+from dumbbell.qdiscs import limit_bytes
+
+Argv = tuple[str, ...]
+
+#: Bytes that a shaper may send at once, as a time at its rate, ns: timers are no finer than some 50 us, and what they miss beyond the burst is lost.
+_BURST_NS = 250_000
+#: Most that netem holds, packets: it must not drop by itself.
+_NETEM_LIMIT = 1_000_000
+#: Delays below it are none, ns: a network namespace alone takes longer.
+_LEAST_NS = 1_000
+#: Handle of the shaper, and of the queue in it.
+SHAPER, QUEUE = "1:", "10:"
+#: Modules whose names do not follow from their queue discipline's.
+_MODULES = {"pfifo": "sch_fifo", "bfifo": "sch_fifo", "pfifo_head_drop": "sch_fifo"}
+
+
+class Step(NamedTuple):
+    """A command, and the one that takes back what it did."""
+
+    do: Argv
+    undo: Argv | None = None
+
+
+class Shaped(NamedTuple):
+    """A link on a device: commands, and the handle of the queue discipline whose counters are the link's."""
+
+    steps: list[Step]
+    handle: str
+
+
+def module(command: str) -> str | None:
+    """The kernel module that a `tc` or `ip link` command needs; None where it needs none in particular."""
+    words = command.split()
+    if words[:2] == ["ip", "link"] and "type" in words:
+        return words[words.index("type") + 1]
+    kind = kind_of(words)
+    return None if kind is None else _MODULES.get(kind, f"sch_{kind}")
+
+
+def kind_of(words: list[str] | Argv) -> str | None:
+    """The queue discipline that a `tc qdisc` command adds."""
+    if tuple(words[:2]) != ("tc", "qdisc") or words[2] not in ("add", "replace"):
+        return None
+    rest = list(words[3:])
+    while rest:
+        word = rest.pop(0)
+        if word in ("dev", "handle", "parent"):
+            rest.pop(0)
+        elif word != "root":
+            return word
+    return None
+
+
+def shaped(link: dict[str, Any], device: str, shaper: str) -> Shaped:
+    """A link of a plan on a device, behind `shaper` ("tbf" or "htb"); raises ScenarioError for what these cannot do."""
+    refuse(link)
+    qdisc, rate = link["qdisc"], int(link["rate_bps"])
+    if qdisc["kind"] == "cake" and qdisc["bandwidth_bps"] is not None:
+        return Shaped([_qdisc(device, ("root", "handle", QUEUE), leaf(qdisc))], QUEUE)
+    burst = max(int(link["burst_bytes"]), rate * _BURST_NS // (8 * 10**9))
+    bytes_only = qdisc["kind"] == "fifo" and qdisc["limit_bytes"] is not None and not qdisc["head_drop"]
+    if shaper == "htb":
+        steps = [
+            _qdisc(device, ("root", "handle", SHAPER), ("htb", "default", "1")),
+            Step(("tc", "class", "add", "dev", device, "parent", SHAPER, "classid", "1:1", "htb", *_htb(rate, burst))),
+        ]
+        return Shaped([*steps, _qdisc(device, ("parent", "1:1", "handle", QUEUE), leaf(qdisc))], QUEUE)
+    limit = limit_bytes(qdisc) or burst * 100
+    tbf = ("tbf", "rate", f"{rate}bit", "burst", f"{burst}b", "limit", f"{max(limit, burst)}b")
+    root = _qdisc(device, ("root", "handle", SHAPER), tbf)
+    if bytes_only and limit >= burst:
+        return Shaped([root], SHAPER)
+    return Shaped([root, _qdisc(device, ("parent", "1:1", "handle", QUEUE), leaf(qdisc))], QUEUE)
+
+
+def _htb(rate: int, burst: int) -> Argv:
+    return ("rate", f"{rate}bit", "ceil", f"{rate}bit", "burst", f"{burst}b", "cburst", f"{burst}b")
+
+
+def _qdisc(device: str, where: Argv, what: Argv) -> Step:
+    return Step(("tc", "qdisc", "add", "dev", device, *where, *what))
+
+
+def refuse(link: dict[str, Any]) -> None:
+    """Raise ScenarioError for a link that no shaper of the kernel is."""
+    if link["steps"] or link["trace"] is not None:
+        raise ScenarioError("path.rate", "changes, wanted a constant rate: the kernel's shapers have none else; --on linux follows it")
+    if link["policer"] is not None:
+        raise ScenarioError("path.policer", "got one, wanted none here; --on linux has it")
+
+
+def leaf(qdisc: dict[str, Any]) -> Argv:
+    """Kind and options of a queue discipline of a plan, as `tc` takes them."""
+    made = _LEAVES.get(qdisc["kind"])
+    if made is None:
+        raise wrong("path.qdisc", qdisc["kind"], f"one of: {', '.join(_LEAVES)}", list(_LEAVES))
+    return made(qdisc)
+
+
+def _fifo(q: dict[str, Any]) -> Argv:
+    if q["head_drop"]:
+        return ("pfifo_head_drop", "limit", str(q["limit_packets"] or max(1, q["limit_bytes"] // 1514)))
+    if q["limit_packets"] is not None:
+        return ("pfifo", "limit", str(q["limit_packets"]))
+    return ("bfifo", "limit", f"{q['limit_bytes']}b")
+
+
+def _switch(q: dict[str, Any], *names: str) -> Argv:
+    return tuple(name for name in names if q[name])
+
+
+def _ecn(q: dict[str, Any]) -> Argv:
+    return ("ecn" if q["ecn"] else "noecn",)
+
+
+def _threshold(q: dict[str, Any]) -> Argv:
+    return () if q["ce_threshold_ns"] is None else ("ce_threshold", time(q["ce_threshold_ns"]))
+
+
+def _codel(q: dict[str, Any]) -> Argv:
+    return ("codel", "limit", str(q["limit_packets"]), "target", time(q["target_ns"]), "interval", time(q["interval_ns"]), *_ecn(q), *_threshold(q))
+
+
+def _fq_codel(q: dict[str, Any]) -> Argv:
+    head = ("fq_codel", "limit", str(q["limit_packets"]), "flows", str(q["flows"]), "quantum", str(q["quantum_bytes"]))
+    times = ("target", time(q["target_ns"]), "interval", time(q["interval_ns"]))
+    memory = () if q["memory_limit_bytes"] is None else ("memory_limit", f"{q['memory_limit_bytes']}b")
+    selector = ("ce_threshold_selector", f"{q['ce_threshold_selector']:#x}/{q['ce_threshold_mask']:#x}") if q["ce_threshold_mask"] else ()
+    return (*head, *times, *memory, "drop_batch", str(q["drop_batch"]), *_ecn(q), *_threshold(q), *selector)
+
+
+def _pie(q: dict[str, Any]) -> Argv:
+    numbers = ("target", time(q["target_ns"]), "tupdate", time(q["tupdate_ns"]), "alpha", str(q["alpha"]), "beta", str(q["beta"]))
+    return ("pie", "limit", str(q["limit_packets"]), *numbers, *_ecn(q), *_switch(q, "bytemode", "dq_rate_estimator"))
+
+
+def _red(q: dict[str, Any]) -> Argv:
+    bounds = [word for name in ("min", "max") if q[f"{name}_bytes"] is not None for word in (name, str(q[f"{name}_bytes"]))]
+    burst = () if q["burst_packets"] is None else ("burst", str(q["burst_packets"]))
+    rest = ("avpkt", str(q["avpkt_bytes"]), "probability", share(q["probability_ppb"], whole=1), "bandwidth", f"{q['bandwidth_bps']}bit")
+    return ("red", "limit", str(q["limit_bytes"]), *bounds, *burst, *rest, *_switch(q, "ecn", "harddrop", "nodrop", "adaptive"))
+
+
+def _cake(q: dict[str, Any]) -> Argv:
+    rate = ("unlimited",) if q["bandwidth_bps"] is None else ("bandwidth", f"{q['bandwidth_bps']}bit")
+    overhead = () if q["overhead_bytes"] is None else ("overhead", str(q["overhead_bytes"]), "mpu", str(q["mpu_bytes"]))
+    framing = {"none": "noatm"}.get(q["framing"], q["framing"])
+    acks = {"off": "no-ack-filter", "on": "ack-filter", "aggressive": "ack-filter-aggressive"}[q["ack_filter"]]
+    ways = ("ingress" if q["ingress"] else "egress", "wash" if q["wash"] else "nowash")
+    memory = () if q["memory_limit_bytes"] is None else ("memlimit", f"{q['memory_limit_bytes']}b")
+    return ("cake", *rate, "rtt", time(q["rtt_ns"]), q["diffserv"], q["isolation"], *overhead, framing, acks, *ways, *memory)
+
+
+def _fq(q: dict[str, Any]) -> Argv:
+    limits = ("limit", str(q["limit_packets"]), "flow_limit", str(q["flow_limit_packets"]))
+    quanta = ("quantum", str(q["quantum_bytes"]), "initial_quantum", str(q["initial_quantum_bytes"]))
+    rate = () if q["maxrate_bps"] is None else ("maxrate", f"{q['maxrate_bps']}bit")
+    return ("fq", *limits, *quanta, *rate, "low_rate_threshold", f"{q['low_rate_threshold_bps']}bit", *_threshold(q))
+
+
+_LEAVES = {"fifo": _fifo, "codel": _codel, "fq_codel": _fq_codel, "pie": _pie, "red": _red, "cake": _cake, "fq": _fq}
+
+
+def time(ns: int) -> str:
+    """A time as `tc` reads it, exact."""
+    return f"{ns // 1000}us" if ns % 1000 == 0 else f"{ns}ns"
+
+
+def share(ppb: int, *, whole: int = 100) -> str:
+    """Parts in 10^9 as a decimal of `whole` (100: a percentage with its sign)."""
+    digits = f"{ppb * whole / 10**9:.9f}".rstrip("0").rstrip(".")
+    return f"{digits}%" if whole == 100 else digits
+
+
+def netem(stages: list[dict[str, Any]], at: str) -> Argv | None:
+    """One netem that does what these impairments do; None where they do nothing. It loses, copies and damages before it delays, whatever their order."""
+    words: dict[str, Argv] = {}
+    for stage in stages:
+        kind = stage["kind"]
+        if kind in words:
+            raise wrong(f"{at}.impair", kind, "each kind once on each side of the link: one netem stands for them; --on linux has chains")
+        made = _STAGES.get(kind)
+        if made is None:
+            raise wrong(f"{at}.impair", kind, f"one of {', '.join(_STAGES)}, which netem has; --on linux has the rest")
+        words[kind] = made(stage, at)
+    all_words = tuple(word for kind in _STAGES for word in words.get(kind, ()))
+    return ("netem", "limit", str(_NETEM_LIMIT), *all_words) if all_words else None
+
+
+def _delay(stage: dict[str, Any], at: str) -> Argv:
+    if stage["steps"]:
+        raise ScenarioError(f"{at}.rtt", "changes, wanted a constant one: netem has none else; --on linux follows it")
+    jitter, reorder = stage["jitter"], stage["reorder"]
+    spread = 0 if jitter is None else jitter["spread_ns"]
+    out: list[str] = ["delay", time(stage["ns"])] if stage["ns"] >= _LEAST_NS or spread else []
+    if spread:
+        if not jitter["reorder"]:
+            raise ScenarioError(f"{at}.jitter.reorder", "got false, wanted true: packets overtake each other in netem; --on linux keeps their order")
+        out += [time(spread), *((share(jitter["correlation_ppb"]),) if jitter["correlation_ppb"] else ())]
+        out += [] if jitter["distribution"] == "uniform" else ["distribution", jitter["distribution"]]
+    if reorder:
+        out += ["reorder", share(reorder["ppb"]), share(reorder["correlation_ppb"]), "gap", str(reorder["gap"])]
+    return tuple(out)
+
+
+def _loss(stage: dict[str, Any], at: str) -> Argv:
+    if stage["model"] == "random":
+        correlation = (share(stage["correlation_ppb"]),) if stage["correlation_ppb"] else ()
+        return ("loss", "random", share(stage["ppb"]), *correlation) if stage["ppb"] else ()
+    if stage["model"] == "gilbert_elliott":
+        return ("loss", "gemodel", *(share(stage[f"{name}_ppb"]) for name in ("p", "r", "bad_loss", "good_loss")))
+    if stage["model"] == "four_state":
+        return ("loss", "state", *(share(stage[f"{name}_ppb"]) for name in ("p13", "p31", "p32", "p23", "p14")))
+    raise wrong(f"{at}.loss", stage["model"], "random, gilbert_elliott or four_state, which netem has")
+
+
+def _share_of(stage: dict[str, Any], _: str) -> Argv:
+    return (stage["kind"], share(stage["ppb"]), *((share(stage["correlation_ppb"]),) if stage.get("correlation_ppb") else ()))
+
+
+_STAGES = {"loss": _loss, "duplicate": _share_of, "corrupt": _share_of, "delay": _delay}

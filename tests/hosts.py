@@ -1,0 +1,138 @@
+"""Two network namespaces with a router between them, each with an sshd of its own, keys and configuration in a folder of the test's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from dumbbell.backends import ssh
+
+SENDER, RECEIVER = "10.77.1.1", "10.77.2.1"
+PROGRAMS = ("ip", "tc", "ss", "iperf3", "ssh", "ssh-keygen", "sshd")
+
+
+def missing() -> str | None:
+    """Why hosts cannot be made here."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "needs root on Linux, for network namespaces"
+    programs = [name for name in PROGRAMS if which(name) is None]
+    if programs:
+        return f"needs {', '.join(programs)} (Debian: openssh-server, openssh-client, iproute2, iperf3)"
+    asked = subprocess.run(["unshare", "-n", "ip", "link", "add", "name", "x0", "type", "ifb"], capture_output=True, text=True, check=False)
+    return f"needs the module ifb: {asked.stderr.strip()}" if asked.returncode else None
+
+
+def which(name: str) -> str | None:
+    return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+
+
+class Hosts(NamedTuple):
+    """Namespaces of the two, and how ssh reaches them: the receiver through the sender, as through a bastion."""
+
+    sender: str
+    receiver: str
+    ssh: str
+
+    def at(self, namespace: str, *command: str) -> str:
+        """What a command in a namespace prints."""
+        done = subprocess.run(["ip", "netns", "exec", namespace, *command], capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """The command line, in the sender's namespace."""
+        command = ["ip", "netns", "exec", self.sender, sys.executable, "-m", "dumbbell", *map(str, arguments)]
+        environment = {**os.environ, "DUMBBELL_SSH": self.ssh}
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+    def left(self) -> list[str]:
+        """What of a run is still there."""
+        found = [path for path in (ssh.SENDER_FOLDER, ssh.RECEIVER_FOLDER) if Path(path).exists()]
+        links = self.at(self.receiver, "ip", "-o", "link") + self.at(self.receiver, "tc", "qdisc", "show")
+        found += [word for word in ("dumbbell0", "ingress", "htb") if word in links]
+        for namespace in (self.sender, self.receiver):
+            pids = self.at(namespace, "ip", "netns", "pids", namespace).split()
+            names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids if Path(f"/proc/{pid}/comm").exists()]
+            found += [name for name in names if name in ("iperf3", "ss", "timeout", "sleep")]
+        return found
+
+
+@contextmanager
+def made(folder: Path) -> Iterator[Hosts]:
+    """The hosts, for as long as the block lasts."""
+    names = [f"dbhosts{os.getpid()}{end}" for end in "srx"]
+    router = names.pop()
+    with ExitStack() as stack:
+        for name in (*names, router):
+            _run("ip", "netns", "add", name)
+            stack.callback(_run, "ip", "netns", "delete", name)
+            _run("ip", "netns", "exec", name, "ip", "link", "set", "lo", "up")
+        # Without a router packets that wait at the receiver would still belong to the sender's socket, which holds back more of them (TCP small queues).
+        _run("ip", "netns", "exec", router, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
+        for name, address in zip(names, (SENDER, RECEIVER)):
+            net, port = address.rpartition(".")[0], f"to{name[-1]}"
+            _run("ip", "link", "add", "name", "eth0", "netns", name, "type", "veth", "peer", "name", port, "netns", router)
+            for namespace, device, own in ((name, "eth0", address), (router, port, f"{net}.2")):
+                _run("ip", "netns", "exec", namespace, "ip", "address", "add", f"{own}/24", "dev", device)
+                _run("ip", "netns", "exec", namespace, "ip", "link", "set", device, "up")
+            _run("ip", "netns", "exec", name, "ip", "route", "add", "default", "via", f"{net}.2")
+        # Segments leave one by one, as they do at the receiver of a real path without GRO.
+        _run("ip", "netns", "exec", names[0], "ip", "link", "set", "eth0", "gso_max_segs", "1")
+        _privileges(stack)
+        config = _keys(folder)
+        for name, address in zip(names, (SENDER, RECEIVER)):
+            stack.enter_context(_sshd(folder, name, address))
+        yield Hosts(*names, f"{which('ssh')} -F {config}")
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _privileges(stack: ExitStack) -> None:
+    """The folder that Debian's sshd wants, which its service makes."""
+    folder = Path("/run/sshd")
+    if not folder.exists():
+        folder.mkdir(mode=0o755)
+        stack.callback(folder.rmdir)
+
+
+def _keys(folder: Path) -> Path:
+    for name in ("host", "user"):
+        _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name))
+    (folder / "authorized").write_bytes((folder / "user.pub").read_bytes())
+    common = (
+        f"User root\nIdentityFile {folder}/user\nIdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile {folder}/known\nLogLevel ERROR\nPort 2222\n"
+    )
+    config = folder / "ssh_config"
+    config.write_text(f"Host near\nHostName {SENDER}\n\nHost far\nHostName {RECEIVER}\nProxyJump near\n\nHost *\n{common}")
+    return config
+
+
+@contextmanager
+def _sshd(folder: Path, namespace: str, address: str) -> Iterator[None]:
+    config = folder / f"sshd_{address}"
+    config.write_text(
+        f"Port 2222\nListenAddress {address}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\nPidFile none\n"
+        "UsePAM no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nMaxStartups 100\n"
+    )
+    command = ["ip", "netns", "exec", namespace, str(which("sshd")), "-D", "-e", "-f", str(config)]
+    with (folder / f"log_{address}").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        for _ in range(100):
+            listening = subprocess.run(["ip", "netns", "exec", namespace, "ss", "-tlnH", "sport = :2222"], capture_output=True, check=True).stdout
+            if listening:
+                break
+            time.sleep(0.05)
+        assert process.poll() is None, (folder / f"log_{address}").read_text()
+        yield
+    finally:
+        process.terminate()
+        process.wait()
