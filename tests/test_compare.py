@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -63,8 +65,10 @@ def test_many_flows_are_compared_by_controller_and_by_jains_index() -> None:
 
 def test_the_command_prints_a_row_per_combination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     # The simulator stands in for the other back end, so the two agree to the digit.
+    twin = ModuleType("dumbbell.backends.twin")
+    vars(twin).update(run=sim.run, check=lambda *_: None, prepare=lambda *_: None)
     monkeypatch.setattr("dumbbell.backends.NAMES", ("sim", "twin"))
-    monkeypatch.setitem(__import__("sys").modules, "dumbbell.backends.twin", sim)
+    monkeypatch.setitem(sys.modules, "dumbbell.backends.twin", twin)
     (tmp_path / "x.toml").write_text(SCENARIO)
     out = tmp_path / "out"
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--out", str(out), "--json"]) == 0
