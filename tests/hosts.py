@@ -59,7 +59,7 @@ class Hosts(NamedTuple):
         for namespace in (self.sender, self.receiver):
             pids = self.at(namespace, "ip", "netns", "pids", namespace).split()
             names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids if Path(f"/proc/{pid}/comm").exists()]
-            found += [name for name in names if name in ("iperf3", "ss", "timeout", "sleep")]
+            found += [name for name in names if name in ("iperf3", "ss", "timeout", "sleep", "sh")]
         return found
 
 

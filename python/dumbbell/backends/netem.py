@@ -63,9 +63,9 @@ def check(planned: Planned, own: Own) -> None:
     linux._kernel_names(planned.plan)
     if os.geteuid() != 0:
         raise EngineError("--on netem: got no root, wanted it: for network namespaces and queue disciplines")
-    for program in ("ip", "tc", "ss", "iperf3", "setsid", "timeout"):
+    for program in ("ip", "tc", "ss", "iperf3", "sysctl", "setsid", "unshare", "timeout"):
         if shutil.which(program) is None:
-            raise EngineError(f"--on netem: got no {program} in PATH, wanted it (Debian: iproute2, iperf3, util-linux, coreutils)")
+            raise EngineError(f"--on netem: got no {program} in PATH, wanted it (Debian: iproute2, iperf3, procps, util-linux, coreutils)")
     kinds = dict.fromkeys(kind for argv in made.build if (kind := tc.kind_of(_inner(argv))) and not _is_optional(argv))
     missing = [str(tc.module(f"tc qdisc add dev lo root {kind}")) for kind in kinds if not _has(kind)]
     if missing:

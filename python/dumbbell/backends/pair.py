@@ -85,13 +85,13 @@ def run(
     try:
         beside.mkdir()
         began = time.perf_counter()
-        _conduct(planned.plan, pair, beside / "raw", progress)
+        left = _conduct(planned.plan, pair, beside / "raw", progress)
         collected = Collected(planned.plan, beside / "raw", handle=pair.handle, skew_ns=pair.skew_ns)
         made = manifest(planned, scenario_text, overrides, collected.write(beside), wall_s=time.perf_counter() - began, backend=backend)
         made["controllers"] = []
         keys, warnings = more(collected)
         made.update(keys)
-        made["warnings"] += warnings
+        made["warnings"] += [*warnings, *left]
         (beside / "manifest.json").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         _keep_reports(beside / "raw", beside / "iperf3")
         beside.rename(folder)
@@ -115,8 +115,8 @@ def _keep_reports(raw: Path, into: Path) -> None:
     shutil.rmtree(raw)
 
 
-def _conduct(plan: dict[str, Any], pair: Pair, raw: Path, progress: Progress) -> None:
-    """Both sessions from claim to removal, which happens however this ends."""
+def _conduct(plan: dict[str, Any], pair: Pair, raw: Path, progress: Progress) -> list[str]:
+    """Both sessions from claim to removal, which happens however this ends; says what could not be removed."""
     claimed: list[Session] = []
     try:
         for session in (pair.receiver, pair.sender):
@@ -141,5 +141,4 @@ def _conduct(plan: dict[str, Any], pair: Pair, raw: Path, progress: Progress) ->
             again(lambda session=session, name=name: session.collect(raw / name), until=until)  # type: ignore[misc]
     finally:
         left = remove_all(claimed)
-    if left:
-        raise EngineError("; ".join(left))
+    return left

@@ -19,6 +19,8 @@ from dumbbell.errors import EngineError
 _LOST = 255
 #: How long a lost connection may stay lost beyond the run's end before we give up, and between two attempts at first and at most, s.
 GIVE_UP_S, _AGAIN_S, _AGAIN_MAX_S = 600.0, 0.5, 15.0
+#: A shell with root's rights, whatever the login shell is; sudo drops what tells where the connection came in.
+_ROOT = """sh -c 'if [ "$(id -u)" = 0 ]; then exec sh -s; else exec sudo -n env SSH_CONNECTION="$SSH_CONNECTION" sh -s; fi'"""
 #: How long a question may take, s.
 _ANSWER_S = 60.0
 #: How long what somebody else's run left is kept for them, minutes.
@@ -38,8 +40,7 @@ class Host(NamedTuple):
 
     def start(self, script: str) -> subprocess.Popen[bytes]:
         """A shell there that runs this, with root's rights, and outlives an interrupt from the keyboard here."""
-        root = 'if [ "$(id -u)" = 0 ]; then exec sh -s; else exec sudo -n sh -s; fi'
-        command = [*self.shell, root if self.is_remote else "sh"]
+        command = [*self.shell, _ROOT if self.is_remote else "sh"]
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
