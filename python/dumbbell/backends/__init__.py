@@ -5,7 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dumbbell.errors import show, wrong
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from dumbbell.own import Own
@@ -29,3 +32,18 @@ def named(name: str) -> Backend:
     module: Any = import_module(f"{__name__}.{name}")
     backend: Backend = module
     return backend
+
+
+def check_name(name: str) -> None:
+    """Raise ScenarioError for a back end that there is not."""
+    if name not in NAMES:
+        raise wrong("--on", name, f"one of: {', '.join(map(show, NAMES))}", list(NAMES))
+
+
+def workers(name: str, plans: Iterable[tuple[Planned, Own]], wanted: int | None) -> int | None:
+    """How many runs go at once, `None` for the default, on a back end that can run these plans. Raises ScenarioError for one that it cannot."""
+    if name != "linux":
+        return wanted
+    from . import linux
+
+    return linux.workers(plans, wanted)

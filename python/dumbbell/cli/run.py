@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell import backends, sweep
-from dumbbell.errors import ResultError, ScenarioError, wrong
+from dumbbell.errors import ResultError, ScenarioError
 from dumbbell.own import Own
 from dumbbell.scenario import from_file
 
@@ -27,31 +27,16 @@ class Show(Enum):
 
 def main(arguments: argparse.Namespace) -> int:
     """Run every scenario; see `dumbbell run --help`."""
-    if arguments.on not in backends.NAMES:
-        raise wrong("--on", arguments.on, f"one of: {', '.join(json.dumps(name) for name in backends.NAMES)}", list(backends.NAMES))
+    backends.check_name(arguments.on)
     if arguments.resume and not arguments.out:
         raise ScenarioError("--resume", "wanted --out beside it: the folder to resume")
     overrides = tuple(arguments.overrides)
     scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
     planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, own=Own.load(arguments.cca), on=arguments.on)
-    workers = arguments.jobs
-    if arguments.on == "linux":
-        workers = _prepare_linux(planned, workers)
+    workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
     out = place(arguments.out, scenarios[0].scenario.name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
     return report(jobs, out, workers=workers, resume=arguments.resume, show=Show.JSON if arguments.json else Show.TABLE)
-
-
-def _prepare_linux(jobs: list[sweep.Job], workers: int | None) -> int:
-    """Refuse what real hosts cannot do before anything starts; runs in real time go one by one."""
-    from dumbbell.backends import linux
-
-    if workers not in (None, 1):
-        raise ScenarioError("--jobs", f"got {workers}, wanted 1 with --on linux: runs at once would disturb each other")
-    linux.prepare()
-    for job in jobs:
-        linux.check(job.planned, job.own)
-    return 1
 
 
 def place(out: str | None, name: str, *, resume: bool) -> Path:
