@@ -208,6 +208,11 @@ def test_netcat_makes_flows_too_with_a_controller_each(tmp_path: Path, cli: Any)
     assert sorted(path.suffix for path in (result.folder / "traffic").iterdir()) == [".client"] * 2 + [".json"] * 2 + [".server"] * 2
 
 
+def test_python_runs_it_too(tmp_path: Path) -> None:
+    [result] = dumbbell.run(scenario(tmp_path, "python", seconds=1), tmp_path / "out", on="linux")
+    assert (result.manifest["backend"], len(result.summary["flows"])) == ("linux", 1)
+
+
 def test_a_sized_transfer_ends_and_a_paced_flow_is_paced(tmp_path: Path, cli: Any) -> None:
     flows = '[[flow]]\ncca = "reno"\nsize = "1MB"\n[[flow]]\ncca = "cubic"\nmax_rate = "5Mbps"\nstart = "1500ms"'
     result = ran(cli, tmp_path, "sized", seconds=5, flows=flows)

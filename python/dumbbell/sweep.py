@@ -231,6 +231,7 @@ def run(
     resume: bool = False,
     controllers: Mapping[str, type] | None = None,
     cca: Iterable[str | Path] = (),
+    on: str = "sim",
 ) -> Results:
     """Run a scenario, with all its varied values and repetitions, and return the results in order.
 
@@ -249,6 +250,8 @@ def run(
         them ends the run with ControllerError.
     cca
         Files with controllers of one's own (.c or .py), as ``dumbbell run --cca`` takes them.
+    on
+        Back end: ``sim``, or ``linux`` for real hosts (docs/linux.md), whose runs go one by one.
 
     Raises
     ------
@@ -268,7 +271,9 @@ def run(
     else:
         made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
         given = Given(made, to_toml(made))
-    planned = jobs_of([given], Path(), own=Own.load(cca, controllers))
+    backends.check_name(on)
+    planned = jobs_of([given], Path(), own=Own.load(cca, controllers), on=on)
+    jobs = backends.workers(on, [(job.planned, job.own) for job in planned], jobs)
     folder = default_out(given.scenario.name) if out is None else Path(out)
     open_out(folder, resume=resume)
     placed = [job._replace(folder=folder / job.folder) for job in planned]

@@ -35,6 +35,9 @@ const SPIN: Span = Span::from_us(60);
 /// Of the whole time, one part in so many may be spent not sleeping: a loop before all ordinary threads that
 /// never sleeps would be stopped for 50 ms of every second (sched_rt_runtime_us).
 const SPIN_SHARE: u64 = 3;
+/// How long it sleeps where it may not: going to sleep for each frame or event would take more of the
+/// processor than the frames do.
+const NAP: Span = Span::from_us(50);
 /// The longest sleep, so that a wish to stop is heard.
 const SLEEP_MAX: Span = Span::from_ms(50);
 /// Most buffers that are made before the run begins.
@@ -345,7 +348,10 @@ impl Router {
             self.spinning_since = Some(now);
             return std::hint::spin_loop();
         }
-        let ns = if may_spin { (span - SPIN).as_ns() } else { span.as_ns() };
+        if !may_spin {
+            return self.clock.sleep_until(now + NAP);
+        }
+        let ns = (span.max(SPIN) - SPIN).as_ns();
         let timeout = libc::timespec { tv_sec: 0, tv_nsec: ns as libc::c_long };
         let poll =
             |tun: &Tun| libc::pollfd { fd: tun.as_raw_fd(), events: libc::POLLIN, revents: 0 };

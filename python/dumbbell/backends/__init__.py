@@ -5,7 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dumbbell.errors import ScenarioError, show, wrong
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from dumbbell.own import Own
@@ -47,3 +50,25 @@ def named(on: str) -> Backend:
     module: Any = import_module(f"{__name__}.{on.partition(':')[0]}")
     backend: Backend = module
     return backend
+
+
+def check_name(on: str) -> None:
+    """Raise ScenarioError for a back end that there is not."""
+    name = on.partition(":")[0]
+    if name not in NAMES or name not in ("ssh", on):
+        raise wrong("--on", on, f"one of: {', '.join(map(show, NAMES))}", list(NAMES))
+
+
+def workers(on: str, plans: Iterable[tuple[Planned, Own]], wanted: int | None) -> int | None:
+    """How many runs go at once, `None` for the default, on a back end that can run these plans. Raises ScenarioError for one that it cannot."""
+    if on == "sim":
+        return wanted
+    if on == "linux":
+        from . import linux
+
+        return linux.workers(plans, wanted)
+    if wanted not in (None, 1):
+        raise ScenarioError("--jobs", f"got {wanted}, wanted 1 with --on {on.partition(':')[0]}: runs at once would disturb each other")
+    for planned, own in plans:
+        check(on, planned, own)
+    return 1

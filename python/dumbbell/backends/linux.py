@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,16 @@ def prepare() -> None:
             _native.enter_user_namespace()
         except _native.EmulatorError as error:
             raise EngineError(str(error)) from None
+
+
+def workers(plans: Iterable[tuple[Planned, Own]], wanted: int | None) -> int:
+    """How many of these runs go at once: one, in real time. Raises ScenarioError for what of them real hosts cannot do, before anything starts."""
+    if wanted not in (None, 1):
+        raise ScenarioError("--jobs", f"got {wanted}, wanted 1 with --on linux: runs at once would disturb each other")
+    prepare()
+    for planned, own in plans:
+        check(planned, own)
+    return 1
 
 
 def check(planned: Planned, own: Own) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell import backends, sweep
-from dumbbell.errors import ResultError, ScenarioError, wrong
+from dumbbell.errors import ResultError, ScenarioError
 from dumbbell.own import Own
 from dumbbell.scenario import from_file
 
@@ -27,33 +27,16 @@ class Show(Enum):
 
 def main(arguments: argparse.Namespace, *, show: Show | None = None) -> int:
     """Run every scenario; see `dumbbell run --help`. `show` overrides what `--json` says."""
-    name = arguments.on.partition(":")[0]
-    if name not in backends.NAMES or name not in ("ssh", arguments.on):
-        raise wrong("--on", arguments.on, f"one of: {', '.join(json.dumps(name) for name in backends.NAMES)}", list(backends.NAMES))
+    backends.check_name(arguments.on)
     if arguments.resume and not arguments.out:
         raise ScenarioError("--resume", "wanted --out beside it: the folder to resume")
     overrides = tuple(arguments.overrides)
     scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
     planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, own=Own.load(arguments.cca), on=arguments.on)
-    workers = arguments.jobs
-    if name != "sim":
-        workers = _prepare(planned, name, workers)
+    workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
     out = place(arguments.out, scenarios[0].scenario.name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
     return report(jobs, out, workers=workers, resume=arguments.resume, show=show or (Show.JSON if arguments.json else Show.TABLE))
-
-
-def _prepare(jobs: list[sweep.Job], name: str, workers: int | None) -> int:
-    """Refuse what real hosts cannot do before anything starts; runs in real time go one by one."""
-    if workers not in (None, 1):
-        raise ScenarioError("--jobs", f"got {workers}, wanted 1 with --on {name}: runs at once would disturb each other")
-    if name == "linux":
-        from dumbbell.backends import linux
-
-        linux.prepare()
-    for job in jobs:
-        backends.check(job.on, job.planned, job.own)
-    return 1
 
 
 def place(out: str | None, name: str, *, resume: bool) -> Path:
