@@ -6,6 +6,17 @@ use units::Bytes;
 
 /// ECN code points of the IP header (RFC 3168, section 5).
 pub mod ecn {
+    /// Sets CE in a code point that is ECN-capable or marked already, and tells whether it was
+    /// (`INET_ECN_set_ce`).
+    #[inline]
+    pub fn mark(code_point: &mut u8) -> bool {
+        let capable = *code_point != NOT_ECT;
+        if capable {
+            *code_point = CE;
+        }
+        capable
+    }
+
     /// The transport does not understand ECN.
     pub const NOT_ECT: u8 = 0;
     /// ECN-capable; the code point of L4S (RFC 9331).

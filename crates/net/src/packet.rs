@@ -111,11 +111,7 @@ impl Frame for Packet {
 
     #[inline]
     fn mark_ce(&mut self) -> bool {
-        let capable = self.ecn != ecn::NOT_ECT;
-        if capable {
-            self.ecn = ecn::CE;
-        }
-        capable
+        ecn::mark(&mut self.ecn)
     }
 
     #[inline]
@@ -200,11 +196,7 @@ impl Frame for Ack {
 
     #[inline]
     fn mark_ce(&mut self) -> bool {
-        let capable = self.ecn != ecn::NOT_ECT;
-        if capable {
-            self.ecn = ecn::CE;
-        }
-        capable
+        ecn::mark(&mut self.ecn)
     }
 
     #[inline]
