@@ -1,43 +1,11 @@
 //! In steady state nothing is allocated per packet: a counting allocator watches whole runs.
 
 use sim::Plan;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
+#[path = "../../../transport/tests/counting/mod.rs"]
+mod counting;
 
-/// The system's allocator, counting for each thread.
-struct Counting;
-
-fn count() {
-    // A thread that is ending has no counter any more, and nobody reads it.
-    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-}
-
-// SAFETY: every call goes to `System` unchanged; the counter neither allocates nor unwinds.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(ptr, layout, new_size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting::counted;
 
 fn plan(cca: &str, jitter: &str, events: bool) -> Plan {
     let flow = format!(
@@ -63,7 +31,7 @@ fn steady_state(plan: &Plan) -> (u64, u64) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut looks = Vec::with_capacity(1024);
     let outcome = sim::run(plan, folder.path(), &mut |at_ns, packets| {
-        looks.push((at_ns, ALLOCATIONS.get(), packets));
+        looks.push((at_ns, counted(), packets));
         true
     });
     outcome.expect("a run");
@@ -98,7 +66,7 @@ fn the_event_table_allocates_by_row_groups_and_not_by_packets() {
 
 #[test]
 fn the_counter_counts() {
-    let before = ALLOCATIONS.get();
+    let before = counted();
     drop(std::hint::black_box(Box::new(1)));
-    assert_eq!(ALLOCATIONS.get(), before + 1);
+    assert_eq!(counted(), before + 1);
 }

@@ -3,6 +3,8 @@
 mod acks;
 mod allocation;
 mod congestion;
+#[path = "../counting/mod.rs"]
+mod counting;
 mod line;
 mod loss;
 mod pacing;
