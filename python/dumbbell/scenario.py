@@ -119,7 +119,9 @@ class Host(Table):
     slow_start_after_idle: Switch = key(SWITCH, "the window restarts after an idle time (tcp_slow_start_after_idle)", default=True)
     receivers: Text = key(Choice("one", "own"), "all receivers are on one host, as cake's isolation sees it, or each has its own", default="one")
     traffic: Text = key(
-        Choice("iperf3", "netcat"), "program that makes the flows on real hosts (docs/linux.md); the simulator's applications are its own", default="iperf3"
+        Choice("auto", "iperf3", "netcat"),
+        "program that makes the flows; in the simulator iperf3 greets before it sends (docs/linux.md), auto sends at once; on real hosts auto is iperf3",
+        default="auto",
     )
     start_jitter: Text = key(SPAN, "each flow starts up to this much later, at random: what tells repetitions apart that nothing else does", default="0s")
 

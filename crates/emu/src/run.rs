@@ -113,7 +113,7 @@ fn check_controllers(controllers: &[String], hosts: &Hosts) -> Result<(), EmuErr
 /// The plan with the sizes that connections carry.
 fn on_the_wire(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
-    let program = plan.host.traffic;
+    let program = plan.host.traffic.program();
     for flow in &mut plan.flows {
         flow.size_bytes = flow.size_bytes.map(|size| traffic::bytes_on_the_wire(program, size));
     }

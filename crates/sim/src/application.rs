@@ -15,8 +15,9 @@ pub struct Application {
 }
 
 impl Application {
-    pub fn new(workload: Workload, back: Span, rng: Rng) -> Application {
-        Application { app: App::new(workload, rng), is_started: false, back, request: None }
+    pub fn new(workload: Workload, greeting: u64, back: Span, rng: Rng) -> Application {
+        let app = App::new(workload, rng).with_greeting(greeting);
+        Application { app, is_started: false, back, request: None }
     }
 
     /// The connection is open.

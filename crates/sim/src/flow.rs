@@ -57,11 +57,7 @@ impl Flow {
                 plan::Transport::Tcp => tcp_ends(plan, i, controller),
                 plan::Transport::Quic { .. } => quic_ends(plan, i, controller),
             },
-            app: p.workload.as_ref().map(|w| {
-                let rng = Rng::stream(plan.seed, &format!("flow{i}.app"));
-                let back = Span::from_ns(p.rtt_ns - p.rtt_ns / 2);
-                Application::new(workload(w), back, rng)
-            }),
+            app: application(plan, i),
             life: Life::Waiting,
             one_way: Histogram::default(),
             rtt_ms: p.rtt_ns as f64 / 1e6,
@@ -93,10 +89,10 @@ impl Flow {
 fn tcp_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
     let p = &plan.flows[i];
     let config = host_config(plan, p);
-    let stream = match (&p.workload, p.size_bytes) {
-        (Some(_), _) => Stream::EMPTY,
-        (None, Some(bytes)) => Stream::of_bytes(bytes, config.mss),
-        (None, None) => Stream::GREEDY,
+    let stream = match p.size_bytes {
+        _ if is_application(plan, p) => Stream::EMPTY,
+        Some(bytes) => Stream::of_bytes(bytes, config.mss),
+        None => Stream::GREEDY,
     };
     let feedback = Feedback::of(&controller, config.ecn);
     let mut sender = tcp::Sender::new(controller, config, stream, seed(plan, i));
@@ -146,6 +142,30 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
     Ends::Quic(Box::new(sender), Box::new(receiver))
 }
 
+/// Whether an application writes in pieces, and not all at once or without end from the start.
+fn is_application(plan: &Plan, flow: &plan::Flow) -> bool {
+    let greets = plan.host.traffic.greeting_bytes() > 0;
+    flow.workload.is_some() || (greets && matches!(flow.transport, plan::Transport::Tcp))
+}
+
+/// What writes, where that is not one transfer from the start.
+fn application(plan: &Plan, i: usize) -> Option<Application> {
+    let (p, program) = (&plan.flows[i], plan.host.traffic);
+    if !is_application(plan, p) {
+        return None;
+    }
+    let transfer = p
+        .size_bytes
+        .map_or(Workload::Greedy, |size| Workload::Sized { bytes: program.transfer_bytes(size) });
+    let (workload, greeting) = match &p.workload {
+        Some(w) => (workload(w), 0),
+        None => (transfer, program.greeting_bytes()),
+    };
+    let rng = Rng::stream(plan.seed, &format!("flow{i}.app"));
+    let back = Span::from_ns(p.rtt_ns - p.rtt_ns / 2);
+    Some(Application::new(workload, greeting, back, rng))
+}
+
 /// Seed of a controller's own draws.
 fn seed(plan: &Plan, i: usize) -> u64 {
     Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64()
@@ -174,7 +194,10 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
             max => (max.min(RCVBUF_DEFAULT), max),
         },
         sndbuf: if host.sndbuf_bytes == 0 { u64::MAX } else { host.sndbuf_bytes },
-        rcvlowat: if flow.size_bytes.is_some() { 1 } else { RCVLOWAT },
+        rcvlowat: match host.traffic {
+            plan::Traffic::Auto if flow.size_bytes.is_none() => RCVLOWAT,
+            _ => 1,
+        },
         ..HostConfig::default()
     }
 }

@@ -7,6 +7,9 @@
 //! RequestResponse  THINK --(think)--> ASK --(request arrives)--> ANSWER --(response delivered)--> THINK
 //! ```
 //!
+//! Any of them may open with a greeting ([`App::with_greeting`]): a few bytes that the other side must have
+//! before the rest begins.
+//!
 //! The driver calls [`App::start`] when the connection opens, [`App::on_wakeup`] at
 //! [`App::next_write`] (repeatedly, while that is not in the future), hands what it returns to the
 //! sender, and tells what arrived by [`App::on_delivered`]. Of a request it asks [`App::next_request`],
@@ -60,6 +63,12 @@ impl Message {
 enum State {
     /// Not started.
     New,
+    /// The greeting is to be written.
+    Greet {
+        at: Time,
+    },
+    /// The greeting is under way.
+    Greeted,
     Off {
         until: Time,
     },
@@ -100,6 +109,8 @@ enum State {
 pub struct App {
     workload: Workload,
     rng: Rng,
+    /// Bytes of the greeting.
+    greeting: u64,
     state: State,
     written: u64,
     delivered: u64,
@@ -118,6 +129,7 @@ impl App {
         App {
             workload,
             rng,
+            greeting: 0,
             state: State::New,
             written: 0,
             delivered: 0,
@@ -126,9 +138,23 @@ impl App {
         }
     }
 
+    /// It writes so many bytes first, which are no message, and begins when they have arrived.
+    #[must_use]
+    pub fn with_greeting(self, bytes: u64) -> App {
+        App { greeting: bytes, ..self }
+    }
+
     /// The connection opens.
     pub fn start(&mut self, now: Time) {
         assert_eq!(self.state, State::New, "started twice");
+        if self.greeting > 0 {
+            self.state = State::Greet { at: now };
+        } else {
+            self.begin(now);
+        }
+    }
+
+    fn begin(&mut self, now: Time) {
         self.state = match self.workload {
             Workload::Greedy | Workload::Sized { .. } => State::Answer { asked: now, at: now },
             Workload::OnOff { .. } => State::Off { until: now },
@@ -153,10 +179,13 @@ impl App {
                 }
                 _ => None,
             },
-            State::Answer { at, .. } | State::Closing { at } => Some(at),
-            State::New | State::Think { .. } | State::Ask { .. } | State::Wait | State::Done => {
-                None
-            }
+            State::Greet { at } | State::Answer { at, .. } | State::Closing { at } => Some(at),
+            State::New
+            | State::Greeted
+            | State::Think { .. }
+            | State::Ask { .. }
+            | State::Wait
+            | State::Done => None,
         }
     }
 
@@ -164,6 +193,11 @@ impl App {
     pub fn on_wakeup(&mut self, now: Time) -> Option<Write> {
         assert!(self.next_write().is_none_or(|at| at <= now), "woken early: {self:?} at {now:?}");
         match self.state {
+            State::Greet { .. } => {
+                self.state = State::Greeted;
+                self.written = self.greeting;
+                Some(Write::Bytes(self.greeting))
+            }
             State::Off { .. } => {
                 let until = now + self.on_time();
                 self.state = State::On { since: now, until, written: 0 };
@@ -180,9 +214,12 @@ impl App {
                 self.state = State::Done;
                 Some(Write::Close)
             }
-            State::New | State::Think { .. } | State::Ask { .. } | State::Wait | State::Done => {
-                None
-            }
+            State::New
+            | State::Greeted
+            | State::Think { .. }
+            | State::Ask { .. }
+            | State::Wait
+            | State::Done => None,
         }
     }
 
@@ -212,6 +249,9 @@ impl App {
     pub fn on_delivered(&mut self, now: Time, bytes: u64) {
         assert!(bytes >= self.delivered, "{bytes} B delivered after {} B", self.delivered);
         self.delivered = bytes;
+        if self.state == State::Greeted && bytes >= self.greeting {
+            self.begin(now);
+        }
         while let Some(message) = self.messages.get_mut(self.complete) {
             if message.end > bytes {
                 return;
@@ -337,6 +377,18 @@ mod tests {
         let times: Vec<u64> = writes(&mut app, 4).iter().map(|w| w.0).collect();
         // 8000 bits at 3 Mbit/s: 2666.67 us.
         assert_eq!(times, [100_000, 102_666, 105_333, 108_000]);
+    }
+
+    #[test]
+    fn after_a_greeting_it_waits_until_that_has_arrived() {
+        let mut app = App::new(Workload::Greedy, Rng::stream(1, "app")).with_greeting(37);
+        app.start(at_ms(100));
+        assert_eq!(writes(&mut app, 1), [(100_000, Some(Write::Bytes(37)))]);
+        app.on_delivered(at_ms(104), 36);
+        assert_eq!(app.next_write(), None);
+        app.on_delivered(at_ms(105), 37);
+        assert_eq!(writes(&mut app, 1), [(105_000, Some(Write::Greedy))]);
+        assert!(app.messages().is_empty());
     }
 
     #[test]

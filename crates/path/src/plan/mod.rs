@@ -4,10 +4,12 @@
 mod flow;
 mod link;
 mod stage;
+mod traffic;
 
 pub use flow::{Duration, Flow, Jitter, Transport, Workload};
 pub use link::{AckFilter, Diffserv, Framing, Isolation, Link, Policer, Qdisc, Trace};
 pub use stage::{Distribution, Jitter as DelayJitter, Loss, Reorder, Stage};
+pub use traffic::Traffic;
 
 use cca::{Controller, Modules, SelectError};
 use serde::{Deserialize, Serialize};
@@ -76,20 +78,9 @@ pub struct Host {
     /// All receivers are on one host, as `cake`'s isolation sees it; otherwise each has its own.
     #[serde(default = "yes")]
     pub shared_receiver: bool,
-    /// What makes the flows where hosts are real; the simulator's applications are its own.
+    /// What makes the flows.
     #[serde(default)]
     pub traffic: Traffic,
-}
-
-/// A program that sends and one that receives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Traffic {
-    /// iperf3.
-    #[default]
-    Iperf3,
-    /// Zeros through OpenBSD's netcat.
-    Netcat,
 }
 
 fn yes() -> bool {
