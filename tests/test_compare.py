@@ -80,9 +80,9 @@ def test_the_command_prints_a_row_per_combination(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("on", "message"),
     [
-        ("sim", 'dumbbell: --on: got "sim", wanted two different back ends, such as sim,linux'),
-        ("sim,sim", 'dumbbell: --on: got "sim,sim", wanted two different back ends, such as sim,linux'),
-        ("sim,linx", 'dumbbell: --on: got "linx", wanted two of: sim, linux, netem, with a comma between; did you mean "linux"?'),
+        ("sim", 'dumbbell: --on: got "sim", wanted two or three different back ends, such as sim,linux'),
+        ("sim,sim", 'dumbbell: --on: got "sim,sim", wanted two or three different back ends, such as sim,linux'),
+        ("sim,linx", 'dumbbell: --on: got "linx", wanted two or three of: sim, linux, bpf, netem, with commas between; did you mean "linux"?'),
     ],
 )
 def test_two_different_back_ends_are_wanted(on: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

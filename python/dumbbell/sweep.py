@@ -51,9 +51,16 @@ class _Stopped(BaseException):
 
 
 def jobs_of(
-    scenarios: Iterable[Given], out: Path, *, overrides: tuple[str, ...] = (), pcap: bool = False, own: Own | None = None, on: str = "sim"
+    scenarios: Iterable[Given],
+    out: Path,
+    *,
+    overrides: tuple[str, ...] = (),
+    pcap: bool = False,
+    traffic: str | None = None,
+    own: Own | None = None,
+    on: str = "sim",
 ) -> list[Job]:
-    """Every run of these scenarios, in order, each with its folder below `out`."""
+    """Every run of these scenarios, in order, each with its folder below `out`; `traffic` is for those that leave `host.traffic` open."""
     jobs: list[Job] = []
     names: set[str] = set()
     own = own or Own()
@@ -68,6 +75,9 @@ def jobs_of(
         for planned in runs:
             if pcap:
                 planned.plan["record"] = {**planned.plan["record"], "pcap": True}
+            host = planned.plan["host"]
+            if traffic and host["traffic"] == "auto":
+                planned.plan["host"] = {**host, "traffic": traffic}
             jobs.append(Job(len(jobs), planned, out / folder_name(planned, scenario.repetitions), text, overrides, own, on))
     if len({job.folder for job in jobs}) < len(jobs):
         jobs = [job._replace(folder=out / f"{job.planned.name}_{job.number:05d}") for job in jobs]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .sim import Progress
 
 #: Names of those that there are, as ``--on`` takes them.
-NAMES = ("sim", "linux", "netem", "ssh")
+NAMES = ("sim", "linux", "bpf", "netem", "ssh")
 
 
 class Backend(Protocol):
@@ -63,10 +63,10 @@ def workers(on: str, plans: Iterable[tuple[Planned, Own]], wanted: int | None) -
     """How many runs go at once, `None` for the default, on a back end that can run these plans. Raises ScenarioError for one that it cannot."""
     if on == "sim":
         return wanted
-    if on == "linux":
+    if on in ("linux", "bpf"):
         from . import linux
 
-        return linux.workers(plans, wanted)
+        return linux.workers(plans, wanted, ours=on == "bpf")
     if wanted not in (None, 1):
         raise ScenarioError("--jobs", f"got {wanted}, wanted 1 with --on {on.partition(':')[0]}: runs at once would disturb each other")
     for planned, own in plans:

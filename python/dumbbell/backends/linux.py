@@ -33,18 +33,18 @@ def prepare() -> None:
             raise EngineError(str(error)) from None
 
 
-def workers(plans: Iterable[tuple[Planned, Own]], wanted: int | None) -> int:
+def workers(plans: Iterable[tuple[Planned, Own]], wanted: int | None, *, ours: bool = False) -> int:
     """How many of these runs go at once: one, in real time. Raises ScenarioError for what of them real hosts cannot do, before anything starts."""
     if wanted not in (None, 1):
         raise ScenarioError("--jobs", f"got {wanted}, wanted 1 with --on linux: runs at once would disturb each other")
     prepare()
     for planned, own in plans:
-        check(planned, own)
+        check(planned, own, ours=ours)
     return 1
 
 
-def check(planned: Planned, own: Own) -> None:
-    """Raise ScenarioError for what of a plan real hosts cannot do."""
+def check(planned: Planned, own: Own, *, ours: bool = False) -> None:
+    """Raise ScenarioError for what of a plan real hosts cannot do; `ours`: with our controllers only."""
     from dumbbell import _native
 
     if own:
@@ -53,21 +53,21 @@ def check(planned: Planned, own: Own) -> None:
         _native.emulate(json.dumps(planned.plan), None, ".")
     except _native.PlanError as error:
         raise ScenarioError("", str(error), source=planned.name) from None
-    _kernel_names(planned.plan)
+    _kernel_names(planned.plan, ours=ours)
 
 
-def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own) -> dict[str, Any]:
-    """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
+def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own, ours: bool = False) -> dict[str, Any]:
+    """Run one plan into `folder`, as `sim.run` does, and return its manifest; `ours`: with our controllers also where the kernel has its own."""
     from dumbbell import _native
 
-    check(planned, own)
+    check(planned, own, ours=ours)
     beside = folder.parent / f".tmp-{os.getpid()}-{folder.name}"
     try:
         beside.mkdir()
         began = time.perf_counter()
-        with _controllers(planned.plan) as names:
+        with _controllers(planned.plan, ours=ours) as names:
             outcome = json.loads(_native.emulate(json.dumps(planned.plan), names, str(beside), progress))
-        made = manifest(planned, scenario_text, overrides, outcome["summary"], wall_s=time.perf_counter() - began, backend="linux")
+        made = manifest(planned, scenario_text, overrides, outcome["summary"], wall_s=time.perf_counter() - began, backend="bpf" if ours else "linux")
         made["controllers"] = []
         made["emulator"] = outcome["emulator"]
         hz, wanted = _kernel_hz(), planned.plan["host"]["hz"]
@@ -92,7 +92,7 @@ def _kernel_hz() -> int:
     return round(1 / time.clock_getres(_CLOCK_MONOTONIC_COARSE))
 
 
-def _kernel_names(plan: dict[str, Any]) -> dict[str, tuple[str, dict[str, int]]]:
+def _kernel_names(plan: dict[str, Any], *, ours: bool = False) -> dict[str, tuple[str, dict[str, int]]]:
     """Of each controller the kernel's name, and its parameters; one that has any, or that the kernel lacks, is ours and is to be loaded first.
 
     Raises ScenarioError for one that there is not, or that flows want with different parameters.
@@ -105,7 +105,7 @@ def _kernel_names(plan: dict[str, Any]) -> dict[str, tuple[str, dict[str, int]]]
     for i, flow in enumerate(plan["flows"]):
         cca, params = flow["cca"], dict(flow["params"])
         at = f"flow[{i}].cca"
-        if cca in available and not params:
+        if cca in available and not params and not ours:
             name = cca
         elif cca in built_in:
             name = built_in[cca]
@@ -129,11 +129,11 @@ def _is_initial_user_namespace() -> bool:
 
 
 @contextmanager
-def _controllers(plan: dict[str, Any]) -> Iterator[list[str]]:
+def _controllers(plan: dict[str, Any], *, ours: bool = False) -> Iterator[list[str]]:
     """Load what the kernel lacks, for as long as the run lasts; the kernel's name of each flow's controller."""
     from dumbbell import kernel
 
-    names = _kernel_names(plan)
+    names = _kernel_names(plan, ours=ours)
     with ExitStack() as stack:
         for cca, (name, params) in names.items():
             if name not in AVAILABLE.read_text().split():

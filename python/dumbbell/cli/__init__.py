@@ -13,7 +13,8 @@ from dumbbell.errors import DumbbellError, ScenarioError
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _ON = (
-    "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; netem: over the kernel's own tbf and netem; "
+    "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; "
+    "bpf: the same with our controllers only; netem: over the kernel's own tbf and netem; "
     "ssh://SENDER,RECEIVER: between two hosts, with the queue at the receiver (docs/hosts.md)"
 )
 
@@ -44,7 +45,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 
 def _add_compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
-    compare.add_argument("--on", metavar="A,B", default="sim,linux", help="two back ends; the first is the reference (default: sim,linux)")
+    compare.add_argument("--on", metavar="A,B", default="sim,linux", help="two or three back ends; the first is the reference (default: sim,linux)")
     compare.add_argument("--need", type=float, default=1.0, metavar="SHARE", help="share of the runs that must agree for status 0 (default: 1)")
     compare.add_argument("--out", metavar="DIR", help="folder for the results of both, new or empty (default: results/compare-<name>-<n>)")
     compare.add_argument("--json", action="store_true", help="print one JSON object per combination and line, and nothing else")
@@ -172,7 +173,7 @@ def _add_trace(trace: argparse.ArgumentParser) -> None:
 #: Each command with its help line and what adds its arguments.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run scenarios and write a result folder per run", _add_run),
-    "compare": ("run scenarios on two back ends, and say where their figures differ", _add_compare),
+    "compare": ("run scenarios on two or three back ends, and say where their figures differ", _add_compare),
     "check": ("say what a scenario would run, and how long it would take", _add_check),
     "show": ("print a result folder as a table", _add_show),
     "plot": ("draw a result folder", _add_plot),

@@ -1,4 +1,4 @@
-"""`dumbbell compare`: one scenario on two back ends, figure by figure, and both on one picture."""
+"""`dumbbell compare`: one scenario on two or three back ends, figure by figure, and all on one picture."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ from dumbbell.errors import ScenarioError, wrong
 from . import FAILED, OK
 from .run import place
 
+#: What makes the flows on every back end where a scenario leaves it open: the simulator is to do what the real program does.
+TRAFFIC = "iperf3"
+#: Most back ends at once.
+MOST = 3
+
 
 class Row(NamedTuple):
-    """A combination of varied values with its figures."""
+    """A combination of varied values with its figures: those of each other back end against the reference, by name."""
 
     name: str
     vary: dict[str, Any]
-    figures: list[agreement.Figure]
+    figures: dict[str, list[agreement.Figure]]
 
     @property
     def agrees(self) -> bool:
         """Whether every figure does."""
-        return all(figure.agrees for figure in self.figures)
+        return all(figure.agrees for figures in self.figures.values() for figure in figures)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -37,7 +42,7 @@ def main(arguments: argparse.Namespace) -> int:
         status = max(status, _run(arguments, name, out / name))
     if status != OK:
         return status
-    rows = list(_rows(*(_summaries(out / name) for name in names)))
+    rows = list(_rows({name: _summaries(out / name) for name in names}))
     for row in rows:
         _print(row, names, as_json=arguments.json)
     agreeing = sum(row.agrees for row in rows)
@@ -50,9 +55,9 @@ def _names(text: str) -> list[str]:
     names, known = text.split(","), [name for name in backends.NAMES if name != "ssh"]
     for name in names:
         if name not in known:
-            raise wrong("--on", name, f"two of: {', '.join(known)}, with a comma between", known)
-    if len(names) != 2 or names[0] == names[1]:
-        raise ScenarioError("--on", f'got "{text}", wanted two different back ends, such as sim,linux')
+            raise wrong("--on", name, f"two or three of: {', '.join(known)}, with commas between", known)
+    if not 2 <= len(names) <= MOST or len(set(names)) < len(names):
+        raise ScenarioError("--on", f'got "{text}", wanted two or three different back ends, such as sim,linux')
     return names
 
 
@@ -60,7 +65,7 @@ def _run(arguments: argparse.Namespace, name: str, out: Path) -> int:
     from . import run
 
     given = argparse.Namespace(**{**vars(arguments), "on": name, "out": str(out), "pcap": False})
-    return run.main(given, show=run.Show.NOTHING)
+    return run.main(given, show=run.Show.NOTHING, traffic=TRAFFIC)
 
 
 def _summaries(out: Path) -> dict[str, tuple[str, dict[str, Any], list[dict[str, Any]]]]:
@@ -74,36 +79,50 @@ def _summaries(out: Path) -> dict[str, tuple[str, dict[str, Any], list[dict[str,
     return found
 
 
-def _rows(reference: dict[str, Any], other: dict[str, Any]) -> Iterator[Row]:
-    for key, (name, vary, summaries) in reference.items():
-        yield Row(name, vary, agreement.figures(summaries, other[key][2]))
+def _rows(found: dict[str, dict[str, Any]]) -> Iterator[Row]:
+    reference, *others = found
+    strict = agreement.STRICT.issuperset(found)
+    for key, (name, vary, summaries) in found[reference].items():
+        figures = {other: agreement.figures(summaries, found[other][key][2], strict=strict) for other in others}
+        yield Row(name, vary, figures)
 
 
 def _print(row: Row, names: list[str], *, as_json: bool) -> None:
+    by_name = list(zip(*row.figures.values(), strict=True))
     if as_json:
-        figures = [{"name": f.name, names[0]: f.reference, names[1]: f.other, "tolerance": f.tolerance, "agrees": f.agrees} for f in row.figures]
+        figures = [
+            {
+                "name": same[0].name,
+                names[0]: same[0].reference,
+                **{name: figure.other for name, figure in zip(names[1:], same, strict=True)},
+                "tolerance": same[0].tolerance,
+                "agrees": all(figure.agrees for figure in same),
+            }
+            for same in by_name
+        ]
         print(json.dumps({"scenario": row.name, "vary": row.vary, "agrees": row.agrees, "figures": figures}), flush=True)
         return
     varied = ", ".join(f"{key} = {units.value_text(value)}" for key, value in row.vary.items())
     print(f"{row.name}{' (' + varied + ')' if varied else ''}: {'agrees' if row.agrees else 'DIFFERS'}")
-    print(f"  {'':28}{names[0]:>12}{names[1]:>12}{'within':>10}")
-    for figure in row.figures:
-        mark = "" if figure.agrees else "  *"
-        print(f"  {figure.name:28}{figure.reference:12.4g}{figure.other:12.4g}{figure.tolerance:10.2g}{mark}")
+    print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")
+    for same in by_name:
+        others = "".join(f"{figure.other:12.4g}" for figure in same)
+        differing = ", ".join(name for name, figure in zip(names[1:], same, strict=True) if not figure.agrees)
+        print(f"  {same[0].name:28}{same[0].reference:12.4g}{others}{same[0].tolerance:10.2g}{'  * ' + differing if differing else ''}")
 
 
 def _pictures(out: Path, names: list[str]) -> str:
-    """Draw each run of both back ends below each other; says where."""
+    """Draw each run of all back ends below each other; says where."""
     import dumbbell
     from dumbbell import plots
     from dumbbell.plots import style
 
     made = 0
-    for one, other in zip(*(dumbbell.load(out / name) for name in names), strict=True):
-        figure, axes = style.figure(rows=2, height=2.6, sharex=True)
-        for ax, name, result in zip(axes, names, (one, other), strict=True):
+    for results in zip(*(dumbbell.load(out / name) for name in names), strict=True):
+        figure, axes = style.figure(rows=len(names), height=2.6, sharex=True)
+        for ax, name, result in zip(axes, names, results, strict=True):
             plots.throughput(result, ax=ax)
             ax.text(0.99, 0.03, name, transform=ax.transAxes, ha="right")
-        style.save(figure, out / f"{one.folder.name}.png")
+        style.save(figure, out / f"{results[0].folder.name}.png")
         made += 1
     return f"{made} picture{'s' if made > 1 else ''} in {out}"

@@ -25,14 +25,15 @@ class Show(Enum):
     NOTHING = 3
 
 
-def main(arguments: argparse.Namespace, *, show: Show | None = None) -> int:
-    """Run every scenario; see `dumbbell run --help`. `show` overrides what `--json` says."""
+def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: str | None = None) -> int:
+    """Run every scenario; see `dumbbell run --help`. `show` overrides what `--json` says, `traffic` is what makes flows where a scenario leaves it open."""
     backends.check_name(arguments.on)
     if arguments.resume and not arguments.out:
         raise ScenarioError("--resume", "wanted --out beside it: the folder to resume")
     overrides = tuple(arguments.overrides)
     scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
-    planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, own=Own.load(arguments.cca), on=arguments.on)
+    own = Own.load(arguments.cca)
+    planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on)
     workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
     out = place(arguments.out, scenarios[0].scenario.name, resume=arguments.resume)
     jobs = [job._replace(folder=out / job.folder) for job in planned]
