@@ -382,3 +382,19 @@ def test_without_root_the_kernels_own_controllers_run_in_a_user_namespace(tmp_pa
     assert "root could load it" in done.stderr
     done = unprivileged(file, "-m", "dumbbell", "shell", "--delay", "5ms", "--", "sh", "-c", "exit 5")
     assert (done.returncode, done.stderr) == (5, "")
+
+
+def test_slow_start_ends_where_the_simulators_does(tmp_path: Path, cli: Any) -> None:
+    """HyStart sees how ACKs are spaced: it tells whether a socket was paced that should not be, and whether iperf3's greeting shifted its rounds."""
+
+    def exit_window(on: str) -> int:
+        file = scenario(tmp_path, "hystart", seconds=2, path='buffer = "8bdp"', host='traffic = "iperf3"')
+        out = tmp_path / f"out-{on}-{time.monotonic_ns()}"
+        done = cli("run", file, "--on", on, "--out", out, "--set", "record.every=10ms")
+        assert done.returncode == 0, done.stderr
+        table = dumbbell.load(out)[0].samples.to_pydict()
+        return int(next(value for value in table["ssthresh"] if value is not None and value < 1_000_000))
+
+    wanted = exit_window("sim")
+    # A virtual machine that stands still for some milliseconds in the first ten round trips shifts it.
+    assert any(abs(exit_window("linux") - wanted) <= 0.1 * wanted for _ in range(3))
