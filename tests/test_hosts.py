@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -70,6 +72,22 @@ def test_the_papers_paths_become_these_commands(name: str) -> None:
     if os.environ.get("UPDATE_SNAPSHOTS"):
         snapshot.write_text(made)
     assert made == snapshot.read_text()
+
+
+def shapers() -> list[str]:
+    """Every `tc qdisc` and `tc class` command of the snapshots, without where it is to run."""
+    lines = {line for snapshot in SNAPSHOTS.iterdir() for line in snapshot.read_text().splitlines()}
+    return sorted({line[line.index("tc ") :] for line in lines if re.search(r"(^| )tc (qdisc|class) ", line)})
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("tc") is None, reason="needs root and tc")
+@pytest.mark.parametrize("command", shapers())
+def test_the_real_tc_understands_each_command(command: str) -> None:
+    """Also for modules that this kernel lacks: `tc` ends with 1 where it does not understand, with 2 where the kernel refuses what it understood."""
+    on_a_device = re.sub(r"dev \S+", "dev d0", command)
+    script = f"ip link add d0 type veth peer name d1 && {on_a_device}"
+    done = subprocess.run(["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 2), done.stderr
 
 
 def test_flows_that_are_delayed_differently_have_lanes_of_their_own() -> None:
