@@ -127,5 +127,5 @@ $(STAMPS)/native: $(STAMPS)/venv $(native_sources)
 	touch $@
 
 $(STAMPS)/system: tools/system-packages.sh | $(STAMPS)
-	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf libelf iproute2 iperf3 tshark openssh-server
+	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf libelf iproute2 iperf3 netcat-openbsd tshark openssh-server
 	touch $@

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes sure that the system programs named as arguments are there. Installs what is missing on Debian
 # and Ubuntu as root; elsewhere names it and fails.
-#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|openssh-server...
+#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|netcat-openbsd|openssh-server...
 set -eu
 
 is_there() {
@@ -14,6 +14,7 @@ is_there() {
     libelf) pkg-config --exists libelf zlib ;;
     iproute2) command -v ip && command -v ss && command -v tc ;;
     openssh-server) command -v ssh && test -x /usr/sbin/sshd ;;
+    netcat-openbsd) command -v nc.openbsd ;;
     iperf3 | bpftool | tshark) command -v "$1" || test -x "/usr/sbin/$1" ;;
     *) echo "unknown program: $1" >&2; exit 2 ;;
   esac
