@@ -120,7 +120,7 @@ class Host(Table):
     receivers: Text = key(Choice("one", "own"), "all receivers are on one host, as cake's isolation sees it, or each has its own", default="one")
     traffic: Text = key(
         Choice("auto", "iperf3", "netcat"),
-        "program that makes the flows; in the simulator iperf3 greets before it sends (docs/linux.md), auto sends at once; on real hosts auto is iperf3",
+        "program that makes the flows; in the simulator iperf3 greets and waits a round trip (docs/linux.md), auto sends at once; on real hosts auto is iperf3",
         default="auto",
     )
     start_jitter: Text = key(SPAN, "each flow starts up to this much later, at random: what tells repetitions apart that nothing else does", default="0s")

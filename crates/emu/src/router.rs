@@ -4,6 +4,7 @@
 //! sends next depends on when the last frame should have left, so lateness delays frames but does not add
 //! up and takes no capacity. How late events were is counted, and told.
 
+use crate::aside::Aside;
 use crate::clock::{thread_cpu, Clock};
 use crate::conduct::Conduct;
 use crate::frame::RealFrame;
@@ -73,6 +74,9 @@ pub struct Router {
     timeline: Timeline,
     back_slots: u32,
     sampler: u32,
+    /// Slot of what goes past the path.
+    control: u32,
+    aside: Aside,
     sample_every: Span,
     slab: Slab,
     /// Time spent waiting without sleep, and since when it does so again.
@@ -118,9 +122,11 @@ impl Router {
             far,
             forward,
             back,
-            timeline: Timeline::new(sampler as usize + 1),
+            timeline: Timeline::new(sampler as usize + 2),
             back_slots,
             sampler,
+            control: sampler + 1,
+            aside: Aside::new(plan),
             sample_every: Span::from_ns(plan.sample_ns),
             slab,
             spun: Span::ZERO,
@@ -172,6 +178,8 @@ impl Router {
             self.conduct.on_event(self.clock.now().since(at));
             if slot == self.sampler {
                 self.sample(at);
+            } else if slot == self.control {
+                self.leave_aside(at);
             } else if slot < self.back_slots {
                 self.forward.wake(at, slot, &mut self.timeline);
             } else {
@@ -204,10 +212,7 @@ impl Router {
         let Some(ip) = Ip::parse(bytes) else { return self.slab.give_back(buffer) };
         let tcp = ip.tcp(bytes);
         let Some(flow) = self.flow(way, &ip, tcp.as_ref()) else {
-            if !self.is_premature(way, &ip, tcp.as_ref()) {
-                self.hand_over(way, buffer);
-            }
-            return self.slab.give_back(buffer);
+            return self.go_past(now, way, &ip, tcp.as_ref(), buffer);
         };
         let hosts = self.hosts(way, &ip, flow);
         let bytes = self.slab.bytes(buffer);
@@ -238,6 +243,35 @@ impl Router {
         };
         let flow = ip.destination.wrapping_sub(first);
         (port == DATA_PORT && (flow as usize) < self.tallies.len()).then_some(flow)
+    }
+
+    /// A frame that does not take the path.
+    fn go_past(&mut self, now: Time, way: Way, ip: &Ip, tcp: Option<&Tcp>, buffer: u32) {
+        let flow = ip.destination.wrapping_sub(SENDERS) as usize;
+        let is_open = self.tallies.get(flow).is_some_and(|tally| tally.opened.is_some());
+        if way == Way::Back && is_open {
+            self.aside.enter(now, flow, buffer);
+            return self.arm_aside();
+        }
+        if !self.is_premature(way, ip, tcp) {
+            self.hand_over(way, buffer);
+        }
+        self.slab.give_back(buffer);
+    }
+
+    fn leave_aside(&mut self, now: Time) {
+        while let Some(buffer) = self.aside.arrived(now) {
+            self.hand_over(Way::Back, buffer);
+            self.slab.give_back(buffer);
+        }
+        self.arm_aside();
+    }
+
+    fn arm_aside(&mut self) {
+        match self.aside.next_at() {
+            Some(at) => self.timeline.set(self.control, at),
+            None => self.timeline.clear(self.control),
+        }
     }
 
     /// iperf3 says that a finite transfer is over when it has written all of it, and the server then closes

@@ -16,7 +16,7 @@ pub struct Application {
 
 impl Application {
     pub fn new(workload: Workload, greeting: u64, back: Span, rng: Rng) -> Application {
-        let app = App::new(workload, rng).with_greeting(greeting);
+        let app = App::new(workload, rng).with_greeting(greeting, back);
         Application { app, is_started: false, back, request: None }
     }
 

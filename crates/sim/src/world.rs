@@ -191,13 +191,15 @@ impl World {
 
     /// Sends what the receiver acknowledges; ends the flow once it has everything.
     fn after_receiver(&mut self, i: usize) {
-        let flow = &mut self.flows[i];
+        let flow = &self.flows[i];
         let completed = flow.is_running() && flow.ends.is_complete();
+        // The stack acknowledges before the application hears of it: where both answer, the ACK comes first.
+        self.send_acks(i);
+        let flow = &mut self.flows[i];
         if let Some(app) = &mut flow.app {
             app.on_delivered(self.now, flow.ends.delivered_bytes());
             self.arm_app(i);
         }
-        self.send_acks(i);
         if completed {
             self.end_flow(i, true);
         }

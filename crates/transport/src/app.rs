@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Any of them may open with a greeting ([`App::with_greeting`]): a few bytes that the other side must have
-//! before the rest begins.
+//! and answer before the rest begins.
 //!
 //! The driver calls [`App::start`] when the connection opens, [`App::on_wakeup`] at
 //! [`App::next_write`] (repeatedly, while that is not in the future), hands what it returns to the
@@ -109,8 +109,8 @@ enum State {
 pub struct App {
     workload: Workload,
     rng: Rng,
-    /// Bytes of the greeting.
-    greeting: u64,
+    /// Bytes of the greeting, and how long the answer takes.
+    greeting: (u64, Span),
     state: State,
     written: u64,
     delivered: u64,
@@ -129,7 +129,7 @@ impl App {
         App {
             workload,
             rng,
-            greeting: 0,
+            greeting: (0, Span::ZERO),
             state: State::New,
             written: 0,
             delivered: 0,
@@ -138,16 +138,16 @@ impl App {
         }
     }
 
-    /// It writes so many bytes first, which are no message, and begins when they have arrived.
+    /// It writes so many bytes first, which are no message, and begins so long after they have arrived.
     #[must_use]
-    pub fn with_greeting(self, bytes: u64) -> App {
-        App { greeting: bytes, ..self }
+    pub fn with_greeting(self, bytes: u64, answer: Span) -> App {
+        App { greeting: (bytes, answer), ..self }
     }
 
     /// The connection opens.
     pub fn start(&mut self, now: Time) {
         assert_eq!(self.state, State::New, "started twice");
-        if self.greeting > 0 {
+        if self.greeting.0 > 0 {
             self.state = State::Greet { at: now };
         } else {
             self.begin(now);
@@ -195,8 +195,8 @@ impl App {
         match self.state {
             State::Greet { .. } => {
                 self.state = State::Greeted;
-                self.written = self.greeting;
-                Some(Write::Bytes(self.greeting))
+                self.written = self.greeting.0;
+                Some(Write::Bytes(self.greeting.0))
             }
             State::Off { .. } => {
                 let until = now + self.on_time();
@@ -249,8 +249,9 @@ impl App {
     pub fn on_delivered(&mut self, now: Time, bytes: u64) {
         assert!(bytes >= self.delivered, "{bytes} B delivered after {} B", self.delivered);
         self.delivered = bytes;
-        if self.state == State::Greeted && bytes >= self.greeting {
-            self.begin(now);
+        let (greeting, answer) = self.greeting;
+        if self.state == State::Greeted && bytes >= greeting {
+            self.begin(now + answer);
         }
         while let Some(message) = self.messages.get_mut(self.complete) {
             if message.end > bytes {
@@ -380,14 +381,15 @@ mod tests {
     }
 
     #[test]
-    fn after_a_greeting_it_waits_until_that_has_arrived() {
-        let mut app = App::new(Workload::Greedy, Rng::stream(1, "app")).with_greeting(37);
+    fn after_a_greeting_it_waits_for_the_answer() {
+        let app = App::new(Workload::Greedy, Rng::stream(1, "app"));
+        let mut app = app.with_greeting(37, Span::from_ms(5));
         app.start(at_ms(100));
         assert_eq!(writes(&mut app, 1), [(100_000, Some(Write::Bytes(37)))]);
         app.on_delivered(at_ms(104), 36);
         assert_eq!(app.next_write(), None);
         app.on_delivered(at_ms(105), 37);
-        assert_eq!(writes(&mut app, 1), [(105_000, Some(Write::Greedy))]);
+        assert_eq!(writes(&mut app, 1), [(110_000, Some(Write::Greedy))]);
         assert!(app.messages().is_empty());
     }
 

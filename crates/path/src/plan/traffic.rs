@@ -17,14 +17,14 @@ pub enum Traffic {
     /// 32 kB at a time; on real hosts iperf3.
     #[default]
     Auto,
-    /// iperf3: it greets, and writes when the server has heard that; the server reads what there is.
+    /// iperf3: it greets, and writes when the server has answered that; the server reads what there is.
     Iperf3,
     /// Zeros through OpenBSD's netcat, which reads what there is.
     Netcat,
 }
 
 impl Traffic {
-    /// Bytes that open a connection and must have arrived before the transfer begins; 0: it begins at once.
+    /// Bytes that open a connection and must be answered before the transfer begins; 0: it begins at once.
     pub fn greeting_bytes(self) -> u64 {
         match self {
             Traffic::Iperf3 => COOKIE_BYTES,
