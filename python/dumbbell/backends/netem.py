@@ -60,7 +60,7 @@ def check(planned: Planned, own: Own) -> None:
         made = topology(planned.plan, "check-", [flow["cca"] for flow in planned.plan["flows"]])
     except ScenarioError as error:
         raise error.under(planned.name) from None
-    linux._kernel_names(planned.plan)
+    linux.wanted(planned.plan)
     if os.geteuid() != 0:
         raise EngineError("--on netem: got no root, wanted it: for network namespaces and queue disciplines")
     for program in ("ip", "tc", "ss", "iperf3", "sysctl", "setsid", "unshare", "timeout"):
@@ -88,7 +88,7 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     plan = planned.plan
     tuned = script.sysctls(plan["host"])
     with ExitStack() as stack:
-        ccas = stack.enter_context(linux._controllers(plan))
+        ccas = stack.enter_context(linux.controllers(plan))
         made = topology(plan, prefix, ccas)
         warnings = stack.enter_context(_built(made, prefix))
         near, far = (Session(Host(name, ("ip", "netns", "exec", f"{prefix}{name}")), str(_WHERE / f"{prefix}{name}")) for name in "sd")
