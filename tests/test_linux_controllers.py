@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,50 @@ def test_two_runs_at_once_each_have_their_own_controller(tmp_path: Path, cli: An
         used += result.manifest["emulator"]["controllers"]
     assert len(set(used)) == 2, used
     assert ours("bbr2") <= before
+
+
+#: Where BBRv2 may go next (cca/bbr2/modes.h); a state that is shorter than a sample may be missed, so two steps are as good as one.
+NEXT = {
+    "STARTUP": {"DRAIN", "PROBE_RTT"},
+    "DRAIN": {"PROBE_BW_DOWN", "PROBE_RTT"},
+    "PROBE_BW_DOWN": {"PROBE_BW_CRUISE", "PROBE_BW_REFILL", "PROBE_RTT"},
+    "PROBE_BW_CRUISE": {"PROBE_BW_REFILL", "PROBE_RTT"},
+    "PROBE_BW_REFILL": {"PROBE_BW_UP", "PROBE_BW_DOWN", "PROBE_RTT"},
+    "PROBE_BW_UP": {"PROBE_BW_DOWN", "PROBE_RTT"},
+    "PROBE_RTT": {"PROBE_BW_CRUISE", "PROBE_BW_REFILL", "PROBE_BW_DOWN", "STARTUP"},
+}
+
+
+def is_way(states: list[str]) -> bool:
+    """Whether BBRv2 can have been in these one after the other, with at most one unseen in between."""
+    return all(b in NEXT[a] or any(b in NEXT[unseen] for unseen in NEXT[a]) for a, b in pairwise(states))
+
+
+def test_states_and_estimates_are_sampled_as_the_simulator_has_them(tmp_path: Path, cli: Any) -> None:
+    flows = '[[flow]]\ncca = "bbr2"\n[[flow]]\ncca = "cubic"\nstart = "1s"'
+    real = ran(cli, tmp_path, "told", seconds=9, flows=flows, host='\n[record]\nevery = "10ms"')
+    assert cli("run", tmp_path / "told.toml", "--out", tmp_path / "simulated").returncode == 0
+    [simulated] = dumbbell.load(tmp_path / "simulated")
+    bw = {}
+    for which, result in (("real", real), ("simulated", simulated)):
+        events = result.events.to_pandas()
+        states = events[(events.kind == "cca_state") & (events.flow == 0)].note.tolist()
+        assert states[:2] == ["STARTUP", "DRAIN"], which
+        assert {"PROBE_BW_CRUISE", "PROBE_BW_REFILL", "PROBE_RTT"} <= set(states), which
+        assert is_way(states), (which, states)
+        assert {"Recovery", "Open"} <= set(events[(events.kind == "ca_state") & (events.flow == 1)].note), which
+        of_bbr2 = result.samples.to_pandas().query("flow == 0 and t_us > 1_000_000")
+        assert of_bbr2.cca_state.isin(NEXT).all(), which
+        # The smallest RTT that there can be, and no more than the queue makes it.
+        assert of_bbr2.cca_min_rtt_us.between(20_000, 65_000).all(), which
+        assert set(of_bbr2.pacing_gain[of_bbr2.cca_state == "PROBE_BW_UP"]) == {1.25}, which
+        assert of_bbr2.inflight_hi.notna().any(), which
+        bw[which] = of_bbr2.bw_bps.median()
+        flow = result.flows.to_pandas().iloc[0]
+        assert of_bbr2.lost_total.is_monotonic_increasing, which
+        assert of_bbr2.lost_total.iloc[-1] <= flow.lost_segs, which
+        assert flow.lost_segs == pytest.approx(flow.queue_drops, abs=5), which
+    assert bw["real"] == pytest.approx(bw["simulated"], rel=0.3)
+    of_cubic = real.samples.to_pandas().query("flow == 1")
+    assert (of_cubic.cca_state == "").all(), "the kernel's own does not tell"
+    assert of_cubic.inflight_hi.isna().all()
