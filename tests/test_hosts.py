@@ -27,7 +27,7 @@ from dumbbell.own import Own
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "commands"
 PATH = {"rate": "10Mbps", "rtt": "1us", "buffer": "50pkt"}
 TWO = [{"cca": "cubic"}, {"cca": "reno"}]
-FACTS = ssh.Facts("192.0.2.1", "198.51.100.2", "eth0", ("reno", "cubic"), {}, 0)
+FACTS = ssh.Facts("192.0.2.1", "198.51.100.2", "eth0", ("reno", "cubic"), "cubic", {}, 0)
 
 needs_hosts = pytest.mark.skipif(hosts.missing() is not None, reason=str(hosts.missing()))
 
@@ -41,7 +41,7 @@ def of(name: str, i: int = 0) -> plan.Planned:
 
 
 def netem_text(run: plan.Planned) -> str:
-    return "".join(f"{shlex.join(argv)}\n" for argv in netem.topology(run.plan, "").build)
+    return "".join(f"{shlex.join(argv)}\n" for argv in netem.topology(run.plan, "", [flow["cca"] for flow in run.plan["flows"]]).build)
 
 
 def ssh_text(run: plan.Planned) -> str:
@@ -91,13 +91,16 @@ def test_the_real_tc_understands_each_command(command: str) -> None:
 
 
 def test_flows_that_are_delayed_differently_have_lanes_of_their_own() -> None:
-    made = netem.topology(planned([{"cca": "reno", "rtt": "10ms"}, {"cca": "reno", "rtt": "50ms"}, {"cca": "cubic", "rtt": "10ms"}], loss="0.01%").plan, "")
+    flows = [{"cca": "reno", "rtt": "10ms"}, {"cca": "reno", "rtt": "50ms"}, {"cca": "cubic", "rtt": "10ms"}]
+    made = netem.topology(planned(flows, loss="0.01%").plan, "", ["reno", "reno", "d_cubic"])
     assert [one.target for one in made.ends] == ["10.2.1.1", "10.2.2.1", "10.2.1.2"]
     impaired = [(argv[3], argv[8], " ".join(argv[12:])) for argv in made.build if "netem" in argv]
     assert impaired == [
         ("a", "lane1", "1000000 loss random 0.01% delay 5000us"), ("b", "lane1", "1000000 delay 5000us"),
         ("a", "lane2", "1000000 loss random 0.01% delay 25000us"), ("b", "lane2", "1000000 delay 25000us"),
     ]  # fmt: skip
+    chosen = {argv[7]: argv[-1] for argv in made.build if "congctl" in argv}
+    assert chosen == {"10.2.1.1": "reno", "10.2.2.1": "reno", "10.2.1.2": "d_cubic"}, "by the route, before iperf3 asks"
 
 
 @pytest.mark.parametrize(
@@ -126,6 +129,20 @@ def test_what_a_path_of_its_own_cannot_do_is_one_error_before_a_host_is_asked(fl
     with pytest.raises(ScenarioError) as error:
         ssh.check(planned(flows, **path), Own(), "ssh://a,b")
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("ccas", "default", "paced"),
+    [
+        (("cubic", "bbr", "reno", "cubic"), "bbr", "cubic, reno: paced by TCP, for the sender's default controller is bbr"),
+        (("dctcp",), "prague", "dctcp: paced by TCP, for the sender's default controller is prague"),
+        (("cubic", "reno"), "cubic", None),
+        (("bbr",), "bbr2", None),
+    ],
+)
+def test_a_default_that_paces_is_a_warning_for_flows_that_do_not(ccas: tuple[str, ...], default: str, paced: str | None) -> None:
+    warnings = ssh.default_warnings(planned([{"cca": cca} for cca in ccas]).plan, default)
+    assert [warning.startswith(str(paced)) for warning in warnings] == ([True] if paced else [])
 
 
 def test_a_url_names_two_hosts_as_ssh_takes_them() -> None:

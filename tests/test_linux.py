@@ -223,21 +223,6 @@ def test_a_sized_transfer_ends_and_a_paced_flow_is_paced(tmp_path: Path, cli: An
     assert result.flows.to_pandas().queue_drops[1] == 0
 
 
-def test_a_controller_that_the_kernel_lacks_is_loaded_for_the_run_only(tmp_path: Path, cli: Any) -> None:
-    from dumbbell import kernel
-
-    if "bbr2" not in kernel.built_in():
-        pytest.skip("built without clang: no controllers for the kernel")
-    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-    if "d_bbr2" in available.read_text().split():
-        pytest.skip("d_bbr2 is loaded by somebody else")
-    result = ran(cli, tmp_path, "loaded", seconds=3, flows='[[flow]]\ncca = "bbr2"\nparams = { loss_thresh = 10 }')
-    assert result.manifest["emulator"]["controllers"] == ["d_bbr2"]
-    assert result.summary["flows"][0]["goodput_mbps"] > 10
-    assert untroubled(result) == []
-    assert "d_bbr2" not in available.read_text().split()
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

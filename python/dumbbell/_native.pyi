@@ -195,8 +195,8 @@ def version() -> str:
 def kernel_built_in() -> list[tuple[str, str]]:
     """Names of the controllers that are built in for BPF, and the kernel's for them; none if this was built without clang."""
 
-def kernel_load(source: str, params: list[tuple[str, str]]) -> KernelController:
-    """Register a controller with these parameters: one built in, by name, or a C source in our style (``.c``).
+def kernel_load(source: str, params: list[tuple[str, str]], *, numbered: bool) -> KernelController:
+    """Register a controller with these parameters: one built in, by name, or a C source in our style (``.c``); under its own name or a numbered one.
 
     Raises
     ------

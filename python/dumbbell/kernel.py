@@ -124,20 +124,28 @@ def built_in() -> dict[str, str]:
     return dict(_native.kernel_built_in())
 
 
-def load(source: str, params: Mapping[str, int | str] | None = None) -> Loaded:
-    """Register a controller with these parameters: one built in, by name, or the path of a C file in this project's style (``.c``)."""
+def load(source: str, params: Mapping[str, int | str] | None = None, *, numbered: bool = False) -> Loaded:
+    """Register a controller with these parameters: one built in, by name, or the path of a C file in this project's style (``.c``).
+
+    There is one of each name on a machine. With `numbered` the kernel's name is the first of ``d_bbr2_1``, ``d_bbr2_2``, ... that is free, so that several
+    of one source, with different parameters, do not meet.
+    """
     from . import _native
 
     with _told():
-        return Loaded(_native.kernel_load(source, _texts(params or {})))
+        return Loaded(_native.kernel_load(source, _texts(params or {}), numbered=numbered))
 
 
 def loaded() -> dict[str, tuple[str, bool]]:
-    """Those that are loaded: of each name, the kernel's name and whether it stays without its process."""
+    """Those that are loaded: of each name, the kernel's name and whether it stays without its process.
+
+    Of several of one name it is the one that has the kernel's name for it, else the first by number; `status` tells of all.
+    """
     from . import _native
 
     with _told():
-        return {name: (kernel_name, is_kept) for name, kernel_name, is_kept in _native.kernel_loaded()}
+        # The first of a name comes last, and stays.
+        return {name: (kernel_name, is_kept) for name, kernel_name, is_kept in reversed(_native.kernel_loaded())}
 
 
 def status(name: str | None = None) -> list[Status]:

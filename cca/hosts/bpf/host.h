@@ -4,7 +4,7 @@
  * registers (6.4 or newer: struct_ops links), with a program that reports on its sockets (report.h).
  *
  * The names registered are those of the files with the prefix "d_", lest they clash with the kernel's own, and "_"
- * for "-", which the kernel refuses in names from BPF. table.h says what a loader finds, and what it must set.
+ * for "-", which the kernel refuses in names from BPF; a loader may register one under another name. table.h says what a loader finds, and what it must set.
  */
 #ifndef CCA_HOST_H
 #define CCA_HOST_H
@@ -208,11 +208,12 @@ static inline void cca_request_pacing(struct sock *sk)
 
 #define CCA_MODULE(x, name_, flags_, ...)                                                        \
 	_Static_assert(sizeof("d_" #x) <= TCP_CA_NAME_MAX, "name too long");                     \
-	const struct cca_module_row cca_module_row SEC(".rodata.module") = { name_, "d_" #x };   \
+	const volatile struct cca_module_row cca_module_row SEC(".rodata.module") = { name_,     \
+										      "d_" #x }; \
 	SEC("iter/tcp")                                                                          \
 	int cca_report(struct bpf_iter__tcp *ctx)                                                \
 	{                                                                                        \
-		return cca_report_one(ctx, "d_" #x);                                             \
+		return cca_report_one(ctx, cca_module_row.kernel_name);                          \
 	}                                                                                        \
 	SEC(CCA_STRUCT_OPS_SECTION)                                                              \
 	struct tcp_congestion_ops x##_ops = { .name = "d_" #x, .flags = (flags_), __VA_ARGS__ }; \

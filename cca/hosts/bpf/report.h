@@ -104,7 +104,7 @@ static const cca_info_fn cca_info_op;
 static const cca_has_state_fn cca_has_state_op;
 
 /* Does the socket use the controller of this name? */
-static bool cca_is_used_by(struct sock *sk, const char *name)
+static bool cca_is_used_by(struct sock *sk, const volatile char *name)
 {
 	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
 	char its[TCP_CA_NAME_MAX];
@@ -112,15 +112,17 @@ static bool cca_is_used_by(struct sock *sk, const char *name)
 	if (!ops || bpf_probe_read_kernel(its, sizeof(its), ops->name))
 		return false;
 	for (u32 i = 0; i < TCP_CA_NAME_MAX; i++) {
-		if (its[i] != name[i])
+		char wanted = name[i];
+
+		if (its[i] != wanted)
 			return false;
-		if (!name[i])
+		if (!wanted)
 			break;
 	}
 	return true;
 }
 
-static inline int cca_report_one(struct bpf_iter__tcp *ctx, const char *name)
+static inline int cca_report_one(struct bpf_iter__tcp *ctx, const volatile char *name)
 {
 	struct cca_report report = { 0 };
 	struct sock_common *skc = ctx->sk_common;

@@ -16,8 +16,8 @@
 #define CCA_STATE_NAME_MAX 24
 
 struct cca_module_row {
-	char name[48]; /* as in CCA_MODULE; that of the file */
-	char kernel_name[TCP_CA_NAME_MAX];
+	char name[48];			   /* as in CCA_MODULE; that of the file */
+	char kernel_name[TCP_CA_NAME_MAX]; /* a loader that changes it does so in the ops, too */
 };
 
 struct cca_param_row {

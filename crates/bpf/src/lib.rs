@@ -3,7 +3,7 @@
 //!
 //! ```no_run
 //! let params = [("loss_thresh".to_owned(), "10".to_owned())];
-//! let bbr2 = bpf::load(&bpf::Object::find("bbr2")?, &params)?;
+//! let bbr2 = bpf::load(&bpf::Object::find("bbr2")?, &params, bpf::Name::Own)?;
 //! // Now any socket may ask for it: setsockopt(TCP_CONGESTION, "d_bbr2").
 //! assert_eq!(bbr2.kernel_name(), "d_bbr2");
 //! for socket in &bpf::status(Some("bbr2"))?[0].sockets {
@@ -27,9 +27,9 @@ mod sys;
 mod table;
 
 pub use error::Error;
-pub use load::{load, Loaded};
+pub use load::{load, Loaded, Name};
 pub use object::{kernel_name, Object};
-pub use report::{Estimates, Socket};
+pub use report::{Estimates, Reader, Reading, Socket};
 pub use table::Param;
 
 use libbpf_rs::Link;

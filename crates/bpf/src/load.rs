@@ -1,6 +1,8 @@
 //! From an object to a registered controller.
 
-use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, OpenMapMut, OpenObject};
+use libbpf_rs::btf::types::{MemberAttr, Struct};
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, ObjectBuilder, OpenMapMut, OpenObject};
 
 use crate::pins::{self, Pins};
 use crate::sys::{self, Kernel, Lock};
@@ -15,6 +17,18 @@ pub(crate) const ROWS: &str = ".rodata.params";
 pub(crate) const VALUES: &str = ".data.params";
 pub(crate) const STATES: &str = ".rodata.states";
 const LOADER: &str = ".rodata.loader";
+/// Where `kernel_name` is in a `struct cca_module_row`, and its size, `TCP_CA_NAME_MAX`.
+const KERNEL_NAME: usize = 48;
+const CA_NAME_MAX: usize = 16;
+
+/// What the kernel is to call a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// Its own, such as `d_bbr2`: there is one on the machine, for everybody.
+    Own,
+    /// The first of `d_bbr2_1`, `d_bbr2_2`, ... that is free: for the one who loads it, beside others of the source.
+    Numbered,
+}
 
 /// A controller that any socket of the machine may use as long as this lives, or for good after [`Loaded::keep`].
 ///
@@ -25,8 +39,7 @@ const LOADER: &str = ".rodata.loader";
 pub struct Loaded {
     name: String,
     kernel_name: String,
-    // Dropped in this order: first the name goes, then what describes it.
-    link: Registration,
+    link: Option<Registration>,
     pins: Option<Pins>,
 }
 
@@ -49,14 +62,26 @@ impl Loaded {
     /// When it cannot be pinned; it is unloaded then.
     pub fn keep(mut self) -> Result<(), Error> {
         let Some(pins) = self.pins.as_mut() else { return Ok(()) };
-        let pinned = self.link.0.pin(pins.path(pins::LINK));
+        let Some(link) = self.link.as_mut() else { return Ok(()) };
+        let pinned = link.0.pin(pins.path(pins::LINK));
         pinned.map_err(|e| failed(&self.name, "pinning it", &e, ""))?;
         // Closing a pinned link leaves it registered; so must the pins stay.
-        self.link.1 = Ending::Stays;
+        link.1 = Ending::Stays;
         if let Some(pins) = self.pins.take() {
             pins.stay();
         }
         Ok(())
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // Else another process might take the name between these two, and its pins would go with the second. Without the
+        // lock, the same happens a little less safely.
+        let _lock = Lock::take();
+        // First the name goes, then what describes it.
+        self.link = None;
+        self.pins = None;
     }
 }
 
@@ -84,7 +109,7 @@ impl Drop for Registration {
 /// # Errors
 /// When the process may not, the kernel cannot or will not, the name is taken, or a parameter is refused. Nothing
 /// is left behind then.
-pub fn load(object: &Object, params: &[(String, String)]) -> Result<Loaded, Error> {
+pub fn load(object: &Object, params: &[(String, String)], name: Name) -> Result<Loaded, Error> {
     sys::check_permission()?;
     let kernel = Kernel::probe()?;
     sys::ensure_bpffs()?;
@@ -92,8 +117,11 @@ pub fn load(object: &Object, params: &[(String, String)]) -> Result<Loaded, Erro
     pins::sweep();
 
     let mut open = open(object)?;
-    let table = describe(object, &mut open)?;
-    check_name_is_free(&table)?;
+    let mut table = describe(object, &mut open)?;
+    match name {
+        Name::Own => check_name_is_free(&table)?,
+        Name::Numbered => number(&mut open, &mut table)?,
+    }
     fit(&mut open, &table, params, kernel)?;
     let pins = Pins::create(&table.kernel_name)?;
     let (loaded, printed) = log::capture(|| open.load());
@@ -103,7 +131,8 @@ pub fn load(object: &Object, params: &[(String, String)]) -> Result<Loaded, Erro
     })?;
     pin(&mut loaded, &pins, &table.name)?;
     let link = register(&mut loaded, &table.name)?;
-    Ok(Loaded { name: table.name, kernel_name: table.kernel_name, link, pins: Some(pins) })
+    let Table { name, kernel_name, .. } = table;
+    Ok(Loaded { name, kernel_name, link: Some(link), pins: Some(pins) })
 }
 
 fn failed(name: &str, doing: &'static str, error: &libbpf_rs::Error, printed: &str) -> Error {
@@ -160,6 +189,49 @@ fn check_name_is_free(table: &Table) -> Result<(), Error> {
     Ok(())
 }
 
+/// Gives it the first numbered name that is free; the caller holds the lock.
+fn number(open: &mut OpenObject, table: &mut Table) -> Result<(), Error> {
+    let is_free = |name: &String| !Pins::exist(name) && !sys::is_registered(name);
+    let mut names = (1u32..).map(|number| numbered(&table.kernel_name, number));
+    table.kernel_name = names.find(is_free).expect("more names than controllers");
+    let mut padded = [0; CA_NAME_MAX];
+    padded[..table.kernel_name.len()].copy_from_slice(table.kernel_name.as_bytes());
+
+    let wrong = || Error::Source(format!("{}: has no name in its ops", table.name));
+    let at = name_in_ops(open).ok_or_else(wrong)?;
+    let mut maps: Vec<OpenMapMut<'_>> = open.maps_mut().collect();
+    let ops = maps.iter_mut().find(|map| map.map_type() == MapType::StructOps);
+    let ops = ops.and_then(OpenMapMut::initial_value_mut);
+    ops.and_then(|ops| ops.get_mut(at..at + CA_NAME_MAX))
+        .ok_or_else(wrong)?
+        .copy_from_slice(&padded);
+    let module = maps.iter_mut().find(|map| map.name() == MODULE);
+    let module = module.and_then(OpenMapMut::initial_value_mut);
+    let row = module.and_then(|row| row.get_mut(KERNEL_NAME..KERNEL_NAME + CA_NAME_MAX));
+    row.ok_or_else(wrong)?.copy_from_slice(&padded);
+    Ok(())
+}
+
+/// `d_bbr2_3`, as much of the name as fits.
+fn numbered(kernel_name: &str, number: u32) -> String {
+    let suffix = format!("_{number}");
+    let room = (CA_NAME_MAX - 1).saturating_sub(suffix.len());
+    format!("{}{suffix}", &kernel_name[..kernel_name.len().min(room)])
+}
+
+/// Where the name is in the object's `struct tcp_congestion_ops`, bytes.
+fn name_in_ops(open: &OpenObject) -> Option<usize> {
+    // SAFETY: the object outlives the reference.
+    let object = unsafe { open.as_libbpf_object().as_ref() };
+    let btf = Btf::from_bpf_object(object).ok().flatten()?;
+    let ops = btf.type_by_name::<Struct<'_>>("tcp_congestion_ops")?;
+    let member = ops.iter().find(|member| member.name.is_some_and(|name| name == "name"))?;
+    match member.attr {
+        MemberAttr::Normal { offset } => Some(offset as usize / 8),
+        MemberAttr::BitField { .. } => None,
+    }
+}
+
 /// Writes what the object must know before it is loaded.
 fn fit(
     open: &mut OpenObject,
@@ -205,6 +277,12 @@ fn register(loaded: &mut libbpf_rs::Object, name: &str) -> Result<Registration, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_numbered_name_fits_into_what_the_kernel_has_for_it() {
+        assert_eq!(numbered("d_bbr2", 3), "d_bbr2_3");
+        assert_eq!(numbered("d_tsunami_zhang", 12), "d_tsunami_zh_12");
+    }
 
     /// On a kernel that has four arguments, the form for two must be refused for taking the second, a number, for the
     /// sample: so the choice of form is the loader's, and the other branch is not verified.

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::load::{MODULE, ROWS, STATES, VALUES};
+use crate::object::kernel_name;
 use crate::sys;
 use crate::table::Table;
 use crate::Error;
@@ -86,16 +87,19 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Those that are loaded, by name.
+    /// Those that are loaded, by name; of one name that with its own before numbered ones.
     pub(crate) fn all() -> Vec<Self> {
         let Ok(folders) = fs::read_dir(FOLDER) else { return Vec::new() };
         let mut entries: Vec<Self> =
             folders.flatten().filter_map(|folder| Self::read(folder.path())).collect();
-        entries.sort_by(|a, b| a.table.name.cmp(&b.table.name));
+        entries.sort_by_cached_key(|Self { table, .. }| {
+            let is_numbered = table.kernel_name != kernel_name(&table.name);
+            (table.name.clone(), is_numbered, table.kernel_name.clone())
+        });
         entries
     }
 
-    /// The one of this name, the source's or the kernel's.
+    /// The one of this name, the kernel's or the source's; the first of several.
     pub(crate) fn find(name: &str) -> Result<Self, Error> {
         let mut all = Self::all();
         let is_it = |one: &Self| one.table.name == name || one.table.kernel_name == name;

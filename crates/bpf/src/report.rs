@@ -1,7 +1,9 @@
 //! What a controller knows of each of its sockets: records of `cca/hosts/bpf/report.h`.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -61,10 +63,10 @@ pub struct Socket {
 }
 
 /// What a controller's info hook tells; none: it does not tell that, or has no value yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Estimates {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Estimates<S = String> {
     /// Name of the state it is in.
-    pub state: Option<String>,
+    pub state: Option<S>,
     /// Bottleneck bandwidth, payload bit/s.
     pub bw_bps: Option<u64>,
     /// Propagation round-trip time, microseconds.
@@ -77,6 +79,67 @@ pub struct Estimates {
     pub inflight_lo: Option<u32>,
     /// Long-term bound on inflight, segments.
     pub inflight_hi: Option<u32>,
+}
+
+impl<S> Estimates<S> {
+    const NONE: Self = Self {
+        state: None,
+        bw_bps: None,
+        min_rtt_us: None,
+        pacing_gain: None,
+        cwnd_gain: None,
+        inflight_lo: None,
+        inflight_hi: None,
+    };
+}
+
+/// Asks a loaded controller again and again, for who samples flows; `S` names its states.
+#[derive(Debug)]
+pub struct Reader<S> {
+    report: PathBuf,
+    states: Vec<S>,
+}
+
+/// A socket as a [`Reader`] sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading<S> {
+    /// Address and port here.
+    pub local: SocketAddr,
+    /// Segments marked lost so far.
+    pub lost: u32,
+    /// The controller's own estimates.
+    pub estimates: Estimates<S>,
+}
+
+impl<S: Clone> Reader<S> {
+    /// Of the controller that the kernel knows by this name, if it is one of ours; `name` makes something of the names
+    /// of its states.
+    #[must_use]
+    pub fn open(kernel_name: &str, name: impl Fn(&str) -> S) -> Option<Self> {
+        let entry = Entry::all().into_iter().find(|one| one.table.kernel_name == kernel_name)?;
+        let states = entry.table.states.iter().map(|state| name(state)).collect();
+        Some(Self { report: entry.report(), states })
+    }
+
+    /// Its sockets in the network namespace of the calling thread, in one pass over that.
+    ///
+    /// # Errors
+    /// When it is no longer loaded.
+    pub fn read(&self) -> io::Result<Vec<Reading<S>>> {
+        let bytes = fs::read(&self.report)?;
+        let records = bytes.chunks_exact(RECORD).filter(|record| record[46] != TCP_LISTEN);
+        Ok(records.map(|record| reading(record, &self.states)).collect())
+    }
+}
+
+fn reading<S: Clone>(record: &[u8], states: &[S]) -> Reading<S> {
+    let port = u16::from_ne_bytes([record[40], record[41]]);
+    let family = u16::from_ne_bytes([record[44], record[45]]);
+    Reading {
+        local: endpoint(&record[8..24], family, port),
+        lost: number(record, 80),
+        estimates: estimates(&record[INFO..], states),
+    }
 }
 
 /// The sockets that use a controller, in all network namespaces.
@@ -110,8 +173,8 @@ fn socket(record: &[u8], netns: &str, states: &[String]) -> Socket {
     let rate = long(record, PACING);
     Socket {
         netns: netns.to_owned(),
-        local: endpoint(&record[8..24], family, short(40)),
-        remote: endpoint(&record[24..40], family, u16::from_be(short(42))),
+        local: endpoint(&record[8..24], family, short(40)).to_string(),
+        remote: endpoint(&record[24..40], family, u16::from_be(short(42))).to_string(),
         instance: format!("{:x}", long(record, 0)),
         is_listening,
         tcp_state: ca_state(record[47]),
@@ -126,16 +189,12 @@ fn socket(record: &[u8], netns: &str, states: &[String]) -> Socket {
         lost: word(80),
         retrans: word(84),
         pacing_rate_bps: (rate != u64::MAX).then(|| rate.saturating_mul(8)),
-        estimates: if is_listening {
-            Estimates::default()
-        } else {
-            estimates(&record[INFO..], states)
-        },
+        estimates: if is_listening { Estimates::NONE } else { estimates(&record[INFO..], states) },
     }
 }
 
 /// From a `struct cca_info` (`cca/include/info.h`).
-fn estimates(info: &[u8], states: &[String]) -> Estimates {
+fn estimates<S: Clone>(info: &[u8], states: &[S]) -> Estimates<S> {
     let flags = number(info, 8);
     let told = |bit: u32, at: usize| (flags & 1 << bit != 0).then(|| number(info, at));
     let state = told(6, 12).and_then(|index| states.get(index as usize).cloned());
@@ -157,7 +216,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Address, in network order, and port.
-fn endpoint(address: &[u8], family: u16, port: u16) -> String {
+fn endpoint(address: &[u8], family: u16, port: u16) -> SocketAddr {
     let mut wide = [0; 16];
     wide.copy_from_slice(address);
     let address = if family == AF_INET6 {
@@ -165,7 +224,7 @@ fn endpoint(address: &[u8], family: u16, port: u16) -> String {
     } else {
         IpAddr::V4(Ipv4Addr::new(wide[0], wide[1], wide[2], wide[3]))
     };
-    std::net::SocketAddr::new(address, port).to_string()
+    SocketAddr::new(address, port)
 }
 
 /// `enum tcp_ca_state`.
@@ -200,7 +259,7 @@ mod tests {
         record[46] = 1;
         record[47] = 3;
         for (at, word) in
-            [(52, 12u32), (56, 0x7fff_ffff), (64, 1448), (68, 8 * 20_000), (72, u32::MAX)]
+            [(52, 12u32), (56, 0x7fff_ffff), (64, 1448), (68, 8 * 20_000), (72, u32::MAX), (80, 9)]
         {
             put(&mut record, at, &word.to_ne_bytes());
         }
@@ -228,6 +287,9 @@ mod tests {
         assert_eq!(told.state.as_deref(), Some("DRAIN"));
         assert_eq!((told.bw_bps, told.inflight_hi), (Some(10_000_000), Some(40)));
         assert_eq!((told.min_rtt_us, told.inflight_lo), (None, None), "their flags are not set");
+        let brief = reading(&record(), &["STARTUP", "DRAIN"]);
+        assert_eq!((brief.local.to_string(), brief.lost), (socket.local, 9));
+        assert_eq!(brief.estimates.state, Some("DRAIN"));
     }
 
     #[test]
@@ -238,16 +300,16 @@ mod tests {
         let socket = socket(&record, "", &[]);
         assert_eq!(socket.pacing_rate_bps, None);
         assert!(socket.is_listening);
-        assert_eq!(socket.estimates, Estimates::default());
+        assert_eq!(socket.estimates, Estimates::NONE);
     }
 
     #[test]
     fn ipv6_is_written_as_ipv6_and_mapped_ipv4_as_ipv4() {
         let mut wide = [0u8; 16];
         (wide[0], wide[1], wide[15]) = (0xfd, 0x00, 1);
-        assert_eq!(endpoint(&wide, AF_INET6, 80), "[fd00::1]:80");
+        assert_eq!(endpoint(&wide, AF_INET6, 80).to_string(), "[fd00::1]:80");
         let mapped = Ipv4Addr::new(10, 0, 0, 1).to_ipv6_mapped().octets();
-        assert_eq!(endpoint(&mapped, AF_INET6, 80), "10.0.0.1:80");
+        assert_eq!(endpoint(&mapped, AF_INET6, 80).to_string(), "10.0.0.1:80");
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bpf::{Error, Object};
+use bpf::{Error, Name, Object};
 
 /// One test at a time: they load under the same names.
 fn turn() -> MutexGuard<'static, ()> {
@@ -14,15 +14,14 @@ fn turn() -> MutexGuard<'static, ()> {
 
 /// Can this machine do it? Says on stderr why not.
 fn can_load() -> bool {
-    let probe = Object::find("reno").and_then(|reno| bpf::load(&reno, &[]));
+    let probe = Object::find("reno").and_then(|reno| bpf::load(&reno, &[], Name::Numbered));
     match probe {
         Ok(_) => true,
         Err(
             e @ (Error::NotPermitted
             | Error::Kernel { .. }
             | Error::Bpffs(_)
-            | Error::NotBuilt { .. }
-            | Error::AlreadyLoaded { .. }),
+            | Error::NotBuilt { .. }),
         ) => {
             eprintln!("skipped: {e}");
             false
@@ -48,11 +47,11 @@ fn every_controller_passes_the_verifier_and_leaves_nothing() {
     }
     for name in Object::built_in() {
         let object = Object::find(name).expect("built in");
-        let loaded = bpf::load(&object, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let loaded = bpf::load(&object, &[], Name::Numbered).unwrap_or_else(|e| panic!("{e}"));
         let kernel_name = loaded.kernel_name().to_owned();
-        assert_eq!((loaded.name(), &kernel_name), (name, &bpf::kernel_name(name)));
+        assert_eq!(loaded.name(), name);
         assert!(is_registered(&kernel_name));
-        let status = bpf::status(Some(name)).expect("loaded");
+        let status = bpf::status(Some(&kernel_name)).expect("loaded");
         assert!(!status[0].is_kept);
         assert!(status[0]
             .params
@@ -75,21 +74,49 @@ fn parameters_are_set_at_load_and_later_and_wrong_ones_change_nothing() {
         let status = bpf::status(Some("d_cubic")).expect("loaded, by the kernel's name too");
         status[0].params.iter().find(|p| p.name == "beta").expect("cubic has beta").value
     };
-    let loaded = bpf::load(&cubic, &given("beta", "512")).expect("loads");
+    let loaded = bpf::load(&cubic, &given("beta", "512"), Name::Own).expect("loads");
     assert_eq!(value(), 512);
     bpf::set("cubic", &given("beta", "600")).expect("in range");
     assert_eq!(value(), 600);
     let refused = bpf::set("cubic", &given("beta", "99999")).expect_err("out of range");
     assert!(matches!(refused, Error::OutOfRange { .. }), "{refused}");
     assert_eq!(value(), 600);
-    let second = bpf::load(&cubic, &[]).expect_err("there is one");
+    let second = bpf::load(&cubic, &[], Name::Own).expect_err("there is one");
     assert!(matches!(second, Error::AlreadyLoaded { .. }), "{second}");
     assert!(matches!(bpf::unload("cubic"), Err(Error::Held { .. })), "this process holds it");
     drop(loaded);
     assert!(matches!(bpf::set("cubic", &given("beta", "600")), Err(Error::NotLoaded { .. })));
-    let refused = bpf::load(&cubic, &given("betta", "1")).expect_err("no such parameter");
+    let refused =
+        bpf::load(&cubic, &given("betta", "1"), Name::Own).expect_err("no such parameter");
     assert!(refused.to_string().ends_with("did you mean beta?"), "{refused}");
     assert!(!is_registered("d_cubic"));
+}
+
+#[test]
+fn several_of_one_source_are_told_apart_by_their_numbers() {
+    let _turn = turn();
+    if !can_load() {
+        return;
+    }
+    let zhang = Object::find("tsunami-zhang").expect("built in");
+    let own = bpf::load(&zhang, &[], Name::Own).expect("loads");
+    let param = bpf::status(Some("d_tsunami_zhang")).expect("loaded")[0].params[0].clone();
+    let value = param.min.to_string();
+    let first = bpf::load(&zhang, &given(&param.name, &value), Name::Numbered).expect("loads");
+    let second = bpf::load(&zhang, &[], Name::Numbered).expect("loads beside it");
+    assert_ne!(first.kernel_name(), second.kernel_name());
+    for (one, value) in [(&own, param.default), (&first, param.min), (&second, param.default)] {
+        assert!(is_registered(one.kernel_name()), "{}", one.kernel_name());
+        let status = bpf::status(Some(one.kernel_name())).expect("loaded");
+        assert_eq!((&*status[0].name, status[0].params[0].value), ("tsunami-zhang", value));
+    }
+    let meant = &bpf::status(Some("tsunami-zhang")).expect("loaded")[0];
+    assert_eq!(meant.kernel_name, "d_tsunami_zhang", "the one of that name, not a numbered one");
+    let name = first.kernel_name().to_owned();
+    drop(first);
+    assert!(!is_registered(&name) && is_registered(second.kernel_name()));
+    let again = bpf::load(&zhang, &[], Name::Numbered).expect("loads");
+    assert_eq!(again.kernel_name(), name, "the first that is free");
 }
 
 #[test]
@@ -99,7 +126,7 @@ fn a_kept_controller_stays_until_it_is_unloaded() {
         return;
     }
     let vegas = Object::find("vegas").expect("built in");
-    bpf::load(&vegas, &[]).expect("loads").keep().expect("is pinned");
+    bpf::load(&vegas, &[], Name::Own).expect("loads").keep().expect("is pinned");
     assert!(is_registered("d_vegas"));
     assert!(bpf::status(Some("vegas")).expect("loaded")[0].is_kept);
     let before = bpf::unload("vegas").expect("is loaded");
@@ -120,7 +147,7 @@ fn the_verifiers_reason_is_told() {
         ("unchecked.c", "unchecked_cong_avoid", "invalid mem access 'map_value_or_null'"),
     ] {
         let object = Object::compile(&folder.join(file)).expect("compiles");
-        match bpf::load(&object, &[]).expect_err("is refused") {
+        match bpf::load(&object, &[], Name::Numbered).expect_err("is refused") {
             Error::Refused { program, log, .. } => {
                 assert_eq!(program, hook);
                 assert!(log.contains(reason), "{log}");
@@ -138,7 +165,8 @@ fn what_is_not_a_controller_is_refused_before_the_kernel_sees_it() {
         return;
     }
     for bytes in [Vec::new(), b"not an object".to_vec(), vec![0x7f, b'E', b'L', b'F']] {
-        let error = bpf::load(&Object::from_bytes("x", bytes), &[]).expect_err("no object");
+        let error =
+            bpf::load(&Object::from_bytes("x", bytes), &[], Name::Own).expect_err("no object");
         assert!(matches!(error, Error::Load { doing: "reading the object", .. }), "{error}");
     }
 }

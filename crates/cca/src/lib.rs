@@ -30,7 +30,7 @@ pub use compile::{compile, write_headers, BuildError, Built};
 pub use controller::{Controller, ParamError};
 pub use custom::{Custom, CustomMaker};
 pub use library::LoadError;
-pub use module::{Module, Param, Preset};
+pub use module::{interned, Module, Param, Preset};
 pub use modules::{Modules, SelectError};
 pub use sample::{
     AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,

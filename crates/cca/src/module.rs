@@ -267,7 +267,7 @@ pub(crate) fn text<'a>(s: *const c_char) -> &'a str {
 }
 
 /// `name` for ever: records keep the names of states after the module that has them is closed.
-fn interned(name: &str) -> &'static str {
+pub fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(known) = names.get(name) {

@@ -9,6 +9,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
+/// Size of a namespace's own table of connections. Whoever lists its sockets walks the whole table, and that of the
+/// machine has a place for each 32 KiB of its memory: 262144 places take 0.14 ms by inet_diag and 0.35 ms by BPF at every
+/// sample, 4096 take 3 and 17 us.
+const SOCKETS: &str = "4096";
+
 /// A network namespace of this run.
 #[derive(Debug)]
 pub struct NetNs {
@@ -22,9 +27,10 @@ impl NetNs {
     /// When the process may not.
     pub fn new() -> Result<NetNs, EmuError> {
         let made = thread::spawn(|| {
-            // SAFETY: no memory is involved; it concerns this thread only, which ends here.
-            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-                return Err(io::Error::last_os_error());
+            unshare()?;
+            // What this one's children get; without it (before Linux 6.2) they share the machine's.
+            if std::fs::write(parameter("net.ipv4.tcp_child_ehash_entries"), SOCKETS).is_ok() {
+                unshare()?;
             }
             File::open("/proc/thread-self/ns/net")
         });
@@ -43,6 +49,16 @@ impl NetNs {
             });
             inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
+    }
+
+    /// Moves this thread into it, for good.
+    pub fn enter(&self) -> io::Result<()> {
+        enter(self.file.as_raw_fd())
+    }
+
+    /// The same namespace.
+    pub fn again(&self) -> io::Result<NetNs> {
+        Ok(NetNs { file: self.file.try_clone()? })
     }
 
     /// A command whose process will be in this namespace and die with this one.
@@ -82,6 +98,15 @@ impl NetNs {
         let path = parameter(name);
         let text = self.within(|| std::fs::read_to_string(&path)).ok()?;
         Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Moves this thread, which is to end soon, into a namespace of its own.
+fn unshare() -> io::Result<()> {
+    // SAFETY: no memory is involved; it concerns this thread only.
+    match unsafe { libc::unshare(libc::CLONE_NEWNET) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -91,14 +91,20 @@ pub fn write(plan: &Plan, ccas: &[String], out: &Path, ended: Ended) -> Result<O
     let late_samples = sampler.late;
     let failed =
         sampler.failed.as_ref().map(|error| format!("samples are missing: inet_diag: {error}"));
+    let unasked = sampler
+        .unasked
+        .as_ref()
+        .map(|error| format!("states and estimates of controllers are missing: {error}"));
     let sampled = sampler.finish()?;
     let fates = router.forward.fates();
     let row = |i: usize| flow_row(plan, i, &router.tallies[i], &fates[i], &lives[i], &sampled[i]);
-    write_tables(plan, &router, &lives, (0..lives.len()).map(row), out)?;
+    let events = events(&router, &lives, &sampled);
+    write_tables(plan, &router, &events, (0..lives.len()).map(row), out)?;
 
     let emulator = emulator(&router, ccas, end, dropped, late_samples, &hosts);
     let mut warnings = hosts.warnings;
     warnings.extend(failed);
+    warnings.extend(unasked);
     warnings.extend(conduct_warnings(&emulator));
     warnings.extend(router.forward.links.iter().filter_map(path::link::Link::warning));
     for (i, life) in lives.iter().enumerate() {
@@ -131,7 +137,7 @@ fn life(plan: &Plan, tally: &Tally, stopped: &[(usize, Time, u64)], i: usize, en
 fn write_tables(
     plan: &Plan,
     router: &Router,
-    lives: &[Life],
+    events: &[EventRow],
     rows: impl Iterator<Item = FlowRow>,
     out: &Path,
 ) -> Result<(), EmuError> {
@@ -142,14 +148,14 @@ fn write_tables(
     router.queue_rows.iter().for_each(|row| queue.push(row));
     queue.finish()?;
     let mut table = TableWriter::create(out, plan.record.events)?;
-    events(router, lives).iter().for_each(|row| table.push(row));
+    events.iter().for_each(|row| table.push(row));
     table.finish()?;
     TableWriter::<MessageRow>::create(out, true)?.finish()?;
     Ok(())
 }
 
-/// What the path and the wire saw happen, in order.
-fn events(router: &Router, lives: &[Life]) -> Vec<EventRow> {
+/// What the path and the wire saw happen, and the samples of the sockets, in order.
+fn events(router: &Router, lives: &[Life], sampled: &[Sampled]) -> Vec<EventRow> {
     let row = |at: Time, flow: u32, kind, value| {
         let flow = Some(flow as i32);
         EventRow { t_ns: at.as_ns() as i64, flow, kind, value, note: None }
@@ -173,6 +179,10 @@ fn events(router: &Router, lives: &[Life]) -> Vec<EventRow> {
             true => row(life.stop, flow, EventKind::Complete, Some(life.goodput as i64)),
             false => row(life.stop, flow, EventKind::Stop, None),
         });
+    }
+    for (flow, sampled) in (0..).zip(sampled) {
+        let state = |&(at, kind, note)| EventRow { note: Some(note), ..row(at, flow, kind, None) };
+        rows.extend(sampled.states.iter().map(state));
     }
     rows.sort_by_key(|row| row.t_ns);
     rows
@@ -203,7 +213,7 @@ fn flow_row(
         retrans_segs: tally.retransmitted as i64,
         bytes_sent: tally.bytes as i64,
         delivered_segs: last.map_or(0, |socket| i64::from(socket.delivered)),
-        lost_segs: 0,
+        lost_segs: sampled.lost.map_or(0, i64::from),
         queue_drops: fate.queue_drops() as i64,
         random_drops: fate.lost as i64,
         recoveries: 0,

@@ -2,12 +2,13 @@
 
 use crate::clock::Clock;
 use crate::diag::Diag;
-use crate::error::EmuError;
+use crate::error::{EmuError, Tried};
 use crate::hosts::Hosts;
 use crate::report::{self, Ended, Outcome};
 use crate::router::{Router, Traffic};
 use crate::sampler::Sampler;
 use crate::shared::Shared;
+use crate::told::Ask;
 use crate::traffic::{self, Transfer};
 use crate::tun;
 use path::plan::{self, Flow, Plan, Transport};
@@ -59,13 +60,14 @@ pub fn check(plan: &Plan) -> Result<(), EmuError> {
 }
 
 /// Runs `plan` and writes its tables into `out`, which must exist. `controllers` are the kernel's names of
-/// the flows' controllers.
+/// the flows' controllers, and `ask` has those tell of themselves that can.
 ///
 /// # Errors
 /// When the plan is not for real hosts, the system refuses something, or `progress` says stop.
 pub fn run(
     plan: &Plan,
     controllers: &[String],
+    ask: Box<Ask>,
     out: &Path,
     progress: &mut Progress<'_>,
 ) -> Result<Outcome, EmuError> {
@@ -81,9 +83,10 @@ pub fn run(
     router.capture =
         plan.record.pcap.then(|| PcapWriter::create(&out.join("trace.pcap"))).transpose()?;
     let every = Span::from_ns(plan.sample_ns);
-    let sampler = Sampler::new(out, plan.record.samples, (diag, clock, every), shared.clone())?;
+    let (senders, times) = (hosts.senders.again().tried(|| "a namespace".into())?, (clock, every));
+    let sampler = Sampler::new(out, plan.record.samples, (diag, ask), times, shared.clone())?;
 
-    let sampling = thread::spawn(move || sampler.run());
+    let sampling = thread::spawn(move || sampler.run(&senders));
     let routing = thread::spawn(move || router.run());
     let mut lives = Lives { plan, clock, transfers, shared: shared.clone(), ended: Vec::new() };
     let watched = lives.watch(progress);

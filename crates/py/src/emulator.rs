@@ -1,11 +1,17 @@
 //! The path in real time, for Python.
 
 use crate::{tell, PlanError};
-use emu::{EmuError, FarEnd};
+#[cfg(feature = "kernel")]
+use emu::Told;
+use emu::{Ask, EmuError, FarEnd};
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use sim::Plan;
+#[cfg(feature = "kernel")]
+use std::collections::BTreeSet;
+#[cfg(feature = "kernel")]
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 create_exception!(_native, EmulatorError, PyRuntimeError, "What the emulator needs is not there.");
@@ -38,7 +44,7 @@ pub fn emulate(
     let result = py.detach(|| {
         let plan = Plan::parse(plan_json)?;
         let Some(controllers) = controllers else { return emu::check(&plan).map(|()| None) };
-        emu::run(&plan, &controllers, &out_dir, &mut |at, packets| {
+        emu::run(&plan, &controllers, ask(&controllers), &out_dir, &mut |at, packets| {
             let told = Python::attach(|py| tell(py, progress.as_ref(), at, packets));
             stopped = told.err();
             stopped.is_none()
@@ -49,6 +55,45 @@ pub fn emulate(
         Some(error) => Err(error),
         None => json(&result.map_err(to_python)?),
     }
+}
+
+/// Has those of our own controllers tell of themselves that are loaded.
+#[cfg(feature = "kernel")]
+fn ask(controllers: &[String]) -> Box<Ask> {
+    let names: BTreeSet<&String> = controllers.iter().collect();
+    let readers = names.into_iter().map(|name| bpf::Reader::open(name, cca::interned));
+    let readers: Vec<_> = readers.flatten().collect();
+    Box::new(move |take| {
+        for reader in &readers {
+            for one in reader.read()? {
+                if let IpAddr::V4(source) = one.local.ip() {
+                    take(source.to_bits(), one.local.port(), told(&one));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(feature = "kernel")]
+fn told(one: &bpf::Reading<&'static str>) -> Told {
+    let bpf::Reading { lost, estimates, .. } = one;
+    Told {
+        lost: Some(*lost),
+        state: estimates.state,
+        bw_bps: estimates.bw_bps,
+        min_rtt_us: estimates.min_rtt_us,
+        pacing_gain: estimates.pacing_gain,
+        cwnd_gain: estimates.cwnd_gain,
+        inflight_lo: estimates.inflight_lo,
+        inflight_hi: estimates.inflight_hi,
+    }
+}
+
+/// None of ours can be loaded by this build.
+#[cfg(not(feature = "kernel"))]
+fn ask(_: &[String]) -> Box<Ask> {
+    Box::new(|_| Ok(()))
 }
 
 /// Runs a command behind a path; see the stub.

@@ -58,14 +58,20 @@ impl KernelController {
 
 /// Registers a controller, built in or of a C file.
 #[pyfunction]
-pub fn kernel_load(py: Python<'_>, source: &str, params: Params) -> PyResult<KernelController> {
+#[pyo3(signature = (source, params, *, numbered))]
+pub fn kernel_load(
+    py: Python<'_>,
+    source: &str,
+    params: Params,
+    numbered: bool,
+) -> PyResult<KernelController> {
     let is_file = Path::new(source).extension().is_some_and(|extension| extension == "c");
     let loaded = py.detach(|| {
         let object = match is_file {
             true => bpf::Object::compile(Path::new(source)),
             false => bpf::Object::find(source),
         };
-        bpf::load(&object?, &params)
+        bpf::load(&object?, &params, if numbered { bpf::Name::Numbered } else { bpf::Name::Own })
     });
     let loaded = loaded.map_err(to_python)?;
     // An interrupt that came meanwhile raises here, and drops it.

@@ -45,8 +45,9 @@ impl KernelController {
 
 /// Refuses.
 #[pyfunction]
+#[pyo3(signature = (source, params, *, numbered))]
 #[allow(unused_variables, reason = "Python calls by these names")]
-pub fn kernel_load(source: &str, params: Params) -> PyResult<KernelController> {
+pub fn kernel_load(source: &str, params: Params, numbered: bool) -> PyResult<KernelController> {
     absent()
 }
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
 from dumbbell.own import Own
@@ -53,7 +53,7 @@ def check(planned: Planned, own: Own, *, ours: bool = False) -> None:
         _native.emulate(json.dumps(planned.plan), None, ".")
     except _native.PlanError as error:
         raise ScenarioError("", str(error), source=planned.name) from None
-    _kernel_names(planned.plan, ours=ours)
+    wanted(planned.plan, ours=ours)
 
 
 def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own, ours: bool = False) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     try:
         beside.mkdir()
         began = time.perf_counter()
-        with _controllers(planned.plan, ours=ours) as names:
+        with controllers(planned.plan, ours=ours) as names:
             outcome = json.loads(_native.emulate(json.dumps(planned.plan), names, str(beside), progress))
         made = manifest(planned, scenario_text, overrides, outcome["summary"], wall_s=time.perf_counter() - began, backend="bpf" if ours else "linux")
         made["controllers"] = []
@@ -92,31 +92,29 @@ def _kernel_hz() -> int:
     return round(1 / time.clock_getres(_CLOCK_MONOTONIC_COARSE))
 
 
-def _kernel_names(plan: dict[str, Any], *, ours: bool = False) -> dict[str, tuple[str, dict[str, int]]]:
-    """Of each controller the kernel's name, and its parameters; one that has any, or that the kernel lacks, is ours and is to be loaded first.
+class _Wanted(NamedTuple):
+    """A flow's controller: the kernel's of this name, or ours with these parameters, which is to be loaded."""
 
-    Raises ScenarioError for one that there is not, or that flows want with different parameters.
-    """
+    cca: str
+    is_ours: bool
+    params: frozenset[tuple[str, int]] = frozenset()
+
+
+def wanted(plan: dict[str, Any], *, ours: bool = False) -> list[_Wanted]:
+    """Of each flow: one that sets parameters, or that the kernel lacks, is ours, and with `ours` every one. Raises ScenarioError for one that there is not."""
     from dumbbell import kernel
 
     available = AVAILABLE.read_text().split() if AVAILABLE.exists() else []
-    found: dict[str, tuple[str, dict[str, int]]] = {}
     built_in = kernel.built_in()
+    found = []
     for i, flow in enumerate(plan["flows"]):
-        cca, params = flow["cca"], dict(flow["params"])
-        at = f"flow[{i}].cca"
-        if cca in available and not params and not ours:
-            name = cca
-        elif cca in built_in:
-            name = built_in[cca]
-            if os.geteuid() != 0 or not _is_initial_user_namespace():
-                raise ScenarioError(at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}); root could load it')
-        else:
+        cca, at = flow["cca"], f"flow[{i}].cca"
+        is_ours = ours or cca not in available or bool(flow["params"])
+        if is_ours and cca not in built_in:
             raise ScenarioError(at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}) or that this build can load ({", ".join(built_in)})')
-        if found.setdefault(cca, (name, params)) != (name, params):
-            raise ScenarioError(
-                f"flow[{i}].params", f"{cca} has other parameters in another flow, wanted the same: in the kernel they belong to the controller"
-            )
+        if is_ours and (os.geteuid() != 0 or not _is_initial_user_namespace()):
+            raise ScenarioError(at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}); root could load it')
+        found.append(_Wanted(cca, is_ours, frozenset(flow["params"].items())))
     return found
 
 
@@ -129,15 +127,15 @@ def _is_initial_user_namespace() -> bool:
 
 
 @contextmanager
-def _controllers(plan: dict[str, Any], *, ours: bool = False) -> Iterator[list[str]]:
-    """Load what the kernel lacks, for as long as the run lasts; the kernel's name of each flow's controller."""
+def controllers(plan: dict[str, Any], *, ours: bool = False) -> Iterator[list[str]]:
+    """Load ours for as long as the run lasts; the kernel's name of each flow's controller. Runs at once do not meet: each has names of its own."""
     from dumbbell import kernel
 
-    names = _kernel_names(plan, ours=ours)
+    flows = wanted(plan, ours=ours)
     with ExitStack() as stack:
-        for cca, (name, params) in names.items():
-            if name not in AVAILABLE.read_text().split():
-                stack.enter_context(kernel.load(cca, params))
-            elif name != cca and params:
-                raise ScenarioError("", f"{name} is loaded already, wanted to load it with parameters; `dumbbell kernel unload {cca}`")
-        yield [names[flow["cca"]][0] for flow in plan["flows"]]
+
+        def kernel_name(one: _Wanted) -> str:
+            return stack.enter_context(kernel.load(one.cca, dict(one.params), numbered=True)).kernel_name if one.is_ours else one.cca
+
+        names = {one: kernel_name(one) for one in dict.fromkeys(flows)}
+        yield [names[one] for one in flows]

@@ -13,8 +13,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,10 +57,10 @@ def check(planned: Planned, own: Own) -> None:
     """Raise ScenarioError for what of a plan this back end cannot do, EngineError for what this machine lacks."""
     pair.refuse(planned, own, "netem")
     try:
-        made = topology(planned.plan, "check-")
+        made = topology(planned.plan, "check-", [flow["cca"] for flow in planned.plan["flows"]])
     except ScenarioError as error:
         raise error.under(planned.name) from None
-    linux._kernel_names(planned.plan)
+    linux.wanted(planned.plan)
     if os.geteuid() != 0:
         raise EngineError("--on netem: got no root, wanted it: for network namespaces and queue disciplines")
     for program in ("ip", "tc", "ss", "iperf3", "sysctl", "setsid", "unshare", "timeout"):
@@ -86,9 +86,11 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     clean()
     prefix = f"{_PREFIX}{os.getpid()}-"
     plan = planned.plan
-    made = topology(plan, prefix)
     tuned = script.sysctls(plan["host"])
-    with linux._controllers(plan) as ccas, _built(made, prefix) as warnings:
+    with ExitStack() as stack:
+        ccas = stack.enter_context(linux.controllers(plan))
+        made = topology(plan, prefix, ccas)
+        warnings = stack.enter_context(_built(made, prefix))
         near, far = (Session(Host(name, ("ip", "netns", "exec", f"{prefix}{name}")), str(_WHERE / f"{prefix}{name}")) for name in "sd")
         queue = script.Queue(("ip", "netns", "exec", f"{prefix}b", "tc", "-s", "qdisc", "show", "dev", "out"), made.handle)
         sender, receiver = script.sender(plan, tuned, (), made.ends, ccas), script.receiver(plan, tuned, (), made.ends, queue)
@@ -151,8 +153,8 @@ def _is_optional(argv: Argv) -> bool:
     return "near" in argv and "qdisc" in argv
 
 
-def topology(plan: dict[str, Any], prefix: str) -> Topology:
-    """The whole path as commands; raises ScenarioError for what netem cannot do."""
+def topology(plan: dict[str, Any], prefix: str, ccas: Sequence[str]) -> Topology:
+    """The whole path as commands, for flows with these controllers of the kernel's; raises ScenarioError for what netem cannot do."""
     lanes: list[Lane] = []
     where: list[int] = []
     for i, flow in enumerate(plan["flows"]):
@@ -180,6 +182,7 @@ def topology(plan: dict[str, Any], prefix: str) -> Topology:
     net.link("b", "out", "c", "in")
     net.link("c", "far", "d", "far")
     net.routes(len(lanes), delayed_ack=plan["host"]["delayed_ack"])
+    net.controllers(ends, ccas)
     net.host_devices(plan["host"])
     if lanes[0].behind:
         net.at("c", "tc", "qdisc", "add", "dev", "far", "root", *lanes[0].behind)
@@ -264,6 +267,14 @@ class _Net:
         self.at("b", "ip", "route", "add", "10.2.0.0/16", "via", f"{out}.2")
         self.at("c", "ip", "route", "add", "10.2.0.0/16", "via", f"{far}.2")
         self.at("c", "ip", "route", "add", "10.1.0.0/16", "via", f"{out}.1")
+
+    def controllers(self, ends: Sequence[script.Ends], ccas: Sequence[str]) -> None:
+        """A way to each flow's receiver that names its controller, so that its socket has it from the first packet on.
+
+        iperf3 asks for one only when it has connected, and until then the machine's default drives the socket: where that is BBR, every flow stays paced.
+        """
+        for one, cca in zip(ends, ccas):
+            self.at("s", "ip", "route", "add", one.target, "via", "10.0.1.2", "congctl", cca)
 
     def host_devices(self, host: dict[str, Any]) -> None:
         """The senders' queue discipline and size of bursts."""

@@ -35,6 +35,9 @@ _OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "Serve
 SENDER_FOLDER, RECEIVER_FOLDER = "/run/dumbbell-sender", "/run/dumbbell-receiver"
 #: Device of the receiver in which the bottleneck is.
 DEVICE = "dumbbell0"
+#: Controllers of Linux that leave pacing alone: all that it has (6.18) but BBR. What is not among them (bbr*, prague, a module of one's own) is taken for one
+#: that asks for pacing when a socket gets it (sk_pacing_status), which Linux does not take back when the socket gets another.
+_UNPACED = {"reno", "cubic", "bic", "westwood", "htcp", "hybla", "vegas", "nv", "scalable", "lp", "veno", "yeah", "illinois", "dctcp", "cdg", "highspeed"}
 #: Share of the planned RTT by which the path's may differ before the result says so.
 _RTT_OFF = 0.2
 _OPTION_NAMES = ("to", "from", "iface", "port")
@@ -59,6 +62,7 @@ class Facts(NamedTuple):
     target: str
     iface: str
     controllers: tuple[str, ...]
+    default: str
     kernels: dict[str, str]
     skew_ns: int
 
@@ -155,8 +159,8 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     def more(collected: Collected) -> tuple[dict[str, Any], list[str]]:
         where = {"sender": given.sender[-1], "receiver": given.receiver[-1], "from": facts.source, "to": facts.target, "iface": facts.iface}
         commands = [shlex.join(step.do) for step in steps]
-        hosts = {**where, "kernels": facts.kernels, "commands": commands, "sysctls": tuned, "skew_ms": facts.skew_ns / 1e6}
-        return {"hosts": hosts}, _path_warnings(plan, collected)
+        hosts = {**where, "kernels": facts.kernels, "default_controller": facts.default, "commands": commands, "sysctls": tuned, "skew_ms": facts.skew_ns / 1e6}
+        return {"hosts": hosts}, [*_path_warnings(plan, collected), *default_warnings(plan, facts.default)]
 
     return pair.run(planned, folder, both, scenario_text=scenario_text, overrides=overrides, progress=progress, backend=on, more=more)
 
@@ -168,6 +172,16 @@ def _path_warnings(plan: dict[str, Any], collected: Collected) -> list[str]:
     if not rtts or abs(min(rtts) - planned) <= _RTT_OFF * planned:
         return []
     return [f"path.rtt: the path's own is {min(rtts) / 1000:.3f} ms (smallest measured), not {planned / 1000:.3f} ms"]
+
+
+def default_warnings(plan: dict[str, Any], default: str) -> list[str]:
+    """Whether flows that do not pace themselves are paced all the same, because the sender's default controller does."""
+    ccas = dict.fromkeys(flow["cca"] for flow in plan["flows"] if flow["cca"] in _UNPACED)
+    if default in _UNPACED or not ccas:
+        return []
+    why = f"{default} drives each socket until iperf3 has connected and asks for another, and Linux never takes its pacing back"
+    cure = "on the sender, before a run: sysctl net.ipv4.tcp_congestion_control=cubic"
+    return [f"{', '.join(ccas)}: paced by TCP, for the sender's default controller is {default}: {why}; {cure}"]
 
 
 def ends_of(plan: dict[str, Any], facts: Facts, port: int) -> list[script.Ends]:
@@ -220,6 +234,7 @@ for cca in {ccas}; do
   grep -qw "$cca" /proc/sys/net/ipv4/tcp_available_congestion_control || modprobe -q "tcp_$cca" 2>/dev/null || :
 done
 echo "controllers $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)"
+echo "default $(cat /proc/sys/net/ipv4/tcp_congestion_control)"
 echo "route $(ip -o -4 route get {target})"
 """
 
@@ -254,7 +269,7 @@ def _ask(given: Target, sender: Host, receiver: Host, plan: dict[str, Any]) -> F
         raise EngineError(f"{sender.name}: no route to {to}")
     more = _RECEIVER_FACTS.format(source=source, iface=shlex.quote(given.iface or ""), device=DEVICE, folder=RECEIVER_FOLDER)
     far, far_skew = _said(receiver, _FACTS.format(more=more))
-    return Facts(source, to, far["iface"], known, {"sender": near["kernel"], "receiver": far["kernel"]}, far_skew - near_skew)
+    return Facts(source, to, far["iface"], known, near["default"], {"sender": near["kernel"], "receiver": far["kernel"]}, far_skew - near_skew)
 
 
 def _said(host: Host, asked: str) -> tuple[dict[str, str], int]:

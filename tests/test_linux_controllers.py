@@ -1,0 +1,109 @@
+"""Our own controllers in flows over the emulated path: loaded for a run, and what they say of themselves. Needs root, BPF and network namespaces."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dumbbell
+from dumbbell import kernel
+from test_linux import ran, scenario, untroubled, why_not
+
+
+def why_not_loaded() -> str:
+    """What is missing for these tests, if anything."""
+    return why_not() or ("" if kernel.built_in() else "built without clang: no controllers for the kernel")
+
+
+pytestmark = [pytest.mark.root, pytest.mark.skipif(bool(why_not_loaded()), reason=why_not_loaded() or "everything is there")]
+
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def ours(name: str) -> set[str]:
+    """Kernel names under which runs have loaded a controller."""
+    return {word for word in AVAILABLE.read_text().split() if word.startswith(f"d_{name}_")}
+
+
+def test_controllers_that_the_kernel_lacks_are_loaded_for_the_run_only_each_with_its_parameters(tmp_path: Path, cli: Any) -> None:
+    before = ours("cubic")
+    flows = '[[flow]]\ncca = "cubic"\nparams = { beta = 900 }\n[[flow]]\ncca = "cubic"\nparams = { beta = 400 }\n[[flow]]\ncca = "cubic"'
+    result = ran(cli, tmp_path, "loaded", seconds=6, flows=flows)
+    names = result.manifest["emulator"]["controllers"]
+    assert len(set(names)) == 3, "flows that differ in parameters have a controller each"
+    assert names[2] == "cubic", "the kernel's own"
+    gentle, harsh, _ = result.summary["flows"]
+    assert gentle["goodput_mbps"] > 1.5 * harsh["goodput_mbps"], "900/1024 of its window after a loss, against 400/1024"
+    assert untroubled(result) == []
+    assert ours("cubic") <= before
+
+
+def test_two_runs_at_once_each_have_their_own_controller(tmp_path: Path, cli: Any) -> None:
+    before = ours("bbr2")
+    started = []
+    for name, threshold in (("one", 10), ("two", 20)):
+        file = scenario(tmp_path, name, seconds=3, flows=f'[[flow]]\ncca = "bbr2"\nparams = {{ loss_thresh = {threshold} }}')
+        command = [sys.executable, "-m", "dumbbell", "run", str(file), "--on", "linux", "--out", str(tmp_path / f"out-{name}")]
+        started.append((name, subprocess.Popen(command, stderr=subprocess.PIPE, text=True)))
+    used = []
+    for name, process in started:
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+        [result] = dumbbell.load(tmp_path / f"out-{name}")
+        assert untroubled(result) == []
+        assert result.summary["flows"][0]["goodput_mbps"] > 10
+        used += result.manifest["emulator"]["controllers"]
+    assert len(set(used)) == 2, used
+    assert ours("bbr2") <= before
+
+
+#: Where BBRv2 may go next (cca/bbr2/modes.h); a state that is shorter than a sample may be missed, so two steps are as good as one.
+NEXT = {
+    "STARTUP": {"DRAIN", "PROBE_RTT"},
+    "DRAIN": {"PROBE_BW_DOWN", "PROBE_RTT"},
+    "PROBE_BW_DOWN": {"PROBE_BW_CRUISE", "PROBE_BW_REFILL", "PROBE_RTT"},
+    "PROBE_BW_CRUISE": {"PROBE_BW_REFILL", "PROBE_RTT"},
+    "PROBE_BW_REFILL": {"PROBE_BW_UP", "PROBE_BW_DOWN", "PROBE_RTT"},
+    "PROBE_BW_UP": {"PROBE_BW_DOWN", "PROBE_RTT"},
+    "PROBE_RTT": {"PROBE_BW_CRUISE", "PROBE_BW_REFILL", "PROBE_BW_DOWN", "STARTUP"},
+}
+
+
+def is_way(states: list[str]) -> bool:
+    """Whether BBRv2 can have been in these one after the other, with at most one unseen in between."""
+    return all(b in NEXT[a] or any(b in NEXT[unseen] for unseen in NEXT[a]) for a, b in pairwise(states))
+
+
+def test_states_and_estimates_are_sampled_as_the_simulator_has_them(tmp_path: Path, cli: Any) -> None:
+    flows = '[[flow]]\ncca = "bbr2"\n[[flow]]\ncca = "cubic"\nstart = "1s"'
+    real = ran(cli, tmp_path, "told", seconds=9, flows=flows, host='\n[record]\nevery = "10ms"')
+    assert cli("run", tmp_path / "told.toml", "--out", tmp_path / "simulated").returncode == 0
+    [simulated] = dumbbell.load(tmp_path / "simulated")
+    bw = {}
+    for which, result in (("real", real), ("simulated", simulated)):
+        events = result.events.to_pandas()
+        states = events[(events.kind == "cca_state") & (events.flow == 0)].note.tolist()
+        assert states[:2] == ["STARTUP", "DRAIN"], which
+        assert {"PROBE_BW_CRUISE", "PROBE_BW_REFILL", "PROBE_RTT"} <= set(states), which
+        assert is_way(states), (which, states)
+        assert {"Recovery", "Open"} <= set(events[(events.kind == "ca_state") & (events.flow == 1)].note), which
+        of_bbr2 = result.samples.to_pandas().query("flow == 0 and t_us > 1_000_000")
+        assert of_bbr2.cca_state.isin(NEXT).all(), which
+        # The smallest RTT that there can be, and no more than the queue makes it.
+        assert of_bbr2.cca_min_rtt_us.between(20_000, 65_000).all(), which
+        assert set(of_bbr2.pacing_gain[of_bbr2.cca_state == "PROBE_BW_UP"]) == {1.25}, which
+        assert of_bbr2.inflight_hi.notna().any(), which
+        bw[which] = of_bbr2.bw_bps.median()
+        flow = result.flows.to_pandas().iloc[0]
+        assert of_bbr2.lost_total.is_monotonic_increasing, which
+        assert of_bbr2.lost_total.iloc[-1] <= flow.lost_segs, which
+        assert flow.lost_segs == pytest.approx(flow.queue_drops, abs=5), which
+    assert bw["real"] == pytest.approx(bw["simulated"], rel=0.3)
+    of_cubic = real.samples.to_pandas().query("flow == 1")
+    assert (of_cubic.cca_state == "").all(), "the kernel's own does not tell"
+    assert of_cubic.inflight_hi.isna().all()
