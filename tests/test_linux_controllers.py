@@ -102,7 +102,8 @@ def test_states_and_estimates_are_sampled_as_the_simulator_has_them(tmp_path: Pa
         flow = result.flows.to_pandas().iloc[0]
         assert of_bbr2.lost_total.is_monotonic_increasing, which
         assert of_bbr2.lost_total.iloc[-1] <= flow.lost_segs, which
-        assert flow.lost_segs == pytest.approx(flow.queue_drops, abs=5), which
+        # What was dropped last is not known to be lost yet; what was late may be thought lost.
+        assert flow.lost_segs == pytest.approx(flow.queue_drops, rel=0.2, abs=20), which
     assert bw["real"] == pytest.approx(bw["simulated"], rel=0.3)
     of_cubic = real.samples.to_pandas().query("flow == 1")
     assert (of_cubic.cca_state == "").all(), "the kernel's own does not tell"
