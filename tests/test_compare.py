@@ -77,6 +77,31 @@ def test_the_command_prints_a_row_per_combination(tmp_path: Path, monkeypatch: p
     assert all(figure["sim"] == figure["twin"] and figure["agrees"] for row in rows for figure in row["figures"])
 
 
+def test_three_back_ends_are_held_against_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def halved(*given: Any, **more: Any) -> dict[str, Any]:
+        made = sim.run(*given, **more)
+        made["summary"]["link"]["utilization"] /= 2
+        (given[1] / "manifest.json").write_text(json.dumps(made))
+        return made
+
+    for name, run in (("twin", sim.run), ("half", halved)):
+        module = ModuleType(f"dumbbell.backends.{name}")
+        vars(module).update(run=run, check=lambda *_: None)
+        monkeypatch.setitem(sys.modules, f"dumbbell.backends.{name}", module)
+    monkeypatch.setattr("dumbbell.backends.NAMES", ("sim", "twin", "half"))
+    (tmp_path / "x.toml").write_text(SCENARIO.replace(', "2bdp"', ""))
+    assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin,half", "--out", str(tmp_path / "out")]) == 1
+    [utilization] = [line for line in capsys.readouterr().out.splitlines() if "utilization" in line]
+    reference, twin, half = (float(word) for word in utilization.split()[1:4])
+    assert (twin, half) == (reference, pytest.approx(reference / 2, rel=0.01))
+    assert utilization.endswith("* half")
+
+
+def test_two_kernels_are_held_to_less() -> None:
+    assert not agreement.figures([summary()], [summary(share=0.94)], strict=True)[1].agrees
+    assert agreement.figures([summary()], [summary(share=0.94)])[1].agrees
+
+
 @pytest.mark.parametrize(
     ("on", "message"),
     [
