@@ -46,8 +46,8 @@ def ssh_text(run: plan.Planned) -> str:
     steps, _ = ssh.bottleneck(run.plan, FACTS, 5201)
     ends = ssh.ends_of(run.plan, FACTS, 5201)
     lines = [shlex.join(step.do) for step in steps]
-    for i, one in enumerate(ends):
-        lines += [shlex.join(script.server(one)), shlex.join(script.client(run.plan, i, one, run.plan["flows"][i]["cca"]))]
+    for one, client in zip(ends, script.clients(run.plan, ends, [flow["cca"] for flow in run.plan["flows"]])):
+        lines += [shlex.join(script.server(one)), shlex.join(client)]
     return "".join(f"{line}\n" for line in lines)
 
 

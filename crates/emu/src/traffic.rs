@@ -5,6 +5,7 @@ use crate::error::{EmuError, Tried};
 use crate::hosts::Hosts;
 use crate::router::{DATA_PORT, RECEIVERS, SENDERS};
 use crate::tun::NAME;
+use path::hosts::{self, Ends};
 use path::plan::{self, Flow, Plan};
 use std::fs::File;
 use std::io::Write;
@@ -15,10 +16,6 @@ use std::time::Duration;
 
 /// Where iperf3 servers listen.
 const SERVER_PORT: u16 = 5_201;
-/// Bytes that iperf3 sends ahead of its data on each connection, to say which test it belongs to.
-pub const COOKIE_BYTES: u64 = 37;
-/// iperf3's own length of a write.
-const WRITE_BYTES: u64 = 131_072;
 /// How long servers may take to listen: attempts of 20 ms.
 const ATTEMPTS: u32 = 750;
 
@@ -74,20 +71,12 @@ impl Transfer {
     }
 }
 
-/// What iperf3 is to transfer of a finite flow, and in writes of which length: as close above the size as
-/// whole writes get.
-fn writes(size: u64) -> (u64, u64) {
-    let count = size.div_ceil(WRITE_BYTES);
-    (size, size.div_ceil(count))
-}
-
 /// Payload of a finite flow as its connection carries it.
 pub fn bytes_on_the_wire(traffic: plan::Traffic, size: u64) -> u64 {
-    if traffic == plan::Traffic::Netcat {
-        return size;
+    match traffic {
+        plan::Traffic::Iperf3 => hosts::iperf3_bytes(size),
+        plan::Traffic::Netcat => size,
     }
-    let (size, length) = writes(size);
-    size.div_ceil(length) * length + COOKIE_BYTES
 }
 
 /// All flows of a plan, waiting; `controllers` are the kernel's names. What the programs say goes below `out`.
@@ -153,7 +142,7 @@ fn client(
         plan::Traffic::Iperf3 => {
             command
                 .args(["-c", "read line && exec iperf3 \"$@\"", "sh"])
-                .args(iperf3(plan, i, flow, cca));
+                .args(iperf3(plan, i, cca));
         }
         plan::Traffic::Netcat => {
             choose_by_route(hosts, i, cca)?;
@@ -170,30 +159,10 @@ fn client(
 }
 
 /// Arguments of iperf3's client.
-fn iperf3(plan: &Plan, i: usize, flow: &Flow, cca: &str) -> Vec<String> {
-    let port = SERVER_PORT.to_string();
-    let mut words = vec!["-J".into(), "-i".into(), "0".into(), "-p".into(), port];
-    let mut add = |key: &str, value: String| words.extend([key.into(), value]);
-    add("-c", address(RECEIVERS, i));
-    add("-B", address(SENDERS, i));
-    add("--cport", DATA_PORT.to_string());
-    add("-C", cca.into());
-    match flow.size_bytes {
-        Some(size) => {
-            let (size, length) = writes(size);
-            add("-n", size.to_string());
-            add("-l", length.to_string());
-        }
-        // It is stopped when it is time; this is longer.
-        None => add("-t", ((flow.stop_ns - flow.start_ns) / 1_000_000_000 + 60).to_string()),
-    }
-    if let Some(rate) = flow.max_rate_bps {
-        add("--fq-rate", rate.to_string());
-    }
-    if plan.host.nodelay {
-        words.push("-N".into());
-    }
-    words
+fn iperf3(plan: &Plan, i: usize, cca: &str) -> Vec<String> {
+    let (source, target) = (address(SENDERS, i), address(RECEIVERS, i));
+    let ends = Ends { source, target, server_port: SERVER_PORT, data_port: DATA_PORT };
+    hosts::iperf3_client(plan, i, &ends, cca)
 }
 
 /// A shell command that sends the file which is its argument through netcat, as Borgli and Misund did. A file
@@ -243,18 +212,4 @@ fn wait_for_servers(hosts: &Hosts, count: usize) -> Result<(), EmuError> {
         program: "the server of a flow".into(),
         said: "does not listen".into(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whole_writes_exceed_the_size_by_less_than_one_byte_each() {
-        for size in [1u64, 1_000, 131_072, 131_073, 1_000_000, 123_456_789] {
-            let count = size.div_ceil(WRITE_BYTES);
-            let sent = bytes_on_the_wire(plan::Traffic::Iperf3, size) - COOKIE_BYTES;
-            assert!((size..size + count).contains(&sent), "{size}: {sent}");
-        }
-    }
 }

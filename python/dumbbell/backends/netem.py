@@ -86,7 +86,7 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     clean()
     prefix = f"{_PREFIX}{os.getpid()}-"
     plan = planned.plan
-    tuned = script.sysctls(plan["host"])
+    tuned = script.sysctls(plan)
     with ExitStack() as stack:
         ccas = stack.enter_context(linux.controllers(plan))
         made = topology(plan, prefix, ccas)
