@@ -27,6 +27,7 @@ PATH = {"rate": "10Mbps", "rtt": "1us", "buffer": "50pkt"}
 TWO = [{"cca": "cubic"}, {"cca": "reno"}]
 FACTS = ssh.Facts("192.0.2.1", "198.51.100.2", "eth0", ("reno", "cubic"), "cubic", {}, 0)
 
+needs_path = pytest.mark.skipif(hosts.missing(hosts.PATH_PROGRAMS) is not None, reason=str(hosts.missing(hosts.PATH_PROGRAMS)))
 needs_hosts = pytest.mark.skipif(hosts.missing() is not None, reason=str(hosts.missing()))
 
 
@@ -244,7 +245,7 @@ def goodput_share(line: dict[str, Any]) -> float:
     return float(sum(row["goodput_bytes"] for row in rows) * 8 / (10 * active_us))
 
 
-@needs_hosts
+@needs_path
 def test_a_path_without_delay_runs_over_the_kernels_own_tbf(tmp_path: Path, cli: Cli) -> None:
     done = cli("run", scenario(tmp_path, duration="3s"), "--json", "--on", "netem")
     assert done.returncode == 0, done.stderr
@@ -255,7 +256,7 @@ def test_a_path_without_delay_runs_over_the_kernels_own_tbf(tmp_path: Path, cli:
     assert "dumbbell-" not in left
 
 
-@needs_hosts
+@needs_path
 @pytest.mark.parametrize("chosen", ["by route", "by iperf3 alone"])
 def test_a_flow_over_netem_is_paced_by_nobody_whatever_the_machines_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str) -> None:
     """Asked from the socket by a controller that tells. Without the route, a default of BBR leaves its pacing behind: what the route is for."""
@@ -282,7 +283,7 @@ def test_a_flow_over_netem_is_paced_by_nobody_whatever_the_machines_default(tmp_
     assert said == {"UNPACED" if by_route else "PACED_BY_TCP"}
 
 
-@needs_hosts
+@needs_path
 def test_a_module_that_the_kernel_lacks_is_named(tmp_path: Path) -> None:
     if netem._has("netem"):
         pytest.skip("this kernel has netem")
