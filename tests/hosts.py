@@ -15,14 +15,15 @@ from typing import NamedTuple
 from dumbbell.backends import ssh
 
 SENDER, RECEIVER = "10.77.1.1", "10.77.2.1"
-PROGRAMS = ("ip", "tc", "ss", "iperf3", "ssh", "ssh-keygen", "sshd")
+PATH_PROGRAMS = ("ip", "tc", "ss", "iperf3")
+PROGRAMS = (*PATH_PROGRAMS, "ssh", "ssh-keygen", "sshd")
 
 
-def missing() -> str | None:
-    """Why hosts cannot be made here."""
+def missing(wanted: tuple[str, ...] = PROGRAMS) -> str | None:
+    """Why hosts cannot be made here, or only a path between namespaces."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "needs root on Linux, for network namespaces"
-    programs = [name for name in PROGRAMS if which(name) is None]
+    programs = [name for name in wanted if which(name) is None]
     if programs:
         return f"needs {', '.join(programs)} (Debian: openssh-server, openssh-client, iproute2, iperf3)"
     asked = subprocess.run(["unshare", "-n", "ip", "link", "add", "name", "x0", "type", "ifb"], capture_output=True, text=True, check=False)

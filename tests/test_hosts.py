@@ -18,7 +18,7 @@ import pytest
 
 import hosts
 from conftest import ROOT, Cli
-from dumbbell import ScenarioError, from_dict, from_file, plan, results
+from dumbbell import ScenarioError, from_dict, from_file, kernel, plan, results
 from dumbbell.backends import netem, script, session, sockets, ssh
 from dumbbell.backends.tc import module
 from dumbbell.errors import EngineError
@@ -29,6 +29,7 @@ PATH = {"rate": "10Mbps", "rtt": "1us", "buffer": "50pkt"}
 TWO = [{"cca": "cubic"}, {"cca": "reno"}]
 FACTS = ssh.Facts("192.0.2.1", "198.51.100.2", "eth0", ("reno", "cubic"), "cubic", {}, 0)
 
+needs_path = pytest.mark.skipif(hosts.missing(hosts.PATH_PROGRAMS) is not None, reason=str(hosts.missing(hosts.PATH_PROGRAMS)))
 needs_hosts = pytest.mark.skipif(hosts.missing() is not None, reason=str(hosts.missing()))
 
 
@@ -48,8 +49,8 @@ def ssh_text(run: plan.Planned) -> str:
     steps, _ = ssh.bottleneck(run.plan, FACTS, 5201)
     ends = ssh.ends_of(run.plan, FACTS, 5201)
     lines = [shlex.join(step.do) for step in steps]
-    for i, one in enumerate(ends):
-        lines += [shlex.join(script.server(one)), shlex.join(script.client(run.plan, i, one, run.plan["flows"][i]["cca"]))]
+    for one, client in zip(ends, script.clients(run.plan, ends, [flow["cca"] for flow in run.plan["flows"]])):
+        lines += [shlex.join(script.server(one)), shlex.join(client)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -262,7 +263,7 @@ def goodput_share(line: dict[str, Any]) -> float:
     return float(sum(row["goodput_bytes"] for row in rows) * 8 / (10 * active_us))
 
 
-@needs_hosts
+@needs_path
 def test_a_path_without_delay_runs_over_the_kernels_own_tbf(tmp_path: Path, cli: Cli) -> None:
     done = cli("run", scenario(tmp_path, duration="3s"), "--json", "--on", "netem")
     assert done.returncode == 0, done.stderr
@@ -273,7 +274,34 @@ def test_a_path_without_delay_runs_over_the_kernels_own_tbf(tmp_path: Path, cli:
     assert "dumbbell-" not in left
 
 
-@needs_hosts
+@needs_path
+@pytest.mark.parametrize("chosen", ["by route", "by iperf3 alone"])
+def test_a_flow_over_netem_is_paced_by_nobody_whatever_the_machines_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str) -> None:
+    """Asked from the socket by a controller that tells. Without the route, a default of BBR leaves its pacing behind: what the route is for."""
+    by_route = chosen == "by route"
+    default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    if not kernel.built_in():
+        pytest.skip("built without clang: no controllers for the kernel")
+    if not by_route and default in ssh._UNPACED:
+        pytest.skip(f"the default here is {default}, which leaves nothing behind")
+    if not by_route:
+        monkeypatch.setattr(netem._Net, "controllers", lambda *_: None)
+    said = set()
+
+    def look(_: int, __: int) -> bool:
+        sockets = kernel.status(controller.kernel_name)[0].sockets
+        said.update(one.estimates.state for one in sockets if one.local.endswith(":50000") and one.cwnd)
+        return True
+
+    with kernel.load(str(ROOT / "tests" / "controllers" / "pacing.c"), numbered=True) as controller:
+        of_it = planned([{"cca": "reno"}])
+        of_it.plan["flows"][0]["cca"], of_it.plan["host"]["qdisc"] = controller.kernel_name, "pfifo"
+        of_it.plan["duration_ns"] = of_it.plan["flows"][0]["stop_ns"] = 2 * 10**9
+        netem.run(of_it, tmp_path / "out", scenario_text="", overrides=(), progress=look, own=Own())
+    assert said == {"UNPACED" if by_route else "PACED_BY_TCP"}
+
+
+@needs_path
 def test_a_module_that_the_kernel_lacks_is_named(tmp_path: Path) -> None:
     if netem._has("netem"):
         pytest.skip("this kernel has netem")
@@ -306,6 +334,7 @@ URL = f"ssh://near,far?to={hosts.RECEIVER}"
 
 @needs_hosts
 def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(tmp_path: Path, two: hosts.Hosts) -> None:
+    default = two.at(two.sender, "cat", "/proc/sys/net/ipv4/tcp_congestion_control").strip()
     process = two.start("run", scenario(tmp_path, duration="5s"), "--json", "--out", tmp_path / "out", "--on", URL)
     wait_for(T0.exists)
     time.sleep(2)
@@ -316,6 +345,7 @@ def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(t
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     line = json.loads(out)
+    assert any("reno: paced by TCP, for the sender's default controller is" in warning for warning in line["warnings"]) == (default not in ssh._UNPACED)
     assert 0.956 * 0.95 < goodput_share(line) < 0.956 * 1.05
     assert line["link"]["drops"] > 0
     assert 0.95 < line["link"]["utilization"] < 1.02

@@ -89,16 +89,26 @@ def untroubled(result: dumbbell.Result) -> list[str]:
 
 @pytest.fixture
 def untouched() -> Any:
-    """Nothing of the emulator's is in the machine's own network, neither while it runs nor afterwards; what others do there meanwhile is theirs."""
+    """Nothing of the emulator's is in the machine's own network, while it runs or afterwards, nor memory of its sockets; what others do meanwhile is theirs."""
 
     def ours() -> list[str]:
         commands = (["ip", "-o", "link"], ["ip", "-o", "address"], ["ip", "route", "show", "table", "all"])
         lines = [line for c in commands for line in subprocess.run(c, capture_output=True, text=True, check=True).stdout.splitlines()]
         return [line for line in lines if any(word in line for word in ("path0", "10.1.0.", "10.2.0."))]
 
-    before = ours()
+    def orphans() -> int:
+        """Sockets without a process, in any namespace, which hold what was still under way."""
+        words = Path("/proc/net/sockstat").read_text().split()
+        return int(words[words.index("orphan") + 1])
+
+    before, orphans_before = ours(), orphans()
     yield
     assert ours() == before
+    for _ in range(100):
+        if orphans() <= orphans_before:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{orphans()} sockets without a process after ten seconds, {orphans_before} before the test")
 
 
 def test_one_cubic_flow_gets_what_the_path_is_configured_for(tmp_path: Path, cli: Any, untouched: None) -> None:

@@ -15,6 +15,9 @@ __all__ = [
     "controllers",
     "emulate",
     "enter_user_namespace",
+    "host_sysctls",
+    "iperf3_bytes",
+    "iperf3_clients",
     "kernel_built_in",
     "kernel_load",
     "kernel_loaded",
@@ -222,6 +225,15 @@ def emulate(plan_json: str, controllers: list[str] | None, out_dir: str, progres
     `controllers` are the kernel's names of the flows' controllers. Returns JSON: the summary, of the same form as `run`'s, and how the emulator did.
     Raises PlanError for what real hosts cannot do, EmulatorError for what is missing, and whatever `progress` raises.
     """
+
+def host_sysctls(plan_json: str) -> list[tuple[str, str]]:
+    """Kernel parameters of senders and receivers, as a plan wants them."""
+
+def iperf3_clients(plan_json: str, ends: list[tuple[str, str, int, int]], ccas: list[str]) -> list[list[str]]:
+    """Arguments of iperf3 at the sender of each flow: `ends` are source, target, the server's port and that of the data; `ccas` the kernel's names."""
+
+def iperf3_bytes(size: int) -> int:
+    """Payload of a finite flow of iperf3's as its connection carries it: whole writes, and what iperf3 sends first."""
 
 def shell(plan_json: str, command: list[str], commands: list[str], forwards: list[str]) -> str:
     """Run `command` behind the path of a plan, shell `commands` and forwarded ports (``PORT=HOST:PORT``) at its far end; JSON with its exit status."""

@@ -4,16 +4,8 @@
 use crate::error::EmuError;
 use crate::netns::NetNs;
 use crate::tun::{Tun, NAME};
-use path::plan::{Ecn, Host, HostQdisc, Plan};
+use path::plan::{Host, HostQdisc, Plan};
 use std::collections::BTreeMap;
-
-/// Receive buffer before any tuning, and at most, where the plan sets none: as in the simulator.
-const RCVBUF_LARGE: (u64, u64) = (16 << 20, 1 << 30);
-/// Linux's own (`tcp_rmem[1]`, `tcp_wmem[1]`), bytes.
-const RCVBUF_DEFAULT: u64 = 131_072;
-const SNDBUF_DEFAULT: u64 = 16_384;
-/// Send buffer at most where the plan sets none, bytes.
-const SNDBUF_LARGE: u64 = 1 << 30;
 
 /// Two hosts with nothing between them yet.
 #[derive(Debug)]
@@ -43,27 +35,14 @@ impl Hosts {
     }
 
     fn set_sysctls(&mut self, host: &Host) -> Result<(), EmuError> {
-        let (rcv, rcv_most) = match host.rcvbuf_bytes {
-            0 => RCVBUF_LARGE,
-            most => (most.min(RCVBUF_DEFAULT), most),
-        };
-        let snd_most = if host.sndbuf_bytes == 0 { SNDBUF_LARGE } else { host.sndbuf_bytes };
-        let ecn = match host.ecn {
-            // Connections do not ask, but an answer to those that must have it.
-            Ecn::Off => "2",
-            Ecn::Classic => "1",
-            Ecn::Accurate => "3",
-        };
-        let restart = u8::from(host.slow_start_after_idle).to_string();
-        let values = [
-            ("net.ipv4.tcp_rmem", format!("4096 {rcv} {rcv_most}")),
-            ("net.ipv4.tcp_wmem", format!("4096 {} {snd_most}", snd_most.min(SNDBUF_DEFAULT))),
-            ("net.ipv4.tcp_no_metrics_save", "1".into()),
-            ("net.ipv4.tcp_ecn", ecn.into()),
-            ("net.ipv4.tcp_slow_start_after_idle", restart),
+        let own = [
             ("net.ipv4.conf.all.rp_filter", "0".into()),
+            // What a socket still holds when its process is gone is given up at its second timeout and not at its
+            // ninth: run after run of such memory made the kernel cut other runs' send buffers (tcp_mem).
+            ("net.ipv4.tcp_orphan_retries", "1".into()),
             ("net.ipv6.conf.all.disable_ipv6", "1".into()),
         ];
+        let values = path::hosts::sysctls(host).into_iter().chain(own);
         for (name, value) in values {
             for netns in [&self.senders, &self.receivers] {
                 let is_optional = name.starts_with("net.ipv6") && netns.read(name).is_none();

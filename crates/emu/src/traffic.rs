@@ -5,6 +5,7 @@ use crate::error::{EmuError, Tried};
 use crate::hosts::Hosts;
 use crate::router::{DATA_PORT, RECEIVERS, SENDERS};
 use crate::tun::NAME;
+use path::hosts::{self, Ends};
 use path::plan::{self, Flow, Plan};
 use std::fs::File;
 use std::io::Write;
@@ -141,7 +142,7 @@ fn client(
         plan::Traffic::Auto | plan::Traffic::Iperf3 => {
             command
                 .args(["-c", "read line && exec iperf3 \"$@\"", "sh"])
-                .args(iperf3(plan, i, flow, cca));
+                .args(iperf3(plan, i, cca));
         }
         plan::Traffic::Netcat => {
             let zeros = zeros(&reports.join(format!("{i}.zeros")), flow)?;
@@ -157,30 +158,10 @@ fn client(
 }
 
 /// Arguments of iperf3's client.
-fn iperf3(plan: &Plan, i: usize, flow: &Flow, cca: &str) -> Vec<String> {
-    let port = SERVER_PORT.to_string();
-    let mut words = vec!["-J".into(), "-i".into(), "0".into(), "-p".into(), port];
-    let mut add = |key: &str, value: String| words.extend([key.into(), value]);
-    add("-c", address(RECEIVERS, i));
-    add("-B", address(SENDERS, i));
-    add("--cport", DATA_PORT.to_string());
-    add("-C", cca.into());
-    match flow.size_bytes {
-        Some(size) => {
-            let (size, length) = plan::Traffic::writes(size);
-            add("-n", size.to_string());
-            add("-l", length.to_string());
-        }
-        // It is stopped when it is time; this is longer.
-        None => add("-t", ((flow.stop_ns - flow.start_ns) / 1_000_000_000 + 60).to_string()),
-    }
-    if let Some(rate) = flow.max_rate_bps {
-        add("--fq-rate", rate.to_string());
-    }
-    if plan.host.nodelay {
-        words.push("-N".into());
-    }
-    words
+fn iperf3(plan: &Plan, i: usize, cca: &str) -> Vec<String> {
+    let (source, target) = (address(SENDERS, i), address(RECEIVERS, i));
+    let ends = Ends { source, target, server_port: SERVER_PORT, data_port: DATA_PORT };
+    hosts::iperf3_client(plan, i, &ends, cca)
 }
 
 /// A shell command that sends the file which is its argument through netcat, as Borgli and Misund did. A file

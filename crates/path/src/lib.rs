@@ -11,12 +11,14 @@
 //! | [`link`] | a queue and its rate, and what passed through it |
 //! | [`timeline`] | who wants to be woken when |
 //! | [`histogram`] | counts of times by size |
+//! | [`hosts`] | what real hosts are set to, and how iperf3 is called |
 //! | [`summary`] | the figures of a run that most callers want |
 //!
 //! Nothing here owns a clock, a thread or a socket: calls take `now`, in order.
 
 pub mod build;
 pub mod histogram;
+pub mod hosts;
 pub mod link;
 pub mod network;
 pub mod plan;

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod emulator;
+mod hosts;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 mod kernel;
 #[cfg(not(target_os = "linux"))]
@@ -124,6 +125,8 @@ fn version() -> &'static str {
 mod _native {
     #[pymodule_export]
     use super::emulator::{emulate, enter_user_namespace, shell, EmulatorError};
+    #[pymodule_export]
+    use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients};
     #[pymodule_export]
     use super::kernel::{
         kernel_built_in, kernel_load, kernel_loaded, kernel_set, kernel_status, kernel_unload,

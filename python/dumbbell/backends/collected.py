@@ -164,7 +164,9 @@ class Flow:
     @cached_property
     def size(self) -> int | None:
         """Payload of a finite flow as its connection carries it."""
-        return None if self.planned["size_bytes"] is None else script.bytes_on_the_wire(self.planned["size_bytes"])
+        from dumbbell import _native
+
+        return None if self.planned["size_bytes"] is None else _native.iperf3_bytes(self.planned["size_bytes"])
 
     @cached_property
     def completed_ns(self) -> int | None:

@@ -48,7 +48,7 @@ def check(planned: Planned, own: Own, *, ours: bool = False) -> None:
     from dumbbell import _native
 
     if own:
-        raise ScenarioError("--cca", "files are not taken with --on linux; `dumbbell kernel load FILE.c` registers one, whose name flows then use")
+        raise ScenarioError("--cca", "files are not taken with --on linux, only controllers that the kernel or this build has")
     try:
         _native.emulate(json.dumps(planned.plan), None, ".")
     except _native.PlanError as error:

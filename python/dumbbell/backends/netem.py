@@ -86,7 +86,7 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     clean()
     prefix = f"{_PREFIX}{os.getpid()}-"
     plan = planned.plan
-    tuned = script.sysctls(plan["host"])
+    tuned = script.sysctls(plan)
     with ExitStack() as stack:
         ccas = stack.enter_context(linux.controllers(plan))
         made = topology(plan, prefix, ccas)
@@ -231,6 +231,8 @@ class _Net:
             self.at(host, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
         for host in "sabcd":
             self.at(host, "sysctl", "-q", "-w", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.default.rp_filter=0")
+        for host in "sd":  # as in crates/emu: sockets whose process is gone must not hold their memory for minutes
+            self.at(host, "sysctl", "-q", "-w", "net.ipv4.tcp_orphan_retries=1")
 
     def link(self, one: str, one_device: str, other: str, other_device: str) -> None:
         """Two devices joined, each knowing the other's addresses, so that nobody asks for them during a run."""

@@ -39,7 +39,7 @@ def refuse(planned: Planned, own: Own, backend: str) -> None:
     plan = planned.plan
     try:
         if own:
-            raise ScenarioError("--cca", f"files are not taken with --on {backend}; `dumbbell kernel load FILE.c` registers one, whose name flows then use")
+            raise ScenarioError("--cca", f"files are not taken with --on {backend}, only controllers that the kernel or this build has")
         if len(plan["flows"]) > script.FLOWS_MAX:
             raise ScenarioError("flow", f"{len(plan['flows'])} flows in all, wanted at most {script.FLOWS_MAX} with --on {backend}")
         if plan["record"]["pcap"]:

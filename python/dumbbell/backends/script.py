@@ -5,6 +5,7 @@ The same scripts run in a network namespace (netem) and on a host far away (ssh)
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,10 +16,6 @@ from .tc import Argv, Step
 DATA_PORT, SERVER_PORT = 50_000, 5_201
 #: More flows than ports between these.
 FLOWS_MAX = 2_000
-#: iperf3's own length of a write, bytes, and what it sends ahead of its data on each connection.
-_WRITE_BYTES, COOKIE_BYTES = 131_072, 37
-#: Receive buffer before any tuning, and at most, where the plan sets none; and Linux's own (tcp_rmem[1], tcp_wmem[1]). As with --on linux, bytes.
-_RCVBUF_LARGE, _SNDBUF_LARGE, _RCVBUF, _SNDBUF = (16 << 20, 1 << 30), 1 << 30, 131_072, 16_384
 #: How long a receiver waits for a sender that does not come back, beyond the run, s.
 PATIENCE_S = 120
 
@@ -39,42 +36,18 @@ class Queue(NamedTuple):
     handle: str
 
 
-def sysctls(host: dict[str, Any]) -> dict[str, str]:
+def sysctls(plan: dict[str, Any]) -> dict[str, str]:
     """Kernel parameters of both hosts, as the plan wants them."""
-    rcv, rcv_most = _RCVBUF_LARGE if not host["rcvbuf_bytes"] else (min(host["rcvbuf_bytes"], _RCVBUF), host["rcvbuf_bytes"])
-    snd_most = host["sndbuf_bytes"] or _SNDBUF_LARGE
-    return {
-        "net.ipv4.tcp_rmem": f"4096 {rcv} {rcv_most}",
-        "net.ipv4.tcp_wmem": f"4096 {min(snd_most, _SNDBUF)} {snd_most}",
-        "net.ipv4.tcp_no_metrics_save": "1",
-        "net.ipv4.tcp_ecn": {"off": "2", "classic": "1", "accurate": "3"}[host["ecn"]],
-        "net.ipv4.tcp_slow_start_after_idle": str(int(host["slow_start_after_idle"])),
-    }
+    from dumbbell import _native
+
+    return dict(_native.host_sysctls(json.dumps(plan)))
 
 
-def writes(size: int) -> tuple[int, int]:
-    """What iperf3 is to transfer of a finite flow, and in writes of which length: as close above the size as whole writes get."""
-    return size, -(-size // -(-size // _WRITE_BYTES))
+def clients(plan: dict[str, Any], ends: Sequence[Ends], ccas: Sequence[str]) -> list[Argv]:
+    """The iperf3 client of each flow."""
+    from dumbbell import _native
 
-
-def bytes_on_the_wire(size: int) -> int:
-    """Payload of a finite flow as its connection carries it."""
-    length = writes(size)[1]
-    return -(-size // length) * length + COOKIE_BYTES
-
-
-def client(plan: dict[str, Any], i: int, ends: Ends, cca: str) -> Argv:
-    """The iperf3 client of a flow."""
-    flow = plan["flows"][i]
-    out = ["iperf3", "-J", "-i", "0", "-c", ends.target, "-p", str(ends.server_port), "-B", ends.source, "--cport", str(ends.data_port), "-C", cca]
-    if flow["size_bytes"] is None:
-        out += ["-t", str((flow["stop_ns"] - flow["start_ns"]) // 10**9 + 60)]
-    else:
-        size, length = writes(flow["size_bytes"])
-        out += ["-n", str(size), "-l", str(length)]
-    out += ["-N"] if plan["host"]["nodelay"] else []
-    out += ["--fq-rate", str(flow["max_rate_bps"])] if flow["max_rate_bps"] else []
-    return tuple(out)
+    return [("iperf3", *words) for words in _native.iperf3_clients(json.dumps(plan), list(ends), list(ccas))]
 
 
 def server(ends: Ends) -> Argv:
@@ -160,8 +133,8 @@ def sender(plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], e
     lines.append("date +%s%N >t0\nsay running\n")
     lines.append(f"poll ss -tinH 'sport >= :{first} and sport <= :{last}' >sockets.txt 2>sockets.err &\npolling=$!\n")
     flows = ""
-    for i, flow in enumerate(plan["flows"]):
-        command = shlex.join(client(plan, i, ends[i], ccas[i]))
+    for i, (flow, client) in enumerate(zip(plan["flows"], clients(plan, ends, ccas))):
+        command = shlex.join(client)
         limit = f"timeout --foreground -s INT -k 10 {_seconds(flow['stop_ns'] - flow['start_ns'])}"
         lines.append(
             f"( sleep {_seconds(flow['start_ns'])}; date +%s%N >{i}.start; {limit} {command} >{i}.json 2>{i}.err; echo $? >{i}.rc; date +%s%N >{i}.end ) &\n"

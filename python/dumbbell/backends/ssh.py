@@ -150,7 +150,7 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     facts = _ask(given, sender.host, receiver.host, plan)
     ends = ends_of(plan, facts, given.port)
     steps, handle = bottleneck(plan, facts, given.port)
-    tuned = script.sysctls(plan["host"])
+    tuned = script.sysctls(plan)
     queue = script.Queue(("tc", "-s", "qdisc", "show", "dev", DEVICE), handle)
     ccas = [flow["cca"] for flow in plan["flows"]]
     scripts = (script.sender(plan, tuned, (), ends, ccas), script.receiver(plan, tuned, steps, ends, queue))

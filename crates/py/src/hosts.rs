@@ -1,0 +1,38 @@
+//! How real hosts are set and iperf3 is called, for Python's back ends.
+
+use crate::PlanError;
+use path::hosts::{self, Ends};
+use path::plan::Traffic;
+use path::Plan;
+use pyo3::prelude::*;
+
+fn parse(plan_json: &str) -> PyResult<Plan> {
+    Plan::parse(plan_json).map_err(|e| PlanError::new_err(e.to_string()))
+}
+
+/// Kernel parameters of both hosts, as a plan wants them.
+#[pyfunction]
+pub fn host_sysctls(plan_json: &str) -> PyResult<Vec<(&'static str, String)>> {
+    Ok(hosts::sysctls(&parse(plan_json)?.host).into())
+}
+
+/// Arguments of iperf3 at the sender, for each flow; see the stub.
+#[pyfunction]
+pub fn iperf3_clients(
+    plan_json: &str,
+    ends: Vec<(String, String, u16, u16)>,
+    ccas: Vec<String>,
+) -> PyResult<Vec<Vec<String>>> {
+    let plan = parse(plan_json)?;
+    let flows = ends.into_iter().zip(&ccas).enumerate().take(plan.flows.len());
+    let client = |(i, ((source, target, server_port, data_port), cca)): (usize, (_, &String))| {
+        hosts::iperf3_client(&plan, i, &Ends { source, target, server_port, data_port }, cca)
+    };
+    Ok(flows.map(client).collect())
+}
+
+/// Payload of a finite flow of iperf3's as its connection carries it, bytes.
+#[pyfunction]
+pub fn iperf3_bytes(size: u64) -> u64 {
+    Traffic::Iperf3.transfer_bytes(size) + Traffic::Iperf3.greeting_bytes()
+}
