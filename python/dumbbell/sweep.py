@@ -261,7 +261,7 @@ def run(
     cca
         Files with controllers of one's own (.c or .py), as ``dumbbell run --cca`` takes them.
     on
-        Back end: ``sim``, or ``linux`` for real hosts (docs/linux.md), whose runs go one by one.
+        Back end: ``sim``, or ``linux`` for real hosts (docs/linux.md), whose runs go one by one unless told otherwise.
 
     Raises
     ------

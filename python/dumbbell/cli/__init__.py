@@ -61,7 +61,9 @@ def _add_own(command: argparse.ArgumentParser) -> None:
 
 
 def _add_jobs(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--jobs", type=_count, metavar="N", help="runs at once (default: one per core); results do not depend on it")
+    command.add_argument(
+        "--jobs", type=_count, metavar="N", help="runs at once (default: one per core, in real time one); results of the simulator do not depend on it"
+    )
     command.add_argument("--resume", action="store_true", help="keep finished runs in DIR and run what is missing")
 
 
