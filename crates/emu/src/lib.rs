@@ -12,6 +12,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod burst;
 mod clock;
 mod conduct;
 mod diag;

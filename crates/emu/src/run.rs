@@ -95,6 +95,8 @@ pub fn run(
     hosts.warnings.extend(lives.complaints());
     let ended = std::mem::take(&mut lives.ended);
     drop(lives);
+    // What stopped flows had yet to send would fill the kernel's memory for TCP for minutes more.
+    let _ = hosts.senders.set("net.ipv4.tcp_orphan_retries", "1");
     report::write(plan, controllers, out, Ended { router, sampler, hosts, ended, dropped })
 }
 
