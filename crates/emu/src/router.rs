@@ -5,7 +5,7 @@
 //! up and takes no capacity. How late events were is counted, and told.
 
 use crate::burst::{self, Burst};
-use crate::clock::{thread_cpu, Clock};
+use crate::clock::{go_first, thread_cpu, Clock};
 use crate::conduct::Conduct;
 use crate::frame::RealFrame;
 use crate::header::{set_tos, Ip, Tcp};
@@ -41,8 +41,6 @@ const SPIN_SHARE: u64 = 3;
 const NAP: Span = Span::from_us(50);
 /// The longest sleep, so that a wish to stop is heard.
 const SLEEP_MAX: Span = Span::from_ms(50);
-/// Most buffers that are made before the run begins.
-const RESERVED_MAX: u64 = 8_192;
 
 /// Which frames belong to which flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,8 +107,6 @@ impl Router {
         let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
         let back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
         let sampler = back_slots + back.slots();
-        let mut slab = Slab::default();
-        slab.reserve(frames(plan) as usize);
         let tally = |flow: &path::plan::Flow| Tally::new(flow.size_bytes);
         Ok(Router {
             clock,
@@ -124,7 +120,7 @@ impl Router {
             back_slots,
             sampler,
             sample_every: Span::from_ns(plan.sample_ns),
-            slab,
+            slab: Slab::for_rate(plan.bottleneck.rate_bps),
             burst: Burst::default(),
             spun: Span::ZERO,
             spinning_since: None,
@@ -315,7 +311,7 @@ impl Router {
             set_tos(bytes, frame.tos);
         }
         let now = self.clock.now();
-        let tally = &mut self.tallies[path_flow(frame)];
+        let tally = &mut self.tallies[net::Frame::flow(frame) as usize];
         if way == Way::Back && tally.established.is_none() {
             if let Some(tcp) = Ip::parse(bytes).and_then(|ip| ip.tcp(bytes)) {
                 tally.on_answer(now, &tcp);
@@ -385,10 +381,6 @@ impl Router {
     }
 }
 
-fn path_flow(frame: &RealFrame) -> usize {
-    net::Frame::flow(frame) as usize
-}
-
 fn queue_row(at: Time, number: i32, link: &Link<RealFrame>) -> QueueRow {
     let stats = link.stats;
     QueueRow {
@@ -402,20 +394,5 @@ fn queue_row(at: Time, number: i32, link: &Link<RealFrame>) -> QueueRow {
         dropped_packets: stats.dropped_packets as i64,
         dropped_bytes: stats.dropped_bytes as i64,
         marked_packets: stats.marked_packets as i64,
-    }
-}
-
-/// Frames that may be under way at once: a second at the bottleneck's rate, within reason.
-fn frames(plan: &Plan) -> u64 {
-    (plan.bottleneck.rate_bps / 8 / 1514).clamp(64, RESERVED_MAX)
-}
-
-/// Before all ordinary threads where the process may, and with timers that are not rounded.
-fn go_first() -> bool {
-    let priority = libc::sched_param { sched_priority: 10 };
-    // SAFETY: both calls concern this thread only and read what they are given.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) == 0
     }
 }

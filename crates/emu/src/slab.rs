@@ -8,6 +8,8 @@ use crate::burst::VNET_BYTES;
 pub const BUFFER_BYTES: usize = 1536;
 /// Buffers that are made at once.
 const PIECE: usize = 1024;
+/// Most buffers that are made before a run begins.
+const RESERVED_MAX: u64 = 8_192;
 
 struct Buffer {
     bytes: [u8; BUFFER_BYTES],
@@ -24,9 +26,16 @@ pub struct Slab {
 }
 
 impl Slab {
+    /// Room for the frames that may be under way at once: a second at the bottleneck's rate, within reason.
+    pub fn for_rate(rate_bps: u64) -> Slab {
+        let mut slab = Slab::default();
+        slab.reserve((rate_bps / 8 / 1514).clamp(64, RESERVED_MAX) as usize);
+        slab
+    }
+
     /// Makes sure of room for so many frames, in memory that is there and stays there if the process may
     /// lock it.
-    pub fn reserve(&mut self, frames: usize) {
+    fn reserve(&mut self, frames: usize) {
         while self.free.len() < frames {
             self.grow();
         }
