@@ -28,7 +28,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
 
-.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-kernel bench-memory fuzz bpf sanitize clean
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-emulator bench-kernel bench-memory fuzz bpf sanitize clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same sessi
 bench-kernel: $(STAMPS)/native $(STAMPS)/system ## What an ACK costs in the kernel, through BPF against its own BBR (root)
 	tools/system-packages.sh bpftool
 	$(BIN)/python bench/kernel_ack_cost.py --json build/bench-kernel.json
+
+bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding limit of the real-time path, beside Mahimahi where it is installed (root, REPEATS=3)
+	$(BIN)/python bench/emulator.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench-emulator.json
 
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json

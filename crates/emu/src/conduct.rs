@@ -19,6 +19,8 @@ pub struct Conduct {
     pub refused: u64,
     /// Processor time of the loop.
     pub cpu: Span,
+    /// Of it, what went by waiting without sleep.
+    pub spun: Span,
     /// Whether the loop ran before all ordinary threads.
     pub is_realtime: bool,
 }

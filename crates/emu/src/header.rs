@@ -13,6 +13,7 @@ pub mod flag {
     pub const FIN: u16 = 0x001;
     pub const SYN: u16 = 0x002;
     pub const RST: u16 = 0x004;
+    pub const PSH: u16 = 0x008;
     pub const ACK: u16 = 0x010;
     pub const ECE: u16 = 0x040;
     pub const CWR: u16 = 0x080;
@@ -79,6 +80,11 @@ impl Ip {
             header,
             is_later_fragment: be16(bytes, 6) & 0x1fff != 0,
         })
+    }
+
+    /// Length of this header.
+    pub fn header_bytes(&self) -> usize {
+        self.header
     }
 
     /// The TCP header behind it, if there is one.

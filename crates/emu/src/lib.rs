@@ -13,6 +13,7 @@
 #![cfg(target_os = "linux")]
 
 mod aside;
+mod burst;
 mod clock;
 mod conduct;
 mod diag;
@@ -21,6 +22,7 @@ mod forward;
 mod frame;
 mod header;
 mod hosts;
+mod memory;
 mod netns;
 mod report;
 mod router;

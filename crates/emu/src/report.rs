@@ -59,6 +59,8 @@ pub struct Emulator {
     pub own_drops: u64,
     /// Processor time of the loop, s, and as a share of the run.
     pub cpu_s: f64,
+    /// Of it, what went by waiting for the next event without sleep.
+    pub spin_s: f64,
     pub cpu_share: f64,
     /// Whether the loop ran before all ordinary threads.
     pub realtime: bool,
@@ -285,6 +287,7 @@ fn emulator(
         events: conduct.events,
         own_drops: conduct.refused + dropped,
         cpu_s: conduct.cpu.as_secs_f64(),
+        spin_s: conduct.spun.as_secs_f64(),
         cpu_share: conduct.cpu.as_secs_f64() / end.as_secs_f64().max(1e-9),
         realtime: conduct.is_realtime,
         late_samples,

@@ -5,12 +5,13 @@
 //! up and takes no capacity. How late events were is counted, and told.
 
 use crate::aside::Aside;
-use crate::clock::{thread_cpu, Clock};
+use crate::burst::{self, Burst};
+use crate::clock::{go_first, thread_cpu, Clock};
 use crate::conduct::Conduct;
 use crate::frame::RealFrame;
 use crate::header::{set_tos, Ip, Tcp};
 use crate::shared::Shared;
-use crate::slab::{Slab, BUFFER_BYTES};
+use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::tun::Tun;
 use path::network::{Network, Notice};
@@ -29,7 +30,7 @@ pub const DATA_PORT: u16 = 50_000;
 /// First addresses of senders and receivers: 10.1.0.1 and 10.2.0.1.
 pub const SENDERS: u32 = 0x0a01_0001;
 pub const RECEIVERS: u32 = 0x0a02_0001;
-/// Frames read from a device before time and the other device get their turn.
+/// Packets or bursts read from a device before time and the other device get their turn.
 const BATCH: usize = 16;
 /// Before an event that is so near the loop does not sleep: waking up takes about as long.
 const SPIN: Span = Span::from_us(60);
@@ -41,8 +42,6 @@ const SPIN_SHARE: u64 = 3;
 const NAP: Span = Span::from_us(50);
 /// The longest sleep, so that a wish to stop is heard.
 const SLEEP_MAX: Span = Span::from_ms(50);
-/// Most buffers that are made before the run begins.
-const RESERVED_MAX: u64 = 8_192;
 
 /// Which frames belong to which flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +78,7 @@ pub struct Router {
     aside: Aside,
     sample_every: Span,
     slab: Slab,
+    burst: Burst,
     /// Time spent waiting without sleep, and since when it does so again.
     spun: Span,
     spinning_since: Option<Time>,
@@ -111,8 +111,6 @@ impl Router {
         let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
         let back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
         let sampler = back_slots + back.slots();
-        let mut slab = Slab::default();
-        slab.reserve(frames(plan) as usize);
         let tally = |flow: &path::plan::Flow| Tally::new(flow.size_bytes);
         Ok(Router {
             clock,
@@ -128,7 +126,8 @@ impl Router {
             control: sampler + 1,
             aside: Aside::new(plan),
             sample_every: Span::from_ns(plan.sample_ns),
-            slab,
+            slab: Slab::for_rate(plan.bottleneck.rate_bps),
+            burst: Burst::default(),
             spun: Span::ZERO,
             spinning_since: None,
             shared,
@@ -154,12 +153,14 @@ impl Router {
             if now >= self.end {
                 break;
             }
+            self.count_spin(now, is_busy);
             self.run_due(now);
             if !is_busy {
                 self.wait(now);
             }
         }
         self.conduct.cpu = thread_cpu() - before;
+        self.conduct.spun = self.spun;
         self.forward.check_conservation();
         self.back.check_conservation();
         self
@@ -192,18 +193,28 @@ impl Router {
     /// Takes what a device has, a batch at most; tells whether there was any.
     fn read(&mut self, way: Way) -> bool {
         for i in 0..BATCH {
-            let (buffer, room) = self.slab.take();
             let device = if way == Way::Forward { &self.near } else { &self.far };
-            let Some(length) = device.read(&mut room[..BUFFER_BYTES]) else {
-                self.slab.give_back(buffer);
-                return i > 0;
-            };
+            let Some(length) = device.read(self.burst.room()) else { return i > 0 };
+            self.burst.set_length(length);
+            self.enter_all(way);
+        }
+        true
+    }
+
+    /// The frames of what was read, each at a time of its own: events that are due meanwhile do not wait
+    /// for the last.
+    fn enter_all(&mut self, way: Way) {
+        loop {
+            let (buffer, room) = self.slab.take();
+            let Some(length) = self.burst.next(room) else { return self.slab.give_back(buffer) };
             self.slab.set_length(buffer, length);
+            if self.capture.is_some() {
+                burst::complete(self.slab.room(buffer));
+            }
             let now = self.clock.now();
             self.run_due(now);
             self.enter(now, way, buffer);
         }
-        true
     }
 
     /// A frame comes from a host.
@@ -334,7 +345,7 @@ impl Router {
             set_tos(bytes, frame.tos);
         }
         let now = self.clock.now();
-        let tally = &mut self.tallies[path_flow(frame)];
+        let tally = &mut self.tallies[net::Frame::flow(frame) as usize];
         if way == Way::Back && tally.established.is_none() {
             if let Some(tcp) = Ip::parse(bytes).and_then(|ip| ip.tcp(bytes)) {
                 tally.on_answer(now, &tcp);
@@ -359,7 +370,7 @@ impl Router {
 
     fn hand_over(&mut self, way: Way, buffer: u32) {
         let device = if way == Way::Forward { &self.far } else { &self.near };
-        let is_taken = device.write(self.slab.bytes(buffer));
+        let is_taken = device.write(self.slab.room(buffer));
         self.conduct.refused += u64::from(!is_taken);
     }
 
@@ -372,11 +383,20 @@ impl Router {
         self.timeline.set(self.sampler, at + self.sample_every);
     }
 
+    /// A turn of the loop that found nothing to do was spent waiting.
+    fn count_spin(&mut self, now: Time, is_busy: bool) {
+        let since = self.spinning_since.take();
+        if let Some(since) =
+            since.filter(|_| !is_busy && self.timeline.next_at().is_none_or(|at| at > now))
+        {
+            self.spun = self.spun + now.since(since);
+        }
+    }
+
     /// Sleeps until shortly before the next event, or until a frame comes.
     fn wait(&mut self, now: Time) {
         let next = self.timeline.next_at().unwrap_or(Time::NEVER);
         let span = next.min(self.end).since(now).min(SLEEP_MAX);
-        self.spun = self.spun + self.spinning_since.take().map_or(Span::ZERO, |at| now.since(at));
         let may_spin = self.spun * SPIN_SHARE < now.since(Time::ZERO);
         if span <= SPIN && may_spin {
             self.spinning_since = Some(now);
@@ -395,10 +415,6 @@ impl Router {
     }
 }
 
-fn path_flow(frame: &RealFrame) -> usize {
-    net::Frame::flow(frame) as usize
-}
-
 fn queue_row(at: Time, number: i32, link: &Link<RealFrame>) -> QueueRow {
     let stats = link.stats;
     QueueRow {
@@ -412,20 +428,5 @@ fn queue_row(at: Time, number: i32, link: &Link<RealFrame>) -> QueueRow {
         dropped_packets: stats.dropped_packets as i64,
         dropped_bytes: stats.dropped_bytes as i64,
         marked_packets: stats.marked_packets as i64,
-    }
-}
-
-/// Frames that may be under way at once: a second at the bottleneck's rate, within reason.
-fn frames(plan: &Plan) -> u64 {
-    (plan.bottleneck.rate_bps / 8 / 1514).clamp(64, RESERVED_MAX)
-}
-
-/// Before all ordinary threads where the process may, and with timers that are not rounded.
-fn go_first() -> bool {
-    let priority = libc::sched_param { sched_priority: 10 };
-    // SAFETY: both calls concern this thread only and read what they are given.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) == 0
     }
 }

@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::diag::Diag;
 use crate::error::{EmuError, Tried};
 use crate::hosts::Hosts;
+use crate::memory::TcpMemory;
 use crate::report::{self, Ended, Outcome};
 use crate::router::{Router, Traffic};
 use crate::sampler::Sampler;
@@ -88,7 +89,14 @@ pub fn run(
 
     let sampling = thread::spawn(move || sampler.run(&senders));
     let routing = thread::spawn(move || router.run());
-    let mut lives = Lives { plan, clock, transfers, shared: shared.clone(), ended: Vec::new() };
+    let mut lives = Lives {
+        plan,
+        clock,
+        transfers,
+        shared: shared.clone(),
+        ended: Vec::new(),
+        memory: TcpMemory::new(),
+    };
     let watched = lives.watch(progress);
     let dropped = tun::dropped(&hosts.senders) + tun::dropped(&hosts.receivers);
     shared.stop.store(true, Relaxed);
@@ -96,6 +104,7 @@ pub fn run(
     let sampler = sampling.join().expect("sampling does not panic");
     watched?;
     hosts.warnings.extend(lives.complaints());
+    hosts.warnings.extend(lives.memory.warning());
     let ended = std::mem::take(&mut lives.ended);
     drop(lives);
     report::write(plan, controllers, out, Ended { router, sampler, hosts, ended, dropped })
@@ -131,6 +140,7 @@ struct Lives<'a> {
     shared: Arc<Shared>,
     /// (flow, when it was stopped, what its receiver had then).
     ended: Vec<(usize, Time, u64)>,
+    memory: TcpMemory,
 }
 
 impl Lives<'_> {
@@ -144,6 +154,7 @@ impl Lives<'_> {
                 let (_, flow, is_start) = due.pop().expect("there is one");
                 self.meet(now, flow, is_start);
             }
+            self.memory.look();
             if now >= end {
                 return Ok(());
             }

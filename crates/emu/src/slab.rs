@@ -1,10 +1,15 @@
 //! The bytes of the frames that are under way. Buffers are taken and given back by number, so that what
 //! queues hold is a few words; memory comes in pieces that stay where they are.
 
-/// Room of a buffer: the largest IP packet that an interface with an MTU of 1500 hands over.
+use crate::burst::VNET_BYTES;
+
+/// Room of a buffer: the driver's header and the largest IP packet that an interface with an MTU of 1500 hands
+/// over.
 pub const BUFFER_BYTES: usize = 1536;
 /// Buffers that are made at once.
 const PIECE: usize = 1024;
+/// Most buffers that are made before a run begins.
+const RESERVED_MAX: u64 = 8_192;
 
 struct Buffer {
     bytes: [u8; BUFFER_BYTES],
@@ -21,9 +26,16 @@ pub struct Slab {
 }
 
 impl Slab {
+    /// Room for the frames that may be under way at once: a second at the bottleneck's rate, within reason.
+    pub fn for_rate(rate_bps: u64) -> Slab {
+        let mut slab = Slab::default();
+        slab.reserve((rate_bps / 8 / 1514).clamp(64, RESERVED_MAX) as usize);
+        slab
+    }
+
     /// Makes sure of room for so many frames, in memory that is there and stays there if the process may
     /// lock it.
-    pub fn reserve(&mut self, frames: usize) {
+    fn reserve(&mut self, frames: usize) {
         while self.free.len() < frames {
             self.grow();
         }
@@ -55,13 +67,18 @@ impl Slab {
         (number, &mut buffer.bytes)
     }
 
-    /// So many bytes of a buffer are in use.
+    /// So many bytes of a buffer are in use, the driver's header included.
     pub fn set_length(&mut self, number: u32, length: usize) {
         self.buffer(number).length = length as u16;
     }
 
-    /// The bytes in use.
+    /// The frame.
     pub fn bytes(&mut self, number: u32) -> &mut [u8] {
+        &mut self.room(number)[VNET_BYTES..]
+    }
+
+    /// The frame with the driver's header before it.
+    pub fn room(&mut self, number: u32) -> &mut [u8] {
         let buffer = self.buffer(number);
         &mut buffer.bytes[..usize::from(buffer.length)]
     }
@@ -96,8 +113,8 @@ mod tests {
     fn a_buffer_is_free_again_when_its_last_copy_is_gone() {
         let mut slab = Slab::default();
         let (first, room) = slab.take();
-        room[..3].copy_from_slice(b"abc");
-        slab.set_length(first, 3);
+        room[VNET_BYTES..VNET_BYTES + 3].copy_from_slice(b"abc");
+        slab.set_length(first, VNET_BYTES + 3);
         slab.copy(first);
         slab.give_back(first);
         assert_eq!((slab.bytes(first).to_vec(), slab.in_use()), (b"abc".to_vec(), 1));

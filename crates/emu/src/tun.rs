@@ -15,8 +15,13 @@ pub const NAME: &str = "path0";
 const QUEUE_LENGTH: u32 = 20_000;
 /// `TUNSETIFF` (include/uapi/linux/if_tun.h).
 const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
-/// Bare IP packets without a header of the driver's.
-const FLAGS: libc::c_short = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+/// `TUNSETOFFLOAD`, and what it takes: half-done checksums, bursts of TCP, also of such as carry CWR
+/// (`TUN_F_CSUM`, `TUN_F_TSO4`, `TUN_F_TSO_ECN`).
+const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
+const OFFLOADS: libc::c_ulong = 1 | 2 | 8;
+/// IP packets behind `struct virtio_net_hdr`, which says what is left to do.
+const FLAGS: libc::c_short =
+    (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
 
 /// A device; it goes when this is dropped.
 #[derive(Debug)]
@@ -25,8 +30,10 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// A device in `netns`, without an address yet. Nothing is segmented or merged by it: the kernel hands
-    /// over one frame for each that a wire would carry, those of a burst back to back.
+    /// A device in `netns`, without an address yet. Bursts come in one piece, for a [`Burst`] to cut; what is
+    /// written is received frame by frame.
+    ///
+    /// [`Burst`]: crate::burst::Burst
     ///
     /// # Errors
     /// When there is no `/dev/net/tun`, or the process may not use it.
@@ -38,13 +45,13 @@ impl Tun {
         Ok(Tun { file })
     }
 
-    /// Reads one packet; `None` when there is none.
+    /// Reads one packet behind the driver's header; `None` when there is none.
     #[inline]
     pub fn read(&self, room: &mut [u8]) -> Option<usize> {
         (&self.file).read(room).ok()
     }
 
-    /// Hands a packet over; `false` if the kernel refuses it.
+    /// Hands a packet behind the driver's header over; `false` if the kernel refuses it.
     #[inline]
     pub fn write(&self, packet: &[u8]) -> bool {
         (&self.file).write(packet).is_ok()
@@ -68,10 +75,12 @@ fn open() -> io::Result<File> {
     }
     request.ifr_ifru.ifru_flags = FLAGS;
     // SAFETY: an open device, and the request that this call takes.
-    match unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &mut request) } {
-        0 => Ok(file),
-        _ => Err(io::Error::last_os_error()),
+    let made = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &mut request) };
+    // SAFETY: an open device and a number.
+    if made != 0 || unsafe { libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD, OFFLOADS) } != 0 {
+        return Err(io::Error::last_os_error());
     }
+    Ok(file)
 }
 
 /// Packets that the device in `netns` dropped because this process had not read them in time.
