@@ -46,6 +46,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 def _add_compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
     compare.add_argument("--on", metavar="A,B", default="sim,linux", help="two or three back ends; the first is the reference (default: sim,linux)")
+    compare.add_argument("--plot", metavar="KIND", default="throughput", help="what to draw: throughput (default), rtt, cwnd, inflight or queue")
     compare.add_argument("--need", type=float, default=1.0, metavar="SHARE", help="share of the runs that must agree for status 0 (default: 1)")
     compare.add_argument("--out", metavar="DIR", help="folder for the results of both, new or empty (default: results/compare-<name>-<n>)")
     compare.add_argument("--json", action="store_true", help="print one JSON object per combination and line, and nothing else")

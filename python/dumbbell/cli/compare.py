@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import agreement, backends, units
 from dumbbell.errors import ScenarioError, wrong
 
 from . import FAILED, OK
 from .run import place
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: What makes the flows on every back end where a scenario leaves it open: the simulator is to do what the real program does.
 TRAFFIC = "iperf3"
@@ -36,6 +39,7 @@ class Row(NamedTuple):
 def main(arguments: argparse.Namespace) -> int:
     """Run and compare; see `dumbbell compare --help`. Status 1 when fewer rows agree than --need says."""
     names = _names(arguments.on)
+    _check_kind(arguments.plot)
     out = place(arguments.out, f"compare-{Path(arguments.files[0]).stem}", resume=arguments.resume)
     status = OK
     for name in names:
@@ -47,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
         _print(row, names, as_json=arguments.json)
     agreeing = sum(row.agrees for row in rows)
     if not arguments.json:
-        print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names)}")
+        print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names, arguments.plot)}")
     return OK if agreeing >= arguments.need * len(rows) else FAILED
 
 
@@ -59,6 +63,13 @@ def _names(text: str) -> list[str]:
     if not 2 <= len(names) <= MOST or len(set(names)) < len(names):
         raise ScenarioError("--on", f'got "{text}", wanted two or three different back ends, such as sim,linux')
     return names
+
+
+def _check_kind(kind: str) -> None:
+    from dumbbell import plots
+
+    if kind not in plots.SINGLE:
+        raise wrong("--plot", kind, "one of: " + ", ".join(plots.SINGLE), list(plots.SINGLE))
 
 
 def _run(arguments: argparse.Namespace, name: str, out: Path) -> int:
@@ -111,18 +122,35 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
         print(f"  {same[0].name:28}{same[0].reference:12.4g}{others}{same[0].tolerance:10.2g}{'  * ' + differing if differing else ''}")
 
 
-def _pictures(out: Path, names: list[str]) -> str:
+def _pictures(out: Path, names: list[str], kind: str) -> str:
     """Draw each run of all back ends below each other; says where."""
     import dumbbell
+    from dumbbell.plots import style
+
+    draw = style.styled(_picture)
+    made = 0
+    for results in zip(*(dumbbell.load(out / name) for name in names), strict=True):
+        style.save(draw(results, names, kind), out / f"{results[0].folder.name}.png")
+        made += 1
+    return f"{made} picture{'s' if made > 1 else ''} in {out}"
+
+
+def _picture(results: Sequence[Any], names: list[str], kind: str) -> Figure:
+    """The same run on each back end, to one scale, with one legend."""
     from dumbbell import plots
     from dumbbell.plots import style
 
-    made = 0
-    for results in zip(*(dumbbell.load(out / name) for name in names), strict=True):
-        figure, axes = style.figure(rows=len(names), height=2.6, sharex=True)
-        for ax, name, result in zip(axes, names, results, strict=True):
-            plots.throughput(result, ax=ax)
-            ax.text(0.99, 0.03, name, transform=ax.transAxes, ha="right")
-        style.save(figure, out / f"{results[0].folder.name}.png")
-        made += 1
-    return f"{made} picture{'s' if made > 1 else ''} in {out}"
+    figure, axes = style.figure(rows=len(names), height=2.4)
+    for ax, name, result in zip(axes, names, results, strict=True):
+        plots.SINGLE[kind](result, ax=ax)  # type: ignore[call-arg]
+        ax.text(0.99, 0.94, name, transform=ax.transAxes, ha="right", va="top")
+    for ax in axes[1:]:
+        ax.set_title("", loc="left")
+        if ax.get_legend():
+            ax.get_legend().remove()
+    for ax in axes[:-1]:
+        ax.set_xlabel("")
+    top = max(ax.get_ylim()[1] for ax in axes)
+    for ax in axes:
+        ax.set_ylim(top=top)
+    return figure
