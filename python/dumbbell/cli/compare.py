@@ -94,6 +94,8 @@ def _rows(found: dict[str, dict[str, Any]]) -> Iterator[Row]:
     reference, *others = found
     strict = agreement.STRICT.issuperset(found)
     for key, (name, vary, summaries) in found[reference].items():
+        if any(key not in found[other] for other in others):
+            continue  # a folder that is resumed may hold more than was asked for
         figures = {other: agreement.figures(summaries, found[other][key][2], strict=strict) for other in others}
         yield Row(name, vary, figures)
 
