@@ -265,8 +265,9 @@ impl World {
                 self.arm_app(i);
             }
         }
-        let flow = &self.flows[i];
-        self.timeline.set_if_earlier(i as u32 * SLOTS + SENDER, flow.ends.sender_deadline());
+        let ends = &self.flows[i].ends;
+        let (deadline, slack) = (ends.sender_deadline(), ends.sender_slack());
+        self.timeline.set_with_slack_if_earlier(i as u32 * SLOTS + SENDER, deadline, slack);
     }
 
     /// The application writes, asks, or hears.

@@ -10,7 +10,7 @@ use super::supply::Supply;
 use super::timer::XmitTimer;
 use cca::{CaState, Controller, TcpSock};
 use net::{flags, Ack};
-use units::Time;
+use units::{Span, Time};
 
 /// Why a flow cannot send more right now is never stored; what it has to send is this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,6 +267,20 @@ impl Sender {
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.timer.fires_at().min(self.pacing_timer).min(self.host.next_departure())
+    }
+
+    /// How much earlier than at [`Sender::next_deadline`] the host may be woken, because another timer fires.
+    #[inline]
+    pub fn slack(&self) -> Span {
+        if self.host.next_departure() > self.next_deadline() {
+            return Span::ZERO;
+        }
+        self.host.slack()
+    }
+
+    /// The watchdog of the host's queue discipline fires, at its time or within its slack.
+    pub fn on_watchdog(&mut self, now: Time) {
+        self.host.run(now);
     }
 
     /// Runs the timers that are due.
