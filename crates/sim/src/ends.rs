@@ -81,17 +81,12 @@ impl Ends {
         }
     }
 
+    /// When the sender is to be woken, and how much earlier it may be; QUIC paces by a timer without slack.
     #[inline]
-    pub fn sender_deadline(&self) -> Time {
-        sender!(self, s => s.next_deadline())
-    }
-
-    /// How much earlier than at its deadline the sender may be woken; QUIC paces by a timer without slack.
-    #[inline]
-    pub fn sender_slack(&self) -> Span {
+    pub fn sender_wakeup(&self) -> (Time, Span) {
         match self {
-            Ends::Tcp(sender, _) => sender.slack(),
-            Ends::Quic(..) => Span::ZERO,
+            Ends::Tcp(sender, _) => sender.next_wakeup(),
+            Ends::Quic(sender, _) => (sender.next_deadline(), Span::ZERO),
         }
     }
 

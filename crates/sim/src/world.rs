@@ -265,8 +265,7 @@ impl World {
                 self.arm_app(i);
             }
         }
-        let ends = &self.flows[i].ends;
-        let (deadline, slack) = (ends.sender_deadline(), ends.sender_slack());
+        let (deadline, slack) = self.flows[i].ends.sender_wakeup();
         self.timeline.set_with_slack_if_earlier(i as u32 * SLOTS + SENDER, deadline, slack);
     }
 

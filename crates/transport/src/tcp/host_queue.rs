@@ -80,36 +80,31 @@ impl HostQueue {
     /// Takes the next burst that leaves by `now`.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<Burst> {
-        if self.next_departure() <= now {
+        let &(at, burst) = self.ring.front()?;
+        if at > self.ran {
+            if at + FQ_TIMER_SLACK > now {
+                return None;
+            }
             self.run(now);
         }
+        self.ring.pop_front();
+        self.completed += u64::from(burst.truesize);
+        Some(burst)
+    }
+
+    /// When the next burst leaves at the latest, and how much earlier the watchdog may fire.
+    #[inline]
+    pub fn next_departure(&self) -> (Time, Span) {
         match self.ring.front() {
-            Some(&(at, burst)) if at <= self.ran => {
-                self.ring.pop_front();
-                self.completed += u64::from(burst.truesize);
-                Some(burst)
-            }
-            _ => None,
+            Some(&(at, _)) if at <= self.ran => (at, Span::ZERO),
+            Some(&(at, _)) => (at + FQ_TIMER_SLACK, FQ_TIMER_SLACK),
+            None => (Time::NEVER, Span::ZERO),
         }
     }
 
-    /// When the next burst leaves at the latest.
-    #[inline]
-    pub fn next_departure(&self) -> Time {
-        match self.ring.front() {
-            Some(&(at, _)) if at <= self.ran => at,
-            Some(&(at, _)) => at + FQ_TIMER_SLACK,
-            None => Time::NEVER,
-        }
-    }
-
-    /// How much earlier the watchdog may fire, if it is what waits for [`Self::next_departure`].
-    #[inline]
-    pub fn slack(&self) -> Span {
-        match self.ring.front() {
-            Some(&(at, _)) if at > self.ran => FQ_TIMER_SLACK,
-            Some(_) | None => Span::ZERO,
-        }
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
     }
 
     /// Lowest segment that waits; `u32::MAX` without any.
@@ -170,9 +165,9 @@ mod tests {
     #[test]
     fn a_burst_that_waits_leaves_when_the_watchdog_fires_at_the_end_of_its_slack() {
         let mut queue = fq(&[0, 100]);
-        assert_eq!((queue.next_departure(), queue.slack()), (at_us(0), Span::ZERO));
+        assert_eq!(queue.next_departure(), (at_us(0), Span::ZERO));
         assert_eq!(leave(&mut queue, at_us(0)), [0]);
-        assert_eq!((queue.next_departure(), queue.slack()), (at_us(110), Span::from_us(10)));
+        assert_eq!(queue.next_departure(), (at_us(110), Span::from_us(10)));
         assert_eq!(leave(&mut queue, at_us(109)), []);
         assert_eq!(leave(&mut queue, at_us(110)), [1]);
     }
@@ -182,7 +177,7 @@ mod tests {
         let mut queue = fq(&[100, 103, 108]);
         queue.run(at_us(104));
         assert_eq!(leave(&mut queue, at_us(104)), [0, 1]);
-        assert_eq!(queue.next_departure(), at_us(118));
+        assert_eq!(queue.next_departure().0, at_us(118));
     }
 
     #[test]
@@ -191,6 +186,6 @@ mod tests {
         assert_eq!(leave(&mut queue, at_us(103)), []);
         queue.push(at_us(103), (at_us(200) + BOOT).as_ns(), burst(1));
         assert_eq!(leave(&mut queue, at_us(103)), [0]);
-        assert_eq!(queue.next_departure(), at_us(210));
+        assert_eq!(queue.next_departure().0, at_us(210));
     }
 }

@@ -266,16 +266,19 @@ impl Sender {
     /// Earliest time at which [`Sender::on_timer`] or [`Sender::depart`] has something to do.
     #[inline]
     pub fn next_deadline(&self) -> Time {
-        self.timer.fires_at().min(self.pacing_timer).min(self.host.next_departure())
+        self.next_wakeup().0
     }
 
-    /// How much earlier than at [`Sender::next_deadline`] the host may be woken, because another timer fires.
+    /// The same, and how much earlier the host may be woken, because another timer fires.
     #[inline]
-    pub fn slack(&self) -> Span {
-        if self.host.next_departure() > self.next_deadline() {
-            return Span::ZERO;
+    pub fn next_wakeup(&self) -> (Time, Span) {
+        let timer = self.timer.fires_at().min(self.pacing_timer);
+        let (departure, slack) = self.host.next_departure();
+        if departure <= timer {
+            (departure, slack)
+        } else {
+            (timer, Span::ZERO)
         }
-        self.host.slack()
     }
 
     /// The watchdog of the host's queue discipline fires, at its time or within its slack.
