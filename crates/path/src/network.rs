@@ -137,6 +137,7 @@ impl<P: Traveller> Network<P> {
     /// A packet leaves its host.
     #[inline]
     pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
+        timeline.fire();
         self.routes[packet.flow() as usize].fate.sent += 1;
         self.go_on(now, packet, 0, timeline);
     }
@@ -144,6 +145,7 @@ impl<P: Traveller> Network<P> {
     /// An event slot of this direction comes up.
     #[inline]
     pub fn wake(&mut self, now: Time, slot: u32, timeline: &mut Timeline) {
+        timeline.fire();
         match self.holders[(slot - self.base) as usize] {
             Holder::Stage { flow, stage } => self.on_stage(now, flow, stage, slot, timeline),
             Holder::Link(link) => {

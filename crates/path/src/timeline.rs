@@ -1,8 +1,13 @@
 //! The event queue: one slot per source of events (a pipe's head, a host's timer), not one per packet.
+//!
+//! Some timers may be late: Linux gives them a slack, within which they fire with whichever other timer of
+//! their processor fires, and so cost no interrupt of their own (`hrtimer_interrupt`, kernel/time/hrtimer.c).
+//! All that is simulated runs on one processor, as hosts that are network namespaces may.
 
-use units::Time;
+use units::{Span, Time};
 
-/// Total order of the run: earlier time first; ties in the order they were scheduled.
+/// Total order of the run: earlier time first, that at which a timer fires at the latest; ties in the
+/// order they were scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct EventKey {
     at: Time,
@@ -13,6 +18,14 @@ struct EventKey {
 struct Entry {
     key: EventKey,
     slot: u32,
+    /// How much earlier than its time it may come up, ns.
+    slack: u32,
+}
+
+impl Entry {
+    fn earliest(&self) -> Time {
+        Time::from_ns(self.key.at.as_ns().saturating_sub(u64::from(self.slack)))
+    }
 }
 
 const ABSENT: u32 = u32::MAX;
@@ -24,6 +37,8 @@ pub struct Timeline {
     place: Vec<u32>,
     next_seq: u64,
     now: Time,
+    /// When a timer fired last.
+    fired: Time,
 }
 
 impl Timeline {
@@ -34,23 +49,29 @@ impl Timeline {
             place: vec![ABSENT; slots],
             next_seq: 0,
             now: Time::ZERO,
+            fired: Time::ZERO,
         }
     }
 
     /// Schedules `slot` at `at`, wherever it was before.
     #[inline]
     pub fn set(&mut self, slot: u32, at: Time) {
+        self.schedule(slot, at, 0);
+    }
+
+    #[inline]
+    fn schedule(&mut self, slot: u32, at: Time, slack: u32) {
         assert!(at >= self.now, "event scheduled in the past: {at:?} < {:?}", self.now);
         let key = EventKey { at, seq: self.next_seq };
         self.next_seq += 1;
         match self.place[slot as usize] {
             ABSENT => {
-                self.heap.push(Entry { key, slot });
+                self.heap.push(Entry { key, slot, slack });
                 self.rise(self.heap.len() - 1);
             }
             i => {
                 let earlier = key < self.heap[i as usize].key;
-                self.heap[i as usize].key = key;
+                self.heap[i as usize] = Entry { key, slot, slack };
                 if earlier {
                     self.rise(i as usize);
                 } else {
@@ -64,24 +85,40 @@ impl Timeline {
     /// whose owner checks when woken whether it is due.
     #[inline]
     pub fn set_if_earlier(&mut self, slot: u32, at: Time) {
+        self.set_with_slack_if_earlier(slot, at, Span::ZERO);
+    }
+
+    /// The same for a timer that from `slack` before `at` on fires with another, where none comes between.
+    #[inline]
+    pub fn set_with_slack_if_earlier(&mut self, slot: u32, at: Time, slack: Span) {
         let i = self.place[slot as usize];
         if at.is_set() && (i == ABSENT || at < self.heap[i as usize].key.at) {
-            self.set(slot, at);
+            let slack = u32::try_from(slack.as_ns()).expect("a slack is below 4 s");
+            self.schedule(slot, at, slack);
         }
+    }
+
+    /// A timer fired at this instant: those that may be late fire with it. The owner of an event says so,
+    /// since a deadline that was moved comes up, too, and is none.
+    #[inline]
+    pub fn fire(&mut self) {
+        self.fired = self.now;
     }
 
     /// Goes to the next event, which stays scheduled until it is set or cleared.
     #[inline]
     pub fn advance(&mut self) -> Option<(Time, u32)> {
-        let first = self.heap.first()?;
-        self.now = first.key.at;
-        Some((first.key.at, first.slot))
+        let at = self.next_at()?;
+        self.now = at;
+        Some((at, self.heap[0].slot))
     }
 
     /// When the next event is, without going there.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        self.heap.first().map(|first| first.key.at)
+        let first = self.heap.first()?;
+        let is_early = self.fired == self.now && first.earliest() <= self.now;
+        Some(if is_early { self.now } else { first.key.at })
     }
 
     /// Takes `slot` out.
@@ -195,6 +232,49 @@ mod tests {
         assert_eq!(t.advance(), Some((Time::from_ns(5), 0)));
         t.set_if_earlier(0, Time::NEVER);
         assert_eq!(t.advance(), Some((Time::from_ns(5), 0)));
+    }
+
+    /// Slots in the order in which they come up, each of which fires.
+    fn fire_all(t: &mut Timeline) -> Vec<(u64, u32)> {
+        let mut out = Vec::new();
+        while let Some((at, slot)) = t.advance() {
+            t.clear(slot);
+            t.fire();
+            out.push((at.as_ns(), slot));
+        }
+        out
+    }
+
+    /// Slot 0 fires at 30 ns at the latest, from 20 ns on with another.
+    fn late(others: &[u64]) -> Timeline {
+        let mut t = Timeline::new(4);
+        t.set_with_slack_if_earlier(0, Time::from_ns(30), Span::from_ns(10));
+        for (slot, &at) in (1..).zip(others) {
+            t.set(slot, Time::from_ns(at));
+        }
+        t
+    }
+
+    #[test]
+    fn a_timer_that_may_be_late_fires_with_the_last_that_fires_before_its_time() {
+        assert_eq!(fire_all(&mut late(&[])), [(30, 0)]);
+        assert_eq!(fire_all(&mut late(&[19, 31])), [(19, 1), (30, 0), (31, 2)]);
+        assert_eq!(fire_all(&mut late(&[20])), [(20, 1), (20, 0)]);
+        // At 21 ns the processor is woken for 25 ns anyway.
+        assert_eq!(fire_all(&mut late(&[21, 25])), [(21, 1), (25, 2), (25, 0)]);
+    }
+
+    #[test]
+    fn timers_that_may_be_late_fire_together() {
+        let mut t = late(&[]);
+        t.set_with_slack_if_earlier(1, Time::from_ns(38), Span::from_ns(10));
+        t.set_with_slack_if_earlier(2, Time::from_ns(41), Span::from_ns(10));
+        assert_eq!(fire_all(&mut t), [(30, 0), (30, 1), (41, 2)]);
+    }
+
+    #[test]
+    fn a_deadline_that_is_none_wakes_no_timer_that_may_be_late() {
+        assert_eq!(drain(&mut late(&[25])), [(25, 1), (30, 0)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use net::{flags, Ack, Packet};
 use transport::app::Write;
 use transport::tcp::{Burst, Conn, SenderEvent, SenderStats};
 use transport::{quic, tcp};
-use units::Time;
+use units::{Span, Time};
 
 /// Sender and receiver.
 pub enum Ends {
@@ -72,12 +72,22 @@ impl Ends {
 
     #[inline]
     pub fn on_sender_timer(&mut self, now: Time) {
-        sender!(self, s => s.on_timer(now));
+        match self {
+            Ends::Tcp(sender, _) => {
+                sender.on_watchdog(now);
+                sender.on_timer(now);
+            }
+            Ends::Quic(sender, _) => sender.on_timer(now),
+        }
     }
 
+    /// When the sender is to be woken, and how much earlier it may be; QUIC paces by a timer without slack.
     #[inline]
-    pub fn sender_deadline(&self) -> Time {
-        sender!(self, s => s.next_deadline())
+    pub fn sender_wakeup(&self) -> (Time, Span) {
+        match self {
+            Ends::Tcp(sender, _) => sender.next_wakeup(),
+            Ends::Quic(sender, _) => (sender.next_deadline(), Span::ZERO),
+        }
     }
 
     /// What leaves the sending host now, until there is nothing more.

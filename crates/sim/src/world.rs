@@ -265,8 +265,8 @@ impl World {
                 self.arm_app(i);
             }
         }
-        let flow = &self.flows[i];
-        self.timeline.set_if_earlier(i as u32 * SLOTS + SENDER, flow.ends.sender_deadline());
+        let (deadline, slack) = self.flows[i].ends.sender_wakeup();
+        self.timeline.set_with_slack_if_earlier(i as u32 * SLOTS + SENDER, deadline, slack);
     }
 
     /// The application writes, asks, or hears.

@@ -46,8 +46,11 @@ fn probe_rtt_holds_its_window_for_200_ms_and_a_round_then_restores() {
             let before = samples(&ran, 0, visit.from - 30.0, visit.from).pop().expect("a sample");
             let after = samples(&ran, 0, visit.to, visit.to + 30.0);
             let restored = after.iter().map(|r| r.int("cwnd")).max().expect("samples");
-            // prior_cwnd, unless the model learnt in the meantime that less is right: min_rtt fell.
-            assert!(restored * 10 >= before.int("cwnd") * 4, "{cca}: {restored}");
+            // prior_cwnd, unless the model learnt in the meantime that less is right: min_rtt fell, and the window
+            // is two BDP at least by the new one.
+            let bdp = before.int("bw_bps") * after[0].int("cca_min_rtt_us") / 11_584_000_000;
+            let least = (before.int("cwnd") * 4 / 10).min(2 * bdp);
+            assert!(restored >= least, "{cca}: {restored} of {least}");
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The sending host below TCP: the queue discipline that holds bursts until they may leave, and the
 //! count of bytes that TCP small queues limits (`sk_wmem_alloc`).
+//!
+//! The discipline runs whenever TCP hands something down, and when fq's watchdog fires; what is due by then leaves.
 
 use super::clock::run_time;
 use super::config::HostQdisc;
 use std::collections::VecDeque;
 use units::{Span, Time};
 
-/// Slack of fq's watchdog timer (`q->timer_slack`, net/sched/sch_fq.c): a packet that has to wait
-/// leaves this much after its earliest departure time.
+/// Slack of fq's watchdog timer (`q->timer_slack`, net/sched/sch_fq.c): it fires this much after the
+/// earliest departure time of the packet that waits, unless another timer of the processor wakes it before.
 const FQ_TIMER_SLACK: Span = Span::from_us(10);
 
 /// Segments that TCP handed down in one piece and that leave back to back.
@@ -35,7 +37,10 @@ pub struct Burst {
 #[derive(Debug)]
 pub struct HostQueue {
     qdisc: HostQdisc,
+    /// With the time from which on each may leave.
     ring: VecDeque<(Time, Burst)>,
+    /// When the discipline ran last.
+    ran: Time,
     wmem: u64,
     /// Charged bytes that left at this instant; TCP learns of them when the event is over.
     completed: u64,
@@ -45,38 +50,61 @@ pub struct HostQueue {
 impl HostQueue {
     /// An empty queue.
     pub fn new(qdisc: HostQdisc) -> HostQueue {
-        HostQueue { qdisc, ring: VecDeque::new(), wmem: 0, completed: 0, throttled: false }
+        HostQueue {
+            qdisc,
+            ring: VecDeque::new(),
+            ran: Time::ZERO,
+            wmem: 0,
+            completed: 0,
+            throttled: false,
+        }
     }
 
     /// Takes a burst that may leave at `edt_ns` (host clock) or later.
     pub fn push(&mut self, now: Time, edt_ns: u64, burst: Burst) {
-        let edt = run_time(edt_ns);
         let at = match self.qdisc {
-            HostQdisc::Fq if edt > now => edt + FQ_TIMER_SLACK,
-            HostQdisc::Fq | HostQdisc::Pfifo => now,
+            HostQdisc::Fq => run_time(edt_ns).max(now),
+            HostQdisc::Pfifo => now,
         };
         let at = self.ring.back().map_or(at, |&(last, _)| last.max(at));
         self.wmem += u64::from(burst.truesize);
         self.ring.push_back((at, burst));
+        self.run(now);
+    }
+
+    /// The discipline runs: the watchdog fires, or TCP handed something down (`__dev_xmit_skb`).
+    pub fn run(&mut self, now: Time) {
+        self.ran = now;
     }
 
     /// Takes the next burst that leaves by `now`.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<Burst> {
-        match self.ring.front() {
-            Some(&(at, burst)) if at <= now => {
-                self.ring.pop_front();
-                self.completed += u64::from(burst.truesize);
-                Some(burst)
+        let &(at, burst) = self.ring.front()?;
+        if at > self.ran {
+            if at + FQ_TIMER_SLACK > now {
+                return None;
             }
-            _ => None,
+            self.run(now);
+        }
+        self.ring.pop_front();
+        self.completed += u64::from(burst.truesize);
+        Some(burst)
+    }
+
+    /// When the next burst leaves at the latest, and how much earlier the watchdog may fire.
+    #[inline]
+    pub fn next_departure(&self) -> (Time, Span) {
+        match self.ring.front() {
+            Some(&(at, _)) if at <= self.ran => (at, Span::ZERO),
+            Some(&(at, _)) => (at + FQ_TIMER_SLACK, FQ_TIMER_SLACK),
+            None => (Time::NEVER, Span::ZERO),
         }
     }
 
-    /// When the next burst leaves.
-    #[inline]
-    pub fn next_departure(&self) -> Time {
-        self.ring.front().map_or(Time::NEVER, |&(at, _)| at)
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
     }
 
     /// Lowest segment that waits; `u32::MAX` without any.
@@ -104,5 +132,60 @@ impl HostQueue {
         self.wmem -= self.completed;
         self.completed = 0;
         std::mem::take(&mut self.throttled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::clock::BOOT;
+
+    fn burst(seq: u32) -> Burst {
+        let (flags, ecn, push, ts_val, ts_ecr) = (0, 0, false, 0, 0);
+        Burst { seq, segments: 2, flags, ecn, push, ts_val, ts_ecr, truesize: 4_000 }
+    }
+
+    fn at_us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// Bursts handed down at zero that may leave at these times.
+    fn fq(edts_us: &[u64]) -> HostQueue {
+        let mut queue = HostQueue::new(HostQdisc::Fq);
+        for (seq, &us) in (0..).zip(edts_us) {
+            queue.push(Time::ZERO, (at_us(us) + BOOT).as_ns(), burst(seq));
+        }
+        queue
+    }
+
+    fn leave(queue: &mut HostQueue, now: Time) -> Vec<u32> {
+        std::iter::from_fn(|| queue.pop(now)).map(|burst| burst.seq).collect()
+    }
+
+    #[test]
+    fn a_burst_that_waits_leaves_when_the_watchdog_fires_at_the_end_of_its_slack() {
+        let mut queue = fq(&[0, 100]);
+        assert_eq!(queue.next_departure(), (at_us(0), Span::ZERO));
+        assert_eq!(leave(&mut queue, at_us(0)), [0]);
+        assert_eq!(queue.next_departure(), (at_us(110), Span::from_us(10)));
+        assert_eq!(leave(&mut queue, at_us(109)), []);
+        assert_eq!(leave(&mut queue, at_us(110)), [1]);
+    }
+
+    #[test]
+    fn a_watchdog_that_fires_early_takes_what_is_due() {
+        let mut queue = fq(&[100, 103, 108]);
+        queue.run(at_us(104));
+        assert_eq!(leave(&mut queue, at_us(104)), [0, 1]);
+        assert_eq!(queue.next_departure().0, at_us(118));
+    }
+
+    #[test]
+    fn a_burst_that_is_due_leaves_when_tcp_hands_down_another() {
+        let mut queue = fq(&[100]);
+        assert_eq!(leave(&mut queue, at_us(103)), []);
+        queue.push(at_us(103), (at_us(200) + BOOT).as_ns(), burst(1));
+        assert_eq!(leave(&mut queue, at_us(103)), [0]);
+        assert_eq!(queue.next_departure().0, at_us(210));
     }
 }

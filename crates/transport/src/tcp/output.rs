@@ -7,7 +7,6 @@ use super::rtx_queue::{Stamps, APP_LIMITED, EVER_RETRANS, LOST, RETRANS, SAMPLED
 use super::sender::{Conn, Sender};
 use super::timer::Pending;
 use cca::{CaEvent, CaState};
-use units::Time;
 
 /// Largest burst: 65536 bytes less header room (`sk_setup_caps`: MAX_TCP_HEADER + 1 with 320).
 pub const GSO_MAX_BYTES: u32 = 65_536 - 321;
@@ -406,7 +405,7 @@ impl Sender {
     /// Whether the last transmission of `seq` still waits in the host (`skb_still_in_host_queue`).
     pub(super) fn is_in_host(&self, seq: u32) -> bool {
         let tx_us = self.rtx.stamps(seq).tx_us;
-        tx_us.wrapping_sub(self.now_us()) as i32 > 0 && self.host.next_departure() != Time::NEVER
+        tx_us.wrapping_sub(self.now_us()) as i32 > 0 && !self.host.is_empty()
     }
 }
 

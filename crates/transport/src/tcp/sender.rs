@@ -10,7 +10,7 @@ use super::supply::Supply;
 use super::timer::XmitTimer;
 use cca::{CaState, Controller, TcpSock};
 use net::{flags, Ack};
-use units::Time;
+use units::{Span, Time};
 
 /// Why a flow cannot send more right now is never stored; what it has to send is this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,7 +266,24 @@ impl Sender {
     /// Earliest time at which [`Sender::on_timer`] or [`Sender::depart`] has something to do.
     #[inline]
     pub fn next_deadline(&self) -> Time {
-        self.timer.fires_at().min(self.pacing_timer).min(self.host.next_departure())
+        self.next_wakeup().0
+    }
+
+    /// The same, and how much earlier the host may be woken, because another timer fires.
+    #[inline]
+    pub fn next_wakeup(&self) -> (Time, Span) {
+        let timer = self.timer.fires_at().min(self.pacing_timer);
+        let (departure, slack) = self.host.next_departure();
+        if departure <= timer {
+            (departure, slack)
+        } else {
+            (timer, Span::ZERO)
+        }
+    }
+
+    /// The watchdog of the host's queue discipline fires, at its time or within its slack.
+    pub fn on_watchdog(&mut self, now: Time) {
+        self.host.run(now);
     }
 
     /// Runs the timers that are due.
