@@ -84,7 +84,7 @@ def is_way(states: list[str]) -> bool:
 
 def test_states_and_estimates_are_sampled_as_the_simulator_has_them(tmp_path: Path, cli: Any) -> None:
     flows = '[[flow]]\ncca = "bbr2"\n[[flow]]\ncca = "cubic"\nstart = "1s"'
-    real = ran(cli, tmp_path, "told", seconds=9, flows=flows, host='\n[record]\nevery = "10ms"')
+    real = ran(cli, tmp_path, "told", seconds=9, flows=flows, host='\n[record]\nevery = "10ms"\nstates = true')
     assert cli("run", tmp_path / "told.toml", "--out", tmp_path / "simulated").returncode == 0
     [simulated] = dumbbell.load(tmp_path / "simulated")
     for which, result in (("real", real), ("simulated", simulated)):

@@ -140,7 +140,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         "ack_links": [routes.link(ack, "ack", "path.ack", rtt, case.folder)] if isinstance(ack, routes.Ack) and ack.rate is not None else [],
         "host": _host(host),
         "flows": flows,
-        "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap")},
+        "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap", "states")},
     }
 
 

@@ -176,6 +176,9 @@ class Record(Table):
     queue: Switch = key(SWITCH, "table of the bottleneck's state at every sample time", default=True, varies=False)
     events: Switch = key(SWITCH, "table of state changes, losses and timeouts", default=True, varies=False)
     pcap: Switch = key(SWITCH, "capture of every packet at the senders", default=False, varies=False)
+    states: Switch = key(
+        SWITCH, "on real hosts ask our own controllers for their state at every sample, which disturbs their flows (docs/linux.md)", default=False, varies=False
+    )
 
 
 class Scenario(Table):

@@ -85,7 +85,13 @@ pub fn run(
         plan.record.pcap.then(|| PcapWriter::create(&out.join("trace.pcap"))).transpose()?;
     let every = Span::from_ns(plan.sample_ns);
     let (senders, times) = (hosts.senders.again().tried(|| "a namespace".into())?, (clock, every));
-    let sampler = Sampler::new(out, plan.record.samples, (diag, ask), times, shared.clone())?;
+    let sampler = Sampler::new(
+        out,
+        plan.record.samples,
+        (diag, plan.record.states.then_some(ask)),
+        times,
+        shared.clone(),
+    )?;
 
     let sampling = thread::spawn(move || sampler.run(&senders));
     let routing = thread::spawn(move || router.run());

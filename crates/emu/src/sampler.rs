@@ -57,7 +57,8 @@ pub struct Sampler {
     /// Samples that came more than half their interval late.
     pub late: u64,
     diag: Diag,
-    ask: Box<Ask>,
+    /// Asks the controllers, where that is wanted.
+    ask: Option<Box<Ask>>,
     /// Of each flow, what its controller says at this sample.
     told: Vec<Option<Told>>,
     rows: TableWriter<SampleRow>,
@@ -72,7 +73,7 @@ impl Sampler {
     pub fn new(
         out: &Path,
         is_on: bool,
-        (diag, ask): (Diag, Box<Ask>),
+        (diag, ask): (Diag, Option<Box<Ask>>),
         (clock, every): (Clock, Span),
         shared: Arc<Shared>,
     ) -> Result<Sampler, RecordError> {
@@ -123,12 +124,10 @@ impl Sampler {
 
     /// One pass over the sockets for each controller that tells.
     fn ask_controllers(&mut self) {
-        if self.unasked.is_some() {
-            return;
-        }
+        let Some(ask) = self.ask.as_mut().filter(|_| self.unasked.is_none()) else { return };
         let told = &mut self.told;
         told.fill(None);
-        let asked = (self.ask)(&mut |source, port, what| {
+        let asked = ask(&mut |source, port, what| {
             if let Some(one) = told.get_mut(flow(source, port)) {
                 *one = Some(what);
             }

@@ -123,6 +123,9 @@ pub struct Record {
     pub events: bool,
     /// `trace.pcap` is written.
     pub pcap: bool,
+    /// On real hosts our own controllers are asked for their state at every sample, which disturbs their flows.
+    #[serde(default)]
+    pub states: bool,
 }
 
 /// A plan that cannot be run.
