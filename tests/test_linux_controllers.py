@@ -118,6 +118,7 @@ def test_nobody_paces_a_flow_whatever_the_machines_default(tmp_path: Path) -> No
     planned = plan.runs(case)[0]
     with kernel.load(str(ROOT / "tests" / "controllers" / "pacing.c"), numbered=True) as controller:
         planned.plan["flows"][0]["cca"] = controller.kernel_name
+        planned.plan["record"]["states"] = True
         linux.run(planned, tmp_path / "out", scenario_text="", overrides=(), progress=lambda *_: True, own=Own())
     states = dumbbell.load(tmp_path / "out")[0].samples.to_pandas().cca_state
     assert set(states) - {""} == {"UNPACED"}
