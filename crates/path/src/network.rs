@@ -3,7 +3,7 @@
 //! what happened to the others is counted by flow and cause.
 
 use crate::link::Link;
-use crate::route::{Passed, Route, Stage, Traveller};
+use crate::route::{Passed, Popped, Route, Stage, Traveller};
 use crate::timeline::Timeline;
 use net::qdisc::{Cause, Outcome};
 use std::collections::VecDeque;
@@ -137,8 +137,17 @@ impl<P: Traveller> Network<P> {
     /// A packet leaves its host.
     #[inline]
     pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
-        self.routes[packet.flow() as usize].fate.sent += 1;
-        self.go_on(now, packet, 0, timeline);
+        let route = &mut self.routes[packet.flow() as usize];
+        route.fate.sent += 1;
+        match route.stages.first_mut() {
+            // Most routes begin with a delay.
+            Some(Stage::Delay(delay)) => {
+                if let Some(at) = delay.take(now, packet) {
+                    timeline.set(route.slot, at);
+                }
+            }
+            _ => self.go_on(now, packet, 0, timeline),
+        }
     }
 
     /// An event slot of this direction comes up.
@@ -157,17 +166,14 @@ impl<P: Traveller> Network<P> {
     #[inline]
     fn on_stage(&mut self, now: Time, flow: u32, stage: u32, slot: u32, timeline: &mut Timeline) {
         let next = stage as usize + 1;
-        let is_last = next == self.routes[flow as usize].stages.len();
-        while let Some(packet) = self.routes[flow as usize].stages[stage as usize].pop(now) {
-            if is_last {
-                self.arrive(packet);
-            } else {
-                self.go_on(now, packet, next, timeline);
+        loop {
+            let route = &mut self.routes[flow as usize];
+            match route.stages[stage as usize].pop(now) {
+                Popped::Packet(packet) if next == route.stages.len() => self.arrive(packet),
+                Popped::Packet(packet) => self.go_on(now, packet, next, timeline),
+                Popped::Later(at) => return timeline.set(slot, at),
+                Popped::Never => return timeline.clear(slot),
             }
-        }
-        match self.routes[flow as usize].stages[stage as usize].next_wakeup() {
-            Some(at) => timeline.set(slot, at.max(now)),
-            None => timeline.clear(slot),
         }
     }
 
