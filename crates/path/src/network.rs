@@ -137,17 +137,8 @@ impl<P: Traveller> Network<P> {
     /// A packet leaves its host.
     #[inline]
     pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
-        let route = &mut self.routes[packet.flow() as usize];
-        route.fate.sent += 1;
-        match route.stages.first_mut() {
-            // Most routes begin with a delay.
-            Some(Stage::Delay(delay)) => {
-                if let Some(at) = delay.take(now, packet) {
-                    timeline.set(route.slot, at);
-                }
-            }
-            _ => self.go_on(now, packet, 0, timeline),
-        }
+        self.routes[packet.flow() as usize].fate.sent += 1;
+        self.pass(now, packet, 0, timeline);
     }
 
     /// An event slot of this direction comes up.
@@ -169,16 +160,44 @@ impl<P: Traveller> Network<P> {
         loop {
             let route = &mut self.routes[flow as usize];
             match route.stages[stage as usize].pop(now) {
-                Popped::Packet(packet) if next == route.stages.len() => self.arrive(packet),
-                Popped::Packet(packet) => self.go_on(now, packet, next, timeline),
+                Popped::Packet(packet) => self.pass(now, packet, next, timeline),
                 Popped::Later(at) => return timeline.set(slot, at),
                 Popped::Never => return timeline.clear(slot),
             }
         }
     }
 
+    /// A packet comes to `place` on its route. What most routes are made of is met here, without moving
+    /// the packet through memory.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, packet: P, place: usize, timeline: &mut Timeline) {
+        let route = &mut self.routes[packet.flow() as usize];
+        match route.stages.get_mut(place) {
+            None => self.arrive(packet),
+            Some(Stage::Link(link)) => {
+                let link = *link;
+                self.enter(now, packet, link, timeline);
+            }
+            Some(Stage::Delay(delay)) => {
+                if let Some(at) = delay.take(now, packet) {
+                    timeline.set(route.slot + place as u32, at);
+                }
+            }
+            Some(_) => self.go_on(now, packet, place, timeline),
+        }
+    }
+
+    /// A packet comes to a link. What may leave at once leaves before the next packet is judged, as a
+    /// queue discipline is run after each.
+    #[inline(always)]
+    fn enter(&mut self, now: Time, packet: P, link: u32, timeline: &mut Timeline) {
+        if self.links[link as usize].enqueue(now, packet, &mut self.outcome) {
+            self.run_link(now, link, timeline);
+        }
+    }
+
     /// A packet goes on from `place` on its route until something holds it, or it is gone or there.
-    #[inline]
+    #[inline(never)]
     fn go_on(&mut self, now: Time, mut packet: P, mut place: usize, timeline: &mut Timeline) {
         loop {
             let route = &mut self.routes[packet.flow() as usize];
@@ -191,15 +210,7 @@ impl<P: Traveller> Network<P> {
                     timeline.set(route.slot + place as u32, at);
                     break;
                 }
-                // What may leave at once leaves before the next packet is judged, as a queue discipline
-                // is run after each.
-                Passed::Link(link) => {
-                    let l = &mut self.links[link as usize];
-                    if l.enqueue(now, packet, &mut self.outcome) {
-                        self.run_link(now, link, timeline);
-                    }
-                    return;
-                }
+                Passed::Link(link) => return self.enter(now, packet, link, timeline),
                 Passed::On => place += 1,
                 Passed::Twice => {
                     place += 1;
@@ -207,7 +218,7 @@ impl<P: Traveller> Network<P> {
                     if P::IS_HELD {
                         self.copied.push(packet);
                     }
-                    self.go_on_again(now, packet, place, timeline);
+                    self.go_on(now, packet, place, timeline);
                 }
                 Passed::Lost => {
                     route.fate.lost += 1;
@@ -219,12 +230,6 @@ impl<P: Traveller> Network<P> {
         if !self.outcome.is_empty() {
             self.settle(None);
         }
-    }
-
-    /// The same, called from within itself.
-    #[inline(never)]
-    fn go_on_again(&mut self, now: Time, packet: P, place: usize, timeline: &mut Timeline) {
-        self.go_on(now, packet, place, timeline);
     }
 
     #[inline]
@@ -256,13 +261,8 @@ impl<P: Traveller> Network<P> {
                 self.settle(Some(link));
             }
             let Some(packet) = next else { break };
-            let route = &self.routes[packet.flow() as usize];
-            let place = route.behind(link);
-            if place == route.stages.len() {
-                self.arrive(packet);
-            } else {
-                self.go_on_again(now, packet, place, timeline);
-            }
+            let place = self.routes[packet.flow() as usize].behind(link);
+            self.pass(now, packet, place, timeline);
         }
         let slot = self.link_slots + link;
         match self.links[link as usize].next_wakeup() {
