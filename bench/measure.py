@@ -32,6 +32,9 @@ class FailedError(Exception):
 def measure(command: list[str], *, core: int) -> tuple[Cost, str]:
     """Run ``command`` on ``core`` alone and return its cost and its standard output.
 
+    Python may keep what it compiled, as it does for a user: where the environment forbids that, each run would compile every module
+    anew.
+
     Raises
     ------
     FailedError
@@ -39,7 +42,8 @@ def measure(command: list[str], *, core: int) -> tuple[Cost, str]:
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
-        process = subprocess.Popen(["taskset", "--cpu-list", str(core), *command], stdout=out, stderr=err)
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        process = subprocess.Popen(["taskset", "--cpu-list", str(core), *command], stdout=out, stderr=err, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall_s = time.monotonic() - start

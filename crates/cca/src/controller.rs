@@ -281,6 +281,17 @@ impl Controller {
         self.ops().cong_control.is_some()
     }
 
+    /// The controller's state among [`Module::states`], without the copy of [`Controller::info`]: by its
+    /// contract (cca.h) the hook only reads.
+    #[inline]
+    pub fn state(&self, sk: &mut TcpSock) -> Option<u32> {
+        let hook = self.ops().info?;
+        let mut info = CaInfo::default();
+        // SAFETY: as for the hooks above; info is exclusive and has the C layout (layout test).
+        unsafe { hook(self.enter(sk), &mut info) }
+        info.state()
+    }
+
     /// The controller's estimates, for records. Not for the hot path: the socket is copied, since
     /// reporting must not change it.
     #[must_use]

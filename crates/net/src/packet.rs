@@ -13,8 +13,10 @@ pub const HEADER_BYTES: u64 = 66;
 /// A SYN carries MSS, SACK-permitted, timestamps and window scale: 14 + 20 + 40 bytes.
 pub const SYN_BYTES: u64 = 74;
 
-/// One packet from sender to receiver.
+/// One packet from sender to receiver. Aligned so that it is copied in the words that it was written in:
+/// otherwise the processor waits for the writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(align(8))]
 pub struct Packet {
     /// Index of the flow in the plan.
     pub flow: u32,

@@ -74,7 +74,7 @@ impl<P: Frame + Copy> Link<P> {
 
     /// Offers a packet; what is dropped or marked on the way is left in `outcome`. Tells whether the
     /// link is to be looked at: something may leave at once, or it wants to be woken at another time.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, mut packet: P, outcome: &mut Outcome<P>) -> bool {
         if let Some(policer) = &mut self.policer {
             match policer.police(now, packet, outcome) {
@@ -97,10 +97,14 @@ impl<P: Frame + Copy> Link<P> {
                 }
             };
         }
+        self.enqueue_any(now, packet, outcome);
+        true
+    }
+
+    fn enqueue_any(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
         let backlog = self.backlog();
         integrate(&mut self.waited, &mut self.integrated, now, backlog);
         each!(&mut self.queue, _fifo => (), queue => queue.enqueue(now, packet, outcome));
-        true
     }
 
     /// The next packet that has left by `now`.

@@ -3,7 +3,7 @@
 //! what happened to the others is counted by flow and cause.
 
 use crate::link::Link;
-use crate::route::{Passed, Route, Stage, Traveller};
+use crate::route::{Passed, Popped, Route, Stage, Traveller};
 use crate::timeline::Timeline;
 use net::qdisc::{Cause, Outcome};
 use std::collections::VecDeque;
@@ -139,7 +139,7 @@ impl<P: Traveller> Network<P> {
     pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
         timeline.fire();
         self.routes[packet.flow() as usize].fate.sent += 1;
-        self.go_on(now, packet, 0, timeline);
+        self.pass(now, packet, 0, timeline);
     }
 
     /// An event slot of this direction comes up.
@@ -159,22 +159,47 @@ impl<P: Traveller> Network<P> {
     #[inline]
     fn on_stage(&mut self, now: Time, flow: u32, stage: u32, slot: u32, timeline: &mut Timeline) {
         let next = stage as usize + 1;
-        let is_last = next == self.routes[flow as usize].stages.len();
-        while let Some(packet) = self.routes[flow as usize].stages[stage as usize].pop(now) {
-            if is_last {
-                self.arrive(packet);
-            } else {
-                self.go_on(now, packet, next, timeline);
+        loop {
+            let route = &mut self.routes[flow as usize];
+            match route.stages[stage as usize].pop(now) {
+                Popped::Packet(packet) => self.pass(now, packet, next, timeline),
+                Popped::Later(at) => return timeline.set(slot, at),
+                Popped::Never => return timeline.clear(slot),
             }
         }
-        match self.routes[flow as usize].stages[stage as usize].next_wakeup() {
-            Some(at) => timeline.set(slot, at.max(now)),
-            None => timeline.clear(slot),
+    }
+
+    /// A packet comes to `place` on its route. What most routes are made of is met here, without moving
+    /// the packet through memory.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, packet: P, place: usize, timeline: &mut Timeline) {
+        let route = &mut self.routes[packet.flow() as usize];
+        match route.stages.get_mut(place) {
+            None => self.arrive(packet),
+            Some(Stage::Link(link)) => {
+                let link = *link;
+                self.enter(now, packet, link, timeline);
+            }
+            Some(Stage::Delay(delay)) => {
+                if let Some(at) = delay.take(now, packet) {
+                    timeline.set(route.slot + place as u32, at);
+                }
+            }
+            Some(_) => self.go_on(now, packet, place, timeline),
+        }
+    }
+
+    /// A packet comes to a link. What may leave at once leaves before the next packet is judged, as a
+    /// queue discipline is run after each.
+    #[inline(always)]
+    fn enter(&mut self, now: Time, packet: P, link: u32, timeline: &mut Timeline) {
+        if self.links[link as usize].enqueue(now, packet, &mut self.outcome) {
+            self.run_link(now, link, timeline);
         }
     }
 
     /// A packet goes on from `place` on its route until something holds it, or it is gone or there.
-    #[inline]
+    #[inline(never)]
     fn go_on(&mut self, now: Time, mut packet: P, mut place: usize, timeline: &mut Timeline) {
         loop {
             let route = &mut self.routes[packet.flow() as usize];
@@ -187,15 +212,7 @@ impl<P: Traveller> Network<P> {
                     timeline.set(route.slot + place as u32, at);
                     break;
                 }
-                // What may leave at once leaves before the next packet is judged, as a queue discipline
-                // is run after each.
-                Passed::Link(link) => {
-                    let l = &mut self.links[link as usize];
-                    if l.enqueue(now, packet, &mut self.outcome) {
-                        self.run_link(now, link, timeline);
-                    }
-                    return;
-                }
+                Passed::Link(link) => return self.enter(now, packet, link, timeline),
                 Passed::On => place += 1,
                 Passed::Twice => {
                     place += 1;
@@ -203,7 +220,7 @@ impl<P: Traveller> Network<P> {
                     if P::IS_HELD {
                         self.copied.push(packet);
                     }
-                    self.go_on_again(now, packet, place, timeline);
+                    self.go_on(now, packet, place, timeline);
                 }
                 Passed::Lost => {
                     route.fate.lost += 1;
@@ -215,12 +232,6 @@ impl<P: Traveller> Network<P> {
         if !self.outcome.is_empty() {
             self.settle(None);
         }
-    }
-
-    /// The same, called from within itself.
-    #[inline(never)]
-    fn go_on_again(&mut self, now: Time, packet: P, place: usize, timeline: &mut Timeline) {
-        self.go_on(now, packet, place, timeline);
     }
 
     #[inline]
@@ -252,13 +263,8 @@ impl<P: Traveller> Network<P> {
                 self.settle(Some(link));
             }
             let Some(packet) = next else { break };
-            let route = &self.routes[packet.flow() as usize];
-            let place = route.behind(link);
-            if place == route.stages.len() {
-                self.arrive(packet);
-            } else {
-                self.go_on_again(now, packet, place, timeline);
-            }
+            let place = self.routes[packet.flow() as usize].behind(link);
+            self.pass(now, packet, place, timeline);
         }
         let slot = self.link_slots + link;
         match self.links[link as usize].next_wakeup() {

@@ -71,7 +71,7 @@ impl<P> Delay<P> {
 
     /// A packet comes; when it goes on if it is the only one.
     #[inline]
-    fn take(&mut self, now: Time, packet: P) -> Option<Time> {
+    pub fn take(&mut self, now: Time, packet: P) -> Option<Time> {
         let at = now + self.delay + std::mem::take(&mut self.resolution);
         let at = at.max(self.pipe.last_out());
         let is_first = self.pipe.is_empty();
@@ -89,6 +89,15 @@ pub enum Passed {
     /// It is held; when the stage wants to be woken, where that has changed.
     Held(Option<Time>),
     Link(u32),
+}
+
+/// What a stage has to give.
+pub enum Popped<P> {
+    Packet(P),
+    /// Nothing before this time.
+    Later(Time),
+    /// Nothing until a packet comes.
+    Never,
 }
 
 impl<P: Traveller> Stage<P> {
@@ -130,8 +139,7 @@ impl<P: Traveller> Stage<P> {
     }
 
     /// When the next held packet goes on.
-    #[inline]
-    pub fn next_wakeup(&self) -> Option<Time> {
+    fn next_wakeup(&self) -> Option<Time> {
         match self {
             Stage::Delay(delay) => delay.pipe.next_wakeup(),
             Stage::Vary(vary) => vary.0.next_wakeup(),
@@ -143,7 +151,19 @@ impl<P: Traveller> Stage<P> {
 
     /// Takes a held packet that goes on by `now`.
     #[inline]
-    pub fn pop(&mut self, now: Time) -> Option<P> {
+    pub fn pop(&mut self, now: Time) -> Popped<P> {
+        let (packet, next) = match self {
+            Stage::Delay(delay) => (delay.pipe.pop(now), delay.pipe.next_wakeup()),
+            _ => (self.pop_any(now), self.next_wakeup()),
+        };
+        match (packet, next) {
+            (Some(packet), _) => Popped::Packet(packet),
+            (None, Some(at)) => Popped::Later(at.max(now)),
+            (None, None) => Popped::Never,
+        }
+    }
+
+    fn pop_any(&mut self, now: Time) -> Option<P> {
         match self {
             Stage::Delay(delay) => delay.pipe.pop(now),
             Stage::Vary(vary) => vary.0.pop(now),

@@ -6,35 +6,53 @@
 
 use units::{Span, Time};
 
-/// Total order of the run: earlier time first, that at which a timer fires at the latest; ties in the
-/// order they were scheduled.
+/// Low bits of a key that hold the slot.
+const SLOT_BITS: u32 = 22;
+/// Children of a node of the heap: their keys fill a cache line.
+const ARITY: usize = 4;
+/// Place of the heap's first key, so that the children of any node begin at a multiple of [`ARITY`].
+const ROOT: usize = ARITY - 1;
+/// Place of slots that are not scheduled; the key there stays [`EventKey::ABSENT`].
+const NOWHERE: u32 = 0;
+
+/// Total order of the run: earlier time first, that at which a timer fires at the latest; ties in the order
+/// they were scheduled. Time, that order
+/// and the slot, from the highest bits down, are one number, of which two are compared in two
+/// instructions; the slot never decides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct EventKey {
-    at: Time,
-    seq: u64,
-}
+struct EventKey(u128);
 
-#[derive(Clone, Copy)]
-struct Entry {
-    key: EventKey,
-    slot: u32,
-    /// How much earlier than its time it may come up, ns.
-    slack: u32,
-}
+impl EventKey {
+    /// Behind all others.
+    const ABSENT: EventKey = EventKey(u128::MAX);
 
-impl Entry {
-    fn earliest(&self) -> Time {
-        Time::from_ns(self.key.at.as_ns().saturating_sub(u64::from(self.slack)))
+    #[inline]
+    fn new(at: Time, seq: u64, slot: u32) -> EventKey {
+        EventKey(u128::from(at.as_ns()) << 64 | u128::from(seq << SLOT_BITS | u64::from(slot)))
+    }
+
+    /// [`Time::NEVER`] where it is absent.
+    #[inline]
+    fn at(self) -> Time {
+        Time::from_ns((self.0 >> 64) as u64)
+    }
+
+    #[inline]
+    fn slot(self) -> u32 {
+        self.0 as u32 & ((1 << SLOT_BITS) - 1)
     }
 }
 
-const ABSENT: u32 = u32::MAX;
-const ARITY: usize = 4;
-
 /// A 4-ary heap whose entries can be moved: each slot is in it at most once.
 pub struct Timeline {
-    heap: Vec<Entry>,
+    /// From [`ROOT`] to `end`; absent ones before and behind, so that there are always four children to
+    /// compare, or none.
+    keys: Vec<EventKey>,
+    end: usize,
+    /// Where in `keys` each slot is.
     place: Vec<u32>,
+    /// Of each slot, how much earlier than its time it may come up, ns.
+    slacks: Vec<u32>,
     next_seq: u64,
     now: Time,
     /// When a timer fired last.
@@ -43,10 +61,16 @@ pub struct Timeline {
 
 impl Timeline {
     /// An empty queue for slots `0..slots`.
+    ///
+    /// # Panics
+    /// When there are more than 2^22 slots.
     pub fn new(slots: usize) -> Timeline {
+        assert!(slots <= 1 << SLOT_BITS, "{slots} sources of events are too many");
         Timeline {
-            heap: Vec::with_capacity(slots),
-            place: vec![ABSENT; slots],
+            keys: vec![EventKey::ABSENT; (ROOT + slots.max(1)).next_multiple_of(ARITY)],
+            end: ROOT,
+            place: vec![NOWHERE; slots],
+            slacks: vec![0; slots],
             next_seq: 0,
             now: Time::ZERO,
             fired: Time::ZERO,
@@ -62,22 +86,16 @@ impl Timeline {
     #[inline]
     fn schedule(&mut self, slot: u32, at: Time, slack: u32) {
         assert!(at >= self.now, "event scheduled in the past: {at:?} < {:?}", self.now);
-        let key = EventKey { at, seq: self.next_seq };
+        let key = EventKey::new(at, self.next_seq, slot);
         self.next_seq += 1;
+        self.slacks[slot as usize] = slack;
         match self.place[slot as usize] {
-            ABSENT => {
-                self.heap.push(Entry { key, slot, slack });
-                self.rise(self.heap.len() - 1);
+            NOWHERE => {
+                self.end += 1;
+                self.rise(self.end - 1, key);
             }
-            i => {
-                let earlier = key < self.heap[i as usize].key;
-                self.heap[i as usize] = Entry { key, slot, slack };
-                if earlier {
-                    self.rise(i as usize);
-                } else {
-                    self.sink(i as usize);
-                }
-            }
+            i if key < self.keys[i as usize] => self.rise(i as usize, key),
+            i => self.sink(i as usize, key),
         }
     }
 
@@ -91,8 +109,7 @@ impl Timeline {
     /// The same for a timer that from `slack` before `at` on fires with another, where none comes between.
     #[inline]
     pub fn set_with_slack_if_earlier(&mut self, slot: u32, at: Time, slack: Span) {
-        let i = self.place[slot as usize];
-        if at.is_set() && (i == ABSENT || at < self.heap[i as usize].key.at) {
+        if at < self.keys[self.place[slot as usize] as usize].at() {
             let slack = u32::try_from(slack.as_ns()).expect("a slack is below 4 s");
             self.schedule(slot, at, slack);
         }
@@ -108,77 +125,98 @@ impl Timeline {
     /// Goes to the next event, which stays scheduled until it is set or cleared.
     #[inline]
     pub fn advance(&mut self) -> Option<(Time, u32)> {
-        let at = self.next_at()?;
-        self.now = at;
-        Some((at, self.heap[0].slot))
+        self.now = self.next_at()?;
+        Some((self.now, self.keys[ROOT].slot()))
     }
 
     /// When the next event is, without going there.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        let first = self.heap.first()?;
-        let is_early = self.fired == self.now && first.earliest() <= self.now;
-        Some(if is_early { self.now } else { first.key.at })
+        let first = self.keys[ROOT];
+        if first == EventKey::ABSENT {
+            return None;
+        }
+        let is_early = self.fired == self.now && self.earliest(first) <= self.now;
+        Some(if is_early { self.now } else { first.at() })
+    }
+
+    /// When an event may come up at the earliest.
+    #[inline]
+    fn earliest(&self, key: EventKey) -> Time {
+        let slack = self.slacks[key.slot() as usize];
+        Time::from_ns(key.at().as_ns().saturating_sub(u64::from(slack)))
     }
 
     /// Takes `slot` out.
     #[inline]
     pub fn clear(&mut self, slot: u32) {
-        let i = self.place[slot as usize];
-        if i == ABSENT {
+        let i = std::mem::replace(&mut self.place[slot as usize], NOWHERE) as usize;
+        if i == NOWHERE as usize {
             return;
         }
-        self.place[slot as usize] = ABSENT;
-        let last = self.heap.len() - 1;
-        let moved = self.heap[last];
-        self.heap.pop();
-        if i as usize != last {
-            self.heap[i as usize] = moved;
-            self.place[moved.slot as usize] = i;
-            self.sink(i as usize);
-            self.rise(self.place[moved.slot as usize] as usize);
+        self.end -= 1;
+        let last = std::mem::replace(&mut self.keys[self.end], EventKey::ABSENT);
+        if i == self.end {
+            return;
+        }
+        if i > ROOT && last < self.keys[parent(i)] {
+            self.rise(i, last);
+        } else {
+            self.sink(i, last);
         }
     }
 
-    fn rise(&mut self, mut i: usize) {
-        let entry = self.heap[i];
-        while i > 0 {
-            let parent = (i - 1) / ARITY;
-            if self.heap[parent].key <= entry.key {
-                break;
-            }
-            self.heap[i] = self.heap[parent];
-            self.place[self.heap[i].slot as usize] = i as u32;
-            i = parent;
-        }
-        self.heap[i] = entry;
-        self.place[entry.slot as usize] = i as u32;
+    #[inline]
+    fn put(&mut self, i: usize, key: EventKey) {
+        self.keys[i] = key;
+        self.place[key.slot() as usize] = i as u32;
     }
 
-    fn sink(&mut self, mut i: usize) {
-        let entry = self.heap[i];
-        loop {
-            let first = i * ARITY + 1;
-            if first >= self.heap.len() {
+    #[inline]
+    fn children(&self, i: usize) -> Option<&[EventKey; ARITY]> {
+        self.keys.get(first_child(i)..)?.first_chunk()
+    }
+
+    /// Puts `key` at `i` or, ahead of later ones, closer to the root.
+    fn rise(&mut self, mut i: usize, key: EventKey) {
+        while i > ROOT {
+            let above = self.keys[parent(i)];
+            if above <= key {
                 break;
             }
-            let end = (first + ARITY).min(self.heap.len());
-            let mut least = first;
-            for child in first + 1..end {
-                if self.heap[child].key < self.heap[least].key {
-                    least = child;
+            self.put(i, above);
+            i = parent(i);
+        }
+        self.put(i, key);
+    }
+
+    /// Puts `key` at `i` or, behind earlier ones, further from the root.
+    fn sink(&mut self, mut i: usize, key: EventKey) {
+        while let Some(children) = self.children(i) {
+            let (mut least, mut below) = (0, children[0]);
+            for (k, &child) in children.iter().enumerate().skip(1) {
+                if child < below {
+                    (least, below) = (k, child);
                 }
             }
-            if entry.key <= self.heap[least].key {
+            if key <= below {
                 break;
             }
-            self.heap[i] = self.heap[least];
-            self.place[self.heap[i].slot as usize] = i as u32;
-            i = least;
+            self.put(i, below);
+            i = first_child(i) + least;
         }
-        self.heap[i] = entry;
-        self.place[entry.slot as usize] = i as u32;
+        self.put(i, key);
     }
+}
+
+#[inline]
+fn first_child(i: usize) -> usize {
+    (i - ROOT + 1) * ARITY
+}
+
+#[inline]
+fn parent(i: usize) -> usize {
+    i / ARITY + ROOT - 1
 }
 
 #[cfg(test)]

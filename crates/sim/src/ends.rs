@@ -148,6 +148,11 @@ impl Ends {
         sender!(self, s => s.controller())
     }
 
+    #[inline]
+    pub fn controller_state(&mut self) -> Option<u32> {
+        sender!(self, s => s.controller_state())
+    }
+
     pub fn stats(&self) -> &SenderStats {
         sender!(self, s => s.stats())
     }

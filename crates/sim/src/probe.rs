@@ -114,7 +114,7 @@ impl Probe {
         if self.states[i].is_empty() {
             return;
         }
-        let state = flow.ends.controller().info(flow.ends.sk()).state();
+        let state = flow.ends.controller_state();
         if state != flow.cca_state {
             flow.cca_state = state;
             let name = state.and_then(|s| self.states[i].get(s as usize).copied());

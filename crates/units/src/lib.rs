@@ -8,8 +8,10 @@
 //! | [`Rate`] | bits per second | 18 Ebit/s |
 //! | [`Bytes`] | bytes | 18 EB |
 
+mod divisor;
 mod rate;
 mod time;
 
+pub use divisor::Divisor;
 pub use rate::{Bytes, Rate};
 pub use time::{Span, Time};

@@ -1,6 +1,6 @@
 //! The clocks of a Linux host: nanoseconds, microseconds, the jiffy tick and the timer wheel.
 
-use units::{Span, Time};
+use units::{Divisor, Span, Time};
 
 /// Simulated hosts booted this long before the run starts, because Linux code takes zero stamps for
 /// "unset". A multiple of every tick.
@@ -10,14 +10,14 @@ pub const BOOT: Span = Span::from_ms(1_000_000);
 #[derive(Clone, Copy, Debug)]
 pub struct Tick {
     hz: u32,
-    ns: u64,
+    ns: Divisor,
 }
 
 impl Tick {
     /// A tick of 1/`hz` seconds (1 to 1000, as the kernel's HZ).
     pub fn new(hz: u32) -> Tick {
         assert!((1..=1000).contains(&hz), "HZ must be 1 to 1000, got {hz}");
-        Tick { hz, ns: 1_000_000_000 / u64::from(hz) }
+        Tick { hz, ns: Divisor::new(1_000_000_000 / u64::from(hz)) }
     }
 
     /// Ticks per second.
@@ -28,31 +28,31 @@ impl Tick {
     /// `jiffies` at `now`.
     #[inline]
     pub fn jiffies(self, now: Time) -> u32 {
-        ((now + BOOT).as_ns() / self.ns) as u32
+        self.ns.quotient((now + BOOT).as_ns()) as u32
     }
 
     /// `usecs_to_jiffies`: rounds up.
     #[inline]
     pub fn from_us(self, us: u64) -> u32 {
-        (us * 1_000).div_ceil(self.ns) as u32
+        self.ns.quotient_up(us * 1_000) as u32
     }
 
     /// `jiffies_to_usecs`.
     #[inline]
     pub fn to_us(self, jiffies: u32) -> u64 {
-        u64::from(jiffies) * self.ns / 1_000
+        u64::from(jiffies) * self.ns.get() / 1_000
     }
 
     /// `nsecs_to_jiffies`: rounds down.
     #[inline]
     pub fn from_ns(self, ns: u64) -> u32 {
-        (ns / self.ns) as u32
+        self.ns.quotient(ns) as u32
     }
 
     /// When a timer of the wheel armed now for `delay` ticks fires (`calc_index`, kernel/time/timer.c):
     /// the further away, the coarser the bucket, always rounded up past the expiry.
     pub fn wheel(self, now: Time, delay: u32) -> Time {
-        let armed = (now + BOOT).as_ns() / self.ns;
+        let armed = self.ns.quotient((now + BOOT).as_ns());
         let expiry = armed + u64::from(delay);
         let shift = match delay {
             0..=62 => 0,
@@ -62,7 +62,7 @@ impl Tick {
             _ => 12,
         };
         let tick = ((expiry >> shift) + 1) << shift;
-        Time::from_ns(tick * self.ns - BOOT.as_ns())
+        Time::from_ns(tick * self.ns.get() - BOOT.as_ns())
     }
 }
 

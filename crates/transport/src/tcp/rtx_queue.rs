@@ -160,6 +160,7 @@ impl RtxQueue {
     }
 
     /// Appends a segment that was just sent for the first time.
+    #[inline]
     pub fn push(&mut self, stamps: Stamps, flags: u8) {
         if self.nxt - self.una > self.mask {
             self.grow();

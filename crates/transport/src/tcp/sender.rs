@@ -334,6 +334,12 @@ impl Sender {
         &self.ca
     }
 
+    /// The controller's state, where it tells one.
+    #[inline]
+    pub fn controller_state(&mut self) -> Option<u32> {
+        self.ca.state(&mut self.sk)
+    }
+
     /// Last round-trip time that the controller saw, us; 0 before the first.
     pub fn last_rtt_us(&self) -> u32 {
         self.last_rtt_us

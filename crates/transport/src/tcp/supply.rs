@@ -10,7 +10,7 @@ use super::output::{Push, SKB_OVERHEAD};
 use super::sender::{Conn, Sender, Stream};
 use crate::app::Write;
 use cca::CaEvent;
-use units::Time;
+use units::{Divisor, Time};
 
 /// Initial and restart window, segments (RFC 6928).
 const INIT_CWND: u32 = 10;
@@ -26,6 +26,7 @@ pub(super) struct Supply {
     pub(super) ends: Lengths,
     /// One past the last short segment sent (`snd_sml`); 0: none.
     short_end: u32,
+    mss: Divisor,
 }
 
 impl Supply {
@@ -36,6 +37,7 @@ impl Supply {
             is_open: by_writes || stream.segments == u32::MAX,
             ends: Lengths::new(mss),
             short_end: 0,
+            mss: Divisor::new(u64::from(mss)),
         }
     }
 }
@@ -239,6 +241,9 @@ impl Sender {
     #[inline]
     pub(super) fn unsent(&self) -> u32 {
         let by_stream = self.stream.segments - self.rtx.nxt();
+        if self.config.sndbuf == u64::MAX {
+            return by_stream;
+        }
         let mss = u64::from(self.config.mss);
         let held = u64::from(self.rtx.nxt() - self.rtx.una()) * mss - self.missing_in_flight();
         by_stream
@@ -249,7 +254,7 @@ impl Sender {
     #[inline]
     pub(super) fn window_end(&self) -> u32 {
         let window = u64::from(self.sk.snd_wnd) + self.missing_in_flight();
-        self.rtx.una().saturating_add((window / u64::from(self.config.mss)) as u32)
+        self.rtx.una().saturating_add(self.supply.mss.quotient(window) as u32)
     }
 
     /// What the outstanding segments lack to full ones, bytes.
