@@ -123,8 +123,8 @@ pub struct Record {
     pub events: bool,
     /// `trace.pcap` is written.
     pub pcap: bool,
-    /// On real hosts our own controllers are asked for their state at every sample, which disturbs their flows.
-    #[serde(default)]
+    /// On real hosts our own controllers are asked for their state at every sample.
+    #[serde(default = "yes")]
     pub states: bool,
 }
 
