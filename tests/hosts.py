@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,6 +87,9 @@ def made(folder: Path) -> Iterator[Hosts]:
         # Segments leave one by one, as they do at the receiver of a real path without GRO.
         _run("ip", "netns", "exec", names[0], "ip", "link", "set", "eth0", "gso_max_segs", "1")
         _privileges(stack)
+        _forget()
+        # Also after a test that failed: a run's session outlives its command line, and would go on beside the tests that follow.
+        stack.callback(_stop, *names)
         config = _keys(folder)
         for name, address in zip(names, (SENDER, RECEIVER)):
             stack.enter_context(_sshd(folder, name, address))
@@ -94,6 +98,22 @@ def made(folder: Path) -> Iterator[Hosts]:
 
 def _run(*command: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
+
+
+def _stop(*namespaces: str) -> None:
+    """Whatever still runs in them, and what it would have taken back itself."""
+    for namespace in namespaces:
+        listed = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=True).stdout
+        for pid in map(int, listed.split()):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    _forget()
+
+
+def _forget() -> None:
+    """What a session keeps of a run, which tells a test that the run has begun."""
+    for path in (ssh.SENDER_FOLDER, ssh.RECEIVER_FOLDER):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _privileges(stack: ExitStack) -> None:

@@ -327,16 +327,23 @@ def connections(process: subprocess.Popen[str]) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
-#: It is there once the flows begin.
 T0 = Path(ssh.SENDER_FOLDER) / "t0"
 URL = f"ssh://near,far?to={hosts.RECEIVER}"
+
+
+def began() -> str:
+    """When the flows of the run between the hosts began, as its session noted it; empty before, also while the file is there and not yet written."""
+    try:
+        return T0.read_text()
+    except FileNotFoundError:
+        return ""
 
 
 @needs_hosts
 def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(tmp_path: Path, two: hosts.Hosts) -> None:
     default = two.at(two.sender, "cat", "/proc/sys/net/ipv4/tcp_congestion_control").strip()
     process = two.start("run", scenario(tmp_path, duration="5s"), "--json", "--out", tmp_path / "out", "--on", URL)
-    wait_for(T0.exists)
+    wait_for(began)
     time.sleep(2)
     killed = connections(process)
     assert killed
@@ -356,13 +363,13 @@ def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(t
 def test_an_interrupt_leaves_nothing_and_what_a_killed_command_left_goes_with_the_next(tmp_path: Path, two: hosts.Hosts) -> None:
     file = scenario(tmp_path, duration="60s")
     first = two.start("run", file, "--out", tmp_path / "first", "--on", URL)
-    wait_for(T0.exists)
-    began = T0.read_text()
+    wait_for(began)
+    of_first = began()
     first.kill()
     first.communicate()
     assert "dumbbell0" in two.left()
     second = two.start("run", file, "--out", tmp_path / "second", "--on", URL)
-    wait_for(lambda: T0.exists() and T0.read_text() not in ("", began))
+    wait_for(lambda: began() not in ("", of_first))
     second.send_signal(signal.SIGINT)
     _, err = second.communicate(timeout=30)
     assert second.returncode == 130, err

@@ -71,7 +71,8 @@ class Host(NamedTuple):
 
     def judge(self, status: int, err: bytes) -> None:
         """Raise what an exit status means."""
-        said = err.decode(errors="replace").strip().replace("\n", "; ") or f"exit status {status}"
+        ended = f"{self.shell[0]} was killed by signal {-status}" if status < 0 else f"exit status {status}"
+        said = err.decode(errors="replace").strip().replace("\n", "; ") or ended
         if self.is_remote and (status == _LOST or status < 0):
             raise LostError(f"{self.name}: {said}")
         if status:
