@@ -111,7 +111,7 @@ CCA_OP(u32, bbr_sndbuf_expand, struct sock *sk)
 	return 3;
 }
 
-CCA_OP(u32, bbr_min_tso_segs, struct sock *sk)
+CCA_MIN_TSO_OP(bbr_min_tso_segs)
 {
 	return bbr_min_tso(sk);
 }
@@ -143,7 +143,7 @@ CCA_INFO_OP(bbr_info)
 	.ssthresh = bbr_ssthresh,		\
 	.undo_cwnd = bbr_undo_cwnd,		\
 	.sndbuf_expand = bbr_sndbuf_expand,	\
-	.min_tso_segs = bbr_min_tso_segs,	\
+	CCA_MIN_TSO(bbr_min_tso_segs)		\
 	CCA_INFO(bbr_info)
 /* clang-format on */
 

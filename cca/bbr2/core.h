@@ -259,7 +259,7 @@ CCA_OP(u32, bbr2_sndbuf_expand, struct sock *sk)
 	return 3;
 }
 
-CCA_OP(u32, bbr2_min_tso_segs, struct sock *sk)
+CCA_MIN_TSO_OP(bbr2_min_tso_segs)
 {
 	return bbr2_min_tso(sk);
 }
@@ -321,7 +321,7 @@ CCA_INFO_OP(bbr2_info)
 	.ssthresh = bbr2_ssthresh,		\
 	.undo_cwnd = bbr2_undo_cwnd,		\
 	.sndbuf_expand = bbr2_sndbuf_expand,	\
-	.min_tso_segs = bbr2_min_tso_segs,	\
+	CCA_MIN_TSO(bbr2_min_tso_segs)		\
 	CCA_TSO_SEGS(bbr2_tso_segs_now)		\
 	CCA_LOST(bbr2_skb_marked_lost)		\
 	CCA_INFO(bbr2_info)

@@ -30,6 +30,8 @@
  *                           and CCA_TSO_SEGS_OP(name) u32 name(struct sock *sk, u32 mss). Linux
  *                           has neither hook, so under BPF they are never called:
  *                           CCA_TELLS_LOSSES is 0, and the stack sizes bursts.
+ *   CCA_MIN_TSO_OP(name)    define u32 name(struct sock *sk), the hook min_tso_segs; under BPF it is
+ *                           left to Linux, which then asks for two segments.
  *   struct cca_flight_log   kept in the private state, so that both hosts can tell what was lost
  *                           since the sampled segment was sent, and how much was in flight then:
  *                           cca_flight_lost(log, tp, rs), cca_flight_at_send(rs, lost).
@@ -39,7 +41,8 @@
  *   CCA_STATES(...)         names of the controller's states, for cca_info.state;
  *                           CCA_NO_STATES when there are none.
  *   CCA_MODULE(x, "name", flags, hooks...)  register; x is the file name with "_" for "-".
- *   CCA_INFO(name)          the info hook inside CCA_MODULE; so CCA_LOST, CCA_TSO_SEGS.
+ *   CCA_INFO(name)          the info hook inside CCA_MODULE; so CCA_LOST, CCA_MIN_TSO,
+ *                           CCA_TSO_SEGS.
  *   tcp_jiffies32, HZ       now in ticks, and ticks per second; both need `sk` in scope.
  *                           usecs_to_jiffies(sk, us), msecs_to_jiffies(sk, ms) round up.
  *   cca_random_below(sk, n) uniform in 0 .. n-1; seeded per flow natively.

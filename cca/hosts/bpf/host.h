@@ -133,6 +133,16 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 #define CCA_TELLS_LOSSES 0
 #define CCA_LOST(name)
 #define CCA_TSO_SEGS(name)
+
+/*
+ * The hook that may raise or lower the least burst is left to Linux, which takes two segments without it
+ * (net.ipv4.tcp_min_tso_segs), as BBR does above 1.2 Mbit/s. Some kernels run no BPF program in an interrupt of
+ * certain tasks. What TCP then takes for the answer is what was on the stack, by its size a pointer: it sent all
+ * that the window allowed in one buffer of up to 90 kB, unpaced. Of the hooks that BBR needs, this one alone is asked
+ * from the pacing timer.
+ */
+#define CCA_MIN_TSO(name)
+#define CCA_MIN_TSO_OP(name) static __attribute__((unused)) u32 name(struct sock *sk)
 struct lost_burst {
 	u32 segs, tx_in_flight, lost_at_send, delivered_at_send;
 	bool is_app_limited;

@@ -76,8 +76,10 @@ static const struct cca_presets cca_module_presets __attribute__((unused));
 /* Hooks keep the kernel's signatures, so not every one uses each argument. */
 #define CCA_OP(type, name, ...) \
 	_Pragma("GCC diagnostic ignored \"-Wunused-parameter\"") static type name(__VA_ARGS__)
-#define CCA_INFO_OP(name) static void name(struct sock *sk, struct cca_info *info)
-#define CCA_INFO(name_)	  .info = name_,
+#define CCA_INFO_OP(name)    static void name(struct sock *sk, struct cca_info *info)
+#define CCA_INFO(name_)	     .info = name_,
+#define CCA_MIN_TSO_OP(name) CCA_OP(u32, name, struct sock *sk)
+#define CCA_MIN_TSO(name_)   .min_tso_segs = name_,
 
 /* Hooks of Google's trees, which Linux does not have. */
 #define CCA_TELLS_LOSSES      1
