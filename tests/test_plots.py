@@ -51,6 +51,29 @@ def test_a_controller_has_its_colour_in_every_figure(results: Results) -> None:
     assert varied == {"CUBIC": style.COLOURS["cubic"], "BBR": style.COLOURS["bbr"]}
 
 
+def test_states_are_drawn_from_one_change_to_the_next(results: Results) -> None:
+    ax = plot.states(results[:1])
+    assert (ax.get_xlabel(), ax.get_xlim()) == ("Time (s)", (0, 3))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["CUBIC", "BBR"]
+    events = [row for row in results[0].events.to_pylist() if row["flow"] == 1 and row["kind"] == "cca_state"]
+    [startup] = [made for made in ax.collections if made.get_label() == "STARTUP"]
+    [bar] = startup.get_paths()
+    assert [event["note"] for event in events[:2]] == ["STARTUP", "DRAIN"]
+    assert (bar.vertices[:, 0].min(), bar.vertices[:, 0].max()) == pytest.approx([event["t_ns"] / 1e9 for event in events[:2]])
+    for row in range(2):
+        bars = [path.vertices for made in ax.collections for path in made.get_paths() if abs(path.vertices[:, 1].mean() - row) < 0.4]
+        total = sum(bar[:, 0].max() - bar[:, 0].min() for bar in bars)
+        assert total == pytest.approx(3 - (0, 0.137)[row]), "every moment since the start, once"
+
+
+def test_states_that_nobody_tells_are_one_error(tmp_path: Path) -> None:
+    own = Path(__file__).parent.parent / "scenarios" / "examples" / "delay_target.py"
+    scenario = Scenario(name="silent", duration="1s", path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"), flow=[Flow(cca="delay-target")])
+    silent = dumbbell.run(scenario, tmp_path / "out", cca=[own])
+    with pytest.raises(ResultError, match="no flow tells the state of its controller"):
+        plot.states(silent)
+
+
 def test_rtt_has_its_distribution_beside_it(results: Results) -> None:
     figure = plot.rtt(results[:1]).get_figure()
     assert figure is not None

@@ -86,7 +86,7 @@ def _add_plot(plot: argparse.ArgumentParser) -> None:
     plot.add_argument(
         "kind",
         metavar="KIND",
-        help="throughput, rtt, cwnd, inflight, queue, vary (a metric against the varied value), fct, or tradeoff (throughput against delay)",
+        help="throughput, rtt, cwnd, inflight, queue, states (of the controllers), vary (a metric against what varies), fct, tradeoff (throughput and delay)",
     )
     plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
     plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")

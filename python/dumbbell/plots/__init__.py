@@ -2,7 +2,7 @@
 
 >>> import dumbbell
 >>> sorted(dumbbell.plot.KINDS)
-['cwnd', 'fct', 'inflight', 'queue', 'rtt', 'throughput', 'tradeoff', 'vary']
+['cwnd', 'fct', 'inflight', 'queue', 'rtt', 'states', 'throughput', 'tradeoff', 'vary']
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from .fct import fct
 from .inflight import inflight
 from .queue import queue
 from .rtt import rtt, rtt_cdf
+from .states import states
 from .style import save
 from .throughput import throughput
 from .tradeoff import tradeoff
@@ -28,12 +29,19 @@ if TYPE_CHECKING:
     from dumbbell.results import Results
 
 #: Kinds that show one run.
-SINGLE: dict[str, Callable[[Results], Axes]] = {"throughput": throughput, "rtt": rtt, "cwnd": cwnd, "inflight": inflight, "queue": queue}
+SINGLE: dict[str, Callable[[Results], Axes]] = {
+    "throughput": throughput,
+    "rtt": rtt,
+    "cwnd": cwnd,
+    "inflight": inflight,
+    "queue": queue,
+    "states": states,
+}
 
 #: All kinds of `dumbbell plot`.
 KINDS = (*SINGLE, "vary", "fct", "tradeoff")
 
-__all__ = ["KINDS", "cwnd", "draw", "fct", "inflight", "queue", "rtt", "rtt_cdf", "save", "throughput", "tradeoff", "vary", "vary_with_jain"]
+__all__ = ["KINDS", "cwnd", "draw", "fct", "inflight", "queue", "rtt", "rtt_cdf", "save", "states", "throughput", "tradeoff", "vary", "vary_with_jain"]
 
 
 def draw(kind: str, results: Results, *, metric: str = "throughput", jain: bool = False, x: str | None = None) -> Figure:
