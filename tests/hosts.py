@@ -36,10 +36,11 @@ def which(name: str) -> str | None:
 
 
 class Hosts(NamedTuple):
-    """Namespaces of the two, and how ssh reaches them: the receiver through the sender, as through a bastion."""
+    """Namespaces of the two and of the router between them, and how ssh reaches them: the receiver through the sender, as through a bastion."""
 
     sender: str
     receiver: str
+    router: str
     ssh: str
 
     def at(self, namespace: str, *command: str) -> str:
@@ -47,9 +48,9 @@ class Hosts(NamedTuple):
         done = subprocess.run(["ip", "netns", "exec", namespace, *command], capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
 
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        """The command line, in the sender's namespace."""
-        command = ["ip", "netns", "exec", self.sender, sys.executable, "-m", "dumbbell", *map(str, arguments)]
+    def start(self, *arguments: str | Path, at: str = "") -> subprocess.Popen[str]:
+        """The command line, in the sender's namespace unless another is given."""
+        command = ["ip", "netns", "exec", at or self.sender, sys.executable, "-m", "dumbbell", *map(str, arguments)]
         environment = {**os.environ, "DUMBBELL_SSH": self.ssh}
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
@@ -93,7 +94,7 @@ def made(folder: Path) -> Iterator[Hosts]:
         config = _keys(folder)
         for name, address in zip(names, (SENDER, RECEIVER)):
             stack.enter_context(_sshd(folder, name, address))
-        yield Hosts(*names, f"{which('ssh')} -F {config}")
+        yield Hosts(*names, router, f"{which('ssh')} -F {config}")
 
 
 def _run(*command: str) -> None:

@@ -360,6 +360,26 @@ def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(t
 
 
 @needs_hosts
+def test_a_run_outlives_a_network_that_is_gone_for_longer_than_a_connection_lasts(tmp_path: Path, two: hosts.Hosts) -> None:
+    """From a third host; nothing comes through from or to the sender for 20 s, and ssh gives up after 15 (ServerAliveInterval)."""
+    process = two.start("run", scenario(tmp_path, duration="30s"), "--json", "--out", tmp_path / "out", "--on", URL, at=two.router)
+    wait_for(began)
+    wait_for(lambda: len(connections(process)) == 1)  # the one that launched the session has ended
+    [lost] = connections(process)
+    two.at(two.router, "ip", "link", "set", "tos", "down")
+    time.sleep(20)
+    assert not Path(f"/proc/{lost}").exists(), "the connection that watched the sender has ended"
+    two.at(two.router, "ip", "link", "set", "tos", "up")
+    out, err = process.communicate(timeout=90)
+    assert process.returncode == 0, err
+    [result] = results.load(json.loads(out)["dir"])
+    goodput = [row["goodput_bytes"] for row in result.flows.to_pylist()]
+    assert all(some > 0 for some in goodput)
+    assert sum(goodput) * 8 < 10e6 * 15, "the flows had the path for a third of the time"
+    wait_for(lambda: two.left() == [], 3)
+
+
+@needs_hosts
 def test_an_interrupt_leaves_nothing_and_what_a_killed_command_left_goes_with_the_next(tmp_path: Path, two: hosts.Hosts) -> None:
     file = scenario(tmp_path, duration="60s")
     first = two.start("run", file, "--out", tmp_path / "first", "--on", URL)
