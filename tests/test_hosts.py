@@ -234,6 +234,21 @@ def test_a_script_takes_back_what_it_did_in_reverse_and_also_when_a_step_fails(t
     assert not (tmp_path / "never").exists()
 
 
+def test_a_user_who_is_not_root_becomes_it_by_sudo_without_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With stand-ins for id and sudo: what is asked of them, and that the script runs and knows where the connection came in."""
+    for name, text in (("id", "echo 1000"), ("sudo", f'printf "%s\\n" "$*" >>{tmp_path}/asked\nshift\nexec "$@"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 40000 192.0.2.7 22")
+    host = session.Host("node", ("sh", "-c"), is_remote=True)
+    assert host.ask("echo $SSH_CONNECTION") == b"192.0.2.1 40000 192.0.2.7 22\n"
+    assert (tmp_path / "asked").read_text() == "-n env SSH_CONNECTION=192.0.2.1 40000 192.0.2.7 22 sh -s\n"
+    (tmp_path / "sudo").write_text("#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n")
+    with pytest.raises(EngineError, match=r"^node: sudo: a password is required$"):
+        host.ask("echo never")
+
+
 def test_a_session_whose_script_was_killed_is_an_error_and_what_it_did_is_taken_back(tmp_path: Path) -> None:
     there = session.Session(session.Host("here", ()), str(tmp_path / "session"))
     there.claim()
