@@ -82,14 +82,14 @@ pub fn loaded() -> Result<Vec<(String, String, bool)>, Error> {
     Ok(Entry::all().into_iter().map(name).collect())
 }
 
-/// The controllers that are loaded, or one of them, with the sockets that use it.
+/// The controllers that are loaded, or those of one name (the source's or the kernel's), with the sockets that use them.
 ///
 /// # Errors
-/// When the process may not look, or that one is not loaded.
+/// When the process may not look, or none of that name is loaded.
 pub fn status(name: Option<&str>) -> Result<Vec<Status>, Error> {
     sys::check_permission()?;
     let entries = match name {
-        Some(name) => vec![Entry::find(name)?],
+        Some(name) => Entry::named(name)?,
         None => Entry::all(),
     };
     Ok(entries.into_iter().map(Status::of).collect())

@@ -92,24 +92,49 @@ impl Entry {
         let Ok(folders) = fs::read_dir(FOLDER) else { return Vec::new() };
         let mut entries: Vec<Self> =
             folders.flatten().filter_map(|folder| Self::read(folder.path())).collect();
-        entries.sort_by_cached_key(|Self { table, .. }| {
-            let is_numbered = table.kernel_name != kernel_name(&table.name);
-            (table.name.clone(), is_numbered, table.kernel_name.clone())
+        entries.sort_by_cached_key(|one| {
+            (one.table.name.clone(), one.is_numbered(), one.table.kernel_name.clone())
         });
         entries
     }
 
-    /// The one of this name, the kernel's or the source's; the first of several.
+    /// The one of this name, the kernel's or, unless it is numbered and so somebody's own, the source's.
     pub(crate) fn find(name: &str) -> Result<Self, Error> {
         let mut all = Self::all();
-        let is_it = |one: &Self| one.table.name == name || one.table.kernel_name == name;
+        let is_it = |one: &Self| one.table.kernel_name == name || one.public_name() == name;
         match all.iter().position(is_it) {
             Some(at) => Ok(all.swap_remove(at)),
-            None => Err(Error::NotLoaded {
-                name: name.to_owned(),
-                loaded: all.into_iter().map(|one| one.table.name).collect(),
-            }),
+            None => Err(Self::none_of(name, &all)),
         }
+    }
+
+    /// All of this name, the kernel's or the source's, numbered ones too.
+    pub(crate) fn named(name: &str) -> Result<Vec<Self>, Error> {
+        let (found, others): (Vec<Self>, _) = Self::all()
+            .into_iter()
+            .partition(|one| one.table.name == name || one.table.kernel_name == name);
+        if found.is_empty() {
+            return Err(Self::none_of(name, &others));
+        }
+        Ok(found)
+    }
+
+    fn none_of(name: &str, loaded: &[Self]) -> Error {
+        let loaded = loaded.iter().map(|one| one.public_name().to_owned()).collect();
+        Error::NotLoaded { name: name.to_owned(), loaded }
+    }
+
+    /// Its source's name; a numbered one has but the kernel's.
+    fn public_name(&self) -> &str {
+        if self.is_numbered() {
+            &self.table.kernel_name
+        } else {
+            &self.table.name
+        }
+    }
+
+    fn is_numbered(&self) -> bool {
+        self.table.kernel_name != kernel_name(&self.table.name)
     }
 
     fn read(folder: PathBuf) -> Option<Self> {

@@ -117,6 +117,12 @@ fn several_of_one_source_are_told_apart_by_their_numbers() {
     assert!(!is_registered(&name) && is_registered(second.kernel_name()));
     let again = bpf::load(&zhang, &[], Name::Numbered).expect("loads");
     assert_eq!(again.kernel_name(), name, "the first that is free");
+    drop(own);
+    let change = bpf::set("tsunami-zhang", &given(&param.name, &value));
+    let refused = change.expect_err("only numbered ones are left, and those are somebody's own");
+    assert!(refused.to_string().contains(&name), "{refused}");
+    let all = bpf::status(Some("tsunami-zhang")).expect("to look at, they are of that name");
+    assert_eq!(all.len(), 2);
 }
 
 #[test]
