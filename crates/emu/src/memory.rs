@@ -2,24 +2,30 @@
 //! buffers (`tcp_under_memory_pressure`), and a flow is then limited by that and by nothing of its path.
 
 use std::fs::read_to_string;
+use units::{Span, Time};
+
+/// Between two looks at least: memory of this size is not filled sooner.
+const EVERY: Span = Span::from_ns(1_000_000_000);
 
 /// Pages in use at most so far, of those from which on the kernel may be under pressure.
 #[derive(Debug, Default)]
 pub struct TcpMemory {
     most: u64,
     mark: Option<u64>,
+    next: Time,
 }
 
 impl TcpMemory {
     /// As the machine's network has it; unwatched where that cannot be read.
     pub fn new() -> TcpMemory {
         let limits = read_to_string("/proc/sys/net/ipv4/tcp_mem").unwrap_or_default();
-        TcpMemory { most: 0, mark: number_at(&limits, 1) }
+        TcpMemory { most: 0, mark: number_at(&limits, 1), next: Time::ZERO }
     }
 
-    /// Looks how much is in use.
-    pub fn look(&mut self) {
-        if self.mark.is_some() {
+    /// Looks how much is in use, if it is time to.
+    pub fn look(&mut self, now: Time) {
+        if self.mark.is_some() && now >= self.next {
+            self.next = now + EVERY;
             let text = read_to_string("/proc/self/net/sockstat").unwrap_or_default();
             self.most = self.most.max(in_use(&text).unwrap_or(0));
         }
@@ -59,8 +65,9 @@ mod tests {
 
     #[test]
     fn a_run_under_pressure_says_so() {
-        let warned = |most| TcpMemory { most, mark: Some(383_869) }.warning().is_some();
+        let warned =
+            |most| TcpMemory { most, mark: Some(383_869), next: Time::ZERO }.warning().is_some();
         assert_eq!([warned(0), warned(383_868), warned(383_869)], [false, false, true]);
-        assert_eq!(TcpMemory { most: 1 << 40, mark: None }.warning(), None);
+        assert_eq!(TcpMemory { most: 1 << 40, mark: None, next: Time::ZERO }.warning(), None);
     }
 }

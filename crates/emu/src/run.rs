@@ -133,7 +133,7 @@ fn on_the_wire(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     let program = plan.host.traffic.program();
     for flow in &mut plan.flows {
-        flow.size_bytes = flow.size_bytes.map(|size| traffic::bytes_on_the_wire(program, size));
+        flow.size_bytes = flow.size_bytes.map(|size| program.connection_bytes(size));
     }
     plan
 }
@@ -160,7 +160,7 @@ impl Lives<'_> {
                 let (_, flow, is_start) = due.pop().expect("there is one");
                 self.meet(now, flow, is_start);
             }
-            self.memory.look();
+            self.memory.look(now);
             if now >= end {
                 return Ok(());
             }

@@ -71,11 +71,6 @@ impl Transfer {
     }
 }
 
-/// Payload of a finite flow as its connection carries it.
-pub fn bytes_on_the_wire(traffic: plan::Traffic, size: u64) -> u64 {
-    traffic.transfer_bytes(size) + traffic.greeting_bytes()
-}
-
 /// All flows of a plan, waiting; `controllers` are the kernel's names. What the programs say goes below `out`.
 ///
 /// # Errors

@@ -34,5 +34,5 @@ pub fn iperf3_clients(
 /// Payload of a finite flow of iperf3's as its connection carries it, bytes.
 #[pyfunction]
 pub fn iperf3_bytes(size: u64) -> u64 {
-    Traffic::Iperf3.transfer_bytes(size) + Traffic::Iperf3.greeting_bytes()
+    Traffic::Iperf3.connection_bytes(size)
 }

@@ -50,6 +50,11 @@ impl Traffic {
         }
     }
 
+    /// All payload of the connection of a finite transfer.
+    pub fn connection_bytes(self, size: u64) -> u64 {
+        self.transfer_bytes(size) + self.greeting_bytes()
+    }
+
     /// The program that real hosts run.
     pub fn program(self) -> Traffic {
         if self == Traffic::Auto {
