@@ -73,7 +73,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         (["run", "small.toml", "--out", "."], "dumbbell: --out: .: holds bad.toml already; --resume runs only what is missing, or choose another --out\n"),
         (["run", "small.toml", "--set", "path"], 'dumbbell: small.toml: --set: got "path", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr\n'),
         (["run", "small.toml", "--set", "flow[7].cca=bbr"], "dumbbell: small.toml: flow[7].cca: --set: there is no flow[7]\n"),
-        (["plot", "pie", "."], 'dumbbell: KIND: got "pie", wanted one of: throughput, rtt, cwnd, inflight, queue, vary, fct, tradeoff\n'),
+        (["plot", "pie", "."], 'dumbbell: KIND: got "pie", wanted one of: throughput, rtt, cwnd, inflight, queue, states, vary, fct, tradeoff\n'),
         (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),
         ([], "dumbbell: wanted a command: run, compare, check, show, plot, cca, kernel, shell, schema, demo, paper, trace\n"),
     ],

@@ -176,6 +176,7 @@ def _host(host: Any) -> dict[str, Any]:
         "nodelay": host.nodelay,
         "slow_start_after_idle": host.slow_start_after_idle,
         "shared_receiver": host.receivers == "one",
+        "shared_processor": host.processors == "one",
         "traffic": host.traffic,
     }
 

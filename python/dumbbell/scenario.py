@@ -118,6 +118,11 @@ class Host(Table):
     nodelay: Switch = key(SWITCH, "a segment that ends a message leaves at once (TCP_NODELAY)", default=True)
     slow_start_after_idle: Switch = key(SWITCH, "the window restarts after an idle time (tcp_slow_start_after_idle)", default=True)
     receivers: Text = key(Choice("one", "own"), "all receivers are on one host, as cake's isolation sees it, or each has its own", default="one")
+    processors: Text = key(
+        Choice("one", "own"),
+        "processor of the hosts: one for all, as where they are namespaces, so that fq's timers fire together, or each its own (docs/fidelity.md)",
+        default="one",
+    )
     traffic: Text = key(
         Choice("auto", "iperf3", "netcat"),
         "program that makes the flows; in the simulator iperf3 greets and waits a round trip (docs/linux.md), auto sends at once; on real hosts auto is iperf3",

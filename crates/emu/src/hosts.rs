@@ -94,6 +94,11 @@ impl Hosts {
         if !host.tso {
             senders.run("ip", &["link", "set", NAME, "gso_max_segs", "1"])?;
         }
+        if !host.shared_processor {
+            warnings.push(
+                "host.processors: the hosts have those of this machine, whichever is free".into(),
+            );
+        }
         if host.gro {
             warnings
                 .push("host.gro: receivers of the emulated path see segments one by one".into());

@@ -2,7 +2,8 @@
 //!
 //! Some timers may be late: Linux gives them a slack, within which they fire with whichever other timer of
 //! their processor fires, and so cost no interrupt of their own (`hrtimer_interrupt`, kernel/time/hrtimer.c).
-//! All that is simulated runs on one processor, as hosts that are network namespaces may.
+//! All that is simulated runs on one processor, as hosts that are network namespaces may, unless a timer's
+//! owner gives it no slack.
 
 use units::{Span, Time};
 

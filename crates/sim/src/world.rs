@@ -48,6 +48,8 @@ pub struct World {
     events: u64,
     /// Flags that every packet gets.
     flags: u8,
+    /// A host's timer may fire with one of another.
+    is_processor_shared: bool,
 }
 
 impl World {
@@ -88,6 +90,7 @@ impl World {
             delivered: 0,
             events: 0,
             flags: if plan.host.shared_receiver { 0 } else { flags::OWN_RECEIVER },
+            is_processor_shared: plan.host.shared_processor,
         })
     }
 
@@ -266,6 +269,8 @@ impl World {
             }
         }
         let (deadline, slack) = self.flows[i].ends.sender_wakeup();
+        // On a processor of its own a paced flow meets nothing: its timer is as late as it may be.
+        let slack = if self.is_processor_shared { slack } else { Span::ZERO };
         self.timeline.set_with_slack_if_earlier(i as u32 * SLOTS + SENDER, deadline, slack);
     }
 

@@ -78,6 +78,10 @@ pub struct Host {
     /// All receivers are on one host, as `cake`'s isolation sees it; otherwise each has its own.
     #[serde(default = "yes")]
     pub shared_receiver: bool,
+    /// All hosts are on one processor, so that timers that may be late fire together (see [`crate::timeline`]);
+    /// otherwise each has its own.
+    #[serde(default = "yes")]
+    pub shared_processor: bool,
     /// What makes the flows.
     #[serde(default)]
     pub traffic: Traffic,

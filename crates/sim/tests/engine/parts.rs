@@ -190,6 +190,23 @@ fn fair_queueing_gives_bbr_and_reno_the_same() {
 }
 
 #[test]
+fn paced_flows_of_hosts_on_one_processor_share_more_evenly() {
+    let [one, own] = [true, false].map(|is_shared| {
+        let jain = [3, 5, 7].map(|apart| {
+            let mut plan = plain(100_000_000, 50_000, 20 * S);
+            plan.host.shared_processor = is_shared;
+            plan.flows = vec![greedy(&plan, "bbr", 20 * MS); 10];
+            for (i, flow) in (0..).zip(&mut plan.flows) {
+                flow.start_ns = i * apart * MS;
+            }
+            run(&plan).summary.jain
+        });
+        jain.iter().sum::<f64>() / 3.0
+    });
+    assert!(one > own + 0.1, "where departures coincide {one}, and where not {own}");
+}
+
+#[test]
 fn a_slow_way_back_bounds_the_data() {
     // An ACK of 66 bytes for two segments of 1448: 264 kbit/s of ACKs carry 11.6 Mbit/s of payload.
     let mut plan = one();

@@ -59,12 +59,13 @@ prop_compose! {
     fn any_host()(
         hz in prop::sample::select(vec![100, 250, 1000]),
         fq in any::<bool>(),
-        switches in any::<[bool; 6]>(),
+        switches in any::<[bool; 7]>(),
         ecn in prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Accurate]),
         rcvbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
         sndbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
     ) -> Host {
-        let [tso, gro, delayed_ack, nodelay, slow_start_after_idle, shared_receiver] = switches;
+        let [tso, gro, delayed_ack, nodelay, slow_start_after_idle, shared_receiver, shared_processor] =
+            switches;
         let qdisc = if fq { HostQdisc::Fq } else { HostQdisc::Pfifo };
         let host = plain(1, 1, 1).host;
         Host {
@@ -79,6 +80,7 @@ prop_compose! {
             nodelay,
             slow_start_after_idle,
             shared_receiver,
+            shared_processor,
             ..host
         }
     }
