@@ -195,7 +195,7 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
         },
         sndbuf: if host.sndbuf_bytes == 0 { u64::MAX } else { host.sndbuf_bytes },
         rcvlowat: match host.traffic {
-            plan::Traffic::Auto if flow.size_bytes.is_none() => RCVLOWAT,
+            plan::Traffic::Auto if flow.size_bytes.is_none() && flow.workload.is_none() => RCVLOWAT,
             _ => 1,
         },
         ..HostConfig::default()

@@ -314,7 +314,8 @@ impl Sender {
             segments: n,
             flags: Sender::data_flags(is_retrans) | cwr,
             ecn,
-            push: self.ends_write(last),
+            // Also on each burst of several, so that a receiver merges no further (`__tcp_transmit_skb`).
+            push: n > 1 || self.ends_write(last),
             ts_val: timestamp_ms(edt),
             ts_ecr: self.peer_ts_val,
             truesize: SKB_OVERHEAD

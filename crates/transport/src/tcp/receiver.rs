@@ -73,6 +73,10 @@ pub struct Receiver {
     delack_at: Time,
     delack_is_set: bool,
     ack_now: bool,
+    /// Since the last ACK a segment came that was short or carried PSH (`ICSK_ACK_PUSHED`).
+    pushed: bool,
+    /// What the application has read, bytes.
+    copied: u64,
     dup_acks: u32,
     dup_acks_at: u32,
     compressed: u32,
@@ -118,6 +122,8 @@ impl Receiver {
             delack_at: Time::NEVER,
             delack_is_set: false,
             ack_now: false,
+            pushed: false,
+            copied: 0,
             dup_acks: 0,
             dup_acks_at: 0,
             compressed: 0,
@@ -298,8 +304,9 @@ impl Receiver {
             self.rcv_nxt = self.ooo.advance(self.rcv_nxt);
             self.ack_now |= self.ooo.is_empty();
         }
-        self.read(now);
-        if run.pushed {
+        self.pushed |= run.pushed;
+        // A reader who empties the buffer behind a push acknowledges that at once (`tcp_cleanup_rbuf`).
+        if self.read(now) && self.pushed {
             self.send_ack(now, out);
         } else {
             self.check_ack(now, out);
@@ -492,6 +499,7 @@ impl Receiver {
         self.compress_at = Time::NEVER;
         self.delack_is_set = false;
         self.ack_now = false;
+        self.pushed = false;
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
@@ -532,12 +540,17 @@ impl Receiver {
         }
     }
 
-    /// The application reads everything in order.
-    fn read(&mut self, now: Time) {
+    /// The application is woken when enough is there, or the end, and reads everything in order. Whether it was.
+    fn read(&mut self, now: Time) -> bool {
         let have = self.bytes_up_to(self.rcv_nxt);
         self.stats.delivered_bytes = have;
+        let is_woken = have - self.copied >= u64::from(self.config.rcvlowat) || self.is_complete();
+        if is_woken {
+            self.copied = have;
+        }
         let rtt_us = if self.rcv_rtt_us == 0 { self.srtt_us } else { self.rcv_rtt_us };
         self.window.on_read(now, have, rtt_us);
+        is_woken
     }
 
     /// RTT from timestamps of full-sized packets (`tcp_rcv_rtt_measure_ts`).
