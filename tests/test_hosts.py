@@ -381,6 +381,7 @@ def test_a_run_outlives_a_network_that_is_gone_for_longer_than_a_connection_last
     wait_for(began)
     wait_for(lambda: len(connections(process)) == 1)  # the one that launched the session has ended
     [lost] = connections(process)
+    time.sleep(2)  # the flows have opened
     two.at(two.router, "ip", "link", "set", "tos", "down")
     time.sleep(20)
     assert not Path(f"/proc/{lost}").exists(), "the connection that watched the sender has ended"
