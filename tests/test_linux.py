@@ -270,6 +270,13 @@ def children(pid: int) -> list[int]:
     return [*direct, *(deeper for child in direct for deeper in children(child))]
 
 
+def programs(pid: int, name: str) -> list[int]:
+    """Those of them that are this program, not what makes the path and is gone in a moment."""
+    listed = subprocess.run(["ps", "-eo", "pid=,comm="], capture_output=True, text=True, check=True).stdout
+    named = {int(line.split()[0]) for line in listed.splitlines() if line.split()[1:] == [name]}
+    return [child for child in children(pid) if child in named]
+
+
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -283,7 +290,7 @@ def test_nothing_is_left_of_a_run_that_is(tmp_path: Path, cli: Any, untouched: N
     command = [sys.executable, "-m", "dumbbell", "run", str(file), "--on", "linux", "--out", str(out)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         deadline = time.monotonic() + 20
-        while len(started := children(process.pid)) < 2 and time.monotonic() < deadline:
+        while len(started := programs(process.pid, "iperf3")) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
         time.sleep(1.5)
         assert len(started) >= 2, "a server and a client"
