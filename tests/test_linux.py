@@ -101,19 +101,15 @@ def untouched() -> Any:
         words = Path("/proc/net/sockstat").read_text().split()
         return int(words[words.index("orphan") + 1])
 
-    def none_within(seconds: int) -> bool:
-        end = time.monotonic() + seconds
-        while orphans() and time.monotonic() < end:
-            time.sleep(0.1)
-        return orphans() == 0
-
-    # Others' (of the tests between hosts, whose namespaces keep the kernel's own patience) may be there for minutes, and are not ours to judge.
-    alone = none_within(5)
-    before = ours()
+    # Others' (of the tests between hosts, which have ended) may be there for minutes, and only become fewer.
+    before, orphans_before = ours(), orphans()
     yield
     assert ours() == before
-    if alone and not none_within(10):
-        pytest.fail(f"{orphans()} sockets without a process after ten seconds, none before the test")
+    for _ in range(100):
+        if orphans() <= orphans_before:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{orphans()} sockets without a process after ten seconds, {orphans_before} before the test")
 
 
 def test_one_cubic_flow_gets_what_the_path_is_configured_for(tmp_path: Path, cli: Any, untouched: None) -> None:
