@@ -32,6 +32,7 @@ rtt = "20ms"
 [host]
 qdisc = "pfifo"
 hz = {hz}
+arp = true
 {host}
 
 {flows}

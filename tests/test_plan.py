@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path as FilePath
+
 import pytest
 
-from dumbbell import Flow, Jitter, Scenario, ScenarioError, from_text, plan
+from dumbbell import Flow, Jitter, Scenario, ScenarioError, from_text, plan, run
 from dumbbell import Path as Bottleneck
 from dumbbell.sweep import to_toml
 
@@ -167,3 +169,19 @@ def test_a_bdp_refers_to_the_first_rate_of_a_course() -> None:
 def test_a_course_that_makes_no_sense_is_an_error_that_names_the_key(steps: str, repeat: str, wanted: str) -> None:
     with pytest.raises(ScenarioError, match=rf"path\.rate.*{wanted}"):
         link(steps, repeat)
+
+
+def test_hosts_know_each_other_unless_the_scenario_says_that_they_are_fresh() -> None:
+    text = 'duration = "1s"\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca = "cubic" }]\n'
+    assert plan.plan(from_text(text))["host"]["arp"] is False
+    assert plan.plan(from_text(text + "host = { arp = true }"))["host"]["arp"] is True
+
+
+def test_a_short_flow_takes_a_round_trip_longer_between_fresh_hosts(tmp_path: FilePath) -> None:
+    path = Bottleneck(rate="10Mbps", rtt="100ms", buffer="1bdp")
+    times = {}
+    for arp in (False, True):
+        scenario = Scenario(duration="5s", path=path, flow=[Flow(cca="cubic", size="10kB")], host={"arp": arp})
+        times[arp] = run(scenario, tmp_path / str(arp))[0].summary["flows"][0]["fct_s"]
+    assert times[False] == pytest.approx(0.156, abs=0.005), "SYN and its answer, then seven packets one way"
+    assert times[True] - times[False] == pytest.approx(0.1, abs=0.001)

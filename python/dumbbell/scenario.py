@@ -112,8 +112,9 @@ class Host(Table):
     delayed_ack: Switch = key(SWITCH, "whether receivers delay ACKs (RFC 1122, 4.2.3.2); false: one per segment", default=True)
     arp: bool | list[bool] = key(
         SWITCH,
-        "whether hosts meet for the first time, as on a fresh testbed: ARP crosses the path's delay once each way before a flow's first packet",
-        default=True,
+        "whether hosts meet for the first time, as on a fresh testbed (Mininet, new namespaces): ARP crosses the path's delay once each way before a "
+        "flow's first packet, so every flow takes a round trip longer",
+        default=False,
     )
     nodelay: Switch = key(SWITCH, "a segment that ends a message leaves at once (TCP_NODELAY)", default=True)
     slow_start_after_idle: Switch = key(SWITCH, "the window restarts after an idle time (tcp_slow_start_after_idle)", default=True)

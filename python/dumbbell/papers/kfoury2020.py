@@ -56,6 +56,7 @@ def fig11a(*, full: bool = False) -> Scenario:
         duration="300s" if full else "120s",
         repetitions=10 if full else 1,
         path=Path(rate="1Gbps", rtt="20ms", buffer=[f"{size}bdp" for size in BUFFERS_BDP], qdisc="fifo"),
+        host={"arp": True},  # a new Mininet: hosts meet for the first time
         flow=[Flow(cca="cubic"), Flow(cca="bbr")],
         record=Record(every="100ms"),
     )

@@ -66,8 +66,9 @@ pub struct Host {
     /// Receivers may delay acknowledgements.
     pub delayed_ack: bool,
     /// Hosts do not know each other's link addresses yet: the first packet of a flow waits for ARP,
-    /// which crosses the path's delay once each way (the default; a fresh testbed is so).
-    #[serde(default = "yes")]
+    /// which crosses the path's delay once each way, as on a fresh testbed. Not the default: on a wide-area path
+    /// neighbours know each other.
+    #[serde(default)]
     pub arp: bool,
     /// A segment that ends a message is sent at once (TCP_NODELAY).
     #[serde(default = "yes")]

@@ -18,7 +18,7 @@ pub fn plain(rate_bps: u64, limit_bytes: u64, duration_ns: u64) -> Plan {
         },
         "host": {
             "hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": "off",
-            "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true,
+            "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true, "arp": true,
         },
         "flows": [],
         "record": {"samples": true, "queue": true, "events": true, "pcap": false},
