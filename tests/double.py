@@ -42,10 +42,12 @@ def version() -> str:
 
 
 def run(plan_json: str, out_dir: str, progress: Progress | None = None, own: dict[str, object] | None = None) -> str:
-    """Equal shares; fails for a flow whose payload is 666 bytes, in the way that a full disk would."""
+    """Equal shares; fails for a flow whose payload is 666 bytes in the way that a broken disk would, and for 668 bytes in that of a full one."""
     plan = json.loads(plan_json)
     flows, out = plan["flows"], Path(out_dir)
     if any(f["size_bytes"] == 666 for f in flows):
+        raise RuntimeError("Input/output error")
+    if any(f["size_bytes"] == 668 for f in flows):
         raise RuntimeError("No space left on device")
     if any(f["size_bytes"] == 667 for f in flows):
         raise PlanError("flows[0].size_bytes: got 667, wanted another")

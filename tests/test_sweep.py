@@ -66,7 +66,7 @@ def test_the_manifest_tells_where_a_result_comes_from(tmp_path: Path) -> None:
     assert manifest["vary"] == {"path.buffer": "0.5bdp"}
     assert set(manifest) == {
         "schema_version", "name", "position", "vary", "repetition", "seed", "scenario", "set", "plan", "summary", "warnings", "versions", "git",
-        "kernel", "created", "wall_s", "backend", "controllers",
+        "kernel", "created", "wall_s", "backend", "controllers", "files",
     }  # fmt: skip
     assert set(manifest["versions"]) == {"dumbbell", "engine", "python"}
 
@@ -119,7 +119,7 @@ def test_a_run_that_fails_leaves_no_folder_and_the_others_run(tmp_path: Path, do
     text = SMALL.replace('cca = "cubic"', 'cca = "cubic"\nsize = ["666B", "1MB"]')
     outcomes = run(text, tmp_path / "out", workers=workers)
     assert [type(outcome.error) for outcome in outcomes] == [EngineError, type(None)] * 2
-    assert str(outcomes[0].error).endswith("flow0.size=666B: No space left on device")
+    assert str(outcomes[0].error).endswith("flow0.size=666B: Input/output error")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [outcomes[i].job.folder.name for i in (1, 3)]
 
 

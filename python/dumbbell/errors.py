@@ -37,6 +37,10 @@ class EngineError(DumbbellError):
     """A run that the engine refused or could not finish (disk full, no permission)."""
 
 
+class DiskFullError(EngineError):
+    """The disk took no more: further runs would end in the same way."""
+
+
 class ControllerError(DumbbellError):
     """A controller of one's own in Python raised an exception: the text is its traceback, the cause is the exception."""
 

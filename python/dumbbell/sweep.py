@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import backends, plan, units
-from .backends import sim
+from . import backends, origin, plan, units
+from .backends import folder as result_folder
 from .errors import DumbbellError, EngineError, ResultError, ScenarioError
 from .own import Own
 from .scenario import Given, Scenario, from_dict, from_file
@@ -130,7 +130,7 @@ def open_out(out: Path, *, resume: bool) -> None:
         raise ResultError(f"{out}: holds {held[0]} already; --resume runs only what is missing, or choose another --out")
     for name in held:
         if name.startswith(".tmp-") and not _alive(name.split("-")[1]):
-            sim.remove(out / name)
+            result_folder.remove(out / name)
 
 
 def _alive(pid: str) -> bool:
@@ -150,15 +150,15 @@ def finished(job: Job) -> dict[str, Any] | None:
     try:
         manifest: dict[str, Any] = json.loads((job.folder / "manifest.json").read_text(encoding="utf-8"))
         planned = json.loads(json.dumps(job.planned.plan))  # steps are tuples in a plan, lists in a file
-        same = manifest["plan"] == planned and manifest["schema_version"] == sim.SCHEMA_VERSION
+        same = manifest["plan"] == planned and manifest["schema_version"] == result_folder.SCHEMA_VERSION
         same = same and manifest.get("controllers", []) == job.own.record() and manifest["backend"] == job.on
         engine = manifest["versions"]["engine"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(f"{job.folder}: not a result of this program ({type(error).__name__}); choose another --out") from None
     if not same:
         raise ResultError(f"{job.folder}: holds the result of another plan; choose another --out")
-    if engine != sim.versions()["engine"]:
-        raise ResultError(f"{job.folder}: made by engine {engine}, this is {sim.versions()['engine']}; choose another --out")
+    if engine != origin.versions()["engine"]:
+        raise ResultError(f"{job.folder}: made by engine {engine}, this is {origin.versions()['engine']}; choose another --out")
     return manifest
 
 

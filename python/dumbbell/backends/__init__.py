@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dumbbell.own import Own
     from dumbbell.plan import Planned
 
-    from .sim import Progress
+    from .folder import Progress
 
 #: Names of those that there are, as ``--on`` takes them.
 NAMES = ("sim", "linux", "bpf", "netem", "ssh")

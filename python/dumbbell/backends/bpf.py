@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dumbbell.own import Own
     from dumbbell.plan import Planned
 
-    from .sim import Progress
+    from .folder import Progress
 
 
 def check(planned: Planned, own: Own) -> None:

@@ -14,7 +14,7 @@ from dumbbell.errors import EngineError, ScenarioError
 from dumbbell.own import Own
 from dumbbell.plan import Planned
 
-from .sim import Progress, manifest, remove
+from .folder import Progress, ResultFolder
 
 #: Controllers that the running kernel offers to every network namespace.
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -59,30 +59,17 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     from dumbbell import _native
 
     check(planned, own, ours=ours)
-    beside = folder.parent / f".tmp-{os.getpid()}-{folder.name}"
-    try:
-        beside.mkdir()
-        began = time.perf_counter()
+    backend = "bpf" if ours else "linux"
+    with ResultFolder(planned, folder, scenario_text=scenario_text, overrides=overrides, backend=backend) as made:
         with controllers(planned.plan, ours=ours) as names:
-            outcome = json.loads(_native.emulate(json.dumps(planned.plan), names, str(beside), progress))
-        made = manifest(planned, scenario_text, overrides, outcome["summary"], wall_s=time.perf_counter() - began, backend="bpf" if ours else "linux")
-        made["controllers"] = []
-        made["emulator"] = outcome["emulator"]
-        hz, wanted = _kernel_hz(), planned.plan["host"]["hz"]
-        if hz != wanted:
-            made["warnings"].append(f"host.hz: this kernel's tick is {hz}, not {wanted}")
-        (beside / "manifest.json").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        beside.rename(folder)
-    except _native.PlanError as error:
-        remove(beside)
-        raise ScenarioError("", str(error), source=folder.name) from None
-    except (RuntimeError, OSError) as error:
-        remove(beside)
-        raise EngineError(f"{folder}: {error}") from None
-    except BaseException:
-        remove(beside)
-        raise
-    return made
+            outcome = json.loads(_native.emulate(json.dumps(planned.plan), names, str(made.path), progress))
+        return made.finish(outcome["summary"], warnings=_host_warnings(planned.plan), more={"emulator": outcome["emulator"]})
+
+
+def _host_warnings(plan: dict[str, Any]) -> list[str]:
+    """What this kernel is otherwise than planned."""
+    hz, wanted = _kernel_hz(), plan["host"]["hz"]
+    return [] if hz == wanted else [f"host.hz: this kernel's tick is {hz}, not {wanted}"]
 
 
 def _kernel_hz() -> int:

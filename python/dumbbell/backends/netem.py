@@ -25,8 +25,8 @@ from dumbbell.plan import Planned
 
 from . import linux, pair, script, tc
 from .collected import Collected
+from .folder import Progress
 from .session import Host, Session
-from .sim import Progress
 from .tc import Argv
 
 #: Names of the namespaces begin with it; the process that made them follows.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -16,8 +14,8 @@ from dumbbell.plan import Planned
 
 from . import script, tc
 from .collected import Collected
+from .folder import Progress, ResultFolder
 from .session import GIVE_UP_S, Session, again, remove_all
-from .sim import Progress, manifest, remove
 
 #: How long hosts may take to be ready, s, and a sender to end after its run.
 _READY_S, _ENDING_S = 60.0, 30.0
@@ -81,30 +79,16 @@ def run(
     more: Callable[[Collected], tuple[dict[str, Any], list[str]]],
 ) -> dict[str, Any]:
     """Run both scripts, collect, write the result folder, and leave nothing on the hosts; `more` gives further keys and warnings of the manifest."""
-    beside = folder.parent / f".tmp-{os.getpid()}-{folder.name}"
     try:
-        beside.mkdir()
-        began = time.perf_counter()
-        left = _conduct(planned.plan, pair, beside / "raw", progress)
-        collected = Collected(planned.plan, beside / "raw", handle=pair.handle, skew_ns=pair.skew_ns)
-        made = manifest(planned, scenario_text, overrides, collected.write(beside), wall_s=time.perf_counter() - began, backend=backend)
-        made["controllers"] = []
-        keys, warnings = more(collected)
-        made.update(keys)
-        made["warnings"] += [*warnings, *left]
-        (beside / "manifest.json").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        _keep_reports(beside / "raw", beside / "iperf3")
-        beside.rename(folder)
+        with ResultFolder(planned, folder, scenario_text=scenario_text, overrides=overrides, backend=backend) as made:
+            left = _conduct(planned.plan, pair, made.path / "raw", progress)
+            collected = Collected(planned.plan, made.path / "raw", handle=pair.handle, skew_ns=pair.skew_ns)
+            summary = collected.write(made.path)
+            keys, warnings = more(collected)
+            _keep_reports(made.path / "raw", made.path / "iperf3")
+            return made.finish(summary, warnings=[*warnings, *left], more=keys)
     except EngineError as error:
-        remove(beside)
         raise explained(error) from None
-    except (RuntimeError, OSError) as error:
-        remove(beside)
-        raise EngineError(f"{folder}: {error}") from None
-    except BaseException:
-        remove(beside)
-        raise
-    return made
 
 
 def _keep_reports(raw: Path, into: Path) -> None:

@@ -23,8 +23,8 @@ from dumbbell.plan import Planned
 
 from . import pair, script, tc
 from .collected import Collected
+from .folder import Progress
 from .session import Host, Session
-from .sim import Progress
 from .tc import Step
 
 #: In place of ``ssh``, with options, as in GIT_SSH_COMMAND.

@@ -215,7 +215,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 def _dispatch(arguments: argparse.Namespace) -> int:
     command = arguments.command
     if arguments.version:
-        from dumbbell.backends.sim import versions
+        from dumbbell.origin import versions
 
         print(" ".join(f"{name} {version}" for name, version in versions().items()))
         return OK

@@ -1,0 +1,193 @@
+"""The result folder of one run, whole or absent: the same writer for every back end.
+
+    with ResultFolder(planned, folder, scenario_text=..., overrides=..., backend="sim") as made:
+        summary = ...                  # tables go into made.path
+        return made.finish(summary)
+
+Everything is written beside its place, into ``.tmp-<process>-<name>``, and renamed when it is complete. The manifest lists every other file with its size
+and SHA-256, which `damage` compares: what a failure of power or of the disk tore is recognised.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from dumbbell import origin
+from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
+from dumbbell.plan import Planned
+
+#: Version of the manifest and of the tables beside it; docs/results.md describes both.
+SCHEMA_VERSION = 1
+#: Name of the file that says what a folder is.
+MANIFEST = "manifest.json"
+#: What folders that are not complete begin with; the number of a process and the folder's name follow.
+BESIDE = ".tmp-"
+#: Waiting for the disk takes at most one part in this many of the time that runs take.
+_SYNC_PART = 20
+#: Errors of a disk that takes no more.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+Progress = Callable[[int, int], None]
+"""Called with (simulated nanoseconds, delivered packets); an exception from it stops the run."""
+
+
+class ResultFolder:
+    """A result folder in the making, as a context. Leaving it without `finish`, for whatever reason, leaves nothing behind.
+
+    Errors of the engine and of the disk become ours: ScenarioError for a plan that the engine refuses, ControllerError, DiskFullError, EngineError.
+    """
+
+    def __init__(self, planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], backend: str) -> None:
+        self.planned, self.folder, self.backend = planned, folder, backend
+        self.scenario_text, self.overrides = scenario_text, overrides
+        self.path = folder.parent / f"{BESIDE}{os.getpid()}-{folder.name}"
+        self.began_s = time.perf_counter()
+
+    def __enter__(self) -> ResultFolder:
+        try:
+            self.path.mkdir()
+        except OSError as error:
+            raise _system_error(str(self.path), error) from None
+        return self
+
+    def finish(
+        self, summary: dict[str, Any], *, controllers: Sequence[Mapping[str, Any]] = (), warnings: Sequence[str] = (), more: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Write the manifest, give the folder its name and return the manifest; `more` are further keys of it."""
+        made = self._manifest(summary, time.perf_counter() - self.began_s)
+        made["controllers"] = list(controllers)
+        made.update(more or {})
+        made["warnings"] += warnings
+        made["files"] = {name: {"bytes": size, "sha256": sha256(self.path / name)} for name, size in _files(self.path)}
+        (self.path / MANIFEST).write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        is_safe = _sync_files(self.path)
+        self.path.rename(self.folder)
+        if is_safe:
+            _sync_folder(self.folder.parent)
+        return made
+
+    def _manifest(self, summary: dict[str, Any], wall_s: float) -> dict[str, Any]:
+        """What a result folder says of itself, whichever back end made it."""
+        planned = self.planned
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "name": planned.name,
+            "position": planned.position,
+            "vary": planned.vary,
+            "repetition": planned.repetition,
+            "seed": planned.plan["seed"],
+            "scenario": self.scenario_text,
+            "set": list(self.overrides),
+            "plan": planned.plan,
+            "summary": summary,
+            "warnings": summary["warnings"],
+            "versions": origin.versions(),
+            "git": origin.git_revision(),
+            "kernel": origin.kernel(),
+            "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "wall_s": round(wall_s, 6),
+            "backend": self.backend,
+        }
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is None:
+            return
+        from dumbbell import _native
+
+        remove(self.path)
+        if isinstance(error, _native.ControllerError):
+            raise ControllerError(self.folder.name, error.__cause__ or error) from error.__cause__
+        if isinstance(error, _native.PlanError):
+            raise ScenarioError("", str(error), source=self.folder.name) from None
+        if isinstance(error, (RuntimeError, OSError)):
+            raise _system_error(str(self.folder), error) from None
+
+
+def _system_error(at: str, error: Exception) -> EngineError:
+    """Ours for an error of the disk or of the engine, whose own text ends with the system's."""
+    text = (isinstance(error, OSError) and error.strerror) or str(error)
+    is_full = any(os.strerror(number) in text for number in _FULL)
+    return (DiskFullError if is_full else EngineError)(f"{at}: {text}")
+
+
+def remove(folder: Path) -> None:
+    """Take away what a run that failed had written."""
+    from shutil import rmtree  # only when a run failed
+
+    rmtree(folder, ignore_errors=True)
+
+
+def damage(folder: Path, manifest: Mapping[str, Any]) -> str:
+    """What of the files that a manifest lists is missing or not as it was written; empty for a folder that is whole. Raises OSError where it cannot be read."""
+    listed: Mapping[str, Mapping[str, Any]] = manifest["files"]
+    for name, was in listed.items():
+        path = folder / name
+        if not path.is_file():
+            return f"{name} is missing"
+        size = path.stat().st_size
+        if size != was["bytes"]:
+            return f"{name} has {size} bytes in place of {was['bytes']}"
+        if sha256(path) != was["sha256"]:
+            return f"{name} is not as it was written"
+    return ""
+
+
+def sha256(path: Path) -> str:
+    """The digest of a file: 0.7 s for a GB."""
+    from hashlib import file_digest, sha256  # only where something is written or compared
+
+    with path.open("rb") as file:
+        return file_digest(file, sha256).hexdigest()
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int]]:
+    """Every file below a folder, by name, with its size."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix(), path.stat().st_size
+
+
+_next_sync_s = 0.0
+
+
+def _sync_files(folder: Path) -> bool:
+    """Wait until what is in a folder is on the disk, so that a failure of power leaves the folder whole or absent; says whether it did.
+
+    It costs some 5 ms, and a short run takes hardly longer: in a sweep of such runs it is done for one now and then, as `_SYNC_PART` says. The kernel writes
+    the others within half a minute; should power fail in that time, `damage` tells which of them are torn.
+    """
+    global _next_sync_s  # noqa: PLW0603 - the disk is one for all threads
+    began_s = time.monotonic()
+    if began_s < _next_sync_s:
+        return False
+    opened = [os.open(folder / name, os.O_RDONLY) for name, _ in _files(folder)]
+    try:
+        for fd in opened if hasattr(os, "posix_fadvise") else ():  # starts the writing of all, which the first fsync then waits for at once
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        for fd in opened:
+            os.fsync(fd)
+    finally:
+        for fd in opened:
+            os.close(fd)
+    _sync_folder(folder)
+    now_s = time.monotonic()
+    _next_sync_s = now_s + _SYNC_PART * (now_s - began_s)
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that syncs no folders
+            raise
+    finally:
+        os.close(fd)
