@@ -7,10 +7,12 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from dumbbell import agreement, cli
 from dumbbell.backends import sim
+from dumbbell.manifest import Summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +24,12 @@ flow = [{ cca = "cubic" }]
 """
 
 
-def summary(**changes: Any) -> dict[str, Any]:
-    flow = {"cca": "cubic", "share": 1.0, "retrans_rate": 0.01, "srtt_mean_ms": 40.0, "fct_s": None}
-    return {"link": {"utilization": changes.pop("utilization", 0.95)}, "jain": changes.pop("jain", 1.0), "flows": [{**flow, **changes}]}
+def summary(**changes: Any) -> Summary:
+    link = {"utilization": changes.pop("utilization", 0.95), "drops": 0, "drop_rate": 0.0}
+    jain, flows = changes.pop("jain", 1.0), changes.pop("flows", None)
+    blank = {"cca": "cubic", "share": 1.0, "retrans_rate": 0.01, "srtt_mean_ms": 40.0, "srtt_p95_ms": None, "fct_s": None, "rtt_ms": 20.0,
+             "goodput_mbps": 1.0, "packets_sent": 1}  # fmt: skip
+    return msgspec.convert({"link": link, "jain": jain, "flows": [{**blank, **flow} for flow in flows or [changes]]}, Summary)
 
 
 @pytest.mark.parametrize(
@@ -55,11 +60,10 @@ def test_repetitions_count_by_their_median() -> None:
     assert agreement.figures([summary()], other)[0].other == 0.94
 
 
-def test_many_flows_are_compared_by_controller_and_by_jains_index() -> None:
-    flows = [{"cca": cca, "share": 0.1, "retrans_rate": 0.0, "srtt_mean_ms": 20.0, "fct_s": None} for cca in ["bbr", "cubic"] * 5]
-    many = {"link": {"utilization": 1.0}, "jain": 0.8, "flows": flows}
+def test_many_flows_are_compared_by_table_and_by_jains_index() -> None:
+    many = summary(jain=0.8, flows=[{"name": name, "share": 0.1} for name in ["cubic 20ms", "cubic 50ms"] * 5])
     names = [figure.name for figure in agreement.figures([many], [many])]
-    assert names[:3] == ["utilization", "jain", "bbr[0] share"]
+    assert names[:3] == ["utilization", "jain", "cubic 20ms[0] share"]
     assert len(names) == 2 + 2 * 3
 
 

@@ -42,13 +42,22 @@ def _write(folder: Path) -> Result:
     ]  # fmt: skip
     for name, rows in (("flows", flows), ("samples", samples), ("queue", queue)):
         pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    (folder / "manifest.json").write_text(json.dumps(_manifest()))
+    return Result(folder)
+
+
+def _manifest() -> dict[str, Any]:
+    flows = [("cubic", 0, 7_500_000), ("bbr", 4, 1_000_000)]
     plan = {
         "duration_ns": 10 * 10**9,
-        "bottleneck": {"rate_bps": RATE_BPS},
-        "flows": [{"cca": "cubic", "start_ns": 0, "stop_ns": 10 * 10**9}, {"cca": "bbr", "start_ns": 4 * 10**9, "stop_ns": 10 * 10**9}],
+        "bottleneck": {"rate_bps": RATE_BPS, "qdisc": {"kind": "fifo"}},
+        "flows": [{"cca": cca, "start_ns": start * 10**9, "stop_ns": 10 * 10**9} for cca, start, _ in flows],
     }
-    (folder / "manifest.json").write_text(json.dumps({"schema_version": 1, "plan": plan}))
-    return Result(folder)
+    blank = {"rtt_ms": 20, "retrans_rate": 0, "srtt_mean_ms": None, "srtt_p95_ms": None, "fct_s": None, "packets_sent": 0}
+    of = [{"cca": cca, "goodput_mbps": size * 8e-6 / (10 - start), "goodput_bytes": size, "share": size / 8.5e6, **blank} for cca, start, size in flows]
+    summary = {"link": {"utilization": 0.5, "drops": 0, "drop_rate": 0}, "flows": of, "jain": 1.0}
+    head = {"schema_version": 1, "name": "hand", "position": 0, "vary": {}, "repetition": 0, "seed": 1, "warnings": []}
+    return {**head, "plan": plan, "summary": summary}
 
 
 @pytest.fixture(scope="module")

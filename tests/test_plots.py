@@ -154,7 +154,7 @@ def test_completion_times_are_drawn_as_their_distribution(tmp_path: Path) -> Non
     (line,) = ax.get_lines()
     times = list(metrics.completion_times_s(found[0]))
     assert list(line.get_xdata()) == times
-    assert line.get_ydata()[-1] == len(times) / sum(flow["size_bytes"] is not None for flow in found[0].plan["flows"])
+    assert line.get_ydata()[-1] == len(times) / sum(flow.is_finite for flow in found[0].plan.flows)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Completion time (s)", "CDF")
 
 

@@ -2,7 +2,7 @@
 
 The tolerances are those against the measured rows of real Linux (docs/fidelity.md): utilisation within 0.03; each flow's share of the goodput
 within 0.07; retransmission rates within a factor of 1.5, or 0.001; mean smoothed RTT within 12 %, or 1 ms; completion times within 12 %. Runs of
-more than eight flows are compared by controller, and Jain's index within 0.07. Repetitions are compared by their medians.
+more than eight flows are compared by [[flow]] table, and Jain's index within 0.07. Repetitions are compared by their medians.
 
 Where both are real kernels over the same path (`STRICT`), shares may differ by 0.05 and RTTs by 10 %.
 """
@@ -10,8 +10,11 @@ Where both are real kernels over the same path (`STRICT`), shares may differ by 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import median
-from typing import Any, NamedTuple
+from statistics import fmean, median
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .manifest import FlowSummary, Summary
 
 #: Back ends that differ in nothing but the origin of their controllers.
 STRICT = frozenset({"linux", "bpf"})
@@ -44,15 +47,8 @@ def _tolerance(kind: str, reference: float, *, strict: bool) -> float:
     }[kind]
 
 
-def figures(reference: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], *, strict: bool = False) -> list[Figure]:
-    """Every figure that both have, of the summaries (as `run --json` prints them) of a run's repetitions; `strict` is for two real kernels.
-
-    Examples
-    --------
-    >>> one = {"link": {"utilization": 0.99}, "jain": 1.0, "flows": [{"cca": "reno", "share": 1.0, "retrans_rate": 0.01}]}
-    >>> [(f.name, f.agrees) for f in figures([one], [one])]
-    [('utilization', True), ('reno[0] share', True), ('reno[0] retrans_rate', True)]
-    """
+def figures(reference: Sequence[Summary], other: Sequence[Summary], *, strict: bool = False) -> list[Figure]:
+    """Every figure that both have, of the summaries of a run's repetitions (`Result.summary`); `strict` is for two real kernels."""
     return list(_figures(_medians(reference), _medians(other), strict=strict))
 
 
@@ -63,7 +59,7 @@ def _figures(reference: dict[str, tuple[str, float]], other: dict[str, tuple[str
             yield Figure(name, value, other[name][1], _tolerance(kind, value, strict=strict))
 
 
-def _medians(summaries: Sequence[dict[str, Any]]) -> dict[str, tuple[str, float]]:
+def _medians(summaries: Sequence[Summary]) -> dict[str, tuple[str, float]]:
     """Kind and median of each figure by its name."""
     seen: dict[str, tuple[str, list[float]]] = {}
     for summary in summaries:
@@ -72,30 +68,31 @@ def _medians(summaries: Sequence[dict[str, Any]]) -> dict[str, tuple[str, float]
     return {name: (kind, median(values)) for name, (kind, values) in seen.items()}
 
 
-def _values(summary: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
-    yield "utilization", "utilization", summary["link"]["utilization"]
-    flows = summary["flows"]
-    if len(flows) > FLOWS_MAX:
-        yield "jain", "jain", summary["jain"]
-        flows = _by_controller(flows)
-    for i, flow in enumerate(flows):
-        for kind in ("share", "retrans_rate", "srtt_mean_ms", "fct_s"):
-            if flow.get(kind) is not None:
-                yield f"{flow['cca']}[{i}] {kind}", kind, flow[kind]
+def _values(summary: Summary) -> Iterator[tuple[str, str, float]]:
+    yield "utilization", "utilization", summary.link.utilization
+    if len(summary.flows) > FLOWS_MAX and summary.jain is not None:
+        yield "jain", "jain", summary.jain
+    for i, (name, members) in enumerate(_compared(summary.flows)):
+        for kind, value in _of(members):
+            yield f"{name}[{i}] {kind}", kind, value
 
 
-def _by_controller(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    groups: dict[str, list[dict[str, Any]]] = {}
+def _compared(flows: Sequence[FlowSummary]) -> list[tuple[str, list[FlowSummary]]]:
+    """What is compared for itself: each flow, or the flows of a [[flow]] table where there are many."""
+    if len(flows) <= FLOWS_MAX:
+        return [(flow.name, [flow]) for flow in flows]
+    groups: dict[str, list[FlowSummary]] = {}
     for flow in flows:
-        groups.setdefault(flow["cca"], []).append(flow)
-    return [_group(cca, members) for cca, members in groups.items()]
+        groups.setdefault(flow.name, []).append(flow)
+    return list(groups.items())
 
 
-def _group(cca: str, members: list[dict[str, Any]]) -> dict[str, Any]:
-    srtts = [flow["srtt_mean_ms"] for flow in members if flow.get("srtt_mean_ms") is not None]
-    return {
-        "cca": cca,
-        "share": sum(flow["share"] for flow in members),
-        "retrans_rate": sum(flow["retrans_rate"] for flow in members) / len(members),
-        "srtt_mean_ms": sum(srtts) / len(srtts) if srtts else None,
-    }
+def _of(members: Sequence[FlowSummary]) -> Iterator[tuple[str, float]]:
+    """Figures of one flow, or of flows that are compared together, whose completion times are not."""
+    yield "share", sum(flow.share for flow in members)
+    yield "retrans_rate", fmean(flow.retrans_rate for flow in members)
+    srtts = [flow.srtt_mean_ms for flow in members if flow.srtt_mean_ms is not None]
+    if srtts:
+        yield "srtt_mean_ms", fmean(srtts)
+    if len(members) == 1 and members[0].fct_s is not None:
+        yield "fct_s", members[0].fct_s

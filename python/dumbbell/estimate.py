@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import plan, schedule, sweep, units
+from . import plan, sweep, units
 from .declare import varied
 from .own import Own
-from .qdiscs import limit_bytes
+from .plan_view import link_of
 from .scenario import Path, Scenario
 
 #: Packets delivered per CPU second. Measured on a 2-core Xeon virtual machine: 2.0 million with 100 CUBIC flows at 1 Gbit/s, 2.6 million with
@@ -24,7 +24,7 @@ STEPS_SHOWN = 4
 def packets(planned: dict[str, Any]) -> int:
     """Upper estimate of the packets that a run delivers: the links full of full segments, or all that finite flows have to send."""
     links = [planned["bottleneck"], *planned["links"]]
-    full = sum(int(schedule.bits(link, 0, planned["duration_ns"])) for link in links) // (8 * units.FRAME_BYTES)
+    full = sum(int(link_of(link).bits(0, planned["duration_ns"])) for link in links) // (8 * units.FRAME_BYTES)
     sizes = [flow["size_bytes"] for flow in planned["flows"]]
     return full if None in sizes else int(min(full, sum(-(-size // units.MSS_BYTES) for size in sizes)))
 
@@ -83,10 +83,11 @@ def _rate(link: dict[str, Any]) -> str:
 def _buffer(link: dict[str, Any], written: str | None, bdp: int | None) -> str:
     """The queue's limit in every measure."""
     qdisc, rate = link["qdisc"], link["rate_bps"]
-    size = limit_bytes(qdisc)
-    if size is None:
+    limit = link_of(link).qdisc.limit
+    if limit is None:
         memory = qdisc.get("memory_limit_bytes")
         return "as much memory as the rate needs" if memory is None else f"{memory:,} bytes of memory"
+    size = limit.wire_bytes
     said = written if written is not None and qdisc["kind"] == "fifo" else None
     head = f"{said} = " if said else ""
     times = "" if not bdp else f" = {size / bdp:.3g} BDP"

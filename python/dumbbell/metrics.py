@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import schedule
 from .errors import ResultError
 from .units import MSS_BYTES
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .plan_view import LinkView
     from .results import Result
 
     Column = NDArray[np.float64]
@@ -79,15 +79,14 @@ def utilization(result: Result, window: Window = None, *, link: int = 0) -> floa
     t, sent = _queue(result, "t_us", link), _queue(result, "sent_bytes", link)
     planned = link_plan(result, link)
     if window is None:
-        return float(sent[-1] * 8 / (schedule.bits(planned, 0, result.plan["duration_ns"]) or math.nan))
+        return float(sent[-1] * 8 / (planned.bits(0, result.plan.duration_ns) or math.nan))
     first, last = _edges(t, window)
-    return float((sent[last] - sent[first]) * 8 / (schedule.bits(planned, int(t[first]) * 1000, int(t[last]) * 1000) or math.nan))
+    return float((sent[last] - sent[first]) * 8 / (planned.bits(int(t[first]) * 1000, int(t[last]) * 1000) or math.nan))
 
 
-def link_plan(result: Result, link: int) -> dict[str, Any]:
+def link_plan(result: Result, link: int) -> LinkView:
     """The plan of a link by the number that tables give it: 0 is the bottleneck, then those of the data direction in their order."""
-    plan = result.plan
-    links: list[dict[str, Any]] = [plan["bottleneck"], *plan.get("links", [])]
+    links = result.plan.data_links
     if not 0 <= link < len(links):
         raise ResultError(f"{result.folder}: there is no link {link}, wanted 0 to {len(links) - 1}")
     return links[link]
@@ -161,9 +160,9 @@ def queueing_delay_ms(result: Result, window: Window = None, *, link: int = 0) -
 
 def sojourn_ms(result: Result, *, link: int = 0) -> dict[str, float | None]:
     """Percentiles of the time that packets spent in a link's queue, every packet of the whole run counted (50, 95, 99; to 1.6 %)."""
-    summary = result.summary
-    of = [summary["link"], *summary.get("links", [])][link] if link_plan(result, link) else {}
-    return {name: of.get(f"sojourn_{name}_ms") for name in ("p50", "p95", "p99")}
+    link_plan(result, link)
+    of = result.summary.data_links[link]
+    return {"p50": of.sojourn_p50_ms, "p95": of.sojourn_p95_ms, "p99": of.sojourn_p99_ms}
 
 
 def queue_occupancy_bytes(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
@@ -210,10 +209,10 @@ def convergence_time_s(result: Result, *, fairness: float = 0.95, bin_s: float =
     import numpy as np
 
     plan = result.plan
-    begin = max(flow["start_ns"] for flow in plan["flows"]) / 1e9
-    end = min(flow["stop_ns"] for flow in plan["flows"]) / 1e9
+    begin = max(flow.start_ns for flow in plan.flows) / 1e9
+    end = min(flow.stop_ns for flow in plan.flows) / 1e9
     grid = np.arange(begin, end + 1e-9, bin_s)
-    totals = [samples(result, i, None) for i in range(len(plan["flows"]))]
+    totals = [samples(result, i, None) for i in range(len(plan.flows))]
     rates = np.array([np.diff(np.interp(grid, s["t_us"] / 1e6, s["goodput_bytes"])) for s in totals])
     fair = [jain(list(rates[:, i])) >= fairness and bool(rates[:, i].any()) for i in range(rates.shape[1])]
     need = max(1, round(hold_s / bin_s))

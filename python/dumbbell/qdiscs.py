@@ -6,7 +6,6 @@ Keys and defaults are those of Linux 6.12 and of `tc` (tc-codel(8), tc-fq_codel(
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from . import units
@@ -268,11 +267,3 @@ class Fq(Qdisc, form="fq"):
         quanta = self._values(quantum="quantum_bytes", initial_quantum="initial_quantum_bytes")
         rest = self._values(maxrate="maxrate_bps", low_rate_threshold="low_rate_threshold_bps", ce_threshold="ce_threshold_ns")
         return {"kind": "fq", **limits, **quanta, **rest}
-
-
-def limit_bytes(planned: Mapping[str, Any]) -> int | None:
-    """Most wire bytes that a queue of a plan holds, full packets for a limit in packets; None where its own rules decide."""
-    if planned.get("limit_bytes") is not None:
-        return int(planned["limit_bytes"])
-    packets = planned.get("limit_packets")
-    return None if packets is None else int(packets) * units.FRAME_BYTES

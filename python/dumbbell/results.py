@@ -1,4 +1,4 @@
-"""Result folders as data: a manifest, and Arrow tables that go straight into polars (`pl.from_arrow`) or pandas (`to_pandas`).
+"""Result folders as data: a typed manifest, and Arrow tables that go straight into polars (`pl.from_arrow`) or pandas (`to_pandas`).
 
 Nothing here depends on the back end that wrote a folder.
 """
@@ -11,65 +11,80 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from . import manifest as manifests
 from .errors import ResultError
+from .manifest import Manifest, Summary
+from .plan_view import PlanView
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Newest version of the folder's format that this module reads.
-SCHEMA_VERSION = 1
+#: Columns without which a table is none of ours; docs/results.md lists all.
+COLUMNS = {
+    "flows": ("flow", "cca", "start_us", "stop_us", "completed_us", "goodput_bytes", "segs_sent", "retrans_segs", "bytes_sent"),
+    "samples": ("t_us", "flow", "goodput_bytes", "segs_sent", "retrans_total", "srtt_us", "rtt_us", "cwnd", "in_flight"),
+    "queue": ("t_us", "backlog_bytes", "backlog_packets", "sojourn_us", "sent_bytes", "sent_packets", "dropped_packets"),
+    "events": ("t_ns", "flow", "kind", "value", "note"),
+    "messages": ("flow", "asked_us", "written_us", "bytes", "completed_us"),
+}
+_TEXT = frozenset({"cca", "kind", "note"})
 
 
 class Result:
-    """One run. Tables are read when first used; docs/results.md lists their columns and units."""
+    """One run. Tables are read when first used; docs/results.md lists their columns and units.
+
+    Raises
+    ------
+    ResultError
+        The folder is none, its manifest is damaged or of another version, or a table is missing or damaged; the text names the file.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        try:
-            text = (self.folder / "manifest.json").read_text(encoding="utf-8")
-            self.manifest: dict[str, Any] = json.loads(text)
-            version = self.manifest["schema_version"]
-        except OSError as error:
-            raise ResultError(f"{self.folder}: no result folder ({error.strerror})") from None
-        except (ValueError, KeyError, TypeError):
-            raise ResultError(f"{self.folder}: its manifest.json is damaged") from None
-        if version != SCHEMA_VERSION:
-            raise ResultError(f"{self.folder}: format version {version}, wanted {SCHEMA_VERSION}")
+        self.manifest: Manifest = manifests.read(self.folder)
 
     @property
     def name(self) -> str:
         """Name of the scenario."""
-        return str(self.manifest["name"])
+        return self.manifest.name
 
     @property
     def vary(self) -> dict[str, Any]:
         """Varied keys and their values in this run, such as ``{"path.buffer": "1bdp"}``."""
-        return dict(self.manifest["vary"])
+        return self.manifest.vary
 
     @property
     def repetition(self) -> int:
         """Number of the repetition, from 0."""
-        return int(self.manifest["repetition"])
+        return self.manifest.repetition
 
     @property
-    def plan(self) -> dict[str, Any]:
-        """The plan as run: absolute integers."""
-        return dict(self.manifest["plan"])
+    def seed(self) -> int:
+        """Seed of everything random in this run."""
+        return self.manifest.seed
 
     @property
-    def summary(self) -> dict[str, Any]:
-        """The engine's own summary: link, flows, Jain's index."""
-        return dict(self.manifest["summary"])
+    def plan(self) -> PlanView:
+        """The plan as run: flows, links, length; absolute numbers."""
+        return self.manifest.plan
+
+    @property
+    def summary(self) -> Summary:
+        """The engine's own summary: links, flows, Jain's index."""
+        return self.manifest.summary
 
     @property
     def warnings(self) -> list[str]:
         """Why this result should be read with care; empty as a rule."""
-        return list(self.manifest["warnings"])
+        return self.manifest.warnings
 
     @cached_property
     def flows(self) -> pa.Table:
         """One row a flow: totals of the whole run."""
-        return self._table("flows")
+        table = self._table("flows")
+        if table.num_rows != len(self.plan.flows):
+            raise ResultError(f"{self.folder / 'flows.parquet'}: damaged: {table.num_rows} rows, wanted one for each of {len(self.plan.flows)} flows")
+        return table
 
     @cached_property
     def samples(self) -> pa.Table:
@@ -78,7 +93,7 @@ class Result:
 
     @cached_property
     def queue(self) -> pa.Table:
-        """One row per sample time: occupancy, sojourn time, drops of the bottleneck."""
+        """One row per link and sample time: occupancy, sojourn time, drops."""
         return self._table("queue")
 
     @cached_property
@@ -86,16 +101,45 @@ class Result:
         """One row per event: state changes, losses, timeouts."""
         return self._table("events")
 
+    @cached_property
+    def messages(self) -> pa.Table:
+        """One row per message of an application that writes in pieces: when it was asked for, written and received."""
+        return self._table("messages")
+
     def _table(self, name: str) -> pa.Table:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self.folder / f"{name}.parquet"
-        if not path.exists():
-            raise ResultError(f"{path}: no such table; [record] {name} = true records it")
-        return pq.read_table(path)
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            raise ResultError(f"{path}: {error.strerror}; a finished run has this table") from None
+        written = self.manifest.files.get(path.name)
+        if written is not None and size != written.bytes:
+            raise ResultError(f"{path}: damaged: {size} bytes, {written.bytes} were written")
+        try:
+            table = pq.read_table(path)
+            table.validate(full=True)
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            raise ResultError(f"{path}: damaged: {str(error).splitlines()[0][:200]}") from None
+        _check_columns(table, COLUMNS[name], path)
+        return table
 
     def __repr__(self) -> str:
         return f"Result({str(self.folder)!r})"
+
+
+def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:
+    from pyarrow import types
+
+    for name in names:
+        if table.column_names.count(name) != 1:
+            raise ResultError(f"{path}: damaged: no column {name}")
+        kind = table.schema.field(name).type
+        fits = types.is_string(kind) or types.is_dictionary(kind) if name in _TEXT else types.is_integer(kind)
+        if not fits and not types.is_null(kind):
+            raise ResultError(f"{path}: damaged: column {name} holds {kind}")
 
 
 class Results(Sequence[Result]):
@@ -145,21 +189,25 @@ class Results(Sequence[Result]):
 
         rows = []
         for run in self.runs:
-            link = {f"link_{k}": v for k, v in run.summary["link"].items()}
-            head = {"scenario": run.name, "repetition": run.repetition, "seed": run.manifest["seed"], **run.vary}
-            for i, flow in enumerate(run.summary["flows"]):
-                rows.append({**head, "flow": i, **flow, "jain": run.summary["jain"], **link})
+            link = {f"link_{name}": run.summary.link[name] for name in run.summary.link.__struct_fields__}
+            head = {"scenario": run.name, "repetition": run.repetition, "seed": run.seed, **run.vary}
+            for i, flow in enumerate(run.summary.flows):
+                figures = {name: flow[name] for name in flow.__struct_fields__}
+                rows.append({**head, "flow": i, **figures, "jain": run.summary.jain, **link})
         return pa.Table.from_pylist(rows)
 
 
 def load(folder: str | Path) -> Results:
     """The runs in a folder: one, or all of a sweep in the order in which the scenario asked for them."""
     folder = Path(folder)
-    if (folder / "manifest.json").exists():
-        return Results([Result(folder)])
-    if not folder.is_dir():
-        raise ResultError(f"{folder}: no such folder")
-    runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))]
+    try:
+        if (folder / "manifest.json").exists():
+            return Results([Result(folder)])
+        if not folder.is_dir():
+            raise ResultError(f"{folder}: no such folder")
+        runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))]
+    except OSError as error:
+        raise ResultError(f"{folder}: {error.strerror}") from None
     if not runs:
         raise ResultError(f"{folder}: holds no results")
-    return Results(sorted(runs, key=lambda run: (run.name, run.manifest["position"])))
+    return Results(sorted(runs, key=lambda run: (run.name, run.manifest.position)))

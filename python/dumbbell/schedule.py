@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -166,34 +164,3 @@ _RADIO = [
 ]
 RATE = Varying(_rate, {"anyOf": [kinds.RATE.schema, _table("steps", steps=steps_schema(kinds.RATE.schema), repeat=REPEAT_SCHEMA), _TRACE, *_RADIO]})
 RTT = Varying(_rtt, {"anyOf": [kinds.RTT.schema, _table("steps", steps=steps_schema(kinds.RTT.schema), repeat=REPEAT_SCHEMA)]})
-
-
-def bits(link: Mapping[str, Any], start_ns: int, end_ns: int) -> float:
-    """What a link of a plan can send between two times, bits."""
-    if link.get("trace"):
-        from . import traces
-
-        return float(traces.bits(link["trace"], start_ns, end_ns))
-    steps, period = link.get("steps") or [(0, link["rate_bps"])], link.get("repeat_ns")
-    total, at = 0, start_ns
-    while at < end_ns:
-        begin = at // period * period if period else 0
-        i = bisect_right(steps, at - begin, key=itemgetter(0)) - 1
-        later = [begin + steps[i + 1][0]] if i + 1 < len(steps) else []
-        until = min([*later, *([begin + period] if period else []), end_ns])
-        total += steps[i][1] * (until - at)
-        at = until
-    return total / 1e9
-
-
-def changes(link: Mapping[str, Any], duration_ns: int, *, bin_ns: int = 10**9) -> tuple[list[float], list[float]]:
-    """Times in seconds and rates in Mbit/s at which the rate of a plan's link changes, for a step plot; a trace in means over `bin_ns`."""
-    if link.get("trace"):
-        edges = [*range(0, duration_ns, bin_ns), duration_ns]
-        points = [(at, bits(link, at, until) * 1e9 / (until - at)) for at, until in pairwise(edges)]
-    else:
-        steps, period = link.get("steps") or [(0, link["rate_bps"])], link.get("repeat_ns")
-        begins = range(0, duration_ns, period) if period else (0,)
-        points = [(begin + at, rate) for begin in begins for at, rate in steps if begin + at < duration_ns]
-    points.append((duration_ns, points[-1][1]))
-    return [at / 1e9 for at, _ in points], [rate / 1e6 for _, rate in points]

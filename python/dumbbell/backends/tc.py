@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.qdiscs import limit_bytes
+from dumbbell.plan_view import qdisc_of
 
 Argv = tuple[str, ...]
 
@@ -75,7 +75,8 @@ def shaped(link: dict[str, Any], device: str, shaper: str) -> Shaped:
             Step(("tc", "class", "add", "dev", device, "parent", SHAPER, "classid", "1:1", "htb", *_htb(rate, burst))),
         ]
         return Shaped([*steps, _qdisc(device, ("parent", "1:1", "handle", QUEUE), leaf(qdisc))], QUEUE)
-    limit = limit_bytes(qdisc) or burst * 100
+    most = qdisc_of(qdisc).limit
+    limit = most.wire_bytes if most else burst * 100
     tbf = ("tbf", "rate", f"{rate}bit", "burst", f"{burst}b", "limit", f"{max(limit, burst)}b")
     root = _qdisc(device, ("root", "handle", SHAPER), tbf)
     if bytes_only and limit >= burst:

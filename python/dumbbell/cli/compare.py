@@ -17,6 +17,8 @@ from .run import place
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from dumbbell.manifest import Summary
+
 #: What makes the flows on every back end where a scenario leaves it open: the simulator is to do what the real program does.
 TRAFFIC = "iperf3"
 #: Most back ends at once.
@@ -79,18 +81,18 @@ def _run(arguments: argparse.Namespace, name: str, out: Path) -> int:
     return run.main(given, show=run.Show.NOTHING, traffic=TRAFFIC)
 
 
-def _summaries(out: Path) -> dict[str, tuple[str, dict[str, Any], list[dict[str, Any]]]]:
+def _summaries(out: Path) -> dict[str, tuple[str, dict[str, Any], list[Summary]]]:
     """Summaries of the repetitions of each combination."""
     import dumbbell
 
-    found: dict[str, tuple[str, dict[str, Any], list[dict[str, Any]]]] = {}
+    found: dict[str, tuple[str, dict[str, Any], list[Summary]]] = {}
     for result in dumbbell.load(out):
         key = result.name + json.dumps(result.vary)
         found.setdefault(key, (result.name, dict(result.vary), []))[2].append(result.summary)
     return found
 
 
-def _rows(found: dict[str, dict[str, Any]]) -> Iterator[Row]:
+def _rows(found: dict[str, dict[str, tuple[str, dict[str, Any], list[Summary]]]]) -> Iterator[Row]:
     reference, *others = found
     strict = agreement.STRICT.issuperset(found)
     for key, (name, vary, summaries) in found[reference].items():

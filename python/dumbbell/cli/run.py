@@ -75,9 +75,11 @@ def report(jobs: list[sweep.Job], out: Path, *, workers: int | None, resume: boo
         if progress:
             progress.clear()
     if manifests and show is Show.TABLE:
+        from dumbbell.manifest import of
+
         from .table import print_runs
 
-        print_runs(manifests, out)
+        print_runs([of(made) for made in manifests], out)
     return status
 
 

@@ -8,10 +8,14 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from dumbbell import units
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dumbbell.manifest import Manifest
 
 #: Widest table.
 WIDTH_MAX = 200
@@ -35,7 +39,7 @@ _P95, _COMPLETE, _MARKS = 4, 5, 10
 WIDE = 96
 
 
-def print_runs(manifests: list[dict[str, Any]], folder: Path) -> None:
+def print_runs(manifests: list[Manifest], folder: Path) -> None:
     """A row per run and flow."""
     from rich import box
     from rich.table import Table
@@ -45,7 +49,7 @@ def print_runs(manifests: list[dict[str, Any]], folder: Path) -> None:
     many = len({m["name"] for m in manifests}) > 1
     repeated = any(m["repetition"] for m in manifests)
     finite = any(flow["fct_s"] is not None for m in manifests for flow in m["summary"]["flows"])
-    marked = any(manifest["summary"]["link"].get("marks") for manifest in manifests)
+    marked = any(manifest["summary"]["link"]["marks"] for manifest in manifests)
     left_out = set() if marked else {_MARKS}
     left_out |= ({_P95} if get_terminal_size((WIDTH_MAX, 24)).columns < WIDE else set()) | (set() if finite else {_COMPLETE})
     table = Table(
@@ -67,18 +71,18 @@ def print_runs(manifests: list[dict[str, Any]], folder: Path) -> None:
             out.print(f"warning: {manifest['name']} {json.dumps(manifest['vary'])}: {warning}", markup=False)
 
 
-def _qdisc(manifests: list[dict[str, Any]]) -> str:
+def _qdisc(manifests: list[Manifest]) -> str:
     """The queue discipline of all runs, where it is one and another than drop tail."""
     kinds = {manifest["plan"]["bottleneck"]["qdisc"]["kind"] for manifest in manifests}
     return f", {kinds.pop()}" if len(kinds) == 1 and kinds != {"fifo"} else ""
 
 
-def _print_links(out: Console, manifests: list[dict[str, Any]]) -> None:
+def _print_links(out: Console, manifests: list[Manifest]) -> None:
     """A line per further link and run."""
     for manifest in manifests:
         varied = ", ".join(f"{key.removeprefix('path.')} = {_word(value)}" for key, value in manifest["vary"].items())
-        for link, plan in zip(manifest["summary"].get("links", []), manifest["plan"].get("links", [])):
-            figures = f"utilization {link['utilization']:.3f}, queue {link['queue_mean_ms']:.1f} ms, drops {link['drops']}"
+        for link, plan in zip(manifest["summary"]["links"], manifest["plan"]["links"]):
+            figures = f"utilization {link['utilization']:.3f}, queue {_ms(link.queue_mean_ms)} ms, drops {link['drops']}"
             marks = f", marks {link['marks']}" if link["marks"] else ""
             out.print(f"link {plan['name']}{f' ({varied})' if varied else ''}: {figures}{marks}", markup=False)
 
@@ -91,19 +95,23 @@ def _word(value: object) -> str:
     return units.value_text(value)
 
 
-def _rows(manifest: dict[str, Any]) -> list[list[str]]:
+def _ms(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _rows(manifest: Manifest) -> list[list[str]]:
     summary = manifest["summary"]
     link = summary["link"]
-    end = [f"{summary['jain']:.3f}", f"{link['utilization']:.3f}", f"{link['queue_mean_ms']:.1f}", str(link["drops"]), str(link.get("marks", 0))]
-    flows = summary["flows"]
+    end = ["" if summary.jain is None else f"{summary.jain:.3f}", f"{link['utilization']:.3f}", _ms(link.queue_mean_ms), str(link["drops"]), str(link["marks"])]
+    flows: list[Any] = [{**structs.asdict(flow), "label": f"{flow.name} {flow.rtt_ms:g} ms"} for flow in summary.flows]
     if len(flows) > FLOWS_SHOWN:
-        flows = _by_controller(flows, [flow["size_bytes"] is not None for flow in manifest["plan"]["flows"]])
+        flows = _by_controller(flows, [flow.is_finite for flow in manifest.plan.flows])
     return [_flow(flow) + (end if i == 0 else [""] * len(end)) for i, flow in enumerate(flows)]
 
 
 def _flow(flow: dict[str, Any]) -> list[str]:
     fct = "" if flow["fct_s"] is None else f"{flow['fct_s']:.3f}"
-    label = flow.get("label") or f"{flow['cca']} {flow['rtt_ms']:g} ms"
+    label = flow["label"]
     return [
         *(label, f"{flow['goodput_mbps']:.2f}", f"{flow['share']:.3f}", f"{flow['retrans_rate']:.2%}"),
         *("" if flow[name] is None else f"{flow[name]:.1f}" for name in ("srtt_mean_ms", "srtt_p95_ms")),
@@ -114,7 +122,7 @@ def _flow(flow: dict[str, Any]) -> list[str]:
 def _by_controller(flows: list[dict[str, Any]], finite: list[bool]) -> list[dict[str, Any]]:
     grouped: dict[tuple[str, bool], list[dict[str, Any]]] = {}
     for flow, ends in zip(flows, finite):
-        grouped.setdefault((flow["cca"], ends), []).append(flow)
+        grouped.setdefault((flow["name"], ends), []).append(flow)
     return [_merged(cca, group, finite=ends) for (cca, ends), group in grouped.items()]
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.scenario import Flow, Path, Record, Scenario
 
 if TYPE_CHECKING:
+    from dumbbell.manifest import Summary
     from dumbbell.results import Results
 
 #: Buffers of the demo, in BDP. The paper's list is not printed; its axis runs from 0.1 to 100, and 1, 4 and 100 are named.
@@ -68,15 +69,20 @@ def points(results: Results) -> list[Point]:
     return sorted(found)
 
 
-def _point(buffer_bdp: float, summaries: list[dict[str, Any]]) -> Point:
-    rates = [{flow["cca"]: flow["goodput_mbps"] for flow in summary["flows"]} for summary in summaries]
+def _point(buffer_bdp: float, summaries: list[Summary]) -> Point:
+    rates = [{flow.cca: flow.goodput_mbps for flow in summary.flows} for summary in summaries]
     return Point(
         buffer_bdp,
         fmean(rate["cubic"] for rate in rates),
         fmean(rate["bbr"] for rate in rates),
-        fmean(summary["jain"] for summary in summaries),
-        fmean(summary["link"]["queue_mean_ms"] for summary in summaries),
+        fmean(_known(summary.jain) for summary in summaries),
+        fmean(_known(summary.link.queue_mean_ms) for summary in summaries),
     )
+
+
+def _known(value: float | None) -> float:
+    """A figure, nan where it is not defined."""
+    return float("nan") if value is None else value
 
 
 def claims(found: list[Point]) -> list[Claim]:

@@ -162,25 +162,18 @@ TABLES = tuple(_MAKERS)
 def figures(result: Result) -> dict[str, float]:
     """What the tables print of a run; rates in kbit/s, delay in ms."""
     summary = result.summary
-    rates = [flow["goodput_mbps"] * 1000 for flow in summary["flows"]]
-    delays = [flow["owd_mean_ms"] for flow in summary["flows"] if flow["owd_mean_ms"] is not None]
-    capacity = _capacity_kbps(result.plan)
+    rates = [flow.goodput_mbps * 1000 for flow in summary.flows]
+    delays = [flow.owd_mean_ms for flow in summary.flows if flow.owd_mean_ms is not None]
+    capacity = result.plan.bottleneck.bits(0, result.plan.duration_ns) * 1e6 / result.plan.duration_ns
     return {
         "x1_kbps": rates[0],
         "x2_kbps": rates[1],
-        "jain": float(summary["jain"]),
+        "jain": float("nan") if summary.jain is None else summary.jain,
         "ratio": max(rates) / (min(rates) or float("nan")),
         "utility": sum(rates) * DATAGRAM / capacity,
-        "loss": float(summary["link"]["drop_rate"]),
+        "loss": summary.link.drop_rate,
         "mean_owd_ms": sum(delays) / len(delays) if delays else float("nan"),
     }
-
-
-def _capacity_kbps(plan: dict[str, Any]) -> float:
-    from dumbbell import schedule
-
-    duration_ns: int = plan["duration_ns"]
-    return schedule.bits(plan["bottleneck"], 0, duration_ns) * 1e6 / duration_ns
 
 
 def cells(results: Results, tables: list[int]) -> list[Cell]:
@@ -193,7 +186,7 @@ def _place(result: Result) -> tuple[int, str, str, str]:
     """Table, case, controller under test, and loss in percent of a run."""
     table, _, case = result.name.removeprefix("zhang2019-table").partition("-case")
     loss = next((str(value).removesuffix("%") for key, value in result.vary.items() if key.endswith(".rate")), "")
-    return int(table), case.partition("-")[0], str(result.plan["flows"][0]["cca"]), loss
+    return int(table), case.partition("-")[0], result.plan.flows[0].cca, loss
 
 
 def _cells(table: int, found: dict[tuple[int, str, str, str], dict[str, float]]) -> Iterator[Cell]:

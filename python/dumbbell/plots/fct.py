@@ -34,9 +34,9 @@ def fct(results: Results | Result, *, ax: Axes | None = None) -> Axes:
     ax = style.axes(ax)
     lines: list[tuple[str, str, Column, int]] = []
     for vary, group in runs.groups():
-        for cca in dict.fromkeys(flow["cca"] for flow in group[0].plan["flows"] if flow["size_bytes"] is not None):
+        for cca in dict.fromkeys(flow.cca for flow in group[0].plan.flows if flow.is_finite):
             times = np.sort(np.concatenate([completion_times_s(run, cca) for run in group]))
-            finite = sum(flow["cca"] == cca and flow["size_bytes"] is not None for run in group for flow in run.plan["flows"])
+            finite = sum(flow.cca == cca and flow.is_finite for run in group for flow in run.plan.flows)
             lines.append((cca, _label(cca, vary, group[0]), times, finite))
     if not lines:
         raise ResultError("no flow of these runs has a size, so none has a completion time")
@@ -57,6 +57,6 @@ def fct(results: Results | Result, *, ax: Axes | None = None) -> Axes:
 
 def _label(cca: str, vary: dict[str, Any], run: Result) -> str:
     """The controller, those of endless flows beside it, and what varies else."""
-    beside = dict.fromkeys(style.name(flow["cca"]) for flow in run.plan["flows"] if flow["size_bytes"] is None)
+    beside = dict.fromkeys(style.name(flow.cca) for flow in run.plan.flows if not flow.is_finite)
     head = style.name(cca) + (f" beside {' and '.join(beside)}" if beside else "")
     return ", ".join([head, *(f"{key.removeprefix('path.')} = {value_text(value)}" for key, value in vary.items() if not key.endswith(".cca"))])

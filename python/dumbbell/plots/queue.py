@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dumbbell.qdiscs import limit_bytes
 from dumbbell.units import FRAME_BYTES
 
 from . import style
@@ -53,9 +52,9 @@ def queue(results: Results | Result, *, ax: Axes | None = None, link: int = 0) -
     t, backlog = queue_series(result, "backlog_packets", link=link)
     ax.fill_between(t, backlog, color="#0072B2", alpha=0.25, linewidth=0)
     ax.plot(t, backlog, color="#0072B2", linewidth=0.9, label="queue")
-    qdisc, most = link_plan(result, link)["qdisc"], float(backlog.max(initial=1))
-    limit = limit_bytes(qdisc)
-    if limit is not None and (qdisc["kind"] == "fifo" or limit / FRAME_BYTES < _FAR * most):  # an AQM's limit is mostly far away
+    qdisc, most = link_plan(result, link).qdisc, float(backlog.max(initial=1))
+    limit = qdisc.limit and qdisc.limit.wire_bytes
+    if limit is not None and (qdisc.kind == "fifo" or limit / FRAME_BYTES < _FAR * most):  # an AQM's limit is mostly far away
         ax.axhline(limit / FRAME_BYTES, color="#888888", linewidth=0.8, linestyle="--", label="limit")
         most = max(most, limit / FRAME_BYTES)
     _moments(ax, t, queue_series(result, "dropped_packets", link=link)[1], at=_DROPS_AT, colour="#D55E00", label="drops")

@@ -52,7 +52,7 @@ def states(results: Results | Result, *, ax: Axes | None = None) -> Axes:
         Axes to draw into; a new figure unless given.
     """
     result = style.one(results)
-    known = {flow: stays for flow in range(len(result.plan["flows"])) if (stays := list(_stays(result, flow)))}
+    known = {flow: stays for flow in range(len(result.plan.flows)) if (stays := list(_stays(result, flow)))}
     if not known:
         raise ResultError("no flow tells the state of its controller; on a kernel ours do (--on bpf), with record.states, and its own do not")
     if len(known) > _FLOWS_MOST:
@@ -97,4 +97,4 @@ def _stays(result: Result, flow: int) -> Iterator[tuple[str, float, float]]:
             yield state, since, now
         state, since = (row["note"] or "") if row["kind"] == "cca_state" else "", now
     if state:
-        yield state, since, result.plan["duration_ns"] / 1e9
+        yield state, since, result.plan.duration_s

@@ -166,8 +166,8 @@ def one(results: Results | Result) -> Result:
 
 def flow_styles(result: Result) -> list[dict[str, Any]]:
     """Colour, line and label of each flow's line."""
-    names = [flow["cca"] for flow in result.plan["flows"]]
-    rtts = [flow["rtt_ns"] / 1e6 for flow in result.plan["flows"]]
+    names = [flow.cca for flow in result.plan.flows]
+    rtts = [flow.rtt_ns / 1e6 for flow in result.plan.flows]
     seen: dict[str, int] = {}
     styles = []
     for cca, rtt in zip(names, rtts):
@@ -191,14 +191,14 @@ def flow_styles(result: Result) -> list[dict[str, Any]]:
 
 def caption(result: Result) -> str:
     """What was run, for a title: path, buffer, varied values."""
-    link = result.plan["bottleneck"]
+    link = result.plan.bottleneck
     vary = ", ".join(f"{key.removeprefix('path.')} = {value_text(value)}" for key, value in result.vary.items())
-    return f"{result.name}: {link['rate_bps'] / 1e6:g} Mbit/s, {link['qdisc']['kind']}" + (f", {vary}" if vary else "")
+    return f"{result.name}: {link.rate_bps / 1e6:g} Mbit/s, {link.qdisc.kind}" + (f", {vary}" if vary else "")
 
 
 def time_axis(ax: Axes, result: Result) -> None:
     """Time in seconds along x, from the start of the run to its end."""
-    ax.set_xlim(0, result.plan["duration_ns"] / 1e9)
+    ax.set_xlim(0, result.plan.duration_s)
     ax.set_xlabel("Time (s)")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dumbbell import schedule
-
 from . import series, style
 
 if TYPE_CHECKING:
@@ -34,11 +32,11 @@ def throughput(results: Results | Result, *, ax: Axes | None = None, bin_s: floa
     ax = style.axes(ax)
 
     def read(run: Result, flow: int) -> tuple[Column, Column]:
-        t, rate = goodput_series(run, flow, bin_s=max(bin_s, run.plan["sample_ns"] / 1e9))
+        t, rate = goodput_series(run, flow, bin_s=max(bin_s, run.plan.sample_ns / 1e9))
         return t, rate / 1e6
 
     series.lines(result, ax, read, "Throughput (Mbit/s)")
-    times, rates = schedule.changes(result.plan["bottleneck"], result.plan["duration_ns"])
+    times, rates = result.plan.bottleneck.changes(result.plan.duration_ns)
     ax.step(times, rates, where="post", color="#888888", linewidth=0.8, linestyle="--")
     ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1.05 * max(rates)))
     return ax

@@ -11,8 +11,11 @@ from dumbbell.errors import ResultError, wrong
 from . import style
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
+    from dumbbell.plan_view import View
     from dumbbell.results import Result, Results
 
 #: What may stand along x: its label, and the summary's figures for the mean and the 95th percentile; of the flow, or of the link.
@@ -90,7 +93,7 @@ def spots(results: Results, delay: str) -> list[Spot]:
     found = []
     for vary, runs in results.groups():
         path = runs[0].name + "".join(f" {key}={value}" for key, value in vary.items() if not key.endswith(".cca"))
-        ccas = {flow["cca"] for flow in runs[0].plan["flows"]}
+        ccas = {flow.cca for flow in runs[0].plan.flows}
         if len(ccas) != 1:
             raise ResultError(f"{runs[0].folder}: its flows run {', '.join(sorted(ccas))}, wanted one controller")
         figures = [_figures(run, delay) for run in runs]
@@ -101,10 +104,10 @@ def spots(results: Results, delay: str) -> list[Spot]:
 
 def _figures(run: Result, delay: str) -> tuple[float, float, float]:
     summary, (_, where, mean, p95) = run.summary, DELAYS[delay]
-    rows = summary["flows"] if where == "flow" else [summary["link"]]
-    if any(row.get(mean) is None or row.get(p95) is None for row in rows):
+    rows: Sequence[View] = summary.flows if where == "flow" else [summary.link]
+    if any(row[mean] is None or row[p95] is None for row in rows):
         raise ResultError(f"{run.folder}: nothing arrived, so it has no delay")
-    goodput = sum(flow["goodput_mbps"] for flow in summary["flows"])
+    goodput = sum(flow.goodput_mbps for flow in summary.flows)
     return goodput, sum(row[mean] for row in rows) / len(rows), sum(row[p95] for row in rows) / len(rows)
 
 

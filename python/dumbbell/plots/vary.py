@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from dumbbell.manifest import Summary
     from dumbbell.results import Result, Results
 
 
@@ -28,26 +29,26 @@ class Metric(NamedTuple):
     """A figure of a run: `read` gives it from the summary per kind of flow, or under `RUN` for the run as a whole."""
 
     label: str
-    read: Callable[[dict[str, Any]], dict[Kind, float]]
+    read: Callable[[Summary], dict[Kind, float]]
 
 
-def _flows(name: str, *, total: bool) -> Callable[[dict[str, Any]], dict[Kind, float]]:
+def _flows(name: str, *, total: bool) -> Callable[[Summary], dict[Kind, float]]:
     """Sum or mean of a flow's figure over the flows of a kind."""
 
-    def read(summary: dict[str, Any]) -> dict[Kind, float]:
+    def read(summary: Summary) -> dict[Kind, float]:
         grouped: dict[Kind, list[float]] = {}
-        mixed = len({flow["rtt_ms"] for flow in summary["flows"]}) > 1
-        for flow in summary["flows"]:
-            if flow.get(name) is not None:
-                grouped.setdefault((flow["cca"], f"{flow['rtt_ms']:g} ms" if mixed else ""), []).append(flow[name])
+        mixed = len({flow.rtt_ms for flow in summary.flows}) > 1
+        for flow in summary.flows:
+            if flow[name] is not None:
+                grouped.setdefault((flow.cca, f"{flow.rtt_ms:g} ms" if mixed else ""), []).append(flow[name])
         return {kind: sum(values) / (1 if total else len(values)) for kind, values in grouped.items()}
 
     return read
 
 
-def _link(summary: dict[str, Any], name: str) -> dict[Kind, float]:
+def _link(summary: Summary, name: str) -> dict[Kind, float]:
     """A figure of the bottleneck; nothing where it has none."""
-    value = summary["link"].get(name)
+    value = summary.link[name]
     return {} if value is None else {RUN: value}
 
 
@@ -57,14 +58,14 @@ METRICS = {
     "retrans_rate": Metric("Retransmission rate", _flows("retrans_rate", total=False)),
     "srtt": Metric("Smoothed RTT, mean (ms)", _flows("srtt_mean_ms", total=False)),
     "fct": Metric("Completion time (s)", _flows("fct_s", total=False)),
-    "jain": Metric("Jain's index", lambda summary: {RUN: summary["jain"]}),
-    "utilization": Metric("Utilization", lambda summary: {RUN: summary["link"]["utilization"]}),
-    "queue": Metric("Queueing delay, mean (ms)", lambda summary: {RUN: summary["link"]["queue_mean_ms"]}),
+    "jain": Metric("Jain's index", lambda summary: {} if summary.jain is None else {RUN: summary.jain}),
+    "utilization": Metric("Utilization", lambda summary: {RUN: summary.link.utilization}),
+    "queue": Metric("Queueing delay, mean (ms)", lambda summary: _link(summary, "queue_mean_ms")),
     "queue_p95": Metric("Queueing delay, 95th percentile (ms)", lambda summary: _link(summary, "sojourn_p95_ms")),
     "marks": Metric("CE marks at the bottleneck", lambda summary: _link(summary, "marks")),
     "owd": Metric("One-way delay, mean (ms)", _flows("owd_mean_ms", total=False)),
     "owd_p95": Metric("One-way delay, 95th percentile (ms)", _flows("owd_p95_ms", total=False)),
-    "drop_rate": Metric("Drop rate at the bottleneck", lambda summary: {RUN: summary["link"]["drop_rate"]}),
+    "drop_rate": Metric("Drop rate at the bottleneck", lambda summary: {RUN: summary.link.drop_rate}),
 }
 
 
@@ -140,7 +141,7 @@ def _axis(results: Results, x: str | None) -> str:
 Line = tuple[str, str, list[tuple[float, list[float]]]]
 
 
-def _lines(results: Results, read: Callable[[dict[str, Any]], dict[Kind, float]], key: str, scale: _Scale) -> list[Line]:
+def _lines(results: Results, read: Callable[[Summary], dict[Kind, float]], key: str, scale: _Scale) -> list[Line]:
     """(label, controller, [(x, values of the repetitions)]) of each line."""
     found: dict[tuple[str, str], dict[float, list[float]]] = {}
     for run in results:
@@ -154,13 +155,13 @@ def _lines(results: Results, read: Callable[[dict[str, Any]], dict[Kind, float]]
 
 def _only(run: Result) -> str:
     """The controller of all flows of a run, or nothing where they differ."""
-    names = {flow["cca"] for flow in run.plan["flows"]}
+    names = {flow.cca for flow in run.plan.flows}
     return names.pop() if len(names) == 1 else ""
 
 
 def _mix(run: Result) -> str:
     """The controllers of a run, where only these vary from line to line."""
-    return " + ".join(style.name(cca) for cca in dict.fromkeys(flow["cca"] for flow in run.plan["flows"]))
+    return " + ".join(style.name(cca) for cca in dict.fromkeys(flow.cca for flow in run.plan.flows))
 
 
 class _Scale:
