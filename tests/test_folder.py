@@ -35,7 +35,8 @@ def test_a_manifest_lists_every_other_file_with_size_and_digest(tmp_path: Path) 
     run = dumbbell.run(from_text(SMALL), tmp_path / "out", jobs=1)[0]
     files = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.name != "manifest.json"}
     assert set(files) >= {"flows.parquet", "samples.parquet", "queue.parquet", "events.parquet"}
-    assert run.manifest["files"] == {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()}
+    listed = {name: (one.bytes, one.sha256) for name, one in run.manifest.files.items()}
+    assert listed == {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
 
 
 def test_a_manifest_has_what_a_back_end_adds(tmp_path: Path) -> None:
