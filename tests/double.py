@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,6 +29,10 @@ def _controller(name: str, params: list[dict[str, object]]) -> dict[str, object]
         "name": name, "doc": f"{name}: a stand-in. More text.", "summary": f"{name}: a stand-in.", "license": "GPL-2.0 OR BSD-3-Clause",
         "params": params, "states": ["STARTUP", "DRAIN"] if name == "bbr" else [], "priv_bytes": 32,
     }  # fmt: skip
+
+
+#: As the real one.
+SCHEMA_VERSION = 2
 
 
 def controllers() -> str:
@@ -68,10 +73,11 @@ def _write(path: Path, rows: list[dict[str, object]]) -> None:
     pq.write_table(pa.Table.from_pylist(rows), path)
 
 
-def _flow_row(i: int, flow: dict[str, int], goodput: int) -> dict[str, object]:
+def _flow_row(i: int, flow: dict[str, Any], goodput: int) -> dict[str, object]:
     sent = goodput // 1448
     return {
-        "flow": i, "cca": flow["cca"], "rtt_us": flow["rtt_ns"] // 1000, "start_us": flow["start_ns"] // 1000, "stop_us": flow["stop_ns"] // 1000,
+        "flow": i, "name": flow["name"], "table": flow["table"], "transport": flow["transport"]["kind"], "cca": flow["cca"],
+        "rtt_us": flow["rtt_ns"] // 1000, "start_us": flow["start_ns"] // 1000, "stop_us": flow["stop_ns"] // 1000,
         "established_us": 1, "completed_us": None, "size_bytes": flow["size_bytes"], "goodput_bytes": goodput, "segs_sent": sent,
         "retrans_segs": 0, "bytes_sent": goodput, "delivered_segs": sent, "lost_segs": 0, "queue_drops": 0, "random_drops": 0,
     }  # fmt: skip
@@ -80,7 +86,7 @@ def _flow_row(i: int, flow: dict[str, int], goodput: int) -> dict[str, object]:
 def _sample_row(t_us: int, i: int, goodput: int, seconds: float) -> dict[str, object]:
     bps = int(goodput * 8 / seconds)
     return {
-        "t_us": t_us, "flow": i, "goodput_bytes": int(bps * t_us / 8e6), "throughput_bps": bps, "cwnd": 10, "ssthresh": None, "srtt_us": 25_000,
+        "t_us": t_us, "flow": i, "goodput_bytes": int(bps * t_us / 8e6), "goodput_bps": bps, "cwnd": 10, "ssthresh": None, "srtt_us": 25_000,
         "rtt_us": 25_000, "in_flight": 9, "segs_sent": int(bps * t_us / 8e6) // 1448, "retrans_total": 0, "lost_total": 0, "cca_state": "",
     }  # fmt: skip
 
@@ -93,15 +99,20 @@ def _queue_row(t_us: int, plan: dict[str, dict[str, int]]) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _summary(plan: dict[str, object], goodput: int, seconds: float) -> dict[str, object]:
+def _summary(plan: dict[str, Any], goodput: int, seconds: float) -> dict[str, object]:
     flows = plan["flows"]
-    assert isinstance(flows, list)
+    delays = {"srtt_mean_ms": 25.0, "srtt_p95_ms": 25.0, "owd_mean_ms": 15.0, "owd_p95_ms": 15.0, "owd_p99_ms": 15.0}
     return {
-        "warnings": [], "sim_ns": plan["duration_ns"], "packets_delivered": 400, "events": 1200, "jain": 1.0,
-        "link": {"utilization": 1.0, "queue_mean_ms": 5.0, "queue_p95_ms": 5.0, "drops": 0, "drop_rate": 0.0},
+        "warnings": [], "sim_ns": plan["duration_ns"], "packets_delivered": 400, "events": 1200, "jain": 1.0, "jain_flows": len(flows),
+        "link": {
+            "utilization": 1.0, "queue_mean_ms": 5.0, "queue_p95_ms": 5.0, "sojourn_mean_ms": 5.0, "sojourn_p50_ms": 5.0, "sojourn_p95_ms": 5.0,
+            "sojourn_p99_ms": 5.0, "drops": 0, "marks": 0, "drop_rate": 0.0,
+        },
+        "links": [],
         "flows": [
-            {"cca": f["cca"], "rtt_ms": f["rtt_ns"] / 1e6, "goodput_mbps": goodput * 8 / seconds / 1e6, "share": 1 / len(flows), "retrans_rate": 0.0,
-             "srtt_mean_ms": 25.0, "srtt_p95_ms": 25.0, "fct_s": None, "packets_sent": goodput // 1448}
+            {"name": f["name"], "transport": f["transport"]["kind"], "table": f["table"], "cca": f["cca"], "rtt_ms": f["rtt_ns"] / 1e6,
+             "goodput_mbps": goodput * 8 / seconds / 1e6, "goodput_bytes": goodput, "share": 1 / len(flows), "retrans_rate": 0.0, **delays,
+             "fct_s": None, "packets_sent": goodput // 1448}
             for f in flows
         ],
     }  # fmt: skip

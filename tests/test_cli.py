@@ -14,10 +14,11 @@ import pytest
 
 from conftest import ROOT, SMALL
 
-KEYS = ["scenario", "vary", "repetition", "seed", "dir", "warnings", "wall_s", "link", "jain", "flows"]
-LINK = ["utilization", "queue_mean_ms", "queue_p95_ms", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms", "drops", "marks", "drop_rate"]
+KEYS = ["scenario", "vary", "repetition", "seed", "dir", "warnings", "wall_s", "link", "jain", "jain_flows", "flows"]
+LINK = ["utilization", "queue_mean_ms", "queue_p95_ms", "sojourn_mean_ms", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms", "drops", "marks", "drop_rate"]
 FLOW = [
-    "cca", "rtt_ms", "goodput_mbps", "share", "retrans_rate", "srtt_mean_ms", "srtt_p95_ms", "owd_mean_ms", "owd_p95_ms", "fct_s", "packets_sent",
+    "name", "transport", "table", "cca", "rtt_ms", "goodput_mbps", "goodput_bytes", "share", "retrans_rate", "srtt_mean_ms", "srtt_p95_ms",
+    "owd_mean_ms", "owd_p95_ms", "owd_p99_ms", "fct_s", "packets_sent",
 ]  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def _manifest() -> dict[str, Any]:
     blank = {"rtt_ms": 20, "retrans_rate": 0, "srtt_mean_ms": None, "srtt_p95_ms": None, "fct_s": None, "packets_sent": 0}
     of = [{"cca": cca, "goodput_mbps": size * 8e-6 / (10 - start), "goodput_bytes": size, "share": size / 8.5e6, **blank} for cca, start, size in flows]
     summary = {"link": {"utilization": 0.5, "drops": 0, "drop_rate": 0}, "flows": of, "jain": 1.0}
-    head = {"schema_version": 1, "name": "hand", "position": 0, "vary": {}, "repetition": 0, "seed": 1, "warnings": []}
+    head = {"schema_version": 2, "name": "hand", "position": 0, "vary": {}, "repetition": 0, "seed": 1, "warnings": []}
     return {**head, "plan": plan, "summary": summary}
 
 
@@ -89,11 +89,13 @@ def test_jains_index(shares: list[float], index: float) -> None:
 
 def test_jains_index_of_a_run_and_of_a_window(hand: Result) -> None:
     assert metrics.jain_index(hand, (6, 10)) == pytest.approx((6 + 2) ** 2 / (2 * (36 + 4)))
-    assert metrics.jain_index(hand) == pytest.approx((6 + 8 / 6) ** 2 / (2 * (36 + (8 / 6) ** 2)))
+    assert metrics.jain_index(hand) is None, "one of two flows came at 4 s of 10"
+    assert metrics.jain_index(hand, (4, 10)) == pytest.approx((6 + 8 / 6) ** 2 / (2 * (36 + (8 / 6) ** 2)))
 
 
 def test_share_and_throughput_ratio(hand: Result) -> None:
     assert metrics.share(hand, "bbr", (6, 10)) == 0.25
+    assert metrics.share(hand, "bbr") == pytest.approx(1 / 8.5), "1 of 8.5 megabytes"
     assert metrics.throughput_ratio(hand, "cubic", "bbr", (6, 10)) == 3
     assert metrics.throughput_ratio(hand, "cubic", "bbr", (4, 6)) == math.inf
     with pytest.raises(ResultError, match="no flow runs reno, wanted one of: cubic, bbr"):

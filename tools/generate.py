@@ -27,6 +27,7 @@ HEADINGS: dict[type[Table], str] = {
     scenario.Link: "[[link]]",
     scenario.Host: "[host]",
     scenario.Flow: "[[flow]]",
+    scenario.Measure: "[measure]",
     scenario.Record: "[record]",
 }
 

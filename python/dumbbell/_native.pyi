@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 __all__ = [
+    "SCHEMA_VERSION",
     "BuildError",
     "ControllerError",
     "EmulatorError",
@@ -30,7 +31,11 @@ __all__ = [
     "shell",
     "version",
     "write_headers",
+    "write_measured",
 ]
+
+SCHEMA_VERSION: int
+"""Version of the manifest and of the tables beside it."""
 
 class PlanError(ValueError):
     """A plan that the engine cannot run; the message names the field."""
@@ -185,6 +190,20 @@ def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | Non
         The plan is refused.
     ControllerError
         A Python controller raised an exception.
+    RuntimeError
+        A table could not be written.
+    """
+
+def write_measured(measured_json: str, out_dir: str, *, samples: bool = True, queue: bool = True, events: bool = True) -> str:
+    """Write the tables of a run that was measured elsewhere into `out_dir` and return its summary as JSON, as `run` does.
+
+    The JSON has ``totals`` (crates/record/src/report/totals.rs, RunTotals) and columns of equal length by name for ``samples``, ``queue`` and
+    ``events``; a column that may be null can be left out. A table that is switched off gets its schema and no row.
+
+    Raises
+    ------
+    ValueError
+        It is no such JSON; the message names table, column and row.
     RuntimeError
         A table could not be written.
     """

@@ -170,10 +170,12 @@ class Table:
     AT: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        cls.KEYS = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items() if isinstance(value, Key)}
+        found = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items() if isinstance(value, Key)}
+        # A key that is a word of Python, such as from, is declared and given with a "_" behind it.
+        cls.KEYS = {name.removesuffix("_"): value for name, value in found.items()}
 
     def __init__(self, **given: object) -> None:
-        _fill(self, given, self.AT)
+        _fill(self, {name.removesuffix("_"): value for name, value in given.items()}, self.AT)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: make a new one in place of setting {name}")

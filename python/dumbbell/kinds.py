@@ -6,6 +6,7 @@ from typing import Any
 
 from . import units
 from .declare import Kind
+from .names import LENGTH_MAX as LABEL_MAX
 from .units import UnitError
 
 Text = str | list[str]
@@ -82,6 +83,12 @@ def _word(value: object) -> str:
     return value
 
 
+def _label(value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= LABEL_MAX or not value.isprintable() or value != value.strip():
+        raise UnitError(f"printable text without spaces at its ends, {LABEL_MAX} letters at most")
+    return value
+
+
 def _controller(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise UnitError('the name of a congestion controller, such as "cubic" (`dumbbell cca list`)')
@@ -108,6 +115,7 @@ def _packets(value: object) -> int:
 
 NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _NS, _BPS, _BYTES = list(units.NS), list(units.BPS), list(units.BYTES)
+LABEL = Kind(_label, {"type": "string", "minLength": 1, "maxLength": LABEL_MAX})
 NAME = Kind(_word, {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$"})
 CONTROLLER = Kind(_controller, {"type": "string", "minLength": 1})
 RATE = quantity(within(units.rate_bps, units.RATE, 1_000, 10**12, "1kbps to 1Tbps"), _BPS)

@@ -104,14 +104,26 @@ def jain(shares: Sequence[float]) -> float:
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
 
 
-def jain_index(result: Result, window: Window = None) -> float:
-    """Jain's index of the flows' goodputs."""
-    return jain([goodput_bps(result, flow, window) for flow in range(result.flows.num_rows)])
+def jain_index(result: Result, window: Window = None) -> float | None:
+    """Jain's index of the goodputs of the flows that were active for all of the run or window, its first and last tenth apart.
+
+    None when several flows ran and fewer than two of them were; 1 for a flow alone.
+    """
+    begin, end = (0.0, result.plan["duration_ns"] / 1e9) if window is None else window
+    margin = _JAIN_MARGIN * (end - begin)
+    lives = result.flows.select(["start_us", "stop_us"]).to_pylist()
+    steady = [i for i, life in enumerate(lives) if life["start_us"] / 1e6 <= begin + margin and life["stop_us"] / 1e6 >= end - margin]
+    counted = steady if len(lives) > 1 else [0]
+    return jain([goodput_bps(result, flow, window) for flow in counted]) if len(counted) > 1 or len(lives) == 1 else None
+
+
+#: Part of a run at its begin and at its end that a flow may miss and still count in Jain's index.
+_JAIN_MARGIN = 0.1
 
 
 def share(result: Result, cca: str, window: Window = None) -> float:
-    """Goodput of all flows of a controller over the goodput of all flows."""
-    return _goodput_of(result, cca, window) / (_goodput_of(result, None, window) or 1.0)
+    """Payload that all flows of a controller got over what all flows got, bytes over bytes."""
+    return _bytes_of(result, cca, window) / (_bytes_of(result, None, window) or 1.0)
 
 
 def throughput_ratio(result: Result, cca: str, other: str, window: Window = None) -> float:
@@ -291,6 +303,17 @@ def _goodput_of(result: Result, cca: str | None, window: Window) -> float:
     return sum(goodput_bps(result, i, window) for i, name in enumerate(names) if cca in (None, name))
 
 
+def _bytes_of(result: Result, cca: str | None, window: Window) -> float:
+    """Payload that flows of a controller (or all) got."""
+    _goodput_of(result, cca, window)  # refuses a controller that no flow runs
+    rows = result.flows.select(["cca", "goodput_bytes"]).to_pylist()
+    mine = [i for i, row in enumerate(rows) if cca in (None, row["cca"])]
+    if window is None:
+        return float(sum(rows[i]["goodput_bytes"] for i in mine))
+    seen = [samples(result, i, window)["goodput_bytes"] for i in mine]
+    return float(sum(of[-1] - of[0] for of in seen if of.size > 1))
+
+
 def samples(result: Result, flow: int, window: Window = None) -> dict[str, Column]:
     """The numeric columns of a flow's samples; nulls are nan."""
     import numpy as np
@@ -305,7 +328,7 @@ def samples(result: Result, flow: int, window: Window = None) -> dict[str, Colum
     return {name: column[inside] for name, column in columns.items()}
 
 
-_NUMERIC = ("t_us", "goodput_bytes", "throughput_bps", "segs_sent", "retrans_total", "srtt_us", "rtt_us", "cwnd", "in_flight")
+_NUMERIC = ("t_us", "goodput_bytes", "goodput_bps", "segs_sent", "retrans_total", "srtt_us", "rtt_us", "cwnd", "in_flight")
 
 
 def _growth(result: Result, flow: int, name: str, window: tuple[float, float]) -> float:

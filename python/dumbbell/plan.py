@@ -15,8 +15,9 @@ from . import arrivals, controllers, routes, units
 from .declare import parsed, plain, varied, written
 from .errors import ScenarioError, wrong
 from .impairments import Jitter, Loss
+from .names import Facts, names
 from .routes import Way
-from .scenario import Flow, Host, Path, Record, Scenario, from_dict
+from .scenario import Flow, Host, Measure, Path, Record, Scenario, from_dict
 from .workloads import Workload
 
 #: Most runs that one scenario may ask for: a grid beyond it is a slip of the hand, not an experiment.
@@ -118,9 +119,11 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
     seed = int(case.seed) if seed is None else seed  # type: ignore[arg-type]
     links = routes.named(case.link)
     rtt = parsed(path, "rtt")
+    tables = [_Flows(flow, path, duration, links, f"flow[{i}]", seed, case.folder) for i, flow in enumerate(case.flow)]  # type: ignore[arg-type]
+    called = _named(tables)
     flows: list[dict[str, Any]] = []
-    for i, flow in enumerate(case.flow):
-        flows += _Flows(flow, path, duration, links, f"flow[{i}]", seed, case.folder).plan(known, FLOWS_MAX - len(flows))  # type: ignore[arg-type]
+    for number, table in enumerate(tables):
+        flows += [{"name": called[number], "table": number, **one} for one in table.plan(known, FLOWS_MAX - len(flows))]
         if len(flows) > FLOWS_MAX:
             raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
     if not flows:
@@ -135,6 +138,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         "seed": seed,
         "duration_ns": duration,
         "sample_ns": sample,
+        "measure": _measure(case.measure, duration),
         "bottleneck": routes.link(path, routes.BOTTLENECK, "path", rtt, case.folder),
         "links": [routes.link(one, str(one.name), f"link[{i}]", rtt, case.folder) for i, one in enumerate(case.link) if isinstance(one, routes.Link)],
         "ack_links": [routes.link(ack, "ack", "path.ack", rtt, case.folder)] if isinstance(ack, routes.Ack) and ack.rate is not None else [],
@@ -142,6 +146,28 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         "flows": flows,
         "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap", "states")},
     }
+
+
+def _measure(measure: object, duration: int) -> dict[str, int] | None:
+    """The part of the run that figures cover."""
+    if not isinstance(measure, Measure):
+        return None
+    to = parsed(measure, "to")
+    begin, end = parsed(measure, "from"), duration if to is None else to
+    if end > duration:
+        raise wrong("measure.to", measure.to, f"up to the end of the run ({units.span_text(duration)})")
+    if begin >= end:
+        raise wrong("measure.from", written(measure).get("from", "0s"), f"before the end of what is measured ({units.span_text(end)})")
+    return {"from_ns": begin, "to_ns": end}
+
+
+def _named(tables: list[_Flows]) -> list[str]:
+    """What the flows of each table are called; raises ScenarioError where two are called the same."""
+    given = [table.flow.name for table in tables]
+    for i, name in enumerate(given):
+        if name is not None and name in given[:i]:
+            raise wrong(f"{tables[i].at}.name", name, f"a name of its own, because {tables[given.index(name)].at} has this one")
+    return names([table.facts() for table in tables], given)
 
 
 def _spread_starts(flows: list[dict[str, Any]], spread: int, seed: int) -> None:
@@ -219,6 +245,29 @@ class _Flows(NamedTuple):
             return [{**one, "start_ns": start, "size_bytes": size} for start, size in made]
         return [{**one, "start_ns": start} for start in starts]
 
+    def facts(self) -> Facts:
+        """What there is to say of its flows, where other tables have the same controller."""
+        flow = self.flow
+        transport, start, stop, rate = (parsed(flow, name) for name in ("transport", "start", "stop", "max_rate"))
+        if flow.arrivals is not None:
+            application = "short flows"
+        elif isinstance(flow.workload, Workload):
+            application = flow.workload.FORM.replace("_", " ")
+        else:
+            application = "" if flow.size is None else _close(units.bytes_text(parsed(flow, "size")))
+        return Facts(
+            cca=str(flow.cca),
+            transport="" if transport.FORM == "tcp" else transport.FORM,
+            rtt=_close(units.value_text(self.path.rtt if flow.rtt is None else flow.rtt)),
+            start=f"from {_close(units.span_text(start))}" if start else "",
+            stop="" if stop is None else f"until {_close(units.span_text(stop))}",
+            application=application,
+            via="" if "via" not in written(flow) else "via " + "+".join(map(str, flow.via)),
+            preset=flow.preset if isinstance(flow.preset, str) else "",
+            params=" ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
+            rate="" if rate is None else f"at most {_close(units.rate_text(rate))}",
+        )
+
     def _times(self) -> list[int]:
         """When its flows start."""
         flow, at, duration = self.flow, self.at, self.duration
@@ -257,3 +306,8 @@ class _Flows(NamedTuple):
         if parsed(flow, "transport").FORM != "tcp":
             raise wrong(f"{at}.workload", plain(flow.workload), 'transport = "tcp": other transports carry one transfer')
         return flow.workload.plan()
+
+
+def _close(quantity: str) -> str:
+    """A quantity as one word: ``50ms``."""
+    return quantity.replace(" ", "")

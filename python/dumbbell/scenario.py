@@ -35,6 +35,7 @@ from .kinds import (
     CONTROLLER,
     DURATION,
     EVERY,
+    LABEL,
     NAME,
     NAME_LETTERS,
     RATE,
@@ -151,6 +152,12 @@ class Flow(Table):
 
     AT = "flow"
 
+    name: str | None = key(
+        LABEL,
+        "what its flows are called in tables, figures and legends; unless given the controller's name, and what tells it from other tables with that",
+        default=None,
+        varies=False,
+    )
     cca: Text = key(CONTROLLER, "congestion controller (`dumbbell cca list`)")
     count: Number = key(whole(1, 100_000), "how many such flows", default=1)
     rtt: Any = key(schedule.RTT, "two-way propagation delay; overrides path.rtt", default=None)
@@ -170,6 +177,15 @@ class Flow(Table):
     max_rate: Text | None = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
     preset: Text | None = key(NAME, "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params go over it", default=None)
     params: dict[str, int | list[int]] | None = key(_Params(), "parameters of the controller", default=None, varies=False)
+
+
+class Measure(Table):
+    """The part of a run that figures cover; all of it is run and recorded."""
+
+    AT = "measure"
+
+    from_: str = key(SPAN, "begin of that part", default="0s", varies=False)
+    to: str | None = key(SPAN_ABOVE_ZERO, "its end; the end of the run unless given", default=None, varies=False)
 
 
 class Record(Table):
@@ -200,6 +216,7 @@ class Scenario(Table):
     )
     host: Host | dict[str, Any] = key(Sub(Host), "the [host] table", default=Host(), varies=False)
     flow: list[Flow] | tuple[Flow, ...] | list[dict[str, Any]] = key(Each(Flow), "at least one [[flow]] table", varies=False)
+    measure: Measure | dict[str, Any] | None = key(Sub(Measure), "the [measure] table: the part of a run that figures cover", default=None, varies=False)
     record: Record | dict[str, Any] = key(Sub(Record), "the [record] table", default=Record(), varies=False)
 
     @property

@@ -147,10 +147,12 @@ def finished(job: Job) -> dict[str, Any] | None:
     """The manifest of a run that is there already; raises ResultError where the folder holds another run than this."""
     if not job.folder.exists():
         return None
+    from dumbbell import _native
+
     try:
         manifest: dict[str, Any] = json.loads((job.folder / "manifest.json").read_text(encoding="utf-8"))
         planned = json.loads(json.dumps(job.planned.plan))  # steps are tuples in a plan, lists in a file
-        same = manifest["plan"] == planned and manifest["schema_version"] == result_folder.SCHEMA_VERSION
+        same = manifest["plan"] == planned and manifest["schema_version"] == _native.SCHEMA_VERSION
         same = same and manifest.get("controllers", []) == job.own.record() and manifest["backend"] == job.on
         engine = manifest["versions"]["engine"]
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -9,23 +9,19 @@ use crate::sampler::{Sampled, Sampler};
 use crate::tally::Tally;
 use path::network::{Fate, Notice};
 use path::plan::Plan;
-use path::summary::{percentile, FlowSummary, LinkSummary, Summary};
-use record::{EventKind, EventRow, FlowRow, MessageRow, PcapWriter, TableWriter};
+use record::report::{warnings, Waits};
+use record::{
+    EventKind, EventRow, FlowRow, FlowTotals, MessageRow, PcapWriter, RunTotals, Summary,
+    TableWriter,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use units::{Span, Time};
+use std::time::Duration;
+use units::Time;
 
-/// Share of events that may miss their deadline before a result says so, in parts of 1000.
-const MISSED_PER_MILLE: u64 = 1;
-/// So many are nothing to speak of.
-const MISSED_MIN: u64 = 2;
 /// Share of the time that the loop may use a processor, per cent.
 const CPU_PERCENT: u64 = 90;
-/// Share of its busy time that a flow may wait for buffers of the hosts, per cent.
-const HELD_PERCENT: u64 = 5;
-/// How long a flow may take to open its connection.
-const OPENING: Span = Span::from_ms(200);
 
 /// What is left of a run.
 pub struct Ended {
@@ -99,9 +95,12 @@ pub fn write(plan: &Plan, ccas: &[String], out: &Path, ended: Ended) -> Result<O
         .map(|error| format!("states and estimates of controllers are missing: {error}"));
     let sampled = sampler.finish()?;
     let fates = router.forward.fates();
-    let row = |i: usize| flow_row(plan, i, &router.tallies[i], &fates[i], &lives[i], &sampled[i]);
+    let flows: Vec<FlowTotals> = (0..lives.len())
+        .map(|i| totals(plan, i, &router.tallies[i], &fates[i], &lives[i], &sampled[i]))
+        .collect();
     let events = events(&router, &lives, &sampled);
-    write_tables(plan, &router, &events, (0..lives.len()).map(row), out)?;
+    let rows = flows.iter().enumerate().map(|(i, flow)| flow.row(i));
+    write_tables(plan, &router, &events, rows, out)?;
 
     let emulator = emulator(&router, ccas, end, dropped, late_samples, &hosts);
     let mut warnings = hosts.warnings;
@@ -109,16 +108,16 @@ pub fn write(plan: &Plan, ccas: &[String], out: &Path, ended: Ended) -> Result<O
     warnings.extend(unasked);
     warnings.extend(conduct_warnings(&emulator));
     warnings.extend(router.forward.links.iter().filter_map(path::link::Link::warning));
-    for (i, life) in lives.iter().enumerate() {
-        warnings.extend(flow_warnings(plan, i, &router.tallies[i], life, &sampled[i], &ccas[i]));
-    }
-    let flows = (0..lives.len())
-        .map(|i| flow_summary(plan, i, &router.tallies[i], &lives[i], &sampled[i]))
-        .collect();
-    let links = router.forward.links.iter().map(|link| LinkSummary::new(link, end)).collect();
-    let delivered = router.tallies.iter().map(|tally| tally.one_way.total()).sum();
-    let counts = (end, delivered, router.conduct.events);
-    Ok(Outcome { summary: Summary::new(warnings, counts, links, flows), emulator })
+    warnings.extend(other_controllers(&sampled, ccas));
+    let run = RunTotals {
+        end_ns: end.as_ns(),
+        packets_delivered: router.tallies.iter().map(|tally| tally.one_way.total()).sum(),
+        events: router.conduct.events,
+        warnings,
+        links: router.forward.links.iter().map(|link| link.totals(end)).collect(),
+        flows,
+    };
+    Ok(Outcome { summary: run.summary(), emulator })
 }
 
 fn life(plan: &Plan, tally: &Tally, stopped: &[(usize, Time, u64)], i: usize, end: Time) -> Life {
@@ -190,82 +189,50 @@ fn events(router: &Router, lives: &[Life], sampled: &[Sampled]) -> Vec<EventRow>
     rows
 }
 
-fn flow_row(
+/// What is known of a flow: from the plan, the path, the wire and its socket.
+fn totals(
     plan: &Plan,
     i: usize,
     tally: &Tally,
     fate: &Fate,
     life: &Life,
     sampled: &Sampled,
-) -> FlowRow {
-    let us = |at: Time| at.as_us() as i64;
+) -> FlowTotals {
     let last = sampled.last.as_ref();
-    let quantile = |per_mille| tally.one_way.quantile_us(per_mille).map(i64::from);
-    FlowRow {
-        flow: i as i32,
-        cca: plan.flows[i].cca.clone(),
-        rtt_us: (plan.flows[i].rtt_ns / 1000) as i64,
-        start_us: us(life.start),
-        stop_us: us(life.stop),
-        established_us: tally.established.map(us),
-        completed_us: life.completed.then(|| us(life.stop)),
-        size_bytes: plan.flows[i].size_bytes.map(|size| size as i64),
-        goodput_bytes: life.goodput as i64,
-        segs_sent: tally.segments as i64,
-        retrans_segs: tally.retransmitted as i64,
-        bytes_sent: tally.bytes as i64,
-        delivered_segs: last.map_or(0, |socket| i64::from(socket.delivered)),
-        lost_segs: sampled.lost.map_or(0, i64::from),
-        queue_drops: fate.queue_drops() as i64,
-        random_drops: fate.lost as i64,
-        recoveries: 0,
-        rtos: last.and_then(|socket| socket.timeouts).map_or(0, i64::from),
-        tlps: 0,
-        undos: 0,
-        acks_sent: tally.acks as i64,
+    FlowTotals {
+        start_ns: life.start.as_ns(),
+        stop_ns: life.stop.as_ns(),
+        established_ns: tally.established.map(Time::as_ns),
+        is_completed: life.completed,
+        goodput_bytes: life.goodput,
+        segs_sent: tally.segments,
+        retrans_segs: tally.retransmitted,
+        bytes_sent: tally.bytes,
+        delivered_segs: last.map_or(0, |socket| u64::from(socket.delivered)),
+        lost_segs: sampled.lost.map_or(0, u64::from),
+        rtos: last.and_then(|socket| socket.timeouts).map_or(0, u64::from),
+        acks_sent: tally.acks,
         min_rtt_us: last.and_then(min_rtt),
-        ecn_marks: fate.marked as i64,
-        aqm_drops: fate.aqm as i64,
-        policed_drops: fate.policed as i64,
-        damaged: fate.damaged as i64,
-        duplicated: fate.duplicated as i64,
-        owd_mean_us: tally.one_way.mean_us().map(|us| us.round() as i64),
-        owd_p50_us: quantile(500),
-        owd_p95_us: quantile(950),
-        owd_p99_us: quantile(990),
+        one_way: tally.one_way.delays(),
+        srtt_us: sampled.srtt_us.clone(),
+        waits: last.map(waits),
+        why: tally.established.is_none().then(|| format!("traffic/{i}.json may say why")),
+        ..plan.flows[i].totals(fate)
+    }
+}
+
+fn waits(socket: &Socket) -> Waits {
+    Waits {
+        busy_us: socket.busy_us,
+        receive_us: socket.rwnd_limited_us,
+        send_us: socket.sndbuf_limited_us,
     }
 }
 
 /// The smallest RTT that a socket has seen, us.
-fn min_rtt(socket: &Socket) -> Option<i64> {
+fn min_rtt(socket: &Socket) -> Option<u64> {
     let is_set = socket.min_rtt_us != u32::MAX && socket.min_rtt_us > 0;
-    is_set.then_some(i64::from(socket.min_rtt_us))
-}
-
-fn flow_summary(
-    plan: &Plan,
-    i: usize,
-    tally: &Tally,
-    life: &Life,
-    sampled: &Sampled,
-) -> FlowSummary {
-    let active = life.stop.since(life.start).as_secs_f64();
-    let mut srtt = sampled.srtt_us.clone();
-    let sum: f64 = srtt.iter().map(|&us| f64::from(us)).sum();
-    let quantile = |per_mille| tally.one_way.quantile_us(per_mille).map(|us| f64::from(us) / 1e3);
-    FlowSummary {
-        cca: plan.flows[i].cca.clone(),
-        rtt_ms: plan.flows[i].rtt_ns as f64 / 1e6,
-        goodput_mbps: if active > 0.0 { life.goodput as f64 * 8e-6 / active } else { 0.0 },
-        share: 0.0,
-        retrans_rate: tally.retransmitted as f64 / tally.segments.max(1) as f64,
-        srtt_mean_ms: (!srtt.is_empty()).then(|| sum / srtt.len() as f64 / 1e3),
-        srtt_p95_ms: percentile(&mut srtt, 95).map(|us| f64::from(us) / 1e3),
-        owd_mean_ms: tally.one_way.mean_us().map(|us| us / 1e3),
-        owd_p95_ms: quantile(950),
-        fct_s: life.completed.then_some(active),
-        packets_sent: tally.segments,
-    }
+    is_set.then_some(u64::from(socket.min_rtt_us))
 }
 
 fn emulator(
@@ -298,18 +265,16 @@ fn emulator(
 
 /// Why the path may not have been the configured one.
 fn conduct_warnings(emulator: &Emulator) -> Vec<String> {
-    let mut out = Vec::new();
-    let tolerated = (emulator.events * MISSED_PER_MILLE / 1000).max(MISSED_MIN);
-    if emulator.missed > tolerated {
-        out.push(format!(
-            "the emulator was late: {} of {} events by more than {LATE:?} (p99 {:.3} ms, at most {:.1} ms); \
-             delays were longer than configured",
-            emulator.missed, emulator.events, emulator.lateness_p99_ms, emulator.lateness_max_ms
-        ));
-    }
-    if emulator.own_drops > 0 {
-        out.push(format!("the emulator itself dropped {} frames", emulator.own_drops));
-    }
+    let ms = |ms: f64| Duration::from_secs_f64(ms / 1e3);
+    let late = warnings::late_events(
+        emulator.missed,
+        emulator.events,
+        Duration::from_nanos(LATE.as_ns()),
+        ms(emulator.lateness_p99_ms),
+        ms(emulator.lateness_max_ms),
+    );
+    let mut out: Vec<String> =
+        late.into_iter().chain(warnings::own_drops(emulator.own_drops)).collect();
     if emulator.cpu_share * 100.0 > CPU_PERCENT as f64 {
         let share = emulator.cpu_share * 100.0;
         out.push(format!(
@@ -325,40 +290,14 @@ fn conduct_warnings(emulator: &Emulator) -> Vec<String> {
     out
 }
 
-fn flow_warnings(
-    plan: &Plan,
-    i: usize,
-    tally: &Tally,
-    life: &Life,
-    sampled: &Sampled,
-    cca: &str,
-) -> Vec<String> {
-    let mut out = Vec::new();
-    let planned = Time::from_ns(plan.flows[i].start_ns);
-    if tally.established.is_none() {
-        return vec![format!(
-            "flow {i} never connected: its figures are zero; traffic/{i}.json may say why"
-        )];
-    }
-    if life.start.since(planned) > OPENING {
-        out.push(format!(
-            "flow {i} opened its connection {:?} after its start",
-            life.start.since(planned)
-        ));
-    }
-    if plan.flows[i].size_bytes.is_some() && !life.completed {
-        out.push(format!("flow {i} did not complete its transfer within the run"));
-    }
-    let Some(last) = &sampled.last else { return out };
-    if last.cca != cca {
-        out.push(format!("flow {i} ran {} in place of {cca}", last.cca));
-    }
-    let held = [("receive", last.rwnd_limited_us), ("send", last.sndbuf_limited_us)];
-    for (which, us) in held {
-        if us * 100 > last.busy_us * HELD_PERCENT && us > 100_000 {
-            let share = us * 100 / last.busy_us.max(1);
-            out.push(format!("flow {i} waited for its {which} buffer {share} % of the time"));
-        }
-    }
-    out
+/// Flows that did not run the controller that they were to run.
+fn other_controllers(sampled: &[Sampled], ccas: &[String]) -> Vec<String> {
+    let ran = sampled.iter().map(|sampled| sampled.last.as_ref().map(|socket| &socket.cca));
+    ran.zip(ccas)
+        .enumerate()
+        .filter_map(|(i, (ran, wanted))| {
+            ran.filter(|&ran| ran != wanted).map(|ran| (i, ran, wanted))
+        })
+        .map(|(i, ran, wanted)| format!("flow {i} ran {ran} instead of {wanted}"))
+        .collect()
 }

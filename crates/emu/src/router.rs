@@ -14,10 +14,10 @@ use crate::shared::Shared;
 use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::tun::Tun;
+use path::build;
 use path::network::{Network, Notice};
 use path::plan::{Plan, PlanError};
 use path::timeline::Timeline;
-use path::{build, link::Link};
 use record::{PcapWriter, QueueRow};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering::Relaxed;
@@ -378,7 +378,7 @@ impl Router {
     fn sample(&mut self, at: Time) {
         for (link, number) in self.forward.links.iter_mut().zip(0..) {
             link.sample();
-            self.queue_rows.push(queue_row(at, number, link));
+            self.queue_rows.push(link.row(at, number));
         }
         self.timeline.set(self.sampler, at + self.sample_every);
     }
@@ -412,21 +412,5 @@ impl Router {
         let mut files = [poll(&self.near), poll(&self.far)];
         // SAFETY: two open devices and a time that is read only; whatever ends it, the loop looks again.
         unsafe { libc::ppoll(files.as_mut_ptr(), 2, &timeout, std::ptr::null()) };
-    }
-}
-
-fn queue_row(at: Time, number: i32, link: &Link<RealFrame>) -> QueueRow {
-    let stats = link.stats;
-    QueueRow {
-        t_us: at.as_us() as i64,
-        link: number,
-        backlog_bytes: link.backlog().get() as i64,
-        backlog_packets: link.len() as i64,
-        sojourn_us: link.sojourn_at(at).as_us() as i64,
-        sent_bytes: stats.sent_bytes as i64,
-        sent_packets: stats.sent_packets as i64,
-        dropped_packets: stats.dropped_packets as i64,
-        dropped_bytes: stats.dropped_bytes as i64,
-        marked_packets: stats.marked_packets as i64,
     }
 }

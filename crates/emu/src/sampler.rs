@@ -6,7 +6,7 @@ use crate::netns::NetNs;
 use crate::router::{DATA_PORT, SENDERS};
 use crate::shared::Shared;
 use crate::told::{Ask, Told};
-use record::{EventKind, RecordError, SampleRow, TableWriter};
+use record::{EventKind, RecordError, SampleRow, TableWriter, CA_STATES};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -14,9 +14,6 @@ use units::{Span, Time};
 
 /// `ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-
-/// `enum tcp_ca_state`, as events name it.
-const CA_STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 
 /// What is known of a flow beside its rows.
 #[derive(Debug, Default)]
@@ -179,7 +176,7 @@ fn row(
     due: Time,
     i: usize,
     goodput: u64,
-    throughput_bps: i64,
+    goodput_bps: i64,
     socket: &Socket,
     told: &Told,
 ) -> SampleRow {
@@ -193,7 +190,7 @@ fn row(
         t_us: due.as_us() as i64,
         flow: i as i32,
         goodput_bytes: goodput as i64,
-        throughput_bps,
+        goodput_bps,
         cwnd: i64::from(socket.cwnd),
         ssthresh: (socket.ssthresh < INFINITE_SSTHRESH).then_some(i64::from(socket.ssthresh)),
         pacing_bps: (socket.pacing_rate != u64::MAX).then(|| bits(socket.pacing_rate)),

@@ -1,6 +1,7 @@
 //! One command behind an emulated path, as Mahimahi's shells have it.
 
 use crate::clock::Clock;
+use crate::conduct::{Conduct, LATE};
 use crate::error::{EmuError, Tried};
 use crate::forward::Forward;
 use crate::hosts::Hosts;
@@ -9,12 +10,14 @@ use crate::shared::Shared;
 use crate::traffic::Process;
 use crate::tun;
 use path::plan::Plan;
-use path::summary::LinkSummary;
+use record::report::warnings;
+use record::LinkSummary;
 use serde::Serialize;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
+use std::time::Duration;
 use units::Span;
 
 /// Between the making of the path and its first frame.
@@ -35,6 +38,8 @@ pub struct Shell {
     pub missed: u64,
     pub events: u64,
     pub own_drops: u64,
+    /// Reasons not to trust the path.
+    pub warnings: Vec<String>,
 }
 
 /// What there is beside the path.
@@ -71,14 +76,24 @@ pub fn shell(plan: &Plan, command: &[String], far_end: &FarEnd) -> Result<Shell,
     let (end, conduct) = (router.ended(), &router.conduct);
     Ok(Shell {
         status: ended?,
-        up: LinkSummary::new(&router.forward.links[0], end),
-        down: LinkSummary::new(&router.back.links[0], end),
+        up: router.forward.links[0].totals(end).summary(),
+        down: router.back.links[0].totals(end).summary(),
+        warnings: conduct_warnings(conduct, dropped),
         lateness_p99_ms: f64::from(conduct.lateness.quantile_us(990).unwrap_or(0)) / 1e3,
         lateness_max_ms: conduct.latest.as_ns() as f64 / 1e6,
         missed: conduct.missed,
         events: conduct.events,
         own_drops: conduct.refused + dropped,
     })
+}
+
+/// Why the path may not have been the one asked for.
+fn conduct_warnings(conduct: &Conduct, dropped: u64) -> Vec<String> {
+    let span = |span: Span| Duration::from_nanos(span.as_ns());
+    let p99 = Duration::from_micros(u64::from(conduct.lateness.quantile_us(990).unwrap_or(0)));
+    let (missed, events, latest) = (conduct.missed, conduct.events, span(conduct.latest));
+    let late = warnings::late_events(missed, events, span(LATE), p99, latest);
+    late.into_iter().chain(warnings::own_drops(conduct.refused + dropped)).collect()
 }
 
 /// Does `work` while the shell commands of `others` run at the far end.

@@ -12,7 +12,7 @@
 //! | [`timeline`] | who wants to be woken when |
 //! | [`histogram`] | counts of times by size |
 //! | [`hosts`] | what real hosts are set to, and how iperf3 is called |
-//! | [`summary`] | the figures of a run that most callers want |
+//! | [`totals`] | what links and flows counted, as results are made from it |
 //!
 //! Nothing here owns a clock, a thread or a socket: calls take `now`, in order.
 
@@ -23,7 +23,7 @@ pub mod link;
 pub mod network;
 pub mod plan;
 pub mod route;
-pub mod summary;
 pub mod timeline;
+pub mod totals;
 
 pub use plan::{Plan, PlanError};

@@ -186,6 +186,17 @@ impl<P: Frame + Copy> Link<P> {
         each!(&self.queue, fifo => fifo.for_each(each), queue => queue.for_each(each));
     }
 
+    /// Time average and quantile of the queueing delay up to `end`.
+    pub fn queue_delay(&self, end: Time) -> record::QueueDelay {
+        let (capacity, seconds) = (self.capacity(end) as f64, end.as_secs_f64());
+        let rate = capacity / seconds;
+        let p95 = record::report::percentile(&mut self.backlog_samples.clone(), 95).unwrap_or(0);
+        record::QueueDelay {
+            mean_us: self.waited(end) as f64 / 1e3 / seconds / rate,
+            p95_us: (p95 as f64 * 1e6 / rate) as u32,
+        }
+    }
+
     /// Integral of the backlog from the start to `end`, byte-nanoseconds.
     pub fn waited(&self, end: Time) -> u128 {
         match &self.queue {

@@ -21,6 +21,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use record::report::MeasuredError;
 use sim::{Plan, RunError};
 use std::path::PathBuf;
 use std::sync::PoisonError;
@@ -76,6 +77,26 @@ fn run(
     serde_json::to_string(&summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
+/// Writes the tables of a run that was measured elsewhere; see the stub.
+#[pyfunction]
+#[pyo3(signature = (measured_json, out_dir, *, samples=true, queue=true, events=true))]
+fn write_measured(
+    py: Python<'_>,
+    measured_json: &str,
+    out_dir: PathBuf,
+    samples: bool,
+    queue: bool,
+    events: bool,
+) -> PyResult<String> {
+    let options = record::Options { samples, queue, events };
+    let summary = py.detach(|| record::report::write_measured(&out_dir, measured_json, options));
+    let summary = summary.map_err(|error| match error {
+        MeasuredError::Record(error) => PyRuntimeError::new_err(error.to_string()),
+        other => PyValueError::new_err(other.to_string()),
+    })?;
+    serde_json::to_string(&summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
 /// Calls the progress function and lets signals in.
 fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, at: u64, packets: u64) -> PyResult<()> {
     if let Some(progress) = progress {
@@ -123,6 +144,8 @@ fn version() -> &'static str {
 /// The module `dumbbell._native`.
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::emulator::{emulate, enter_user_namespace, shell, EmulatorError};
     #[pymodule_export]
@@ -139,5 +162,11 @@ mod _native {
     #[pymodule_export]
     use super::sample::Sample;
     #[pymodule_export]
-    use super::{controllers, run, version, ControllerError, PlanError};
+    use super::{controllers, run, version, write_measured, ControllerError, PlanError};
+
+    /// Version of the manifest and of the tables beside it.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("SCHEMA_VERSION", record::SCHEMA_VERSION)
+    }
 }

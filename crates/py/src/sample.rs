@@ -2,8 +2,7 @@
 
 use cca::{RateSample, TcpSock};
 use pyo3::prelude::*;
-
-const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
+use record::CA_STATES;
 
 /// One ACK (or loss, or timeout) as a controller sees it; see the stub for each field.
 #[pyclass(frozen, module = "dumbbell._native")]
@@ -70,7 +69,7 @@ impl Sample {
     /// State of loss recovery.
     #[getter]
     fn state(&self) -> &'static str {
-        STATES.get(usize::from(self.state)).copied().unwrap_or("?")
+        CA_STATES.get(usize::from(self.state)).copied().unwrap_or("?")
     }
 
     fn __repr__(&self) -> String {

@@ -7,8 +7,10 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Ty
 use parquet::errors::Result;
 use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A Rust type that a column can hold.
 pub trait Cell {
@@ -20,6 +22,10 @@ pub trait Cell {
     const NAME: &'static str;
     /// The value to store; `None` is null.
     fn store(&self) -> Option<<Self::Stored as DataType>::T>;
+    /// The cell that a value of JSON stands for; `None` when that is of another type, or missing.
+    fn read(value: Option<&Value>) -> Option<Self>
+    where
+        Self: Sized;
 }
 
 impl Cell for i32 {
@@ -28,6 +34,9 @@ impl Cell for i32 {
     #[inline]
     fn store(&self) -> Option<i32> {
         Some(*self)
+    }
+    fn read(value: Option<&Value>) -> Option<i32> {
+        value?.as_i64()?.try_into().ok()
     }
 }
 
@@ -38,6 +47,9 @@ impl Cell for i64 {
     fn store(&self) -> Option<i64> {
         Some(*self)
     }
+    fn read(value: Option<&Value>) -> Option<i64> {
+        value?.as_i64()
+    }
 }
 
 impl Cell for f64 {
@@ -46,6 +58,9 @@ impl Cell for f64 {
     #[inline]
     fn store(&self) -> Option<f64> {
         Some(*self)
+    }
+    fn read(value: Option<&Value>) -> Option<f64> {
+        value?.as_f64()
     }
 }
 
@@ -57,6 +72,9 @@ impl Cell for &'static str {
     fn store(&self) -> Option<ByteArray> {
         Some(ByteArray::from(parquet_bytes(self)))
     }
+    fn read(value: Option<&Value>) -> Option<&'static str> {
+        value?.as_str().map(interned)
+    }
 }
 
 impl Cell for String {
@@ -64,6 +82,9 @@ impl Cell for String {
     const NAME: &'static str = "utf8";
     fn store(&self) -> Option<ByteArray> {
         Some(ByteArray::from(self.as_str()))
+    }
+    fn read(value: Option<&Value>) -> Option<String> {
+        value?.as_str().map(str::to_string)
     }
 }
 
@@ -74,6 +95,10 @@ impl Cell for EventKind {
     fn store(&self) -> Option<ByteArray> {
         self.as_str().store()
     }
+    fn read(value: Option<&Value>) -> Option<EventKind> {
+        let text = value?.as_str()?;
+        EventKind::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
 }
 
 impl<C: Cell> Cell for Option<C> {
@@ -83,6 +108,26 @@ impl<C: Cell> Cell for Option<C> {
     #[inline]
     fn store(&self) -> Option<<C::Stored as DataType>::T> {
         self.as_ref().and_then(Cell::store)
+    }
+    fn read(value: Option<&Value>) -> Option<Option<C>> {
+        match value {
+            None | Some(Value::Null) => Some(None),
+            some => C::read(some).map(Some),
+        }
+    }
+}
+
+/// A text that lasts as long as the process; each different one is kept once.
+fn interned(text: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match kept.get(text) {
+        Some(&found) => found,
+        None => {
+            let made: &'static str = Box::leak(text.into());
+            kept.insert(made);
+            made
+        }
     }
 }
 

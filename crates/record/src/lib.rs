@@ -15,6 +15,7 @@
 //! | [`table`] | rows into row groups into a file |
 //! | [`column`] | one column of a row group |
 //! | [`pcap`] | segments into a capture that `tshark` reads |
+//! | [`report`] | rows, summary and warnings of a run, from what a back end counted |
 //! | [`reference`](mod@reference) | the schemas as the tables of `docs/results.md` |
 //!
 //! Contracts. The same rows give the same bytes: no time stamp, host name or version enters a file.
@@ -24,17 +25,19 @@
 pub mod column;
 pub mod pcap;
 pub mod reference;
+pub mod report;
 pub mod schema;
 pub mod table;
 
 pub use pcap::{PcapSegment, PcapWriter, SynOptions};
-pub use schema::{EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow};
+pub use report::{Delays, FlowTotals, LinkSummary, LinkTotals, QueueDelay, RunTotals, Summary};
+pub use schema::{EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow, CA_STATES};
 pub use table::{Table, TableWriter};
 
 use std::path::{Path, PathBuf};
 
 /// Version of the table schemas; it changes when a column is removed or changes its meaning.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A result file could not be written.
 #[derive(Debug, thiserror::Error)]

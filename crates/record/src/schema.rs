@@ -3,6 +3,9 @@
 
 use crate::table;
 
+/// States of TCP's loss recovery, as events name them, in the order of `enum tcp_ca_state` (include/net/tcp.h).
+pub const CA_STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
+
 /// Something that happened at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
@@ -18,14 +21,13 @@ pub enum EventKind {
     Undo,
     DropQueue,
     DropRandom,
-    DropSocket,
     EcnMark,
     Retransmit,
 }
 
 impl EventKind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [EventKind; 15] = [
+    pub const ALL: [EventKind; 14] = [
         EventKind::Start,
         EventKind::Established,
         EventKind::Stop,
@@ -39,7 +41,6 @@ impl EventKind {
         EventKind::Undo,
         EventKind::DropQueue,
         EventKind::DropRandom,
-        EventKind::DropSocket,
         EventKind::EcnMark,
     ];
 
@@ -74,9 +75,6 @@ impl EventKind {
             EventKind::Undo => ("undo", "a reduction is taken back; value: the window restored"),
             EventKind::DropQueue => ("drop_queue", "a queue drops; value: packets"),
             EventKind::DropRandom => ("drop_random", "random loss drops; value: packets"),
-            EventKind::DropSocket => {
-                ("drop_socket", "the receiver's socket buffer is full; value: packets")
-            }
             EventKind::EcnMark => ("ecn_mark", "a queue marks CE; value: packets"),
         }
     }
@@ -87,6 +85,12 @@ table! {
     FlowRow, FlowColumns = "flows" {
         /// Number of the flow, in the order of the scenario, from 0.
         flow: i32 ["-"],
+        /// Name of the flow: that of its `[[flow]]` table, which all flows of the table share.
+        name: String ["-"],
+        /// Number of its `[[flow]]` table, from 0.
+        table: i32 ["-"],
+        /// What carries it: `tcp` or `quic`.
+        transport: String ["-"],
         /// Name of the congestion controller.
         cca: String ["-"],
         /// Two-way propagation delay of the flow's path, without queueing.
@@ -160,7 +164,7 @@ table! {
         /// Payload that the receiving application has got so far.
         goodput_bytes: i64 ["bytes"],
         /// Goodput over the interval since the previous sample.
-        throughput_bps: i64 ["bit/s"],
+        goodput_bps: i64 ["bit/s"],
         /// Congestion window.
         cwnd: i64 ["segments"],
         /// Slow-start threshold; null while it is infinite.

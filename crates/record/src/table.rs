@@ -7,6 +7,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
+use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +43,13 @@ pub trait Table {
     fn encodings() -> Vec<Option<Encoding>>;
     /// Appends this row to the buffers.
     fn append(&self, columns: &mut Self::Columns);
+    /// The row whose cells these are, by column; a column may be missing where it may be null.
+    ///
+    /// # Errors
+    /// The name of a column that is missing or of another type.
+    fn read<'a>(cell: &dyn Fn(&str) -> Option<&'a Value>) -> Result<Self, &'static str>
+    where
+        Self: Sized;
     /// Writes all buffers as one row group and empties them.
     fn flush(
         columns: &mut Self::Columns,
@@ -97,6 +105,15 @@ macro_rules! table {
             #[inline]
             fn append(&self, columns: &mut $columns) {
                 $( columns.$name.push(&self.$name); )+
+            }
+
+            fn read<'a>(
+                cell: &dyn Fn(&str) -> Option<&'a serde_json::Value>,
+            ) -> Result<$row, &'static str> {
+                Ok($row {
+                    $( $name: <$cell as $crate::column::Cell>::read(cell(stringify!($name)))
+                        .ok_or(stringify!($name))?, )+
+                })
             }
 
             fn flush(

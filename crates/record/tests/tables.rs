@@ -14,7 +14,7 @@ fn sample(t_us: i64) -> SampleRow {
         t_us,
         flow: 3,
         goodput_bytes: t_us * 125,
-        throughput_bps: 1_000_000_000,
+        goodput_bps: 1_000_000_000,
         cwnd: 10 + t_us % 7,
         ssthresh: (t_us % 2 == 0).then_some(70),
         pacing_bps: Some(i64::MAX),
@@ -45,6 +45,9 @@ fn sample(t_us: i64) -> SampleRow {
 fn flow() -> FlowRow {
     FlowRow {
         flow: 0,
+        name: "mine".to_string(),
+        table: 0,
+        transport: "tcp".to_string(),
         cca: "cubic".to_string(),
         rtt_us: 20_000,
         start_us: 0,
@@ -218,7 +221,7 @@ fn the_file_says_its_schema_version_and_nothing_of_the_machine() {
     let metadata = reader.metadata().file_metadata();
     let pairs = metadata.key_value_metadata().expect("the version is there");
     assert_eq!(pairs.len(), 1);
-    assert_eq!((pairs[0].key.as_str(), pairs[0].value.as_deref()), ("schema_version", Some("1")));
+    assert_eq!((pairs[0].key.as_str(), pairs[0].value.as_deref()), ("schema_version", Some("2")));
     assert_eq!(metadata.created_by(), Some("dumbbell"));
 }
 

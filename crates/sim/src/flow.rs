@@ -33,7 +33,6 @@ pub struct Flow {
     pub life: Life,
     /// One-way delays of the packets that arrived.
     pub one_way: Histogram,
-    pub rtt_ms: f64,
     pub start: Time,
     pub stop: Time,
     pub size: Option<u64>,
@@ -46,6 +45,8 @@ pub struct Flow {
     pub sampled_at: Time,
     /// Controller state last recorded.
     pub cca_state: Option<u32>,
+    /// Segments sent again that events told of.
+    pub retrans_recorded: u64,
 }
 
 impl Flow {
@@ -60,7 +61,6 @@ impl Flow {
             app: application(plan, i),
             life: Life::Waiting,
             one_way: Histogram::default(),
-            rtt_ms: p.rtt_ns as f64 / 1e6,
             start: Time::from_ns(p.start_ns),
             stop: Time::from_ns(p.stop_ns),
             size: p.size_bytes,
@@ -70,6 +70,7 @@ impl Flow {
             goodput_at_sample: 0,
             sampled_at: Time::ZERO,
             cca_state: None,
+            retrans_recorded: 0,
         })
     }
 

@@ -15,12 +15,12 @@ mod capture;
 mod ends;
 mod flow;
 mod probe;
-pub mod summary;
+mod totals;
 mod world;
 
 pub use path::plan;
 pub use path::{Plan, PlanError};
-pub use summary::Summary;
+pub use record::Summary;
 
 use std::path::Path;
 
@@ -61,5 +61,5 @@ pub fn run_with(
 ) -> Result<Summary, RunError> {
     let mut world = world::World::new(plan, modules, out)?;
     world.run(progress)?;
-    Ok(world.finish()?)
+    Ok(world.finish(plan)?)
 }

@@ -1,14 +1,12 @@
 //! What is written down while a run goes on: samples, queue, events.
 
 use crate::application::Application;
-use crate::flow::{Flow, Life};
-use cca::CaState;
+use crate::flow::Flow;
 use net::Packet;
 use path::link::Link;
-use path::network::Fate;
 use path::plan::Plan;
 use record::{
-    EventKind, EventRow, FlowRow, MessageRow, Options, QueueRow, RecordError, SampleRow, Tables,
+    EventKind, EventRow, FlowTotals, MessageRow, Options, RecordError, SampleRow, Tables, CA_STATES,
 };
 use std::path::Path;
 use transport::tcp::SenderEvent;
@@ -19,8 +17,6 @@ pub struct Probe {
     events: bool,
     samples: bool,
     queue: bool,
-    ccas: Vec<String>,
-    rtts_us: Vec<i64>,
     states: Vec<Vec<&'static str>>,
 }
 
@@ -35,8 +31,6 @@ impl Probe {
             events: record.events,
             samples: record.samples,
             queue: record.queue,
-            ccas: plan.flows.iter().map(|f| f.cca.clone()).collect(),
-            rtts_us: plan.flows.iter().map(|f| (f.rtt_ns / 1000) as i64).collect(),
             states,
         })
     }
@@ -96,7 +90,7 @@ impl Probe {
         for event in flow.ends.take_events() {
             let (kind, value, note) = match event {
                 SenderEvent::Established => (EventKind::Established, None, None),
-                SenderEvent::CaState(s) => (EventKind::CaState, None, Some(ca_state_name(s))),
+                SenderEvent::CaState(s) => (EventKind::CaState, None, Some(CA_STATES[s as usize])),
                 SenderEvent::Lost(n) => (EventKind::LossDetected, Some(i64::from(n)), None),
                 SenderEvent::Rto => (EventKind::Rto, Some(timeouts), None),
                 SenderEvent::Tlp => (EventKind::Tlp, None, None),
@@ -110,6 +104,11 @@ impl Probe {
                 value,
                 note,
             });
+        }
+        let again = flow.ends.stats().retrans_segs;
+        if again > flow.retrans_recorded {
+            let more = again - std::mem::replace(&mut flow.retrans_recorded, again);
+            self.event(now, i, EventKind::Retransmit, Some(more as i64), None);
         }
         if self.states[i].is_empty() {
             return;
@@ -137,19 +136,7 @@ impl Probe {
 
     fn sample_links(&mut self, now: Time, links: &[Link<Packet>]) {
         for (link, number) in links.iter().zip(0..) {
-            let stats = link.stats;
-            self.tables.queue.push(&QueueRow {
-                t_us: now.as_us() as i64,
-                link: number,
-                backlog_bytes: link.backlog().get() as i64,
-                backlog_packets: link.len() as i64,
-                sojourn_us: link.sojourn_at(now).as_us() as i64,
-                sent_bytes: stats.sent_bytes as i64,
-                sent_packets: stats.sent_packets as i64,
-                dropped_packets: stats.dropped_packets as i64,
-                dropped_bytes: stats.dropped_bytes as i64,
-                marked_packets: stats.marked_packets as i64,
-            });
+            self.tables.queue.push(&link.row(now, number));
         }
     }
 
@@ -160,14 +147,13 @@ impl Probe {
         }
         let goodput = flow.ends.delivered_bytes();
         let since = now.since(flow.sampled_at.max(flow.start)).as_ns().max(1);
-        let throughput =
-            (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
+        let rate = (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
         flow.sampled_at = now;
         flow.goodput_at_sample = goodput;
         if !self.samples {
             return;
         }
-        let row = self.sample_row(now, i, flow, goodput as i64, throughput as i64);
+        let row = self.sample_row(now, i, flow, goodput as i64, rate as i64);
         self.tables.samples.push(&row);
     }
 
@@ -177,7 +163,7 @@ impl Probe {
         i: usize,
         flow: &Flow,
         goodput_bytes: i64,
-        throughput_bps: i64,
+        goodput_bps: i64,
     ) -> SampleRow {
         let sender = &flow.ends;
         let (sk, stats) = (sender.sk(), sender.stats());
@@ -190,7 +176,7 @@ impl Probe {
             t_us: now.as_us() as i64,
             flow: i as i32,
             goodput_bytes,
-            throughput_bps,
+            goodput_bps,
             cwnd: i64::from(sk.snd_cwnd),
             ssthresh: (sk.snd_ssthresh < cca::INFINITE_SSTHRESH)
                 .then_some(i64::from(sk.snd_ssthresh)),
@@ -220,10 +206,9 @@ impl Probe {
     }
 
     /// Writes the flow table and closes the files.
-    pub fn finish(mut self, flows: &[Flow], fates: &[Fate], end: Time) -> Result<(), RecordError> {
-        for (i, (flow, fate)) in flows.iter().zip(fates).enumerate() {
-            let row = self.flow_row(i, flow, fate, end);
-            self.tables.flows.push(&row);
+    pub fn finish(mut self, flows: &[Flow], totals: &[FlowTotals]) -> Result<(), RecordError> {
+        for (i, (flow, totals)) in flows.iter().zip(totals).enumerate() {
+            self.tables.flows.push(&totals.row(i));
             self.messages(i, flow);
         }
         self.tables.finish()
@@ -240,64 +225,9 @@ impl Probe {
             });
         }
     }
-
-    fn flow_row(&self, i: usize, flow: &Flow, fate: &Fate, end: Time) -> FlowRow {
-        let stats = flow.ends.stats();
-        let us = |t: Time| t.as_us() as i64;
-        let (stop, completed) = match flow.life {
-            Life::Ended { at, completed } => (at, completed),
-            Life::Waiting | Life::Running => (end, false),
-        };
-        let min_rtt = flow.ends.sk().rtt_min.value();
-        let quantile = |per_mille| flow.one_way.quantile_us(per_mille).map(i64::from);
-        FlowRow {
-            flow: i as i32,
-            cca: self.ccas[i].clone(),
-            rtt_us: self.rtts_us[i],
-            start_us: us(flow.start),
-            stop_us: us(stop),
-            established_us: flow.established.map(us),
-            completed_us: completed.then(|| us(stop)),
-            size_bytes: flow.size.map(|s| s as i64),
-            goodput_bytes: flow.goodput_bytes() as i64,
-            segs_sent: stats.segs_sent as i64,
-            retrans_segs: stats.retrans_segs as i64,
-            bytes_sent: stats.bytes_sent as i64,
-            delivered_segs: stats.delivered as i64,
-            lost_segs: stats.lost as i64,
-            queue_drops: fate.queue_drops() as i64,
-            random_drops: fate.lost as i64,
-            recoveries: i64::from(stats.recoveries),
-            rtos: i64::from(stats.rtos),
-            tlps: i64::from(stats.tlps),
-            undos: i64::from(stats.undos),
-            acks_sent: flow.ends.acks_sent() as i64,
-            min_rtt_us: (min_rtt != u32::MAX).then_some(i64::from(min_rtt)),
-            ecn_marks: fate.marked as i64,
-            aqm_drops: fate.aqm as i64,
-            policed_drops: fate.policed as i64,
-            damaged: fate.damaged as i64,
-            duplicated: fate.duplicated as i64,
-            owd_mean_us: flow.one_way.mean_us().map(|us| us.round() as i64),
-            owd_p50_us: quantile(500),
-            owd_p95_us: quantile(950),
-            owd_p99_us: quantile(990),
-        }
-    }
 }
 
 fn delivery_rate(sk: &cca::TcpSock) -> Option<i64> {
     let us = i64::from(sk.rate_interval_us);
     (us > 0).then(|| i64::from(sk.rate_delivered) * i64::from(sk.mss_cache) * 8_000_000 / us)
-}
-
-/// Name of a state of loss recovery, as in the table.
-fn ca_state_name(state: CaState) -> &'static str {
-    match state {
-        CaState::Open => "Open",
-        CaState::Disorder => "Disorder",
-        CaState::Cwr => "CWR",
-        CaState::Recovery => "Recovery",
-        CaState::Loss => "Loss",
-    }
 }

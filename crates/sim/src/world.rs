@@ -3,7 +3,7 @@
 use crate::capture::Capture;
 use crate::flow::{Flow, Life};
 use crate::probe::Probe;
-use crate::summary::{summary, Summary};
+use crate::totals::totals;
 use crate::{Progress, RunError};
 use cca::Modules;
 use net::{flags, Ack, Packet};
@@ -11,7 +11,7 @@ use path::build;
 use path::network::{Network, Notice};
 use path::plan::Plan;
 use path::timeline::Timeline;
-use record::RecordError;
+use record::{RecordError, Summary};
 use std::path::Path;
 use units::{Span, Time};
 
@@ -120,13 +120,14 @@ impl World {
     }
 
     /// Writes the tables and sums up.
-    pub fn finish(self) -> Result<Summary, RecordError> {
-        let summary = summary(&self.flows, &self.data.links, self.end, self.delivered, self.events);
+    pub fn finish(self, plan: &Plan) -> Result<Summary, RecordError> {
+        let counts = (self.end, self.delivered, self.events);
+        let totals = totals(plan, &self.flows, &self.data, counts);
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
-        self.probe.finish(&self.flows, &self.data.fates(), self.end)?;
-        Ok(summary)
+        self.probe.finish(&self.flows, &totals.flows)?;
+        Ok(totals.summary())
     }
 
     fn wake(&mut self, slot: u32) {

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dumbbell.metrics import jain
-
 from . import script, sockets
 
-#: Share of its busy time that a flow may wait for a buffer of the hosts before the result says so.
-_HELD = 0.05
 #: A packet in a queue that is longer than it holds several segments, bytes: 1514, and some for tags.
 _SEGMENT_BYTES = 1_600
-#: How late a flow may open its connection, ns.
-_OPENING_NS = 500_000_000
 #: ssthresh of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
 _INFINITE_SSTHRESH = 0x7FFFFFFF
 
@@ -67,28 +60,26 @@ class Collected:
 
     def write(self, out: Path) -> dict[str, Any]:
         """Write the tables and return the summary."""
+        from dumbbell import _native
+
         record = self.plan["record"]
-        rows = {
-            "flows": [flow.row() for flow in self.flows],
-            "samples": [row for flow in self.flows for row in flow.samples()] if record["samples"] else [],
-            "queue": self._queue_rows() if record["queue"] else [],
-            "events": sorted((row for flow in self.flows for row in flow.events()), key=lambda row: row["t_ns"]) if record["events"] else [],
-            "messages": [],
+        samples = sorted((row for flow in self.flows for row in flow.samples()), key=lambda row: (row["t_us"], row["flow"]))
+        events = sorted((row for flow in self.flows for row in flow.events()), key=lambda row: row["t_ns"])
+        measured = {
+            "totals": {
+                "end_ns": self.plan["duration_ns"],
+                "packets_delivered": sum(flow.last.whole("delivered") for flow in self.flows if flow.last),
+                "warnings": [*self._queue_warnings(), *(warning for flow in self.flows for warning in flow.warnings())],
+                "links": [self._link()],
+                "flows": [flow.totals() for flow in self.flows],
+            },
+            "samples": _columns(samples),
+            "queue": _columns(self._queue_rows()),
+            "events": _columns(events),
         }
-        rows["samples"].sort(key=lambda row: (row["t_us"], row["flow"]))
-        _write(self.plan, rows, out)
-        goodputs = [flow.goodput_mbps for flow in self.flows]
-        total = sum(goodputs)
-        return {
-            "warnings": [*self._queue_warnings(), *(warning for flow in self.flows for warning in flow.warnings())],
-            "sim_ns": self.plan["duration_ns"],
-            "packets_delivered": sum(flow.last.whole("delivered") for flow in self.flows if flow.last),
-            "events": 0,
-            "link": self._link(),
-            "links": [],
-            "jain": jain(goodputs),
-            "flows": [flow.summary(goodput / total if total else 0.0) for flow, goodput in zip(self.flows, goodputs)],
-        }
+        switched = {name: bool(record[name]) for name in ("samples", "queue", "events")}
+        summary: dict[str, Any] = json.loads(_native.write_measured(json.dumps(measured), str(out), **switched))
+        return summary
 
     def _queue_rows(self) -> list[dict[str, Any]]:
         rate = self.plan["bottleneck"]["rate_bps"]
@@ -120,19 +111,17 @@ class Collected:
         ]
 
     def _link(self) -> dict[str, Any]:
+        """Totals of the bottleneck. `tc` tells how much waits, and not for how long: that is what waits over the rate, which is constant here."""
         rate, last = self.plan["bottleneck"]["rate_bps"], self.queue[-1] if self.queue else None
-        waits = sorted(now.backlog_bytes * 8e3 / rate for _, now in self.queue)
+        waits = sorted(now.backlog_bytes * 8_000_000 // rate for _, now in self.queue)
         sent = last[1] if last else sockets.Counters(0, 0, 0, 0, 0, 0)
-        seconds = max(last[0] if last else 0, 1) / 1e9
-        quantiles = {f"sojourn_p{p}_ms": None for p in (50, 95, 99)}
         return {
-            "utilization": sent.sent_bytes * 8 / (rate * seconds),
-            "queue_mean_ms": sum(waits) / len(waits) if waits else 0.0,
-            "queue_p95_ms": _percentile(waits, 95) or 0.0,
-            **quantiles,
-            "drops": sent.dropped,
-            "marks": sent.marked,
-            "drop_rate": sent.dropped / max(sent.sent_packets, 1),
+            "sent_packets": sent.sent_packets,
+            "sent_bytes": sent.sent_bytes,
+            "dropped_packets": sent.dropped,
+            "marked_packets": sent.marked,
+            "capacity_bytes": rate * max(last[0] if last else 0, 0) // 8_000_000_000 + self.plan["bottleneck"]["burst_bytes"],
+            "queue": {"mean_us": sum(waits) / len(waits) if waits else 0.0, "p95_us": waits[-(-len(waits) * 95 // 100) - 1] if waits else 0},
         }
 
 
@@ -206,38 +195,38 @@ class Flow:
             return self.size
         return max(0, self.last.whole("bytes_acked") - 1) if self.last else 0
 
-    @property
-    def goodput_mbps(self) -> float:
-        """Goodput over the flow's own time."""
-        active = self.stop_ns - self.start_ns
-        return self.goodput_bytes * 8e3 / active if active > 0 else 0.0
-
     def _stamp(self, kind: str) -> int | None:
         text = _text(self.of.sender / f"{self.i}.{kind}").strip()
         return int(text) - self.of.t0 if text.isdigit() else None
 
-    def row(self) -> dict[str, Any]:
-        """Its row of flows.parquet."""
-        last = self.last
-        zero = dict.fromkeys(_UNKNOWN_COUNTS, 0)
-        done = self.completed_ns
-        return {
-            **zero,
-            **dict.fromkeys(("owd_mean_us", "owd_p50_us", "owd_p95_us", "owd_p99_us")),
-            "flow": self.i,
-            "cca": self.planned["cca"],
-            "rtt_us": self.planned["rtt_ns"] // 1000,
-            "start_us": self.start_ns // 1000,
-            "stop_us": self.stop_ns // 1000,
-            "established_us": self.start_ns // 1000 if last else None,
-            "completed_us": None if done is None else done // 1000,
-            "size_bytes": self.planned["size_bytes"],
+    def totals(self) -> dict[str, Any]:
+        """What is known of it; the rest is 0 or null."""
+        last, planned = self.last, self.planned
+        known: dict[str, Any] = {
+            "name": planned["name"],
+            "table": planned["table"],
+            "transport": planned["transport"]["kind"],
+            "cca": planned["cca"],
+            "rtt_ns": planned["rtt_ns"],
+            "planned_ns": planned["start_ns"],
+            "start_ns": self.start_ns,
+            "stop_ns": self.stop_ns,
+            "is_completed": self.completed_ns is not None,
+            "size_bytes": planned["size_bytes"],
             "goodput_bytes": self.goodput_bytes,
-            "segs_sent": last.whole("data_segs_out") if last else 0,
-            "retrans_segs": last.whole("retrans_other") if last else 0,
-            "bytes_sent": last.whole("bytes_sent") if last else 0,
-            "delivered_segs": last.whole("delivered") if last else 0,
-            "min_rtt_us": last.us("minrtt") if last else None,
+        }
+        if last is None:
+            why = self.report.get("error", "") or _text(self.of.sender / f"{self.i}.err").strip() or f"raw/sender/{self.i}.json may say why"
+            return {**known, "why": why}
+        counts = {"segs_sent": "data_segs_out", "retrans_segs": "retrans_other", "bytes_sent": "bytes_sent", "delivered_segs": "delivered"}
+        waits = {"busy_us": "busy", "receive_us": "rwnd_limited", "send_us": "sndbuf_limited"}
+        return {
+            **known,
+            "established_ns": self.start_ns,
+            **{ours: last.whole(its) for ours, its in counts.items()},
+            "min_rtt_us": last.us("minrtt"),
+            "srtt_us": [at.socket.us("rtt") for at in self.seen if at.socket.us("rtt") and at.socket.whole("delivered")],
+            "waits": {ours: round(last.numbers.get(its, 0.0) * 1000) for ours, its in waits.items()},
         }
 
     def samples(self) -> list[dict[str, Any]]:
@@ -261,60 +250,21 @@ class Flow:
         row = {"flow": self.i, "value": None, "note": None}
         return [{**row, "t_ns": self.start_ns, "kind": "start"}, {**row, "t_ns": self.stop_ns, "kind": end, "value": value}]
 
-    def summary(self, share: float) -> dict[str, Any]:
-        """What the manifest and the command line say of it."""
-        srtts = sorted(at.socket.numbers["rtt"] for at in self.seen if at.socket.numbers.get("rtt") and at.socket.whole("delivered"))
-        row = self.row()
-        return {
-            "cca": self.planned["cca"],
-            "rtt_ms": self.planned["rtt_ns"] / 1e6,
-            "goodput_mbps": self.goodput_mbps,
-            "share": share,
-            "retrans_rate": row["retrans_segs"] / max(row["segs_sent"], 1),
-            "srtt_mean_ms": sum(srtts) / len(srtts) if srtts else None,
-            "srtt_p95_ms": _percentile(srtts, 95),
-            "owd_mean_ms": None,
-            "owd_p95_ms": None,
-            "fct_s": None if self.completed_ns is None else (self.stop_ns - self.start_ns) / 1e9,
-            "packets_sent": row["segs_sent"],
-        }
-
     def warnings(self) -> list[str]:
-        """Why its figures should be read with care."""
+        """What iperf3 says went wrong."""
         error = self.report.get("error", "")
-        if self.last is None:
-            why = error or _text(self.of.sender / f"{self.i}.err").strip() or f"raw/sender/{self.i}.json may say why"
-            return [f"flow {self.i} was never seen: its figures are zero ({why})"]
-        out = []
-        late = self.start_ns - self.planned["start_ns"]
-        if late > _OPENING_NS:
-            out.append(f"flow {self.i} began {late / 1e9:.1f} s after its start")
-        if self.size is not None and self.completed_ns is None:
-            out.append(f"flow {self.i} did not complete its transfer within the run")
-        if error and "interrupt" not in error:
-            out.append(f"flow {self.i}: iperf3: {error}")
-        for which in ("rwnd_limited", "sndbuf_limited"):
-            held, busy = self.last.numbers.get(which, 0.0), self.last.numbers.get("busy", 0.0)
-            if held > _HELD * busy and held > 100:
-                out.append(f"flow {self.i} waited for its {'receive' if which[0] == 'r' else 'send'} buffer {100 * held / busy:.0f} % of the time")
-        return out
+        return [f"flow {self.i}: iperf3: {error}"] if self.last is not None and error and "interrupt" not in error else []
 
 
-#: Counters that no program of the hosts tells by flow.
-_UNKNOWN_COUNTS = ("lost_segs", "queue_drops", "random_drops", "recoveries", "rtos", "tlps", "undos", "acks_sent", "ecn_marks", "aqm_drops", "policed_drops",
-                   "damaged", "duplicated")  # fmt: skip
-
-
-def _sample(t_us: int, flow: int, goodput: int, throughput: int, socket: sockets.Socket) -> dict[str, Any]:
+def _sample(t_us: int, flow: int, goodput: int, rate: int, socket: sockets.Socket) -> dict[str, Any]:
     n, bbr = socket.whole, socket.bbr
     out, sacked, lost, retrans = n("unacked"), n("sacked"), n("lost"), n("retrans")
     ssthresh = n("ssthresh")
     return {
-        **dict.fromkeys(("rtt_us", "inflight_lo", "inflight_hi")),
         "t_us": t_us,
         "flow": flow,
         "goodput_bytes": goodput,
-        "throughput_bps": throughput,
+        "goodput_bps": rate,
         "cwnd": n("cwnd"),
         "ssthresh": ssthresh if 0 < ssthresh < _INFINITE_SSTHRESH else None,
         "pacing_bps": n("pacing_rate") or None,
@@ -339,30 +289,13 @@ def _sample(t_us: int, flow: int, goodput: int, throughput: int, socket: sockets
     }
 
 
-def _write(plan: dict[str, Any], rows: dict[str, list[dict[str, Any]]], out: Path) -> None:
-    """Write tables with the engine's own schemas, which its tables of a run of a millisecond have."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from dumbbell import _native
-
-    off = dict.fromkeys(plan["record"], False)
-    flow = {**plan["flows"][0], "cca": "reno", "params": {}, "start_ns": 0, "stop_ns": 1_000_000, "size_bytes": None, "forward": None, "back": None}
-    short = {**plan, "duration_ns": 1_000_000, "sample_ns": 1_000_000, "flows": [flow], "links": [], "ack_links": [], "record": off}
-    with tempfile.TemporaryDirectory() as folder:
-        _native.run(json.dumps(short), folder)
-        for name, made in rows.items():
-            schema = pq.read_schema(Path(folder) / f"{name}.parquet")
-            pq.write_table(pa.Table.from_pylist(made, schema=schema), out / f"{name}.parquet", compression="snappy", row_group_size=65_536)
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def _since(now: sockets.Counters, first: sockets.Counters) -> sockets.Counters:
     before = first._replace(backlog_bytes=0, backlog_packets=0)
     return sockets.Counters(*(a - b for a, b in zip(now, before)))
-
-
-def _percentile(ordered: list[float], p: int) -> float | None:
-    return ordered[min(len(ordered) * p // 100, len(ordered) - 1)] if ordered else None
 
 
 def _text(path: Path) -> str:

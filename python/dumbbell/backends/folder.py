@@ -23,8 +23,6 @@ from dumbbell import origin
 from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
 from dumbbell.plan import Planned
 
-#: Version of the manifest and of the tables beside it; docs/results.md describes both.
-SCHEMA_VERSION = 1
 #: Name of the file that says what a folder is.
 MANIFEST = "manifest.json"
 #: What folders that are not complete begin with; the number of a process and the folder's name follow.
@@ -74,10 +72,12 @@ class ResultFolder:
         return made
 
     def _manifest(self, summary: dict[str, Any], wall_s: float) -> dict[str, Any]:
-        """What a result folder says of itself, whichever back end made it."""
+        """What a result folder says of itself, whichever back end made it; docs/results.md describes it."""
+        from dumbbell import _native
+
         planned = self.planned
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": _native.SCHEMA_VERSION,
             "name": planned.name,
             "position": planned.position,
             "vary": planned.vary,

@@ -168,7 +168,7 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
 def _path_warnings(plan: dict[str, Any], collected: Collected) -> list[str]:
     """What the path was otherwise than planned."""
     planned = plan["flows"][0]["rtt_ns"] / 1000
-    rtts = [rtt for flow in collected.flows if (rtt := flow.row()["min_rtt_us"])]
+    rtts = [rtt for flow in collected.flows if (rtt := flow.totals().get("min_rtt_us"))]
     if not rtts or abs(min(rtts) - planned) <= _RTT_OFF * planned:
         return []
     return [f"path.rtt: the path's own is {min(rtts) / 1000:.3f} ms (smallest measured), not {planned / 1000:.3f} ms"]

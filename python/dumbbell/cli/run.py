@@ -111,5 +111,6 @@ def line(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
         "link": summary["link"],
         **({"links": summary["links"]} if summary.get("links") else {}),
         "jain": summary["jain"],
+        "jain_flows": summary["jain_flows"],
         "flows": summary["flows"],
     }

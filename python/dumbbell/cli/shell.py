@@ -6,16 +6,10 @@ import argparse
 import json
 import sys
 from pathlib import Path as File
-from typing import Any
 
 from dumbbell import shell
 from dumbbell.backends import linux
 from dumbbell.errors import ResultError, ScenarioError
-
-#: Events of the path that may be late before it is said, of a thousand.
-_LATE_PER_MILLE = 1
-#: So many are nothing to speak of.
-_LATE_MIN = 2
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -36,16 +30,6 @@ def main(arguments: argparse.Namespace) -> int:
             File(arguments.json).write_text(json.dumps(ended) + "\n", encoding="utf-8")
         except OSError as error:
             raise ResultError(f"{arguments.json}: {error.strerror}") from None
-    for warning in _warnings(ended):
+    for warning in ended["warnings"]:
         print(f"dumbbell: {warning}", file=sys.stderr)
     return int(ended["status"])
-
-
-def _warnings(ended: dict[str, Any]) -> list[str]:
-    """Why the path may not have been the one asked for."""
-    found = []
-    if ended["missed"] > max(ended["events"] * _LATE_PER_MILLE / 1000, _LATE_MIN):
-        found.append(f"the path was late: {ended['missed']} of {ended['events']} events by more than 1 ms, at most {ended['lateness_max_ms']:.1f} ms")
-    if ended["own_drops"]:
-        found.append(f"the emulator itself dropped {ended['own_drops']} frames")
-    return found

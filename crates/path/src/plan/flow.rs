@@ -9,6 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
+    /// What its figures are found by; empty: the controller's name.
+    #[serde(default)]
+    pub name: String,
+    /// Number of the table that it was made from; flows of a table share their name.
+    #[serde(default)]
+    pub table: u32,
     /// Congestion controller.
     pub cca: String,
     /// Its parameters, where they differ from the defaults.
@@ -130,7 +136,26 @@ pub enum Jitter {
     },
 }
 
+impl Transport {
+    /// Its name in results.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Quic { .. } => "quic",
+        }
+    }
+}
+
 impl Flow {
+    /// What its figures are found by.
+    pub fn label(&self) -> &str {
+        if self.name.is_empty() {
+            &self.cca
+        } else {
+            &self.name
+        }
+    }
+
     pub(super) fn check(
         &self,
         at: &str,

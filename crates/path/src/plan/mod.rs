@@ -29,6 +29,9 @@ pub struct Plan {
     pub duration_ns: u64,
     /// Interval of the sample and queue tables, ns.
     pub sample_ns: u64,
+    /// The part of the run that readers of the result look at; engines run and record all of it.
+    #[serde(default)]
+    pub measure: Option<Window>,
     /// The queue and link that all flows share.
     pub bottleneck: Link,
     /// Further links of the data direction, numbered from 1.
@@ -43,6 +46,16 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     /// What to keep.
     pub record: Record,
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Its begin, ns.
+    pub from_ns: u64,
+    /// Its end, ns; at most the duration.
+    pub to_ns: u64,
 }
 
 /// The end hosts of every flow.
@@ -213,6 +226,10 @@ impl Plan {
             "1 to one day",
         )?;
         check(self.sample_ns >= 1_000, "sample_ns", self.sample_ns, "at least 1000 (1 us)")?;
+        if let Some(Window { from_ns, to_ns }) = self.measure {
+            check(from_ns < to_ns, "measure.from_ns", from_ns, "before measure.to_ns")?;
+            check(to_ns <= self.duration_ns, "measure.to_ns", to_ns, "at most duration_ns")?;
+        }
         self.bottleneck.check("bottleneck")?;
         for (i, link) in self.links.iter().enumerate() {
             link.check(&format!("links[{i}]"))?;

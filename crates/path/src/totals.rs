@@ -1,0 +1,76 @@
+//! What links and flows counted, in the form that results are made from ([`record::report`]).
+
+use crate::histogram::Histogram;
+use crate::link::Link;
+use crate::network::Fate;
+use crate::plan::Flow;
+use net::Frame;
+use record::{Delays, FlowTotals, LinkTotals, QueueRow};
+use units::Time;
+
+impl<P: Frame + Copy> Link<P> {
+    /// What passed through until `end`.
+    pub fn totals(&self, end: Time) -> LinkTotals {
+        LinkTotals {
+            sent_packets: self.stats.sent_packets,
+            sent_bytes: self.stats.sent_bytes,
+            dropped_packets: self.stats.dropped_packets,
+            marked_packets: self.stats.marked_packets,
+            capacity_bytes: self.capacity(end),
+            queue: self.queue_delay(end),
+            sojourn: self.sojourn.delays(),
+        }
+    }
+
+    /// The row of link `number` at a sample time.
+    pub fn row(&self, now: Time, number: i32) -> QueueRow {
+        let stats = self.stats;
+        QueueRow {
+            t_us: now.as_us() as i64,
+            link: number,
+            backlog_bytes: self.backlog().get() as i64,
+            backlog_packets: self.len() as i64,
+            sojourn_us: self.sojourn_at(now).as_us() as i64,
+            sent_bytes: stats.sent_bytes as i64,
+            sent_packets: stats.sent_packets as i64,
+            dropped_packets: stats.dropped_packets as i64,
+            dropped_bytes: stats.dropped_bytes as i64,
+            marked_packets: stats.marked_packets as i64,
+        }
+    }
+}
+
+impl Histogram {
+    /// Mean and percentiles; `None` when nothing was counted.
+    pub fn delays(&self) -> Option<Delays> {
+        Some(Delays {
+            mean_us: self.mean_us()?,
+            p50_us: self.quantile_us(500)?,
+            p95_us: self.quantile_us(950)?,
+            p99_us: self.quantile_us(990)?,
+        })
+    }
+}
+
+impl Flow {
+    /// What the plan says of a flow, and the path of its packets; the rest is at its default.
+    pub fn totals(&self, fate: &Fate) -> FlowTotals {
+        FlowTotals {
+            name: self.label().to_string(),
+            table: self.table,
+            transport: self.transport.name().to_string(),
+            cca: self.cca.clone(),
+            rtt_ns: self.rtt_ns,
+            planned_ns: self.start_ns,
+            size_bytes: self.size_bytes,
+            queue_drops: fate.queue_drops(),
+            random_drops: fate.lost,
+            ecn_marks: fate.marked,
+            aqm_drops: fate.aqm,
+            policed_drops: fate.policed,
+            damaged: fate.damaged,
+            duplicated: fate.duplicated,
+            ..FlowTotals::default()
+        }
+    }
+}

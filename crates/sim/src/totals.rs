@@ -1,0 +1,59 @@
+//! What a run counted, of its flows and links.
+
+use crate::flow::{Flow, Life};
+use net::Packet;
+use path::link::Link;
+use path::network::Network;
+use path::plan::Plan;
+use record::{FlowTotals, RunTotals};
+use units::Time;
+
+pub(crate) fn totals(
+    plan: &Plan,
+    flows: &[Flow],
+    data: &Network<Packet>,
+    (end, delivered, events): (Time, u64, u64),
+) -> RunTotals {
+    let fates = data.fates();
+    RunTotals {
+        end_ns: end.as_ns(),
+        packets_delivered: delivered,
+        events,
+        warnings: data.links.iter().filter_map(Link::warning).collect(),
+        links: data.links.iter().map(|link| link.totals(end)).collect(),
+        flows: (0..flows.len())
+            .map(|i| of_flow(&flows[i], plan.flows[i].totals(&fates[i]), end))
+            .collect(),
+    }
+}
+
+/// What is known of a flow, with what its ends counted.
+fn of_flow(flow: &Flow, known: FlowTotals, end: Time) -> FlowTotals {
+    let (stop, is_completed) = match flow.life {
+        Life::Ended { at, completed } => (at, completed),
+        Life::Waiting | Life::Running => (end, false),
+    };
+    let stats = flow.ends.stats();
+    let min_rtt = flow.ends.sk().rtt_min.value();
+    FlowTotals {
+        start_ns: flow.start.as_ns(),
+        stop_ns: stop.as_ns(),
+        established_ns: flow.established.map(Time::as_ns),
+        is_completed,
+        goodput_bytes: flow.goodput_bytes(),
+        segs_sent: stats.segs_sent,
+        retrans_segs: stats.retrans_segs,
+        bytes_sent: stats.bytes_sent,
+        delivered_segs: stats.delivered,
+        lost_segs: stats.lost,
+        recoveries: u64::from(stats.recoveries),
+        rtos: u64::from(stats.rtos),
+        tlps: u64::from(stats.tlps),
+        undos: u64::from(stats.undos),
+        acks_sent: flow.ends.acks_sent(),
+        min_rtt_us: (min_rtt != u32::MAX).then_some(u64::from(min_rtt)),
+        one_way: flow.one_way.delays(),
+        srtt_us: flow.srtt_samples.clone(),
+        ..known
+    }
+}
