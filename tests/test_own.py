@@ -120,7 +120,7 @@ def test_resume_wants_the_same_source(tmp_path: Path, cli: Any) -> None:
     file.write_text(MODULE.replace("NAME", "mine").replace("512", "600"))
     again = cli(*arguments)
     assert again.returncode == 1
-    assert "another plan" in again.stderr
+    assert "other controllers" in again.stderr
 
 
 def test_show_lists_parameters_with_the_range_of_their_type(tmp_path: Path, cli: Any) -> None:
@@ -260,7 +260,7 @@ def test_an_exception_ends_the_run_with_its_traceback(tmp_path: Path, cli: Any) 
     assert done.returncode == 1
     assert 'mine.py", line 4, in on_ack' in done.stderr
     assert "ZeroDivisionError" in done.stderr
-    assert not list((tmp_path / "out").iterdir())
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_python_file_that_is_none_is_said(tmp_path: Path) -> None:

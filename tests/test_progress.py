@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
 from conftest import SMALL
-from dumbbell import from_text, sweep
-from dumbbell.cli.progress import Progress
+from dumbbell import from_text, progress, sweep
+from dumbbell.place import Place
+from dumbbell.progress import Log, Progress, Terminal
 from dumbbell.scenario import Given
 
 
@@ -17,31 +19,78 @@ def jobs() -> list[sweep.Job]:
     return sweep.jobs_of([Given(from_text(SMALL), SMALL)], Path())
 
 
+class Wide(Terminal):
+    """A terminal of a given width, which keeps what it shows as a screen would."""
+
+    def __init__(self, columns: int) -> None:
+        self.stream = io.StringIO()
+        super().__init__(self.stream)
+        self.columns = columns
+
+    @property
+    def width(self) -> int:
+        """As on any terminal."""
+        return self.columns - 1
+
+
 def test_it_tells_runs_simulated_time_packets_per_second_and_time_left(jobs: list[sweep.Job]) -> None:
-    progress = Progress(jobs)
-    assert progress.text(0.0) == "0/2 runs  simulated 0.0 of 4 s  0.00 M packets/s  ..."
-    progress.observe(jobs[0], 2 * 10**9, 3_000_000)
-    progress.observe(jobs[1], 10**9, 1_000_000)
-    assert progress.text(2.0) == "1/2 runs  simulated 3.0 of 4 s  2.00 M packets/s  1 s left"
+    made = Progress(jobs, Log(io.StringIO()))
+    assert made.text(0.0) == "0/2 runs  simulated 0.0 of 4 s  0.00 M packets/s  ..."
+    made.observe(jobs[0], 2 * 10**9, 3_000_000)
+    made.observe(jobs[1], 10**9, 1_000_000)
+    assert made.text(2.0) == "1/2 runs  simulated 3.0 of 4 s  2.00 M packets/s  1 s left"
 
 
 def test_a_single_run_has_no_count_of_runs(jobs: list[sweep.Job]) -> None:
-    assert Progress(jobs[:1]).text(1.0) == "simulated 0.0 of 2 s  0.00 M packets/s  ..."
+    assert Progress(jobs[:1], Log(io.StringIO())).text(1.0) == "simulated 0.0 of 2 s  0.00 M packets/s  ..."
 
 
 def test_every_run_reports_its_end(tmp_path: Path, jobs: list[sweep.Job]) -> None:
-    progress = Progress(jobs)
-    placed = [job._replace(folder=tmp_path / job.folder) for job in jobs]
-    assert all(outcome.error is None for outcome in sweep.execute(placed, workers=2, observe=progress.observe))
-    assert progress.text(1.0).startswith("2/2 runs  simulated 4.0 of 4 s")
+    made = Progress(jobs, Log(io.StringIO()))
+    with sweep.Sweep(jobs, Place(tmp_path), workers=2) as going:
+        assert all(outcome.error is None for outcome in going.outcomes(made.observe))
+    assert made.text(1.0).startswith("2/2 runs  simulated 4.0 of 4 s")
 
 
-def test_the_line_is_wiped_before_anything_else_is_printed(jobs: list[sweep.Job], capsys: pytest.CaptureFixture[str]) -> None:
-    progress = Progress(jobs)
-    progress._drawn = 0.0
-    progress.observe(jobs[0], 10**9, 10)
-    drawn = capsys.readouterr().err
+def test_the_line_is_wiped_before_anything_else_is_printed(jobs: list[sweep.Job]) -> None:
+    screen = Wide(80)
+    made = Progress(jobs, screen)
+    made._drawn = 0.0
+    made.observe(jobs[0], 10**9, 10)
+    drawn = screen.stream.getvalue()
     assert drawn.startswith("\r0/2 runs")
-    progress.clear()
-    progress.clear()
-    assert capsys.readouterr().err == "\r" + " " * (len(drawn) - 1) + "\r"
+    made.clear()
+    made.clear()
+    assert screen.stream.getvalue() == drawn + "\r" + " " * (len(drawn) - 1) + "\r"
+
+
+@pytest.mark.parametrize("columns", range(40, 201, 4))
+@pytest.mark.parametrize("count", [1, 2])
+def test_no_line_is_as_wide_as_the_terminal(jobs: list[sweep.Job], columns: int, count: int) -> None:
+    # A line that fills the terminal makes it scroll, once for each drawing.
+    screen = Wide(columns)
+    made = Progress(jobs[:count], screen)
+    made._total_ns = {0: 86_400 * 10**9, **dict.fromkeys(range(1, count), 10**12)}
+    for ns in (0, 10**9, 43_200 * 10**9, 86_400 * 10**9):
+        made._drawn = 0.0
+        made.observe(jobs[0], ns, ns // 1000)
+    made.clear()
+    lines = screen.stream.getvalue().split("\r")[1:]
+    assert all(len(line) < columns for line in lines), max(lines, key=len)
+    assert all("left" in line or "..." in line for line in lines[:4])
+
+
+def test_what_is_no_terminal_gets_a_line_every_half_a_minute(jobs: list[sweep.Job], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    made = Progress(jobs, progress.screen(stream))
+    for second in range(100):
+        now[0] = float(second)
+        made.observe(jobs[0], second * 10**7, second * 1000)
+    made.clear()
+    assert stream.getvalue().splitlines() == [
+        "0/2 runs  simulated 0.3 of 4 s  0.00 M packets/s  370 s left",
+        "0/2 runs  simulated 0.6 of 4 s  0.00 M packets/s  340 s left",
+        "0/2 runs  simulated 0.9 of 4 s  0.00 M packets/s  310 s left",
+    ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,8 +16,9 @@ import pytest
 
 import dumbbell
 from conftest import SMALL
-from dumbbell import ResultError, ScenarioError, from_text, load, sweep
+from dumbbell import ResultError, ScenarioError, from_text, load, sweep, temporary
 from dumbbell.errors import EngineError
+from dumbbell.place import Place
 from dumbbell.scenario import Given
 
 TABLES = ("flows", "samples", "queue", "events")
@@ -24,9 +29,12 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 
 def run(text: str, out: Path, **options: Any) -> list[sweep.Outcome]:
-    jobs = sweep.jobs_of([Given(from_text(text), text)], out)
-    sweep.open_out(out, resume=options.get("resume", False))
-    return list(sweep.execute(jobs, **{"workers": 1, **options}))
+    with going(text, out, **options) as made:
+        return list(made.outcomes())
+
+
+def going(text: str, out: Path, *, workers: int = 1, **options: Any) -> sweep.Sweep:
+    return sweep.Sweep(sweep.jobs_of([Given(from_text(text), text)], Path()), Place(out, **options), workers=workers)
 
 
 def test_one_and_two_workers_and_a_second_run_write_the_same_bytes(tmp_path: Path) -> None:
@@ -98,20 +106,8 @@ def test_resume_refuses_the_result_of_another_engine(tmp_path: Path, double: Mod
 
 def test_a_folder_that_holds_something_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(ResultError, match=r"holds thesis.tex already; --resume runs only what is missing"):
+    with pytest.raises(ResultError, match=r"holds thesis.tex already; --resume runs only what is missing, --force replaces results"):
         run(SMALL, tmp_path)
-
-
-def test_leftovers_of_a_killed_run_are_removed_and_those_of_a_living_one_are_not(tmp_path: Path) -> None:
-    import os
-    import subprocess
-
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    (tmp_path / f".tmp-{dead.pid}-small").mkdir()
-    (tmp_path / f".tmp-{os.getpid()}-other").mkdir()
-    run(SMALL, tmp_path, resume=True)
-    assert [path.name for path in tmp_path.glob(".tmp-*")] == [f".tmp-{os.getpid()}-other"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -131,14 +127,12 @@ def test_a_plan_that_the_engine_refuses_is_bad_input(tmp_path: Path, double: Mod
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupt_stops_the_running_ones_and_keeps_the_finished(tmp_path: Path, workers: int) -> None:
     text = SMALL.replace('"2s"', '["1s", "3000s"]').replace('["0.5bdp", "2bdp"]', '"1bdp"')
-    jobs = sweep.jobs_of([Given(from_text(text), text)], tmp_path)
-    outcomes: Iterator[sweep.Outcome] = sweep.execute(jobs, workers=workers, observe=_interrupt_long_runs if workers == 1 else None)
-    assert next(outcomes).error is None
-    if workers == 1:
-        with pytest.raises(KeyboardInterrupt):
-            next(outcomes)
-    else:
-        outcomes.close()  # type: ignore[attr-defined]
+    with going(text, tmp_path, workers=workers) as made:
+        outcomes = made.outcomes(_interrupt_long_runs if workers == 1 else None)
+        assert next(outcomes).error is None
+        if workers == 1:
+            with pytest.raises(KeyboardInterrupt):
+                next(outcomes)
     assert [run.vary["duration"] for run in load(tmp_path)] == ["1s"]
     assert not list(tmp_path.glob(".tmp-*"))
 
@@ -180,3 +174,38 @@ def test_resume_knows_a_plan_with_steps_again(tmp_path: Path) -> None:
     first = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")[0].manifest["created"]
     again = dumbbell.run(dumbbell.from_text(text), tmp_path / "out", resume=True)[0].manifest
     assert again["created"] == first
+
+
+def test_without_a_folder_results_live_as_long_as_one_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = dumbbell.run(from_text(SMALL), jobs=1)
+    assert list(tmp_path.iterdir()) == []  # no ./results
+    last = results[1]
+    home = last.folder.parent
+    assert tmp_path not in home.parents
+    del results
+    gc.collect()
+    assert last.samples.num_rows > 0
+    del last
+    gc.collect()
+    assert not home.exists()
+
+
+def test_a_temporary_folder_of_a_killed_process_is_removed_and_that_of_a_living_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(temporary, "_YOUNG_S", 0.0)
+    code = "from dumbbell.temporary import Temporary; made = Temporary('cca'); print(made.path, flush=True); input()"
+    given: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": {**os.environ, "TMPDIR": str(tmp_path)}}
+    children = [subprocess.Popen([sys.executable, "-c", code], **given) for _ in range(2)]
+    killed, living = (Path(child.stdout.readline().strip()) for child in children if child.stdout)
+    children[0].kill()
+    children[0].communicate()
+    (tmp_path / "dumbbell-notes").mkdir()
+    mine = temporary.Temporary("run")
+    assert not killed.exists()
+    assert living.exists()
+    assert (tmp_path / "dumbbell-notes").exists()
+    children[1].communicate("\n")
+    assert not living.exists()
+    mine.remove()
+    assert not mine.path.exists()

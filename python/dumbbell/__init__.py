@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import metrics, plan
     from . import plots as plot
-    from .errors import ControllerError, DumbbellError, EngineError, ResultError, ScenarioError
+    from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .impairments import Jitter
     from .qdiscs import Qdisc
     from .results import Result, Results, load
@@ -35,6 +35,7 @@ _HOME = {
     "ControllerError": (".errors", "ControllerError"),
     "DumbbellError": (".errors", "DumbbellError"),
     "EngineError": (".errors", "EngineError"),
+    "OutError": (".errors", "OutError"),
     "ResultError": (".errors", "ResultError"),
     "ScenarioError": (".errors", "ScenarioError"),
     "plan": (".plan", ""),
@@ -57,8 +58,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "Path", "Qdisc", "Record", "Result", "ResultError",
-    "Results", "Scenario", "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics", "plan", "plot", "run",
+    "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path", "Qdisc", "Record", "Result",
+    "ResultError", "Results", "Scenario", "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics", "plan", "plot", "run",
 ]  # fmt: skip
 
 

@@ -33,6 +33,10 @@ class ResultError(DumbbellError):
     """A result folder that is missing, damaged, of another version, or in the way."""
 
 
+class OutError(ResultError):
+    """The folder for results cannot be made, or holds something else."""
+
+
 class EngineError(DumbbellError):
     """A run that the engine refused or could not finish (disk full, no permission)."""
 

@@ -83,19 +83,18 @@ def _digest(file: Path) -> str:
 
 
 def _compiled(file: Path) -> Source:
-    import shutil
     import threading
-    import weakref
-    from tempfile import mkdtemp
 
-    folder = mkdtemp(prefix="dumbbell-cca-")
+    from .temporary import Temporary
+
+    folder = Temporary("cca")
     built: dict[int, tuple[str, str | None]] = {}
     alone = threading.Lock()  # runs that start at once ask for the same one
 
     def build(hz: int) -> dict[str, Any]:
         from . import _native
 
-        place = Path(folder) / str(hz)
+        place = folder.path / str(hz)
         place.mkdir()
         try:
             item: dict[str, Any] = json.loads(_native.build(str(file), str(place), hz))
@@ -110,7 +109,6 @@ def _compiled(file: Path) -> Source:
                 build(hz)
             return built[hz]
 
-    weakref.finalize(library, shutil.rmtree, folder, ignore_errors=True)
     digest = _digest(file)
     item = build(1000)
     record = _record(item["name"], str(file), digest, compiler=item["compiler"])

@@ -6,19 +6,21 @@ in order, whichever ends first; what a run writes does not depend on the worker.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import backends, origin, plan, units
-from .backends import folder as result_folder
-from .errors import DumbbellError, EngineError, ResultError, ScenarioError
+from . import backends, interrupts, plan, units
+from .errors import DiskFullError, DumbbellError, EngineError, ScenarioError
 from .own import Own
+from .place import Place
 from .scenario import Given, Scenario, from_dict, from_file
 
 if TYPE_CHECKING:
+    import threading
+
     from .results import Results
 
 Observe = Callable[["Job", int, int], None]
@@ -105,72 +107,103 @@ def hash_text(text: str) -> str:
     return f"{value:016x}"
 
 
-def default_out(name: str) -> Path:
-    """A new folder ``results/<name>-<n>`` below the current one, with the first n that is free."""
-    n = 1
-    while True:
-        folder = Path("results") / f"{name}-{n}"
+class Sweep:
+    """Runs, and the place that they go to, as a context: it is held while this lasts, and holds whole folders only, whatever ends it.
+
+    Attributes
+    ----------
+    out
+        The folder, once the context is entered.
+    jobs
+        The runs, each with its folder below `out`.
+    """
+
+    def __init__(self, planned: list[Job], place: Place, *, workers: int | None = None) -> None:
+        self.jobs, self.place = planned, place
+        self.out = place.path
+        self._workers = workers or default_workers()
+        self._stop: list[bool] = []
+        self._threads: list[threading.Thread] = []
+        self._leave = ExitStack()
+
+    def __enter__(self) -> Sweep:
+        self._leave.enter_context(interrupts.Raised())
         try:
-            folder.mkdir(parents=True)
-            return folder
-        except FileExistsError:
-            n += 1
-        except OSError as error:
-            raise ResultError(f"{folder}: {error.strerror}") from None
+            with interrupts.Held():
+                self._leave.callback(self._end)
+                self.out = self._leave.enter_context(self.place)
+        except BaseException:
+            self._leave.close()
+            raise
+        self.jobs = [job._replace(folder=self.out / job.folder) for job in self.jobs]
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        with interrupts.Held():
+            self._leave.close()
 
-def open_out(out: Path, *, resume: bool) -> None:
-    """Make the folder `out` ready; raises ResultError where it holds something and this is no resumption."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        held = sorted(p.name for p in out.iterdir())
-    except OSError as error:
-        raise ResultError(f"{out}: {error.strerror}") from None
-    if not resume and held:
-        raise ResultError(f"{out}: holds {held[0]} already; --resume runs only what is missing, or choose another --out")
-    for name in held:
-        if name.startswith(".tmp-") and not _alive(name.split("-")[1]):
-            result_folder.remove(out / name)
+    def _end(self) -> None:
+        """Stop the workers and wait for them: none may outlive the interpreter."""
+        self._stop.append(True)
+        for thread in self._threads:
+            thread.join()
 
+    def outcomes(self, observe: Observe | None = None, note: Callable[[str], None] = lambda _: None) -> Iterator[Outcome]:
+        """Run what is missing and yield every outcome in order; a full disk is the last one.
 
-def _alive(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except OSError:
-        return True
-    return True
+        `note` is told of folders that were found damaged and are run again. Raises ResultError where a folder holds something else.
+        """
+        kept = {}
+        if self.place.resume:
+            from .resume import finished
 
+            kept = {job.number: Outcome(job, found, None, True) for job in self.jobs if (found := finished(job, note))}
+        todo = [job for job in self.jobs if job.number not in kept]
+        workers = min(self._workers, len(todo))
+        running = self._in_order(todo, workers, observe) if workers > 1 else (_one(job, observe, None) for job in todo)
+        for job in self.jobs:
+            outcome = kept[job.number] if job.number in kept else next(running)
+            yield outcome
+            if isinstance(outcome.error, DiskFullError):
+                return
 
-def finished(job: Job) -> dict[str, Any] | None:
-    """The manifest of a run that is there already; raises ResultError where the folder holds another run than this."""
-    if not job.folder.exists():
-        return None
-    from dumbbell import _native
+    def _in_order(self, todo: list[Job], workers: int, observe: Observe | None) -> Iterator[Outcome]:
+        """Outcomes in the order of `todo`, from that many threads."""
+        import threading
 
-    try:
-        manifest: dict[str, Any] = json.loads((job.folder / "manifest.json").read_text(encoding="utf-8"))
-        planned = json.loads(json.dumps(job.planned.plan))  # steps are tuples in a plan, lists in a file
-        same = manifest["plan"] == planned and manifest["schema_version"] == _native.SCHEMA_VERSION
-        same = same and manifest.get("controllers", []) == job.own.record() and manifest["backend"] == job.on
-        engine = manifest["versions"]["engine"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(f"{job.folder}: not a result of this program ({type(error).__name__}); choose another --out") from None
-    if not same:
-        raise ResultError(f"{job.folder}: holds the result of another plan; choose another --out")
-    if engine != origin.versions()["engine"]:
-        raise ResultError(f"{job.folder}: made by engine {engine}, this is {origin.versions()['engine']}; choose another --out")
-    return manifest
+        done: dict[int, Outcome] = {}
+        changed = threading.Condition()
+        waiting = iter(todo)
 
+        def work() -> None:
+            while not self._stop:
+                with changed:
+                    job = next(waiting, None)
+                if job is None:
+                    return
+                try:
+                    outcome = _one(job, observe, self._stop)
+                except _Stopped:
+                    return
+                except BaseException as error:  # from `observe`: hand it to the caller's thread instead of a silent hang
+                    outcome = Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
+                with changed:
+                    done[job.number] = outcome
+                    if isinstance(outcome.error, DiskFullError):
+                        for _ in waiting:  # the rest would end in the same way
+                            pass
+                    changed.notify_all()
 
-def execute(jobs: list[Job], *, workers: int, resume: bool = False, observe: Observe | None = None) -> Iterator[Outcome]:
-    """Run what is missing and yield every outcome in order; on KeyboardInterrupt the running ones stop and finished folders stay."""
-    kept = {job.number: Outcome(job, found, None, True) for job in jobs if resume and (found := finished(job))}
-    todo = [job for job in jobs if job.number not in kept]
-    running = _in_order(todo, workers, observe) if min(workers, len(todo)) > 1 else (_one(job, observe, None) for job in todo)
-    for job in jobs:
-        yield kept[job.number] if job.number in kept else next(running)
+        with interrupts.Held():
+            for _ in range(workers):
+                thread = threading.Thread(target=work, daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        for job in todo:
+            with changed:
+                changed.wait_for(lambda number=job.number: number in done)  # type: ignore[misc]
+                outcome = done.pop(job.number)
+            yield outcome
 
 
 def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
@@ -185,49 +218,11 @@ def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
         made = backends.run(job.on, job.planned, job.folder, **given)
     except DumbbellError as error:
         return Outcome(job, None, error)
+    except Exception as error:  # a bug, which must not take the other runs along
+        return Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
     if observe:
         observe(job, job.planned.plan["duration_ns"], made["summary"]["packets_delivered"])
     return Outcome(job, made, None)
-
-
-def _in_order(todo: list[Job], workers: int, observe: Observe | None) -> Iterator[Outcome]:
-    """Outcomes in the order of `todo`, from that many threads."""
-    import threading
-
-    stop: list[bool] = []
-    done: dict[int, Outcome] = {}
-    changed = threading.Condition()
-    waiting = iter(todo)
-
-    def work() -> None:
-        while not stop:
-            with changed:
-                job = next(waiting, None)
-            if job is None:
-                return
-            try:
-                outcome = _one(job, observe, stop)
-            except _Stopped:
-                return
-            except BaseException as error:  # a bug: hand it to the caller's thread in place of a silent hang
-                outcome = Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
-            with changed:
-                done[job.number] = outcome
-                changed.notify_all()
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(todo)))]
-    for thread in threads:
-        thread.start()
-    try:
-        for job in todo:
-            with changed:
-                changed.wait_for(lambda number=job.number: number in done)  # type: ignore[misc]
-                outcome = done.pop(job.number)
-            yield outcome
-    finally:
-        stop.append(True)
-        for thread in threads:
-            thread.join()
 
 
 def default_workers() -> int:
@@ -241,6 +236,7 @@ def run(
     jobs: int | None = None,
     *,
     resume: bool = False,
+    force: bool = False,
     controllers: Mapping[str, type] | None = None,
     cca: Iterable[str | Path] = (),
     on: str = "sim",
@@ -252,11 +248,14 @@ def run(
     scenario
         A `Scenario`, the path of a scenario file, or the same tables as nested dictionaries.
     out
-        Folder to write to; ``results/<name>-<n>`` unless given. It must be empty or new, unless `resume`.
+        Folder to write to, empty or new unless `resume` or `force`. Without it the results live in a temporary folder, which goes with the last of
+        the objects returned.
     jobs
         How many runs go at once; as many as there are cores unless given. Results do not depend on it.
     resume
-        Keep finished runs of the same plan in `out`, and run only what is missing.
+        Keep finished runs of the same plan in `out`, and run only what is missing or damaged.
+    force
+        Replace results in `out`; anything else in it is an error.
     controllers
         Controllers of one's own by name: classes with ``on_ack(sample) -> (cwnd, pacing_rate)`` (docs/own-controller.md). An exception in one of
         them ends the run with ControllerError.
@@ -270,53 +269,44 @@ def run(
     ScenarioError
         The scenario cannot be run as written.
     ResultError
-        `out` holds something else.
+        `out` holds something else, or another command writes to it.
     ControllerError
         A controller of one's own in Python raised an exception.
     EngineError
         A run failed; the finished ones stay in `out`.
     """
-    from .results import Results
-
     if isinstance(scenario, (str, Path)):
         given = from_file(scenario)
     else:
+        from .toml_text import to_toml
+
         made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
         given = Given(made, to_toml(made))
     backends.check_name(on)
     planned = jobs_of([given], Path(), own=Own.load(cca, controllers), on=on)
-    jobs = backends.workers(on, [(job.planned, job.own) for job in planned], jobs)
-    folder = default_out(given.scenario.name) if out is None else Path(out)
-    open_out(folder, resume=resume)
-    placed = [job._replace(folder=folder / job.folder) for job in planned]
-    outcomes = list(execute(placed, workers=jobs or default_workers(), resume=resume))
+    workers = backends.workers(on, [(job.planned, job.own) for job in planned], jobs)
+    if out is not None:
+        return _run(planned, Place(Path(out), resume=resume, force=force), workers)
+    from .temporary import Temporary
+
+    temporary = Temporary("run")
+    results = _run(planned, Place(temporary.path), workers)
+    for result in results:
+        vars(result)["_temporary"] = temporary  # the folder lives as long as somebody has one of its runs
+    return results
+
+
+def _run(planned: list[Job], place: Place, workers: int | None) -> Results:
+    from warnings import warn
+
+    from .results import Results
+
+    try:
+        with Sweep(planned, place, workers=workers) as sweep:
+            outcomes = list(sweep.outcomes(note=lambda text: warn(text, stacklevel=4)))
+    except interrupts.Interrupted as error:
+        interrupts.pass_on(error)
     for outcome in outcomes:
         if outcome.error:
             raise outcome.error
     return Results.of([outcome.job.folder for outcome in outcomes])
-
-
-def to_toml(scenario: Scenario) -> str:
-    """The scenario as a file would hold it."""
-    from .declare import plain
-
-    raw = plain(scenario)
-    flows = raw.pop("flow")
-    lines = [f"{name} = {_value(value)}" for name, value in raw.items() if not isinstance(value, dict)]
-    tables = [(f"[{name}]", value) for name, value in raw.items() if isinstance(value, dict)] + [("[[flow]]", flow) for flow in flows]
-    for head, table in tables:
-        lines += ["", head, *(f"{name} = {_value(value)}" for name, value in table.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_name(name)} = {_value(item)}" for name, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _name(name: str) -> str:
-    bare = name.replace("_", "a").replace("-", "a")
-    return name if bare.isalnum() and bare.isascii() else json.dumps(name)

@@ -113,8 +113,8 @@ class ResultFolder:
 def _system_error(at: str, error: Exception) -> EngineError:
     """Ours for an error of the disk or of the engine, whose own text ends with the system's."""
     text = (isinstance(error, OSError) and error.strerror) or str(error)
-    is_full = any(os.strerror(number) in text for number in _FULL)
-    return (DiskFullError if is_full else EngineError)(f"{at}: {text}")
+    full = next((os.strerror(number) for number in _FULL if os.strerror(number) in text), None)
+    return DiskFullError(f"{at}: {full}") if full else EngineError(f"{at}: {text}")
 
 
 def remove(folder: Path) -> None:

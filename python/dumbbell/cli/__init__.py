@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from dumbbell.errors import DumbbellError, ScenarioError
+from dumbbell.errors import DumbbellError, OutError, ScenarioError
 
 #: Exit statuses that scripts rely on: all ran; something failed; bad input; interrupted (128 + SIGINT, as shells have it).
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -65,7 +65,9 @@ def _add_jobs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--jobs", type=_count, metavar="N", help="runs at once (default: one per core, in real time one); results of the simulator do not depend on it"
     )
-    command.add_argument("--resume", action="store_true", help="keep finished runs in DIR and run what is missing")
+    command.add_argument("--resume", action="store_true", help="keep finished runs in DIR and run what is missing or damaged")
+    command.add_argument("--force", action="store_true", help="replace the results in DIR; nothing that this program has not written is removed")
+    command.add_argument("-q", "--quiet", action="store_true", help="print errors, results asked for (--json), and nothing else")
 
 
 def _add_set(command: argparse.ArgumentParser) -> None:
@@ -231,7 +233,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parse(sys.argv[1:] if argv is None else argv)
     try:
         return _dispatch(arguments)
-    except ScenarioError as error:
+    except (OutError, ScenarioError) as error:
         return _fail(error, BAD_INPUT)
     except DumbbellError as error:
         return _fail(error, FAILED)

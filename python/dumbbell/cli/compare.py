@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import agreement, backends, units
+from dumbbell import agreement, backends, interrupts, units
 from dumbbell.errors import ScenarioError, wrong
 
-from . import FAILED, OK
-from .run import place
+from . import FAILED, OK, run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,12 +41,11 @@ def main(arguments: argparse.Namespace) -> int:
     """Run and compare; see `dumbbell compare --help`. Status 1 when fewer rows agree than --need says."""
     names = _names(arguments.on)
     _check_kind(arguments.plot)
-    out = place(arguments.out, f"compare-{Path(arguments.files[0]).stem}", resume=arguments.resume)
-    status = OK
-    for name in names:
-        status = max(status, _run(arguments, name, out / name))
-    if status != OK:
-        return status
+    with interrupts.Raised(), run.placed(arguments, f"compare-{Path(arguments.files[0]).stem}") as out:
+        for name in names:
+            status = _run(arguments, name, out / name)
+            if status != OK:
+                return status
     rows = list(_rows({name: _summaries(out / name) for name in names}))
     for row in rows:
         _print(row, names, as_json=arguments.json)
@@ -75,9 +73,7 @@ def _check_kind(kind: str) -> None:
 
 
 def _run(arguments: argparse.Namespace, name: str, out: Path) -> int:
-    from . import run
-
-    given = argparse.Namespace(**{**vars(arguments), "on": name, "out": str(out), "pcap": False})
+    given = argparse.Namespace(**{**vars(arguments), "on": name, "out": str(out), "pcap": False, "force": False})
     return run.main(given, show=run.Show.NOTHING, traffic=TRAFFIC)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell import sweep
 from dumbbell.scenario import Given
+from dumbbell.toml_text import to_toml
 
 from . import FAILED, OK, run
 
@@ -23,11 +24,10 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell.papers import kfoury2020
 
     scenario = kfoury2020.fig11a(full=arguments.full)
-    planned = sweep.jobs_of([Given(scenario, sweep.to_toml(scenario))], Path())
-    out = run.place(arguments.out, scenario.name, resume=arguments.resume)
-    jobs = [job._replace(folder=out / job.folder) for job in planned]
-    status = run.report(jobs, out, workers=arguments.jobs, resume=arguments.resume, show=run.Show.NOTHING)
-    return report(out, full=arguments.full) if status == OK else status
+    planned = sweep.jobs_of([Given(scenario, to_toml(scenario))], Path())
+    place = run.placed(arguments, scenario.name)
+    status = run.go(planned, place, workers=arguments.jobs, show=run.Show.NOTHING, quiet=arguments.quiet)
+    return report(place.path, full=arguments.full) if status == OK else status
 
 
 def report(out: Path, *, full: bool) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dumbbell import sweep
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.scenario import Given, Scenario, from_dict
+from dumbbell.toml_text import to_toml
 
 from . import OK, run
 
@@ -34,13 +35,12 @@ def main(arguments: argparse.Namespace) -> int:
     scenarios = [made for table in dict.fromkeys(tables) for made in zhang2019.scenarios(table)]
     if arguments.duration:
         scenarios = [_shortened(one, arguments.duration) for one in scenarios]
-    planned = sweep.jobs_of([Given(one, sweep.to_toml(one)) for one in scenarios], Path())
-    out = run.place(arguments.out, arguments.name, resume=arguments.resume)
-    jobs = [job._replace(folder=out / job.folder) for job in planned]
-    status = run.report(jobs, out, workers=arguments.jobs, resume=arguments.resume, show=run.Show.NOTHING)
+    planned = sweep.jobs_of([Given(one, to_toml(one)) for one in scenarios], Path())
+    place = run.placed(arguments, arguments.name)
+    status = run.go(planned, place, workers=arguments.jobs, show=run.Show.NOTHING, quiet=arguments.quiet)
     if status != OK:
         return status
-    found = zhang2019.cells(load(out), list(dict.fromkeys(tables)))
+    found = zhang2019.cells(load(place.path), list(dict.fromkeys(tables)))
     if arguments.json:
         for cell in found:
             print(json.dumps({**cell._asdict(), "agrees": cell.agrees}))

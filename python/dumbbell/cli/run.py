@@ -9,12 +9,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from dumbbell import backends, sweep
-from dumbbell.errors import ResultError, ScenarioError
+from dumbbell import backends, interrupts, sweep
+from dumbbell.errors import DiskFullError, ScenarioError
 from dumbbell.own import Own
+from dumbbell.place import Place
+from dumbbell.progress import Progress, screen
 from dumbbell.scenario import from_file
 
-from . import FAILED, INTERRUPTED, OK
+from . import BAD_INPUT, FAILED, INTERRUPTED, OK
 
 
 class Show(Enum):
@@ -24,53 +26,58 @@ class Show(Enum):
     TABLE = 2
     NOTHING = 3
 
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Show:
+        """What --json and --quiet ask for."""
+        return cls.JSON if arguments.json else cls.NOTHING if arguments.quiet else cls.TABLE
+
 
 def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: str | None = None) -> int:
-    """Run every scenario; see `dumbbell run --help`. `show` overrides what `--json` says, `traffic` is what makes flows where a scenario leaves it open."""
-    backends.check_name(arguments.on)
-    if arguments.resume and not arguments.out:
-        raise ScenarioError("--resume", "wanted --out beside it: the folder to resume")
-    overrides = tuple(arguments.overrides)
-    scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
-    own = Own.load(arguments.cca)
-    planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on)
-    workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
-    out = place(arguments.out, scenarios[0].scenario.name, resume=arguments.resume)
-    jobs = [job._replace(folder=out / job.folder) for job in planned]
-    return report(jobs, out, workers=workers, resume=arguments.resume, show=show or (Show.JSON if arguments.json else Show.TABLE))
+    """Run every scenario; see `dumbbell run --help`. `show` overrides what the arguments say, `traffic` is what makes flows where a scenario leaves it open."""
+    with interrupts.Raised():
+        backends.check_name(arguments.on)
+        overrides = tuple(arguments.overrides)
+        scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
+        own = Own.load(arguments.cca)
+        planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on)
+        workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
+        place = placed(arguments, scenarios[0].scenario.name)
+        return go(planned, place, workers=workers, show=show or Show.of(arguments), quiet=arguments.quiet)
 
 
-def place(out: str | None, name: str, *, resume: bool) -> Path:
-    """The folder for results, ready to be written to."""
-    if out is None:
-        return sweep.default_out(name)
-    folder = Path(out)
-    try:
-        sweep.open_out(folder, resume=resume)
-    except ResultError as error:
-        raise ScenarioError("--out", str(error)) from None
-    return folder
+def placed(arguments: argparse.Namespace, name: str) -> Place:
+    """Where the results go; raises ScenarioError for options that contradict each other."""
+    for option in ("resume", "force"):
+        if getattr(arguments, option) and not arguments.out:
+            raise ScenarioError(f"--{option}", f"wanted --out beside it: the folder to {'resume' if option == 'resume' else 'write anew'}")
+    if arguments.resume and arguments.force:
+        raise ScenarioError("--force", "replaces what --resume keeps: wanted one of them")
+    return Place(Path(arguments.out) if arguments.out else None, name, resume=arguments.resume, force=arguments.force)
 
 
-def report(jobs: list[sweep.Job], out: Path, *, workers: int | None, resume: bool, show: Show) -> int:
-    """Run these jobs and print their outcomes; returns the exit status."""
+def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Show, quiet: bool = False) -> int:
+    """Run these and print their outcomes; returns the exit status."""
     status, manifests = OK, []
-    progress = _progress(jobs)
+    progress = None if quiet else Progress(planned, screen())
+    going: sweep.Sweep | None = None
     try:
-        for outcome in sweep.execute(jobs, workers=workers or sweep.default_workers(), resume=resume, observe=progress and progress.observe):
-            if progress:
-                progress.clear()
-            if outcome.error:
-                status = _worse(status, outcome.error)
-                print(f"dumbbell: {outcome.error}", file=sys.stderr)
-            elif outcome.manifest:
-                manifests.append(outcome.manifest)
-                if show is Show.JSON:
-                    print(json.dumps(line(outcome.manifest, outcome.job.folder)), flush=True)
-    except KeyboardInterrupt:
-        done = sum((job.folder / "manifest.json").exists() for job in jobs)
-        print(f"dumbbell: interrupted; {done} of {len(jobs)} runs are finished in {out}, --resume runs the rest", file=sys.stderr)
-        return INTERRUPTED
+        with sweep.Sweep(planned, place, workers=workers) as going:
+            for outcome in going.outcomes(progress.observe if progress else None, _note):
+                if progress:
+                    progress.clear()
+                if outcome.error:
+                    status = _worse(status, outcome.error)
+                    told = f"; {_finished(going)}" if isinstance(outcome.error, DiskFullError) and len(planned) > 1 else ""
+                    _note(f"{outcome.error}{told}")
+                elif outcome.manifest:
+                    manifests.append(outcome.manifest)
+                    if show is Show.JSON:
+                        print(json.dumps(line(outcome.manifest, outcome.job.folder)), flush=True)
+    except KeyboardInterrupt as error:
+        if progress:
+            progress.clear()
+        _note(f"interrupted; {_finished(going)}" if going else "interrupted")
+        return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
     finally:
         if progress:
             progress.clear()
@@ -79,22 +86,21 @@ def report(jobs: list[sweep.Job], out: Path, *, workers: int | None, resume: boo
 
         from .table import print_runs
 
-        print_runs([of(made) for made in manifests], out)
+        print_runs([of(made) for made in manifests], place.path)
     return status
 
 
+def _finished(going: sweep.Sweep) -> str:
+    done = sum((job.folder / "manifest.json").exists() for job in going.jobs)
+    return f"{done} of {len(going.jobs)} runs are finished in {going.out}, --resume runs the rest"
+
+
+def _note(text: str) -> None:
+    print(f"dumbbell: {text}", file=sys.stderr)
+
+
 def _worse(status: int, error: Exception) -> int:
-    from . import BAD_INPUT
-
     return max(status, BAD_INPUT) if isinstance(error, ScenarioError) else max(status, FAILED)
-
-
-def _progress(jobs: list[sweep.Job]) -> Any:
-    if not sys.stderr.isatty():
-        return None
-    from .progress import Progress
-
-    return Progress(jobs)
 
 
 def line(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
