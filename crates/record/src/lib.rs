@@ -14,7 +14,7 @@
 //! | [`schema`] | the rows, each column once: name, type, unit, meaning |
 //! | [`table`] | rows into row groups into a file |
 //! | [`column`] | one column of a row group |
-//! | [`pcap`] | segments into a capture that `tshark` reads |
+//! | [`pcap`] | segments, datagrams and ARP into a capture that `tshark` reads |
 //! | [`report`] | rows, summary and warnings of a run, from what a back end counted |
 //! | [`reference`](mod@reference) | the schemas as the tables of `docs/results.md` |
 //!
@@ -29,7 +29,7 @@ pub mod report;
 pub mod schema;
 pub mod table;
 
-pub use pcap::{PcapSegment, PcapWriter, SynOptions};
+pub use pcap::{PcapDatagram, PcapSegment, PcapWriter, SynOptions};
 pub use report::{Delays, FlowTotals, LinkSummary, LinkTotals, QueueDelay, RunTotals, Summary};
 pub use schema::{EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow, CA_STATES};
 pub use table::{Table, TableWriter};

@@ -84,7 +84,7 @@ impl World {
             back_slots,
             sampler,
             probe: Probe::new(plan, &flows, out)?,
-            capture: plan.record.pcap.then(|| Capture::create(out, flows.len())).transpose()?,
+            capture: plan.record.pcap.then(|| Capture::create(plan, &flows, out)).transpose()?,
             flows,
             acks: Vec::with_capacity(4),
             delivered: 0,
@@ -124,7 +124,7 @@ impl World {
         let counts = (self.end, self.delivered, self.events);
         let totals = totals(plan, &self.flows, &self.data, counts);
         if let Some(capture) = self.capture {
-            capture.finish()?;
+            capture.finish(self.end)?;
         }
         self.probe.finish(&self.flows, &totals.flows)?;
         Ok(totals.summary())
@@ -221,7 +221,7 @@ impl World {
     fn on_ack(&mut self, ack: &Ack) {
         let i = ack.flow as usize;
         if let Some(capture) = &mut self.capture {
-            capture.ack(self.now, i, &self.flows[i], ack);
+            capture.ack(self.now, i, ack);
         }
         self.flows[i].ends.on_ack(self.now, ack);
         self.depart(i);

@@ -30,5 +30,6 @@ mod xmit_timer;
 pub use config::{HostConfig, HostQdisc};
 pub use ecn::{EcnMode, Feedback};
 pub use host_queue::Burst;
+pub use lengths::Lengths;
 pub use receiver::Receiver;
 pub use sender::{Conn, Sender, SenderEvent, SenderStats, Stream};

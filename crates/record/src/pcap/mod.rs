@@ -1,9 +1,10 @@
-//! A packet capture of the simulated segments, as `tcpdump` at the sender would write it.
+//! A packet capture of the simulated packets, as `tcpdump` at the sender would write it.
 //!
-//! The file is classic pcap with nanosecond time stamps: Ethernet, IPv4 and TCP headers with right
-//! lengths, valid checksums and the options that Linux sends. Payload is not stored (a snap length);
-//! it counts as zeros in the checksum and in the lengths. RFC 791, RFC 9293, RFC 7323 (time stamps,
-//! window scale), RFC 2018 and 2883 (SACK, D-SACK), RFC 3168 (ECN).
+//! The file is classic pcap with nanosecond time stamps: Ethernet, IPv4 and TCP or UDP headers with right
+//! lengths, valid checksums and the options that Linux sends, and ARP. Payload is not stored (a snap
+//! length) but for what a datagram begins with; the rest counts as zeros in the checksum and in the
+//! lengths. RFC 791, RFC 768, RFC 826, RFC 9293, RFC 7323 (time stamps, window scale), RFC 2018 and 2883
+//! (SACK, D-SACK), RFC 3168 and 9768 (ECN).
 //!
 //! ```no_run
 //! use record::{PcapSegment, PcapWriter};
@@ -15,39 +16,45 @@
 //! # Ok::<(), record::RecordError>(())
 //! ```
 
+mod frame;
+
 use crate::RecordError;
+use frame::{Frame, HEADERS_LEN_MAX};
 use std::fs::File;
 use std::io::{BufWriter, Error, Write};
 use std::path::{Path, PathBuf};
 
 /// TCP flags, as in the header.
-pub const FIN: u8 = 0x01;
-pub const SYN: u8 = 0x02;
-pub const RST: u8 = 0x04;
-pub const PSH: u8 = 0x08;
-pub const ACK: u8 = 0x10;
+pub const FIN: u16 = 0x01;
+pub const SYN: u16 = 0x02;
+pub const RST: u16 = 0x04;
+pub const PSH: u16 = 0x08;
+pub const ACK: u16 = 0x10;
 /// Congestion experienced, echoed by the receiver.
-pub const ECE: u8 = 0x40;
+pub const ECE: u16 = 0x40;
 /// Congestion window reduced.
-pub const CWR: u8 = 0x80;
+pub const CWR: u16 = 0x80;
+/// Accurate ECN (RFC 9768).
+pub const AE: u16 = 0x100;
 
 /// ECN field of the IP header: capable, code point 0.
 pub const ECT0: u8 = 2;
 /// ECN field of the IP header: congestion experienced.
 pub const CE: u8 = 3;
 
-/// Port of every receiver (iperf3's, so that tools name it).
+/// TCP port of every receiver (iperf3's, so that tools name it).
 pub const RECEIVER_PORT: u16 = 5201;
+/// UDP port of every receiver (QUIC's).
+pub const DATAGRAM_PORT: u16 = 443;
 /// Port of the sender of flow 0; flow n has the n-th after it, wrapping within the dynamic ports.
 pub const SENDER_PORT_FIRST: u16 = 49_152;
 
+/// Bytes of a datagram's payload that a capture holds.
+pub const HEAD_LEN_MAX: usize = 24;
+
 const ETHERNET_LEN: usize = 14;
 const ETHERTYPE_IPV4: u16 = 0x0800;
-const IPV4_LEN: usize = 20;
-const TCP_LEN: usize = 20;
-/// Largest TCP options (RFC 9293: data offset of 15 words).
-const OPTIONS_LEN_MAX: usize = 40;
-const HEADERS_LEN_MAX: usize = ETHERNET_LEN + IPV4_LEN + TCP_LEN + OPTIONS_LEN_MAX;
+const ETHERTYPE_ARP: u16 = 0x0806;
 /// SACK blocks that fit beside time stamps: 40 - 12 - 4 bytes, 8 a block (RFC 2018 section 3).
 pub const SACK_BLOCKS_MAX: usize = 3;
 /// Flows that the address plan distinguishes: 23 bits of 10.0.0.0/8, one bit says which end.
@@ -76,7 +83,7 @@ pub struct PcapSegment<'a> {
     pub seq: u32,
     pub ack: u32,
     /// [`SYN`], [`ACK`], ...
-    pub flags: u8,
+    pub flags: u16,
     /// Receive window in bytes. The header holds it shifted; what does not fit is capped.
     pub window: u32,
     /// Bytes.
@@ -90,6 +97,20 @@ pub struct PcapSegment<'a> {
     pub ecn: u8,
     /// Set on SYN and SYN-ACK.
     pub syn: Option<SynOptions>,
+}
+
+/// One UDP datagram as it passes the sender's network interface.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PcapDatagram<'a> {
+    pub flow: u32,
+    /// Whether the data sender sent it or the receiver.
+    pub from_sender: bool,
+    /// Bytes behind the UDP header.
+    pub payload_len: u32,
+    /// What the payload begins with, at most [`HEAD_LEN_MAX`] bytes; the rest is zeros and not stored.
+    pub head: &'a [u8],
+    /// ECN field of the IP header: 0, [`ECT0`] or [`CE`].
+    pub ecn: u8,
 }
 
 /// A capture on its way to its file.
@@ -128,13 +149,39 @@ impl PcapWriter {
         }
         let window = self.wire_window(segment);
         self.ip_id = self.ip_id.wrapping_add(1);
-        let mut packet = Packet::new();
-        packet.ethernet(segment);
-        packet.ipv4(segment, self.ip_id);
-        packet.tcp(segment, window);
-        packet.close(segment.payload_len);
-        let stored = packet.bytes();
-        let wire_len = stored.len() as u32 + segment.payload_len;
+        self.write(t_ns, &Frame::tcp(segment, window, self.ip_id), segment.payload_len);
+    }
+
+    /// Appends a datagram; as [`PcapWriter::write_segment`].
+    ///
+    /// # Panics
+    /// If it cannot exist: more payload than an IP packet holds, a head that is longer than that or than
+    /// [`HEAD_LEN_MAX`], or a flow number of [`FLOWS_MAX`] or more.
+    pub fn write_datagram(&mut self, t_ns: u64, datagram: &PcapDatagram<'_>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let (head, flow) = (datagram.head.len(), datagram.flow);
+        assert!(flow < FLOWS_MAX, "flow {flow} of at most {FLOWS_MAX}");
+        let fits = head <= HEAD_LEN_MAX && head as u32 <= datagram.payload_len;
+        assert!(fits, "{head} bytes of a payload of {}", datagram.payload_len);
+        self.ip_id = self.ip_id.wrapping_add(1);
+        self.write(t_ns, &Frame::udp(datagram, self.ip_id), datagram.payload_len - head as u32);
+    }
+
+    /// Appends an ARP frame of a flow: its sender asks for the link address of the receiver, or that
+    /// answers (RFC 826); as [`PcapWriter::write_segment`].
+    pub fn write_arp(&mut self, t_ns: u64, flow: u32, is_answer: bool) {
+        if self.failed.is_none() {
+            assert!(flow < FLOWS_MAX, "flow {flow} of at most {FLOWS_MAX}");
+            self.write(t_ns, &Frame::arp(flow, is_answer), 0);
+        }
+    }
+
+    /// A frame, of which `left_out` bytes at the end are not stored.
+    fn write(&mut self, t_ns: u64, frame: &Frame, left_out: u32) {
+        let stored = frame.bytes();
+        let wire_len = stored.len() as u32 + left_out;
         let header = record_header(t_ns, stored.len() as u32, wire_len);
         self.failed = self.file.write_all(&header).and_then(|()| self.file.write_all(stored)).err();
     }
@@ -203,146 +250,4 @@ fn record_header(t_ns: u64, stored_len: u32, wire_len: u32) -> [u8; 16] {
         to.copy_from_slice(&field.to_le_bytes());
     }
     header
-}
-
-/// IPv4 address of one end of a flow: 10, one bit for the end, the flow number plus one.
-fn address(flow: u32, sender: bool) -> [u8; 4] {
-    let host = (flow + 1) & (FLOWS_MAX - 1) | if sender { 0 } else { FLOWS_MAX };
-    (0x0a00_0000 | host).to_be_bytes()
-}
-
-fn ports(segment: &PcapSegment<'_>) -> (u16, u16) {
-    let dynamic = u32::from(u16::MAX - SENDER_PORT_FIRST) + 1;
-    let sender = SENDER_PORT_FIRST + (segment.flow % dynamic) as u16;
-    if segment.from_sender {
-        (sender, RECEIVER_PORT)
-    } else {
-        (RECEIVER_PORT, sender)
-    }
-}
-
-/// Headers of one packet under construction, network byte order.
-struct Packet {
-    buffer: [u8; HEADERS_LEN_MAX],
-    len: usize,
-}
-
-impl Packet {
-    const IP: usize = ETHERNET_LEN;
-    const TCP: usize = ETHERNET_LEN + IPV4_LEN;
-
-    fn new() -> Packet {
-        Packet { buffer: [0; HEADERS_LEN_MAX], len: 0 }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[..self.len]
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        self.buffer[self.len..self.len + bytes.len()].copy_from_slice(bytes);
-        self.len += bytes.len();
-    }
-
-    fn put_u16(&mut self, value: u16) {
-        self.put(&value.to_be_bytes());
-    }
-
-    fn put_u32(&mut self, value: u32) {
-        self.put(&value.to_be_bytes());
-    }
-
-    /// Locally administered addresses that end in the IP address.
-    fn ethernet(&mut self, segment: &PcapSegment<'_>) {
-        for sender in [!segment.from_sender, segment.from_sender] {
-            self.put(&[0x02, 0x00]);
-            self.put(&address(segment.flow, sender));
-        }
-        self.put_u16(0x0800);
-    }
-
-    /// Total length and checksum are filled in by [`Packet::close`].
-    fn ipv4(&mut self, segment: &PcapSegment<'_>, id: u16) {
-        self.put(&[0x45, segment.ecn & 3]);
-        self.put_u16(0);
-        self.put_u16(id);
-        self.put_u16(0x4000); // do not fragment
-        self.put(&[64, 6]); // hops, TCP
-        self.put_u16(0);
-        self.put(&address(segment.flow, segment.from_sender));
-        self.put(&address(segment.flow, !segment.from_sender));
-    }
-
-    /// Data offset and checksum are filled in by [`Packet::close`].
-    fn tcp(&mut self, segment: &PcapSegment<'_>, window: u16) {
-        let (from, to) = ports(segment);
-        self.put_u16(from);
-        self.put_u16(to);
-        self.put_u32(segment.seq);
-        self.put_u32(segment.ack);
-        self.put(&[0, segment.flags]);
-        self.put_u16(window);
-        self.put_u32(0);
-        match segment.syn {
-            Some(syn) => self.syn_options(segment, syn),
-            None => self.options(segment),
-        }
-    }
-
-    /// In the order and padding of Linux: MSS, SACK permitted, time stamps, window scale.
-    fn syn_options(&mut self, segment: &PcapSegment<'_>, syn: SynOptions) {
-        self.put(&[2, 4]);
-        self.put_u16(syn.mss);
-        self.put(&[4, 2, 8, 10]);
-        self.put_u32(segment.ts_val);
-        self.put_u32(segment.ts_ecr);
-        self.put(&[1, 3, 3, syn.window_scale.min(WINDOW_SCALE_MAX)]);
-    }
-
-    fn options(&mut self, segment: &PcapSegment<'_>) {
-        self.put(&[1, 1, 8, 10]);
-        self.put_u32(segment.ts_val);
-        self.put_u32(segment.ts_ecr);
-        let blocks = segment.sack.len();
-        assert!(blocks <= SACK_BLOCKS_MAX, "{blocks} SACK blocks, at most {SACK_BLOCKS_MAX} fit");
-        if blocks > 0 {
-            self.put(&[1, 1, 5, 2 + 8 * blocks as u8]);
-            for &(left, right) in segment.sack {
-                self.put_u32(left);
-                self.put_u32(right);
-            }
-        }
-    }
-
-    /// Fills in lengths and checksums.
-    fn close(&mut self, payload_len: u32) {
-        let tcp_header_len = self.len - Self::TCP;
-        debug_assert_eq!(tcp_header_len % 4, 0, "options are padded to words");
-        let tcp_len = tcp_header_len as u32 + payload_len;
-        let total_len = u16::try_from(tcp_len + IPV4_LEN as u32)
-            .unwrap_or_else(|_| panic!("payload of {payload_len} bytes exceeds an IP packet"));
-        self.set_u16(Self::IP + 2, total_len);
-        self.buffer[Self::TCP + 12] = (tcp_header_len as u8 / 4) << 4;
-        let ip = checksum(sum(&self.buffer[Self::IP..Self::TCP]));
-        self.set_u16(Self::IP + 10, ip);
-        // Pseudo header: both addresses, the protocol and the TCP length (RFC 9293 section 3.1).
-        let pseudo = sum(&self.buffer[Self::IP + 12..Self::TCP]) + 6 + tcp_len;
-        let tcp = checksum(pseudo + sum(&self.buffer[Self::TCP..self.len]));
-        self.set_u16(Self::TCP + 16, tcp);
-    }
-
-    fn set_u16(&mut self, at: usize, value: u16) {
-        self.buffer[at..at + 2].copy_from_slice(&value.to_be_bytes());
-    }
-}
-
-/// Sum of the 16-bit words; headers have even lengths, and at most 100 bytes cannot overflow.
-fn sum(bytes: &[u8]) -> u32 {
-    bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
-}
-
-/// One's complement of the folded sum (RFC 1071).
-fn checksum(sum: u32) -> u16 {
-    let folded = (sum >> 16) + (sum & 0xffff);
-    !((folded >> 16) + (folded & 0xffff)) as u16
 }
