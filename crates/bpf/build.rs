@@ -1,5 +1,6 @@
 //! Compiles every `cca/*.c` for BPF, if there is a clang that can, and embeds the objects; a build without
-//! clang has none, and says so when asked to load one. Also embeds what a user's own file is compiled with.
+//! clang has none, and says so when asked to load one. Also embeds what a user's own file is compiled with, and
+//! compiles what finds libelf at run time.
 //!
 //! `CLANG` names the compiler (default: `clang`; version 14 or newer).
 
@@ -24,6 +25,12 @@ fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("set by cargo"));
     println!("cargo:rerun-if-changed={}", cca.display());
     println!("cargo:rerun-if-changed=src/flags.rs");
+    println!("cargo:rerun-if-changed=src/elf.c");
+    cc::Build::new()
+        .file("src/elf.c")
+        .flag("-fvisibility=hidden")
+        .warnings(true)
+        .compile("dumbbell_elf");
     println!("cargo:rerun-if-env-changed=CLANG");
 
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());

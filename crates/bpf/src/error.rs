@@ -16,6 +16,12 @@ pub enum Error {
         /// What it lacks.
         lacks: String,
     },
+    /// A library of the system is not there.
+    #[error("cannot load {name}, which controllers in the kernel need: install it (Debian and Ubuntu: apt install libelf1 zlib1g; Fedora: dnf install elfutils-libelf zlib)")]
+    Library {
+        /// Its file name.
+        name: String,
+    },
     /// The file system for pins cannot be used.
     #[error("{0}")]
     Bpffs(String),
@@ -128,6 +134,7 @@ impl Error {
             Self::NotPermitted
             | Self::Kernel { .. }
             | Self::Bpffs(_)
+            | Self::Library { .. }
             | Self::Refused { .. }
             | Self::Load { .. }
             | Self::NotBuilt { .. }

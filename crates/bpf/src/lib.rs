@@ -15,6 +15,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod elf;
 mod error;
 mod flags;
 mod load;

@@ -7,7 +7,7 @@ use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, ObjectBuilder, OpenMapMut, 
 use crate::pins::{self, Pins};
 use crate::sys::{self, Kernel, Lock};
 use crate::table::Table;
-use crate::{log, Error, Object};
+use crate::{elf, log, Error, Object};
 
 /// The program that reports on sockets (`cca/hosts/bpf/report.h`).
 const REPORT: &str = "cca_report";
@@ -111,6 +111,7 @@ impl Drop for Registration {
 /// is left behind then.
 pub fn load(object: &Object, params: &[(String, String)], name: Name) -> Result<Loaded, Error> {
     sys::check_permission()?;
+    elf::check()?;
     let kernel = Kernel::probe()?;
     sys::ensure_bpffs()?;
     let _lock = Lock::take()?;
