@@ -1,7 +1,7 @@
 //! A synthesised conversation as the real tshark reads it.
 
 use record::pcap::{ACK, CE, CWR, ECE, ECT0, FIN, PSH, SYN};
-use record::{PcapSegment, PcapWriter, RecordError, SynOptions};
+use record::{PcapDatagram, PcapSegment, PcapWriter, RecordError, SynOptions};
 use std::path::Path;
 use std::process::Command;
 
@@ -98,7 +98,14 @@ fn capture(path: &Path) {
 fn tshark(path: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-r"]).arg(path).args(["-Y", filter, "-T", "fields"]);
-    command.args(["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]);
+    command.args([
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-o",
+        "tcp.check_checksum:TRUE",
+        "-o",
+        "udp.check_checksum:TRUE",
+    ]);
     for field in fields {
         command.args(["-e", field]);
     }
@@ -212,4 +219,45 @@ fn a_full_disk_is_reported_when_the_capture_is_finished() {
     let error = pcap.finish().unwrap_err();
     assert!(matches!(error, RecordError::Io { .. }), "{error:?}");
     assert!(error.to_string().starts_with("cannot write /dev/full"), "{error}");
+}
+
+#[test]
+fn datagrams_and_address_resolution_are_those_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, full) = (dir.path().join("trace.pcap"), dir.path().join("full.pcap"));
+    let mut pcap = PcapWriter::create(&path).unwrap();
+    pcap.write_arp(0, 0, false);
+    pcap.write_arp(1_000, 0, true);
+    for (head, payload_len) in
+        [(&[0x43, 1, 2, 3, 4][..], 1011), (&[7; 24], 24), (&[], 0), (&[1], 1)]
+    {
+        let from_sender = payload_len != 24;
+        pcap.write_datagram(
+            2_000,
+            &PcapDatagram { flow: 0, from_sender, payload_len, head, ecn: CE },
+        );
+    }
+    pcap.finish().unwrap();
+    padded(&path, &full);
+    let good = "ip.checksum.status == 1 && udp.checksum.status == 1 && ip.dsfield.ecn == 3";
+    let rows =
+        tshark(&full, good, &["ip.src", "udp.srcport", "udp.dstport", "udp.length", "frame.len"]);
+    let sender = "10.0.0.1\t49152\t443";
+    let receiver = "10.128.0.1\t443\t49152";
+    assert_eq!(rows[0], format!("{sender}\t1019\t1053"));
+    assert_eq!(rows[1], format!("{receiver}\t32\t66"));
+    assert_eq!(rows[2..], [format!("{sender}\t8\t42"), format!("{sender}\t9\t43")]);
+    let arp = ["arp.opcode", "arp.src.hw_mac", "arp.src.proto_ipv4", "arp.dst.hw_mac", "eth.dst"];
+    let rows = tshark(&path, "arp", &arp);
+    let (mine, other) = ("02:00:0a:00:00:01", "02:00:0a:80:00:01");
+    assert_eq!(
+        rows,
+        [
+            format!("1\t{mine}\t10.0.0.1\t00:00:00:00:00:00\tff:ff:ff:ff:ff:ff"),
+            format!("2\t{other}\t10.128.0.1\t{mine}\t{mine}"),
+        ]
+    );
+    for path in [&path, &full] {
+        assert_eq!(tshark(path, "_ws.malformed", &["frame.number"]), Vec::<String>::new());
+    }
 }

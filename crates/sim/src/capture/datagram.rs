@@ -15,6 +15,8 @@ use units::{Bytes, Time};
 const SHORT: u8 = 0x43;
 /// First byte of what stands for an Initial packet, which has no frame but padding.
 const INITIAL: u8 = 0x63;
+/// Packet number and first padding of an Initial packet that a capture holds.
+const PADDING: usize = HEAD_LEN_MAX - 1;
 /// Frame types; STOP_WAITING is that of Google's QUIC.
 const ACK: u8 = 0x02;
 const ACK_WITH_ECN: u8 = 0x03;
@@ -37,7 +39,8 @@ pub struct Datagram {
 pub fn of_packet(flow: &Flow, packet: &Packet) -> Datagram {
     let mut made = Datagram::new(true, packet.wire_bytes(), packet.ecn);
     if packet.flags & flags::SYN != 0 {
-        made.put(&[INITIAL, 0, 0, 0, 0]);
+        made.put(&[INITIAL]);
+        made.put(&[0; PADDING]);
         return made;
     }
     made.put(&[SHORT]);
@@ -58,7 +61,8 @@ pub fn of_ack(ack: &Ack) -> Option<Datagram> {
     let frame = AckFrame::of(ack)?;
     let mut made = Datagram::new(false, ack.wire_bytes(), ack.ecn);
     if ack.syn {
-        made.put(&[INITIAL, 0, 0, 0, 0]);
+        made.put(&[INITIAL]);
+        made.put(&[0; PADDING]);
         return Some(made);
     }
     // The model does not number acknowledgements.
