@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .scenario import Flow, Host, Path, Record, Scenario, from_dict, from_file, from_text
     from .sweep import run
 
-__version__ = "0.1.0"
+    __version__: str
 
 _HOME = {
     "metrics": (".metrics", ""),
@@ -64,7 +64,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name from where it lives."""
+    """Load a public name from where it lives; the version is the engine's, whose Cargo.toml alone says it."""
+    if name == "__version__":
+        from . import _native
+
+        return _native.version()
     if name not in _HOME:
         raise AttributeError(f"module 'dumbbell' has no attribute {name!r}")
     from importlib import import_module

@@ -15,16 +15,29 @@ def versions() -> dict[str, str]:
 
 
 def git_revision() -> str | None:
-    """Commit of the checkout that this package runs from; None for an installed one. Read from files: starting git would take longer than a short run."""
-    git = Path(__file__).resolve().parents[2] / ".git"
+    """Commit that this was built from, with ``+`` if files differed from it, or that of the checkout that it runs from; None if nothing tells it."""
+    from importlib import import_module
+
     try:
+        commit: str = import_module("._build", __package__).COMMIT  # written when a package is built (tools/build_backend.py)
+    except ImportError:
+        return _checked_out(Path(__file__).resolve().parents[2] / ".git")
+    return commit
+
+
+def _checked_out(git: Path) -> str | None:
+    """Read from files: starting git would take longer than a short run."""
+    try:
+        if git.is_file():  # a worktree beside the repository
+            git = git.parent / git.read_text().strip().removeprefix("gitdir: ")
+        shared = git / (git / "commondir").read_text().strip() if (git / "commondir").exists() else git
         head = (git / "HEAD").read_text().strip()
         if not head.startswith("ref: "):
             return head
         name = head.removeprefix("ref: ")
-        if (git / name).exists():
-            return (git / name).read_text().strip()
-        packed = (git / "packed-refs").read_text().splitlines()
+        if (shared / name).exists():
+            return (shared / name).read_text().strip()
+        packed = (shared / "packed-refs").read_text().splitlines()
         return next((line.split()[0] for line in packed if line.endswith(f" {name}")), None)
     except OSError:
         return None

@@ -256,8 +256,10 @@ class Given(NamedTuple):
 
 
 def from_file(path: str | FilePath, *, overrides: tuple[str, ...] = ()) -> Given:
-    """The scenario in a TOML file; raises ScenarioError that names the file."""
-    path = FilePath(path)
+    """The scenario in a TOML file, or in that of ``gallery:NAME``; raises ScenarioError that names the file."""
+    from .gallery import located
+
+    path = located(path)
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -33,7 +33,7 @@ def _count(text: str) -> int:
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
-    run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
+    run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
     run.add_argument("--on", metavar="BACKEND", default="sim", help=_ON)
@@ -44,7 +44,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 
 
 def _add_compare(compare: argparse.ArgumentParser) -> None:
-    compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
+    compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     compare.add_argument("--on", metavar="A,B", default="sim,linux", help="two or three back ends; the first is the reference (default: sim,linux)")
     compare.add_argument("--plot", metavar="KIND", default="throughput", help="what to draw: throughput (default), rtt, cwnd, inflight or queue")
     compare.add_argument("--need", type=float, default=1.0, metavar="SHARE", help="share of the runs that must agree for status 0 (default: 1)")
@@ -75,7 +75,7 @@ def _add_set(command: argparse.ArgumentParser) -> None:
 
 
 def _add_check(check: argparse.ArgumentParser) -> None:
-    check.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML)")
+    check.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     _add_own(check)
     _add_set(check)
 
@@ -175,6 +175,16 @@ def _add_trace(trace: argparse.ArgumentParser) -> None:
     trace.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
 
 
+def _add_gallery(gallery: argparse.ArgumentParser) -> None:
+    gallery.add_argument("words", nargs="*", metavar="NAME|WORD", help="print the scenario of this name, or list those with all of these words")
+
+
+def _add_new(new: argparse.ArgumentParser) -> None:
+    new.add_argument("name", metavar="NAME", help="scenario of the gallery")
+    new.add_argument("file", metavar="FILE", nargs="?", help="file to write (default: NAME.toml); traces and controllers go beside it")
+    new.add_argument("--force", action="store_true", help="overwrite what is there")
+
+
 #: Each command with its help line and what adds its arguments.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("run scenarios and write a result folder per run", _add_run),
@@ -188,12 +198,14 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "schema": ("print the JSON Schema of scenario files", _add_schema),
     "demo": ("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo),
     "paper": ("run the tables of a published paper, and print ours beside them", _add_paper),
+    "gallery": ("list the scenarios that come with dumbbell, or print one", _add_gallery),
+    "new": ("copy a scenario of the gallery, to start from", _add_new),
     "trace": ("write the Mahimahi trace of a synthetic radio link", _add_trace),
 }
 
 
 #: Commands with a module of their own; the others are in `views`.
-OWN_MODULE = frozenset({"run", "compare", "trace", "paper", "demo", "kernel", "shell"})
+OWN_MODULE = frozenset({"run", "compare", "trace", "paper", "demo", "kernel", "shell", "gallery"})
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -217,13 +229,14 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 def _dispatch(arguments: argparse.Namespace) -> int:
     command = arguments.command
     if arguments.version:
-        from dumbbell.origin import versions
+        from dumbbell import origin
 
-        print(" ".join(f"{name} {version}" for name, version in versions().items()))
+        told = {**origin.versions(), "commit": origin.git_revision() or "unknown"}
+        print(" ".join(f"{name} {value}" for name, value in told.items()))
         return OK
     from importlib import import_module  # a command's module is imported when it runs: start-up counts
 
-    module = command if command in OWN_MODULE else "views"
+    module = "gallery" if command == "new" else command if command in OWN_MODULE else "views"
     status: int = import_module(f".{module}", __package__).main(arguments)
     return status
 

@@ -1,0 +1,50 @@
+"""`dumbbell gallery` and `dumbbell new`: the scenarios that come with the package."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dumbbell import gallery
+
+from . import BAD_INPUT, OK
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """List, print or copy."""
+    if arguments.command == "new":
+        return new(arguments.name, arguments.file, force=arguments.force)
+    names = {entry.name: entry for entry in gallery.entries()}
+    if len(arguments.words) == 1 and arguments.words[0] in names:
+        print(names[arguments.words[0]].path.read_text(encoding="utf-8"), end="")
+        return OK
+    return show(list(names.values()), arguments.words)
+
+
+def show(entries: list[gallery.Entry], words: list[str]) -> int:
+    """A line each of those that mention all words."""
+    found = [entry for entry in entries if all(entry.mentions(word) for word in words)]
+    if not found:
+        print(f"dumbbell: no scenario of the gallery mentions {' and '.join(words)}; `dumbbell gallery` lists all", file=sys.stderr)
+        return BAD_INPUT
+    from rich.table import Table
+
+    from .table import console
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for entry in found:
+        table.add_row(entry.name, entry.summary)
+    console().print(table)
+    return OK
+
+
+def new(name: str, file: str | None, *, force: bool) -> int:
+    """Copy a scenario, and say what to do with it."""
+    to = Path(file) if file else Path(f"{Path(name).name}.toml")
+    for path in gallery.copy(name.removeprefix(gallery.PREFIX), to, force=force):
+        print(f"wrote {path}", file=sys.stderr)
+    print(f"dumbbell run {to}")
+    return OK

@@ -1,0 +1,78 @@
+"""`dumbbell gallery`, `dumbbell new` and ``gallery:NAME``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from conftest import ROOT, Cli
+from dumbbell import gallery, plan
+
+ALL = sorted(path.relative_to(ROOT / "scenarios").with_suffix("").as_posix() for path in (ROOT / "scenarios").rglob("*.toml"))
+
+
+def test_every_scenario_is_listed_with_a_sentence(cli: Cli) -> None:
+    assert sorted(entry.name for entry in gallery.entries()) == ALL
+    for entry in gallery.entries():
+        assert 20 < len(entry.summary) < 250, entry
+        assert not entry.summary.endswith((".", " Fig", " al")), entry
+    done = cli("gallery")
+    assert done.returncode == 0
+    assert "pair-cubic-bbr" in done.stdout
+    assert "One CUBIC and one BBR flow share a bottleneck" in " ".join(done.stdout.split())
+
+
+def test_words_choose_and_a_name_prints_the_file(cli: Cli) -> None:
+    chosen = cli("gallery", "lte", "Mahimahi").stdout
+    assert "yang-fig23" in chosen
+    assert "pair-cubic-bbr" not in chosen
+    assert cli("gallery", "pair-cubic-bbr").stdout == (ROOT / "scenarios" / "pair-cubic-bbr.toml").read_text()
+    none = cli("gallery", "token-ring")
+    assert (none.returncode, none.stdout) == (2, "")
+    assert "mentions token-ring" in none.stderr
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_copy_plans_what_the_original_does(name: str, tmp_path: Path) -> None:
+    written = gallery.copy(name, tmp_path / "mine.toml")
+    own = name.startswith("examples/")
+    assert [path.suffix for path in written[1:]] == ([{"own-module": ".c", "own-python": ".py"}[Path(name).name]] if own else [".trace"] * (len(written) - 1))
+    assert "#:schema" not in written[0].read_text()
+    if not own:
+        original, copied = (dumbbell.from_file(path).scenario for path in (gallery.find(name), written[0]))
+        assert len(plan.cases(original)) == len(plan.cases(copied))
+
+
+def test_new_takes_traces_along_and_overwrites_nothing(cli: Cli, tmp_path: Path) -> None:
+    done = cli("new", "yang-fig23")
+    assert (done.returncode, done.stdout) == (0, "dumbbell run yang-fig23.toml\n")
+    assert sorted(path.name for path in (tmp_path / "traces").iterdir()) == ["lte-mobile.trace", "lte-stationary.trace"]
+    assert cli("check", "yang-fig23.toml").returncode == 0
+    file = tmp_path / "yang-fig23.toml"
+    file.write_text("mine")
+    refused = cli("new", "yang-fig23")
+    assert (refused.returncode, file.read_text()) == (2, "mine")
+    assert "yang-fig23.toml: is there already" in refused.stderr
+    assert cli("new", "yang-fig23", "--force").returncode == 0
+    assert file.read_text() != "mine"
+
+
+def test_a_trace_of_ones_own_is_not_overwritten_either(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "lte-mobile.trace").write_text("1\n")
+    refused = cli("new", "yang-fig23", "mine.toml")
+    assert refused.returncode == 2
+    assert "lte-mobile.trace: is there already" in refused.stderr
+    assert not (tmp_path / "mine.toml").exists()
+
+
+def test_a_name_of_the_gallery_stands_where_a_file_may(cli: Cli) -> None:
+    done = cli("check", "gallery:pair-cubic-bbr")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("pair-cubic-bbr: 1 run")
+    wrong = cli("run", "gallery:pair-cubic")
+    assert wrong.returncode == 2
+    assert "did you mean pair-cubic-bbr" in wrong.stderr
+    assert cli("new", "nothing-like-it").returncode == 2
