@@ -27,9 +27,10 @@ flow = [{ cca = "cubic" }]
 def summary(**changes: Any) -> Summary:
     link = {"utilization": changes.pop("utilization", 0.95), "drops": 0, "drop_rate": 0.0}
     jain, flows = changes.pop("jain", 1.0), changes.pop("flows", None)
-    blank = {"cca": "cubic", "share": 1.0, "retrans_rate": 0.01, "srtt_mean_ms": 40.0, "srtt_p95_ms": None, "fct_s": None, "rtt_ms": 20.0,
+    blank = {"name": "cubic", "transport": "tcp", "table": 0, "cca": "cubic", "goodput_bytes": 1,
+             "share": 1.0, "retrans_rate": 0.01, "srtt_mean_ms": 40.0, "srtt_p95_ms": None, "fct_s": None, "rtt_ms": 20.0,
              "goodput_mbps": 1.0, "packets_sent": 1}  # fmt: skip
-    return msgspec.convert({"link": link, "jain": jain, "flows": [{**blank, **flow} for flow in flows or [changes]]}, Summary)
+    return msgspec.convert({"link": link, "jain": jain, "jain_flows": 2, "flows": [{**blank, **flow} for flow in flows or [changes]]}, Summary)
 
 
 @pytest.mark.parametrize(

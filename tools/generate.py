@@ -76,8 +76,7 @@ def figures() -> str:
     """The functions of `dumbbell.metrics` with their definitions, in the order of the file."""
     lines = ["| function | definition |", "| --- | --- |"]
     for name, function in vars(metrics).items():
-        public = inspect.isfunction(function) and function.__module__ == metrics.__name__ and not name.startswith("_")
-        if public and function.__doc__:
+        if name in metrics.__all__ and inspect.isfunction(function) and function.__doc__:
             definition = " ".join(inspect.cleandoc(function.__doc__).split(">>>")[0].split()).replace("|", "\\|")
             lines.append(f"| `{name}` | {definition} |")
     return "\n".join(lines)

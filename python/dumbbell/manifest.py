@@ -7,25 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from .errors import ResultError
 from .plan_view import Count, PlanView, View
 
-#: Versions of the folder's format that this package reads; it writes the last one.
-SCHEMA_VERSIONS = (1, 2)
+#: Version of the folder's format that this package reads; version 1 had other figures of the queue and of shares.
+SCHEMA_VERSION = 2
 
 
 class FlowSummary(View, frozen=True, kw_only=True):
     """Figures of one flow over the run, or over its measured part; None where one is not defined (docs/results.md)."""
 
-    name: str = ""
-    transport: str = "tcp"
-    table: Count = 0
+    name: str
+    transport: str
+    table: Count
     cca: str
     rtt_ms: float
     goodput_mbps: float
-    goodput_bytes: Count = 0
+    goodput_bytes: Count
     share: float
     retrans_rate: float
     srtt_mean_ms: float | None
@@ -35,10 +35,6 @@ class FlowSummary(View, frozen=True, kw_only=True):
     owd_p99_ms: float | None = None
     fct_s: float | None
     packets_sent: Count
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            structs.force_setattr(self, "name", self.cca)
 
 
 class LinkSummary(View, frozen=True, kw_only=True):
@@ -63,7 +59,7 @@ class Summary(View, frozen=True, kw_only=True):
     links: tuple[LinkSummary, ...] = ()
     flows: tuple[FlowSummary, ...]
     jain: float | None
-    jain_flows: Count | None = None
+    jain_flows: Count
     packets_delivered: Count = 0
     events: Count = 0
 
@@ -127,9 +123,9 @@ def read(folder: Path) -> Manifest:
         raise ResultError(f"{str(folder)!r}: no result folder ({error})") from None
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
-        if version not in SCHEMA_VERSIONS:
-            age = "a newer" if version > SCHEMA_VERSIONS[-1] else "an older"
-            raise ResultError(f"{folder}: format version {version}, wanted {SCHEMA_VERSIONS[-1]}: made by {age} dumbbell")
+        if version != SCHEMA_VERSION:
+            age = "a newer" if version > SCHEMA_VERSION else "an older"
+            raise ResultError(f"{folder}: format version {version}, wanted {SCHEMA_VERSION}: made by {age} dumbbell")
         return msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ResultError(f"{path}: damaged: {_said(error)}") from None

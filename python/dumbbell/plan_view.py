@@ -59,8 +59,8 @@ class StageView(View, frozen=True, kw_only=True):
 class FlowView(View, frozen=True, kw_only=True):
     """One flow. Flows of one [[flow]] table share `name` and `table`."""
 
-    name: str = ""
-    table: Count = 0
+    name: str
+    table: Count
     cca: str
     params: dict[str, int] = field(default_factory=dict)
     transport: TransportView = TransportView()
@@ -72,10 +72,6 @@ class FlowView(View, frozen=True, kw_only=True):
     max_rate_bps: Count | None = None
     forward: tuple[StageView, ...] | None = None
     back: tuple[StageView, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            structs.force_setattr(self, "name", self.cca)
 
     @property
     def is_finite(self) -> bool:
@@ -159,6 +155,12 @@ class LinkView(View, frozen=True, kw_only=True):
     def course(self) -> tuple[tuple[int, int], ...]:
         """Its steps; a single one for a constant rate."""
         return self.steps or ((0, self.rate_bps),)
+
+    @property
+    def bucket_bits(self) -> int:
+        """What its token bucket holds at most, which it may send on top of its rate; 0 for a trace, and for cake, which shapes by itself."""
+        has_none = self.trace is not None or (self.qdisc.kind == "cake" and self.is_constant)
+        return 0 if has_none else 8 * self.burst_bytes
 
     def bits(self, start_ns: int, end_ns: int) -> float:
         """What it can send between two times, bits; raises ResultError where the file of its trace is gone or has changed."""

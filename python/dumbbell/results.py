@@ -28,6 +28,8 @@ COLUMNS = {
     "messages": ("flow", "asked_us", "written_us", "bytes", "completed_us"),
 }
 _TEXT = frozenset({"cca", "kind", "note"})
+#: Columns of those that may hold nulls.
+_NULLABLE = frozenset({"completed_us", "srtt_us", "rtt_us", "value", "note"})
 
 
 class Result:
@@ -42,6 +44,7 @@ class Result:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.manifest: Manifest = manifests.read(self.folder)
+        self.kept: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -140,6 +143,8 @@ def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:
         fits = types.is_string(kind) or types.is_dictionary(kind) if name in _TEXT else types.is_integer(kind)
         if not fits and not types.is_null(kind):
             raise ResultError(f"{path}: damaged: column {name} holds {kind}")
+        if name not in _NULLABLE and table[name].null_count and not (name == "flow" and path.stem == "events"):
+            raise ResultError(f"{path}: damaged: column {name} has nulls")
 
 
 class Results(Sequence[Result]):
