@@ -130,8 +130,8 @@ class Sweep:
         self._leave.enter_context(interrupts.Raised())
         try:
             with interrupts.Held():
-                self._leave.callback(self._end)
                 self.out = self._leave.enter_context(self.place)
+                self._leave.callback(self._end)
         except BaseException:
             self._leave.close()
             raise

@@ -6,11 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 from dumbbell.errors import DumbbellError, OutError, ScenarioError
 
-#: Exit statuses that scripts rely on: all ran; something failed; bad input; interrupted (128 + SIGINT, as shells have it).
+#: Exit statuses that scripts rely on: all ran; something failed; bad input; interrupted (128 and the signal, as shells have it: SIGTERM is 143).
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+#: Set, an error that is none of ours keeps its traceback.
+TRACEBACK = "DUMBBELL_TRACEBACK"
 
 _ON = (
     "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; "
@@ -85,16 +88,14 @@ def _add_show(show: argparse.ArgumentParser) -> None:
 
 
 def _add_plot(plot: argparse.ArgumentParser) -> None:
-    plot.add_argument(
-        "kind",
-        metavar="KIND",
-        help="throughput, rtt, cwnd, inflight, queue, states (of the controllers), vary (a metric against what varies), fct, tradeoff (throughput and delay)",
-    )
+    from dumbbell.plots import KINDS
+    from dumbbell.plots.vary import METRICS
+
+    plot.add_argument("kind", metavar="KIND", help=f"what to draw: {', '.join(KINDS)} (vary: a metric against what varies; tradeoff: throughput and delay)")
     plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
     plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")
     plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
-    metrics = "throughput (default), share, retrans_rate, srtt, fct, owd, owd_p95, jain, utilization, queue, queue_p95, marks, drop_rate"
-    plot.add_argument("--metric", metavar="NAME", default="throughput", help=f"for vary: {metrics}")
+    plot.add_argument("--metric", metavar="NAME", default="throughput", help=f"for vary: {', '.join(METRICS)} (default: throughput)")
     plot.add_argument("--x", metavar="KEY", help="for vary: the varied key along x, such as path.buffer (default: the buffer, or the first with numbers)")
     plot.add_argument("--jain", action="store_true", help="for vary: Jain's index in a panel above")
 
@@ -147,8 +148,16 @@ def _add_shell(shell: argparse.ArgumentParser) -> None:
     shell.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="what runs behind the path; the far end is $DUMBBELL_FAR (10.2.0.1)")
 
 
-def _add_schema(_: argparse.ArgumentParser) -> None:
-    """`schema` takes no arguments."""
+def _add_nothing(_: argparse.ArgumentParser) -> None:
+    """A command without arguments."""
+
+
+def _add_help(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", metavar="COMMAND", nargs="?", choices=list(COMMANDS), help="only this one")
+
+
+def _add_completion(completion: argparse.ArgumentParser) -> None:
+    completion.add_argument("shell", choices=("bash", "zsh"), help="for which shell")
 
 
 def _add_demo(demo: argparse.ArgumentParser) -> None:
@@ -185,79 +194,123 @@ def _add_new(new: argparse.ArgumentParser) -> None:
     new.add_argument("--force", action="store_true", help="overwrite what is there")
 
 
-#: Each command with its help line and what adds its arguments.
-COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "run": ("run scenarios and write a result folder per run", _add_run),
-    "compare": ("run scenarios on two or three back ends, and say where their figures differ", _add_compare),
-    "check": ("say what a scenario would run, and how long it would take", _add_check),
-    "show": ("print a result folder as a table", _add_show),
-    "plot": ("draw a result folder", _add_plot),
-    "cca": ("list congestion controllers, or show one with its parameters", _add_cca),
-    "kernel": ("put controllers into the running Linux kernel, look at their flows, change their parameters (root)", _add_kernel),
-    "shell": ("run one command behind an emulated path", _add_shell),
-    "schema": ("print the JSON Schema of scenario files", _add_schema),
-    "demo": ("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo),
-    "paper": ("run the tables of a published paper, and print ours beside them", _add_paper),
-    "gallery": ("list the scenarios that come with dumbbell, or print one", _add_gallery),
-    "new": ("copy a scenario of the gallery, to start from", _add_new),
-    "trace": ("write the Mahimahi trace of a synthetic radio link", _add_trace),
+class Command(NamedTuple):
+    """A command: its help line, what adds its arguments, and the function that runs it, in a module that is imported when it is used."""
+
+    text: str
+    add: Callable[[argparse.ArgumentParser], None]
+    runs: str
+    has_signals: bool = False
+    """Whether Ctrl-C is for the command's own code; it ends others, until `interrupts` is asked for more."""
+
+
+COMMANDS = {
+    "run": Command("run scenarios and write a result folder per run", _add_run, "run:main"),
+    "compare": Command("run scenarios on two or three back ends, and say where their figures differ", _add_compare, "compare:main"),
+    "check": Command("say what a scenario would run, and how long it would take", _add_check, "views:check"),
+    "show": Command("print a result folder as a table", _add_show, "views:show"),
+    "plot": Command("draw a result folder", _add_plot, "views:plot"),
+    "cca": Command("list congestion controllers, or show one with its parameters", _add_cca, "views:cca"),
+    "kernel": Command(
+        "put controllers into the running Linux kernel, look at their flows, change their parameters (root)", _add_kernel, "kernel:main", has_signals=True
+    ),
+    "shell": Command("run one command behind an emulated path", _add_shell, "shell:main", has_signals=True),
+    "schema": Command("print the JSON Schema of scenario files", _add_nothing, "views:schema"),
+    "demo": Command("BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo, "demo:main"),
+    "paper": Command("run the tables of a published paper, and print ours beside them", _add_paper, "paper:main"),
+    "gallery": Command("list the scenarios that come with dumbbell, or print one", _add_gallery, "gallery:main"),
+    "new": Command("copy a scenario of the gallery, to start from", _add_new, "gallery:main"),
+    "trace": Command("write the Mahimahi trace of a synthetic radio link", _add_trace, "trace:main"),
+    "completion": Command("print what a shell needs to complete commands and options", _add_completion, "words:completion"),
+    "help": Command("say what there is, or what a command takes", _add_help, "words:help_"),
+    "version": Command("print versions", _add_nothing, "words:version"),
 }
 
 
-#: Commands with a module of their own; the others are in `views`.
-OWN_MODULE = frozenset({"run", "compare", "trace", "paper", "demo", "kernel", "shell", "gallery"})
+def parser(name: str | None = None) -> argparse.ArgumentParser:
+    """The parser of one command, or of all of them."""
+    if name is not None:
+        one = _Parser(prog=f"dumbbell {name}", description=_sentence(COMMANDS[name].text))
+        COMMANDS[name].add(one)
+        return one
+    made = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
+    made.add_argument("--version", action="store_true", help="print versions and exit")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for each, command in COMMANDS.items():
+        command.add(commands.add_parser(each, help=command.text, description=_sentence(command.text)))
+    return made
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
     """Arguments of the command; only its own parser is made, because all of them take 4 ms, a tenth of a short run."""
     if argv and argv[0] in COMMANDS:
-        text, add = COMMANDS[argv[0]]
-        one = _Parser(prog=f"dumbbell {argv[0]}", description=text[0].upper() + text[1:] + ".")
-        add(one)
-        return one.parse_args(argv[1:], argparse.Namespace(command=argv[0], version=False))
-    parser = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
-    parser.add_argument("--version", action="store_true", help="print versions and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for name, (text, _) in COMMANDS.items():
-        commands.add_parser(name, help=text)
-    arguments = parser.parse_args(argv)
+        return parser(argv[0]).parse_args(argv[1:], argparse.Namespace(command=argv[0]))
+    made = parser()
+    arguments = made.parse_args(argv)
     if not arguments.version:
-        parser.error(f"wanted a command: {', '.join(COMMANDS)}")
-    return arguments
+        made.error(f"wanted a command: {', '.join(COMMANDS)}")
+    return argparse.Namespace(command="version")
 
 
 def _dispatch(arguments: argparse.Namespace) -> int:
-    command = arguments.command
-    if arguments.version:
-        from dumbbell import origin
-
-        told = {**origin.versions(), "commit": origin.git_revision() or "unknown"}
-        print(" ".join(f"{name} {value}" for name, value in told.items()))
-        return OK
     from importlib import import_module  # a command's module is imported when it runs: start-up counts
 
-    module = "gallery" if command == "new" else command if command in OWN_MODULE else "views"
-    status: int = import_module(f".{module}", __package__).main(arguments)
+    command = COMMANDS[arguments.command]
+    if command.has_signals:
+        _take_signals()
+    module, _, function = command.runs.partition(":")
+    status: int = getattr(import_module(f".{module}", __package__), function)(arguments)
+    sys.stdout.flush()  # here, where an error of it is told; the interpreter's own flush at the end has no better words than a traceback
     return status
 
 
+def _take_signals() -> None:
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def main(argv: list[str] | None = None) -> int:
-    """Run a command and return its exit status: 0, 1 (a run failed), 2 (bad input) or 130 (interrupted)."""
-    arguments = _parse(sys.argv[1:] if argv is None else argv)
+    """Run a command and return its exit status: 0, 1 (a run failed), 2 (bad input) or 128 and the signal that interrupted it."""
     try:
-        return _dispatch(arguments)
+        return _dispatch(_parse(sys.argv[1:] if argv is None else argv))
     except (OutError, ScenarioError) as error:
-        return _fail(error, BAD_INPUT)
+        return _fail(str(error), BAD_INPUT)
     except DumbbellError as error:
-        return _fail(error, FAILED)
-    except KeyboardInterrupt:
-        print("dumbbell: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return _fail(str(error), FAILED)
+    except KeyboardInterrupt as error:
+        return _fail("interrupted", getattr(error, "status", INTERRUPTED))
     except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return FAILED
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _drop_output()
+        return _fail(_unexpected(error), FAILED)
 
 
-def _fail(error: DumbbellError, status: int) -> int:
-    print(f"dumbbell: {error}", file=sys.stderr)
+def _unexpected(error: Exception) -> str:
+    """One line for an error that no code foresaw: of the system, as a disk that is full, or a fault of this program."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'output'}: {error.strerror}"
+    first = (str(error).splitlines() or [""])[0]
+    return f"a fault of this program: {type(error).__name__}: {first[:200]} ({TRACEBACK}=1 shows where; please report it)"
+
+
+def _drop_output() -> None:
+    """Let nothing more come of what was not written, which the interpreter would try again at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = None
+
+
+def _fail(text: str, status: int) -> int:
+    print(f"dumbbell: {text}", file=sys.stderr)
     return status

@@ -12,12 +12,6 @@ from dumbbell.errors import ScenarioError, wrong
 from . import OK
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """The command in `arguments`."""
-    commands = {"check": check, "show": show, "plot": plot, "cca": cca, "schema": schema}
-    return commands[arguments.command](arguments)
-
-
 def check(arguments: argparse.Namespace) -> int:
     """What each file would run."""
     from dumbbell.estimate import describe

@@ -1,0 +1,45 @@
+"""Commands about the command line itself: help, version, completion."""
+
+from __future__ import annotations
+
+import argparse
+
+from . import OK, parser
+
+
+def help_(arguments: argparse.Namespace) -> int:
+    """What `--help` prints."""
+    print(parser(arguments.name).format_help(), end="")  # print_help is silent of a disk that is full
+    return OK
+
+
+def version(_: argparse.Namespace) -> int:
+    """Versions of package, engine and Python, and the commit."""
+    from dumbbell import origin
+
+    told = {**origin.versions(), "commit": origin.git_revision() or "unknown"}
+    print(" ".join(f"{name} {value}" for name, value in told.items()))
+    return OK
+
+
+def completion(arguments: argparse.Namespace) -> int:
+    """A script that completes commands, options and files."""
+    import shtab
+
+    made = parser()
+    _complete_files(made)
+    print(shtab.complete(made, shell=arguments.shell))
+    return OK
+
+
+def _complete_files(made: argparse.ArgumentParser) -> None:
+    """Tell which arguments are files or folders, by what they are called."""
+    import shtab
+
+    kinds = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
+    for action in made._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                _complete_files(each)
+        elif isinstance(action.metavar, str) and action.metavar in kinds:
+            vars(action)["complete"] = kinds[action.metavar]
