@@ -151,8 +151,8 @@ Presets:
 """), shown
 
 
-def test_the_version_names_package_engine_and_python(cli: Any) -> None:
-    assert [word for word in cli("--version").stdout.split() if word.isalpha()] == ["dumbbell", "engine", "python"]
+def test_the_version_names_package_engine_python_and_commit(cli: Any) -> None:
+    assert [word for word in cli("--version").stdout.split() if word.isalpha()] == ["dumbbell", "engine", "python", "commit"]
 
 
 def test_pcap_writes_a_capture(cli: Any, small: Path) -> None:
