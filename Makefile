@@ -28,7 +28,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
 
-.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-emulator bench-kernel bench-memory fuzz bpf sanitize clean
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-emulator bench-kernel bench-memory fuzz bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,8 +104,15 @@ bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 G
 fuzz: $(STAMPS)/native ## Throw broken scenarios and plans at the parsers (SECONDS_MAX=60, SEED=1)
 	$(BIN)/python fuzz/scenario.py --seconds $(SECONDS_MAX) --seed $(SEED)
 
+package: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Source distribution and wheel in dist/, each installed and used far from the checkout
+	rm -rf dist && mkdir dist
+	PATH=$(abspath $(BIN)):$$PATH PYTHONPATH=tools MATURIN_PEP517_ARGS="--locked --compatibility pypi" \
+		$(BIN)/python -c 'import build_backend; build_backend.build_wheel("dist"); build_backend.build_sdist("dist")' \
+		> build/package.log 2>&1 || { cat build/package.log; exit 1; }
+	$(BIN)/python -m pytest tests/test_package.py
+
 clean: ## Remove everything that was built
-	rm -rf build out target $(VENV)
+	rm -rf build dist out target $(VENV)
 
 # --- stamps ---------------------------------------------------------------------------------------
 
