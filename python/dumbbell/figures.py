@@ -143,20 +143,47 @@ class Change(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the interval leaves out zero; never without one."""
         return abs(self.difference.mean) > self.difference.half_width
 
 
+def change_fields(change: Change) -> dict[str, Any]:
+    """A change as JSON has it: the figure's field, before, after, the difference and the half width of its interval, null without repetitions."""
+    before, after = change.before.value(change.name), change.after.value(change.name)
+    half = _null(change.difference.half_width)
+    return {"figure": FIGURES[change.name].field, "before": before, "after": after, "change": change.difference.mean, "half_width": half}
+
+
 def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -> tuple[list[Change], int, int]:
-    """Each figure of rows that both have, matched by scenario, varied values and place of the flow; and how many rows only the one or the other has."""
-    old, new = _together(before), _together(after)
-    made = []
+    """Each figure of rows that both have, matched by scenario, varied values and place of the flow; and how many rows only the one or the other has.
+
+    Where each side has one scenario, their names may differ. A figure of the run is told once, after its flows.
+    """
+    sides = [list(before), list(after)]
+    if all(len({row.scenario for row in side}) == 1 for side in sides):
+        sides = [[row._replace(scenario="") for row in side] for side in sides]
+    old, new = (_together(side) for side in sides)
+    cases: dict[tuple[Any, ...], tuple[list[Change], dict[str, Change]]] = {}
     for key in [key for key in new if key in old]:
+        of_flows, of_run = cases.setdefault(key[:2], ([], {}))
         for name in names:
-            pair = [[row.values[name].mean for row in side[key] if name in row.values] for side in (old, new)]
-            if pair[0] and pair[1]:
-                made.append(Change(_mean_row(old[key]), _mean_row(new[key]), name, difference_interval(pair[0], pair[1])))
+            change = _change(old[key], new[key], name)
+            if change and FIGURES[name].of_run:
+                of_run.setdefault(name, change)
+            elif change:
+                of_flows.append(change)
+    made = [change for of_flows, of_run in cases.values() for change in (*of_flows, *of_run.values())]
     return made, len(old.keys() - new.keys()), len(new.keys() - old.keys())
+
+
+def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | None:
+    pair = [[row.values[name].mean for row in side if name in row.values] for side in (before, after)]
+    if not pair[0] or not pair[1]:
+        return None
+    rows = [_mean_row(list(side)) for side in (before, after)]
+    if FIGURES[name].of_run:
+        rows = [row._replace(name="run", flow=None, flows=1, table=-1, transport="tcp", cca="") for row in rows]
+    return Change(rows[0], rows[1], name, difference_interval(pair[0], pair[1]))
 
 
 def summary(run: Measured) -> Summary:
@@ -200,3 +227,8 @@ def link_rows(run: Measured) -> list[tuple[str, Mapping[str, float | None]]]:
     found = summary(run).data_links
     fields = ("utilization", "queue_mean_ms", "queue_p95_ms", "drops", "marks", "drop_rate")
     return [(planned.name, {name: one[name] for name in fields}) for planned, one in zip(run.result.plan.data_links, found)]
+
+
+def steady(run: Measured) -> int:
+    """How many flows Jain's index counts."""
+    return run.result.summary.jain_flows if run.window is None else len(metrics.steady_flows(run.result, run.window))

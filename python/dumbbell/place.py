@@ -22,6 +22,8 @@ from .interrupts import Held
 
 #: Name of the file that is locked.
 LOCK = ".dumbbell-lock"
+#: Name of the file that lists the folders of a sweep's runs, so that what is missing can be told.
+SWEEP = "sweep.json"
 #: What a run's folder may hold without its manifest saying so.
 _TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages"))
 #: What a picture's name may begin with; plots are written beside what they show.
@@ -133,7 +135,7 @@ def strangers(folder: Path) -> Iterator[Path]:
             yield path
         elif path.is_dir():
             yield from (one for one in strangers(path) if one.relative_to(folder).as_posix() not in listed)
-        elif path.name != LOCK and path.name not in listed and not _is_report(path) and not _is_picture(path):
+        elif path.name not in (LOCK, SWEEP) and path.name not in listed and not _is_report(path) and not _is_picture(path):
             yield path
 
 

@@ -6,6 +6,7 @@ in order, whichever ends first; what a run writes does not depend on the worker.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import backends, interrupts, plan, units
+from .backends.folder import BESIDE
 from .errors import DiskFullError, DumbbellError, EngineError, ScenarioError
 from .own import Own
-from .place import Place
+from .place import SWEEP, Place
 from .scenario import Given, Scenario, from_dict, from_file
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ class Sweep:
         self._stop: list[bool] = []
         self._threads: list[threading.Thread] = []
         self._leave = ExitStack()
+        self._is_listed = False
 
     def __enter__(self) -> Sweep:
         self._leave.enter_context(interrupts.Raised())
@@ -137,6 +140,19 @@ class Sweep:
             raise
         self.jobs = [job._replace(folder=self.out / job.folder) for job in self.jobs]
         return self
+
+    def _list_runs(self) -> None:
+        """Write which runs are to be there, those of a resumed sweep included; once one of them is, so that an empty folder stays empty."""
+        path, self._is_listed = self.out / SWEEP, True
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+        except (OSError, ValueError, KeyError, TypeError):
+            before = []
+        names = list(dict.fromkeys([*before, *(job.folder.name for job in self.jobs)]))
+        if len(names) > 1:
+            beside = path.with_name(f"{BESIDE}{os.getpid()}-{SWEEP}")
+            beside.write_text(json.dumps({"runs": names}, indent=1) + "\n", encoding="utf-8")
+            beside.rename(path)
 
     def __exit__(self, *_: object) -> None:
         with interrupts.Held():
@@ -163,6 +179,8 @@ class Sweep:
         running = self._in_order(todo, workers, observe) if workers > 1 else (_one(job, observe, None) for job in todo)
         for job in self.jobs:
             outcome = kept[job.number] if job.number in kept else next(running)
+            if outcome.manifest and not self._is_listed:
+                self._list_runs()
             yield outcome
             if isinstance(outcome.error, DiskFullError):
                 return

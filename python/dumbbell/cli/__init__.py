@@ -84,7 +84,25 @@ def _add_check(check: argparse.ArgumentParser) -> None:
 
 
 def _add_show(show: argparse.ArgumentParser) -> None:
-    show.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
+    show.add_argument("dirs", nargs="+", metavar="DIR", help="folder of a run or of a sweep; several go side by side")
+    show.add_argument("--runs", action="store_true", help="a row for each run, in place of means over the repetitions with 95 %% intervals")
+    show.add_argument("--by", choices=("flow", "table", "run"), help="rows: flow, [[flow]] table, or all flows of a run (default: flow, from 9 flows on table)")
+    show.add_argument("--flows", metavar="LIST", help="only these flows: numbers, ranges, names of tables or controllers, as in 0,3-5,bbr")
+    show.add_argument("--columns", metavar="LIST", help="figures to show, as in goodput,rtt_p99,fct_p99; all for every one (docs/results.md)")
+    show.add_argument("--sort", metavar="KEY", help="order rows by a figure, a varied key, or name")
+    show.add_argument("--reverse", action="store_true", help="largest, or last, first")
+    _add_window(show)
+    show.add_argument("--diff", action="store_true", help="what changed from the first folder to the second, with intervals where there are repetitions")
+    show.add_argument("--wide", action="store_true", help="all columns, however narrow the terminal")
+    form = show.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object per run (or combination) and line, and nothing else")
+    form.add_argument("--csv", action="store_true", help="print comma-separated values")
+    form.add_argument("--markdown", action="store_true", help="print a Markdown table")
+
+
+def _add_window(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--from", dest="start", metavar="TIME", help="figures from this time on (default: the scenario's measure.from, or the start)")
+    command.add_argument("--to", dest="end", metavar="TIME", help="figures up to this time (default: the scenario's measure.to, or the end)")
 
 
 def _add_plot(plot: argparse.ArgumentParser) -> None:
@@ -208,7 +226,7 @@ COMMANDS = {
     "run": Command("run scenarios and write a result folder per run", _add_run, "run:main"),
     "compare": Command("run scenarios on two or three back ends, and say where their figures differ", _add_compare, "compare:main"),
     "check": Command("say what a scenario would run, and how long it would take", _add_check, "views:check"),
-    "show": Command("print a result folder as a table", _add_show, "views:show"),
+    "show": Command("print result folders as a table, JSON, CSV or Markdown, or what changed between two", _add_show, "show:main"),
     "plot": Command("draw a result folder", _add_plot, "views:plot"),
     "cca": Command("list congestion controllers, or show one with its parameters", _add_cca, "views:cca"),
     "kernel": Command(

@@ -57,7 +57,7 @@ def placed(arguments: argparse.Namespace, name: str) -> Place:
 
 def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Show, quiet: bool = False) -> int:
     """Run these and print their outcomes; returns the exit status."""
-    status, manifests = OK, []
+    status, finished = OK, []
     progress = None if quiet else Progress(planned, screen())
     going: sweep.Sweep | None = None
     try:
@@ -70,7 +70,7 @@ def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Sho
                     told = f"; {_finished(going)}" if isinstance(outcome.error, DiskFullError) and len(planned) > 1 else ""
                     _note(f"{outcome.error}{told}")
                 elif outcome.manifest:
-                    manifests.append(outcome.manifest)
+                    finished.append(outcome.job.folder)
                     if show is Show.JSON:
                         print(json.dumps(line(outcome.manifest, outcome.job.folder)), flush=True)
     except KeyboardInterrupt as error:
@@ -81,12 +81,10 @@ def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Sho
     finally:
         if progress:
             progress.clear()
-    if manifests and show is Show.TABLE:
-        from dumbbell.manifest import of
+    if finished and show is Show.TABLE:
+        from .show import of_runs
 
-        from .table import print_runs
-
-        print_runs([of(made) for made in manifests], place.path)
+        sys.stdout.write(of_runs(finished, place.path))
     return status
 
 
@@ -104,7 +102,12 @@ def _worse(status: int, error: Exception) -> int:
 
 
 def line(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The JSON object of a run, whose keys scripts outside rely on."""
+    """The JSON object of a run, whose keys scripts outside rely on; its figures cover the measured part, where the scenario has one."""
+    if manifest["plan"].get("measure"):
+        from dumbbell import figures, lines  # only then: they need the tables
+        from dumbbell.results import Result
+
+        return lines.line([figures.measured(Result(folder))])
     summary = manifest["summary"]
     return {
         "scenario": manifest["name"],

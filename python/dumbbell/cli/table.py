@@ -1,142 +1,98 @@
-"""Runs as tables for a person; rich is imported here only."""
+"""Tables for a person: text that fits a terminal by leaving out columns and says which, Markdown, CSV. Nothing here knows what a figure is."""
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Sequence
-from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
-
-from msgspec import structs
-
-from dumbbell import units
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dumbbell.manifest import Manifest
-
-#: Widest table.
+#: Widest table of rich.
 WIDTH_MAX = 200
+#: Columns of a terminal that says nothing of them, and of a pipe.
+WIDTH = 80
+#: Blanks between two columns.
+_GAP = 2
 
-#: Runs with more flows than this are shown by controller.
-FLOWS_SHOWN = 8
+
+class Column(NamedTuple):
+    """A column: its name for messages, the lines of its heading, its cells."""
+
+    name: str
+    head: tuple[str, ...]
+    cells: list[str]
+    rank: int = 0
+    """Columns of the highest rank are left out first; 0 never is."""
+    right: bool = True
+
+    @property
+    def width(self) -> int:
+        """Characters of its widest line."""
+        return max(map(len, (*self.head, *self.cells)), default=0)
 
 
 def console() -> Console:
-    """Stdout for tables, as wide as they need: a narrow terminal wraps lines, but no figure is cut; rich itself obeys NO_COLOR."""
+    """Stdout for tables of rich, as wide as they need; rich itself obeys NO_COLOR."""
     from rich.console import Console
 
     return Console(width=WIDTH_MAX, highlight=False)
 
 
-#: Heads of the figures, in the order of `_rows`.
-HEADS = ("goodput\nMbit/s", "share", "retrans", "srtt ms\nmean", "srtt ms\np95", "complete\ns", "Jain", "util.", "queue ms\nmean", "drops", "marks")
-_P95, _COMPLETE, _MARKS = 4, 5, 10
-
-#: Narrower terminals get no column for the 95th percentile, so that the rest can be read.
-WIDE = 96
+def terminal_width() -> int:
+    """Characters of a line: COLUMNS, or the terminal's, or 80."""
+    return get_terminal_size((WIDTH, 24)).columns
 
 
-def print_runs(manifests: list[Manifest], folder: Path) -> None:
-    """A row per run and flow."""
-    from rich import box
-    from rich.table import Table
-
-    out = console()
-    keys = list(dict.fromkeys(key for m in manifests for key in m["vary"]))
-    many = len({m["name"] for m in manifests}) > 1
-    repeated = any(m["repetition"] for m in manifests)
-    finite = any(flow["fct_s"] is not None for m in manifests for flow in m["summary"]["flows"])
-    marked = any(manifest["summary"]["link"]["marks"] for manifest in manifests)
-    left_out = set() if marked else {_MARKS}
-    left_out |= ({_P95} if get_terminal_size((WIDTH_MAX, 24)).columns < WIDE else set()) | (set() if finite else {_COMPLETE})
-    table = Table(
-        title=f"{manifests[0]['name'] if not many else 'runs'} ({folder}){_qdisc(manifests)}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
-    )
-    for head in (["scenario"] if many else []) + [key.removeprefix("path.") for key in keys] + (["rep"] if repeated else []) + ["flow"]:
-        table.add_column(head)
-    for head in _without(HEADS, left_out):
-        table.add_column(head, justify="right")
-    for manifest in manifests:
-        first = ([manifest["name"]] if many else []) + [_word(manifest["vary"].get(key)) for key in keys]
-        first += [str(manifest["repetition"])] if repeated else []
-        for i, (label, *figures) in enumerate(_rows(manifest)):
-            table.add_row(*(first if i == 0 else [""] * len(first)), label, *_without(figures, left_out))
-    out.print(table)
-    _print_links(out, manifests)
-    for manifest in manifests:
-        for warning in manifest["warnings"]:
-            out.print(f"warning: {manifest['name']} {json.dumps(manifest['vary'])}: {warning}", markup=False)
+def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
+    """Those columns that fit beside each other, and those left out, which have the highest ranks. Empty ones are neither."""
+    kept = [column for column in columns if not column.rank or any(column.cells)]
+    gone: list[Column] = []
+    while sum(column.width + _GAP for column in kept) - _GAP > width and any(column.rank for column in kept):
+        out = max((column for column in kept if column.rank), key=lambda column: column.rank)
+        kept.remove(out)
+        gone.insert(0, out)
+    return kept, [column for column in columns if column in gone]
 
 
-def _qdisc(manifests: list[Manifest]) -> str:
-    """The queue discipline of all runs, where it is one and another than drop tail."""
-    kinds = {manifest["plan"]["bottleneck"]["qdisc"]["kind"] for manifest in manifests}
-    return f", {kinds.pop()}" if len(kinds) == 1 and kinds != {"fifo"} else ""
+def text(columns: Sequence[Column]) -> str:
+    """The columns as lines without blanks at their ends, headings above a rule."""
+    height = max((len(column.head) for column in columns), default=0)
+    rows = [_line([_padded(column, ("",) * (height - len(column.head)) + column.head, i) for column in columns]) for i in range(height)]
+    rows.append("-" * (sum(column.width + _GAP for column in columns) - _GAP))
+    rows += [_line([_aligned(column, column.cells[i]) for column in columns]) for i in range(len(columns[0].cells) if columns else 0)]
+    return "\n".join(rows) + "\n"
 
 
-def _print_links(out: Console, manifests: list[Manifest]) -> None:
-    """A line per further link and run."""
-    for manifest in manifests:
-        varied = ", ".join(f"{key.removeprefix('path.')} = {_word(value)}" for key, value in manifest["vary"].items())
-        for link, plan in zip(manifest["summary"]["links"], manifest["plan"]["links"]):
-            figures = f"utilization {link['utilization']:.3f}, queue {_ms(link.queue_mean_ms)} ms, drops {link['drops']}"
-            marks = f", marks {link['marks']}" if link["marks"] else ""
-            out.print(f"link {plan['name']}{f' ({varied})' if varied else ''}: {figures}{marks}", markup=False)
+def _padded(column: Column, head: tuple[str, ...], i: int) -> str:
+    return _aligned(column, head[i])
 
 
-def _without(items: Sequence[str], left_out: set[int]) -> list[str]:
-    return [item for i, item in enumerate(items) if i not in left_out]
+def _aligned(column: Column, cell: str) -> str:
+    return cell.rjust(column.width) if column.right else cell.ljust(column.width)
 
 
-def _word(value: object) -> str:
-    return units.value_text(value)
+def _line(cells: Sequence[str]) -> str:
+    return (" " * _GAP).join(cells).rstrip()
 
 
-def _ms(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
+def markdown(columns: Sequence[Column]) -> str:
+    """The columns as a Markdown table."""
+
+    def row(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    lines = [row([" ".join(column.head) for column in columns]), row(["---:" if column.right else "---" for column in columns])]
+    lines += [row(cells) for cells in zip(*(column.cells for column in columns))]
+    return "\n".join(lines) + "\n"
 
 
-def _rows(manifest: Manifest) -> list[list[str]]:
-    summary = manifest["summary"]
-    link = summary["link"]
-    end = ["" if summary.jain is None else f"{summary.jain:.3f}", f"{link['utilization']:.3f}", _ms(link.queue_mean_ms), str(link["drops"]), str(link["marks"])]
-    flows: list[Any] = [{**structs.asdict(flow), "label": f"{flow.name} {flow.rtt_ms:g} ms"} for flow in summary.flows]
-    if len(flows) > FLOWS_SHOWN:
-        flows = _by_controller(flows, [flow.is_finite for flow in manifest.plan.flows])
-    return [_flow(flow) + (end if i == 0 else [""] * len(end)) for i, flow in enumerate(flows)]
-
-
-def _flow(flow: dict[str, Any]) -> list[str]:
-    fct = "" if flow["fct_s"] is None else f"{flow['fct_s']:.3f}"
-    label = flow["label"]
-    return [
-        *(label, f"{flow['goodput_mbps']:.2f}", f"{flow['share']:.3f}", f"{flow['retrans_rate']:.2%}"),
-        *("" if flow[name] is None else f"{flow[name]:.1f}" for name in ("srtt_mean_ms", "srtt_p95_ms")),
-        fct,
-    ]
-
-
-def _by_controller(flows: list[dict[str, Any]], finite: list[bool]) -> list[dict[str, Any]]:
-    grouped: dict[tuple[str, bool], list[dict[str, Any]]] = {}
-    for flow, ends in zip(flows, finite):
-        grouped.setdefault((flow["name"], ends), []).append(flow)
-    return [_merged(cca, group, finite=ends) for (cca, ends), group in grouped.items()]
-
-
-def _merged(cca: str, group: list[dict[str, Any]], *, finite: bool) -> dict[str, Any]:
-    """Goodput and share are sums, the rest means over the flows; of finite flows, which go on at different times, all are means."""
-
-    def mean(name: str) -> float | None:
-        values = [flow[name] for flow in group if flow[name] is not None]
-        return sum(values) / len(values) if values else None
-
-    divisor = len(group) if finite else 1
-    return {
-        "label": f"{len(group)} x {cca}{', each' if finite else ''}",
-        "goodput_mbps": sum(flow["goodput_mbps"] for flow in group) / divisor,
-        "share": sum(flow["share"] for flow in group) / divisor,
-        **{name: mean(name) for name in ("retrans_rate", "srtt_mean_ms", "srtt_p95_ms", "fct_s")},
-    }
+def plus_minus() -> str:
+    """Between a mean and the half width of its interval, as stdout can print it."""
+    try:
+        "±".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "+-"
+    return "±"

@@ -1,4 +1,4 @@
-"""Commands that run nothing: check, show, plot, cca, schema."""
+"""Commands that run nothing: check, plot, cca, schema."""
 
 from __future__ import annotations
 
@@ -25,16 +25,6 @@ def check(arguments: argparse.Namespace) -> int:
             print(describe(scenario, own))
         except ScenarioError as error:
             raise error.under(file) from None
-    return OK
-
-
-def show(arguments: argparse.Namespace) -> int:
-    """A result folder as a table."""
-    from dumbbell.results import load
-
-    from .table import print_runs
-
-    print_runs([run.manifest for run in load(arguments.dir)], Path(arguments.dir))
     return OK
 
 
