@@ -326,4 +326,4 @@ def test_edit_and_run_again_with_force(cli: Any, small: Path) -> None:
     small.write_text(SMALL.replace("2bdp", "3bdp"))
     assert cli("run", small, "--out", "out").returncode == 2
     assert cli("run", small, "--out", "out", "--force").returncode == 0
-    assert sorted(path.name for path in (small.parent / "out").iterdir()) == ["small_buffer=0.5bdp", "small_buffer=3bdp"]
+    assert sorted(path.name for path in (small.parent / "out").iterdir() if path.is_dir()) == ["small_buffer=0.5bdp", "small_buffer=3bdp"]
