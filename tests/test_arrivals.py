@@ -75,7 +75,7 @@ def test_sizes_may_stand_in_a_file(tmp_path: Path) -> None:
     (run,) = flows({"arrivals": {"rate": "10/s", "sizes": {"file": "sizes"}}}, folder=tmp_path)
     assert {flow["size_bytes"] for flow in run} == {10_000, 20_000}
     (tmp_path / "sizes").write_text("10kB one\n")
-    with pytest.raises(ScenarioError, match=r'^flow\[0\]\.arrivals\.sizes\.file: got "line 1: 10kB one"'):
+    with pytest.raises(ScenarioError, match=r'^flow\[0\]\.arrivals\.sizes\.file: got "sizes", wanted a size .* \(line 1 is not\)$'):
         flows({"arrivals": {"rate": "10/s", "sizes": {"file": "sizes"}}}, folder=tmp_path)
     with pytest.raises(ScenarioError, match=r"wanted a readable file"):
         flows({"arrivals": {"rate": "10/s", "sizes": {"file": "none"}}}, folder=tmp_path)

@@ -65,9 +65,9 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
     ("arguments", "message"),
     [
         (["run", "missing.toml"], "dumbbell: missing.toml: No such file or directory\n"),
-        (["run", "bad.toml"], 'dumbbell: bad.toml: path.rate: got "40", wanted a rate'),
-        (["check", "bad.toml"], 'dumbbell: bad.toml: path.rate: got "40", wanted a rate'),
-        (["run", "late.toml"], 'dumbbell: late.toml: flow[0].start: got "2s", wanted every start before the end of the run (1 s)\n'),
+        (["run", "bad.toml"], 'dumbbell: bad.toml:5: path.rate: got "40", wanted a rate'),
+        (["check", "bad.toml"], 'dumbbell: bad.toml:5: path.rate: got "40", wanted a rate'),
+        (["run", "late.toml"], 'dumbbell: late.toml:11: flow[0].start: got "2s", wanted every start before the end of the run (1 s)\n'),
         (["run", "small.toml", "--on", "linus"], 'dumbbell: --on: got "linus", wanted one of: "sim", "linux", "bpf", "netem", "ssh"; did you mean "linux"?\n'),
         (["run", "small.toml", "--jobs", "0"], "dumbbell run: argument --jobs: got 0, wanted a whole number from 1\n"),
         (["run", "small.toml", "--resume"], "dumbbell: --resume: wanted --out beside it: the folder to resume\n"),

@@ -155,7 +155,7 @@ def test_wrong_files_names_and_parameters_are_bad_input(tmp_path: Path, cli: Any
     (tmp_path / "x.toml").write_text(SCENARIO.replace("CCA", "mien"))
     told = {
         ("run", "x.toml", "--cca", file): 'flow[0].cca: got "mien", wanted one of: ',
-        ("run", "x.toml", "--cca", "none.c"): "--cca: none.c: No such file",
+        ("run", "x.toml", "--cca", "none.c"): '--cca: got "none.c" (No such file',
         ("run", "x.toml", "--cca", "x.toml"): '--cca: got "x.toml", wanted a C source (.c) or a Python file (.py)',
         ("run", "x.toml", "--cca", file, "--cca", file): '--cca: "mine" is defined by',
         ("check", "x.toml", "--cca", file, "--set", "flow[0].cca=mine", "--set", "flow[0].params.kepe=1"): 'did you mean "keep"?',

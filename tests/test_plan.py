@@ -8,7 +8,7 @@ import pytest
 
 from dumbbell import Flow, Jitter, Scenario, ScenarioError, from_text, plan, run
 from dumbbell import Path as Bottleneck
-from dumbbell.sweep import to_toml
+from dumbbell.toml_text import to_toml
 
 
 def one(path: Bottleneck, *flows: Flow, duration: str = "10s") -> dict[str, object]:

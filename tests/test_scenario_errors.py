@@ -17,11 +17,13 @@ BASE = {
     "flow": '[{ cca = "cubic" }]',
 }
 
+MISSING_BUFFER = 'path.buffer: missing: add buffer = "1bdp", or another limit of the queue in BDP, bytes, packets or time'
+
 CASES = [
     ({"flow": '[{ cca = "cubic" }, { ccaa = "bbr" }]'},
-     "flow[1].ccaa: unknown key, wanted one of: cca, count, rtt, start, spacing, stop, size, workload, arrivals, transport, via, loss, jitter, impair, max_rate, preset, params; did you mean \"cca\"?"),
-    ({"durration": '"1s"'}, "durration: unknown key, wanted one of: name, duration, seed, repetitions, path, link, host, flow, record; did you mean \"duration\"?"),
-    ({"path.rate": "40"}, 'path.rate: got 40, wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s)'),
+     "flow[1].ccaa: unknown key, wanted one of: name, cca, count, rtt, start, spacing, stop, size, workload, arrivals, transport, via, loss, jitter, impair, max_rate, preset, params; did you mean \"cca\"?"),
+    ({"durration": '"1s"'}, "durration: unknown key, wanted one of: name, duration, seed, repetitions, path, link, host, flow, measure, record, limits; did you mean \"duration\"?"),
+    ({"path.rate": "40"}, 'path.rate: got 40, wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "40Mbps"?'),
     ({"path.rate": '"40mbps"'},
      'path.rate: got "40mbps", wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "Mbps"?'),
     ({"path.rate": '"0bps"'}, 'path.rate: got "0bps", wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s), 1kbps to 1Tbps'),
@@ -30,9 +32,8 @@ CASES = [
     ({"path.buffer": '"1513B"'}, 'path.buffer: got "1513B", wanted at least one packet of 1514 bytes (it comes to 1513 bytes)'),
     ({"path.buffer": '"0.001bdp"'}, 'path.buffer: got "0.001bdp", wanted at least one packet of 1514 bytes (it comes to 200 bytes)'),
     ({"path.rtt": None, "flow": '[{ cca = "cubic", rtt = "20ms" }]'}, 'path.buffer: got "1bdp", wanted path.rtt beside it, because a BDP is path.rate x path.rtt'),
-    ({"path.rtt": None}, "flow[0].rtt: missing, and there is no path.rtt to fall back on"),
-    ({"path.buffer": None}, ("path.buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
-     "a queue discipline with a limit of its own does without")),
+    ({"path.rtt": None, "path.buffer": '"9kB"'}, "flow[0].rtt: missing, and there is no path.rtt to fall back on"),
+    ({"path.buffer": None}, MISSING_BUFFER),
     ({"path.loss": '"101%"'}, 'path.loss: got "101%", wanted a probability from 0 to 1, such as "0.01%" or 0.0001'),
     ({"path.qdisc": '"fqcodel"'}, 'path.qdisc: got "fqcodel", wanted one of: "fifo", "codel", "fq_codel", "red", "pie", "cake", "dualpi2", "fq"; did you mean "fq_codel"?'),
     ({"path.qdisc": '{ kind = "sfq" }'}, 'path.qdisc.kind: got "sfq", wanted one of: "fifo", "codel", "fq_codel", "red", "pie", "cake", "dualpi2", "fq"; did you mean "fq"?'),
@@ -46,15 +47,32 @@ CASES = [
     ({"path.qdisc": '[{ kind = "codel", target = ["5ms", "1ms"] }, "fifo"]'},
      'path.qdisc: got {"kind": "codel", "target": ["5ms", "1ms"]}, wanted one value for each of its keys, because the list around it varies already'),
     ({"path.buffer": None, "path.qdisc": '{ kind = "fq_codel", limit = "buffer" }'},
-     ("path.buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
-     "a queue discipline with a limit of its own does without")),
+     MISSING_BUFFER),
     ({"path.loss": '{ p = "1%" }'}, 'path.loss.model: missing: one of: "random", "gilbert_elliott", "four_state", "steps", "packets"'),
     ({"path.loss": '{ model = "gilbert_elliott", p = "1%" }'}, "path.loss.r: missing: share of packets that change back"),
     ({"path.loss": '{ packets = [-1] }'}, "path.loss.packets: got [-1], wanted numbers of packets, from 0, such as [3, 17]"),
     ({"path.rtt": '{ steps = [["0s", "0ms"]] }'},
      'path.rtt: got {"steps": [["0s", "0ms"]]}, wanted a course whose first RTT is above zero, because buffers refer to it'),
-    ({"path.rate": '{ steps = [["0s", "0bps"], ["1s", "1Mbps"]] }'},
-     'path.rate: got {"steps": [["0s", "0bps"], ["1s", "1Mbps"]]}, wanted a course whose first rate is above zero, because buffers refer to it'),
+    ({"path.rate": '{ steps = [["0s", "1Mbps"], ["1s", "0bps"]] }'},
+     ('path.rate: got {"steps": [["0s", "1Mbps"], ["1s", "0bps"]]}, wanted a course whose outages end: a last rate above zero, '
+      "or `repeat` and a rate above zero among its steps")),
+    ({"path.rate": '{ steps = [["0s", "0bps"], ["1s", "0bps"]], repeat = true }'},
+     ('path.rate: got {"steps": [["0s", "0bps"], ["1s", "0bps"]], "repeat": true}, wanted a course whose outages end: a last rate above zero, '
+      "or `repeat` and a rate above zero among its steps")),
+    ({"path.rate": '{ steps = [["0s", "1Mbps"], ["1ns", "2Mbps"]] }'},
+     'path.rate: got {"steps": [["0s", "1Mbps"], ["1ns", "2Mbps"]]}, wanted steps at least 1 us apart'),
+    ({"path.qdisc": '"droptail"'},
+     'path.qdisc: got "droptail", wanted one of: "fifo", "codel", "fq_codel", "red", "pie", "cake", "dualpi2", "fq"; did you mean "fifo"?'),
+    ({"path.rate": '"40"'},
+     'path.rate: got "40", wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "40Mbps"?'),
+    ({"duration": "10"}, 'duration: got 10, wanted a time with its unit, such as "20ms" (ns, us, ms, s, min, h); did you mean "10s"?'),
+    ({"path.buffer": "2"}, 'path.buffer: got 2, wanted a buffer with its unit, such as "1bdp", "500kB", "100pkt" or "20ms"; did you mean "2bdp"?'),
+    ({"flow": '[{ cca = "bbr", params = { cwnd_gain = 2.5 } }]'},
+     'flow[0].params.cwnd_gain: got 2.5, wanted a whole number from 256 to 1023 (1/256); did you mean 640 (2.5 x 256)?'),
+    ({"limits.runs": "1", "path.buffer": '["1bdp", "2bdp"]'}, "limits.runs: got 1, wanted as many as there are runs: 2 (path.buffer)"),
+    ({"limits.messages": "1000", "flow": '[{ cca = "cubic", workload = { kind = "paced", rate = "1Tbps", message = "1B" } }]'},
+     ('flow[0].workload: got {"kind": "paced", "rate": "1Tbps", "message": "1B"}, wanted at most 1000 messages per second, '
+      "which limits.messages raises (it comes to 125000000000)")),
     ({"path.rate": '{ trace = "x", loop = true }'},
      'path.rate: got {"trace": "x", "loop": true}, wanted a trace such as { trace = "file", repeat = true, opportunity = "1514B" }; no key loop'),
     ({"path.rate": '{ trace = "nowhere" }'}, None),
@@ -70,8 +88,7 @@ CASES = [
     ({"link": '[{ name = "bottleneck", rate = "1Mbps", buffer = "10pkt" }]'},
      'link[0].name: got "bottleneck", wanted a name of its own, because the link of [path] has this one'),
     ({"link": '[{ name = "l1", rate = "1Mbps" }]'},
-     ("link[0].buffer: missing: drop-tail limit of the bottleneck's queue: BDP multiples (rate x rtt of this table), wire bytes, packets, or time at the rate; "
-     "a queue discipline with a limit of its own does without")),
+     MISSING_BUFFER.replace("path", "link[0]")),
     ({"flow": '[{ cca = "cubic", via = ["l9"] }]'}, 'flow[0].via: got "l9", wanted one of: "bottleneck"'),
     ({"flow": '[{ cca = "cubic", via = ["bottleneck", "bottleneck"] }]'}, 'flow[0].via: got "bottleneck", wanted each link once'),
     ({"flow": '[{ cca = "cubic", transport = "udp" }]'}, 'flow[0].transport: got "udp", wanted one of: "tcp", "quic"'),
@@ -187,5 +204,24 @@ def test_a_grid_beyond_any_purpose_is_refused_before_it_fills_memory() -> None:
         path=Bottleneck(rate="1Mbps", rtt="1ms", buffer=values),
         flow=[Flow(cca="cubic")],
     )
-    with pytest.raises(ScenarioError, match=r"^159600 runs \(duration x path.buffer\), wanted at most 100000$"):
+    with pytest.raises(ScenarioError, match=r"^limits.runs: got 100000, wanted as many as there are runs: 159600 \(duration x path.buffer\)$"):
         plan.runs(scenario)
+
+
+def all_of(text: str) -> list[str]:
+    with pytest.raises(ScenarioError) as caught:
+        plan.runs(from_text(text))
+    return [str(error) for error in caught.value.errors]
+
+
+def test_another_tools_name_of_a_key_is_known_and_its_absence_not_told_twice() -> None:
+    (error,) = all_of(toml({"path.rate": None, "path.bandwidth": '"1Mbps"'}))
+    assert error.startswith("path.bandwidth: unknown key, wanted one of: rate, rtt,")
+    assert error.endswith('; did you mean "rate"?')
+    (error,) = all_of(toml({"path.rtt": None, "path.latency": '"10ms"', "path.buffer": '"9kB"', "flow": '[{ cca = "cubic", rtt = "1ms" }]'}))
+    assert error.endswith('; did you mean "rtt", which is two-way: twice the delay?')
+
+
+@pytest.mark.parametrize(("written", "bps"), [("10mbit", 10**7), ("100kbit", 10**5), ("1gbit", 10**9), ("10Mbit", 10**7), ("10 mbit/s", 10**7)])
+def test_rates_may_be_written_as_tc_writes_them(written: str, bps: int) -> None:
+    assert plan.runs(from_text(toml({"path.rate": f'"{written}"', "path.buffer": '"9kB"'})))[0].plan["bottleneck"]["rate_bps"] == bps

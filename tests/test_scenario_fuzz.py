@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from dumbbell import ScenarioError, from_dict, from_text, plan
 from dumbbell.declare import Table, Variant
 from dumbbell.routes import Ack, Link
-from dumbbell.scenario import Flow, Host, Path, Record, _override
+from dumbbell.scenario import Flow, Host, Path, Record
 from dumbbell.schema import tables
+from dumbbell.source import _override
 
 WORDS = st.sampled_from(
     [

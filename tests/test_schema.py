@@ -20,7 +20,7 @@ GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 BEYOND_A_SCHEMA = (
     "comes to", "beside it", "fall back", "end of the run", 'such as "40Mbps" (bps', "above zero", "101%", "a/b", "first R", "first r", "another part",
     "no such key", "either", "a name of its own", "more than min", "path.buffer: missing", "link[0].buffer: missing", "l9", "no size beside", "in all",
-    "varies already", "from 100B", "at least one packet", "/s (",
+    "varies already", "from 100B", "at least one packet", "/s (", "us apart", "as many as there are runs", "outages end",
 )  # fmt: skip
 
 

@@ -168,6 +168,9 @@ def radio_course(radio: str, mobility: str, mean_bps: int, length_ms: int, seed:
 def radio_trace(radio: str, mobility: str, mean_bps: int, length_ms: int, seed: int) -> str:
     """The same link as the text of a Mahimahi trace, with what happens below 20 ms: grants of the cell, or aggregates between others' turns."""
 
+def _panic_in_next_run() -> None:
+    """For tests: the next run ends by a panic of the engine."""
+
 def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | None = None, own: dict[str, Any] | None = None) -> str:
     """Run one plan in the calling thread, with the GIL released, and return its summary as JSON.
 

@@ -7,13 +7,16 @@ are those of `decimal` with 30 digits, which rounds correctly, so that the same 
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from . import units
 from .declare import Forms, Kind, Table, Variant, key, parsed
 from .errors import wrong
+from .files import DATA_MAX, UnreadableError, read_text
 from .kinds import SIZE, SPAN_ABOVE_ZERO, Text
 from .units import UnitError
 
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 _FREQUENCY = 'a frequency, such as "10/s" (/s, /min, /h)'
 _UNITS = {"/s": 1, "/min": 60, "/h": 3600}
+
+#: Digits of a weight in a file of sizes: it fits 32 bits.
+_WEIGHT_DIGITS = 10
 
 
 def _per_second(value: object) -> tuple[int, int]:
@@ -66,10 +72,14 @@ class ParetoSizes(Sizes, form="pareto"):
 
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:  # noqa: ARG002 - as all forms have it
         """Sizes in bytes without an end."""
+        from decimal import Decimal
+
         numerator, denominator = parsed(self, "shape")
         least, most = parsed(self, "least"), parsed(self, "most")
+        top = (Decimal(most) / least).ln()  # where the power would have more digits than a number may
         for u in draws.uniform("size"):
-            yield min(most, int(least * (-u.ln() * denominator / numerator).exp()))
+            power = -u.ln() * denominator / numerator
+            yield most if power >= top else min(most, int(least * power.exp()))
 
 
 class LognormalSizes(Sizes, form="lognormal"):
@@ -81,10 +91,14 @@ class LognormalSizes(Sizes, form="lognormal"):
 
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:  # noqa: ARG002
         """Sizes in bytes without an end."""
+        from decimal import Decimal
+
         numerator, denominator = parsed(self, "sigma")
         median, most = parsed(self, "median"), parsed(self, "most")
+        top = (Decimal(most) / median).ln()
         for normal in draws.normal("size"):
-            yield max(1, min(most, int(median * (normal * numerator / denominator).exp())))
+            power = normal * numerator / denominator
+            yield most if power >= top else max(1, min(most, int(median * power.exp())))
 
 
 def _text(value: object) -> str:
@@ -101,22 +115,20 @@ class FileSizes(Sizes, form="file", sign="file"):
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:
         """Sizes in bytes without an end."""
         try:
-            lines = (folder / self.file).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise wrong(f"{at}.file", self.file, f"a readable file ({getattr(error, 'strerror', None) or 'not UTF-8 text'})") from None
+            lines = read_text(folder / self.file, DATA_MAX).splitlines()
+        except UnreadableError as error:
+            raise wrong(f"{at}.file", self.file, f"a readable file ({error})") from None
         pairs = []
         for number, line in enumerate(lines, 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 size, _, weight = line.strip().partition(" ")
-                pairs.append((size, int(weight) if weight.strip().isdecimal() else weight))
                 try:
-                    _table(pairs[-1:])
-                except UnitError as error:
-                    raise wrong(f"{at}.file", f"line {number}: {line.strip()}", str(error)) from None
-        try:
-            return _weighted(_table(pairs), draws)
-        except UnitError as error:
-            raise wrong(f"{at}.file", self.file, str(error)) from None
+                    pairs += _table([(size, int(weight) if weight.strip().isdecimal() and len(weight) <= _WEIGHT_DIGITS else weight)])
+                except UnitError:
+                    raise wrong(f"{at}.file", self.file, f'a size and a whole weight in each line, such as "10kB 3" (line {number} is not)') from None
+        if not pairs:
+            raise wrong(f"{at}.file", self.file, 'lines with a size and a whole weight, such as "10kB 3" (it has none)')
+        return _weighted(pairs, draws)
 
 
 def _table(value: object) -> list[tuple[int, int]]:
@@ -130,14 +142,9 @@ def _table(value: object) -> list[tuple[int, int]]:
 
 
 def _weighted(table: list[tuple[int, int]], draws: Draws) -> Iterator[int]:
-    total = sum(weight for _, weight in table)
+    sums = list(accumulate(weight for _, weight in table))
     for word in draws.words("size"):
-        place = word * total >> 64
-        for size, weight in table:
-            if place < weight:
-                yield size
-                break
-            place -= weight
+        yield table[bisect_right(sums, word * sums[-1] >> 64)][0]
 
 
 class _SizeOrTable(Kind):

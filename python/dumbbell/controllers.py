@@ -74,9 +74,19 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
                 raise wrong(f"{at}.params.{given}", value, f"no parameters: {name} has none")
             raise unknown_key(f"{at}.params", given, list(declared))
         param = declared[given]
-        if not param.minimum <= value <= param.maximum:
+        if not isinstance(value, int) or not param.minimum <= value <= param.maximum:
             unit = f" ({param.unit})" if param.unit else ""
-            raise wrong(f"{at}.params.{given}", value, f"a whole number from {param.minimum} to {param.maximum}{unit}")
+            wanted = f"a whole number from {param.minimum} to {param.maximum}{unit}"
+            raise wrong(f"{at}.params.{given}", value, wanted + _in_units(value, param))
+
+
+def _in_units(value: float, param: Param) -> str:
+    """What was probably meant by a number in units of one, where the parameter counts in parts of it (unit "1/256")."""
+    head, _, parts = param.unit.partition("/")
+    if head != "1" or not parts.isdecimal() or abs(value) > param.maximum:
+        return ""
+    whole = round(value * int(parts))
+    return f"; did you mean {whole} ({value:g} x {parts})?" if param.minimum <= whole <= param.maximum else ""
 
 
 def with_preset(name: str, preset: str | None, params: Mapping[str, int], at: str, controllers: Mapping[str, Controller] | None = None) -> dict[str, int]:

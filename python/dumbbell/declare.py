@@ -6,11 +6,14 @@ Why not pydantic, msgspec or dataclasses: a whole `dumbbell run` is compared wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-from .errors import ScenarioError, unknown_key, wrong
+from .errors import ScenarioError, guess, together, unknown_key, wrong
 from .units import UnitError
+
+#: Most values that a list varies: more are a slip, or the work of a script that should write several files.
+VALUES_MAX = 100_000
 
 REQUIRED: Any = object()
 """Default of a key that must be written."""
@@ -100,18 +103,29 @@ class Forms(Kind):
 
 
 class Each(Kind):
-    """A list of tables (``[[flow]]``), at least one unless `least` is 0."""
+    """A list of tables (``[[flow]]``), at least one unless `least` is 0, at most `most`."""
 
-    def __init__(self, item: Kind | type[Table], *, least: int = 1) -> None:
+    def __init__(self, item: Kind | type[Table], *, least: int = 1, most: int) -> None:
         self.item = item if isinstance(item, Kind) else Sub(item)
-        self.least = least
-        super().__init__(lambda value: value, {"type": "array", "minItems": least, "items": self.item.schema})
+        self.least, self.most = least, most
+        super().__init__(lambda value: value, {"type": "array", "minItems": least, "maxItems": most, "items": self.item.schema})
 
     def take(self, value: object, at: str) -> Any:
         """The tables as a tuple, which tells them from a list of varied values."""
         if not isinstance(value, (list, tuple)) or len(value) < self.least:
             raise wrong(at, value, f"at least one [[{at}]] table" if self.least else "a list of tables")
-        return tuple(self.item.take(item, f"{at}[{i}]") for i, item in enumerate(value))
+        if len(value) > self.most:
+            raise wrong(at, f"{len(value)} tables", f"{self.most} at most")
+        taken: list[Any] = []
+        found: list[ScenarioError] = []
+        for i, item in enumerate(value):
+            try:
+                taken.append(self.item.take(item, f"{at}[{i}]"))
+            except ScenarioError as error:
+                found += error.errors
+        if found:
+            raise together(found)
+        return tuple(taken)
 
 
 def whole(low: int, high: int) -> Kind:
@@ -134,6 +148,17 @@ def _switch(value: object) -> bool:
 SWITCH = Kind(_switch, {"type": "boolean"})
 
 
+def _frozen(value: object) -> object:
+    """What tells a value from others, for sets; equal numbers are one, as in a comparison."""
+    if isinstance(value, Table):
+        return type(value).__name__, _frozen(written(value))
+    if isinstance(value, Mapping):
+        return tuple(sorted((str(name), _frozen(item)) for name, item in value.items()))
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return value
+
+
 class Key:
     """One declared key of a table."""
 
@@ -147,12 +172,18 @@ class Key:
         if self.varies and isinstance(value, list):
             if not value:
                 raise wrong(at, value, "at least one value to vary")
-            taken = [self.kind.take(item, at) for item in value]
-            for i, item in enumerate(value):
-                if item in value[:i]:
+            if len(value) > VALUES_MAX:
+                raise wrong(at, f"{len(value)} values", f"{VALUES_MAX} at most")
+            taken, met = [], set()
+            for item in value:
+                one = self.kind.take(item, at)
+                frozen = _frozen(item)
+                if frozen in met:
                     raise wrong(at, item, "each varied value once")
-                if isinstance(taken[i], Table) and any(varied(taken[i])):
+                met.add(frozen)
+                if isinstance(one, Table) and any(varied(one)):
                     raise wrong(at, item, "one value for each of its keys, because the list around it varies already")
+                taken.append(one)
             return taken
         return self.kind.take(value, at)
 
@@ -230,21 +261,29 @@ AnyTable = TypeVar("AnyTable", bound=Table)
 def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
     declared = type(table).KEYS
     kept = table.__dict__
+    found: list[ScenarioError] = []
+    guessed: set[str] = set()
     if isinstance(table, Variant):
         given = {table.TAG: table.FORM, **given}
-    for name in given:
-        if name not in declared:
-            raise unknown_key(at, str(name), list(declared))
     for name, value in given.items():
-        if value is not None:
-            kept[name] = declared[name].take(value, f"{at}.{name}" if at else name)
-    kept["_written"] = tuple(kept)
+        if name not in declared:
+            found.append(unknown_key(at, str(name), list(declared)))
+            guessed.add(guess(str(name), list(declared)))
+        elif value is not None:
+            try:
+                kept[name] = declared[name].take(value, f"{at}.{name}" if at else name)
+            except ScenarioError as error:
+                found += error.errors
+                guessed.add(name)
+    kept["_written"] = tuple(name for name in kept if name != "_written")
     for name, spec in declared.items():
         if name in kept:
             continue
-        if spec.default is REQUIRED:
-            raise ScenarioError(f"{at}.{name}" if at else name, f"missing: {spec.doc}")
+        if spec.default is REQUIRED and name not in guessed:
+            found.append(ScenarioError(f"{at}.{name}" if at else name, f"missing: {spec.doc}"))
         kept[name] = spec.default
+    if found:
+        raise together(found)
 
 
 def build(table: type[AnyTable], given: Mapping[Any, object], at: str) -> AnyTable:
@@ -276,12 +315,28 @@ def plain(value: object) -> Any:
     return value
 
 
-def varied(table: Table, at: str = "") -> Iterator[tuple[str, list[Any]]]:
-    """Key paths that hold a list in place of a value, with the values as written, in the order in which they were written."""
+def replaced(table: Any, place: Sequence[str | int], value: Any) -> Any:
+    """A copy of a table, a tuple or a dictionary in which the value at `place` is another, one that its key has taken."""
+    if not place:
+        return value
+    step, *rest = place
+    if isinstance(table, tuple):
+        assert isinstance(step, int)
+        return (*table[:step], replaced(table[step], rest, value), *table[step + 1 :])
+    if isinstance(table, Table):
+        made = type(table).__new__(type(table))
+        made.__dict__.update(table.__dict__)
+        made.__dict__[str(step)] = replaced(getattr(table, str(step)), rest, value)
+        return made
+    return {**table, step: replaced(table[step], rest, value)}
+
+
+def varied(table: Table, at: str = "") -> Iterator[tuple[str, list[tuple[Any, Any]]]]:
+    """Key paths that hold a list in place of a value, each with its values as written and as taken, in the order in which they were written."""
     for name, value in written(table).items():
         path = f"{at}.{name}" if at else name
         if isinstance(value, list) and type(table).KEYS[name].varies:
-            yield path, plain(value)
+            yield path, [(plain(one), one) for one in value]
         elif isinstance(value, tuple):
             for i, item in enumerate(value):
                 if isinstance(item, Table):
@@ -289,4 +344,4 @@ def varied(table: Table, at: str = "") -> Iterator[tuple[str, list[Any]]]:
         elif isinstance(value, Table):
             yield from varied(value, path)
         elif isinstance(value, dict):
-            yield from ((f"{path}.{k}", v) for k, v in value.items() if isinstance(v, list))
+            yield from ((f"{path}.{k}", [(one, one) for one in v]) for k, v in value.items() if isinstance(v, list))

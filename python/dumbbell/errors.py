@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 
 class DumbbellError(Exception):
     """Anything that this package refuses or fails to do; its text is one line for a person."""
@@ -10,23 +12,56 @@ class DumbbellError(Exception):
 class ScenarioError(DumbbellError):
     """A scenario that cannot be run as written.
 
-    The text is ``key: got <what was given>, wanted <what is accepted>``, with a suggestion for a near miss.
+    The text is ``FILE:LINE: key: got <what was given>, wanted <what is accepted>``, with a suggestion for a near miss.
 
     Attributes
     ----------
     key
         Path of the key, as in ``flow[1].cca``; empty when the file as a whole is meant.
+    line
+        Line of the key in its file, from 1; None where it is on none (``--set``, tables from Python).
+    errors
+        All errors of the file, this one first.
     """
 
-    def __init__(self, key: str, problem: str, *, source: str = "") -> None:
+    def __init__(self, key: str, problem: str, *, source: str = "", line: int | None = None) -> None:
         self.key = key
         self.problem = problem
         self.source = source
-        super().__init__(": ".join(part for part in (source, key, problem) if part))
+        self.line = line
+        self.errors: tuple[ScenarioError, ...] = (self,)
+        where = f"{source}:{line}" if source and line else source
+        super().__init__(": ".join(part for part in (where, key, problem) if part))
 
     def under(self, source: str) -> ScenarioError:
         """The same error, naming the file that it is in."""
-        return ScenarioError(self.key, self.problem, source=source)
+        return self.at(source, lambda _: self.line)
+
+    def at(self, source: str, line: Callable[[str], int | None]) -> ScenarioError:
+        """The same error or errors, naming the file, and for each key the line that `line` finds."""
+        return together([ScenarioError(one.key, one.problem, source=source, line=one.line or line(one.key)) for one in self.errors])
+
+
+class SeveralError(ScenarioError):
+    """Several errors of one file, a line each in the text; key and problem are those of the first."""
+
+    def __init__(self, errors: Sequence[ScenarioError]) -> None:
+        first = errors[0]
+        super().__init__(first.key, first.problem, source=first.source, line=first.line)
+        self.errors = tuple(errors)
+        shown = [str(error) for error in errors[:ERRORS_SHOWN]]
+        more = len(errors) - len(shown)
+        self.args = ("\n".join([*shown, *([f"... and {more} more"] if more else [])]),)
+
+
+#: Errors of a file that its text lists.
+ERRORS_SHOWN = 20
+
+
+def together(errors: Sequence[ScenarioError]) -> ScenarioError:
+    """One error of these, in the order of their lines."""
+    found = sorted((one for error in errors for one in error.errors), key=lambda one: one.line or 0)
+    return found[0] if len(found) == 1 else SeveralError(found)
 
 
 class ResultError(DumbbellError):
@@ -61,24 +96,60 @@ def show(value: object) -> str:
 
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    except (TypeError, ValueError):
-        text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    except (TypeError, ValueError, RecursionError):
+        try:
+            text = repr(value)
+        except (ValueError, RecursionError):  # digits without end: Python refuses to write them
+            text = "what is too long to be shown"
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+#: Letters of a given value, or of one name among those accepted, that an error shows.
+SHOWN = 60
+
+#: What other tools call a key or a value of ours, with what there is to say about it.
+SYNONYMS = {
+    "bandwidth": "rate", "bw": "rate", "capacity": "rate", "speed": "rate", "bitrate": "rate", "datarate": "rate",
+    "latency": "rtt", "delay": "rtt", "ping": "rtt",
+    "queue": "buffer", "queue_size": "buffer", "buffer_size": "buffer", "limit": "buffer", "bufsize": "buffer",
+    "aqm": "qdisc", "discipline": "qdisc", "queue_discipline": "qdisc",
+    "cc": "cca", "congestion": "cca", "controller": "cca", "algorithm": "cca", "congestion_control": "cca",
+    "time": "duration", "length": "duration", "runs": "repetitions", "reps": "repetitions", "iterations": "repetitions",
+    "flows": "flow", "links": "link", "number": "count", "parallel": "count", "bytes": "size", "plr": "loss", "loss_rate": "loss",
+    "droptail": "fifo", "drop_tail": "fifo", "tail_drop": "fifo", "taildrop": "fifo", "pfifo": "fifo", "bfifo": "fifo", "none": "fifo",
+    "newreno": "reno", "new_reno": "reno", "bbrv1": "bbr", "bbr1": "bbr", "bbrv2": "bbr2", "bbrv3": "bbr3", "l4s": "dualpi2",
+}  # fmt: skip
+_TWO_WAY = {"latency", "delay"}
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """``; did you mean "x"?`` for a near miss, else nothing."""
+    """``; did you mean "x"?`` for a near miss or another tool's name, else nothing."""
+    found = guess(word, known)
+    if not found:
+        return ""
+    more = ", which is two-way: twice the delay" if found == "rtt" and word.casefold() in _TWO_WAY else ""
+    return f'; did you mean "{found}"{more}?'
+
+
+def guess(word: str, known: list[str]) -> str:
+    """The one of `known` that was probably meant; empty for none."""
     folded = {name.casefold(): name for name in known}
     if word.casefold() in folded:
-        return f'; did you mean "{folded[word.casefold()]}"?'
+        return folded[word.casefold()]
+    synonym = SYNONYMS.get(word.casefold().replace("-", "_"))
+    if synonym in known:
+        return str(synonym)
+    if len(word) > SHOWN:
+        return ""
     from difflib import get_close_matches  # only on the way to an error
 
     found = get_close_matches(word, known, n=1, cutoff=0.6)
-    return f'; did you mean "{found[0]}"?' if found else ""
+    return found[0] if found else ""
 
 
 def unknown_key(at: str, name: str, known: list[str]) -> ScenarioError:
     """The error for a key that the table `at` does not have."""
+    name = name if len(name) <= SHOWN else name[: SHOWN - 3] + "..."
     key = f"{at}.{name}" if at else name
     return ScenarioError(key, f"unknown key, wanted one of: {', '.join(known)}{nearest(name, known)}")
 

@@ -33,7 +33,7 @@ def describe(scenario: Scenario, own: Own | None = None) -> str:
     """The scenario as paragraphs: grid, each path, its flows, and the time that it takes."""
     runs = plan.runs(scenario, own.known() if own else None)
     cases = plan.cases(scenario)
-    grid = [f"{path}: {', '.join(map(units.value_text, values))}" for path, values in varied(scenario)]
+    grid = [f"{path}: {', '.join(units.value_text(value) for value, _ in values)}" for path, values in varied(scenario)]
     repeated = f" ({len(cases)} x {scenario.repetitions} repetitions)" if scenario.repetitions > 1 else ""
     lines = [f"{scenario.name}: {len(runs)} run{'s' * (len(runs) != 1)}{repeated}"]
     lines += [f"  varies {one}" for one in grid]
@@ -74,7 +74,7 @@ def _rate(link: dict[str, Any]) -> str:
     """The rate and what follows its first step."""
     if link["trace"]:
         return f"{units.rate_text(link['rate_bps'])} in the mean ({link['trace']['path']})"
-    later = [f"{units.rate_text(rate)} from {units.span_text(at)}" for at, rate in link["steps"][1:]]
+    later = [f"{units.rate_text(rate) if rate else 'nothing'} from {units.span_text(at)}" for at, rate in link["steps"][1:]]
     more = [f"{len(later) - STEPS_SHOWN} more"] if len(later) > STEPS_SHOWN else []
     again = [f"again every {units.span_text(link['repeat_ns'])}"] if link["repeat_ns"] else []
     return units.rate_text(link["rate_bps"]) + (f" ({', '.join(later[:STEPS_SHOWN] + more + again)})" if later else "")

@@ -11,7 +11,7 @@ from typing import Any
 from . import kinds
 from .declare import SWITCH, Choice, Forms, Kind, Sub, Table, Variant, key, parsed, plain, whole
 from .errors import wrong
-from .kinds import DELAY, SHARE, SPAN, SPAN_ABOVE_ZERO, Number, Share, Switch, Text
+from .kinds import DELAY, SHARE, SPAN_ABOVE_ZERO, Number, Share, Switch, Text
 from .schedule import REPEAT_SCHEMA, Course, course, steps_schema
 from .units import UnitError
 
@@ -31,7 +31,7 @@ class Jitter(Table):
         "distribution: uniform over delay +- spread; gaussian (twelve uniform draws); or netem's tables",
         default="uniform",
     )
-    spread: Text = key(SPAN, "half width of a uniform distribution, standard deviation of a Gaussian one, netem's jitter otherwise")
+    spread: Text = key(DELAY, "half width of a uniform distribution, standard deviation of a Gaussian one, netem's jitter otherwise")
     correlation: Share = key(SHARE, _CORRELATION, default=0)
     reorder: Switch = key(SWITCH, "whether packets may overtake one another, as in netem; false keeps them in order", default=True)
 

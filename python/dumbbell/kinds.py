@@ -17,10 +17,23 @@ Switch = bool | list[bool]
 Number = int | list[int]
 
 
-def quantity(parse: Any, units_: list[str], number: str = units.NUMBER) -> Kind:
-    """A text with one of these units."""
-    pattern = rf"^\s*{number}\s*({'|'.join(units_)})\s*$"
-    return Kind(parse, {"type": "string", "pattern": pattern})
+def quantity(parse: Any, units_: list[str], guess: str = "") -> Kind:
+    """A text with one of these units; `guess` is the unit that was probably meant where there is none."""
+    pattern = rf"^\s*{units.NUMBER}\s*({'|'.join(units_)})\s*$"
+
+    def guessing(value: object) -> Any:
+        try:
+            return parse(value)
+        except UnitError as error:
+            if not error.lacks or not guess or len(str(value)) > _NUMBER_SHOWN:
+                raise
+            raise UnitError(f'{error}; did you mean "{str(value).strip()}{guess}"?') from None
+
+    return Kind(guessing, {"type": "string", "pattern": pattern})
+
+
+#: Letters of a number without a unit to which an error suggests one.
+_NUMBER_SHOWN = 20
 
 
 def above_zero(parse: Any, wanted: str) -> Any:
@@ -118,19 +131,19 @@ _NS, _BPS, _BYTES = list(units.NS), list(units.BPS), list(units.BYTES)
 LABEL = Kind(_label, {"type": "string", "minLength": 1, "maxLength": LABEL_MAX})
 NAME = Kind(_word, {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$"})
 CONTROLLER = Kind(_controller, {"type": "string", "minLength": 1})
-RATE = quantity(within(units.rate_bps, units.RATE, 1_000, 10**12, "1kbps to 1Tbps"), _BPS)
-SPAN = quantity(units.span_ns, _NS)
-SPAN_ABOVE_ZERO = quantity(above_zero(units.span_ns, units.SPAN), _NS)
-SIZE = quantity(within(units.size_bytes, units.SIZE, 1, 2**42 - 1, "above zero and below 4 TiB"), _BYTES)
-DELAY = quantity(within(units.span_ns, units.SPAN, 0, 60 * 10**9, "at most 60s"), _NS)
-RTT = quantity(within(units.span_ns, units.SPAN, 1, 60 * 10**9, "above zero and at most 60s"), _NS)
-DURATION = quantity(within(units.span_ns, units.SPAN, 1, 24 * 3600 * 10**9, "above zero and at most 24h"), _NS)
-EVERY = quantity(within(units.span_ns, units.SPAN, 1_000, 24 * 3600 * 10**9, "from 1us to 24h"), _NS)
+RATE = quantity(within(units.rate_bps, units.RATE, 1_000, 10**12, "1kbps to 1Tbps"), _BPS, "Mbps")
+SPAN = quantity(units.span_ns, _NS, "s")
+SPAN_ABOVE_ZERO = quantity(above_zero(units.span_ns, units.SPAN), _NS, "s")
+SIZE = quantity(within(units.size_bytes, units.SIZE, 1, 2**42 - 1, "above zero and below 4 TiB"), _BYTES, "kB")
+DELAY = quantity(within(units.span_ns, units.SPAN, 0, 60 * 10**9, "at most 60s"), _NS, "ms")
+RTT = quantity(within(units.span_ns, units.SPAN, 1, 60 * 10**9, "above zero and at most 60s"), _NS, "ms")
+DURATION = quantity(within(units.span_ns, units.SPAN, 1, 24 * 3600 * 10**9, "above zero and at most 24h"), _NS, "s")
+EVERY = quantity(within(units.span_ns, units.SPAN, 1_000, 24 * 3600 * 10**9, "from 1us to 24h"), _NS, "ms")
 TICK = Kind(_tick, {"enum": [n for n in range(1, 1001) if 1000 % n == 0]})
 BURST = quantity(_burst, _BYTES)
-BUFFER = quantity(above_zero(units.buffer, units.BUFFER), ["bdp", "BDP", *_BYTES, *_NS])
+BUFFER = quantity(above_zero(units.buffer, units.BUFFER), ["bdp", "BDP", *_BYTES, *_NS], "bdp")
 LIMIT = either("buffer", BUFFER)
-PACKETS = quantity(_packets, ["pkt"])
+PACKETS = quantity(_packets, ["pkt"], "pkt")
 SHARE = Kind(
     units.loss_ppb,
     {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": rf"^\s*{units.NUMBER}\s*%?\s*$"}]},

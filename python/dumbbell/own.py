@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .controllers import Controller, Param, from_item, known
-from .errors import ControllerError, ScenarioError
+from .errors import ControllerError, ScenarioError, show
+from .files import SOURCE_MAX, UnreadableError, read_bytes
 
 #: Longest name of a controller, as the kernel has it (TCP_CA_NAME_MAX less the closing zero).
 NAME_MAX = 15
@@ -77,9 +78,9 @@ def _digest(file: Path) -> str:
     import hashlib
 
     try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ScenarioError("--cca", f"{file}: {error.strerror}") from None
+        return hashlib.sha256(read_bytes(file, SOURCE_MAX)).hexdigest()
+    except UnreadableError as error:
+        raise ScenarioError("--cca", f"got {show(str(file))} ({error}), wanted a C or Python source") from None
 
 
 def _compiled(file: Path) -> Source:
@@ -87,6 +88,7 @@ def _compiled(file: Path) -> Source:
 
     from .temporary import Temporary
 
+    digest = _digest(file)  # before the compiler reads it: not every file has an end
     folder = Temporary("cca")
     built: dict[int, tuple[str, str | None]] = {}
     alone = threading.Lock()  # runs that start at once ask for the same one
@@ -109,7 +111,6 @@ def _compiled(file: Path) -> Source:
                 build(hz)
             return built[hz]
 
-    digest = _digest(file)
     item = build(1000)
     record = _record(item["name"], str(file), digest, compiler=item["compiler"])
     if item["companions"]:
@@ -128,7 +129,7 @@ def _python_file(file: Path) -> list[Source]:
     digest, module = _digest(file), f"dumbbell_own_{file.stem}"
     try:
         space = runpy.run_path(str(file), run_name=module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file that ends the program when it is imported is no controller
         raise ControllerError(str(file), error) from error
     classes = [v for v in space.values() if isinstance(v, type) and v.__module__ == module and hasattr(v, "on_ack")]
     if not classes:

@@ -12,22 +12,16 @@ from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from . import arrivals, controllers, routes, units
-from .declare import parsed, plain, varied, written
-from .errors import ScenarioError, wrong
+from .declare import parsed, plain, replaced, varied, written
+from .errors import ScenarioError, together, wrong
 from .impairments import Jitter, Loss
 from .names import Facts, names
 from .routes import Way
-from .scenario import Flow, Host, Measure, Path, Record, Scenario, from_dict
+from .scenario import Flow, Host, Limits, Measure, Path, Record, Scenario
 from .workloads import Workload
-
-#: Most runs that one scenario may ask for: a grid beyond it is a slip of the hand, not an experiment.
-RUNS_MAX = 100_000
 
 #: Most flows of a run; a port number each (RFC 6335 leaves 49151 user ports), and memory for their tables.
 FLOWS_MAX = 49_151
-
-#: Most sample rows (flows x sample times) of a run: 10^8 rows take about 20 GB before compression.
-SAMPLES_MAX = 100_000_000
 
 Known = Mapping[str, controllers.Controller]
 """Controllers by name."""
@@ -68,24 +62,32 @@ def derived_seed(seed: int, repetition: int) -> int:
 def cases(scenario: Scenario) -> list[Case]:
     """Every combination of the varied values (the full grid), in the documented order."""
     axes = list(varied(scenario))
+    count = prod(len(values) for _, values in axes) * scenario.repetitions
+    most = limits(scenario).runs
+    if count > most:
+        what = " x ".join([path for path, _ in axes] + (["repetitions"] if scenario.repetitions > 1 else []))
+        raise wrong("limits.runs", most, f"as many as there are runs: {count} ({what})")
     if not axes:
         return [Case({}, scenario)]
-    count = prod(len(values) for _, values in axes) * scenario.repetitions
-    if count > RUNS_MAX:
-        raise ScenarioError("", f"{count} runs ({' x '.join(path for path, _ in axes)}), wanted at most {RUNS_MAX}")
-    paths = [path for path, _ in axes]
-    return [_case(scenario, dict(zip(paths, combination))) for combination in product(*(values for _, values in axes))]
+    places = [_place(path) for path, _ in axes]
+    found = []
+    for combination in product(*(values for _, values in axes)):
+        made = scenario
+        for place, (_, value) in zip(places, combination):
+            made = replaced(made, place, value)
+        found.append(Case({path: value for (path, _), (value, _) in zip(axes, combination)}, made))
+    return found
 
 
-def _case(scenario: Scenario, vary: dict[str, Any]) -> Case:
-    raw = plain(scenario)
-    for path, value in vary.items():
-        *parents, last = path.replace("[", ".[").split(".")
-        table = raw
-        for step in parents:
-            table = table[int(step[1:-1])] if step.startswith("[") else table[step]
-        table[last] = value
-    return Case(vary, from_dict(raw, folder=scenario.folder))
+def _place(path: str) -> list[str | int]:
+    """The steps of a key path: ``flow[1].cca`` is flow, 1, cca."""
+    return [int(step[:-1]) if step.endswith("]") else step for step in path.replace("[", ".").split(".")]
+
+
+def limits(scenario: Scenario) -> Limits:
+    """What the scenario may cost."""
+    assert isinstance(scenario.limits, Limits)
+    return scenario.limits
 
 
 def runs(scenario: Scenario, known: Known | None = None) -> list[Planned]:
@@ -119,32 +121,37 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
     seed = int(case.seed) if seed is None else seed  # type: ignore[arg-type]
     links = routes.named(case.link)
     rtt = parsed(path, "rtt")
-    tables = [_Flows(flow, path, duration, links, f"flow[{i}]", seed, case.folder) for i, flow in enumerate(case.flow)]  # type: ignore[arg-type]
+    tables = [_Flows(flow, path, duration, links, f"flow[{i}]", seed, case.folder, limits(case)) for i, flow in enumerate(case.flow)]  # type: ignore[arg-type]
     called = _named(tables)
     flows: list[dict[str, Any]] = []
+    errors: list[ScenarioError] = []
     for number, table in enumerate(tables):
-        flows += [{"name": called[number], "table": number, **one} for one in table.plan(known, FLOWS_MAX - len(flows))]
+        try:
+            flows += [{"name": called[number], "table": number, **one} for one in table.plan(known, FLOWS_MAX - len(flows))]
+        except ScenarioError as error:
+            errors += error.errors
         if len(flows) > FLOWS_MAX:
             raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
+    made_links = _links(case, rtt, errors)
+    if errors:
+        raise together(_once(errors))
     if not flows:
         raise ScenarioError("flow", "no flow arrives before the end of the run")
     sample = parsed(record, "every")
-    if len(flows) * (duration // sample) > SAMPLES_MAX:
-        raise wrong("record.every", record.every, f"at most {SAMPLES_MAX} rows (flows x duration / every)")
+    if len(flows) * (duration // sample) > limits(case).samples:
+        raise wrong("record.every", record.every, f"at most {limits(case).samples} rows (flows x duration / every), which limits.samples raises")
     _spread_starts(flows, parsed(host, "start_jitter"), seed)
-    ack = path.ack
     return {
         "name": case.name,
         "seed": seed,
         "duration_ns": duration,
         "sample_ns": sample,
         "measure": _measure(case.measure, duration),
-        "bottleneck": routes.link(path, routes.BOTTLENECK, "path", rtt, case.folder),
-        "links": [routes.link(one, str(one.name), f"link[{i}]", rtt, case.folder) for i, one in enumerate(case.link) if isinstance(one, routes.Link)],
-        "ack_links": [routes.link(ack, "ack", "path.ack", rtt, case.folder)] if isinstance(ack, routes.Ack) and ack.rate is not None else [],
+        **made_links,
         "host": _host(host),
         "flows": flows,
         "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap", "states")},
+        "limits": {"events_per_s": limits(case).events, "memory_bytes": parsed(limits(case), "memory")},
     }
 
 
@@ -168,6 +175,29 @@ def _named(tables: list[_Flows]) -> list[str]:
         if name is not None and name in given[:i]:
             raise wrong(f"{tables[i].at}.name", name, f"a name of its own, because {tables[given.index(name)].at} has this one")
     return names([table.facts() for table in tables], given)
+
+
+def _links(case: Scenario, rtt: int | None, errors: list[ScenarioError]) -> dict[str, Any]:
+    """The links of a plan; what is wrong with them is added to `errors`."""
+
+    def made(table: Any, name: str, at: str) -> dict[str, Any]:
+        try:
+            return routes.link(table, name, at, rtt, case.folder)
+        except ScenarioError as error:
+            errors.extend(error.errors)
+            return {}
+
+    ack = case.path.ack  # type: ignore[union-attr]
+    return {
+        "bottleneck": made(case.path, routes.BOTTLENECK, "path"),
+        "links": [made(one, str(one.name), f"link[{i}]") for i, one in enumerate(case.link) if isinstance(one, routes.Link)],
+        "ack_links": [made(ack, "ack", "path.ack")] if isinstance(ack, routes.Ack) and ack.rate is not None else [],
+    }
+
+
+def _once(errors: list[ScenarioError]) -> list[ScenarioError]:
+    """Each error once: several flows may run into the same one of the path."""
+    return list({str(error): error for error in errors}.values())
 
 
 def _spread_starts(flows: list[dict[str, Any]], spread: int, seed: int) -> None:
@@ -217,6 +247,7 @@ class _Flows(NamedTuple):
     at: str
     seed: int
     folder: FilePath
+    limits: Limits
 
     def plan(self, known: Known | None, most: int) -> list[dict[str, Any]]:
         """Its flows: `count` of them, or those that arrive."""
@@ -305,7 +336,12 @@ class _Flows(NamedTuple):
             raise wrong(f"{at}.size", flow.size, "no size beside workload")
         if parsed(flow, "transport").FORM != "tcp":
             raise wrong(f"{at}.workload", plain(flow.workload), 'transport = "tcp": other transports carry one transfer')
-        return flow.workload.plan()
+        made = flow.workload.plan()
+        rate, size = made.get("rate_bps"), made.get("message_bytes")
+        if rate and size and rate > self.limits.messages * size * 8:
+            wanted = f"at most {self.limits.messages} messages per second, which limits.messages raises"
+            raise wrong(f"{at}.workload", plain(flow.workload), f"{wanted} (it comes to {rate // (8 * size)})")
+        return made
 
 
 def _close(quantity: str) -> str:

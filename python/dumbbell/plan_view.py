@@ -124,6 +124,10 @@ class QdiscView(View, frozen=True, kw_only=True):
         return None if self.limit_packets is None else Limit("packets", self.limit_packets)
 
 
+#: Most points of a step plot; more are drawn as means.
+POINTS_MAX = 100_000
+
+
 class LinkView(View, frozen=True, kw_only=True):
     """A link: the course of its rate, its queue."""
 
@@ -183,11 +187,13 @@ class LinkView(View, frozen=True, kw_only=True):
         return sum(rate * (end - at) for (at, rate), end in zip(course[: last + 1], ends))
 
     def changes(self, duration_ns: int, *, bin_ns: int = 10**9) -> tuple[list[float], list[float]]:
-        """Times in seconds and rates in Mbit/s at which the rate changes, for a step plot; a trace in means over `bin_ns`.
+        """Times in seconds and rates in Mbit/s at which the rate changes, for a step plot; a trace, and steps without number, in means over `bin_ns` or more.
 
         The last point repeats the last rate at the end of the run. Raises ResultError as `bits` does.
         """
-        if self.trace is not None:
+        rounds = -(-duration_ns // self.repeat_ns) if self.repeat_ns else 1
+        if self.trace is not None or rounds * len(self.course) > POINTS_MAX:
+            bin_ns = max(bin_ns, -(-duration_ns // POINTS_MAX))
             edges = [*range(0, duration_ns, bin_ns), duration_ns]
             points = [(at, self.bits(at, until) * 1e9 / (until - at)) for at, until in pairwise(edges)]
         else:

@@ -37,7 +37,7 @@ class Room(NamedTuple):
             text, name = self.buffer, "buffer"
         where = f"{self.at}.{name}"
         if text is None:
-            raise ScenarioError(where, f"missing: {BUFFER_DOC}")
+            raise ScenarioError(where, 'missing: add buffer = "1bdp", or another limit of the queue in BDP, bytes, packets or time')
         measure, numerator, denominator = BUFFER.parse(text)
         if measure == "pkt":
             return "packets", numerator

@@ -22,6 +22,9 @@ from .units import BPS
 from .units import RATE as RATE_WANTED
 from .units import rate_bps as _rate_bps
 
+#: Most parts of a chain, as the engine has it.
+PARTS_MAX = 64
+
 #: What `via` calls the link of `[path]`.
 BOTTLENECK = "bottleneck"
 
@@ -114,7 +117,7 @@ class _AnyPart(Forms):
         return super().take(value, at)
 
 
-IMPAIR = Each(_AnyPart(), least=0)
+IMPAIR = Each(_AnyPart(), least=0, most=PARTS_MAX)
 
 
 class Ack(Table):

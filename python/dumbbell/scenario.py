@@ -47,6 +47,7 @@ from .kinds import (
     Number,
     Switch,
     Text,
+    size,
 )  # fmt: skip
 from .qdiscs import BUFFER_DOC, Qdisc
 from .routes import BOTTLENECK, IMPAIR, VIA, Ack, AnyQdisc, AnyRate, Link, Policer
@@ -133,18 +134,28 @@ class Host(Table):
     start_jitter: Text = key(SPAN, "each flow starts up to this much later, at random: what tells repetitions apart that nothing else does", default="0s")
 
 
+def _param(value: object) -> object:
+    """A number; the controller knows whether it is in its range, and says so of a fraction too."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < 2**63:
+        raise UnitError("a whole number that the controller takes (`dumbbell cca show NAME`)")
+    return value
+
+
 class _Params(Kind):
     """Controller parameters: whole numbers by name, whose names and ranges the controller knows (`plan.py` asks it)."""
 
     def __init__(self) -> None:
         value = {"anyOf": [{"type": "integer"}, {"type": "array", "minItems": 1, "items": {"type": "integer"}}]}
         super().__init__(lambda given: given, {"type": "object", "additionalProperties": value})
-        self.value = Key(whole(-(2**63), 2**63 - 1), "", default=None, varies=True)
+        self.value = Key(Kind(_param, {"type": "integer"}), "", default=None, varies=True)
 
     def take(self, value: object, at: str) -> Any:
         if not isinstance(value, Mapping):
             raise wrong(at, value, "a table of the controller's parameters (`dumbbell cca show NAME`)")
-        return {str(name): self.value.take(item, f"{at}.{name}") for name, item in value.items()}
+        for name in value:
+            if not isinstance(name, str) or not name.isidentifier() or len(name) > 80:
+                raise wrong(at, name, "names of parameters (`dumbbell cca show NAME`)")
+        return {name: self.value.take(item, f"{at}.{name}") for name, item in value.items()}
 
 
 class Flow(Table):
@@ -188,6 +199,26 @@ class Measure(Table):
     to: str | None = key(SPAN_ABOVE_ZERO, "its end; the end of the run unless given", default=None, varies=False)
 
 
+#: Most [[flow]] and [[link]] tables; `count` and `arrivals` make more flows than one would write.
+FLOW_TABLES_MAX, LINKS_MAX = 10_000, 1_000
+
+
+class Limits(Table):
+    """What a scenario may cost before it is refused, or a run ends itself with an error: what is beyond is a slip, or is to be asked for here."""
+
+    AT = "limits"
+
+    runs: int = key(whole(1, 10**7), "runs of the whole grid, repetitions included", default=100_000, varies=False)
+    events: int = key(
+        whole(1, 2**53), "events of the simulator per simulated second; 100 Gbit/s of full packets take about 50 million", default=100_000_000, varies=False
+    )
+    memory: str = key(
+        size("1MB", "1000GB"), "memory of a run for packets under way and for messages; with --jobs N, N runs take that", default="4GiB", varies=False
+    )
+    messages: int = key(whole(1, 10**9), "messages per second of a paced or on-off application", default=1_000_000, varies=False)
+    samples: int = key(whole(1, 10**12), "sample rows of a run (flows x duration / record.every); 10^8 take about 20 GB", default=100_000_000, varies=False)
+
+
 class Record(Table):
     """What a run writes beside its summary and flow table."""
 
@@ -212,12 +243,13 @@ class Scenario(Table):
     repetitions: int = key(whole(1, 100_000), "runs per combination, each with a seed of its own", default=1, varies=False)
     path: Path | dict[str, Any] = key(Sub(Path), "the [path] table", varies=False)
     link: list[Link] | tuple[Link, ...] | list[dict[str, Any]] = key(
-        Each(Link, least=0), "further links of the data direction, [[link]] tables", default=(), varies=False
+        Each(Link, least=0, most=LINKS_MAX), "further links of the data direction, [[link]] tables", default=(), varies=False
     )
     host: Host | dict[str, Any] = key(Sub(Host), "the [host] table", default=Host(), varies=False)
-    flow: list[Flow] | tuple[Flow, ...] | list[dict[str, Any]] = key(Each(Flow), "at least one [[flow]] table", varies=False)
+    flow: list[Flow] | tuple[Flow, ...] | list[dict[str, Any]] = key(Each(Flow, most=FLOW_TABLES_MAX), "at least one [[flow]] table", varies=False)
     measure: Measure | dict[str, Any] | None = key(Sub(Measure), "the [measure] table: the part of a run that figures cover", default=None, varies=False)
     record: Record | dict[str, Any] = key(Sub(Record), "the [record] table", default=Record(), varies=False)
+    limits: Limits | dict[str, Any] = key(Sub(Limits), "the [limits] table", default=Limits(), varies=False)
 
     @property
     def folder(self) -> FilePath:
@@ -235,16 +267,14 @@ def from_dict(given: Mapping[str, object], *, folder: str | FilePath = "") -> Sc
 
 def from_text(text: str, *, name: str = "scenario", overrides: tuple[str, ...] = (), folder: str | FilePath = "") -> Scenario:
     """The scenario in a TOML text, after overrides such as ``path.rate=10Mbps``; `name` serves when the text gives none."""
-    import tomllib
+    from . import source
 
-    try:
-        given = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ScenarioError("", f"not TOML: {error}") from None
-    for override in overrides:
-        _override(given, override)
+    given = source.tables(text, overrides)
     given.setdefault("name", name)
-    return from_dict(given, folder=folder)
+    try:
+        return from_dict(given, folder=folder)
+    except ScenarioError as error:
+        raise source.placed(error, text, "", overrides) from None
 
 
 class Given(NamedTuple):
@@ -256,47 +286,13 @@ class Given(NamedTuple):
 
 
 def from_file(path: str | FilePath, *, overrides: tuple[str, ...] = ()) -> Given:
-    """The scenario in a TOML file, or in that of ``gallery:NAME``; raises ScenarioError that names the file."""
+    """The scenario in a TOML file, or in that of ``gallery:NAME``; raises ScenarioError that names the file and the lines."""
+    from . import source
     from .gallery import located
 
     path = located(path)
+    text = source.read(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError("", error.strerror or str(error), source=str(path)) from None
-    except UnicodeDecodeError:
-        raise ScenarioError("", "not TOML: not UTF-8 text", source=str(path)) from None
-    try:
-        return Given(from_text(text, name=_file_name(path), overrides=overrides, folder=path.parent), text, str(path))
+        return Given(from_text(text, name=source.file_name(path, NAME_LETTERS), overrides=overrides, folder=path.parent), text, str(path))
     except ScenarioError as error:
         raise error.under(str(path)) from None
-
-
-def _file_name(path: FilePath) -> str:
-    kept = "".join(c if c in NAME_LETTERS else "-" for c in path.stem).lstrip(".-")[:80]
-    return kept or "scenario"
-
-
-def _override(given: dict[str, Any], override: str) -> None:
-    """Set one key of the raw tables, from ``path.rate=10Mbps`` or ``flow[1].cca=bbr``; the value is TOML, or a bare word."""
-    import re
-    import tomllib
-
-    where, equals, text = override.partition("=")
-    steps = re.findall(r"([A-Za-z_]\w*)(?:\[(\d{1,6})\])?(?:\.|$)", where.strip())
-    if not equals or not steps or ".".join(n + (f"[{i}]" if i else "") for n, i in steps) != where.strip():
-        raise ScenarioError("", f'--set: got "{override}", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr')
-    try:
-        value = tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
-    table: Any = given
-    for name, index in steps[:-1]:
-        table = table.setdefault(name, {})
-        if index:
-            if not isinstance(table, list) or int(index) >= len(table):
-                raise ScenarioError(where.strip(), f"--set: there is no {name}[{index}]")
-            table = table[int(index)]
-        if not isinstance(table, dict):
-            raise ScenarioError(where.strip(), f"--set: {name} is not a table" + ("; say which, as in flow[0]" if name == "flow" else ""))
-    table[steps[-1][0]] = value

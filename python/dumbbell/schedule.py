@@ -18,9 +18,18 @@ RADIO_FORM = '{ lte = "mobile", mean = "8Mbps" }'
 MOBILITY = ("stationary", "mobile")
 RATE_BPS = range(1_000, 10**12 + 1)
 
+#: Shortest time between two steps of a course, ns: below it a step is a slip of the unit, and pictures of it have no end.
+STEP_MIN_NS = 1_000
+
+#: Most steps of a course: a day in steps of a second, with room.
+STEPS_MAX = 100_000
+
+#: Longest synthetic radio link, after which it repeats, ns: an hour is 180,000 steps.
+RADIO_MAX_NS = 3600 * 10**9
+
 
 class Course(int):
-    """The first value of a course, which sizes in BDP refer to; with all its steps."""
+    """The value of a course that sizes in BDP refer to, its first above zero; with all its steps."""
 
     steps: list[tuple[int, int]]
     """(ns, value), ascending, the first at 0."""
@@ -58,12 +67,16 @@ def course(value: Mapping[str, Any], parse: Callable[[object], int], wanted: str
     steps = value.get("steps")
     if unknown or not isinstance(steps, (list, tuple)) or not steps or not all(isinstance(step, (list, tuple)) and len(step) == 2 for step in steps):
         raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
+    if len(steps) > STEPS_MAX:
+        raise UnitError(f"{STEPS_MAX} steps at most")
     parsed = [(units.span_ns(at), parse(one)) for at, one in steps]
     if parsed[0][0] != 0:
         raise UnitError('a course whose first step is at "0s"')
     if any(later[0] <= earlier[0] for earlier, later in pairwise(parsed)):
         raise UnitError("steps in ascending order of time")
-    made = Course(parsed[0][1])
+    if any(later[0] - earlier[0] < STEP_MIN_NS for earlier, later in pairwise(parsed)):
+        raise UnitError(f"steps at least {units.span_text(STEP_MIN_NS)} apart")
+    made = Course(next((one for _, one in parsed if one), 0))
     made.steps, made.repeat_ns = parsed, _repeat(value.get("repeat", False), parsed)
     return made
 
@@ -76,8 +89,8 @@ def _repeat(value: object, steps: list[tuple[int, int]]) -> int | None:
             raise UnitError("two steps at least to repeat")
         return 2 * steps[-1][0] - steps[-2][0]
     period = units.span_ns(value)
-    if period <= steps[-1][0]:
-        raise UnitError("a repeat behind the last step")
+    if period < steps[-1][0] + STEP_MIN_NS:
+        raise UnitError(f"a repeat behind the last step, by {units.span_text(STEP_MIN_NS)} or more")
     return period
 
 
@@ -97,8 +110,8 @@ def _rate(value: object) -> Any:
     if "lte" in value or "wifi" in value:
         return _radio(value)
     made = course(value, _rate_step, f"a rate, or a course such as {FORM}, or a trace such as {TRACE_FORM}, or {RADIO_FORM}")
-    if made == 0:
-        raise UnitError("a course whose first rate is above zero, because buffers refer to it")
+    if made == 0 or (made.repeat_ns is None and made.steps[-1][1] == 0):
+        raise UnitError("a course whose outages end: a last rate above zero, or `repeat` and a rate above zero among its steps")
     return made
 
 
@@ -120,8 +133,8 @@ def _radio(value: Mapping[str, Any]) -> Radio:
     if not 100_000 <= mean <= 10**10:
         raise UnitError("a mean of 100kbps to 10Gbps")
     length, seed = units.span_ns(value.get("length", "60s")), value.get("seed", 1)
-    if length % 20_000_000 or not 10**9 <= length <= 24 * 3600 * 10**9:
-        raise UnitError("a length of 1s to 24h, in whole steps of 20ms")
+    if length % 20_000_000 or not 10**9 <= length <= RADIO_MAX_NS:
+        raise UnitError("a length of 1s to 1h, in whole steps of 20ms (it repeats)")
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**53:
         raise UnitError(f"a seed from 0 to {2**53 - 1}")
     return Radio(kind, value[kind], mean, length // 1_000_000, seed)
@@ -132,7 +145,7 @@ def _rtt(value: object) -> int:
     if not isinstance(value, Mapping):
         return int(kinds.RTT.parse(value))
     made = course(value, kinds.DELAY.parse, f"an RTT, or a course such as {RTT_FORM}")
-    if made == 0:
+    if made.steps[0][1] == 0:
         raise UnitError("a course whose first RTT is above zero, because buffers refer to it")
     return made
 

@@ -19,6 +19,7 @@ from .errors import DiskFullError, DumbbellError, EngineError, ScenarioError
 from .own import Own
 from .place import SWEEP, Place
 from .scenario import Given, Scenario, from_dict, from_file
+from .source import placed
 
 if TYPE_CHECKING:
     import threading
@@ -75,7 +76,7 @@ def jobs_of(
         try:
             runs = plan.runs(scenario, own.known() if own else None)
         except ScenarioError as error:
-            raise error.under(source) from None
+            raise placed(error, text, source, overrides) from None
         for planned in runs:
             if pcap:
                 planned.plan["record"] = {**planned.plan["record"], "pcap": True}

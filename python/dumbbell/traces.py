@@ -12,10 +12,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import ResultError, ScenarioError
+from .errors import ResultError, ScenarioError, wrong
+from .files import DATA_MAX, read_bytes
 
 #: Longest time that a line may hold, ms (what the engine keeps in 32 bits).
 MS_MAX = 2**32 - 1
+
+#: Bytes of a trace that are taken apart at once.
+_PART_BYTES = 1 << 20
 
 
 class Trace(NamedTuple):
@@ -31,35 +35,39 @@ class Trace(NamedTuple):
 
 
 def read(path: Path, at: str) -> Trace:
-    """The trace in a file; raises ScenarioError that names the key `at`."""
+    """The trace in a file; raises ScenarioError that names the key `at`, and quotes nothing of the file."""
     try:
         stat = path.stat()
         return _read(path, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
-        raise ScenarioError(at, f'got "{path}" ({error.strerror}), wanted the file of a Mahimahi trace') from None
+        raise wrong(at, str(path), f"the file of a Mahimahi trace ({error.strerror})") from None
     except ValueError as error:
-        raise ScenarioError(at, f'got "{path}" ({error}), wanted a Mahimahi trace: a time in ms per line, none before its predecessor') from None
+        raise wrong(at, str(path), f"a Mahimahi trace, a time in ms per line, none before its predecessor ({error})") from None
 
 
 @lru_cache(maxsize=32)
 def _read(path: Path, _changed_ns: int, _size: int) -> Trace:
     import hashlib  # rarely needed, and start-up counts
     from array import array
-    from itertools import pairwise
 
-    data = path.read_bytes()
-    lines = data.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    for number, line in enumerate(lines, 1):
-        if not line.isdigit() or len(line) > 10:
-            raise ValueError(f"line {number}: {line[:24].decode(errors='replace')!r}")
-    times = [int(line) for line in lines]
-    if not times or times[-1] == 0:
+    data = read_bytes(path, DATA_MAX)
+    times = array("I")
+    last, begin, number = 0, 0, 0
+    while begin < len(data):  # in parts: a list of all lines would take thirty times their size
+        end = data.find(b"\n", begin + _PART_BYTES) + 1 or len(data)
+        for line in data[begin:end].removesuffix(b"\n").split(b"\n"):
+            number += 1
+            if not line.isdigit() or len(line) > 10:
+                raise ValueError(f"line {number} is no time in ms")
+            ms = int(line)
+            if ms < last or ms > MS_MAX:
+                raise ValueError(f"line {number} is " + ("before its predecessor" if ms < last else f"above {MS_MAX}"))
+            last = ms
+            times.append(ms)
+        begin = end
+    if last == 0:
         raise ValueError("it has no length")
-    if times[-1] > MS_MAX or any(later < earlier for earlier, later in pairwise(times)):
-        raise ValueError("times decrease or do not fit 32 bits")
-    return Trace(hashlib.sha256(data).hexdigest(), array("Q", times))
+    return Trace(hashlib.sha256(data).hexdigest(), times)
 
 
 def mean_bps(trace: Trace, opportunity_bytes: int) -> int:

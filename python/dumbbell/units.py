@@ -24,8 +24,13 @@ BPS = {
     "bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12,
     "bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9, "Tbit/s": 10**12,
     "bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9, "Tbit": 10**12,
+    "mbit": 10**6, "gbit": 10**9, "tbit": 10**12, "mbit/s": 10**6, "gbit/s": 10**9, "tbit/s": 10**12,
 }  # fmt: skip
-NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+"""Also as `tc` writes them (tc(8)), where that is unambiguous: its ``mbps`` are megabytes per second, and so are no unit here."""
+NS = {
+    "ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9,
+    "nsec": 1, "nsecs": 1, "usec": 10**3, "usecs": 10**3, "msec": 10**6, "msecs": 10**6, "sec": 10**9, "secs": 10**9,
+}  # fmt: skip
 BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "pkt": FRAME_BYTES}
 
 RATE = 'a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s)'
@@ -39,14 +44,18 @@ _QUANTITY = re.compile(rf"\s*({NUMBER})\s*([A-Za-zµ/%]*)\s*")
 
 
 class UnitError(ValueError):
-    """A text that is not the quantity that was asked for; the message says what was wanted."""
+    """A text that is not the quantity that was asked for; the message says what was wanted, `lacks` that only the unit is missing."""
+
+    def __init__(self, wanted: str, *, lacks: bool = False) -> None:
+        super().__init__(wanted)
+        self.lacks = lacks
 
 
 def split(text: object, wanted: str) -> tuple[int, int, str]:
     """Number and unit of a quantity: (numerator, denominator, unit)."""
     match = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise UnitError(wanted)
+        raise UnitError(wanted, lacks=isinstance(text, (int, float)) and not isinstance(text, bool))
     mantissa, _, exponent = match[1].lower().partition("e")
     whole, _, fraction = mantissa.partition(".")
     power = int(exponent or 0) - len(fraction)
@@ -66,7 +75,7 @@ def _exact(numerator: int, denominator: int, wanted: str, finest: str) -> int:
 def _quantity(text: object, units: dict[str, int], wanted: str, finest: str) -> int:
     numerator, denominator, unit = split(text, wanted)
     if unit not in units:
-        raise UnitError(wanted + nearest(unit, list(units)) if unit else wanted)
+        raise UnitError(wanted + nearest(unit, list(units)) if unit else wanted, lacks=not unit)
     return _exact(numerator * units[unit], denominator, wanted, finest)
 
 
@@ -129,7 +138,7 @@ def buffer(text: object) -> tuple[str, int, int]:
         return "ns", span_ns(text), 1
     if unit in BYTES:
         return "bytes", size_bytes(text), 1
-    raise UnitError(BUFFER + nearest(unit, ["bdp", *BYTES, *NS]) if unit else BUFFER)
+    raise UnitError(BUFFER + nearest(unit, ["bdp", *BYTES, *NS]) if unit else BUFFER, lacks=not unit)
 
 
 def _scaled(value: int, steps: tuple[tuple[int, str], ...]) -> str:

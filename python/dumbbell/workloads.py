@@ -7,7 +7,7 @@ from typing import Any
 
 from . import kinds
 from .declare import SWITCH, Variant, key, parsed, whole
-from .kinds import DELAY, RATE, SPAN_ABOVE_ZERO, Number, Switch, Text
+from .kinds import DELAY, DURATION, RATE, Number, Switch, Text
 
 _MESSAGE = kinds.size("1B", "1GB")
 
@@ -65,7 +65,7 @@ class Workload(Variant):
 class OnOff(Workload, form="on_off"):
     """It sends in on times: as much as it can, or messages at a rate."""
 
-    on: Text = key(SPAN_ABOVE_ZERO, "length of an on time, or its mean")
+    on: Text = key(DURATION, "length of an on time, or its mean")
     off: Text = key(DELAY, "length of an off time, or its mean")
     rate: Text | None = key(RATE, "payload per time while on; as much as possible unless given", default=None)
     message: Text = key(_MESSAGE, "size of a message at that rate", default="1448B")

@@ -100,15 +100,24 @@ impl<T: Copy> Steps<T> {
 }
 
 /// A piecewise constant rate. A rate of zero is an outage.
+///
+/// What can leave up to each step is known beforehand, so that a look at any time costs a search among the
+/// steps, however short they are beside the time that it spans.
 #[derive(Clone, Debug)]
-pub struct Schedule(Steps<Rate>);
+pub struct Schedule {
+    steps: Steps<Rate>,
+    /// What can leave from the start until each step, bits times 10^9.
+    until: Vec<u128>,
+    /// What can leave in a period; 0 without one.
+    round: u128,
+}
 
 impl Schedule {
     /// A schedule of `steps` in ascending order.
     ///
     /// # Panics
-    /// When there is none, the first is not at zero, they do not ascend, the first rate or one that stays
-    /// for ever is zero, or the period does not lie behind the last step.
+    /// When there is none, the first is not at zero, they do not ascend, the period does not lie behind the last
+    /// step, or an outage has no end ([`Schedule::is_endless_outage`]).
     pub fn new(steps: Vec<(Time, Rate)>, period: Option<Span>) -> Schedule {
         match Steps::new(steps, period) {
             Ok(steps) => Schedule::from_steps(steps),
@@ -116,58 +125,97 @@ impl Schedule {
         }
     }
 
+    /// Whether nothing can leave any more from some time on.
+    pub fn is_endless_outage(steps: &Steps<Rate>) -> bool {
+        let rates = steps.as_slice();
+        match steps.period() {
+            Some(_) => rates.iter().all(|step| step.1.as_bps() == 0),
+            None => rates.last().is_none_or(|last| last.1.as_bps() == 0),
+        }
+    }
+
     /// The same of steps that are known to be in order.
     ///
     /// # Panics
-    /// When the first rate, or one that stays for ever, is zero.
+    /// When an outage has no end.
     pub fn from_steps(steps: Steps<Rate>) -> Schedule {
-        let rates = steps.as_slice();
-        assert!(rates[0].1.as_bps() > 0, "the first rate is above zero");
-        let stays = rates[rates.len() - 1].1;
-        assert!(steps.period().is_some() || stays.as_bps() > 0, "the last rate is above zero");
-        Schedule(steps)
+        assert!(!Schedule::is_endless_outage(&steps), "an outage ends");
+        let mut until = Vec::with_capacity(steps.as_slice().len());
+        let mut sum = 0;
+        for pair in steps.as_slice().windows(2) {
+            until.push(sum);
+            sum += bit_ns(pair[0].1, pair[1].0.since(pair[0].0));
+        }
+        until.push(sum);
+        let last = steps.as_slice()[until.len() - 1];
+        let round =
+            steps.period().map_or(0, |p| sum + bit_ns(last.1, (Time::ZERO + p).since(last.0)));
+        Schedule { steps, until, round }
     }
 
     /// The rate at `at`, and when it changes next.
     pub fn at(&self, at: Time) -> (Rate, Time) {
-        self.0.at(at)
+        self.steps.at(at)
     }
 
     /// What can leave between two times, bits times 10^9.
     pub fn bit_ns(&self, from: Time, to: Time) -> u128 {
-        let (mut sum, mut at) = (0, from);
-        while at < to {
-            let (rate, end) = self.at(at);
-            let until = end.min(to);
-            sum += u128::from(rate.as_bps()) * u128::from(until.since(at).as_ns());
-            at = until;
+        if to <= from {
+            return 0;
         }
-        sum
+        let (rate, end) = self.at(from);
+        if to <= end {
+            return bit_ns(rate, to.since(from));
+        }
+        self.left_by(to) - self.left_by(from)
     }
 
-    /// When `bit_ns` more have left, counted from `from`; rounded up to a nanosecond.
-    pub fn after(&self, from: Time, bit_ns: u128) -> Time {
-        let (mut left, mut at) = (bit_ns, from);
-        loop {
-            let (rate, end) = self.at(at);
-            let bps = u128::from(rate.as_bps());
-            // An outage lets nothing leave, except the nothing that is left.
-            let span = if left == 0 {
-                0
-            } else {
-                left.checked_div(bps).map_or(u128::MAX, |_| left.div_ceil(bps))
-            };
-            let room = u128::from(end.since(at).as_ns());
-            if span <= room {
-                return at + Span::from_ns(span as u64);
-            }
-            if !end.is_set() {
-                return Time::NEVER;
-            }
-            left -= bps * room;
-            at = end;
+    /// When `bit_ns` more have left, counted from `from`; rounded up to a nanosecond. [`Time::NEVER`] where that is
+    /// later than any time.
+    pub fn after(&self, from: Time, amount: u128) -> Time {
+        if amount == 0 {
+            return from;
         }
+        let (rate, end) = self.at(from);
+        let bps = u128::from(rate.as_bps());
+        if bps > 0 {
+            let span = amount.div_ceil(bps);
+            if span <= u128::from(end.since(from).as_ns()) {
+                return from + Span::from_ns(span as u64);
+            }
+        }
+        self.when_left(self.left_by(from) + amount)
     }
+
+    /// What can leave from the start until `at`.
+    fn left_by(&self, at: Time) -> u128 {
+        let (rounds, offset) = match self.steps.period() {
+            Some(p) => (at.as_ns() / p.as_ns(), Time::from_ns(at.as_ns() % p.as_ns())),
+            None => (0, at),
+        };
+        let i = self.steps.as_slice().partition_point(|step| step.0 <= offset) - 1;
+        let (since, rate) = self.steps.as_slice()[i];
+        u128::from(rounds) * self.round + self.until[i] + bit_ns(rate, offset.since(since))
+    }
+
+    /// The first time by which `total`, above zero, has left since the start.
+    fn when_left(&self, total: u128) -> Time {
+        // A round's last bits belong to it, and not to the next one.
+        let rounds = if self.round > 0 { (total - 1) / self.round } else { 0 };
+        let rest = total - rounds * self.round;
+        let i = self.until.partition_point(|&sum| sum < rest) - 1;
+        let (since, rate) = self.steps.as_slice()[i];
+        let bps = u128::from(rate.as_bps());
+        let period = self.steps.period().map_or(0, Span::as_ns);
+        let start = rounds * u128::from(period) + u128::from(since.as_ns());
+        let at = start + (rest - self.until[i]).div_ceil(bps);
+        u64::try_from(at).map_or(Time::NEVER, Time::from_ns)
+    }
+}
+
+/// What a rate yields in a span, bits times 10^9.
+fn bit_ns(rate: Rate, span: Span) -> u128 {
+    u128::from(rate.as_bps()) * u128::from(span.as_ns())
 }
 
 #[cfg(test)]
@@ -232,5 +280,51 @@ mod tests {
             error(vec![at(0), at(7)], Some(Span::from_ns(7))),
             "the period must end behind the last step at 7ns, got 7ns"
         );
+    }
+
+    #[test]
+    fn a_link_may_begin_with_an_outage() {
+        let ms = |n: u64| Time::from_ns(n * 1_000_000);
+        let steps = vec![(ms(0), Rate::from_bps(0)), (ms(10), Rate::from_bps(8_000_000))];
+        let s = Schedule::new(steps, None);
+        assert_eq!(s.after(ms(0), 8_000 * 1_000_000_000), ms(11));
+        assert_eq!(s.after(ms(0), 0), ms(0));
+    }
+
+    #[test]
+    fn an_outage_without_end_is_told_from_one_that_ends() {
+        let rates = |bps: &[u64], period| {
+            let at = |i: usize| Time::from_ns(i as u64 * 10);
+            let steps = bps.iter().enumerate().map(|(i, &bps)| (at(i), Rate::from_bps(bps)));
+            Steps::new(steps.collect(), period).unwrap()
+        };
+        let period = Some(Span::from_ns(30));
+        assert!(Schedule::is_endless_outage(&rates(&[1, 0], None)));
+        assert!(Schedule::is_endless_outage(&rates(&[0, 0], period)));
+        assert!(!Schedule::is_endless_outage(&rates(&[1, 0], period)));
+        assert!(!Schedule::is_endless_outage(&rates(&[0, 1], None)));
+    }
+
+    #[test]
+    fn steps_of_a_nanosecond_are_not_walked_through() {
+        let at = |ns, bps| (Time::from_ns(ns), Rate::from_bps(bps));
+        let steps = vec![at(0, 1_000_000), at(1, 2_000_000), at(2, 0)];
+        let s = Schedule::new(steps, Some(Span::from_ns(3)));
+        // A day, a million times: one by one these were 10^19 steps.
+        let day = 86_400_000_000_000;
+        for i in 0..1_000_000 {
+            let to = Time::from_ns(day - i);
+            let sum = s.bit_ns(Time::ZERO, to);
+            let until = s.after(Time::ZERO, sum);
+            assert!(until <= to && to.since(until).as_ns() <= 1, "{to} {until}");
+        }
+    }
+
+    #[test]
+    fn what_would_leave_later_than_any_time_leaves_never() {
+        let at = |ns, bps| (Time::from_ns(ns), Rate::from_bps(bps));
+        let s = Schedule::new(vec![at(0, 1), at(1, 0)], Some(Span::from_ns(1 << 62)));
+        assert_eq!(s.after(Time::ZERO, 1_000), Time::NEVER);
+        assert_eq!(s.after(Time::ZERO, 2), Time::from_ns((1 << 62) + 1));
     }
 }

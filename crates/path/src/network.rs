@@ -122,6 +122,12 @@ impl<P: Traveller> Network<P> {
         self.routes.iter().map(|route| route.fate).collect()
     }
 
+    /// Packets that were sent, or came twice, and are neither there nor gone.
+    pub fn under_way(&self) -> u64 {
+        let held = |fate: &Fate| (fate.sent + fate.duplicated).saturating_sub(fate.gone());
+        self.routes.iter().map(|route| held(&route.fate)).sum()
+    }
+
     /// Event slots that it uses.
     pub fn slots(&self) -> u32 {
         self.holders.len() as u32

@@ -1,6 +1,6 @@
 //! The path in real time, for Python.
 
-use crate::{tell, PlanError};
+use crate::{bug, tell, PlanError};
 #[cfg(feature = "kernel")]
 use emu::Told;
 use emu::{Ask, EmuError, FarEnd};
@@ -42,15 +42,18 @@ pub fn emulate(
 ) -> PyResult<String> {
     let mut stopped = None;
     let result = py.detach(|| {
-        let plan = Plan::parse(plan_json)?;
-        let Some(controllers) = controllers else { return emu::check(&plan).map(|()| None) };
-        emu::run(&plan, &controllers, ask(&controllers), &out_dir, &mut |at, packets| {
-            let told = Python::attach(|py| tell(py, progress.as_ref(), at, packets));
-            stopped = told.err();
-            stopped.is_none()
+        sim::guard::caught(|| {
+            let plan = Plan::parse(plan_json)?;
+            let Some(controllers) = controllers else { return emu::check(&plan).map(|()| None) };
+            emu::run(&plan, &controllers, ask(&controllers), &out_dir, &mut |at, packets| {
+                let told = Python::attach(|py| tell(py, progress.as_ref(), at, packets));
+                stopped = told.err();
+                stopped.is_none()
+            })
+            .map(Some)
         })
-        .map(Some)
     });
+    let result = result.map_err(|text| bug(&text))?;
     match stopped {
         Some(error) => Err(error),
         None => json(&result.map_err(to_python)?),

@@ -24,7 +24,9 @@ use pyo3::types::PyDict;
 use record::report::MeasuredError;
 use sim::{Plan, RunError};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 create_exception!(_native, PlanError, PyValueError, "A plan that the engine does not accept.");
 
@@ -39,9 +41,29 @@ fn to_python(error: RunError) -> PyErr {
     match error {
         RunError::Plan(e) => PlanError::new_err(e.to_string()),
         RunError::Record(e) => PyRuntimeError::new_err(e.to_string()),
+        RunError::Exceeded(e) => PyRuntimeError::new_err(e.to_string()),
         RunError::Stopped => PyRuntimeError::new_err("stopped"),
     }
 }
+
+/// A panic in the engine: a bug of ours, which ends this run and no other.
+fn bug(text: &str) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "the engine failed, which is a bug: please report it with the scenario ({text})"
+    ))
+}
+
+/// Whether the next run is to panic, for the test of what then happens.
+static PANICS: AtomicBool = AtomicBool::new(false);
+
+/// For tests: the next run ends by a panic.
+#[pyfunction]
+fn _panic_in_next_run() {
+    PANICS.store(true, Ordering::Relaxed);
+}
+
+/// Calls of Python while a run goes on are this far apart: rare enough to cost nothing, often enough for Ctrl-C.
+const TELL_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs one plan with the GIL released; see the stub for the contract.
 #[pyfunction]
@@ -56,15 +78,24 @@ fn run(
     let raised = own::Raised::default();
     let modules = own::modules(own, &raised)?;
     let mut stopped = None;
+    let mut told_at = None;
+    let mut on_progress = |sim_ns, packets| {
+        if told_at.is_some_and(|at: Instant| at.elapsed() < TELL_EVERY) {
+            return true;
+        }
+        told_at = Some(Instant::now());
+        let has_failed = raised.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        stopped = Python::attach(|py| tell(py, progress.as_ref(), sim_ns, packets)).err();
+        !has_failed && stopped.is_none()
+    };
     let result = py.detach(|| {
-        let plan = Plan::from_json_with(plan_json, &modules)?;
-        sim::run_with(&plan, &modules, &out_dir, &mut |sim_ns, packets| {
-            let has_failed = raised.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-            let told = Python::attach(|py| tell(py, progress.as_ref(), sim_ns, packets));
-            stopped = told.err();
-            !has_failed && stopped.is_none()
+        sim::guard::caught(|| {
+            assert!(!PANICS.swap(false, Ordering::Relaxed), "a test asked for this");
+            let plan = Plan::from_json_with(plan_json, &modules)?;
+            sim::run_with(&plan, &modules, &out_dir, &mut on_progress)
         })
     });
+    let result = result.map_err(|text| bug(&text))?;
     if let Some(error) = stopped {
         return Err(error);
     }
@@ -162,7 +193,9 @@ mod _native {
     #[pymodule_export]
     use super::sample::Sample;
     #[pymodule_export]
-    use super::{controllers, run, version, write_measured, ControllerError, PlanError};
+    use super::{
+        _panic_in_next_run, controllers, run, version, write_measured, ControllerError, PlanError,
+    };
 
     /// Version of the manifest and of the tables beside it.
     #[pymodule_init]

@@ -74,6 +74,11 @@ impl Flow {
         })
     }
 
+    /// Messages of its application, which are kept until the flow ends.
+    pub fn messages_held(&self) -> u64 {
+        self.app.as_ref().map_or(0, |app| app.messages().len() as u64)
+    }
+
     /// Payload that the application has received while the flow was open.
     pub fn goodput_bytes(&self) -> u64 {
         match self.life {

@@ -11,9 +11,11 @@
 //! ```
 
 mod application;
+pub mod bounds;
 mod capture;
 mod ends;
 mod flow;
+pub mod guard;
 mod probe;
 mod totals;
 mod world;
@@ -33,12 +35,16 @@ pub enum RunError {
     /// The tables cannot be written.
     #[error(transparent)]
     Record(#[from] record::RecordError),
+    /// It costs more than its plan allows.
+    #[error(transparent)]
+    Exceeded(#[from] bounds::Exceeded),
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
 }
 
-/// Tells the caller how far the run is (simulated ns, packets delivered); `false` stops it.
+/// Tells the caller how far the run is (simulated ns, packets delivered); `false` stops it. Called often, while the
+/// run is made ready too, so that a caller with a clock of its own can answer within milliseconds.
 pub type Progress<'a> = dyn FnMut(u64, u64) -> bool + 'a;
 
 /// Runs `plan` and writes its tables into `out`, which must exist.
@@ -59,7 +65,7 @@ pub fn run_with(
     out: &Path,
     progress: &mut Progress<'_>,
 ) -> Result<Summary, RunError> {
-    let mut world = world::World::new(plan, modules, out)?;
+    let mut world = world::World::new(plan, modules, out, progress)?;
     world.run(progress)?;
     Ok(world.finish(plan)?)
 }

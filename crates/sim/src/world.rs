@@ -1,5 +1,6 @@
 //! The event loop: who is woken when, and what the hosts do with what reaches them.
 
+use crate::bounds::{self, Held};
 use crate::capture::Capture;
 use crate::flow::{Flow, Life};
 use crate::probe::Probe;
@@ -9,14 +10,18 @@ use cca::Modules;
 use net::{flags, Ack, Packet};
 use path::build;
 use path::network::{Network, Notice};
-use path::plan::Plan;
+use path::plan::{Limits, Plan};
 use path::timeline::Timeline;
 use record::{RecordError, Summary};
 use std::path::Path;
 use units::{Span, Time};
 
-/// Events between two looks at the caller's progress function.
-const EVENTS_PER_PROGRESS: u64 = 1 << 17;
+/// Events between two calls of the caller's progress function, which take a millisecond or two.
+const EVENTS_PER_PROGRESS: u64 = 1 << 12;
+/// Events between two looks at the bounds, of which one sums over the flows.
+const EVENTS_PER_CHECK: u64 = 1 << 16;
+/// Flows that are made between two calls of the progress function.
+const FLOWS_PER_PROGRESS: usize = 256;
 
 /// Sources of events of a flow's two hosts; slot = flow * SLOTS + source. The slots of the network in
 /// both directions follow, then the sampler's.
@@ -46,6 +51,7 @@ pub struct World {
     acks: Vec<Ack>,
     delivered: u64,
     events: u64,
+    limits: Limits,
     /// Flags that every packet gets.
     flags: u8,
     /// A host's timer may fire with one of another.
@@ -53,13 +59,22 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(plan: &Plan, modules: &Modules, out: &Path) -> Result<World, RunError> {
-        let flows = (0..plan.flows.len())
-            .map(|i| Flow::new(plan, i, modules))
-            .collect::<Result<Vec<_>, _>>()?;
-        let n = flows.len();
+    pub fn new(
+        plan: &Plan,
+        modules: &Modules,
+        out: &Path,
+        progress: &mut Progress<'_>,
+    ) -> Result<World, RunError> {
+        let n = plan.flows.len();
+        let (mut flows, mut forward) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        for i in 0..n {
+            if i.is_multiple_of(FLOWS_PER_PROGRESS) && !progress(0, 0) {
+                return Err(RunError::Stopped);
+            }
+            flows.push(Flow::new(plan, i, modules)?);
+            forward.push(build::forward(plan, i)?);
+        }
         let data_slots = n as u32 * SLOTS;
-        let forward = (0..n).map(|i| build::forward(plan, i)).collect::<Result<_, _>>()?;
         let mut data = Network::new(data_slots, build::links(plan)?, forward, plan.record.events);
         let back_slots = data_slots + data.slots();
         let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
@@ -89,6 +104,7 @@ impl World {
             acks: Vec::with_capacity(4),
             delivered: 0,
             events: 0,
+            limits: plan.limits,
             flags: if plan.host.shared_receiver { 0 } else { flags::OWN_RECEIVER },
             is_processor_shared: plan.host.shared_processor,
         })
@@ -102,10 +118,8 @@ impl World {
             }
             self.now = now;
             self.events += 1;
-            if self.events.is_multiple_of(EVENTS_PER_PROGRESS)
-                && !progress(now.as_ns(), self.delivered)
-            {
-                return Err(RunError::Stopped);
+            if self.events.is_multiple_of(EVENTS_PER_PROGRESS) {
+                self.look_up(progress)?;
             }
             self.wake(slot);
         }
@@ -116,6 +130,21 @@ impl World {
             }
         }
         self.check();
+        Ok(())
+    }
+
+    /// Tells how far the run is, and looks at what it costs.
+    #[cold]
+    fn look_up(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
+        if !progress(self.now.as_ns(), self.delivered) {
+            return Err(RunError::Stopped);
+        }
+        if self.events.is_multiple_of(EVENTS_PER_CHECK) {
+            let messages = self.flows.iter().map(Flow::messages_held).sum();
+            let packets = self.data.under_way() + self.back.under_way();
+            let held = Held { packets, messages };
+            bounds::check(&self.limits, self.now, self.events, held)?;
+        }
         Ok(())
     }
 

@@ -298,7 +298,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _dispatch(_parse(sys.argv[1:] if argv is None else argv))
     except (OutError, ScenarioError) as error:
-        return _fail(str(error), BAD_INPUT)
+        return _fail(str(error).replace("\n", "\ndumbbell: "), BAD_INPUT)
     except DumbbellError as error:
         return _fail(str(error), FAILED)
     except KeyboardInterrupt as error:
@@ -317,6 +317,8 @@ def _unexpected(error: Exception) -> str:
     """One line for an error that no code foresaw: of the system, as a disk that is full, or a fault of this program."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'output'}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return "out of memory"
     first = (str(error).splitlines() or [""])[0]
     return f"a fault of this program: {type(error).__name__}: {first[:200]} ({TRACEBACK}=1 shows where; please report it)"
 

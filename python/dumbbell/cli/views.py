@@ -17,14 +17,15 @@ def check(arguments: argparse.Namespace) -> int:
     from dumbbell.estimate import describe
     from dumbbell.own import Own
     from dumbbell.scenario import from_file
+    from dumbbell.source import placed
 
     own = Own.load(arguments.cca)
     for file in arguments.files:
-        scenario = from_file(file, overrides=tuple(arguments.overrides)).scenario
+        given = from_file(file, overrides=tuple(arguments.overrides))
         try:
-            print(describe(scenario, own))
+            print(describe(given.scenario, own))
         except ScenarioError as error:
-            raise error.under(file) from None
+            raise placed(error, given.text, file, tuple(arguments.overrides)) from None
     return OK
 
 

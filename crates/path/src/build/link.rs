@@ -74,10 +74,10 @@ fn schedule(plan: &plan::Link, context: &Context) -> Result<Option<Schedule>, Pl
     let step = |&(ns, bps)| (Time::from_ns(ns), Rate::from_bps(bps));
     let steps = plan.steps.iter().map(step).collect();
     match Steps::new(steps, plan.repeat_ns.map(Span::from_ns)) {
-        Ok(steps) if steps.as_slice().iter().any(|s| s.1.as_bps() > 0) => {
-            Ok(Some(Schedule::from_steps(steps)))
+        Ok(steps) if Schedule::is_endless_outage(&steps) => {
+            Err(wrong(context, "steps", "an outage without end", "a rate above 0 in the end"))
         }
-        Ok(_) => Err(wrong(context, "steps", "an outage without end", "a rate above 0 somewhere")),
+        Ok(steps) => Ok(Some(Schedule::from_steps(steps))),
         Err(error) => Err(wrong(context, "steps", error, "ascending steps from 0 ns")),
     }
 }

@@ -166,6 +166,12 @@ impl Flow {
         let key = |name: &str| format!("{at}.{name}");
         check(self.rtt_ns <= 60_000_000_000, &key("rtt_ns"), self.rtt_ns, "at most 60 s")?;
         check(self.loss_ppb <= 1_000_000_000, &key("loss_ppb"), self.loss_ppb, "at most 10^9")?;
+        let spread = match self.jitter {
+            None => 0,
+            Some(Jitter::Uniform { spread_ns, .. }) => spread_ns,
+            Some(Jitter::Gaussian { stddev_ns, .. }) => stddev_ns,
+        };
+        check(spread <= 60_000_000_000, &key("jitter"), spread, "at most 60 s")?;
         check_route(self.forward.as_deref(), &key("forward"), links)?;
         check_route(self.back.as_deref(), &key("back"), ack_links)?;
         let (start, stop) = (self.start_ns, self.stop_ns);
@@ -201,6 +207,15 @@ impl Flow {
         let Some(workload) = &self.workload else { return Ok(()) };
         let alone = self.size_bytes.is_none() && matches!(self.transport, Transport::Tcp);
         check(alone, &key("workload"), "with size_bytes or QUIC", "a TCP flow without size_bytes")?;
+        if let Workload::OnOff { on, off, .. } = workload {
+            let longest = on.ns.max(off.ns);
+            check(
+                longest <= 86_400_000_000_000,
+                &key("workload"),
+                longest,
+                "times of at most a day",
+            )?;
+        }
         let (what, smallest) = match *workload {
             Workload::OnOff { on, off, rate_bps, message_bytes } => (
                 "lengths, rates and sizes above 0",

@@ -219,6 +219,8 @@ impl Link {
             self.burst_bytes,
             "at least 1514, one frame",
         )?;
+        let most = self.steps.iter().map(|step| step.1).max().unwrap_or(0);
+        check(most <= 1_000_000_000_000, &key("steps"), most, "rates of at most 10^12")?;
         check(
             self.trace.is_none() || self.steps.is_empty(),
             &key("trace"),

@@ -46,6 +46,25 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     /// What to keep.
     pub record: Record,
+    /// What the run may cost.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// What a run may cost before it ends itself with an error.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Events per simulated second.
+    pub events_per_s: u64,
+    /// Memory of packets under way and of messages, bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { events_per_s: 100_000_000, memory_bytes: 4 << 30 }
+    }
 }
 
 /// A part of a run.

@@ -205,12 +205,22 @@ impl Stage {
                 share("ppb", *ppb)?;
                 share("correlation_ppb", *correlation_ppb)
             }
-            Stage::Thin { every, .. } => check(*every >= 1, &key("every"), every, "at least 1"),
-            Stage::Aggregate { packets, .. } => {
+            Stage::Thin { every, hold_ns } => {
+                check(*hold_ns <= DELAY_MAX_NS, &key("hold_ns"), hold_ns, "at most 60 s")?;
+                check(*every >= 1, &key("every"), every, "at least 1")
+            }
+            Stage::Aggregate { packets, hold_ns } => {
+                check(*hold_ns <= DELAY_MAX_NS, &key("hold_ns"), hold_ns, "at most 60 s")?;
                 check(*packets >= 1, &key("packets"), packets, "at least 1")
             }
             Stage::Serve { period_ns, packets } => {
-                check(*period_ns >= 1, &key("period_ns"), period_ns, "at least 1")?;
+                let wanted = "1 ns to 60 s";
+                check(
+                    (1..=DELAY_MAX_NS).contains(period_ns),
+                    &key("period_ns"),
+                    period_ns,
+                    wanted,
+                )?;
                 check(*packets != Some(0), &key("packets"), 0, "at least 1")
             }
             Stage::Link { link } => {
