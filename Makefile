@@ -101,8 +101,9 @@ bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding 
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json
 
-fuzz: $(STAMPS)/native ## Throw broken scenarios and plans at the parsers (SECONDS_MAX=60, SEED=1)
+fuzz: $(STAMPS)/native ## Throw broken scenarios, plans and results at what reads them (SECONDS_MAX=60 each, SEED=1)
 	$(BIN)/python fuzz/scenario.py --seconds $(SECONDS_MAX) --seed $(SEED)
+	$(BIN)/python fuzz/results.py --seconds $(SECONDS_MAX) --seed $(SEED)
 
 package: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Source distribution and wheel in dist/, each installed and used far from the checkout
 	rm -rf dist && mkdir dist

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +130,16 @@ def read(folder: Path) -> Manifest:
         raise ResultError(f"{path}: damaged: {_said(error)}") from None
 
 
-def of(made: Mapping[str, Any]) -> Manifest:
-    """The same from the dictionary that a run has just written."""
-    return msgspec.convert(made, Manifest)
+class _Sweep(Struct):
+    runs: list[str]
+
+
+def expected_runs(folder: Path) -> list[str]:
+    """Names of the runs that a sweep's folder is to hold, from its sweep.json; raises OSError or ValueError where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / "sweep.json").read_bytes(), type=_Sweep).runs
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(_said(error)) from None
 
 
 def _said(error: Exception) -> str:

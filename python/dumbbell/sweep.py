@@ -147,7 +147,7 @@ class Sweep:
         path, self._is_listed = self.out / SWEEP, True
         try:
             before = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             before = []
         names = list(dict.fromkeys([*before, *(job.folder.name for job in self.jobs)]))
         if len(names) > 1:

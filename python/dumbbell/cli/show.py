@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dumbbell import figures, units
+from dumbbell import figures, manifest, units
 from dumbbell.catalogue import FIGURES, Measured, figure
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.figures import Row
@@ -76,9 +76,9 @@ def of_runs(folders: Sequence[Path], out: Path) -> str:
 def unfinished(folder: Path) -> str:
     """What is to be said of a sweep that is not complete; nothing of one that is."""
     try:
-        expected = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))["runs"]
+        expected = manifest.expected_runs(folder)
         missing = [name for name in expected if not (folder / name / "manifest.json").is_file()]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         return ""
     return f"{folder}: {len(expected) - len(missing)} of {len(expected)} runs are there; `dumbbell run --resume` runs the rest" if missing else ""
 

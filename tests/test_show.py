@@ -1,0 +1,259 @@
+"""`dumbbell show`: each figure held against one computed from the raw tables with pyarrow alone, and what the command prints at several widths."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import json
+import re
+import shutil
+import statistics
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import dumbbell
+from dumbbell import cli, figures, metrics
+from dumbbell.statistic import difference_interval, mean_interval
+
+SWEEP = """
+name = "sweep"
+duration = "4s"
+repetitions = 3
+path = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "3bdp"] }
+host = { start_jitter = "200ms" }
+record = { every = "50ms" }
+flow = [{ cca = "cubic" }, { cca = "cubic", transport = "quic", name = "mine" }]
+"""
+SHORT = """
+name = "short"
+duration = "10s"
+path = { rate = "20Mbps", rtt = "20ms", buffer = "2bdp" }
+flow = [{ cca = "cubic", count = 2 }, { cca = "reno", name = "web", arrivals = { rate = "5/s", sizes = "30kB" } }]
+"""
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("show") / "sweep"
+    dumbbell.run(dumbbell.from_text(SWEEP), out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("show") / "short"
+    dumbbell.run(dumbbell.from_text(SHORT), out)
+    return out
+
+
+@pytest.fixture
+def show(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: object, columns: int = 80) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert cli.main(["show", *map(str, arguments)]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+def _flows(folder: Path) -> list[dict[str, Any]]:
+    return pq.read_table(folder / "flows.parquet").to_pylist()
+
+
+def test_a_line_of_json_has_the_figures_of_the_raw_tables(show: Any, sweep: Path) -> None:
+    lines = [json.loads(line) for line in show(sweep, "--json", "--runs", "--columns", "rtt_p99,owd_p99").splitlines()]
+    assert len(lines) == 6
+    for line in lines:
+        rows = _flows(Path(line["dir"]))
+        total = sum(row["goodput_bytes"] for row in rows)
+        samples = pq.read_table(Path(line["dir"]) / "samples.parquet")
+        assert [flow["name"] for flow in line["flows"]] == ["cubic", "mine"]
+        assert [flow["transport"] for flow in line["flows"]] == ["tcp", "quic"]
+        assert [flow["table"] for flow in line["flows"]] == [0, 1]
+        for i, (flow, row) in enumerate(zip(line["flows"], rows)):
+            assert flow["goodput_mbps"] == pytest.approx(row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]), rel=1e-6)
+            assert flow["share"] == pytest.approx(row["goodput_bytes"] / total)
+            assert flow["retrans_rate"] == pytest.approx(row["retrans_segs"] / row["segs_sent"])
+            rtts = [value / 1e3 for value in samples.filter(pc.equal(samples["flow"], i))["rtt_us"].to_pylist() if value is not None]
+            assert flow["rtt_p99_ms"] == pytest.approx(statistics.quantiles(rtts, n=100, method="inclusive")[98])
+            assert flow["owd_p99_ms"] == row["owd_p99_us"] / 1e3
+
+
+def test_a_window_counts_what_came_inside_it(show: Any, sweep: Path) -> None:
+    line = json.loads(show(sweep, "--json", "--runs", "--from", "1s", "--to", "3s").splitlines()[0])
+    assert line["window_s"] == [1, 3]
+    folder = Path(line["dir"])
+    samples, queue = pq.read_table(folder / "samples.parquet"), pq.read_table(folder / "queue.parquet")
+    got = []
+    for i in range(2):
+        of = {row["t_us"]: row["goodput_bytes"] for row in samples.filter(pc.equal(samples["flow"], i)).to_pylist()}
+        got.append(of[3_000_000] - of[1_000_000])
+    assert [flow["goodput_bytes"] for flow in line["flows"]] == got
+    assert [flow["goodput_mbps"] for flow in line["flows"]] == pytest.approx([size * 8 / 2e6 for size in got])
+    assert [flow["share"] for flow in line["flows"]] == pytest.approx([size / sum(got) for size in got])
+    inside = [row for row in queue.to_pylist() if 1_000_000 <= row["t_us"] <= 3_000_000 and row["link"] == 0]
+    assert line["link"]["queue_mean_ms"] == pytest.approx(statistics.fmean(row["sojourn_us"] for row in inside) / 1e3)
+    assert line["link"]["drops"] == inside[-1]["dropped_packets"] - inside[0]["dropped_packets"]
+    wire = (inside[-1]["sent_bytes"] - inside[0]["sent_bytes"]) * 8
+    assert line["link"]["utilization"] == pytest.approx(min(1.0, wire / (10e6 * 2 + 8 * 3028)))
+    assert line["jain"] == pytest.approx(sum(got) ** 2 / (2 * sum(size**2 for size in got)))
+    assert line["flows"][0]["owd_mean_ms"] is None, "one-way delays count packets of the whole run"
+
+
+def test_repetitions_are_means_with_students_interval(show: Any, sweep: Path) -> None:
+    line = json.loads(show(sweep, "--json").splitlines()[0])
+    values = []
+    for repetition in range(3):
+        row = _flows(sweep / f"sweep_buffer=1bdp_r{repetition}")[1]
+        values.append(row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]))
+    half = 4.302653 * statistics.stdev(values) / 3**0.5  # t of 2 degrees of freedom at 97.5 %
+    assert (line["n"], line["flows"][1]["name"]) == (3, "mine")
+    assert line["flows"][1]["goodput_mbps"] == pytest.approx(statistics.fmean(values))
+    assert line["flows"][1]["half_width"]["goodput_mbps"] == pytest.approx(half, rel=1e-5)
+    table = show(sweep)
+    assert "means of 3 repetitions ± 95 % interval" in table
+    assert f"{statistics.fmean(values):.2f} ± {half:.2f}" in table
+
+
+def test_different_experiments_never_share_an_interval(sweep: Path) -> None:
+    rows = [row for run in dumbbell.load(sweep) for row in figures.rows(figures.measured(run), ["goodput"])]
+    together = figures.over_repetitions(rows)
+    assert [(row.vary["path.buffer"], row.name, row.n) for row in together] == [(b, name, 3) for b in ("1bdp", "3bdp") for name in ("cubic", "mine")]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_table_fits_its_terminal_and_says_what_it_left_out(show: Any, sweep: Path, short: Path, columns: int) -> None:
+    for folder in (sweep, short):
+        printed = show(folder, columns=columns)
+        body = printed.split("\n\n")[1].splitlines()
+        assert max(map(len, body)) <= columns
+        assert all(line == line.rstrip() for line in body)
+        assert ("left out to fit: " in printed) == (columns < 120 or folder == sweep)
+        assert "left out" not in show(folder, "--wide", columns=columns)
+
+
+def test_groups_say_how_many_flows_and_whether_they_are_summed(show: Any, short: Path) -> None:
+    line = json.loads(show(short, "--json", "--by", "table", "--columns", "fct_p99,goodput_flow_min"))
+    rows = _flows(next(path for path in (short, *short.iterdir()) if (path / "flows.parquet").exists()))
+    web = [row for row in rows if row["name"] == "web"]
+    greedy, of_web = line["flows"]
+    assert (greedy["flows"], of_web["flows"], of_web["name"]) == (2, len(web), "web")
+    total = sum(row["goodput_bytes"] for row in rows)
+    assert greedy["share"] == pytest.approx(sum(row["goodput_bytes"] for row in rows[:2]) / total)
+    assert greedy["goodput_flow_min_mbps"] == pytest.approx(min(row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]) for row in rows[:2]))
+    times = sorted((row["completed_us"] - row["start_us"]) / 1e6 for row in web if row["completed_us"] is not None)
+    assert of_web["fct_p99_s"] == pytest.approx(statistics.quantiles(times, n=100, method="inclusive")[98])
+    span = (max(row["stop_us"] for row in web) - min(row["start_us"] for row in web)) / 1e6
+    assert of_web["goodput_mbps"] == pytest.approx(sum(row["goodput_bytes"] for row in web) * 8e-6 / span)
+    printed = show(short)
+    assert f"{len(web)} x web" in printed
+    assert "Mbit/s sum" in printed
+    assert f"Jain's index is of 2 of {len(rows)} flows" in printed
+    assert line["jain_flows"] == 2
+
+
+def test_columns_are_chosen_sorted_and_exported(show: Any, sweep: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(show(sweep, "--csv", "--runs", "--columns", "goodput,rtt_p99,drops", "--sort", "goodput", "--reverse"))))
+    assert list(rows[0])[-3:] == ["goodput_mbps", "rtt_p99_ms", "drops"]
+    assert len(rows) == 12
+    assert [float(row["goodput_mbps"]) for row in rows] == sorted((float(row["goodput_mbps"]) for row in rows), reverse=True)
+    assert {row["path.buffer"] for row in rows} == {"1bdp", "3bdp"}
+    marked = show(sweep, "--markdown", "--columns", "goodput,share", "--flows", "mine").splitlines()
+    assert marked[0] == "| buffer | flow | goodput Mbit/s | share |"
+    assert len(marked) == 2 + 2
+    assert all("mine (QUIC)" in line for line in marked[2:])
+
+
+def test_a_wrong_column_key_or_window_is_status_2(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, said in (
+        (["--columns", "goodputt"], '--columns: got "goodputt", wanted one of: goodput, '),
+        (["--sort", "bufer"], '--sort: got "bufer", wanted one of: name, path.buffer, '),
+        (["--from", "10"], '--from: got "10", wanted a time with its unit'),
+        (["--diff"], "--diff: got 1 folders, wanted two: before and after"),
+    ):
+        assert cli.main(["show", str(sweep), *options]) == 2
+        assert capsys.readouterr().err.startswith(f"dumbbell: {said}")
+    assert cli.main(["show", str(sweep), "--from", "9s"]) == 1
+    assert "there is nothing from 9 to 4 s of its 4 s" in capsys.readouterr().err
+
+
+def test_the_difference_of_two_folders_has_welchs_interval(show: Any, sweep: Path, tmp_path: Path) -> None:
+    dumbbell.run(dumbbell.from_text(SWEEP.replace('transport = "quic"', 'transport = "quic", start = "500ms"')), tmp_path / "after")
+    lines = [json.loads(line) for line in show("--diff", sweep, tmp_path / "after", "--json", "--columns", "goodput,utilization").splitlines()]
+    assert [(line["vary"]["path.buffer"], line["name"], line["figure"]) for line in lines[:3]] == [
+        ("1bdp", "cubic", "goodput_mbps"),
+        ("1bdp", "mine", "goodput_mbps"),
+        ("1bdp", "run", "utilization"),
+    ]
+    sides = []
+    for folder in (sweep, tmp_path / "after"):
+        rows = [_flows(folder / f"sweep_buffer=1bdp_r{i}")[0] for i in range(3)]
+        sides.append([row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]) for row in rows])
+    assert lines[0]["change"] == pytest.approx(statistics.fmean(sides[1]) - statistics.fmean(sides[0]))
+    assert lines[0]["half_width"] == pytest.approx(difference_interval(*sides).half_width)
+    assert "change ± 95 % interval" in show("--diff", sweep, tmp_path / "after")
+
+
+def test_welchs_interval_of_a_worked_example() -> None:
+    # Variances 20/3 and 5/3 of four each: standard error sqrt(25/12); 4.4 degrees of freedom, rounded down to 4: t = 2.776.
+    mean, half, n = difference_interval([10.0, 12.0, 14.0, 16.0], [15.0, 16.0, 17.0, 18.0])
+    assert (mean, n) == (3.5, 4)
+    assert half == pytest.approx(2.7764 * (25 / 12) ** 0.5, rel=1e-4)
+    assert mean_interval([2.0, 2.0]).half_width == 0
+
+
+def test_an_interrupted_sweep_says_how_many_runs_are_there(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(sweep, tmp_path / "part")
+    shutil.rmtree(tmp_path / "part" / "sweep_buffer=3bdp_r2")
+    assert cli.main(["show", str(tmp_path / "part")]) == 0
+    assert "part: 5 of 6 runs are there" in capsys.readouterr().err
+    assert cli.main(["show", str(sweep)]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_measured_part_is_what_run_and_show_tell(show: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = SHORT.replace('duration = "10s"', 'duration = "10s"\nmeasure = { from = "2s", to = "8s" }')
+    (tmp_path / "m.toml").write_text(text)
+    assert cli.main(["run", str(tmp_path / "m.toml"), "--json", "--out", str(tmp_path / "out")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["window_s"] == [2, 8]
+    assert json.loads(show(tmp_path / "out", "--json")) == told
+    (run,) = dumbbell.load(tmp_path / "out")
+    assert told["flows"][0]["goodput_mbps"] == pytest.approx(metrics.goodput_bps(run, 0, (2, 8)) / 1e6)
+    assert told["flows"][0]["goodput_mbps"] != pytest.approx(run.summary.flows[0].goodput_mbps, rel=1e-6)
+
+
+def test_the_links_have_a_table_and_requests_their_latency(show: Any, tmp_path: Path) -> None:
+    text = """
+    duration = "4s"
+    path = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }
+    link = [{ name = "narrow", rate = "4Mbps", buffer = "2bdp" }]
+    flow = [{ cca = "cubic", via = ["bottleneck", "narrow"], workload = { kind = "request_response", response = "50kB" } }]
+    """
+    dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    folder = next(path for path in (tmp_path / "out", *(tmp_path / "out").iterdir()) if (path / "messages.parquet").exists())
+    messages = pq.read_table(folder / "messages.parquet").to_pylist()
+    times = [(row["completed_us"] - row["asked_us"]) / 1e3 for row in messages if row["completed_us"] is not None]
+    line = json.loads(show(tmp_path / "out", "--json", "--columns", "latency,latency_p95"))
+    assert line["flows"][0]["latency_mean_ms"] == pytest.approx(statistics.fmean(times))
+    assert line["flows"][0]["latency_p95_ms"] == pytest.approx(statistics.quantiles(times, n=100, method="inclusive")[94])
+    printed = show(tmp_path / "out")
+    assert "latency" in printed
+    assert re.search(rf"narrow +{dumbbell.load(tmp_path / 'out')[0].summary.links[0].utilization:.3f}", printed)
+
+
+def test_damaged_folders_never_give_a_traceback(tmp_path: Path) -> None:
+    source = Path(__file__).parent.parent / "fuzz/results.py"
+    spec = importlib.util.spec_from_file_location("fuzz_results", source)
+    assert spec
+    assert spec.loader
+    fuzz = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzz)
+    dumbbell.run(dumbbell.from_text(fuzz.SCENARIO), tmp_path / "whole")
+    assert fuzz.throw(tmp_path / "whole", tmp_path, Namespace(seconds=6, seed=11, only=None)) == 0
