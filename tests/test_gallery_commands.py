@@ -18,6 +18,7 @@ def test_every_scenario_is_listed_with_a_sentence(cli: Cli) -> None:
     for entry in gallery.entries():
         assert 20 < len(entry.summary) < 250, entry
         assert not entry.summary.endswith((".", " Fig", " al")), entry
+        assert not entry.summary.startswith(("Fig", "The same")), f"{entry.name}: says nothing without its neighbours"
     done = cli("gallery")
     assert done.returncode == 0
     assert "pair-cubic-bbr" in done.stdout
