@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,16 @@ def test_damage_is_told(tmp_path: Path, name: str, content: bytes | None, told: 
     if content is not None:
         (tmp_path / "run" / name).write_bytes(content)
     assert folder.damage(tmp_path / "run", made) == told
+
+
+@pytest.mark.parametrize("size", [0, 99_999, 100_000, 300_000])
+def test_small_and_large_files_have_the_digest_that_everybody_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    data = bytes(range(256)) * (size // 256 + 1)
+    (tmp_path / "file").write_bytes(data[:size])
+    wanted = hashlib.sha256(data[:size]).hexdigest()
+    assert folder.sha256(tmp_path / "file") == wanted
+    monkeypatch.delitem(sys.modules, "hashlib")
+    assert folder.sha256(tmp_path / "file") == wanted
 
 
 def synced(out: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]) -> list[str]:
