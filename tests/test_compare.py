@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+import dumbbell
 from dumbbell import agreement, cli
 from dumbbell.backends import sim
 from dumbbell.manifest import Summary
@@ -126,3 +127,62 @@ def test_what_cannot_be_drawn_is_refused_before_anything_runs(tmp_path: Path, ca
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--plot", "cwind", "--out", str(tmp_path / "out")]) == 2
     assert 'got "cwind", wanted one of: throughput, rtt, cwnd, inflight, queue, states; did you mean "cwnd"?' in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_difference_that_repetitions_explain_is_unclear() -> None:
+    def over(*values: float) -> list[Any]:
+        return [summary(utilization=value) for value in values]
+
+    wide = agreement.figures(over(0.80, 0.95, 0.90), over(0.95, 0.70, 0.75))[0]
+    assert (wide.agrees, wide.is_unclear) == (False, True)
+    narrow = agreement.figures(over(0.90, 0.91, 0.92), over(0.80, 0.81, 0.82))[0]
+    assert (narrow.agrees, narrow.is_unclear) == (False, False)
+    single = agreement.figures(over(0.90), over(0.80))[0]
+    assert (single.agrees, single.is_unclear) == (False, False)
+
+
+@pytest.fixture
+def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a comparison with a back end that goes by another link and warns of it."""
+
+    def warned(*given: Any, **more: Any) -> dict[str, Any]:
+        made = sim.run(*given, **more)
+        made["summary"]["link"]["utilization"] = 0.2
+        made["warnings"] = ["host.hz: this kernel's tick is 250, not 1000"]
+        (given[1] / "manifest.json").write_text(json.dumps(made))
+        return made
+
+    for name, run in (("twin", sim.run), ("late", warned)):
+        module = ModuleType(f"dumbbell.backends.{name}")
+        vars(module).update(run=run, check=lambda *_: None)
+        monkeypatch.setitem(sys.modules, f"dumbbell.backends.{name}", module)
+    monkeypatch.setattr("dumbbell.backends.NAMES", ("sim", "twin", "late"))
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def test_warnings_that_explain_a_difference_are_printed(compared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["compare", str(compared / "x.toml"), "--on", "sim,late", "--out", str(compared / "out")]) == 1
+    told = capsys.readouterr().out
+    assert told.count("  late: host.hz: this kernel's tick is 250, not 1000\n") == 2
+    assert "DIFFERS (of one repetition; --set repetitions=5 tells whether it is chance)" in told
+
+
+def test_the_folder_of_a_comparison_is_one_of_results_that_vary_by_back_end(compared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = compared / "out"
+    cli.main(["compare", str(compared / "x.toml"), "--on", "sim,twin", "--out", str(out)])
+    runs = dumbbell.load(out)
+    # both of the simulator, as their manifests say, for the twin is the simulator
+    assert [run.vary for run in runs] == [{"on": "sim", "path.buffer": buffer} for buffer in ("1bdp", "1bdp", "2bdp", "2bdp")]
+    capsys.readouterr()
+    assert cli.main(["show", str(out)]) == 0
+    assert "1bdp" in capsys.readouterr().out
+    assert cli.main(["plot", "vary", str(out), "-o", str(compared / "x.png")]) == 0
+    assert (compared / "x.png").exists()
+
+
+def test_force_replaces_a_comparison_and_its_pictures(compared: Path) -> None:
+    arguments = ["compare", str(compared / "x.toml"), "--on", "sim,twin", "--out", str(compared / "out")]
+    assert cli.main(arguments) == 0
+    assert cli.main(arguments) == 2
+    assert cli.main([*arguments, "--force"]) == 0

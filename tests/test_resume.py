@@ -119,6 +119,7 @@ def test_leftovers_are_removed_whatever_process_has_their_number_now(tmp_path: P
     for pid in (1, os.getpid(), 99_999_999):
         (tmp_path / f".tmp-{pid}-small").mkdir()
         (tmp_path / f".tmp-{pid}-small" / "flows.parquet").write_text("half")
+    (tmp_path / ".tmp-4-sweep.json").write_text("{")
     (tmp_path / ".tmp-2-file").write_text("a file is none of ours")
     (tmp_path / ".tmp-3-link").symlink_to(tmp_path.parent)
     run(tmp_path, resume=True)

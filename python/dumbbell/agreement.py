@@ -4,14 +4,19 @@ The tolerances are those against the measured rows of real Linux (docs/fidelity.
 within 0.07; retransmission rates within a factor of 1.5, or 0.001; mean smoothed RTT within 12 %, or 1 ms; completion times within 12 %. Runs of
 more than eight flows are compared by [[flow]] table, and Jain's index within 0.07. Repetitions are compared by their medians.
 
+A difference beyond the tolerance that the repetitions' own spread explains (its 95 % interval, Welch 1947, holds zero) is neither: it is unclear.
+
 Where both are real kernels over the same path (`STRICT`), shares may differ by 0.05 and RTTs by 10 %.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
+
+from .statistic import Interval, difference_interval
 
 if TYPE_CHECKING:
     from .manifest import FlowSummary, Summary
@@ -23,17 +28,23 @@ FLOWS_MAX = 8
 
 
 class Figure(NamedTuple):
-    """One figure from a reference and from another back end, and how far apart they may be."""
+    """One figure from a reference and from another back end, and how far apart they may be; `chance` is the difference of means over repetitions."""
 
     name: str
     reference: float
     other: float
     tolerance: float
+    chance: Interval = Interval(math.nan, math.nan, 1)
 
     @property
     def agrees(self) -> bool:
         """Whether they are within the tolerance."""
         return abs(self.other - self.reference) <= self.tolerance + 1e-9
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether they are not, but repetitions differ so much among themselves that it may be chance."""
+        return not self.agrees and abs(self.chance.mean) < self.chance.half_width  # never true of nan: one repetition tells nothing of chance
 
 
 def _tolerance(kind: str, reference: float, *, strict: bool) -> float:
@@ -49,23 +60,32 @@ def _tolerance(kind: str, reference: float, *, strict: bool) -> float:
 
 def figures(reference: Sequence[Summary], other: Sequence[Summary], *, strict: bool = False) -> list[Figure]:
     """Every figure that both have, of the summaries of a run's repetitions (`Result.summary`); `strict` is for two real kernels."""
-    return list(_figures(_medians(reference), _medians(other), strict=strict))
+    return list(_figures(_seen(reference), _seen(other), strict=strict))
 
 
-def _figures(reference: dict[str, tuple[str, float]], other: dict[str, tuple[str, float]], *, strict: bool) -> Iterator[Figure]:
-    finite = any(kind == "fct_s" for kind, _ in reference.values())
-    for name, (kind, value) in reference.items():
-        if name in other and not (finite and kind == "utilization"):
-            yield Figure(name, value, other[name][1], _tolerance(kind, value, strict=strict))
+def _figures(reference: dict[str, _Seen], other: dict[str, _Seen], *, strict: bool) -> Iterator[Figure]:
+    finite = any(one.kind == "fct_s" for one in reference.values())
+    for name, one in reference.items():
+        if name in other and not (finite and one.kind == "utilization"):
+            value, values = median(one.values), other[name].values
+            chance = difference_interval(one.values, values)
+            yield Figure(name, value, median(values), _tolerance(one.kind, value, strict=strict), chance)
 
 
-def _medians(summaries: Sequence[Summary]) -> dict[str, tuple[str, float]]:
-    """Kind and median of each figure by its name."""
-    seen: dict[str, tuple[str, list[float]]] = {}
+class _Seen(NamedTuple):
+    """A figure's kind, and its values over repetitions."""
+
+    kind: str
+    values: list[float]
+
+
+def _seen(summaries: Sequence[Summary]) -> dict[str, _Seen]:
+    """Each figure by its name."""
+    seen: dict[str, _Seen] = {}
     for summary in summaries:
         for name, kind, value in _values(summary):
-            seen.setdefault(name, (kind, []))[1].append(value)
-    return {name: (kind, median(values)) for name, (kind, values) in seen.items()}
+            seen.setdefault(name, _Seen(kind, [])).values.append(value)
+    return seen
 
 
 def _values(summary: Summary) -> Iterator[tuple[str, str, float]]:

@@ -125,6 +125,8 @@ class Place:
         for path in self.path.glob(f"{BESIDE}{whose}-*"):
             if path.is_dir() and not path.is_symlink():
                 remove(path)
+            elif path.name.endswith(SWEEP):
+                path.unlink()
 
 
 def strangers(folder: Path) -> Iterator[Path]:

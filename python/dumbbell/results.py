@@ -203,16 +203,29 @@ class Results(Sequence[Result]):
 
 
 def load(folder: str | Path) -> Results:
-    """The runs in a folder: one, or all of a sweep in the order in which the scenario asked for them."""
+    """The runs in a folder: one, or all of a sweep in the order in which the scenario asked for them.
+
+    Of a folder that `dumbbell compare` wrote, those of all back ends, varied by ``on``.
+    """
     folder = Path(folder)
     try:
         if (folder / "manifest.json").exists():
             return Results([Result(folder)])
         if not folder.is_dir():
             raise ResultError(f"{folder}: no such folder")
-        runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))]
+        runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))] or _compared(folder)
     except OSError as error:
         raise ResultError(f"{folder}: {error.strerror}") from None
     if not runs:
         raise ResultError(f"{folder}: holds no results")
     return Results(sorted(runs, key=lambda run: (run.name, run.manifest.position)))
+
+
+def _compared(folder: Path) -> list[Result]:
+    """Runs in a folder for each back end; which one it was is one more thing that varies."""
+    from msgspec.structs import replace
+
+    runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/[!.]*/manifest.json"))]
+    for run in runs:
+        run.manifest = replace(run.manifest, vary={"on": run.manifest.backend, **run.manifest.vary})
+    return runs

@@ -16,7 +16,7 @@ from . import FAILED, OK, run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dumbbell.manifest import Summary
+    from dumbbell.results import Result
 
 #: What makes the flows on every back end where a scenario leaves it open: the simulator is to do what the real program does.
 TRAFFIC = "iperf3"
@@ -30,11 +30,22 @@ class Row(NamedTuple):
     name: str
     vary: dict[str, Any]
     figures: dict[str, list[agreement.Figure]]
+    warnings: dict[str, list[str]]
+    repetitions: int
 
     @property
     def agrees(self) -> bool:
         """Whether every figure does."""
         return all(figure.agrees for figures in self.figures.values() for figure in figures)
+
+    @property
+    def verdict(self) -> str:
+        """In a word or some."""
+        if self.agrees:
+            return "agrees"
+        if all(figure.agrees or figure.is_unclear for figures in self.figures.values() for figure in figures):
+            return f"UNCLEAR: the {self.repetitions} repetitions spread as much as the back ends differ (~)"
+        return "DIFFERS" + ("" if self.repetitions > 1 else " (of one repetition; --set repetitions=5 tells whether it is chance)")
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -46,7 +57,7 @@ def main(arguments: argparse.Namespace) -> int:
             status = _run(arguments, name, out / name)
             if status != OK:
                 return status
-    rows = list(_rows({name: _summaries(out / name) for name in names}))
+    rows = list(_rows({name: _found(out / name) for name in names}))
     for row in rows:
         _print(row, names, as_json=arguments.json)
     agreeing = sum(row.agrees for row in rows)
@@ -77,25 +88,26 @@ def _run(arguments: argparse.Namespace, name: str, out: Path) -> int:
     return run.main(given, show=run.Show.NOTHING, traffic=TRAFFIC)
 
 
-def _summaries(out: Path) -> dict[str, tuple[str, dict[str, Any], list[Summary]]]:
-    """Summaries of the repetitions of each combination."""
+def _found(out: Path) -> dict[str, list[Result]]:
+    """The repetitions of each combination."""
     import dumbbell
 
-    found: dict[str, tuple[str, dict[str, Any], list[Summary]]] = {}
+    found: dict[str, list[Result]] = {}
     for result in dumbbell.load(out):
-        key = result.name + json.dumps(result.vary)
-        found.setdefault(key, (result.name, dict(result.vary), []))[2].append(result.summary)
+        found.setdefault(result.name + json.dumps(result.vary), []).append(result)
     return found
 
 
-def _rows(found: dict[str, dict[str, tuple[str, dict[str, Any], list[Summary]]]]) -> Iterator[Row]:
+def _rows(found: dict[str, dict[str, list[Result]]]) -> Iterator[Row]:
     reference, *others = found
     strict = agreement.STRICT.issuperset(found)
-    for key, (name, vary, summaries) in found[reference].items():
+    for key, runs in found[reference].items():
         if any(key not in found[other] for other in others):
             continue  # a folder that is resumed may hold more than was asked for
-        figures = {other: agreement.figures(summaries, found[other][key][2], strict=strict) for other in others}
-        yield Row(name, vary, figures)
+        summaries = {name: [run.summary for run in found[name][key]] for name in found}
+        figures = {other: agreement.figures(summaries[reference], summaries[other], strict=strict) for other in others}
+        warnings = {name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found}
+        yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, min(len(found[name][key]) for name in found))
 
 
 def _print(row: Row, names: list[str], *, as_json: bool) -> None:
@@ -108,18 +120,23 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
                 **{name: figure.other for name, figure in zip(names[1:], same, strict=True)},
                 "tolerance": same[0].tolerance,
                 "agrees": all(figure.agrees for figure in same),
+                "unclear": any(figure.is_unclear for figure in same),
             }
             for same in by_name
         ]
-        print(json.dumps({"scenario": row.name, "vary": row.vary, "agrees": row.agrees, "figures": figures}), flush=True)
+        told = {"scenario": row.name, "vary": row.vary, "agrees": row.agrees, "repetitions": row.repetitions, "warnings": row.warnings}
+        print(json.dumps({**told, "figures": figures}), flush=True)
         return
     varied = ", ".join(f"{key} = {units.value_text(value)}" for key, value in row.vary.items())
-    print(f"{row.name}{' (' + varied + ')' if varied else ''}: {'agrees' if row.agrees else 'DIFFERS'}")
+    print(f"{row.name}{' (' + varied + ')' if varied else ''}: {row.verdict}")
     print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")
     for same in by_name:
         others = "".join(f"{figure.other:12.4g}" for figure in same)
-        differing = ", ".join(name for name, figure in zip(names[1:], same, strict=True) if not figure.agrees)
-        print(f"  {same[0].name:28}{same[0].reference:12.4g}{others}{same[0].tolerance:10.2g}{'  * ' + differing if differing else ''}")
+        marks = [("~ " if figure.is_unclear else "* ") + name for name, figure in zip(names[1:], same, strict=True) if not figure.agrees]
+        print(f"  {same[0].name:28}{same[0].reference:12.4g}{others}{same[0].tolerance:10.2g}{'  ' + ', '.join(marks) if marks else ''}")
+    for name, warnings in row.warnings.items():
+        for warning in warnings:
+            print(f"  {name}: {warning}")
 
 
 def _pictures(out: Path, names: list[str], kind: str) -> str:
