@@ -202,7 +202,7 @@ def test_force_replaces_results_and_their_pictures(tmp_path: Path) -> None:
     (out / "older" / "manifest.json").write_text("")
     outcomes, _ = run(out, SMALL.replace("20Mbps", "30Mbps"), force=True)
     assert [outcome.error for outcome in outcomes] == [None, None]
-    assert sorted(path.name for path in out.iterdir()) == sorted(outcome.job.folder.name for outcome in outcomes)
+    assert sorted(path.name for path in out.iterdir()) == sorted(["sweep.json", *(outcome.job.folder.name for outcome in outcomes)])
 
 
 @pytest.mark.parametrize("stranger", ["thesis.tex", "small_buffer=0.5bdp/notes.txt", "data/flows.csv", "mine.png", ".git/config", "manifest.json"])
