@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import dumbbell
 from conftest import SMALL
 from dumbbell import from_text, progress, sweep
 from dumbbell.place import Place
@@ -94,3 +97,53 @@ def test_what_is_no_terminal_gets_a_line_every_half_a_minute(jobs: list[sweep.Jo
         "0/2 runs  simulated 0.6 of 4 s  0.00 M packets/s  340 s left",
         "0/2 runs  simulated 0.9 of 4 s  0.00 M packets/s  310 s left",
     ]
+
+
+class Cell:
+    """What a notebook shows of one display, in the order of its changes."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def display(self, made: dict[str, str], **_: object) -> Cell:
+        """The first state."""
+        self.update(made)
+        return self
+
+    def update(self, made: dict[str, str], **_: object) -> None:
+        """The next one."""
+        self.shown.append(made["text/plain"])
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Cell:
+    """A kernel of Jupyter, as far as it matters here."""
+    cell = Cell()
+    ipython, display = ModuleType("IPython"), ModuleType("IPython.display")
+    shell = type("ZMQInteractiveShell", (), {})
+    vars(ipython)["get_ipython"] = shell
+    vars(display)["display"] = cell.display
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr(progress.Notebook, "every_s", 0.0)
+    return cell
+
+
+def test_a_notebook_shows_progress_below_its_cell_and_takes_it_away(notebook: Cell) -> None:
+    dumbbell.run(from_text(SMALL), jobs=1)
+    assert notebook.shown[0].startswith("0/2 runs  simulated 0.")
+    assert notebook.shown[-2].startswith("2/2 runs  simulated 4.0 of 4 s")
+    assert notebook.shown[-1] == ""
+
+
+def test_a_notebook_shows_nothing_where_that_is_asked_for(notebook: Cell) -> None:
+    dumbbell.run(from_text(SMALL), jobs=1, progress=False)
+    assert notebook.shown == []
+
+
+def test_python_shows_progress_only_when_asked(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Log, "every_s", 0.0)
+    dumbbell.run(from_text(SMALL), jobs=1)
+    assert capsys.readouterr().err == ""
+    dumbbell.run(from_text(SMALL), jobs=1, progress=True)
+    assert capsys.readouterr().err.splitlines()[-1].startswith("2/2 runs")

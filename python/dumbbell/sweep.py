@@ -24,6 +24,7 @@ from .source import placed
 if TYPE_CHECKING:
     import threading
 
+    from .progress import Progress
     from .results import Results
 
 Observe = Callable[["Job", int, int], None]
@@ -259,6 +260,7 @@ def run(
     controllers: Mapping[str, type] | None = None,
     cca: Iterable[str | Path] = (),
     on: str = "sim",
+    progress: bool | None = None,
 ) -> Results:
     """Run a scenario, with all its varied values and repetitions, and return the results in order.
 
@@ -282,6 +284,8 @@ def run(
         Files with controllers of one's own (.c or .py), as ``dumbbell run --cca`` takes them.
     on
         Back end: ``sim``, or ``linux`` for real hosts (docs/linux.md), whose runs go one by one unless told otherwise.
+    progress
+        Whether to show how far the runs are: below the cell of a notebook, else on stderr. Unless given, in notebooks only.
 
     Raises
     ------
@@ -305,27 +309,40 @@ def run(
     planned = jobs_of([given], Path(), own=Own.load(cca, controllers), on=on)
     workers = backends.workers(on, [(job.planned, job.own) for job in planned], jobs)
     if out is not None:
-        return _run(planned, Place(Path(out), resume=resume, force=force), workers)
+        return _run(planned, Place(Path(out), resume=resume, force=force), workers, progress=progress)
     from .temporary import Temporary
 
     temporary = Temporary("run")
-    results = _run(planned, Place(temporary.path), workers)
+    results = _run(planned, Place(temporary.path), workers, progress=progress)
     for result in results:
         vars(result)["_temporary"] = temporary  # the folder lives as long as somebody has one of its runs
     return results
 
 
-def _run(planned: list[Job], place: Place, workers: int | None) -> Results:
+def _run(planned: list[Job], place: Place, workers: int | None, *, progress: bool | None) -> Results:
     from warnings import warn
 
     from .results import Results
 
+    shown = _shown(planned, is_wanted=progress)
     try:
         with Sweep(planned, place, workers=workers) as sweep:
-            outcomes = list(sweep.outcomes(note=lambda text: warn(text, stacklevel=4)))
+            outcomes = list(sweep.outcomes(shown.observe if shown else None, lambda text: warn(text, stacklevel=4)))
     except interrupts.Interrupted as error:
         interrupts.pass_on(error)
+    finally:
+        if shown:
+            shown.clear()
     for outcome in outcomes:
         if outcome.error:
             raise outcome.error
     return Results.of([outcome.job.folder for outcome in outcomes])
+
+
+def _shown(planned: list[Job], *, is_wanted: bool | None) -> Progress | None:
+    from .progress import Notebook, Progress, is_notebook, screen
+
+    notebook = is_notebook()
+    if is_wanted is False or (is_wanted is None and not notebook):
+        return None
+    return Progress(planned, Notebook() if notebook else screen())
