@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dumbbell import ScenarioError, from_file, from_text, plan
-from dumbbell.source import lines
+from dumbbell.keylines import lines
 
 FILE = """\
 # four errors

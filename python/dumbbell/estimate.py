@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import plan, sweep, units
+from . import plan, sweep, units, warn
 from .declare import varied
 from .own import Own
 from .plan_view import link_of
@@ -14,8 +14,14 @@ from .scenario import Path, Scenario
 #: BBR and CUBIC at 100 Mbit/s, 5.9 million in the demo; `make bench` measures it on the machine at hand.
 PACKETS_PER_CPU_S = 3_000_000
 
+#: What a run on real hosts takes beside its duration, seconds: namespaces and programs come and go.
+REAL_START_S = 2.0
+
 #: Runs listed in full.
 RUNS_SHOWN = 20
+
+#: An acknowledgement on the wire without SACK blocks: 14 Ethernet, 20 IPv4, 32 TCP with timestamps.
+ACK_BYTES = 66
 
 #: Steps of a rate or RTT that are listed.
 STEPS_SHOWN = 4
@@ -29,25 +35,48 @@ def packets(planned: dict[str, Any]) -> int:
     return full if None in sizes else int(min(full, sum(-(-size // units.MSS_BYTES) for size in sizes)))
 
 
-def describe(scenario: Scenario, own: Own | None = None) -> str:
-    """The scenario as paragraphs: grid, each path, its flows, and the time that it takes."""
-    runs = plan.runs(scenario, own.known() if own else None)
-    cases = plan.cases(scenario)
+def describe(scenario: Scenario, own: Own | None = None, *, on: str = "sim", jobs: int | None = None) -> tuple[str, list[str]]:
+    """The scenario as paragraphs (grid, each path, its flows, and the time that it takes on a back end), and what there is to warn of."""
+    runs = plan.runs(scenario, own.known() if own else None, once=on == "sim")
+    first = [run for run in runs if run.repetition == 0]
+    cases = [case for case, _ in zip(plan.cases(scenario), range(RUNS_SHOWN))]
     grid = [f"{path}: {', '.join(units.value_text(value) for value, _ in values)}" for path, values in varied(scenario)]
-    repeated = f" ({len(cases)} x {scenario.repetitions} repetitions)" if scenario.repetitions > 1 else ""
+    repeated = f" ({len(first)} x {scenario.repetitions} repetitions)" if len(runs) == len(first) * scenario.repetitions > len(first) else ""
     lines = [f"{scenario.name}: {len(runs)} run{'s' * (len(runs) != 1)}{repeated}"]
     lines += [f"  varies {one}" for one in grid]
-    for case, one in list(zip(cases, runs[:: scenario.repetitions]))[:RUNS_SHOWN]:
-        lines += ["", *_case(case, one.plan)]
-    if len(cases) > RUNS_SHOWN:
-        lines += ["", f"  ... and {len(cases) - RUNS_SHOWN} more"]
-    total = sum(packets(one.plan) for one in runs)
-    workers = min(sweep.default_workers(), len(runs))
-    lines += ["", f"  about {total:,} packets, {_wall(total / PACKETS_PER_CPU_S / workers)} on {workers} core{'s' * (workers != 1)}"]
-    return "\n".join(lines)
+    drawn = len(runs) > len(first) and any(later.plan["flows"] != first[0].plan["flows"] for later in runs if later.vary == first[0].vary)
+    lines += _paragraphs([_case(case, one.plan, drawn=drawn) for case, one in zip(cases, first)])
+    if len(first) > RUNS_SHOWN:
+        lines += ["", f"  ... and {len(first) - RUNS_SHOWN} more"]
+    lines += ["", _time([run.plan for run in runs], on, jobs)]
+    warnings = dict.fromkeys([*(text for run in runs for text in run.warnings), *warn.of_grid(scenario, runs)])
+    return "\n".join(lines), list(warnings)
 
 
-def _case(case: plan.Case, planned: dict[str, Any]) -> list[str]:
+def _paragraphs(cases: list[list[str]]) -> list[str]:
+    """What all combinations have in common once, then of each what is its own."""
+    if len(cases) == 1:
+        return ["", *cases[0]]
+    common = [line for line in cases[0] if all(line in case for case in cases)]
+    lines = ["", *common] if common else []
+    for case in cases:
+        own = [line for line in case if line not in common]
+        lines += ["", *own] if len(own) > 1 or not lines else own
+    return lines
+
+
+def _time(plans: list[dict[str, Any]], on: str, jobs: int | None) -> str:
+    """How long these take."""
+    if on != "sim":
+        workers = min(jobs or 1, len(plans))
+        seconds = sum(one["duration_ns"] / 1e9 + REAL_START_S for one in plans) / workers
+        return f"  {_wall(seconds)} on {on}, in real time, {workers} run{'s' * (workers != 1)} at once"
+    total = sum(map(packets, plans))
+    workers = min(jobs or sweep.default_workers(), len(plans))
+    return f"  about {total:,} packets, {_wall(total / PACKETS_PER_CPU_S / workers)} on {workers} core{'s' * (workers != 1)}"
+
+
+def _case(case: plan.Case, planned: dict[str, Any], *, drawn: bool) -> list[str]:
     path, link = case.scenario.path, planned["bottleneck"]
     assert isinstance(path, Path)
     head = ", ".join(f"{key} = {units.value_text(value)}" for key, value in case.vary.items())
@@ -59,15 +88,15 @@ def _case(case: plan.Case, planned: dict[str, Any]) -> list[str]:
         f"  path   {_rate(link)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
         f"  buffer {_buffer(link, str(path.buffer), bdp)}",
         *[f"  link   {one['name']}: {_link(one)}" for one in planned["links"]],
-        *[f"  acks   {_link(one)}" for one in planned["ack_links"]],
-        *_flows(planned),
+        *[f"  acks   {_link(one, acks=True)}" for one in planned["ack_links"]],
+        *_flows(planned, drawn=drawn),
     ]
 
 
-def _link(link: dict[str, Any]) -> str:
+def _link(link: dict[str, Any], *, acks: bool = False) -> str:
     policer = link["policer"]
     policed = "" if policer is None else f", policed to {units.rate_text(policer['rate_bps'])}"
-    return f"{_rate(link)}, {link['qdisc']['kind']}, buffer {_buffer(link, None, None)}{policed}"
+    return f"{_rate(link)}, {link['qdisc']['kind']}, buffer {_buffer(link, None, None, acks=acks)}{policed}"
 
 
 def _rate(link: dict[str, Any]) -> str:
@@ -77,10 +106,11 @@ def _rate(link: dict[str, Any]) -> str:
     later = [f"{units.rate_text(rate) if rate else 'nothing'} from {units.span_text(at)}" for at, rate in link["steps"][1:]]
     more = [f"{len(later) - STEPS_SHOWN} more"] if len(later) > STEPS_SHOWN else []
     again = [f"again every {units.span_text(link['repeat_ns'])}"] if link["repeat_ns"] else []
-    return units.rate_text(link["rate_bps"]) + (f" ({', '.join(later[:STEPS_SHOWN] + more + again)})" if later else "")
+    first = "nothing" if link["steps"] and link["steps"][0][1] == 0 else units.rate_text(link["rate_bps"])
+    return first + (f" ({', '.join(later[:STEPS_SHOWN] + more + again)})" if later else "")
 
 
-def _buffer(link: dict[str, Any], written: str | None, bdp: int | None) -> str:
+def _buffer(link: dict[str, Any], written: str | None, bdp: int | None, *, acks: bool = False) -> str:
     """The queue's limit in every measure."""
     qdisc, rate = link["qdisc"], link["rate_bps"]
     limit = link_of(link).qdisc.limit
@@ -91,15 +121,23 @@ def _buffer(link: dict[str, Any], written: str | None, bdp: int | None) -> str:
     said = written if written is not None and qdisc["kind"] == "fifo" else None
     head = f"{said} = " if said else ""
     times = "" if not bdp else f" = {size / bdp:.3g} BDP"
-    return f"{head}{size:,} bytes = {size // units.FRAME_BYTES} packets = {size * 8000 / rate:.4g} ms{times}"
+    return f"{head}{size:,} bytes = {_packets(qdisc, size, acks=acks)} = {size * 8000 / rate:.4g} ms{times}"
 
 
-def _flows(planned: dict[str, Any]) -> list[str]:
-    """Flows that differ only in their start and size, on one line."""
+def _packets(qdisc: dict[str, Any], size: int, *, acks: bool) -> str:
+    """How many packets a limit holds: full ones, or acknowledgements where it counts bytes of these."""
+    if acks and qdisc.get("limit_bytes") is not None:
+        return f"{size // ACK_BYTES} ACKs"
+    return f"{size // units.FRAME_BYTES} packets"
+
+
+def _flows(planned: dict[str, Any], *, drawn: bool) -> list[str]:
+    """Flows that differ only in their start and size, on one line; `drawn`: each repetition has others."""
+    which = " in repetition 0, drawn anew in each" if drawn else ""
     grouped: dict[str, list[dict[str, Any]]] = {}
     for flow in planned["flows"]:
         grouped.setdefault(", ".join(_flow(flow, planned)), []).append(flow)
-    return [f"  {len(flows):2d} x   {text}{_sizes(flows)}, starts at {_starts([f['start_ns'] for f in flows])}" for text, flows in grouped.items()]
+    return [f"  {len(flows):2d} x   {text}{_sizes(flows)}, starts at {_starts([f['start_ns'] for f in flows])}{which}" for text, flows in grouped.items()]
 
 
 def _flow(flow: dict[str, Any], planned: dict[str, Any]) -> list[str]:

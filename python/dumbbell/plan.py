@@ -11,7 +11,7 @@ from math import prod
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from . import arrivals, controllers, routes, units
+from . import arrivals, controllers, routes, units, warn
 from .declare import parsed, plain, replaced, varied, written
 from .errors import ScenarioError, together, wrong
 from .impairments import Jitter, Loss
@@ -44,6 +44,8 @@ class Planned(NamedTuple):
     vary: dict[str, Any]
     repetition: int
     plan: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+    """What the scenario itself gives reason to warn of."""
 
 
 def derived_seed(seed: int, repetition: int) -> int:
@@ -90,18 +92,24 @@ def limits(scenario: Scenario) -> Limits:
     return scenario.limits
 
 
-def runs(scenario: Scenario, known: Known | None = None) -> list[Planned]:
+def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) -> list[Planned]:
     """Every run of the scenario, in order; raises ScenarioError for contradictions and impossible values.
 
-    `known` are the controllers that there are: the built-in ones unless given.
+    `known` are the controllers that there are: the built-in ones unless given. `once`: of repetitions that cannot differ in the simulator, only the
+    first is kept.
     """
     planned: list[Planned] = []
     for vary, case in cases(scenario):
         base = plan(case, known)
-        for repetition in range(scenario.repetitions):
+        warnings = warn.of_case(case, base)
+        repetitions = scenario.repetitions
+        if once and repetitions > 1 and not _draws(case) and not warn.is_random(base):
+            repetitions = 1
+            warnings.append(warn.once(scenario))
+        for repetition in range(repetitions):
             seed = derived_seed(base["seed"], repetition)
             made = {**base, "seed": seed} if repetition == 0 or not _draws(case) else plan(case, known, seed=seed)
-            planned.append(Planned(len(planned), scenario.name, vary, repetition, made))
+            planned.append(Planned(len(planned), scenario.name, vary, repetition, made, tuple(warnings)))
     return planned
 
 

@@ -75,7 +75,7 @@ def jobs_of(
             raise ScenarioError("name", f'"{scenario.name}" stands in two scenarios, wanted a name of its own in each')
         names.add(scenario.name)
         try:
-            runs = plan.runs(scenario, own.known() if own else None)
+            runs = plan.runs(scenario, own.known() if own else None, once=on == "sim")
         except ScenarioError as error:
             raise placed(error, text, source, overrides) from None
         for planned in runs:

@@ -91,7 +91,7 @@ class ResultFolder:
             "set": list(self.overrides),
             "plan": planned.plan,
             "summary": summary,
-            "warnings": summary["warnings"],
+            "warnings": [*planned.warnings, *summary["warnings"]],
             "versions": origin.versions(),
             "git": origin.git_revision(),
             "kernel": origin.kernel(),

@@ -60,7 +60,11 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
 
 def _add_own(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--cca", action="append", default=[], metavar="FILE", help="a controller of your own: C source (a Linux module as it is, too) or Python; repeatable"
+        "--cca",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a controller of your own: C source (a Linux module as it is, too) or Python, which runs with your rights; repeatable",
     )
 
 
@@ -79,6 +83,8 @@ def _add_set(command: argparse.ArgumentParser) -> None:
 
 def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
+    check.add_argument("--on", metavar="BACKEND", default="sim", help="back end whose time is told: sim (default), linux, bpf, netem, ssh://...")
+    check.add_argument("--jobs", type=_count, metavar="N", help="runs at once")
     _add_own(check)
     _add_set(check)
 

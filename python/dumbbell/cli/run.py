@@ -9,12 +9,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from dumbbell import backends, interrupts, sweep
+from dumbbell import backends, interrupts, sweep, warn
 from dumbbell.errors import DiskFullError, ScenarioError
 from dumbbell.own import Own
 from dumbbell.place import Place
 from dumbbell.progress import Progress, screen
-from dumbbell.scenario import from_file
+from dumbbell.scenario import Given, from_file
 
 from . import BAD_INPUT, FAILED, INTERRUPTED, OK
 
@@ -40,9 +40,19 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
         scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
         own = Own.load(arguments.cca)
         planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on)
+        if not arguments.quiet:
+            warn_of(scenarios, planned)
         workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
         place = placed(arguments, scenarios[0].scenario.name)
         return go(planned, place, workers=workers, show=show or Show.of(arguments), quiet=arguments.quiet)
+
+
+def warn_of(scenarios: list[Given], jobs: list[sweep.Job]) -> None:
+    """Say once per file what its scenario gives reason to warn of."""
+    for given in scenarios:
+        runs = [job.planned for job in jobs if job.planned.name == given.scenario.name]
+        for text in dict.fromkeys([*(text for run in runs for text in run.warnings), *warn.of_grid(given.scenario, runs)]):
+            _note(f"warning: {given.source}: {text}")
 
 
 def placed(arguments: argparse.Namespace, name: str) -> Place:
@@ -58,6 +68,7 @@ def placed(arguments: argparse.Namespace, name: str) -> Place:
 def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Show, quiet: bool = False) -> int:
     """Run these and print their outcomes; returns the exit status."""
     status, finished = OK, []
+    done: list[tuple[Path, dict[str, Any]]] = []
     progress = None if quiet else Progress(planned, screen())
     going: sweep.Sweep | None = None
     try:
@@ -71,6 +82,7 @@ def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Sho
                     _note(f"{outcome.error}{told}")
                 elif outcome.manifest:
                     finished.append(outcome.job.folder)
+                    done.append((outcome.job.folder, {"files": outcome.manifest.get("files", {})}))
                     if show is Show.JSON:
                         print(json.dumps(line(outcome.manifest, outcome.job.folder)), flush=True)
     except KeyboardInterrupt as error:
@@ -81,11 +93,17 @@ def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Sho
     finally:
         if progress:
             progress.clear()
+    _told_equal(done)
     if finished and show is Show.TABLE:
         from .show import of_runs
 
         sys.stdout.write(of_runs(finished, place.path))
     return status
+
+
+def _told_equal(done: list[tuple[Path, dict[str, Any]]]) -> None:
+    for text in warn.equal_runs(done):
+        _note(f"warning: {text}")
 
 
 def _finished(going: sweep.Sweep) -> str:

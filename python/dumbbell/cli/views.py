@@ -14,18 +14,23 @@ from . import OK
 
 def check(arguments: argparse.Namespace) -> int:
     """What each file would run."""
+    from dumbbell import backends
     from dumbbell.estimate import describe
     from dumbbell.own import Own
     from dumbbell.scenario import from_file
     from dumbbell.source import placed
 
+    backends.check_name(arguments.on)
     own = Own.load(arguments.cca)
     for file in arguments.files:
         given = from_file(file, overrides=tuple(arguments.overrides))
         try:
-            print(describe(given.scenario, own))
+            text, warnings = describe(given.scenario, own, on=arguments.on, jobs=arguments.jobs)
         except ScenarioError as error:
             raise placed(error, given.text, file, tuple(arguments.overrides)) from None
+        print(text)
+        for warning in warnings:
+            print(f"dumbbell: warning: {file}: {warning}", file=sys.stderr)
     return OK
 
 

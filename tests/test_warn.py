@@ -1,0 +1,129 @@
+"""What is legal and hardly meant is warned of: by `check`, by `run`, and in the results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dumbbell
+from dumbbell import controllers, from_dict, plan, warn
+
+QUEUE = {"rate": "10Mbps", "rtt": "20ms", "buffer": "2bdp"}
+
+
+def scenario(flow: dict[str, Any] | None = None, path: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    return {"duration": "2s", "path": {**QUEUE, **(path or {})}, "flow": [flow or {"cca": "cubic"}], **more}
+
+
+CODEL = 'path.buffer has no effect: codel has a limit of its own; { kind = "codel", limit = "buffer" } gives it the buffer'
+CASES = [
+    (scenario(), []),
+    (scenario(path={"loss": 0.5}), ['path.loss: 50 % of all packets are lost; a percentage is written "0.5%"']),
+    (scenario({"cca": "cubic", "loss": "30%"}), ['flow[0].loss: 30 % of all packets are lost; a percentage is written "30%"']),
+    (scenario(path={"loss": 0.2}), []),
+    (scenario({"cca": "dctcp"}), ["flow[0]: dctcp runs as Reno, because no queue on its way marks"]),
+    (scenario({"cca": "dctcp"}, {"buffer": None, "qdisc": {"kind": "codel", "ecn": True}}), []),
+    (scenario(host={"ecn": True}), ["host.ecn has no effect: no queue marks (fifo); a discipline with ecn = true or a ce_threshold does"]),
+    (scenario(path={"buffer": None, "qdisc": "fq_codel"}, host={"ecn": True}), []),
+    (scenario(path={"qdisc": "codel"}), [CODEL]),
+    (scenario(path={"qdisc": {"kind": "codel", "limit": "buffer"}}), []),
+    (scenario(path={"qdisc": "red"}), []),
+    (scenario(path={"qdisc": {"kind": "fifo", "limit": "9kB"}}),
+     ['path.buffer has no effect: fifo has a limit of its own; { kind = "fifo", limit = "buffer" } gives it the buffer']),
+    (scenario(path={"buffer": None, "qdisc": "dualpi2"}),
+     ["bottleneck: the low-latency queue of dualpi2 stays empty, because no controller here sends ECT(1); all flows share its classic queue"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "warnings"), CASES)
+def test_a_scenario_is_warned_of(given: dict[str, Any], warnings: list[str]) -> None:
+    (run,) = plan.runs(from_dict(given))
+    assert list(run.warnings) == warnings
+
+
+def test_a_key_that_is_varied_without_effect_is_named_with_where() -> None:
+    given = from_dict(scenario(path={"buffer": ["1bdp", "2bdp"], "qdisc": ["fifo", "codel"]}))
+    assert warn.of_grid(given, plan.runs(given)) == ["path.buffer has no effect: its 2 values make equal runs with path.qdisc = codel"]
+    given = from_dict(scenario(path={"buffer": ["1bdp", "2bdp"], "qdisc": "codel"}))
+    assert warn.of_grid(given, plan.runs(given)) == ["path.buffer has no effect: its 2 values make equal runs"]
+    given = from_dict(scenario(path={"buffer": ["1bdp", "40ms", "3bdp"]}))
+    assert warn.of_grid(given, plan.runs(given)) == []
+    given = from_dict(scenario(path={"buffer": ["1bdp"]}))
+    assert warn.of_grid(given, plan.runs(given)) == ["path.buffer: a list of one value varies nothing"]
+
+
+RANDOM = [
+    scenario({"cca": "bbr"}),
+    scenario(path={"loss": "1%"}),
+    scenario(path={"jitter": {"spread": "1ms"}}),
+    scenario(path={"duplicate": "1%"}),
+    scenario(path={"qdisc": "red"}),
+    scenario({"cca": "cubic", "workload": {"kind": "on_off", "on": "1s", "off": "1s", "random": True}}),
+    scenario({"cca": "cubic", "arrivals": {"rate": "10/s", "sizes": "10kB"}}),
+    scenario(host={"start_jitter": "20ms"}),
+]
+STEADY = [
+    scenario(),
+    scenario(path={"loss": {"packets": [3]}}),
+    scenario(path={"buffer": None, "qdisc": "codel"}),
+    scenario(path={"rate": {"lte": "mobile", "mean": "8Mbps"}}),
+    scenario({"cca": "reno", "workload": {"kind": "on_off", "on": "1s", "off": "1s"}}),
+    scenario({"cca": "cubic", "transport": "quic"}),
+]
+
+
+@pytest.mark.parametrize("given", RANDOM)
+def test_repetitions_that_differ_are_run(given: dict[str, Any]) -> None:
+    assert len(plan.runs(from_dict({**given, "repetitions": 3}), once=True)) == 3
+
+
+@pytest.mark.parametrize("given", STEADY)
+def test_of_repetitions_that_cannot_differ_one_is_run_and_it_says_so(tmp_path: Path, given: dict[str, Any]) -> None:
+    repeated = from_dict({**given, "repetitions": 3})
+    (run,) = plan.runs(repeated, once=True)
+    assert run.warnings[-1].startswith("repetitions: nothing here is random, so all 3 would be equal and one is run; host.start_jitter")
+    assert len(plan.runs(repeated)) == 3, "on real hosts they differ"
+    digests = set()
+    for seed in (1, 2):
+        (result,) = dumbbell.run({**given, "seed": seed}, tmp_path / str(seed))
+        digests.add(json.dumps({name: one["sha256"] for name, one in result.manifest["files"].items()}))
+    assert len(digests) == 1, "another seed gives the same bytes"
+
+
+def test_the_controllers_that_draw_nothing_are_those_that_are_said_to(tmp_path: Path) -> None:
+    assert set(controllers.known()) >= warn.STEADY
+    for cca in sorted(warn.STEADY):
+        runs = [dumbbell.run(scenario({"cca": cca}, seed=seed), tmp_path / f"{cca}{seed}")[0] for seed in (1, 2)]
+        assert len({run.manifest["files"]["samples.parquet"]["sha256"] for run in runs}) == 1, cca
+
+
+def test_check_and_run_say_it_once_per_file_and_results_keep_it(tmp_path: Path, cli: Any) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(
+        'duration = "1s"\nrepetitions = 4\npath = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "2bdp"], qdisc = "codel" }\nflow = [{ cca = "cubic" }]\n'
+    )
+    for command in (("check", file), ("run", file, "--json", "--out", "out")):
+        done = cli(*command)
+        assert done.returncode == 0, done.stderr
+        told = [line.removeprefix(f"dumbbell: warning: {file}: ") for line in done.stderr.splitlines() if str(file) in line]
+        assert [line.split(";")[0][:60] for line in told] == [
+            CODEL[:60].split(";", maxsplit=1)[0],
+            "repetitions: nothing here is random, so all 4 would be equal",
+            "path.buffer has no effect: its 2 values make equal runs"[:60],
+        ], done.stderr
+    assert "equal to the byte: x_buffer=1bdp_r0, x_buffer=2bdp_r0; what tells them apart has no effect" in done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == 2
+    assert all(CODEL in line["warnings"] for line in lines)
+    assert all(CODEL in run.warnings for run in dumbbell.load(tmp_path / "out"))
+
+
+def test_check_tells_the_time_of_real_back_ends(tmp_path: Path, cli: Any) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text('duration = "60s"\nrepetitions = 6\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca = "cubic" }]\n')
+    assert "about 6 min on linux, in real time, 1 run at once" in cli("check", file, "--on", "linux").stdout
+    assert "about 3 min on linux, in real time, 2 runs at once" in cli("check", file, "--on", "linux", "--jobs", "2").stdout
+    assert cli("check", file, "--on", "nowhere").returncode == 2
