@@ -376,8 +376,7 @@ impl Router {
 
     /// One row per link of the data direction.
     fn sample(&mut self, at: Time) {
-        for (link, number) in self.forward.links.iter_mut().zip(0..) {
-            link.sample();
+        for (link, number) in self.forward.links.iter().zip(0..) {
             self.queue_rows.push(link.row(at, number));
         }
         self.timeline.set(self.sampler, at + self.sample_every);

@@ -1,13 +1,13 @@
 //! A drop-tail FIFO behind a token bucket: Linux's `tbf` with its default `bfifo` child (or `pfifo`).
 //!
 //! At a constant rate the departure of a packet is known when it arrives, so the queue is a ring of
-//! (departure time, packet) and needs no timer of its own. Arithmetic is `tbf_dequeue`'s
+//! (departure time, packet with its arrival) and needs no timer of its own. Arithmetic is `tbf_dequeue`'s
 //! (net/sched/sch_tbf.c): tokens are nanoseconds of transmission time, at most `burst`; a packet
 //! leaves once the bucket holds its transmission time.
 
 use crate::frame::Frame;
 pub use crate::qdisc::fifo::Limit;
-use crate::qdisc::Cause;
+use crate::qdisc::{Cause, Queued};
 use crate::schedule::Schedule;
 use std::collections::VecDeque;
 use units::{Bytes, Rate, Span, Time};
@@ -49,7 +49,8 @@ pub struct Stats {
 #[derive(Debug)]
 pub struct Fifo<P> {
     config: Config,
-    queue: VecDeque<(Time, P)>,
+    /// Packets with their departures.
+    queue: VecDeque<(Time, Queued<P>)>,
     backlog: u64,
     /// Transmission time available at `refilled`, ns.
     tokens: Span,
@@ -108,7 +109,7 @@ impl<P: Frame> Fifo<P> {
             Some(_) => self.depart_scheduled(from, len),
         };
         self.backlog += len.get();
-        self.queue.push_back((departure, packet));
+        self.queue.push_back((departure, Queued { since: now, packet }));
         Verdict::Queued(departure)
     }
 
@@ -118,17 +119,17 @@ impl<P: Frame> Fifo<P> {
         self.queue.front().map(|&(at, _)| at)
     }
 
-    /// Takes the head if it has left by `now`.
+    /// Takes the head if it has left by `now`, and tells when it did.
     #[inline]
-    pub fn dequeue(&mut self, now: Time) -> Option<P> {
+    pub fn dequeue(&mut self, now: Time) -> Option<(Time, Queued<P>)> {
         match self.queue.front() {
             Some(&(at, _)) if at <= now => {
-                let (_, packet) = self.queue.pop_front()?;
-                let len = packet.wire_bytes().get();
+                let left = self.queue.pop_front()?;
+                let len = left.1.packet.wire_bytes().get();
                 self.backlog -= len;
                 self.stats.sent_packets += 1;
                 self.stats.sent_bytes += len;
-                Some(packet)
+                Some(left)
             }
             _ => None,
         }
@@ -149,22 +150,23 @@ impl<P: Frame> Fifo<P> {
         self.queue.is_empty()
     }
 
-    /// How long a packet that arrived now would wait.
-    pub fn sojourn(&self, now: Time) -> Span {
-        self.queue.back().map_or(Span::ZERO, |&(at, _)| at.since(now))
+    /// When the head came.
+    pub fn head_since(&self) -> Option<Time> {
+        self.queue.front().map(|(_, head)| head.since)
     }
 
-    /// Wire bytes that can leave from the start to `end`, the bucket's first fill not counted.
+    /// Wire bytes that can leave from the start to `end`, with those that the bucket holds at the start.
     pub fn capacity(&self, end: Time) -> Bytes {
-        Bytes::new(match &self.schedule {
+        let yielded = Bytes::new(match &self.schedule {
             Some((schedule, _)) => (schedule.bit_ns(Time::ZERO, end) / BIT_NS_PER_BYTE) as u64,
             None => self.config.rate.bytes_in(end.since(Time::ZERO)).get(),
-        })
+        });
+        yielded + self.config.burst
     }
 
     /// Calls `each` for every packet that waits.
     pub fn for_each(&self, each: &mut dyn FnMut(&P)) {
-        self.queue.iter().for_each(|(_, p)| each(p));
+        self.queue.iter().for_each(|(_, queued)| each(&queued.packet));
     }
 
     /// Counters since the start.

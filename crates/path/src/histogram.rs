@@ -60,21 +60,84 @@ impl Histogram {
     }
 }
 
+/// Lengths of time by the value that held meanwhile: what [`Histogram`] is for packets, for time.
+#[derive(Clone, Debug)]
+pub struct Weights(Box<[u64; BUCKETS]>);
+
+impl Default for Weights {
+    fn default() -> Self {
+        Weights(Box::new([0; BUCKETS]))
+    }
+}
+
+impl Weights {
+    /// The value grew from `low` to `high` (ns both) as time went by.
+    #[inline]
+    pub fn add(&mut self, low: u64, high: u64) {
+        let last = bucket(clamped_us(high));
+        let begin = u64::from(lowest(last)) * 1000;
+        if low >= begin {
+            self.0[last] += high - low;
+        } else {
+            self.spread(low, high, last);
+        }
+    }
+
+    /// The same over several buckets, of which `last` is the last.
+    #[inline(never)]
+    fn spread(&mut self, low: u64, high: u64, last: usize) {
+        let mut end = high;
+        for bucket in (0..=last).rev() {
+            let begin = (u64::from(lowest(bucket)) * 1000).max(low);
+            self.0[bucket] += end - begin;
+            if begin == low {
+                return;
+            }
+            end = begin;
+        }
+    }
+
+    /// What the value does not exceed in `per_mille` of `total` ns, us, the middle of its bucket; time that
+    /// nobody added counts as 0.
+    pub fn quantile_us(&self, total: u64, per_mille: u64) -> u32 {
+        let above = total - (u128::from(total) * u128::from(per_mille)).div_ceil(1000) as u64;
+        let mut seen = 0;
+        for (bucket, &ns) in self.0.iter().enumerate().rev() {
+            seen += ns;
+            if seen > above {
+                return middle(bucket);
+            }
+        }
+        0
+    }
+}
+
+fn clamped_us(ns: u64) -> u32 {
+    (ns / 1000).min(u64::from(u32::MAX)) as u32
+}
+
 #[inline]
 fn bucket(value: u32) -> usize {
     let octave = (value | (EXACT - 1)).ilog2() - DETAIL;
     ((octave << DETAIL) + (value >> octave)) as usize
 }
 
+/// Bits of a value that its bucket leaves out.
+#[inline]
+fn octave(bucket: usize) -> u32 {
+    ((bucket as u32) >> DETAIL).saturating_sub(1)
+}
+
+/// Smallest value of a bucket.
+#[inline]
+fn lowest(bucket: usize) -> u32 {
+    let octave = octave(bucket);
+    ((bucket as u32) - (octave << DETAIL)) << octave
+}
+
 /// Middle of a bucket, rounded down.
 fn middle(bucket: usize) -> u32 {
-    let bucket = bucket as u32;
-    if bucket < EXACT {
-        return bucket;
-    }
-    let octave = (bucket >> DETAIL) - 1;
-    let low = (bucket - (octave << DETAIL)) << octave;
-    low + ((1 << octave) - 1) / 2
+    lowest(bucket) + ((1 << octave(bucket)) - 1) / 2
 }
 
 #[cfg(test)]
@@ -87,6 +150,25 @@ mod tests {
             let found = middle(bucket(value));
             let error = value.abs_diff(found);
             assert!(u64::from(error) * 62 <= u64::from(value), "{value} found as {found}");
+        }
+    }
+
+    #[test]
+    fn time_is_counted_once_however_many_buckets_a_value_grows_through() {
+        for (low, high) in
+            [(0, 0), (0, 999), (500, 70_500), (0, 3_000_000_000), (7_000_000, 7_000_001)]
+        {
+            let mut weights = Weights::default();
+            weights.add(low, high);
+            assert_eq!(weights.0.iter().sum::<u64>(), high - low, "{low} to {high}");
+            for (bucket, &ns) in weights.0.iter().enumerate() {
+                let (begin, end) =
+                    (u64::from(lowest(bucket)) * 1000, u64::from(lowest(bucket + 1)) * 1000);
+                assert_eq!(ns, high.min(end).saturating_sub(low.max(begin)), "{low} to {high}");
+                if end > high {
+                    break;
+                }
+            }
         }
     }
 

@@ -11,6 +11,7 @@
 //! | [`link`] | a queue and its rate, and what passed through it |
 //! | [`timeline`] | who wants to be woken when |
 //! | [`histogram`] | counts of times by size |
+//! | [`waiting`] | how long the head of a queue has waited, over time |
 //! | [`hosts`] | what real hosts are set to, and how iperf3 is called |
 //! | [`totals`] | what links and flows counted, as results are made from it |
 //!
@@ -25,5 +26,6 @@ pub mod plan;
 pub mod route;
 pub mod timeline;
 pub mod totals;
+pub mod waiting;
 
 pub use plan::{Plan, PlanError};

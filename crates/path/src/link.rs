@@ -1,12 +1,15 @@
 //! A link of the run: its queue and rate, and what passed through it.
 
 use crate::histogram::Histogram;
+use crate::waiting::Waiting;
 use net::fifo::{Fifo, Verdict};
+use net::link::trace_link::FULL_FRAME;
 use net::link::{Link as _, Tbf, TraceLink};
 use net::qdisc::any::AnyQdisc;
 use net::qdisc::policer::Policer;
 use net::qdisc::{Cause, Outcome, Qdisc, Queued};
 use net::Frame;
+use record::QueueDelay;
 use units::{Bytes, Rate, Span, Time};
 
 /// Counters since the start; bytes are wire bytes.
@@ -48,14 +51,9 @@ pub struct Link<P> {
     pub queue: Queue<P>,
     policer: Option<Policer>,
     pub stats: LinkStats,
+    /// Time in the queue of the packets that left it.
     pub sojourn: Histogram,
-    /// Backlog at each sample time, bytes.
-    pub backlog_samples: Vec<u64>,
-    /// Sojourn of the packet that left last.
-    last_sojourn: Span,
-    /// Integral of the backlog over time, byte-nanoseconds, up to `integrated`.
-    waited: u128,
-    integrated: Time,
+    waiting: Waiting,
 }
 
 impl<P: Frame + Copy> Link<P> {
@@ -65,10 +63,7 @@ impl<P: Frame + Copy> Link<P> {
             policer,
             stats: LinkStats::default(),
             sojourn: Histogram::default(),
-            backlog_samples: Vec::new(),
-            last_sojourn: Span::ZERO,
-            waited: 0,
-            integrated: Time::ZERO,
+            waiting: Waiting::default(),
         }
     }
 
@@ -84,13 +79,7 @@ impl<P: Frame + Copy> Link<P> {
         }
         if let Queue::Fifo(fifo) = &mut self.queue {
             return match fifo.enqueue(now, packet) {
-                Verdict::Queued(departure) => {
-                    let wait = departure.since(now);
-                    let wire = u128::from(packet.wire_bytes().get());
-                    self.waited += wire * u128::from(wait.as_ns());
-                    self.sojourn.add_span(wait);
-                    fifo.len() == 1
-                }
+                Verdict::Queued(_) => fifo.len() == 1,
                 Verdict::Dropped(packet, cause) => {
                     outcome.drop(packet, cause);
                     true
@@ -102,31 +91,25 @@ impl<P: Frame + Copy> Link<P> {
     }
 
     fn enqueue_any(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
-        let backlog = self.backlog();
-        integrate(&mut self.waited, &mut self.integrated, now, backlog);
         each!(&mut self.queue, _fifo => (), queue => queue.enqueue(now, packet, outcome));
     }
 
     /// The next packet that has left by `now`.
     #[inline]
     pub fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<P> {
-        let packet = match &mut self.queue {
+        let (left, Queued { since, packet }) = match &mut self.queue {
             Queue::Fifo(fifo) => fifo.dequeue(now)?,
-            _ => self.dequeue_any(now, outcome)?,
+            _ => (now, self.dequeue_any(now, outcome)?),
         };
+        self.sojourn.add_span(left.since(since));
+        self.waiting.on_left(left, since);
         self.stats.sent_packets += 1;
         self.stats.sent_bytes += packet.wire_bytes().get();
         Some(packet)
     }
 
-    fn dequeue_any(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<P> {
-        let backlog = self.backlog();
-        integrate(&mut self.waited, &mut self.integrated, now, backlog);
-        let next = each!(&mut self.queue, _fifo => None, queue => queue.dequeue(now, outcome));
-        let Queued { since, packet } = next?;
-        self.last_sojourn = now.since(since);
-        self.sojourn.add_span(self.last_sojourn);
-        Some(packet)
+    fn dequeue_any(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {
+        each!(&mut self.queue, _fifo => None, queue => queue.dequeue(now, outcome))
     }
 
     /// When it wants to be woken.
@@ -152,11 +135,6 @@ impl<P: Frame + Copy> Link<P> {
         }
     }
 
-    /// A sample time: notes the backlog.
-    pub fn sample(&mut self) {
-        self.backlog_samples.push(self.backlog().get());
-    }
-
     /// Wire bytes waiting.
     pub fn backlog(&self) -> Bytes {
         each!(&self.queue, fifo => fifo.backlog(), queue => queue.backlog())
@@ -172,13 +150,13 @@ impl<P: Frame + Copy> Link<P> {
         self.len() == 0
     }
 
-    /// How long a packet that leaves about now has waited; zero when the queue is empty.
+    /// How long the packet at the head of the queue has waited; zero when the queue is empty.
     pub fn sojourn_at(&self, now: Time) -> Span {
-        match &self.queue {
-            Queue::Fifo(fifo) => fifo.sojourn(now),
-            _ if self.is_empty() => Span::ZERO,
-            _ => self.last_sojourn,
-        }
+        self.head_since().map_or(Span::ZERO, |since| now.since(since))
+    }
+
+    fn head_since(&self) -> Option<Time> {
+        each!(&self.queue, fifo => fifo.head_since(), queue => queue.head_since())
     }
 
     /// Calls `each` for every packet that waits.
@@ -187,35 +165,18 @@ impl<P: Frame + Copy> Link<P> {
     }
 
     /// Time average and quantile of the queueing delay up to `end`.
-    pub fn queue_delay(&self, end: Time) -> record::QueueDelay {
-        let (capacity, seconds) = (self.capacity(end) as f64, end.as_secs_f64());
-        let rate = capacity / seconds;
-        let p95 = record::report::percentile(&mut self.backlog_samples.clone(), 95).unwrap_or(0);
-        record::QueueDelay {
-            mean_us: self.waited(end) as f64 / 1e3 / seconds / rate,
-            p95_us: (p95 as f64 * 1e6 / rate) as u32,
-        }
+    pub fn queue_delay(&self, end: Time) -> QueueDelay {
+        self.waiting.until(end, self.head_since())
     }
 
-    /// Integral of the backlog from the start to `end`, byte-nanoseconds.
-    pub fn waited(&self, end: Time) -> u128 {
-        match &self.queue {
-            Queue::Fifo(_) => self.waited,
-            _ => {
-                let (mut waited, mut integrated) = (self.waited, self.integrated);
-                integrate(&mut waited, &mut integrated, end, self.backlog());
-                waited
-            }
-        }
-    }
-
-    /// Wire bytes that can leave from the start to `end`.
+    /// Wire bytes that can leave from the start to `end`, that instant included.
     pub fn capacity(&self, end: Time) -> u64 {
         match &self.queue {
             Queue::Fifo(fifo) => fifo.capacity(end).get(),
             Queue::Bucket(link) => link.capacity_bytes(Time::ZERO, end),
-            Queue::Trace(link) => link.capacity_bytes(Time::ZERO, end),
-            Queue::Shaping(_, rate) => rate.bytes_in(end.since(Time::ZERO)).get(),
+            Queue::Trace(link) => link.capacity_bytes(Time::ZERO, end + Span::from_ns(1)),
+            // It has no bucket: a packet leaves whole, and what follows waits for it.
+            Queue::Shaping(_, rate) => (rate.bytes_in(end.since(Time::ZERO)) + FULL_FRAME).get(),
         }
     }
 
@@ -226,11 +187,4 @@ impl<P: Frame + Copy> Link<P> {
             Queue::Fifo(_) | Queue::Bucket(_) | Queue::Shaping(..) => None,
         }
     }
-}
-
-#[inline]
-fn integrate(waited: &mut u128, integrated: &mut Time, now: Time, backlog: Bytes) {
-    let span = now.since(*integrated).as_ns();
-    *waited += u128::from(backlog.get()) * u128::from(span);
-    *integrated = now;
 }

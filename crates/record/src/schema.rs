@@ -227,7 +227,7 @@ table! {
         backlog_bytes: i64 ["bytes"],
         /// Packets waiting.
         backlog_packets: i64 ["packets"],
-        /// How long a packet that leaves now has waited; 0 when the queue is empty.
+        /// How long the packet at the head of the queue has waited; 0 when the queue is empty.
         sojourn_us: i64 ["us"],
         /// Wire bytes that have left the queue, so far.
         sent_bytes: i64 ["bytes"],

@@ -159,8 +159,9 @@ fn a_flow_and_a_queue_row_come_back_as_written() {
     write(dir.path(), 0, Options::default());
     let got = fields(&rows(dir.path(), "flows")[0]);
     assert_eq!(got.len(), FlowRow::COLUMNS.len());
-    assert_eq!(got[1], text("cubic"));
-    assert_eq!(got[5..9], [Field::Long(20_000), Field::Null, Field::Null, Field::Long(1448)]);
+    assert_eq!((&got[1], &got[2]), (&text("mine"), &Field::Int(0)));
+    assert_eq!((&got[3], &got[4]), (&text("tcp"), &text("cubic")));
+    assert_eq!(got[8..12], [Field::Long(20_000), Field::Null, Field::Null, Field::Long(1448)]);
     let got = fields(&rows(dir.path(), "queue")[0]);
     let longs = [1514, 1, 12, 24, 2, 0, 0, 0].map(Field::Long);
     assert_eq!(got[..2], [Field::Long(24), Field::Int(0)]);

@@ -122,13 +122,12 @@ impl Probe {
     }
 
     /// One row per running flow and one of the queue.
-    pub fn sample(&mut self, now: Time, flows: &mut [Flow], links: &mut [Link<Packet>]) {
+    pub fn sample(&mut self, now: Time, flows: &mut [Flow], links: &[Link<Packet>]) {
         for (i, flow) in flows.iter_mut().enumerate() {
             if flow.is_running() && now > flow.start {
                 self.sample_flow(now, i, flow);
             }
         }
-        links.iter_mut().for_each(Link::sample);
         if self.queue {
             self.sample_links(now, links);
         }

@@ -364,7 +364,7 @@ impl World {
     }
 
     fn on_sample(&mut self) {
-        self.probe.sample(self.now, &mut self.flows, &mut self.data.links);
+        self.probe.sample(self.now, &mut self.flows, &self.data.links);
         self.next_sample += self.sample_every;
         self.timeline.set(self.sampler, self.next_sample);
     }

@@ -240,6 +240,10 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         self.child.len() + usize::from(self.parked.is_some())
     }
 
+    fn head_since(&self) -> Option<Time> {
+        self.parked.as_ref().map(|p| p.head.since).or_else(|| self.child.head_since())
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
         self.parked.iter().for_each(|p| each(&p.head.packet));
         self.child.for_each(each);
@@ -247,12 +251,12 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
 }
 
 impl<P: Frame, Q: Qdisc<P>> Link<P> for Tbf<P, Q> {
-    /// What the rate yields; a burst may exceed it by the depth of the bucket.
+    /// What the rate yields, and what the bucket holds at `from`.
     fn capacity_bytes(&self, from: Time, to: Time) -> u64 {
         match &self.rate {
-            Bucket::Constant { rate, .. } => rate.bytes_in(to.since(from)).get(),
-            Bucket::Scheduled { schedule, .. } => {
-                (schedule.bit_ns(from, to) / BIT_NS_PER_BYTE) as u64
+            Bucket::Constant { rate, depth, .. } => rate.bytes_in(to.since(from) + *depth).get(),
+            Bucket::Scheduled { schedule, depth, .. } => {
+                ((schedule.bit_ns(from, to) + depth) / BIT_NS_PER_BYTE) as u64
             }
         }
     }
@@ -365,13 +369,13 @@ mod tests {
     }
 
     #[test]
-    fn capacity_follows_the_rate() {
+    fn capacity_is_what_the_rate_yields_and_a_full_bucket() {
         let second = Time::from_ns(1_000_000_000);
-        assert_eq!(tbf(1514, None).capacity_bytes(Time::ZERO, second), 1_514_000);
+        assert_eq!(tbf(1514, None).capacity_bytes(Time::ZERO, second), 1_515_514);
         let steps = vec![(Time::ZERO, RATE), (Time::from_ns(500_000_000), Rate::from_bps(0))];
         let schedule = Schedule::new(steps, Some(Span::from_ms(1_000)));
         let config =
             Config { rate: Course::Scheduled(schedule), burst: Bytes::new(1514), peak: None };
-        assert_eq!(Tbf::new(config, fifo()).capacity_bytes(Time::ZERO, second), 757_000);
+        assert_eq!(Tbf::new(config, fifo()).capacity_bytes(Time::ZERO, second), 758_514);
     }
 }

@@ -140,6 +140,10 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for TraceLink<P, Q> {
         self.in_hand().count() + self.child.len()
     }
 
+    fn head_since(&self) -> Option<Time> {
+        self.in_transit.as_ref().map(|(head, _)| head.since).or_else(|| self.child.head_since())
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
         self.in_hand().for_each(&mut *each);
         self.child.for_each(each);

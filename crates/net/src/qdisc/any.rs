@@ -80,6 +80,10 @@ impl<P: Frame> Qdisc<P> for AnyQdisc<P> {
         each!(self, queue => queue.len())
     }
 
+    fn head_since(&self) -> Option<Time> {
+        each!(self, queue => queue.head_since())
+    }
+
     fn for_each(&self, each_packet: &mut dyn FnMut(&P)) {
         each!(self, queue => queue.for_each(each_packet));
     }

@@ -110,6 +110,10 @@ impl<P: Frame> Qdisc<P> for Codel<P> {
         self.line.queue.len()
     }
 
+    fn head_since(&self) -> Option<Time> {
+        self.line.queue.front().map(|head| head.since)
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
         self.line.queue.iter().for_each(|q| each(&q.packet));
     }

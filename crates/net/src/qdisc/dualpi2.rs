@@ -353,6 +353,12 @@ impl<P: Frame> Qdisc<P> for Dualpi2<P> {
         self.l.len() + self.c.len()
     }
 
+    fn head_since(&self) -> Option<Time> {
+        let (l, c) = (self.l.entries.front(), self.c.entries.front());
+        let head = if self.credit <= 0 { l.or(c) } else { c.or(l) };
+        head.map(|entry| entry.queued.since)
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
         let entries = self.l.entries.iter().chain(&self.c.entries);
         entries.for_each(|entry| each(&entry.queued.packet));

@@ -400,6 +400,21 @@ impl<P: Frame> Qdisc<P> for Fq<P> {
         self.len
     }
 
+    fn head_since(&self) -> Option<Time> {
+        if let Some(head) = self.fast.front() {
+            return Some(head.since);
+        }
+        let first = |flow: u32| {
+            let flow = self.flows.get(flow as usize)?;
+            self.packets.front(&flow.packets).map(|head| head.queued.since)
+        };
+        let band = &self.bands[self.current];
+        let bands = std::iter::once(band).chain(&self.bands);
+        let listed = bands.flat_map(|band| [band.new.first, band.old.first]);
+        let throttled = self.throttled.peek().map(|Reverse((.., flow))| *flow);
+        listed.chain(throttled).find_map(first)
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
         self.fast.iter().for_each(|queued| each(&queued.packet));
         for flow in &self.flows {

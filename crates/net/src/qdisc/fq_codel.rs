@@ -112,6 +112,16 @@ impl Turns {
         self.len += 1;
     }
 
+    /// The buckets in order.
+    fn iter<'a>(&self, flows: &'a [Flow]) -> impl Iterator<Item = &'a Flow> {
+        let mut at = self.first;
+        (0..self.len).map(move |_| {
+            let flow = &flows[at as usize];
+            at = flow.next;
+            flow
+        })
+    }
+
     /// Takes the first, which there must be.
     #[inline]
     fn pop(&mut self, flows: &[Flow]) -> u32 {
@@ -305,6 +315,13 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
 
     fn len(&self) -> usize {
         self.held.len
+    }
+
+    fn head_since(&self) -> Option<Time> {
+        let head = |flow: &Flow| self.held.packets.front(&flow.queue).map(|head| head.since);
+        let turns = || self.new.iter(&self.flows).chain(self.old.iter(&self.flows));
+        let ready = turns().filter(|flow| flow.deficit > 0).find_map(head);
+        ready.or_else(|| turns().find_map(head))
     }
 
     fn for_each(&self, each: &mut dyn FnMut(&P)) {

@@ -115,6 +115,10 @@ pub trait Qdisc<P: Frame> {
         self.len() == 0
     }
 
+    /// When the packet came that goes next; `None` when nothing waits. Fair queueing decides who goes next
+    /// when the link asks: until then it is the first of the flow whose turn it is.
+    fn head_since(&self) -> Option<Time>;
+
     /// Calls `each` for every packet that waits, in no particular order (checks of conservation).
     fn for_each(&self, each: &mut dyn FnMut(&P));
 }

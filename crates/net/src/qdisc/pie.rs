@@ -164,6 +164,10 @@ impl<P: Frame> Qdisc<P> for Pie<P> {
         self.queue.len()
     }
 
+    fn head_since(&self) -> Option<Time> {
+        self.queue.front().map(|head| head.since)
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
         self.queue.iter().for_each(|q| each(&q.packet));
     }

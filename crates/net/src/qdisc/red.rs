@@ -225,6 +225,10 @@ impl<P: Frame> Qdisc<P> for Red<P> {
         self.child.len()
     }
 
+    fn head_since(&self) -> Option<Time> {
+        self.child.head_since()
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
         self.child.for_each(each);
     }

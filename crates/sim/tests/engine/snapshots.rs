@@ -88,7 +88,7 @@ fn many_flows_share_a_link(cca: &str) -> String {
             goodputs().sum::<f64>(),
             goodputs().fold(f64::INFINITY, f64::min),
             goodputs().fold(0.0, f64::max),
-            summary.jain,
+            summary.jain.expect("all ran nearly all the time"),
             summary.link.drops,
             summary.link.queue_mean_ms,
         );

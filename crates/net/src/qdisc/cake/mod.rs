@@ -350,6 +350,15 @@ impl<P: Frame> Qdisc<P> for Cake<P> {
         self.len
     }
 
+    fn head_since(&self) -> Option<Time> {
+        let tins = std::iter::once(&self.tins[self.current]).chain(&self.tins);
+        let head = |flow: &tin::Flow| self.packets.front(&flow.packets).map(|head| head.since);
+        tins.filter(|tin| tin.backlog > 0).find_map(|tin| {
+            let ready = tin.in_turn().filter(|flow| flow.deficit > 0).find_map(head);
+            ready.or_else(|| tin.in_turn().find_map(head))
+        })
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
         for flow in self.tins.iter().flat_map(|tin| &tin.flows) {
             self.packets.iter(&flow.packets).for_each(|(_, queued)| each(&queued.packet));

@@ -126,6 +126,12 @@ impl Chains {
         }
     }
 
+    /// The flows of a chain in order.
+    fn iter(&self, chain: Chain) -> impl Iterator<Item = usize> + '_ {
+        let next = |&at: &usize| Some(usize::from(self.links[at].next)).filter(|&at| at < QUEUES);
+        std::iter::successors(self.first(chain), next)
+    }
+
     /// Turns the circle so that a flow is the first.
     #[inline]
     fn turn_to(&mut self, flow: usize, chain: Chain) {
@@ -242,6 +248,12 @@ impl Tin {
                 }
             }
         }
+    }
+
+    /// The flows that wait for their turn, in its order.
+    pub fn in_turn(&self) -> impl Iterator<Item = &Flow> {
+        let chains = self.chains.iter(Chain::New).chain(self.chains.iter(Chain::Old));
+        chains.map(|flow| &self.flows[flow])
     }
 
     /// The flow in front. Those that decay come first once in a call, so that they leave.
