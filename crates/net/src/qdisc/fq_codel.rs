@@ -3,7 +3,7 @@
 //! had nothing waiting first.
 
 use super::codel::control_law::{Parameters, Source, State};
-use super::{Cause, Outcome, Qdisc, Queued};
+use super::{Cause, Outcome, Qdisc, Queued, LOOKED_AT};
 use crate::frame::{bucket, Frame};
 use crate::lists::{List, Slab};
 use units::{Bytes, Span, Time};
@@ -320,7 +320,7 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
     fn head_since(&self) -> Option<Time> {
         let head = |flow: &Flow| self.held.packets.front(&flow.queue).map(|head| head.since);
         let turns = || self.new.iter(&self.flows).chain(self.old.iter(&self.flows));
-        let ready = turns().filter(|flow| flow.deficit > 0).find_map(head);
+        let ready = turns().take(LOOKED_AT).filter(|flow| flow.deficit > 0).find_map(head);
         ready.or_else(|| turns().find_map(head))
     }
 

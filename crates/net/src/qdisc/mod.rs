@@ -46,6 +46,9 @@ pub enum Cause {
     Superseded,
 }
 
+/// Queues of a fair-queueing discipline that are looked at for who goes next, which only reports ask.
+const LOOKED_AT: usize = 16;
+
 /// Collects what became of packets that were not passed on. One is reused for a whole run, so that
 /// nothing is allocated for it in steady state.
 #[derive(Debug)]

@@ -34,7 +34,7 @@ pub use hash::Isolation;
 pub use overhead::{Framing, Overhead};
 pub use tins::Diffserv;
 
-use super::{Cause, Outcome, Qdisc, Queued};
+use super::{Cause, Outcome, Qdisc, Queued, LOOKED_AT};
 use crate::frame::Frame;
 use crate::lists::Slab;
 use crate::rng::Rng;
@@ -354,7 +354,8 @@ impl<P: Frame> Qdisc<P> for Cake<P> {
         let tins = std::iter::once(&self.tins[self.current]).chain(&self.tins);
         let head = |flow: &tin::Flow| self.packets.front(&flow.packets).map(|head| head.since);
         tins.filter(|tin| tin.backlog > 0).find_map(|tin| {
-            let ready = tin.in_turn().filter(|flow| flow.deficit > 0).find_map(head);
+            let ready = tin.in_turn().take(LOOKED_AT).filter(|flow| flow.deficit > 0);
+            let ready = ready.into_iter().find_map(head);
             ready.or_else(|| tin.in_turn().find_map(head))
         })
     }
