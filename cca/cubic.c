@@ -324,7 +324,7 @@ CCA_OP(void, cubic_init, struct sock *sk)
 		tcp_sk(sk)->snd_ssthresh = param(sk, initial_ssthresh);
 }
 
-CCA_OP(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+CCA_AVOID_OP(cubic_cong_avoid)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cubic *ca = cubic_state(sk);
@@ -343,7 +343,7 @@ CCA_OP(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 /* RFC 9438 sec. 4.6 (decrease) and 4.7 (fast convergence). In 64 bits: Linux's products wrap above
  * 2.4 million segments.
  */
-CCA_OP(u32, cubic_ssthresh, struct sock *sk)
+CCA_SSTHRESH_OP(cubic_ssthresh)
 {
 	struct cubic *ca = cubic_state(sk);
 	u64 cwnd = tcp_snd_cwnd(tcp_sk(sk));
@@ -387,7 +387,7 @@ CCA_OP(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 }
 
 /* RTTs of the second after a cut say more about the queue left behind than about the path. */
-CCA_OP(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+CCA_ACKED_OP(cubic_pkts_acked)
 {
 	struct cubic *ca = cubic_state(sk);
 	u32 rtt_us;

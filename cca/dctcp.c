@@ -108,12 +108,12 @@ CCA_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 	dctcp_begin_window(tp, ca);
 }
 
-CCA_OP(void, dctcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+CCA_AVOID_OP(dctcp_cong_avoid)
 {
 	tcp_reno_grow(sk, acked);
 }
 
-CCA_OP(u32, dctcp_ssthresh, struct sock *sk)
+CCA_SSTHRESH_OP(dctcp_ssthresh)
 {
 	struct dctcp *ca = dctcp_state(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
@@ -153,6 +153,8 @@ CCA_OP(u32, dctcp_undo_cwnd, struct sock *sk)
 enum dctcp_phase { DCTCP_SLOW_START, DCTCP_AVOIDANCE, DCTCP_RENO };
 CCA_STATES("SLOW_START", "AVOIDANCE", "RENO");
 
+CCA_GUARD_OP(dctcp_guard);
+
 CCA_INFO_OP(dctcp_info)
 {
 	info->flags = CCA_INFO_STATE;
@@ -171,5 +173,6 @@ CCA_MODULE(dctcp, "dctcp", TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN,
 	   .undo_cwnd = dctcp_undo_cwnd,
 	   .cwnd_event = dctcp_cwnd_event,
 	   .in_ack_event = dctcp_in_ack_event,
+	   CCA_GUARD(dctcp_guard)
 	   CCA_INFO(dctcp_info));
 /* clang-format on */

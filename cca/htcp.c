@@ -134,7 +134,7 @@ static void htcp_measure_rate(const struct sock *sk, struct htcp *ca, u32 acked)
 		htcp_sample_rate(sk, ca, elapsed);
 }
 
-CCA_OP(void, htcp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+CCA_ACKED_OP(htcp_pkts_acked)
 {
 	struct htcp *ca = htcp_state(sk);
 
@@ -218,7 +218,7 @@ CCA_OP(void, htcp_init, struct sock *sk)
 }
 
 /* At congestion the largest RTT is known best, so this is when beta and alpha are renewed. */
-CCA_OP(u32, htcp_ssthresh, struct sock *sk)
+CCA_SSTHRESH_OP(htcp_ssthresh)
 {
 	struct htcp *ca = htcp_state(sk);
 
@@ -233,7 +233,7 @@ CCA_OP(u32, htcp_ssthresh, struct sock *sk)
 }
 
 /* The growth is looked up anew with each segment of growth. */
-CCA_OP(void, htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+CCA_AVOID_OP(htcp_cong_avoid)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct htcp *ca = htcp_state(sk);

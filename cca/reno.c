@@ -45,12 +45,12 @@ CCA_PRESETS(RENO_PRESETS);
 CCA_NO_STATE;
 CCA_STATES("SLOW_START", "AVOIDANCE");
 
-CCA_OP(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+CCA_AVOID_OP(reno_cong_avoid)
 {
 	tcp_reno_grow_as(sk, acked, (u32)param(sk, connections));
 }
 
-CCA_OP(u32, reno_ssthresh, struct sock *sk)
+CCA_SSTHRESH_OP(reno_ssthresh)
 {
 	u64 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 
@@ -61,6 +61,8 @@ CCA_OP(u32, reno_undo_cwnd, struct sock *sk)
 {
 	return tcp_reno_undo(sk);
 }
+
+CCA_GUARD_OP(reno_guard);
 
 CCA_INFO_OP(reno_info)
 {
@@ -73,5 +75,6 @@ CCA_MODULE(reno, "reno", TCP_CONG_NON_RESTRICTED,
 	   .ssthresh = reno_ssthresh,
 	   .cong_avoid = reno_cong_avoid,
 	   .undo_cwnd = reno_undo_cwnd,
+	   CCA_GUARD(reno_guard)
 	   CCA_INFO(reno_info));
 /* clang-format on */

@@ -119,7 +119,7 @@ CCA_OP(void, vegas_init, struct sock *sk)
 }
 
 /* One more than measured: a base of zero could not be divided by. */
-CCA_OP(void, vegas_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+CCA_ACKED_OP(vegas_pkts_acked)
 {
 	struct vegas *ca = vegas_state(sk);
 	u32 rtt_us = (u32)sample->rtt_us + 1;
@@ -131,7 +131,7 @@ CCA_OP(void, vegas_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	ca->samples++;
 }
 
-CCA_OP(void, vegas_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+CCA_AVOID_OP(vegas_cong_avoid)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct vegas *ca = vegas_state(sk);
@@ -169,7 +169,7 @@ CCA_OP(void, vegas_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		vegas_restart(sk, vegas_state(sk));
 }
 
-CCA_OP(u32, vegas_ssthresh, struct sock *sk)
+CCA_SSTHRESH_OP(vegas_ssthresh)
 {
 	return tcp_reno_ssthresh(sk);
 }

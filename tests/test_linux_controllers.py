@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -122,3 +123,55 @@ def test_nobody_paces_a_flow_whatever_the_machines_default(tmp_path: Path) -> No
         linux.run(planned, tmp_path / "out", scenario_text="", overrides=(), progress=lambda *_: True, own=Own())
     states = dumbbell.load(tmp_path / "out")[0].samples.to_pandas().cca_state
     assert set(states) - {""} == {"UNPACED"}
+
+
+def _flow_of(tmp_path: Path, kernel_name: str, name: str, *, seconds: int, path: str) -> dumbbell.Result:
+    """A flow of a controller that a test has loaded, sampled by its states."""
+    host = '\n[record]\nevery = "10ms"\nstates = true'
+    planned = plan.runs(dumbbell.from_file(scenario(tmp_path, name, seconds=seconds, flows='[[flow]]\ncca = "reno"', path=path, host=host)).scenario)[0]
+    planned.plan["flows"][0]["cca"] = kernel_name
+    linux.run(planned, tmp_path / name, scenario_text="", overrides=(), progress=lambda *_: True, own=Own())
+    return dumbbell.load(tmp_path / name)[0]
+
+
+@pytest.mark.parametrize("is_undo", [0, 1])
+def test_an_answer_that_a_kernel_made_up_is_repaired(tmp_path: Path, is_undo: int) -> None:
+    """Reno whose ssthresh() or undo_cwnd() answers what was on the stack: losses, reordering (undone) and an outage of a second (timeouts)."""
+    path = """buffer = "1bdp"
+loss = { steps = [["0s", "0.5%"], ["2s", "100%"], ["3s", "0.5%"]] }
+jitter = { kind = "uniform", spread = "3ms", reorder = true }"""
+    file = str(ROOT / "tests" / "controllers" / "garbage.c")
+    with kernel.load(file, {"answer": 1 << 24, "is_undo": is_undo}, numbered=True) as controller:
+        result = _flow_of(tmp_path, controller.kernel_name, "garbage", seconds=6, path=path)
+    flow, samples = result.flows.to_pandas().iloc[0], result.samples.to_pandas()
+    assert flow.rtos > 1, "the outage"
+    # The path holds 67 segments; slow start goes to twice that before its first loss.
+    assert samples.cwnd.max() < 300
+    assert flow.retrans_segs < 0.2 * flow.segs_sent
+
+
+def test_a_window_stays_that_of_the_path_where_a_timer_begins_the_recovery(tmp_path: Path, cli: Any) -> None:
+    """Some kernels run no hook in such a timer. Between it and the next ACK the window may be anything, and nothing new is sent; then it is repaired."""
+    flows = '[[flow]]\ncca = "cubic"\nparams = { hystart = 0 }\ncount = 16'
+    result = ran(cli, tmp_path, "timers", seconds=8, path='buffer = "1bdp"\nloss = "15%"', flows=flows, host='\n[record]\nevery = "10ms"')
+    samples = result.samples.to_pandas()
+    assert len(samples) > 10_000
+    # The path holds 67 segments.
+    assert (samples.cwnd > 300).mean() < 0.01
+    assert (samples.ssthresh.dropna() < 300).all()
+
+
+@pytest.mark.parametrize("name", ["bbr", "bbr2", "bbr3", "tsunami"])
+def test_a_flow_of_ours_takes_no_more_memory_than_its_path_needs(tmp_path: Path, cli: Any, name: str) -> None:
+    """What a socket may still send lies in the kernel's memory, which all flows of the machine share: 16 bytes for each that the path holds, at most."""
+    script = f"sleep 0.5; iperf3 -c $DUMBBELL_FAR -C $(cat {tmp_path}/name) -t 5 > /dev/null & sleep 4.5; ss -tmH dst 10.2.0.1; wait"
+    options = ["--rate", "50mbit", "--delay", "10ms", "--buffer", "4bdp", "--far", "iperf3 -s"]
+    with kernel.load(name, numbered=True) as controller:
+        (tmp_path / "name").write_text(controller.kernel_name)
+        done = cli("shell", *options, "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    limits = [int(limit) for limit in re.findall(r"\btb(\d+)", done.stdout)]
+    held = [int(bytes_) for bytes_ in re.findall(r"\bw(\d+)", done.stdout)]
+    assert len(limits) == 2, "the control connection and the data"
+    assert max(limits) <= 16 * 625_000, "50 Mbit/s over 20 ms, and four times that in the queue"
+    assert max(held) <= 16 * 625_000

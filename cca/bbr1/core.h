@@ -106,7 +106,7 @@ CCA_OP(u32, bbr_undo_cwnd, struct sock *sk)
 }
 
 /* Three windows of send buffer: the window may double while recovery lasts. */
-CCA_OP(u32, bbr_sndbuf_expand, struct sock *sk)
+CCA_SNDBUF_OP(bbr_sndbuf_expand)
 {
 	return 3;
 }
@@ -142,7 +142,7 @@ CCA_INFO_OP(bbr_info)
 	.set_state = bbr_set_state,		\
 	.ssthresh = bbr_ssthresh,		\
 	.undo_cwnd = bbr_undo_cwnd,		\
-	.sndbuf_expand = bbr_sndbuf_expand,	\
+	CCA_SNDBUF(bbr_sndbuf_expand)		\
 	CCA_MIN_TSO(bbr_min_tso_segs)		\
 	CCA_INFO(bbr_info)
 /* clang-format on */

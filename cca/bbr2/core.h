@@ -254,7 +254,7 @@ CCA_LOST_OP(bbr2_skb_marked_lost)
 }
 
 /* Three windows of send buffer: the window may double while recovery lasts. */
-CCA_OP(u32, bbr2_sndbuf_expand, struct sock *sk)
+CCA_SNDBUF_OP(bbr2_sndbuf_expand)
 {
 	return 3;
 }
@@ -320,7 +320,7 @@ CCA_INFO_OP(bbr2_info)
 	.set_state = bbr2_set_state,		\
 	.ssthresh = bbr2_ssthresh,		\
 	.undo_cwnd = bbr2_undo_cwnd,		\
-	.sndbuf_expand = bbr2_sndbuf_expand,	\
+	CCA_SNDBUF(bbr2_sndbuf_expand)		\
 	CCA_MIN_TSO(bbr2_min_tso_segs)		\
 	CCA_TSO_SEGS(bbr2_tso_segs_now)		\
 	CCA_LOST(bbr2_skb_marked_lost)		\

@@ -32,6 +32,14 @@
  *                           CCA_TELLS_LOSSES is 0, and the stack sizes bursts.
  *   CCA_MIN_TSO_OP(name)    define u32 name(struct sock *sk), the hook min_tso_segs; under BPF it is
  *                           left to Linux, which then asks for two segments.
+ *   CCA_SNDBUF_OP(name)     define u32 name(struct sock *sk), the hook sndbuf_expand; under BPF it is
+ *                           left to Linux, which then takes 2.
+ *   CCA_SSTHRESH_OP(name)   for a controller that obeys snd_ssthresh, like CCA_OP: define u32 name(struct sock *sk),
+ *   CCA_AVOID_OP(name)      the hook ssthresh; void name(struct sock *sk, u32 ack, u32 acked), cong_avoid; void
+ *   CCA_ACKED_OP(name)      name(struct sock *sk, const struct ack_sample *sample), pkts_acked. Under BPF the
+ *   CCA_GUARD_OP(name);     last two also repair what cannot be an answer of the first, or of undo_cwnd
+ *                           (hosts/bpf/guard.h). Without a pkts_acked of its own: CCA_GUARD_OP, and
+ *                           CCA_GUARD(name) inside CCA_MODULE.
  *   struct cca_flight_log   kept in the private state, so that both hosts can tell what was lost
  *                           since the sampled segment was sent, and how much was in flight then:
  *                           cca_flight_lost(log, tp, rs), cca_flight_at_send(rs, lost).
@@ -42,7 +50,7 @@
  *                           CCA_NO_STATES when there are none.
  *   CCA_MODULE(x, "name", flags, hooks...)  register; x is the file name with "_" for "-".
  *   CCA_INFO(name)          the info hook inside CCA_MODULE; so CCA_LOST, CCA_MIN_TSO,
- *                           CCA_TSO_SEGS.
+ *                           CCA_SNDBUF, CCA_TSO_SEGS.
  *   tcp_jiffies32, HZ       now in ticks, and ticks per second; both need `sk` in scope.
  *                           usecs_to_jiffies(sk, us), msecs_to_jiffies(sk, ms) round up.
  *   cca_random_below(sk, n) uniform in 0 .. n-1; seeded per flow natively.
@@ -98,5 +106,8 @@ static inline u32 cca_usecs_to_jiffies(u64 us, u32 hz)
 #define msecs_to_jiffies(sk, ms) cca_usecs_to_jiffies((u64)(ms)*USEC_PER_MSEC, HZ)
 
 #include "tcp.h"
+#ifdef CCA_HOST_BPF
+#include "../hosts/bpf/guard.h"
+#endif
 
 #endif /* CCA_H */

@@ -14,12 +14,12 @@ CCA_PARAMS(GENTLE_PARAMS);
 CCA_STATES("SLOW_START", "AVOIDANCE");
 CCA_NO_STATE;
 
-CCA_OP(u32, gentle_ssthresh, struct sock *sk)
+CCA_SSTHRESH_OP(gentle_ssthresh)
 {
 	return max(tcp_snd_cwnd(tcp_sk(sk)) * param(sk, beta) / 1024, 2U);
 }
 
-CCA_OP(void, gentle_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+CCA_AVOID_OP(gentle_cong_avoid)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -38,6 +38,8 @@ CCA_OP(u32, gentle_undo_cwnd, struct sock *sk)
 	return max(tcp_snd_cwnd(tcp_sk(sk)), tcp_sk(sk)->prior_cwnd);
 }
 
+CCA_GUARD_OP(gentle_guard);
+
 CCA_INFO_OP(gentle_info)
 {
 	info->flags = CCA_INFO_STATE;
@@ -49,5 +51,6 @@ CCA_MODULE(gentle, "gentle", TCP_CONG_NON_RESTRICTED,
 	   .ssthresh = gentle_ssthresh,
 	   .cong_avoid = gentle_cong_avoid,
 	   .undo_cwnd = gentle_undo_cwnd,
+	   CCA_GUARD(gentle_guard)
 	   CCA_INFO(gentle_info));
 /* clang-format on */

@@ -11,12 +11,12 @@ CCA_NO_PARAMS;
 CCA_STATES("UNPACED", "PACED_BY_TCP", "PACED_BY_FQ");
 CCA_NO_STATE;
 
-CCA_OP(u32, pacing_ssthresh, struct sock *sk)
+CCA_SSTHRESH_OP(pacing_ssthresh)
 {
 	return max(tcp_snd_cwnd(tcp_sk(sk)) / 2, 2U);
 }
 
-CCA_OP(void, pacing_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+CCA_AVOID_OP(pacing_cong_avoid)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -35,6 +35,8 @@ CCA_OP(u32, pacing_undo_cwnd, struct sock *sk)
 	return max(tcp_snd_cwnd(tcp_sk(sk)), tcp_sk(sk)->prior_cwnd);
 }
 
+CCA_GUARD_OP(pacing_guard);
+
 CCA_INFO_OP(pacing_info)
 {
 	info->flags = CCA_INFO_STATE;
@@ -46,5 +48,6 @@ CCA_MODULE(pacing, "pacing", TCP_CONG_NON_RESTRICTED,
 	   .ssthresh = pacing_ssthresh,
 	   .cong_avoid = pacing_cong_avoid,
 	   .undo_cwnd = pacing_undo_cwnd,
+	   CCA_GUARD(pacing_guard)
 	   CCA_INFO(pacing_info));
 /* clang-format on */

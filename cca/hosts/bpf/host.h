@@ -64,6 +64,7 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 #define CCA_STATE(x, type)                                                       \
 	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                        \
 		       "private state exceeds the socket: use CCA_STATE_LARGE"); \
+	enum { CCA_PRIV_BYTES = sizeof(type) };                                  \
 	static inline type *x##_state(const struct sock *sk)                     \
 	{                                                                        \
 		return inet_csk_ca(sk);                                          \
@@ -85,8 +86,9 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 		return bpf_sk_storage_get(&x##_storage, sk, 0, 0);                         \
 	}                                                                                  \
 	static const cca_has_state_fn cca_has_state_op = x##_has_state;                    \
+	enum { CCA_PRIV_BYTES = 0 };                                                       \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_NO_STATE _Static_assert(1, "ends with a semicolon")
+#define CCA_NO_STATE enum { CCA_PRIV_BYTES = 0 }
 
 /*
  * A hook with four arguments is cong_control, which had but two, (sk, rs), before Linux 6.10. The
@@ -135,14 +137,20 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 #define CCA_TSO_SEGS(name)
 
 /*
- * The hook that may raise or lower the least burst is left to Linux, which takes two segments without it
- * (net.ipv4.tcp_min_tso_segs), as BBR does above 1.2 Mbit/s. Some kernels run no BPF program in an interrupt of
- * certain tasks. What TCP then takes for the answer is what was on the stack, by its size a pointer: it sent all
- * that the window allowed in one buffer of up to 90 kB, unpaced. Of the hooks that BBR needs, this one alone is asked
- * from the pacing timer.
+ * Hooks with an answer, and kernels that do not run every hook: some run no BPF program in an interrupt of certain
+ * tasks, and what TCP then takes for the answer is what was on the stack, by its size mostly a pointer.
+ *
+ *	min_tso_segs	not registered: TCP takes two segments (net.ipv4.tcp_min_tso_segs), as BBR does above
+ *			1.2 Mbit/s. With garbage it sent all that the window allowed in one buffer, unpaced.
+ *	sndbuf_expand	not registered: TCP takes 2, where BBR says 3. With garbage a socket got a send buffer of
+ *			1 GiB, and 700 MB of the kernel's memory.
+ *	ssthresh	required. guard.h repairs what cannot be its answer where it counts (CCA_SSTHRESH_OP).
+ *	undo_cwnd	required; likewise.
  */
 #define CCA_MIN_TSO(name)
 #define CCA_MIN_TSO_OP(name) static __attribute__((unused)) u32 name(struct sock *sk)
+#define CCA_SNDBUF(name)
+#define CCA_SNDBUF_OP(name) static __attribute__((unused)) u32 name(struct sock *sk)
 struct lost_burst {
 	u32 segs, tx_in_flight, lost_at_send, delivered_at_send;
 	bool is_app_limited;

@@ -80,6 +80,15 @@ static const struct cca_presets cca_module_presets __attribute__((unused));
 #define CCA_INFO(name_)	     .info = name_,
 #define CCA_MIN_TSO_OP(name) CCA_OP(u32, name, struct sock *sk)
 #define CCA_MIN_TSO(name_)   .min_tso_segs = name_,
+#define CCA_SNDBUF_OP(name)  CCA_OP(u32, name, struct sock *sk)
+#define CCA_SNDBUF(name_)    .sndbuf_expand = name_,
+
+/* Every hook runs here, so their answers need no guard. */
+#define CCA_SSTHRESH_OP(name) CCA_OP(u32, name, struct sock *sk)
+#define CCA_AVOID_OP(name)    CCA_OP(void, name, struct sock *sk, u32 ack, u32 acked)
+#define CCA_ACKED_OP(name)    CCA_OP(void, name, struct sock *sk, const struct ack_sample *sample)
+#define CCA_GUARD_OP(name)    _Static_assert(1, "ends with a semicolon")
+#define CCA_GUARD(name)
 
 /* Hooks of Google's trees, which Linux does not have. */
 #define CCA_TELLS_LOSSES      1

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Answers that cannot be: on a kernel that does not run every hook (host.h), TCP may have taken anything for what
+ * ssthresh() or undo_cwnd() answers: the timer of RACK begins a recovery with the address of some kernel code for a
+ * threshold, and a flow goes on with a window of 10^9 segments. So a controller that obeys the threshold looks at each ACK,
+ * before TCP goes by it (pkts_acked) and when the window may grow (cong_avoid), whether what it finds is possible.
+ *
+ *	in CWR, Recovery, Loss	the threshold is from 2 to the window before, because every such controller answers with a
+ *				part of its window
+ *	at any time		the window is at most twice what it was at the last growth, or before the last reduction:
+ *				between two calls TCP only lowers it, or puts it back where it was
+ *
+ * A threshold out of these is asked for anew, as if the window were what it was then; a window is put back. An answer
+ * that is wrong and possible passes: it is at most twice what the flow had before. After a wrong undo the flow sends what
+ * its send buffer holds before an ACK can repair it; that answer is only asked for where an ACK arrives.
+ *
+ * BBR and its kin need no guard: with cong_control() TCP neither ends a recovery with the threshold nor reduces the
+ * window itself, and they set the window anew at each ACK, bounded by their model once the pipe was full; before that
+ * it is the pacing rate which binds.
+ */
+#ifndef CCA_GUARD_H
+#define CCA_GUARD_H
+
+/* The controller's ssthresh(). */
+typedef u32 (*cca_threshold_fn)(struct sock *sk);
+
+/* In the last words of the socket's private state. */
+struct cca_guard {
+	u32 last;   /* window at the last growth; 0 before the first */
+	u32 before; /* window before the last reduction, as far as it is possible */
+};
+static inline struct cca_guard *cca_guard(struct sock *sk)
+{
+	return (struct cca_guard *)((u8 *)inet_csk_ca(sk) + ICSK_CA_PRIV_SIZE) - 1;
+}
+
+static __always_inline void cca_ask_threshold_anew(struct sock *sk, u32 before,
+						   cca_threshold_fn threshold)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	tcp_snd_cwnd_set(tp, before);
+	tp->snd_ssthresh = threshold(sk);
+	tcp_snd_cwnd_set(tp, cwnd);
+}
+
+/* What TCP keeps of it (prior_cwnd) may be a wrong window itself. */
+static __always_inline u32 cca_window_before(const struct tcp_sock *tp, struct cca_guard *guard)
+{
+	u32 most = 2 * max(guard->last, guard->before);
+
+	if (!guard->last || tp->prior_cwnd <= most)
+		guard->before = tp->prior_cwnd;
+	return max(guard->before, 2U);
+}
+
+static __always_inline void cca_repair(struct sock *sk, cca_threshold_fn threshold)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cca_guard *guard = cca_guard(sk);
+	u32 cwnd = tcp_snd_cwnd(tp), before = cca_window_before(tp, guard);
+	u8 state = inet_csk_ca_state(sk);
+	bool is_threshold = tp->snd_ssthresh >= 2 && tp->snd_ssthresh <= before;
+	bool is_reduced = state == TCP_CA_CWR || state == TCP_CA_Recovery;
+
+	if ((is_reduced || state == TCP_CA_Loss) && !is_threshold)
+		cca_ask_threshold_anew(sk, before, threshold);
+	if (!guard->last || (cwnd && cwnd <= 2 * max(guard->last, before)))
+		return;
+	/* Reduced, it is PRR's own, which sets it anew when something has arrived. */
+	if (is_reduced)
+		tcp_snd_cwnd_set(tp, min(tcp_packets_in_flight(tp) + 1, before));
+	else if (tp->snd_ssthresh == cwnd)
+		cca_ask_threshold_anew(sk, before, threshold);
+	if (!is_reduced)
+		tcp_snd_cwnd_set(tp, min(max(guard->last, before), max(tp->snd_ssthresh, 2U)));
+}
+
+#define CCA_SSTHRESH_OP(name)                                      \
+	static __always_inline u32 cca_threshold(struct sock *sk); \
+	SEC("struct_ops/" #name)                                   \
+	u32 BPF_PROG(name, struct sock *sk)                        \
+	{                                                          \
+		return cca_threshold(sk);                          \
+	}                                                          \
+	static __always_inline u32 cca_threshold(struct sock *sk)
+
+#define CCA_AVOID_OP(name)                                                                 \
+	_Static_assert(CCA_PRIV_BYTES + sizeof(struct cca_guard) <= ICSK_CA_PRIV_SIZE,     \
+		       "private state leaves no room for the guard: use CCA_STATE_LARGE"); \
+	static __always_inline u32 cca_threshold(struct sock *sk);                         \
+	static __always_inline void name##_body(struct sock *sk, u32 ack, u32 acked);      \
+	SEC("struct_ops/" #name)                                                           \
+	void BPF_PROG(name, struct sock *sk, u32 ack, u32 acked)                           \
+	{                                                                                  \
+		cca_repair(sk, cca_threshold);                                             \
+		name##_body(sk, ack, acked);                                               \
+		cca_guard(sk)->last = tcp_snd_cwnd(tcp_sk(sk));                            \
+	}                                                                                  \
+	static __always_inline void name##_body(struct sock *sk, u32 ack, u32 acked)
+
+#define CCA_ACKED_OP(name)                                                                         \
+	static __always_inline u32 cca_threshold(struct sock *sk);                                 \
+	static __always_inline void name##_body(struct sock *sk, const struct ack_sample *sample); \
+	SEC("struct_ops/" #name)                                                                   \
+	void BPF_PROG(name, struct sock *sk, const struct ack_sample *sample)                      \
+	{                                                                                          \
+		cca_repair(sk, cca_threshold);                                                     \
+		name##_body(sk, sample);                                                           \
+	}                                                                                          \
+	static __always_inline void name##_body(struct sock *sk, const struct ack_sample *sample)
+
+/* A pkts_acked() that only looks. */
+#define CCA_GUARD_OP(name)                                                    \
+	static __always_inline u32 cca_threshold(struct sock *sk);            \
+	SEC("struct_ops/" #name)                                              \
+	void BPF_PROG(name, struct sock *sk, const struct ack_sample *sample) \
+	{                                                                     \
+		cca_repair(sk, cca_threshold);                                \
+	}                                                                     \
+	_Static_assert(1, "ends with a semicolon")
+#define CCA_GUARD(name) .pkts_acked = name,
+
+#endif /* CCA_GUARD_H */
