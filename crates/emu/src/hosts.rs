@@ -28,21 +28,21 @@ impl Hosts {
         let (near, far) = (Tun::new(&senders)?, Tun::new(&receivers)?);
         let mut hosts =
             Hosts { senders, receivers, sysctls: BTreeMap::new(), warnings: Vec::new() };
-        hosts.set_sysctls(&plan.host)?;
+        hosts.set_sysctls(plan)?;
         hosts.set_routes(&plan.host)?;
         hosts.set_device(&plan.host)?;
         Ok((hosts, near, far))
     }
 
-    fn set_sysctls(&mut self, host: &Host) -> Result<(), EmuError> {
+    fn set_sysctls(&mut self, plan: &Plan) -> Result<(), EmuError> {
         let own = [
             ("net.ipv4.conf.all.rp_filter", "0".into()),
             // What a socket still holds when its process is gone is given up at its second timeout and not at its
-            // ninth: run after run of such memory made the kernel cut other runs' send buffers (tcp_mem).
+            // ninth, minutes later: until then it keeps its namespace, and its memory from other runs (tcp_mem).
             ("net.ipv4.tcp_orphan_retries", "1".into()),
             ("net.ipv6.conf.all.disable_ipv6", "1".into()),
         ];
-        let values = path::hosts::sysctls(host).into_iter().chain(own);
+        let values = path::hosts::sysctls(plan).into_iter().chain(own);
         for (name, value) in values {
             for netns in [&self.senders, &self.receivers] {
                 let is_optional = name.starts_with("net.ipv6") && netns.read(name).is_none();

@@ -1,5 +1,6 @@
-//! The kernel's memory for TCP, which all sockets of the machine share: beyond `net.ipv4.tcp_mem` it cuts their
-//! buffers (`tcp_under_memory_pressure`), and a flow is then limited by that and by nothing of its path.
+//! The kernel's memory for TCP, which all sockets of the machine share: from the first mark of `net.ipv4.tcp_mem` on no
+//! send buffer grows any more (`tcp_should_expand_sndbuf`), from the second it cuts buffers (`tcp_under_memory_pressure`),
+//! and a flow is then limited by that and by nothing of its path.
 
 use std::fs::read_to_string;
 use units::{Span, Time};
@@ -7,7 +8,7 @@ use units::{Span, Time};
 /// Between two looks at least: memory of this size is not filled sooner.
 const EVERY: Span = Span::from_ns(1_000_000_000);
 
-/// Pages in use at most so far, of those from which on the kernel may be under pressure.
+/// Pages in use at most so far, and from how many on the kernel limits buffers.
 #[derive(Debug, Default)]
 pub struct TcpMemory {
     most: u64,
@@ -19,7 +20,7 @@ impl TcpMemory {
     /// As the machine's network has it; unwatched where that cannot be read.
     pub fn new() -> TcpMemory {
         let limits = read_to_string("/proc/sys/net/ipv4/tcp_mem").unwrap_or_default();
-        TcpMemory { most: 0, mark: number_at(&limits, 1), next: Time::ZERO }
+        TcpMemory { most: 0, mark: number_at(&limits, 0), next: Time::ZERO }
     }
 
     /// Looks how much is in use, if it is time to.
@@ -36,8 +37,8 @@ impl TcpMemory {
         let (most, mark) = (self.most, self.mark?);
         (most >= mark).then(|| {
             format!(
-                "TCP used {most} pages of this machine's memory, and from {mark} on (net.ipv4.tcp_mem) the kernel cuts \
-                 send and receive buffers: flows may have been limited by that"
+                "TCP used {most} pages of this machine's memory, and from {mark} on (net.ipv4.tcp_mem) the kernel lets no \
+                 send buffer grow: flows may have been limited by that"
             )
         })
     }

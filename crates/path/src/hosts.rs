@@ -1,23 +1,32 @@
 //! What real hosts are set to for a plan, and how iperf3 makes its flows: the same for every back end that has real
 //! hosts, wherever these are.
 
-use crate::plan::{Ecn, Host, Plan, Traffic};
+use crate::memory;
+use crate::plan::{Ecn, Plan, Traffic};
 
-/// Receive buffer before any tuning, and at most, where the plan sets none: as in the simulator.
-const RCVBUF_LARGE: (u64, u64) = (16 << 20, 1 << 30);
+/// Receive buffer before any tuning where the plan sets none: as in the simulator.
+const RCVBUF_LARGE: u64 = 16 << 20;
 /// Linux's own (`tcp_rmem[1]`, `tcp_wmem[1]`), bytes.
 const RCVBUF_DEFAULT: u64 = 131_072;
 const SNDBUF_DEFAULT: u64 = 16_384;
-/// Send buffer at most where the plan sets none, bytes.
-const SNDBUF_LARGE: u64 = 1 << 30;
+/// Buffers at most where the plan sets none are what the path needs, but no less than Linux's own limits
+/// (`tcp_rmem[2]` and `tcp_wmem[2]` of 6.18 with a gigabyte of memory or more), and no more than this, bytes.
+const RCVBUF_MOST: u64 = 32 << 20;
+const SNDBUF_MOST: u64 = 4 << 20;
+const BUFFER_MAX: u64 = 1 << 30;
 
 /// Kernel parameters of senders and receivers.
-pub fn sysctls(host: &Host) -> [(&'static str, String); 5] {
+pub fn sysctls(plan: &Plan) -> [(&'static str, String); 5] {
+    let host = &plan.host;
+    let needed = memory::socket_bytes(plan);
     let (rcv, rcv_most) = match host.rcvbuf_bytes {
-        0 => RCVBUF_LARGE,
+        0 => (RCVBUF_LARGE, needed.clamp(RCVBUF_MOST, BUFFER_MAX)),
         most => (most.min(RCVBUF_DEFAULT), most),
     };
-    let snd_most = if host.sndbuf_bytes == 0 { SNDBUF_LARGE } else { host.sndbuf_bytes };
+    let snd_most = match host.sndbuf_bytes {
+        0 => needed.clamp(SNDBUF_MOST, BUFFER_MAX),
+        most => most,
+    };
     let ecn = match host.ecn {
         // Connections do not ask, but an answer to those that must have it.
         Ecn::Off => "2",
@@ -70,4 +79,47 @@ pub fn iperf3_client(plan: &Plan, i: usize, ends: &Ends, cca: &str) -> Vec<Strin
         words.push("-N".into());
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(rate_bps: u64, rtt_ns: u64, limit_bytes: u64, sndbuf_bytes: u64) -> Plan {
+        let text = format!(
+            r#"{{"name": "x", "seed": 1, "duration_ns": 2000000000, "sample_ns": 100000000,
+            "bottleneck": {{"rate_bps": {rate_bps}, "burst_bytes": 3028,
+                "qdisc": {{"kind": "fifo", "limit_bytes": {limit_bytes}, "limit_packets": null}}}},
+            "host": {{"hz": 1000, "qdisc": "pfifo", "tso": true, "gro": false, "ecn": "off", "rcvbuf_bytes": 0,
+                "sndbuf_bytes": {sndbuf_bytes}, "delayed_ack": true}},
+            "flows": [{{"cca": "cubic", "params": {{}}, "rtt_ns": {rtt_ns}, "loss_ppb": 0, "jitter": null,
+                "start_ns": 0, "stop_ns": 2000000000, "size_bytes": null, "max_rate_bps": null}}],
+            "record": {{"samples": true, "queue": true, "events": true, "pcap": false}}}}"#
+        );
+        Plan::parse(&text).expect("a plan")
+    }
+
+    fn most(plan: &Plan) -> [u64; 2] {
+        let all = sysctls(plan);
+        ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"].map(|wanted| {
+            let (_, value) = all.iter().find(|(name, _)| *name == wanted).expect("is set");
+            let words: Vec<u64> =
+                value.split(' ').map(|word| word.parse().expect("a number")).collect();
+            assert!(words[0] <= words[1] && words[1] <= words[2], "{value}");
+            words[2]
+        })
+    }
+
+    #[test]
+    fn buffers_are_limited_to_what_the_path_needs() {
+        // 50 Mbit/s over 20 ms and 4 BDP of queue hold 625 kB.
+        assert_eq!(most(&plan(50_000_000, 20_000_000, 500_000, 0)), [32 << 20, 16 * 625_000]);
+        // 1 Gbit/s over 100 ms and as much of queue.
+        let large = 16 * (12_500_000 + 12_500_000);
+        assert_eq!(most(&plan(1_000_000_000, 100_000_000, 12_500_000, 0)), [large, large]);
+        assert_eq!(most(&plan(1_000_000, 1_000_000, 10_000, 0)), [32 << 20, 4 << 20]);
+        let unlimited = plan(1_000_000_000_000, 1_000_000_000, 10_000, 0);
+        assert_eq!(most(&unlimited), [1 << 30, 1 << 30]);
+        assert_eq!(most(&plan(50_000_000, 20_000_000, 500_000, 100_000)), [32 << 20, 100_000]);
+    }
 }

@@ -13,7 +13,7 @@ fn parse(plan_json: &str) -> PyResult<Plan> {
 /// Kernel parameters of both hosts, as a plan wants them.
 #[pyfunction]
 pub fn host_sysctls(plan_json: &str) -> PyResult<Vec<(&'static str, String)>> {
-    Ok(hosts::sysctls(&parse(plan_json)?.host).into())
+    Ok(hosts::sysctls(&parse(plan_json)?).into())
 }
 
 /// Arguments of iperf3 at the sender, for each flow; see the stub.
