@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -355,12 +357,104 @@ def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path:
         (shell.Path(up=shell.Way(rate="12parsec")), "shell, up"),
         (shell.Path(delay="20"), "--delay: got"),
         (shell.Path(aqm="codell"), 'did you mean "codel"?'),
+        (shell.Path(buffer="2bdp"), "--buffer: got 2bdp, wanted a rate too"),
+        (shell.Path(up=shell.Way(rate="1Mbps"), down=shell.Way(rate="1Mbps"), buffer="2bdp"), "--buffer: got 2bdp, wanted a delay too"),
+        (shell.Path(down=shell.Way(buffer="1bdp"), delay="1ms"), "--down-buffer: got 1bdp, wanted a rate too"),
+        (shell.Path(up=shell.Way(rate="1Mbps", trace="x")), "--up-trace: got x beside the rate 1Mbps, wanted one of the two"),
+        (shell.Path(up=shell.Way(onoff="4s")), '--up-onoff: got "4s", wanted two times above zero'),
+        (shell.Path(down=shell.Way(onoff="4s,often")), '--down-onoff: got "4s,often", wanted two times above zero'),
     ],
 )
 def test_a_path_that_cannot_be_says_which_option_is_wrong(path: shell.Path, expected: str) -> None:
     with pytest.raises(ScenarioError) as error:
         shell.plan(path)
     assert expected in str(error.value)
+
+
+def test_a_rate_of_both_directions_beside_a_trace_of_one_is_refused(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "up").write_text("2\n")
+    done = cli("shell", "--rate", "12mbit", "--up-trace", tmp_path / "up", "--", "true")
+    assert done.returncode == 2
+    assert done.stderr == "dumbbell: --rate: got 12mbit beside --up-trace, wanted --down-rate for the other direction alone\n"
+
+
+def test_each_direction_has_its_own_queue_and_loss(cli: Any) -> None:
+    up, down = shell.Way(rate="10Mbps", buffer="20pkt", loss="100%"), shell.Way(rate="20Mbps", aqm="codel", onoff="2s,1s")
+    made = shell.plan(shell.Path(up=up, down=down, delay="10ms", loss="1%"))
+    assert (made["bottleneck"]["rate_bps"], made["bottleneck"]["qdisc"]["kind"]) == (10_000_000, "fifo")
+    assert (made["ack_links"][0]["rate_bps"], made["ack_links"][0]["qdisc"]["kind"]) == (20_000_000, "codel")
+    forward, back = made["flows"][0]["forward"], made["flows"][0]["back"]
+    assert [stage["ppb"] for stage in forward if stage["kind"] == "loss"] == [1_000_000_000]
+    random, switched = (stage for stage in back if stage["kind"] == "loss")
+    assert (random["ppb"], switched["model"]) == (10_000_000, "schedule")
+    starts = [at for at, _ in switched["steps"]] + [switched["repeat_ns"]]
+    lengths = [after - before for before, after in pairwise(starts)]
+    assert sum(lengths[::2]) / len(lengths[::2]) == pytest.approx(2e9, rel=0.1)
+    assert sum(lengths[1::2]) / len(lengths[1::2]) == pytest.approx(1e9, rel=0.1)
+    assert {share for _, share in switched["steps"][1::2]} == {1_000_000_000}
+    # What it says is what happens: nothing gets through where all is lost.
+    done = cli("shell", "--up-loss", "100%", "--", sys.executable, "-c", PING.replace("settimeout(5)", "settimeout(0.5)"), "1")
+    assert "TimeoutError" in done.stderr
+    assert cli("shell", "--down-onoff", "1h,1ms", "--", sys.executable, "-c", PING, "1").returncode == 0
+
+
+@pytest.mark.parametrize(("command", "status", "why"), [("/no/such/command", 127, "No such file or directory"), ("/etc/passwd", 126, "Permission denied")])
+def test_a_command_that_cannot_be_executed_has_the_status_that_shells_give_it(cli: Any, command: str, status: int, why: str) -> None:
+    done = cli("shell", "--", command)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith(f"dumbbell: {command}: {why}")
+
+
+def test_the_memory_of_the_machine_is_watched_by_the_shell_too(tmp_path: Path) -> None:
+    """From the first mark of tcp_mem on no send buffer grows; here a mount of the test's own says that it is one page."""
+    (tmp_path / "tcp_mem").write_text("0 1 2\n")
+    command = [sys.executable, "-m", "dumbbell", "shell", "--", "true"]
+    script = 'mount --bind "$0" /proc/sys/net/ipv4/tcp_mem && exec "$@"'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, tmp_path / "tcp_mem", *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"TCP used \d+ pages of this machine's memory, and from 0 on \(net.ipv4.tcp_mem\) the kernel lets no send buffer grow", done.stderr)
+
+
+#: A command behind a path with a child in the foreground and two in the background, one of them in a session of its own.
+FAMILY = "sleep 300 & setsid sleep 301 & (sleep 302; true); true"
+#: The same for SIGINT, which a shell that waits for a child in the foreground leaves to that.
+INTERRUPTED = "trap 'exit 130' INT; sleep 300 & setsid sleep 301 & sleep 302 & wait"
+
+
+def sleepers() -> list[str]:
+    """The commands of such a family that are alive."""
+    listed = subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True, check=True).stdout
+    return sorted(line for line in listed.splitlines() if re.fullmatch(r"sleep 30\d", line))
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, 128 + signal.SIGINT)]
+)
+def test_nothing_is_left_of_a_shell_that_is(untouched: None, ended_by: signal.Signals, status: int) -> None:
+    command = [sys.executable, "-m", "dumbbell", "shell", "--far", "sleep 303", "--", "sh", "-c", INTERRUPTED if ended_by == signal.SIGINT else FAMILY]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        deadline = time.monotonic() + 20
+        while len(sleepers()) < 4 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert sleepers() == ["sleep 300", "sleep 301", "sleep 302", "sleep 303"]
+        process.send_signal(ended_by)
+        try:
+            process.wait(timeout=10)
+        finally:
+            process.kill()
+    assert process.returncode == status
+    deadline = time.monotonic() + 5
+    while sleepers() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert sleepers() == []
+
+
+def test_processes_behind_a_path_have_a_list_of_their_own(cli: Any) -> None:
+    done = cli("shell", "--", "sh", "-c", "sleep 300 & ps -eo comm= | grep -cx sleep; ls -d /proc/[0-9]* | wc -l; kill -KILL $!")
+    assert done.returncode == 0, done.stderr
+    mine, all_of_them = map(int, done.stdout.split())
+    assert mine == 1
+    assert all_of_them < 10
 
 
 #: Mounts that only this command sees: a place where anybody may write, and a TUN device that anybody may open, as distributions have it. Then not root.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import units
@@ -16,19 +16,25 @@ _DAY_NS = 86_400_000_000_000
 _UNLIMITED = "1Tbps"
 #: Linux's own length of a queue, where neither buffer nor AQM is given.
 _BUFFER = "1000pkt"
+#: Pairs of random times of a link that is switched on and off, before they repeat.
+_SWITCHES = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """One direction: a rate or a Mahimahi trace, or neither."""
+    """One direction: a rate or a Mahimahi trace, or neither; its queue, its loss, and the mean times for which it is on and off, as ``4s,500ms``."""
 
     rate: str | None = None
     trace: str | None = None
+    buffer: str | None = None
+    aqm: str | None = None
+    loss: str | None = None
+    onoff: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Path:
-    """Both directions; texts are as in a scenario file, rates also as `tc` writes them (12mbit)."""
+    """Both directions; texts are as in a scenario file, rates also as `tc` writes them (12mbit). `buffer`, `aqm` and `loss` are of a way without its own."""
 
     up: Way = Way()
     down: Way = Way()
@@ -47,9 +53,10 @@ def plan(path: Path) -> dict[str, Any]:
     made["host"] = {**up["host"], "qdisc": "none", "arp": False}
     flow = up["flows"][0]
     delay = [{"kind": "delay", "ns": flow["rtt_ns"] // 2}] if flow["rtt_ns"] else []
-    loss = [{"kind": "loss", "model": "random", "ppb": flow["loss_ppb"], "correlation_ppb": 0}] if flow["loss_ppb"] else []
     link = [{"kind": "link", "link": 0}]
-    made["flows"] = [{**flow, "start_ns": 0, "stop_ns": _DAY_NS, "loss_ppb": 0, "forward": [*delay, *loss, *link], "back": [*link, *loss, *delay]}]
+    forward = [*delay, *_losses(up, path, "up"), *link]
+    back = [*link, *_losses(down, path, "down"), *delay]
+    made["flows"] = [{**flow, "start_ns": 0, "stop_ns": _DAY_NS, "loss_ppb": 0, "forward": forward, "back": back}]
     return made
 
 
@@ -57,7 +64,8 @@ def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward:
     """Run a command behind a path; the result has its exit status, what both directions did, and how late the emulator was.
 
     `far` are shell commands at the far end (10.2.0.1, in ``$DUMBBELL_FAR``), `forward` are ports of it that stand for servers of the machine's own
-    network (``8080=example.org:80``). Nothing of the machine's network is touched.
+    network (``8080=example.org:80``). Nothing of the machine's network is touched. The status is 127 for a command that there is not, 126 for one that
+    cannot be executed, and the warnings say why. Everything that the command has started ends with it, and with this process.
     """
     from . import _native
 
@@ -75,18 +83,61 @@ def _planned(path: Path, way: Way, name: str) -> dict[str, Any]:
     from . import plan as planning
     from .scenario import from_dict
 
+    if way.rate is not None and way.trace is not None:
+        raise ScenarioError(f"--{name}-trace", f"got {way.trace} beside the rate {way.rate}, wanted one of the two for a direction")
     rate: Any = {"trace": way.trace} if way.trace else _rate(way.rate)
-    table: dict[str, Any] = {"rate": rate, "rtt": _twice(path.delay), "loss": path.loss}
-    if path.aqm:
-        table["qdisc"] = path.aqm
-    if path.buffer or not path.aqm:
-        table["buffer"] = path.buffer or _BUFFER
+    table: dict[str, Any] = {"rate": rate, "rtt": _twice(path.delay), "loss": way.loss or path.loss}
+    aqm, buffer = way.aqm or path.aqm, way.buffer or path.buffer
+    if aqm:
+        table["qdisc"] = aqm
+    if buffer or not aqm:
+        table["buffer"] = _buffer(path, way, buffer or _BUFFER, name)
     given = {"name": "shell", "duration": "1s", "seed": path.seed, "path": table, "flow": [{"cca": "cubic"}]}
     try:
         runs = planning.runs(from_dict(given))
     except ScenarioError as error:
         raise error.under(f"shell, {name}") from None
     return next(iter(runs)).plan
+
+
+def _buffer(path: Path, way: Way, buffer: str, name: str) -> str:
+    """A buffer in BDP needs both of what a BDP is made of."""
+    if not buffer.casefold().endswith("bdp"):
+        return buffer
+    option = f"--{name}-buffer" if way.buffer else "--buffer"
+    if way.rate is None and way.trace is None:
+        raise ScenarioError(option, f"got {buffer}, wanted a rate too (--rate, --{name}-rate or --{name}-trace): a BDP is rate times round trip")
+    if units.span_ns(path.delay) == 0:
+        raise ScenarioError(option, f"got {buffer}, wanted a delay too (--delay): a BDP is rate times round trip")
+    return buffer
+
+
+def _losses(planned: dict[str, Any], path: Path, name: str) -> list[dict[str, Any]]:
+    """Random loss of a direction, and the times at which it loses everything."""
+    ppb, way = planned["flows"][0]["loss_ppb"], path.up if name == "up" else path.down
+    found = [{"kind": "loss", "model": "random", "ppb": ppb, "correlation_ppb": 0}] if ppb else []
+    if way.onoff is not None:
+        found.append(_switched(way.onoff, f"--{name}-onoff", f"{path.seed} {name}"))
+    return found
+
+
+def _switched(text: str, option: str, seed: str) -> dict[str, Any]:
+    """Loss of all packets for times with a mean, between times without any, both exponentially distributed as in `mm-onoff`."""
+    import random
+
+    wanted = "two times above zero, mean on and mean off, such as 4s,500ms"
+    try:
+        means = [units.span_ns(part.strip()) for part in text.split(",")]
+    except units.UnitError as error:
+        raise wrong(option, text, f"{wanted} ({error})") from None
+    if len(means) != 2 or min(means) < 1_000_000:
+        raise wrong(option, text, f"{wanted}, each from 1ms")
+    draw, at, steps = random.Random(seed), 0, []
+    for _ in range(_SWITCHES):
+        for mean, share in zip(means, (0, 1_000_000_000)):
+            steps.append((at, share))
+            at += max(round(draw.expovariate(1 / mean)), 1)
+    return {"kind": "loss", "model": "schedule", "steps": steps, "repeat_ns": at}
 
 
 def _rate(text: str | None) -> str:
@@ -105,3 +156,12 @@ def _twice(delay: str) -> str:
         return f"{max(2 * units.span_ns(delay), 1)}ns"
     except units.UnitError as error:
         raise wrong("--delay", delay, str(error)) from None
+
+
+def ways(rate: str | None, up: Way, down: Way) -> tuple[Way, Way]:
+    """Each direction with its own rate or else that of both. Raises ScenarioError for a rate of both beside a trace of one."""
+    for name, way in (("up", up), ("down", down)):
+        if rate is not None and way.trace is not None:
+            other = "down" if name == "up" else "up"
+            raise ScenarioError("--rate", f"got {rate} beside --{name}-trace, wanted --{other}-rate for the other direction alone")
+    return replace(up, rate=up.rate or rate), replace(down, rate=down.rate or rate)

@@ -25,6 +25,7 @@ mod hosts;
 mod memory;
 mod netns;
 mod report;
+mod room;
 mod router;
 mod run;
 mod sampler;

@@ -5,6 +5,8 @@ use crate::conduct::{Conduct, LATE};
 use crate::error::{EmuError, Tried};
 use crate::forward::Forward;
 use crate::hosts::Hosts;
+use crate::memory::TcpMemory;
+use crate::room::{PassedOn, Room};
 use crate::router::{Router, Traffic};
 use crate::shared::Shared;
 use crate::traffic::Process;
@@ -13,10 +15,12 @@ use path::plan::Plan;
 use record::report::warnings;
 use record::LinkSummary;
 use serde::Serialize;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
-use std::thread;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use units::Span;
 
@@ -24,11 +28,14 @@ use units::Span;
 const AHEAD: Span = Span::from_ms(50);
 /// Address of the far end, also in the environment of the command.
 const FAR: &str = "10.2.0.1";
+/// Between two looks at the kernel's memory.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// How a command behind a path ended.
 #[derive(Debug, Serialize)]
 pub struct Shell {
-    /// Its exit status; 128 and the signal for one that a signal ended.
+    /// Its exit status; 128 and the signal for one that a signal ended, 127 for one that there is not, 126 for one that
+    /// cannot be executed.
     pub status: i32,
     /// Both directions, the command's own first.
     pub up: LinkSummary,
@@ -52,10 +59,10 @@ pub struct FarEnd {
 }
 
 /// Runs `command` at one end of the path of `plan`, whose first flow is everything; the far end has the
-/// address 10.2.0.1.
+/// address 10.2.0.1. What the command has started ends with it.
 ///
 /// # Errors
-/// When the system refuses something or the command does not start.
+/// When the system refuses something.
 pub fn shell(plan: &Plan, command: &[String], far_end: &FarEnd) -> Result<Shell, EmuError> {
     let forwards = far_end.forwards.iter().map(|text| text.parse::<Forward>());
     let forwards = forwards.collect::<Result<Vec<_>, _>>()?;
@@ -64,21 +71,29 @@ pub fn shell(plan: &Plan, command: &[String], far_end: &FarEnd) -> Result<Shell,
     let shared = Shared::new(1);
     let clock = Clock::starting_in(AHEAD);
     let router = Router::new(plan, Traffic::All, (near, far), clock, shared.clone())?;
+    let watching = watch_memory(clock, shared.clone());
     let routing = thread::spawn(move || router.run());
-    let ended = beside(&hosts, &far_end.commands, || {
-        let mut process = hosts.senders.command(&command[0]);
-        process.args(&command[1..]).env("DUMBBELL_FAR", FAR);
-        wait(&mut process).tried(|| command[0].clone())
+    // A thread of its own, because it does not come back from the process namespace.
+    let ended = thread::scope(|scope| {
+        let serving = scope.spawn(|| serve(&hosts, command, &far_end.commands));
+        serving.join().expect("starting commands does not panic")
     });
     let dropped = tun::dropped(&hosts.senders) + tun::dropped(&hosts.receivers);
     shared.stop.store(true, Relaxed);
+    watching.thread().unpark();
     let router = routing.join().expect("the loop does not panic");
+    let short_of_memory = watching.join().expect("looking does not panic");
+    let ended = ended?;
     let (end, conduct) = (router.ended(), &router.conduct);
     Ok(Shell {
-        status: ended?,
+        status: ended.status,
         up: router.forward.links[0].totals(end).summary(),
         down: router.back.links[0].totals(end).summary(),
-        warnings: conduct_warnings(conduct, dropped),
+        warnings: [ended.why, short_of_memory]
+            .into_iter()
+            .flatten()
+            .chain(conduct_warnings(conduct, dropped))
+            .collect(),
         lateness_p99_ms: f64::from(conduct.lateness.quantile_us(990).unwrap_or(0)) / 1e3,
         lateness_max_ms: conduct.latest.as_ns() as f64 / 1e6,
         missed: conduct.missed,
@@ -96,33 +111,60 @@ fn conduct_warnings(conduct: &Conduct, dropped: u64) -> Vec<String> {
     late.into_iter().chain(warnings::own_drops(conduct.refused + dropped)).collect()
 }
 
-/// Does `work` while the shell commands of `others` run at the far end.
-fn beside<T>(
-    hosts: &Hosts,
-    others: &[String],
-    work: impl FnOnce() -> Result<T, EmuError>,
-) -> Result<T, EmuError> {
+/// Looks at the kernel's memory for TCP until the path stops, and says what of it is worth saying.
+fn watch_memory(clock: Clock, shared: Arc<Shared>) -> JoinHandle<Option<String>> {
+    thread::spawn(move || {
+        let mut memory = TcpMemory::new();
+        loop {
+            memory.look(clock.now());
+            if shared.stop.load(Relaxed) {
+                return memory.warning();
+            }
+            thread::park_timeout(LOOK);
+        }
+    })
+}
+
+/// Runs the command to its end while the shell commands of `others` run at the far end; how it ended.
+fn serve(hosts: &Hosts, command: &[String], others: &[String]) -> Result<Ended, EmuError> {
+    let _room = Room::enter()?;
     let start = |text: &String| {
         let mut process = hosts.receivers.command("sh");
         process.args(["-c", &format!("exec {text}")]).stdin(Stdio::null()).stdout(Stdio::null());
         process.spawn().map(Process::new).tried(|| text.clone())
     };
+    // They end before the room does.
     let _others = others.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-    work()
+    let mut process = hosts.senders.command(&command[0]);
+    process.args(&command[1..]).env("DUMBBELL_FAR", FAR);
+    match process.spawn() {
+        Ok(child) => wait(child).tried(|| command[0].clone()),
+        Err(error) => not_executed(&command[0], error),
+    }
 }
 
-/// Runs a command to its end; Ctrl-C is its own affair meanwhile.
-fn wait(process: &mut Command) -> std::io::Result<i32> {
-    let mut child = process.spawn()?;
-    // SAFETY: dispositions of this process, put back below.
-    let before = unsafe {
-        [libc::SIGINT, libc::SIGQUIT].map(|signal| (signal, libc::signal(signal, libc::SIG_IGN)))
-    };
+/// Exit status of a command, and why it is that where the command cannot say it.
+struct Ended {
+    status: i32,
+    why: Option<String>,
+}
+
+/// Runs a command to its end.
+fn wait(mut child: Child) -> io::Result<Ended> {
+    let passing = PassedOn::to(child.id());
     let status = child.wait();
-    for (signal, handler) in before {
-        // SAFETY: the handler that was there.
-        unsafe { libc::signal(signal, handler) };
-    }
+    drop(passing);
     let status = status?;
-    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+    let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(Ended { status, why: None })
+}
+
+/// The statuses that POSIX gives to a command that a shell cannot find, or cannot execute.
+fn not_executed(command: &str, error: io::Error) -> Result<Ended, EmuError> {
+    let status = match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR) => 127,
+        Some(libc::EACCES | libc::ENOEXEC | libc::EISDIR) => 126,
+        _ => return Err(error).tried(|| command.into()),
+    };
+    Ok(Ended { status, why: Some(format!("{command}: {error}")) })
 }

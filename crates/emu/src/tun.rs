@@ -38,7 +38,9 @@ impl Tun {
     /// # Errors
     /// When there is no `/dev/net/tun`, or the process may not use it.
     pub fn new(netns: &NetNs) -> Result<Tun, EmuError> {
-        let file = netns.within(open).tried(|| "a TUN device (/dev/net/tun)".into())?;
+        let opened = netns.within(open);
+        let hint = opened.as_ref().err().map_or("", hint);
+        let file = opened.tried(|| format!("a TUN device (/dev/net/tun{hint})"))?;
         netns.run("ip", &["link", "set", "lo", "up"])?;
         let length = QUEUE_LENGTH.to_string();
         netns.run("ip", &["link", "set", NAME, "mtu", "1500", "txqueuelen", &length, "up"])?;
@@ -61,6 +63,15 @@ impl Tun {
 impl AsRawFd for Tun {
     fn as_raw_fd(&self) -> RawFd {
         self.file.as_raw_fd()
+    }
+}
+
+/// What to do about it.
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; run as root, or have root do: chmod 666 /dev/net/tun",
+        io::ErrorKind::NotFound => "; have root do: modprobe tun",
+        _ => "",
     }
 }
 

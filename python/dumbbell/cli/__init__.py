@@ -151,14 +151,17 @@ def _add_kernel(kernel: argparse.ArgumentParser) -> None:
 
 def _add_shell(shell: argparse.ArgumentParser) -> None:
     shell.add_argument("--rate", metavar="RATE", help="rate of both directions (12mbit, 12Mbps); unlimited unless given")
-    shell.add_argument("--up-rate", metavar="RATE", help="rate from the command to the far end")
-    shell.add_argument("--down-rate", metavar="RATE", help="rate from the far end to the command")
-    shell.add_argument("--up-trace", metavar="FILE", help="Mahimahi trace in place of a rate, from the command")
-    shell.add_argument("--down-trace", metavar="FILE", help="Mahimahi trace in place of a rate, to the command")
     shell.add_argument("--delay", metavar="TIME", default="0s", help="one-way delay (20ms); the round trip takes twice that")
     shell.add_argument("--buffer", metavar="SIZE", help="buffer of each direction, such as 2bdp, 100pkt, 150kB (default: 1000pkt)")
     shell.add_argument("--aqm", metavar="NAME", help="queue discipline of each direction (default: fifo)")
     shell.add_argument("--loss", metavar="SHARE", default="0%", help="random loss in each direction (0.1%%)")
+    for name, which in (("up", "from the command to the far end"), ("down", "from the far end to the command")):
+        shell.add_argument(f"--{name}-rate", metavar="RATE", help=f"rate {which}")
+        shell.add_argument(f"--{name}-trace", metavar="FILE", help=f"Mahimahi trace instead of a rate, {which}")
+        shell.add_argument(f"--{name}-buffer", metavar="SIZE", help=f"buffer {which}")
+        shell.add_argument(f"--{name}-aqm", metavar="NAME", help=f"queue discipline {which}")
+        shell.add_argument(f"--{name}-loss", metavar="SHARE", help=f"random loss {which}")
+        shell.add_argument(f"--{name}-onoff", metavar="ON,OFF", help=f"switched on and off, for exponential times with these means (4s,500ms), {which}")
     shell.add_argument("--seed", type=int, default=1, help="seed of what is random (default: 1)")
     shell.add_argument("--far", action="append", default=[], metavar="COMMAND", help="run this at the far end meanwhile, such as 'iperf3 -s'; repeatable")
     shell.add_argument(

@@ -17,8 +17,7 @@ def main(arguments: argparse.Namespace) -> int:
     command = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
     if not command:
         raise ScenarioError("shell", "wanted a command behind --, as in: dumbbell shell --delay 20ms -- iperf3 -c 10.2.0.1")
-    up = shell.Way(rate=arguments.up_rate or arguments.rate, trace=arguments.up_trace)
-    down = shell.Way(rate=arguments.down_rate or arguments.rate, trace=arguments.down_trace)
+    up, down = shell.ways(arguments.rate, _way(arguments, "up"), _way(arguments, "down"))
     path = shell.Path(
         up=up, down=down, delay=arguments.delay, buffer=arguments.buffer, aqm=arguments.aqm, loss=arguments.loss, seed=arguments.seed
     )  # fmt: skip
@@ -33,3 +32,9 @@ def main(arguments: argparse.Namespace) -> int:
     for warning in ended["warnings"]:
         print(f"dumbbell: {warning}", file=sys.stderr)
     return int(ended["status"])
+
+
+def _way(arguments: argparse.Namespace, name: str) -> shell.Way:
+    """The options of a direction."""
+    given = {field: getattr(arguments, f"{name}_{field}") for field in ("rate", "trace", "buffer", "aqm", "loss", "onoff")}
+    return shell.Way(**given)
