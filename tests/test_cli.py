@@ -77,7 +77,10 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         ),
         (["run", "small.toml", "--set", "path"], 'dumbbell: small.toml: --set: got "path", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr\n'),
         (["run", "small.toml", "--set", "flow[7].cca=bbr"], "dumbbell: small.toml: flow[7].cca: --set: there is no flow[7]\n"),
-        (["plot", "pie", "."], 'dumbbell: KIND: got "pie", wanted one of: throughput, rtt, cwnd, inflight, queue, states, vary, fct, tradeoff\n'),
+        (
+            ["plot", "pie", "."],
+            'dumbbell: KIND: got "pie", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states, vary, fct, slowdown, latency, tradeoff\n',
+        ),
         (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),
         (
             [],
@@ -133,8 +136,8 @@ def test_plots_are_written_where_they_are_wanted(cli: Any, small: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "vary.svg\n")
     assert (small.parent / "vary.svg").read_text().startswith("<?xml")
     done = cli("plot", "rtt", "out", "--run", "small_buffer=2bdp")
-    assert done.stdout == "out/rtt.png\n"
-    assert (small.parent / "out" / "rtt.png").read_bytes()[:4] == b"\x89PNG"
+    assert done.stdout == "out/small_buffer=2bdp/rtt.png\n"
+    assert (small.parent / "out" / "small_buffer=2bdp" / "rtt.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_controllers_are_listed_and_shown(cli: Any) -> None:

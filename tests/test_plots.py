@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
 from dumbbell import Flow, ResultError, Results, Scenario, metrics, plot
-from dumbbell.plots import style
-from dumbbell.plots.tradeoff import Spot, ellipse, normalised
+from dumbbell.plots import look, style
+from dumbbell.plots.pooled import Spot, ellipse, normalised
 
 
 @pytest.fixture(scope="module")
@@ -28,33 +30,44 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.mark.parametrize(
     ("kind", "label"),
     [
+        ("goodput", "Goodput (Mbit/s)"),
         ("throughput", "Throughput (Mbit/s)"),
         ("rtt", "RTT (ms)"),
         ("cwnd", "Congestion window (segments)"),
         ("inflight", "In flight (segments)"),
-        ("queue", "Queue (packets)"),
+        ("queue", "Queue (kB)"),
     ],
 )
 def test_a_series_has_units_on_both_axes_and_spans_the_run(results: Results, kind: str, label: str) -> None:
     ax = plot.SINGLE[kind](results[:1])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Time (s)", label)
     assert ax.get_xlim() == (0, 3)
-    assert ax.get_legend() is not None
 
 
 def test_a_controller_has_its_colour_in_every_figure(results: Results) -> None:
-    for draw in (plot.throughput, plot.rtt, plot.cwnd, plot.inflight):
+    for draw in (plot.goodput, plot.rtt, plot.cwnd, plot.inflight):
         colours = {line.get_label(): line.get_color() for line in draw(results[:1]).get_lines()}
-        assert colours["CUBIC"] == style.COLOURS["cubic"]
-        assert colours["BBR"] == style.COLOURS["bbr"]
+        assert colours["CUBIC"] == look.of("cubic").colour
+        assert colours["BBR"] == look.of("bbr").colour
     varied = {container.get_label(): container[0].get_color() for container in plot.vary(results).containers}
-    assert varied == {"CUBIC": style.COLOURS["cubic"], "BBR": style.COLOURS["bbr"]}
+    assert varied == {"CUBIC": look.of("cubic").colour, "BBR": look.of("bbr").colour}
+
+
+def test_no_two_controllers_look_alike() -> None:
+    from dumbbell import controllers
+
+    looks = {name: look.of(name) for name in controllers.known()}
+    assert set(looks) <= set(look.LOOKS), "every built-in controller has a look of its own"
+    assert len({one.colour for one in looks.values()}) == len(looks)
+    assert len({str(one.marker) for one in looks.values()}) == len(looks)
+    assert look.of("somebody-elses") == look.of("somebody-elses")
+    assert look.of("somebody-elses").colour not in {one.colour for one in looks.values()}
 
 
 def test_states_are_drawn_from_one_change_to_the_next(results: Results) -> None:
     ax = plot.states(results[:1])
     assert (ax.get_xlabel(), ax.get_xlim()) == ("Time (s)", (0, 3))
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["CUBIC", "BBR"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0: CUBIC", "1: BBR"]
     events = [row for row in results[0].events.to_pylist() if row["flow"] == 1 and row["kind"] == "cca_state"]
     [startup] = [made for made in ax.collections if made.get_label() == "STARTUP"]
     [bar] = startup.get_paths()
@@ -78,14 +91,23 @@ def test_rtt_has_its_distribution_beside_it(results: Results) -> None:
     figure = plot.rtt(results[:1]).get_figure()
     assert figure is not None
     _, cdf = figure.axes
-    assert (cdf.get_xlabel(), cdf.get_ylabel()) == ("RTT (ms)", "CDF")
+    assert (cdf.get_xlabel(), cdf.get_ylabel()) == ("RTT (ms)", "Share of samples (CDF)")
     assert cdf.get_lines()[0].get_ydata()[-1] == 1
 
 
-def test_the_throughput_line_is_the_goodput_series(results: Results) -> None:
-    line = plot.throughput(results[0]).get_lines()[1]
-    expected = metrics.goodput_series(results[0], 1)[1] / 1e6
-    assert list(line.get_ydata()) == pytest.approx(list(expected))
+def test_goodput_and_throughput_stand_at_the_middle_of_their_bins(results: Results) -> None:
+    rows = pq.read_table(results[0].folder / "samples.parquet").to_pylist()
+    totals = pq.read_table(results[0].folder / "flows.parquet").to_pylist()[1]
+    for draw, column, scale in (
+        (plot.goodput, "goodput_bytes", 8e-6),
+        (plot.throughput, "segs_sent", 8e-6 * totals["bytes_sent"] / totals["segs_sent"]),
+    ):
+        total = {row["t_us"]: row[column] for row in rows if row["flow"] == 1}
+        [line] = [one for one in draw(results[0], bin_s=0.5).get_lines() if one.get_label() == "BBR"]
+        edges = [500_000 * i for i in range(7)]
+        assert list(line.get_xdata()) == pytest.approx([(a + b) / 2e6 for a, b in pairwise(edges)])
+        expected = [(total[b] - total.get(a, 0)) * scale / 0.5 for a, b in pairwise(edges)]
+        assert list(line.get_ydata()) == pytest.approx(expected)
 
 
 def test_buffers_in_bdp_are_on_a_logarithmic_axis(results: Results) -> None:
@@ -102,10 +124,10 @@ def test_a_varied_metric_is_the_mean_over_repetitions(results: Results) -> None:
 
 
 def test_jain_is_drawn_above_on_the_same_axis(results: Results) -> None:
-    figure = plot.vary_with_jain(results).get_figure()
+    figure = plot.vary(results, jain=True).get_figure()
     assert figure is not None
     above, below = figure.axes
-    assert (above.get_ylabel(), below.get_ylabel()) == ("Jain's index", "Throughput (Mbit/s)")
+    assert (above.get_ylabel(), below.get_ylabel()) == ("Jain's index", "Goodput (Mbit/s)")
     assert above.get_xlim() == below.get_xlim()
 
 
@@ -125,7 +147,7 @@ def test_what_does_not_vary_is_refused(results: Results) -> None:
 
 def test_flows_into_axes_that_are_given(results: Results) -> None:
     _, ax = style.figure()
-    assert plot.throughput(results[0], ax=ax) is ax
+    assert plot.goodput(results[0], ax=ax) is ax
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -138,9 +160,9 @@ def test_the_same_results_make_the_same_file(results: Results, tmp_path: Path, s
 
 
 def test_every_metric_draws_finite_values(results: Results) -> None:
-    from dumbbell.plots.vary import METRICS
+    from dumbbell.plots.figures import METRICS
 
-    for metric in METRICS.keys() - {"fct"}:
+    for metric in [name for name in METRICS if not name.startswith(("fct", "latency", "unfinished"))]:
         for container in plot.vary(results, metric=metric).containers:
             assert all(math.isfinite(y) for y in container[0].get_ydata()), metric
 
@@ -151,11 +173,11 @@ def test_completion_times_are_drawn_as_their_distribution(tmp_path: Path) -> Non
     scenario = Scenario(duration="4s", path=path, flow=[Flow(cca="bbr"), Flow(cca="cubic", arrivals=arrivals)])
     found = dumbbell.run(scenario, tmp_path / "out")
     ax = plot.fct(found)
-    (line,) = ax.get_lines()
+    line = ax.get_lines()[0]
     times = list(metrics.completion_times_s(found[0]))
-    assert list(line.get_xdata()) == times
+    assert list(line.get_xdata()) == pytest.approx(times)
     assert line.get_ydata()[-1] == len(times) / sum(flow.is_finite for flow in found[0].plan.flows)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Completion time (s)", "CDF")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Completion time (s)", "Share of flows (CDF)")
 
 
 def test_a_run_without_finite_flows_has_no_completion_times(results: Results) -> None:
@@ -180,17 +202,48 @@ def test_the_tradeoff_is_normalised_on_each_path_and_its_ellipse_is_that_of_the_
     assert shape.at(0) == pytest.approx((2, 4))
 
 
-def test_the_tradeoff_wants_runs_of_one_controller(results: Results, tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match="wanted one controller"):
-        plot.tradeoff(results)
+def test_the_tradeoff_is_in_mbits_and_ms_with_a_panel_for_each_path(results: Results, tmp_path: Path) -> None:
+    figure = plot.tradeoff(results).get_figure()
+    assert figure is not None
+    assert len(figure.axes) == 3, "a panel for each buffer"
+    for ax, runs in zip(figure.axes, (results[0:2], results[2:4], results[4:6]), strict=True):
+        assert ax.get_xlabel() == "One-way delay, mean (ms)"
+        point = next(line for line in ax.get_lines() if line.get_label() == "BBR")
+        owd = [pq.read_table(run.folder / "flows.parquet").to_pylist()[1]["owd_mean_us"] / 1000 for run in runs]
+        goodput = [pq.read_table(run.folder / "flows.parquet").to_pylist()[1] for run in runs]
+        rates = [row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]) for row in goodput]
+        assert list(point.get_xdata()) == pytest.approx([sum(owd) / 2])
+        assert list(point.get_ydata()) == pytest.approx([sum(rates) / 2])
+    with pytest.raises(ResultError, match="for runs of one controller each"):
+        plot.tradeoff(results, pool=True)
     path = dumbbell.Path(rate=["10Mbps", "20Mbps"], rtt="20ms", buffer="1bdp")
-    ax = plot.tradeoff(dumbbell.run(Scenario(duration="2s", path=path, flow=[Flow(cca=["cubic", "bbr"])]), tmp_path / "out"))
-    assert {"CUBIC", "BBR"} <= {line.get_label() for line in ax.get_lines()}
+    found = dumbbell.run(Scenario(duration="2s", path=path, flow=[Flow(cca=["cubic", "bbr"])]), tmp_path / "out")
+    assert {"CUBIC", "BBR"} <= {line.get_label() for line in plot.tradeoff(found, pool=True).get_lines()}
+    with pytest.raises(ResultError, match="one point shows no trade-off"):
+        plot.tradeoff(found[:1])
+
+
+def test_an_ellipse_of_the_tradeoff_ends_where_the_possible_does(tmp_path: Path) -> None:
+    scenario = Scenario(
+        duration="2s",
+        repetitions=4,
+        path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="2bdp", loss="0.5%"),
+        flow=[Flow(cca="bbr"), Flow(cca="cubic", start="100ms")],
+    )
+    ax = plot.tradeoff(dumbbell.run(scenario, tmp_path / "out"))
+    shapes = [patch.get_xy() for patch in ax.patches if len(patch.get_xy()) > 50]
+    assert len(shapes) == 2
+    for shape in shapes:
+        assert shape[:, 0].min() > 0
+        assert shape[:, 1].min() >= 0
+        assert shape[:, 1].max() <= 20
 
 
 def test_the_queue_of_an_aqm_shows_its_marks_and_no_limit_far_away(tmp_path: Path) -> None:
     path = dumbbell.Path(rate="10Mbps", rtt="20ms", qdisc={"kind": "codel", "ecn": True})
     (result,) = dumbbell.run(Scenario(duration="3s", path=path, host=dumbbell.Host(ecn=True), flow=[Flow(cca="cubic")]), tmp_path / "out")
-    labels = {line.get_label() for line in plot.queue(result).get_lines()}
+    ax = plot.queue(result)
+    labels = {line.get_label() for line in ax.get_lines()}
+    assert ax.get_ylabel() == "Queue (packets)"
     assert "marks" in labels
     assert "limit" not in labels

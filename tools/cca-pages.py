@@ -112,15 +112,10 @@ def tables_for(names: list[str]) -> dict[str, object]:
 
 
 def picture(result: Result, path: Path) -> None:
-    """Throughput, segments in flight and the queue, one above the other."""
-    from dumbbell.plots import inflight, queue, style, throughput
+    """Goodput, segments in flight and the queue, one above the other."""
+    from dumbbell import plots
 
-    made, axes = style.figure(rows=3, height=1.9, sharex=True)
-    for draw_part, ax in zip((throughput, inflight, queue), axes, strict=True):
-        draw_part(result, ax=ax)
-    for ax in axes[:-1]:
-        ax.set_xlabel("")
-    style.save(made, path)
+    plots.save(plots.stack([(plots.goodput, result), (plots.inflight, result), (plots.queue, result)]), path)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,8 @@ class FlowView(View, frozen=True, kw_only=True):
     params: dict[str, int] = field(default_factory=dict)
     transport: TransportView = TransportView()
     rtt_ns: Count = 0
+    loss_ppb: Count = 0
+    """Random loss of the data direction, parts per billion."""
     start_ns: Count
     stop_ns: Count
     size_bytes: Count | None = None

@@ -49,7 +49,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 def _add_compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     compare.add_argument("--on", metavar="A,B", default="sim,linux", help="two or three back ends; the first is the reference (default: sim,linux)")
-    compare.add_argument("--plot", metavar="KIND", default="throughput", help="what to draw: throughput (default), rtt, cwnd, inflight or queue")
+    compare.add_argument("--plot", metavar="KIND", default="goodput", help="what to draw: goodput (default), throughput, rtt, cwnd, inflight or queue")
     compare.add_argument("--need", type=float, default=1.0, metavar="SHARE", help="share of the runs that must agree for status 0 (default: 1)")
     compare.add_argument("--out", metavar="DIR", help="folder for the results of both, new or empty (default: results/compare-<name>-<n>)")
     compare.add_argument("--json", action="store_true", help="print one JSON object per combination and line, and nothing else")
@@ -112,16 +112,45 @@ def _add_window(command: argparse.ArgumentParser) -> None:
 
 
 def _add_plot(plot: argparse.ArgumentParser) -> None:
-    from dumbbell.plots import KINDS
-    from dumbbell.plots.vary import METRICS
-
-    plot.add_argument("kind", metavar="KIND", help=f"what to draw: {', '.join(KINDS)} (vary: a metric against what varies; tradeoff: throughput and delay)")
+    plot.add_argument(
+        "kind",
+        metavar="KIND",
+        help="over time: goodput, throughput (what was sent), rtt, cwnd, inflight, queue, states (of the controllers); of sweeps: vary (a metric against "
+        "what varies), tradeoff (goodput and delay); distributions: fct (completion times), slowdown (over size), latency (of requests)",
+    )
     plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
-    plot.add_argument("-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg (default: DIR/KIND.png)")
-    plot.add_argument("--run", metavar="NAME", help="for a folder of several runs: which one (its folder name)")
-    plot.add_argument("--metric", metavar="NAME", default="throughput", help=f"for vary: {', '.join(METRICS)} (default: throughput)")
-    plot.add_argument("--x", metavar="KEY", help="for vary: the varied key along x, such as path.buffer (default: the buffer, or the first with numbers)")
-    plot.add_argument("--jain", action="store_true", help="for vary: Jain's index in a panel above")
+    plot.add_argument(
+        "-o", "--output", metavar="FILE", help="picture to write: .png, .pdf or .svg; or a folder (default: KIND and options as the name, in the run or in DIR)"
+    )
+    plot.add_argument("--run", metavar="RUN", help="which runs of a folder: a name, its beginning, a pattern ('*cca=bbr*'), a number from 0, or all")
+    plot.add_argument("--from", metavar="TIME", dest="start", help="only from this simulated time on, such as 10s")
+    plot.add_argument("--to", metavar="TIME", dest="end", help="only until this simulated time")
+    plot.add_argument("--flows", metavar="LIST", help="over time: only these flows, by number or name: 0,3-5 or bbr")
+    plot.add_argument("--bin", metavar="TIME", help="goodput, throughput: averaging time (default: 1s)")
+    plot.add_argument("--link", type=int, metavar="N", help="queue: which link; 0 is the bottleneck (default), then the [[link]] tables")
+    plot.add_argument("--unit", metavar="UNIT", help="queue: bytes, packets, or ms (time in the queue); default: the unit of its limit")
+    _add_sweep_plot(plot)
+    scale = plot.add_mutually_exclusive_group()
+    scale.add_argument("--log", action="store_true", default=None, help="logarithmic axis")
+    scale.add_argument("--linear", action="store_false", dest="log", default=None, help="linear axis")
+    plot.add_argument("--title", metavar="TEXT", help="title above the picture")
+    plot.add_argument("--width", type=float, metavar="INCHES", help="width (default: 7)")
+    plot.add_argument("--height", type=float, metavar="INCHES", help="height (default: what the figure needs)")
+
+
+def _add_sweep_plot(plot: argparse.ArgumentParser) -> None:
+    plot.add_argument(
+        "--metric",
+        metavar="NAME",
+        help="vary: goodput (default, sum of a table's flows), goodput_flow_mean, goodput_flow_min, throughput, share, retrans_rate, jain, utilization, "
+        "drops, marks, drop_rate, unfinished; rtt, srtt, owd, fct, latency, queue (over time) and sojourn (over packets), means, or with _p50, _p95, _p99",
+    )
+    plot.add_argument("--x", metavar="KEY", help="vary: the varied key along x, such as path.buffer (default: the buffer, or the first with numbers)")
+    plot.add_argument("--panels", metavar="KEY", help="vary: a varied key with a panel for each value")
+    plot.add_argument("--form", metavar="FORM", help="vary: lines, bars or heat (default: what fits the varied keys)")
+    plot.add_argument("--jain", action="store_true", default=None, help="vary: Jain's index in a panel above")
+    plot.add_argument("--delay", metavar="NAME", help="tradeoff: owd (one-way delay, default), queue or rtt")
+    plot.add_argument("--pool", action="store_true", default=None, help="tradeoff: all paths together, each normalised")
 
 
 def _add_cca(cca: argparse.ArgumentParser) -> None:
@@ -236,7 +265,7 @@ COMMANDS = {
     "compare": Command("run scenarios on two or three back ends, and say where their figures differ", _add_compare, "compare:main"),
     "check": Command("say what a scenario would run, and how long it would take", _add_check, "views:check"),
     "show": Command("print result folders as a table, JSON, CSV or Markdown, or what changed between two", _add_show, "show:main"),
-    "plot": Command("draw a result folder", _add_plot, "views:plot"),
+    "plot": Command("draw a result folder", _add_plot, "plot:main"),
     "cca": Command("list congestion controllers, or show one with its parameters", _add_cca, "views:cca"),
     "kernel": Command(
         "put controllers into the running Linux kernel, look at their flows, change their parameters (root)", _add_kernel, "kernel:main", has_signals=True

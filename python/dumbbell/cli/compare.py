@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +14,6 @@ from dumbbell.errors import ScenarioError, wrong
 from . import FAILED, OK, run
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from dumbbell.results import Result
 
 #: What makes the flows on every back end where a scenario leaves it open: the simulator is to do what the real program does.
@@ -140,34 +138,13 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
 
 
 def _pictures(out: Path, names: list[str], kind: str) -> str:
-    """Draw each run of all back ends below each other; says where."""
+    """Draw each run of all back ends below each other, to one scale; says where."""
     import dumbbell
-    from dumbbell.plots import style
+    from dumbbell import plots
 
-    draw = style.styled(_picture)
     made = 0
     for results in zip(*(dumbbell.load(out / name) for name in names), strict=True):
-        style.save(draw(results, names, kind), out / f"{results[0].folder.name}.png")
+        figure = plots.stack([(plots.SINGLE[kind], result) for result in results], names=names, same_scale=kind != "states", panel_height=2.4)
+        plots.save(figure, out / f"{results[0].folder.name}.png")
         made += 1
     return f"{made} picture{'s' if made > 1 else ''} in {out}"
-
-
-def _picture(results: Sequence[Any], names: list[str], kind: str) -> Figure:
-    """The same run on each back end, to one scale, with one legend."""
-    from dumbbell import plots
-    from dumbbell.plots import style
-
-    figure, axes = style.figure(rows=len(names), height=2.4)
-    for ax, name, result in zip(axes, names, results, strict=True):
-        plots.SINGLE[kind](result, ax=ax)  # type: ignore[call-arg]
-        ax.text(0.99, 0.94, name, transform=ax.transAxes, ha="right", va="top")
-    for ax in axes[1:]:
-        ax.set_title("", loc="left")
-        if ax.get_legend():
-            ax.get_legend().remove()
-    for ax in axes[:-1]:
-        ax.set_xlabel("")
-    top = max(ax.get_ylim()[1] for ax in axes)
-    for ax in axes:
-        ax.set_ylim(top=top)
-    return figure

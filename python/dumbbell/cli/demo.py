@@ -40,7 +40,7 @@ def report(out: Path, *, full: bool) -> int:
     found = kfoury2020.points(results)
     print_points(found)
     picture = out / PICTURE
-    plots.save(plots.draw("vary", results, metric="throughput", jain=True), picture)
+    plots.save(plots.draw("vary", results, metric="goodput", jain=True), picture)
     print(f"\nPicture: {picture}\n")
     crossover = kfoury2020.crossover_bdp(found)
     print("CUBIC overtakes BBR " + ("nowhere in this range" if crossover is None else f"at a buffer of about {crossover:.2g} BDP"))

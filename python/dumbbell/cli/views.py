@@ -1,4 +1,4 @@
-"""Commands that run nothing: check, plot, cca, schema."""
+"""Commands that run nothing: check, cca, schema."""
 
 from __future__ import annotations
 
@@ -31,28 +31,6 @@ def check(arguments: argparse.Namespace) -> int:
         print(text)
         for warning in warnings:
             print(f"dumbbell: warning: {file}: {warning}", file=sys.stderr)
-    return OK
-
-
-def plot(arguments: argparse.Namespace) -> int:
-    """A picture of a result folder."""
-    from dumbbell import plots
-    from dumbbell.results import Results, load
-
-    if arguments.kind not in plots.KINDS:
-        raise wrong("KIND", arguments.kind, "one of: " + ", ".join(plots.KINDS), list(plots.KINDS))
-    output = Path(arguments.output or Path(arguments.dir) / f"{arguments.kind}.png")
-    if output.suffix not in (".png", ".pdf", ".svg"):
-        raise wrong("--output", str(output), "a name that ends in .png, .pdf or .svg")
-    results = load(arguments.dir)
-    if arguments.run:
-        names = [run.folder.name for run in results]
-        if arguments.run not in names:
-            raise wrong("--run", arguments.run, "one of: " + ", ".join(names), names)
-        results = Results([results[names.index(arguments.run)]])
-    figure = plots.draw(arguments.kind, results, metric=arguments.metric, jain=arguments.jain, x=arguments.x)
-    plots.save(figure, output)
-    print(output)
     return OK
 
 

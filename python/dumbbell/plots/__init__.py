@@ -1,24 +1,28 @@
-"""Figures: results in, matplotlib Axes out; one file a figure. They read result folders only and never run anything.
+"""Figures: results in, matplotlib Axes out. They read result folders only and never run anything.
 
 >>> import dumbbell
 >>> sorted(dumbbell.plot.KINDS)
-['cwnd', 'fct', 'inflight', 'queue', 'rtt', 'states', 'throughput', 'tradeoff', 'vary']
+['cwnd', 'fct', 'goodput', 'inflight', 'latency', 'queue', 'rtt', 'slowdown', 'states', 'throughput', 'tradeoff', 'vary']
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import wrong
 
 from .cwnd import cwnd
-from .fct import fct
+from .fct import fct, latency, slowdown
+from .goodput import goodput, throughput
 from .inflight import inflight
 from .queue import queue
 from .rtt import rtt, rtt_cdf
+from .stack import stack
 from .states import states
 from .style import save
-from .throughput import throughput
 from .tradeoff import tradeoff
-from .vary import vary, vary_with_jain
+from .vary import vary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +33,8 @@ if TYPE_CHECKING:
     from dumbbell.results import Results
 
 #: Kinds that show one run.
-SINGLE: dict[str, Callable[[Results], Axes]] = {
+SINGLE: dict[str, Callable[..., Axes]] = {
+    "goodput": goodput,
     "throughput": throughput,
     "rtt": rtt,
     "cwnd": cwnd,
@@ -39,21 +44,46 @@ SINGLE: dict[str, Callable[[Results], Axes]] = {
 }
 
 #: All kinds of `dumbbell plot`.
-KINDS = (*SINGLE, "vary", "fct", "tradeoff")
+KINDS: dict[str, Callable[..., Axes]] = {**SINGLE, "vary": vary, "fct": fct, "slowdown": slowdown, "latency": latency, "tradeoff": tradeoff}
 
-__all__ = ["KINDS", "cwnd", "draw", "fct", "inflight", "queue", "rtt", "rtt_cdf", "save", "states", "throughput", "tradeoff", "vary", "vary_with_jain"]
+__all__ = [
+    "KINDS",
+    "SINGLE",
+    "cwnd",
+    "draw",
+    "fct",
+    "goodput",
+    "inflight",
+    "latency",
+    "options",
+    "queue",
+    "rtt",
+    "rtt_cdf",
+    "save",
+    "slowdown",
+    "stack",
+    "states",
+    "throughput",
+    "tradeoff",
+    "vary",
+]
+
+_PAGE = ("title", "width", "height")
 
 
-def draw(kind: str, results: Results, *, metric: str = "throughput", jain: bool = False, x: str | None = None) -> Figure:
-    """The figure of a kind in `KINDS`; `metric`, `jain` and `x` are for ``vary``."""
-    if kind in SINGLE:
-        ax = SINGLE[kind](results)
-    elif kind in ("fct", "tradeoff"):
-        ax = fct(results) if kind == "fct" else tradeoff(results)
-    elif jain:
-        ax = vary_with_jain(results, metric=metric, x=x)
-    else:
-        ax = vary(results, metric=metric, x=x)
-    made = ax.get_figure(root=True)
+def options(kind: str) -> list[str]:
+    """The settings that a kind of figure takes, beside `results` and `ax`; raises ScenarioError for a kind that is none."""
+    if kind not in KINDS:
+        raise wrong("KIND", kind, "one of: " + ", ".join(KINDS), list(KINDS))
+    return [name for name in signature(KINDS[kind]).parameters if name not in ("results", "ax", "page")] + list(_PAGE)
+
+
+def draw(kind: str, results: Results, **settings: Any) -> Figure:
+    """The figure of a kind in `KINDS`, with settings that this kind takes; raises ScenarioError for others."""
+    known = options(kind)
+    for name, value in settings.items():
+        if name not in known:
+            raise wrong(f"--{name}", value, f"no such option for {kind}, which takes: {', '.join(known)}")
+    made = KINDS[kind](results, **settings).get_figure(root=True)
     assert made is not None
     return made

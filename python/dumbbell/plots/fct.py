@@ -1,62 +1,251 @@
-"""Distribution of the completion times of finite flows."""
+"""Completion times of finite flows and latencies of requests: their distributions, and slowdown over size."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from dumbbell.units import value_text
+from dumbbell.errors import ResultError
 
-from . import style
+from . import captions, cells, figures, groups, look, reading, style
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from matplotlib.axes import Axes
 
     from dumbbell.metrics import Column
+    from dumbbell.plan_view import Window
     from dumbbell.results import Result, Results
 
-#: Times that span more than this get a logarithmic axis.
-_WIDE = 20
+    from .groups import Group
+
+#: Lines of one figure; bins of size per decade, and flows that a bin needs for its median and for its 99th percentile.
+_LINES_MOST, _BINS, _MEDIAN_FROM, _P99_FROM = 10, 3, 5, 50
+
+
+class Kind(NamedTuple):
+    """Flows of one line: a group under one combination of varied values, over all repetitions."""
+
+    label: str
+    cca: str
+    runs: list[tuple[Result, Group]]
+
+    def finite(self, window: Window | None) -> tuple[Column, Column, Column, int]:
+        """Sizes in bytes, completion times and ideal ones in seconds of those that completed; how many opened."""
+        import numpy as np
+
+        sizes, times, ideal, opened = [], [], [], 0
+        for run, group in self.runs:
+            start, end = reading.window_of(run, window)
+            plan = run.plan
+            rate = plan.bottleneck.bits(0, plan.duration_ns) / plan.duration_s
+            columns = (np.asarray(run.flows[name].to_numpy(zero_copy_only=False), dtype=float) for name in ("start_us", "completed_us", "size_bytes", "rtt_us"))
+            start_us, done, size, rtt = (column[list(group.flows)] for column in columns)
+            mine = ~np.isnan(size) & (start_us >= start * 1e6) & (start_us <= end * 1e6)
+            opened += int(mine.sum())
+            mine &= ~np.isnan(done)
+            sizes.append(size[mine])
+            times.append((done - start_us)[mine] / 1e6)
+            ideal.append(size[mine] * 8 / rate + rtt[mine] / 1e6)
+        return np.concatenate(sizes), np.concatenate(times), np.concatenate(ideal), opened
 
 
 @style.styled
-def fct(results: Results | Result, *, ax: Axes | None = None) -> Axes:
-    """Cumulative distribution of completion times, a line per controller and varied values; repetitions count together.
+def fct(
+    results: Results | Result,
+    *,
+    ax: Axes | None = None,
+    window: Window | None = None,
+    log: bool = True,
+    **page: Unpack[style.Page],
+) -> Axes:
+    """Cumulative distribution of completion times, a line per group and varied values, with its median and 99th percentile.
 
-    The share is of all finite flows, so a line that ends below 1 had flows which did not complete.
+    Repetitions count together. The share is of all finite flows, so a line that ends below 1 had flows which did not complete. A figure of its own
+    has `slowdown` beside it where sizes differ.
+
+    Parameters
+    ----------
+    results
+        Runs with flows that have a size.
+    ax
+        Axes to draw into; a new figure unless given.
+    window
+        Only flows that open in it: start and end in seconds; the scenario's `measure`, or the whole run, unless given.
+    log
+        Whether the axis of the time is logarithmic.
     """
     import numpy as np
 
-    from dumbbell.errors import ResultError
-    from dumbbell.metrics import completion_times_s
+    kinds = _finite_kinds(results)
+    found = {kind.label: kind.finite(window) for kind in kinds}
+    pair = ax is None and len(np.unique(np.concatenate([sizes for sizes, *_ in found.values()]))) > 1
+    sheet = style.Sheet(ax, page, columns=2 if pair else 1, height=2.8)
+    for kind, own in zip(kinds, _looks(kinds)):
+        _, times, _, opened = found[kind.label]
+        _distribution(sheet, kind.label, times, opened, own)
+    _time_axis(sheet.ax, "Completion time (s)", log=log)
+    sheet.ax.set_ylabel("Share of flows (CDF)")
+    for beside in sheet.axes[1:]:
+        _slowdowns(sheet, beside, kinds, window)
+    sheet.finish(_caption(results, window))
+    return sheet.ax
+
+
+@style.styled
+def slowdown(results: Results | Result, *, ax: Axes | None = None, window: Window | None = None, **page: Unpack[style.Page]) -> Axes:
+    """Completion time over the ideal one (size over the link's rate, and one RTT) against size: median and 99th percentile in bins of size.
+
+    A bin needs 5 flows for its median and 50 for its 99th percentile. Parameters as of `fct`.
+    """
+    sheet = style.Sheet(ax, page)
+    _slowdowns(sheet, sheet.ax, _finite_kinds(results), window)
+    sheet.finish(_caption(results, window))
+    return sheet.ax
+
+
+@style.styled
+def latency(
+    results: Results | Result,
+    *,
+    ax: Axes | None = None,
+    window: Window | None = None,
+    log: bool = True,
+    **page: Unpack[style.Page],
+) -> Axes:
+    """Cumulative distribution of the time from a request, or a write, until the last byte of its message had arrived. Parameters as of `fct`."""
+    import numpy as np
+
+    kinds = _kinds(results, lambda run, group: figures.latencies(run, group, window)[1] > 0)
+    if not kinds:
+        raise ResultError("no flow of these runs sends messages; a [flow.workload] makes it")
+    sheet = style.Sheet(ax, page)
+    for kind, own in zip(kinds, _looks(kinds)):
+        found = [figures.latencies(run, group, window) for run, group in kind.runs]
+        _distribution(sheet, kind.label, np.concatenate([times for times, _ in found]), sum(asked for _, asked in found), own)
+    _time_axis(sheet.ax, "Latency of a message (s)", log=log)
+    sheet.ax.set_ylabel("Share of messages (CDF)")
+    sheet.finish(_caption(results, window))
+    return sheet.ax
+
+
+def _caption(results: Results | Result, window: Window | None) -> str:
+    return captions.of_runs(_runs(results), window)
+
+
+def _runs(results: Results | Result) -> list[Result]:
     from dumbbell.results import Results
 
-    runs = results if isinstance(results, Results) else Results([results])
-    ax = style.axes(ax)
-    lines: list[tuple[str, str, Column, int]] = []
-    for vary, group in runs.groups():
-        for cca in dict.fromkeys(flow.cca for flow in group[0].plan.flows if flow.is_finite):
-            times = np.sort(np.concatenate([completion_times_s(run, cca) for run in group]))
-            finite = sum(flow.cca == cca and flow.is_finite for run in group for flow in run.plan.flows)
-            lines.append((cca, _label(cca, vary, group[0]), times, finite))
-    if not lines:
+    return list(results) if isinstance(results, Results) else [results]
+
+
+def _finite_kinds(results: Results | Result) -> list[Kind]:
+    kinds = _kinds(results, lambda run, group: any(run.plan.flows[flow].size_bytes is not None for flow in group.flows))
+    if not kinds:
         raise ResultError("no flow of these runs has a size, so none has a completion time")
-    drawn: dict[str, int] = {}
-    for cca, label, times, finite in lines:
-        nth = drawn[cca] = drawn.get(cca, -1) + 1
-        colour = style.shade(cca, nth, sum(line[0] == cca for line in lines))
-        ax.step(times, np.arange(1, times.size + 1) / finite, where="post", color=colour, linestyle=style.LINES[nth % len(style.LINES)], label=label)
-    ends = [float(end) for _, _, times, _ in lines if times.size for end in (times[0], times[-1])]
-    if ends and max(ends) > _WIDE * min(ends):
-        style.log_axis(ax)
-    ax.set_ylim(0, 1)
-    ax.set_xlabel("Completion time (s)")
-    ax.set_ylabel("CDF")
-    style.legend(ax, columns=2)
-    return ax
+    return kinds
 
 
-def _label(cca: str, vary: dict[str, Any], run: Result) -> str:
-    """The controller, those of endless flows beside it, and what varies else."""
-    beside = dict.fromkeys(style.name(flow.cca) for flow in run.plan.flows if not flow.is_finite)
-    head = style.name(cca) + (f" beside {' and '.join(beside)}" if beside else "")
-    return ", ".join([head, *(f"{key.removeprefix('path.')} = {value_text(value)}" for key, value in vary.items() if not key.endswith(".cca"))])
+def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -> list[Kind]:
+    """The groups that a figure is about, under each combination of varied values."""
+    from dumbbell.results import Results
+
+    runs = Results(_runs(results))
+    varied = list(cells.varied_keys(runs, needed=False).values())
+    made: list[Kind] = []
+    for same in captions.repetitions(list(runs)):
+        vary = {key.key: same[0].name if key.key == cells.SCENARIO else same[0].vary[key.key] for key in varied}
+        for number, group in enumerate(groups.of(same[0])):
+            if not wanted(same[0], group):
+                continue
+            label = cells.label(cells.Cell(vary, same[0], group, number, []), varied, None, [], figures.METRICS["fct"])
+            made.append(Kind(label, group.cca, [(run, of) for run in same for of in groups.of(run) if of.table == group.table and of.name == group.name]))
+    if len(made) > _LINES_MOST:
+        raise ResultError(f"{len(made)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as --run '*cca=bbr*'")
+    return made
+
+
+def _looks(kinds: Sequence[Kind]) -> list[dict[str, Any]]:
+    ccas = [kind.cca for kind in kinds]
+    made = []
+    for i, cca in enumerate(ccas):
+        nth, count = ccas[:i].count(cca), ccas.count(cca)
+        made.append({"color": look.shade(look.of(cca).colour, nth, count), "linestyle": look.LINES[nth % len(look.LINES)]})
+    return made
+
+
+def _distribution(sheet: style.Sheet, label: str, times: Column, opened: int, own: dict[str, Any]) -> None:
+    """A step curve with its median and 99th percentile."""
+    import numpy as np
+
+    ordered = np.sort(times)
+    if not ordered.size:
+        sheet.entry(sheet.ax.plot([], [], **own)[0], f"{label}: none of {opened} completed")
+        return
+    drawn = sheet.ax.step(ordered, np.arange(1, ordered.size + 1) / opened, where="post", label=label, **own)[0]
+    p50, p99 = np.percentile(ordered, [50, 99])
+    reached = ordered.size / opened
+    for at, height, marker in ((p50, 0.5 * reached, "o"), (p99, 0.99 * reached, "D")):
+        sheet.ax.plot([at], [height], marker, color=own["color"], markersize=5, markeredgecolor="white", zorder=3)
+    count = f"{ordered.size}" if ordered.size == opened else f"{ordered.size} of {opened} complete"
+    sheet.entry(drawn, f"{label} ({count}): ● p50 {_time(p50)}, ◆ p99 {_time(p99)}")
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
+
+
+def _time_axis(ax: Axes, label: str, *, log: bool) -> None:
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel(label)
+    if log:
+        ax.set_xscale("log")
+        style.plain_log(ax.xaxis, *ax.get_xlim())
+    else:
+        ax.set_xlim(left=0)
+
+
+def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Window | None) -> None:
+    from math import floor
+
+    from matplotlib.lines import Line2D
+
+    lowest = 1.0
+    for kind, own in zip(kinds, _looks(kinds)):
+        sizes, times, ideal, _ = kind.finite(window)
+        ratio = times / ideal
+        for percent, needed, line in ((50, _MEDIAN_FROM, "-"), (99, _P99_FROM, ":")):
+            points = _binned(sizes, ratio, percent, needed)
+            lowest = min([lowest, *(value for _, value in points)])
+            marker = "o" if percent == 50 else "D"
+            drawn = ax.plot([at for at, _ in points], [value for _, value in points], color=own["color"], linestyle=line, marker=marker, markersize=3.5)[0]
+            if percent == 50 and len(sheet.axes) == 1:
+                sheet.entry(drawn, kind.label)
+    black: dict[str, Any] = {"color": look.NEUTRAL, "markersize": 3.5}
+    sheet.entry(Line2D([], [], linestyle="-", marker="o", **black), "slowdown: median in a bin of size")
+    sheet.entry(Line2D([], [], linestyle=":", marker="D", **black), "slowdown: its 99th percentile")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_ylim(bottom=max(floor(lowest * 10) / 10, 0.1))
+    from matplotlib.ticker import FuncFormatter
+
+    from dumbbell.units import bytes_text
+
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(round(value))))
+    ax.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    style.plain_log(ax.yaxis, *ax.get_ylim())
+    ax.set_xlabel("Size of the flow")
+    style.value_title(sheet, ax, "Slowdown: completion time / (size / rate + RTT)")
+
+
+def _binned(sizes: Column, values: Column, percent: float, needed: int) -> list[tuple[float, float]]:
+    """(geometric mean of the sizes, percentile of the values) in bins of size with enough flows, three per decade."""
+    import numpy as np
+
+    number = np.floor(np.log10(np.maximum(sizes, 1)) * _BINS + 1e-9).astype(int)
+    found = []
+    for one in np.unique(number):
+        mine = number == one
+        if mine.sum() >= needed:
+            found.append((float(np.exp(np.log(sizes[mine]).mean())), float(np.percentile(values[mine], percent))))
+    return found

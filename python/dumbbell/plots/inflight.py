@@ -1,18 +1,29 @@
-"""Segments in flight of each flow over time (RFC 6675 pipe)."""
+"""Segments in flight over time (RFC 6675 pipe)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from . import series, style
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
+    from dumbbell.plan_view import Window
     from dumbbell.results import Result, Results
 
 
 @style.styled
-def inflight(results: Results | Result, *, ax: Axes | None = None) -> Axes:
-    """In flight of each flow, in segments of 1448 bytes; `results` is a single run."""
-    return series.lines(style.one(results), style.axes(ax), series.column("in_flight"), "In flight (segments)")
+def inflight(
+    results: Results | Result,
+    *,
+    ax: Axes | None = None,
+    flows: str | Sequence[int] | None = None,
+    window: Window | None = None,
+    log: bool = False,
+    **page: Unpack[style.Page],
+) -> Axes:
+    """In flight of each flow in segments; parameters as of `cwnd`."""
+    return series.of_column(style.one(results), "in_flight", "In flight (segments)", ax=ax, flows=flows, window=window, log=log, page=page)

@@ -1,19 +1,30 @@
-"""Round-trip time of each flow: over time, with its distribution beside it."""
+"""Round-trip time: over time, with its distribution beside it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
-from . import series, style
+from . import captions, groups, reading, series, style
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
+    from dumbbell.plan_view import Window
     from dumbbell.results import Result, Results
 
 
 @style.styled
-def rtt(results: Results | Result, *, ax: Axes | tuple[Axes, Axes] | None = None) -> Axes:
+def rtt(
+    results: Results | Result,
+    *,
+    ax: Axes | tuple[Axes, Axes] | None = None,
+    flows: str | Sequence[int] | None = None,
+    window: Window | None = None,
+    log: bool = False,
+    **page: Unpack[style.Page],
+) -> Axes:
     """RTT of each flow at the sample times, in ms, and its cumulative distribution; returns the axes over time.
 
     Parameters
@@ -22,34 +33,69 @@ def rtt(results: Results | Result, *, ax: Axes | tuple[Axes, Axes] | None = None
         A single run.
     ax
         A pair of axes (over time, CDF); one axes draws over time only; a new figure with both unless given.
+    flows
+        Which flows: numbers, or text such as ``0,3-5`` or a name; all unless given.
+    window
+        Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
+    log
+        Whether the axes of the RTT are logarithmic.
     """
     result = style.one(results)
-    time: Any
-    cdf: Any
-    if ax is None:
-        time, cdf = style.figure(1, 2, width_ratios=[2, 1])[1]
-    else:
-        time, cdf = ax if isinstance(ax, tuple) else (ax, None)
-    series.lines(result, time, series.column("rtt_us", scale=1e-3), "RTT (ms)", columns=3)
-    if cdf is not None:
-        rtt_cdf(result, ax=cdf)
-    drawn: Axes = time
-    return drawn
+    chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
+    sheet = style.Sheet(ax, page) if ax is not None else style.Sheet(None, page, columns=2, width_ratios=[2, 1])
+    series.lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, "rtt_us", span, scale=1e-3), chosen)
+    series.time_axis(sheet.ax, span)
+    series.value_axis(sheet, sheet.ax, "RTT (ms)", log=log)
+    for cdf in sheet.axes[1:]:
+        _cdf(sheet, cdf, result, chosen, span, log=log)
+    sheet.finish(captions.of_run(result, window))
+    return sheet.ax
 
 
 @style.styled
-def rtt_cdf(results: Results | Result, *, ax: Axes | None = None) -> Axes:
-    """Cumulative distribution of each flow's RTT at the sample times."""
+def rtt_cdf(
+    results: Results | Result,
+    *,
+    ax: Axes | None = None,
+    flows: str | Sequence[int] | None = None,
+    window: Window | None = None,
+    log: bool = False,
+    **page: Unpack[style.Page],
+) -> Axes:
+    """Cumulative distribution of each flow's RTT at the sample times; of each group's where there are many flows. Parameters as of `rtt`."""
+    result = style.one(results)
+    span = reading.window_of(result, window)
+    sheet = style.Sheet(ax, page)
+    _cdf(sheet, sheet.ax, result, groups.chosen(result, flows), span, log=log)
+    sheet.finish(captions.of_run(result, window))
+    return sheet.ax
+
+
+def _cdf(sheet: style.Sheet, ax: Axes, result: Result, chosen: Sequence[int], span: Window, *, log: bool) -> None:
     import numpy as np
 
-    from dumbbell.metrics import samples
-
-    result, ax = style.one(results), style.axes(ax)
-    for flow, look in enumerate(style.flow_styles(result)):
-        values = np.sort(samples(result, flow)["rtt_us"] / 1e3)
-        values = values[~np.isnan(values)]
-        ax.plot(values, np.arange(1, values.size + 1) / max(values.size, 1), **{**look, "label": "_"})
-    ax.set_ylim(0, 1)
+    found = groups.of(result, chosen)
+    colours, labels = groups.colours(found), groups.flow_labels(found)
+    for group in series.drawing_order(found):
+        read = reading.column(result, group.flows, "rtt_us", span, scale=1e-3)
+        pooled = series.is_banded(group, chosen)
+        sets = [np.concatenate([of.values for of in read.values()])] if pooled else [of.values for of in read.values()]
+        for i, values in enumerate(sets):
+            ordered = np.sort(values[~np.isnan(values)])
+            label = f"{group.label}: all samples of its {group.size} flows" if pooled else labels[group.flows[i]]
+            own = series.flow_look(group, found, i, label)
+            drawn = ax.plot(
+                ordered,
+                np.arange(1, ordered.size + 1) / max(ordered.size, 1),
+                color=colours[group] if pooled else own.colour,
+                linestyle="-" if pooled else own.linestyle,
+                label=label,
+            )[0]
+            if len(sheet.axes) == 1:
+                sheet.entry(drawn, label)
+    ax.set_ylim(0, 1.01)
     ax.set_xlabel("RTT (ms)")
-    ax.set_ylabel("CDF")
-    return ax
+    ax.set_ylabel("Share of samples (CDF)")
+    if log:
+        ax.set_xscale("log")
+        style.plain_log(ax.xaxis, *ax.get_xlim())

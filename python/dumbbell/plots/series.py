@@ -1,39 +1,144 @@
-"""One line per flow over time: what throughput, cwnd and in-flight plots share."""
+"""What all figures over time share: a line per flow while flows are few, a median with percentile bands per group where they are many."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import style
+from . import captions, groups, look, reading, style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
 
     from dumbbell.metrics import Column
+    from dumbbell.plan_view import Window
     from dumbbell.results import Result
 
+    from .groups import Group
+    from .reading import Grid, Series
 
-def lines(result: Result, ax: Axes, read: Callable[[Result, int], tuple[Column, Column]], label: str, *, columns: int = 6) -> Axes:
-    """Draw ``read(result, flow)`` (times in s, values) of every flow, with units on the axes and a legend of so many columns."""
-    for flow, look in enumerate(style.flow_styles(result)):
-        t, values = read(result, flow)
-        ax.plot(t, values, **look)
-    style.time_axis(ax, result)
-    ax.set_ylim(bottom=0)
-    ax.set_ylabel(label)
-    style.legend(ax, title=style.caption(result), columns=columns)
-    return ax
+#: Flows that still have a line each.
+LINES_MOST = 10
+#: Flows of a group that keep their lines beside the bands of others.
+_KEPT = 3
+_BANDS = ((5, 95, 0.15), (25, 75, 0.3))
 
 
-def column(name: str, *, scale: float = 1.0) -> Callable[[Result, int], tuple[Column, Column]]:
-    """Read a column of the samples, times in seconds."""
+#: What bands are, in a legend.
+BANDS = "25 to 75 % of a group's flows, and (paler) 5 to 95 %"
 
-    def read(result: Result, flow: int) -> tuple[Column, Column]:
-        from dumbbell.metrics import samples
 
-        of = samples(result, flow)
-        return of["t_us"] / 1e6, of[name] * scale
+def is_banded(group: Group, flows: Sequence[int]) -> bool:
+    """Whether a group is drawn as a band because of so many flows in the figure."""
+    return len(flows) > LINES_MOST and group.size > _KEPT
 
-    return read
+
+def drawing_order(found: Sequence[Group]) -> list[Group]:
+    """The largest groups first, so that the few are drawn over the many."""
+    return sorted(found, key=lambda group: -group.size)
+
+
+def lines(sheet: style.Sheet, ax: Axes, result: Result, read: Callable[[Sequence[int]], dict[int, Series]], flows: Sequence[int]) -> None:
+    """Draw ``read(flows)`` of each group as lines, or as bands where the figure has many flows."""
+    found = groups.of(result, flows)
+    colours, labels = groups.colours(found), groups.flow_labels(found)
+    for group in drawing_order(found):
+        if is_banded(group, flows):
+            band(sheet, ax, group, reading.grid(result, read(group.flows)), colours[group])
+            continue
+        for i, (flow, of) in enumerate(read(group.flows).items()):
+            line(sheet, ax, of.t, of.values, flow_look(group, found, i, labels[flow]))
+    sheet.entries.sort(key=lambda entry: order(entry[1]))
+
+
+class FlowLook(NamedTuple):
+    """How one flow's line looks."""
+
+    label: str
+    colour: str
+    linestyle: Any
+    marker: Any
+    markevery: tuple[float, float]
+    """Where its first marker stands and how far they are apart, parts of the axes' diagonal."""
+
+
+def flow_look(group: Group, found: Sequence[Group], i: int, label: str) -> FlowLook:
+    """The look of the i-th flow of a group: its controller's colour, in shades and other lines where several flows share it."""
+    same = [other for other in found if other.cca == group.cca and other.size <= LINES_MOST]
+    count = max(sum(other.size for other in same), 1)
+    nth = sum(other.size for other in same if other.nth < group.nth) + i
+    own = look.of(group.cca)
+    return FlowLook(label, look.shade(own.colour, min(nth, count - 1), count), look.LINES[nth % len(look.LINES)], own.marker, (0.02 + 0.013 * (nth % 5), 0.11))
+
+
+def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, of: FlowLook) -> None:
+    """One flow's line with sparse markers."""
+    drawn = ax.plot(
+        t,
+        values,
+        color=of.colour,
+        linestyle=of.linestyle,
+        marker=of.marker,
+        markersize=3.5,
+        markevery=of.markevery if len(t) > 30 else None,
+        label=of.label,
+    )[0]
+    sheet.entry(drawn, of.label)
+
+
+def band(sheet: style.Sheet, ax: Axes, group: Group, of: Grid, colour: str) -> None:
+    """Median over the flows of a group, with the bands between its 25th and 75th, and its 5th and 95th percentiles."""
+    from matplotlib.patches import Patch
+
+    for low, high, alpha in _BANDS:
+        under, over = reading.percentiles(of, (low, high))
+        ax.fill_between(of.t, under, over, color=colour, alpha=alpha, linewidth=0)
+    label = f"{group.label}: median of {group.size} flows"
+    drawn = ax.plot(of.t, reading.percentiles(of, (50,))[0], color=colour, linewidth=1.2, label=label)[0]
+    sheet.entry(drawn, label)
+    sheet.entry(Patch(color=look.GREY, alpha=0.4), BANDS)
+
+
+def order(label: str) -> tuple[int, int]:
+    """Sorts labels by the flow's number that they begin with, and keeps the others after them."""
+    head = label.partition(":")[0]
+    return (0, int(head)) if head.isdecimal() else (1, 0)
+
+
+def time_axis(ax: Axes, window: Window) -> None:
+    """Time in seconds along x, over the window."""
+    ax.set_xlim(*window)
+    ax.set_xlabel("Time (s)")
+
+
+def value_axis(sheet: style.Sheet, ax: Axes, label: str, *, log: bool) -> None:
+    """The axis of what is drawn: from zero, or logarithmic."""
+    style.value_title(sheet, ax, label)
+    if log:
+        ax.set_yscale("log")
+        style.plain_log(ax.yaxis, *ax.get_ylim())
+    else:
+        ax.set_ylim(bottom=0)
+
+
+def of_column(
+    result: Result,
+    name: str,
+    label: str,
+    *,
+    ax: Axes | None,
+    flows: str | Sequence[int] | None,
+    window: Window | None,
+    log: bool,
+    page: style.Page,
+    scale: float = 1.0,
+) -> Axes:
+    """A figure of one column of the samples over time."""
+    chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
+    sheet = style.Sheet(ax, page)
+    lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, name, span, scale=scale), chosen)
+    time_axis(sheet.ax, span)
+    value_axis(sheet, sheet.ax, label, log=log)
+    sheet.finish(captions.of_run(result, window))
+    return sheet.ax

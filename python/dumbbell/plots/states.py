@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from dumbbell.errors import ResultError
 
-from . import style
+from . import captions, groups, reading, series, style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
 
+    from dumbbell.plan_view import Window
     from dumbbell.results import Result, Results
 
 #: Part of a flow's row that its band fills.
 _BAND = 0.8
 #: States of more flows than this are too thin to tell.
 _FLOWS_MOST = 20
-#: Of the legend.
-_COLUMNS = 5
 
 #: What states do has the same colour in BBR and in its successors: probe up, drain, cruise, refill, look for the RTT.
 _COLOURS = {
@@ -38,11 +37,18 @@ _OTHERS = ("#CC79A7", "#8C6D31", "#999999", "#B7A9D6", "#7F0000", "#A6C96A")
 
 
 @style.styled
-def states(results: Results | Result, *, ax: Axes | None = None) -> Axes:
+def states(
+    results: Results | Result,
+    *,
+    ax: Axes | None = None,
+    flows: str | Sequence[int] | None = None,
+    window: Window | None = None,
+    **page: Unpack[style.Page],
+) -> Axes:
     """When each controller was in which of its states, a row for each flow that tells.
 
     The simulator notes every change; real hosts see those that last until the next sample (`record.every`). Raises ResultError
-    where no flow tells.
+    where no flow tells, and where more than 20 do.
 
     Parameters
     ----------
@@ -50,30 +56,43 @@ def states(results: Results | Result, *, ax: Axes | None = None) -> Axes:
         A single run.
     ax
         Axes to draw into; a new figure unless given.
+    flows
+        Which flows: numbers, or text such as ``0,3-5`` or a name; all unless given.
+    window
+        Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
     """
+    from matplotlib.patches import Patch
+
     result = style.one(results)
-    known = {flow: stays for flow in range(len(result.plan.flows)) if (stays := list(_stays(result, flow)))}
-    if not known:
-        raise ResultError("no flow tells the state of its controller; on a kernel ours do (--on bpf), with record.states, and its own do not")
-    if len(known) > _FLOWS_MOST:
-        raise ResultError(f"{len(known)} flows tell their states, and this plot has rows for {_FLOWS_MOST}")
-    ax = style.axes(ax, height=1.2 + 0.3 * len(known))
+    chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
+    known = _known(result, chosen)
+    sheet = style.Sheet(ax, page, height=0.9 + 0.3 * len(known))
     for name, colour in _colours([name for stays in known.values() for name, _, _ in stays]).items():
-        label = name
         for row, stays in enumerate(known.values()):
             spans = [(start, end - start) for state, start, end in stays if state == name]
             if spans:
-                ax.broken_barh(spans, (row - _BAND / 2, _BAND), facecolors=colour, linewidth=0, label=label)
-                label = "_"
-    looks = style.flow_styles(result)
-    named = len(looks) <= style.FLOWS_NAMED
-    ax.set_yticks(range(len(known)), [str(looks[flow]["label"]) if named else f"flow {flow}" for flow in known])
-    ax.set_ylim(len(known) - 0.5, -0.5)
-    ax.grid(visible=False, axis="y")
-    style.time_axis(ax, result)
-    legend = ax.legend(title=style.caption(result), loc="lower left", bbox_to_anchor=(0, 1), ncols=_COLUMNS, handlelength=1.0, fontsize=7, alignment="left")
-    legend.get_title().set(fontsize=7, color="#555555")
-    return ax
+                sheet.ax.broken_barh(spans, (row - _BAND / 2, _BAND), facecolors=colour, linewidth=0, label=name)
+        sheet.entry(Patch(color=colour), name)
+    labels = {flow: f"{flow}: {group.label}" for group in groups.of(result) for flow in group.flows}
+    sheet.ax.set_yticks(range(len(known)), [style.plain(labels[flow]) for flow in known])
+    sheet.ax.set_ylabel("Flow")
+    sheet.ax.set_ylim(len(known) - 0.5, -0.5)
+    sheet.ax.grid(visible=False, axis="y")
+    series.time_axis(sheet.ax, span)
+    sheet.finish(captions.of_run(result, window))
+    return sheet.ax
+
+
+def _known(result: Result, chosen: Sequence[int]) -> dict[int, list[tuple[str, float, float]]]:
+    """The states of each flow that tells."""
+    if not result.events.num_rows:
+        raise ResultError(f"{result.folder.name}: it has no events; [record] events = true records them")
+    known = {flow: stays for flow in chosen if (stays := list(_stays(result, flow)))}
+    if not known:
+        raise ResultError("no flow tells the state of its controller; on a kernel ours do (--on bpf), with record.states, and its own do not")
+    if len(known) > _FLOWS_MOST:
+        raise ResultError(f"{len(known)} flows tell their states, and this plot has rows for {_FLOWS_MOST}: choose some with --flows, such as --flows 0-9")
+    return known
 
 
 def _colours(met: list[str]) -> dict[str, str]:
@@ -88,7 +107,7 @@ def _stays(result: Result, flow: int) -> Iterator[tuple[str, float, float]]:
     import pyarrow.compute as pc
 
     events = result.events
-    tells = pc.is_in(events["kind"], pa.array(["cca_state", "stop"]))
+    tells = pc.is_in(events["kind"], pa.array(["cca_state", "stop", "complete"]))
     mine = events.filter(pc.and_(pc.equal(events["flow"], flow), tells))
     state, since = "", 0.0
     for row in mine.select(["t_ns", "kind", "note"]).to_pylist():

@@ -1,71 +1,33 @@
-"""How figures look: one colour per controller in every figure, readable in print and for colour-blind readers."""
+"""The page that a figure is drawn on: fonts, sizes, legend and caption, and the file that it becomes."""
 
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
-from dumbbell.errors import ResultError
-from dumbbell.units import value_text
+from dumbbell.errors import ResultError, wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from dumbbell.results import Result, Results
 
-#: Okabe and Ito, "Color Universal Design" (2008).
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31")
-
-#: A controller keeps its colour whatever else is in the figure.
-COLOURS = {
-    "cubic": PALETTE[0],
-    "bbr": PALETTE[1],
-    "reno": PALETTE[2],
-    "bbr2": PALETTE[3],
-    "bbr2plus": PALETTE[5],
-    "bbr3": PALETTE[4],
-    "bbrplus": PALETTE[7],
-    "dctcp": PALETTE[6],
-    "htcp": PALETTE[5],
-    "vegas": PALETTE[2],
-    "bbr-drain": PALETTE[3],
-    "bbr-hsr": PALETTE[4],
-    "tsunami": PALETTE[6],
-    "tsunami-zhang": PALETTE[7],
-}
-
-#: As the field writes them.
-NAMES = {
-    "cubic": "CUBIC",
-    "bbr": "BBR",
-    "reno": "Reno",
-    "bbr2": "BBRv2",
-    "bbr2plus": "BBRv2+",
-    "bbr3": "BBRv3",
-    "bbrplus": "BBRPlus",
-    "dctcp": "DCTCP",
-    "htcp": "H-TCP",
-    "vegas": "Vegas",
-    "bbr-drain": "BBR-drain",
-    "bbr-hsr": "BBR-HSR",
-    "tsunami": "Tsunami",
-    "tsunami-zhang": "Tsunami (Zhang)",
-}
-
-MARKERS = {"cubic": "o", "bbr": "s", "reno": "^", "bbr2": "D", "bbr2plus": "v", "bbr3": "P", "bbrplus": "X", "dctcp": "*"}
-
-LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
-
-#: Width of a figure in inches: text width of a two-column paper.
+#: Width of a figure in inches unless another is asked for: text width of a two-column paper.
 WIDTH = 7.0
+#: What may be asked for, inches.
+SIZES = (2.0, 60.0)
 
-#: Characters that fit beside each other above the axes, the lines' samples (7 characters each) included.
-LEGEND_WIDTH = 110
-#: Runs with more flows than this get one legend entry per controller.
-FLOWS_NAMED = 6
+#: Smallest side of axes that can be read, inches.
+_AXES_LEAST = 0.5
+
+_CAPTION_POINTS, _LEGEND_POINTS = 7.0, 8.0
+#: Of a legend entry beside its text, points: sample, gap, distance to the next column.
+_ENTRY_POINTS = 45.0
+#: Room for ticks and axis title below the axes, points.
+_BELOW_POINTS = 36.0
 
 RC: Any = {
     "font.size": 9,
@@ -78,15 +40,26 @@ RC: Any = {
     "axes.axisbelow": True,
     "lines.linewidth": 1.4,
     "legend.frameon": False,
+    "legend.fontsize": _LEGEND_POINTS,
+    "legend.title_fontsize": _CAPTION_POINTS,
+    "legend.handlelength": 2.6,
     "figure.dpi": 110,
     "savefig.dpi": 200,
     "svg.hashsalt": "dumbbell",
     "pdf.fonttype": 42,
+    "axes.formatter.useoffset": False,
 }
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Page(TypedDict, total=False):
+    """What every figure takes beside its own settings: a title, and its size in inches where it makes a figure of its own."""
+
+    title: str | None
+    width: float | None
+    height: float | None
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
@@ -102,54 +75,147 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     return drawn
 
 
-def colour(cca: str) -> str:
-    """The controller's colour; one that is not listed gets a fixed one by its name."""
-    if not cca:
-        return "#333333"  # a line of the run as a whole
-    return COLOURS.get(cca) or PALETTE[sum(cca.encode()) % len(PALETTE)]
+class Sheet:
+    """Axes to draw into, with one legend and one caption below them: those that the caller gave, or a new figure's.
+
+    A new figure grows by the height of its legend and caption, so that its axes keep theirs; unless its height was asked for.
+    """
+
+    def __init__(self, given: Axes | Sequence[Axes] | None, page: Page, *, rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) -> None:
+        import numpy as np
+
+        self.page = page
+        self.own = given is None
+        self.entries: list[tuple[Any, str]] = []
+        self.below = _BELOW_POINTS
+        """How far below axes that were given the legend begins, points."""
+        if given is None:
+            self.figure, made = figure(rows, columns, height=height, page=page, **options)
+            self.axes: list[Axes] = list(np.atleast_1d(made).flat)
+        else:
+            self.axes = list(given) if isinstance(given, (list, tuple)) else [given]  # type: ignore[list-item]
+            self.figure = self.axes[0].get_figure(root=True)  # type: ignore[assignment]
+
+    @property
+    def ax(self) -> Axes:
+        """The first axes."""
+        return self.axes[0]
+
+    def entry(self, handle: Any, label: str) -> None:
+        """Something that the legend names; the same label is named once."""
+        if label not in [known for _, known in self.entries]:
+            self.entries.append((handle, label))
+
+    def finish(self, caption: str) -> None:
+        """Write title, legend and caption."""
+        width = self.figure.get_figwidth() * 72 - 16
+        if not self.own:
+            width *= self.ax.get_position().width
+        handles = [handle for handle, _ in self.entries]
+        labels = ["\n".join(wrapped(plain(label), width - _ENTRY_POINTS, _LEGEND_POINTS)) for _, label in self.entries]
+        widest = max((text_points(line, _LEGEND_POINTS) for label in labels for line in label.split("\n")), default=0.0)
+        columns = max(1, min(len(labels), int(width / (widest + _ENTRY_POINTS))))
+        lines = wrapped(plain(caption), width, _CAPTION_POINTS)
+        look: dict[str, Any] = {"ncols": columns, "title": "\n".join(lines), "alignment": "left", "borderaxespad": 0.3}
+        if self.own:
+            made = self.figure.legend(handles, labels, loc="outside lower left", **look)
+            rows = -(-len(labels) // columns) * max((label.count("\n") + 1 for label in labels), default=0)
+            if not self.page.get("height"):
+                self.figure.set_figheight(self.figure.get_figheight() + (rows * _LEGEND_POINTS * 1.6 + len(lines) * _CAPTION_POINTS * 1.3 + 8) / 72)
+        else:
+            from matplotlib.transforms import ScaledTranslation
+
+            below = self.ax.transAxes + ScaledTranslation(0, -self.below / 72, self.figure.dpi_scale_trans)
+            made = self.ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, **look)
+        made.get_title().set_color("#555555")
+        made.set_in_layout(True)
+        self._title()
+
+    def _title(self) -> None:
+        title = self.page.get("title")
+        if title and self.own:
+            self.figure.suptitle(plain(title), x=0.01, ha="left", fontsize=10)
+        elif title:
+            self.ax.set_title(plain(title), loc="left")
 
 
-def shade(cca: str, nth: int, count: int) -> str:
-    """The controller's colour for the nth of `count` flows: darker for the first ones, lighter for the last ones."""
-    from matplotlib.colors import to_hex, to_rgb
+def text_points(text: str, size: float) -> float:
+    """Width of a line of text at a font size, points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
 
-    if count == 1:
-        return colour(cca)
-    part = nth / (count - 1)  # from 0.7 of the colour on black to 0.6 of it on white
-    strength, white = (0.7 + 0.6 * part, 0.0) if part <= 0.5 else (1.4 - 0.8 * part, 0.8 * part - 0.4)
-    red, green, blue = to_rgb(colour(cca))
-    return to_hex((red * strength + white, green * strength + white, blue * strength + white))
+    if not text:
+        return 0.0
+    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0])
 
 
-def name(cca: str) -> str:
-    """The controller's name as papers write it."""
-    return NAMES.get(cca, cca)
+def wrapped(text: str, points: float, size: float) -> list[str]:
+    """The text in lines that are no wider than so many points, broken between words."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_points(longer, size) <= points:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
-def figure(rows: int = 1, columns: int = 1, *, height: float = 2.8, **options: Any) -> tuple[Figure, Any]:
-    """A new figure with its axes; made without pyplot, so nothing is left open and no display is needed."""
+def plain(text: str) -> str:
+    """Text that is drawn as it is: no formula between dollar signs."""
+    return text.replace("$", r"\$")
+
+
+def checked_size(page: Page) -> tuple[float, float | None]:
+    """Width and height that a page asks for, inches; raises ScenarioError."""
+    for name in ("width", "height"):
+        asked = page.get(name)
+        if asked is not None and not SIZES[0] <= float(asked) <= SIZES[1]:  # type: ignore[arg-type]
+            raise wrong(f"--{name}", asked, f"inches, from {SIZES[0]:g} to {SIZES[1]:g}")
+    return float(page.get("width") or WIDTH), page.get("height")
+
+
+def figure(rows: int = 1, columns: int = 1, *, height: float = 2.6, page: Page | None = None, **options: Any) -> tuple[Figure, Any]:
+    """A new figure with its axes, each `height` inches high; made without pyplot, so nothing is left open and no display is needed."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    made = Figure(figsize=(WIDTH, height * rows), layout="constrained")
+    wide, high = checked_size(page or {})
+    made = Figure(figsize=(wide, high or height * rows), layout="constrained")
     FigureCanvasAgg(made)
     return made, made.subplots(rows, columns, **options)
 
 
-def axes(ax: Axes | None, *, height: float = 2.8) -> Axes:
-    """The given axes, or those of a new figure."""
-    if ax is not None:
-        return ax
-    made: Axes = figure(height=height)[1]
-    return made
-
-
 @styled
 def save(made: Figure, path: Any) -> None:
-    """Write the figure; the file holds no date, so the same results make the same file."""
+    """Write the figure; the file holds no date, so the same results make the same file. Raises ResultError where it cannot be written or does not fit."""
+    import warnings
+
     suffix = str(path).rsplit(".", 1)[-1]
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})
-    made.savefig(path, metadata=metadata)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="constrained_layout not applied")
+        warnings.filterwarnings("ignore", message="Glyph")  # a name in letters that the font lacks is drawn as boxes
+        try:
+            _check_room(made)
+            made.savefig(path, metadata=metadata)
+        except OSError as error:
+            raise ResultError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def _check_room(made: Figure) -> None:
+    """Raise ResultError where legend and titles leave too little of the axes."""
+    wide, high = made.get_size_inches()
+    engine = made.get_layout_engine()
+    fits = True
+    try:
+        if engine is not None:
+            engine.execute(made)
+    except UserWarning:
+        fits = False
+    boxes = [ax.get_position() for ax in made.axes if ax.get_label() != "<colorbar>"]
+    if not fits or any(box.width * wide < _AXES_LEAST or box.height * high < _AXES_LEAST for box in boxes):
+        raise ResultError(f"the figure does not fit into {wide:.3g} x {high:.3g} inches: give more with --width and --height")
 
 
 def one(results: Results | Result) -> Result:
@@ -164,71 +230,21 @@ def one(results: Results | Result) -> Result:
     return results[0]
 
 
-def flow_styles(result: Result) -> list[dict[str, Any]]:
-    """Colour, line and label of each flow's line."""
-    names = [flow.cca for flow in result.plan.flows]
-    rtts = [flow.rtt_ns / 1e6 for flow in result.plan.flows]
-    seen: dict[str, int] = {}
-    styles = []
-    for cca, rtt in zip(names, rtts):
-        nth = seen[cca] = seen.get(cca, -1) + 1
-        style: dict[str, Any] = {"color": shade(cca, nth, names.count(cca)), "linestyle": LINES[nth % len(LINES)], "label": name(cca)}
-        if len(names) > FLOWS_NAMED:
-            style |= {
-                "color": colour(cca),
-                "linestyle": "-",
-                "alpha": 0.35,
-                "linewidth": 0.7,
-                "label": "_" if nth else f"{name(cca)} ({names.count(cca)} flows)",
-            }
-        elif names.count(cca) > 1:
-            style["label"] = f"{name(cca)} {nth + 1}" + (f" ({rtt:g} ms)" if len(set(rtts)) > 1 else "")
-        elif len(set(rtts)) > 1:
-            style["label"] = f"{name(cca)} ({rtt:g} ms)"
-        styles.append(style)
-    return styles
+def value_title(sheet: Sheet, ax: Axes, text: str) -> None:
+    """The title of an upright axis, in as many lines as its height asks for."""
+    high = sheet.figure.get_figheight() * 72 * ax.get_position().height
+    ax.set_ylabel("\n".join(wrapped(plain(text), max(high, 60.0), 9)))
 
 
-def caption(result: Result) -> str:
-    """What was run, for a title: path, buffer, varied values."""
-    link = result.plan.bottleneck
-    vary = ", ".join(f"{key.removeprefix('path.')} = {value_text(value)}" for key, value in result.vary.items())
-    return f"{result.name}: {link.rate_bps / 1e6:g} Mbit/s, {link.qdisc.kind}" + (f", {vary}" if vary else "")
+def plain_log(axis: Any, low: float, high: float) -> None:
+    """Plain numbers on a logarithmic axis: at 1, 2 and 5 of each decade where it spans few, else at powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-
-def time_axis(ax: Axes, result: Result) -> None:
-    """Time in seconds along x, from the start of the run to its end."""
-    ax.set_xlim(0, result.plan.duration_s)
-    ax.set_xlabel("Time (s)")
-
-
-def log_axis(ax: Axes) -> None:
-    """A logarithmic x axis with plain numbers at 1, 2 and 5 of each decade."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-
-
-def legend(ax: Axes, *, title: str = "", columns: int = 6) -> None:
-    """A legend above the axes, headed by what was run."""
-    handles, labels = ax.get_legend_handles_labels()
-    if handles:
-        fits = max(1, LEGEND_WIDTH // (max(map(len, labels)) + 7))
-        made = ax.legend(
-            handles,
-            labels,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=min(len(labels), columns, fits),
-            handlelength=2.6,
-            borderaxespad=0.2,
-            title=title,
-            alignment="left",
-        )
-        made.get_title().set(fontsize=7, color="#555555")
-        for line in made.get_lines():
-            line.set_alpha(1)
-            line.set_linewidth(1.4)
+    if low > 0 and high / low <= 4:
+        axis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+        axis.set_minor_locator(NullLocator())
+    else:
+        few = low > 0 and high / low <= 1000
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=20))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

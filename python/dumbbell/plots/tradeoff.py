@@ -1,136 +1,200 @@
-"""Throughput against delay over several paths, normalised on each: the form of Yang et al. 2021, Figs. 17 and 23."""
+"""Goodput against delay: a point per group of flows, in panels per path; or normalised over several paths, the form of Yang et al. 2021, Figs. 17 and 23."""
 
 from __future__ import annotations
 
-from math import atan2, cos, degrees, log10, pi, radians, sin, sqrt
-from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from math import log10, pi
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError, wrong
 
-from . import style
+from . import captions, cells, figures, look, pooled, style, varied
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import View
-    from dumbbell.results import Result, Results
+    from dumbbell.plan_view import Window
+    from dumbbell.results import Results
 
-#: What may stand along x: its label, and the summary's figures for the mean and the 95th percentile; of the flow, or of the link.
-DELAYS = {
-    "owd": ("One-way delay", "flow", "owd_mean_ms", "owd_p95_ms"),
-    "queue": ("Queueing delay", "link", "queue_mean_ms", "queue_p95_ms"),
-}
+    from .cells import Cell
+
+#: What may stand along x: the metrics of its mean and of its 95th percentile.
+DELAYS = {"owd": ("owd", "owd_p95"), "queue": ("queue", "queue_p95"), "rtt": ("rtt", "rtt_p95")}
+_TITLES = {"owd": "One-way delay", "queue": "Queueing delay", "rtt": "RTT"}
+
+#: Repetitions from which their spread has an ellipse; panels of one figure.
+_ELLIPSE_FROM, _PANELS_MOST = 3, 12
 
 
-class Spot(NamedTuple):
-    """One run: its path, its controller, goodput in Mbit/s, mean and 95th percentile of the delay in ms."""
+class Point(NamedTuple):
+    """A group of flows on one path: its repetitions' goodputs in Mbit/s, mean delays and 95th percentiles in ms."""
 
-    path: str
+    path: tuple[Any, ...]
+    title: str
+    label: str
     cca: str
-    goodput: float
-    mean_ms: float
-    p95_ms: float
-
-
-class Ellipse(NamedTuple):
-    """Centre, full axes and angle in degrees of the region within one standard deviation of points."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    angle: float
-
-    def at(self, turn: float) -> tuple[float, float]:
-        """A point of its edge."""
-        along, across, angle = self.width / 2 * cos(turn), self.height / 2 * sin(turn), radians(self.angle)
-        return self.x + along * cos(angle) - across * sin(angle), self.y + along * sin(angle) + across * cos(angle)
+    cell: Cell
+    goodput: list[float]
+    mean_ms: list[float]
+    p95_ms: list[float]
 
 
 @style.styled
-def tradeoff(results: Results, *, ax: Axes | None = None, delay: str = "owd") -> Axes:
-    """Normalised throughput against normalised delay: per controller an ellipse of one standard deviation over the paths, and its mean.
+def tradeoff(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    delay: str = "owd",
+    pool: bool = False,
+    window: Window | None = None,
+    log: bool | None = None,
+    **page: Unpack[style.Page],
+) -> Axes:
+    """Goodput against mean delay, in Mbit/s and ms: a labelled point per group of flows, with a whisker to the delay's 95th percentile.
 
-    On each path (what the runs vary beside the controller) throughput is divided by the best one's and delay by the least mean; a whisker leads to
-    the mean of the 95th percentiles. The delay axis is logarithmic, as are means and the ellipse along it, and reversed, so that up and to the right is better.
+    What the runs vary beside controllers is a path, and each path has a panel of its own. An ellipse is one standard deviation over three or more repetitions,
+    and ends where the possible does: at the link's rate, and at a delay of zero.
 
     Parameters
     ----------
     results
-        Runs of one flow each.
+        Runs that together have at least two points.
     ax
-        Axes to draw into; a new figure unless given.
+        Axes to draw into, for one path; a new figure unless given.
     delay
-        ``owd`` for the one-way delay, ``queue`` for the queue's alone.
+        ``owd`` for the one-way delay, ``queue`` for the queue's alone, ``rtt`` for the RTT.
+    pool
+        Draws all paths together: goodput over the best on its path, delay over the smallest one. Runs have flows of one controller each.
+    window
+        Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
+    log
+        Whether the axis of the delay is logarithmic; where delays span a decade unless given.
     """
-    import numpy as np
-
     if delay not in DELAYS:
-        raise wrong("delay", delay, "one of: " + ", ".join(DELAYS), list(DELAYS))
-    ax = style.axes(ax, height=3.2)
-    for cca, points in normalised(spots(results, delay)).items():
-        colour = style.colour(cca)
-        ax.plot([p[0] for p in points], [p[1] for p in points], ".", color=colour, markersize=3, alpha=0.5)
-        shape = ellipse([log10(p[0]) for p in points], [p[1] for p in points])
-        around = np.array([shape.at(2 * pi * k / 90) for k in range(90)])
-        ax.fill(10 ** around[:, 0], around[:, 1], color=colour, alpha=0.2, linewidth=0)
-        whisker = fmean(log10(p[2]) for p in points)
-        ax.plot([10**shape.x, 10**whisker], [shape.y, shape.y], color=colour, linewidth=0.8, marker="|", markevery=[1], markersize=5)
-        ax.plot(10**shape.x, shape.y, style.MARKERS.get(cca, "o"), color=colour, markersize=5, label=style.name(cca))
-    style.log_axis(ax)
-    ax.invert_xaxis()
-    ax.set_xlabel(f"{DELAYS[delay][0]}, mean over the least (whisker: 95th percentile)")
-    ax.set_ylabel("Throughput over the best")
-    style.legend(ax)
-    return ax
+        raise wrong("--delay", delay, "one of: " + ", ".join(DELAYS), list(DELAYS))
+    found = points(results, delay, window)
+    if len(found) < 2:
+        raise ResultError("one point shows no trade-off: give runs of several controllers, or with several flow tables")
+    if pool:
+        return pooled.draw(found, results, _TITLES[delay], window, ax=ax, page=page)
+    paths = list(dict.fromkeys(point.path for point in found))
+    if len(paths) > _PANELS_MOST or (ax is not None and len(paths) > 1):
+        raise ResultError(f"{len(paths)} paths do not fit: choose runs with --run, or draw them together, each normalised, with --pool")
+    shape = varied.shape(len(paths), "lines")
+    sheet = style.Sheet(ax, page, rows=shape.rows, columns=shape.columns, height=max(shape.height, 2.4))
+    wide = max(max(point.p95_ms) for point in found) > 10 * min(min(point.mean_ms) for point in found) > 0
+    for i, (path, one) in enumerate(zip(paths, sheet.axes)):
+        _panel(sheet, one, [point for point in found if point.path == path], log=wide if log is None else log)
+        one.set_xlabel(f"{_TITLES[delay]}, mean (ms)")
+        one.set_ylabel("Goodput (Mbit/s)" if i % shape.columns == 0 else "")
+    for unused in sheet.axes[len(paths) :]:
+        unused.remove()
+    ellipses = "; ellipses: one standard deviation of the repetitions" if max(len(point.goodput) for point in found) >= _ELLIPSE_FROM else ""
+    sheet.finish(captions.of_runs(list(results), window) + "; whiskers: to the 95th percentile of the delay" + ellipses)
+    return sheet.ax
 
 
-def spots(results: Results, delay: str) -> list[Spot]:
-    """A spot per path and controller, means over the repetitions."""
-    found = []
-    for vary, runs in results.groups():
-        path = runs[0].name + "".join(f" {key}={value}" for key, value in vary.items() if not key.endswith(".cca"))
-        ccas = {flow.cca for flow in runs[0].plan.flows}
-        if len(ccas) != 1:
-            raise ResultError(f"{runs[0].folder}: its flows run {', '.join(sorted(ccas))}, wanted one controller")
-        figures = [_figures(run, delay) for run in runs]
-        mean = [sum(column) / len(figures) for column in zip(*figures)]
-        found.append(Spot(path, ccas.pop(), *mean))
-    return found
-
-
-def _figures(run: Result, delay: str) -> tuple[float, float, float]:
-    summary, (_, where, mean, p95) = run.summary, DELAYS[delay]
-    rows: Sequence[View] = summary.flows if where == "flow" else [summary.link]
-    if any(row[mean] is None or row[p95] is None for row in rows):
-        raise ResultError(f"{run.folder}: nothing arrived, so it has no delay")
-    goodput = sum(flow.goodput_mbps for flow in summary.flows)
-    return goodput, sum(row[mean] for row in rows) / len(rows), sum(row[p95] for row in rows) / len(rows)
-
-
-def normalised(found: list[Spot]) -> dict[str, list[tuple[float, float, float]]]:
-    """(mean delay, throughput, 95th percentile of the delay) of each path by controller, over the path's least mean and best throughput."""
-    made: dict[str, list[tuple[float, float, float]]] = {}
-    for spot in found:
-        same = [other for other in found if other.path == spot.path]
-        least, best = min(other.mean_ms for other in same) or 1.0, max(other.goodput for other in same) or 1.0
-        made.setdefault(spot.cca, []).append((spot.mean_ms / least, spot.goodput / best, spot.p95_ms / least))
+def points(results: Results, delay: str, window: Window | None) -> list[Point]:
+    """The points of all groups; a path is what varies beside controllers."""
+    read = [cells.collect(results, name, figures.metric(name), window, needed=False) for name in ("goodput", *DELAYS[delay])]
+    keys = list(read[0].keys.values())
+    others = [key for key in keys if not key.is_cca]
+    made = []
+    for cell in read[0].cells:
+        delays = [next((one for one in found.cells if one.run is cell.run and one.number in (cell.number, 0) and _same(one, cell)), None) for found in read[1:]]
+        if None in delays:
+            raise ResultError(f"{cell.run.folder.name}: nothing arrived of {cell.group.label if cell.group else 'its flows'}, so it has no delay")
+        path = tuple(str(cell.vary[key.key]) for key in others)
+        title = ", ".join(key.phrase(cell.vary[key.key]) for key in others)
+        label = cells.label(cell, [key for key in keys if key.is_cca], None, [cell], figures.METRICS["goodput"])
+        assert cell.group is not None
+        made.append(Point(path, title, label, cell.group.cca, cell, cell.values, *(one.values for one in delays if one)))
     return made
 
 
-def ellipse(x: list[float], y: list[float]) -> Ellipse:
-    """One standard deviation of the points along the axes of their covariance (divided by n).
+def _same(one: Cell, cell: Cell) -> bool:
+    return one.group is None or one.number == cell.number
 
-    >>> ellipse([0.0, 2.0], [0.0, 2.0])._asdict()["angle"]
-    45.0
-    """
-    n = len(x)
-    mx, my = sum(x) / n, sum(y) / n
-    xx, yy = sum((a - mx) ** 2 for a in x) / n, sum((b - my) ** 2 for b in y) / n
-    xy = sum((a - mx) * (b - my) for a, b in zip(x, y)) / n
-    middle, spread = (xx + yy) / 2, sqrt(((xx - yy) / 2) ** 2 + xy**2)
-    angle = degrees(atan2(2 * xy, xx - yy)) / 2
-    return Ellipse(mx, my, 2 * sqrt(middle + spread), 2 * sqrt(max(middle - spread, 0.0)), angle)
+
+def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -> None:
+    from statistics import fmean
+
+    link = found[0].cell.run.plan.bottleneck
+    rate = link.rate_bps / 1e6 if link.is_constant else None
+    centres = []
+    for point in found:
+        own = look.of(point.cca)
+        x, y, far = fmean(point.mean_ms), fmean(point.goodput), fmean(point.p95_ms)
+        ax.plot([x, far], [y, y], color=own.colour, linewidth=0.9, marker="|", markevery=[1], markersize=5)
+        if len(point.goodput) >= _ELLIPSE_FROM:
+            _ellipse(ax, point, own.colour, rate)
+        ax.plot([x], [y], linestyle="none", marker=own.marker, color=own.colour, markersize=6, markeredgecolor="white", markeredgewidth=0.5, label=point.label)
+        centres.append((x, y, point.label, own.colour, far))
+    if rate is not None:
+        sheet.entry(ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", zorder=1.5), "link rate")
+    ax.set_ylim(0, 1.08 * max([y for _, y, *_ in centres] + ([rate] if rate else [])))
+    if log:
+        ax.set_xscale("log")
+        low, high = ax.get_xlim()
+        ax.set_xlim(low / 1.1, high * 1.4)
+        style.plain_log(ax.xaxis, low, high)
+    else:
+        ax.set_xlim(0, ax.get_xlim()[1] * 1.15)
+    if found[0].title:
+        ax.set_title(style.plain(found[0].title), loc="left", fontsize=8)
+    _labels(sheet, ax, centres)
+
+
+def _ellipse(ax: Axes, point: Point, colour: str, rate: float | None) -> None:
+    """One standard deviation over the repetitions: along the logarithm of the delay, which cannot be negative, and cut at the link's rate and at nothing."""
+    import numpy as np
+
+    shape = pooled.ellipse([log10(max(x, 1e-6)) for x in point.mean_ms], point.goodput)
+    around = np.array([shape.at(2 * pi * k / 90) for k in range(90)])
+    ax.fill(10 ** around[:, 0], np.clip(around[:, 1], 0, rate), color=colour, alpha=0.25, linewidth=0)
+
+
+def _labels(sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, str, str, float]]) -> None:
+    """A label at each point where it covers no other, and the arrow to better where no point is."""
+    from itertools import product
+
+    box = ax.get_position()
+    wide, high = (float(side) * 72 for side in sheet.figure.get_size_inches())
+    wide, high = wide * box.width, high * box.height
+    places = [tuple(ax.transAxes.inverted().transform(ax.transData.transform((x, y)))) for x, y, *_ in centres]
+    ends = [float(ax.transAxes.inverted().transform(ax.transData.transform((far, y)))[0]) for _, y, _, _, far in centres]
+    taken = [(px * wide - 4, py * high - 4, max(px, end) * wide + 4, py * high + 4) for (px, py), end in zip(places, ends)]
+    for (px, py), (x, y, label, colour, _) in zip(places, centres):
+        size = (style.text_points(label, 7.5), 8.0)
+        best = None
+        for dy, dx in product((0, 9, -9, 18, -18, 27, -27, 36, -36), (6, -6 - size[0], -size[0] / 2)):
+            if dy == 0 and dx == -size[0] / 2:
+                continue
+            corner = (px * wide + dx, py * high + dy - size[1] / 2)
+            one = (corner[0], corner[1], corner[0] + size[0], corner[1] + size[1])
+            inside = one[0] >= 0 and one[2] <= wide and one[1] >= 0 and one[3] <= high
+            if inside and not any(one[0] < b[2] and b[0] < one[2] and one[1] < b[3] and b[1] < one[3] for b in taken):
+                best = (dx, dy, one)
+                break
+        if best is None:
+            best = (6, 0, (0.0, 0.0, 0.0, 0.0))
+        taken.append(best[2])
+        far = abs(best[1]) > 9
+        arrow: dict[str, Any] = {"arrowprops": {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}} if far else {}
+        ax.annotate(
+            style.plain(label), (x, y), xytext=(best[0], best[1] - 3), textcoords="offset points", fontsize=7.5, color=colour, annotation_clip=False, **arrow
+        )
+    corners = [(0.97, 0.1), (0.97, 0.6), (0.97, 0.35), (0.5, 0.1), (0.5, 0.6)]
+    free = max(corners, key=lambda at: min(((at[0] - px) * wide) ** 2 + ((at[1] - py) * high) ** 2 for px, py in places))
+    ax.annotate(
+        "better",
+        (free[0] - 44 / wide, free[1] + 20 / high),
+        xytext=free,
+        ha="right",
+        xycoords="axes fraction",
+        textcoords="axes fraction",
+        fontsize=7.5,
+        color="#555555",
+        arrowprops={"arrowstyle": "->", "color": "#555555"},
+    )

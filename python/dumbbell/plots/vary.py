@@ -1,243 +1,195 @@
-"""A metric against a varied value: one line per controller, repetitions as a 95 % confidence interval, Jain's index above if asked."""
+"""A metric against varied values: lines over numbers, bars over categories, heat maps and panels where more keys vary; intervals over repetitions only."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import combinations
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from dumbbell import units
 from dumbbell.errors import ResultError, wrong
-from dumbbell.metrics import mean_interval
 
-from . import style
+from . import captions, cells, figures, groups, style, varied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from dumbbell.manifest import Summary
+    from dumbbell.plan_view import Window
     from dumbbell.results import Result, Results
 
+    from .cells import Cell, Found
+    from .keys import VariedKey
 
-Kind = tuple[str, str]
-"""Flows of one line: controller, and the RTT where flows of a run differ in it."""
+#: Lines, or bars of a category, that one panel may have; panels that one figure may have; values along a side of a heat map.
+LINES_MOST, PANELS_MOST, SIDE_MOST = 6, 12, 24
 
-RUN: Kind = ("", "")
-
-
-class Metric(NamedTuple):
-    """A figure of a run: `read` gives it from the summary per kind of flow, or under `RUN` for the run as a whole."""
-
-    label: str
-    read: Callable[[Summary], dict[Kind, float]]
+FORMS = ("lines", "bars", "heat")
 
 
-def _flows(name: str, *, total: bool) -> Callable[[Summary], dict[Kind, float]]:
-    """Sum or mean of a flow's figure over the flows of a kind."""
+class Layout(NamedTuple):
+    """How a figure is made: its form, the key along x, that along y of a heat map, those that make panels, and those that tell lines apart."""
 
-    def read(summary: Summary) -> dict[Kind, float]:
-        grouped: dict[Kind, list[float]] = {}
-        mixed = len({flow.rtt_ms for flow in summary.flows}) > 1
-        for flow in summary.flows:
-            if flow[name] is not None:
-                grouped.setdefault((flow.cca, f"{flow.rtt_ms:g} ms" if mixed else ""), []).append(flow[name])
-        return {kind: sum(values) / (1 if total else len(values)) for kind, values in grouped.items()}
-
-    return read
-
-
-def _link(summary: Summary, name: str) -> dict[Kind, float]:
-    """A figure of the bottleneck; nothing where it has none."""
-    value = summary.link[name]
-    return {} if value is None else {RUN: value}
-
-
-METRICS = {
-    "throughput": Metric("Throughput (Mbit/s)", _flows("goodput_mbps", total=True)),
-    "share": Metric("Share of goodput", _flows("share", total=True)),
-    "retrans_rate": Metric("Retransmission rate", _flows("retrans_rate", total=False)),
-    "srtt": Metric("Smoothed RTT, mean (ms)", _flows("srtt_mean_ms", total=False)),
-    "fct": Metric("Completion time (s)", _flows("fct_s", total=False)),
-    "jain": Metric("Jain's index", lambda summary: {} if summary.jain is None else {RUN: summary.jain}),
-    "utilization": Metric("Utilization", lambda summary: {RUN: summary.link.utilization}),
-    "queue": Metric("Queueing delay, mean (ms)", lambda summary: _link(summary, "queue_mean_ms")),
-    "queue_p95": Metric("Queueing delay, 95th percentile (ms)", lambda summary: _link(summary, "sojourn_p95_ms")),
-    "marks": Metric("CE marks at the bottleneck", lambda summary: _link(summary, "marks")),
-    "owd": Metric("One-way delay, mean (ms)", _flows("owd_mean_ms", total=False)),
-    "owd_p95": Metric("One-way delay, 95th percentile (ms)", _flows("owd_p95_ms", total=False)),
-    "drop_rate": Metric("Drop rate at the bottleneck", lambda summary: {RUN: summary.link.drop_rate}),
-}
+    form: str
+    x: VariedKey
+    y: VariedKey | None
+    panels: tuple[VariedKey, ...]
+    lines: tuple[VariedKey, ...]
 
 
 @style.styled
-def vary(results: Results, *, ax: Axes | None = None, metric: str = "throughput", x: str | None = None) -> Axes:
-    """Draw a metric against the varied key `x`.
+def vary(
+    results: Results,
+    *,
+    ax: Axes | None = None,
+    metric: str = "goodput",
+    x: str | None = None,
+    panels: str | None = None,
+    form: str | None = None,
+    window: Window | None = None,
+    log: bool = False,
+    jain: bool = False,
+    **page: Unpack[style.Page],
+) -> Axes:
+    """Draw a metric of each group of flows against what the runs vary; returns the first axes.
+
+    Lines over numbers and bars over categories have 95 % intervals over the repetitions (Student's t). What varies beside `x` tells lines
+    apart, as in "CUBIC, against BBR"; where that is too much for one panel the figure has panels, or heat maps with their numbers in the cells.
 
     Parameters
     ----------
     results
-        The runs of a sweep; what else they vary makes lines of its own.
+        The runs of a sweep.
     ax
-        Axes to draw into; a new figure unless given.
+        Axes to draw into, for a figure of one panel; a new figure unless given.
     metric
         A name in `METRICS`.
     x
         The varied key along x, such as ``path.buffer``; unless given, the buffer if it varies, else the first key with numbers.
+    panels
+        A varied key that makes a panel of each value.
+    form
+        ``lines``, ``bars`` or ``heat``; what fits unless given.
+    window
+        Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
+    log
+        Whether the axis of the metric is logarithmic.
+    jain
+        Whether Jain's index is drawn in a panel above; for figures of one panel.
+
+    Raises
+    ------
+    ResultError
+        Where nothing varies, no run has the metric, or too much varies for one figure.
     """
-    if metric not in METRICS:
-        raise wrong("--metric", metric, "one of: " + ", ".join(METRICS), list(METRICS))
-    key = _axis(results, x)
-    ax = style.axes(ax, height=3.2)
-    scale = _Scale(key, results.varied()[key])
-    lines = _lines(results, METRICS[metric].read, key, scale)
-    drawn: dict[str, int] = {}
-    for label, cca, points in lines:
-        points.sort()
-        spans = [mean_interval(values) for _, values in points]
-        nth = drawn[cca] = drawn.get(cca, -1) + 1
-        look: dict[str, Any] = {"color": style.shade(cca, nth, sum(line[1] == cca for line in lines)), "marker": style.MARKERS.get(cca, "o")}
-        errors = [span.half_width for span in spans] if any(len(values) > 1 for _, values in points) else None
-        ax.errorbar(
-            [at for at, _ in points],
-            [span.mean for span in spans],
-            yerr=errors,
-            capsize=2,
-            markersize=4.5,
-            label=label,
-            linestyle=style.LINES[nth % len(style.LINES)],
-            **look,
-        )
-    scale.apply(ax)
-    ax.set_ylabel(METRICS[metric].label)
-    ax.set_ylim(bottom=0, top=1.05 if metric in ("share", "jain", "utilization") else None)
-    style.legend(ax)
-    return ax
+    found = cells.collect(results, metric, figures.metric(metric), window)
+    layout = _layout(found, x, panels, form)
+    parts = _parts(found, layout)
+    if ax is not None and len(parts) > 1:
+        raise ResultError(f"{len(parts)} panels do not fit into one axes: give fewer runs, or no axes")
+    if jain:
+        if len(parts) > 1 or layout.form == "heat" or ax is not None:
+            raise ResultError("Jain's index above needs a figure of one panel: choose runs with --run, or draw --metric jain by itself")
+        return _with_jain(results, found, layout, window=window, log=log, page=page)
+    shape = varied.shape(len(parts), layout.form)
+    sheet = style.Sheet(ax, page, rows=shape.rows, columns=shape.columns, height=shape.height, sharex=True, sharey=True)
+    if layout.form == "heat":
+        varied.heat_maps(sheet, parts, found, layout, log=log)
+    else:
+        varied.panels(sheet, parts, found, layout, log=log)
+    for unused in sheet.axes[len(parts) :]:
+        unused.remove()
+    sheet.finish(_caption(results, found, window))
+    return sheet.ax
 
 
-@style.styled
-def vary_with_jain(results: Results, *, metric: str = "throughput", x: str | None = None) -> Axes:
+def _with_jain(results: Results, found: Found, layout: Layout, *, window: Window | None, log: bool, page: style.Page) -> Axes:
     """Jain's index above, the metric below, on one x axis (the layout of Kfoury et al., Fig. 11); returns the lower axes."""
-    _, (above, below) = style.figure(2, 1, height=2.3, sharex=True)
-    vary(results, ax=above, metric="jain", x=x)
-    vary(results, ax=below, metric=metric, x=x)
+    index = cells.collect(results, "jain", figures.METRICS["jain"], window)
+    sheet = style.Sheet(None, page, rows=2, height=2.2, sharex=True)
+    above, below = sheet.axes
+    varied.panel(sheet, below, found.cells, found, layout=layout, log=log)
+    entries, sheet.entries = sheet.entries, []
+    varied.panel(sheet, above, index.cells, index, layout=layout, log=False)
+    sheet.entries = entries + (sheet.entries if len(sheet.entries) > 1 else [])
     above.set_xlabel("")
-    return below  # type: ignore[no-any-return]
+    sheet.finish(_caption(results, found, window))
+    return below
 
 
-def _axis(results: Results, x: str | None) -> str:
-    varied = {key: values for key, values in results.varied().items() if len(values) > 1}
-    if x is not None:
-        if x not in varied:
-            raise wrong("--x", x, "a varied key: " + (", ".join(varied) or "none varies here"), list(varied))
-        return x
-    for key, values in varied.items():
-        if key == "path.buffer" or _Scale(key, values).numeric:
-            return key
-    if varied:
-        return next(iter(varied))
-    raise ResultError("no key varies in these results; a list in place of a value in the scenario makes it vary")
+def _caption(results: Sequence[Result], found: Found, window: Window | None) -> str:
+    return captions.of_runs(list(results), window, intervals=found.is_repeated, cut=found.was_cut)
 
 
-Line = tuple[str, str, list[tuple[float, list[float]]]]
+def _layout(found: Found, x: str | None, panels: str | None, form: str | None) -> Layout:
+    """Which key goes where; raises where too much varies."""
+    if form is not None and form not in FORMS:
+        raise wrong("--form", form, "one of: " + ", ".join(FORMS), list(FORMS))
+    along = cells.x_key(found.keys, x)
+    rest = [key for key in found.keys.values() if key.key != along.key]
+    if panels is not None and panels not in {key.key for key in rest}:
+        raise wrong("--panels", panels, f"a varied key that is not along x: {', '.join(key.key for key in rest) or 'there is no other'}", [k.key for k in rest])
+    fixed = tuple(key for key in rest if key.key == panels)
+    rest = [key for key in rest if key.key != panels]
+    kind = form or ("lines" if along.numbers else "bars")
+    both_categories = bool(rest) and not along.numbers and not any(key.numbers for key in rest)
+    if kind == "heat" or (form is None and both_categories and x is None and len(along.values) * len(rest[0].values) > 2 * LINES_MOST):
+        return _heat(found, along, rest, fixed)
+    made = _in_panels(found, kind, along, rest, fixed)
+    if made is None and form is None and rest:
+        return _heat(found, along, rest, fixed)
+    if made is None:
+        raise _too_much(found)
+    return made
 
 
-def _lines(results: Results, read: Callable[[Summary], dict[Kind, float]], key: str, scale: _Scale) -> list[Line]:
-    """(label, controller, [(x, values of the repetitions)]) of each line."""
-    found: dict[tuple[str, str], dict[float, list[float]]] = {}
-    for run in results:
-        rest = ", ".join(f"{k.removeprefix('path.')} = {units.value_text(v)}" for k, v in run.vary.items() if k != key and not k.endswith(".cca"))
-        for (named, rtt), value in read(run.summary).items():
-            cca = named or _only(run)
-            label = ", ".join(part for part in (style.name(cca) if cca else _mix(run), rtt, rest) if part)
-            found.setdefault((label, cca), {}).setdefault(scale.position(run.vary[key]), []).append(value)
-    return [(label, cca, list(points.items())) for (label, cca), points in found.items()]
+def _in_panels(found: Found, kind: str, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]) -> Layout | None:
+    """One panel, or a panel for each value of as few further keys as suffice."""
+    count = 1 + max(cell.number for cell in found.cells)
+    for extra in range(len(rest) + 1):
+        fitting = []
+        for chosen in combinations(rest, extra):
+            lines = tuple(key for key in rest if key not in chosen)
+            drawn, panels = count * prod(len(key.values) for key in lines), prod(len(key.values) for key in (*fixed, *chosen))
+            if (drawn <= LINES_MOST or not lines) and panels <= PANELS_MOST:
+                fitting.append((panels, [rest.index(key) for key in chosen], Layout(kind, along, None, (*fixed, *chosen), lines)))
+        if fitting:
+            return min(fitting, key=lambda one: one[:2])[2]
+    return None
 
 
-def _only(run: Result) -> str:
-    """The controller of all flows of a run, or nothing where they differ."""
-    names = {flow.cca for flow in run.plan.flows}
-    return names.pop() if len(names) == 1 else ""
+def _heat(found: Found, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]) -> Layout:
+    """Heat maps over x and the other key with the most values; further keys make panels."""
+    if not rest:
+        raise ResultError("a heat map needs two varied keys: leave --form heat and --panels out")
+    up = max(rest, key=lambda key: (bool(key.numbers), len(key.values)))
+    more = (*fixed, *(key for key in rest if key is not up))
+    panels = (1 + max(cell.number for cell in found.cells)) * prod(len(key.values) for key in more)
+    if panels > PANELS_MOST or max(len(up.values), len(along.values)) > SIDE_MOST:
+        raise _too_much(found)
+    return Layout("heat", along, up, more, ())
 
 
-def _mix(run: Result) -> str:
-    """The controllers of a run, where only these vary from line to line."""
-    return " + ".join(style.name(cca) for cca in dict.fromkeys(flow.cca for flow in run.plan.flows))
+def _too_much(found: Found) -> ResultError:
+    sizes = " x ".join(f"{key.key} ({len(key.values)})" for key in found.keys.values())
+    return ResultError(f"too much varies for one figure: {sizes}; choose some runs with --run, such as --run '*cca=bbr*', or other keys with --x and --panels")
 
 
-class _Scale:
-    """Positions of a varied key's values: numbers in one unit where all have one, else places in their order."""
-
-    def __init__(self, key: str, values: list[Any]) -> None:
-        self.values, self.label = values, key
-        self.numbers: list[float] = []
-        for label, parse in _READERS:
-            try:
-                self.numbers = [parse(value) for value in values]
-            except (ValueError, TypeError):
-                continue
-            self.label = f"{key.rsplit('.', 1)[-1].capitalize()}{label}"
-            break
-
-    @property
-    def numeric(self) -> bool:
-        """Whether the values are numbers."""
-        return bool(self.numbers)
-
-    @property
-    def _logarithmic_from(self) -> float | None:
-        """Least positive number where the axis is logarithmic: buffers in BDP from a factor of 4, all else from a factor of 20."""
-        positive = [number for number in self.numbers if number > 0]
-        wide = positive and max(positive) / min(positive) >= (4 if self.label.endswith("(BDP)") else 20)
-        return min(positive) if wide and min(self.numbers) >= 0 else None
-
-    def position(self, value: Any) -> float:
-        """Where a value stands on the axis."""
-        index = self.values.index(value)
-        return self.numbers[index] if self.numeric else float(index)
-
-    def apply(self, ax: Axes) -> None:
-        """Scale, ticks and label of the x axis."""
-        ax.set_xlabel(self.label)
-        least = self._logarithmic_from
-        if least is not None:
-            from matplotlib.ticker import NullLocator
-
-            if min(self.numbers) > 0:
-                ax.set_xscale("log")
-            else:  # zero has its place, left of the least number
-                ax.set_xscale("symlog", linthresh=least, linscale=0.5)
-            ax.xaxis.set_minor_locator(NullLocator())
-        if len(self.values) <= 12:
-            ax.set_xticks(self.numbers if self.numeric else range(len(self.values)))
-            ax.set_xticklabels([f"{n:g}" for n in self.numbers] if self.numeric else [units.value_text(v) for v in self.values])
+def _parts(found: Found, layout: Layout) -> list[tuple[str, list[Cell]]]:
+    """Title and cells of each panel; groups have heat maps of their own."""
+    made: dict[tuple[object, ...], tuple[str, list[Cell]]] = {}
+    for cell in found.cells:
+        place = tuple(key.values.index(cell.vary[key.key]) for key in layout.panels)
+        title = ", ".join(dict.fromkeys(_panel_word(key, cell) for key in layout.panels))
+        if layout.form == "heat":
+            group = cells.label(cell, [key for key in layout.panels if key.is_cca], None, [cell], found.metric) if cell.group else ""
+            own = [key for key in (layout.x, layout.y) if key is not None and cell.group and key.is_cca and key.table == cell.group.table]
+            head = f"the controller of {own[0].key.partition('.')[0]}" if own else group
+            title = ", ".join(filter(None, [head, *(_panel_word(key, cell) for key in layout.panels if not key.is_cca)]))
+            place = (*place, cell.number)
+        made.setdefault(place, (title, []))[1].append(cell)
+    return [made[place] for place in sorted(made)]
 
 
-def _bdp(value: Any) -> float:
-    measure, numerator, denominator = units.buffer(value)
-    if measure != "bdp":
-        raise ValueError(value)
-    return float(numerator) / denominator
-
-
-def _packets(value: Any) -> float:
-    measure, numerator, _ = units.buffer(value)
-    if measure != "pkt":
-        raise ValueError(value)
-    return float(numerator)
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    raise ValueError(value)
-
-
-_READERS: tuple[tuple[str, Callable[[Any], float]], ...] = (
-    (" (BDP)", _bdp),
-    (" (packets)", _packets),
-    ("", _number),
-    (" (ms)", lambda value: units.span_ns(value) / 1e6),
-    (" (Mbit/s)", lambda value: units.rate_bps(value) / 1e6),
-    (" (%)", lambda value: units.loss_ppb(value) / 1e7),
-    (" (kB)", lambda value: units.size_bytes(value) / 1e3),
-)
+def _panel_word(key: VariedKey, cell: Cell) -> str:
+    return " + ".join(group.label for group in groups.of(cell.run)) if key.is_cca else key.phrase(cell.vary[key.key])

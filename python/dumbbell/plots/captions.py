@@ -1,0 +1,121 @@
+"""The line under every picture: what was run, in which window, how often."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.units import bytes_text, rate_text, span_text
+
+from . import groups, keys, look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dumbbell.plan_view import LinkView, Window
+    from dumbbell.results import Result
+
+    from .groups import Group
+
+
+def of_run(result: Result, window: Window | None = None, *, link: int = 0) -> str:
+    """The caption of a picture of one run."""
+    parts = [part(result, link) for part in _PARTS]
+    varied = [keys.of(key, [result]).phrase(value) for key, value in result.vary.items() if key not in _SAID]
+    repetition = [f"repetition {result.repetition}"] if result.repetition else []
+    return f"{result.name}: " + "; ".join([*filter(None, parts), *varied, *repetition, _window(result, window)])
+
+
+def of_runs(results: Sequence[Result], window: Window | None, *, intervals: bool = False, cut: bool = False) -> str:
+    """The caption of a picture of several runs: what they share, and how many repetitions stand behind a point."""
+    names = list(dict.fromkeys(run.name for run in results))
+    parts = []
+    for part in _PARTS:
+        found = {part(run, 0) for run in results}
+        if len(found) == 1:
+            parts.append(found.pop())
+    windows = {_window(run, window) for run in results}
+    counts = sorted({len(same) for same in repetitions(results)})
+    n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    whiskers = "whiskers: 95 % interval of the mean (Student's t)" + (", cut at what is possible" if cut else "")
+    times = [f"{n} repetition{'s' if counts != [1] else ''}" + (f", {whiskers}" if intervals else "")]
+    return f"{', '.join(names)}: " + "; ".join([*filter(None, parts), *(windows if len(windows) == 1 else []), *times])
+
+
+def repetitions(results: Sequence[Result]) -> list[list[Result]]:
+    """Runs that differ only in their repetition, together."""
+    from dumbbell.results import Results
+
+    return [runs for _, runs in Results(results).groups()]
+
+
+def _rate(result: Result, number: int) -> str:
+    link = result.plan.data_links[number]
+    head = "" if number == 0 else f"link {link.name} "
+    return head + course_text(link, result.plan.duration_ns)
+
+
+def course_text(link: LinkView, duration_ns: int) -> str:
+    """The rate of a link, or its course, in a few words."""
+    if link.trace is not None:
+        return f"trace {link.trace.path.rsplit('/', 1)[-1]} (mean {rate_text(link.rate_bps)})"
+    rates = [rate for _, rate in link.course]
+    if len(rates) == 1:
+        return rate_text(rates[0])
+    if len(rates) <= 4:
+        return "rate " + ", ".join(f"{rate_text(rate)} from {span_text(at)}" for at, rate in link.course) + (", repeated" if link.repeat_ns else "")
+    return f"rate changing, mean {rate_text(round(link.bits(0, duration_ns) * 1e9 / duration_ns))}"
+
+
+def _rtt(result: Result, _: int) -> str:
+    rtts = sorted({flow.rtt_ns for flow in result.plan.flows})
+    if len(rtts) > 3:
+        return f"RTTs of {span_text(rtts[0])} to {span_text(rtts[-1])}"
+    return f"RTT{'s' if len(rtts) > 1 else ''} {' and '.join(map(span_text, rtts))}"
+
+
+def _queue(result: Result, number: int) -> str:
+    plan = result.plan
+    link = plan.data_links[number]
+    limit = link.qdisc.limit
+    if limit is None:
+        return link.qdisc.kind
+    size = f"{limit.amount} packets" if limit.measure == "packets" else bytes_text(limit.amount)
+    bdp = link.rate_bps * max(flow.rtt_ns for flow in plan.flows) / 8e9
+    same_rtt = len({flow.rtt_ns for flow in plan.flows}) == 1
+    times = f" ({limit.amount / bdp:.3g} BDP)" if limit.measure == "bytes" and bdp and same_rtt else ""
+    return f"{link.qdisc.kind}, {'buffer' if link.qdisc.kind == 'fifo' else 'limit'} {size}{times}"
+
+
+def _loss(result: Result, _: int) -> str:
+    found = sorted({flow.loss_ppb for flow in result.plan.flows})
+    return "" if found == [0] else "loss " + " and ".join(f"{ppb / 1e7:g} %" for ppb in found)
+
+
+def _acks(result: Result, _: int) -> str:
+    links = result.plan.ack_links
+    return f"ACKs at {course_text(links[0], result.plan.duration_ns)}" if links else ""
+
+
+def _flows(result: Result, _: int) -> str:
+    made = [f"{group.size} x {_named(group)}" if group.size > 1 else _named(group) for group in groups.of(result)]
+    return " + ".join(made) if len(made) <= 8 else f"{len(result.plan.flows)} flows of {len(made)} kinds"
+
+
+def _named(group: Group) -> str:
+    """A group's label, with its controller where the name does not say it."""
+    name = look.name(group.cca)
+    return group.label if name in group.label else f"{group.label} ({name})"
+
+
+def _window(result: Result, window: Window | None) -> str:
+    from .reading import window_of
+
+    plan = result.plan
+    start, end = window_of(result, window)
+    return f"{end:g} s" if (start, end) == (0, plan.duration_s) else f"{start:g} to {end:g} s of {plan.duration_s:g} s"
+
+
+_PARTS: tuple[Callable[[Any, int], str], ...] = (_rate, _rtt, _queue, _loss, _acks, _flows)
+
+#: Varied keys whose value the caption has already.
+_SAID = frozenset({"path.rate", "path.rtt", "path.buffer", "path.qdisc", "path.loss", "path.ack.rate", "duration"} | {f"flow[{i}].cca" for i in range(100)})

@@ -1,0 +1,157 @@
+"""The points of `plot vary`: a metric for every combination of varied values and every group, its repetitions together."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import ResultError, wrong
+from dumbbell.metrics import mean_interval
+
+from . import captions, groups, keys, look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dumbbell.plan_view import Window
+    from dumbbell.results import Result, Results
+
+    from .figures import Metric
+    from .groups import Group
+    from .keys import VariedKey
+
+#: The pseudo-key of a folder that holds several scenarios.
+SCENARIO = "scenario"
+
+
+class Cell(NamedTuple):
+    """One combination of varied values, and the figure of one group in its repetitions."""
+
+    vary: dict[str, Any]
+    run: Result
+    group: Group | None
+    """None for a figure of the run as a whole."""
+    number: int
+    """Which group of the run it is."""
+    values: list[float]
+
+    def interval(self, metric: Metric) -> tuple[float, float, float, bool]:
+        """Mean, and the ends of its 95 % interval over the repetitions, cut to what is possible; whether they were."""
+        mean, half, _ = mean_interval(self.values)
+        if not half > 0:  # nan for a single one
+            return mean, mean, mean, False
+        low, high = max(mean - half, 0.0), min(mean + half, metric.most)
+        return mean, low, high, (low, high) != (mean - half, mean + half)
+
+
+class Found(NamedTuple):
+    """All cells, and the keys that vary."""
+
+    cells: list[Cell]
+    keys: dict[str, VariedKey]
+    metric: Metric
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether any cell has several repetitions."""
+        return any(len(cell.values) > 1 for cell in self.cells)
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether any interval was cut at what is possible."""
+        return any(cell.interval(self.metric)[3] for cell in self.cells)
+
+
+def varied_keys(results: Results, *, needed: bool = True) -> dict[str, VariedKey]:
+    """The keys of which the runs have several values; raises ResultError where there is none, or where scenarios do not vary the same."""
+    names = list(dict.fromkeys(run.name for run in results))
+    first = set(results[0].vary)
+    if any(set(run.vary) != first for run in results):
+        raise ResultError(
+            f"{len(names)} scenarios in this folder ({', '.join(names)}), which do not vary the same keys: choose one with --run, such as --run '{names[0]}*'"
+        )
+    found = {key: keys.of(key, list(results)) for key in results[0].vary}
+    if len(names) > 1:
+        found[SCENARIO] = keys.VariedKey(SCENARIO, "Scenario", "", tuple(names), ())
+    found = {key: of for key, of in found.items() if len(of.values) > 1}
+    if needed and not found:
+        raise ResultError("no key varies in these results; a list instead of a value in the scenario makes it vary")
+    return found
+
+
+def collect(results: Results, name: str, metric: Metric, window: Window | None, *, needed: bool = True) -> Found:
+    """Read the metric of every run; `needed`: something must vary."""
+    varied = varied_keys(results, needed=needed)
+    cells: list[Cell] = []
+    for runs in captions.repetitions(list(results)):
+        vary = {key: runs[0].name if key == SCENARIO else runs[0].vary[key] for key in varied}
+        read: dict[int, tuple[Group | None, list[float]]] = {}
+        for run in runs:
+            span = window or run.plan.window
+            for number, group in enumerate([None] if metric.of_run else groups.of(run)):
+                value = metric.read(run, group, span)
+                if value is not None and not isnan(value):
+                    read.setdefault(number, (group, []))[1].append(value)
+        cells += [Cell(vary, runs[0], group, number, values) for number, (group, values) in read.items()]
+    if not cells:
+        raise ResultError(f"no run has {name}: {_why(name, windowed=window is not None or results[0].plan.window is not None)}")
+    return Found(cells, varied, metric)
+
+
+def _why(name: str, *, windowed: bool) -> str:
+    if name.startswith(("owd", "sojourn")) and windowed:
+        return "it counts every packet of a whole run, so it has no window"
+    if name.startswith(("fct", "unfinished")):
+        return "none of their flows has a size and completed"
+    if name.startswith("latency"):
+        return "none of their flows has a workload of messages"
+    return "it was not recorded, or nothing arrived"
+
+
+def x_key(found: dict[str, VariedKey], asked: str | None) -> VariedKey:
+    """The key along x: what was asked for, else the buffer, else the first with numbers, else the first."""
+    if asked is not None:
+        if asked not in found:
+            raise wrong("--x", asked, f"a varied key: {', '.join(found)}", list(found))
+        return found[asked]
+    if "path.buffer" in found:
+        return found["path.buffer"]
+    return next((key for key in found.values() if key.numbers), next(iter(found.values())))
+
+
+def label(cell: Cell, varied: Sequence[VariedKey], x: VariedKey | None, cells: Sequence[Cell], metric: Metric) -> str:
+    """What a line or bar stands for: its group, whom it runs against, what else varies; sums and means are said.
+
+    `varied` are the keys that tell lines of the figure apart, `cells` those of this line.
+    """
+    group = cell.group
+    if group is None:
+        return _of_run(cell, varied)
+    own = x is not None and x.is_cca and x.table == group.table
+    head = "the controller on the axis" if own else group.label
+    against = [key.text(cell.vary[key.key]) for key in varied if key.is_cca and key.table != group.table]
+    if any(key.is_cca and key.table == group.table for key in varied) and look.name(group.cca) not in head:
+        head += f" ({look.name(group.cca)})"
+    if x is not None and x.is_cca and not own:
+        against.append("the one on the axis")
+    others = [key.phrase(cell.vary[key.key]) for key in varied if not key.is_cca]
+    return ", ".join([head, *([f"against {' and '.join(against)}"] if against else []), *others, *_over(cells, metric)])
+
+
+def _over(cells: Sequence[Cell], metric: Metric) -> list[str]:
+    """Over how many flows a group's figure is, where they are several."""
+    sizes = sorted({cell.group.size for cell in cells if cell.group})
+    if not sizes or sizes[-1] == 1:
+        return []
+    count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    words = {"sum": "sum of", "mean": "mean of", "min": "of", "all": "over all of"}
+    return [f"{words[metric.how]} {count} flows"]
+
+
+def _of_run(cell: Cell, varied: Sequence[VariedKey]) -> str:
+    others = [key.phrase(cell.vary[key.key]) for key in varied if not key.is_cca]
+    mix = " + ".join(group.label for group in groups.of(cell.run)) if any(key.is_cca for key in varied) else ""
+    return ", ".join(filter(None, [mix, *others])) or "all flows"
+
+
+__all__ = ["SCENARIO", "Cell", "Found", "collect", "label", "varied_keys", "x_key"]

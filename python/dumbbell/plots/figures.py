@@ -1,0 +1,102 @@
+"""The metrics of `plot vary`: the figures of `catalogue.py` with the titles that axes have, and what is possible."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dumbbell.catalogue import FIGURES, Measured, figure
+
+from . import reading
+
+if TYPE_CHECKING:
+    from dumbbell.metrics import Column
+    from dumbbell.plan_view import Window
+    from dumbbell.results import Result
+
+    from .groups import Group
+
+#: No bound above.
+_OPEN = float("inf")
+
+#: Figures whose catalogue counts fractions, and axes percent.
+_PERCENT = frozenset({"retrans_rate", "drop_rate"})
+
+
+class Metric(NamedTuple):
+    """A figure of a group of flows, or of the run as a whole."""
+
+    name: str
+    title: str
+    unit: str
+    how: str
+    """What it is over the flows of a group: ``sum``, ``mean``, ``min``, ``all`` (taken together); empty for a figure of the run."""
+    most: float
+    """The largest value that is possible."""
+
+    @property
+    def axis_title(self) -> str:
+        """Title with unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    @property
+    def of_run(self) -> bool:
+        """Whether it is one figure for all flows of a run."""
+        return not self.how
+
+    def read(self, result: Result, group: Group | None, window: Window | None) -> float | None:
+        """The figure of a group of a run; None or nan where there is none."""
+        value = FIGURES[self.name].read(Measured(result, window), group.flows if group else ())
+        return value * 100 if value is not None and self.name in _PERCENT else value
+
+
+_ENDINGS = {"": "mean", "_p50": "median", "_p95": "95th percentile", "_p99": "99th percentile"}
+_PREFIXES = {
+    "rtt": "RTT",
+    "srtt": "Smoothed RTT",
+    "owd": "One-way delay",
+    "fct": "Completion time",
+    "latency": "Request latency",
+    "queue": "Queueing delay over time",
+    "sojourn": "Time of packets in the queue",
+}
+_TITLES = {
+    "goodput": "Goodput",
+    "goodput_flow_mean": "Goodput of a flow, mean",
+    "goodput_flow_min": "Goodput of the slowest flow",
+    "throughput": "Throughput, retransmissions included",
+    "share": "Share of all goodput",
+    "retrans_rate": "Retransmitted segments",
+    "unfinished": "Flows that did not complete",
+    "jain": "Jain's index",
+    "jain_flows": "Flows that Jain's index counts",
+    "utilization": "Utilization of the bottleneck",
+    "drops": "Packets dropped at the bottleneck",
+    "marks": "Packets marked at the bottleneck",
+    "drop_rate": "Packets dropped at the bottleneck",
+    **{f"{prefix}{ending}": f"{title}, {word}" for prefix, title in _PREFIXES.items() for ending, word in _ENDINGS.items()},
+}
+_MOST = {"share": 1.0, "jain": 1.0, "utilization": 1.0, "retrans_rate": 100.0, "drop_rate": 100.0}
+_UNITS = {"drops": "packets", "marks": "packets", "unfinished": "flows"}
+
+
+def metric(name: str) -> Metric:
+    """The metric of a name; raises ScenarioError."""
+    found = figure(name, "--metric")
+    how = "" if found.of_run else found.over or "all"
+    return Metric(name, _TITLES.get(name, found.title), _UNITS.get(name, found.unit), how, _MOST.get(name, _OPEN))
+
+
+METRICS: dict[str, Metric] = {name: metric(name) for name in FIGURES}
+
+
+def latencies(result: Result, group: Group, window: Window | None) -> tuple[Column, int]:
+    """Times of the group's messages that arrived, of those asked for in the window, seconds; and how many were asked for."""
+    import numpy as np
+
+    if not (result.folder / "messages.parquet").exists():
+        return np.empty(0), 0
+    flow, asked, done = (np.asarray(result.messages[name].to_numpy(zero_copy_only=False), dtype=float) for name in ("flow", "asked_us", "completed_us"))
+    start, end = reading.window_of(result, window)
+    mine = np.isin(flow, group.flows) & (asked >= start * 1e6) & (asked <= end * 1e6)
+    arrived = mine & ~np.isnan(done)
+    return (done - asked)[arrived] / 1e6, int(mine.sum())

@@ -1,0 +1,160 @@
+"""Rates over time: goodput (what arrived, each byte once) and throughput (what was sent, retransmissions included)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Unpack
+
+from dumbbell.errors import wrong
+
+from . import captions, groups, look, reading, series, style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from dumbbell.plan_view import Window
+    from dumbbell.results import Result, Results
+
+    from .reading import Grid
+
+
+@style.styled
+def goodput(
+    results: Results | Result,
+    *,
+    ax: Axes | None = None,
+    flows: str | Sequence[int] | None = None,
+    window: Window | None = None,
+    bin_s: float | None = None,
+    log: bool = False,
+    **page: Unpack[style.Page],
+) -> Axes:
+    """Goodput of each flow in bins, Mbit/s, with the bottleneck's rate as a dashed line.
+
+    A point stands at the middle of its bin. Many flows are drawn as a sum per group; a figure of its own has the flows' median and
+    percentiles in a panel below.
+
+    Parameters
+    ----------
+    results
+        A single run.
+    ax
+        Axes to draw into; a new figure unless given.
+    flows
+        Which flows: numbers, or text such as ``0,3-5`` or a name; all unless given.
+    window
+        Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
+    bin_s
+        Averaging time in seconds, at least the sample interval; a second unless given, less in a window of less than 10 s.
+    log
+        Whether the axis of the rate is logarithmic.
+    """
+    return _rates(style.one(results), "Goodput", "goodput_bytes", ax=ax, flows=flows, window=window, bin_s=bin_s, log=log, page=page)
+
+
+@style.styled
+def throughput(
+    results: Results | Result,
+    *,
+    ax: Axes | None = None,
+    flows: str | Sequence[int] | None = None,
+    window: Window | None = None,
+    bin_s: float | None = None,
+    log: bool = False,
+    **page: Unpack[style.Page],
+) -> Axes:
+    """Payload that each flow sent, retransmissions included; parameters as of `goodput`.
+
+    Counted in segments of the flow's mean payload, because samples count segments.
+    """
+    return _rates(style.one(results), "Throughput", "segs_sent", ax=ax, flows=flows, window=window, bin_s=bin_s, log=log, page=page)
+
+
+def series_of(result: Result, name: str, flows: Sequence[int], window: Window, bin_s: float) -> Grid:
+    """Mbit/s of each flow in each bin, from goodput_bytes or segs_sent."""
+    import numpy as np
+
+    found = reading.rates(result, flows, name, window, bin_s=bin_s)
+    if name == "goodput_bytes":
+        return found._replace(values=found.values * 8e-6)
+    sent, segments = (np.asarray(result.flows[column].to_numpy(), dtype=float)[list(flows)] for column in ("bytes_sent", "segs_sent"))
+    payload = np.divide(sent, segments, out=np.zeros_like(sent), where=segments > 0)
+    return found._replace(values=found.values * 8e-6 * payload[:, None])
+
+
+def _rates(
+    result: Result,
+    what: str,
+    name: str,
+    *,
+    ax: Axes | None,
+    flows: str | Sequence[int] | None,
+    window: Window | None,
+    bin_s: float | None,
+    log: bool,
+    page: style.Page,
+) -> Axes:
+    chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
+    width = _bin(result, bin_s, span)
+    many = len(chosen) > series.LINES_MOST
+    sheet = style.Sheet(ax, page, rows=2 if many and ax is None else 1, sharex=True)
+    found = groups.of(result, chosen)
+    for group in series.drawing_order(found):
+        _group(sheet, group, found, series_of(result, name, group.flows, span, width), chosen)
+    sheet.entries.sort(key=lambda entry: series.order(entry[1]))
+    series.value_axis(sheet, sheet.ax, f"{what} (Mbit/s)", log=log)
+    capacity(sheet, result, span, width, log=log)
+    for below in sheet.axes[1:]:
+        series.value_axis(sheet, below, f"{what} of a flow (Mbit/s)", log=log)
+    series.time_axis(sheet.axes[-1], span)
+    sheet.finish(captions.of_run(result, window) + f"; means over {width:g} s")
+    return sheet.ax
+
+
+def _group(sheet: style.Sheet, group: groups.Group, found: Sequence[groups.Group], grid: Grid, chosen: Sequence[int]) -> None:
+    """A group's lines; where the figure has many flows their sum, and below it what a flow of it got."""
+    labels = groups.flow_labels(found)
+    colour = groups.colours(found)[group]
+    if len(chosen) <= series.LINES_MOST or group.size == 1:
+        for i, (flow, row) in enumerate(zip(group.flows, grid.values)):
+            for ax in sheet.axes:
+                series.line(sheet, ax, grid.t, row, series.flow_look(group, found, i, labels[flow]))
+        return
+    label = f"{group.label}: sum of {group.size} flows"
+    drawn = sheet.ax.plot(grid.t, reading.total(grid), color=colour, linewidth=1.6, linestyle="-", label=label)[0]
+    sheet.entry(drawn, label)
+    for below in sheet.axes[1:]:
+        drawn.set_linewidth(2.2)
+        if series.is_banded(group, chosen):
+            series.band(sheet, below, group, grid, colour)
+        else:
+            for i, (flow, row) in enumerate(zip(group.flows, grid.values)):
+                series.line(sheet, below, grid.t, row, series.flow_look(group, found, i, labels[flow]))
+
+
+def _bin(result: Result, asked: float | None, span: Window) -> float:
+    sample = result.plan.sample_ns / 1e9
+    if asked is None:
+        return max(sample, 1.0 if span[1] - span[0] >= 10 else (span[1] - span[0]) / 10)
+    if asked < sample:
+        raise wrong("--bin", f"{asked:g}s", f"at least the sample interval, {sample:g}s")
+    return asked
+
+
+def capacity(sheet: style.Sheet, result: Result, span: Window, bin_s: float, *, log: bool = False) -> None:
+    """The bottleneck's rate as steps, at the times at which it changes; a trace's in means over the same bins."""
+    link, duration = result.plan.bottleneck, result.plan.duration_ns
+    if link.trace is not None or len(link.course) * (duration // (link.repeat_ns or duration) + 1) > 200:
+        edges = reading.bins(span, bin_s)
+        rates = [link.bits(round(a * 1e9), round(b * 1e9)) / (b - a) / 1e6 for a, b in pairwise(edges)]
+        times, label = list(edges), f"link rate, mean over {bin_s:g} s"
+        rates.append(rates[-1])
+    else:
+        (times, rates), label = link.changes(duration), "link rate"
+    drawn = sheet.ax.step(times, rates, where="post", color=look.GREY, linewidth=1.0, linestyle="--", label=label, zorder=1.5)[0]
+    sheet.entry(drawn, label)
+    seen = [rate for at, rate in zip(times, rates) if at <= span[1]]
+    if not log:
+        sheet.ax.set_ylim(0, max(1.05 * max(seen), sheet.ax.get_ylim()[1]))

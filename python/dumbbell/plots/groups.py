@@ -1,0 +1,99 @@
+"""The flows of a run as figures name and group them: those of one [[flow]] table are a group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import wrong
+
+from . import look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dumbbell.results import Result
+
+
+class Group(NamedTuple):
+    """The flows of one [[flow]] table: its number and name, their controller and transport, and their numbers in the plan."""
+
+    table: int
+    name: str
+    cca: str
+    transport: str
+    flows: tuple[int, ...]
+    label: str
+    """Its name for a legend: the controller's as papers write it, and the transport where the run has several."""
+    nth: int
+    """How many groups of the run before it run the same controller."""
+
+    @property
+    def size(self) -> int:
+        """How many flows it has."""
+        return len(self.flows)
+
+
+def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
+    """The groups of a run in the order of their tables; only with these flows, if given."""
+    rows = result.plan.flows
+    chosen = range(len(rows)) if flows is None else flows
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for i in chosen:
+        found.setdefault((rows[i].table, rows[i].name, rows[i].cca, rows[i].transport.kind), []).append(i)
+    mixed = len({flow.transport.kind for flow in rows}) > 1
+    several = {row.table for row in rows} != {0}  # plans of format 1 have no tables: there each kind of flow counts as one
+    made: list[Group] = []
+    for (table, name, cca, transport), members in found.items():
+        nth = sum(group.cca == cca for group in made)
+        made.append(Group(table if several else len(made), name, cca, transport, tuple(members), _label(name, cca, transport, mixed=mixed), nth))
+    return made
+
+
+def _label(name: str, cca: str, transport: str, *, mixed: bool) -> str:
+    """``cubic from 10s`` is "CUBIC from 10s"; a name of the user's own stays as it is."""
+    shown = look.name(cca) + name[len(cca) :] if name == cca or name.startswith(f"{cca} ") else name
+    if mixed or transport != "tcp":
+        upper = transport.upper()
+        words = [word for word in shown.split() if word != transport]
+        return shown if upper in words else f"{' '.join(words)} ({upper})"
+    return shown
+
+
+def colours(groups: Sequence[Group]) -> dict[Group, str]:
+    """The colour of each group: its controller's, in shades where several share one."""
+    return {group: look.shade(look.of(group.cca).colour, group.nth, sum(other.cca == group.cca for other in groups)) for group in groups}
+
+
+def flow_labels(groups: Sequence[Group]) -> dict[int, str]:
+    """A label for each flow: its group's, with the flow's number before it where a group has several."""
+    numbered = any(group.size > 1 for group in groups)
+    return {flow: f"{flow}: {group.label}" if numbered else group.label for group in groups for flow in group.flows}
+
+
+def chosen(result: Result, text: str | Sequence[int] | None) -> list[int]:
+    """Numbers of the flows that ``--flows`` asks for: numbers, ranges, names of tables or controllers, separated by commas.
+
+    Raises ScenarioError for one that is not there.
+    """
+    rows = result.plan.flows
+    if text is None:
+        return list(range(len(rows)))
+    found: list[int] = []
+    for word in text.split(",") if isinstance(text, str) else [str(i) for i in text]:
+        found += _chosen(result, word.strip(), len(rows))
+    return sorted(set(found))
+
+
+def _chosen(result: Result, word: str, count: int) -> list[int]:
+    first, dash, last = word.partition("-")
+    if first.isdecimal() and (last.isdecimal() if dash else True):
+        low, high = int(first), int(last or first)
+        if not low <= high < count:
+            raise wrong("--flows", word, f"flows of this run: 0 to {count - 1}")
+        return list(range(low, high + 1))
+    rows = result.plan.flows
+    same = [i for i, flow in enumerate(rows) if word and word in (flow.name, flow.cca, flow.transport.kind)]
+    if not same:
+        named = list(dict.fromkeys(name for flow in rows for name in (flow.name, flow.cca)))
+        raise wrong("--flows", word, f"numbers from 0 to {count - 1}, ranges such as 0-3, or names: {', '.join(named)}", named)
+    return same

@@ -1,0 +1,243 @@
+"""What a varied key means: its title with a unit, its values as numbers in one unit or as categories, and how a label says a value."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell import units
+
+from . import look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dumbbell.results import Result
+
+#: Numbers that span this or more get a logarithmic axis: a decade.
+DECADE = 10
+
+#: Titles of keys that words alone do not say; {} stands for what is in brackets.
+_TITLES = {
+    "path.rate": "Rate",
+    "path.rtt": "RTT",
+    "path.buffer": "Buffer",
+    "path.loss": "Random loss",
+    "path.qdisc": "Queue discipline",
+    "path.burst": "Burst of the token bucket",
+    "path.jitter": "Jitter",
+    "path.jitter.spread": "Jitter",
+    "path.ack.rate": "ACK path rate",
+    "path.ack.buffer": "ACK path buffer",
+    "path.ack.loss": "Loss of ACKs",
+    "path.policer.rate": "Policer rate",
+    "path.policer.burst": "Policer burst",
+    "duration": "Duration",
+    "seed": "Seed",
+    "host.ecn": "ECN",
+    "host.start_jitter": "Start jitter",
+    "record.every": "Sample interval",
+}
+_FLOW_TITLES = {
+    "cca": "Controller",
+    "rtt": "RTT",
+    "count": "Number of flows",
+    "start": "Start",
+    "stop": "Stop",
+    "size": "Transfer size",
+    "spacing": "Time between starts",
+    "max_rate": "Pacing cap",
+    "transport": "Transport",
+    "loss": "Random loss",
+    "preset": "Preset",
+    "arrivals.rate": "Arrivals",
+    "workload.response": "Size of a response",
+    "transport.payload": "Payload of a packet",
+}
+_WORDS = {"rtt": "RTT", "ecn": "ECN", "ack": "ACK", "qdisc": "queue discipline", "cca": "controller", "tso": "TSO", "gro": "GRO", "hz": "HZ", "arp": "ARP"}
+
+
+class VariedKey(NamedTuple):
+    """A varied key with its values."""
+
+    key: str
+    title: str
+    """What it is, without its unit."""
+    unit: str
+    values: tuple[Any, ...]
+    """As written, in the order of their appearance."""
+    numbers: tuple[float, ...]
+    """The values in `unit`; empty for categories."""
+
+    @property
+    def table(self) -> int | None:
+        """Number of the [[flow]] table whose key it is."""
+        match = re.match(r"flow\[(\d+)\]", self.key)
+        return int(match[1]) if match else None
+
+    @property
+    def is_cca(self) -> bool:
+        """Whether it is the controller of a [[flow]] table."""
+        return bool(re.fullmatch(r"flow\[\d+\]\.cca", self.key))
+
+    @property
+    def axis_title(self) -> str:
+        """Title with unit, as in ``ACK path rate (Mbit/s)``."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether its numbers span more than a decade, none below zero."""
+        positive = [number for number in self.numbers if number > 0]
+        return bool(positive) and min(self.numbers) >= 0 and max(positive) >= DECADE * min(positive)
+
+    def position(self, value: Any) -> float:
+        """Where a value stands on an axis: its number, or its place among the categories."""
+        index = self.values.index(value)
+        return self.numbers[index] if self.numbers else float(index)
+
+    def text(self, value: Any) -> str:
+        """A value on a tick, without unit."""
+        if self.numbers:
+            return f"{self.numbers[self.values.index(value)]:g}"
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return look.name(value) if self.is_cca else units.value_text(value)
+
+    def phrase(self, value: Any) -> str:
+        """A value in a label, as in ``buffer 2 BDP`` or ``fq_codel``."""
+        if self.numbers:
+            unit = f" {self.unit}" if self.unit and "/" not in self.unit[:2] else ""
+            return f"{_lower(self.title)} {self.text(value)}{unit}"
+        if self.key in ("path.qdisc", "scenario") or self.is_cca:
+            return self.text(value)
+        return f"{_lower(self.title)} {self.text(value)}"
+
+
+def of(key: str, runs: Sequence[Result], values: Sequence[Any] | None = None) -> VariedKey:
+    """The key as these runs vary it."""
+    found: list[Any] = []
+    for value in [run.vary[key] for run in runs if key in run.vary] if values is None else values:
+        if value not in found:
+            found.append(value)
+    title, unit = _title(key, runs)
+    for own, parse in _READERS if not key.endswith("loss") else [_SHARE]:
+        try:
+            numbers = [parse(value) for value in found]
+        except (ValueError, TypeError):
+            continue
+        if not key.endswith((".cca", "seed")):
+            scaled, named = _scaled(numbers, own)
+            return VariedKey(key, title, unit or named, tuple(found), tuple(scaled))
+    return VariedKey(key, title, "", tuple(found), ())
+
+
+def _title(key: str, runs: Sequence[Result]) -> tuple[str, str]:
+    """Title, and the unit where the key itself decides it."""
+    if key in _TITLES:
+        return _TITLES[key], ""
+    match = re.fullmatch(r"flow\[(\d+)\]\.(.+)", key)
+    if match:
+        table, rest = int(match[1]), match[2]
+        whose = _whose(table, runs)
+        if rest.startswith("params."):
+            name = rest.removeprefix("params.")
+            return f"{name}{whose}", _param_unit(table, name, runs)
+        return (_FLOW_TITLES.get(rest) or _words(rest)) + whose, ""
+    match = re.fullmatch(r"link\[(\d+)\]\.(.+)", key)
+    if match:
+        link = runs[0].plan.links[int(match[1])]
+        return f"{_words(match[2])} of link {link.name}", ""
+    return _words(key.removeprefix("path.").removeprefix("host.")), ""
+
+
+def _whose(table: int, runs: Sequence[Result]) -> str:
+    """`` of CUBIC`` where runs have several tables."""
+    from . import groups
+
+    found = [groups.of(run) for run in runs]
+    if max(map(len, found)) < 2:
+        return ""
+    labels = {group.label for one in found for group in one if group.table == table}
+    return f" of {labels.pop()}" if len(labels) == 1 else f" of flow[{table}]"
+
+
+def _param_unit(table: int, name: str, runs: Sequence[Result]) -> str:
+    from dumbbell import controllers
+
+    from . import groups
+
+    for group in groups.of(runs[0]):
+        if group.table == table:
+            known = controllers.known().get(group.cca)
+            return known.params[name].unit if known and name in known.params else ""
+    return ""
+
+
+def _words(path: str) -> str:
+    words = [_WORDS.get(word, word) for word in re.split(r"[._]", path)]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+def _lower(title: str) -> str:
+    """A title inside a sentence: its first word in small letters unless it is an abbreviation."""
+    head = title.split(maxsplit=1)[0] if title else ""
+    return title if head.isupper() or not head.isalpha() else title[:1].lower() + title[1:]
+
+
+def _measured(wanted: str) -> Callable[[Any], float]:
+    def parse(value: Any) -> float:
+        measure, numerator, denominator = units.buffer(value)
+        if measure != wanted:
+            raise ValueError(value)
+        return float(numerator) / denominator
+
+    return parse
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    raise ValueError(value)
+
+
+def _percent(value: Any) -> float:
+    return units.loss_ppb(value) / 1e7
+
+
+def _frequency(value: Any) -> float:
+    number, slash, per = str(value).partition("/")
+    if not slash:
+        raise ValueError(value)
+    return float(number) / {"s": 1, "min": 60, "h": 3600}.get(per, float("nan"))
+
+
+_READERS: tuple[tuple[str, Callable[[Any], float]], ...] = (
+    ("BDP", _measured("bdp")),
+    ("packets", _measured("pkt")),
+    ("", _number),
+    ("s", lambda value: units.span_ns(value) / 1e9),
+    ("bit/s", lambda value: float(units.rate_bps(value))),
+    ("%", _percent),
+    ("B", lambda value: float(units.size_bytes(value))),
+    ("per second", _frequency),
+)
+
+_SHARE = ("%", _percent)
+
+#: Units from the largest to the smallest.
+_STEPS = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+}
+
+
+def _scaled(numbers: Sequence[float], unit: str) -> tuple[list[float], str]:
+    """The numbers in the largest unit in which none of them is below 0.1."""
+    least = min((number for number in numbers if number > 0), default=0.0)
+    for size, name in _STEPS.get(unit, ()):
+        if least >= size / 10 or name == _STEPS[unit][-1][1]:
+            return [round(number / size, 12) for number in numbers], name
+    return list(numbers), unit

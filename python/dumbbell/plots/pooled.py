@@ -1,0 +1,112 @@
+"""The trade-off over several paths together: goodput over the best on its path, delay over the smallest there, an ellipse per controller."""
+
+from __future__ import annotations
+
+from math import atan2, cos, degrees, log10, pi, radians, sin, sqrt
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import ResultError
+
+from . import captions, groups, look, style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from dumbbell.plan_view import Window
+    from dumbbell.results import Results
+
+    from .tradeoff import Point
+
+
+class Spot(NamedTuple):
+    """A controller on a path: goodput in Mbit/s, mean and 95th percentile of the delay in ms."""
+
+    path: object
+    cca: str
+    goodput: float
+    mean_ms: float
+    p95_ms: float
+
+
+class Ellipse(NamedTuple):
+    """Centre, full axes and angle in degrees of the region within one standard deviation of points."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    angle: float
+
+    def at(self, turn: float) -> tuple[float, float]:
+        """A point of its edge."""
+        along, across, angle = self.width / 2 * cos(turn), self.height / 2 * sin(turn), radians(self.angle)
+        return self.x + along * cos(angle) - across * sin(angle), self.y + along * sin(angle) + across * cos(angle)
+
+
+def draw(found: Sequence[Point], results: Results, title: str, window: Window | None, *, ax: Axes | None, page: style.Page) -> Axes:
+    """Draw all paths in one panel: per controller its paths, their mean, and an ellipse of one standard deviation that ends at 1, where the best is."""
+    import numpy as np
+
+    for point in found:
+        ccas = sorted({group.cca for group in groups.of(point.cell.run)})
+        if len(ccas) != 1:
+            raise ResultError(f"{point.cell.run.folder.name}: its flows run {', '.join(ccas)}; paths are drawn together for runs of one controller each")
+    sheet = style.Sheet(ax, page, height=3.0)
+    spots = [Spot(point.path, point.cca, fmean(point.goodput), fmean(point.mean_ms), fmean(point.p95_ms)) for point in found]
+    for cca, places in normalised(spots).items():
+        own = look.of(cca)
+        sheet.ax.plot([p[0] for p in places], [p[1] for p in places], ".", color=own.colour, markersize=3, alpha=0.5)
+        shape = ellipse([log10(p[0]) for p in places], [p[1] for p in places])
+        around = np.array([shape.at(2 * pi * k / 90) for k in range(90)])
+        sheet.ax.fill(np.maximum(10 ** around[:, 0], 1.0), np.clip(around[:, 1], 0.0, 1.0), color=own.colour, alpha=0.2, linewidth=0)
+        whisker = fmean(log10(p[2]) for p in places)
+        sheet.ax.plot([10**shape.x, 10**whisker], [shape.y, shape.y], color=own.colour, linewidth=0.8, marker="|", markevery=[1], markersize=5)
+        mark: Any = own.marker
+        sheet.entry(sheet.ax.plot(10**shape.x, shape.y, linestyle="none", marker=mark, color=own.colour, markersize=6, label=own.name)[0], own.name)
+    sheet.ax.set_xscale("log")
+    style.plain_log(sheet.ax.xaxis, *sheet.ax.get_xlim())
+    sheet.ax.invert_xaxis()
+    sheet.ax.set_xlabel(f"{title}, mean over the smallest on its path (smaller to the right)")
+    sheet.ax.set_ylabel("Goodput over the best on its path")
+    sheet.ax.annotate(
+        "better",
+        (0.98, 0.97),
+        xytext=(0.88, 0.84),
+        xycoords="axes fraction",
+        textcoords="axes fraction",
+        fontsize=7.5,
+        color="#555555",
+        arrowprops={"arrowstyle": "->", "color": "#555555"},
+    )
+    paths = len({point.path for point in found})
+    said = f"; {paths} paths, each normalised; ellipses: one standard deviation over the paths; whiskers: to the 95th percentile"
+    sheet.finish(captions.of_runs(list(results), window) + said)
+    return sheet.ax
+
+
+def normalised(found: Sequence[Spot]) -> dict[str, list[tuple[float, float, float]]]:
+    """(mean delay, goodput, 95th percentile of the delay) of each path by controller, over the path's smallest mean and best goodput."""
+    made: dict[str, list[tuple[float, float, float]]] = {}
+    for spot in found:
+        same = [other for other in found if other.path == spot.path]
+        least, best = min(other.mean_ms for other in same) or 1.0, max(other.goodput for other in same) or 1.0
+        made.setdefault(spot.cca, []).append((spot.mean_ms / least, spot.goodput / best, spot.p95_ms / least))
+    return made
+
+
+def ellipse(x: Sequence[float], y: Sequence[float]) -> Ellipse:
+    """One standard deviation of the points along the axes of their covariance (divided by n).
+
+    >>> ellipse([0.0, 2.0], [0.0, 2.0])._asdict()["angle"]
+    45.0
+    """
+    n = len(x)
+    mx, my = sum(x) / n, sum(y) / n
+    xx, yy = sum((a - mx) ** 2 for a in x) / n, sum((b - my) ** 2 for b in y) / n
+    xy = sum((a - mx) * (b - my) for a, b in zip(x, y)) / n
+    middle, spread = (xx + yy) / 2, sqrt(((xx - yy) / 2) ** 2 + xy**2)
+    angle = degrees(atan2(2 * xy, xx - yy)) / 2
+    return Ellipse(mx, my, 2 * sqrt(middle + spread), 2 * sqrt(max(middle - spread, 0.0)), angle)

@@ -1,0 +1,59 @@
+"""Several figures over time, one above the other, on one time axis and with one legend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+from . import style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dumbbell.results import Result
+
+
+@style.styled
+def stack(
+    rows: Sequence[tuple[Callable[..., Axes], Result]],
+    *,
+    names: Sequence[str] = (),
+    same_scale: bool = False,
+    panel_height: float = 1.9,
+    **page: Unpack[style.Page],
+) -> Figure:
+    """A figure with a row for each drawing function and run, such as ``(plot.goodput, result)``.
+
+    Parameters
+    ----------
+    rows
+        Functions of one run that take `ax`, and the runs that they draw.
+    names
+        A word for the corner of each row.
+    same_scale
+        Whether all rows have the axis of the one that needs most.
+    panel_height
+        Height of a row in inches, unless a height of the page is given.
+    """
+    sheet = style.Sheet(None, page, rows=len(rows), height=panel_height, sharex=True)
+    captions: list[str] = []
+    for ax, (draw, result) in zip(sheet.axes, rows, strict=True):
+        draw(result, ax=ax)
+        legend = ax.get_legend()
+        assert legend is not None
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+            sheet.entry(handle, text.get_text().replace(r"\$", "$"))
+        captions.append(" ".join(legend.get_title().get_text().split()).replace(r"\$", "$"))
+        legend.remove()
+    for ax, name in zip(sheet.axes, names):
+        ax.text(0.995, 0.96, style.plain(name), transform=ax.transAxes, ha="right", va="top", fontweight="bold")
+    for ax in sheet.axes[:-1]:
+        ax.set_xlabel("")
+    if same_scale:
+        top = max(ax.get_ylim()[1] for ax in sheet.axes)
+        for ax in sheet.axes:
+            ax.set_ylim(top=top)
+    sheet.finish(captions[0])
+    return sheet.figure

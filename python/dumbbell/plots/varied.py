@@ -1,0 +1,283 @@
+"""How panels of `plot vary` are drawn: lines with intervals, bars with intervals, heat maps with their numbers in the cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import cells, groups, look, style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from .cells import Cell, Found
+    from .keys import VariedKey
+    from .vary import Layout
+
+#: Part of a category's place that its bars fill.
+_FILLED = 0.8
+#: Values that get a tick each.
+_TICKS_MOST = 12
+
+
+#: Of the bars of a category, where controllers along the axis have the colours.
+_HATCHES = ("", "//", "..", "xx", "\\\\", "++")
+
+
+#: Of lines that are no controller's.
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+
+
+class Shape(NamedTuple):
+    """Rows and columns of panels, and their height in inches."""
+
+    rows: int
+    columns: int
+    height: float
+
+
+def shape(count: int, form: str) -> Shape:
+    """How so many panels stand."""
+    columns = min(count, 2 if form == "heat" and count % 2 == 0 else 3 if count != 4 else 2)
+    height = {1: 3.0, 2: 2.6}.get(columns, 2.1) if form != "heat" else {1: 3.6, 2: 2.8}.get(columns, 2.2)
+    return Shape(-(-count // columns), columns, height)
+
+
+def panels(sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: Found, layout: Layout, *, log: bool) -> None:
+    """Lines or bars in each panel."""
+    columns = shape(len(parts), layout.form).columns
+    for i, (ax, (title, mine)) in enumerate(zip(sheet.axes, parts)):
+        panel(sheet, ax, mine, found, layout=layout, log=log)
+        if title:
+            ax.set_title(style.plain(title), loc="left", fontsize=8)
+        if i % columns:
+            ax.set_ylabel("")
+        if i + columns < len(parts):
+            ax.set_xlabel("")
+        else:
+            ax.tick_params(labelbottom=True)
+
+
+class Row(NamedTuple):
+    """The cells of one line, or of the bars of one kind, with their look."""
+
+    cells: list[Cell]
+    label: str
+    colour: str
+    marker: Any
+    linestyle: Any
+    cca: str
+    """The one controller that it stands for; empty for a run with several, and for the controllers along the axis."""
+    nth: int
+    of: int
+    """It is the nth of so many rows."""
+
+    def spans(self, found: Found) -> tuple[list[float], list[list[float]] | None]:
+        """Means, and how far the intervals reach below and above; None where nothing is repeated."""
+        made = [cell.interval(found.metric) for cell in self.cells]
+        whiskers = [[mean - low for mean, low, _, _ in made], [high - mean for mean, _, high, _ in made]]
+        return [mean for mean, *_ in made], whiskers if found.is_repeated else None
+
+
+def panel(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found, *, layout: Layout, log: bool) -> None:
+    """Lines or bars in one panel, with its axes."""
+    rows: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in sorted(mine, key=lambda one: layout.x.position(one.vary[layout.x.key])):
+        place = (cell.number, *(key.values.index(cell.vary[key.key]) for key in layout.lines))
+        rows.setdefault(place, []).append(cell)
+    for row in _rows([cells_ for _, cells_ in sorted(rows.items())], found, layout):
+        (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
+    tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, mine, found)]
+    _axes(sheet, ax, found, layout, top=None if log else 1.06 * max(tops) or 1.0)
+
+
+def _rows(sorted_cells: Sequence[list[Cell]], found: Found, layout: Layout) -> list[Row]:
+    """The rows of a panel: in the colour of their controller, in shades and other lines where several rows have one controller."""
+    ccas = [_cca(row, layout) for row in sorted_cells]
+    made = []
+    for i, (row, cca) in enumerate(zip(sorted_cells, ccas)):
+        nth, count = ccas[:i].count(cca), ccas.count(cca)
+        own = look.of(cca) if cca else look.Look(look.NEUTRAL, _MARKERS[nth % len(_MARKERS)], "")
+        colour = look.shade(own.colour, nth, count) if cca or count == 1 else _sequence(nth, count)
+        label = cells.label(row[0], layout.lines, layout.x, row, found.metric)
+        made.append(Row(row, label, colour, own.marker, look.LINES[nth % len(look.LINES)], cca, i, len(ccas)))
+    return made
+
+
+def _sequence(nth: int, count: int) -> str:
+    """The nth of so many colours from dark to light, for lines that are no controller's."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return to_hex(colormaps["viridis"](0.05 + 0.8 * nth / (count - 1)))
+
+
+def _cca(row: Sequence[Cell], layout: Layout) -> str:
+    found = {cell.group.cca for cell in row if cell.group}
+    if not found:
+        found = {group.cca for cell in row for group in groups.of(cell.run)}
+    return found.pop() if len(found) == 1 and not (layout.x.is_cca and len(row) == 1) else ""
+
+
+def _line(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) -> None:
+    """A line through the means, with whiskers over the repetitions."""
+    at = [x.position(cell.vary[x.key]) for cell in row.cells]
+    means, whiskers = row.spans(found)
+    look_of: dict[str, Any] = {"color": row.colour, "marker": row.marker, "linestyle": row.linestyle}
+    sheet.entry(ax.errorbar(at, means, yerr=whiskers, capsize=2, markersize=4.5, label=row.label, **look_of), row.label)
+
+
+def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) -> None:
+    """A bar per category with a whisker over the repetitions; those of the controllers on the axis have their colours."""
+    from matplotlib.patches import Patch
+
+    width = _FILLED / row.of
+    at = [x.values.index(cell.vary[x.key]) + (row.nth - (row.of - 1) / 2) * width for cell in row.cells]
+    means, whiskers = row.spans(found)
+    varied = x.is_cca and not row.cca
+    colours = [look.of(str(cell.vary[x.key])).colour if varied else row.colour for cell in row.cells]
+    hatch = _HATCHES[row.nth % len(_HATCHES)] if x.is_cca else ""
+    edge: dict[str, Any] = {"edgecolor": "white", "hatch": hatch, "linewidth": 0.5}
+    ax.bar(at, means, width * 0.94, color=colours, label=row.label, yerr=whiskers, capsize=2, error_kw={"linewidth": 1.0, "ecolor": "#222222"}, **edge)
+    if not (varied and row.of == 1):
+        sheet.entry(Patch(facecolor="#bbbbbb" if varied else row.colour, **edge), row.label)
+
+
+def _capacity(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found) -> list[float]:
+    """The bottleneck's rate where all runs have one and the same, for rates; what was drawn."""
+    if found.metric.unit != "Mbit/s" or found.metric.title.startswith("Goodput of"):
+        return []
+    links = {cell.run.plan.bottleneck for cell in mine}
+    rates = {link.rate_bps for link in links if link.is_constant}
+    if len(rates) == 1 and all(link.is_constant for link in links):
+        rate = rates.pop() / 1e6
+        sheet.entry(ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5), "link rate")
+        return [rate]
+    return []
+
+
+def _axes(sheet: style.Sheet, ax: Axes, found: Found, layout: Layout, *, top: float | None) -> None:
+    """Titles, scales and ticks; `top` of the metric's axis, which is logarithmic without one."""
+    style.value_title(sheet, ax, found.metric.axis_title)
+    x = layout.x
+    ax.set_xlabel(x.axis_title)
+    if top is None:
+        ax.set_yscale("log")
+        style.plain_log(ax.yaxis, *ax.get_ylim())
+    else:
+        ax.set_ylim(0, top)
+    if layout.form == "bars" or not x.numbers:
+        ax.grid(visible=False, axis="x")
+        ax.set_xlim(-0.6, len(x.values) - 0.4)
+        _category_ticks(sheet, ax, x)
+    else:
+        _number_ticks(sheet, ax, x)
+
+
+def _width_points(sheet: style.Sheet, ax: Axes) -> float:
+    return float(ax.get_position().width * sheet.figure.get_figwidth() * 72)
+
+
+def _category_ticks(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
+    """A tick per category, its text in lines, or turned where that is too wide."""
+    room = _width_points(sheet, ax) / len(x.values) - 4
+    labels = ["\n".join(style.wrapped(style.plain(x.text(value)), room, 9)) for value in x.values]
+    turned = any(style.text_points(line, 9) > room for label in labels for line in label.split("\n"))
+    if turned:
+        labels = [text if len(text) <= 28 else text[:27] + "…" for text in (style.plain(x.text(value)) for value in x.values)]
+        sheet.below += 0.5 * max(style.text_points(text, 9) for text in labels)
+    elif any("\n" in label for label in labels):
+        sheet.below += 11 * max(label.count("\n") for label in labels)
+    ax.set_xticks(range(len(x.values)), labels)
+    if turned:
+        _turn(ax)
+
+
+def _turn(ax: Axes) -> None:
+    """Turn the labels of the x axis."""
+    for label in ax.get_xticklabels():
+        label.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def _number_ticks(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
+    """A logarithmic axis where numbers span a decade; ticks at the values where they have room."""
+    from itertools import pairwise
+    from math import log10
+
+    from matplotlib.ticker import NullLocator
+
+    positive = [number for number in x.numbers if number > 0]
+    if x.is_logarithmic:
+        if min(x.numbers) > 0:
+            ax.set_xscale("log")
+        else:  # zero has its place, left of the smallest number
+            ax.set_xscale("symlog", linthresh=min(positive), linscale=0.5)
+    ordered = sorted(x.numbers)
+    places = [log10(number) if number > 0 else log10(min(positive)) - 0.5 for number in ordered] if x.is_logarithmic else ordered
+    span = (places[-1] - places[0]) or 1.0
+    room = 0.9 * _width_points(sheet, ax) / span
+    wide = max(style.text_points(f"{number:g}", 9) for number in ordered) + 4
+    if len(ordered) <= _TICKS_MOST and all((b - a) * room > wide for a, b in pairwise(places)):
+        ax.set_xticks(ordered, [f"{number:g}" for number in ordered])
+        ax.xaxis.set_minor_locator(NullLocator())
+    elif x.is_logarithmic and min(x.numbers) > 0:
+        style.plain_log(ax.xaxis, ordered[0], ordered[-1])
+
+
+def heat_maps(sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: Found, layout: Layout, *, log: bool) -> None:
+    """A heat map per panel, all in one scale of colours."""
+    import numpy as np
+    from matplotlib.colors import LogNorm, Normalize
+
+    x, y = layout.x, layout.y
+    assert y is not None
+    means = [cell.interval(found.metric)[0] for cell in found.cells]
+    positive = [mean for mean in means if mean > 0]
+    norm = LogNorm(min(positive), max(positive)) if log and positive else Normalize(min(0.0, *means), max(means) or 1.0)
+    columns = shape(len(parts), "heat").columns
+    across, up = _ordered(x), _ordered(y)
+    image: Any = None
+    for i, (ax, (title, mine)) in enumerate(zip(sheet.axes, parts)):
+        grid = np.full((len(up), len(across)), np.nan)
+        for cell in mine:
+            row, column = up.index(cell.vary[y.key]), across.index(cell.vary[x.key])
+            grid[row, column] = cell.interval(found.metric)[0]
+            _number(ax, (column, row), cell, found, norm, room=_width_points(sheet, ax) / len(across))
+        image = ax.imshow(grid, norm=norm, cmap="viridis", aspect="auto", origin="lower")
+        ax.grid(visible=False)
+        ax.set_title(style.plain(title), loc="left", fontsize=8)
+        _heat_ticks(sheet, ax, layout)
+        ax.set_xlabel(x.axis_title if i + columns >= len(parts) else "")
+        ax.set_ylabel(y.axis_title if i % columns == 0 else "")
+        if i + columns >= len(parts):
+            ax.tick_params(labelbottom=True)
+    bar = sheet.figure.colorbar(image, ax=sheet.axes[: len(parts)], pad=0.01)
+    bar.set_label(found.metric.axis_title)
+    bar.outline.set_visible(False)
+
+
+def _ordered(key: VariedKey) -> list[Any]:
+    """Values in the order of their numbers; categories as they came."""
+    return sorted(key.values, key=key.position) if key.numbers else list(key.values)
+
+
+def _heat_ticks(sheet: style.Sheet, ax: Axes, layout: Layout) -> None:
+    assert layout.y is not None
+    across, up = _ordered(layout.x), _ordered(layout.y)
+    labels = [style.plain(layout.x.text(value)) for value in across]
+    ax.set_xticks(range(len(across)), labels)
+    if max(style.text_points(label, 9) for label in labels) > _width_points(sheet, ax) / len(across) - 3:
+        _turn(ax)
+    ax.set_yticks(range(len(up)), [style.plain(layout.y.text(value)) for value in up])
+
+
+def _number(ax: Axes, at: tuple[int, int], cell: Cell, found: Found, norm: Any, *, room: float) -> None:
+    """The mean in its cell, and half the width of its interval below it."""
+    mean, low, high, _ = cell.interval(found.metric)
+    text = f"{mean:.3g}" if abs(mean) < 1000 else f"{mean:.0f}"
+    size = min(8.0, 8.0 * (room - 2) / max(style.text_points(text, 8.0), 1.0))
+    if found.is_repeated and high > low:
+        text += f"\n±{(high - low) / 2:.2g}"
+    shown = float(norm(mean)) if mean > 0 or not hasattr(norm, "clip") else 0.0
+    ax.text(*at, text, ha="center", va="center", fontsize=max(size, 4.0), color="white" if shown < 0.6 else "black", linespacing=0.95)

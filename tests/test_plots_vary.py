@@ -1,0 +1,198 @@
+"""`plot vary`: a line is one group of flows under one combination of values, an interval is over repetitions only, and what does not fit is refused."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import dumbbell
+from dumbbell import Flow, ResultError, Results, Scenario, ScenarioError, plot
+from dumbbell.plots import keys
+
+#: Student's t, two-sided 95 %, two degrees of freedom (tables).
+T2 = 4.302652729911275
+
+
+def run(tmp_path: Path, flow: list[Flow], *, duration: str = "1s", repetitions: int = 1, host: dumbbell.Host | None = None, **path: object) -> Results:
+    given = {"rate": "20Mbps", "rtt": "20ms", "buffer": "1bdp", **path}
+    scenario = Scenario(name="vary", duration=duration, repetitions=repetitions, path=dumbbell.Path(**given), flow=flow, host=host or dumbbell.Host())
+    return dumbbell.run(scenario, tmp_path / "out")
+
+
+def goodput(result: dumbbell.Result, flows: list[int]) -> float:
+    rows = [pq.read_table(result.folder / "flows.parquet").to_pylist()[flow] for flow in flows]
+    span = max(row["stop_us"] for row in rows) - min(row["start_us"] for row in rows)
+    return sum(row["goodput_bytes"] for row in rows) * 8 / span
+
+
+def drawn(ax: object) -> dict[str, list[float]]:
+    return {made.get_label(): list(made[0].get_ydata()) for made in ax.containers}  # type: ignore[attr-defined]
+
+
+def legend(ax: object) -> list[str]:
+    [made] = ax.get_figure().legends  # type: ignore[attr-defined]
+    return [text.get_text() for text in made.get_texts()]
+
+
+def caption(ax: object) -> str:
+    [made] = ax.get_figure().legends  # type: ignore[attr-defined]
+    return " ".join(made.get_title().get_text().split())
+
+
+def test_an_opponent_that_varies_is_said_and_never_averaged_over(tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca=["bbr", "reno"]), Flow(cca="cubic", start="100ms")], buffer=["0.5bdp", "4bdp"], duration="2s")
+    ax = plot.vary(found)
+    lines = drawn(ax)
+    assert set(lines) == {"BBR", "Reno", "CUBIC, against BBR", "CUBIC, against Reno"}
+    for opponent in ("bbr", "reno"):
+        mine = [one for one in found if one.vary["flow[0].cca"] == opponent]
+        label = {"bbr": "BBR", "reno": "Reno"}[opponent]
+        assert lines[f"CUBIC, against {label}"] == pytest.approx([goodput(one, [1]) for one in mine])
+        assert lines[label] == pytest.approx([goodput(one, [0]) for one in mine])
+    assert all(made.lines[2] == () for made in ax.containers), "nothing is repeated, so there is no whisker"
+    assert "link rate" in legend(ax)
+
+
+def test_an_interval_is_students_over_the_repetitions_and_the_caption_says_so(tmp_path: Path) -> None:
+    host = dumbbell.Host(start_jitter="200ms")
+    found = run(tmp_path, [Flow(cca="bbr"), Flow(cca="cubic")], buffer=["0.5bdp", "4bdp"], duration="2s", repetitions=3, host=host)
+    ax = plot.vary(found)
+    [cubic] = [made for made in ax.containers if made.get_label() == "CUBIC"]
+    bars = cubic.lines[2][0].get_segments()
+    for i, runs in enumerate((found[:3], found[3:])):
+        values = [goodput(one, [1]) for one in runs]
+        half = T2 * statistics.stdev(values) / 3**0.5
+        low, high = bars[i][:, 1]
+        assert high == pytest.approx(statistics.fmean(values) + half)
+        assert low == pytest.approx(max(statistics.fmean(values) - half, 0))
+        assert ax.get_ylim()[0] <= low
+        assert high <= ax.get_ylim()[1]
+    assert "3 repetitions, whiskers: 95 % interval of the mean (Student's t)" in caption(ax)
+
+
+def test_two_tables_of_one_controller_and_two_transports_have_lines_of_their_own(tmp_path: Path) -> None:
+    flows = [Flow(cca="cubic", transport={"kind": "quic"}), Flow(cca="cubic", count=2, name="crowd")]
+    found = run(tmp_path, flows, buffer=["0.5bdp", "4bdp"])
+    ax = plot.vary(found)
+    assert set(drawn(ax)) == {"CUBIC (QUIC)", "crowd (TCP), sum of 2 flows"}
+    assert drawn(ax)["crowd (TCP), sum of 2 flows"] == pytest.approx([goodput(one, [1, 2]) for one in found])
+    assert set(drawn(plot.vary(found, metric="goodput_flow_min"))) == {"CUBIC (QUIC)", "crowd (TCP), of 2 flows"}
+
+
+def test_categories_are_bars_in_the_colours_of_the_controllers(tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca=["cubic", "bbr", "reno"])])
+    ax = plot.vary(found)
+    assert not [line for line in ax.get_lines() if len(line.get_xdata()) == 3], "no line joins categories"
+    assert [bar.get_height() for bar in ax.patches] == pytest.approx([goodput(one, [0]) for one in found])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["CUBIC", "BBR", "Reno"]
+    assert ax.get_xlabel() == "Controller"
+
+
+def test_many_combinations_are_heat_maps_with_their_numbers(tmp_path: Path) -> None:
+    flows = [Flow(cca=["cubic", "bbr", "reno", "bbr2"]), Flow(cca=["cubic", "bbr", "reno", "bbr2"])]
+    found = run(tmp_path, flows, duration="500ms")
+    figure = plot.vary(found).get_figure()
+    assert figure is not None
+    maps = [ax for ax in figure.axes if ax.images]
+    assert len(maps) == 2, "one for each table"
+    image = maps[1].images[0].get_array()
+    for one in found:
+        across, up = (["cubic", "bbr", "reno", "bbr2"].index(one.vary[f"flow[{i}].cca"]) for i in (0, 1))
+        assert image[up, across] == pytest.approx(goodput(one, [1]))
+    assert len(maps[1].texts) == 16
+    [written] = [text.get_text() for text in maps[0].texts if text.get_position() == (0, 0)]
+    assert float(written) == pytest.approx(goodput(found[0], [0]), rel=5e-3)
+
+
+def test_three_keys_make_panels_and_too_many_are_refused(tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca=["cubic", "bbr", "reno"])], duration="300ms", buffer=["1bdp", "2bdp"], rtt=["10ms", "20ms", "40ms"])
+    figure = plot.vary(found).get_figure()
+    assert figure is not None
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles == ["RTT 10 ms", "RTT 20 ms", "RTT 40 ms"]
+    many = run(
+        tmp_path / "many",
+        [Flow(cca=["cubic", "bbr", "reno", "bbr2"], count=[1, 2]), Flow(cca="cubic")],
+        duration="100ms",
+        rtt=["10ms", "20ms", "40ms"],
+        rate=["10Mbps", "20Mbps", "40Mbps"],
+        buffer=["1bdp", "2bdp"],
+    )
+    with pytest.raises(ResultError, match=r"too much varies for one figure: .*choose some runs with --run"):
+        plot.vary(many)
+
+
+def test_an_axis_is_named_after_its_key_with_its_unit(tmp_path: Path) -> None:
+    flow = [Flow(cca="bbr", params={"cwnd_gain": [512, 768]}), Flow(cca="cubic")]
+    found = run(tmp_path, flow, ack={"rate": ["0.5Mbps", "1Mbps", "5Mbps"], "buffer": "64kB"}, duration="500ms")
+    ax = plot.vary(found, x="path.ack.rate")
+    assert ax.get_xlabel() == "ACK path rate (Mbit/s)"
+    assert ax.get_xscale() == "log", "5 is a decade from 0.5"
+    assert plot.vary(found, x="flow[0].params.cwnd_gain").get_xlabel() == "cwnd_gain of BBR (1/256)"
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "title", "numbers"),
+    [
+        ("path.buffer", ["0.5bdp", "2bdp"], "Buffer (BDP)", (0.5, 2)),
+        ("path.buffer", ["10pkt", "20pkt"], "Buffer (packets)", (10, 20)),
+        ("path.buffer", ["50kB", "1MB"], "Buffer (kB)", (50, 1000)),
+        ("path.buffer", ["50kB", "1bdp"], "Buffer", ()),
+        ("path.rtt", ["500us", "100ms"], "RTT (ms)", (0.5, 100)),
+        ("path.loss", [0.001, "1%"], "Random loss (%)", (0.1, 1)),
+        ("path.qdisc", ["fifo", {"kind": "codel", "target": "1ms"}], "Queue discipline", ()),
+        ("path.qdisc.target", ["5ms", "20ms"], "Queue discipline target (ms)", (5, 20)),
+        ("host.ecn", [True, False], "ECN", ()),
+        ("path.policer.burst", ["20kB", "100kB"], "Policer burst (kB)", (20, 100)),
+    ],
+)
+def test_a_key_is_numbers_in_one_unit_or_categories(key: str, values: list[object], title: str, numbers: tuple[float, ...]) -> None:
+    of = keys.of(key, [], values)
+    assert of.axis_title == title
+    assert of.numbers == pytest.approx(numbers)
+
+
+def test_a_metric_that_no_run_has_is_refused(tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca="cubic")], buffer=["1bdp", "2bdp"])
+    with pytest.raises(ResultError, match="no run has fct: none of their flows has a size and completed"):
+        plot.vary(found, metric="fct")
+    with pytest.raises(ResultError, match="no run has latency_p99: none of their flows has a workload"):
+        plot.vary(found, metric="latency_p99")
+
+
+def test_what_counts_whole_runs_has_no_window(tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca="cubic")], buffer=["1bdp", "2bdp"])
+    with pytest.raises(ResultError, match="no run has owd_p99: it counts every packet of a whole run, so it has no window"):
+        plot.vary(found, metric="owd_p99", window=(0.2, 0.8))
+
+
+def test_percentiles_are_over_all_samples_of_a_group_inside_the_window(tmp_path: Path) -> None:
+    import numpy as np
+
+    found = run(tmp_path, [Flow(cca="cubic", count=2, spacing="50ms")], buffer=["1bdp", "4bdp"], duration="2s")
+    expected = []
+    for one in found:
+        rows = pq.read_table(one.folder / "samples.parquet").to_pylist()
+        expected.append(np.percentile([row["rtt_us"] / 1000 for row in rows if row["rtt_us"] is not None and 1e6 <= row["t_us"] <= 2e6], 99))
+    lines = drawn(plot.vary(found, metric="rtt_p99", window=(1.0, 2.0)))
+    assert lines == {"CUBIC, over all of 2 flows": pytest.approx(expected)}
+
+
+def test_scenarios_that_vary_the_same_are_told_apart_and_others_refused(tmp_path: Path) -> None:
+    def one(name: str, buffer: list[str] | str) -> dumbbell.Results:
+        path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer=buffer)
+        return dumbbell.run(Scenario(name=name, duration="500ms", path=path, flow=[Flow(cca="cubic")]), tmp_path / name)
+
+    first, second, third = one("a", ["1bdp", "2bdp"]), one("b", ["1bdp", "2bdp"]), one("c", "1bdp")
+    assert set(drawn(plot.vary(Results([*first, *second])))) == {"CUBIC, a", "CUBIC, b"}
+    with pytest.raises(ResultError, match=r"2 scenarios in this folder \(a, c\), which do not vary the same keys: choose one with --run"):
+        plot.vary(Results([*first, *third]))
+
+
+def test_an_option_that_a_kind_does_not_use_is_refused(tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca="cubic")])
+    with pytest.raises(ScenarioError, match=r"--metric: got \"srtt\", wanted no such option for queue"):
+        plot.draw("queue", found, metric="srtt")
