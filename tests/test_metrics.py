@@ -266,3 +266,46 @@ def test_marks_are_counted_over_what_left(tmp_path: Path) -> None:
     assert marks > 0
     sent = metrics.queue_series(result, "sent_packets")[1][-1]
     assert metrics.mark_rate(result) == pytest.approx(marks / sent, rel=0.05)
+
+
+def test_a_figure_takes_a_flow_several_a_table_a_controller_or_all(hand: Result) -> None:
+    assert metrics.flows_of(hand, "all") == metrics.flows_of(hand, [0, 1]) == [0, 1]
+    assert metrics.flows_of(hand, "bbr") == metrics.flows_of(hand, 1) == [1]
+    assert metrics.goodput_bytes(hand) == 8_500_000
+    assert metrics.goodput_bps(hand, "all") == 8_500_000 * 8 / 10
+    assert metrics.goodput_bps(hand, "all", (6, 10)) == 8_000_000
+    assert metrics.goodputs_bps(hand, "all", (0, 3)) == [6_000_000], "flow 1 was not there"
+    assert math.isnan(metrics.goodput_bps(hand, 1, (0, 3)))
+    assert metrics.retransmission_rate(hand, "all") == 50 / 1100
+    assert metrics.rtt_ms(hand, "all", (0, 2)) == pytest.approx(metrics.rtt_ms(hand, 0, (0, 2)))
+    assert metrics.share(hand, [0]) + metrics.share(hand, "bbr") == 1
+
+
+def test_a_window_between_samples_is_interpolated(hand: Result) -> None:
+    assert metrics.goodput_bytes(hand, 0, (0.5, 2.25)) == pytest.approx(1.75 * 750_000)
+    assert metrics.share(hand, "bbr", (6.5, 7.5)) == pytest.approx(0.25)
+
+
+def test_the_queueing_delay_is_the_measured_one_after_a_step_of_the_rate(tmp_path: Path) -> None:
+    text = """
+    duration = "20s"
+    path = { rate = { steps = [["0s", "20Mbps"], ["10s", "2Mbps"]] }, rtt = "40ms", buffer = "100kB" }
+    record = { every = "10ms" }
+    flow = [{ cca = "cubic" }]
+    """
+    (run,) = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    sojourns = [row["sojourn_us"] / 1e3 for row in pq.read_table(run.folder / "queue.parquet").to_pylist()]
+    mean = sum(sojourns) / len(sojourns)
+    assert mean > 100, "two thirds of 100 kB take 266 ms at 2 Mbit/s"
+    assert run.summary.link.queue_mean_ms == pytest.approx(mean, rel=0.02)
+    assert metrics.queueing_delay_ms(run).mean == pytest.approx(mean)
+    late = metrics.queueing_delay_ms(run, (12, 20))
+    assert late.mean == pytest.approx(sum(s for s in sojourns[1199:2000]) / 801, rel=0.01)
+
+
+def test_a_window_without_samples_says_what_would_record_them(tmp_path: Path) -> None:
+    text = 'duration = "2s"\npath = { rate = "5Mbps", rtt = "20ms", buffer = "1bdp" }\nrecord = { samples = false }\nflow = [{ cca = "cubic" }]\n'
+    (run,) = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    assert metrics.goodput_bps(run, 0) > 0
+    with pytest.raises(ResultError, match=r"it has no samples, which a window needs; \[record\] samples = true records them"):
+        metrics.goodput_bps(run, 0, (1, 2))

@@ -10,7 +10,7 @@ import inspect
 import sys
 from pathlib import Path
 
-from dumbbell import metrics, scenario, schema
+from dumbbell import catalogue, metrics, scenario, schema
 from dumbbell.declare import REQUIRED, Key, Table, Variant
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,12 +79,17 @@ def figures() -> str:
         if name in metrics.__all__ and inspect.isfunction(function) and function.__doc__:
             definition = " ".join(inspect.cleandoc(function.__doc__).split(">>>")[0].split()).replace("|", "\\|")
             lines.append(f"| `{name}` | {definition} |")
+    lines += ["", "### Figures of `dumbbell show --columns`", "", "| name | in JSON and CSV | unit | over several flows |", "| --- | --- | --- | --- |"]
+    for name, one in catalogue.FIGURES.items():
+        over = "of the run" if one.of_run else {"sum": "sum", "mean": "mean of the flows' own", "min": "the smallest"}.get(one.over, "taken together")
+        unit = "% (a fraction in JSON and CSV)" if one.unit == "%" else one.unit or "-"
+        lines.append(f"| `{name}` | `{one.field}` | {unit} | {over} |")
     return "\n".join(lines)
 
 
 def section(heading: str, table: type[Table]) -> str:
     """One table of keys."""
-    lines = [f"### {heading}", "", " ".join((table.__doc__ or "").split()), "", "| key | default | may vary | meaning |", "| --- | --- | --- | --- |"]
+    lines = [f"### {heading}", "", table.TEXT, "", "| key | default | may vary | meaning |", "| --- | --- | --- | --- |"]
     lines += [f"| `{name}` | {default(key)} | {'yes' if key.varies else 'no'} | {key.doc} |" for name, key in table.KEYS.items()]
     return "\n".join(lines)
 

@@ -193,17 +193,38 @@ def key(kind: Kind, doc: str, *, default: Any = REQUIRED, varies: bool = True) -
     return Key(kind, doc, default=default, varies=varies)
 
 
+class _SignatureOf:
+    """The signature of a table's constructor, made of its keys when somebody asks for it: `inspect`, and so notebooks and editors that run."""
+
+    def __get__(self, _: object, table: type[Table]) -> Any:
+        from inspect import Parameter, Signature  # only when asked for
+
+        hints = {name: hint for base in reversed(table.__mro__) for name, hint in vars(base).get("__annotations__", {}).items()}
+        found = []
+        for name, one in table.KEYS.items():
+            given = name if name in hints or f"{name}_" not in hints else f"{name}_"
+            default = Parameter.empty if one.default is REQUIRED else one.default
+            found.append(Parameter(given, Parameter.KEYWORD_ONLY, default=default, annotation=hints.get(given, Parameter.empty)))
+        return Signature(found)
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(key,))
 class Table:
     """A frozen table of declared keys; keeps the order in which keys were written, because the first varies slowest."""
 
     KEYS: ClassVar[dict[str, Key]]
     AT: ClassVar[str] = ""
+    TEXT: ClassVar[str] = ""
+    """What the table is; its docstring has its keys, too."""
+    __signature__: ClassVar[Any] = _SignatureOf()
 
     def __init_subclass__(cls) -> None:
         found = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items() if isinstance(value, Key)}
         # A key that is a word of Python, such as from, is declared and given with a "_" behind it.
         cls.KEYS = {name.removesuffix("_"): value for name, value in found.items()}
+        cls.TEXT = " ".join((vars(cls).get("__doc__") or "").split())
+        if found:
+            cls.__doc__ = "\n".join([cls.TEXT, "", "Parameters", "----------", *(f"{name}\n    {value.doc}" for name, value in found.items())])
 
     def __init__(self, **given: object) -> None:
         _fill(self, {name.removesuffix("_"): value for name, value in given.items()}, self.AT)

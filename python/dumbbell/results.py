@@ -15,6 +15,7 @@ from . import manifest as manifests
 from .errors import ResultError
 from .manifest import Manifest, Summary
 from .plan_view import PlanView
+from .units import value_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,8 @@ COLUMNS = {
     "events": ("t_ns", "flow", "kind", "value", "note"),
     "messages": ("flow", "asked_us", "written_us", "bytes", "completed_us"),
 }
+#: Runs that a notebook shows.
+ROWS_HTML = 40
 _TEXT = frozenset({"cca", "kind", "note"})
 #: Columns of those that may hold nulls.
 _NULLABLE = frozenset({"completed_us", "srtt_us", "rtt_us", "value", "note"})
@@ -132,6 +135,9 @@ class Result:
     def __repr__(self) -> str:
         return f"Result({str(self.folder)!r})"
 
+    def _repr_html_(self) -> str:
+        return _html([_line_of(self)])
+
 
 def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:
     from pyarrow import types
@@ -145,6 +151,53 @@ def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:
             raise ResultError(f"{path}: damaged: column {name} holds {kind}")
         if name not in _NULLABLE and table[name].null_count and not (name == "flow" and path.stem == "events"):
             raise ResultError(f"{path}: damaged: column {name} has nulls")
+
+
+def _told_apart(run: Result, table: pa.Table, varied: Sequence[str]) -> pa.Table:
+    """A table with columns before its own that say which run it is of."""
+    import pyarrow as pa
+
+    rows = table.num_rows
+    words = {"run": run.folder.name, "scenario": run.name, **{key: value_text(run.vary[key]) if key in run.vary else None for key in varied}}
+    first = {name: pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([word], pa.string())) for name, word in words.items()}
+    first |= {"repetition": pa.repeat(run.repetition, rows), "seed": pa.repeat(run.seed, rows)}
+    order = ["run", "scenario", "repetition", "seed", *varied]
+    return pa.table([*(first[name] for name in order), *table.columns], names=[*order, *table.column_names])
+
+
+def _line_of(run: Result) -> list[dict[str, str]]:
+    """The cells of a run in a notebook: a row for each flow, or for each table of flows where there are many."""
+    head = {"run": run.folder.name}
+    link = run.summary.link
+    queue = "" if link.queue_mean_ms is None else f"{link.queue_mean_ms:.1f}"
+    rows = []
+    for name, members in run.plan.groups.items():
+        flows = [run.summary.flows[i] for i in members]
+        srtts = [flow.srtt_mean_ms for flow in flows if flow.srtt_mean_ms is not None]
+        rows.append(
+            head
+            | {
+                "flow": name if len(flows) == 1 else f"{len(flows)} x {name}",
+                "share": f"{sum(flow.share for flow in flows):.3f}",
+                "goodput of a flow, Mbit/s": f"{sum(flow.goodput_mbps for flow in flows) / len(flows):.2f}",
+                "srtt, ms": f"{sum(srtts) / len(srtts):.1f}" if srtts else "",
+                "utilization": f"{link.utilization:.3f}",
+                "queue, ms": queue,
+            }
+        )
+    return rows
+
+
+def _html(runs: Sequence[list[dict[str, str]]], *, more: int = 0) -> str:
+    """Rows as a table for a notebook."""
+    from html import escape
+
+    rows = [row for run in runs for row in run]
+    if not rows:
+        return "<p>no runs</p>"
+    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row.values()) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<p>... and {more} more runs</p>" if more > 0 else "")
 
 
 class Results(Sequence[Result]):
@@ -171,6 +224,9 @@ class Results(Sequence[Result]):
     def __repr__(self) -> str:
         return f"<Results: {len(self)} runs>"
 
+    def _repr_html_(self) -> str:
+        return _html([_line_of(run) for run in self.runs[:ROWS_HTML]], more=len(self) - ROWS_HTML)
+
     def varied(self) -> dict[str, list[Any]]:
         """Each varied key with its values, in order of appearance."""
         found: dict[str, list[Any]] = {}
@@ -188,8 +244,29 @@ class Results(Sequence[Result]):
             grouped.setdefault(run.name + json.dumps(run.vary), []).append(run)
         return iter([(runs[0].vary, runs) for runs in grouped.values()])
 
+    def samples(self) -> pa.Table:
+        """The samples of all runs as one table, with columns that say which run a row is of (`table`)."""
+        return self.table("samples")
+
+    def table(self, name: str) -> pa.Table:
+        """One table of all runs, runs in their order: ``flows``, ``samples``, ``queue``, ``events`` or ``messages``.
+
+        Before its own columns (docs/results.md) stand ``run`` (the folder's name), ``scenario``, ``repetition``, ``seed`` and one for each varied key,
+        such as ``path.buffer``, as text. Each run's columns stay as they were read; nothing is copied.
+        """
+        import pyarrow as pa
+
+        if name not in COLUMNS:
+            raise ResultError(f"there is no table {name}, wanted one of: {', '.join(COLUMNS)}")
+        varied = list(self.varied())
+        return pa.concat_tables([_told_apart(run, getattr(run, name), varied) for run in self.runs]) if self.runs else pa.table({})
+
     def to_table(self) -> pa.Table:
-        """One row per run and flow: name, repetition, seed, varied values, and the summary's figures (Mbit/s, ms, fractions)."""
+        """One row per run and flow: its figures over the whole run, as the summary has them (Mbit/s, ms, fractions).
+
+        Columns: ``scenario``, ``repetition``, ``seed``; a column for each varied key, such as ``path.buffer``; ``flow`` (its number), ``name``,
+        ``transport``, ``table``, ``cca`` and the flow's figures; ``jain``; and the bottleneck's figures, each with ``link_`` before its name.
+        """
         import pyarrow as pa
 
         rows = []

@@ -59,14 +59,14 @@ def text() -> str:
 
 def _definition(table: type[Table]) -> dict[str, Any]:
     if issubclass(table, Variant) and not table.FORM:
-        return {"description": " ".join((table.__doc__ or "").split()), "anyOf": [{"$ref": f"#/$defs/{form.__name__}"} for form in table.FORMS.values()]}
+        return {"description": table.TEXT, "anyOf": [{"$ref": f"#/$defs/{form.__name__}"} for form in table.FORMS.values()]}
     return _object(table)
 
 
 def _object(table: type[Table]) -> dict[str, Any]:
     # `name` is declared with a default, so files may leave it out: their own name serves.
     return {
-        "description": " ".join((table.__doc__ or "").split()),
+        "description": table.TEXT,
         "type": "object",
         "additionalProperties": False,
         "required": [name for name, key in table.KEYS.items() if key.default is REQUIRED],
