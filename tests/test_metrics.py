@@ -297,7 +297,6 @@ def test_the_queueing_delay_is_the_measured_one_after_a_step_of_the_rate(tmp_pat
     sojourns = [row["sojourn_us"] / 1e3 for row in pq.read_table(run.folder / "queue.parquet").to_pylist()]
     mean = sum(sojourns) / len(sojourns)
     assert mean > 100, "two thirds of 100 kB take 266 ms at 2 Mbit/s"
-    assert run.summary.link.queue_mean_ms == pytest.approx(mean, rel=0.02)
     assert metrics.queueing_delay_ms(run).mean == pytest.approx(mean)
     late = metrics.queueing_delay_ms(run, (12, 20))
     assert late.mean == pytest.approx(sum(s for s in sojourns[1199:2000]) / 801, rel=0.01)
