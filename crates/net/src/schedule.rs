@@ -201,7 +201,7 @@ impl Schedule {
     /// The first time by which `total`, above zero, has left since the start.
     fn when_left(&self, total: u128) -> Time {
         // A round's last bits belong to it, and not to the next one.
-        let rounds = if self.round > 0 { (total - 1) / self.round } else { 0 };
+        let rounds = (total - 1).checked_div(self.round).unwrap_or(0);
         let rest = total - rounds * self.round;
         let i = self.until.partition_point(|&sum| sum < rest) - 1;
         let (since, rate) = self.steps.as_slice()[i];
