@@ -139,14 +139,18 @@ class Sheet:
             self.ax.set_title(plain(title), loc="left")
 
 
+#: How much wider than its outlines text is drawn at most, at the resolution of screens.
+_HINTING = 1.08
+
+
 def text_points(text: str, size: float) -> float:
-    """Width of a line of text at a font size, points."""
+    """Width of a line of text at a font size, points; a little more, because screens draw letters on whole dots."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     if not text:
         return 0.0
-    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0])
+    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) * _HINTING
 
 
 def wrapped(text: str, points: float, size: float) -> list[str]:
@@ -234,6 +238,12 @@ def value_title(sheet: Sheet, ax: Axes, text: str) -> None:
     """The title of an upright axis, in as many lines as its height asks for."""
     high = sheet.figure.get_figheight() * 72 * ax.get_position().height
     ax.set_ylabel("\n".join(wrapped(plain(text), max(high, 60.0), 9)))
+
+
+def panel_title(sheet: Sheet, ax: Axes, text: str) -> None:
+    """The title of a panel, in as many lines as its width asks for."""
+    wide = sheet.figure.get_figwidth() * 72 * ax.get_position().width
+    ax.set_title("\n".join(wrapped(plain(text), max(wide, 60.0), 8)), loc="left", fontsize=8)
 
 
 def plain_log(axis: Any, low: float, high: float) -> None:

@@ -142,7 +142,7 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -
     else:
         ax.set_xlim(0, ax.get_xlim()[1] * 1.15)
     if found[0].title:
-        ax.set_title(style.plain(found[0].title), loc="left", fontsize=8)
+        style.panel_title(sheet, ax, found[0].title)
     _labels(sheet, ax, centres)
 
 

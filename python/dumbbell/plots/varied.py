@@ -50,7 +50,7 @@ def panels(sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: F
     for i, (ax, (title, mine)) in enumerate(zip(sheet.axes, parts)):
         panel(sheet, ax, mine, found, layout=layout, log=log)
         if title:
-            ax.set_title(style.plain(title), loc="left", fontsize=8)
+            style.panel_title(sheet, ax, title)
         if i % columns:
             ax.set_ylabel("")
         if i + columns < len(parts):
@@ -246,7 +246,7 @@ def heat_maps(sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found
             _number(ax, (column, row), cell, found, norm, room=_width_points(sheet, ax) / len(across))
         image = ax.imshow(grid, norm=norm, cmap="viridis", aspect="auto", origin="lower")
         ax.grid(visible=False)
-        ax.set_title(style.plain(title), loc="left", fontsize=8)
+        style.panel_title(sheet, ax, title)
         _heat_ticks(sheet, ax, layout)
         ax.set_xlabel(x.axis_title if i + columns >= len(parts) else "")
         ax.set_ylabel(y.axis_title if i % columns == 0 else "")
