@@ -178,7 +178,7 @@ def _labels(sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, 
                 best = (dx, dy, one)
                 break
         if best is None:
-            best = (6, 0, (0.0, 0.0, 0.0, 0.0))
+            best = (max(min(6.0, wide * (1 - px) - size[0]), -wide * px), 10, (0.0, 0.0, 0.0, 0.0))
         taken.append(best[2])
         far = abs(best[1]) > 9
         arrow: dict[str, Any] = {"arrowprops": {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}} if far else {}
