@@ -180,21 +180,21 @@ def test_set_takes_effect_while_a_flow_runs(cli: Cli) -> None:
 
 def test_a_loaded_controller_stays_until_unload_and_its_flows_keep_it(cli: Cli) -> None:
     done = cli("kernel", "load", "bbr2", "--param", "loss_thresh=10")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "d_bbr2\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "bbr2\n", "")
     try:
-        with Veth(mbps=20), Iperf("d_bbr2", 2) as flow:
+        with Veth(mbps=20), Iperf("bbr2", 2) as flow:
             _wait(lambda: _sender("bbr2") is not None, "data flows")
             shown = cli("kernel", "status", "bbr2").stdout
-            assert "bbr2 (d_bbr2)" in shown
+            assert "bbr2 (bbr2)" in shown
             assert "loss_thresh = 10 1/256 (default 5)" in shown
             assert f"[{LEFT}] {SENDER}:" in shown
             [line] = cli("kernel", "status", "--json").stdout.splitlines()
             assert json.loads(line)["params"]["loss_thresh"] == 10
             gone = cli("kernel", "unload", "bbr2")
             assert gone.returncode == 0
-            assert re.search(rf"^d_bbr2 is unloaded; \d sockets? keeps? it until closed: .*\[{LEFT}\] {SENDER}", gone.stdout), gone.stdout
-            assert "d_bbr2" not in AVAILABLE.read_text()
-            assert "d_bbr2 " in within(LEFT, "ss", "-tin")
+            assert re.search(rf"^bbr2 is unloaded; \d sockets? keeps? it until closed: .*\[{LEFT}\] {SENDER}", gone.stdout), gone.stdout
+            assert "bbr2" not in AVAILABLE.read_text().split()
+            assert " bbr2 " in within(LEFT, "ss", "-tin")
             assert flow.result()["end"]["sum_received"]["bits_per_second"] > 8e6
     finally:
         cli("kernel", "unload", "bbr2")
@@ -236,12 +236,12 @@ def test_in_the_foreground_it_ends_with_its_process(cli: Cli, how: signal.Signal
 
 def test_an_own_file_is_compiled_and_loaded(cli: Cli) -> None:
     file = ROOT / "scenarios" / "examples" / "gentle.c"
-    assert cli("kernel", "load", file, "--param", "beta=900").stdout == "d_gentle\n"
+    assert cli("kernel", "load", file, "--param", "beta=900").stdout == "gentle\n"
     try:
         assert kernel.status("gentle")[0].params["beta"].value == 900
-        assert re.search(r"^gentle +d_gentle +yes +a file of your own$", cli("kernel", "list").stdout, re.MULTILINE)
+        assert re.search(r"^gentle +gentle +yes +a file of your own$", cli("kernel", "list").stdout, re.MULTILINE)
     finally:
-        assert cli("kernel", "unload", "gentle").stdout == "d_gentle is unloaded\n"
+        assert cli("kernel", "unload", "gentle").stdout == "gentle is unloaded\n"
 
 
 @pytest.mark.parametrize(
@@ -265,8 +265,15 @@ def test_the_verifiers_refusal_is_shown(cli: Cli, file: str, program: str, reaso
     [
         (["load", "cubci"], "unknown controller cubci, wanted one of: bbr, .*, vegas"),
         (["load", "bbr22"], "unknown controller bbr22, .*; did you mean bbr2\\?"),
-        (["load", "cubic", "--param", "bata=1"], "cubic: unknown parameter bata, wanted one of: .*; did you mean beta\\?"),
+        (["load", "cubic", "--param", "bata=1"], "cubic: unknown parameter bata, did you mean beta\\?"),
         (["load", "cubic", "--param", "beta=1"], "cubic: beta: got 1, wanted a whole number from 256 to 1000"),
+        (["load", "bbr2", "--param", "colour=1"], "bbr2: unknown parameter colour, wanted one of \\d+ \\(`dumbbell cca show bbr2` lists them\\)"),
+        (["load", "bbr2", "--as", "a-name"], "bbr2: got the name a-name for the kernel, wanted 1 to 15 letters, digits and _ \\(--as NAME\\)"),
+        (["load", "bbr2", "--as", "longer_than_that"], "bbr2: got the name longer_than_that for the kernel, wanted 1 to 15 .*"),
+        (
+            ["load", "bbr2", "--as", "cubic"],
+            "bbr2: the kernel has a controller cubic that was not loaded by this program; load this one under another name \\(--as NAME\\)",
+        ),
         (["load", "cubic", "--param", "beta"], "got beta, wanted a parameter and its value, as in beta=76"),
         (["load", "none.c"], "none.c: No such file or directory .*"),
         (["set", "cubic", "beta=700"], "cubic: is not loaded; none is"),
@@ -316,5 +323,103 @@ def test_loads_at_once_take_turns() -> None:
     held = [result for result in results if isinstance(result, kernel.Loaded)]
     told = [str(result) for result in results if isinstance(result, kernel.KernelError)]
     assert len(held) == 1
-    assert told == ["htcp: is loaded already (as d_htcp); `dumbbell kernel unload htcp` first"] * 3
+    taken = "htcp: the name d_htcp is taken by a controller that is loaded already; `dumbbell kernel unload d_htcp` first, or load this one under another name"
+    assert told == [f"{taken} (--as NAME)"] * 3
     held[0].unload()
+
+
+def test_one_source_may_be_loaded_under_several_names_with_parameters_of_their_own(cli: Cli) -> None:
+    try:
+        assert cli("kernel", "load", "bbr2").stdout == "bbr2\n"
+        done = cli("kernel", "load", "bbr2", "--as", "bbr2_lossy", "--param", "loss_thresh=20")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "bbr2_lossy\n", "")
+        taken = cli("kernel", "load", "cubic", "--as", "bbr2_lossy")
+        assert taken.returncode == 2
+        assert "the name bbr2_lossy is taken by a controller that is loaded already" in taken.stderr
+        assert {"bbr2", "bbr2_lossy"} <= set(AVAILABLE.read_text().split())
+        assert [kernel.status(name)[0].params["loss_thresh"].value for name in ("bbr2_lossy", "bbr2")] == [20, 5]
+        cli("kernel", "set", "bbr2", "loss_thresh=6")
+        assert [kernel.status(name)[0].params["loss_thresh"].value for name in ("bbr2_lossy", "bbr2")] == [20, 6]
+        listed = [json.loads(line) for line in cli("kernel", "list", "--json").stdout.splitlines()]
+        of_bbr2 = [(one["kernel_name"], one["is_loaded"], one["is_kept"]) for one in listed if one["name"] == "bbr2"]
+        assert of_bbr2 == [("bbr2", True, True), ("bbr2_lossy", True, True)]
+        assert {one["name"]: one["kernel_name"] for one in listed if not one["is_loaded"]}["bbr-hsr"] == "bbr_hsr"
+        assert cli("kernel", "unload", "bbr2_lossy").stdout == "bbr2_lossy is unloaded\n"
+        assert "bbr2" in AVAILABLE.read_text().split()
+    finally:
+        for name in ("bbr2", "bbr2_lossy"):
+            cli("kernel", "unload", name)
+
+
+def test_where_linux_has_a_controller_of_that_name_ours_says_under_which_it_is(cli: Cli) -> None:
+    done = cli("kernel", "load", "cubic")
+    cli("kernel", "unload", "cubic")
+    assert (done.returncode, done.stdout) == (0, "d_cubic\n")
+    assert done.stderr == "dumbbell: as d_cubic, because the kernel has, or may have, a cubic of its own (--as NAME)\n"
+
+
+def test_an_own_file_registers_under_its_own_name(cli: Cli, tmp_path: Path) -> None:
+    """Whatever the name inside; so a changed copy of a controller stands beside it."""
+    (tmp_path / "gentler.c").write_text((ROOT / "scenarios" / "examples" / "gentle.c").read_text())
+    try:
+        assert cli("kernel", "load", ROOT / "scenarios" / "examples" / "gentle.c").stdout == "gentle\n"
+        assert cli("kernel", "load", tmp_path / "gentler.c").stdout == "gentler\n"
+        assert set(kernel.loaded()) == {"gentle", "gentler"}
+    finally:
+        for name in ("gentle", "gentler"):
+            cli("kernel", "unload", name)
+
+
+def test_an_object_that_libbpf_refuses_comes_with_its_reason(cli: Cli, tmp_path: Path) -> None:
+    """A hook that no member of the ops refers to."""
+    text = (ROOT / "scenarios" / "examples" / "gentle.c").read_text()
+    (tmp_path / "unused.c").write_text(
+        text.replace("CCA_INFO_OP(gentle_info)", "CCA_OP(u32, gentle_unused, struct sock *sk)\n{\n\treturn 1;\n}\n\nCCA_INFO_OP(gentle_info)")
+    )
+    done = cli("kernel", "load", tmp_path / "unused.c")
+    assert done.returncode == 1
+    assert "gentle_unused" in done.stderr, done.stderr
+
+
+def test_pins_of_a_killed_process_are_listed_and_swept(cli: Cli) -> None:
+    command = [sys.executable, "-m", "dumbbell", "kernel", "load", "vegas", "--foreground"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+    _wait(lambda: "d_vegas" not in AVAILABLE.read_text(), "the kernel has let go of it")
+    assert cli("kernel", "list").stderr == "dumbbell: left by processes that were killed, until the next load: d_vegas (in /sys/fs/bpf/dumbbell)\n"
+    kernel.load("bbr2").unload()
+    assert cli("kernel", "list").stderr == ""
+
+
+@pytest.mark.parametrize(("owner", "mode", "got"), [(65534, 0o700, "got one of user 65534"), (0, 0o777, "got mode 0777")])
+def test_pins_are_not_put_where_somebody_else_may_write(cli: Cli, owner: int, mode: int, got: str) -> None:
+    """Where bpffs is mounted for all to write (1777), anybody may make the folder first."""
+    PINS.mkdir()
+    try:
+        PINS.chmod(mode)
+        os.chown(PINS, owner, owner)
+        for arguments in (["load", "bbr2"], ["status"], ["unload", "bbr2"]):
+            done = cli("kernel", *arguments)
+            assert done.returncode == 1
+            assert f"{PINS}: {got}, wanted a folder of root's that nobody else may write (0700)" in done.stderr
+    finally:
+        PINS.rmdir()
+
+
+def test_status_shows_what_sends(cli: Cli) -> None:
+    """Of a flow of iperf3 there are a sender, a receiver, a control connection with two ends, and a socket that listens; receivers have the default."""
+    with Veth(mbps=20), kernel.load("bbr2") as controller:
+        for netns in (LEFT, RIGHT):
+            within(netns, "sysctl", "-q", "-w", "net.ipv4.tcp_congestion_control=bbr2")
+        with Iperf(controller.kernel_name, 2) as flow:
+            _wait(lambda: _sender("bbr2") is not None, "data flows")
+            shown = cli("kernel", "status", "bbr2").stdout
+            everything = cli("kernel", "status", "bbr2", "--all").stdout
+            flow.result()
+    assert len(re.findall(rf"\[{LEFT}\] ", shown)) == 1
+    assert f"[{RIGHT}] " not in shown
+    assert re.search(r"\d sockets that send next to nothing \(--all shows them\)", shown)
+    assert f"[{RIGHT}] " in everything
+    assert "next to nothing" not in everything

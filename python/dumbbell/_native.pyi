@@ -20,6 +20,7 @@ __all__ = [
     "iperf3_bytes",
     "iperf3_clients",
     "kernel_built_in",
+    "kernel_left_over",
     "kernel_load",
     "kernel_loaded",
     "kernel_set",
@@ -220,14 +221,17 @@ def version() -> str:
 def kernel_built_in() -> list[tuple[str, str]]:
     """Names of the controllers that are built in for BPF, and the kernel's for them; none if this was built without clang."""
 
-def kernel_load(source: str, params: list[tuple[str, str]], *, numbered: bool) -> KernelController:
-    """Register a controller with these parameters: one built in, by name, or a C source in our style (``.c``); under its own name or a numbered one.
+def kernel_load(source: str, params: list[tuple[str, str]], *, numbered: bool, name: str | None = None) -> KernelController:
+    """Register a controller with these parameters: one built in, by name, or a C source in our style (``.c``); under `name`, its own name or a numbered one.
 
     Raises
     ------
     KernelError
         It is not known, does not compile, is refused by the verifier, or the process may not.
     """
+
+def kernel_left_over() -> list[str]:
+    """The kernel's names whose pins a process that was killed has left, until the next load."""
 
 def kernel_loaded() -> list[tuple[str, str, bool]]:
     """Name, the kernel's name, and whether it stays when its process ends, of each controller that is loaded."""

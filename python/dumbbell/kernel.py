@@ -1,7 +1,7 @@
 """Our controllers in the running Linux kernel, by BPF: load, look, change while flows run, unload. Needs root; docs/kernel.md.
 
 with dumbbell.kernel.load("bbr2", {"loss_thresh": 10}) as controller:
-    ...  # any socket may ask for controller.kernel_name, "d_bbr2"
+    ...  # any socket may ask for controller.kernel_name, "bbr2"
 """
 
 from __future__ import annotations
@@ -124,16 +124,18 @@ def built_in() -> dict[str, str]:
     return dict(_native.kernel_built_in())
 
 
-def load(source: str, params: Mapping[str, int | str] | None = None, *, numbered: bool = False) -> Loaded:
+def load(source: str, params: Mapping[str, int | str] | None = None, *, name: str | None = None, numbered: bool = False) -> Loaded:
     """Register a controller with these parameters: one built in, by name, or the path of a C file in this project's style (``.c``).
 
-    There is one of each name on a machine. With `numbered` the kernel's name is the first of ``d_bbr2_1``, ``d_bbr2_2``, ... that is free, so that several
-    of one source, with different parameters, do not meet.
+    There is one of each name on a machine. `name` is what the kernel is to call it (1 to 15 letters, digits and ``_``), so that there may be several of one
+    source, with different parameters. Otherwise that is the name of the controller or of the file, with ``_`` for ``-``, and with ``d_`` before it where
+    Linux has one of that name (``d_cubic``), or somebody else has registered it. With `numbered` it is the first of ``d_bbr2_1``, ``d_bbr2_2``, ... that is
+    free. Raises KernelError, also for a name that is taken.
     """
     from . import _native
 
     with _told():
-        return Loaded(_native.kernel_load(source, _texts(params or {}), numbered=numbered))
+        return Loaded(_native.kernel_load(source, _texts(params or {}), numbered=numbered, name=name))
 
 
 def loaded() -> dict[str, tuple[str, bool]]:
@@ -146,6 +148,21 @@ def loaded() -> dict[str, tuple[str, bool]]:
     with _told():
         # The first of a name comes last, and stays.
         return {name: (kernel_name, is_kept) for name, kernel_name, is_kept in reversed(_native.kernel_loaded())}
+
+
+def instances() -> list[tuple[str, str, bool]]:
+    """All that are loaded, also several of one source: name, the kernel's name, and whether it stays without its process."""
+    from . import _native
+
+    with _told():
+        return _native.kernel_loaded()
+
+
+def left_over() -> list[str]:
+    """The kernel's names whose pins a process that was killed has left; the next `load` removes them."""
+    from . import _native
+
+    return _native.kernel_left_over()
 
 
 def status(name: str | None = None) -> list[Status]:

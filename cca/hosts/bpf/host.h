@@ -3,8 +3,9 @@
  * What cca.h promises, under BPF: the controller becomes a struct_ops object that a stock kernel
  * registers (6.4 or newer: struct_ops links), with a program that reports on its sockets (report.h).
  *
- * The names registered are those of the files with the prefix "d_", lest they clash with the kernel's own, and "_"
- * for "-", which the kernel refuses in names from BPF; a loader may register one under another name. table.h says what a loader finds, and what it must set.
+ * An object names itself after its file with the prefix "d_", lest it clash with the kernel's own, and "_" for "-", which
+ * the kernel refuses in names from BPF; a loader registers it under whatever name it likes. table.h says what a loader
+ * finds, and what it must set.
  */
 #ifndef CCA_HOST_H
 #define CCA_HOST_H

@@ -46,7 +46,7 @@ pub enum Error {
         reason: String,
     },
     /// No object of that name was built in.
-    #[error("{}", unknown("controller", .name, .known, ""))]
+    #[error("{}", unknown(.name, .known))]
     UnknownController {
         /// As given.
         name: String,
@@ -60,7 +60,7 @@ pub enum Error {
         name: String,
     },
     /// It is there already.
-    #[error("{name}: is loaded already (as {kernel_name}); `dumbbell kernel unload {name}` first")]
+    #[error("{name}: the name {kernel_name} is taken by a controller that is loaded already; `dumbbell kernel unload {kernel_name}` first, or load this one under another name (--as NAME)")]
     AlreadyLoaded {
         /// As given.
         name: String,
@@ -68,13 +68,19 @@ pub enum Error {
         kernel_name: String,
     },
     /// Somebody else registered that name.
-    #[error(
-        "{name}: the kernel has a controller {kernel_name} that was not loaded by this program"
-    )]
+    #[error("{name}: the kernel has a controller {kernel_name} that was not loaded by this program; load this one under another name (--as NAME)")]
     NameTaken {
         /// As given.
         name: String,
         /// The kernel's name for it.
+        kernel_name: String,
+    },
+    /// The kernel takes no such name.
+    #[error("{name}: got the name {kernel_name} for the kernel, wanted 1 to 15 letters, digits and _ (--as NAME)")]
+    BadName {
+        /// As given.
+        name: String,
+        /// The name.
         kernel_name: String,
     },
     /// It is not there.
@@ -92,7 +98,7 @@ pub enum Error {
         name: String,
     },
     /// The controller has no such parameter.
-    #[error("{}", unknown("parameter", .name, .known, .controller))]
+    #[error("{}", unknown_param(.name, .known, .controller))]
     UnknownParam {
         /// The controller.
         controller: String,
@@ -129,6 +135,8 @@ impl Error {
             | Self::UnknownParam { .. }
             | Self::OutOfRange { .. }
             | Self::AlreadyLoaded { .. }
+            | Self::NameTaken { .. }
+            | Self::BadName { .. }
             | Self::NotLoaded { .. }
             | Self::Source(_) => true,
             Self::NotPermitted
@@ -138,23 +146,32 @@ impl Error {
             | Self::Refused { .. }
             | Self::Load { .. }
             | Self::NotBuilt { .. }
-            | Self::NameTaken { .. }
             | Self::Held { .. } => false,
         }
     }
 }
 
-fn unknown(what: &str, name: &str, known: &[String], of: &str) -> String {
-    let mut text = if of.is_empty() { String::new() } else { format!("{of}: ") };
-    let wanted = match known {
-        [] => "wanted none: there are none".to_owned(),
-        known => format!("wanted one of: {}", known.join(", ")),
-    };
-    write!(text, "unknown {what} {name}, {wanted}").expect("String never fails");
+fn unknown(name: &str, known: &[String]) -> String {
+    let mut text = format!("unknown controller {name}, wanted one of: {}", known.join(", "));
     if let Some(near) = nearest(name, known) {
         write!(text, "; did you mean {near}?").expect("String never fails");
     }
     text
+}
+
+/// So many are told; of more only the nearest.
+const TOLD: usize = 12;
+
+fn unknown_param(name: &str, known: &[String], of: &str) -> String {
+    let wanted = match (nearest(name, known), known) {
+        (_, []) => "wanted none: there are none".to_owned(),
+        (Some(near), _) => format!("did you mean {near}?"),
+        (None, known) if known.len() <= TOLD => format!("wanted one of: {}", known.join(", ")),
+        (None, known) => {
+            format!("wanted one of {} (`dumbbell cca show {of}` lists them)", known.len())
+        }
+    };
+    format!("{of}: unknown parameter {name}, {wanted}")
 }
 
 fn not_loaded(name: &str, loaded: &[String]) -> String {
@@ -200,6 +217,20 @@ mod tests {
         let text =
             "unknown controller cubi, wanted one of: bbr, bbr2plus, cubic; did you mean cubic?";
         assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_told_with_the_nearest_and_not_with_all() {
+        let known: Vec<String> =
+            (0..55).map(|i| format!("gain_{i}")).chain(["beta".into()]).collect();
+        assert_eq!(
+            unknown_param("bata", &known, "bbr2"),
+            "bbr2: unknown parameter bata, did you mean beta?"
+        );
+        let text = "bbr2: unknown parameter colour, wanted one of 56 (`dumbbell cca show bbr2` lists them)";
+        assert_eq!(unknown_param("colour", &known, "bbr2"), text);
+        let text = "x: unknown parameter colour, wanted one of: beta";
+        assert_eq!(unknown_param("colour", &known[55..], "x"), text);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! ```no_run
 //! let params = [("loss_thresh".to_owned(), "10".to_owned())];
 //! let bbr2 = bpf::load(&bpf::Object::find("bbr2")?, &params, bpf::Name::Own)?;
-//! // Now any socket may ask for it: setsockopt(TCP_CONGESTION, "d_bbr2").
-//! assert_eq!(bbr2.kernel_name(), "d_bbr2");
+//! // Now any socket may ask for it: setsockopt(TCP_CONGESTION, "bbr2").
+//! assert_eq!(bbr2.kernel_name(), "bbr2");
 //! for socket in &bpf::status(Some("bbr2"))?[0].sockets {
 //!     println!("{} {:?}", socket.remote, socket.estimates.state);
 //! }
@@ -80,7 +80,17 @@ pub fn loaded() -> Result<Vec<(String, String, bool)>, Error> {
     }
     sys::check_permission()?;
     let name = |entry: Entry| (entry.table.name, entry.table.kernel_name, entry.is_kept);
-    Ok(Entry::all().into_iter().map(name).collect())
+    Ok(Entry::all()?.into_iter().map(name).collect())
+}
+
+/// Names whose pins a process that was killed has left, until the next load; needs no rights where there are none.
+#[must_use]
+pub fn left_over() -> Vec<String> {
+    if sys::is_bpffs() {
+        pins::left_over()
+    } else {
+        Vec::new()
+    }
 }
 
 /// The controllers that are loaded, or those of one name (the source's or the kernel's), with the sockets that use them.
@@ -91,7 +101,7 @@ pub fn status(name: Option<&str>) -> Result<Vec<Status>, Error> {
     sys::check_permission()?;
     let entries = match name {
         Some(name) => Entry::named(name)?,
-        None => Entry::all(),
+        None => Entry::all()?,
     };
     Ok(entries.into_iter().map(Status::of).collect())
 }

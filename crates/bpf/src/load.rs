@@ -4,6 +4,7 @@ use libbpf_rs::btf::types::{MemberAttr, Struct};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, ObjectBuilder, OpenMapMut, OpenObject};
 
+use crate::object;
 use crate::pins::{self, Pins};
 use crate::sys::{self, Kernel, Lock};
 use crate::table::Table;
@@ -23,9 +24,11 @@ const CA_NAME_MAX: usize = 16;
 
 /// What the kernel is to call a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
-    /// Its own, such as `d_bbr2`: there is one on the machine, for everybody.
+pub enum Name<'a> {
+    /// Its own, such as `bbr2`, or `d_cubic` where the kernel has one of its own: there is one on the machine, for everybody.
     Own,
+    /// This one.
+    As(&'a str),
     /// The first of `d_bbr2_1`, `d_bbr2_2`, ... that is free: for the one who loads it, beside others of the source.
     Numbered,
 }
@@ -109,20 +112,23 @@ impl Drop for Registration {
 /// # Errors
 /// When the process may not, the kernel cannot or will not, the name is taken, or a parameter is refused. Nothing
 /// is left behind then.
-pub fn load(object: &Object, params: &[(String, String)], name: Name) -> Result<Loaded, Error> {
+pub fn load(object: &Object, params: &[(String, String)], name: Name<'_>) -> Result<Loaded, Error> {
     sys::check_permission()?;
     elf::check()?;
     let kernel = Kernel::probe()?;
     sys::ensure_bpffs()?;
     let _lock = Lock::take()?;
-    pins::sweep();
+    pins::sweep()?;
 
     let mut open = open(object)?;
     let mut table = describe(object, &mut open)?;
-    match name {
-        Name::Own => check_name_is_free(&table)?,
-        Name::Numbered => number(&mut open, &mut table)?,
-    }
+    table.name.clone_from(&object.name);
+    table.kernel_name = match name {
+        Name::Own => own_name(&table.name)?,
+        Name::As(name) => wanted_name(&table.name, name)?,
+        Name::Numbered => free_number(&table.name),
+    };
+    rename(&mut open, &table)?;
     fit(&mut open, &table, params, kernel)?;
     let pins = Pins::create(&table.kernel_name)?;
     let (loaded, printed) = log::capture(|| open.load());
@@ -137,7 +143,7 @@ pub fn load(object: &Object, params: &[(String, String)], name: Name) -> Result<
 }
 
 fn failed(name: &str, doing: &'static str, error: &libbpf_rs::Error, printed: &str) -> Error {
-    let reason = log::last_line(printed).unwrap_or_else(|| error.to_string());
+    let reason = log::reason(printed).unwrap_or_else(|| error.to_string());
     Error::Load { name: name.to_owned(), doing, reason }
 }
 
@@ -179,25 +185,42 @@ fn describe(object: &Object, open: &mut OpenObject) -> Result<Table, Error> {
     })
 }
 
-fn check_name_is_free(table: &Table) -> Result<(), Error> {
-    let (name, kernel_name) = (table.name.clone(), table.kernel_name.clone());
-    if Pins::exist(&kernel_name) {
-        return Err(Error::AlreadyLoaded { name, kernel_name });
+/// Its own name, or with `d_` where somebody else has registered that.
+fn own_name(name: &str) -> Result<String, Error> {
+    let own = object::kernel_name(name);
+    if Pins::exist(&own) || !sys::is_registered(&own) {
+        return wanted_name(name, &own);
     }
-    if sys::is_registered(&kernel_name) {
-        return Err(Error::NameTaken { name, kernel_name });
-    }
-    Ok(())
+    wanted_name(name, &object::prefixed(name))
 }
 
-/// Gives it the first numbered name that is free; the caller holds the lock.
-fn number(open: &mut OpenObject, table: &mut Table) -> Result<(), Error> {
+/// This name, if it is one and free.
+fn wanted_name(name: &str, wanted: &str) -> Result<String, Error> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (name, kernel_name) = (name.to_owned(), wanted.to_owned());
+    if wanted.is_empty() || wanted.len() >= CA_NAME_MAX || !wanted.chars().all(fits) {
+        return Err(Error::BadName { name, kernel_name });
+    }
+    if Pins::exist(wanted) {
+        return Err(Error::AlreadyLoaded { name, kernel_name });
+    }
+    if sys::is_registered(wanted) {
+        return Err(Error::NameTaken { name, kernel_name });
+    }
+    Ok(kernel_name)
+}
+
+/// The first numbered name that is free; the caller holds the lock.
+fn free_number(name: &str) -> String {
     let is_free = |name: &String| !Pins::exist(name) && !sys::is_registered(name);
-    let mut names = (1u32..).map(|number| numbered(&table.kernel_name, number));
-    table.kernel_name = names.find(is_free).expect("more names than controllers");
+    let mut names = (1u32..).map(|number| numbered(&object::prefixed(name), number));
+    names.find(is_free).expect("more names than controllers")
+}
+
+/// Writes the names of the table into the object.
+fn rename(open: &mut OpenObject, table: &Table) -> Result<(), Error> {
     let mut padded = [0; CA_NAME_MAX];
     padded[..table.kernel_name.len()].copy_from_slice(table.kernel_name.as_bytes());
-
     let wrong = || Error::Source(format!("{}: has no name in its ops", table.name));
     let at = name_in_ops(open).ok_or_else(wrong)?;
     let mut maps: Vec<OpenMapMut<'_>> = open.maps_mut().collect();
@@ -207,9 +230,12 @@ fn number(open: &mut OpenObject, table: &mut Table) -> Result<(), Error> {
         .ok_or_else(wrong)?
         .copy_from_slice(&padded);
     let module = maps.iter_mut().find(|map| map.name() == MODULE);
-    let module = module.and_then(OpenMapMut::initial_value_mut);
-    let row = module.and_then(|row| row.get_mut(KERNEL_NAME..KERNEL_NAME + CA_NAME_MAX));
-    row.ok_or_else(wrong)?.copy_from_slice(&padded);
+    let row = module.and_then(OpenMapMut::initial_value_mut).ok_or_else(wrong)?;
+    row.get_mut(KERNEL_NAME..KERNEL_NAME + CA_NAME_MAX).ok_or_else(wrong)?.copy_from_slice(&padded);
+    // The kernel's rows end names with a zero.
+    let name = &table.name.as_bytes()[..table.name.len().min(KERNEL_NAME - 1)];
+    row[..KERNEL_NAME].fill(0);
+    row[..name.len()].copy_from_slice(name);
     Ok(())
 }
 

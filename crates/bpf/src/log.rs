@@ -40,10 +40,17 @@ pub(crate) fn refusal(printed: &str) -> Option<(String, String)> {
     Some((program, tail.join("\n")))
 }
 
-/// libbpf's last complaint.
-pub(crate) fn last_line(printed: &str) -> Option<String> {
-    let line = printed.lines().rev().find(|line| !line.trim().is_empty())?;
-    Some(line.trim().trim_start_matches("libbpf: ").to_owned())
+/// What libbpf complains about, without what it adds to every complaint.
+pub(crate) fn reason(printed: &str) -> Option<String> {
+    let lines = printed.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
+    let is_told = |line: &&str| {
+        let generic = ["failed to load object", "failed to load BPF skeleton", "failed to open"];
+        !line.is_empty() && !generic.iter().any(|start| line.starts_with(start))
+    };
+    let told: Vec<&str> = lines.clone().filter(is_told).collect();
+    let told = if told.is_empty() { lines.last().into_iter().collect() } else { told };
+    let tail = &told[told.len().saturating_sub(TAIL_LINES)..];
+    (!tail.is_empty()).then(|| tail.join("; "))
 }
 
 #[cfg(test)]
@@ -64,7 +71,18 @@ mod tests {
         assert!(log.ends_with("\n    only read is supported"), "{log}");
         assert!(!log.contains("processed"), "{log}");
         assert_eq!(refusal("libbpf: failed to find BTF\n"), None);
-        let last = last_line(printed).expect("there are lines");
-        assert_eq!(last, "prog 'x_init': failed to load: -EACCES");
+    }
+
+    #[test]
+    fn the_reason_is_what_libbpf_says_of_this_object_and_not_of_any() {
+        let printed = "libbpf: prog 'x_tso': no member of struct_ops refers to it\n\
+            libbpf: failed to load object 'x'\n";
+        let told = reason(printed).expect("there is one");
+        assert_eq!(told, "prog 'x_tso': no member of struct_ops refers to it");
+        assert_eq!(
+            reason("libbpf: failed to load object 'x'\n").as_deref(),
+            Some("failed to load object 'x'")
+        );
+        assert_eq!(reason(""), None);
     }
 }

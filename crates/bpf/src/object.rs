@@ -26,7 +26,7 @@ impl Object {
         OBJECTS.iter().map(|(name, _)| *name)
     }
 
-    /// The one built in under this name, which may also be the kernel's for it (`d_bbr_hsr` for `bbr-hsr`).
+    /// The one built in under this name, which may also be the kernel's for it (`bbr_hsr` or `d_bbr_hsr` for `bbr-hsr`).
     ///
     /// # Errors
     /// When there is none of that name, or none at all.
@@ -34,7 +34,8 @@ impl Object {
         if OBJECTS.is_empty() {
             return Err(Error::NotBuilt { name: name.to_owned() });
         }
-        let found = OBJECTS.iter().find(|(one, _)| *one == name || kernel_name(one) == name);
+        let is_it = |one: &str| [one, &*kernel_name(one), &*prefixed(one)].contains(&name);
+        let found = OBJECTS.iter().find(|(one, _)| is_it(one));
         let (name, bytes) = found.ok_or_else(|| Error::UnknownController {
             name: name.to_owned(),
             known: Self::built_in().map(str::to_owned).collect(),
@@ -75,9 +76,39 @@ impl Object {
     }
 }
 
-/// What the kernel calls the controller of this file name: `d_bbr_hsr` for `bbr-hsr` (`cca/hosts/bpf/host.h`).
+/// Linux's own controllers (net/ipv4/tcp_*.c of 6.18), whether their modules are loaded or not.
+const OF_LINUX: [&str; 17] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// What the kernel calls the controller of this file name: `bbr_hsr` for `bbr-hsr`, because it refuses hyphens in names
+/// from BPF, and `d_bbr` where Linux has one of that name.
 #[must_use]
 pub fn kernel_name(name: &str) -> String {
+    if OF_LINUX.contains(&name) {
+        return prefixed(name);
+    }
+    name.replace('-', "_")
+}
+
+/// A name that is never Linux's own.
+pub(crate) fn prefixed(name: &str) -> String {
     format!("d_{}", name.replace('-', "_"))
 }
 

@@ -9,14 +9,15 @@
 //! A folder without `link` whose controller the kernel does not list was left by a process that was killed; it is
 //! swept away by the next load or look.
 
-use std::fs;
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::load::{MODULE, ROWS, STATES, VALUES};
-use crate::object::kernel_name;
+use crate::object::{kernel_name, prefixed};
 use crate::sys;
 use crate::table::Table;
 use crate::Error;
@@ -39,8 +40,16 @@ impl Pins {
     /// An empty folder for this controller.
     pub(crate) fn create(kernel_name: &str) -> Result<Self, Error> {
         let folder = Path::new(FOLDER).join(kernel_name);
-        fs::create_dir_all(FOLDER)
-            .and_then(|()| fs::create_dir(&folder))
+        let mut private = DirBuilder::new();
+        private.mode(0o700);
+        private
+            .recursive(true)
+            .create(FOLDER)
+            .map_err(|e| Error::Bpffs(format!("{FOLDER}: {e}")))?;
+        check_owner()?;
+        private
+            .recursive(false)
+            .create(&folder)
             .map_err(|e| Error::Bpffs(format!("{}: {e}", folder.display())))?;
         Ok(Self { folder })
     }
@@ -88,19 +97,20 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Those that are loaded, by name; of one name that with its own before numbered ones.
-    pub(crate) fn all() -> Vec<Self> {
-        let Ok(folders) = fs::read_dir(FOLDER) else { return Vec::new() };
+    pub(crate) fn all() -> Result<Vec<Self>, Error> {
+        let Ok(folders) = fs::read_dir(FOLDER) else { return Ok(Vec::new()) };
+        check_owner()?;
         let mut entries: Vec<Self> =
             folders.flatten().filter_map(|folder| Self::read(folder.path())).collect();
         entries.sort_by_cached_key(|one| {
-            (one.table.name.clone(), one.is_numbered(), one.table.kernel_name.clone())
+            (one.table.name.clone(), one.is_renamed(), one.table.kernel_name.clone())
         });
-        entries
+        Ok(entries)
     }
 
     /// The one of this name, the kernel's or, unless it is numbered and so somebody's own, the source's.
     pub(crate) fn find(name: &str) -> Result<Self, Error> {
-        let mut all = Self::all();
+        let mut all = Self::all()?;
         let is_it = |one: &Self| one.table.kernel_name == name || one.public_name() == name;
         match all.iter().position(is_it) {
             Some(at) => Ok(all.swap_remove(at)),
@@ -110,7 +120,7 @@ impl Entry {
 
     /// All of this name, the kernel's or the source's, numbered ones too.
     pub(crate) fn named(name: &str) -> Result<Vec<Self>, Error> {
-        let (found, others): (Vec<Self>, _) = Self::all()
+        let (found, others): (Vec<Self>, _) = Self::all()?
             .into_iter()
             .partition(|one| one.table.name == name || one.table.kernel_name == name);
         if found.is_empty() {
@@ -124,17 +134,18 @@ impl Entry {
         Error::NotLoaded { name: name.to_owned(), loaded }
     }
 
-    /// Its source's name; a numbered one has but the kernel's.
+    /// Its source's name; one that is registered under a number or another name has but the kernel's.
     fn public_name(&self) -> &str {
-        if self.is_numbered() {
+        if self.is_renamed() {
             &self.table.kernel_name
         } else {
             &self.table.name
         }
     }
 
-    fn is_numbered(&self) -> bool {
-        self.table.kernel_name != kernel_name(&self.table.name)
+    fn is_renamed(&self) -> bool {
+        let own = [kernel_name(&self.table.name), prefixed(&self.table.name)];
+        !own.contains(&self.table.kernel_name)
     }
 
     fn read(folder: PathBuf) -> Option<Self> {
@@ -188,14 +199,49 @@ fn whole(path: &Path) -> Vec<u8> {
     value.ok().flatten().unwrap_or_default()
 }
 
+/// Folders of pins that a process which was killed has left: nothing is registered under their names.
+pub(crate) fn left_over() -> Vec<String> {
+    let Ok(folders) = fs::read_dir(FOLDER) else { return Vec::new() };
+    let names = folders.flatten().filter_map(|folder| folder.file_name().into_string().ok());
+    let is_left = |name: &String| {
+        !sys::is_registered(name) && !Path::new(FOLDER).join(name).join(LINK).exists()
+    };
+    let mut names: Vec<String> = names.filter(is_left).collect();
+    names.sort();
+    names
+}
+
 /// Removes what processes that were killed have left; the caller holds the lock.
-pub(crate) fn sweep() {
-    let Ok(folders) = fs::read_dir(FOLDER) else { return };
-    for folder in folders.flatten() {
-        let name = folder.file_name();
-        let is_held = name.to_str().is_some_and(sys::is_registered);
-        if !is_held && !folder.path().join(LINK).exists() {
-            drop(Pins { folder: folder.path() });
+pub(crate) fn sweep() -> Result<(), Error> {
+    if Path::new(FOLDER).exists() {
+        check_owner()?;
+        for name in left_over() {
+            drop(Pins { folder: Path::new(FOLDER).join(name) });
         }
+    }
+    Ok(())
+}
+
+/// Whoever may write into the folder decides what root takes for a controller's tables, and where bpffs is mounted without
+/// a mode anybody may make that folder first (1777).
+fn check_owner() -> Result<(), Error> {
+    let wrong = |what: String| {
+        Err(Error::Bpffs(format!("{FOLDER}: {what}, wanted a folder of root's that nobody else may write (0700); look at it and remove it")))
+    };
+    let about = fs::symlink_metadata(FOLDER).map_err(|e| Error::Bpffs(format!("{FOLDER}: {e}")))?;
+    if !about.is_dir() {
+        return wrong("got something that is not a folder".into());
+    }
+    // SAFETY: it only tells.
+    let me = unsafe { libc::geteuid() };
+    if about.uid() != me {
+        return wrong(format!("got one of user {}", about.uid()));
+    }
+    match about.mode() & 0o7777 {
+        mode if mode & 0o022 != 0 => wrong(format!("got mode {mode:04o}")),
+        0o700 => Ok(()),
+        // As earlier versions made it: others could look, which is of no use to them.
+        _ => fs::set_permissions(FOLDER, Permissions::from_mode(0o700))
+            .map_err(|e| Error::Bpffs(format!("{FOLDER}: {e}"))),
     }
 }

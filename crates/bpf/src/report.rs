@@ -116,7 +116,8 @@ impl<S: Clone> Reader<S> {
     /// of its states.
     #[must_use]
     pub fn open(kernel_name: &str, name: impl Fn(&str) -> S) -> Option<Self> {
-        let entry = Entry::all().into_iter().find(|one| one.table.kernel_name == kernel_name)?;
+        let entry =
+            Entry::all().ok()?.into_iter().find(|one| one.table.kernel_name == kernel_name)?;
         let states = entry.table.states.iter().map(|state| name(state)).collect();
         Some(Self { report: entry.report(), states })
     }

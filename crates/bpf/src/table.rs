@@ -179,10 +179,7 @@ mod tests {
         for (bad, error) in [
             (set("cut", "256"), "my-cca: cut: got 256, wanted a whole number from 1 to 255"),
             (set("cut", "-1"), "my-cca: cut: got -1, wanted a whole number from 1 to 255"),
-            (
-                set("cutt", "2"),
-                "my-cca: unknown parameter cutt, wanted one of: gain, cut; did you mean cut?",
-            ),
+            (set("cutt", "2"), "my-cca: unknown parameter cutt, did you mean cut?"),
         ] {
             let refused = table().write(&[set("gain", "7"), bad], &mut values).expect_err(error);
             assert_eq!(refused.to_string(), error);

@@ -100,7 +100,7 @@ fn several_of_one_source_are_told_apart_by_their_numbers() {
     }
     let zhang = Object::find("tsunami-zhang").expect("built in");
     let own = bpf::load(&zhang, &[], Name::Own).expect("loads");
-    let param = bpf::status(Some("d_tsunami_zhang")).expect("loaded")[0].params[0].clone();
+    let param = bpf::status(Some("tsunami_zhang")).expect("loaded")[0].params[0].clone();
     let value = param.min.to_string();
     let first = bpf::load(&zhang, &given(&param.name, &value), Name::Numbered).expect("loads");
     let second = bpf::load(&zhang, &[], Name::Numbered).expect("loads beside it");
@@ -111,7 +111,7 @@ fn several_of_one_source_are_told_apart_by_their_numbers() {
         assert_eq!((&*status[0].name, status[0].params[0].value), ("tsunami-zhang", value));
     }
     let meant = &bpf::status(Some("tsunami-zhang")).expect("loaded")[0];
-    assert_eq!(meant.kernel_name, "d_tsunami_zhang", "the one of that name, not a numbered one");
+    assert_eq!(meant.kernel_name, "tsunami_zhang", "the one of that name, not a numbered one");
     let name = first.kernel_name().to_owned();
     drop(first);
     assert!(!is_registered(&name) && is_registered(second.kernel_name()));

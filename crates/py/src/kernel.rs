@@ -58,12 +58,13 @@ impl KernelController {
 
 /// Registers a controller, built in or of a C file.
 #[pyfunction]
-#[pyo3(signature = (source, params, *, numbered))]
+#[pyo3(signature = (source, params, *, numbered, name=None))]
 pub fn kernel_load(
     py: Python<'_>,
     source: &str,
     params: Params,
     numbered: bool,
+    name: Option<&str>,
 ) -> PyResult<KernelController> {
     let is_file = Path::new(source).extension().is_some_and(|extension| extension == "c");
     let loaded = py.detach(|| {
@@ -71,7 +72,12 @@ pub fn kernel_load(
             true => bpf::Object::compile(Path::new(source)),
             false => bpf::Object::find(source),
         };
-        bpf::load(&object?, &params, if numbered { bpf::Name::Numbered } else { bpf::Name::Own })
+        let name = match (name, numbered) {
+            (Some(name), _) => bpf::Name::As(name),
+            (None, true) => bpf::Name::Numbered,
+            (None, false) => bpf::Name::Own,
+        };
+        bpf::load(&object?, &params, name)
     });
     let loaded = loaded.map_err(to_python)?;
     // An interrupt that came meanwhile raises here, and drops it.
@@ -90,6 +96,12 @@ pub fn kernel_built_in() -> Vec<(String, String)> {
 #[pyfunction]
 pub fn kernel_loaded() -> PyResult<Vec<(String, String, bool)>> {
     bpf::loaded().map_err(to_python)
+}
+
+/// The kernel's names whose pins a process that was killed has left.
+#[pyfunction]
+pub fn kernel_left_over() -> Vec<String> {
+    bpf::left_over()
 }
 
 /// Loaded controllers with their sockets, as a JSON list.

@@ -187,8 +187,8 @@ mod _native {
     use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients};
     #[pymodule_export]
     use super::kernel::{
-        kernel_built_in, kernel_load, kernel_loaded, kernel_set, kernel_status, kernel_unload,
-        KernelController, KernelError,
+        kernel_built_in, kernel_left_over, kernel_load, kernel_loaded, kernel_set, kernel_status,
+        kernel_unload, KernelController, KernelError,
     };
     #[pymodule_export]
     use super::own::{build, write_headers, BuildError};

@@ -45,15 +45,26 @@ impl KernelController {
 
 /// Refuses.
 #[pyfunction]
-#[pyo3(signature = (source, params, *, numbered))]
+#[pyo3(signature = (source, params, *, numbered, name=None))]
 #[allow(unused_variables, reason = "Python calls by these names")]
-pub fn kernel_load(source: &str, params: Params, numbered: bool) -> PyResult<KernelController> {
+pub fn kernel_load(
+    source: &str,
+    params: Params,
+    numbered: bool,
+    name: Option<&str>,
+) -> PyResult<KernelController> {
     absent()
 }
 
 /// None are.
 #[pyfunction]
 pub fn kernel_built_in() -> Vec<(String, String)> {
+    Vec::new()
+}
+
+/// None are.
+#[pyfunction]
+pub fn kernel_left_over() -> Vec<String> {
     Vec::new()
 }
 

@@ -164,10 +164,12 @@ def _add_cca(cca: argparse.ArgumentParser) -> None:
 
 def _add_kernel(kernel: argparse.ArgumentParser) -> None:
     actions = kernel.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
-    actions.add_parser("list", help="what can be loaded, under which name sockets ask for it, and what is loaded")
+    listing = actions.add_parser("list", help="what can be loaded, under which name sockets ask for it, and what is loaded")
+    listing.add_argument("--json", action="store_true", help="print one JSON object per controller and line, and nothing else")
     load = actions.add_parser("load", help="register one, until unload")
     load.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h (needs clang)")
     load.add_argument("--param", action="append", default=[], metavar="K=V", help="a parameter of it; repeatable")
+    load.add_argument("--as", dest="kernel_name", metavar="NAME", help="what the kernel is to call it, up to 15 letters; so several of one may be loaded")
     load.add_argument("--foreground", action="store_true", help="only as long as this process runs")
     change = actions.add_parser("set", help="change parameters of a loaded one; its flows obey from their next ACK")
     change.add_argument("name", metavar="NAME", help="name of a loaded one")
@@ -175,7 +177,8 @@ def _add_kernel(kernel: argparse.ArgumentParser) -> None:
     actions.add_parser("unload", help="take one away; flows that use it keep it until they end").add_argument("name", metavar="NAME")
     status = actions.add_parser("status", help="loaded ones, the flows that use them in all network namespaces, and what they estimate")
     status.add_argument("name", metavar="NAME", nargs="?", help="only this one")
-    status.add_argument("--json", action="store_true", help="print one JSON object per controller and line, and nothing else")
+    status.add_argument("--all", action="store_true", help="also sockets that send next to nothing: receivers, control connections, listening ones")
+    status.add_argument("--json", action="store_true", help="print one JSON object per controller and line, with all sockets, and nothing else")
 
 
 def _add_shell(shell: argparse.ArgumentParser) -> None:

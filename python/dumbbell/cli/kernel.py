@@ -6,7 +6,7 @@ import argparse
 import signal
 import sys
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dumbbell import kernel
 from dumbbell.errors import ScenarioError
@@ -37,36 +37,59 @@ def _params(texts: list[str]) -> dict[str, int | str]:
     return params
 
 
-def show_list(_: argparse.Namespace) -> int:
-    """What can be loaded, and what is."""
-    from dumbbell.controllers import known
+def show_list(arguments: argparse.Namespace) -> int:
+    """What can be loaded, what is, and what a killed process has left."""
+    rows = _listed()
+    if arguments.json:
+        import json
 
-    built_in, loaded = kernel.built_in(), _loaded()
-    names = {**built_in, **{name: kernel_name for name, (kernel_name, _) in loaded.items()}}
-    if not built_in:
+        for row in rows:
+            print(json.dumps(row))
+        return OK
+    if not kernel.built_in():
         print("dumbbell: no objects for BPF are in this build, because it was made without clang 14 or newer", file=sys.stderr)
-    summaries = known()
-    rows: list[tuple[str, ...]] = [("name", "in the kernel", "loaded", "")]
-    for name, kernel_name in names.items():
-        told = {None: "-", True: "yes", False: "held"}[loaded[name][1] if name in loaded else None]
-        # A file of one's own may have taken the place of one that is built in, so it is not described as that.
-        rows.append((name, kernel_name, told, summaries[name].summary if name in built_in else "a file of your own"))
-    _print_columns(rows)
+    told = {None: "-", True: "yes", False: "held"}
+    _print_columns([("name", "in the kernel", "loaded", ""), *((row["name"], row["kernel_name"], told[row["is_kept"]], row["summary"]) for row in rows)])
+    left = kernel.left_over()
+    if left:
+        print(f"dumbbell: left by processes that were killed, until the next load: {', '.join(left)} (in /sys/fs/bpf/dumbbell)", file=sys.stderr)
     return OK
 
 
-def _loaded() -> dict[str, tuple[str, bool]]:
+def _listed() -> list[dict[str, Any]]:
+    """One row for each controller that is loaded, and for each other one that is built in; `is_kept` is None for these."""
+    from dumbbell.controllers import known
+
+    summaries, built_in = known(), kernel.built_in()
+
+    def row(name: str, kernel_name: str, *, is_kept: bool | None) -> dict[str, Any]:
+        # A file of one's own may have taken the place of one that is built in, so it is not described as that.
+        summary = summaries[name].summary if name in built_in and name in summaries else "a file of your own"
+        return {"name": name, "kernel_name": kernel_name, "is_loaded": is_kept is not None, "is_kept": is_kept, "summary": summary}
+
+    loaded = [row(name, kernel_name, is_kept=is_kept) for name, kernel_name, is_kept in _instances()]
+    names = {one["name"] for one in loaded}
+    others = [row(name, kernel_name, is_kept=None) for name, kernel_name in built_in.items() if name not in names]
+    return sorted(loaded + others, key=lambda one: (one["name"], one["kernel_name"]))
+
+
+def _instances() -> list[tuple[str, str, bool]]:
     """What is loaded, as far as this user may see."""
     try:
-        return kernel.loaded()
+        return kernel.instances()
     except kernel.KernelError as error:
         print(f"dumbbell: what is loaded cannot be seen: {error}", file=sys.stderr)
-        return {}
+        return []
 
 
 def load(arguments: argparse.Namespace) -> int:
     """Register one; stdout is the name that sockets ask for."""
-    with kernel.load(arguments.name, _params(arguments.param)) as controller:
+    with kernel.load(arguments.name, _params(arguments.param), name=arguments.kernel_name) as controller:
+        if controller.kernel_name.startswith("d_") and arguments.kernel_name is None:
+            print(
+                f"dumbbell: as {controller.kernel_name}, because the kernel has, or may have, a {controller.kernel_name[2:]} of its own (--as NAME)",
+                file=sys.stderr,
+            )
         if not arguments.foreground:
             controller.keep()
             print(controller.kernel_name)
@@ -78,7 +101,7 @@ def load(arguments: argparse.Namespace) -> int:
             while True:
                 signal.pause()
         except KeyboardInterrupt:
-            print(f"unloading {controller.name}{_remains(kernel.status(controller.name)[0])}", file=sys.stderr)
+            print(f"unloading {controller.name}{_remains(kernel.status(controller.kernel_name)[0])}", file=sys.stderr)
     return OK
 
 
@@ -134,11 +157,20 @@ def status(arguments: argparse.Namespace) -> int:
     if not found:
         print("none is loaded", file=sys.stderr)
     for one in found:
-        _print_status(one)
+        _print_status(one, is_all=arguments.all)
     return OK
 
 
-def _print_status(one: kernel.Status) -> None:
+#: Segments that a connection has sent when it counts as one that sends: more than requests, answers and iperf3's control connection do.
+_SENT_MIN = 50
+
+
+def _sends(socket: kernel.Socket) -> bool:
+    """Whether the controller has anything to do: not at a receiver, a control connection or a socket that listens."""
+    return not socket.is_listening and (socket.in_flight > 0 or socket.delivered >= _SENT_MIN)
+
+
+def _print_status(one: kernel.Status, *, is_all: bool) -> None:
     held = "" if one.is_kept else ", held by a process"
     print(f"{one.name} ({one.kernel_name}){held}")
     for param in one.params.values():
@@ -146,10 +178,14 @@ def _print_status(one: kernel.Status) -> None:
             print(f"  {param.name} = {param.value} {param.unit} (default {param.default})")
     if one.default_of:
         print(f"  default of: {', '.join(name or 'this namespace' for name in one.default_of)}")
-    if not one.sockets:
+    shown = [socket for socket in one.sockets if is_all or _sends(socket)]
+    hidden = len(one.sockets) - len(shown)
+    if shown:
+        _print_columns([HEADS, *map(_row, shown)], indent="  ")
+    elif not hidden:
         print("  no sockets")
-        return
-    _print_columns([HEADS, *map(_row, one.sockets)], indent="  ")
+    if hidden:
+        print(f"  {hidden} {'socket that sends' if hidden == 1 else 'sockets that send'} next to nothing (--all shows them)")
 
 
 def _row(socket: kernel.Socket) -> tuple[str, ...]:
