@@ -28,7 +28,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
 
-.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-emulator bench-kernel bench-memory fuzz bpf sanitize package clean
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-emulator bench-kernel bench-memory vm-kernels fuzz bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same sessi
 bench-kernel: $(STAMPS)/native $(STAMPS)/system ## What an ACK costs in the kernel, through BPF against its own BBR (root)
 	tools/system-packages.sh bpftool
 	$(BIN)/python bench/kernel_ack_cost.py --json build/bench-kernel.json
+
+vm-kernels: $(STAMPS)/venv ## Load every controller into Debian's kernels, from 6.1 to the newest, in virtual machines (ONLY=REGEX of their packages; minutes)
+	tools/vm-kernels.sh '$(ONLY)'
 
 bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding limit of the real-time path, beside Mahimahi where it is installed (root, REPEATS=3)
 	$(BIN)/python bench/emulator.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench-emulator.json

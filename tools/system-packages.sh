@@ -15,7 +15,7 @@ is_there() {
     iproute2) command -v ip && command -v ss && command -v tc ;;
     openssh-server) command -v ssh && test -x /usr/sbin/sshd ;;
     netcat-openbsd) command -v nc.openbsd ;;
-    iperf3 | bpftool | tshark) command -v "$1" || test -x "/usr/sbin/$1" ;;
+    iperf3 | bpftool | tshark | cpio | qemu-system-x86_64) command -v "$1" || test -x "/usr/sbin/$1" ;;
     *) echo "unknown program: $1" >&2; exit 2 ;;
   esac
 }
@@ -25,6 +25,7 @@ debian_package() {
     venv) echo python3-venv ;;
     cc) echo build-essential ;;
     libbpf) echo libbpf-dev ;;
+    qemu-system-x86_64) echo qemu-system-x86 ;;
     libelf) echo libelf-dev zlib1g-dev pkg-config ;;
     openssh-server) echo openssh-server openssh-client ;;
     *) echo "$1" ;;

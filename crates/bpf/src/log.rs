@@ -42,13 +42,14 @@ pub(crate) fn refusal(printed: &str) -> Option<(String, String)> {
 
 /// What libbpf complains about, without what it adds to every complaint.
 pub(crate) fn reason(printed: &str) -> Option<String> {
-    let lines = printed.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
+    let trimmed = |line| str::trim_start_matches(str::trim(line), "libbpf: ");
+    let lines: Vec<&str> = printed.lines().map(trimmed).collect();
     let is_told = |line: &&str| {
         let generic = ["failed to load object", "failed to load BPF skeleton", "failed to open"];
         !line.is_empty() && !generic.iter().any(|start| line.starts_with(start))
     };
-    let told: Vec<&str> = lines.clone().filter(is_told).collect();
-    let told = if told.is_empty() { lines.last().into_iter().collect() } else { told };
+    let told: Vec<&str> = lines.iter().copied().filter(is_told).collect();
+    let told = if told.is_empty() { lines.last().copied().into_iter().collect() } else { told };
     let tail = &told[told.len().saturating_sub(TAIL_LINES)..];
     (!tail.is_empty()).then(|| tail.join("; "))
 }
