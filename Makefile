@@ -28,7 +28,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
 
-.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-emulator bench-kernel bench-memory vm-kernels fuzz bpf sanitize package clean
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,7 +41,7 @@ demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture
 	rm -rf $(demo_dir)
 	$(BIN)/dumbbell demo --out $(demo_dir) $(if $(FULL),--full)
 
-test: test-rust bpf sanitize test-python ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python
+test: test-rust bpf sanitize test-python fuzz-short ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python, a minute of fuzzing
 
 test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test
 	cargo test --locked --workspace --exclude dumbbell-py --no-fail-fast
@@ -104,9 +104,13 @@ bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding 
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json
 
-fuzz: $(STAMPS)/native ## Throw broken scenarios, plans and results at what reads them (SECONDS_MAX=60 each, SEED=1)
+fuzz: $(STAMPS)/native ## Throw broken scenarios, plans, quantities, traces, manifests and tables at what reads them (SECONDS_MAX=60 each, SEED=1)
 	$(BIN)/python fuzz/scenario.py --seconds $(SECONDS_MAX) --seed $(SEED)
+	$(BIN)/python fuzz/values.py --seconds $(SECONDS_MAX) --seed $(SEED)
 	$(BIN)/python fuzz/results.py --seconds $(SECONDS_MAX) --seed $(SEED)
+
+fuzz-short: $(STAMPS)/native ## The same for a minute in all, which is part of `make test`
+	$(MAKE) fuzz SECONDS_MAX=20
 
 package: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Source distribution and wheel in dist/, each installed and used far from the checkout
 	rm -rf dist && mkdir dist

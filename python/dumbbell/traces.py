@@ -18,6 +18,9 @@ from .files import DATA_MAX, read_bytes
 #: Longest time that a line may hold, ms (what the engine keeps in 32 bits).
 MS_MAX = 2**32 - 1
 
+#: A line is shorter, as in the engine's reader.
+_LINE_LENGTH_MAX = 40
+
 #: Bytes of a trace that are taken apart at once.
 _PART_BYTES = 1 << 20
 
@@ -57,9 +60,10 @@ def _read(path: Path, _changed_ns: int, _size: int) -> Trace:
         end = data.find(b"\n", begin + _PART_BYTES) + 1 or len(data)
         for line in data[begin:end].removesuffix(b"\n").split(b"\n"):
             number += 1
-            if not line.isdigit() or len(line) > 10:
+            digits = line.lstrip(b" \t").removeprefix(b"+")  # as Mahimahi reads a number
+            if not digits.isdigit() or len(line) >= _LINE_LENGTH_MAX:
                 raise ValueError(f"line {number} is no time in ms")
-            ms = int(line)
+            ms = int(digits)
             if ms < last or ms > MS_MAX:
                 raise ValueError(f"line {number} is " + ("before its predecessor" if ms < last else f"above {MS_MAX}"))
             last = ms

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from .errors import nearest
 
@@ -53,9 +54,18 @@ class UnitError(ValueError):
 
 def split(text: object, wanted: str) -> tuple[int, int, str]:
     """Number and unit of a quantity: (numerator, denominator, unit)."""
-    match = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
+    parts = _parts(text) if isinstance(text, str) else None
+    if parts is None:
         raise UnitError(wanted, lacks=isinstance(text, (int, float)) and not isinstance(text, bool))
+    return parts
+
+
+@lru_cache(maxsize=1024)
+def _parts(text: str) -> tuple[int, int, str] | None:
+    """Number and unit; kept, because each run of a grid has nearly all quantities of the one before."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return None
     mantissa, _, exponent = match[1].lower().partition("e")
     whole, _, fraction = mantissa.partition(".")
     power = int(exponent or 0) - len(fraction)
