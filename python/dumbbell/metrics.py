@@ -95,19 +95,18 @@ def _sent_bytes(result: Result, flow: int, window: Window) -> float:
 
 
 def utilization(result: Result, window: Window = None, *, link: int = 0) -> float:
-    """Wire bytes that left a link over what its rate, steps or trace allow in the time and its token bucket held; 0 is the bottleneck.
+    """Wire bytes that left a link over what its rate, steps or trace allow in the time and its token bucket held at its begin; 0 is the bottleneck.
 
-    Never above 1. The edges of a window are sample times.
+    The bucket held nothing where packets waited, else at most its depth. Never above 1. The edges of a window are sample times.
     """
     planned = link_plan(result, link)
-    t, sent = queue_column(result, link, "t_us"), queue_column(result, link, "sent_bytes")
-    if window is None:
-        begin_ns, end_ns, left = 0, result.plan.duration_ns, float(sent[-1]) if sent.size else math.nan
-    else:
-        first, last = _edges(t, window)
-        begin_ns, end_ns, left = int(t[first]) * 1000, int(t[last]) * 1000, float(sent[last] - sent[first])
-    could = planned.bits(begin_ns, end_ns) + planned.bucket_bits
-    return min(left * 8 / could, 1.0) if could else math.nan
+    t, sent, backlog = (queue_column(result, link, name) for name in ("t_us", "sent_bytes", "backlog_bytes"))
+    if not t.size:
+        return math.nan
+    first, last = (-1, t.size - 1) if window is None else _edges(t, window)
+    begin_ns, before, is_waiting = (0, 0.0, False) if window is None else (int(t[first]) * 1000, float(sent[first]), bool(backlog[first]))
+    could = planned.bits(begin_ns, int(t[last]) * 1000) + (0 if is_waiting else planned.bucket_bits)
+    return min(float(sent[last] - before) * 8 / could, 1.0) if could else 0.0
 
 
 def link_plan(result: Result, link: int) -> LinkView:
@@ -237,15 +236,19 @@ def goodput_series(result: Result, which: Which, *, bin_s: float = 1.0, window: 
 def convergence_time_s(result: Result, *, fairness: float = 0.95, bin_s: float = 1.0, hold_s: float = 5.0) -> float | None:
     """Time from the start of the last flow until Jain's index of the running flows' goodputs reaches `fairness` and keeps it for `hold_s`.
 
-    Goodputs are taken in bins of `bin_s`. None where that never happens. After Jain's own use of the index for convergence
+    Those that ended before do not count; when the next one ends, the time is over. Goodputs are taken in bins of `bin_s`. None where it never
+    happens, and where fewer than two of several flows are left. After Jain's own use of the index for convergence
     (Chiu and Jain 1989, on responsiveness); the three settings are ours, and part of any number quoted.
     """
     import numpy as np
 
-    flows = result.plan.flows
-    begin, end = max(flow.start_ns for flow in flows) / 1e9, min(flow.stop_ns for flow in flows) / 1e9
-    grid = np.arange(begin, end + 1e-9, bin_s)
-    rates = np.array([np.diff(_course(result, flow, "goodput_bytes", "goodput_bytes", grid)) for flow in range(len(flows))])
+    starts, stops = (flow_column(result, name) / 1e6 for name in ("start_us", "stop_us"))
+    begin = float(starts.max())
+    running = [int(i) for i in np.flatnonzero(stops > begin)]
+    if len(running) < min(2, starts.size):
+        return None
+    grid = np.arange(begin, float(stops[running].min()) + 1e-9, bin_s)
+    rates = np.array([np.diff(_course(result, flow, "goodput_bytes", "goodput_bytes", grid)) for flow in running])
     fair = [jain(list(rates[:, i])) >= fairness and bool(rates[:, i].any()) for i in range(rates.shape[1])]
     need = max(1, round(hold_s / bin_s))
     for i in range(len(fair) - need + 1):
@@ -255,7 +258,7 @@ def convergence_time_s(result: Result, *, fairness: float = 0.95, bin_s: float =
 
 
 def completion_time_s(result: Result, flow: int) -> float | None:
-    """Time from a finite flow's start (its SYN) until its last byte was acknowledged; None where it did not complete."""
+    """Time from a finite flow's start (its SYN) until its last byte had reached the receiver; None where it did not complete."""
     found = completion_times_s(result, flow)
     return float(found[0]) if found.size else None
 

@@ -60,7 +60,7 @@ impl EventKind {
             EventKind::Established => ("established", "the sender has the SYN-ACK"),
             EventKind::Stop => ("stop", "the application stops sending"),
             EventKind::Complete => {
-                ("complete", "a finite transfer is acknowledged whole; value: its bytes")
+                ("complete", "a finite transfer has arrived whole; value: its bytes")
             }
             EventKind::CaState => {
                 ("ca_state", "TCP enters the state in note: Open, Disorder, CWR, Recovery, Loss")
@@ -93,7 +93,7 @@ table! {
         transport: String ["-"],
         /// Name of the congestion controller.
         cca: String ["-"],
-        /// Two-way propagation delay of the flow's path, without queueing.
+        /// Two-way propagation delay of the flow's path, without queueing; at the start where it changes.
         rtt_us: i64 ["us"],
         /// When the application opened the connection.
         start_us: i64 ["us"],
@@ -101,7 +101,7 @@ table! {
         stop_us: i64 ["us"],
         /// When the sender had the SYN-ACK; null if it never did.
         established_us: Option<i64> ["us"],
-        /// When the last byte of a finite transfer was acknowledged; null if it is not finite or not complete.
+        /// When the last byte of a finite transfer, or of all responses of a count, had reached the receiver; null if it is not finite or not complete.
         completed_us: Option<i64> ["us"],
         /// Size of a finite transfer; null for one without an end.
         size_bytes: Option<i64> ["bytes"],
@@ -217,7 +217,7 @@ table! {
 }
 
 table! {
-    /// One row per sample time and link: its queue.
+    /// One row per sample time and link, and one at the end of the run: its queue.
     QueueRow, QueueColumns = "queue" {
         /// Time since the start of the run.
         t_us: i64 ["us"],

@@ -41,6 +41,8 @@ pub struct Flow {
     pub goodput_at_end: u64,
     /// Smoothed RTT at each sample, us.
     pub srtt_samples: Vec<u32>,
+    /// Smallest RTT measured until the last sample, us; TCP itself forgets one after five minutes.
+    pub min_rtt_us: u32,
     pub goodput_at_sample: u64,
     pub sampled_at: Time,
     /// Controller state last recorded.
@@ -67,6 +69,7 @@ impl Flow {
             established: None,
             goodput_at_end: 0,
             srtt_samples: Vec::new(),
+            min_rtt_us: u32::MAX,
             goodput_at_sample: 0,
             sampled_at: Time::ZERO,
             cca_state: None,

@@ -57,8 +57,9 @@ impl Probe {
         self.event(now, i, EventKind::Start, None, None);
     }
 
-    pub fn flow_end(&mut self, now: Time, every: Span, i: usize, flow: &mut Flow, completed: bool) {
-        if !now.as_ns().is_multiple_of(every.as_ns()) {
+    pub fn flow_end(&mut self, now: Time, i: usize, flow: &mut Flow, completed: bool) {
+        // At a sample time, the sampler may have been here or be about to find the flow gone.
+        if flow.sampled_at < now {
             self.sample_flow(now, i, flow);
         }
         if completed {
@@ -121,6 +122,13 @@ impl Probe {
         }
     }
 
+    /// The run ends between two samples: its queues have a last row, so that what they counted is complete.
+    pub fn end(&mut self, now: Time, every: Span, links: &[Link<Packet>]) {
+        if self.queue && !now.as_ns().is_multiple_of(every.as_ns()) {
+            self.sample_links(now, links);
+        }
+    }
+
     /// One row per running flow and one of the queue.
     pub fn sample(&mut self, now: Time, flows: &mut [Flow], links: &[Link<Packet>]) {
         for (i, flow) in flows.iter_mut().enumerate() {
@@ -144,6 +152,7 @@ impl Probe {
         if srtt > 0 {
             flow.srtt_samples.push(srtt);
         }
+        flow.min_rtt_us = flow.min_rtt_us.min(flow.ends.sk().rtt_min.value());
         let goodput = flow.ends.delivered_bytes();
         let since = now.since(flow.sampled_at.max(flow.start)).as_ns().max(1);
         let rate = (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);

@@ -34,7 +34,7 @@ fn of_flow(flow: &Flow, known: FlowTotals, end: Time) -> FlowTotals {
         Life::Waiting | Life::Running => (end, false),
     };
     let stats = flow.ends.stats();
-    let min_rtt = flow.ends.sk().rtt_min.value();
+    let min_rtt = flow.ends.sk().rtt_min.value().min(flow.min_rtt_us);
     FlowTotals {
         start_ns: flow.start.as_ns(),
         stop_ns: stop.as_ns(),

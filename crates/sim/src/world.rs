@@ -129,6 +129,7 @@ impl World {
                 self.end_flow(i, false);
             }
         }
+        self.probe.end(self.now, self.sample_every, &self.data.links);
         self.check();
         Ok(())
     }
@@ -356,7 +357,7 @@ impl World {
     fn end_flow(&mut self, i: usize, completed: bool) {
         let flow = &mut self.flows[i];
         flow.goodput_at_end = flow.ends.delivered_bytes();
-        self.probe.flow_end(self.now, self.sample_every, i, flow, completed);
+        self.probe.flow_end(self.now, i, flow, completed);
         flow.life = Life::Ended { at: self.now, completed };
         flow.ends.stop();
         self.timeline.clear(i as u32 * SLOTS + LIFE);

@@ -193,7 +193,7 @@ impl FlowTotals {
             share: ratio(self.goodput_bytes, all),
             retrans_rate: ratio(self.retrans_segs, self.segs_sent),
             srtt_mean_ms: (!srtt.is_empty()).then(|| sum / srtt.len() as f64 / 1e3),
-            srtt_p95_ms: percentile(&mut srtt, 95).map(|us| f64::from(us) / 1e3),
+            srtt_p95_ms: percentile(&mut srtt, 95).map(|us| us / 1e3),
             owd_mean_ms: one_way(|d| d.mean_us),
             owd_p95_ms: one_way(|d| f64::from(d.p95_us)),
             owd_p99_ms: one_way(|d| f64::from(d.p99_us)),

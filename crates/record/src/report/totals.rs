@@ -158,13 +158,14 @@ impl FlowTotals {
     }
 }
 
-/// The smallest value that at least `p` per cent do not exceed (nearest rank: Hyndman and Fan 1996, type 1).
-pub fn percentile<T: Ord + Copy>(values: &mut [T], p: usize) -> Option<T> {
-    if values.is_empty() {
-        return None;
-    }
-    let rank = (values.len() * p).div_ceil(100).max(1);
-    Some(*values.select_nth_unstable(rank - 1).1)
+/// Percentile by linear interpolation between order statistics (Hyndman and Fan 1996, type 7), as all of
+/// `docs/metrics.md`.
+pub fn percentile(values: &mut [u32], p: usize) -> Option<f64> {
+    let last = values.len().checked_sub(1)?;
+    let (below, rest) = (last * p / 100, last * p % 100);
+    let (_, &mut low, above) = values.select_nth_unstable(below);
+    let high = above.iter().min().map_or(low, |&next| next);
+    Some(f64::from(low) + f64::from(high - low) * rest as f64 / 100.0)
 }
 
 #[cfg(test)]
@@ -172,14 +173,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_the_smallest_value_that_so_many_do_not_exceed() {
-        let mut hundred: Vec<u32> = (1..=100).rev().collect();
-        for (p, value) in [(0, 1), (1, 1), (50, 50), (95, 95), (99, 99), (100, 100)] {
-            assert_eq!(percentile(&mut hundred, p), Some(value), "{p}");
+    fn a_percentile_interpolates_between_the_values_beside_it() {
+        let mut many: Vec<u32> = (0..=100).rev().collect();
+        for p in [0, 1, 50, 95, 99, 100] {
+            assert_eq!(percentile(&mut many, p), Some(p as f64), "{p}");
         }
-        assert_eq!(percentile(&mut [3, 1, 2], 50), Some(2));
-        assert_eq!(percentile(&mut [3, 1, 2, 4], 95), Some(4));
-        assert_eq!(percentile::<u32>(&mut [], 95), None);
+        assert_eq!(percentile(&mut [3, 1, 2], 50), Some(2.0));
+        assert_eq!(percentile(&mut [30, 10, 20, 40], 95), Some(38.5));
+        assert_eq!(percentile(&mut [7], 95), Some(7.0));
+        assert_eq!(percentile(&mut [], 95), None);
     }
 
     #[test]
