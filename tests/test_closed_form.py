@@ -274,6 +274,16 @@ def test_a_deep_bucket_is_no_capacity_where_packets_wait(ran: Runner) -> None:
     assert metrics.utilization(result, (5, 6)) == pytest.approx(1, abs=0.02)
 
 
+@checks("metrics", "coefficient_of_variation convergence_time_s goodput_series")
+def test_bins_that_lie_between_two_samples_are_refused(ran: Runner) -> None:
+    result = ran('duration = "8s"\nrecord = { every = "2s" }\npath = { rate = "10Mbps", rtt = "40ms", buffer = "0.3bdp" }\nflow = [{ cca = "reno" }]\n')
+    with pytest.raises(dumbbell.ResultError, match=r"bins of 0.5 s: wanted 2 s or more, as its samples are apart"):
+        metrics.coefficient_of_variation(result, 0)
+    with pytest.raises(dumbbell.ResultError, match=r"bins of 1 s: wanted 2 s or more"):
+        metrics.convergence_time_s(result)
+    assert metrics.coefficient_of_variation(result, 0, bin_s=2) > 0
+
+
 @checks("flows", "min_rtt_us")
 def test_the_smallest_rtt_is_that_of_the_whole_run(ran: Runner) -> None:
     # CUBIC keeps a queue all the time; TCP itself forgets the empty path after five minutes.

@@ -220,10 +220,11 @@ def coefficient_of_variation(result: Result, which: Which, window: Window = None
 
 
 def goodput_series(result: Result, which: Which, *, bin_s: float = 1.0, window: Window = None) -> tuple[Column, Column]:
-    """Goodput of these flows together in whole bins of `bin_s` from the first one's first sample: (ends of the bins in s, bit/s)."""
+    """Goodput of these flows together in whole bins of `bin_s`, no shorter than samples are apart, from the first one's first sample: (ends in s, bit/s)."""
     import numpy as np
 
     flows = flows_of(result, which)
+    _check_bin(result, bin_s)
     times = [t for t in (_windowed(result, flow, "t_us", window) for flow in flows) if t.size]
     if not times:
         return np.empty(0), np.empty(0)
@@ -242,6 +243,7 @@ def convergence_time_s(result: Result, *, fairness: float = 0.95, bin_s: float =
     """
     import numpy as np
 
+    _check_bin(result, bin_s)
     starts, stops = (flow_column(result, name) / 1e6 for name in ("start_us", "stop_us"))
     begin = float(starts.max())
     running = [int(i) for i in np.flatnonzero(stops > begin)]
@@ -311,6 +313,13 @@ def counted(result: Result, name: str, window: Window = None, *, link: int = 0) 
 def segments_sent(result: Result, which: Which = "all", window: Window = None) -> float:
     """Data segments that these flows sent, retransmissions included."""
     return _grown(result, flows_of(result, which), "segs_sent", "segs_sent", window)
+
+
+def _check_bin(result: Result, bin_s: float) -> None:
+    """Refuses bins between two samples, which would be as smooth as the line between these."""
+    every_s = result.plan.sample_ns / 1e9
+    if bin_s < every_s * (1 - 1e-9):
+        raise ResultError(f"{result.folder}: bins of {bin_s:g} s: wanted {every_s:g} s or more, as its samples are apart ([record] every)")
 
 
 def _within(t_s: Column, window: Window) -> Mask:
