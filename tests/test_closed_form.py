@@ -268,6 +268,13 @@ def test_figures_of_a_run_are_complete_where_samples_are_far_apart(ran: Runner) 
 
 
 @checks("metrics", "utilization")
+def test_a_link_without_a_bucket_may_send_a_frame_on_top_of_its_rate(ran: Runner) -> None:
+    result = ran('duration = "6.05s"\npath = { rate = "50kbps", rtt = "20ms", qdisc = "cake" }\nflow = [{ cca = "cubic" }]\n')
+    sent = rows(result, "queue")[-1]["sent_bytes"]
+    assert metrics.utilization(result) == pytest.approx(sent / (50e3 * 6.05 / 8 + 1514), rel=1e-4) == pytest.approx(result.summary.link.utilization, rel=1e-4)
+
+
+@checks("metrics", "utilization")
 def test_a_deep_bucket_is_no_capacity_where_packets_wait(ran: Runner) -> None:
     result = ran('duration = "10s"\npath = { rate = "1Mbps", rtt = "20ms", buffer = "200kB", burst = "100kB" }\nflow = [{ cca = "cubic" }]\n')
     assert rows(result, "queue")[50]["backlog_bytes"] > 0

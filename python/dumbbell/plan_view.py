@@ -164,9 +164,10 @@ class LinkView(View, frozen=True, kw_only=True):
 
     @property
     def bucket_bits(self) -> int:
-        """What its token bucket holds at most, which it may send on top of its rate; 0 for a trace, and for cake, which shapes by itself."""
-        has_none = self.trace is not None or (self.qdisc.kind == "cake" and self.is_constant)
-        return 0 if has_none else 8 * self.burst_bytes
+        """What its token bucket holds at most, which it may send on top of its rate; 0 for a trace, a frame for cake, which shapes by itself."""
+        if self.trace is not None:
+            return 0
+        return 8 * (FRAME_BYTES if self.qdisc.kind == "cake" and self.is_constant else self.burst_bytes)
 
     def bits(self, start_ns: int, end_ns: int) -> float:
         """What it can send between two times, bits; raises ResultError where the file of its trace is gone or has changed."""
