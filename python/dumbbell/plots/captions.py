@@ -70,7 +70,8 @@ def _rtt(result: Result, _: int) -> str:
     rtts = sorted({flow.rtt_ns for flow in result.plan.flows})
     if len(rtts) > 3:
         return f"RTTs of {span_text(rtts[0])} to {span_text(rtts[-1])}"
-    return f"RTT{'s' if len(rtts) > 1 else ''} {' and '.join(map(span_text, rtts))}"
+    *first, last = map(span_text, rtts)
+    return f"RTTs {', '.join(first)} and {last}" if first else f"RTT {last}"
 
 
 def _queue(result: Result, number: int) -> str:
@@ -81,9 +82,14 @@ def _queue(result: Result, number: int) -> str:
         return link.qdisc.kind
     size = f"{limit.amount} packets" if limit.measure == "packets" else bytes_text(limit.amount)
     bdp = link.rate_bps * max(flow.rtt_ns for flow in plan.flows) / 8e9
-    same_rtt = len({flow.rtt_ns for flow in plan.flows}) == 1
-    times = f" ({limit.amount / bdp:.3g} BDP)" if limit.measure == "bytes" and bdp and same_rtt else ""
+    is_one_bdp = len({flow.rtt_ns for flow in plan.flows}) == 1 and link.is_constant
+    times = f" ({limit.amount / bdp:.3g} BDP)" if limit.measure == "bytes" and bdp and is_one_bdp else ""
     return f"{link.qdisc.kind}, {'buffer' if link.qdisc.kind == 'fifo' else 'limit'} {size}{times}"
+
+
+def _policer(result: Result, number: int) -> str:
+    policer = result.plan.data_links[number].policer
+    return f"policer {rate_text(policer.rate_bps)}, burst {bytes_text(policer.burst_bytes)}" if policer else ""
 
 
 def _loss(result: Result, _: int) -> str:
@@ -115,7 +121,13 @@ def _window(result: Result, window: Window | None) -> str:
     return f"{end:g} s" if (start, end) == (0, plan.duration_s) else f"{start:g} to {end:g} s of {plan.duration_s:g} s"
 
 
-_PARTS: tuple[Callable[[Any, int], str], ...] = (_rate, _rtt, _queue, _loss, _acks, _flows)
+_PARTS: tuple[Callable[[Any, int], str], ...] = (_rate, _rtt, _queue, _policer, _loss, _acks, _flows)
 
 #: Varied keys whose value the caption has already.
-_SAID = frozenset({"path.rate", "path.rtt", "path.buffer", "path.qdisc", "path.loss", "path.ack.rate", "duration"} | {f"flow[{i}].cca" for i in range(100)})
+_SAID = frozenset(
+    {
+        *(f"path.{name}" for name in ("rate", "rtt", "buffer", "qdisc", "loss", "ack.rate", "policer.rate", "policer.burst")),
+        "duration",
+        *(f"flow[{i}].cca" for i in range(100)),
+    }
+)

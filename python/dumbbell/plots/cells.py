@@ -105,6 +105,8 @@ def _why(name: str, *, windowed: bool) -> str:
         return "none of their flows has a size and completed"
     if name.startswith("latency"):
         return "none of their flows has a workload of messages"
+    if name == "jain":
+        return "it is of flows that were active all the time, and fewer than two of several were"
     return "it was not recorded, or nothing arrived"
 
 

@@ -62,7 +62,7 @@ def fct(
     """Cumulative distribution of completion times, a line per group and varied values, with its median and 99th percentile.
 
     Repetitions count together. The share is of all finite flows, so a line that ends below 1 had flows which did not complete. A figure of its own
-    has `slowdown` beside it where sizes differ.
+    has `slowdown` beside it where sizes differ and a bin of size has enough flows.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ def fct(
 
     kinds = _finite_kinds(results)
     found = {kind.label: kind.finite(window) for kind in kinds}
-    pair = ax is None and len(np.unique(np.concatenate([sizes for sizes, *_ in found.values()]))) > 1
+    several = len(np.unique(np.concatenate([sizes for sizes, *_ in found.values()]))) > 1
+    pair = ax is None and several and any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in found.values())
     sheet = style.Sheet(ax, page, columns=2 if pair else 1, height=2.8)
     for kind, own in zip(kinds, _looks(kinds)):
         _, times, _, opened = found[kind.label]
@@ -96,10 +97,13 @@ def fct(
 def slowdown(results: Results | Result, *, ax: Axes | None = None, window: Window | None = None, **page: Unpack[style.Page]) -> Axes:
     """Completion time over the ideal one (size over the link's rate, and one RTT) against size: median and 99th percentile in bins of size.
 
-    A bin needs 5 flows for its median and 50 for its 99th percentile. Parameters as of `fct`.
+    A bin needs 5 flows for its median and 50 for its 99th percentile. Parameters as of `fct`. Raises ResultError where no bin has a median.
     """
+    kinds = _finite_kinds(results)
+    if not any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in (kind.finite(window) for kind in kinds)):
+        raise ResultError(f"a bin of size needs {_MEDIAN_FROM} flows that completed, and no group has them: plot fct shows few flows")
     sheet = style.Sheet(ax, page)
-    _slowdowns(sheet, sheet.ax, _finite_kinds(results), window)
+    _slowdowns(sheet, sheet.ax, kinds, window)
     sheet.finish(_caption(results, window))
     return sheet.ax
 
@@ -182,7 +186,8 @@ def _distribution(sheet: style.Sheet, label: str, times: Column, opened: int, ow
     if not ordered.size:
         sheet.entry(sheet.ax.plot([], [], **own)[0], f"{label}: none of {opened} completed")
         return
-    drawn = sheet.ax.step(ordered, np.arange(1, ordered.size + 1) / opened, where="post", label=label, **own)[0]
+    steps = np.concatenate([ordered[:1], ordered]), np.arange(ordered.size + 1) / opened  # from 0, so that one time alone is a line, too
+    drawn = sheet.ax.step(*steps, where="post", label=label, **own)[0]
     p50, p99 = np.percentile(ordered, [50, 99])
     reached = ordered.size / opened
     for at, height, marker in ((p50, 0.5 * reached, "o"), (p99, 0.99 * reached, "D")):

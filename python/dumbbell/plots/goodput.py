@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .reading import Grid
 
 
+#: Why goodput in a bin may be more than the link carries in it.
+_PEAKS = "above the link's rate: bytes that waited for a retransmission reach the application together with it"
+
+
 @style.styled
 def goodput(
     results: Results | Result,
@@ -105,11 +109,12 @@ def _rates(
         _group(sheet, group, found, series_of(result, name, group.flows, span, width), chosen)
     sheet.entries.sort(key=lambda entry: series.order(entry[1]))
     series.value_axis(sheet, sheet.ax, f"{what} (Mbit/s)", log=log)
-    capacity(sheet, result, span, width, log=log)
+    rate = capacity(sheet, result, span, width, log=log)
+    peaks = f"; {_PEAKS}" if name == "goodput_bytes" and sheet.ax.dataLim.y1 > 1.02 * rate else ""
     for below in sheet.axes[1:]:
         series.value_axis(sheet, below, f"{what} of a flow (Mbit/s)", log=log)
     series.time_axis(sheet.axes[-1], span)
-    sheet.finish(captions.of_run(result, window) + f"; means over {width:g} s")
+    sheet.finish(captions.of_run(result, window) + f"; means over {width:g} s{peaks}")
     return sheet.ax
 
 
@@ -143,8 +148,8 @@ def _bin(result: Result, asked: float | None, span: Window) -> float:
     return asked
 
 
-def capacity(sheet: style.Sheet, result: Result, span: Window, bin_s: float, *, log: bool = False) -> None:
-    """The bottleneck's rate as steps, at the times at which it changes; a trace's in means over the same bins."""
+def capacity(sheet: style.Sheet, result: Result, span: Window, bin_s: float, *, log: bool = False) -> float:
+    """Draw the bottleneck's rate as steps, at the times at which it changes; a trace's in means over the same bins. Returns its maximum in Mbit/s."""
     link, duration = result.plan.bottleneck, result.plan.duration_ns
     if link.trace is not None or len(link.course) * (duration // (link.repeat_ns or duration) + 1) > 200:
         edges = reading.bins(span, bin_s)
@@ -156,5 +161,9 @@ def capacity(sheet: style.Sheet, result: Result, span: Window, bin_s: float, *, 
     drawn = sheet.ax.step(times, rates, where="post", color=look.GREY, linewidth=1.0, linestyle="--", label=label, zorder=1.5)[0]
     sheet.entry(drawn, label)
     seen = [rate for at, rate in zip(times, rates) if at <= span[1]]
+    if link.policer:
+        policed = link.policer.rate_bps / 1e6
+        sheet.entry(sheet.ax.axhline(policed, color=look.GREY, linewidth=1.0, linestyle=":", label="policer's rate", zorder=1.5), "policer's rate")
     if not log:
         sheet.ax.set_ylim(0, max(1.05 * max(seen), sheet.ax.get_ylim()[1]))
+    return float(max(seen))

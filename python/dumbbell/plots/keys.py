@@ -134,6 +134,7 @@ def of(key: str, runs: Sequence[Result], values: Sequence[Any] | None = None) ->
 
 def _title(key: str, runs: Sequence[Result]) -> tuple[str, str]:
     """Title, and the unit where the key itself decides it."""
+    key = re.sub(r"^path\.impair\[\d+\]\.", "path.", key)
     if key in _TITLES:
         return _TITLES[key], ""
     match = re.fullmatch(r"flow\[(\d+)\]\.(.+)", key)

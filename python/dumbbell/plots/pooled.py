@@ -73,8 +73,8 @@ def draw(found: Sequence[Point], results: Results, title: str, window: Window | 
     sheet.ax.set_ylabel("Goodput over the best on its path")
     sheet.ax.annotate(
         "better",
-        (0.98, 0.97),
-        xytext=(0.88, 0.84),
+        (0.11, 0.17),
+        xytext=(0.01, 0.04),
         xycoords="axes fraction",
         textcoords="axes fraction",
         fontsize=7.5,

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 #: Drops are marked along the top of the axes, and marks below them.
 _DROPS_AT, _MARKS_AT = 0.98, 0.94
 
-#: A limit of an AQM that is so many times the longest queue is not drawn.
-_FAR = 2
+#: A limit that is so many times the longest queue is not drawn, because the queue would be a line at the bottom; the caption has it.
+_FAR = {"fifo": 4}
+_FAR_AQM = 2
 
 UNITS = ("bytes", "packets", "ms")
 
@@ -102,7 +103,7 @@ def _limit(sheet: style.Sheet, of: LinkView, measure: str, most: float) -> float
     if limit is None or limit.measure != measure:
         return most
     at = limit.amount / (1000 if measure == "bytes" else 1)
-    if of.qdisc.kind != "fifo" and at >= _FAR * most:
+    if at >= _FAR.get(of.qdisc.kind, _FAR_AQM) * most:
         return most
     sheet.entry(sheet.ax.axhline(at, color=look.GREY, linewidth=1.0, linestyle="--", label="limit"), "limit")
     return max(most, at)

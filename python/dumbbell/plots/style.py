@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
+from math import log10
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
 from dumbbell.errors import ResultError, wrong
@@ -246,15 +247,25 @@ def panel_title(sheet: Sheet, ax: Axes, text: str) -> None:
     ax.set_title("\n".join(wrapped(plain(text), max(wide, 60.0), 8)), loc="left", fontsize=8)
 
 
+#: What a tick's text needs along its axis, points.
+_TICK_POINTS = {"x": 26.0, "y": 12.0}
+
+
+def _length_points(axis: Any) -> float:
+    """Length of an axis before the layout, points."""
+    box, (wide, high) = axis.axes.get_position(), axis.axes.get_figure(root=True).get_size_inches()
+    return float(72 * (box.width * wide if axis.axis_name == "x" else box.height * high))
+
+
 def plain_log(axis: Any, low: float, high: float) -> None:
-    """Plain numbers on a logarithmic axis: at 1, 2 and 5 of each decade where it spans few, else at powers of ten."""
+    """Plain numbers on a logarithmic axis: at 1, 2 and 5 of each decade where it spans few and is long enough, else at powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     if low > 0 and high / low <= 4:
         axis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
         axis.set_minor_locator(NullLocator())
     else:
-        few = low > 0 and high / low <= 1000
+        few = low > 0 and high / low <= 1000 and 3 * log10(high / low) * _TICK_POINTS[axis.axis_name] <= _length_points(axis)
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=20))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

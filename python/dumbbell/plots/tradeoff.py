@@ -26,6 +26,9 @@ _TITLES = {"owd": "One-way delay", "queue": "Queueing delay", "rtt": "RTT"}
 #: Repetitions from which their spread has an ellipse; panels of one figure.
 _ELLIPSE_FROM, _PANELS_MOST = 3, 12
 
+#: Points with a label each that one panel has room for, and from how many on it is a higher one.
+_POINTS_MOST, _POINTS_MANY = 14, 8
+
 
 class Point(NamedTuple):
     """A group of flows on one path: its repetitions' goodputs in Mbit/s, mean delays and 95th percentiles in ms."""
@@ -81,8 +84,13 @@ def tradeoff(
     paths = list(dict.fromkeys(point.path for point in found))
     if len(paths) > _PANELS_MOST or (ax is not None and len(paths) > 1):
         raise ResultError(f"{len(paths)} paths do not fit: choose runs with --run, or draw them together, each normalised, with --pool")
+    fullest = max(sum(point.path == path for point in found) for path in paths)
+    if fullest > _POINTS_MOST:
+        raise ResultError(
+            f"{fullest} points do not fit into one panel, which has room for {_POINTS_MOST} labels: choose runs with --run, such as --run '*cca=bbr*'"
+        )
     shape = varied.shape(len(paths), "lines")
-    sheet = style.Sheet(ax, page, rows=shape.rows, columns=shape.columns, height=max(shape.height, 2.4))
+    sheet = style.Sheet(ax, page, rows=shape.rows, columns=shape.columns, height=4.2 if fullest > _POINTS_MANY else max(shape.height, 2.4))
     wide = max(max(point.p95_ms) for point in found) > 10 * min(min(point.mean_ms) for point in found) > 0
     for i, (path, one) in enumerate(zip(paths, sheet.axes)):
         _panel(sheet, one, [point for point in found if point.path == path], log=wide if log is None else log)
@@ -143,7 +151,7 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -
         ax.set_xlim(0, ax.get_xlim()[1] * 1.15)
     if found[0].title:
         style.panel_title(sheet, ax, found[0].title)
-    _labels(sheet, ax, centres)
+    _labels(sheet, ax, centres, rate)
 
 
 def _ellipse(ax: Axes, point: Point, colour: str, rate: float | None) -> None:
@@ -155,7 +163,7 @@ def _ellipse(ax: Axes, point: Point, colour: str, rate: float | None) -> None:
     ax.fill(10 ** around[:, 0], np.clip(around[:, 1], 0, rate), color=colour, alpha=0.25, linewidth=0)
 
 
-def _labels(sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, str, str, float]]) -> None:
+def _labels(sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, str, str, float]], rate: float | None) -> None:
     """A label at each point where it covers no other, and the arrow to better where no point is."""
     from itertools import product
 
@@ -165,10 +173,13 @@ def _labels(sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, 
     places = [tuple(ax.transAxes.inverted().transform(ax.transData.transform((x, y)))) for x, y, *_ in centres]
     ends = [float(ax.transAxes.inverted().transform(ax.transData.transform((far, y)))[0]) for _, y, _, _, far in centres]
     taken = [(px * wide - 4, py * high - 4, max(px, end) * wide + 4, py * high + 4) for (px, py), end in zip(places, ends)]
+    if rate is not None:  # labels are not crossed by its line
+        line = high * float(ax.transAxes.inverted().transform(ax.transData.transform((centres[0][0], rate)))[1])
+        taken.append((0.0, line - 1, wide, line + 1))
     for (px, py), (x, y, label, colour, _) in zip(places, centres):
         size = (style.text_points(label, 7.5), 8.0)
         best = None
-        for dy, dx in product((0, 9, -9, 18, -18, 27, -27, 36, -36), (6, -6 - size[0], -size[0] / 2)):
+        for dy, dx in product((0, 9, -9, 18, -18, 27, -27, 36, -36, 45, -45, 54, -54, 63, -63), (6, -6 - size[0], -size[0] / 2)):
             if dy == 0 and dx == -size[0] / 2:
                 continue
             corner = (px * wide + dx, py * high + dy - size[1] / 2)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _FILLED = 0.8
 #: Values that get a tick each.
 _TICKS_MOST = 12
+#: Letters of a category's tick.
+_TICK_MOST = 28
 
 
 #: Of the bars of a category, where controllers along the axis have the colours.
@@ -89,7 +91,12 @@ def panel(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found, *, l
     for row in _rows([cells_ for _, cells_ in sorted(rows.items())], found, layout):
         (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
     tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, mine, found)]
-    _axes(sheet, ax, found, layout, top=None if log else 1.06 * max(tops) or 1.0)
+    _axes(sheet, ax, found, layout, top=None if log else _top(max(tops), found.metric.most))
+
+
+def _top(highest: float, most: float | None) -> float:
+    """Where the metric's axis ends: above what is drawn, and above the most that is possible where that is near."""
+    return 1.05 * most if most and highest > 0.6 * most else 1.06 * highest or 1.0
 
 
 def _rows(sorted_cells: Sequence[list[Cell]], found: Found, layout: Layout) -> list[Row]:
@@ -185,13 +192,18 @@ def _category_ticks(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
     labels = ["\n".join(style.wrapped(style.plain(x.text(value)), room, 9)) for value in x.values]
     turned = any(style.text_points(line, 9) > room for label in labels for line in label.split("\n"))
     if turned:
-        labels = [text if len(text) <= 28 else text[:27] + "…" for text in (style.plain(x.text(value)) for value in x.values)]
+        labels = [style.plain(_short(x.text(value))) for value in x.values]
         sheet.below += 0.5 * max(style.text_points(text, 9) for text in labels)
     elif any("\n" in label for label in labels):
         sheet.below += 11 * max(label.count("\n") for label in labels)
     ax.set_xticks(range(len(x.values)), labels)
     if turned:
         _turn(ax)
+
+
+def _short(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= _TICK_MOST else text[: _TICK_MOST - 1] + "…"
 
 
 def _turn(ax: Axes) -> None:
@@ -213,6 +225,7 @@ def _number_ticks(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
             ax.set_xscale("log")
         else:  # zero has its place, left of the smallest number
             ax.set_xscale("symlog", linthresh=min(positive), linscale=0.5)
+            ax.set_xlim(-0.3 * min(positive), 1.25 * max(positive))
     ordered = sorted(x.numbers)
     places = [log10(number) if number > 0 else log10(min(positive)) - 0.5 for number in ordered] if x.is_logarithmic else ordered
     span = (places[-1] - places[0]) or 1.0
@@ -265,11 +278,11 @@ def _ordered(key: VariedKey) -> list[Any]:
 def _heat_ticks(sheet: style.Sheet, ax: Axes, layout: Layout) -> None:
     assert layout.y is not None
     across, up = _ordered(layout.x), _ordered(layout.y)
-    labels = [style.plain(layout.x.text(value)) for value in across]
+    labels = [style.plain(_short(layout.x.text(value))) for value in across]
     ax.set_xticks(range(len(across)), labels)
     if max(style.text_points(label, 9) for label in labels) > _width_points(sheet, ax) / len(across) - 3:
         _turn(ax)
-    ax.set_yticks(range(len(up)), [style.plain(layout.y.text(value)) for value in up])
+    ax.set_yticks(range(len(up)), [style.plain(_short(layout.y.text(value))) for value in up])
 
 
 def _number(ax: Axes, at: tuple[int, int], cell: Cell, found: Found, norm: Any, *, room: float) -> None:

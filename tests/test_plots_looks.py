@@ -1,0 +1,84 @@
+"""What pictures show where a plain figure would mislead or be empty: far limits, policers, points that crowd, long names on ticks, zero on logarithmic axes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from dumbbell import Flow, ResultError, Results, plot
+
+
+def run(tmp_path: Path, *, cca: object = "cubic", duration: str = "2s", flows: int = 1, **path: object) -> Results:
+    given = {"rate": "20Mbps", "rtt": "20ms", "buffer": "1bdp"} | path
+    return dumbbell.run(dumbbell.Scenario(duration=duration, path=dumbbell.Path(**given), flow=[Flow(cca=cca, count=flows)]), tmp_path / "out")
+
+
+def labels(ax: object) -> list[str]:
+    return [text.get_text() for text in ax.figure.legends[0].get_texts()]  # type: ignore[attr-defined]
+
+
+def caption(ax: object) -> str:
+    return " ".join(ax.figure.legends[0].get_title().get_text().split())  # type: ignore[attr-defined]
+
+
+def test_a_limit_far_above_the_queue_does_not_flatten_it(tmp_path: Path) -> None:
+    ax = plot.queue(run(tmp_path, cca="bbr", buffer="100bdp"))
+    longest = max(ax.get_lines()[0].get_ydata())
+    assert ax.get_ylim()[1] < 1.2 * longest
+    assert "limit" not in labels(ax)
+    assert "buffer 5 MB" in caption(ax)
+
+
+def test_a_policer_has_its_line_and_its_place_in_the_caption(tmp_path: Path) -> None:
+    ax = plot.goodput(run(tmp_path, policer={"rate": "5Mbps", "burst": "20kB"}), bin_s=0.2)
+    assert "policer's rate" in labels(ax)
+    assert "policer 5 Mbit/s, burst 20 kB" in caption(ax)
+    assert any(set(line.get_ydata()) == {5.0} for line in ax.get_lines())
+
+
+def test_a_changing_rate_has_no_one_bdp(tmp_path: Path) -> None:
+    steps = {"steps": [["0s", "20Mbps"], ["1s", "5Mbps"]]}
+    assert "BDP" not in caption(plot.cwnd(run(tmp_path / "steps", rate=steps, buffer="100kB")))
+    assert "(2 BDP)" in caption(plot.cwnd(run(tmp_path / "constant", buffer="100kB")))
+
+
+def test_goodput_above_the_rate_is_explained(tmp_path: Path) -> None:
+    lossy = plot.goodput(run(tmp_path / "loss", buffer="8bdp", duration="6s"), bin_s=0.1)
+    assert max(max(line.get_ydata()) for line in lossy.get_lines() if line.get_label() == "CUBIC") > 20.4
+    assert "bytes that waited for a retransmission" in caption(lossy)
+    assert "retransmission" not in caption(plot.throughput(run(tmp_path / "sent", buffer="8bdp", duration="6s"), bin_s=0.1))
+
+
+def test_points_whose_labels_would_cover_each_other_are_refused(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp")
+    against = [Flow(cca=sorted(dumbbell.controllers.known())[:8]), Flow(cca="cubic", start="7ms")]
+    results = dumbbell.run(dumbbell.Scenario(duration="0.5s", path=path, flow=against), tmp_path / "out")
+    with pytest.raises(ResultError, match="16 points do not fit into one panel, which has room for 14"):
+        plot.tradeoff(results)
+
+
+def test_long_values_leave_the_heat_map_its_room(tmp_path: Path) -> None:
+    rates = [{"steps": [["0s", f"{first}Mbps"], ["0.1s", "12.345678Mbps"], ["0.2s", "10.345678Mbps"], ["0.3s", "9.345678Mbps"]]} for first in (11, 12)]
+    ax = plot.vary(run(tmp_path, rate=rates, buffer="50kB", cca=["cubic", "bbr"], duration="0.5s"), form="heat")
+    assert all(len(text.get_text()) <= 28 for text in (*ax.get_xticklabels(), *ax.get_yticklabels()))
+
+
+def test_zero_stands_beside_the_smallest_number_of_a_logarithmic_axis(tmp_path: Path) -> None:
+    ax = plot.vary(run(tmp_path, loss=["0%", "0.01%", "1%", "10%"], duration="0.5s"))
+    low, high = ax.get_xlim()
+    assert -0.01 < low < 0
+    assert high > 10
+
+
+def test_an_index_has_its_whole_axis(tmp_path: Path) -> None:
+    ax = plot.vary(run(tmp_path, cca=["cubic", "reno"], flows=2), metric="jain")
+    assert ax.get_ylim() == (0, 1.05)
+
+
+def test_an_index_of_too_few_flows_says_why_there_is_none(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer=["1bdp", "2bdp"])
+    results = dumbbell.run(dumbbell.Scenario(duration="1s", path=path, flow=[Flow(cca="cubic", count=2, spacing="0.5s")]), tmp_path / "out")
+    with pytest.raises(ResultError, match="no run has jain: it is of flows that were active all the time"):
+        plot.vary(results, metric="jain")
