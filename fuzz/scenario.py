@@ -66,11 +66,14 @@ def parse_text(text: str) -> str:
 
 
 def parse_table(table: dict[str, Any]) -> str:
-    """A scenario as nested tables."""
+    """A scenario as nested tables; what planning accepts the engine must not refuse."""
     try:
-        plan.runs(scenario.from_dict(table, folder=ROOT / "scenarios"))
+        runs = plan.runs(scenario.from_dict(table, folder=ROOT / "scenarios"))
     except ScenarioError as error:
         return refused("table", error)
+    for one in (runs[0], runs[-1]):
+        if parse_plan(one.plan) != "plan accepted":
+            raise AssertionError("the engine refuses the plan of a scenario that was accepted")
     return "table accepted"
 
 

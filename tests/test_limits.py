@@ -132,7 +132,7 @@ def test_events_per_simulated_second_are_bounded(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    given = {**scenario(rate="100Gbps", rtt="1s", buffer="9e18B", burst="9e18B"), "duration": "60s", "limits": {"memory": "20MB"}}
+    given = {**scenario(rate="100Gbps", rtt="1s", buffer="8000GB", burst="4GB"), "duration": "60s", "limits": {"memory": "20MB"}}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(dumbbell.EngineError, match=r"more than 20000000 bytes of memory .*; limits\.memory raises that"):
         dumbbell.run(given, tmp_path / "out")
@@ -150,7 +150,7 @@ def test_messages_per_second_are_bounded() -> None:
     [
         ("path.rate={steps=[['0s','1Mbps'],['1us','2Mbps']],repeat=true}", "1"),
         ("flow[0].workload={kind='on_off',on='1ns',off='1ns'}", "2"),
-        ("path={rate='1Tbps',rtt='1ms',buffer='9e18B',burst='9e18B'}", "1"),
+        ("path={rate='1Tbps',rtt='1ms',buffer='8000GB',burst='4GB'}", "1"),
         ("flow[0].count=49151", "1"),
     ],
 )
@@ -244,6 +244,42 @@ def test_other_lines_of_a_trace_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "link.trace").write_bytes(f"1\n{line}\n7\n".encode())
     with pytest.raises(ScenarioError, match="line 2 is"):
         traces.read(tmp_path / "link.trace", "path.rate")
+
+
+# --- ranges that the engine holds
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"buffer": "0pkt"}, "path.buffer: "),
+        ({"buffer": "0bdp"}, "path.buffer: "),
+        ({"buffer": "9e18B"}, "path.buffer: "),
+        ({"buffer": "9e9GB"}, "path.buffer: "),
+        ({"buffer": "1e10pkt"}, "path.buffer: "),
+        ({"buffer": "1e12bdp"}, "path.buffer: "),
+        ({"burst": "4GiB"}, "path.burst: "),
+        ({"qdisc": {"kind": "fifo", "limit": "0pkt"}}, "path.qdisc.limit: "),
+        ({"ack": {"rate": "1Mbps", "buffer": "0pkt"}}, "path.ack.buffer: "),
+        ({"qdisc": "red", "buffer": "9GB"}, "path.buffer: "),
+        ({"qdisc": {"kind": "red", "limit": "9GB"}}, "path.qdisc.limit: "),
+        ({"qdisc": {"kind": "red", "min": "8GB", "max": "9GB"}}, "path.qdisc.min: "),
+        ({"qdisc": {"kind": "red", "min": "100kB", "limit": "1MB", "burst": "1pkt"}}, "path.qdisc.burst: "),
+        ({"qdisc": "red", "buffer": "1GB"}, "path.buffer: "),
+        ({"qdisc": {"kind": "red", "min": "1MB", "max": "250MB"}}, "path.qdisc.max: "),
+        ({"qdisc": {"kind": "red", "probability": 1e-9}}, "path.qdisc.probability: "),
+        ({"impair": [{"kind": "delay", "time": "1ms"}] * 65}, "path.impair: "),
+        ({"impair": [{"kind": "delay", "time": "1ms"}] * 64}, "path.impair: "),
+    ],
+)
+def test_what_the_engine_cannot_hold_is_refused_at_its_key(tmp_path: Path, given: dict[str, Any], error: str) -> None:
+    assert refused(scenario(**given)).startswith(error)
+
+
+@pytest.mark.parametrize("given", [{"buffer": "8796GB"}, {"burst": "4294967295B"}, {"qdisc": "red", "buffer": "4MB"}])
+def test_the_largest_legal_values_run(tmp_path: Path, given: dict[str, Any]) -> None:
+    made = dumbbell.run(from_dict(scenario(**given)), tmp_path / "out")
+    assert made.runs[0].summary.flows[0].goodput_mbps > 0
 
 
 # --- planning

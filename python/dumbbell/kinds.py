@@ -32,6 +32,9 @@ def quantity(parse: Any, units_: list[str], guess: str = "") -> Kind:
     return Kind(guessing, {"type": "string", "pattern": pattern})
 
 
+#: Deepest token bucket, bytes: 32 bits (TCA_TBF_BURST), which at the slowest rate, 1 kbps, are 1.1 years and so stay below 2^63 ns.
+BURST_MAX = 2**32 - 1
+
 #: Letters of a number without a unit to which an error suggests one.
 _NUMBER_SHOWN = 20
 
@@ -116,7 +119,16 @@ def _burst(value: object) -> int:
     amount = units.size_bytes(value)
     if amount < units.FRAME_BYTES:
         raise UnitError(f"{units.SIZE}, at least one packet of {units.FRAME_BYTES} bytes")
+    if amount > BURST_MAX:
+        raise UnitError(f"{units.SIZE}, below 4 GiB, as for tc")
     return amount
+
+
+def _some_buffer(value: object) -> tuple[str, int, int]:
+    found = units.buffer(value)
+    if found[1] == 0:
+        raise UnitError(f"{units.BUFFER}, above zero")
+    return found
 
 
 def _packets(value: object) -> int:
@@ -141,7 +153,7 @@ DURATION = quantity(within(units.span_ns, units.SPAN, 1, 24 * 3600 * 10**9, "abo
 EVERY = quantity(within(units.span_ns, units.SPAN, 1_000, 24 * 3600 * 10**9, "from 1us to 24h"), _NS, "ms")
 TICK = Kind(_tick, {"enum": [n for n in range(1, 1001) if 1000 % n == 0]})
 BURST = quantity(_burst, _BYTES)
-BUFFER = quantity(above_zero(units.buffer, units.BUFFER), ["bdp", "BDP", *_BYTES, *_NS], "bdp")
+BUFFER = quantity(_some_buffer, ["bdp", "BDP", *_BYTES, *_NS], "bdp")
 LIMIT = either("buffer", BUFFER)
 PACKETS = quantity(_packets, ["pkt"], "pkt")
 SHARE = Kind(

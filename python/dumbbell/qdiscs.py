@@ -14,6 +14,9 @@ from .errors import ScenarioError, wrong
 from .kinds import BUFFER, DELAY, LIMIT, PACKETS, RATE, SHARE, Number, Share, Switch, Text, either, size, span
 from .units import UnitError
 
+#: Largest queue, bytes: holds a BDP of the fastest link (1 Tbps) and the longest RTT (60 s), and its bits are far below 2^63.
+BUFFER_MAX = 2**43
+
 _TIME = span("1us", "100s")
 _QUANTUM = size("256B", "1MiB")
 _MEMORY = either("buffer", size("1514B", "2GiB"), parsed="buffer")
@@ -40,6 +43,8 @@ class Room(NamedTuple):
             raise ScenarioError(where, 'missing: add buffer = "1bdp", or another limit of the queue in BDP, bytes, packets or time')
         measure, numerator, denominator = BUFFER.parse(text)
         if measure == "pkt":
+            if numerator > BUFFER_MAX // units.FRAME_BYTES:
+                raise wrong(where, text, f"at most {BUFFER_MAX // units.FRAME_BYTES} packets (8 TiB)")
             return "packets", numerator
         if measure == "bdp" and self.rtt_ns is None:
             raise wrong(where, text, "path.rtt beside it, because a BDP is path.rate x path.rtt")
@@ -51,8 +56,8 @@ class Room(NamedTuple):
             found = self.rate_bps * (self.rtt_ns or 0) * numerator // (8 * 10**9 * denominator)
         if found < units.FRAME_BYTES:
             raise wrong(where, text, f"at least one packet of {units.FRAME_BYTES} bytes (it comes to {found} bytes)")
-        if found > units.MAX_INT:
-            raise wrong(where, text, "less than 2^63 bytes")
+        if found > BUFFER_MAX:
+            raise wrong(where, text, f"at most {BUFFER_MAX} bytes (8 TiB)")
         return "bytes", found
 
     def packets(self, text: str | None, name: str = "qdisc.limit") -> int:
@@ -145,6 +150,11 @@ def _memory(table: Qdisc, room: Room) -> int | None:
     return room.bytes(None) if found == "buffer" else found
 
 
+#: `tc` keeps RED's sizes in 32 bits.
+_RED_MAX = 2**32 - 1
+_RED_BITS = 32
+
+
 class Red(Qdisc, form="red"):
     """Random early detection (Floyd and Jacobson 1993; `tc red`)."""
 
@@ -168,9 +178,35 @@ class Red(Qdisc, form="red"):
             raise wrong(f"{room.at}.qdisc.max", self.max, f"more than min ({low} bytes; it comes to {high} bytes)")
         if self.nodrop and not self.ecn:
             raise wrong(f"{room.at}.qdisc.nodrop", self.nodrop, "ecn = true beside it")
-        same = {name: parsed(self, name) for name in ("ecn", "harddrop", "nodrop", "adaptive", "gentle")}
+        limit = room.bytes(str(self.limit))
         rest = self._values(burst="burst_packets", avpkt="avpkt_bytes", bandwidth="bandwidth_bps", probability="probability_ppb")
-        return {"kind": "red", "limit_bytes": room.bytes(str(self.limit)), "min_bytes": low, "max_bytes": high, **same, **rest}
+        self._fits(room, (limit, low, high), rest["avpkt_bytes"], rest["burst_packets"])
+        same = {name: parsed(self, name) for name in ("ecn", "harddrop", "nodrop", "adaptive", "gentle")}
+        return {"kind": "red", "limit_bytes": limit, "min_bytes": low, "max_bytes": high, **same, **rest}
+
+    def _fits(self, room: Room, sizes: tuple[int, int | None, int | None], avpkt: int, burst: int | None) -> None:
+        """Refuses at its key what `tc` and the engine refuse (tc_red.c of iproute2); sizes are limit, min and max."""
+        at, (limit, low, high) = f"{room.at}.qdisc", sizes
+        where, written = (f"{room.at}.buffer", room.buffer) if self.limit == "buffer" else (f"{at}.limit", self.limit)
+        for key_, text, value in ((where, written, limit), (f"{at}.min", self.min, low), (f"{at}.max", self.max, high), (f"{at}.burst", self.burst, burst)):
+            if value is not None and value > _RED_MAX:
+                raise wrong(key_, text, f"below 2^32, as RED counts (it comes to {value})")
+        most = high if high is not None else limit // 4 if low is None else low * 3
+        least = most // 3 if low is None else low
+        if most <= least:
+            raise wrong(where, written, f"more: max comes to {most} bytes, a quarter of it, and min to {least}")
+        packets = (2 * least + most) // (3 * avpkt) if burst is None else burst
+        if (packets + 1) * avpkt < least + avpkt:
+            raise wrong(*((where, written) if burst is None else (f"{at}.burst", self.burst)), f"a burst of {1 + least // avpkt} packets (it is {packets})")
+        wanted = (packets + 1) * avpkt - least  # tc_red_eval_ewma
+        log = next((w for w in range(1, 32) if wanted <= avpkt * (1 - (1 - 2.0**-w) ** packets) * 2**w), 32)
+        if most.bit_length() + log >= _RED_BITS:
+            where, written = (where, written) if high is None else (f"{at}.max", self.max)
+            raise wrong(where, written, f"less, as for tc: max of {most} bytes times 2^{log} of the average's weight must stay below 2^31")
+        if parsed(self, "probability") * 2**32 // 10**9 <= 2 * (most - least):
+            raise wrong(
+                f"{at}.probability", self.probability, f"more than {2 * (most - least) / 2**32:.2g}, as for tc, because max - min is {most - least} bytes"
+            )
 
 
 class Pie(Qdisc, form="pie"):

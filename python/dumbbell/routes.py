@@ -238,6 +238,9 @@ def way(flow: Any, path: Any, rtt: int, links: Mapping[str, tuple[int, int]], at
     else:
         _alone(flow, path, at)
         forward = _chain(chain, there, crossed, f"{at}.impair" if flow.impair is not None else "path.impair")
+    if forward is not None and len(forward) > PARTS_MAX:
+        where = "path.impair" if flow.impair is None and path.impair is not None else f"{at}.impair" if flow.impair is not None else f"{at}.via"
+        raise ScenarioError(where, f"comes to {len(forward)} parts with the links and delays of the flow's way, wanted {PARTS_MAX} at most")
     back, taken = _back(path.ack, back_ns, extra, isinstance(rtt, Course))
     return Way(forward, back, int(there) + taken + 2 * extra)
 
