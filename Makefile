@@ -28,7 +28,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
 
-.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt gen compare bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short bpf sanitize package clean
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt tutorial gen compare bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
 	clang-format -i $(c_sources)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only .
+
+tutorial: $(STAMPS)/native ## Run the commands of docs/tutorial.md, and write their tables and pictures into it
+	$(BIN)/python tools/tutorial.py
 
 gen: $(STAMPS)/native ## Write what is generated: result and scenario references, JSON Schema
 	cargo run --locked -q -p xtask -- gen

@@ -184,6 +184,25 @@ def test_a_wrong_column_key_or_window_is_status_2(sweep: Path, capsys: pytest.Ca
     assert "there is nothing from 9 to 4 s of its 4 s" in capsys.readouterr().err
 
 
+def test_where_keeps_the_rows_that_meet_all_conditions(show: Any, sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def goodputs(*arguments: str) -> list[float]:
+        return [float(row["goodput_mbps"]) for row in csv.DictReader(io.StringIO(show(sweep, "--csv", "--runs", "--columns", "goodput", *arguments)))]
+
+    every = goodputs()
+    middle = sorted(every)[len(every) // 2]
+    assert goodputs("--where", f"goodput >= {middle}") == [value for value in every if value >= middle]
+    assert goodputs("--where", f"goodput<{middle}", "--where", "share > 1%") == [value for value in every if value < middle]
+    assert show(sweep, "--csv", "--where", "utilization >= 1e1").count("\n") == 1
+    for given, said in (
+        ("utilisation > 1", "wanted one of: goodput, "),
+        ("goodput = 3", 'got "goodput = 3", wanted COLUMN OP NUMBER'),
+        ("srtt > 5%", "wanted a number in ms: srtt is no fraction"),
+    ):
+        capsys.readouterr()
+        assert cli.main(["show", str(sweep), "--where", given]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_the_difference_of_two_folders_has_welchs_interval(show: Any, sweep: Path, tmp_path: Path) -> None:
     dumbbell.run(dumbbell.from_text(SWEEP.replace('transport = "quic"', 'transport = "quic", start = "500ms"')), tmp_path / "after")
     lines = [json.loads(line) for line in show("--diff", sweep, tmp_path / "after", "--json", "--columns", "goodput,utilization").splitlines()]

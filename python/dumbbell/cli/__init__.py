@@ -95,6 +95,7 @@ def _add_show(show: argparse.ArgumentParser) -> None:
     show.add_argument("--by", choices=("flow", "table", "run"), help="rows: flow, [[flow]] table, or all flows of a run (default: flow, from 9 flows on table)")
     show.add_argument("--flows", metavar="LIST", help="only these flows: numbers, ranges, names of tables or controllers, as in 0,3-5,bbr")
     show.add_argument("--columns", metavar="LIST", help="figures to show, as in goodput,rtt_p99,fct_p99; all for every one (docs/metrics.md)")
+    show.add_argument("--where", action="append", metavar="CONDITION", help="only rows with 'COLUMN OP NUMBER', as in 'utilization >= 95%%'; may be repeated")
     show.add_argument("--sort", metavar="KEY", help="order rows by a figure, a varied key, or name")
     show.add_argument("--reverse", action="store_true", help="largest, or last, first")
     _add_window(show)

@@ -21,6 +21,7 @@ from dumbbell.units import UnitError
 
 from . import OK, table
 from .table import Column
+from .where import chosen, condition
 
 #: What tables show unless told otherwise, in their order, each with how soon a narrow terminal does without it.
 _RANKS = {
@@ -53,7 +54,10 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.diff:
         return _diff(found, names, arguments)
     every = names or _defaults([run for _, runs in found for run in runs])
-    parts = [_part(folder, runs, every, arguments) for folder, runs in found]
+    asked = list(dict.fromkeys([*every, *(condition(text).name for text in arguments.where or ())]))
+    parts = [_part(folder, runs, asked, arguments) for folder, runs in found]
+    if arguments.where and not any(part.rows for part in parts):
+        print(f"dumbbell: no row has {' and '.join(arguments.where)}", file=sys.stderr)
     if arguments.json:
         return _print_json(parts, names or [], arguments)
     if arguments.csv:
@@ -65,7 +69,7 @@ def main(arguments: argparse.Namespace) -> int:
 def of_runs(folders: Sequence[Path], out: Path) -> str:
     """What `dumbbell run` prints at its end: the same table, cut where it is long."""
     runs = [figures.measured(run) for run in Results.of(folders)]
-    wanted = argparse.Namespace(runs=False, by=None, flows=None, sort=None, reverse=False, wide=False, markdown=False, columns=None)
+    wanted = argparse.Namespace(runs=False, by=None, flows=None, sort=None, reverse=False, wide=False, markdown=False, columns=None, where=None)
     names = _defaults(runs)
     part = _part(str(out), runs, names, wanted)
     cut = part._replace(rows=part.rows[:ROWS_MAX])
@@ -108,6 +112,7 @@ def _defaults(runs: Sequence[Measured]) -> list[str]:
     flows = [flow for run in runs for flow in run.result.plan.flows]
     without = set() if any(flow.is_finite for flow in flows) else {"fct", "fct_p99", "unfinished"}
     without |= set() if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else {"fct_p99"}
+    without |= set() if any(len(run.result.plan.flows) > 1 for run in runs) else {"share", "jain"}
     without |= set() if any(flow.workload and flow.workload.kind == "request_response" for flow in flows) else {"latency", "latency_p99"}
     return [name for name in _RANKS if name not in without]
 
@@ -117,7 +122,7 @@ def _part(folder: str, runs: list[Measured], names: Sequence[str], arguments: ar
     rows = [row for run in runs for row in figures.rows(run, names, by=by, only=arguments.flows)]
     if not arguments.runs:
         rows = figures.over_repetitions(rows)
-    return Part(folder, runs, _sorted(rows, arguments))
+    return Part(folder, runs, _sorted(chosen(rows, arguments.where or ()), arguments))
 
 
 def _sorted(rows: list[Row], arguments: argparse.Namespace) -> list[Row]:
@@ -189,7 +194,7 @@ def _label(row: Row) -> str:
 
 def _shortened(keys: Sequence[str]) -> list[str]:
     """Keys without what they do not need to be told apart: ``buffer`` for ``path.buffer``."""
-    last = [key.rsplit(".", 1)[-1] for key in keys]
+    last = [key.removeprefix("path.") if key.startswith("path.ack.") else key.rsplit(".", 1)[-1] for key in keys]
     return [short if last.count(short) == 1 and not key.startswith("flow[") else key.removeprefix("path.") for key, short in zip(keys, last)]
 
 
@@ -317,6 +322,8 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
 
 def _diff(found: Sequence[tuple[str, list[Measured]]], names: Sequence[str], arguments: argparse.Namespace) -> int:
     """What changed from the first folder to the second."""
+    if arguments.where:
+        raise ScenarioError("--where", "chooses rows of one table, so it does not go with --diff")
     if len(found) != 2:
         raise ScenarioError("--diff", f"got {len(found)} folders, wanted two: before and after")
     wanted = list(names or _DIFFERENCES)

@@ -1,0 +1,50 @@
+"""`show --where 'COLUMN OP VALUE'`: rows whose figure, which is the mean where repetitions are taken together, meets a condition."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from dumbbell.catalogue import FIGURES
+from dumbbell.errors import ScenarioError, wrong
+from dumbbell.figures import Row
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
+}  # fmt: skip
+_FORM = re.compile(r"\s*(\w+)\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*")
+
+
+class Condition(NamedTuple):
+    """A figure by its name, how it is compared, and with what, in the figure's own unit; fractions as such."""
+
+    name: str
+    operator: str
+    value: float
+
+    def holds(self, row: Row) -> bool:
+        """Whether a row has the figure and it meets the condition."""
+        found = row.value(self.name)
+        return found is not None and _OPERATORS[self.operator](found, self.value)
+
+
+def condition(text: str) -> Condition:
+    """Read ``utilization >= 0.95``, or ``95%`` of a figure that is a fraction; raises ScenarioError that lists operators or figures."""
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ScenarioError("--where", f'got "{text}", wanted COLUMN OP NUMBER, such as "utilization >= 95%"; OP is one of: {" ".join(_OPERATORS)}')
+    name, sign, number, percent = match.groups()
+    if name not in FIGURES:
+        raise wrong("--where", name, "one of: " + ", ".join(FIGURES), list(FIGURES))
+    unit = FIGURES[name].unit
+    if percent and unit not in ("", "%"):
+        raise ScenarioError("--where", f'got "{text}", wanted a number in {unit}: {name} is no fraction')
+    return Condition(name, sign, float(number) / (100 if percent else 1))
+
+
+def chosen(rows: Sequence[Row], texts: Iterable[str]) -> list[Row]:
+    """The rows that meet all conditions."""
+    wanted = [condition(text) for text in texts]
+    return [row for row in rows if all(one.holds(row) for one in wanted)]
