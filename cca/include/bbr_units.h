@@ -5,7 +5,7 @@
 #ifndef CCA_BBR_UNITS_H
 #define CCA_BBR_UNITS_H
 
-#include "tcp.h"
+#include "cca.h"
 
 /* Bandwidth is in segments/us scaled by 2^24: a unit is about 715 bit/s with 1500-byte
  * segments, and a u32 holds 256 segments/us, about 3 Tbit/s.

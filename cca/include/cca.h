@@ -9,6 +9,11 @@
  *   CCA_PARAMS(LIST)        declare the parameters of an X-macro list; each row is
  *                           P(name, default, min, max, "unit", "what it does").
  *                           CCA_NO_PARAMS when there are none.
+ *   CCA_FAMILY_PARAMS(LIST) in a header that several controllers share: the parameters that all
+ *                           of them have, so that its functions may use param(). The defaults
+ *                           in these rows are ignored.
+ *   CCA_PARAMS_OF_FAMILY(LIST, OWN) in such a controller, instead of CCA_PARAMS: the same rows with
+ *                           its defaults, and then its own rows (CCA_NO_ROWS: none).
  *   CCA_PRESETS(LIST)       named sets of values for these, after CCA_PARAMS, if there are any: rows are
  *                           PRESET(name, "what it stands for", VALUES), and VALUES is again an X-macro
  *                           list, of V(parameter, value).

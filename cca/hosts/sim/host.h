@@ -14,11 +14,21 @@
 #define CCA_PARAM_MIN_(name, def, min, max, unit, doc)	 CCA_PARAM_MIN_##name = (min),
 #define CCA_PARAM_MAX_(name, def, min, max, unit, doc)	 CCA_PARAM_MAX_##name = (max),
 
+/* LIST and OWN one after the other; the rows of a controller without a family are all LIST. */
+#define CCA_NO_ROWS(P)
+#define CCA_PARAM_TABLE_(LIST, OWN)                                                  \
+	enum { LIST(CCA_PARAM_MIN_) OWN(CCA_PARAM_MIN_) CCA_PARAM_MIN };             \
+	enum { LIST(CCA_PARAM_MAX_) OWN(CCA_PARAM_MAX_) CCA_PARAM_MAX };             \
+	static const struct cca_param_info cca_param_rows[] = { LIST(CCA_PARAM_ROW_) \
+									OWN(CCA_PARAM_ROW_) }
+
 #define CCA_PARAMS(LIST)                              \
 	enum { LIST(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
-	enum { LIST(CCA_PARAM_MIN_) CCA_PARAM_MIN };  \
-	enum { LIST(CCA_PARAM_MAX_) CCA_PARAM_MAX };  \
-	static const struct cca_param_info cca_param_rows[] = { LIST(CCA_PARAM_ROW_) }
+	CCA_PARAM_TABLE_(LIST, CCA_NO_ROWS)
+#define CCA_FAMILY_PARAMS(LIST) enum { LIST(CCA_PARAM_INDEX_) CCA_N_FAMILY_PARAMS }
+#define CCA_PARAMS_OF_FAMILY(LIST, OWN)                                                          \
+	enum { CCA_PARAMS_LAST_ = CCA_N_FAMILY_PARAMS - 1, OWN(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
+	CCA_PARAM_TABLE_(LIST, OWN)
 #define CCA_NO_PARAMS          \
 	enum { CCA_N_PARAMS }; \
 	static const struct cca_param_info *const cca_param_rows = NULL
