@@ -43,42 +43,9 @@
  * followed integer by integer. alpha and beta of Yang et al. are loss_thresh and beta.
  */
 #include "cca.h"
-#include "bbr2/params.h"
-#include "bbr2/state.h"
+#include "bbr2/core.h"
+#include "bbr2/chromium.h"
 
-/* clang-format off */
-#define BBR2_OWN_PARAMS(P)							\
-	BBR2_PARAMS(P)								\
-	P(up_full_round, 0, 0, 1, "bool", "UP ends on a queue after a round, and with 2 segments and ACK aggregation above bw_probe_pif_gain, as in Chromium; 0: after a min_rtt")
-
-/*
- * Chromium's BBRv2 of 2019 and 2020 (quiche, bbr2_*.cc) as in Zhang's framework (DrainQueueCongestion, quic_bbr2_*.cc).
- * Where v2alpha cuts a fraction to 1/256 this takes the nearest: beta 0.3 is 77, drain_gain 1/2.885 is 89.
- */
-#define BBR2_CHROMIUM(V)							\
-	V(drain_gain, 89)							\
-	V(pacing_margin_percent, 0)						\
-	V(beta, 77)								\
-	V(probe_rtt_win_ms, 10000)						\
-	V(extra_acked_in_startup, 0)						\
-	V(undo, 0)								\
-	V(fast_path, 0)								\
-	V(renew_equal_rtt, 0)							\
-	V(burst_budget, 0)							\
-	V(count_departures, 0)							\
-	V(loss_by_round, 1)							\
-	V(probe_loss_cnt, 2)							\
-	V(down_max_rtt, 1)							\
-	V(probe_rtt_after_down, 1)						\
-	V(probe_rtt_round, 0)							\
-	V(up_full_round, 1)
-
-#define BBR2_PRESETS(PRESET)							\
-	PRESET(chromium, "BBRv2 of Chromium in Zhang's framework (BBR v2 of Zhang)", BBR2_CHROMIUM)
-/* clang-format on */
-
-CCA_PARAMS(BBR2_OWN_PARAMS);
-CCA_PRESETS(BBR2_PRESETS);
 CCA_STATE_LARGE(bbr2, struct bbr2);
 
 static struct bbr2 *bbr2_of(struct sock *sk)
@@ -86,35 +53,20 @@ static struct bbr2 *bbr2_of(struct sock *sk)
 	return bbr2_state(sk);
 }
 
-#include "bbr2/v2alpha.h"
-#include "bbr2/core.h"
-#include "bbr2/plain.h"
-#include "bbr2/plateau.h"
+/* v2alpha, and Chromium's rules where the parameters ask for them. */
+static const struct bbr2_rules bbr2_rules = {
+	.has_no_burst_budget = bbr2_has_no_burst_budget,
+	.ignores_departures = bbr2_ignores_departures,
+	.judges_by_round = bbr2_judges_by_round,
+	.bears_losses = bbr2_bears_losses,
+	.up_begins = bbr2_begin_up,
+	.step_up = bbr2_step_up_either_way,
+	.has_left_down = bbr2_has_left_down,
+	.puts_off_probe_rtt = bbr2_puts_off_probe_rtt,
+	.begin_probe_rtt = bbr2_begin_probe_rtt,
+	.end_probe_rtt = bbr2_end_probe_rtt,
+	.needs_no_probe_rtt_round = bbr2_needs_no_probe_rtt_round,
+};
 
-static void bbr2_policy_up_begins(struct bbr2 *bbr, u32 bw)
-{
-	(void)bw;
-	bbr->up_has_round = false;
-}
-
-/* Chromium: a round has passed, and there is more in flight than aggregation explains. */
-static bool bbr2_has_queued_for_a_round(const struct sock *sk, struct bbr2 *bbr, u32 in_net)
-{
-	u32 full = bbr2_inflight(sk, bbr, bbr2_max_bw(bbr), param(sk, bw_probe_pif_gain));
-
-	bbr->up_has_round |= bbr->round_start;
-	return bbr->up_has_round && in_net >= full + 2 + bbr2_ack_aggregation_cwnd(sk, bbr);
-}
-
-/* With 1.25 BDP in flight for a while, the probe has shown what there is. */
-static void bbr2_policy_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
-{
-	bool has_queued = param(sk, up_full_round) ? bbr2_has_queued_for_a_round(sk, bbr, in_net)
-						   : bbr2_has_queued_in_up(sk, bbr, in_net);
-
-	(void)bw;
-	if (has_queued)
-		bbr2_finish_up(sk, bbr);
-}
-
+CCA_STATES(BBR2_STATES);
 CCA_MODULE(bbr2, "bbr2", TCP_CONG_NON_RESTRICTED, BBR2_HOOKS);

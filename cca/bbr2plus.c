@@ -7,9 +7,9 @@
  *	ProbeTry      before UP, a round at gain 1.1 (PRE_UP) and one at 1.0 (GUARD), whose RTT
  *	              tells whether pushing queues: if so, drain gently (DOWN_SLIGHTLY, 0.9)
  *	continuous    after UP, one more round (POST_UP): if the RTT has not risen, UP again
- *	often         8 to 11 rounds of CRUISE between probes, rather than 2 to 3 s
+ *	often         8 to 11 rounds of CRUISE between probes, instead of 2 to 3 s
  *	Algorithm 1   the bandwidth filter advances, once a round of CRUISE or DOWN, when
- *	              rtt of the round > 1.1 * least of the last 4 rounds, or after 25 rounds
+ *	              rtt of the round > 1.1 * minimum of the last 4 rounds, or after 25 rounds
  *	Algorithm 2   rtt of CRUISE > min_rtt + 10 % in 2 cycles: loss-based flows queue; behave as
  *	              BBRv2, beginning with STARTUP. <= min_rtt + 5 % in 4 cycles: back
  *	Algorithm 3   cwnd += bw * 2 * jitter, when jitter > 0.4 * min_rtt;
@@ -24,105 +24,241 @@
  * By default everything is as in the published module, which differs from the paper (docs/cca/
  * bbr2plus.md has the list, and the parameters that give the paper's algorithm). Its oddities
  * are kept: GUARD compares a mean over the connection with its first RTT, since a round that
- * shifts the least RTTs never shifts the means; and the reference of Algorithm 2's percentages
- * is the RTT of the last ACK but in one round of 1500.
+ * shifts the minimum RTTs never shifts the means; and the reference of Algorithm 2's percentages
+ * is the RTT of the last ACK, except in one round of 1500.
  *
  * Sources: Yang, Wu, Li, Xie and Uhlig, "BBRv2+: Towards Balancing Aggressiveness and Fairness with
  * Delay-based Bandwidth Probing", Computer Networks 206, 2022; github.com/yangfurong/BBRv2plus,
  * tcp_bbr2plus.c, whose arithmetic and order of steps are followed integer by integer.
  */
 #include "cca.h"
-#include "bbr2/params.h"
-#include "bbr2/state.h"
-
-/* clang-format off */
-#define BBR2PLUS_PARAMS(P)							\
-	BBR2_PARAMS(P)								\
-	P(fast_conv_on, 1, 0, 1, "bool", "start in the mode of BBRv2+; 0: in that of BBRv2") \
-	P(pacing_gain_pre_up, 281, 256, 1023, "1/256", "pacing gain in PRE_UP: 1.1") \
-	P(pacing_gain_down_slightly, 230, 1, 1023, "1/256", "pacing gain in DOWN_SLIGHTLY: 0.9") \
-	P(fast_conv_probe_cycle_base, 8, 0, 1024, "round trips", "rounds of CRUISE between probes") \
-	P(fast_conv_probe_cycle_random, 4, 0, 1024, "round trips", "random part of these: less than this") \
-	P(fast_conv_srtt_round, 1, 1, 8, "round trips", "rounds that an RTT statistic covers") \
-	P(fast_conv_preup_rtt_thresh, 5, 0, 256, "1/256", "rise of the RTT in ProbeTry that is none: gamma - 1, 2 %") \
-	P(fast_conv_probe_again_thresh, 5, 0, 512, "1/256", "rise of the RTT in UP after which to go UP again: gamma - 1") \
-	P(fast_conv_rtt_error_us, 2000, 0, 10000000, "us", "bound on both rises") \
-	P(copa_style, 0, 0, 1, "bool", "ProbeTry compares least RTTs of rounds (the paper); 0: smoothed RTTs") \
-	P(fast_conv_rtt_thresh, 281, 0, 1024, "1/256", "Algorithm 1's theta: 1.1")	\
-	P(rc_min_rtt_win_sz, 4, 1, 10, "round trips", "window of the least RTT that theta refers to") \
-	P(advance_by_min_rtt, 0, 0, 1, "bool", "theta refers to min_rtt (Algorithm 1 as printed)") \
-	P(fast_conv_rounds_to_advance_bw_filter, 25, 1, 1000000000, "round trips", "advance the filter after as many without a new maximum") \
-	P(switch_to_bbr2_thresh, 2, 0, 20, "cycles", "Algorithm 2's eta1; 0: never switch") \
-	P(switch_to_bbr2p_thresh, 4, 0, 20, "cycles", "Algorithm 2's eta2")	\
-	P(mode_switch_rtt_high_thresh, 25, 0, 1280, "1/256", "lambda1 - 1: 10 %")	\
-	P(mode_switch_rtt_low_thresh, 12, 0, 1280, "1/256", "lambda2 - 1: 5 %")	\
-	P(mode_switch_by_min_rtt, 0, 0, 1, "bool", "both refer to min_rtt alone (Algorithm 2 as printed)") \
-	P(rtt_comp_on, 1, 0, 1, "bool", "Algorithm 3: compensate jitter")	\
-	P(rtt_comp_rtt_var_thresh, 102, 0, 256, "1/256", "Algorithm 3's mu: 0.4; the paper says about 0.5") \
-	P(rtt_comp_startup_thresh, 739, 0, 2560, "1/256", "jitter that is added until the first DRAIN is over: 2.89 times") \
-	P(rtt_comp_thresh, 512, 0, 2560, "1/256", "and afterwards: 2 times")	\
-	P(rtt_comp_jitter_win_sz, 4, 1, 100, "round trips", "window of the maximum of jitter") \
-	P(rtt_comp_in_bdp, 0, 0, 1, "bool", "jitter lengthens the RTT of every BDP (Algorithm 3 as printed), not the window alone")
-/* clang-format on */
-
-CCA_PARAMS(BBR2PLUS_PARAMS);
-
-enum bbr2plus_phase {
-	BBR2PLUS_PRE_UP = BBR2_PHASES, /* ProbeTry's first round: push a little */
-	BBR2PLUS_GUARD,		       /* its second: did the RTT rise? */
-	BBR2PLUS_POST_UP,	       /* a round to see what UP has done to the RTT */
-	BBR2PLUS_DOWN_SLIGHTLY,	       /* drain what ProbeTry has queued */
-};
-
-/* clang-format off */
-struct bbr2plus {
-	struct bbr2 bbr;		/* must be first */
-	struct minmax rc_min_rtt;	/* least RTT of the last rounds, us */
-	struct minmax jitter;		/* most jitter of the last rounds, us */
-	u32	rounds;			/* rounds so far */
-	u32	jitter_factor;		/* how much of the jitter is compensated, 1/256 */
-	u32	last_mean_rtt;		/* smoothed RTT of the last rounds, us; BBR2_UNSET: none */
-	u32	mean_rtt;		/* ... of this */
-	u32	last_least_rtt;		/* least RTT of the last rounds, us */
-	u32	least_rtt;		/* ... of this */
-	u32	least_rtt_before_up;	/* ... when UP began */
-	u32	cruise_rtt;		/* least RTT of this CRUISE, us */
-	u32	last_cruise_rtt;	/* ... of the last */
-	u32	reference_rtt;		/* what Algorithm 2's percentages refer to, us */
-	u32	cycles_in_favour;	/* cycles in a row that say: switch */
-	u32	rounds_since_advance;	/* since the filter advanced or saw a new maximum */
-	u32	stat_rounds;		/* rounds that this RTT statistic covers */
-	s32	wait_rounds;		/* rounds of CRUISE until the next probe */
-	bool	is_plus;		/* the mode: BBRv2+, or BBRv2 */
-};
-/* clang-format on */
-
-CCA_STATE_LARGE(bbr2plus, struct bbr2plus);
-
-static struct bbr2 *bbr2_of(struct sock *sk)
-{
-	struct bbr2plus *plus = bbr2plus_state(sk);
-
-	return plus ? &plus->bbr : NULL;
-}
-
-static struct bbr2plus *bbr2plus_of(struct bbr2 *bbr)
-{
-	return (struct bbr2plus *)bbr;
-}
-
-static const struct bbr2plus *bbr2plus_view(const struct bbr2 *bbr)
-{
-	return (const struct bbr2plus *)bbr;
-}
-
-#define BBR2_MORE_STATES \
-	, "PROBE_BW_PRE_UP", "PROBE_BW_GUARD", "PROBE_BW_POST_UP", "PROBE_BW_DOWN_SLIGHTLY"
-
-#include "bbr2/v2alpha.h"
 #include "bbr2/core.h"
-#include "bbr2/plateau.h"
+#include "bbr2plus/state.h"
 #include "bbr2plus/rtt.h"
-#include "bbr2plus/cycle.h"
 
+/* ---- Algorithm 1 ---- */
+
+/* In the mode of BBRv2+ the filter advances by these rules, not when a probe ends. */
+static bool bbr2plus_keeps_bw_filter(const struct bbr2 *bbr)
+{
+	return bbr2plus_view(bbr)->is_plus;
+}
+
+/* The round's RTT is inflated: the bandwidth is less than the filter says. */
+static bool bbr2plus_is_rtt_inflated(const struct sock *sk, const struct bbr2plus *plus)
+{
+	u32 min_rtt = param(sk, advance_by_min_rtt) ? plus->bbr.min_rtt_us
+						    : minmax_get(&plus->rc_min_rtt);
+
+	return plus->round_rtt != BBR2_UNSET &&
+	       plus->round_rtt > ((u64)min_rtt * param(sk, fast_conv_rtt_thresh)) >> BBR_SCALE;
+}
+
+/* Once a round of CRUISE or DOWN. */
+static void bbr2plus_try_to_advance(const struct sock *sk, struct bbr2plus *plus)
+{
+	if (!plus->is_plus || !plus->bbr.round_start)
+		return;
+	if (!bbr2plus_is_rtt_inflated(sk, plus) &&
+	    plus->rounds_since_advance < param(sk, fast_conv_rounds_to_advance_bw_filter))
+		return;
+	bbr2_advance_bw_filter(&plus->bbr);
+	plus->rounds_since_advance = 0;
+}
+
+/* ---- Probing ---- */
+
+static void bbr2plus_pick_wait(struct sock *sk, struct bbr2 *bbr)
+{
+	u32 rounds = param(sk, fast_conv_probe_cycle_base);
+
+	rounds += cca_random_below(sk, param(sk, fast_conv_probe_cycle_random));
+	bbr2plus_of(bbr)->wait_rounds = (s32)rounds;
+}
+
+static bool bbr2plus_is_wait_over(const struct sock *sk, const struct bbr2 *bbr)
+{
+	const struct bbr2plus *plus = bbr2plus_view(bbr);
+
+	return plus->is_plus ? plus->wait_rounds <= 0 : bbr2_is_probe_wait_over(sk, bbr);
+}
+
+/* Has the RTT risen by no more than a share of it, in 1/256? */
+static bool bbr2plus_has_not_risen(const struct sock *sk, u32 rtt_us, u32 was_us, u32 share)
+{
+	u32 rise = (u32)(((u64)was_us * share) >> BBR_SCALE);
+
+	return rtt_us <= (u64)was_us + min(rise, param(sk, fast_conv_rtt_error_us));
+}
+
+/* ProbeTry: has the gentle push not queued anything? */
+static bool bbr2plus_may_go_up(const struct sock *sk, const struct bbr2plus *plus)
+{
+	u32 share = param(sk, fast_conv_preup_rtt_thresh);
+
+	if (param(sk, copa_style))
+		return bbr2plus_has_not_risen(sk, plus->round_rtt, plus->last_round_rtt, share);
+	return bbr2plus_has_not_risen(sk, plus->mean_rtt, plus->last_mean_rtt, share);
+}
+
+/* The last round is that in which UP's first segments were acknowledged. */
+static bool bbr2plus_may_go_up_again(const struct sock *sk, const struct bbr2plus *plus)
+{
+	return bbr2plus_has_not_risen(sk, plus->last_round_rtt, plus->round_rtt_before_up,
+				      param(sk, fast_conv_probe_again_thresh));
+}
+
+static void bbr2plus_begin_up(struct bbr2 *bbr, u32 bw)
+{
+	struct bbr2plus *plus = bbr2plus_of(bbr);
+
+	(void)bw;
+	plus->round_rtt_before_up = plus->round_rtt;
+}
+
+/* With enough in flight, wait another round to see what that does to the RTT. */
+static void bbr2plus_step_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
+{
+	(void)bw;
+	if (!bbr2_has_queued_in_up(sk, bbr, in_net))
+		return;
+	if (!bbr2plus_of(bbr)->is_plus) {
+		bbr2_finish_up(sk, bbr);
+		return;
+	}
+	bbr2_start_round(sk, bbr);
+	bbr2_set_phase(bbr, BBR2PLUS_POST_UP);
+}
+
+static bool bbr2plus_is_probing_phase(const struct bbr2 *bbr)
+{
+	return bbr->phase != BBR2_DOWN && bbr->phase != BBR2_CRUISE &&
+	       bbr->phase != BBR2PLUS_DOWN_SLIGHTLY;
+}
+
+static u32 bbr2plus_phase_gain(const struct sock *sk, const struct bbr2 *bbr)
+{
+	if (bbr->phase == BBR2PLUS_PRE_UP)
+		return param(sk, pacing_gain_pre_up);
+	if (bbr->phase == BBR2PLUS_DOWN_SLIGHTLY)
+		return param(sk, pacing_gain_down_slightly);
+	return BBR_UNIT;
+}
+
+/* A round of ProbeTry, or the one after UP, is over. */
+static void bbr2plus_end_round(struct sock *sk, struct bbr2plus *plus, u32 bw)
+{
+	struct bbr2 *bbr = &plus->bbr;
+
+	if (bbr->phase == BBR2_REFILL)
+		bbr2_set_phase(bbr, BBR2PLUS_PRE_UP);
+	else if (bbr->phase == BBR2PLUS_PRE_UP)
+		bbr2_set_phase(bbr, BBR2PLUS_GUARD);
+	else if (bbr->phase == BBR2PLUS_GUARD && bbr2plus_may_go_up(sk, plus))
+		bbr2_start_up(sk, bbr, bw);
+	else if (bbr->phase == BBR2PLUS_GUARD)
+		bbr2_start_down_in(sk, bbr, BBR2PLUS_DOWN_SLIGHTLY);
+	else if (bbr2plus_may_go_up_again(sk, plus))
+		bbr2_start_up(sk, bbr, bw);
+	else
+		bbr2_start_down(sk, bbr);
+}
+
+static bool bbr2plus_step_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 max_bw, u32 bw)
+{
+	struct bbr2plus *plus = bbr2plus_of(bbr);
+
+	switch (bbr->phase) {
+	case BBR2_UP:
+		return false;
+	case BBR2_CRUISE:
+	case BBR2_DOWN:
+		bbr2plus_try_to_advance(sk, plus);
+		return false;
+	case BBR2PLUS_DOWN_SLIGHTLY:
+		bbr2plus_try_to_advance(sk, plus);
+		bbr2_step_down(sk, bbr, in_net, max_bw);
+		return true;
+	case BBR2_REFILL:
+		if (!plus->is_plus)
+			return false;
+		break;
+	}
+	if (bbr->round_start)
+		bbr2plus_end_round(sk, plus, bw);
+	return true;
+}
+
+/* ---- Algorithm 2 ---- */
+
+/* Did the last CRUISE say that the other mode is the right one? */
+static bool bbr2plus_is_other_mode_due(const struct sock *sk, const struct bbr2plus *plus)
+{
+	bool by_min_rtt = param(sk, mode_switch_by_min_rtt);
+	u32 min_rtt = plus->bbr.min_rtt_us;
+	u64 reference = by_min_rtt ? min_rtt : plus->reference_rtt;
+	u64 limit = min_rtt;
+
+	if (!plus->is_plus) {
+		limit += (reference * param(sk, mode_switch_rtt_low_thresh)) >> BBR_SCALE;
+		return plus->cruise_rtt <= limit;
+	}
+	if (!by_min_rtt)
+		limit = min(min_rtt, plus->last_cruise_rtt);
+	limit += (reference * param(sk, mode_switch_rtt_high_thresh)) >> BBR_SCALE;
+	return plus->cruise_rtt > limit;
+}
+
+/* To BBRv2, which takes back in STARTUP the share that was lost; or back to BBRv2+. */
+static void bbr2plus_switch_mode(struct bbr2plus *plus)
+{
+	plus->cycles_in_favour = 0;
+	plus->is_plus = !plus->is_plus;
+	if (plus->is_plus)
+		return;
+	plus->cruise_rtt = BBR2_UNSET;
+	plus->bbr.mode = BBR2_STARTUP;
+	plus->bbr.full_bw = 0;
+	plus->bbr.full_bw_cnt = 0;
+	plus->bbr.full_bw_reached = false;
+}
+
+/* The beginning of a CRUISE is the end of the last. */
+static void bbr2plus_begin_cruise(const struct sock *sk, struct bbr2 *bbr)
+{
+	struct bbr2plus *plus = bbr2plus_of(bbr);
+	u32 to_bbr2 = param(sk, switch_to_bbr2_thresh);
+	u32 cycles = plus->is_plus ? to_bbr2 : param(sk, switch_to_bbr2p_thresh);
+
+	if (to_bbr2 && plus->cruise_rtt != BBR2_UNSET && plus->last_cruise_rtt != BBR2_UNSET) {
+		plus->cycles_in_favour =
+			bbr2plus_is_other_mode_due(sk, plus) ? plus->cycles_in_favour + 1 : 0;
+		if (plus->cycles_in_favour >= cycles)
+			bbr2plus_switch_mode(plus);
+	}
+	plus->last_cruise_rtt = plus->cruise_rtt;
+	plus->cruise_rtt = BBR2_UNSET;
+}
+
+static const struct bbr2_rules bbr2_rules = {
+	.init = bbr2plus_init,
+	.ack_begins = bbr2plus_begin_ack,
+	.bw_seen = bbr2plus_see_bw,
+	.model_updated = bbr2plus_update_rtts,
+	.keeps_bw_filter = bbr2plus_keeps_bw_filter,
+	.pick_wait = bbr2plus_pick_wait,
+	.is_wait_over = bbr2plus_is_wait_over,
+	.up_begins = bbr2plus_begin_up,
+	.step_up = bbr2plus_step_up,
+	.step_phase = bbr2plus_step_phase,
+	.phase_gain = bbr2plus_phase_gain,
+	.is_probing_phase = bbr2plus_is_probing_phase,
+	.cruise_begins = bbr2plus_begin_cruise,
+	.drained = bbr2plus_drained,
+	.bdp_rtt = bbr2plus_bdp_rtt,
+	.cwnd_extra = bbr2plus_cwnd_extra,
+};
+
+CCA_STATES(BBR2_STATES, "PROBE_BW_PRE_UP", "PROBE_BW_GUARD", "PROBE_BW_POST_UP",
+	   "PROBE_BW_DOWN_SLIGHTLY");
 CCA_MODULE(bbr2plus, "bbr2plus", TCP_CONG_NON_RESTRICTED, BBR2_HOOKS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * BBR3 (BBR version 3): BBRv2 whose probes end on a plateau rather than a queue, and gentler gains.
+ * BBR3 (BBR version 3): BBRv2 whose probes end on a plateau instead of a queue, and gentler gains.
  *
  * Model, states and their diagram are those of BBRv2 (bbr2.c). What differs:
  *
@@ -26,41 +26,31 @@
  * followed integer by integer. draft-ietf-ccwg-bbr differs in drain_gain (0.5) and in leaving
  * DRAIN after three rounds.
  */
-#define BBR2_HIGH_GAIN	       710 /* 4 ln 2 = 2.77 */
-#define BBR2_STARTUP_CWND_GAIN 512
-#define BBR2_PACING_GAIN_DOWN  232
-#define BBR2_PROBE_CWND_GAIN   64
-#define BBR2_FULL_LOSS_CNT     6
-#define BBR2_ECN_REPROBE_GAIN  128
-#define BBR2_MIN_TSO_RATE      0
-#define BBR2_RENEW_EQUAL_RTT   0
-
 #include "cca.h"
-#include "bbr2/params.h"
-#include "bbr2/state.h"
+#include "bbr2/core.h"
 
-CCA_PARAMS(BBR2_PARAMS);
-CCA_STATE_LARGE(bbr3, struct bbr2);
-
-/* What v3 does where v2alpha differs (state.h says what each is). */
+/* The defaults in which variants of BBRv2 differ (bbr2/params.h has those of v2alpha). */
 enum {
-	BBR2_LATEST_SPANS_ACK = 1,
-	BBR2_KEEPS_PROBE_CREDIT = 1,
-	BBR2_ALPHA_NEEDS_ECN = 1,
-	BBR2_CE_AT_THRESH = 0,
-	BBR2_HI_AS_DELIVERED = 1,
-	BBR2_RTO_USES_CWND = 1,
-	BBR2_RTO_RESTARTS_COUNT = 1,
-	BBR2_TLP_IS_LOSS = 1,
+	BBR3_HIGH_GAIN =
+		710, /* 4 ln 2 = 2.77: doubles the rate each round with a window gain of 2 */
+	BBR3_STARTUP_CWND_GAIN = 512,
+	BBR3_PACING_GAIN_DOWN = 232,
+	BBR3_PROBE_CWND_GAIN = 64,
+	BBR3_FULL_LOSS_CNT = 6,
+	BBR3_ECN_REPROBE_GAIN = 128,
+	BBR3_MIN_TSO_RATE = 0,
+	BBR3_RENEW_EQUAL_RTT = 0,
 };
+
+#define BBR3_PARAMS(P) BBR2_PARAMS(P, BBR3)
+
+CCA_PARAMS_OF_FAMILY(BBR3_PARAMS, CCA_NO_ROWS);
+CCA_STATE_LARGE(bbr3, struct bbr2);
 
 static struct bbr2 *bbr2_of(struct sock *sk)
 {
 	return bbr3_state(sk);
 }
-
-#include "bbr2/core.h"
-#include "bbr2/plain.h"
 
 /* Look for growth beyond this bandwidth. */
 static void bbr3_restart_full_bw(struct bbr2 *bbr, u32 bw)
@@ -71,8 +61,8 @@ static void bbr3_restart_full_bw(struct bbr2 *bbr, u32 bw)
 }
 
 /* As v2alpha's, but samples count as they come, and the verdict can be had more than once. */
-static void bbr2_policy_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
-				      const struct rate_sample *rs, u32 bw)
+static void bbr3_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
+			       const struct rate_sample *rs, u32 bw)
 {
 	u64 thresh = ((u64)bbr->full_bw * param(sk, full_bw_thresh)) >> BBR_SCALE;
 
@@ -89,13 +79,8 @@ static void bbr2_policy_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
 	bbr->full_bw_reached |= bbr->full_bw_now;
 }
 
-static void bbr2_policy_up_begins(struct bbr2 *bbr, u32 bw)
-{
-	bbr3_restart_full_bw(bbr, bw);
-}
-
 /* No verdict on the bandwidth while inflight_hi keeps it from growing. */
-static void bbr2_policy_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
+static void bbr3_step_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
@@ -106,4 +91,19 @@ static void bbr2_policy_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw
 		bbr2_finish_up(sk, bbr);
 }
 
+static const struct bbr2_rules bbr2_rules = {
+	.latest_spans_ack = true,
+	.keeps_probe_credit = true,
+	.alpha_needs_ecn = true,
+	.ce_above_thresh = true,
+	.hi_as_delivered = true,
+	.rto_uses_cwnd = true,
+	.rto_restarts_count = true,
+	.tlp_is_loss = true,
+	.check_full_bw = bbr3_check_full_bw,
+	.up_begins = bbr3_restart_full_bw,
+	.step_up = bbr3_step_up,
+};
+
+CCA_STATES(BBR2_STATES);
 CCA_MODULE(bbr3, "bbr3", TCP_CONG_NON_RESTRICTED, BBR2_HOOKS);

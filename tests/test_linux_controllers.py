@@ -66,7 +66,7 @@ def test_two_runs_at_once_each_have_their_own_controller(tmp_path: Path, cli: An
     assert ours("bbr2") <= before
 
 
-#: Where BBRv2 may go next (cca/bbr2/modes.h); a state that is shorter than a sample may be missed, so two steps are as good as one.
+#: Where BBRv2 may go next (cca/bbr2/probe_bw.h, probe_rtt.h); a state that is shorter than a sample may be missed, so two steps are as good as one.
 NEXT = {
     "STARTUP": {"DRAIN", "PROBE_RTT"},
     "DRAIN": {"PROBE_BW_DOWN", "PROBE_RTT"},

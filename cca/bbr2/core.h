@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv2 core: all its parts, and the hooks that every variant registers.
+ * BBRv2 family: the hooks that every variant registers. bbr2_main takes an ACK through its steps: the model
+ * learns from it (model.h), the mode moves on (startup.h, drain.h, probe_bw.h, probe_rtt.h), then rate and
+ * window follow (path.h, cwnd.h). Where a variant does otherwise, bbr2_rules in its own file says so.
  */
 #ifndef BBR2_CORE_H
 #define BBR2_CORE_H
 
-#include "path.h"
-#include "model.h"
-#include "bounds.h"
-#include "cycle.h"
-#include "modes.h"
+#include "startup.h"
+#include "ecn.h"
+#include "drain.h"
+#include "probe_bw.h"
+#include "probe_rtt.h"
 #include "cwnd.h"
+
+/* ---- An ACK ---- */
 
 static void bbr2_update_model(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
 			      const struct bbr2_ack *ack)
@@ -18,7 +22,7 @@ static void bbr2_update_model(struct sock *sk, struct bbr2 *bbr, const struct ra
 	bbr2_update_congestion_signals(sk, bbr, rs, ack->bw);
 	bbr2_update_ack_aggregation(sk, bbr, rs);
 	bbr2_check_loss_in_startup(sk, bbr, rs, ack);
-	bbr2_policy_check_full_bw(sk, bbr, rs, ack->bw);
+	bbr2_check_full_bw(sk, bbr, rs, ack->bw);
 	bbr2_check_drain(sk, bbr);
 	bbr2_update_cycle(sk, bbr, rs, ack);
 	bbr2_update_min_rtt(sk, bbr, rs);
@@ -31,8 +35,8 @@ enum bbr2_path {
 };
 
 /*
- * An app-limited ACK without loss, ECN or a new maximum teaches little: only time and the RTT can
- * change what we do.
+ * An app-limited ACK without loss, ECN or a new maximum says little about the path: only time and
+ * the RTT can change what we do.
  */
 static enum bbr2_path bbr2_fast_path(struct sock *sk, struct bbr2 *bbr,
 				     const struct rate_sample *rs, const struct bbr2_ack *ack)
@@ -50,6 +54,30 @@ static enum bbr2_path bbr2_fast_path(struct sock *sk, struct bbr2 *bbr,
 	return BBR2_CONTROL;
 }
 
+static void bbr2_update_gains(const struct sock *sk, struct bbr2 *bbr)
+{
+	switch (bbr->mode) {
+	case BBR2_STARTUP:
+		bbr->pacing_gain = param(sk, high_gain);
+		bbr->cwnd_gain = param(sk, startup_cwnd_gain);
+		break;
+	case BBR2_DRAIN:
+		bbr->pacing_gain = param(sk, drain_gain);
+		bbr->cwnd_gain = param(sk, startup_cwnd_gain);
+		break;
+	case BBR2_PROBE_BW:
+		bbr->pacing_gain = bbr2_phase_gain(sk, bbr);
+		bbr->cwnd_gain = param(sk, cwnd_gain);
+		if (bbr->phase == BBR2_UP)
+			bbr->cwnd_gain += param(sk, bw_probe_cwnd_gain);
+		break;
+	case BBR2_PROBE_RTT:
+		bbr->pacing_gain = BBR_UNIT;
+		bbr->cwnd_gain = BBR_UNIT;
+		break;
+	}
+}
+
 static void bbr2_control(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs)
 {
 	u32 bw;
@@ -60,7 +88,7 @@ static void bbr2_control(struct sock *sk, struct bbr2 *bbr, const struct rate_sa
 	bbr2_set_cwnd(sk, bbr, rs->acked_sacked, bw);
 }
 
-/* What the next ACK is to know of this one. */
+/* Leaves what the next ACK needs to know about this one. */
 static void bbr2_end_ack(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
 			 const struct bbr2_ack *ack)
 {
@@ -84,29 +112,34 @@ CCA_OP(void, bbr2_main, struct sock *sk, u32 ack_seq, int flag, const struct rat
 	bbr2_update_round(sk, bbr, rs);
 	if (bbr->round_start)
 		bbr2_update_ecn_alpha(sk, bbr);
-	bbr->ecn_in_round |= ack.is_ece && (bbr->ecn_eligible || !BBR2_ALPHA_NEEDS_ECN);
+	bbr->ecn_in_round |= ack.is_ece && (bbr->ecn_eligible || !bbr2_rules.alpha_needs_ecn);
 	ack.bw = bbr2_sample_bw(rs);
 	ack.lost = cca_flight_lost(&bbr->flight, tcp_sk(sk), rs);
 	ack.tx_in_flight = cca_flight_at_send(rs, ack.lost);
 	bbr->down_ended = false;
-	bbr2_count_losses(bbr, rs);
-	bbr2_policy_ack_begins(bbr, rs);
+	if (bbr2_rules.judges_by_round)
+		bbr2_count_losses(bbr, rs);
+	if (bbr2_rules.ack_begins)
+		bbr2_rules.ack_begins(bbr, rs);
 	if (!CCA_TELLS_LOSSES && rs->losses > 0)
 		bbr2_note_loss(sk, bbr);
-	if (BBR2_LATEST_SPANS_ACK)
+	if (bbr2_rules.latest_spans_ack)
 		bbr2_note_latest(sk, bbr, rs, ack.bw);
 
 	path = bbr2_fast_path(sk, bbr, rs, &ack);
 	if (path == BBR2_FULL)
 		bbr2_update_model(sk, bbr, rs, &ack);
 	if (path != BBR2_NOTHING) {
-		bbr2_policy_model_updated(sk, bbr, rs);
+		if (bbr2_rules.model_updated)
+			bbr2_rules.model_updated(sk, bbr, rs);
 		bbr2_control(sk, bbr, rs);
 	}
-	if (BBR2_LATEST_SPANS_ACK && bbr->loss_round_start && !cca_acks_loss_probe(rs))
+	if (bbr2_rules.latest_spans_ack && bbr->loss_round_start && !cca_acks_loss_probe(rs))
 		bbr2_restart_latest(bbr, rs, ack.bw);
 	bbr2_end_ack(sk, bbr, rs, &ack);
 }
+
+/* ---- Start, idle times ---- */
 
 CCA_OP(void, bbr2_init, struct sock *sk)
 {
@@ -129,21 +162,11 @@ CCA_OP(void, bbr2_init, struct sock *sk)
 	bbr->inflight_hi = BBR2_UNSET;
 	bbr->probe_up_cnt = BBR2_UNSET;
 	bbr2_reset_lower_bounds(bbr);
-	bbr2_policy_init(sk, bbr);
+	if (bbr2_rules.init)
+		bbr2_rules.init(sk, bbr);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	bbr2_init_pacing_rate_from_rtt(sk, bbr);
 	cca_request_pacing(sk);
-}
-
-/* A tail loss probe repaired the loss of a single segment, which no ACK shows. */
-static void bbr2_tlp_recovered(struct sock *sk, struct bbr2 *bbr)
-{
-	u32 tx_in_flight = bbr->inflight_latest + 1;
-
-	bbr2_note_loss(sk, bbr);
-	if (bbr->probe_samples && bbr2_is_loss_too_high(sk, 1, tx_in_flight))
-		bbr2_handle_inflight_too_high(sk, bbr, tx_in_flight,
-					      cca_probed_app_limited(tcp_sk(sk)));
 }
 
 /* Sending again when the application, not the network, had paused us. */
@@ -162,6 +185,19 @@ static void bbr2_restart_from_idle(struct sock *sk, struct bbr2 *bbr)
 		bbr2_check_probe_rtt_done(sk, bbr);
 }
 
+/* ---- Losses and timeouts ---- */
+
+/* A tail loss probe repaired the loss of a single segment, which no ACK shows. */
+static void bbr2_tlp_recovered(struct sock *sk, struct bbr2 *bbr)
+{
+	u32 tx_in_flight = bbr->inflight_latest + 1;
+
+	bbr2_note_loss(sk, bbr);
+	if (bbr->probe_samples && bbr2_is_loss_too_high(sk, 1, tx_in_flight))
+		bbr2_handle_inflight_too_high(sk, bbr, tx_in_flight,
+					      cca_probed_app_limited(tcp_sk(sk)));
+}
+
 CCA_OP(void, bbr2_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct bbr2 *bbr = bbr2_of(sk);
@@ -170,11 +206,11 @@ CCA_OP(void, bbr2_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		return;
 	if (event == CA_EVENT_TX_START)
 		bbr2_restart_from_idle(sk, bbr);
-	else if (BBR2_TLP_IS_LOSS && event == CCA_EVENT_TLP_RECOVERY)
+	else if (bbr2_rules.tlp_is_loss && event == CCA_EVENT_TLP_RECOVERY)
 		bbr2_tlp_recovered(sk, bbr);
 }
 
-/* A timeout: look for the full pipe anew. Its end brings the window back, within the bounds. */
+/* A timeout restarts the search for a full pipe; its end brings the window back, within the bounds. */
 CCA_OP(void, bbr2_set_state, struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -185,14 +221,14 @@ CCA_OP(void, bbr2_set_state, struct sock *sk, u8 new_state)
 	if (new_state == TCP_CA_Loss) {
 		bbr->prev_ca_state = TCP_CA_Loss;
 		bbr->full_bw = 0;
-		if (BBR2_RTO_RESTARTS_COUNT) {
+		if (bbr2_rules.rto_restarts_count) {
 			bbr->full_bw_cnt = 0;
 			bbr->full_bw_now = false;
 		}
 		if (bbr2_is_probing(bbr) || bbr->inflight_lo != BBR2_UNSET)
 			return;
 		bbr->inflight_lo = bbr->prior_cwnd;
-		if (BBR2_RTO_USES_CWND)
+		if (bbr2_rules.rto_uses_cwnd)
 			bbr->inflight_lo = max(bbr->inflight_lo, tcp_snd_cwnd(tp));
 	} else if (bbr->prev_ca_state == TCP_CA_Loss) {
 		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
@@ -227,7 +263,7 @@ CCA_OP(u32, bbr2_undo_cwnd, struct sock *sk)
 	bbr->loss_in_round = false;
 	if (!param(sk, undo))
 		return tcp_snd_cwnd(tcp_sk(sk));
-	if (BBR2_LATEST_SPANS_ACK)
+	if (bbr2_rules.latest_spans_ack)
 		bbr->try_fast_path = false;
 	bbr->bw_lo = max(bbr->bw_lo, bbr->undo_bw_lo);
 	bbr->inflight_lo = max(bbr->inflight_lo, bbr->undo_inflight_lo);
@@ -244,7 +280,7 @@ CCA_LOST_OP(bbr2_skb_marked_lost)
 	if (!bbr)
 		return;
 	bbr2_note_loss(sk, bbr);
-	if (!bbr->probe_samples || param(sk, loss_by_round))
+	if (!bbr->probe_samples || bbr2_rule(judges_by_round, sk))
 		return;
 	lost_since = tcp_sk(sk)->lost - lost->lost_at_send;
 	if (!bbr2_is_loss_too_high(sk, lost_since, lost->tx_in_flight))
@@ -269,11 +305,12 @@ CCA_TSO_SEGS_OP(bbr2_tso_segs_now)
 	return bbr2_tso_segs(sk, bbr2_of(sk), mss, sk->sk_gso_max_size);
 }
 
-#ifndef BBR2_MORE_STATES
-#define BBR2_MORE_STATES
-#endif
-CCA_STATES("STARTUP", "DRAIN", "PROBE_RTT", "PROBE_BW_UP", "PROBE_BW_DOWN", "PROBE_BW_CRUISE",
-	   "PROBE_BW_REFILL" BBR2_MORE_STATES);
+/* ---- What the flow reports ---- */
+
+/* For CCA_STATES; a variant with more phases adds their names. */
+#define BBR2_STATES                                                                         \
+	"STARTUP", "DRAIN", "PROBE_RTT", "PROBE_BW_UP", "PROBE_BW_DOWN", "PROBE_BW_CRUISE", \
+		"PROBE_BW_REFILL"
 
 /* Index of mode and phase in these names. */
 static inline u32 bbr2_state_index(const struct bbr2 *bbr)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv2 core: the window. It grows by what is delivered up to a target of cwnd_gain BDP, within
- * the bounds of the model. There is no packet conservation as in BBRv1: the bounds are the
- * answer to loss.
+ * BBRv2 family: the window. It grows by what is delivered up to a target of cwnd_gain BDP, within
+ * the bounds of the model. The bounds are the answer to loss: there is no packet
+ * conservation as in BBRv1.
  */
 #ifndef BBR2_CWND_H
 #define BBR2_CWND_H
+
+#include "probe_rtt.h"
 
 /* Grow by what was delivered; once the pipe is full, up to the target only. */
 static u32 bbr2_grow_to_target(struct sock *sk, struct bbr2 *bbr, u32 acked, u32 bw)
@@ -14,7 +16,9 @@ static u32 bbr2_grow_to_target(struct sock *sk, struct bbr2 *bbr, u32 acked, u32
 	u32 cwnd = tcp_snd_cwnd(tp), target;
 
 	target = bbr2_bdp(sk, bbr, bw, bbr->cwnd_gain) + bbr2_ack_aggregation_cwnd(sk, bbr);
-	target = bbr2_quantization_budget(sk, bbr, target) + bbr2_policy_cwnd_extra(sk, bbr);
+	target = bbr2_quantization_budget(sk, bbr, target);
+	if (bbr2_rules.cwnd_extra)
+		target += bbr2_rules.cwnd_extra(sk, bbr);
 	bbr->try_fast_path = false;
 	if (bbr->full_bw_reached) {
 		cwnd += acked;

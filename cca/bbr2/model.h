@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv2 core: the model of the path that ACKs feed. Rounds, bandwidth, ACK aggregation, and the
- * lower bounds that loss and ECN leave between probes.
+ * BBRv2 family: the model of the path that ACKs feed. Rounds, bandwidth, ACK aggregation, and the
+ * signs of congestion, which lower the lower bounds (bounds.h).
  */
 #ifndef BBR2_MODEL_H
 #define BBR2_MODEL_H
+
+#include "bounds.h"
 
 /* An aggregation epoch ends before its count exceeds 20 bits, segments. */
 static const u32 bbr2_ack_epoch_acked_max = 1U << 20;
@@ -21,7 +23,15 @@ static void bbr2_update_round(const struct sock *sk, struct bbr2 *bbr, const str
 		bbr->rounds_since_probe++;
 }
 
-/* Losses of this round trip, whatever loss rounds there are. */
+/* A new round begins now: what is sent from here on is acknowledged in the next. */
+static void bbr2_start_round(const struct sock *sk, struct bbr2 *bbr)
+{
+	bbr->next_rtt_delivered = tcp_sk(sk)->delivered;
+	bbr->round_lost = 0;
+	bbr->round_loss_events = 0;
+}
+
+/* Losses of this round trip, for Chromium's rules; v2alpha's loss rounds begin with a loss. */
 static void bbr2_count_losses(struct bbr2 *bbr, const struct rate_sample *rs)
 {
 	if (rs->losses <= 0)
@@ -49,7 +59,7 @@ static bool bbr2_is_observation(const struct rate_sample *rs)
 
 /* ---- ACK aggregation ---- */
 
-/* Every few rounds the other slot begins afresh, so the filter spans one to two windows. */
+/* Every few rounds the other slot starts again from 0, so the filter spans one to two windows. */
 static void bbr2_age_extra_acked(const struct sock *sk, struct bbr2 *bbr)
 {
 	u32 window = param(sk, extra_acked_win_rtts);
@@ -109,7 +119,7 @@ static u32 bbr2_ack_aggregation_cwnd(const struct sock *sk, const struct bbr2 *b
 	return min(extra, bound);
 }
 
-/* ---- Bandwidth filter and lower bounds ---- */
+/* ---- Bandwidth filter ---- */
 
 /* Forget the cycle before the last. A cycle without samples does not count. */
 static void bbr2_advance_bw_filter(struct bbr2 *bbr)
@@ -120,10 +130,15 @@ static void bbr2_advance_bw_filter(struct bbr2 *bbr)
 	bbr->bw_hi[1] = 0;
 }
 
-static void bbr2_reset_lower_bounds(struct bbr2 *bbr)
+/* ---- Signs of congestion ---- */
+
+/* Something was lost: the loss round begins here, if none has begun. */
+static void bbr2_note_loss(const struct sock *sk, struct bbr2 *bbr)
 {
-	bbr->bw_lo = BBR2_UNSET;
-	bbr->inflight_lo = BBR2_UNSET;
+	if (!bbr->loss_in_round)
+		bbr->loss_round_delivered = tcp_sk(sk)->delivered;
+	bbr->loss_in_round = true;
+	bbr->loss_in_cycle = true;
 }
 
 /* A probe is over: what it met says nothing about the time that follows. */
@@ -137,36 +152,6 @@ static void bbr2_reset_congestion_signals(struct bbr2 *bbr)
 	bbr->inflight_latest = 0;
 }
 
-static bool bbr2_is_probing(const struct bbr2 *bbr)
-{
-	return bbr->mode == BBR2_STARTUP ||
-	       (bbr->mode == BBR2_PROBE_BW && bbr2_policy_is_probing_phase(bbr));
-}
-
-/*
- * A round with loss or ECN, not of our own making, lowers the bounds: by beta for loss, but not
- * below what that very round delivered; by the mean CE ratio for ECN.
- */
-static void bbr2_adapt_lower_bounds(const struct sock *sk, struct bbr2 *bbr)
-{
-	u32 ecn_lo = BBR2_UNSET, beta = param(sk, beta), factor = param(sk, ecn_factor);
-	bool is_ecn = bbr->ecn_in_round && bbr->ecn_eligible && factor;
-
-	if (bbr2_is_probing(bbr))
-		return;
-	if (bbr->inflight_lo == BBR2_UNSET && (is_ecn || bbr->loss_in_round))
-		bbr->inflight_lo = tcp_snd_cwnd(tcp_sk(sk));
-	if (is_ecn)
-		ecn_lo = bbr2_less(bbr->inflight_lo, (bbr->ecn_alpha * factor) >> BBR_SCALE);
-	if (bbr->loss_in_round) {
-		if (bbr->bw_lo == BBR2_UNSET)
-			bbr->bw_lo = bbr2_max_bw(bbr);
-		bbr->bw_lo = max(max(bbr->bw_latest, bbr2_less(bbr->bw_lo, beta)), 1U);
-		bbr->inflight_lo = max(bbr->inflight_latest, bbr2_less(bbr->inflight_lo, beta));
-	}
-	bbr->inflight_lo = min(bbr->inflight_lo, ecn_lo);
-}
-
 /* What the path delivers in this loss round; does this ACK end it? */
 static void bbr2_note_latest(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
 			     u32 bw)
@@ -176,7 +161,7 @@ static void bbr2_note_latest(const struct sock *sk, struct bbr2 *bbr, const stru
 		return;
 	bbr->bw_latest = max(bbr->bw_latest, bw);
 	bbr->inflight_latest = max_t(u32, bbr->inflight_latest, (u32)rs->delivered);
-	if (param(sk, loss_by_round)) {
+	if (bbr2_rule(judges_by_round, sk)) {
 		bbr->loss_round_start = bbr->round_start;
 		return;
 	}
@@ -196,20 +181,21 @@ static void bbr2_restart_latest(struct bbr2 *bbr, const struct rate_sample *rs, 
 static void bbr2_update_congestion_signals(const struct sock *sk, struct bbr2 *bbr,
 					   const struct rate_sample *rs, u32 bw)
 {
-	if (!BBR2_LATEST_SPANS_ACK)
+	if (!bbr2_rules.latest_spans_ack)
 		bbr2_note_latest(sk, bbr, rs, bw);
 	if (!bbr2_is_observation(rs))
 		return;
 	if (!rs->is_app_limited || bw >= bbr2_max_bw(bbr))
 		bbr->bw_hi[1] = max(bbr->bw_hi[1], bw);
-	bbr2_policy_bw_seen(bbr, bw);
+	if (bbr2_rules.bw_seen)
+		bbr2_rules.bw_seen(bbr, bw);
 	bbr->loss_in_round |= rs->losses > 0;
 	if (!bbr->loss_round_start)
 		return;
 	bbr2_adapt_lower_bounds(sk, bbr);
 	bbr->loss_in_round = false;
 	bbr->ecn_in_round = false;
-	if (!BBR2_LATEST_SPANS_ACK)
+	if (!bbr2_rules.latest_spans_ack)
 		bbr2_restart_latest(bbr, rs, bw);
 }
 

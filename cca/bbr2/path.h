@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv2 core: from estimates to a pacing rate and to numbers of segments.
+ * BBRv2 family: from estimates to a pacing rate and to numbers of segments.
  */
 #ifndef BBR2_PATH_H
 #define BBR2_PATH_H
+
+#include "state.h"
 
 /* RTT taken for the first pacing rate when there is no sample, us. */
 static const u32 bbr2_default_rtt_us = USEC_PER_MSEC;
@@ -59,8 +61,8 @@ static u32 bbr2_min_tso(const struct sock *sk)
 }
 
 /*
- * Segments in a burst that may have gso_max bytes: what leaves in 2^-shift s, and 64 KB less a
- * half for every 2^tso_rtt_shift us of RTT, since on short paths hosts matter more than queues.
+ * Segments in a burst that may have gso_max bytes: what leaves in 2^-shift s, and 64 KB, halved for
+ * every 2^tso_rtt_shift us of RTT, since on short paths hosts matter more than queues.
  */
 static u32 bbr2_tso_segs(const struct sock *sk, const struct bbr2 *bbr, u32 mss, u32 gso_max)
 {
@@ -79,6 +81,11 @@ static u32 bbr2_tso_segs_goal(const struct sock *sk, const struct bbr2 *bbr)
 	return bbr2_tso_segs(sk, bbr, tcp_sk(sk)->mss_cache, GSO_LEGACY_MAX_SIZE);
 }
 
+static u32 bbr2_bdp_rtt(const struct sock *sk, const struct bbr2 *bbr)
+{
+	return bbr2_rules.bdp_rtt ? bbr2_rules.bdp_rtt(sk, bbr) : bbr->min_rtt_us;
+}
+
 /*
  * Bandwidth-delay product times gain, in segments, or without any RTT sample the initial
  * window.
@@ -87,7 +94,7 @@ static u32 bbr2_bdp(const struct sock *sk, const struct bbr2 *bbr, u32 bw, u32 g
 {
 	if (unlikely(bbr->min_rtt_us == BBR2_UNSET))
 		return bbr->init_cwnd;
-	return bbr_bdp_segs(bw, bbr2_policy_bdp_rtt(sk, bbr), gain);
+	return bbr_bdp_segs(bw, bbr2_bdp_rtt(sk, bbr), gain);
 }
 
 /*
@@ -98,7 +105,7 @@ static u32 bbr2_quantization_budget(const struct sock *sk, const struct bbr2 *bb
 {
 	u32 bursts;
 
-	if (!param(sk, burst_budget))
+	if (bbr2_rule(has_no_burst_budget, sk))
 		return max(cwnd, param(sk, cwnd_min_target));
 	bursts = 3 * bbr2_tso_segs_goal(sk, bbr);
 	if (param(sk, cwnd_tso_budget))
@@ -133,7 +140,7 @@ static u32 bbr2_packets_in_net_at_edt(const struct sock *sk, const struct bbr2 *
 {
 	u32 delivered;
 
-	if (!param(sk, count_departures))
+	if (bbr2_rule(ignores_departures, sk))
 		return in_flight;
 	delivered = bbr_delivered_by_edt(tcp_sk(sk), bbr2_bw(bbr));
 	if (bbr->pacing_gain > BBR_UNIT)

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv2 core: constants, private state, and what a variant decides.
+ * BBRv2 family: private state, and the rules in which variants differ.
  *
- * The family (bbr2, bbr2plus, bbr3) shares these files, one per idea:
+ * The variants (bbr2, bbr2plus, bbr3) share these files. Each includes what it uses, and only files
+ * below it in this list:
  *
- *	params.h    parameters
- *	state.h     private state, the policy of a variant
- *	path.h      bandwidth to pacing rate, BDP, bursts, packets in the network
- *	model.h     rounds, bandwidth filter, ACK aggregation, loss rounds and lower bounds
- *	bounds.h    is inflight too high? upper bound, headroom, mean CE ratio, lossy STARTUP
- *	cycle.h     the phases of PROBE_BW
- *	modes.h     full pipe, DRAIN, PROBE_RTT, gains
- *	cwnd.h      window
- *	core.h      includes all, and holds the hooks
- *	v2alpha.h   what v2alpha does where bbr3 differs (bbr2, bbr2plus)
+ *	core.h       the hooks: the steps of an ACK in their order, gains, timeouts, undo
+ *	cwnd.h       the window
+ *	probe_rtt.h  PROBE_RTT and the minimum RTT
+ *	drain.h      DRAIN
+ *	probe_bw.h   PROBE_BW: its phases, and what a probe says about inflight_hi
+ *	ecn.h        mean CE ratio
+ *	startup.h    STARTUP: full pipe, too much loss or ECN
+ *	model.h      rounds, bandwidth, ACK aggregation, congestion signals
+ *	bounds.h     inflight_hi, inflight_lo, bw_lo; is inflight too high?
+ *	path.h       bandwidth to pacing rate, BDP, bursts, packets in the network
+ *	state.h      private state, rules
+ *	params.h     parameters
  *
- * A variant is one file with its parameters, its policy (declared below), CCA_STATE_LARGE,
- * bbr2_of(sk) and CCA_MODULE(..., BBR2_HOOKS).
+ * chromium.h holds what Chromium does otherwise; only bbr2 has it. What the shared files do by
+ * themselves is v2alpha of Google's tree. A variant is one file that includes core.h and defines its
+ * parameters (CCA_PARAMS_OF_FAMILY), its state (CCA_STATE_LARGE, bbr2_of), bbr2_rules, CCA_STATES and
+ * CCA_MODULE(..., BBR2_HOOKS).
  */
 #ifndef BBR2_STATE_H
 #define BBR2_STATE_H
 
 #include "bbr_units.h"
+#include "params.h"
 
 /* A bound that is not set, or an RTT that is not known. */
 #define BBR2_UNSET (~0U)
@@ -33,7 +39,7 @@ enum bbr2_mode {
 	BBR2_PROBE_RTT, /* shrink the window to see the path's own RTT */
 };
 
-/* Phases of PROBE_BW; a variant may have more, from BBR2_PHASES up. */
+/* Phases of PROBE_BW; a variant may have more, from BBR2_PHASES upwards. */
 enum bbr2_phase {
 	BBR2_UP,     /* push inflight up: is there more? */
 	BBR2_DOWN,   /* drain what that has queued, and leave headroom */
@@ -42,13 +48,13 @@ enum bbr2_phase {
 	BBR2_PHASES,
 };
 
-/* What do ACKs tell of our probing? They speak of what was sent a round trip ago. */
+/* What do ACKs say about our probing? They are about what was sent a round trip ago. */
 enum bbr2_ack_phase {
 	BBR2_ACKS_INIT,		  /* nothing */
-	BBR2_ACKS_REFILLING,	  /* of sending at the bandwidth */
+	BBR2_ACKS_REFILLING,	  /* about sending at the bandwidth */
 	BBR2_ACKS_PROBE_STARTING, /* inflight rises, ACKs are still from before */
-	BBR2_ACKS_PROBE_FEEDBACK, /* of the probe */
-	BBR2_ACKS_PROBE_STOPPING, /* still of the probe, which has ended */
+	BBR2_ACKS_PROBE_FEEDBACK, /* about the probe */
+	BBR2_ACKS_PROBE_STOPPING, /* still about the probe, which has ended */
 };
 
 /* One ACK, as far as the model is concerned. */
@@ -62,9 +68,9 @@ struct bbr2_ack {
 /* clang-format off */
 struct bbr2 {
 	/* Path. */
-	u32	min_rtt_us;		/* least RTT of min_rtt_win_sec; BBR2_UNSET: none */
+	u32	min_rtt_us;		/* minimum RTT of min_rtt_win_sec; BBR2_UNSET: none */
 	u32	min_rtt_stamp;		/* when it was seen, jiffies */
-	u32	probe_rtt_min_us;	/* least RTT of probe_rtt_win_ms */
+	u32	probe_rtt_min_us;	/* minimum RTT of probe_rtt_win_ms */
 	u32	probe_rtt_min_stamp;	/* when it was seen, jiffies */
 	u32	bw_hi[2];		/* maximum bandwidth of the last and this probing cycle */
 	u32	full_bw;		/* bandwidth to beat by full_bw_thresh */
@@ -75,7 +81,7 @@ struct bbr2 {
 	u8	extra_acked_win_idx;	/* slot of extra_acked in use */
 	/* Rounds. */
 	u32	next_rtt_delivered;	/* the round ends when this `delivered` is acknowledged */
-	u32	loss_round_delivered;	/* ditto for the loss round */
+	u32	loss_round_delivered;	/* the same for the loss round */
 	/* Lower bounds, of the last rounds; BBR2_UNSET: none. */
 	u32	bw_latest;		/* largest bandwidth of this loss round */
 	u32	inflight_latest;	/* largest volume delivered in a round trip of it */
@@ -91,8 +97,8 @@ struct bbr2 {
 	/* Probing. */
 	u64	cycle_mstamp;		/* start of the phase, us */
 	u32	probe_wait_us;		/* from DOWN to the next probe */
-	u32	probe_up_cnt;		/* segments acknowledged for each that inflight_hi grows by */
-	u32	probe_up_acks;		/* of these, acknowledged so far */
+	u32	probe_up_cnt;		/* segments acknowledged per segment of growth of inflight_hi */
+	u32	probe_up_acks;		/* acknowledged so far, towards that */
 	u32	probe_rtt_done_stamp;	/* end of PROBE_RTT, jiffies; 0: window still too full */
 	u32	round_lost;		/* segments marked lost in this round trip */
 	/* ECN. */
@@ -122,77 +128,83 @@ struct bbr2 {
 	bool	loss_in_cycle;		/* something was lost since the last probe */
 	bool	ecn_in_cycle;		/* CE was echoed since the last probe */
 	bool	ecn_eligible;		/* may respond to ECN */
-	bool	probe_samples;		/* samples tell of a probe */
+	bool	probe_samples;		/* samples are about a probe */
 	bool	prev_probe_too_high;	/* the last probe met too much loss or ECN */
 	bool	down_ended;		/* this ACK has ended DOWN */
-	bool	up_has_round;		/* a round trip has passed in UP (bbr2) */
+	bool	up_has_round;		/* a round trip has passed in UP (chromium.h) */
 	bool	stopped_risky_probe;	/* UP ended at an inflight_hi that had been too high */
 	bool	probe_rtt_round_done;	/* a round at the small window has passed */
 	bool	idle_restart;		/* sending again after idle */
 	bool	has_seen_rtt;		/* the pacing rate rests on an RTT sample */
 	bool	try_fast_path;		/* the window is where it should be */
-	struct cca_flight_log flight;	/* what the host needs to tell tx_in_flight and lost */
+	struct cca_flight_log flight;	/* from which the host finds tx_in_flight and lost */
 };
 /* clang-format on */
 
-/* The core's state of a socket; NULL when the host has no memory for it. */
+/* The family's state of a socket; NULL when the host has no memory for it. */
 static struct bbr2 *bbr2_of(struct sock *sk);
 
 /*
- * ---- Policy: what makes a variant (defined in the variant's own file) ----
+ * How a variant differs from v2alpha besides its parameters: each defines one constant, bbr2_rules. All
+ * zero is v2alpha.
  *
- * and an enum of these constants, 0 or 1:
- *	BBR2_LATEST_SPANS_ACK	bw_latest and inflight_latest also see ACKs of the fast path, and
- *				restart at the end of the ACK that ends a loss round
- *	BBR2_KEEPS_PROBE_CREDIT	ACKs of UP count although the window was not full
- *	BBR2_ALPHA_NEEDS_ECN	the mean CE ratio is updated only where ECN is used
- *	BBR2_CE_AT_THRESH	a CE ratio equal to ecn_thresh is too high already
- *	BBR2_HI_AS_DELIVERED	inflight_hi after lossy STARTUP is at least what was delivered
- *	BBR2_RTO_USES_CWND	inflight_lo at a timeout is at least the present window
- *	BBR2_RTO_RESTARTS_COUNT	a timeout also clears the count of rounds without growth
- *	BBR2_TLP_IS_LOSS	a loss that a tail loss probe repaired counts
+ * The compiler knows this constant, so a call through it becomes a direct call, or nothing. BPF programs
+ * cannot make any other call: cca/Makefile checks that no such table is left in an object.
  */
+/* clang-format off */
+struct bbr2_rules {
+	bool	latest_spans_ack;	/* bw_latest and inflight_latest also see ACKs of the fast path, and
+					 * restart at the end of the ACK that ends a loss round */
+	bool	keeps_probe_credit;	/* ACKs of UP count although the window was not full */
+	bool	alpha_needs_ecn;	/* the mean CE ratio is updated only where ECN is used */
+	bool	ce_above_thresh;	/* a CE ratio equal to ecn_thresh is not yet too high */
+	bool	hi_as_delivered;	/* inflight_hi after lossy STARTUP is at least what was delivered */
+	bool	rto_uses_cwnd;		/* inflight_lo at a timeout is at least the present window */
+	bool	rto_restarts_count;	/* a timeout also clears the count of rounds without growth */
+	bool	tlp_is_loss;		/* a loss that a tail loss probe repaired counts */
 
-/* Has the bandwidth ceased to grow? Sets full_bw_reached. */
-static void bbr2_policy_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
-				      const struct rate_sample *rs, u32 bw);
-/* UP begins; bw: delivery rate of this ACK. */
-static void bbr2_policy_up_begins(struct bbr2 *bbr, u32 bw);
-/*
- * UP lasts as long as neither loss nor risk nor this ends it: take the next step when it is time.
- * in_net: segments in the network when the next packet departs; bw: delivery rate of this ACK.
- */
-static void bbr2_policy_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw);
-/* DOWN begins: draw the random waits until the next probe. */
-static void bbr2_policy_pick_wait(struct sock *sk, struct bbr2 *bbr);
-/* The wait, in time or otherwise, is over. */
-static bool bbr2_policy_wait_is_over(const struct sock *sk, const struct bbr2 *bbr);
-/*
- * Phases that differ from the core's: true when this ACK's step is done. max_bw: the bandwidth before
- * this step, which may itself advance the filter.
- */
-static bool bbr2_policy_phase(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 max_bw, u32 bw);
-/* Pacing gain of a phase that is not the core's. */
-static u32 bbr2_policy_phase_gain(const struct sock *sk, const struct bbr2 *bbr);
-/* Is the phase one of probing, in which loss does not lower the lower bounds? */
-static bool bbr2_policy_is_probing_phase(const struct bbr2 *bbr);
-/* Does the bandwidth filter advance when a probe ends? */
-static bool bbr2_policy_advances_with_probe(const struct bbr2 *bbr);
-/* A sample has entered the bandwidth filter. */
-static void bbr2_policy_bw_seen(struct bbr2 *bbr, u32 bw);
-/* DRAIN is over. */
-static void bbr2_policy_drained(struct sock *sk, struct bbr2 *bbr);
-/* CRUISE begins. */
-static void bbr2_policy_cruise_begins(struct sock *sk, struct bbr2 *bbr);
-/* The connection begins; the core's state is set. */
-static void bbr2_policy_init(const struct sock *sk, struct bbr2 *bbr);
-/* An ACK begins, its round is known; and: the model is up to date, control follows. */
-static void bbr2_policy_ack_begins(struct bbr2 *bbr, const struct rate_sample *rs);
-static void bbr2_policy_model_updated(const struct sock *sk, struct bbr2 *bbr,
-				      const struct rate_sample *rs);
-/* RTT that a BDP is computed with, us; and what is added to the target of the window, segments. */
-static u32 bbr2_policy_bdp_rtt(const struct sock *sk, const struct bbr2 *bbr);
-static u32 bbr2_policy_cwnd_extra(struct sock *sk, struct bbr2 *bbr);
+	/* Moments at which a variant does more; NULL: nothing. */
+	void	(*init)(const struct sock *sk, struct bbr2 *bbr);
+	void	(*ack_begins)(struct bbr2 *bbr, const struct rate_sample *rs); /* its round is known */
+	void	(*bw_seen)(struct bbr2 *bbr, u32 bw);	/* a sample has entered the bandwidth filter */
+	void	(*model_updated)(const struct sock *sk, struct bbr2 *bbr,
+				 const struct rate_sample *rs);	/* window and rate are set next */
+	void	(*drained)(const struct sock *sk, struct bbr2 *bbr);	/* DRAIN is over */
+	void	(*pick_wait)(struct sock *sk, struct bbr2 *bbr);	/* DOWN begins: draw other waits, too */
+	void	(*cruise_begins)(const struct sock *sk, struct bbr2 *bbr);
+	void	(*up_begins)(struct bbr2 *bbr, u32 bw);	/* bw, here and below: delivery rate of this ACK */
+
+	/* What a variant does otherwise; NULL: as v2alpha. in_net: segments in the network when the next leaves. */
+	void	(*check_full_bw)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs, u32 bw);
+	void	(*step_up)(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw); /* an ACK in UP, without loss or risk */
+	bool	(*is_wait_over)(const struct sock *sk, const struct bbr2 *bbr);	/* time for the next probe */
+	bool	(*keeps_bw_filter)(const struct bbr2 *bbr);	/* it does not advance when a probe ends */
+	u32	(*bdp_rtt)(const struct sock *sk, const struct bbr2 *bbr);	/* RTT in a BDP, us; min_rtt */
+	u32	(*cwnd_extra)(const struct sock *sk, struct bbr2 *bbr);	/* added to the target window; 0 */
+
+	/* Phases of PROBE_BW that only a variant has. max_bw: the bandwidth before this step, which may advance
+	 * the filter. */
+	bool	(*step_phase)(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 max_bw, u32 bw); /* true: done */
+	u32	(*phase_gain)(const struct sock *sk, const struct bbr2 *bbr);
+	bool	(*is_probing_phase)(const struct bbr2 *bbr);	/* loss in it does not lower the lower bounds */
+
+	/* Chromium's rules, which bbr2 has parameters for (chromium.h); NULL: v2alpha's. */
+	bool	(*has_no_burst_budget)(const struct sock *sk);	/* windows and targets are gain times BDP */
+	bool	(*ignores_departures)(const struct sock *sk);	/* inflight counts as it is now */
+	bool	(*judges_by_round)(const struct sock *sk);	/* losses count by round trips */
+	bool	(*bears_losses)(const struct sock *sk, const struct bbr2 *bbr);	/* too few lossy ACKs to end a probe */
+	bool	(*has_left_down)(const struct sock *sk, const struct bbr2 *bbr);	/* DOWN ends, whatever is in flight */
+	bool	(*puts_off_probe_rtt)(const struct sock *sk, const struct bbr2 *bbr);
+	bool	(*begin_probe_rtt)(const struct sock *sk, struct bbr2 *bbr);	/* true: instead of v2alpha's step */
+	bool	(*end_probe_rtt)(struct sock *sk, struct bbr2 *bbr);	/* the same */
+	bool	(*needs_no_probe_rtt_round)(const struct sock *sk);
+};
+/* clang-format on */
+
+static const struct bbr2_rules bbr2_rules;
+
+/* Calls a function of the rules that answers yes or no, if there is one; without it the answer is no. */
+#define bbr2_rule(name, ...) (bbr2_rules.name && bbr2_rules.name(__VA_ARGS__))
 
 /* ---- Estimates ---- */
 

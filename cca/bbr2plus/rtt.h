@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv2+: what it learns from the RTT. Statistics of rounds, of CRUISE, and jitter.
+ * BBRv2+: what it learns from the RTT. Statistics of rounds and of CRUISE; jitter, and how it is compensated
+ * (Algorithm 3).
  */
 #ifndef BBR2PLUS_RTT_H
 #define BBR2PLUS_RTT_H
 
-/* Rounds in which the reference RTT is only lowered: one of so many. */
+#include "state.h"
+
+/* One of this many rounds only lowers the reference RTT; in the others it is the RTT of the last ACK. */
 static const u32 bbr2plus_reference_rounds = 1500;
 
 static bool bbr2plus_is_cruising(const struct bbr2 *bbr)
@@ -13,7 +16,7 @@ static bool bbr2plus_is_cruising(const struct bbr2 *bbr)
 	return bbr->mode == BBR2_PROBE_BW && bbr->phase == BBR2_CRUISE;
 }
 
-static void bbr2_policy_init(const struct sock *sk, struct bbr2 *bbr)
+static void bbr2plus_init(const struct sock *sk, struct bbr2 *bbr)
 {
 	struct bbr2plus *plus = bbr2plus_of(bbr);
 
@@ -23,9 +26,9 @@ static void bbr2_policy_init(const struct sock *sk, struct bbr2 *bbr)
 	plus->jitter_factor = param(sk, rtt_comp_startup_thresh);
 	plus->last_mean_rtt = BBR2_UNSET;
 	plus->mean_rtt = BBR2_UNSET;
-	plus->last_least_rtt = BBR2_UNSET;
-	plus->least_rtt = BBR2_UNSET;
-	plus->least_rtt_before_up = BBR2_UNSET;
+	plus->last_round_rtt = BBR2_UNSET;
+	plus->round_rtt = BBR2_UNSET;
+	plus->round_rtt_before_up = BBR2_UNSET;
 	plus->cruise_rtt = BBR2_UNSET;
 	plus->last_cruise_rtt = 0;
 	plus->reference_rtt = BBR2_UNSET;
@@ -37,7 +40,7 @@ static void bbr2_policy_init(const struct sock *sk, struct bbr2 *bbr)
 }
 
 /* Counts rounds; sees each RTT, in either mode. */
-static void bbr2_policy_ack_begins(struct bbr2 *bbr, const struct rate_sample *rs)
+static void bbr2plus_begin_ack(struct bbr2 *bbr, const struct rate_sample *rs)
 {
 	struct bbr2plus *plus = bbr2plus_of(bbr);
 	u32 rtt_us = (u32)rs->rtt_us;
@@ -57,38 +60,38 @@ static void bbr2_policy_ack_begins(struct bbr2 *bbr, const struct rate_sample *r
 	plus->reference_rtt = min(plus->reference_rtt, rtt_us);
 }
 
-static void bbr2_policy_bw_seen(struct bbr2 *bbr, u32 bw)
+static void bbr2plus_see_bw(struct bbr2 *bbr, u32 bw)
 {
 	if (bw >= bbr2_max_bw(bbr))
 		bbr2plus_of(bbr)->rounds_since_advance = 0;
 }
 
-/* Least RTTs of this and the last statistic; true when a new one begins. */
-static bool bbr2plus_update_least_rtt(const struct sock *sk, struct bbr2plus *plus, u32 rtt_us)
+/* Minimum RTTs of this and the last statistic; true when a new one begins. */
+static bool bbr2plus_update_round_rtt(const struct sock *sk, struct bbr2plus *plus, u32 rtt_us)
 {
 	u32 window = param(sk, rc_min_rtt_win_sz);
 	bool is_new =
 		plus->bbr.round_start && plus->stat_rounds + 1 >= param(sk, fast_conv_srtt_round);
 
-	if (plus->least_rtt == BBR2_UNSET) {
-		plus->least_rtt = rtt_us;
-		plus->last_least_rtt = rtt_us;
+	if (plus->round_rtt == BBR2_UNSET) {
+		plus->round_rtt = rtt_us;
+		plus->last_round_rtt = rtt_us;
 		minmax_running_min(&plus->rc_min_rtt, window, plus->rounds, rtt_us);
 		return false;
 	}
 	if (is_new) {
-		minmax_running_min(&plus->rc_min_rtt, window, plus->rounds, plus->least_rtt);
-		plus->last_least_rtt = plus->least_rtt;
-		plus->least_rtt = rtt_us;
+		minmax_running_min(&plus->rc_min_rtt, window, plus->rounds, plus->round_rtt);
+		plus->last_round_rtt = plus->round_rtt;
+		plus->round_rtt = rtt_us;
 	} else {
-		plus->least_rtt = min(plus->least_rtt, rtt_us);
+		plus->round_rtt = min(plus->round_rtt, rtt_us);
 	}
 	return is_new;
 }
 
 /*
- * Smoothed RTTs. The module would begin a new one together with the least RTT, but does not come
- * here then (its `||`): the first RTT stays the last statistic, the mean runs on.
+ * Smoothed RTTs. The module would begin a new statistic together with that of the minimum RTT, but its `||`
+ * keeps it from coming here then: the first RTT stays the last statistic, and the mean runs on.
  */
 static void bbr2plus_update_mean_rtt(struct bbr2plus *plus, u32 rtt_us)
 {
@@ -101,14 +104,14 @@ static void bbr2plus_update_mean_rtt(struct bbr2plus *plus, u32 rtt_us)
 }
 
 /* The statistics of rounds, in the mode of BBRv2+ only. */
-static void bbr2_policy_model_updated(const struct sock *sk, struct bbr2 *bbr,
-				      const struct rate_sample *rs)
+static void bbr2plus_update_rtts(const struct sock *sk, struct bbr2 *bbr,
+				 const struct rate_sample *rs)
 {
 	struct bbr2plus *plus = bbr2plus_of(bbr);
 
 	if (!plus->is_plus || rs->rtt_us <= 0)
 		return;
-	if (bbr2plus_update_least_rtt(sk, plus, (u32)rs->rtt_us)) {
+	if (bbr2plus_update_round_rtt(sk, plus, (u32)rs->rtt_us)) {
 		plus->stat_rounds = 0;
 		return;
 	}
@@ -119,23 +122,23 @@ static void bbr2_policy_model_updated(const struct sock *sk, struct bbr2 *bbr,
 
 /* ---- Algorithm 3: jitter ---- */
 
-/* Jitter, when there is so much that it must be compensated, us; otherwise 0. */
+/* Jitter, us, if it is large enough to be compensated; otherwise 0. */
 static u32 bbr2plus_jitter(const struct sock *sk, const struct bbr2plus *plus)
 {
 	u32 jitter = minmax_get(&plus->jitter);
-	u64 bearable = (u64)plus->bbr.min_rtt_us * param(sk, rtt_comp_rtt_var_thresh);
+	u64 tolerable = (u64)plus->bbr.min_rtt_us * param(sk, rtt_comp_rtt_var_thresh);
 
-	return param(sk, rtt_comp_on) && jitter > bearable >> BBR_SCALE ? jitter : 0;
+	return param(sk, rtt_comp_on) && jitter > tolerable >> BBR_SCALE ? jitter : 0;
 }
 
-static u32 bbr2_policy_bdp_rtt(const struct sock *sk, const struct bbr2 *bbr)
+static u32 bbr2plus_bdp_rtt(const struct sock *sk, const struct bbr2 *bbr)
 {
 	if (!param(sk, rtt_comp_in_bdp))
 		return bbr->min_rtt_us;
 	return bbr->min_rtt_us + bbr2plus_jitter(sk, bbr2plus_view(bbr));
 }
 
-static u32 bbr2_policy_cwnd_extra(struct sock *sk, struct bbr2 *bbr)
+static u32 bbr2plus_cwnd_extra(const struct sock *sk, struct bbr2 *bbr)
 {
 	struct bbr2plus *plus = bbr2plus_of(bbr);
 	u32 window = param(sk, rtt_comp_jitter_win_sz), jitter;
@@ -148,7 +151,7 @@ static u32 bbr2_policy_cwnd_extra(struct sock *sk, struct bbr2 *bbr)
 	return (u32)(((u64)bbr2_max_bw(bbr) * jitter) >> BW_SCALE);
 }
 
-static void bbr2_policy_drained(struct sock *sk, struct bbr2 *bbr)
+static void bbr2plus_drained(const struct sock *sk, struct bbr2 *bbr)
 {
 	bbr2plus_of(bbr)->jitter_factor = param(sk, rtt_comp_thresh);
 }

@@ -5,7 +5,7 @@ use crate::path::{events, samples, stays, stays_in, Path, Stay};
 const DEEP: Path = Path { mbps: 40, rtt_ms: 40, buffer: 200 };
 const SHALLOW: Path = Path { mbps: 40, rtt_ms: 40, buffer: 15 };
 
-/// What may follow what, as in the diagram of `cca/bbr2/cycle.h` (draft-ietf-ccwg-bbr 5.3.3); an exit of
+/// What may follow what, as in the diagram of `cca/bbr2/probe_bw.h` (draft-ietf-ccwg-bbr 5.3.3); an exit of
 /// PROBE_RTT passes through DOWN at once.
 fn may_follow(state: &str) -> &'static [&'static str] {
     match state {

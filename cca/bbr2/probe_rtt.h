@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv2 core: DRAIN, the least RTT and PROBE_RTT, and the gains of each mode.
+ * BBRv2 family: the minimum RTT, and PROBE_RTT, which measures it again with little in flight.
  */
-#ifndef BBR2_MODES_H
-#define BBR2_MODES_H
+#ifndef BBR2_PROBE_RTT_H
+#define BBR2_PROBE_RTT_H
 
-/* ---- DRAIN ---- */
-
-/* ssthresh is not used; it is set to show the BDP to who looks at the socket. */
-static void bbr2_check_drain(struct sock *sk, struct bbr2 *bbr)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	u32 bdp;
-
-	if (bbr->mode != BBR2_DRAIN && !(bbr->mode == BBR2_STARTUP && bbr->full_bw_reached))
-		return;
-	bdp = bbr2_inflight(sk, bbr, bbr2_max_bw(bbr), BBR_UNIT);
-	if (bbr->mode == BBR2_STARTUP) {
-		bbr->mode = BBR2_DRAIN;
-		tp->snd_ssthresh = bdp;
-		bbr2_reset_congestion_signals(bbr);
-	}
-	if (bbr2_packets_in_net_at_edt(sk, bbr, tcp_packets_in_flight(tp)) <= bdp) {
-		bbr->mode = BBR2_PROBE_BW;
-		bbr2_policy_drained(sk, bbr);
-		bbr2_start_down(sk, bbr);
-	}
-}
-
-/* ---- PROBE_RTT ---- */
+#include "probe_bw.h"
 
 /* Remember a window worth going back to, before recovery or PROBE_RTT shrinks it. */
 static void bbr2_save_cwnd(const struct sock *sk, struct bbr2 *bbr)
@@ -48,18 +25,7 @@ static u32 bbr2_probe_rtt_cwnd(const struct sock *sk, const struct bbr2 *bbr)
 	return gain ? max(floor, bbr2_bdp(sk, bbr, bbr2_bw(bbr), gain)) : floor;
 }
 
-/* Chromium: on with the phase that PROBE_RTT has interrupted as it began, the wait starting anew. */
-static void bbr2_resume_probe_bw(struct sock *sk, struct bbr2 *bbr)
-{
-	bbr->mode = BBR2_PROBE_BW;
-	bbr->cycle_mstamp = tcp_sk(sk)->tcp_mstamp;
-	if (bbr->phase == BBR2_REFILL)
-		bbr2_start_refill(sk, bbr, bbr->probe_up_rounds);
-	else
-		bbr2_start_cruise(sk, bbr);
-}
-
-/* Inflight is low, so there is nothing to drain: cruise, with a new wait until the next probe. */
+/* Inflight is low, so there is nothing to drain: CRUISE, with a new wait until the next probe. */
 static void bbr2_exit_probe_rtt(struct sock *sk, struct bbr2 *bbr)
 {
 	bbr2_reset_lower_bounds(bbr);
@@ -80,10 +46,8 @@ static void bbr2_check_probe_rtt_done(struct sock *sk, struct bbr2 *bbr)
 	if (!bbr->probe_rtt_done_stamp || !after(tcp_jiffies32, bbr->probe_rtt_done_stamp))
 		return;
 	bbr->probe_rtt_min_stamp = tcp_jiffies32;
-	if (param(sk, probe_rtt_after_down)) {
-		bbr2_resume_probe_bw(sk, bbr);
+	if (bbr2_rule(end_probe_rtt, sk, bbr))
 		return;
-	}
 	tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
 	bbr2_exit_probe_rtt(sk, bbr);
 }
@@ -104,7 +68,7 @@ static void bbr2_probe_rtt(struct sock *sk, struct bbr2 *bbr)
 		bbr->probe_rtt_round_done = false;
 		bbr2_start_round(sk, bbr);
 	} else if (bbr->probe_rtt_done_stamp) {
-		if (bbr->round_start || !param(sk, probe_rtt_round))
+		if (bbr->round_start || bbr2_rule(needs_no_probe_rtt_round, sk))
 			bbr->probe_rtt_round_done = true;
 		if (bbr->probe_rtt_round_done)
 			bbr2_check_probe_rtt_done(sk, bbr);
@@ -112,8 +76,8 @@ static void bbr2_probe_rtt(struct sock *sk, struct bbr2 *bbr)
 }
 
 /*
- * Two windows: the least RTT of the short one says when to look again, and what looking finds
- * is the least of the long one too.
+ * Two windows. The minimum of the short one is as old as the last PROBE_RTT, or younger, and says
+ * when the next is due. What is found then also enters the long one, min_rtt.
  */
 static bool bbr2_update_rtt_filters(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs)
 {
@@ -121,10 +85,10 @@ static bool bbr2_update_rtt_filters(struct sock *sk, struct bbr2 *bbr, const str
 	u32 window_ms = min(param(sk, probe_rtt_win_ms), long_ms);
 	bool expired =
 		after(tcp_jiffies32, bbr->probe_rtt_min_stamp + msecs_to_jiffies(sk, window_ms)) &&
-		(bbr->down_ended || !param(sk, probe_rtt_after_down));
-	long least = (long)bbr->probe_rtt_min_us + (long)param(sk, renew_equal_rtt);
+		!bbr2_rule(puts_off_probe_rtt, sk, bbr);
+	long renewed_by = (long)bbr->probe_rtt_min_us + (long)param(sk, renew_equal_rtt);
 
-	if (rs->rtt_us >= 0 && (rs->rtt_us < least || (expired && !rs->is_ack_delayed))) {
+	if (rs->rtt_us >= 0 && (rs->rtt_us < renewed_by || (expired && !rs->is_ack_delayed))) {
 		bbr->probe_rtt_min_us = (u32)rs->rtt_us;
 		bbr->probe_rtt_min_stamp = tcp_jiffies32;
 	}
@@ -136,24 +100,13 @@ static bool bbr2_update_rtt_filters(struct sock *sk, struct bbr2 *bbr, const str
 	return expired;
 }
 
-/* Chromium: what DOWN has left to the end of its round, the bandwidth filter's step, is done now. */
-static void bbr2_settle_down(struct bbr2 *bbr)
-{
-	if (bbr->ack_phase == BBR2_ACKS_PROBE_STOPPING)
-		bbr2_advance_bw_filter(bbr);
-	bbr->probe_samples = false;
-	bbr->ack_phase = BBR2_ACKS_INIT;
-}
-
 static void bbr2_start_probe_rtt(struct sock *sk, struct bbr2 *bbr)
 {
 	bbr->mode = BBR2_PROBE_RTT;
 	bbr2_save_cwnd(sk, bbr);
 	bbr->probe_rtt_done_stamp = 0;
-	if (param(sk, probe_rtt_after_down)) {
-		bbr2_settle_down(bbr);
+	if (bbr2_rule(begin_probe_rtt, sk, bbr))
 		return;
-	}
 	bbr->ack_phase = BBR2_ACKS_PROBE_STOPPING;
 	bbr2_start_round(sk, bbr);
 }
@@ -171,46 +124,4 @@ static void bbr2_update_min_rtt(struct sock *sk, struct bbr2 *bbr, const struct 
 		bbr->idle_restart = false;
 }
 
-/* ---- Gains ---- */
-
-static u32 bbr2_phase_gain(const struct sock *sk, const struct bbr2 *bbr)
-{
-	switch (bbr->phase) {
-	case BBR2_UP:
-		return param(sk, pacing_gain_up);
-	case BBR2_DOWN:
-		return param(sk, pacing_gain_down);
-	case BBR2_CRUISE:
-		return param(sk, pacing_gain_cruise);
-	case BBR2_REFILL:
-		return param(sk, pacing_gain_refill);
-	default:
-		return bbr2_policy_phase_gain(sk, bbr);
-	}
-}
-
-static void bbr2_update_gains(const struct sock *sk, struct bbr2 *bbr)
-{
-	switch (bbr->mode) {
-	case BBR2_STARTUP:
-		bbr->pacing_gain = param(sk, high_gain);
-		bbr->cwnd_gain = param(sk, startup_cwnd_gain);
-		break;
-	case BBR2_DRAIN:
-		bbr->pacing_gain = param(sk, drain_gain);
-		bbr->cwnd_gain = param(sk, startup_cwnd_gain);
-		break;
-	case BBR2_PROBE_BW:
-		bbr->pacing_gain = bbr2_phase_gain(sk, bbr);
-		bbr->cwnd_gain = param(sk, cwnd_gain);
-		if (bbr->phase == BBR2_UP)
-			bbr->cwnd_gain += param(sk, bw_probe_cwnd_gain);
-		break;
-	case BBR2_PROBE_RTT:
-		bbr->pacing_gain = BBR_UNIT;
-		bbr->cwnd_gain = BBR_UNIT;
-		break;
-	}
-}
-
-#endif /* BBR2_MODES_H */
+#endif /* BBR2_PROBE_RTT_H */
