@@ -14,17 +14,17 @@
  *	PROBE_BW:  0 probe ---> 1 drain ---> 2 ... 7 cruise ---> 0
  *	                        '--' as long as inflight > BDP
  *
- * A flow whose min_rtt is too low for the path, as when others keep a queue up, may so drain for long.
+ * A flow may drain for long if its min_rtt is too low for the path as it is, for example because others keep a
+ * queue.
  *
  * Sources: Zhang, "An Evaluation of BBR and its variants", arXiv:1909.03673, 2019, section 3.1; drain to target in
  * Chromium's BBRv1, whose cycle goes on meanwhile (drain_counts_phases); the core is Linux 6.12's (bbr1/).
  */
 #include "cca.h"
-#include "bbr1/state.h"
+#include "bbr1/core.h"
 
 /* clang-format off */
 #define BBR_DRAIN_PARAMS(P)							\
-	BBR1_PARAMS(P)								\
 	P(drain_counts_phases, 0, 0, 1, "bool",					\
 	  "the cycle goes on while draining lasts, a phase each min_rtt, and ends it at the latest, as in Chromium")
 
@@ -36,20 +36,16 @@
 	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework with drain to target (BBR' of Zhang)", BBR_DRAIN_CHROMIUM)
 /* clang-format on */
 
-CCA_PARAMS(BBR_DRAIN_PARAMS);
+CCA_PARAMS_OF_FAMILY(BBR1_NAMES, BBR_DRAIN_PARAMS);
 CCA_PRESETS(BBR_DRAIN_PRESETS);
 
-#include "bbr1/core.h"
-
-static const struct bbr_rules bbr_rules = BBR1_RULES_LINUX_6_12;
-
-static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)
+static u32 bbr_drain_cycle_gain(const struct sock *sk, const struct bbr *bbr)
 {
 	return bbr->keeps_draining ? param(sk, probe_down_gain) : bbr_linux_cycle_gain(sk, bbr);
 }
 
 /* Chromium: phases go by as in bbr, but the gain of phase 1 stays until the queue is gone or phase 0. */
-static void bbr_drain_beside_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+static void bbr_drain_while_cycling(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
 	bool was_draining = bbr->pacing_gain < BBR_UNIT;
 
@@ -60,18 +56,18 @@ static void bbr_drain_beside_cycle(struct sock *sk, struct bbr *bbr, const struc
 		was_draining && bbr->cycle_idx > 1 && !bbr_queue_is_drained(sk, bbr, rs);
 }
 
-static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+static void bbr_drain_step_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
 	if (param(sk, drain_counts_phases))
-		bbr_drain_beside_cycle(sk, bbr, rs);
+		bbr_drain_while_cycling(sk, bbr, rs);
 	else if (bbr_phase_is_over_and_drained(sk, bbr, rs))
 		bbr_next_phase(sk, bbr);
 }
 
-static u32 bbr_policy_rtprop_us(const struct sock *sk, const struct bbr *bbr)
-{
-	(void)sk;
-	return bbr->min_rtt_us;
-}
+static const struct bbr_rules bbr_rules = {
+	BBR1_LINUX_6_12,
+	.cycle_gain = bbr_drain_cycle_gain,
+	.step_cycle = bbr_drain_step_cycle,
+};
 
 CCA_MODULE(bbr_drain, "bbr-drain", TCP_CONG_NON_RESTRICTED, BBR1_HOOKS);

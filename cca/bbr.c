@@ -37,37 +37,14 @@
  * arithmetic and order of steps are followed integer by integer.
  */
 #include "cca.h"
-#include "bbr1/state.h"
-
-CCA_PARAMS(BBR1_PARAMS);
-
-/* clang-format off */
-#define BBR_PRESETS(PRESET)							\
-	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework (BBR of Zhang)", BBR1_CHROMIUM)
-/* clang-format on */
-
-CCA_PRESETS(BBR_PRESETS);
-
 #include "bbr1/core.h"
 
-static const struct bbr_rules bbr_rules = BBR1_RULES_LINUX_6_12;
+CCA_PARAMS_OF_FAMILY(BBR1_NAMES, CCA_NO_ROWS);
 
-static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)
-{
-	return bbr_linux_cycle_gain(sk, bbr);
-}
+#define BBR_PRESETS(PRESET) \
+	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework (BBR of Zhang)", BBR1_CHROMIUM)
+CCA_PRESETS(BBR_PRESETS);
 
-/* Phases follow each other as cycle.h says. */
-static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
-{
-	if (bbr_phase_is_over(sk, bbr, rs))
-		bbr_next_phase(sk, bbr);
-}
-
-static u32 bbr_policy_rtprop_us(const struct sock *sk, const struct bbr *bbr)
-{
-	(void)sk;
-	return bbr->min_rtt_us;
-}
+static const struct bbr_rules bbr_rules = { BBR1_LINUX_6_12 };
 
 CCA_MODULE(bbr, "bbr", TCP_CONG_NON_RESTRICTED, BBR1_HOOKS);

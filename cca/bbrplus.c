@@ -27,22 +27,25 @@
  * pacing: pacing_margin_percent = 0 and pacing_header_bytes = 52; the default is what later kernels do.
  */
 #include "cca.h"
-#include "bbr1/state.h"
+#include "bbr1/core.h"
+
+/* The defaults in which variants of BBRv1 differ (bbr1/params.h has those of Linux 6.12). */
+enum {
+	BBRPLUS_DRAIN_GAIN = BBR1_DRAIN_GAIN,
+	BBRPLUS_UP_GAIN = BBR1_UP_GAIN,
+	BBRPLUS_DOWN_GAIN = BBR1_DOWN_GAIN,
+	BBRPLUS_BW_WINDOW = BBR1_BW_WINDOW,
+	BBRPLUS_MIN_RTT_WINDOW = BBR1_MIN_RTT_WINDOW,
+	BBRPLUS_PROBE_RTT_MS = BBR1_PROBE_RTT_MS,
+	BBRPLUS_EXTRA_ACKED_GAIN = BBR1_EXTRA_ACKED_GAIN,
+	BBRPLUS_COUNT_DEPARTURES = 0,
+	BBRPLUS_RENEW_EQUAL_RTT = 1,
+	BBRPLUS_EXTRA_ACKED_ROUNDS = 10,
+};
 
 /* clang-format off */
+#define BBRPLUS_FAMILY_PARAMS(P) BBR1_PARAMS(P, BBRPLUS)
 #define BBRPLUS_PARAMS(P)							\
-	BBR1_SHARED_PARAMS(P)							\
-	BBR1_DRAIN_GAIN(P, 88)							\
-	BBR1_UP_GAIN(P, 320)							\
-	BBR1_DOWN_GAIN(P, 192)							\
-	BBR1_BW_WINDOW(P, 10)							\
-	BBR1_MIN_RTT_WINDOW(P, 10)						\
-	BBR1_PROBE_RTT_MS(P, 200)						\
-	BBR1_PACING(P, 1)							\
-	BBR1_EXTRA_ACKED_GAIN(P, 256)						\
-	BBR1_COUNT_DEPARTURES(P, 0)						\
-	BBR1_RENEW_EQUAL_RTT(P, 1)						\
-	BBR1_EXTRA_ACKED_ROUNDS(P, 10)						\
 	P(zhang_algorithm, 0, 0, 2, "version",					\
 	  "1: the cycle as in Zhang's Algorithm 1; 2: and as in his code, where an app-limited sample acts as a loss")
 
@@ -54,29 +57,14 @@
 	PRESET(chromium, "BBRPlus of Zhang's framework, on Chromium's BBRv1 (BBRPlus of Zhang)", BBRPLUS_CHROMIUM)
 /* clang-format on */
 
-CCA_PARAMS(BBRPLUS_PARAMS);
+CCA_PARAMS_OF_FAMILY(BBRPLUS_FAMILY_PARAMS, BBRPLUS_PARAMS);
 CCA_PRESETS(BBRPLUS_PRESETS);
-
-#include "bbr1/core.h"
-
-static const struct bbr_rules bbr_rules = {
-	.keeps_gains = true,
-	.cycles_behind_policer = true,
-	.waits_for_delivery = true,
-	.trusts_delayed_acks = true,
-	.ends_idle_on_any_ack = true,
-};
 
 /* Phases of the cycle; the others that PROBE_BW may start in are CRUISE too. */
 enum bbrplus_phase { BBRPLUS_UP, BBRPLUS_DOWN, BBRPLUS_CRUISE };
 
 /* Lengths of a cycle are CYCLE_LEN less 0 to 6. */
 static const u32 bbrplus_cycle_lengths = 7;
-
-static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)
-{
-	return bbr_linux_cycle_gain(sk, bbr);
-}
 
 /* Behind a policer the cycle goes on at a gain of 1; the phase that PROBE_BW begins with has its own. */
 static void bbrplus_set_phase(struct bbr *bbr, enum bbrplus_phase phase)
@@ -86,12 +74,6 @@ static void bbrplus_set_phase(struct bbr *bbr, enum bbrplus_phase phase)
 		bbr->pacing_gain = BBR_UNIT;
 		bbr->gains_due = 0;
 	}
-}
-
-static u32 bbr_policy_rtprop_us(const struct sock *sk, const struct bbr *bbr)
-{
-	(void)sk;
-	return bbr->min_rtt_us;
 }
 
 /* Nothing to send, or the receiver's window does not take a segment more. */
@@ -136,7 +118,7 @@ static void bbrplus_update_phase_zhang(struct sock *sk, struct bbr *bbr,
 }
 
 /* The clock of the phase is that of the cycle: only a new cycle starts it. */
-static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+static void bbrplus_step_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
 	u64 now_us = tcp_sk(sk)->delivered_mstamp;
 	u32 age_us = tcp_stamp_us_delta(now_us, bbr->cycle_mstamp);
@@ -152,5 +134,14 @@ static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const stru
 			bbrplus_update_phase(sk, bbr, rs);
 	}
 }
+
+static const struct bbr_rules bbr_rules = {
+	.keeps_gains = true,
+	.cycles_behind_policer = true,
+	.waits_for_delivery = true,
+	.trusts_delayed_acks = true,
+	.ends_idle_on_any_ack = true,
+	.step_cycle = bbrplus_step_cycle,
+};
 
 CCA_MODULE(bbrplus, "bbrplus", TCP_CONG_NON_RESTRICTED, BBR1_HOOKS);

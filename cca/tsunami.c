@@ -25,28 +25,37 @@
  * pacing_margin_percent = 0 and pacing_header_bytes = 52; the default is what later kernels do.
  */
 #include "cca.h"
-#include "bbr1/state.h"
-
-/* clang-format off */
-#define TSUNAMI_PARAMS(P)							\
-	BBR1_SHARED_PARAMS(P)							\
-	BBR1_DRAIN_GAIN(P, 106)							\
-	BBR1_UP_GAIN(P, 384)							\
-	BBR1_DOWN_GAIN(P, 192)							\
-	BBR1_CRUISE_GAIN(P, 288)						\
-	BBR1_BW_WINDOW(P, 15)							\
-	BBR1_MIN_RTT_WINDOW(P, 20)						\
-	BBR1_PROBE_RTT_MS(P, 100)						\
-	BBR1_PACING(P, 1)							\
-	BBR1_EXTRA_ACKED_GAIN(P, 0)						\
-	BBR1_COUNT_DEPARTURES(P, 0)						\
-	BBR1_RENEW_EQUAL_RTT(P, 1)						\
-	BBR1_EXTRA_ACKED_ROUNDS(P, 5)
-/* clang-format on */
-
-CCA_PARAMS(TSUNAMI_PARAMS);
-
 #include "bbr1/core.h"
+
+/* The defaults in which variants of BBRv1 differ (bbr1/params.h has those of Linux 6.12). */
+enum {
+	TSUNAMI_DRAIN_GAIN = 106,
+	TSUNAMI_UP_GAIN = 384,
+	TSUNAMI_DOWN_GAIN = BBR1_DOWN_GAIN,
+	TSUNAMI_BW_WINDOW = 15,
+	TSUNAMI_MIN_RTT_WINDOW = 20,
+	TSUNAMI_PROBE_RTT_MS = 100,
+	TSUNAMI_EXTRA_ACKED_GAIN = 0,
+	TSUNAMI_COUNT_DEPARTURES = 0,
+	TSUNAMI_RENEW_EQUAL_RTT = 1,
+	TSUNAMI_EXTRA_ACKED_ROUNDS = BBR1_EXTRA_ACKED_ROUNDS,
+};
+
+#define TSUNAMI_FAMILY_PARAMS(P) BBR1_PARAMS(P, TSUNAMI)
+#define TSUNAMI_PARAMS(P)	 BBR1_CRUISE_GAIN_ROW(P, 288)
+
+CCA_PARAMS_OF_FAMILY(TSUNAMI_FAMILY_PARAMS, TSUNAMI_PARAMS);
+
+static u32 tsunami_cycle_gain(const struct sock *sk, const struct bbr *bbr)
+{
+	return bbr->cycle_idx < 2 ? bbr_linux_cycle_gain(sk, bbr) : param(sk, cruise_gain);
+}
+
+static void tsunami_step_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	if (!bbr->lt_use_bw && bbr_phase_is_over(sk, bbr, rs))
+		bbr_next_phase(sk, bbr);
+}
 
 static const struct bbr_rules bbr_rules = {
 	.keeps_gains = true,
@@ -57,23 +66,8 @@ static const struct bbr_rules bbr_rules = {
 	.trusts_delayed_acks = true,
 	.ends_idle_on_any_ack = true,
 	.halves_in_probe_rtt = true,
+	.cycle_gain = tsunami_cycle_gain,
+	.step_cycle = tsunami_step_cycle,
 };
-
-static u32 bbr_policy_cycle_gain(const struct sock *sk, const struct bbr *bbr)
-{
-	return bbr->cycle_idx < 2 ? bbr_linux_cycle_gain(sk, bbr) : param(sk, cruise_gain);
-}
-
-static void bbr_policy_update_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
-{
-	if (!bbr->lt_use_bw && bbr_phase_is_over(sk, bbr, rs))
-		bbr_next_phase(sk, bbr);
-}
-
-static u32 bbr_policy_rtprop_us(const struct sock *sk, const struct bbr *bbr)
-{
-	(void)sk;
-	return bbr->min_rtt_us;
-}
 
 CCA_MODULE(tsunami, "tsunami", TCP_CONG_NON_RESTRICTED, BBR1_HOOKS);

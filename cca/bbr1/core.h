@@ -1,17 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv1 core: all its parts, and the hooks that every variant registers.
+ * BBRv1 family: the hooks that every variant registers. bbr_main takes an ACK through its steps: the model
+ * learns from it (model.h), the mode moves on (startup.h, drain.h, probe_bw.h, probe_rtt.h), then rate and
+ * window follow (path.h, cwnd.h). Where a variant does otherwise, bbr_rules in its own file says so.
  */
 #ifndef BBR1_CORE_H
 #define BBR1_CORE_H
 
-#include "state.h"
-#include "path.h"
-#include "policer.h"
 #include "model.h"
+#include "startup.h"
+#include "drain.h"
+#include "probe_bw.h"
+#include "probe_rtt.h"
 #include "cwnd.h"
-#include "modes.h"
-#include "cycle.h"
+#include "recovery.h"
+
+/* Those of mode and phase; before Linux 4.20 a policer's gain of 1 stayed until one of these began. */
+static void bbr_update_gains(const struct sock *sk, struct bbr *bbr)
+{
+	if (bbr_rules.keeps_gains && !bbr->gains_due)
+		return;
+	bbr->gains_due = 0;
+	switch (bbr->mode) {
+	case BBR_STARTUP:
+		bbr->pacing_gain = param(sk, startup_gain);
+		bbr->cwnd_gain = param(sk, startup_gain);
+		break;
+	case BBR_DRAIN:
+		bbr->pacing_gain = param(sk, drain_gain);
+		bbr->cwnd_gain = param(sk, startup_gain);
+		break;
+	case BBR_PROBE_BW:
+		bbr->pacing_gain = bbr_cycle_gain(sk, bbr);
+		bbr->cwnd_gain = param(sk, cwnd_gain);
+		break;
+	case BBR_PROBE_RTT:
+		bbr->pacing_gain = BBR_UNIT;
+		bbr->cwnd_gain = BBR_UNIT;
+		break;
+	}
+}
 
 static void bbr_update_model(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
@@ -32,7 +60,10 @@ CCA_OP(void, bbr_main, struct sock *sk, u32 ack, int flag, const struct rate_sam
 	bbr_update_model(sk, bbr, rs);
 	bw = bbr_bw(bbr);
 	bbr_set_pacing_rate(sk, bbr, bw, bbr->pacing_gain);
-	bbr_set_cwnd(sk, bbr, rs, bw);
+	if (param(sk, recovery_window))
+		bbr_set_cwnd_chromium(sk, bbr, rs, bw);
+	else
+		bbr_set_cwnd(sk, bbr, rs, bw);
 }
 
 CCA_OP(void, bbr_init, struct sock *sk)

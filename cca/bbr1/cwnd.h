@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv1 core: the window. It grows by what is delivered up to a target of cwnd_gain BDP, and is
+ * BBRv1 family: the window. It grows by what is delivered up to a target of cwnd_gain BDP, and is
  * cut only to hold to packet conservation in the first round of recovery.
  */
 #ifndef BBR1_CWND_H
 #define BBR1_CWND_H
 
-/* Remember a window worth going back to, before recovery or PROBE_RTT shrinks it. */
-static void bbr_save_cwnd(const struct sock *sk, struct bbr *bbr)
-{
-	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
-
-	if (param(sk, recovery_window))
-		return;
-	if (bbr->prev_ca_state < TCP_CA_Recovery && bbr->mode != BBR_PROBE_RTT)
-		bbr->prior_cwnd = cwnd;
-	else
-		bbr->prior_cwnd = max(bbr->prior_cwnd, cwnd);
-}
+#include "model.h"
+#include "probe_rtt.h"
 
 /*
- * Window of this ACK as far as loss recovery goes: less what was lost; in the first round of
- * Recovery as many out as came in; the saved window when recovery ends.
+ * The window after this ACK as far as loss recovery goes: less what was lost; in the first round of
+ * Recovery, as many segments out as came in; the saved window when recovery ends.
  */
 static u32 bbr_recover_or_restore(const struct sock *sk, struct bbr *bbr,
 				  const struct rate_sample *rs)
@@ -62,25 +52,11 @@ static u32 bbr_grow_to_target(const struct sock *sk, const struct bbr *bbr, u32 
 	return max(cwnd, param(sk, cwnd_min));
 }
 
-/* The window is held down in PROBE_RTT, at once or, halved by each ACK, within a few. */
-static u32 bbr_probe_rtt_cwnd(const struct sock *sk, u32 cwnd)
-{
-	if (bbr_rules.halves_in_probe_rtt)
-		return max(cwnd >> 1, param(sk, cwnd_min));
-	return min(cwnd, param(sk, cwnd_min));
-}
-
-#include "recovery.h"
-
 static void bbr_set_cwnd(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs, u32 bw)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 cwnd = tcp_snd_cwnd(tp);
 
-	if (param(sk, recovery_window)) {
-		bbr_set_cwnd_beside_recovery(sk, bbr, rs, bw);
-		return;
-	}
 	if (!rs->acked_sacked && bbr_rules.waits_for_delivery)
 		return;
 	if (rs->acked_sacked) {

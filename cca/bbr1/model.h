@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv1 core: the model of the path that ACKs feed. Rounds, bandwidth, aggregation, and
- * whether the pipe is full.
+ * BBRv1 family: the model of the path that ACKs feed. Rounds, bandwidth, ACK aggregation.
  */
 #ifndef BBR1_MODEL_H
 #define BBR1_MODEL_H
 
+#include "policer.h"
+
 /* An aggregation epoch ends before its count exceeds 20 bits, segments. */
 static const u32 bbr_ack_epoch_acked_max = 1U << 20;
-/* At most this much time's worth of data is added for aggregation, us. */
+/* Aggregation adds at most the data of this time, us: few links hold ACKs back for longer. */
 static const u32 bbr_extra_acked_max_us = 100 * USEC_PER_MSEC;
 
 static bool bbr_sample_is_valid(const struct rate_sample *rs)
@@ -48,7 +49,7 @@ static void bbr_update_bw(struct sock *sk, struct bbr *bbr, const struct rate_sa
 		minmax_running_max(&bbr->bw, param(sk, bw_window), bbr->rtt_cnt, bw);
 }
 
-/* Every five rounds (extra_acked_rounds) the other slot begins afresh, so the filter spans five to ten. */
+/* Every five rounds (extra_acked_rounds) the other slot starts again from 0, so the filter spans five to ten. */
 static void bbr_age_extra_acked(const struct sock *sk, struct bbr *bbr)
 {
 	bbr->extra_acked_win_rtts = min(0x1fU, bbr->extra_acked_win_rtts + 1U);
@@ -108,27 +109,6 @@ static u32 bbr_ack_aggregation_cwnd(const struct sock *sk, const struct bbr *bbr
 	extra = (param(sk, extra_acked_gain) * extra) >> BBR_SCALE;
 	bound = (u32)(((u64)bbr_bw(bbr) * bbr_extra_acked_max_us) >> BW_SCALE);
 	return min(extra, bound);
-}
-
-/*
- * The pipe is full after full_bw_rounds rounds in which the bandwidth did not grow by
- * full_bw_thresh. Three, since the receive window may need two to open.
- */
-static void bbr_check_full_bw_reached(const struct sock *sk, struct bbr *bbr,
-				      const struct rate_sample *rs)
-{
-	u32 thresh;
-
-	if (bbr->full_bw_reached || !bbr->round_start || rs->is_app_limited)
-		return;
-	thresh = (u32)(((u64)bbr->full_bw * param(sk, full_bw_thresh)) >> BBR_SCALE);
-	if (bbr_max_bw(bbr) >= thresh) {
-		bbr->full_bw = bbr_max_bw(bbr);
-		bbr->full_bw_cnt = 0;
-		return;
-	}
-	bbr->full_bw_cnt++;
-	bbr->full_bw_reached = bbr->full_bw_cnt >= param(sk, full_bw_rounds);
 }
 
 #endif /* BBR1_MODEL_H */

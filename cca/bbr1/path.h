@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv1 core: from estimates to a pacing rate and to numbers of segments.
+ * BBRv1 family: from estimates to a pacing rate and to numbers of segments.
  */
 #ifndef BBR1_PATH_H
 #define BBR1_PATH_H
+
+#include "state.h"
+
+/*
+ * Bursts of a single segment below this pacing rate, bytes/s: 1.2 Mbit/s, where a segment of 1500 bytes takes
+ * 10 ms.
+ */
+static const u32 bbr_min_tso_rate = 1200000 / 8;
+/* Largest burst that is budgeted for, segments (7 bits, as in Linux). */
+static const u32 bbr_tso_goal_max = 0x7f;
+/* RTT assumed for the first pacing rate when there is no sample, us. */
+static const u32 bbr_default_rtt_us = USEC_PER_MSEC;
 
 /*
  * Bandwidth times gain in bytes/s, less the pacing margin. In this order 64 bits hold up to
@@ -64,6 +76,11 @@ static u32 bbr_tso_segs_goal(const struct sock *sk)
 	return min(max(segs, bbr_min_tso(sk)), bbr_tso_goal_max);
 }
 
+static u32 bbr_bdp_rtt(const struct sock *sk, const struct bbr *bbr)
+{
+	return bbr_rules.bdp_rtt ? bbr_rules.bdp_rtt(sk, bbr) : bbr->min_rtt_us;
+}
+
 /*
  * Bandwidth-delay product times gain, in segments, or without any RTT sample the initial
  * window.
@@ -72,7 +89,7 @@ static u32 bbr_bdp(const struct sock *sk, const struct bbr *bbr, u32 bw, u32 gai
 {
 	if (unlikely(bbr->min_rtt_us == ~0U))
 		return TCP_INIT_CWND;
-	return bbr_bdp_segs(bw, bbr_policy_rtprop_us(sk, bbr), gain);
+	return bbr_bdp_segs(bw, bbr_bdp_rtt(sk, bbr), gain);
 }
 
 /*

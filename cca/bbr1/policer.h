@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv1 core: long-term ("LT") bandwidth behind a token-bucket policer.
+ * BBRv1 family: long-term ("LT") bandwidth behind a token-bucket policer.
  *
  * A policer passes bursts while it has tokens and then drops what exceeds its rate. Two
  * intervals in a row with high loss and the same throughput are taken as its signature; the
@@ -17,19 +17,19 @@
 #ifndef BBR1_POLICER_H
 #define BBR1_POLICER_H
 
-/* Least and greatest length of an interval, round trips. */
+#include "probe_bw.h"
+
+/* Shortest and longest interval, round trips: bursts must average out, and the rate be of the present. */
 static const u32 bbr_lt_rounds_min = 4;
 static const u32 bbr_lt_rounds_max = 4 * 4;
-/* An interval is lossy when lost/delivered is at least this, in 1/256: 20 %. */
+/* An interval is lossy when lost/delivered is at least this, in 1/256: 20 %, which queues rarely lose. */
 static const u32 bbr_lt_loss_thresh = 50;
 /* Two bandwidths are the same when they differ by an eighth of the first, in 1/256 ... */
 static const u32 bbr_lt_bw_ratio = BBR_UNIT / 8;
 /* ... or by this, bytes/s (4 kbit/s). */
 static const u32 bbr_lt_bw_diff = 4000 / 8;
-/* How long to trust a policer's rate, round trips in PROBE_BW. */
+/* How long to trust a policer's rate, round trips in PROBE_BW; then the path may have changed. */
 static const u32 bbr_lt_use_rounds = 48;
-
-static void bbr_reset_probe_bw_mode(struct sock *sk, struct bbr *bbr);
 
 static u32 bbr_delivered_ms(const struct tcp_sock *tp)
 {

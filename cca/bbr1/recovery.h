@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv1 core: recovery as in Chromium (parameter recovery_window). Loss does not touch the window;
- * beside it stands another, which bounds what is sent until a round has passed without loss.
+ * BBRv1 family: recovery as in Chromium (parameter recovery_window). Loss does not change the window W;
+ * a second one, R, bounds what is sent until a round has passed without loss.
  *
  *	            loss                 a round has passed
  *	 (none) -----------> CONSERVATION -----------------> GROWTH
@@ -11,7 +11,7 @@
  *	begin         R = in flight + delivered
  *	CONSERVATION  R -= lost
  *	GROWTH        R += delivered - lost
- *	always        R >= in flight + delivered, and the least window; cwnd = min(W, R)
+ *	always        R >= in flight + delivered, and the minimum window; cwnd = min(W, R)
  *
  * The state of the transport's own recovery plays no part. W is kept in prior_cwnd.
  *
@@ -20,6 +20,8 @@
  */
 #ifndef BBR1_RECOVERY_H
 #define BBR1_RECOVERY_H
+
+#include "cwnd.h"
 
 /* Begin, go on to GROWTH (packet_conservation ends), or end. */
 static void bbr_step_recovery(const struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
@@ -42,24 +44,24 @@ static void bbr_step_recovery(const struct sock *sk, struct bbr *bbr, const stru
 	}
 }
 
-/* The window beside the other, after this ACK. */
+/* R after this ACK. */
 static u32 bbr_next_recovery_cwnd(const struct sock *sk, const struct bbr *bbr,
 				  const struct rate_sample *rs)
 {
-	u32 least = max(tcp_packets_in_flight(tcp_sk(sk)) + rs->acked_sacked, param(sk, cwnd_min));
+	u32 floor = max(tcp_packets_in_flight(tcp_sk(sk)) + rs->acked_sacked, param(sk, cwnd_min));
 	u32 cwnd = bbr->recovery_cwnd, losses = (u32)rs->losses;
 
 	if (!cwnd)
-		return least;
+		return floor;
 	cwnd = cwnd > losses ? cwnd - losses : 1;
 	if (!bbr->packet_conservation)
 		cwnd += rs->acked_sacked;
-	return max(cwnd, least);
+	return max(cwnd, floor);
 }
 
 /* Before PROBE_BW there is no bound but the growth itself; PROBE_RTT leaves W as it is. */
-static void bbr_set_cwnd_beside_recovery(struct sock *sk, struct bbr *bbr,
-					 const struct rate_sample *rs, u32 bw)
+static void bbr_set_cwnd_chromium(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs,
+				  u32 bw)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 cwnd;

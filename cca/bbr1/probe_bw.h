@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv1 core: the PROBE_BW cycle of Linux, in parts, from which variants build their policies.
+ * BBRv1 family: PROBE_BW, the cycle of Linux, in parts from which variants build theirs.
  *
  *	phase	0	1	2 to 7, then 0 again
  *	gain	probe	drain	cruise
  */
-#ifndef BBR1_CYCLE_H
-#define BBR1_CYCLE_H
+#ifndef BBR1_PROBE_BW_H
+#define BBR1_PROBE_BW_H
+
+#include "path.h"
+
+/*
+ * PROBE_BW begins in a random phase, so that flows do not probe in step: 0, 2, 3, 4, 5, 6 or 7. Not in 1,
+ * which drains: a flow that comes here has drained its queue already.
+ */
+static const u32 bbr_first_phases = CYCLE_LEN - 1;
+
+static void bbr_reset_probe_bw_mode(struct sock *sk, struct bbr *bbr)
+{
+	bbr_enter(bbr, BBR_PROBE_BW);
+	bbr_set_phase(bbr, CYCLE_LEN - cca_random_below(sk, bbr_first_phases));
+	bbr->cycle_mstamp = tcp_sk(sk)->delivered_mstamp;
+}
+
+/* ---- Gains ---- */
 
 static inline u32 bbr_linux_cycle_gain(const struct sock *sk, const struct bbr *bbr)
 {
@@ -19,6 +36,15 @@ static inline u32 bbr_linux_cycle_gain(const struct sock *sk, const struct bbr *
 		return BBR_UNIT;
 	}
 }
+
+static u32 bbr_cycle_gain(const struct sock *sk, const struct bbr *bbr)
+{
+	if (bbr->lt_use_bw && !bbr_rules.cycles_behind_policer)
+		return BBR_UNIT;
+	return bbr_rules.cycle_gain ? bbr_rules.cycle_gain(sk, bbr) : bbr_linux_cycle_gain(sk, bbr);
+}
+
+/* ---- The end of a phase ---- */
 
 static inline bool bbr_phase_has_lasted(const struct sock *sk, const struct bbr *bbr)
 {
@@ -74,4 +100,14 @@ static inline bool bbr_phase_is_over_and_drained(const struct sock *sk, const st
 	return bbr_phase_is_over(sk, bbr, rs);
 }
 
-#endif /* BBR1_CYCLE_H */
+static void bbr_update_cycle_phase(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
+{
+	if (bbr->mode != BBR_PROBE_BW)
+		return;
+	if (bbr_rules.step_cycle)
+		bbr_rules.step_cycle(sk, bbr, rs);
+	else if (bbr_phase_is_over(sk, bbr, rs))
+		bbr_next_phase(sk, bbr);
+}
+
+#endif /* BBR1_PROBE_BW_H */
