@@ -15,6 +15,8 @@
 //! - `undo = true`: the window of `undo_cwnd()`, the threshold from before.
 //! - `event = "TxStart"`: `cwnd_event()`, then `lsndtime` is now.
 //!
+//! `from = "cruise"` puts the steps that lead to that state before those of the vector; see [`states`].
+//!
 //! The clock starts at 1 s and 1 s worth of jiffies: 0 means "never" in several fields. Times in
 //! vectors count from there.
 
@@ -27,6 +29,9 @@ use cca::{
     FLAG_ECE,
 };
 use toml::{Table, Value};
+
+#[path = "vectors/states.rs"]
+mod states;
 
 const START_US: u64 = 1_000_000;
 
@@ -122,7 +127,8 @@ fn run_all(cca: &str, least: usize) {
 type Result<T> = std::result::Result<T, String>;
 
 fn run(cca: &str, text: &str) -> Result<()> {
-    let mut vector: Table = text.parse().map_err(|e| format!("not TOML: {e}"))?;
+    let vector: Table = text.parse().map_err(|e| format!("not TOML: {e}"))?;
+    let mut vector = states::expand(cca, vector)?;
     let mut bench = Bench::new(cca, &mut vector)?;
     let Some(Value::Array(steps)) = vector.remove("step") else { return Err("no steps".into()) };
     no_other_keys(&vector)?;
