@@ -2,7 +2,7 @@
 /*
  * CUBIC: after a loss the window follows a cubic curve of time, flat at the old maximum.
  *
- * Model (RFC 9438), W in segments, t in seconds since the reduction plus the least RTT:
+ * Model (RFC 9438), W in segments, t in seconds since the reduction plus the minimum RTT:
  *
  *	W(t) = C (t - K)^3 + W_max		C = 0.4
  *	K    = cbrt((W_max - W_epoch) / C)	so that W(0) = the window after the cut
@@ -23,7 +23,7 @@
  *	     '---- any state         '--- loss ---- RENO_FRIENDLY-'
  *
  * Slow start ends early when HyStart sees the pipe fill: ACKs keep arriving close
- * together for longer than the least delay (train), or the least delay of a round
+ * together for longer than the minimum delay (train), or the minimum delay of a round
  * has grown (delay).
  *
  * Time on the curve counts in jiffies, as in Linux, so results depend on HZ.
@@ -93,7 +93,7 @@ static const u32 cubic_lookups_per_second = 32;
 #define HYSTART_DELAY	  2
 /* RTT samples of a round that only count, before their minimum is judged. */
 static const u8 hystart_min_samples = 8;
-/* The delay grew when it exceeds the least delay by an eighth, within 4 to 16 ms. */
+/* The delay grew when it exceeds the minimum delay by an eighth, within 4 to 16 ms. */
 static const u32 hystart_delay_shift = 3;
 static const u32 hystart_delay_min_us = 4000;
 static const u32 hystart_delay_max_us = 16000;
@@ -114,12 +114,12 @@ struct cubic {
 	u32 epoch_start;  /* jiffies; 0: the next ACK starts an epoch */
 	u32 ack_cnt;	  /* segments delivered that w_est has not counted */
 	u32 w_est;	  /* window that Reno would have, segments */
-	u32 delay_min_us; /* least RTT since the last timeout; 0: unknown */
+	u32 delay_min_us; /* minimum RTT since the last timeout; 0: unknown */
 	/* HyStart */
 	u32 round_start_us;
 	u32 round_end;	  /* the round ends when this is acknowledged, seq */
 	u32 last_ack_us;  /* last ACK of the train */
-	u32 round_rtt_us; /* least RTT of the round */
+	u32 round_rtt_us; /* minimum RTT of the round */
 	u8 samples;	  /* RTT samples of the round, up to hystart_min_samples */
 	bool found;	  /* slow start's exit was found */
 };
@@ -256,7 +256,7 @@ static u32 hystart_ack_delay_us(const struct sock *sk)
 }
 
 /*
- * Have ACKs kept coming, with gaps below hystart_ack_delta_us, for longer than the least
+ * Have ACKs kept coming, with gaps below hystart_ack_delta_us, for longer than the minimum
  * delay? One larger gap ends the train for the round. Without pacing a window leaves
  * as one burst, so half the delay is enough.
  */
@@ -274,7 +274,7 @@ static bool hystart_train_is_long(const struct sock *sk, struct cubic *ca)
 	return now - ca->round_start_us > threshold;
 }
 
-/* Has the least delay of the round grown beyond the least delay of all? */
+/* Has the minimum delay of the round grown beyond the minimum of all? */
 static bool hystart_delay_grew(struct cubic *ca, u32 rtt_us)
 {
 	u32 growth = clamp_t(u32, ca->delay_min_us >> hystart_delay_shift, hystart_delay_min_us,
@@ -364,7 +364,7 @@ CCA_OP(u32, cubic_undo_cwnd, struct sock *sk)
 
 /*
  * A timeout says that the path may be another one: forget the curve, the maximum and the
- * least delay. (ssthresh() ran before, so its cut survives in snd_ssthresh only.)
+ * minimum delay. (ssthresh() ran before, so its cut survives in snd_ssthresh only.)
  */
 CCA_OP(void, cubic_set_state, struct sock *sk, u8 new_state)
 {
@@ -386,7 +386,7 @@ CCA_OP(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		ca->epoch_start = now;
 }
 
-/* RTTs of the second after a cut say more about the queue left behind than about the path. */
+/* RTTs of the second after a cut say more about the queue that is left than about the path. */
 CCA_ACKED_OP(cubic_pkts_acked)
 {
 	struct cubic *ca = cubic_state(sk);

@@ -32,10 +32,10 @@
 /* clang-format off */
 #define HTCP_PARAMS(P)								\
 	P(use_rtt_scaling, 1, 0, 1, "bool",					\
-	  "grow per second rather than per round trip")				\
+	  "grow per second instead of per round trip")				\
 	P(use_bandwidth_switch, 1, 0, 1, "bool",				\
 	  "halve when the throughput at congestion has changed by more than 20 %") \
-	P(beta_min, 64, 1, 127, "1/128", "least window after congestion over the window before: 0.5") \
+	P(beta_min, 64, 1, 127, "1/128", "smallest window after congestion over the window before: 0.5") \
 	P(beta_max, 102, 1, 127, "1/128", "largest window after congestion over the window before: 0.8")
 /* clang-format on */
 
@@ -55,7 +55,7 @@ static const u32 htcp_scale_max = 10U << HTCP_SCALE_SHIFT;
 static const u32 htcp_growth_slope = 10;
 /* A sample raises the largest RTT by at most this: more is an outlier. */
 static const u32 htcp_rtt_step_max_ms = 20;
-/* Below this least RTT the ratio of RTTs in jiffies is too coarse for beta. */
+/* Below this minimum RTT the ratio of RTTs in jiffies is too coarse for beta. */
 static const u32 htcp_beta_rtt_min_ms = 10;
 /* The largest RTT forgets 5 % of its excess at each congestion: routes change. */
 static const u32 htcp_rtt_memory_percent = 95;
@@ -66,7 +66,7 @@ static const u32 htcp_ssthresh_min = 2;
 
 struct htcp {
 	u32 alpha;	    /* growth, segments per round trip, 1/128 */
-	u32 rtt_min;	    /* least RTT, jiffies; 0: none */
+	u32 rtt_min;	    /* minimum RTT, jiffies; 0: none */
 	u32 rtt_max;	    /* largest RTT, jiffies */
 	u32 last_cong;	    /* end of the last congestion, jiffies */
 	u32 rate;	    /* smoothed throughput, segments/s */
@@ -232,7 +232,7 @@ CCA_SSTHRESH_OP(htcp_ssthresh)
 	return max((tcp_snd_cwnd(tcp_sk(sk)) * ca->beta) >> HTCP_SHIFT, htcp_ssthresh_min);
 }
 
-/* The growth is looked up anew with each segment of growth. */
+/* The growth is looked up again for each segment of growth. */
 CCA_AVOID_OP(htcp_cong_avoid)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -2,7 +2,7 @@
 /*
  * Vegas: keep between alpha and beta segments of one's own in the queue, judged by the round-trip time.
  *
- * Model, once per round trip, W in segments, R the least RTT of the round, B the least RTT of all:
+ * Model, once per round trip, W in segments, R the minimum RTT of the round, B the minimum RTT of all:
  *
  *	queued = W (R - B) / B			what W exceeds the pipe by, at the present rate
  *	slow start	queued > gamma:	W = W B / R + 1, and slow start is over; else as Reno
@@ -45,8 +45,8 @@ static const u32 vegas_cwnd_min = 2;
 struct vegas {
 	u32 round_end;	  /* the round ends when this is acknowledged, seq */
 	u16 samples;	  /* RTT samples of the round */
-	u32 round_rtt_us; /* least RTT of the round */
-	u32 base_rtt_us;  /* least RTT since the flow last started to send */
+	u32 round_rtt_us; /* minimum RTT of the round */
+	u32 base_rtt_us;  /* minimum RTT since the flow last started to send */
 	bool is_sampling; /* Open: delays tell about the path */
 };
 
@@ -59,7 +59,7 @@ static void vegas_begin_round(const struct sock *sk, struct vegas *ca)
 	ca->round_rtt_us = vegas_rtt_none;
 }
 
-/* Rounds begin anew: what is known of the current one may stem from before the interruption. */
+/* Rounds start again: what is known of the current one may be from before the interruption. */
 static void vegas_enable(const struct sock *sk, struct vegas *ca)
 {
 	ca->is_sampling = true;
