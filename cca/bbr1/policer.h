@@ -19,10 +19,10 @@
 
 #include "probe_bw.h"
 
-/* Shortest and longest interval, round trips: bursts must average out, and the rate be of the present. */
+/* Shortest and longest interval, round trips: long enough to average out bursts, short enough to be recent. */
 static const u32 bbr_lt_rounds_min = 4;
 static const u32 bbr_lt_rounds_max = 4 * 4;
-/* An interval is lossy when lost/delivered is at least this, in 1/256: 20 %, which queues rarely lose. */
+/* An interval is lossy when lost/delivered is at least this, in 1/256: 20 %, more than congestion costs. */
 static const u32 bbr_lt_loss_thresh = 50;
 /* Two bandwidths are the same when they differ by an eighth of the first, in 1/256 ... */
 static const u32 bbr_lt_bw_ratio = BBR_UNIT / 8;
