@@ -31,8 +31,7 @@
 
 /* The defaults in which variants of BBRv2 differ (bbr2/params.h has those of v2alpha). */
 enum {
-	BBR3_HIGH_GAIN =
-		710, /* 4 ln 2 = 2.77: doubles the rate each round with a window gain of 2 */
+	BBR3_HIGH_GAIN = 710, /* 4 ln 2 = 2.77: doubles the rate with a window gain of 2 */
 	BBR3_STARTUP_CWND_GAIN = 512,
 	BBR3_PACING_GAIN_DOWN = 232,
 	BBR3_PROBE_CWND_GAIN = 64,
