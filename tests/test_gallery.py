@@ -32,8 +32,8 @@ def test_a_gallery_scenario_runs(path: Path, tmp_path: Path) -> None:
 
 
 def _kept(scenario: object, duration: float) -> list[str]:
-    """Overrides that move the end of flows, and arrivals, into the shortened run."""
-    made = []
+    """Overrides that move the measured part, the end of flows, and arrivals into the shortened run."""
+    made = ['measure.from="0s"'] if scenario.measure is not None else []  # type: ignore[attr-defined]
     for i, flow in enumerate(scenario.flow):  # type: ignore[attr-defined]
         if flow.stop is not None and float(flow.stop.removesuffix("s")) > duration:
             made.append(f'flow[{i}].stop="{duration}s"')
