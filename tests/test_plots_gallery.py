@@ -12,6 +12,7 @@ import pytest
 
 from conftest import ROOT
 from dumbbell import ResultError, Results, from_file, plan, plot, units
+from dumbbell.declare import written
 from dumbbell.sweep import run
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
@@ -32,16 +33,24 @@ VARY: list[dict[str, object]] = [{}, {"metric": "queue_p95"}, {"metric": "rtt_p9
 #: What the shortened runs of a scenario cannot be drawn as, and the words of the refusal. Everything else must be drawn.
 REFUSED = {
     ("short-transfer", "slowdown"): "a bin of size needs 5 flows that completed",
+    ("smallest-buffer", "tradeoff"): "it counts every packet of a whole run, so it has no window",
 }
+
+
+def _most(count: object) -> int:
+    """The largest of a number, or of the list of those that vary it."""
+    return max(count) if isinstance(count, (list, tuple)) else int(count)  # type: ignore[call-overload, no-any-return]
 
 
 def shortened(path: Path, folder: Path) -> Results:
     """The first and the last two cases of a scenario, cut to what shows every flow."""
     given = from_file(path).scenario
-    spans = [units.span_ns(flow.start) / 1e9 + (flow.count if isinstance(flow.count, int) else 1) * units.span_ns(flow.spacing) / 1e9 for flow in given.flow]
+    spans = [units.span_ns(flow.start) / 1e9 + _most(flow.count) * units.span_ns(flow.spacing) / 1e9 for flow in given.flow]
     scale = min(1.0, STARTS_S / max(*spans, 1e-9))
     duration = scale * max(spans) + SHOWN_S.get(path.stem, 0.7)
     overrides = [f'duration="{duration:.3f}s"', "repetitions=1"]
+    overrides += ['host.start_jitter="10ms"'] if "start_jitter" in written(given.host) else []
+    overrides += ['measure.from="0s"'] if given.measure is not None else []
     for i, flow in enumerate(given.flow):
         for key, text in (("start", flow.start), ("spacing", flow.spacing)):
             if scale < 1 and units.span_ns(text):
