@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -229,6 +230,23 @@ def test_shells_can_complete_commands_and_options(cli: Any, shell: str) -> None:
     done = cli("completion", shell)
     assert (done.returncode, done.stderr) == (0, "")
     assert all(word in done.stdout for word in ("compare", "--resume", "--force"))
+
+
+def test_the_man_page_has_every_command_and_option_and_is_proper_roff(cli: Any, tmp_path: Path) -> None:
+    from dumbbell.cli import COMMANDS, parser
+
+    done = cli("man")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = done.stdout.replace("\\-", "-")
+    for name in COMMANDS:
+        assert f'.SH "dumbbell {name}"' in page
+        options = {word for action in parser(name)._actions for word in action.option_strings} - {"-h", "--help"}
+        assert not {option for option in options if option not in page}, name
+    assert all(line.startswith((".SH", ".SS", ".TH", ".TP", ".PP", ".B")) for line in page.splitlines() if line.startswith((".", "'")))
+    if shutil.which("groff"):
+        (tmp_path / "page").write_text(done.stdout)
+        drawn = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "page"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert drawn.stderr == ""
 
 
 def test_bash_completes(cli: Any, tmp_path: Path) -> None:

@@ -282,6 +282,7 @@ COMMANDS = {
     "new": Command("copy a scenario of the gallery, to start from", _add_new, "gallery:main"),
     "trace": Command("write the Mahimahi trace of a synthetic radio link", _add_trace, "trace:main"),
     "completion": Command("print what a shell needs to complete commands and options", _add_completion, "words:completion"),
+    "man": Command("print the man page (roff), as in: dumbbell man | man -l -", _add_nothing, "manual:main"),
     "help": Command("say what there is, or what a command takes", _add_help, "words:help_"),
     "version": Command("print versions", _add_nothing, "words:version"),
 }
