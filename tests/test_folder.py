@@ -93,9 +93,9 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
     ("name", "content", "told"),
     [
         ("flows.parquet", None, "flows.parquet is missing"),
-        ("flows.parquet", b"rows" * 50, "flows.parquet has 200 bytes in place of 400"),
+        ("flows.parquet", b"rows" * 50, "flows.parquet has 200 bytes instead of 400"),
         ("flows.parquet", b"r0ws" * 100, "flows.parquet is not as it was written"),
-        ("traffic/0.json", b"", "traffic/0.json has 0 bytes in place of 2"),
+        ("traffic/0.json", b"", "traffic/0.json has 0 bytes instead of 2"),
     ],
 )
 def test_damage_is_told(tmp_path: Path, name: str, content: bytes | None, told: str) -> None:

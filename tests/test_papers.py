@@ -49,7 +49,7 @@ def test_the_command_prints_each_cell_beside_the_papers(cli: Any, tmp_path: Path
     assert cells[0]["ours"] == found["bbr"].summary["link"]["drop_rate"]
     told = cli("paper", "zhang2019", "--table", "5", "--out", "out", "--duration", "60s", "--resume").stdout
     assert "Table 5, utility:" in told
-    assert "60s in place of the paper's time" in told
+    assert "60s instead of the paper's time" in told
     assert cli("paper", "zhang2019", "--table", "6").stderr == "dumbbell: --table: got 6, wanted one of: 3, 4, 5, 7\n"
     assert "wanted one of: zhang2019" in cli("paper", "zhang").stderr
 

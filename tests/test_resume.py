@@ -54,7 +54,7 @@ def only_half_a_folder(run: Path) -> None:
 DAMAGE: list[tuple[str, Callable[[Path], object], str]] = [
     ("a table is missing", lambda run: (run / "flows.parquet").unlink(), "flows.parquet is missing"),
     ("a table is cut", lambda run: cut(run / "samples.parquet"), "samples.parquet has "),
-    ("a table is empty", lambda run: os.truncate(run / "queue.parquet", 0), "queue.parquet has 0 bytes in place of "),
+    ("a table is empty", lambda run: os.truncate(run / "queue.parquet", 0), "queue.parquet has 0 bytes instead of "),
     ("a table is zeros", lambda run: zeroed(run / "events.parquet"), "events.parquet is not as it was written"),
     ("the manifest is empty", lambda run: os.truncate(run / "manifest.json", 0), "manifest.json is damaged"),
     ("the manifest is cut", lambda run: cut(run / "manifest.json"), "manifest.json is damaged"),

@@ -46,13 +46,13 @@ SCALARS = st.one_of(WORDS, st.text(max_size=8), st.integers(), st.floats(), st.b
 VALUES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)), max_leaves=6)
 
 
-#: Tables that stand in place of values, with their words.
+#: Tables that stand instead of values, with their words.
 INNER = [one for one in tables() if one.KEYS and one not in (Path, Ack, Link, Host, Flow, Record)]
 
 
 @st.composite
 def inner(draw: st.DrawFn) -> dict[str, Any]:
-    """A table in place of a value, with mostly known keys."""
+    """A table instead of a value, with mostly known keys."""
     kind = draw(st.sampled_from(INNER))
     given_ = draw(st.dictionaries(st.sampled_from(sorted(kind.KEYS)), SCALARS, max_size=5))
     return {**given_, kind.TAG: kind.FORM} if issubclass(kind, Variant) and kind.FORM else given_

@@ -65,7 +65,7 @@ def keys() -> str:
 
 
 def name(table: type[Table]) -> str:
-    """Heading of a table that stands in place of a value."""
+    """Heading of a table that stands instead of a value."""
     if issubclass(table, Variant):
         base = next(one for one in table.__mro__ if issubclass(one, Variant) and not one.FORM)
         return f'{base.AT.rsplit(".", 1)[-1]}: {table.TAG} = "{table.FORM}"'

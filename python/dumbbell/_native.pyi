@@ -185,7 +185,7 @@ def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | Non
         Called about every 50 ms of work with (simulated nanoseconds, delivered packets). An exception that it raises stops the
         run and propagates.
     own
-        Controllers of one's own by name, in place of built-in ones: (library, symbol) from `build`, or a callable that takes a flow's params as
+        Controllers of one's own by name, instead of built-in ones: (library, symbol) from `build`, or a callable that takes a flow's params as
         keywords and returns an object with ``on_ack``. An exception of such an object ends the run.
 
     Raises

@@ -189,7 +189,7 @@ class Key:
 
 
 def key(kind: Kind, doc: str, *, default: Any = REQUIRED, varies: bool = True) -> Any:
-    """Declare a key of a `Table`; `varies` tells whether a list in place of the value makes a grid."""
+    """Declare a key of a `Table`; `varies` tells whether a list instead of the value makes a grid."""
     return Key(kind, doc, default=default, varies=varies)
 
 
@@ -230,7 +230,7 @@ class Table:
         _fill(self, {name.removesuffix("_"): value for name, value in given.items()}, self.AT)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{type(self).__name__} is frozen: make a new one in place of setting {name}")
+        raise AttributeError(f"{type(self).__name__} is frozen: make a new one instead of setting {name}")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and written(self) == written(other)
@@ -353,7 +353,7 @@ def replaced(table: Any, place: Sequence[str | int], value: Any) -> Any:
 
 
 def varied(table: Table, at: str = "") -> Iterator[tuple[str, list[tuple[Any, Any]]]]:
-    """Key paths that hold a list in place of a value, each with its values as written and as taken, in the order in which they were written."""
+    """Key paths that hold a list instead of a value, each with its values as written and as taken, in the order in which they were written."""
     for name, value in written(table).items():
         path = f"{at}.{name}" if at else name
         if isinstance(value, list) and type(table).KEYS[name].varies:

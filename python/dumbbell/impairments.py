@@ -224,7 +224,7 @@ class Aggregate(Table):
 
     packets: Number | None = key(whole(1, 2**31), "packets of a burst at most", default=None)
     hold: Text | None = key(kinds.span("1ns", "60s"), "the longest that a packet is held", default=None)
-    every: Text | None = key(kinds.span("1ns", "60s"), "time between two bursts, in place of `hold`", default=None)
+    every: Text | None = key(kinds.span("1ns", "60s"), "time between two bursts, instead of `hold`", default=None)
 
     def stage(self, at: str) -> Stage:
         """What the engine takes."""

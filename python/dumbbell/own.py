@@ -54,7 +54,7 @@ class Own:
         return bool(self.sources)
 
     def known(self) -> dict[str, Controller]:
-        """All controllers by name: those built in, and these in place of them."""
+        """All controllers by name: those built in, and these instead of them."""
         return {**known(), **{name: source.description for name, source in self.sources.items()}}
 
     def record(self) -> list[dict[str, Any]]:

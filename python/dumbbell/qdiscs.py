@@ -114,7 +114,7 @@ class Codel(Qdisc, form="codel"):
     limit: Text = key(LIMIT, _LIMIT_DOC, default="1000pkt")
     target: Text = key(_TIME, "standing delay that is acceptable", default="5ms")
     interval: Text = key(_TIME, "for how long the delay must stand before a packet is dropped", default="100ms")
-    ecn: Switch = key(SWITCH, "marks ECN-capable packets in place of dropping them", default=False)
+    ecn: Switch = key(SWITCH, "marks ECN-capable packets instead of dropping them", default=False)
     ce_threshold: Text | None = key(DELAY, _CE_DOC, default=None)
 
     def plan(self, room: Room) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class FqCodel(Qdisc, form="fq_codel"):
     drop_batch: Number = key(whole(1, 2**31), "packets that an overflow drops at most", default=64)
     target: Text = key(_TIME, "standing delay that is acceptable", default="5ms")
     interval: Text = key(_TIME, "for how long the delay must stand before a packet is dropped", default="100ms")
-    ecn: Switch = key(SWITCH, "marks ECN-capable packets in place of dropping them", default=True)
+    ecn: Switch = key(SWITCH, "marks ECN-capable packets instead of dropping them", default=True)
     ce_threshold: Text | None = key(DELAY, _CE_DOC, default=None)
     ce_threshold_selector: Number = key(whole(0, 255), "with a mask: only packets whose DS byte under the mask is this are marked", default=0)
     ce_threshold_mask: Number = key(whole(0, 255), "mask of the selector; 0 for every packet", default=0)
@@ -165,11 +165,11 @@ class Red(Qdisc, form="red"):
     burst: Text | None = key(PACKETS, "packets of a burst that the average does not follow; (2 min + max) / (3 avpkt) unless given", default=None)
     avpkt: Text = key(size("1B", "65535B"), "size of an average packet", default="1000B")
     bandwidth: Text = key(RATE, "rate by which the average decays while the queue is idle; tc's default, not the link's rate", default="10Mbps")
-    ecn: Switch = key(SWITCH, "marks ECN-capable packets in place of dropping them", default=False)
+    ecn: Switch = key(SWITCH, "marks ECN-capable packets instead of dropping them", default=False)
     harddrop: Switch = key(SWITCH, "drops, not marks, where the average is at `max` or above", default=False)
     nodrop: Switch = key(SWITCH, "with `ecn`: queues what cannot be marked", default=False)
     adaptive: Switch = key(SWITCH, "moves `probability` so that the average stays between `min` and `max` (Floyd, Gummadi and Shenker 2001)", default=False)
-    gentle: Switch = key(SWITCH, "from `max` to twice `max` the share rises to 1, in place of being 1 (Floyd 2000; Linux has no such rule)", default=False)
+    gentle: Switch = key(SWITCH, "from `max` to twice `max` the share rises to 1, instead of being 1 (Floyd 2000; Linux has no such rule)", default=False)
 
     def plan(self, room: Room) -> dict[str, Any]:
         """What the engine takes."""
@@ -217,10 +217,10 @@ class Pie(Qdisc, form="pie"):
     tupdate: Text = key(_TIME, "time between two updates of the share dropped", default="15ms")
     alpha: Number = key(whole(0, 32), "weight of the delay's distance from `target`, in 1/16 per second", default=2)
     beta: Number = key(whole(0, 32), "weight of the delay's growth, in 1/16 per second", default=20)
-    ecn: Switch = key(SWITCH, "marks ECN-capable packets in place of dropping them, while the share is small", default=False)
+    ecn: Switch = key(SWITCH, "marks ECN-capable packets instead of dropping them, while the share is small", default=False)
     ecn_limit: Number = key(whole(0, 100), "share in percent up to which `ecn` marks", default=10)
     bytemode: Switch = key(SWITCH, "scales the share with a packet's length", default=False)
-    dq_rate_estimator: Switch = key(SWITCH, "takes the delay from a measured drain rate in place of the time that packets waited", default=False)
+    dq_rate_estimator: Switch = key(SWITCH, "takes the delay from a measured drain rate instead of the time that packets waited", default=False)
 
     def plan(self, room: Room) -> dict[str, Any]:
         """What the engine takes."""
@@ -277,7 +277,7 @@ class DualPi2(Qdisc, form="dualpi2"):
     step: Text = key(_TIME, "delay of the low-latency queue above which it marks", default="1ms")
     c_protection: Number = key(whole(0, 100), "weight of the classic queue in percent", default=10)
     drop_overload: Switch = key(SWITCH, "drops from both queues once the low-latency queue would be marked always", default=True)
-    drop_early: Switch = key(SWITCH, "decides when packets come in place of when they leave", default=False)
+    drop_early: Switch = key(SWITCH, "decides when packets come instead of when they leave", default=False)
 
     def plan(self, room: Room) -> dict[str, Any]:
         """What the engine takes."""

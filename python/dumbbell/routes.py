@@ -41,7 +41,7 @@ class Policer(Table):
 
     rate: Text = key(_POLICED, "rate at which tokens come, wire bytes")
     burst: Text = key(BURST, "most that passes at once, wire bytes")
-    mark: Switch = key(SWITCH, "marks ECN-capable packets in place of refusing them", default=False)
+    mark: Switch = key(SWITCH, "marks ECN-capable packets instead of refusing them", default=False)
 
 
 class Link(Table):

@@ -6,7 +6,7 @@
     [path]
     rate = "40Mbps"
     rtt = "40ms"
-    buffer = ["0.5bdp", "1bdp", "10bdp"]     # a list in place of a value varies it
+    buffer = ["0.5bdp", "1bdp", "10bdp"]     # a list instead of a value varies it
 
     [[flow]]
     cca = "cubic"
@@ -65,7 +65,7 @@ class Path(Table):
         "rate of the bottleneck; counts bytes on the wire, 1514 a full segment; or its course, such as "
         + schedule.FORM
         + ', whose first rate the BDP refers to; or a Mahimahi trace, { trace = "file", repeat = true, opportunity = "1514B" }, or a synthetic radio link, '
-        + '{ lte = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 } or wifi in place of lte, whose mean it refers to',
+        + '{ lte = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 } or wifi instead of lte, whose mean it refers to',
     )
     rtt: Any = key(
         schedule.RTT,
@@ -80,7 +80,7 @@ class Path(Table):
     duplicate: Any = key(SHARE_OF, "share of data packets that comes twice, or { rate, correlation }", default=0)
     corrupt: Any = key(SHARE_OF, "share of data packets that arrives damaged, or { rate, correlation }", default=0)
     reorder: Reorder | dict[str, Any] | list[Any] | None = key(Sub(Reorder), "data packets that skip the delay", default=None)
-    impair: Any = key(IMPAIR, "an ordered chain of impairments in place of loss, jitter, duplicate, corrupt and reorder", default=None, varies=False)
+    impair: Any = key(IMPAIR, "an ordered chain of impairments instead of loss, jitter, duplicate, corrupt and reorder", default=None, varies=False)
     burst: Text = key(BURST, "depth of the bottleneck's token bucket; two full frames, as small as tbf gets", default="3028B")
     ack: Ack | dict[str, Any] | None = key(Sub(Ack), "the acknowledgements' direction, the [path.ack] table", default=None, varies=False)
 
@@ -177,7 +177,7 @@ class Flow(Table):
     stop: Text | None = key(SPAN_ABOVE_ZERO, "when the sender stops; the end of the run unless given", default=None)
     size: Text | None = key(SIZE, "payload to transfer; endless unless given", default=None)
     workload: Workload | dict[str, Any] | list[Any] | None = key(
-        Forms(Workload), 'what the application does in place of one transfer: { kind = "on_off" | "paced" | "request_response", ... }', default=None
+        Forms(Workload), 'what the application does instead of one transfer: { kind = "on_off" | "paced" | "request_response", ... }', default=None
     )
     arrivals: Arrivals | dict[str, Any] | None = key(Sub(Arrivals), "such flows open at random times, each with a size of its own", default=None)
     transport: str | Transport | dict[str, Any] | list[Any] = key(Forms(Transport, words=True), "what carries the flow", default="tcp")

@@ -53,7 +53,7 @@ class Quic(Transport, form="quic"):
 
 
 class Workload(Variant):
-    """What an application does, in place of one transfer."""
+    """What an application does, instead of one transfer."""
 
     AT = "flow.workload"
 

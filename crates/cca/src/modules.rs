@@ -61,7 +61,7 @@ impl Modules {
         Self::default()
     }
 
-    /// Adds a compiled controller under its own name, in place of a built-in one of that name.
+    /// Adds a compiled controller under its own name, instead of a built-in one of that name.
     pub fn add_library(&mut self, name: &str, path: PathBuf, symbol: Option<String>) {
         self.own.insert(name.to_owned(), Own::Library { path, symbol });
     }

@@ -1,4 +1,4 @@
-//! In place of emulator.rs where this is not Linux: the same names, all of which say so.
+//! Instead of emulator.rs where this is not Linux: the same names, all of which say so.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;

@@ -1,4 +1,4 @@
-//! In place of kernel.rs where there is no libbpf (not Linux, or no headers when this was built): the same names,
+//! Instead of kernel.rs where there is no libbpf (not Linux, or no headers when this was built): the same names,
 //! all of which say so.
 
 use pyo3::create_exception;

@@ -137,7 +137,7 @@ def damage(folder: Path, manifest: Mapping[str, Any]) -> str:
             return f"{name} is missing"
         size = path.stat().st_size
         if size != was["bytes"]:
-            return f"{name} has {size} bytes in place of {was['bytes']}"
+            return f"{name} has {size} bytes instead of {was['bytes']}"
         if sha256(path) != was["sha256"]:
             return f"{name} is not as it was written"
     return ""

@@ -27,7 +27,7 @@ from .folder import Progress
 from .session import Host, Session
 from .tc import Step
 
-#: In place of ``ssh``, with options, as in GIT_SSH_COMMAND.
+#: Instead of ``ssh``, with options, as in GIT_SSH_COMMAND.
 _COMMAND = "DUMBBELL_SSH"
 #: Nobody is there to answer; and a connection that is dead is found dead within 15 s (ssh_config(5)).
 _OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")

@@ -91,7 +91,7 @@ def _add_check(check: argparse.ArgumentParser) -> None:
 
 def _add_show(show: argparse.ArgumentParser) -> None:
     show.add_argument("dirs", nargs="+", metavar="DIR", help="folder of a run or of a sweep; several go side by side")
-    show.add_argument("--runs", action="store_true", help="a row for each run, in place of means over the repetitions with 95 %% intervals")
+    show.add_argument("--runs", action="store_true", help="a row for each run, instead of means over the repetitions with 95 %% intervals")
     show.add_argument("--by", choices=("flow", "table", "run"), help="rows: flow, [[flow]] table, or all flows of a run (default: flow, from 9 flows on table)")
     show.add_argument("--flows", metavar="LIST", help="only these flows: numbers, ranges, names of tables or controllers, as in 0,3-5,bbr")
     show.add_argument("--columns", metavar="LIST", help="figures to show, as in goodput,rtt_p99,fct_p99; all for every one (docs/metrics.md)")
@@ -221,7 +221,7 @@ def _add_completion(completion: argparse.ArgumentParser) -> None:
 
 
 def _add_demo(demo: argparse.ArgumentParser) -> None:
-    demo.add_argument("--full", action="store_true", help="the paper's 300 s and ten repetitions in place of 120 s and one")
+    demo.add_argument("--full", action="store_true", help="the paper's 300 s and ten repetitions instead of 120 s and one")
     demo.add_argument("--out", metavar="DIR", help="folder for the results (default: results/kfoury-fig11a-<n>)")
     _add_jobs(demo)
 

@@ -46,7 +46,7 @@ def report(out: Path, *, full: bool) -> int:
     print("CUBIC overtakes BBR " + ("nowhere in this range" if crossover is None else f"at a buffer of about {crossover:.2g} BDP"))
     print_claims(kfoury2020.claims(found))
     print("\nWhat differs from the paper's set-up:")
-    for line in [*kfoury2020.DIFFERENCES, *([] if full else ["120 s and one repetition in place of 300 s and ten; --full has the paper's"])]:
+    for line in [*kfoury2020.DIFFERENCES, *([] if full else ["120 s and one repetition instead of 300 s and ten; --full has the paper's"])]:
         print(f"  - {line}")
     return OK if found else FAILED
 

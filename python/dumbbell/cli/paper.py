@@ -48,7 +48,7 @@ def main(arguments: argparse.Namespace) -> int:
     for table in dict.fromkeys(tables):
         print_cells(table, [cell for cell in found if cell.table == table])
     print("What differs from the paper's set-up:")
-    for line in [*zhang2019.DIFFERENCES, *([f"{arguments.duration} in place of the paper's time"] if arguments.duration else [])]:
+    for line in [*zhang2019.DIFFERENCES, *([f"{arguments.duration} instead of the paper's time"] if arguments.duration else [])]:
         print(f"  - {line}")
     return OK
 

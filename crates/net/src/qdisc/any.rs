@@ -1,4 +1,4 @@
-//! Any queue discipline, chosen when a path is set up: one branch a call in place of an indirect one.
+//! Any queue discipline, chosen when a path is set up: one branch a call instead of an indirect one.
 
 use super::cake::Cake;
 use super::codel::Codel;

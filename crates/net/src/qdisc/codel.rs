@@ -20,7 +20,7 @@ pub struct Config {
     /// For how long the delay must be above target: the worst usual RTT. Default 100 ms, up to 137 s
     /// in microseconds (RFC 8289, section 4.3; `codel_params_init`).
     pub interval: Span,
-    /// Marks ECN-capable packets in place of dropping them. Default off (`codel_params_init`).
+    /// Marks ECN-capable packets instead of dropping them. Default off (`codel_params_init`).
     pub ecn: bool,
     /// Sojourn time above which every ECN-capable packet is marked, `ecn` or not. Default none; in
     /// microseconds (`codel_dequeue`).

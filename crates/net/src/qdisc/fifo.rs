@@ -19,7 +19,7 @@ pub enum Limit {
 pub struct Config {
     /// How much it holds.
     pub limit: Limit,
-    /// At the limit the oldest packets make room, in place of refusing the new one. Linux has this
+    /// At the limit the oldest packets make room, instead of refusing the new one. Linux has this
     /// with a limit in packets only; here it goes with both.
     pub head_drop: bool,
 }

@@ -28,7 +28,7 @@ pub struct Config {
     /// For how long the delay must be above target. Default 100 ms, up to 137 s in microseconds
     /// (`codel_params_init`).
     pub interval: Span,
-    /// Marks ECN-capable packets in place of dropping them. Default on.
+    /// Marks ECN-capable packets instead of dropping them. Default on.
     pub ecn: bool,
     /// Sojourn time above which every ECN-capable packet is marked, `ecn` or not. Default none; in
     /// microseconds (`codel_dequeue`).
@@ -41,7 +41,7 @@ pub struct Config {
     /// While at most this remains in all buckets together, no packet is late, in bytes on the wire.
     /// Default 1514 (`psched_mtu`).
     pub mtu: Bytes,
-    /// Makes flows collide elsewhere, in place of the kernel's hash secret. Default 0, any.
+    /// Makes flows collide elsewhere, instead of the kernel's hash secret. Default 0, any.
     pub perturbation: u32,
 }
 

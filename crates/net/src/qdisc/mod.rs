@@ -34,7 +34,7 @@ pub struct Queued<P> {
 pub enum Cause {
     /// A limit of packets, bytes or memory.
     Overflow,
-    /// The AQM's decision (early drop, mark in place of a drop).
+    /// The AQM's decision (early drop, mark instead of a drop).
     Aqm,
     /// A threshold of immediate marking (`ce_threshold`, DualPI2's step).
     Threshold,

@@ -27,7 +27,7 @@ pub struct Config {
     /// Weight of the delay's growth since the last update, in 1/16 of a probability a second. Default
     /// 20 (1.25), 0 to 32.
     pub beta: u32,
-    /// Marks ECN-capable packets in place of dropping them, where the probability is small. Default
+    /// Marks ECN-capable packets instead of dropping them, where the probability is small. Default
     /// off.
     pub ecn: bool,
     /// Probability up to which `ecn` marks, in percent; above it drops. Default 10, 0 to 100 (RFC
@@ -36,7 +36,7 @@ pub struct Config {
     /// Scales the probability with a packet's length, up to an MTU. Default off (RFC 8033, section
     /// 5.3).
     pub bytemode: bool,
-    /// Takes the delay from the backlog and a measured drain rate (RFC 8033, section 5.2) in place of
+    /// Takes the delay from the backlog and a measured drain rate (RFC 8033, section 5.2) instead of
     /// the time that packets waited. Default off.
     pub dq_rate_estimator: bool,
     /// Longest packet, bytes on the wire; what finds less than two of these is not dropped. Default

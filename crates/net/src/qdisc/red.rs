@@ -36,7 +36,7 @@ pub struct Config {
     pub probability: u32,
     /// Rate of the link, by which the average decays in idle times. Default 10 Mbit/s.
     pub bandwidth: Rate,
-    /// Marks ECN-capable packets in place of dropping them. Default off.
+    /// Marks ECN-capable packets instead of dropping them. Default off.
     pub ecn: bool,
     /// Drops, not marks, when the average is at `max` or above. Default off.
     pub harddrop: bool,
@@ -45,7 +45,7 @@ pub struct Config {
     /// Keeps the average in the middle fifth between `min` and `max` by moving `probability` between
     /// 1 and 50 % (Floyd, Gummadi and Shenker 2001; `red_adaptative_algo`). Default off.
     pub adaptive: bool,
-    /// Between `max` and twice `max` the probability rises to 1, in place of being 1 (Floyd 2000).
+    /// Between `max` and twice `max` the probability rises to 1, instead of being 1 (Floyd 2000).
     /// Linux has no such rule. Default off.
     pub gentle: bool,
     /// The kernel's ticks a second, which `adaptive` counts in. Default 1000, 1 to 10000.

@@ -19,7 +19,7 @@ pub struct Link {
     /// When the steps begin anew, ns; `null` for never.
     #[serde(default)]
     pub repeat_ns: Option<u64>,
-    /// Delivery opportunities in place of a rate.
+    /// Delivery opportunities instead of a rate.
     #[serde(default)]
     pub trace: Option<Trace>,
     /// Depth of the token bucket, bytes.
@@ -54,7 +54,7 @@ pub struct Policer {
     pub rate_bps: u64,
     /// Most that passes at once, wire bytes.
     pub burst_bytes: u64,
-    /// Marks where it can in place of dropping.
+    /// Marks where it can instead of dropping.
     pub mark: bool,
 }
 

@@ -142,7 +142,7 @@ fn a_queue_that_marks_keeps_ecn_flows_from_losing() {
 
 #[test]
 fn a_step_at_242_us_keeps_dctcp_below_a_millisecond_of_queue() {
-    // google/bbr's "ecn_bulk": CoDel with ce_threshold 242 us, 1 ms; here 100 Mbit/s in place of 1 Gbit/s, 1 and
+    // google/bbr's "ecn_bulk": CoDel with ce_threshold 242 us, 1 ms; here 100 Mbit/s instead of 1 Gbit/s, 1 and
     // 4 flows. DCTCP needs about a seventh of the BDP of queue (Alizadeh et al. 2010, section 3.3).
     for flows in [1, 4] {
         let mut plan = plain(100_000_000, 1_000_000, 5 * S);

@@ -18,7 +18,7 @@ pub const CE: u8 = 3;
 /// First value of AccECN's counter: all zeros and all ones would look like other protocols' flags
 /// (RFC 9768, section 3.2.1).
 pub const ACE_INIT: u8 = 5;
-/// What a SYN-ACK carries in place of the counter: AccECN, and the SYN was not ECN-capable (RFC 9768,
+/// What a SYN-ACK carries instead of the counter: AccECN, and the SYN was not ECN-capable (RFC 9768,
 /// table 2).
 pub const ACE_SYN_ACK: u8 = 2;
 /// The ACE field has three bits.

@@ -39,7 +39,7 @@ impl Parameters {
         }
     }
 
-    /// Marks what it can in place of dropping it.
+    /// Marks what it can instead of dropping it.
     #[must_use]
     pub fn with_ecn(self, ecn: bool) -> Self {
         Parameters { ecn, ..self }
