@@ -12,6 +12,7 @@ __all__ = [
     "KernelError",
     "PlanError",
     "Sample",
+    "_panic_in_next_run",
     "build",
     "controllers",
     "emulate",
