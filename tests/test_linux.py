@@ -146,7 +146,7 @@ def test_the_result_is_one_that_everything_else_reads(tmp_path: Path, cli: Any) 
     assert manifest["emulator"]["events"] > 1_000
     assert 18 <= len(result.samples) <= 20
     assert set(result.samples.to_pandas().cwnd > 0) == {True}
-    assert len(result.queue) == 20
+    assert len(result.queue) in (20, 21), "a row at each sample time, and one at the end where that is another time"
     kinds = result.events.to_pandas().kind.tolist()
     assert kinds[:2] == ["start", "established"]
     assert kinds[-1] == "stop"

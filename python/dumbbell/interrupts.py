@@ -1,4 +1,7 @@
-"""SIGINT, SIGTERM and SIGHUP as one exception of the main thread, which waits where half a step must not be left."""
+"""SIGINT, SIGTERM and SIGHUP as one exception of the main thread, which waits where half a step must not be left.
+
+It comes once: what clears up after the first signal is bounded, and a second one must not leave that half done.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,8 @@ class _State:
 
     held = 0
     pending = 0
+    is_raised = False
+    """One was raised: what clears up after it is not broken into by the next."""
 
 
 class Raised:
@@ -43,6 +48,7 @@ class Raised:
         if _is_main_thread():
             for number in _SIGNALS:
                 if signal.getsignal(number) in _DEFAULTS:
+                    _State.is_raised = False
                     self.before[number] = signal.signal(number, _on_signal)
 
     def __exit__(self, *_: object) -> None:
@@ -63,6 +69,7 @@ class Held:
         _State.held -= 1
         if not _State.held and _State.pending:
             number, _State.pending = _State.pending, 0
+            _State.is_raised = True
             raise Interrupted(number)
 
 
@@ -74,7 +81,10 @@ def pass_on(error: Interrupted) -> NoReturn:
 
 
 def _on_signal(number: int, _: FrameType | None) -> None:
+    if _State.is_raised:
+        return
     if not _State.held:
+        _State.is_raised = True
         raise Interrupted(number)
     _State.pending = number
 

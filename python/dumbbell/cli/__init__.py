@@ -329,10 +329,13 @@ def _dispatch(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _take_signals() -> None:
+def _take_signals(*, last: bool = False) -> None:
+    """Ctrl-C is an exception from here on; after the last one it is nothing, because the program is about to end."""
     import signal
 
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+    if last:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    elif signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -345,6 +348,7 @@ def main(argv: list[str] | None = None) -> int:
     except DumbbellError as error:
         return _fail(str(error), FAILED)
     except KeyboardInterrupt as error:
+        _take_signals(last=True)
         return _fail("interrupted", getattr(error, "status", INTERRUPTED))
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         _drop_output()
