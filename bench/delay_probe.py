@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""One-way delays of UDP packets of 1500 bytes: ``receive FILE``, then ``send HOST PPS SECONDS``; and ``stalls``, what the machine itself does to time.
+"""One-way delays of UDP packets of 1500 bytes: ``receive FILE``, then ``send HOST PPS SECONDS``; and ``stalls``, what
+the machine itself does to time.
 
-Both ends share a clock, the machine's. The sender writes the time into each packet; the arrival is the kernel's own timestamp (SO_TIMESTAMPNS), so that what
-the receiving program waits for its processor is not in the delay. What the sender waits between reading the clock and the device is.
+Both ends share a clock, the machine's. The sender writes the time into each packet; the arrival is the kernel's own
+timestamp (SO_TIMESTAMPNS), so that what the receiving program waits for its processor is not in the delay. What the
+sender waits between reading the clock and the device is.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ def send(host: str, pps: float, seconds: float) -> None:
 
 
 def stalls() -> dict[str, float]:
-    """How long a loop that does nothing is kept from running: before all ordinary threads, for 0.9 of each of five seconds, as the kernel lets it."""
+    """How long a loop that does nothing is kept from running: before all ordinary threads, for 0.9 of each of five
+    seconds, as the kernel lets it.
+    """
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     worst, count = 0, 0
     for _ in range(5):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What the real-time path does to delays and how much it forwards, beside Mahimahi in the same session. Needs root, iperf3 and iproute2.
+"""What the real-time path does to delays and how much it forwards, beside Mahimahi in the same session. Needs root,
+iperf3 and iproute2.
 
-Delay error: UDP packets of 1500 bytes (``delay_probe.py``) over 100 Mbit/s and 10 ms one way, at a low load, and at 120 % of the link so that a drop-tail
-queue of 1 BDP (167 packets) is full and the delay is known too. Limit: two flows of ``dumbbell run --on linux`` at rising rates. Peer: one flow of
-iperf3 through both emulators. What the machine itself does (stalls of a loop that does nothing; the probe over the loopback) comes first: no emulator is
-better than that. Medians of the repeats.
+Delay error: UDP packets of 1500 bytes (``delay_probe.py``) over 100 Mbit/s and 10 ms one way, at a low load, and at 120
+% of the link so that a drop-tail queue of 1 BDP (167 packets) is full and the delay is known too. Limit: two flows of
+``dumbbell run --on linux`` at rising rates. Peer: one flow of iperf3 through both emulators. What the machine itself
+does (stalls of a loop that does nothing; the probe over the loopback) comes first: no emulator is better than that.
+Medians of the repeats.
 """
 
 from __future__ import annotations
@@ -64,7 +66,12 @@ def errors(file: Path, nominal_ms: float) -> dict[str, float]:
     begin = rows[0][0] + WARM_S * 1e9
     off = [delay / 1e6 - nominal_ms for sent, delay in rows if sent >= begin]
     sizes = sorted(map(abs, off))
-    return {"p50_ms": quantile(sorted(off), 0.5), "p99_ms": quantile(sizes, 0.99), "max_ms": sizes[-1], "packets": len(off)}
+    return {
+        "p50_ms": quantile(sorted(off), 0.5),
+        "p99_ms": quantile(sizes, 0.99),
+        "max_ms": sizes[-1],
+        "packets": len(off),
+    }
 
 
 class Loopback:
@@ -93,8 +100,22 @@ class Ours:
 
     def run(self, folder: Path, *, mbps: float, packets: int, near: str, far: str) -> str:
         """`near` behind the path, `far` at its other end."""
-        path = ["--rate", f"{mbps:g}mbit", "--delay", f"{DELAY_MS}ms", "--buffer", f"{packets}pkt", "--json", folder / "path.json"]
-        done = subprocess.run([self.dumbbell, "shell", *path, "--far", far, "--", "sh", "-c", near], stdout=subprocess.PIPE, text=True, check=True)
+        path = [
+            "--rate",
+            f"{mbps:g}mbit",
+            "--delay",
+            f"{DELAY_MS}ms",
+            "--buffer",
+            f"{packets}pkt",
+            "--json",
+            folder / "path.json",
+        ]
+        done = subprocess.run(
+            [self.dumbbell, "shell", *path, "--far", far, "--", "sh", "-c", near],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
         return done.stdout
 
 
@@ -116,7 +137,11 @@ Emulator = Loopback | Ours | Mahimahi
 def delay_error(emulator: Emulator, *, pps: float, is_full: bool) -> dict[str, float]:
     """One run of the probe."""
     packet_ms = emulator.wire_bytes * 8 / (MBPS * 1e3)
-    nominal_ms = 0.0 if isinstance(emulator, Loopback) else DELAY_MS + packet_ms * (PACKETS if is_full else emulator.lone_packets)
+    nominal_ms = (
+        0.0
+        if isinstance(emulator, Loopback)
+        else DELAY_MS + packet_ms * (PACKETS if is_full else emulator.lone_packets)
+    )
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         near = f"sleep 1; {PROBE} send {emulator.far} {pps} {SECONDS}; sleep 4"
@@ -125,14 +150,22 @@ def delay_error(emulator: Emulator, *, pps: float, is_full: bool) -> dict[str, f
 
 
 def bulk(emulator: Emulator, mbps: int) -> dict[str, float]:
-    """One flow of iperf3, with the system's controller and a buffer of 1 BDP; what arrived, as a share of what the link carries."""
+    """One flow of iperf3, with the system's controller and a buffer of 1 BDP; what arrived, as a share of what the link
+    carries.
+    """
     packets = round(mbps * 1e6 * 2 * DELAY_MS / 1e3 / 8 / 1500)
     with tempfile.TemporaryDirectory() as made:
         near = f"sleep 1; iperf3 --client {emulator.far} --time {SECONDS} --omit 2 --json"
-        report = json.loads(emulator.run(Path(made), mbps=mbps, packets=packets, near=near, far="iperf3 --server --one-off"))
+        report = json.loads(
+            emulator.run(Path(made), mbps=mbps, packets=packets, near=near, far="iperf3 --server --one-off")
+        )
     goodput = report["end"]["sum_received"]["bits_per_second"] / 1e6
     carried = mbps * 1448 / (emulator.wire_bytes or 1500)
-    return {"goodput_mbps": goodput, "share": goodput / carried, "retransmits": report["end"]["sum_sent"]["retransmits"]}
+    return {
+        "goodput_mbps": goodput,
+        "share": goodput / carried,
+        "retransmits": report["end"]["sum_sent"]["retransmits"],
+    }
 
 
 def forward(dumbbell: Path, mbps: int) -> dict[str, float]:
@@ -141,14 +174,28 @@ def forward(dumbbell: Path, mbps: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as made:
         file, out = Path(made, "x.toml"), Path(made, "out")
         file.write_text(SCENARIO.format(mbps=mbps, second="bbr" if "bbr" in controllers else "cubic"))
-        subprocess.run([dumbbell, "run", file, "--on", "linux", "--out", out], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [dumbbell, "run", file, "--on", "linux", "--out", out],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         manifest = json.loads(next(out.glob("*/manifest.json")).read_text())
     emulator, summary = manifest["emulator"], manifest["summary"]
     frames = 2 * summary["packets_delivered"]  # an acknowledgement for a segment: busy receivers acknowledge each
     busy_s = emulator["cpu_s"] - emulator["spin_s"]
-    kept = {key: emulator[key] for key in ("lateness_p50_ms", "lateness_p99_ms", "lateness_max_ms", "cpu_share", "own_drops")}
+    kept = {
+        key: emulator[key]
+        for key in ("lateness_p50_ms", "lateness_p99_ms", "lateness_max_ms", "cpu_share", "own_drops")
+    }
     late = emulator["missed"] / emulator["events"]
-    return {**kept, "late_share": late, "utilization": summary["link"]["utilization"], "busy_s": busy_s, "us_per_segment": 2e6 * busy_s / frames}
+    return {
+        **kept,
+        "late_share": late,
+        "utilization": summary["link"]["utilization"],
+        "busy_s": busy_s,
+        "us_per_segment": 2e6 * busy_s / frames,
+    }
 
 
 def medians(runs: list[dict[str, float]]) -> dict[str, float]:
@@ -166,14 +213,26 @@ def print_delays(result: dict[str, dict[str, float]]) -> None:
 
 def print_forward(result: dict[int, dict[str, float]]) -> int:
     """Table of rates; the highest that is kept."""
-    print(f"\n{'Mbit/s':>6} {'p50 ms':>8} {'p99 ms':>8} {'most ms':>8} {'>1 ms, %':>8} {'used':>6} {'CPU':>5} {'busy':>5} {'us/segment':>10}")
+    print(
+        f"\n{'Mbit/s':>6} {'p50 ms':>8} {'p99 ms':>8} {'most ms':>8} {'>1 ms, %':>8} {'used':>6} {'CPU':>5} {'busy':>5}"
+        f" {'us/segment':>10}"
+    )
     limit = 0
     for mbps, one in result.items():
-        late = f"{one['lateness_p50_ms']:8.3f} {one['lateness_p99_ms']:8.3f} {one['lateness_max_ms']:8.2f} {100 * one['late_share']:8.3f}"
-        print(f"{mbps:6} {late} {one['utilization']:6.3f} {one['cpu_share']:5.2f} {one['busy_s'] / 10:5.2f} {one['us_per_segment']:10.2f}")
+        late = (
+            f"{one['lateness_p50_ms']:8.3f} {one['lateness_p99_ms']:8.3f} {one['lateness_max_ms']:8.2f}"
+            f" {100 * one['late_share']:8.3f}"
+        )
+        print(
+            f"{mbps:6} {late} {one['utilization']:6.3f} {one['cpu_share']:5.2f} {one['busy_s'] / 10:5.2f}"
+            f" {one['us_per_segment']:10.2f}"
+        )
         if one["late_share"] <= LATE_SHARE_MAX and one["utilization"] >= UTILIZATION_MIN:
             limit = mbps
-    print(f"limit: {limit} Mbit/s (at most {100 * LATE_SHARE_MAX:g} % of events late by more than 1 ms, the link used to {100 * UTILIZATION_MIN:g} %)")
+    print(
+        f"limit: {limit} Mbit/s (at most {100 * LATE_SHARE_MAX:g} % of events late by more than 1 ms, the link used to"
+        f" {100 * UTILIZATION_MIN:g} %)"
+    )
     return limit
 
 
@@ -181,7 +240,10 @@ def print_bulk(result: dict[str, dict[int, dict[str, float]]]) -> None:
     """Goodput of one flow."""
     print("\none flow of iperf3, 20 ms, 1 BDP: goodput as a share of what the link carries (retransmissions)")
     for name, rows in result.items():
-        print(f"{name:24}" + "".join(f"  {mbps}: {one['share']:.2f} ({one['retransmits']:.0f})" for mbps, one in rows.items()))
+        print(
+            f"{name:24}"
+            + "".join(f"  {mbps}: {one['share']:.2f} ({one['retransmits']:.0f})" for mbps, one in rows.items())
+        )
 
 
 def main() -> int:
@@ -195,15 +257,24 @@ def main() -> int:
     args = parser.parse_args()
     dumbbell, repeats = args.dumbbell.resolve(), range(args.repeats)
     machine = medians([stalls() for _ in repeats])
-    print(f"Linux {os.uname().release}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; medians of {args.repeats}")
-    print(f"a loop that does nothing: stalled for {machine['max_ms']:.2f} ms at most, {machine['over_200us']:.0f} times in 5 s for more than 0.2 ms")
+    print(
+        f"Linux {os.uname().release}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; medians of"
+        f" {args.repeats}"
+    )
+    print(
+        f"a loop that does nothing: stalled for {machine['max_ms']:.2f} ms at most, {machine['over_200us']:.0f} times"
+        " in 5 s for more than 0.2 ms"
+    )
     emulators: list[Emulator] = [Ours(dumbbell)]
     if missing := mahimahi.why_not():
         print(missing)
     else:
         emulators.append(Mahimahi())
     delays = {Loopback.name: medians([delay_error(Loopback(), pps=LOW_PPS, is_full=False) for _ in repeats])}
-    for is_full, what, pps in ((False, f"{LOW_PPS} packets a second", LOW_PPS), (True, "queue of 1 BDP full", FULL_PPS)):
+    for is_full, what, pps in (
+        (False, f"{LOW_PPS} packets a second", LOW_PPS),
+        (True, "queue of 1 BDP full", FULL_PPS),
+    ):
         for one in emulators:
             delays[f"{one.name}, {what}"] = medians([delay_error(one, pps=pps, is_full=is_full) for _ in repeats])
     print_delays(delays)
@@ -214,7 +285,14 @@ def main() -> int:
     print(f"load {os.getloadavg()[0]:.1f}")
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        result = {"kernel": os.uname().release, "machine": machine, "delays": delays, "forward": forwarded, "limit_mbps": limit, "bulk": flows}
+        result = {
+            "kernel": os.uname().release,
+            "machine": machine,
+            "delays": delays,
+            "forward": forwarded,
+            "limit_mbps": limit,
+            "bulk": flows,
+        }
         args.json.write_text(json.dumps(result, indent=2) + "\n")
     return int(delays[f"{Ours.name}, {LOW_PPS} packets a second"]["p99_ms"] > ERROR_MS_MAX)
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What an ACK costs in the running kernel: our controllers through BPF against the kernel's own BBR. Needs root, iperf3, iproute2 and bpftool.
+"""What an ACK costs in the running kernel: our controllers through BPF against the kernel's own BBR. Needs root,
+iperf3, iproute2 and bpftool.
 
-BPF's run statistics (``kernel.bpf_stats_enabled``) time every call of every hook. The kernel's BBR is timed by the same clock: hooks that do nothing but
-call it (``kernel/linux_bbr.c``). An "ACK" is a call of cong_control or, for controllers without, of cong_avoid; the time of all hooks that ran meanwhile is
-counted, those of sending included. The path has a round-trip time, without which every ACK would begin a round: a relay in user space.
+BPF's run statistics (``kernel.bpf_stats_enabled``) time every call of every hook. The kernel's BBR is timed by the same
+clock: hooks that do nothing but call it (``kernel/linux_bbr.c``). An "ACK" is a call of cong_control or, for
+controllers without, of cong_avoid; the time of all hooks that ran meanwhile is counted, those of sending included. The
+path has a round-trip time, without which every ACK would begin a round: a relay in user space.
 
-"ratio" is of these times as they are; "net" is without what hooks cost that do nothing (``kernel/nothing.c``), which is the clock's own share. Noise only
-adds, so the least of several runs is taken. Not in any of these figures: the trampoline through which the kernel enters a BPF hook, some ten nanoseconds
-that its own controllers do not pay.
+"ratio" is of these times as they are; "net" is without what hooks cost that do nothing (``kernel/nothing.c``), which is
+the clock's own share. Noise only adds, so the least of several runs is taken. Not in any of these figures: the
+trampoline through which the kernel enters a BPF hook, some ten nanoseconds that its own controllers do not pay.
 """
 
 from __future__ import annotations
@@ -52,16 +54,35 @@ def statistics_on() -> Iterator[None]:
 def programs() -> dict[int, tuple[str, int, int]]:
     """Name, calls and nanoseconds of each hook that the kernel has, by number."""
     listed = json.loads(sh("bpftool", "prog", "list", "--json"))
-    return {one["id"]: (one["name"], one.get("run_cnt", 0), one.get("run_time_ns", 0)) for one in listed if one["type"] == "struct_ops"}
+    return {
+        one["id"]: (one["name"], one.get("run_cnt", 0), one.get("run_time_ns", 0))
+        for one in listed
+        if one["type"] == "struct_ops"
+    }
 
 
 def flow(kernel_name: str, seconds: float) -> float:
     """One bulk flow; its goodput in Mbit/s."""
-    server = subprocess.Popen(["ip", "netns", "exec", RIGHT, "iperf3", "--server", "--one-off"], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        ["ip", "netns", "exec", RIGHT, "iperf3", "--server", "--one-off"], stdout=subprocess.DEVNULL
+    )
     try:
         while ":5201" not in sh("ip", "netns", "exec", RIGHT, "ss", "-ltn"):
             pass
-        client = ["ip", "netns", "exec", LEFT, "iperf3", "--client", RECEIVER, "--congestion", kernel_name, "--time", str(seconds), "--json"]
+        client = [
+            "ip",
+            "netns",
+            "exec",
+            LEFT,
+            "iperf3",
+            "--client",
+            RECEIVER,
+            "--congestion",
+            kernel_name,
+            "--time",
+            str(seconds),
+            "--json",
+        ]
         report = json.loads(sh(*client))
         server.wait(timeout=20)
     finally:
@@ -73,10 +94,15 @@ def flow(kernel_name: str, seconds: float) -> float:
 def measure(name: str, *, mbps: int, seconds: float) -> dict[str, float]:
     """ACKs, and calls and nanoseconds of all hooks and of the one for ACKs."""
     before = programs()
-    with Relay(mbps=mbps, one_way_s=0.01, buffer_bytes=int(mbps * 5000)), kernel.load(str(OWN_FILES.get(name, name))) as controller:
+    with (
+        Relay(mbps=mbps, one_way_s=0.01, buffer_bytes=int(mbps * 5000)),
+        kernel.load(str(OWN_FILES.get(name, name))) as controller,
+    ):
         goodput = flow(controller.kernel_name, seconds)
         ran = [told for number, told in programs().items() if number not in before]
-    acks, main_ns = max(((calls, ns) for hook, calls, ns in ran if hook.endswith(("_main", "_cong_avoid"))), default=(0, 0))
+    acks, main_ns = max(
+        ((calls, ns) for hook, calls, ns in ran if hook.endswith(("_main", "_cong_avoid"))), default=(0, 0)
+    )
     if not acks:
         sys.exit(f"{name}: no ACK was counted")
     calls, ns = sum(calls for _, calls, _ in ran), sum(ns for _, _, ns in ran)
@@ -101,16 +127,31 @@ def main() -> int:
     per_call = min(run["ns"] / run["calls"] for run in runs[NOTHING])
     rows = {name: row(runs[name], per_call) for name in names if name != NOTHING}
     reference = rows[REFERENCE]
-    print(f"Linux {os.uname().release}, {args.mbps} Mbit/s and 20 ms, least of {args.repeats} runs; a call that does nothing: {per_call:.0f} ns\n")
-    print(f"{'controller':14} {'ACKs':>7} {'calls/ACK':>9} {'ns/ACK':>7} {'ratio':>6} {'net ns':>7} {'net':>5} {'Mbit/s':>7}")
+    print(
+        f"Linux {os.uname().release}, {args.mbps} Mbit/s and 20 ms, least of {args.repeats} runs; a call that does"
+        f" nothing: {per_call:.0f} ns\n"
+    )
+    print(
+        f"{'controller':14} {'ACKs':>7} {'calls/ACK':>9} {'ns/ACK':>7} {'ratio':>6} {'net ns':>7} {'net':>5}"
+        f" {'Mbit/s':>7}"
+    )
     for name, one in rows.items():
-        one["ratio"], one["net_ratio"] = one["ns_per_ack"] / reference["ns_per_ack"], one["net_ns"] / reference["net_ns"]
+        one["ratio"], one["net_ratio"] = (
+            one["ns_per_ack"] / reference["ns_per_ack"],
+            one["net_ns"] / reference["net_ns"],
+        )
         cost = f"{one['ns_per_ack']:7.0f} {one['ratio']:6.2f} {one['net_ns']:7.0f} {one['net_ratio']:5.2f}"
         above = f"  above {RATIO_MAX}" if one["ratio"] > RATIO_MAX else ""
         print(f"{name:14} {one['acks']:7.0f} {one['calls_per_ack']:9.2f} {cost} {one['goodput_mbps']:7.1f}{above}")
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        result = {"kernel": os.uname().release, "empty_call_ns": per_call, "mbps": args.mbps, "runs": runs, "rows": rows}
+        result = {
+            "kernel": os.uname().release,
+            "empty_call_ns": per_call,
+            "mbps": args.mbps,
+            "runs": runs,
+            "rows": rows,
+        }
         args.json.write_text(json.dumps(result, indent=2) + "\n")
     return int(any(one["ratio"] > RATIO_MAX for one in rows.values()))
 

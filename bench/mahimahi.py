@@ -1,7 +1,9 @@
-"""Mahimahi as a peer: mm-delay with mm-link inside, in a network namespace of its own, so that the machine's network stays as it is.
+"""Mahimahi as a peer: mm-delay with mm-link inside, in a network namespace of its own, so that the machine's network
+stays as it is.
 
-Its shells refuse root and want forwarding and a NAT to the outside. Here they run as nobody; forwarding is switched on in their namespaces only; and the
-NAT, which nothing measured here crosses, is replaced by a route (so a kernel without iptables' CONNMARK does too).
+Its shells refuse root and want forwarding and a NAT to the outside. Here they run as nobody; forwarding is switched on
+in their namespaces only; and the NAT, which nothing measured here crosses, is replaced by a route (so a kernel without
+iptables' CONNMARK does too).
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ FAR = "100.64.0.1"
 """Outside of both shells."""
 
 OPPORTUNITY_BYTES = 1504
-"""What a line of a trace lets through (``PACKET_SIZE`` of its link_queue.hh): an IP packet of 1500 bytes and four of the device's."""
+"""What a line of a trace lets through (``PACKET_SIZE`` of its link_queue.hh): an IP packet of 1500 bytes and four
+of the device's."""
 
 NOBODY = 65534
 
@@ -35,7 +38,8 @@ inside='
     exec mm-link "$0/trace" "$0/trace" --uplink-queue=droptail --uplink-queue-args=packets="$1" \
         --downlink-queue=droptail --downlink-queue-args=packets="$1" -- sh -c "$2"
 '
-setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups env HOME="$folder" mm-delay "$delay" sh -c "$inside" "$folder" "$packets" "$near" & shells=$!
+setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups env HOME="$folder" \\
+    mm-delay "$delay" sh -c "$inside" "$folder" "$packets" "$near" & shells=$!
 until [ -s "$folder/pid" ]; do sleep 0.05; done
 nsenter --net --target "$(cat "$folder/pid")" sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
 ip route add 100.64.0.4/32 via 100.64.0.2
@@ -48,8 +52,16 @@ exit $status
 
 def why_not() -> str:
     """What is missing to run it, if anything."""
-    missing = [program for program in ("mm-link", "mm-delay", "iptables", "setpriv", "unshare", "nsenter") if not shutil.which(program)]
-    return f"Mahimahi is not measured: {', '.join(missing)} not found (mahimahi is a package of Debian 11 and of Ubuntu)" if missing else ""
+    missing = [
+        program
+        for program in ("mm-link", "mm-delay", "iptables", "setpriv", "unshare", "nsenter")
+        if not shutil.which(program)
+    ]
+    return (
+        f"Mahimahi is not measured: {', '.join(missing)} not found (mahimahi is a package of Debian 11 and of Ubuntu)"
+        if missing
+        else ""
+    )
 
 
 def trace(mbps: float) -> str:
@@ -64,4 +76,6 @@ def run(folder: Path, *, mbps: float, delay_ms: int, packets: int, near: str, fa
     (folder / "trace").write_text(trace(mbps))
     (folder / "pid").unlink(missing_ok=True)
     command = ["unshare", "--net", "--mount", "sh", "-c", _SCRIPT, "sh", folder, str(delay_ms), str(packets), near, far]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=120).stdout
+    return subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=120
+    ).stdout

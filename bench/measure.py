@@ -32,8 +32,8 @@ class FailedError(Exception):
 def measure(command: list[str], *, core: int) -> tuple[Cost, str]:
     """Run ``command`` on ``core`` alone and return its cost and its standard output.
 
-    Python may keep what it compiled, as it does for a user: where the environment forbids that, each run would compile every module
-    anew.
+    Python may keep what it compiled, as it does for a user: where the environment forbids that, each run would compile
+    every module anew.
 
     Raises
     ------
@@ -43,7 +43,9 @@ def measure(command: list[str], *, core: int) -> tuple[Cost, str]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-        process = subprocess.Popen(["taskset", "--cpu-list", str(core), *command], stdout=out, stderr=err, env=environment)
+        process = subprocess.Popen(
+            ["taskset", "--cpu-list", str(core), *command], stdout=out, stderr=err, env=environment
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall_s = time.monotonic() - start
@@ -76,8 +78,10 @@ def run_dumbbell(dumbbell: Path, scenario: Path, *, core: int) -> tuple[Cost, fl
 def _goodput_bytes(line: dict) -> float:
     """Sum over the flows of goodput x active time.
 
-    Not from the Parquet table: reading it would make this process large, and a process that is started counts the memory of the one
-    that started it in its own peak (getrusage(2): the high-water mark survives exec).
+    Not from the Parquet table: reading it would make this process large, and a process that is started counts the
+    memory of the one that started it in its own peak (getrusage(2): the high-water mark survives exec).
     """
     flows = json.loads((Path(line["dir"]) / "manifest.json").read_text(encoding="utf-8"))["plan"]["flows"]
-    return sum(told["goodput_mbps"] / 8e3 * (flow["stop_ns"] - flow["start_ns"]) for told, flow in zip(line["flows"], flows))
+    return sum(
+        told["goodput_mbps"] / 8e3 * (flow["stop_ns"] - flow["start_ns"]) for told, flow in zip(line["flows"], flows)
+    )

@@ -123,7 +123,10 @@ def summary(runs: list[tuple[Cost, float]]) -> Measured:
 def table(rows: list[dict]) -> str:
     """The result as a Markdown table."""
     lines = [
-        "| scenario | dumbbell, packets per CPU s | ns-3.44 wheel | ratio | to ns-3.48 optimised (derived) | peak MB: dumbbell, ns-3 |",
+        (
+            "| scenario | dumbbell, packets per CPU s | ns-3.44 wheel | ratio | to ns-3.48 optimised (derived) | peak"
+            " MB: dumbbell, ns-3 |"
+        ),
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Damages result folders (manifests, Parquet tables, whole files) and hands them to every reader: `load`, metrics, `show` in each of its forms.
+"""Damages result folders (manifests, Parquet tables, whole files) and hands them to every reader: `load`, metrics,
+`show` in each of its forms.
 
-A reader may raise `DumbbellError` of one line or give figures; anything else (another exception, an endless loop) is a finding: the folder is kept in
-``build/fuzz`` and the status is 1. Damage number i of a seed is always the same.
+A reader may raise `DumbbellError` of one line or give figures; anything else (another exception, an endless loop) is a
+finding: the folder is kept in ``build/fuzz`` and the status is 1. Damage number i of a seed is always the same.
 
     fuzz/results.py --seconds 60 --seed 1
     fuzz/results.py --seed 1 --only 4711
@@ -27,9 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import dumbbell
-from dumbbell import cli, metrics
-from dumbbell.catalogue import FIGURES, Measured
+from dumbbell import cli
 from dumbbell.errors import DumbbellError
+from dumbbell.results import metrics
+from dumbbell.results.catalogue import FIGURES, Measured
 
 ROOT = Path(__file__).resolve().parent.parent
 INPUT_S_MAX = 20
@@ -57,10 +59,17 @@ cca = "reno"
 workload = { kind = "request_response", response = "3kB", think = "20ms" }
 """
 BAD: tuple[Any, ...] = (
-    None, 0, -1, 1, 2**31, 2**63, 2**64, 10**400, -0.5, 1e308, True, "", "x", "\x00", "é" * 3000, [], {}, [[]], {"": 0}, [None] * 5, {"kind": "fifo"},
+    None, 0, -1, 1, 2**31, 2**63, 2**64, 10**400, -0.5, 1e308, True, "", "x", "\x00", "é" * 3000, [], {}, [[]], {"": 0},
+    [None] * 5, {"kind": "fifo"},
     [[0, 1], [0, 2]], [[5, 1]], "1e999",
 )  # fmt: skip
-VIEWS = (["--json"], ["--csv", "--columns", "all"], ["--markdown", "--runs"], ["--by", "table", "--from", "200ms"], ["--by", "run", "--wide"])
+VIEWS = (
+    ["--json"],
+    ["--csv", "--columns", "all"],
+    ["--markdown", "--runs"],
+    ["--by", "table", "--from", "200ms"],
+    ["--by", "run", "--wide"],
+)
 
 
 def main() -> int:
@@ -96,14 +105,20 @@ def throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
             kept = ROOT / "build/fuzz" / f"results-{args.seed}-{i}"
             shutil.rmtree(kept, ignore_errors=True)
             shutil.copytree(folder, kept)
-            print(f"damage {i} of seed {args.seed} ({what}): {type(error).__name__}: {error}; kept in {kept}", file=sys.stderr)
+            print(
+                f"damage {i} of seed {args.seed} ({what}): {type(error).__name__}: {error}; kept in {kept}",
+                file=sys.stderr,
+            )
             import traceback
 
             traceback.print_exception(error, limit=-6)
             return 1
         finally:
             signal.alarm(0)
-    print(f"{sum(seen.values())} folders of seed {args.seed}: " + ", ".join(f"{name} {count}" for name, count in sorted(seen.items())))
+    print(
+        f"{sum(seen.values())} folders of seed {args.seed}: "
+        + ", ".join(f"{name} {count}" for name, count in sorted(seen.items()))
+    )
     return 0
 
 
@@ -132,7 +147,9 @@ def damage(folder: Path, rng: random.Random) -> str:
         manifest.write_bytes(bytes_of(manifest.read_bytes(), rng))
         return "text"
     if rng.random() < 0.1:
-        (folder / "sweep.json").write_text(rng.choice(["", "{", "[]", '{"runs": 5}', '{"runs": [[]]}', '{"runs": ["../x", "\\u0000"]}', "[" * 10**5]))
+        (folder / "sweep.json").write_text(
+            rng.choice(["", "{", "[]", '{"runs": 5}', '{"runs": [[]]}', '{"runs": ["../x", "\\u0000"]}', "[" * 10**5])
+        )
         return "sweep"
     table = rng.choice(sorted(run.glob("*.parquet")))
     if rng.random() < 0.5:  # as wide as it was, so that its size does not tell

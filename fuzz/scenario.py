@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Throws broken scenarios and plans at the two parsers: Python's of the scenario file and the engine's of the plan.
 
-Whatever is thrown, the first may raise `ScenarioError` and the second `PlanError`, each with a text; anything else (another exception, a
-panic, an endless loop) is a finding: the input is written to ``build/fuzz`` and the status is 1. Input number i of a seed is always the same.
+Whatever is thrown, the first may raise `ScenarioError` and the second `PlanError`, each with a text; anything else
+(another exception, a panic, an endless loop) is a finding: the input is written to ``build/fuzz`` and the status is 1.
+Input number i of a seed is always the same.
 
     fuzz/scenario.py --seconds 60 --seed 1
     fuzz/scenario.py --seed 1 --only 4711
@@ -22,23 +23,51 @@ from typing import Any
 
 from throwing import ROOT, StoppedError, arguments, refused, throw
 
-from dumbbell import plan, scenario
 from dumbbell._native import PlanError
 from dumbbell._native import run as run_plan
 from dumbbell.errors import ScenarioError
+from dumbbell.runs import plan
+from dumbbell.scenario import file as scenario
 
 BAD: tuple[Any, ...] = (
-    0, -1, 1, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63), 0.0, -0.5, 1e-300, 1e308, math.nan, math.inf, True, False,
-    "", " ", "0", "-1", "1", "auto", "fifo", "cubic", "1e99Gbps", "0Mbps", "-5ms", "5 ms", "5ms ", "1bdp", "0.0001bdp", "1e-18bdp", "9e18B",
-    "100%", "101%", "1e2%", "nan", "infs", "٣ms", "1µs", "1ns", "1h", "99999999999h", "../x", "a\0b", "x" * 10_000, "1.5.5Mbps", "0x10kB",
+    0, -1, 1, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63), 0.0, -0.5, 1e-300, 1e308, math.nan, math.inf,
+    True, False,
+    "", " ", "0", "-1", "1", "auto", "fifo", "cubic", "1e99Gbps", "0Mbps", "-5ms", "5 ms", "5ms ", "1bdp", "0.0001bdp",
+    "1e-18bdp", "9e18B",
+    "100%", "101%", "1e2%", "nan", "infs", "٣ms", "1µs", "1ns", "1h", "99999999999h", "../x", "a\0b", "x" * 10_000,
+    "1.5.5Mbps", "0x10kB",
     [], [[]], [1, [2]], ["1ms", "1ms"], {}, {"kind": "fifo"}, {"kind": []}, {"spread": "1ms"}, {"": 0},
     "fq_codel", "cake", "quic", "buffer", "10/s", {"kind": "red", "min": "9kB"}, {"kind": "quic", "payload": "100B"},
     {"steps": [["0s", "1Mbps"], ["1s", "0bps"]]},
-    {"steps": [["0s", 0], ["1s", "1%"]], "repeat": True}, {"trace": "traces/lte-mobile.trace"}, {"lte": "mobile", "mean": "1Mbps"}, {"packets": [0]},
-    {"model": "gilbert_elliott", "p": 0.1, "r": 0.5}, {"every": "1ms"}, {"packets": 4, "hold": "1ms"}, ["bottleneck"], {"rate": "1/s", "sizes": "1kB"},
-    [{"kind": "links"}, {"kind": "delay"}, {"kind": "loss", "rate": 0.1}], {"rate": "1Mbps", "burst": "2kB"}, {"kind": "pareto", "least": "1kB"},
+    {"steps": [["0s", 0], ["1s", "1%"]], "repeat": True}, {"trace": "traces/lte-mobile.trace"},
+    {"lte": "mobile", "mean": "1Mbps"}, {"packets": [0]},
+    {"model": "gilbert_elliott", "p": 0.1, "r": 0.5}, {"every": "1ms"}, {"packets": 4, "hold": "1ms"}, ["bottleneck"],
+    {"rate": "1/s", "sizes": "1kB"},
+    [{"kind": "links"}, {"kind": "delay"}, {"kind": "loss", "rate": 0.1}], {"rate": "1Mbps", "burst": "2kB"},
+    {"kind": "pareto", "least": "1kB"},
 )  # fmt: skip
-TOKENS = ("[", "]", "[[flow]]", "[path]", "=", '"', '"""', ",", "{", "}", "#", "\\u0000", "\n", "'", "1e999", "inf", "1979-05-27", ".", "\x00", "\ufeff")
+TOKENS = (
+    "[",
+    "]",
+    "[[flow]]",
+    "[path]",
+    "=",
+    '"',
+    '"""',
+    ",",
+    "{",
+    "}",
+    "#",
+    "\\u0000",
+    "\n",
+    "'",
+    "1e999",
+    "inf",
+    "1979-05-27",
+    ".",
+    "\x00",
+    "\ufeff",
+)
 
 
 def main() -> int:
@@ -50,7 +79,13 @@ def main() -> int:
     plans = [planned.plan for path in seeds for planned in plan.runs(scenario.from_file(path).scenario)[:1]]
 
     def choose(rng: random.Random) -> tuple[Callable[..., str], Any]:
-        return rng.choice(((parse_text, broken_text(rng, texts)), (parse_table, broken(rng, tables)), (parse_plan, broken(rng, plans))))
+        return rng.choice(
+            (
+                (parse_text, broken_text(rng, texts)),
+                (parse_table, broken(rng, tables)),
+                (parse_plan, broken(rng, plans)),
+            )
+        )
 
     return throw(args, choose)
 

@@ -1,4 +1,6 @@
-"""What the fuzzers of inputs share: numbered inputs until the time is over, what counts as a refusal, and what is kept of a finding."""
+"""What the fuzzers of inputs share: numbered inputs until the time is over, what counts as a refusal, and what is kept
+of a finding.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,10 @@ def throw(args: argparse.Namespace, choose: Callable[[random.Random], tuple[Call
             return found(args.seed, i, target, thrown, error)
         finally:
             signal.alarm(0)
-    print(f"{sum(seen.values())} inputs of seed {args.seed}: " + ", ".join(f"{name} {count}" for name, count in sorted(seen.items())))
+    print(
+        f"{sum(seen.values())} inputs of seed {args.seed}: "
+        + ", ".join(f"{name} {count}" for name, count in sorted(seen.items()))
+    )
     return 0
 
 
@@ -67,13 +72,17 @@ def numbers(args: argparse.Namespace) -> Iterator[int]:
 
 
 def refused(what: str, error: Exception) -> str:
-    """An error must say something, in one line; several errors of a scenario, in a line each, and each of a bounded length."""
+    """An error must say something, in one line; several errors of a scenario, in a line each, and each of a bounded
+    length.
+    """
     for one in getattr(error, "errors", (error,)):
         text = str(one)
         if not text.strip() or "\n" in text.strip() or (isinstance(one, ScenarioError) and len(text) > LINE_MAX):
             raise AssertionError(f"an error of one line was wanted, got {shortened(text)}")
     if str(error).count("\n") > ERRORS_SHOWN:
-        raise AssertionError(f"at most {ERRORS_SHOWN} errors and how many more there are were wanted, got {str(error)!r}")
+        raise AssertionError(
+            f"at most {ERRORS_SHOWN} errors and how many more there are were wanted, got {str(error)!r}"
+        )
     return f"{what} refused"
 
 
@@ -87,9 +96,12 @@ def found(seed: int, i: int, target: Callable[..., str], thrown: object, error: 
     folder = ROOT / "build/fuzz"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{target.__name__}-{seed}-{i}.txt"
-    path.write_text(thrown if isinstance(thrown, str) else json.dumps(thrown, indent=1), encoding="utf-8", errors="surrogatepass")
+    path.write_text(
+        thrown if isinstance(thrown, str) else json.dumps(thrown, indent=1), encoding="utf-8", errors="surrogatepass"
+    )
     print(
-        f"{target.__name__}: {type(error).__name__}: {shortened(str(error))}\ninput: {path}\nagain: {Path(sys.argv[0]).name} --seed {seed} --only {i}",
+        f"{target.__name__}: {type(error).__name__}: {shortened(str(error))}\ninput: {path}\nagain:"
+        f" {Path(sys.argv[0]).name} --seed {seed} --only {i}",
         file=sys.stderr,
     )
     return 1

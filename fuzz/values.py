@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Throws texts at the parsers of quantities, and damaged trace files at both readers of traces (Python's and the engine's).
+"""Throws texts at the parsers of quantities, and damaged trace files at both readers of traces (Python's and the
+engine's).
 
-A quantity must come to exactly what fractions of integers say, or be refused by `UnitError`. Of a trace both readers must say the same: yes, or one
-line of refusal that quotes nothing of the file. Anything else is a finding: the input is written to ``build/fuzz`` and the status is 1. Input number i
-of a seed is always the same.
+A quantity must come to exactly what fractions of integers say, or be refused by `UnitError`. Of a trace both readers
+must say the same: yes, or one line of refusal that quotes nothing of the file. Anything else is a finding: the input is
+written to ``build/fuzz`` and the status is 1. Input number i of a seed is always the same.
 
     fuzz/values.py --seconds 60 --seed 1
     fuzz/values.py --seed 1 --only 4711
@@ -23,10 +24,12 @@ from typing import Any
 
 from throwing import ROOT, StoppedError, arguments, refused, throw
 
-from dumbbell import plan, scenario, traces, units
 from dumbbell._native import PlanError
 from dumbbell._native import run as run_plan
 from dumbbell.errors import ScenarioError
+from dumbbell.runs import plan
+from dumbbell.scenario import file as scenario
+from dumbbell.scenario import traces, units
 
 #: Of each parser: its units, the factor of a number without one (None: a unit must be there), and the largest value.
 PARSERS: dict[str, tuple[Callable[[Any], int], dict[str, int], int | None, int]] = {
@@ -35,13 +38,45 @@ PARSERS: dict[str, tuple[Callable[[Any], int], dict[str, int], int | None, int]]
     "size": (units.size_bytes, units.BYTES, None, units.MAX_INT),
     "share": (units.loss_ppb, {"%": 10**7}, 10**9, 10**9),
 }
-DIGITS = ("0", "1", "9", "00", "5", "12", "1514", "4096", "9223372036854775807", "9223372036854775808", "999999999999999999", "٣", "²", "")
+DIGITS = (
+    "0",
+    "1",
+    "9",
+    "00",
+    "5",
+    "12",
+    "1514",
+    "4096",
+    "9223372036854775807",
+    "9223372036854775808",
+    "999999999999999999",
+    "٣",
+    "²",
+    "",
+)
 JOINTS = ("", "", "", ".", ".", "e", "E", "e-", "e+", ",", "_", "-", "+", " ", "\n", "\x00", "x", "0x", "inf", "nan")
 FRACTIONS = ("", "", "0", "5", "25", "000000001", "0000000000000000001", "999999999999999999", "1.5")
 SPACES = ("", "", " ", "  ", "\t", "\n", "\u00a0", "\u2003")
 BASE = {"duration": "1s", "path": {"rtt": "20ms", "buffer": "100pkt"}, "flow": [{"cca": "cubic"}]}
 TIMES = (0, 1, 2, 5, 1000, 2**31, 2**32 - 2, 2**32 - 1, 2**32, 2**63, 10**30)
-SPOILT = (b"", b"\r", b" ", b"\t", b"-1", b"+1", b"1.5", b"1e3", b"0x1", b"\xff", b"\x00", b"#", b"007", b"\xd9\xa3", b"9" * 50, b"abc")
+SPOILT = (
+    b"",
+    b"\r",
+    b" ",
+    b"\t",
+    b"-1",
+    b"+1",
+    b"1.5",
+    b"1e3",
+    b"0x1",
+    b"\xff",
+    b"\x00",
+    b"#",
+    b"007",
+    b"\xd9\xa3",
+    b"9" * 50,
+    b"abc",
+)
 
 
 def main() -> int:
@@ -85,11 +120,17 @@ def parse_value(given: list[str]) -> str:
 
 def lines(rng: random.Random) -> bytes:
     """A trace file: times in ms, mostly in order, with a few of its lines, bytes or its end spoilt."""
-    times = [0] if rng.random() < 0.1 else sorted(rng.choice(TIMES) if rng.random() < 0.05 else rng.randrange(50) for _ in range(rng.randint(1, 40)))
+    times = (
+        [0]
+        if rng.random() < 0.1
+        else sorted(rng.choice(TIMES) if rng.random() < 0.05 else rng.randrange(50) for _ in range(rng.randint(1, 40)))
+    )
     made = [str(time).encode() for time in times]
     for _ in range(rng.choice((0, 0, 1, 2))):
         made.insert(rng.randrange(len(made) + 1), rng.choice((*SPOILT, str(rng.choice(TIMES)).encode())))
-    data = rng.choice((b"\n", b"\n", b"\n", b"\n", b"\r\n", b"\n\n", b" ")).join(made) + rng.choice((b"\n", b"\n", b"", b"\n\n", b"\x00"))
+    data = rng.choice((b"\n", b"\n", b"\n", b"\n", b"\r\n", b"\n\n", b" ")).join(made) + rng.choice(
+        (b"\n", b"\n", b"", b"\n\n", b"\x00")
+    )
     return data[: rng.randrange(len(data) + 1)] if rng.random() < 0.1 else data
 
 
@@ -105,7 +146,9 @@ def parse_trace(written: str) -> str:
             problem = refused("trace", error)
         taken = engine_takes(file, Path(at))
     if taken != (problem is None):
-        raise AssertionError(f"Python {problem or 'takes the trace'}, and the engine {'takes' if taken else 'refuses'} it")
+        raise AssertionError(
+            f"Python {problem or 'takes the trace'}, and the engine {'takes' if taken else 'refuses'} it"
+        )
     return problem or "trace accepted"
 
 

@@ -51,7 +51,9 @@ def cli(tmp_path: Path) -> Cli:
 
     def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "dumbbell", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False, **options)  # type: ignore[call-overload,no-any-return]
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False, **options
+        )  # type: ignore[call-overload,no-any-return]
 
     return run
 

@@ -1,4 +1,6 @@
-"""Two network namespaces with a router between them, each with an sshd of its own, keys and configuration in a folder of the test's."""
+"""Two network namespaces with a router between them, each with an sshd of its own, keys and configuration in a folder
+of the test's.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def missing(wanted: tuple[str, ...] = PROGRAMS) -> str | None:
     programs = [name for name in wanted if which(name) is None]
     if programs:
         return f"needs {', '.join(programs)} (Debian: openssh-server, openssh-client, iproute2, iperf3)"
-    asked = subprocess.run(["unshare", "-n", "ip", "link", "add", "name", "x0", "type", "ifb"], capture_output=True, text=True, check=False)
+    asked = subprocess.run(
+        ["unshare", "-n", "ip", "link", "add", "name", "x0", "type", "ifb"], capture_output=True, text=True, check=False
+    )
     return f"needs the module ifb: {asked.stderr.strip()}" if asked.returncode else None
 
 
@@ -36,7 +40,9 @@ def which(name: str) -> str | None:
 
 
 class Hosts(NamedTuple):
-    """Namespaces of the two and of the router between them, and how ssh reaches them: the receiver through the sender, as through a bastion."""
+    """Namespaces of the two and of the router between them, and how ssh reaches them: the receiver through the sender,
+    as through a bastion.
+    """
 
     sender: str
     receiver: str
@@ -61,7 +67,9 @@ class Hosts(NamedTuple):
         found += [word for word in ("dumbbell0", "ingress", "htb") if word in links]
         for namespace in (self.sender, self.receiver):
             pids = self.at(namespace, "ip", "netns", "pids", namespace).split()
-            names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids if Path(f"/proc/{pid}/comm").exists()]
+            names = [
+                Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids if Path(f"/proc/{pid}/comm").exists()
+            ]
             found += [name for name in names if name in ("iperf3", "ss", "timeout", "sleep", "sh")]
         return found
 
@@ -76,11 +84,27 @@ def made(folder: Path) -> Iterator[Hosts]:
             _run("ip", "netns", "add", name)
             stack.callback(_run, "ip", "netns", "delete", name)
             _run("ip", "netns", "exec", name, "ip", "link", "set", "lo", "up")
-        # Without a router packets that wait at the receiver would still belong to the sender's socket, which holds back more of them (TCP small queues).
+        # Without a router packets that wait at the receiver would still belong to the sender's socket, which holds back
+        # more of them (TCP small queues).
         _run("ip", "netns", "exec", router, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
         for name, address in zip(names, (SENDER, RECEIVER)):
             net, port = address.rpartition(".")[0], f"to{name[-1]}"
-            _run("ip", "link", "add", "name", "eth0", "netns", name, "type", "veth", "peer", "name", port, "netns", router)
+            _run(
+                "ip",
+                "link",
+                "add",
+                "name",
+                "eth0",
+                "netns",
+                name,
+                "type",
+                "veth",
+                "peer",
+                "name",
+                port,
+                "netns",
+                router,
+            )
             for namespace, device, own in ((name, "eth0", address), (router, port, f"{net}.2")):
                 _run("ip", "netns", "exec", namespace, "ip", "address", "add", f"{own}/24", "dev", device)
                 _run("ip", "netns", "exec", namespace, "ip", "link", "set", device, "up")
@@ -89,7 +113,8 @@ def made(folder: Path) -> Iterator[Hosts]:
         _run("ip", "netns", "exec", names[0], "ip", "link", "set", "eth0", "gso_max_segs", "1")
         _privileges(stack)
         _forget()
-        # Also after a test that failed: a run's session outlives its command line, and would go on beside the tests that follow.
+        # Also after a test that failed: a run's session outlives its command line, and would go on beside the tests
+        # that follow.
         stack.callback(_stop, *names)
         config = _keys(folder)
         for name, address in zip(names, (SENDER, RECEIVER)):
@@ -130,10 +155,13 @@ def _keys(folder: Path) -> Path:
         _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name))
     (folder / "authorized").write_bytes((folder / "user.pub").read_bytes())
     common = (
-        f"User root\nIdentityFile {folder}/user\nIdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile {folder}/known\nLogLevel ERROR\nPort 2222\n"
+        f"User root\nIdentityFile {folder}/user\nIdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile"
+        f" {folder}/known\nLogLevel ERROR\nPort 2222\n"
     )
     config = folder / "ssh_config"
-    config.write_text(f"Host near\nHostName {SENDER}\n\nHost far\nHostName {RECEIVER}\nProxyJump near\n\nHost *\n{common}")
+    config.write_text(
+        f"Host near\nHostName {SENDER}\n\nHost far\nHostName {RECEIVER}\nProxyJump near\n\nHost *\n{common}"
+    )
     return config
 
 
@@ -141,15 +169,18 @@ def _keys(folder: Path) -> Path:
 def _sshd(folder: Path, namespace: str, address: str) -> Iterator[None]:
     config = folder / f"sshd_{address}"
     config.write_text(
-        f"Port 2222\nListenAddress {address}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\nPidFile none\n"
-        "UsePAM no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nMaxStartups 100\n"
+        f"Port 2222\nListenAddress {address}\nHostKey {folder}/host\nAuthorizedKeysFile"
+        f" {folder}/authorized\nStrictModes no\nPidFile none\nUsePAM no\nPermitRootLogin"
+        " prohibit-password\nPasswordAuthentication no\nMaxStartups 100\n"
     )
     command = ["ip", "netns", "exec", namespace, str(which("sshd")), "-D", "-e", "-f", str(config)]
     with (folder / f"log_{address}").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         for _ in range(100):
-            listening = subprocess.run(["ip", "netns", "exec", namespace, "ss", "-tlnH", "sport = :2222"], capture_output=True, check=True).stdout
+            listening = subprocess.run(
+                ["ip", "netns", "exec", namespace, "ss", "-tlnH", "sport = :2222"], capture_output=True, check=True
+            ).stdout
             if listening:
                 break
             time.sleep(0.05)

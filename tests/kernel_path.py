@@ -1,4 +1,6 @@
-"""A path between two network namespaces for tests of real TCP: a TUN device on each side and a relay between them, with a rate, a delay and a buffer."""
+"""A path between two network namespaces for tests of real TCP: a TUN device on each side and a relay between them, with
+a rate, a delay and a buffer.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,17 @@ class Namespaces:
             sh("ip", "-n", netns, "link", "set", "lo", "up")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         for netns in (LEFT, RIGHT):
             sh("ip", "netns", "del", netns)
 
 
 class Veth(Namespaces):
-    """A pair of virtual Ethernet devices with a token bucket of `mbps` and 50 ms of queue on the sender's side; no delay of its own."""
+    """A pair of virtual Ethernet devices with a token bucket of `mbps` and 50 ms of queue on the sender's side; no
+    delay of its own.
+    """
 
     def __init__(self, mbps: int) -> None:
         self.mbps = mbps
@@ -57,12 +63,30 @@ class Veth(Namespaces):
         for netns, address in ((LEFT, SENDER), (RIGHT, RECEIVER)):
             sh("ip", "-n", netns, "addr", "add", f"{address}/24", "dev", "veth0")
             sh("ip", "-n", netns, "link", "set", "veth0", "up")
-        sh("tc", "-n", LEFT, "qdisc", "add", "dev", "veth0", "root", "tbf", "rate", f"{self.mbps}mbit", "burst", "3028", "latency", "50ms")
+        sh(
+            "tc",
+            "-n",
+            LEFT,
+            "qdisc",
+            "add",
+            "dev",
+            "veth0",
+            "root",
+            "tbf",
+            "rate",
+            f"{self.mbps}mbit",
+            "burst",
+            "3028",
+            "latency",
+            "50ms",
+        )
         return self
 
 
 class Relay(Namespaces):
-    """A bottleneck of `mbps` and `buffer_bytes` (drop-tail, IP packets) towards the receiver, and `one_way_s` of delay each way."""
+    """A bottleneck of `mbps` and `buffer_bytes` (drop-tail, IP packets) towards the receiver, and `one_way_s` of delay
+    each way.
+    """
 
     def __init__(self, mbps: float, one_way_s: float, buffer_bytes: int) -> None:
         self.bytes_per_s, self.one_way_s, self.buffer_bytes = mbps * 1e6 / 8, one_way_s, buffer_bytes
@@ -76,7 +100,9 @@ class Relay(Namespaces):
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._stop.set()
         self._thread.join()
         for fd in self._fds:

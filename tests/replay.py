@@ -1,7 +1,9 @@
-"""A second reckoning of a run, for tests: its capture, read by tshark, is sent through a token bucket of a few lines, and what arrives is counted again.
+"""A second reckoning of a run, for tests: its capture, read by tshark, is sent through a token bucket of a few lines,
+and what arrives is counted again.
 
-Nothing of `dumbbell` is used here. It holds for a path of listed losses, half the RTT, an optional policer, and one drop-tail link, and for
-hosts without a queue of their own (``host.qdisc = "none"``), whose packets are in the capture when TCP sends them.
+Nothing of `dumbbell` is used here. It holds for a path of listed losses, half the RTT, an optional policer, and one
+drop-tail link, and for hosts without a queue of their own (``host.qdisc = "none"``), whose packets are in the capture
+when TCP sends them.
 """
 
 from __future__ import annotations
@@ -13,13 +15,16 @@ from pathlib import Path
 from typing import Any
 
 S = 10**9
-FIELDS = ("frame.time_epoch", "ip.src", "ip.dst", "frame.len", "tcp.seq", "tcp.len", "tcp.ack", "tcp.flags", "tcp.options.sack_le", "tcp.options.sack_re",
+FIELDS = ("frame.time_epoch", "ip.src", "ip.dst", "frame.len", "tcp.seq", "tcp.len", "tcp.ack", "tcp.flags",
+    "tcp.options.sack_le", "tcp.options.sack_re",
           "udp.payload", "udp.length")  # fmt: skip
 
 
 @dataclass
 class Frame:
-    """One frame of the capture: of which flow, when (ns), whether from the sender, its wire bytes, and what it carries."""
+    """One frame of the capture: of which flow, when (ns), whether from the sender, its wire bytes, and what it
+    carries.
+    """
 
     flow: int
     at: int
@@ -40,7 +45,12 @@ class Frame:
 def frames(capture: Path, tshark: str) -> list[Frame]:
     """The frames of a capture in order; sequence numbers from 0 at the first payload."""
     words = [word for name in FIELDS for word in ("-e", name)]
-    done = subprocess.run([tshark, "-n", "-r", str(capture), "-Y", "ip", "-T", "fields", *words], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [tshark, "-n", "-r", str(capture), "-Y", "ip", "-T", "fields", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return [_frame(dict(zip(FIELDS, line.split("\t"), strict=True))) for line in done.stdout.splitlines()]
 
 
@@ -48,7 +58,9 @@ def _frame(row: dict[str, str]) -> Frame:
     whole, _, rest = row["frame.time_epoch"].partition(".")
     is_data = row["ip.src"].startswith("10.0.")
     host = row["ip.src"] if is_data else row["ip.dst"]
-    made = Frame(int(host.split(".")[3]) - 1, int(whole) * S + int(rest.ljust(9, "0")[:9]), is_data, int(row["frame.len"]))
+    made = Frame(
+        int(host.split(".")[3]) - 1, int(whole) * S + int(rest.ljust(9, "0")[:9]), is_data, int(row["frame.len"])
+    )
     if row["udp.payload"]:
         _stream(made, bytes.fromhex(row["udp.payload"]), int(row["udp.length"]) - 8)
         return made
@@ -83,7 +95,9 @@ class Bucket:
     def yielded(self, begin: int, end: int) -> int:
         """Bits times 10^9 between two times."""
         edges = [at for at, _ in self.course] + [1 << 62]
-        return sum(rate * max(0, min(end, edges[i + 1]) - max(begin, edges[i])) for i, (_, rate) in enumerate(self.course))
+        return sum(
+            rate * max(0, min(end, edges[i + 1]) - max(begin, edges[i])) for i, (_, rate) in enumerate(self.course)
+        )
 
     def take(self, now: int, wire: int) -> int:
         """When a packet that is at the head since `now` leaves."""
@@ -116,7 +130,15 @@ class Bucket:
         return True
 
 
-def send(sent: list[Frame], half_rtt: dict[int, int], link: Bucket, limit: int, *, lost: tuple[int, ...] = (), policer: Bucket | None = None) -> list[Frame]:
+def send(
+    sent: list[Frame],
+    half_rtt: dict[int, int],
+    link: Bucket,
+    limit: int,
+    *,
+    lost: tuple[int, ...] = (),
+    policer: Bucket | None = None,
+) -> list[Frame]:
     """Data frames through the path, in the order of their arrival at the link; what is lost before it is left out."""
     numbers: dict[int, int] = {}
     coming = []
@@ -143,7 +165,9 @@ def received(passed: list[Frame], flow: int) -> list[tuple[int, int]]:
     """(time, payload in order so far) at each arrival at the receiver of a flow."""
     got: dict[int, int] = {}
     following, course = 0, []
-    for frame in sorted((one for one in passed if one.flow == flow and one.left is not None and one.size), key=lambda one: one.left or 0):
+    for frame in sorted(
+        (one for one in passed if one.flow == flow and one.left is not None and one.size), key=lambda one: one.left or 0
+    ):
         got[frame.begin] = max(got.get(frame.begin, 0), frame.size)
         while following in got:
             following += got.pop(following)
@@ -158,7 +182,9 @@ def at(course: list[tuple[int, int]], ns: int) -> int:
 
 
 def head_ages(passed: list[Frame], end: int) -> tuple[float, list[tuple[int, int]]]:
-    """Mean over time of the age of the head of the queue, ns, and the stretches (age at its begin, at its end) when there was one."""
+    """Mean over time of the age of the head of the queue, ns, and the stretches (age at its begin, at its end) when
+    there was one.
+    """
     stretches, before = [], 0
     for frame in sorted((one for one in passed if one.left is not None), key=lambda one: one.left or 0):
         came, left = frame.arrived or 0, min(frame.left or 0, end)
@@ -180,7 +206,9 @@ def time_quantile(stretches: list[tuple[int, int]], end: int, share: float) -> f
 
 
 def scoreboard(seen: list[Frame], flow: int, until: int, mss: int = 1448) -> dict[str, Any]:
-    """What a TCP sender knows at a time, from its capture: segments out, SACKed, delivered, sent, sent again, and its RTT by RFC 6298."""
+    """What a TCP sender knows at a time, from its capture: segments out, SACKed, delivered, sent, sent again, and its
+    RTT by RFC 6298.
+    """
     sent: dict[int, tuple[int, int, bool]] = {}
     highest = sent_segments = again = delivered = 0
     sacked: set[int] = set()
@@ -200,7 +228,9 @@ def scoreboard(seen: list[Frame], flow: int, until: int, mss: int = 1448) -> dic
             fresh = [begin for begin in new if begin not in sacked]
             if fresh and not sent[fresh[0]][2]:
                 rtts.append((frame.at - sent[fresh[0]][0]) / 1e3)
-            marked = {begin for begin in sent if begin >= frame.ack and any(low <= begin < high for low, high in frame.sacks)}
+            marked = {
+                begin for begin in sent if begin >= frame.ack and any(low <= begin < high for low, high in frame.sacks)
+            }
             # A duplicate segment (D-SACK, RFC 2883) is one more that was delivered: it is in Linux's count.
             again_there = sum(high - low for low, high in frame.sacks if high <= frame.ack) // mss
             delivered += len(fresh) + len(marked - sacked) + again_there
@@ -210,5 +240,6 @@ def scoreboard(seen: list[Frame], flow: int, until: int, mss: int = 1448) -> dic
     srtt = None
     for rtt in rtts:
         srtt = rtt if srtt is None else srtt + (rtt - srtt) / 8
-    return {"packets_out": len(sent), "sacked": len(sacked), "delivered": delivered, "segs_sent": sent_segments, "retrans_total": again,
+    return {"packets_out": len(sent), "sacked": len(sacked), "delivered": delivered, "segs_sent": sent_segments,
+        "retrans_total": again,
             "rtt_us": rtts[-1] if rtts else None, "srtt_us": srtt, "min_rtt_us": min(rtts, default=None)}  # fmt: skip

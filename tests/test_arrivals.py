@@ -11,19 +11,30 @@ from typing import Any
 
 import pytest
 
-from dumbbell import ScenarioError, from_dict, plan
-from dumbbell.arrivals import Arrivals, expand
+from dumbbell import ScenarioError, from_dict
+from dumbbell.runs import plan
+from dumbbell.scenario.arrivals import Arrivals, expand
 
 PATH = {"rate": "40Mbps", "rtt": "40ms", "buffer": "1bdp"}
 
 
-def flows(flow: dict[str, Any], *, seed: int = 1, repetitions: int = 1, folder: str | Path = "") -> list[list[dict[str, Any]]]:
-    tables = {"duration": "10s", "seed": seed, "repetitions": repetitions, "path": PATH, "flow": [{"cca": "cubic", **flow}]}
+def flows(
+    flow: dict[str, Any], *, seed: int = 1, repetitions: int = 1, folder: str | Path = ""
+) -> list[list[dict[str, Any]]]:
+    tables = {
+        "duration": "10s",
+        "seed": seed,
+        "repetitions": repetitions,
+        "path": PATH,
+        "flow": [{"cca": "cubic", **flow}],
+    }
     return [run.plan["flows"] for run in plan.runs(from_dict(tables, folder=folder))]
 
 
 def drawn(sizes: Any, *, rate: str = "1000/s", seconds: int = 10, seed: int = 1) -> list[tuple[int, int]]:
-    return expand(Arrivals(rate=rate, sizes=sizes), 0, seconds * 10**9, seed=seed, at="flow[0]", folder=Path(), most=49_151)
+    return expand(
+        Arrivals(rate=rate, sizes=sizes), 0, seconds * 10**9, seed=seed, at="flow[0]", folder=Path(), most=49_151
+    )
 
 
 def test_arrivals_are_poisson_with_their_rate() -> None:
@@ -59,7 +70,13 @@ def test_repetitions_and_seeds_draw_their_own_arrivals_and_starts() -> None:
     runs = flows({"arrivals": {"rate": "2/s", "sizes": "10kB"}}, repetitions=3)
     assert len({tuple(flow["start_ns"] for flow in run) for run in runs}) == 3
     assert flows({"arrivals": {"rate": "2/s", "sizes": "10kB"}}) == runs[:1]
-    tables = {"duration": "10s", "repetitions": 2, "path": PATH, "host": {"start_jitter": "5ms"}, "flow": [{"cca": "cubic"}]}
+    tables = {
+        "duration": "10s",
+        "repetitions": 2,
+        "path": PATH,
+        "host": {"start_jitter": "5ms"},
+        "flow": [{"cca": "cubic"}],
+    }
     starts = [run.plan["flows"][0]["start_ns"] for run in plan.runs(from_dict(tables))]
     assert starts[0] != starts[1]
 
@@ -75,7 +92,9 @@ def test_sizes_may_stand_in_a_file(tmp_path: Path) -> None:
     (run,) = flows({"arrivals": {"rate": "10/s", "sizes": {"file": "sizes"}}}, folder=tmp_path)
     assert {flow["size_bytes"] for flow in run} == {10_000, 20_000}
     (tmp_path / "sizes").write_text("10kB one\n")
-    with pytest.raises(ScenarioError, match=r'^flow\[0\]\.arrivals\.sizes\.file: got "sizes", wanted a size .* \(line 1 is not\)$'):
+    with pytest.raises(
+        ScenarioError, match=r'^flow\[0\]\.arrivals\.sizes\.file: got "sizes", wanted a size .* \(line 1 is not\)$'
+    ):
         flows({"arrivals": {"rate": "10/s", "sizes": {"file": "sizes"}}}, folder=tmp_path)
     with pytest.raises(ScenarioError, match=r"wanted a readable file"):
         flows({"arrivals": {"rate": "10/s", "sizes": {"file": "none"}}}, folder=tmp_path)
@@ -91,7 +110,12 @@ def test_a_run_in_which_nothing_arrives_is_an_error() -> None:
     [
         (
             {"kind": "on_off", "on": "1s", "off": "2s", "random": True},
-            {"on": {"ns": 10**9, "exponential": True}, "off": {"ns": 2 * 10**9, "exponential": True}, "rate_bps": None, "message_bytes": 1448},
+            {
+                "on": {"ns": 10**9, "exponential": True},
+                "off": {"ns": 2 * 10**9, "exponential": True},
+                "rate_bps": None,
+                "message_bytes": 1448,
+            },
         ),
         ({"kind": "paced", "rate": "5Mbps", "message": "10kB"}, {"rate_bps": 5_000_000, "message_bytes": 10_000}),
         (
@@ -109,7 +133,8 @@ def test_a_transport_is_a_word_or_a_table() -> None:
     for written in ("quic", {"kind": "quic"}):
         ((flow,),) = flows({"transport": written})
         assert flow["transport"] == {
-            "kind": "quic", "payload_bytes": 1000, "ack_every": 2, "ack_delay_ns": 25_000_000, "handshake": True, "initial_rtt_ns": 333_000_000,
+            "kind": "quic", "payload_bytes": 1000, "ack_every": 2, "ack_delay_ns": 25_000_000, "handshake": True,
+            "initial_rtt_ns": 333_000_000,
             "window_unit_bytes": 0,
         }  # fmt: skip
     ((flow,),) = flows({})

@@ -12,7 +12,9 @@ import pytest
 import dumbbell
 
 TSHARK = shutil.which("tshark")
-pytestmark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed (`make setup` installs it where it can)")
+pytestmark = pytest.mark.skipif(
+    TSHARK is None, reason="tshark is not installed (`make setup` installs it where it can)"
+)
 
 SCENARIO = """
 duration = "6s"
@@ -64,13 +66,18 @@ def read(capture: Path) -> list[dict[str, str]]:
     assert TSHARK is not None
     fields = [word for field in FIELDS for word in ("-e", field)]
     checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
-    done = subprocess.run([TSHARK, "-r", str(capture), *checks, "-T", "fields", *fields], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [TSHARK, "-r", str(capture), *checks, "-T", "fields", *fields], capture_output=True, text=True, check=True
+    )
     return [dict(zip(FIELDS, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
 
 
 def is_sent_again(packet: dict[str, str]) -> bool:
     """Whether tshark saw the segment before; it calls one that fills a hole soon after a gap out of order."""
-    return any(packet[f"tcp.analysis.{name}"] for name in ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order"))
+    return any(
+        packet[f"tcp.analysis.{name}"]
+        for name in ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
+    )
 
 
 def per_flow(packets: list[dict[str, str]], *, again: bool) -> list[int]:
@@ -79,7 +86,9 @@ def per_flow(packets: list[dict[str, str]], *, again: bool) -> list[int]:
     return [counts[stream] for stream in range(3)]
 
 
-def test_tshark_finds_nothing_malformed_and_every_checksum_right(run: tuple[dumbbell.Result, list[dict[str, str]]]) -> None:
+def test_tshark_finds_nothing_malformed_and_every_checksum_right(
+    run: tuple[dumbbell.Result, list[dict[str, str]]],
+) -> None:
     _, packets = run
     assert not [packet for packet in packets if packet["_ws.malformed"]]
     # 1 is good; 2 is unverified: captures hold headers only, so that segments with payload cannot be summed up.
@@ -112,7 +121,12 @@ def test_iperf3_greets_and_sends_when_the_server_has_answered(tmp_path: Path) ->
     result = dumbbell.run(dumbbell.from_text(text), out=tmp_path / "run")[0]
     assert TSHARK is not None
     fields = ["-e", "frame.time_relative", "-e", "tcp.stream", "-e", "tcp.len"]
-    done = subprocess.run([TSHARK, "-r", str(result.folder / "trace.pcap"), "-T", "fields", *fields], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [TSHARK, "-r", str(result.folder / "trace.pcap"), "-T", "fields", *fields],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     first, second = [(float(time), int(size)) for time, stream, size in rows if stream == "0" and int(size) > 0][:2]
     assert (first[1], second[1]) == (37, 1448)
@@ -169,7 +183,9 @@ class Seen:
         sent = [frame for frame in frames if frame["ip.src"] == mine]
         self.acks = sum(frame["ip.dst"] == mine for frame in frames)
         self.ecn = Counter(frame["ip.dsfield.ecn"] for frame in sent)
-        self.data = [frame for frame in sent if int(frame["tcp.len"] or frame["udp.length"]) > 0 and not _is_initial(frame)]
+        self.data = [
+            frame for frame in sent if int(frame["tcp.len"] or frame["udp.length"]) > 0 and not _is_initial(frame)
+        ]
         self.bytes = sum(int(frame["tcp.len"]) if frame["tcp.len"] else _stream_bytes(frame) for frame in self.data)
 
 
@@ -190,7 +206,12 @@ def fields(capture: Path, *names: str, only: str = "") -> list[dict[str, str]]:
     """One dictionary per frame that matches a display filter."""
     assert TSHARK is not None
     words = [word for name in names for word in ("-e", name)]
-    done = subprocess.run([TSHARK, "-n", "-r", str(capture), "-Y", only, "-T", "fields", *words], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [TSHARK, "-n", "-r", str(capture), "-Y", only, "-T", "fields", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return [dict(zip(names, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
 
 
@@ -200,26 +221,44 @@ def test_a_capture_has_every_packet_of_both_transports(flows: str, ecn: str, tmp
     result = dumbbell.run(dumbbell.from_text(MIXED.format(ecn=ecn) + flows), out=tmp_path / "run")[0]
     capture = result.folder / "trace.pcap"
     wrong = ("_ws.malformed", "tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment")
-    frames = fields(capture, "ip.src", "ip.dst", "tcp.len", "udp.length", "udp.payload", "ip.dsfield.ecn", *wrong, only="ip or _ws.malformed")
+    frames = fields(
+        capture,
+        "ip.src",
+        "ip.dst",
+        "tcp.len",
+        "udp.length",
+        "udp.payload",
+        "ip.dsfield.ecn",
+        *wrong,
+        only="ip or _ws.malformed",
+    )
     assert not [frame for frame in frames if any(frame[name] for name in wrong)]
     for number, flow in enumerate(result.flows.to_pylist()):
         seen = Seen(frames, number)
         is_quic = flow["bytes_sent"] == flow["segs_sent"] * 1000
-        # TCP counts what it hands down; at the end a paced flow may have a few bursts waiting below it. QUIC has no queue there.
+        # TCP counts what it hands down; at the end a paced flow may have a few bursts waiting below it. QUIC has no
+        # queue there.
         waiting = flow["segs_sent"] - len(seen.data)
         assert 0 <= waiting <= (0 if is_quic else IN_HOST_MAX), (number, flow, len(seen.data))
         assert flow["bytes_sent"] == seen.bytes or waiting > 0, (number, flow, seen.bytes)
-        # Acknowledgements on their way at the end are not there yet: one RTT's worth at most. The answer to the SYN or Initial is there beside.
+        # Acknowledgements on their way at the end are not there yet: one RTT's worth at most. The answer to the SYN or
+        # Initial is there beside.
         on_the_way = flow["acks_sent"] + 1 - seen.acks
         assert 0 <= on_the_way <= 20e6 * 0.04 / 8 / 1053, (number, flow, seen.acks)
         assert set(seen.ecn) <= ({"0"} if ecn == "false" else {"0", "2"})
-        assert ecn == "false" or seen.ecn["2"] == len([frame for frame in seen.data if frame["ip.dsfield.ecn"] == "2"]) > 0
+        assert (
+            ecn == "false" or seen.ecn["2"] == len([frame for frame in seen.data if frame["ip.dsfield.ecn"] == "2"]) > 0
+        )
 
 
 def test_address_resolution_is_captured_and_the_handshake_comes_after_it(tmp_path: Path) -> None:
-    result = dumbbell.run(dumbbell.from_text(MIXED.format(ecn="false") + TCP_FLOWS + QUIC_FLOWS), out=tmp_path / "run")[0]
+    result = dumbbell.run(dumbbell.from_text(MIXED.format(ecn="false") + TCP_FLOWS + QUIC_FLOWS), out=tmp_path / "run")[
+        0
+    ]
     capture = result.folder / "trace.pcap"
-    resolved = fields(capture, "frame.time_relative", "arp.opcode", "arp.src.proto_ipv4", "arp.dst.proto_ipv4", only="arp")
+    resolved = fields(
+        capture, "frame.time_relative", "arp.opcode", "arp.src.proto_ipv4", "arp.dst.proto_ipv4", only="arp"
+    )
     assert len(resolved) == 2 * 4
     for number, start in enumerate((0.0, 0.5, 0.1, 1.0)):
         sender, receiver = f"10.0.0.{number + 1}", f"10.128.0.{number + 1}"
@@ -248,7 +287,12 @@ def test_without_address_resolution_the_first_frame_is_the_first_packet(tmp_path
 
 def test_datagrams_carry_packet_numbers_and_stream_offsets_in_the_clear(tmp_path: Path) -> None:
     result = dumbbell.run(dumbbell.from_text(MIXED.format(ecn="false") + QUIC_FLOWS), out=tmp_path / "run")[0]
-    frames = fields(result.folder / "trace.pcap", "udp.payload", "frame.time_relative", only="ip.src == 10.0.0.2 and not udp.payload[0] == 63")
+    frames = fields(
+        result.folder / "trace.pcap",
+        "udp.payload",
+        "frame.time_relative",
+        only="ip.src == 10.0.0.2 and not udp.payload[0] == 63",
+    )
     numbers = [int.from_bytes(_payload(frame)[1:5], "big") for frame in frames]
     assert numbers == list(range(result.flows["segs_sent"][1].as_py()))
     offsets = set()
@@ -262,5 +306,8 @@ def test_datagrams_carry_packet_numbers_and_stream_offsets_in_the_clear(tmp_path
 def test_the_handshake_negotiates_ecn_as_rfc_3168_and_rfc_9768_say(tmp_path: Path) -> None:
     for ecn, asked, answered in (("false", 0, 0), ("true", 0xC0, 0x40), ('"accurate"', 0x1C0, 0x80)):
         result = dumbbell.run(dumbbell.from_text(MIXED.format(ecn=ecn) + TCP_FLOWS), out=tmp_path / str(asked))[0]
-        flags = [int(row["tcp.flags"], 16) & 0x1C0 for row in fields(result.folder / "trace.pcap", "tcp.flags", only="tcp.flags.syn == 1 and tcp.stream == 0")]
+        flags = [
+            int(row["tcp.flags"], 16) & 0x1C0
+            for row in fields(result.folder / "trace.pcap", "tcp.flags", only="tcp.flags.syn == 1 and tcp.stream == 0")
+        ]
         assert flags == [asked, answered]

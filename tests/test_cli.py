@@ -16,9 +16,21 @@ import pytest
 from conftest import ROOT, SMALL
 
 KEYS = ["scenario", "vary", "repetition", "seed", "dir", "warnings", "wall_s", "link", "jain", "jain_flows", "flows"]
-LINK = ["utilization", "queue_mean_ms", "queue_p95_ms", "sojourn_mean_ms", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms", "drops", "marks", "drop_rate"]
+LINK = [
+    "utilization",
+    "queue_mean_ms",
+    "queue_p95_ms",
+    "sojourn_mean_ms",
+    "sojourn_p50_ms",
+    "sojourn_p95_ms",
+    "sojourn_p99_ms",
+    "drops",
+    "marks",
+    "drop_rate",
+]
 FLOW = [
-    "name", "transport", "table", "cca", "rtt_ms", "goodput_mbps", "goodput_bytes", "share", "retrans_rate", "srtt_mean_ms", "srtt_p95_ms",
+    "name", "transport", "table", "cca", "rtt_ms", "goodput_mbps", "goodput_bytes", "share", "retrans_rate",
+    "srtt_mean_ms", "srtt_p95_ms",
     "owd_mean_ms", "owd_p95_ms", "owd_p99_ms", "fct_s", "packets_sent",
 ]  # fmt: skip
 
@@ -49,11 +61,25 @@ def test_without_json_a_table_is_printed_and_show_prints_the_same(cli: Any, smal
 def test_without_out_results_get_a_numbered_folder(cli: Any, small: Path) -> None:
     for n in (1, 2):
         done = cli("run", small, "--json")
-        assert [json.loads(line)["dir"].split("/")[:2] for line in done.stdout.splitlines()] == [["results", f"small-{n}"]] * 2
+        assert [json.loads(line)["dir"].split("/")[:2] for line in done.stdout.splitlines()] == [
+            ["results", f"small-{n}"]
+        ] * 2
 
 
 def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Path) -> None:
-    done = cli("run", small, "--out", "out", "--json", "--set", "path.rate=10Mbps", "--set", 'path.buffer=["1bdp"]', "--set", "flow[1].cca=reno")
+    done = cli(
+        "run",
+        small,
+        "--out",
+        "out",
+        "--json",
+        "--set",
+        "path.rate=10Mbps",
+        "--set",
+        'path.buffer=["1bdp"]',
+        "--set",
+        "flow[1].cca=reno",
+    )
     (line,) = [json.loads(line) for line in done.stdout.splitlines()]
     manifest = json.loads((small.parent / line["dir"] / "manifest.json").read_text())
     assert manifest["plan"]["bottleneck"]["rate_bps"] == 10_000_000
@@ -68,30 +94,58 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         (["run", "missing.toml"], "dumbbell: missing.toml: No such file or directory\n"),
         (["run", "bad.toml"], 'dumbbell: bad.toml:5: path.rate: got "40", wanted a rate'),
         (["check", "bad.toml"], 'dumbbell: bad.toml:5: path.rate: got "40", wanted a rate'),
-        (["run", "late.toml"], 'dumbbell: late.toml:11: flow[0].start: got "2s", wanted every start before the end of the run (1 s)\n'),
-        (["run", "small.toml", "--on", "linus"], 'dumbbell: --on: got "linus", wanted one of: "sim", "linux", "bpf", "netem", "ssh"; did you mean "linux"?\n'),
+        (
+            ["run", "late.toml"],
+            'dumbbell: late.toml:11: flow[0].start: got "2s", wanted every start before the end of the run (1 s)\n',
+        ),
+        (
+            ["run", "small.toml", "--on", "linus"],
+            (
+                'dumbbell: --on: got "linus", wanted one of: "sim", "linux", "bpf", "netem", "ssh"; did you mean'
+                ' "linux"?\n'
+            ),
+        ),
         (["run", "small.toml", "--jobs", "0"], "dumbbell run: argument --jobs: got 0, wanted a whole number from 1\n"),
         (["run", "small.toml", "--resume"], "dumbbell: --resume: wanted --out beside it: the folder to resume\n"),
         (
             ["run", "small.toml", "--out", "."],
-            "dumbbell: .: holds bad.toml already; --resume runs only what is missing, --force replaces results, or choose ",
+            (
+                "dumbbell: .: holds bad.toml already; --resume runs only what is missing, --force replaces results, or"
+                " choose "
+            ),
         ),
-        (["run", "small.toml", "--set", "path"], 'dumbbell: small.toml: --set: got "path", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr\n'),
-        (["run", "small.toml", "--set", "flow[7].cca=bbr"], "dumbbell: small.toml: flow[7].cca: --set: there is no flow[7]\n"),
+        (
+            ["run", "small.toml", "--set", "path"],
+            'dumbbell: small.toml: --set: got "path", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr\n',
+        ),
+        (
+            ["run", "small.toml", "--set", "flow[7].cca=bbr"],
+            "dumbbell: small.toml: flow[7].cca: --set: there is no flow[7]\n",
+        ),
         (
             ["plot", "pie", "."],
-            'dumbbell: KIND: got "pie", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states, vary, fct, slowdown, latency, tradeoff\n',
+            (
+                'dumbbell: KIND: got "pie", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states,'
+                " vary, fct, slowdown, latency, tradeoff\n"
+            ),
         ),
         (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),
         (
             [],
-            "dumbbell: wanted a command: run, compare, check, show, plot, cca, kernel, shell, schema, demo, paper, gallery, new, trace, completion, ",
+            (
+                "dumbbell: wanted a command: run, compare, check, show, plot, cca, kernel, shell, schema, demo, paper,"
+                " gallery, new, trace, completion, "
+            ),
         ),
     ],
 )
-def test_bad_input_is_status_2_and_one_line_on_stderr(cli: Any, small: Path, arguments: list[str], message: str) -> None:
+def test_bad_input_is_status_2_and_one_line_on_stderr(
+    cli: Any, small: Path, arguments: list[str], message: str
+) -> None:
     (small.parent / "bad.toml").write_text(SMALL.replace("20Mbps", "40"))
-    (small.parent / "late.toml").write_text(SMALL.replace('"2s"', '"1s"').replace('cca = "cubic"', 'cca = "cubic"\nstart = "2s"'))
+    (small.parent / "late.toml").write_text(
+        SMALL.replace('"2s"', '"1s"').replace('cca = "cubic"', 'cca = "cubic"\nstart = "2s"')
+    )
     done = cli(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(message)
@@ -156,7 +210,12 @@ Presets:
 
 
 def test_the_version_names_package_engine_python_and_commit(cli: Any) -> None:
-    assert [word for word in cli("--version").stdout.split() if word.isalpha()] == ["dumbbell", "engine", "python", "commit"]
+    assert [word for word in cli("--version").stdout.split() if word.isalpha()] == [
+        "dumbbell",
+        "engine",
+        "python",
+        "commit",
+    ]
 
 
 def test_pcap_writes_a_capture(cli: Any, small: Path) -> None:
@@ -166,7 +225,9 @@ def test_pcap_writes_a_capture(cli: Any, small: Path) -> None:
 
 
 def test_ctrl_c_is_status_130_and_leaves_finished_runs_only(small: Path) -> None:
-    text = SMALL.replace('"2s"', '["1s", "86400s"]').replace('["0.5bdp", "2bdp"]', '"1bdp"') + '\n[record]\nevery = "1s"\n'
+    text = (
+        SMALL.replace('"2s"', '["1s", "86400s"]').replace('["0.5bdp", "2bdp"]', '"1bdp"') + '\n[record]\nevery = "1s"\n'
+    )
     small.write_text(text)
     command = [sys.executable, "-m", "dumbbell", "run", "small.toml", "--out", "out", "--json"]
     process = subprocess.Popen(command, cwd=small.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -183,16 +244,26 @@ def test_ctrl_c_is_status_130_and_leaves_finished_runs_only(small: Path) -> None
 def test_a_run_imports_nothing_that_it_does_not_need(small: Path) -> None:
     # Start-up is part of what a short run costs: these take 10 to 500 ms each.
     code = (
-        "import sys; from dumbbell.cli import main; main(['run', 'small.toml', '--out', 'out', '--json', '--set', 'path.buffer=1bdp']); "
-        "print(*({'numpy', 'pyarrow', 'polars', 'pandas', 'matplotlib', 'rich', 'pydantic', 'msgspec', 'dataclasses', 'inspect', 'subprocess', "
-        "'logging', 'asyncio', 'threading', 'fractions', 'decimal', 'difflib'} & set(sys.modules)), file=sys.stderr, end='')"
+        "import sys; from dumbbell.cli import main; main(['run', 'small.toml', '--out', 'out', '--json', '--set',"
+        " 'path.buffer=1bdp']); print(*({'numpy', 'pyarrow', 'polars', 'pandas', 'matplotlib', 'rich', 'pydantic',"
+        " 'msgspec', 'dataclasses', 'inspect', 'subprocess', 'logging', 'asyncio', 'threading', 'fractions', 'decimal',"
+        " 'difflib'} & set(sys.modules)), file=sys.stderr, end='')"
     )
-    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=small.parent, capture_output=True, text=True, check=False, env=_with_path())
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        cwd=small.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=_with_path(),
+    )
     assert done.stderr == ""
 
 
 def _with_path() -> dict[str, str]:
-    """The environment with this process's module path, as -S leaves the site's out (its own imports are none of ours)."""
+    """The environment with this process's module path, as -S leaves the site's out (its own imports are none of
+    ours).
+    """
     import os
 
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -242,21 +313,39 @@ def test_the_man_page_has_every_command_and_option_and_is_proper_roff(cli: Any, 
         assert f'.SH "dumbbell {name}"' in page
         options = {word for action in parser(name)._actions for word in action.option_strings} - {"-h", "--help"}
         assert not {option for option in options if option not in page}, name
-    assert all(line.startswith((".SH", ".SS", ".TH", ".TP", ".PP", ".B")) for line in page.splitlines() if line.startswith((".", "'")))
+    assert all(
+        line.startswith((".SH", ".SS", ".TH", ".TP", ".PP", ".B"))
+        for line in page.splitlines()
+        if line.startswith((".", "'"))
+    )
     if shutil.which("groff"):
         (tmp_path / "page").write_text(done.stdout)
-        drawn = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "page"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        drawn = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww", "page"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
         assert drawn.stderr == ""
 
 
 def test_bash_completes(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "words.bash").write_text(cli("completion", "bash").stdout)
-    ask = '. ./words.bash; COMP_WORDS=(dumbbell run --res); COMP_CWORD=2; _shtab_dumbbell dumbbell --res run; echo "${COMPREPLY[@]}"'
+    ask = (
+        ". ./words.bash; COMP_WORDS=(dumbbell run --res); COMP_CWORD=2; _shtab_dumbbell dumbbell --res run; echo"
+        ' "${COMPREPLY[@]}"'
+    )
     done = subprocess.run(["bash", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == "--resume\n", done.stderr
 
 
-WRITES = [["version"], ["help"], ["schema"], ["cca", "list"], ["check", "small.toml"], ["run", "small.toml", "--json"], ["run", "small.toml"], ["show", "out"]]
+WRITES = [
+    ["version"],
+    ["help"],
+    ["schema"],
+    ["cca", "list"],
+    ["check", "small.toml"],
+    ["run", "small.toml", "--json"],
+    ["run", "small.toml"],
+    ["show", "out"],
+]
 
 
 @pytest.mark.parametrize("arguments", WRITES, ids=" ".join)
@@ -271,7 +360,13 @@ def test_output_that_cannot_be_written_is_one_line(cli: Any, small: Path, argume
 @pytest.mark.parametrize("arguments", WRITES, ids=" ".join)
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(cli: Any, small: Path, arguments: list[str]) -> None:
     cli("run", small, "--out", "out", "--json")
-    process = subprocess.Popen([sys.executable, "-m", "dumbbell", *arguments], cwd=small.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dumbbell", *arguments],
+        cwd=small.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
@@ -311,9 +406,11 @@ def test_a_wrong_path_is_one_line(cli: Any, small: Path, arguments: list[str]) -
     assert "fault of this program" not in done.stderr
 
 
-def test_a_fault_of_ours_is_one_line_and_says_how_to_see_more(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_of_ours_is_one_line_and_says_how_to_see_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from dumbbell import cli as commands
-    from dumbbell import origin
+    from dumbbell.runs import origin
 
     def broken() -> dict[str, str]:
         raise ZeroDivisionError("by zero\nand more")
@@ -321,7 +418,10 @@ def test_a_fault_of_ours_is_one_line_and_says_how_to_see_more(monkeypatch: pytes
     monkeypatch.setattr(origin, "versions", broken)
     monkeypatch.setattr(commands, "_drop_output", lambda: None)
     assert commands.main(["version"]) == 1
-    told = "dumbbell: a fault of this program: ZeroDivisionError: by zero (DUMBBELL_TRACEBACK=1 shows where; please report it)\n"
+    told = (
+        "dumbbell: a fault of this program: ZeroDivisionError: by zero (DUMBBELL_TRACEBACK=1 shows where; please report"
+        " it)\n"
+    )
     assert capsys.readouterr().err == told
     monkeypatch.setenv(commands.TRACEBACK, "1")
     with pytest.raises(ZeroDivisionError):
@@ -347,4 +447,7 @@ def test_edit_and_run_again_with_force(cli: Any, small: Path) -> None:
     small.write_text(SMALL.replace("2bdp", "3bdp"))
     assert cli("run", small, "--out", "out").returncode == 2
     assert cli("run", small, "--out", "out", "--force").returncode == 0
-    assert sorted(path.name for path in (small.parent / "out").iterdir() if path.is_dir()) == ["small_buffer=0.5bdp", "small_buffer=3bdp"]
+    assert sorted(path.name for path in (small.parent / "out").iterdir() if path.is_dir()) == [
+        "small_buffer=0.5bdp",
+        "small_buffer=3bdp",
+    ]

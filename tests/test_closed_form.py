@@ -1,4 +1,6 @@
-"""Figures of runs whose answer is known beforehand, in closed form: idle paths, known losses, one full link, windows, late starts, early stops."""
+"""Figures of runs whose answer is known beforehand, in closed form: idle paths, known losses, one full link, windows,
+late starts, early stops.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ import pytest
 
 import dumbbell
 from checked import checks
-from dumbbell import Result, figures, metrics
-from dumbbell.catalogue import FIGURES
+from dumbbell import Result
+from dumbbell.results import figures, metrics
+from dumbbell.results.catalogue import FIGURES
 
 Runner = Callable[..., Result]
 #: Goodput of a full link over its rate.
@@ -61,8 +64,12 @@ cca = "reno"
 @checks("metrics", "completion_time_s completion_times_s")
 @checks("summary.flow", "fct_s")
 @checks("figure", "fct fct_p50 fct_p95 fct_p99 unfinished")
-@pytest.mark.parametrize(("size", "trips"), [("1B", 1.5), ("14480B", 1.5), ("14481B", 2.5), ("43440B", 2.5), ("43441B", 3.5)])
-def test_a_short_flow_takes_its_handshake_and_a_round_trip_for_each_doubling(ran: Runner, size: str, trips: float) -> None:
+@pytest.mark.parametrize(
+    ("size", "trips"), [("1B", 1.5), ("14480B", 1.5), ("14481B", 2.5), ("43440B", 2.5), ("43441B", 3.5)]
+)
+def test_a_short_flow_takes_its_handshake_and_a_round_trip_for_each_doubling(
+    ran: Runner, size: str, trips: float
+) -> None:
     # Without fq nothing is paced, so a round's segments leave as ACKs come.
     result = ran(IDLE.format(f'size = "{size}"\nstart = "300ms"') + '[host]\nqdisc = "none"\n')
     fct = metrics.completion_time_s(result, 0)
@@ -81,40 +88,68 @@ def test_a_short_flow_takes_its_handshake_and_a_round_trip_for_each_doubling(ran
 @checks("messages", "flow asked_us written_us bytes completed_us")
 @checks("figure", "latency latency_p50 latency_p95 latency_p99")
 def test_a_request_takes_one_round_trip(ran: Runner) -> None:
-    result = ran(IDLE.format('start = "1s"\nworkload = { kind = "request_response", response = "1000B", think = "300ms", count = 5 }'))
+    result = ran(
+        IDLE.format(
+            'start = "1s"\nworkload = { kind = "request_response", response = "1000B", think = "300ms", count = 5 }'
+        )
+    )
     asked = [1_040_000 + i * 340_000 for i in range(5)]
-    wanted = [{"flow": 0, "asked_us": at, "written_us": at + 20_000, "bytes": 1000, "completed_us": at + 40_000} for at in asked]
+    wanted = [
+        {"flow": 0, "asked_us": at, "written_us": at + 20_000, "bytes": 1000, "completed_us": at + 40_000}
+        for at in asked
+    ]
     assert rows(result, "messages") == wanted
     assert list(metrics.request_latencies_s(result)) == pytest.approx([0.04] * 5)
     assert len(metrics.request_latencies_s(result, window=(1.5, 2.2))) == 2
-    assert [figure(result, name, [0]) for name in ("latency", "latency_p50", "latency_p95", "latency_p99")] == pytest.approx([40.0] * 4)
+    assert [
+        figure(result, name, [0]) for name in ("latency", "latency_p50", "latency_p95", "latency_p99")
+    ] == pytest.approx([40.0] * 4)
 
 
 @checks("metrics", "rtt_ms one_way_delay_ms queueing_delay_ms queue_occupancy_bytes sojourn_ms")
 @checks("samples", "rtt_us srtt_us min_rtt_us")
 @checks("flows", "min_rtt_us rtt_us owd_mean_us")
 @checks("summary.flow", "srtt_mean_ms srtt_p95_ms owd_mean_ms rtt_ms")
-@checks("figure", "rtt rtt_p50 rtt_p95 rtt_p99 srtt srtt_p50 srtt_p95 srtt_p99 owd owd_p50 owd_p95 owd_p99 queue queue_p50 queue_p95 queue_p99")
+@checks(
+    "figure",
+    "rtt rtt_p50 rtt_p95 rtt_p99 srtt srtt_p50 srtt_p95 srtt_p99 owd owd_p50 owd_p95 owd_p99 queue queue_p50 queue_p95"
+    " queue_p99",
+)
 @checks("figure", "sojourn sojourn_p50 sojourn_p95 sojourn_p99")
 def test_a_paced_flow_far_below_the_rate_finds_no_queue(ran: Runner) -> None:
     # A segment every 11.584 ms; the receiver answers each second one, and at the latest after its delayed-ACK timer.
-    result = ran(IDLE.format('workload = { kind = "paced", rate = "1Mbps", message = "1448B" }') + "[host]\ndelayed_ack = false\n")
+    result = ran(
+        IDLE.format('workload = { kind = "paced", rate = "1Mbps", message = "1448B" }')
+        + "[host]\ndelayed_ack = false\n"
+    )
     assert rows(result, "flows")[0]["min_rtt_us"] == rows(result, "flows")[0]["rtt_us"] == 40_000
-    assert {(row["rtt_us"], row["srtt_us"], row["min_rtt_us"]) for row in rows(result, "samples")} == {(40_000, 40_000, 40_000)}
+    assert {(row["rtt_us"], row["srtt_us"], row["min_rtt_us"]) for row in rows(result, "samples")} == {
+        (40_000, 40_000, 40_000)
+    }
     assert metrics.rtt_ms(result) == metrics.rtt_ms(result, smoothed=True) == (40, 40, 40, 40)
-    assert {figure(result, kind + ending, [0]) for kind in ("rtt", "srtt") for ending in ("", "_p50", "_p95", "_p99")} == {40.0}
-    for found in (metrics.one_way_delay_ms(result), [figure(result, "owd" + ending, [0]) for ending in ("", "_p50", "_p95", "_p99")]):
+    assert {
+        figure(result, kind + ending, [0]) for kind in ("rtt", "srtt") for ending in ("", "_p50", "_p95", "_p99")
+    } == {40.0}
+    for found in (
+        metrics.one_way_delay_ms(result),
+        [figure(result, "owd" + ending, [0]) for ending in ("", "_p50", "_p95", "_p99")],
+    ):
         assert list(found) == pytest.approx([20.0] * 4, rel=0.017)
     for found in (metrics.queueing_delay_ms(result), metrics.queue_occupancy_bytes(result), metrics.sojourn_ms(result)):
         assert tuple(found) == (0, 0, 0, 0)
-    assert {figure(result, kind + ending, [0]) for kind in ("queue", "sojourn") for ending in ("", "_p50", "_p95", "_p99")} == {0.0}
+    assert {
+        figure(result, kind + ending, [0]) for kind in ("queue", "sojourn") for ending in ("", "_p50", "_p95", "_p99")
+    } == {0.0}
     of = result.summary.flows[0]
     assert (of.srtt_mean_ms, of.srtt_p95_ms, of.rtt_ms, of.owd_mean_ms) == (40, 40, 40, 20)
 
 
 @checks("samples", "cwnd ssthresh cca_state")
 def test_slow_start_doubles_the_window_each_round(ran: Runner) -> None:
-    result = ran(IDLE.format('size = "1MB"').replace("6.05s", "300ms") + '[host]\ndelayed_ack = false\nqdisc = "none"\n[record]\nevery = "20ms"\n')
+    result = ran(
+        IDLE.format('size = "1MB"').replace("6.05s", "300ms")
+        + '[host]\ndelayed_ack = false\nqdisc = "none"\n[record]\nevery = "20ms"\n'
+    )
     windows = {row["t_us"] // 1000: row["cwnd"] for row in rows(result, "samples")}
     assert [windows[ms] for ms in (60, 100, 140, 180)] == [10, 20, 40, 80], "half a round trip after each round began"
     assert {row["ssthresh"] for row in rows(result, "samples")} == {None}
@@ -141,7 +176,11 @@ def test_a_known_loss_takes_the_known_repair(ran: Runner, lost: list[int], repai
     assert {name: row[name] for name in ("tlps", "rtos", "random_drops", "retrans_segs", "segs_sent")} == {
         "tlps": tlps, "rtos": rtos, "random_drops": len(lost), "retrans_segs": again, "segs_sent": 5 + again,
     }  # fmt: skip
-    assert metrics.retransmission_rate(result, 0) == pytest.approx(again / (5 + again)) == figure(result, "retrans_rate", [0])
+    assert (
+        metrics.retransmission_rate(result, 0)
+        == pytest.approx(again / (5 + again))
+        == figure(result, "retrans_rate", [0])
+    )
     assert metrics.segments_sent(result) == 5 + again
     assert row["undos"] == 0
     events = rows(result, "events")
@@ -188,7 +227,11 @@ stop = "6.0001s"
 """
 
 
-@checks("metrics", "goodput_bps goodput_bytes goodputs_bps throughput_bps utilization active_s goodput_series coefficient_of_variation link_plan counted")
+@checks(
+    "metrics",
+    "goodput_bps goodput_bytes goodputs_bps throughput_bps utilization active_s goodput_series coefficient_of_variation"
+    " link_plan counted",
+)
 @checks("metrics", "queue_series samples loss_rate mark_rate share goodput_ratio")
 @checks("summary.flow", "name transport table cca packets_sent")
 @checks("flows", "flow name table transport cca")
@@ -197,7 +240,8 @@ stop = "6.0001s"
 @checks("samples", "delivery_rate_bps goodput_bps")
 def test_a_full_link_carries_its_rate_in_every_window(ran: Runner) -> None:
     result = ran(FULL)
-    assert [(row["flow"], row["name"], row["table"], row["transport"], row["cca"]) for row in rows(result, "flows")] == [
+    assert [(row["flow"], row["name"], row["table"], row["transport"], row["cca"]) for row in rows(result,
+        "flows")] == [
         (0, "one", 0, "tcp", "cubic"), (1, "late", 1, "tcp", "reno"), (2, "other", 2, "quic", "reno"),
     ]  # fmt: skip
     assert [(flow.name, flow.table, flow.transport, flow.cca) for flow in result.summary.flows] == [
@@ -210,8 +254,14 @@ def test_a_full_link_carries_its_rate_in_every_window(ran: Runner) -> None:
         assert metrics.goodput_bps(result, "all", window) == pytest.approx(full, rel=0.02)
     assert metrics.goodput_bps(result, 0, (2, 3.5)) == pytest.approx(full, rel=5e-3)
     sent = {row["t_us"]: row["segs_sent"] for row in rows(result, "samples", flow=0)}
-    assert metrics.throughput_bps(result, 0, (2, 3.5)) == pytest.approx((sent[3_500_000] - sent[2_000_000]) * 1448 * 8 / 1.5)
-    assert metrics.throughput_bps(result, 1) == pytest.approx(late["bytes_sent"] * 8 / 2) == pytest.approx((figure(result, "throughput", [1]) or 0) * 1e6)
+    assert metrics.throughput_bps(result, 0, (2, 3.5)) == pytest.approx(
+        (sent[3_500_000] - sent[2_000_000]) * 1448 * 8 / 1.5
+    )
+    assert (
+        metrics.throughput_bps(result, 1)
+        == pytest.approx(late["bytes_sent"] * 8 / 2)
+        == pytest.approx((figure(result, "throughput", [1]) or 0) * 1e6)
+    )
     assert metrics.active_s(result, "late") == (4, 6)
     assert metrics.active_s(result, 1, (5, 9)) == (5, 6)
     assert metrics.goodput_bytes(result, [0, 1]) == one["goodput_bytes"] + late["goodput_bytes"]
@@ -219,7 +269,9 @@ def test_a_full_link_carries_its_rate_in_every_window(ran: Runner) -> None:
     assert metrics.goodputs_bps(result, [0, 1]) == pytest.approx(rates)
     assert figure(result, "goodput_flow_mean", [0, 1]) == pytest.approx(fmean(rates) / 1e6)
     assert figure(result, "goodput_flow_min", [0, 1]) == pytest.approx(min(rates) / 1e6)
-    assert figure(result, "goodput", [0, 1]) == pytest.approx((one["goodput_bytes"] + late["goodput_bytes"]) * 8e-6 / 9.05)
+    assert figure(result, "goodput", [0, 1]) == pytest.approx(
+        (one["goodput_bytes"] + late["goodput_bytes"]) * 8e-6 / 9.05
+    )
     assert metrics.goodput_ratio(result, "one", "late") == pytest.approx(rates[0] / rates[1])
     total = sum(row["goodput_bytes"] for row in rows(result, "flows"))
     assert metrics.share(result, "late") == pytest.approx(late["goodput_bytes"] / total) == figure(result, "share", [1])
@@ -233,9 +285,21 @@ def test_a_full_link_carries_its_rate_in_every_window(ran: Runner) -> None:
     assert metrics.link_plan(result, 0).rate_bps == 10_000_000
     assert queue[-1]["t_us"] == 9_050_000
     link = result.summary.link
-    assert (link.drops, link.marks) == (queue[-1]["dropped_packets"], queue[-1]["marked_packets"]) == (figure(result, "drops", []), figure(result, "marks", []))
-    assert metrics.counted(result, "sent_bytes") == queue[-1]["sent_bytes"] == metrics.queue_series(result, "sent_bytes")[1][-1]
-    assert metrics.loss_rate(result) == pytest.approx(link.drops / (link.drops + queue[-1]["sent_packets"])) == figure(result, "drop_rate", [])
+    assert (
+        (link.drops, link.marks)
+        == (queue[-1]["dropped_packets"], queue[-1]["marked_packets"])
+        == (figure(result, "drops", []), figure(result, "marks", []))
+    )
+    assert (
+        metrics.counted(result, "sent_bytes")
+        == queue[-1]["sent_bytes"]
+        == metrics.queue_series(result, "sent_bytes")[1][-1]
+    )
+    assert (
+        metrics.loss_rate(result)
+        == pytest.approx(link.drops / (link.drops + queue[-1]["sent_packets"]))
+        == figure(result, "drop_rate", [])
+    )
     assert metrics.mark_rate(result) == 0
     assert metrics.utilization(result) == pytest.approx(link.utilization, rel=1e-9) == figure(result, "utilization", [])
     rate = [row["delivery_rate_bps"] for row in rows(result, "samples", flow=0) if 1_500_000 < row["t_us"] < 3_900_000]
@@ -261,7 +325,10 @@ def test_a_standing_queue_is_the_window_less_the_path(ran: Runner) -> None:
 
 @checks("metrics", "utilization loss_rate counted")
 def test_figures_of_a_run_are_complete_where_samples_are_far_apart(ran: Runner) -> None:
-    result = ran('duration = "2.9s"\nrecord = { every = "1s" }\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca = "cubic" }]\n')
+    result = ran(
+        'duration = "2.9s"\nrecord = { every = "1s" }\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\nflow'
+        ' = [{ cca = "cubic" }]\n'
+    )
     assert metrics.utilization(result) == pytest.approx(result.summary.link.utilization, rel=1e-9)
     assert metrics.utilization(result) > 0.97
     assert metrics.counted(result, "dropped_packets") == result.summary.link.drops > 0
@@ -269,21 +336,33 @@ def test_figures_of_a_run_are_complete_where_samples_are_far_apart(ran: Runner) 
 
 @checks("metrics", "utilization")
 def test_a_link_without_a_bucket_may_send_a_frame_on_top_of_its_rate(ran: Runner) -> None:
-    result = ran('duration = "6.05s"\npath = { rate = "50kbps", rtt = "20ms", qdisc = "cake" }\nflow = [{ cca = "cubic" }]\n')
+    result = ran(
+        'duration = "6.05s"\npath = { rate = "50kbps", rtt = "20ms", qdisc = "cake" }\nflow = [{ cca = "cubic" }]\n'
+    )
     sent = rows(result, "queue")[-1]["sent_bytes"]
-    assert metrics.utilization(result) == pytest.approx(sent / (50e3 * 6.05 / 8 + 1514), rel=1e-4) == pytest.approx(result.summary.link.utilization, rel=1e-4)
+    assert (
+        metrics.utilization(result)
+        == pytest.approx(sent / (50e3 * 6.05 / 8 + 1514), rel=1e-4)
+        == pytest.approx(result.summary.link.utilization, rel=1e-4)
+    )
 
 
 @checks("metrics", "utilization")
 def test_a_deep_bucket_is_no_capacity_where_packets_wait(ran: Runner) -> None:
-    result = ran('duration = "10s"\npath = { rate = "1Mbps", rtt = "20ms", buffer = "200kB", burst = "100kB" }\nflow = [{ cca = "cubic" }]\n')
+    result = ran(
+        'duration = "10s"\npath = { rate = "1Mbps", rtt = "20ms", buffer = "200kB", burst = "100kB" }\nflow = [{ cca ='
+        ' "cubic" }]\n'
+    )
     assert rows(result, "queue")[50]["backlog_bytes"] > 0
     assert metrics.utilization(result, (5, 6)) == pytest.approx(1, abs=0.02)
 
 
 @checks("metrics", "coefficient_of_variation convergence_time_s goodput_series")
 def test_bins_that_lie_between_two_samples_are_refused(ran: Runner) -> None:
-    result = ran('duration = "8s"\nrecord = { every = "2s" }\npath = { rate = "10Mbps", rtt = "40ms", buffer = "0.3bdp" }\nflow = [{ cca = "reno" }]\n')
+    result = ran(
+        'duration = "8s"\nrecord = { every = "2s" }\npath = { rate = "10Mbps", rtt = "40ms", buffer = "0.3bdp" }\nflow'
+        ' = [{ cca = "reno" }]\n'
+    )
     with pytest.raises(dumbbell.ResultError, match=r"bins of 0.5 s: wanted 2 s or more, as its samples are apart"):
         metrics.coefficient_of_variation(result, 0)
     with pytest.raises(dumbbell.ResultError, match=r"bins of 1 s: wanted 2 s or more"):
@@ -294,7 +373,10 @@ def test_bins_that_lie_between_two_samples_are_refused(ran: Runner) -> None:
 @checks("flows", "min_rtt_us")
 def test_the_smallest_rtt_is_that_of_the_whole_run(ran: Runner) -> None:
     # CUBIC keeps a queue all the time; TCP itself forgets the empty path after five minutes.
-    result = ran('duration = "330s"\nrecord = { every = "1s" }\npath = { rate = "1Mbps", rtt = "20ms", buffer = "6bdp" }\nflow = [{ cca = "cubic" }]\n')
+    result = ran(
+        'duration = "330s"\nrecord = { every = "1s" }\npath = { rate = "1Mbps", rtt = "20ms", buffer = "6bdp" }\nflow ='
+        ' [{ cca = "cubic" }]\n'
+    )
     assert rows(result, "samples")[-1]["min_rtt_us"] > 25_000
     assert rows(result, "flows")[0]["min_rtt_us"] == 20_000
 
@@ -309,7 +391,9 @@ def test_convergence_and_jains_index_are_of_the_flows_that_run(ran: Runner) -> N
     # Two paced flows of equal rate beside one that ended before the second began: fair from the first whole bin on.
     flow = '[[flow]]\ncca = "reno"\nworkload = {{ kind = "paced", rate = "{}", message = "1000B" }}\n{}\n'
     head = 'duration = "20s"\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\n'
-    result = ran(head + flow.format("1Mbps", "") + flow.format("1Mbps", 'stop = "3s"') + flow.format("1Mbps", 'start = "8s"'))
+    result = ran(
+        head + flow.format("1Mbps", "") + flow.format("1Mbps", 'stop = "3s"') + flow.format("1Mbps", 'start = "8s"')
+    )
     assert metrics.convergence_time_s(result) == 0
     assert metrics.flows_of(result, "all") == [0, 1, 2]
     assert (result.summary.jain, result.summary.jain_flows, metrics.jain_index(result)) == (None, 1, None)
@@ -330,9 +414,9 @@ def test_convergence_and_jains_index_are_of_the_flows_that_run(ran: Runner) -> N
 def test_marks_of_two_links_are_counted_at_each_link_and_for_each_flow(ran: Runner) -> None:
     marking = 'qdisc = { kind = "codel", ecn = true }'
     result = ran(
-        f'duration = "6s"\nhost = {{ ecn = true }}\npath = {{ rate = "10Mbps", rtt = "40ms", {marking} }}\n'
-        f'[[link]]\nname = "b"\nrate = "9Mbps"\ndelay = "5ms"\n{marking}\n'
-        '[[flow]]\ncca = "cubic"\nvia = ["bottleneck", "b"]\n[[flow]]\ncca = "reno"\n[[flow]]\ncca = "reno"\nvia = ["b"]\n'
+        f'duration = "6s"\nhost = {{ ecn = true }}\npath = {{ rate = "10Mbps", rtt = "40ms", {marking}'
+        f' }}\n[[link]]\nname = "b"\nrate = "9Mbps"\ndelay = "5ms"\n{marking}\n[[flow]]\ncca = "cubic"\nvia ='
+        ' ["bottleneck", "b"]\n[[flow]]\ncca = "reno"\n[[flow]]\ncca = "reno"\nvia = ["b"]\n'
     )
     last = [rows(result, "queue", link=number)[-1] for number in (0, 1)]
     flows = rows(result, "flows")
@@ -340,7 +424,9 @@ def test_marks_of_two_links_are_counted_at_each_link_and_for_each_flow(ran: Runn
     assert sum(row["ecn_marks"] for row in flows) == sum(row["marked_packets"] for row in last) > 20
     assert metrics.mark_rate(result, link=1) == pytest.approx(last[1]["marked_packets"] / last[1]["sent_packets"])
     for row in flows:
-        assert row["ecn_marks"] == sum(event["value"] for event in rows(result, "events", flow=row["flow"], kind="ecn_mark"))
+        assert row["ecn_marks"] == sum(
+            event["value"] for event in rows(result, "events", flow=row["flow"], kind="ecn_mark")
+        )
         assert (row["queue_drops"], row["aqm_drops"], row["policed_drops"]) == (0, 0, 0)
         # The first link alone marks the second flow, the second alone the third.
     assert flows[1]["ecn_marks"] <= last[0]["marked_packets"]
@@ -352,7 +438,10 @@ def test_marks_of_two_links_are_counted_at_each_link_and_for_each_flow(ran: Runn
 @checks("event", "undo")
 def test_a_retransmission_for_nothing_is_taken_back(ran: Runner) -> None:
     # The RTT grows at once beyond any timeout: the timer fires, and the ACKs of the originals come after it.
-    text = 'duration = "4s"\npath = { rate = "100Mbps", rtt = { steps = [["0s", "20ms"], ["1s", "900ms"]] }, buffer = "10bdp" }\n'
+    text = (
+        'duration = "4s"\npath = { rate = "100Mbps", rtt = { steps = [["0s", "20ms"], ["1s", "900ms"]] }, buffer ='
+        ' "10bdp" }\n'
+    )
     result = ran(text + 'flow = [{ cca = "reno", max_rate = "2Mbps" }]\n')
     (row,) = rows(result, "flows")
     assert row["rtos"] >= 1
@@ -368,12 +457,17 @@ def test_a_retransmission_for_nothing_is_taken_back(ran: Runner) -> None:
 @checks("events", "t_ns flow kind value note")
 def test_bbr_alone_finds_the_rate_and_the_delay(ran: Runner) -> None:
     for cca in ("bbr", "bbr3"):
-        result = ran(f'duration = "8s"\npath = {{ rate = "10Mbps", rtt = "40ms", buffer = "4bdp" }}\nflow = [{{ cca = "{cca}" }}]\n')
+        result = ran(
+            f'duration = "8s"\npath = {{ rate = "10Mbps", rtt = "40ms", buffer = "4bdp" }}\nflow = [{{ cca = "{cca}"'
+            " }]\n"
+        )
         samples = rows(result, "samples")
         late = [row for row in samples if row["t_us"] > 2_000_000]
         assert all(row["bw_bps"] == pytest.approx(10e6 * PAYLOAD, rel=0.03) for row in late)
         assert all(row["cca_min_rtt_us"] == pytest.approx(40_000, abs=2500) for row in late)
-        assert all(row["pacing_gain"] > 2.7 for row in samples if row["cca_state"] == "STARTUP" and row["t_us"] > 100_000)
+        assert all(
+            row["pacing_gain"] > 2.7 for row in samples if row["cca_state"] == "STARTUP" and row["t_us"] > 100_000
+        )
         assert all(0.3 < row["pacing_gain"] <= 1.25 and 0.4 <= row["cwnd_gain"] <= 2.9 for row in late)
         if cca == "bbr":
             assert {(row["inflight_lo"], row["inflight_hi"]) for row in samples} == {(None, None)}
@@ -391,7 +485,9 @@ def test_bbr_alone_finds_the_rate_and_the_delay(ran: Runner) -> None:
         entered = rows(result, "events", kind="ca_state")
         for row in samples:
             now = next((event["note"] for event in reversed(entered) if event["t_ns"] < row["t_us"] * 1000), "Open")
-            assert ("Open", "Disorder", "CWR", "Recovery", "Loss")[row["ca_state"]] == now or row["t_us"] * 1000 in {event["t_ns"] for event in entered}
+            assert ("Open", "Disorder", "CWR", "Recovery", "Loss")[row["ca_state"]] == now or row["t_us"] * 1000 in {
+                event["t_ns"] for event in entered
+            }
 
 
 # --- few values, and several of them ---------------------------------------------------------------
@@ -400,7 +496,9 @@ def test_bbr_alone_finds_the_rate_and_the_delay(ran: Runner) -> None:
 @checks("metrics", "distribution mean_interval difference_interval student_t")
 @checks("summary.flow", "srtt_p95_ms srtt_mean_ms")
 def test_percentiles_of_few_samples_are_the_same_everywhere(ran: Runner) -> None:
-    result = ran('duration = "420ms"\npath = { rate = "5Mbps", rtt = "20ms", buffer = "20bdp" }\nflow = [{ cca = "reno" }]\n')
+    result = ran(
+        'duration = "420ms"\npath = { rate = "5Mbps", rtt = "20ms", buffer = "20bdp" }\nflow = [{ cca = "reno" }]\n'
+    )
     srtts = [row["srtt_us"] / 1e3 for row in rows(result, "samples") if row["srtt_us"] is not None]
     assert len(srtts) == 5
     wanted = quantiles(srtts, n=100, method="inclusive")
@@ -411,7 +509,9 @@ def test_percentiles_of_few_samples_are_the_same_everywhere(ran: Runner) -> None
     # t of two degrees of freedom is 4.303, of four 2.776 (any printed table); all variances are 1.
     assert metrics.student_t(0.95, 2) == pytest.approx(4.303, abs=5e-4)
     assert metrics.mean_interval([1.0, 2.0, 3.0]) == pytest.approx((2, 4.303 / math.sqrt(3), 3), rel=1e-3)
-    assert metrics.difference_interval([1.0, 2.0, 3.0], [5.0, 6.0, 7.0]) == pytest.approx((4, 2.776 * math.sqrt(2 / 3), 3), rel=1e-3)
+    assert metrics.difference_interval([1.0, 2.0, 3.0], [5.0, 6.0, 7.0]) == pytest.approx(
+        (4, 2.776 * math.sqrt(2 / 3), 3), rel=1e-3
+    )
 
 
 @checks("summary", "link links flows events")

@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 import dumbbell
-from dumbbell import agreement, cli
+from dumbbell import cli
 from dumbbell.backends import sim
-from dumbbell.manifest import Summary
+from dumbbell.results import agreement
+from dumbbell.results.manifest import Summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +30,13 @@ def summary(**changes: Any) -> Summary:
     link = {"utilization": changes.pop("utilization", 0.95), "drops": 0, "drop_rate": 0.0}
     jain, flows = changes.pop("jain", 1.0), changes.pop("flows", None)
     blank = {"name": "cubic", "transport": "tcp", "table": 0, "cca": "cubic", "goodput_bytes": 1,
-             "share": 1.0, "retrans_rate": 0.01, "srtt_mean_ms": 40.0, "srtt_p95_ms": None, "fct_s": None, "rtt_ms": 20.0,
+             "share": 1.0, "retrans_rate": 0.01, "srtt_mean_ms": 40.0, "srtt_p95_ms": None, "fct_s": None,
+             "rtt_ms": 20.0,
              "goodput_mbps": 1.0, "packets_sent": 1}  # fmt: skip
-    return msgspec.convert({"link": link, "jain": jain, "jain_flows": 2, "flows": [{**blank, **flow} for flow in flows or [changes]]}, Summary)
+    return msgspec.convert(
+        {"link": link, "jain": jain, "jain_flows": 2, "flows": [{**blank, **flow} for flow in flows or [changes]]},
+        Summary,
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +58,9 @@ def test_a_figure_agrees_within_its_tolerance(changes: dict[str, float], differs
 
 
 def test_a_small_rate_or_delay_has_an_absolute_tolerance() -> None:
-    figures = agreement.figures([summary(retrans_rate=0.0, srtt_mean_ms=2.0)], [summary(retrans_rate=0.001, srtt_mean_ms=3.0)])
+    figures = agreement.figures(
+        [summary(retrans_rate=0.0, srtt_mean_ms=2.0)], [summary(retrans_rate=0.001, srtt_mean_ms=3.0)]
+    )
     assert all(figure.agrees for figure in figures)
 
 
@@ -69,7 +76,9 @@ def test_many_flows_are_compared_by_table_and_by_jains_index() -> None:
     assert len(names) == 2 + 2 * 3
 
 
-def test_the_command_prints_a_row_per_combination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_row_per_combination(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     # The simulator stands in for the other back end, so the two agree to the digit.
     twin = ModuleType("dumbbell.backends.twin")
     vars(twin).update(run=sim.run, check=lambda *_: None, prepare=lambda *_: None)
@@ -83,7 +92,9 @@ def test_the_command_prints_a_row_per_combination(tmp_path: Path, monkeypatch: p
     assert all(figure["sim"] == figure["twin"] and figure["agrees"] for row in rows for figure in row["figures"])
 
 
-def test_three_back_ends_are_held_against_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_three_back_ends_are_held_against_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def halved(*given: Any, **more: Any) -> dict[str, Any]:
         made = sim.run(*given, **more)
         made["summary"]["link"]["utilization"] /= 2
@@ -113,19 +124,32 @@ def test_two_kernels_are_held_to_less() -> None:
     [
         ("sim", 'dumbbell: --on: got "sim", wanted two or three different back ends, such as sim,linux'),
         ("sim,sim", 'dumbbell: --on: got "sim,sim", wanted two or three different back ends, such as sim,linux'),
-        ("sim,linx", 'dumbbell: --on: got "linx", wanted two or three of: sim, linux, bpf, netem, with commas between; did you mean "linux"?'),
+        (
+            "sim,linx",
+            (
+                'dumbbell: --on: got "linx", wanted two or three of: sim, linux, bpf, netem, with commas between; did'
+                ' you mean "linux"?'
+            ),
+        ),
     ],
 )
-def test_two_different_back_ends_are_wanted(on: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_different_back_ends_are_wanted(
+    on: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.toml").write_text(SCENARIO)
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", on]) == 2
     assert capsys.readouterr().err.strip() == message
 
 
-def test_what_cannot_be_drawn_is_refused_before_anything_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_drawn_is_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.toml").write_text(SCENARIO)
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--plot", "cwind", "--out", str(tmp_path / "out")]) == 2
-    assert 'got "cwind", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states; did you mean "cwnd"?' in capsys.readouterr().err
+    assert (
+        'got "cwind", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states; did you mean "cwnd"?'
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -168,12 +192,16 @@ def test_warnings_that_explain_a_difference_are_printed(compared: Path, capsys: 
     assert "DIFFERS (of one repetition; --set repetitions=5 tells whether it is chance)" in told
 
 
-def test_the_folder_of_a_comparison_is_one_of_results_that_vary_by_back_end(compared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_folder_of_a_comparison_is_one_of_results_that_vary_by_back_end(
+    compared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = compared / "out"
     cli.main(["compare", str(compared / "x.toml"), "--on", "sim,twin", "--out", str(out)])
     runs = dumbbell.load(out)
     # both of the simulator, as their manifests say, for the twin is the simulator
-    assert [run.vary for run in runs] == [{"on": "sim", "path.buffer": buffer} for buffer in ("1bdp", "1bdp", "2bdp", "2bdp")]
+    assert [run.vary for run in runs] == [
+        {"on": "sim", "path.buffer": buffer} for buffer in ("1bdp", "1bdp", "2bdp", "2bdp")
+    ]
     capsys.readouterr()
     assert cli.main(["show", str(out)]) == 0
     assert "1bdp" in capsys.readouterr().out

@@ -1,6 +1,8 @@
-"""Every metric, figure of `show`, field of the summary, column of the tables and kind of event has a test that computes it independently.
+"""Every metric, figure of `show`, field of the summary, column of the tables and kind of event has a test that computes
+it independently.
 
-A new one fails here until a test of `test_replay.py` or `test_closed_form.py` says by `checks` that it computes it in another way.
+A new one fails here until a test of `test_replay.py` or `test_closed_form.py` says by `checks` that it computes it in
+another way.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import dumbbell
 import test_closed_form  # noqa: F401 - registers what it checks
 import test_replay  # noqa: F401
 from checked import CHECKED
-from dumbbell import metrics
-from dumbbell.catalogue import FIGURES
-from dumbbell.manifest import FlowSummary, LinkSummary, Summary
+from dumbbell.results import metrics
+from dumbbell.results.catalogue import FIGURES
+from dumbbell.results.manifest import FlowSummary, LinkSummary, Summary
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = ("flows", "samples", "queue", "events", "messages")
@@ -29,7 +31,11 @@ NO_FIGURES = {"JAIN_MARGIN", "Distribution", "Interval", "Which", "Window"}
 def all_names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     text = 'duration = "100ms"\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca = "reno" }]\n'
     (run,) = dumbbell.run(dumbbell.from_text(text), tmp_path_factory.mktemp("every") / "run")
-    names = {f"{table}.{column}" for table in TABLES for column in pq.read_schema(Path(run.folder) / f"{table}.parquet").names}
+    names = {
+        f"{table}.{column}"
+        for table in TABLES
+        for column in pq.read_schema(Path(run.folder) / f"{table}.parquet").names
+    }
     kinds = (ROOT / "docs" / "results.md").read_text().split("| kind | meaning |")[1].split("###")[0]
     names |= {f"event.{kind}" for kind in re.findall(r"^\| `(\w+)` \|", kinds, re.MULTILINE)}
     names |= {f"metrics.{name}" for name in set(metrics.__all__) - NO_FIGURES}

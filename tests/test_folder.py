@@ -14,9 +14,10 @@ import pytest
 
 import dumbbell
 from conftest import SMALL
-from dumbbell import ControllerError, EngineError, ScenarioError, _native, from_text, plan
+from dumbbell import ControllerError, EngineError, ScenarioError, _native, from_text
 from dumbbell.backends import folder
 from dumbbell.errors import DiskFullError
+from dumbbell.runs import plan
 
 
 def made_in(out: Path, name: str = "run") -> folder.ResultFolder:
@@ -63,7 +64,11 @@ def test_nothing_has_the_folders_name_before_it_is_complete(tmp_path: Path) -> N
         (_native.PlanError("mtu: too small"), ScenarioError, "run: mtu: too small"),
         (_native.ControllerError("it failed"), ControllerError, "it failed"),
         (_native.EmulatorError("no /dev/net/tun"), EngineError, "run: no /dev/net/tun"),
-        (RuntimeError("flows.parquet: No space left on device (os error 28)"), DiskFullError, "No space left on device"),
+        (
+            RuntimeError("flows.parquet: No space left on device (os error 28)"),
+            DiskFullError,
+            "No space left on device",
+        ),
         (OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)), DiskFullError, "Disk quota exceeded"),
         (OSError(errno.EIO, os.strerror(errno.EIO)), EngineError, "run: Input/output error"),
         (EngineError("as it is"), EngineError, "as it is"),
@@ -71,7 +76,9 @@ def test_nothing_has_the_folders_name_before_it_is_complete(tmp_path: Path) -> N
         (ZeroDivisionError("a bug"), ZeroDivisionError, "a bug"),
     ],
 )
-def test_a_run_that_fails_leaves_nothing_and_says_why(tmp_path: Path, raised: BaseException, seen: type[BaseException], text: str) -> None:
+def test_a_run_that_fails_leaves_nothing_and_says_why(
+    tmp_path: Path, raised: BaseException, seen: type[BaseException], text: str
+) -> None:
     def run() -> None:
         with made_in(tmp_path) as made:
             (made.path / "flows.parquet").write_bytes(b"rows")
@@ -108,7 +115,9 @@ def test_damage_is_told(tmp_path: Path, name: str, content: bytes | None, told: 
 
 
 @pytest.mark.parametrize("size", [0, 99_999, 100_000, 300_000])
-def test_small_and_large_files_have_the_digest_that_everybody_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def test_small_and_large_files_have_the_digest_that_everybody_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
     data = bytes(range(256)) * (size // 256 + 1)
     (tmp_path / "file").write_bytes(data[:size])
     wanted = hashlib.sha256(data[:size]).hexdigest()
@@ -137,17 +146,23 @@ def synced(out: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]) -> list
     return seen
 
 
-def test_what_a_folder_holds_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_folder_holds_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(folder, "_next_sync_s", 0.0)
     seen = synced(tmp_path, monkeypatch, ["one"])
     assert sorted(seen[:3]) == ["0.json", "flows.parquet", "manifest.json"]
     assert seen[3:] == ["one", "rename one", tmp_path.name]
 
 
-def test_waiting_for_the_disk_takes_a_small_part_of_the_time_of_short_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_the_disk_takes_a_small_part_of_the_time_of_short_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [100.0]
     monkeypatch.setattr(folder, "_next_sync_s", 0.0)
-    monkeypatch.setattr(folder.time, "monotonic", lambda: now.append(now[-1] + 0.01) or now[-1])  # each look at the clock is 10 ms later
+    monkeypatch.setattr(
+        folder.time, "monotonic", lambda: now.append(now[-1] + 0.01) or now[-1]
+    )  # each look at the clock is 10 ms later
     seen = synced(tmp_path, monkeypatch, [f"run{n:02}" for n in range(50)])
     synced_runs = [name for name in seen if name.startswith("run")]
     assert synced_runs == ["run00", "run20", "run40"]  # 10 ms of waiting for each 200 ms

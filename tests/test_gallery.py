@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from dumbbell import from_file, plan, units
-from dumbbell.sweep import run
+from dumbbell import from_file
+from dumbbell.runs import plan
+from dumbbell.runs.sweep import run
+from dumbbell.scenario import units
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 
@@ -23,7 +25,9 @@ def test_a_gallery_scenario_runs(path: Path, tmp_path: Path) -> None:
         scenario = cases[case].scenario
         starts = [units.span_ns(flow.start) + (flow.count - 1) * units.span_ns(flow.spacing) for flow in scenario.flow]
         duration = max(starts) / 1e9 + SHOWN_S.get(path.stem, 1)
-        cut = from_file(path, overrides=(f'duration="{duration}s"', "repetitions=1", *_kept(scenario, duration))).scenario
+        cut = from_file(
+            path, overrides=(f'duration="{duration}s"', "repetitions=1", *_kept(scenario, duration))
+        ).scenario
         found = run(plan.cases(cut)[case].scenario, tmp_path / str(i), jobs=1)
         for result in found:
             assert len(result.summary["flows"]) == len(result.plan["flows"])

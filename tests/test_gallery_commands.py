@@ -8,9 +8,12 @@ import pytest
 
 import dumbbell
 from conftest import ROOT, Cli
-from dumbbell import gallery, plan
+from dumbbell.runs import plan
+from dumbbell.scenario import gallery
 
-ALL = sorted(path.relative_to(ROOT / "scenarios").with_suffix("").as_posix() for path in (ROOT / "scenarios").rglob("*.toml"))
+ALL = sorted(
+    path.relative_to(ROOT / "scenarios").with_suffix("").as_posix() for path in (ROOT / "scenarios").rglob("*.toml")
+)
 
 
 def test_every_scenario_is_listed_with_a_sentence(cli: Cli) -> None:
@@ -39,7 +42,9 @@ def test_words_choose_and_a_name_prints_the_file(cli: Cli) -> None:
 def test_a_copy_plans_what_the_original_does(name: str, tmp_path: Path) -> None:
     written = gallery.copy(name, tmp_path / "mine.toml")
     own = name.startswith("examples/")
-    assert [path.suffix for path in written[1:]] == ([{"own-module": ".c", "own-python": ".py"}[Path(name).name]] if own else [".trace"] * (len(written) - 1))
+    assert [path.suffix for path in written[1:]] == (
+        [{"own-module": ".c", "own-python": ".py"}[Path(name).name]] if own else [".trace"] * (len(written) - 1)
+    )
     assert "#:schema" not in written[0].read_text()
     if not own:
         original, copied = (dumbbell.from_file(path).scenario for path in (gallery.find(name), written[0]))

@@ -1,4 +1,6 @@
-"""Real hosts: commands for the papers' paths as text, and runs over namespaces with the kernel's own queue disciplines and with sshd in them."""
+"""Real hosts: commands for the papers' paths as text, and runs over namespaces with the kernel's own queue disciplines
+and with sshd in them.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,22 @@ import pytest
 
 import hosts
 from conftest import ROOT, Cli
-from dumbbell import ScenarioError, from_dict, from_file, kernel, plan, results
+from dumbbell import ScenarioError, from_dict, from_file, kernel
 from dumbbell.backends import netem, script, session, sockets, ssh
 from dumbbell.backends.tc import module
 from dumbbell.errors import EngineError
-from dumbbell.own import Own
+from dumbbell.results import load as results
+from dumbbell.runs import plan
+from dumbbell.scenario.own import Own
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "commands"
 PATH = {"rate": "10Mbps", "rtt": "1us", "buffer": "50pkt"}
 TWO = [{"cca": "cubic"}, {"cca": "reno"}]
 FACTS = ssh.Facts("192.0.2.1", "198.51.100.2", "eth0", ("reno", "cubic"), "cubic", {}, 0)
 
-needs_path = pytest.mark.skipif(hosts.missing(hosts.PATH_PROGRAMS) is not None, reason=str(hosts.missing(hosts.PATH_PROGRAMS)))
+needs_path = pytest.mark.skipif(
+    hosts.missing(hosts.PATH_PROGRAMS) is not None, reason=str(hosts.missing(hosts.PATH_PROGRAMS))
+)
 needs_hosts = pytest.mark.skipif(hosts.missing() is not None, reason=str(hosts.missing()))
 
 
@@ -42,7 +48,10 @@ def of(name: str, i: int = 0) -> plan.Planned:
 
 
 def netem_text(run: plan.Planned) -> str:
-    return "".join(f"{shlex.join(argv)}\n" for argv in netem.topology(run.plan, "", [flow["cca"] for flow in run.plan["flows"]]).build)
+    return "".join(
+        f"{shlex.join(argv)}\n"
+        for argv in netem.topology(run.plan, "", [flow["cca"] for flow in run.plan["flows"]]).build
+    )
 
 
 def ssh_text(run: plan.Planned) -> str:
@@ -54,7 +63,8 @@ def ssh_text(run: plan.Planned) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-#: What Kfoury et al. had: tail drop, FQ-CoDel with its own limit and with the buffer as limit, FQ-CoDel that marks as DCTCP wants it, CAKE; at 1 BDP.
+#: What Kfoury et al. had: tail drop, FQ-CoDel with its own limit and with the buffer as limit, FQ-CoDel that marks as
+#: DCTCP wants it, CAKE; at 1 BDP.
 CASES = {
     "netem-kfoury-fifo": lambda: netem_text(of("kfoury-fig21a", 12)),
     "netem-kfoury-cake": lambda: netem_text(of("kfoury-fig21a", 13)),
@@ -84,7 +94,9 @@ def shapers() -> list[str]:
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("tc") is None, reason="needs root and tc")
 @pytest.mark.parametrize("command", shapers())
 def test_the_real_tc_understands_each_command(command: str) -> None:
-    """Also for modules that this kernel lacks: `tc` ends with 1 where it does not understand, with 2 where the kernel refuses what it understood."""
+    """Also for modules that this kernel lacks: `tc` ends with 1 where it does not understand, with 2 where the kernel
+    refuses what it understood.
+    """
     on_a_device = re.sub(r"dev \S+", "dev d0", command)
     script = f"ip link add d0 type veth peer name d1 && {on_a_device}"
     done = subprocess.run(["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, check=False)
@@ -126,7 +138,9 @@ def test_what_netem_cannot_do_is_one_error_before_anything_starts(path: dict[str
         ([{"cca": "bbr", "params": {"startup_gain": 700}}], {}, "t: flow[0].params: got some"),
     ],
 )
-def test_what_a_path_of_its_own_cannot_do_is_one_error_before_a_host_is_asked(flows: Any, path: dict[str, Any], message: str) -> None:
+def test_what_a_path_of_its_own_cannot_do_is_one_error_before_a_host_is_asked(
+    flows: Any, path: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ScenarioError) as error:
         ssh.check(planned(flows, **path), Own(), "ssh://a,b")
     assert str(error.value).startswith(message)
@@ -135,13 +149,19 @@ def test_what_a_path_of_its_own_cannot_do_is_one_error_before_a_host_is_asked(fl
 @pytest.mark.parametrize(
     ("ccas", "default", "paced"),
     [
-        (("cubic", "bbr", "reno", "cubic"), "bbr", "cubic, reno: paced by TCP, for the sender's default controller is bbr"),
+        (
+            ("cubic", "bbr", "reno", "cubic"),
+            "bbr",
+            "cubic, reno: paced by TCP, for the sender's default controller is bbr",
+        ),
         (("dctcp",), "prague", "dctcp: paced by TCP, for the sender's default controller is prague"),
         (("cubic", "reno"), "cubic", None),
         (("bbr",), "bbr2", None),
     ],
 )
-def test_a_default_that_paces_is_a_warning_for_flows_that_do_not(ccas: tuple[str, ...], default: str, paced: str | None) -> None:
+def test_a_default_that_paces_is_a_warning_for_flows_that_do_not(
+    ccas: tuple[str, ...], default: str, paced: str | None
+) -> None:
     warnings = ssh.default_warnings(planned([{"cca": cca} for cca in ccas]).plan, default)
     assert [warning.startswith(str(paced)) for warning in warnings] == ([True] if paced else [])
 
@@ -234,8 +254,12 @@ def test_a_script_takes_back_what_it_did_in_reverse_and_also_when_a_step_fails(t
     assert not (tmp_path / "never").exists()
 
 
-def test_a_user_who_is_not_root_becomes_it_by_sudo_without_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With stand-ins for id and sudo: what is asked of them, and that the script runs and knows where the connection came in."""
+def test_a_user_who_is_not_root_becomes_it_by_sudo_without_a_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With stand-ins for id and sudo: what is asked of them, and that the script runs and knows where the connection
+    came in.
+    """
     for name, text in (("id", "echo 1000"), ("sudo", f'printf "%s\\n" "$*" >>{tmp_path}/asked\nshift\nexec "$@"')):
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
@@ -254,7 +278,9 @@ def test_a_session_whose_script_was_killed_is_an_error_and_what_it_did_is_taken_
     there.claim()
     with pytest.raises(EngineError, match="here: a run of"):
         there.claim()
-    there.launch(script.head(10**9, {}, [script.Step(("true",), ("touch", str(tmp_path / "undone")))]) + "say ready\nsleep 60\n")
+    there.launch(
+        script.head(10**9, {}, [script.Step(("true",), ("touch", str(tmp_path / "undone")))]) + "say ready\nsleep 60\n"
+    )
     there.wait("ready", until=time.monotonic() + 10, tick=lambda: None)
     os.killpg(int((tmp_path / "session" / "pid").read_text()), signal.SIGKILL)
     with pytest.raises(EngineError, match="here: its session was killed"):
@@ -266,13 +292,16 @@ def test_a_session_whose_script_was_killed_is_an_error_and_what_it_did_is_taken_
 def scenario(folder: Path, *, duration: str) -> Path:
     path = folder / "s.toml"
     path.write_text(
-        f'name = "t"\nduration = "{duration}"\n[path]\nrate = "10Mbps"\nrtt = "1us"\nbuffer = "50pkt"\n[[flow]]\ncca = "cubic"\n[[flow]]\ncca = "reno"\n'
+        f'name = "t"\nduration = "{duration}"\n[path]\nrate = "10Mbps"\nrtt = "1us"\nbuffer = "50pkt"\n[[flow]]\ncca ='
+        ' "cubic"\n[[flow]]\ncca = "reno"\n'
     )
     return path
 
 
 def goodput_share(line: dict[str, Any]) -> float:
-    """Of all payload over the rate, from the first flow's start on: 1448 of 1514 bytes where the link is always busy."""
+    """Of all payload over the rate, from the first flow's start on: 1448 of 1514 bytes where the link is always
+    busy.
+    """
     rows = results.load(line["dir"])[0].flows.to_pylist()
     active_us = max(row["stop_us"] for row in rows) - min(row["start_us"] for row in rows)
     return float(sum(row["goodput_bytes"] for row in rows) * 8 / (10 * active_us))
@@ -291,8 +320,12 @@ def test_a_path_without_delay_runs_over_the_kernels_own_tbf(tmp_path: Path, cli:
 
 @needs_path
 @pytest.mark.parametrize("chosen", ["by route", "by iperf3 alone"])
-def test_a_flow_over_netem_is_paced_by_nobody_whatever_the_machines_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str) -> None:
-    """Asked from the socket by a controller that tells. Without the route, a default of BBR leaves its pacing behind: what the route is for."""
+def test_a_flow_over_netem_is_paced_by_nobody_whatever_the_machines_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str
+) -> None:
+    """Asked from the socket by a controller that tells. Without the route, a default of BBR leaves its pacing behind:
+    what the route is for.
+    """
     by_route = chosen == "by route"
     default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
     if not kernel.built_in():
@@ -347,7 +380,9 @@ URL = f"ssh://near,far?to={hosts.RECEIVER}"
 
 
 def began() -> str:
-    """When the flows of the run between the hosts began, as its session noted it; empty before, also while the file is there and not yet written."""
+    """When the flows of the run between the hosts began, as its session noted it; empty before, also while the file is
+    there and not yet written.
+    """
     try:
         return T0.read_text()
     except FileNotFoundError:
@@ -355,7 +390,9 @@ def began() -> str:
 
 
 @needs_hosts
-def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(tmp_path: Path, two: hosts.Hosts) -> None:
+def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(
+    tmp_path: Path, two: hosts.Hosts
+) -> None:
     default = two.at(two.sender, "cat", "/proc/sys/net/ipv4/tcp_congestion_control").strip()
     process = two.start("run", scenario(tmp_path, duration="5s"), "--json", "--out", tmp_path / "out", "--on", URL)
     wait_for(began)
@@ -367,7 +404,9 @@ def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(t
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     line = json.loads(out)
-    assert any("reno: paced by TCP, for the sender's default controller is" in warning for warning in line["warnings"]) == (default not in ssh._UNPACED)
+    assert any(
+        "reno: paced by TCP, for the sender's default controller is" in warning for warning in line["warnings"]
+    ) == (default not in ssh._UNPACED)
     assert 0.956 * 0.95 < goodput_share(line) < 0.956 * 1.05
     assert line["link"]["drops"] > 0
     assert 0.95 < line["link"]["utilization"] < 1.02
@@ -375,9 +414,15 @@ def test_a_run_between_two_hosts_survives_a_lost_connection_and_leaves_nothing(t
 
 
 @needs_hosts
-def test_a_run_outlives_a_network_that_is_gone_for_longer_than_a_connection_lasts(tmp_path: Path, two: hosts.Hosts) -> None:
-    """From a third host; nothing comes through from or to the sender for 20 s, and ssh gives up after 15 (ServerAliveInterval)."""
-    process = two.start("run", scenario(tmp_path, duration="30s"), "--json", "--out", tmp_path / "out", "--on", URL, at=two.router)
+def test_a_run_outlives_a_network_that_is_gone_for_longer_than_a_connection_lasts(
+    tmp_path: Path, two: hosts.Hosts
+) -> None:
+    """From a third host; nothing comes through from or to the sender for 20 s, and ssh gives up after 15
+    (ServerAliveInterval).
+    """
+    process = two.start(
+        "run", scenario(tmp_path, duration="30s"), "--json", "--out", tmp_path / "out", "--on", URL, at=two.router
+    )
     wait_for(began)
     wait_for(lambda: len(connections(process)) == 1)  # the one that launched the session has ended
     [lost] = connections(process)
@@ -396,7 +441,9 @@ def test_a_run_outlives_a_network_that_is_gone_for_longer_than_a_connection_last
 
 
 @needs_hosts
-def test_an_interrupt_leaves_nothing_and_what_a_killed_command_left_goes_with_the_next(tmp_path: Path, two: hosts.Hosts) -> None:
+def test_an_interrupt_leaves_nothing_and_what_a_killed_command_left_goes_with_the_next(
+    tmp_path: Path, two: hosts.Hosts
+) -> None:
     file = scenario(tmp_path, duration="60s")
     first = two.start("run", file, "--out", tmp_path / "first", "--on", URL)
     wait_for(began)

@@ -1,4 +1,6 @@
-"""Our controllers in the running kernel: real TCP through each, between two network namespaces. Skipped, with the reason, where that cannot be."""
+"""Our controllers in the running kernel: real TCP through each, between two network namespaces. Skipped, with the
+reason, where that cannot be.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,20 @@ class Iperf:
         server = ["ip", "netns", "exec", RIGHT, "iperf3", "--server", "--one-off", "--json"]
         self._server = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _wait(lambda: ":5201" in within(RIGHT, "ss", "-ltn"), "iperf3 listens")
-        client = ["ip", "netns", "exec", LEFT, "iperf3", "--client", RECEIVER, "--congestion", kernel_name, "--time", str(seconds), "--json"]
+        client = [
+            "ip",
+            "netns",
+            "exec",
+            LEFT,
+            "iperf3",
+            "--client",
+            RECEIVER,
+            "--congestion",
+            kernel_name,
+            "--time",
+            str(seconds),
+            "--json",
+        ]
         self._client = subprocess.Popen(client, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def __enter__(self) -> Iperf:
@@ -143,7 +158,11 @@ def _states(name: str) -> list[str]:
 @pytest.mark.parametrize("name", BBRS)
 def test_bbrs_find_rate_and_delay_of_the_path_and_go_through_their_states(name: str) -> None:
     """20 Mbit/s and 30 ms, two BDP of buffer: out of STARTUP within a second, then probing at what the path has."""
-    with Relay(mbps=20, one_way_s=0.015, buffer_bytes=150_000), kernel.load(name) as controller, Iperf(controller.kernel_name, 4) as flow:
+    with (
+        Relay(mbps=20, one_way_s=0.015, buffer_bytes=150_000),
+        kernel.load(name) as controller,
+        Iperf(controller.kernel_name, 4) as flow,
+    ):
         seen = _watch(name, flow)
         report = flow.result()
     states = [socket.estimates.state or "" for socket in seen]
@@ -170,8 +189,14 @@ def test_set_takes_effect_while_a_flow_runs(cli: Cli) -> None:
         assert socket.pacing_rate_bps is not None
         return socket.pacing_rate_bps / (socket.estimates.bw_bps or 1)
 
-    with Relay(mbps=20, one_way_s=0.01, buffer_bytes=100_000), kernel.load("bbr") as controller, Iperf(controller.kernel_name, 3):
-        _wait(lambda: (socket := _sender("bbr")) is not None and socket.estimates.state == "PROBE_BW", "STARTUP is over")
+    with (
+        Relay(mbps=20, one_way_s=0.01, buffer_bytes=100_000),
+        kernel.load("bbr") as controller,
+        Iperf(controller.kernel_name, 3),
+    ):
+        _wait(
+            lambda: (socket := _sender("bbr")) is not None and socket.estimates.state == "PROBE_BW", "STARTUP is over"
+        )
         assert ratio() > 0.7
         done = cli("kernel", "set", "bbr", "pacing_margin_percent=50")
         assert (done.returncode, done.stdout) == (0, "pacing_margin_percent = 50 %\n")
@@ -192,7 +217,9 @@ def test_a_loaded_controller_stays_until_unload_and_its_flows_keep_it(cli: Cli) 
             assert json.loads(line)["params"]["loss_thresh"] == 10
             gone = cli("kernel", "unload", "bbr2")
             assert gone.returncode == 0
-            assert re.search(rf"^bbr2 is unloaded; \d sockets? keeps? it until closed: .*\[{LEFT}\] {SENDER}", gone.stdout), gone.stdout
+            assert re.search(
+                rf"^bbr2 is unloaded; \d sockets? keeps? it until closed: .*\[{LEFT}\] {SENDER}", gone.stdout
+            ), gone.stdout
             assert "bbr2" not in AVAILABLE.read_text().split()
             assert " bbr2 " in within(LEFT, "ss", "-tin")
             assert flow.result()["end"]["sum_received"]["bits_per_second"] > 8e6
@@ -267,12 +294,24 @@ def test_the_verifiers_refusal_is_shown(cli: Cli, file: str, program: str, reaso
         (["load", "bbr22"], "unknown controller bbr22, .*; did you mean bbr2\\?"),
         (["load", "cubic", "--param", "bata=1"], "cubic: unknown parameter bata, did you mean beta\\?"),
         (["load", "cubic", "--param", "beta=1"], "cubic: beta: got 1, wanted a whole number from 256 to 1000"),
-        (["load", "bbr2", "--param", "colour=1"], "bbr2: unknown parameter colour, wanted one of \\d+ \\(`dumbbell cca show bbr2` lists them\\)"),
-        (["load", "bbr2", "--as", "a-name"], "bbr2: got the name a-name for the kernel, wanted 1 to 15 letters, digits and _ \\(--as NAME\\)"),
-        (["load", "bbr2", "--as", "longer_than_that"], "bbr2: got the name longer_than_that for the kernel, wanted 1 to 15 .*"),
+        (
+            ["load", "bbr2", "--param", "colour=1"],
+            "bbr2: unknown parameter colour, wanted one of \\d+ \\(`dumbbell cca show bbr2` lists them\\)",
+        ),
+        (
+            ["load", "bbr2", "--as", "a-name"],
+            "bbr2: got the name a-name for the kernel, wanted 1 to 15 letters, digits and _ \\(--as NAME\\)",
+        ),
+        (
+            ["load", "bbr2", "--as", "longer_than_that"],
+            "bbr2: got the name longer_than_that for the kernel, wanted 1 to 15 .*",
+        ),
         (
             ["load", "bbr2", "--as", "cubic"],
-            "bbr2: the kernel has a controller cubic that was not loaded by this program; load this one under another name \\(--as NAME\\)",
+            (
+                "bbr2: the kernel has a controller cubic that was not loaded by this program; load this one under"
+                " another name \\(--as NAME\\)"
+            ),
         ),
         (["load", "cubic", "--param", "beta"], "got beta, wanted a parameter and its value, as in beta=76"),
         (["load", "none.c"], "none.c: No such file or directory .*"),
@@ -289,7 +328,10 @@ def test_wrong_input_is_one_line_and_status_2(cli: Cli, arguments: list[str], me
 
 def test_a_source_that_does_not_compile_names_file_and_line(cli: Cli, tmp_path: Path) -> None:
     broken = tmp_path / "broken.c"
-    broken.write_text((ROOT / "scenarios" / "examples" / "gentle.c").read_text() + "\nstatic inline u32 wrong(void) { return missing(); }\n")
+    broken.write_text(
+        (ROOT / "scenarios" / "examples" / "gentle.c").read_text()
+        + "\nstatic inline u32 wrong(void) { return missing(); }\n"
+    )
     done = cli("kernel", "load", broken)
     assert done.returncode == 2
     assert re.search(r"broken\.c:\d+:\d+: error: ", done.stderr), done.stderr
@@ -299,10 +341,24 @@ def test_a_source_that_does_not_compile_names_file_and_line(cli: Cli, tmp_path: 
 
 
 def test_without_the_rights_it_says_so(tmp_path: Path) -> None:
-    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-m", "dumbbell", "kernel", "load", "reno"]
+    drop = [
+        "setpriv",
+        "--bounding-set=-all",
+        "--inh-caps=-all",
+        sys.executable,
+        "-m",
+        "dumbbell",
+        "kernel",
+        "load",
+        "reno",
+    ]
     done = subprocess.run(drop, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert done.stderr == "dumbbell: loading and reading controllers needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN), which this process is not\n"
+    assert (
+        done.stderr
+        == "dumbbell: loading and reading controllers needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN), which this process"
+        " is not\n"
+    )
 
 
 def test_loads_at_once_take_turns() -> None:
@@ -323,7 +379,10 @@ def test_loads_at_once_take_turns() -> None:
     held = [result for result in results if isinstance(result, kernel.Loaded)]
     told = [str(result) for result in results if isinstance(result, kernel.KernelError)]
     assert len(held) == 1
-    taken = "htcp: the name d_htcp is taken by a controller that is loaded already; `dumbbell kernel unload d_htcp` first, or load this one under another name"
+    taken = (
+        "htcp: the name d_htcp is taken by a controller that is loaded already; `dumbbell kernel unload d_htcp` first,"
+        " or load this one under another name"
+    )
     assert told == [f"{taken} (--as NAME)"] * 3
     held[0].unload()
 
@@ -374,7 +433,10 @@ def test_an_object_that_libbpf_refuses_comes_with_its_reason(cli: Cli, tmp_path:
     """A hook that no member of the ops refers to."""
     text = (ROOT / "scenarios" / "examples" / "gentle.c").read_text()
     (tmp_path / "unused.c").write_text(
-        text.replace("CCA_INFO_OP(gentle_info)", "CCA_OP(u32, gentle_unused, struct sock *sk)\n{\n\treturn 1;\n}\n\nCCA_INFO_OP(gentle_info)")
+        text.replace(
+            "CCA_INFO_OP(gentle_info)",
+            "CCA_OP(u32, gentle_unused, struct sock *sk)\n{\n\treturn 1;\n}\n\nCCA_INFO_OP(gentle_info)",
+        )
     )
     done = cli("kernel", "load", tmp_path / "unused.c")
     assert done.returncode == 1
@@ -388,12 +450,17 @@ def test_pins_of_a_killed_process_are_listed_and_swept(cli: Cli) -> None:
         process.stdout.readline()
         process.kill()
     _wait(lambda: "d_vegas" not in AVAILABLE.read_text(), "the kernel has let go of it")
-    assert cli("kernel", "list").stderr == "dumbbell: left by processes that were killed, until the next load: d_vegas (in /sys/fs/bpf/dumbbell)\n"
+    assert (
+        cli("kernel", "list").stderr
+        == "dumbbell: left by processes that were killed, until the next load: d_vegas (in /sys/fs/bpf/dumbbell)\n"
+    )
     kernel.load("bbr2").unload()
     assert cli("kernel", "list").stderr == ""
 
 
-@pytest.mark.parametrize(("owner", "mode", "got"), [(65534, 0o700, "got one of user 65534"), (0, 0o777, "got mode 0777")])
+@pytest.mark.parametrize(
+    ("owner", "mode", "got"), [(65534, 0o700, "got one of user 65534"), (0, 0o777, "got mode 0777")]
+)
 def test_pins_are_not_put_where_somebody_else_may_write(cli: Cli, owner: int, mode: int, got: str) -> None:
     """Where bpffs is mounted for all to write (1777), anybody may make the folder first."""
     PINS.mkdir()
@@ -409,7 +476,9 @@ def test_pins_are_not_put_where_somebody_else_may_write(cli: Cli, owner: int, mo
 
 
 def test_status_shows_what_sends(cli: Cli) -> None:
-    """Of a flow of iperf3 there are a sender, a receiver, a control connection with two ends, and a socket that listens; receivers have the default."""
+    """Of a flow of iperf3 there are a sender, a receiver, a control connection with two ends, and a socket that
+    listens; receivers have the default.
+    """
     with Veth(mbps=20), kernel.load("bbr2") as controller:
         for netns in (LEFT, RIGHT):
             within(netns, "sysctl", "-q", "-w", "net.ipv4.tcp_congestion_control=bbr2")

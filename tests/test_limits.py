@@ -1,4 +1,6 @@
-"""Nothing that a small file asks for runs without end or eats memory without bound; each test has a time far above the truth."""
+"""Nothing that a small file asks for runs without end or eats memory without bound; each test has a time far above the
+truth.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import ScenarioError, _native, from_dict, from_text, plan, traces
+from dumbbell import ScenarioError, _native, from_dict, from_text
 from dumbbell.cli import main
+from dumbbell.runs import plan
+from dumbbell.scenario import traces
 
 ONE: dict[str, Any] = {
     "duration": "2s",
@@ -90,7 +94,9 @@ def test_an_outage_without_end_is_an_error_at_its_key(steps: list[list[str]]) ->
 def test_the_engine_refuses_an_outage_without_end_in_a_plan(tmp_path: Path) -> None:
     planned = plan.plan(from_dict(ONE))
     planned["bottleneck"]["steps"] = [(0, 10_000_000), (500_000_000, 0)]
-    with pytest.raises(_native.PlanError, match=r"bottleneck\.steps: .*a rate above 0 in the end, got an outage without end"):
+    with pytest.raises(
+        _native.PlanError, match=r"bottleneck\.steps: .*a rate above 0 in the end, got an outage without end"
+    ):
         _native.run(json.dumps(planned), str(tmp_path))
 
 
@@ -104,14 +110,17 @@ def test_short_steps_cost_no_more_than_long_ones(tmp_path: Path) -> None:
 # --- a panic of the engine
 
 
-def test_a_panic_in_the_engine_ends_its_own_run_with_a_message(tmp_path: Path, small: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_panic_in_the_engine_ends_its_own_run_with_a_message(
+    tmp_path: Path, small: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     for jobs in ("1", "2"):
         _native._panic_in_next_run()
         status = main(["run", str(small), "--jobs", jobs, "--out", str(tmp_path / jobs)])
         told = capfd.readouterr().err
         assert status == 1
         assert re.search(
-            r"^dumbbell: \S+small_buffer=\S+: the engine failed, which is a bug: please report it with the scenario \(a test asked for this \(\S+\.rs:\d+\)\)$",
+            r"^dumbbell: \S+small_buffer=\S+: the engine failed, which is a bug: please report it with the scenario \(a"
+            r" test asked for this \(\S+\.rs:\d+\)\)$",
             told,
             re.MULTILINE,
         ), told
@@ -126,15 +135,24 @@ def test_a_panic_in_the_engine_ends_its_own_run_with_a_message(tmp_path: Path, s
 
 def test_events_per_simulated_second_are_bounded(tmp_path: Path) -> None:
     given = {**scenario(rate="1Gbps"), "limits": {"events": 10_000}}
-    with pytest.raises(dumbbell.EngineError, match=r"more than 10000 events per simulated second \(at .* s\); limits\.events raises that"):
+    with pytest.raises(
+        dumbbell.EngineError,
+        match=r"more than 10000 events per simulated second \(at .* s\); limits\.events raises that",
+    ):
         dumbbell.run(given, tmp_path / "out")
     assert not list((tmp_path / "out").glob("*"))
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    given = {**scenario(rate="100Gbps", rtt="1s", buffer="8000GB", burst="4GB"), "duration": "60s", "limits": {"memory": "20MB"}}
+    given = {
+        **scenario(rate="100Gbps", rtt="1s", buffer="8000GB", burst="4GB"),
+        "duration": "60s",
+        "limits": {"memory": "20MB"},
+    }
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(dumbbell.EngineError, match=r"more than 20000000 bytes of memory .*; limits\.memory raises that"):
+    with pytest.raises(
+        dumbbell.EngineError, match=r"more than 20000000 bytes of memory .*; limits\.memory raises that"
+    ):
         dumbbell.run(given, tmp_path / "out")
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < 100e6, f"{grown / 1e6:.0f} MB for a limit of 20 MB"
@@ -157,7 +175,21 @@ def test_messages_per_second_are_bounded() -> None:
 def test_ctrl_c_is_answered_at_once_whatever_a_run_does(tmp_path: Path, change: str, jobs: str) -> None:
     file = tmp_path / "x.toml"
     file.write_text(TEXT.format(rate='"10Mbps"').replace('"2s"', '"24h"'))
-    command = [sys.executable, "-m", "dumbbell", "run", file, "--out", tmp_path / "out", "--jobs", jobs, "--set", change, "--set", "record.every=24h"]
+    command = [
+        sys.executable,
+        "-m",
+        "dumbbell",
+        "run",
+        file,
+        "--out",
+        tmp_path / "out",
+        "--jobs",
+        jobs,
+        "--set",
+        change,
+        "--set",
+        "record.every=24h",
+    ]
     process = subprocess.Popen([*map(str, command), "--set", "seed=1"], stderr=subprocess.PIPE, text=True)
     time.sleep(2)
     began = time.monotonic()
@@ -287,7 +319,9 @@ def test_the_largest_legal_values_run(tmp_path: Path, given: dict[str, Any]) -> 
 
 def test_planning_takes_time_in_proportion_to_the_values() -> None:
     values = [f"{n}kB" for n in range(2, 20_002)]
-    assert timed(lambda: from_dict(scenario(buffer=values))) < 3  # 0.2 s of processor time; the plans of all 20,000 runs are 4.5 s
+    assert (
+        timed(lambda: from_dict(scenario(buffer=values))) < 3
+    )  # 0.2 s of processor time; the plans of all 20,000 runs are 4.5 s
     assert timed(lambda: plan.cases(from_dict(scenario(buffer=values)))) < 5
 
 
@@ -333,7 +367,13 @@ def test_a_text_that_is_large_or_deep_is_refused_in_one_short_line(name: str) ->
 
 
 def test_overrides_are_bounded_too(small: Path, cli: Any) -> None:
-    for override in ("path.rate=" + "[" * 5_000, "seed=" + "9" * 5_000, "path.rate={a" + ".a" * 2_000 + "=1}", "x" * 9_000, "a.b" * 500 + "=1"):
+    for override in (
+        "path.rate=" + "[" * 5_000,
+        "seed=" + "9" * 5_000,
+        "path.rate={a" + ".a" * 2_000 + "=1}",
+        "x" * 9_000,
+        "a.b" * 500 + "=1",
+    ):
         done = cli("check", small, "--set", override)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr[:500]
         assert len(done.stderr) < 500
@@ -343,7 +383,10 @@ def test_a_scenario_file_has_a_largest_size(tmp_path: Path, cli: Any) -> None:
     file = tmp_path / "x.toml"
     file.write_text("#" * (2 << 20))
     done = cli("check", file)
-    assert (done.returncode, done.stderr) == (2, f"dumbbell: {file}: larger than 1.049 MB, the most that a scenario may have\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"dumbbell: {file}: larger than 1.049 MB, the most that a scenario may have\n",
+    )
     assert cli("check", "/dev/zero").returncode == 2
 
 

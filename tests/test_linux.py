@@ -1,4 +1,6 @@
-"""Real hosts over the emulated path: what iperf3 and the kernel measure, and that nothing is left behind. Needs root and network namespaces."""
+"""Real hosts over the emulated path: what iperf3 and the kernel measure, and that nothing is left behind. Needs root
+and network namespaces.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,15 @@ def why_not() -> str:
 pytestmark = [pytest.mark.root, pytest.mark.skipif(bool(why_not()), reason=why_not() or "everything is there")]
 
 
-def scenario(folder: Path, name: str, *, seconds: int = 6, path: str = 'buffer = "2bdp"', flows: str = '[[flow]]\ncca = "cubic"', host: str = "") -> Path:
+def scenario(
+    folder: Path,
+    name: str,
+    *,
+    seconds: int = 6,
+    path: str = 'buffer = "2bdp"',
+    flows: str = '[[flow]]\ncca = "cubic"',
+    host: str = "",
+) -> Path:
     hz = round(1 / time.clock_getres(6))  # CLOCK_MONOTONIC_COARSE, the kernel's tick
     file = folder / f"{name}.toml"
     file.write_text(SCENARIO.format(seconds=seconds, path=path, flows=flows, hz=hz, host=host))
@@ -92,11 +102,17 @@ def untroubled(result: dumbbell.Result) -> list[str]:
 
 @pytest.fixture
 def untouched() -> Any:
-    """Nothing of the emulator's is in the machine's own network, while it runs or afterwards, nor memory of its sockets; what others do meanwhile is theirs."""
+    """Nothing of the emulator's is in the machine's own network, while it runs or afterwards, nor memory of its
+    sockets; what others do meanwhile is theirs.
+    """
 
     def ours() -> list[str]:
         commands = (["ip", "-o", "link"], ["ip", "-o", "address"], ["ip", "route", "show", "table", "all"])
-        lines = [line for c in commands for line in subprocess.run(c, capture_output=True, text=True, check=True).stdout.splitlines()]
+        lines = [
+            line
+            for c in commands
+            for line in subprocess.run(c, capture_output=True, text=True, check=True).stdout.splitlines()
+        ]
         return [line for line in lines if any(word in line for word in ("path0", "10.1.0.", "10.2.0."))]
 
     def orphans() -> int:
@@ -119,7 +135,9 @@ def test_one_cubic_flow_gets_what_the_path_is_configured_for(tmp_path: Path, cli
     result = ran(cli, tmp_path, "cubic")
     samples = result.samples.to_pandas()
     late = samples[samples.t_us > 2_000_000]
-    goodput = (late.goodput_bytes.iloc[-1] - late.goodput_bytes.iloc[0]) * 8e6 / (late.t_us.iloc[-1] - late.t_us.iloc[0])
+    goodput = (
+        (late.goodput_bytes.iloc[-1] - late.goodput_bytes.iloc[0]) * 8e6 / (late.t_us.iloc[-1] - late.t_us.iloc[0])
+    )
     assert goodput == pytest.approx(20e6 * PAYLOAD, rel=0.03)
     report = json.loads((result.folder / "traffic" / "0.json").read_text())
     assert report["end"]["sum_sent"]["bits_per_second"] == pytest.approx(20e6 * PAYLOAD, rel=0.10)
@@ -167,9 +185,14 @@ def test_bbr_and_cubic_share_and_each_socket_is_told_apart(tmp_path: Path, cli: 
     of_bbr, of_cubic = samples[samples.flow == 0], samples[samples.flow == 1]
     assert of_bbr.bw_bps.notna().mean() > 0.8
     assert of_cubic.bw_bps.isna().all()
-    assert (of_cubic.t_us.min(), of_cubic.t_us.max()) == (pytest.approx(600_000, abs=150_000), pytest.approx(5_950_000, abs=150_000))
+    assert (of_cubic.t_us.min(), of_cubic.t_us.max()) == (
+        pytest.approx(600_000, abs=150_000),
+        pytest.approx(5_950_000, abs=150_000),
+    )
     table = result.flows.to_pandas()
-    assert table.min_rtt_us[1] == pytest.approx(30_000, abs=1_500) or table.min_rtt_us[1] > 30_000, "BBR's queue may never let it see less"
+    assert table.min_rtt_us[1] == pytest.approx(30_000, abs=1_500) or table.min_rtt_us[1] > 30_000, (
+        "BBR's queue may never let it see less"
+    )
     assert table.stop_us[1] == pytest.approx(6_000_000, abs=60_000)
     assert untroubled(result) == []
 
@@ -184,7 +207,9 @@ def test_fq_codel_keeps_the_queue_short_for_real_tcp(tmp_path: Path, cli: Any) -
 
 
 def test_marks_reach_real_tcp_and_its_checksums_hold(tmp_path: Path, cli: Any) -> None:
-    """Marking rewrites the IP header: with a wrong checksum the receiver would drop the packet, and the sender send it again."""
+    """Marking rewrites the IP header: with a wrong checksum the receiver would drop the packet, and the sender send it
+    again.
+    """
     result = ran(cli, tmp_path, "ecn", seconds=3, path='qdisc = { kind = "fq_codel", ecn = true }', host="ecn = true")
     flow = result.flows.to_pandas().iloc[0]
     assert flow.ecn_marks > 3
@@ -208,7 +233,9 @@ qdisc = { kind = "cake", ack_filter = true }"""
         assert count == pytest.approx(share * flow.segs_sent, rel=0.75)
     assert flow.retrans_segs >= flow.random_drops + flow.damaged - 3
     simulated = cli("run", tmp_path / "impaired.toml", "--out", tmp_path / "simulated", "--json")
-    assert result.summary["flows"][0]["goodput_mbps"] == pytest.approx(json.loads(simulated.stdout)["flows"][0]["goodput_mbps"], rel=0.1)
+    assert result.summary["flows"][0]["goodput_mbps"] == pytest.approx(
+        json.loads(simulated.stdout)["flows"][0]["goodput_mbps"], rel=0.1
+    )
 
 
 def test_netcat_makes_flows_too_with_a_controller_each(tmp_path: Path, cli: Any) -> None:
@@ -219,7 +246,10 @@ def test_netcat_makes_flows_too_with_a_controller_each(tmp_path: Path, cli: Any)
     assert untroubled(result) == [], "no flow ran another controller than its own"
     assert result.flows.to_pandas().goodput_bytes[1] == 500_000
     assert result.samples.to_pandas().query("flow == 0").bw_bps.notna().any()
-    assert sorted(path.suffix for path in (result.folder / "traffic").iterdir()) == [".client"] * 2 + [".json"] * 2 + [".server"] * 2
+    assert (
+        sorted(path.suffix for path in (result.folder / "traffic").iterdir())
+        == [".client"] * 2 + [".json"] * 2 + [".server"] * 2
+    )
 
 
 def test_python_runs_it_too(tmp_path: Path) -> None:
@@ -240,11 +270,16 @@ def test_a_sized_transfer_ends_and_a_paced_flow_is_paced(tmp_path: Path, cli: An
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ('flows=[[flow]]\ncca = "cubic"\nworkload = { kind = "paced", rate = "1Mbps" }', "flow[0].workload: got one, wanted a transfer"),
+        (
+            'flows=[[flow]]\ncca = "cubic"\nworkload = { kind = "paced", rate = "1Mbps" }',
+            "flow[0].workload: got one, wanted a transfer",
+        ),
         ('flows=[[flow]]\ncca = "no-such"', "no-such"),
     ],
 )
-def test_what_real_hosts_cannot_do_is_one_error_before_anything_starts(tmp_path: Path, cli: Any, options: str, expected: str) -> None:
+def test_what_real_hosts_cannot_do_is_one_error_before_anything_starts(
+    tmp_path: Path, cli: Any, options: str, expected: str
+) -> None:
     key, _, value = options.partition("=")
     done = cli("run", scenario(tmp_path, "refused", **{key: value}), "--on", "linux", "--out", tmp_path / "out")
     assert done.returncode == 2
@@ -258,7 +293,10 @@ def test_runs_go_at_once_where_that_is_asked_for(tmp_path: Path, cli: Any) -> No
     done = cli("run", file, "--on", "linux", "--jobs", "2", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - began < 7.5, "less than both one after the other"
-    assert [result.summary["flows"][0]["goodput_mbps"] > 15 for result in dumbbell.load(tmp_path / "out")] == [True, True]
+    assert [result.summary["flows"][0]["goodput_mbps"] > 15 for result in dumbbell.load(tmp_path / "out")] == [
+        True,
+        True,
+    ]
 
 
 def children(pid: int) -> list[int]:
@@ -314,7 +352,22 @@ def test_nothing_is_left_of_a_run_that_is(tmp_path: Path, cli: Any, untouched: N
 
 
 def test_a_command_behind_a_path_sees_its_delay_and_its_status_is_passed_on(cli: Any, untouched: None) -> None:
-    done = cli("shell", "--rate", "12mbit", "--delay", "20ms", "--buffer", "2bdp", "--aqm", "codel", "--", sys.executable, "-c", PING, "10")
+    done = cli(
+        "shell",
+        "--rate",
+        "12mbit",
+        "--delay",
+        "20ms",
+        "--buffer",
+        "2bdp",
+        "--aqm",
+        "codel",
+        "--",
+        sys.executable,
+        "-c",
+        PING,
+        "10",
+    )
     assert done.returncode == 0, done.stderr
     rtts = sorted(map(float, done.stdout.split()))
     # 42 bytes take 0.03 ms at 12 Mbit/s, each way.
@@ -330,7 +383,18 @@ def test_a_command_behind_a_trace_gets_the_rate_of_the_trace(cli: Any, tmp_path:
     (tmp_path / "up").write_text("2\n")
     (tmp_path / "down").write_text("1\n")
     measure = "sleep 0.3; iperf3 -c $DUMBBELL_FAR -t 2 -J"
-    options = ["--delay", "5ms", "--up-trace", tmp_path / "up", "--down-trace", tmp_path / "down", "--json", tmp_path / "ended", "--far", "iperf3 -s"]
+    options = [
+        "--delay",
+        "5ms",
+        "--up-trace",
+        tmp_path / "up",
+        "--down-trace",
+        tmp_path / "down",
+        "--json",
+        tmp_path / "ended",
+        "--far",
+        "iperf3 -s",
+    ]
     done = cli("shell", *options, "--", "sh", "-c", measure)
     assert done.returncode == 0, done.stderr
     received = json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"]
@@ -342,7 +406,13 @@ def test_a_command_behind_a_trace_gets_the_rate_of_the_trace(cli: Any, tmp_path:
 def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "hello").write_text("hello from outside")
     command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "0", "--directory", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}) as server:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as server:
         assert server.stdout
         port = server.stdout.readline().split(" port ")[1].split()[0]
         fetch = "import urllib.request as u; print(u.urlopen('http://10.2.0.1:8080/hello').read().decode())"
@@ -358,9 +428,15 @@ def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path:
         (shell.Path(delay="20"), "--delay: got"),
         (shell.Path(aqm="codell"), 'did you mean "codel"?'),
         (shell.Path(buffer="2bdp"), "--buffer: got 2bdp, wanted a rate too"),
-        (shell.Path(up=shell.Way(rate="1Mbps"), down=shell.Way(rate="1Mbps"), buffer="2bdp"), "--buffer: got 2bdp, wanted a delay too"),
+        (
+            shell.Path(up=shell.Way(rate="1Mbps"), down=shell.Way(rate="1Mbps"), buffer="2bdp"),
+            "--buffer: got 2bdp, wanted a delay too",
+        ),
         (shell.Path(down=shell.Way(buffer="1bdp"), delay="1ms"), "--down-buffer: got 1bdp, wanted a rate too"),
-        (shell.Path(up=shell.Way(rate="1Mbps", trace="x")), "--up-trace: got x beside the rate 1Mbps, wanted one of the two"),
+        (
+            shell.Path(up=shell.Way(rate="1Mbps", trace="x")),
+            "--up-trace: got x beside the rate 1Mbps, wanted one of the two",
+        ),
         (shell.Path(up=shell.Way(onoff="4s")), '--up-onoff: got "4s", wanted two times above zero'),
         (shell.Path(down=shell.Way(onoff="4s,often")), '--down-onoff: got "4s,often", wanted two times above zero'),
     ],
@@ -375,11 +451,17 @@ def test_a_rate_of_both_directions_beside_a_trace_of_one_is_refused(cli: Any, tm
     (tmp_path / "up").write_text("2\n")
     done = cli("shell", "--rate", "12mbit", "--up-trace", tmp_path / "up", "--", "true")
     assert done.returncode == 2
-    assert done.stderr == "dumbbell: --rate: got 12mbit beside --up-trace, wanted --down-rate for the other direction alone\n"
+    assert (
+        done.stderr
+        == "dumbbell: --rate: got 12mbit beside --up-trace, wanted --down-rate for the other direction alone\n"
+    )
 
 
 def test_each_direction_has_its_own_queue_and_loss(cli: Any) -> None:
-    up, down = shell.Way(rate="10Mbps", buffer="20pkt", loss="100%"), shell.Way(rate="20Mbps", aqm="codel", onoff="2s,1s")
+    up, down = (
+        shell.Way(rate="10Mbps", buffer="20pkt", loss="100%"),
+        shell.Way(rate="20Mbps", aqm="codel", onoff="2s,1s"),
+    )
     made = shell.plan(shell.Path(up=up, down=down, delay="10ms", loss="1%"))
     assert (made["bottleneck"]["rate_bps"], made["bottleneck"]["qdisc"]["kind"]) == (10_000_000, "fifo")
     assert (made["ack_links"][0]["rate_bps"], made["ack_links"][0]["qdisc"]["kind"]) == (20_000_000, "codel")
@@ -393,29 +475,48 @@ def test_each_direction_has_its_own_queue_and_loss(cli: Any) -> None:
     assert sum(lengths[1::2]) / len(lengths[1::2]) == pytest.approx(1e9, rel=0.1)
     assert {share for _, share in switched["steps"][1::2]} == {1_000_000_000}
     # What it says is what happens: nothing gets through where all is lost.
-    done = cli("shell", "--up-loss", "100%", "--", sys.executable, "-c", PING.replace("settimeout(5)", "settimeout(0.5)"), "1")
+    done = cli(
+        "shell", "--up-loss", "100%", "--", sys.executable, "-c", PING.replace("settimeout(5)", "settimeout(0.5)"), "1"
+    )
     assert "TimeoutError" in done.stderr
     assert cli("shell", "--down-onoff", "1h,1ms", "--", sys.executable, "-c", PING, "1").returncode == 0
 
 
-@pytest.mark.parametrize(("command", "status", "why"), [("/no/such/command", 127, "No such file or directory"), ("/etc/passwd", 126, "Permission denied")])
-def test_a_command_that_cannot_be_executed_has_the_status_that_shells_give_it(cli: Any, command: str, status: int, why: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "status", "why"),
+    [("/no/such/command", 127, "No such file or directory"), ("/etc/passwd", 126, "Permission denied")],
+)
+def test_a_command_that_cannot_be_executed_has_the_status_that_shells_give_it(
+    cli: Any, command: str, status: int, why: str
+) -> None:
     done = cli("shell", "--", command)
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.startswith(f"dumbbell: {command}: {why}")
 
 
 def test_the_memory_of_the_machine_is_watched_by_the_shell_too(tmp_path: Path) -> None:
-    """From the first mark of tcp_mem on no send buffer grows; here a mount of the test's own says that it is one page."""
+    """From the first mark of tcp_mem on no send buffer grows; here a mount of the test's own says that it is one
+    page.
+    """
     (tmp_path / "tcp_mem").write_text("0 1 2\n")
     command = [sys.executable, "-m", "dumbbell", "shell", "--", "true"]
     script = 'mount --bind "$0" /proc/sys/net/ipv4/tcp_mem && exec "$@"'
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, tmp_path / "tcp_mem", *command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script, tmp_path / "tcp_mem", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
-    assert re.search(r"TCP used \d+ pages of this machine's memory, and from 0 on \(net.ipv4.tcp_mem\) the kernel lets no send buffer grow", done.stderr)
+    assert re.search(
+        r"TCP used \d+ pages of this machine's memory, and from 0 on \(net.ipv4.tcp_mem\) the kernel lets no send"
+        r" buffer grow",
+        done.stderr,
+    )
 
 
-#: A command behind a path with a child in the foreground and two in the background, one of them in a session of its own.
+#: A command behind a path with a child in the foreground and two in the background, one of them in a session of its
+#: own.
 FAMILY = "sleep 300 & setsid sleep 301 & (sleep 302; true); true"
 #: The same for SIGINT, which a shell that waits for a child in the foreground leaves to that.
 INTERRUPTED = "trap 'exit 130' INT; sleep 300 & setsid sleep 301 & sleep 302 & wait"
@@ -428,10 +529,22 @@ def sleepers() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("ended_by", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, 128 + signal.SIGINT)]
+    ("ended_by", "status"),
+    [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, 128 + signal.SIGINT)],
 )
 def test_nothing_is_left_of_a_shell_that_is(untouched: None, ended_by: signal.Signals, status: int) -> None:
-    command = [sys.executable, "-m", "dumbbell", "shell", "--far", "sleep 303", "--", "sh", "-c", INTERRUPTED if ended_by == signal.SIGINT else FAMILY]
+    command = [
+        sys.executable,
+        "-m",
+        "dumbbell",
+        "shell",
+        "--far",
+        "sleep 303",
+        "--",
+        "sh",
+        "-c",
+        INTERRUPTED if ended_by == signal.SIGINT else FAMILY,
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         deadline = time.monotonic() + 20
         while len(sleepers()) < 4 and time.monotonic() < deadline:
@@ -450,14 +563,21 @@ def test_nothing_is_left_of_a_shell_that_is(untouched: None, ended_by: signal.Si
 
 
 def test_processes_behind_a_path_have_a_list_of_their_own(cli: Any) -> None:
-    done = cli("shell", "--", "sh", "-c", "sleep 300 & ps -eo comm= | grep -cx sleep; ls -d /proc/[0-9]* | wc -l; kill -KILL $!")
+    done = cli(
+        "shell",
+        "--",
+        "sh",
+        "-c",
+        "sleep 300 & ps -eo comm= | grep -cx sleep; ls -d /proc/[0-9]* | wc -l; kill -KILL $!",
+    )
     assert done.returncode == 0, done.stderr
     mine, all_of_them = map(int, done.stdout.split())
     assert mine == 1
     assert all_of_them < 10
 
 
-#: Mounts that only this command sees: a place where anybody may write, and a TUN device that anybody may open, as distributions have it. Then not root.
+#: Mounts that only this command sees: a place where anybody may write, and a TUN device that anybody may open, as
+#: distributions have it. Then not root.
 UNPRIVILEGED = """
 mount -t tmpfs none /mnt && cd /mnt && chmod 777 . && mknod -m 666 tun c 10 200 && mount --bind tun /dev/net/tun && cp "$0" given.toml || exit 77
 export HOME=$PWD PYTHONDONTWRITEBYTECODE=1
@@ -486,7 +606,9 @@ def test_without_root_the_kernels_own_controllers_run_in_a_user_namespace(tmp_pa
 
 
 def test_slow_start_ends_where_the_simulators_does(tmp_path: Path, cli: Any) -> None:
-    """HyStart sees how ACKs are spaced: it tells whether a socket was paced that should not be, and whether iperf3's greeting shifted its rounds."""
+    """HyStart sees how ACKs are spaced: it tells whether a socket was paced that should not be, and whether iperf3's
+    greeting shifted its rounds.
+    """
 
     def exit_window(on: str) -> int:
         file = scenario(tmp_path, "hystart", seconds=2, path='buffer = "8bdp"', host='traffic = "iperf3"')

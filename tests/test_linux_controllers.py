@@ -1,4 +1,6 @@
-"""Our own controllers in flows over the emulated path: loaded for a run, and what they say of themselves. Needs root, BPF and network namespaces."""
+"""Our own controllers in flows over the emulated path: loaded for a run, and what they say of themselves. Needs root,
+BPF and network namespaces.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,10 @@ import pytest
 
 import dumbbell
 from conftest import ROOT
-from dumbbell import kernel, plan
+from dumbbell import kernel
 from dumbbell.backends import linux
-from dumbbell.own import Own
+from dumbbell.runs import plan
+from dumbbell.scenario.own import Own
 from test_linux import PAYLOAD, ran, scenario, untroubled, why_not
 
 
@@ -24,7 +27,10 @@ def why_not_loaded() -> str:
     return why_not() or ("" if kernel.built_in() else "built without clang: no controllers for the kernel")
 
 
-pytestmark = [pytest.mark.root, pytest.mark.skipif(bool(why_not_loaded()), reason=why_not_loaded() or "everything is there")]
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(bool(why_not_loaded()), reason=why_not_loaded() or "everything is there"),
+]
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
@@ -34,15 +40,22 @@ def ours(name: str) -> set[str]:
     return {word for word in AVAILABLE.read_text().split() if word.startswith(f"d_{name}_")}
 
 
-def test_controllers_that_the_kernel_lacks_are_loaded_for_the_run_only_each_with_its_parameters(tmp_path: Path, cli: Any) -> None:
+def test_controllers_that_the_kernel_lacks_are_loaded_for_the_run_only_each_with_its_parameters(
+    tmp_path: Path, cli: Any
+) -> None:
     before = ours("cubic")
-    flows = '[[flow]]\ncca = "cubic"\nparams = { beta = 1000 }\n[[flow]]\ncca = "cubic"\nparams = { beta = 256 }\n[[flow]]\ncca = "cubic"'
+    flows = (
+        '[[flow]]\ncca = "cubic"\nparams = { beta = 1000 }\n[[flow]]\ncca = "cubic"\nparams = { beta = 256'
+        ' }\n[[flow]]\ncca = "cubic"'
+    )
     result = ran(cli, tmp_path, "loaded", seconds=8, flows=flows)
     names = result.manifest["emulator"]["controllers"]
     assert len(set(names)) == 3, "flows that differ in parameters have a controller each"
     assert names[2] == "cubic", "the kernel's own"
     gentle, harsh, _ = result.summary["flows"]
-    assert gentle["goodput_mbps"] > 1.3 * harsh["goodput_mbps"], "1000/1024 of its window after a loss, against 256/1024"
+    assert gentle["goodput_mbps"] > 1.3 * harsh["goodput_mbps"], (
+        "1000/1024 of its window after a loss, against 256/1024"
+    )
     assert untroubled(result) == []
     assert ours("cubic") <= before
 
@@ -51,8 +64,20 @@ def test_two_runs_at_once_each_have_their_own_controller(tmp_path: Path, cli: An
     before = ours("bbr2")
     started = []
     for name, threshold in (("one", 10), ("two", 20)):
-        file = scenario(tmp_path, name, seconds=3, flows=f'[[flow]]\ncca = "bbr2"\nparams = {{ loss_thresh = {threshold} }}')
-        command = [sys.executable, "-m", "dumbbell", "run", str(file), "--on", "linux", "--out", str(tmp_path / f"out-{name}")]
+        file = scenario(
+            tmp_path, name, seconds=3, flows=f'[[flow]]\ncca = "bbr2"\nparams = {{ loss_thresh = {threshold} }}'
+        )
+        command = [
+            sys.executable,
+            "-m",
+            "dumbbell",
+            "run",
+            str(file),
+            "--on",
+            "linux",
+            "--out",
+            str(tmp_path / f"out-{name}"),
+        ]
         started.append((name, subprocess.Popen(command, stderr=subprocess.PIPE, text=True)))
     used = []
     for name, process in started:
@@ -66,7 +91,8 @@ def test_two_runs_at_once_each_have_their_own_controller(tmp_path: Path, cli: An
     assert ours("bbr2") <= before
 
 
-#: Where BBRv2 may go next (cca/bbr2/probe_bw.h, probe_rtt.h); a state that is shorter than a sample may be missed, so two steps are as good as one.
+#: Where BBRv2 may go next (cca/bbr2/probe_bw.h, probe_rtt.h); a state that is shorter than a sample may be missed, so
+#: two steps are as good as one.
 NEXT = {
     "STARTUP": {"DRAIN", "PROBE_RTT"},
     "DRAIN": {"PROBE_BW_DOWN", "PROBE_RTT"},
@@ -114,7 +140,9 @@ def test_states_and_estimates_are_sampled_as_the_simulator_has_them(tmp_path: Pa
 
 
 def test_nobody_paces_a_flow_whatever_the_machines_default(tmp_path: Path) -> None:
-    """The route names its controller from the SYN on, so a default of BBR leaves no pacing behind; asked from the socket by a controller that tells."""
+    """The route names its controller from the SYN on, so a default of BBR leaves no pacing behind; asked from the
+    socket by a controller that tells.
+    """
     case = dumbbell.from_file(scenario(tmp_path, "paced", seconds=2, flows='[[flow]]\ncca = "reno"')).scenario
     planned = plan.runs(case)[0]
     with kernel.load(str(ROOT / "tests" / "controllers" / "pacing.c"), numbered=True) as controller:
@@ -128,7 +156,11 @@ def test_nobody_paces_a_flow_whatever_the_machines_default(tmp_path: Path) -> No
 def _flow_of(tmp_path: Path, kernel_name: str, name: str, *, seconds: int, path: str) -> dumbbell.Result:
     """A flow of a controller that a test has loaded, sampled by its states."""
     host = '\n[record]\nevery = "10ms"\nstates = true'
-    planned = plan.runs(dumbbell.from_file(scenario(tmp_path, name, seconds=seconds, flows='[[flow]]\ncca = "reno"', path=path, host=host)).scenario)[0]
+    planned = plan.runs(
+        dumbbell.from_file(
+            scenario(tmp_path, name, seconds=seconds, flows='[[flow]]\ncca = "reno"', path=path, host=host)
+        ).scenario
+    )[0]
     planned.plan["flows"][0]["cca"] = kernel_name
     linux.run(planned, tmp_path / name, scenario_text="", overrides=(), progress=lambda *_: True, own=Own())
     return dumbbell.load(tmp_path / name)[0]
@@ -136,7 +168,9 @@ def _flow_of(tmp_path: Path, kernel_name: str, name: str, *, seconds: int, path:
 
 @pytest.mark.parametrize("is_undo", [0, 1])
 def test_an_answer_that_a_kernel_made_up_is_repaired(tmp_path: Path, is_undo: int) -> None:
-    """Reno whose ssthresh() or undo_cwnd() answers what was on the stack: losses, reordering (undone) and an outage of a second (timeouts)."""
+    """Reno whose ssthresh() or undo_cwnd() answers what was on the stack: losses, reordering (undone) and an outage of
+    a second (timeouts).
+    """
     path = """buffer = "1bdp"
 loss = { steps = [["0s", "0.5%"], ["2s", "100%"], ["3s", "0.5%"]] }
 jitter = { kind = "uniform", spread = "3ms", reorder = true }"""
@@ -151,9 +185,19 @@ jitter = { kind = "uniform", spread = "3ms", reorder = true }"""
 
 
 def test_a_window_stays_that_of_the_path_where_a_timer_begins_the_recovery(tmp_path: Path, cli: Any) -> None:
-    """Some kernels run no hook in such a timer. Between it and the next ACK the window may be anything, and nothing new is sent; then it is repaired."""
+    """Some kernels run no hook in such a timer. Between it and the next ACK the window may be anything, and nothing new
+    is sent; then it is repaired.
+    """
     flows = '[[flow]]\ncca = "cubic"\nparams = { hystart = 0 }\ncount = 16'
-    result = ran(cli, tmp_path, "timers", seconds=8, path='buffer = "1bdp"\nloss = "15%"', flows=flows, host='\n[record]\nevery = "10ms"')
+    result = ran(
+        cli,
+        tmp_path,
+        "timers",
+        seconds=8,
+        path='buffer = "1bdp"\nloss = "15%"',
+        flows=flows,
+        host='\n[record]\nevery = "10ms"',
+    )
     samples = result.samples.to_pandas()
     assert len(samples) > 10_000
     # The path holds 67 segments.
@@ -163,8 +207,13 @@ def test_a_window_stays_that_of_the_path_where_a_timer_begins_the_recovery(tmp_p
 
 @pytest.mark.parametrize("name", ["bbr", "bbr2", "bbr3", "tsunami"])
 def test_a_flow_of_ours_takes_no_more_memory_than_its_path_needs(tmp_path: Path, cli: Any, name: str) -> None:
-    """What a socket may still send lies in the kernel's memory, which all flows of the machine share: 16 bytes for each that the path holds, at most."""
-    script = f"sleep 0.5; iperf3 -c $DUMBBELL_FAR -C $(cat {tmp_path}/name) -t 5 > /dev/null & sleep 4.5; ss -tmH dst 10.2.0.1; wait"
+    """What a socket may still send lies in the kernel's memory, which all flows of the machine share: 16 bytes for each
+    that the path holds, at most.
+    """
+    script = (
+        f"sleep 0.5; iperf3 -c $DUMBBELL_FAR -C $(cat {tmp_path}/name) -t 5 > /dev/null & sleep 4.5; ss -tmH dst"
+        " 10.2.0.1; wait"
+    )
     options = ["--rate", "50mbit", "--delay", "10ms", "--buffer", "4bdp", "--far", "iperf3 -s"]
     with kernel.load(name, numbered=True) as controller:
         (tmp_path / "name").write_text(controller.kernel_name)

@@ -12,31 +12,55 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
-from dumbbell import Result, ResultError, metrics, traces
+from dumbbell import Result, ResultError
+from dumbbell.results import metrics
+from dumbbell.scenario import traces
 
-#: Two flows over 10 s at 8 Mbit/s, sampled every second: flow 0 gets 0.75 MB/s, flow 1 starts at 4 s and gets 0.25 MB/s from 6 s on.
+#: Two flows over 10 s at 8 Mbit/s, sampled every second: flow 0 gets 0.75 MB/s, flow 1 starts at 4 s and gets 0.25 MB/s
+#: from 6 s on.
 RATE_BPS = 8_000_000
 
 
 def _sample(t_s: int, flow: int, **known: int) -> dict[str, int | None]:
-    blank = {"goodput_bytes": 0, "segs_sent": 0, "retrans_total": 0, "rtt_us": None, "srtt_us": None, "cwnd": 10, "in_flight": 5}
+    blank = {
+        "goodput_bytes": 0,
+        "segs_sent": 0,
+        "retrans_total": 0,
+        "rtt_us": None,
+        "srtt_us": None,
+        "cwnd": 10,
+        "in_flight": 5,
+    }
     return {"t_us": t_s * 10**6, "flow": flow, **blank, **known}
 
 
 def _write(folder: Path) -> Result:
     flows = [
-        {"flow": 0, "cca": "cubic", "start_us": 0, "stop_us": 10_000_000, "goodput_bytes": 7_500_000, "bytes_sent": 8_000_000, "segs_sent": 1000,
+        {"flow": 0, "cca": "cubic", "start_us": 0, "stop_us": 10_000_000, "goodput_bytes": 7_500_000,
+         "bytes_sent": 8_000_000, "segs_sent": 1000,
          "retrans_segs": 50, "completed_us": None},
-        {"flow": 1, "cca": "bbr", "start_us": 4_000_000, "stop_us": 10_000_000, "goodput_bytes": 1_000_000, "bytes_sent": 1_000_000, "segs_sent": 100,
+        {"flow": 1, "cca": "bbr", "start_us": 4_000_000, "stop_us": 10_000_000, "goodput_bytes": 1_000_000,
+         "bytes_sent": 1_000_000, "segs_sent": 100,
          "retrans_segs": 0, "completed_us": 9_500_000},
     ]  # fmt: skip
     samples = []
     for t in range(11):
-        samples.append(_sample(t, 0, goodput_bytes=t * 750_000, segs_sent=t * 100, retrans_total=min(t * 10, 50), rtt_us=20_000 + 1000 * t, srtt_us=30_000))
+        samples.append(
+            _sample(
+                t,
+                0,
+                goodput_bytes=t * 750_000,
+                segs_sent=t * 100,
+                retrans_total=min(t * 10, 50),
+                rtt_us=20_000 + 1000 * t,
+                srtt_us=30_000,
+            )
+        )
         if t >= 4:
             samples.append(_sample(t, 1, goodput_bytes=max(t - 6, 0) * 250_000))
     queue = [
-        {"t_us": t * 10**6, "backlog_bytes": 1514 * t, "backlog_packets": t, "sojourn_us": 1000 * t, "sent_bytes": t * 500_000, "sent_packets": t * 90,
+        {"t_us": t * 10**6, "backlog_bytes": 1514 * t, "backlog_packets": t, "sojourn_us": 1000 * t,
+         "sent_bytes": t * 500_000, "sent_packets": t * 90,
          "dropped_packets": t * 10, "dropped_bytes": 0}
         for t in range(11)
     ]  # fmt: skip
@@ -51,9 +75,19 @@ def _manifest() -> dict[str, Any]:
     plan = {
         "duration_ns": 10 * 10**9,
         "bottleneck": {"rate_bps": RATE_BPS, "qdisc": {"kind": "fifo"}},
-        "flows": [{"name": cca, "table": i, "cca": cca, "start_ns": start * 10**9, "stop_ns": 10 * 10**9} for i, (cca, start, _) in enumerate(flows)],
+        "flows": [
+            {"name": cca, "table": i, "cca": cca, "start_ns": start * 10**9, "stop_ns": 10 * 10**9}
+            for i, (cca, start, _) in enumerate(flows)
+        ],
     }
-    blank = {"rtt_ms": 20, "retrans_rate": 0, "srtt_mean_ms": None, "srtt_p95_ms": None, "fct_s": None, "packets_sent": 0}
+    blank = {
+        "rtt_ms": 20,
+        "retrans_rate": 0,
+        "srtt_mean_ms": None,
+        "srtt_p95_ms": None,
+        "fct_s": None,
+        "packets_sent": 0,
+    }
     of = [
         {
             "name": cca,
@@ -86,7 +120,9 @@ def test_goodput_is_over_the_flows_own_time_or_the_window(hand: Result) -> None:
 
 def test_throughput_counts_retransmissions(hand: Result) -> None:
     assert metrics.throughput_bps(hand, 0) == 6_400_000
-    assert metrics.throughput_bps(hand, 0, (2, 4)) == 100 * 8000 * 8, "100 segments a second, 8000 bytes each in the mean"
+    assert metrics.throughput_bps(hand, 0, (2, 4)) == 100 * 8000 * 8, (
+        "100 segments a second, 8000 bytes each in the mean"
+    )
 
 
 def test_utilization_is_wire_bytes_over_what_the_rate_allows(hand: Result) -> None:
@@ -94,7 +130,9 @@ def test_utilization_is_wire_bytes_over_what_the_rate_allows(hand: Result) -> No
     assert metrics.utilization(hand, (3, 7)) == 0.5
 
 
-@pytest.mark.parametrize(("shares", "index"), [([1, 1, 1, 1], 1.0), ([4, 0, 0, 0], 0.25), ([1, 2, 3], 36 / 42), ([5], 1.0), ([0, 0], 0.0)])
+@pytest.mark.parametrize(
+    ("shares", "index"), [([1, 1, 1, 1], 1.0), ([4, 0, 0, 0], 0.25), ([1, 2, 3], 36 / 42), ([5], 1.0), ([0, 0], 0.0)]
+)
 def test_jains_index(shares: list[float], index: float) -> None:
     assert metrics.jain(shares) == pytest.approx(index)
 
@@ -160,7 +198,9 @@ def test_a_flow_that_is_not_there_is_refused(hand: Result) -> None:
         metrics.goodput_bps(hand, 2)
 
 
-@pytest.mark.parametrize(("degrees", "t"), [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (120, 1.980)])
+@pytest.mark.parametrize(
+    ("degrees", "t"), [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (120, 1.980)]
+)
 def test_students_t_is_that_of_the_printed_tables(degrees: int, t: float) -> None:
     assert metrics.student_t(0.95, degrees) == pytest.approx(t, abs=5e-4)
 
@@ -182,7 +222,11 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     scenario = dumbbell.Scenario(
         duration="10s",
         path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"),
-        flow=[dumbbell.Flow(cca="cubic", stop="9s"), dumbbell.Flow(cca="bbr", start="1s"), dumbbell.Flow(cca="reno", start="2s", size="1MB")],
+        flow=[
+            dumbbell.Flow(cca="cubic", stop="9s"),
+            dumbbell.Flow(cca="bbr", start="1s"),
+            dumbbell.Flow(cca="reno", start="2s", size="1MB"),
+        ],
         record=dumbbell.Record(every="10ms"),
     )
     run = dumbbell.run(scenario, folder / "out")[0]
@@ -197,7 +241,9 @@ def test_metrics_over_the_tables_are_the_engines_summary(real: dict[str, Any]) -
         assert metrics.rtt_ms(run, i, smoothed=True).mean == pytest.approx(flow["srtt_mean_ms"], rel=0.02)
         assert metrics.rtt_ms(run, i, smoothed=True).p95 == pytest.approx(flow["srtt_p95_ms"], rel=0.05)
         assert run.flows["segs_sent"][i].as_py() == flow["packets_sent"]
-    assert metrics.share(run, "bbr") == pytest.approx(run.flows["goodput_bytes"][1].as_py() / sum(run.flows["goodput_bytes"].to_pylist()))
+    assert metrics.share(run, "bbr") == pytest.approx(
+        run.flows["goodput_bytes"][1].as_py() / sum(run.flows["goodput_bytes"].to_pylist())
+    )
     assert metrics.utilization(run) == pytest.approx(summary["link"]["utilization"], rel=1e-3)
     assert metrics.queueing_delay_ms(run).mean == pytest.approx(summary["link"]["queue_mean_ms"], rel=0.1)
     assert metrics.completion_time_s(run, 2) == pytest.approx(summary["flows"][2]["fct_s"], rel=1e-3)
@@ -236,7 +282,10 @@ def test_the_queue_of_a_link_is_read_by_its_number(tmp_path: Path) -> None:
 def test_utilization_of_a_trace_is_held_against_what_its_file_could_carry(tmp_path: Path) -> None:
     trace = tmp_path / "t.trace"
     trace.write_text("".join(f"{ms}\n" for ms in range(1, 501)))  # one full frame a millisecond, so 12.112 Mbit/s
-    text = f'duration = "4s"\n[path]\nrate = {{ trace = "{trace}" }}\nrtt = "20ms"\nbuffer = "2bdp"\n[[flow]]\ncca = "reno"\n'
+    text = (
+        f'duration = "4s"\n[path]\nrate = {{ trace = "{trace}" }}\nrtt = "20ms"\nbuffer = "2bdp"\n[[flow]]\ncca ='
+        ' "reno"\n'
+    )
     (result,) = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
     assert metrics.utilization(result) == pytest.approx(result.summary["link"]["utilization"], rel=1e-3)
     assert 0.9 < metrics.utilization(result, (1, 4)) <= 1
@@ -260,7 +309,10 @@ def test_completion_times_are_those_of_the_flows_that_completed(hand: Result) ->
 
 
 def test_marks_are_counted_over_what_left(tmp_path: Path) -> None:
-    text = 'duration = "3s"\n[path]\nrate = "10Mbps"\nrtt = "20ms"\nqdisc = { kind = "codel", ecn = true }\n[host]\necn = true\n[[flow]]\ncca = "cubic"\n'
+    text = (
+        'duration = "3s"\n[path]\nrate = "10Mbps"\nrtt = "20ms"\nqdisc = { kind = "codel", ecn = true }\n[host]\necn ='
+        ' true\n[[flow]]\ncca = "cubic"\n'
+    )
     (result,) = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
     marks = result.summary["link"]["marks"]
     assert marks > 0
@@ -303,8 +355,13 @@ def test_the_queueing_delay_is_the_measured_one_after_a_step_of_the_rate(tmp_pat
 
 
 def test_a_window_without_samples_says_what_would_record_them(tmp_path: Path) -> None:
-    text = 'duration = "2s"\npath = { rate = "5Mbps", rtt = "20ms", buffer = "1bdp" }\nrecord = { samples = false }\nflow = [{ cca = "cubic" }]\n'
+    text = (
+        'duration = "2s"\npath = { rate = "5Mbps", rtt = "20ms", buffer = "1bdp" }\nrecord = { samples = false }\nflow'
+        ' = [{ cca = "cubic" }]\n'
+    )
     (run,) = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
     assert metrics.goodput_bps(run, 0) > 0
-    with pytest.raises(ResultError, match=r"it has no samples, which a window needs; \[record\] samples = true records them"):
+    with pytest.raises(
+        ResultError, match=r"it has no samples, which a window needs; \[record\] samples = true records them"
+    ):
         metrics.goodput_bps(run, 0, (1, 2))

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from dumbbell import names, plan
 from dumbbell.errors import ScenarioError
-from dumbbell.scenario import from_dict
+from dumbbell.runs import plan
+from dumbbell.scenario import names
+from dumbbell.scenario.file import from_dict
 
 PATH = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
 
@@ -50,7 +51,15 @@ def test_a_flow_is_called_by_its_table_or_what_tells_it_apart(flows: list[dict[s
 
 
 def test_all_flows_of_a_table_share_its_name_and_number() -> None:
-    made = plan.plan(from_dict({"duration": "10s", "path": PATH, "flow": [{"cca": "reno", "count": 3}, {"cca": "reno", "rtt": "1ms", "count": 2}]}))
+    made = plan.plan(
+        from_dict(
+            {
+                "duration": "10s",
+                "path": PATH,
+                "flow": [{"cca": "reno", "count": 3}, {"cca": "reno", "rtt": "1ms", "count": 2}],
+            }
+        )
+    )
     found = [(flow["table"], flow["name"]) for flow in made["flows"]]
     assert found == [(0, "reno 20ms")] * 3 + [(1, "reno 1ms")] * 2
 
@@ -69,7 +78,9 @@ def test_a_name_that_cannot_be_one_is_refused(name: object) -> None:
 
 
 def test_two_tables_cannot_have_one_name() -> None:
-    with pytest.raises(ScenarioError, match=r'flow\[1\].name: got "a", wanted a name of its own, because flow\[0\] has this one'):
+    with pytest.raises(
+        ScenarioError, match=r'flow\[1\].name: got "a", wanted a name of its own, because flow\[0\] has this one'
+    ):
         _called({"cca": "cubic", "name": "a"}, {"cca": "bbr", "name": "a"})
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import dumbbell
 from dumbbell.errors import ControllerError, ScenarioError
-from dumbbell.own import Own
+from dumbbell.scenario.own import Own
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "scenarios" / "examples"
 
@@ -88,13 +88,21 @@ def test_a_module_runs_and_the_manifest_says_what_it_was(tmp_path: Path, cli: An
     assert loaded.returncode == 0, loaded.stderr
     (record,) = json.loads((tmp_path / "loaded" / "own" / "manifest.json").read_text())["controllers"]
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    assert {**record, "compiler": ""} == {"name": "reno", "file": str(file), "sha256": digest, "compiler": "", "replaces_built_in": True}
+    assert {**record, "compiler": ""} == {
+        "name": "reno",
+        "file": str(file),
+        "sha256": digest,
+        "compiler": "",
+        "replaces_built_in": True,
+    }
     assert record["compiler"]
     assert cli("run", "x.toml", "--out", "plain").returncode == 0
     assert json.loads((tmp_path / "plain" / "own" / "manifest.json").read_text())["controllers"] == []
     # The same algorithm with the same integers: the same run.
     columns = ["t_us", "cwnd", "ssthresh", "srtt_us", "segs_sent"]
-    loaded_table, plain_table = (pq.read_table(tmp_path / name / "own" / "samples.parquet", columns=columns) for name in ("loaded", "plain"))
+    loaded_table, plain_table = (
+        pq.read_table(tmp_path / name / "own" / "samples.parquet", columns=columns) for name in ("loaded", "plain")
+    )
     assert loaded_table.equals(plain_table)
 
 
@@ -158,7 +166,16 @@ def test_wrong_files_names_and_parameters_are_bad_input(tmp_path: Path, cli: Any
         ("run", "x.toml", "--cca", "none.c"): '--cca: got "none.c" (No such file',
         ("run", "x.toml", "--cca", "x.toml"): '--cca: got "x.toml", wanted a C source (.c) or a Python file (.py)',
         ("run", "x.toml", "--cca", file, "--cca", file): '--cca: "mine" is defined by',
-        ("check", "x.toml", "--cca", file, "--set", "flow[0].cca=mine", "--set", "flow[0].params.kepe=1"): 'did you mean "keep"?',
+        (
+            "check",
+            "x.toml",
+            "--cca",
+            file,
+            "--set",
+            "flow[0].cca=mine",
+            "--set",
+            "flow[0].params.kepe=1",
+        ): 'did you mean "keep"?',
         ("cca", "show"): "NAME: missing",
     }
     for arguments, message in told.items():
@@ -181,7 +198,9 @@ def test_the_headers_can_be_written_for_an_editor(tmp_path: Path, cli: Any) -> N
 
 def test_the_examples_run(tmp_path: Path, cli: Any) -> None:
     for name, own in [("own-module", "tcp_steady.c"), ("own-python", "delay_target.py")]:
-        done = cli("run", EXAMPLES / f"{name}.toml", "--cca", EXAMPLES / own, "--set", "duration=5s", "--json", "--out", name)
+        done = cli(
+            "run", EXAMPLES / f"{name}.toml", "--cca", EXAMPLES / own, "--set", "duration=5s", "--json", "--out", name
+        )
         assert done.returncode == 0, done.stderr
         assert all(json.loads(line)["link"]["utilization"] > 0.8 for line in done.stdout.splitlines())
 
@@ -253,7 +272,10 @@ def test_a_wrong_answer_ends_the_run(tmp_path: Path, answer: object, message: st
 
 
 def test_an_exception_ends_the_run_with_its_traceback(tmp_path: Path, cli: Any) -> None:
-    text = "class Mine:\n    def on_ack(self, sample):\n        if sample.now_us > 0:\n            return 1 // 0, None\n        return 10, None\n"
+    text = (
+        "class Mine:\n    def on_ack(self, sample):\n        if sample.now_us > 0:\n            return 1 // 0, None\n  "
+        "      return 10, None\n"
+    )
     (tmp_path / "mine.py").write_text(text)
     (tmp_path / "x.toml").write_text(SCENARIO.replace("CCA", "mine"))
     done = cli("run", "x.toml", "--cca", "mine.py", "--out", "out")

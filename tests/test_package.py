@@ -24,7 +24,9 @@ DIST = Path(os.environ.get("DUMBBELL_DIST", ROOT / "dist"))
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not list(DIST.glob("dumbbell-*.whl")), reason="nothing is packed: `make package` does, and runs this"),
+    pytest.mark.skipif(
+        not list(DIST.glob("dumbbell-*.whl")), reason="nothing is packed: `make package` does, and runs this"
+    ),
 ]
 
 LICENSE = "(MIT OR Apache-2.0) AND (GPL-2.0-only OR BSD-3-Clause)"
@@ -44,20 +46,39 @@ def only(pattern: str) -> Path:
 
 @pytest.fixture(scope="module", params=["wheel", "sdist"])
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has the wheel, or what the source distribution builds, and pinned dependencies."""
+    """The programs of an environment that has the wheel, or what the source distribution builds, and pinned
+    dependencies.
+    """
     place = tmp_path_factory.mktemp(request.param)
     venv.create(place / "venv")
     python = str(place / "venv" / "bin" / "python")
-    pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check", "install", "--no-compile"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "--quiet",
+        "--disable-pip-version-check",
+        "install",
+        "--no-compile",
+    ]
     lock = ["--require-hashes", "--only-binary", ":all:"]
     _checked([*pip, *lock, "-r", str(ROOT / "requirements.lock")], cwd=place)
     if request.param == "wheel":
         _checked([*pip, "--no-index", "--no-deps", str(only("dumbbell-*.whl"))], cwd=place)
     else:
         _checked([*pip, *lock, "-r", str(ROOT / "requirements-build.lock")], cwd=place)
-        # The registry's crates are those that the tests in Rust have compiled; optimising the engine once more would take minutes.
+        # The registry's crates are those that the tests in Rust have compiled; optimising the engine once more would
+        # take minutes.
         path = f"{place / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        env = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "CARGO_INCREMENTAL": "0", "MATURIN_PEP517_ARGS": "--profile dev", "PATH": path}
+        env = {
+            **os.environ,
+            "CARGO_TARGET_DIR": str(ROOT / "target"),
+            "CARGO_INCREMENTAL": "0",
+            "MATURIN_PEP517_ARGS": "--profile dev",
+            "PATH": path,
+        }
         _checked([*pip, "--no-deps", "--no-build-isolation", str(only("dumbbell-*.tar.gz"))], cwd=place, env=env)
     return place / "venv" / "bin"
 
@@ -82,26 +103,41 @@ def run(installed: Path, tmp_path: Path) -> Run:
 
 
 def test_it_says_its_version_and_the_commit_that_it_was_built_from(run: Run) -> None:
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
     done = run("dumbbell", "--version")
     assert (done.returncode, done.stderr) == (0, "")
     told = done.stdout.split()
     told = dict(zip(told[::2], told[1::2], strict=True))
-    assert told["dumbbell"] == told["engine"] == only("dumbbell-*.tar.gz").name.removeprefix("dumbbell-").removesuffix(".tar.gz")
+    assert (
+        told["dumbbell"]
+        == told["engine"]
+        == only("dumbbell-*.tar.gz").name.removeprefix("dumbbell-").removesuffix(".tar.gz")
+    )
     assert told["commit"].rstrip("+") == head
 
 
 def test_pip_finds_its_dependencies_and_nothing_is_missing(installed: Path, run: Run) -> None:
     _checked([sys.executable, "-m", "pip", "--python", str(installed / "python"), "check"], cwd=installed)
-    wanted = run("python", "-c", "import importlib.metadata as m; print(*m.requires('dumbbell'), sep='\\n')").stdout.splitlines()
-    assert {line.split(">")[0] for line in wanted if "extra ==" not in line} >= {"matplotlib", "numpy", "pyarrow", "rich"}
+    wanted = run(
+        "python", "-c", "import importlib.metadata as m; print(*m.requires('dumbbell'), sep='\\n')"
+    ).stdout.splitlines()
+    assert {line.split(">")[0] for line in wanted if "extra ==" not in line} >= {
+        "matplotlib",
+        "numpy",
+        "pyarrow",
+        "rich",
+    }
 
 
 def test_controllers_gallery_check_and_a_run_with_its_picture_work(run: Run, tmp_path: Path) -> None:
     assert "cubic" in run("dumbbell", "cca", "list").stdout
     assert "pair-cubic-bbr" in run("dumbbell", "gallery").stdout
     assert run("dumbbell", "new", "pair-cubic-bbr", "mine.toml").returncode == 0
-    done = run("dumbbell", "run", "mine.toml", "--set", "duration=2s", "--set", 'path.buffer=["1bdp","2bdp"]', "--out", "out")
+    done = run(
+        "dumbbell", "run", "mine.toml", "--set", "duration=2s", "--set", 'path.buffer=["1bdp","2bdp"]', "--out", "out"
+    )
     assert done.returncode == 0, done.stderr
     shown = run("dumbbell", "show", "out")
     assert (shown.returncode, shown.stderr) == (0, "")
@@ -114,14 +150,27 @@ def test_controllers_gallery_check_and_a_run_with_its_picture_work(run: Run, tmp
 
 
 def test_scenarios_with_traces_run_from_the_gallery(run: Run) -> None:
-    done = run("dumbbell", "run", "gallery:yang-fig23", "--set", "duration=1s", "--set", 'flow[0].cca="cubic"', "--json", "--out", "out")
+    done = run(
+        "dumbbell",
+        "run",
+        "gallery:yang-fig23",
+        "--set",
+        "duration=1s",
+        "--set",
+        'flow[0].cca="cubic"',
+        "--json",
+        "--out",
+        "out",
+    )
     assert done.returncode == 0, done.stderr
     assert all(json.loads(line)["flows"][0]["goodput_mbps"] > 0 for line in done.stdout.splitlines())
 
 
 def test_a_controller_of_ones_own_compiles_against_the_installed_headers(run: Run) -> None:
     assert run("dumbbell", "new", "examples/own-module").returncode == 0
-    done = run("dumbbell", "run", "own-module.toml", "--cca", "tcp_steady.c", "--set", "duration=1s", "--json", "--out", "out")
+    done = run(
+        "dumbbell", "run", "own-module.toml", "--cca", "tcp_steady.c", "--set", "duration=1s", "--json", "--out", "out"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -143,14 +192,18 @@ sys.exit(main(["demo", "--out", "demo"]))
 @pytest.mark.skipif(os.geteuid() != 0, reason="hiding a library takes a mount namespace of its own (root)")
 def test_only_the_kernel_commands_need_libelf(run: Run, tmp_path: Path) -> None:
     found = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
-    files = [line.split("=>")[1].strip() for line in found.splitlines() if "libelf.so.1 " in line or "libz.so.1 " in line]
+    files = [
+        line.split("=>")[1].strip() for line in found.splitlines() if "libelf.so.1 " in line or "libz.so.1 " in line
+    ]
     assert any("libelf" in file for file in files), "libelf is installed, or there is nothing to hide"
     (tmp_path / "nothing").touch()
     hide = "".join(f"mount --bind nothing '{Path(file).resolve()}' && " for file in files if "libelf" in file)
     hidden = ("unshare", "--mount", "--propagation", "private", "sh", "-c", f'{hide} exec "$0" "$@"')
     assert "cubic" in run("dumbbell", "cca", "list", before=hidden).stdout
     assert run("dumbbell", "check", "gallery:pair-cubic-bbr", before=hidden).returncode == 0
-    done = run("dumbbell", "run", "gallery:pair-cubic-bbr", "--set", "duration=1s", "--json", "--out", "out", before=hidden)
+    done = run(
+        "dumbbell", "run", "gallery:pair-cubic-bbr", "--set", "duration=1s", "--json", "--out", "out", before=hidden
+    )
     assert done.returncode == 0, done.stderr
     assert run("dumbbell", "kernel", "list", before=hidden).returncode == 0
     load = run("dumbbell", "kernel", "load", "reno", before=hidden)
@@ -168,10 +221,14 @@ def test_the_wheel_has_its_licences_the_gallery_and_a_tag_that_pip_takes_elsewhe
     assert set(metadata.get_all("License-File", [])) == LICENSE_FILES
     assert {f"{info}/licenses/{name}" for name in LICENSE_FILES} <= set(names)
     gallery = {
-        path.relative_to(ROOT / "scenarios").as_posix() for path in (ROOT / "scenarios").rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        path.relative_to(ROOT / "scenarios").as_posix()
+        for path in (ROOT / "scenarios").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
     }
-    assert {name.removeprefix("dumbbell/scenarios/") for name in names if name.startswith("dumbbell/scenarios/")} == gallery
-    assert {"dumbbell/_build.py", "dumbbell/py.typed", "dumbbell/schema.json", "dumbbell/_native.pyi"} <= set(names)
+    assert {
+        name.removeprefix("dumbbell/scenarios/") for name in names if name.startswith("dumbbell/scenarios/")
+    } == gallery
+    assert {"dumbbell/_build.py", "dumbbell/py.typed", "dumbbell/scenario/schema.json", "dumbbell/_native.pyi"} <= set(names)
     assert not [name for name in names if name.startswith(("scenarios/", "tests/", "tools/", "docs/", "cca/"))]
     if sys.platform == "linux":
         tag = wheel.stem.rsplit("-", 1)[1]
@@ -182,13 +239,27 @@ def test_the_wheel_has_its_licences_the_gallery_and_a_tag_that_pip_takes_elsewhe
 def test_the_source_distribution_has_what_a_build_and_a_reader_need() -> None:
     with tarfile.open(only("dumbbell-*.tar.gz")) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames()}
-    assert names >= {"README.md", "CHANGELOG.md", "Cargo.lock", "tools/build_backend.py", "docs/results.md", "python/dumbbell/_build.py", *LICENSE_FILES}
+    assert names >= {
+        "README.md",
+        "CHANGELOG.md",
+        "Cargo.lock",
+        "tools/build_backend.py",
+        "docs/results.md",
+        "python/dumbbell/_build.py",
+        *LICENSE_FILES,
+    }
     assert {f"cca/{path.name}" for path in (ROOT / "cca").glob("*.c")} <= names
     assert {f"python/dumbbell/scenarios/{path.name}" for path in (ROOT / "scenarios").glob("*.toml")} <= names
-    assert not [name for name in names if name.endswith((".so", ".o", ".pyc")) or name.startswith(("target/", "build/", "out/", ".git/"))]
+    assert not [
+        name
+        for name in names
+        if name.endswith((".so", ".o", ".pyc")) or name.startswith(("target/", "build/", "out/", ".git/"))
+    ]
 
 
-def test_without_the_headers_of_libelf_the_build_leaves_the_kernel_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_headers_of_libelf_the_build_leaves_the_kernel_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import build_backend  # the package's own, which pip imports the same way
 

@@ -8,12 +8,21 @@ from typing import Any
 
 import pytest
 
-from dumbbell import load, plan
+from dumbbell import load
 from dumbbell.papers import zhang2019
+from dumbbell.runs import plan
 
 
 def test_the_printed_tables_have_every_cell() -> None:
-    assert {table: len(zhang2019.printed(table)) for table in (1, 2, 3, 4, 5, 6, 7)} == {1: 11, 2: 9, 3: 72, 4: 24, 5: 8, 6: 9, 7: 54}
+    assert {table: len(zhang2019.printed(table)) for table in (1, 2, 3, 4, 5, 6, 7)} == {
+        1: 11,
+        2: 9,
+        3: 72,
+        4: 24,
+        5: 8,
+        6: 9,
+        7: 54,
+    }
     for table in zhang2019.TABLES:
         assert {row["algo"] for row in zhang2019.printed(table)} <= set(zhang2019.CCAS)
 
@@ -34,7 +43,9 @@ def test_the_paths_of_table_3_have_the_papers_round_trips() -> None:
 
 
 def test_every_cell_has_a_run() -> None:
-    counts = {table: sum(len(plan.runs(scenario)) for scenario in zhang2019.scenarios(table)) for table in zhang2019.TABLES}
+    counts = {
+        table: sum(len(plan.runs(scenario)) for scenario in zhang2019.scenarios(table)) for table in zhang2019.TABLES
+    }
     assert counts == {3: 72, 4: 120, 5: 8, 7: 54}
 
 
@@ -56,7 +67,9 @@ def test_the_command_prints_each_cell_beside_the_papers(cli: Any, tmp_path: Path
 
 def test_a_synthetic_trace_is_the_same_each_time(cli: Any, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        assert cli("trace", "wifi", "--mean", "5Mbps", "--length", "2s", "--seed", "7", "-o", name).stdout == f"{name}\n"
+        assert (
+            cli("trace", "wifi", "--mean", "5Mbps", "--length", "2s", "--seed", "7", "-o", name).stdout == f"{name}\n"
+        )
     times = [int(line) for line in (tmp_path / "a").read_text().splitlines()]
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert times == sorted(times)

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from dumbbell import ScenarioError, from_dict, from_file, plan
-from dumbbell.qdiscs import Codel, Qdisc
+from dumbbell import ScenarioError, from_dict, from_file
+from dumbbell.runs import plan
+from dumbbell.scenario.qdiscs import Codel, Qdisc
 
 PATH = {"rate": "40Mbps", "rtt": "40ms", "buffer": "1bdp"}
 
 
-def planned(flow: dict[str, Any] | None = None, link: list[dict[str, Any]] | None = None, **path: Any) -> dict[str, Any]:
+def planned(
+    flow: dict[str, Any] | None = None, link: list[dict[str, Any]] | None = None, **path: Any
+) -> dict[str, Any]:
     tables = {"duration": "10s", "path": {**PATH, **path}, "flow": [{"cca": "cubic", **(flow or {})}]}
     runs = plan.runs(from_dict({**tables, "link": link} if link else tables))
     assert len(runs) == 1
@@ -26,18 +29,27 @@ def qdisc(written: Any, **path: Any) -> dict[str, Any]:
 
 #: Defaults of Linux 6.12 (dualpi2: 6.17) and of tc.
 DEFAULTS = {
-    "codel": {"limit_packets": 1000, "target_ns": 5_000_000, "interval_ns": 100_000_000, "ecn": False, "ce_threshold_ns": None},
-    "fq_codel": {"limit_packets": 10_240, "flows": 1024, "quantum_bytes": 1514, "memory_limit_bytes": 32 << 20, "drop_batch": 64, "target_ns": 5_000_000,
-                 "interval_ns": 100_000_000, "ecn": True, "ce_threshold_ns": None, "ce_threshold_selector": 0, "ce_threshold_mask": 0},
-    "pie": {"limit_packets": 1000, "target_ns": 15_000_000, "tupdate_ns": 15_000_000, "alpha": 2, "beta": 20, "ecn": False, "ecn_limit_percent": 10,
+    "codel": {"limit_packets": 1000, "target_ns": 5_000_000, "interval_ns": 100_000_000, "ecn": False,
+        "ce_threshold_ns": None},
+    "fq_codel": {"limit_packets": 10_240, "flows": 1024, "quantum_bytes": 1514, "memory_limit_bytes": 32 << 20,
+        "drop_batch": 64, "target_ns": 5_000_000,
+                 "interval_ns": 100_000_000, "ecn": True, "ce_threshold_ns": None, "ce_threshold_selector": 0,
+                 "ce_threshold_mask": 0},
+    "pie": {"limit_packets": 1000, "target_ns": 15_000_000, "tupdate_ns": 15_000_000, "alpha": 2, "beta": 20,
+        "ecn": False, "ecn_limit_percent": 10,
             "bytemode": False, "dq_rate_estimator": False},
-    "red": {"limit_bytes": 200_000, "min_bytes": None, "max_bytes": None, "avpkt_bytes": 1000, "burst_packets": None, "probability_ppb": 20_000_000,
-            "bandwidth_bps": 10_000_000, "ecn": False, "harddrop": False, "nodrop": False, "adaptive": False, "gentle": False},
-    "cake": {"bandwidth_bps": 40_000_000, "rtt_ns": 100_000_000, "diffserv": "diffserv3", "isolation": "triple-isolate", "overhead_bytes": None, "mpu_bytes": 0,
+    "red": {"limit_bytes": 200_000, "min_bytes": None, "max_bytes": None, "avpkt_bytes": 1000, "burst_packets": None,
+        "probability_ppb": 20_000_000,
+            "bandwidth_bps": 10_000_000, "ecn": False, "harddrop": False, "nodrop": False, "adaptive": False,
+            "gentle": False},
+    "cake": {"bandwidth_bps": 40_000_000, "rtt_ns": 100_000_000, "diffserv": "diffserv3", "isolation": "triple-isolate",
+        "overhead_bytes": None, "mpu_bytes": 0,
              "framing": "none", "ack_filter": "off", "ingress": False, "wash": False, "memory_limit_bytes": None},
-    "dualpi2": {"limit_packets": 10_000, "target_ns": 15_000_000, "tupdate_ns": 16_000_000, "alpha": 41, "beta": 819, "coupling": 2, "step_ns": 1_000_000,
+    "dualpi2": {"limit_packets": 10_000, "target_ns": 15_000_000, "tupdate_ns": 16_000_000, "alpha": 41, "beta": 819,
+        "coupling": 2, "step_ns": 1_000_000,
                 "c_protection_percent": 10, "drop_overload": True, "drop_early": False},
-    "fq": {"limit_packets": 10_000, "flow_limit_packets": 100, "quantum_bytes": 3028, "initial_quantum_bytes": 15_140, "maxrate_bps": None,
+    "fq": {"limit_packets": 10_000, "flow_limit_packets": 100, "quantum_bytes": 3028, "initial_quantum_bytes": 15_140,
+        "maxrate_bps": None,
            "low_rate_threshold_bps": 550_000, "ce_threshold_ns": None},
 }  # fmt: skip
 
@@ -61,7 +73,9 @@ def test_a_path_with_an_aqm_needs_no_buffer() -> None:
         qdisc("fifo", buffer=None)
 
 
-@pytest.mark.parametrize("rate", [{"steps": [["0s", "40Mbps"], ["1s", "20Mbps"]]}, {"lte": "stationary", "mean": "40Mbps"}])
+@pytest.mark.parametrize(
+    "rate", [{"steps": [["0s", "40Mbps"], ["1s", "20Mbps"]]}, {"lte": "stationary", "mean": "40Mbps"}]
+)
 def test_cake_does_not_shape_a_rate_that_changes(rate: dict[str, Any]) -> None:
     assert qdisc("cake", rate=rate)["bandwidth_bps"] is None
     assert qdisc({"kind": "cake", "shaped": False})["bandwidth_bps"] is None
@@ -88,11 +102,23 @@ def test_a_plain_path_leaves_its_ways_to_the_engine() -> None:
 
 
 def test_impairments_by_name_come_before_the_delay_and_the_link_behind_it() -> None:
-    flow = planned(loss={"model": "gilbert_elliott", "p": "1%", "r": "25%"}, duplicate="2%", corrupt=0.03, reorder={"share": "25%", "gap": 5})["flows"][0]
+    flow = planned(
+        loss={"model": "gilbert_elliott", "p": "1%", "r": "25%"},
+        duplicate="2%",
+        corrupt=0.03,
+        reorder={"share": "25%", "gap": 5},
+    )["flows"][0]
     assert [(stage["kind"], stage.get("ppb")) for stage in flow["forward"]] == [
         ("loss", None), ("duplicate", 20_000_000), ("corrupt", 30_000_000), ("delay", None), ("link", None),
     ]  # fmt: skip
-    lossy = {"kind": "loss", "model": "gilbert_elliott", "p_ppb": 10_000_000, "r_ppb": 250_000_000, "bad_loss_ppb": 10**9, "good_loss_ppb": 0}
+    lossy = {
+        "kind": "loss",
+        "model": "gilbert_elliott",
+        "p_ppb": 10_000_000,
+        "r_ppb": 250_000_000,
+        "bad_loss_ppb": 10**9,
+        "good_loss_ppb": 0,
+    }
     assert flow["forward"][0] == lossy
     assert flow["forward"][3]["reorder"] == {"gap": 5, "ppb": 250_000_000, "correlation_ppb": 0}
     assert (flow["loss_ppb"], flow["jitter"], flow["rtt_ns"]) == (0, None, 40_000_000)
@@ -102,8 +128,16 @@ def test_a_chain_keeps_its_order_and_adds_what_it_leaves_out() -> None:
     loss = {"kind": "loss", "rate": "1%"}
     assert kinds(planned(impair=[loss])) == ["loss", "delay", "link"]
     assert kinds(planned(impair=[{"kind": "links"}, loss])) == ["link", "loss", "delay"]
-    assert kinds(planned(impair=[{"kind": "delay", "time": "1ms"}, {"kind": "links"}, {"kind": "delay"}])) == ["delay", "link", "delay"]
-    assert [stage.get("ns") for stage in planned(impair=[{"kind": "delay", "time": "1ms"}])["flows"][0]["forward"]] == [1_000_000, 20_000_000, None]
+    assert kinds(planned(impair=[{"kind": "delay", "time": "1ms"}, {"kind": "links"}, {"kind": "delay"}])) == [
+        "delay",
+        "link",
+        "delay",
+    ]
+    assert [stage.get("ns") for stage in planned(impair=[{"kind": "delay", "time": "1ms"}])["flows"][0]["forward"]] == [
+        1_000_000,
+        20_000_000,
+        None,
+    ]
 
 
 def kinds(made: dict[str, Any]) -> list[str]:
@@ -119,7 +153,10 @@ def test_an_rtt_in_steps_is_halved_step_by_step() -> None:
     assert made["bottleneck"]["qdisc"]["limit_bytes"] == 100_000
 
 
-LINKS = [{"name": "l1", "rate": "100Mbps", "buffer": "1bdp", "delay": "10ms"}, {"name": "l3", "rate": "1Gbps", "buffer": "100pkt", "qdisc": "codel"}]
+LINKS = [
+    {"name": "l1", "rate": "100Mbps", "buffer": "1bdp", "delay": "10ms"},
+    {"name": "l3", "rate": "1Gbps", "buffer": "100pkt", "qdisc": "codel"},
+]
 
 
 def test_a_flow_crosses_its_links_in_order_and_their_delays_count_both_ways() -> None:
@@ -135,7 +172,14 @@ def test_a_flow_crosses_its_links_in_order_and_their_delays_count_both_ways() ->
 
 
 def test_acknowledgements_have_a_way_of_their_own() -> None:
-    ack = {"rate": "1Mbps", "buffer": "20pkt", "delay": "5ms", "loss": "1%", "thin": {"every": 4, "hold": "5ms"}, "aggregate": {"every": "10ms"}}
+    ack = {
+        "rate": "1Mbps",
+        "buffer": "20pkt",
+        "delay": "5ms",
+        "loss": "1%",
+        "thin": {"every": 4, "hold": "5ms"},
+        "aggregate": {"every": "10ms"},
+    }
     made = planned(ack=ack)
     assert [stage["kind"] for stage in made["flows"][0]["back"]] == ["thin", "serve", "loss", "link", "delay"]
     assert made["flows"][0]["rtt_ns"] == 25_000_000
@@ -156,16 +200,26 @@ def test_ecn_is_off_classic_or_accurate(written: object, word: str) -> None:
 def test_a_trace_is_found_beside_the_scenario_and_measured(tmp_path: Path) -> None:
     (tmp_path / "t.trace").write_text("0\n1\n1\n4\n")
     (tmp_path / "s.toml").write_text(
-        'duration = "1s"\n[path]\nrate = { trace = "t.trace", opportunity = "1500B" }\nrtt = "40ms"\nbuffer = "1bdp"\n[[flow]]\ncca = "reno"\n'
+        'duration = "1s"\n[path]\nrate = { trace = "t.trace", opportunity = "1500B" }\nrtt = "40ms"\nbuffer ='
+        ' "1bdp"\n[[flow]]\ncca = "reno"\n'
     )
     link = plan.runs(from_file(tmp_path / "s.toml").scenario)[0].plan["bottleneck"]
     assert link["rate_bps"] == 4 * 1500 * 8 * 1000 // 4
     digest = "77eaad0b59ad1118bc1c87ba213ace0525c2d15303739425249c608f43bd718d"  # sha256sum of the four lines
-    assert link["trace"] == {"path": str(tmp_path / "t.trace"), "sha256": digest, "opportunity_bytes": 1500, "repeat": True}
+    assert link["trace"] == {
+        "path": str(tmp_path / "t.trace"),
+        "sha256": digest,
+        "opportunity_bytes": 1500,
+        "repeat": True,
+    }
 
 
 @pytest.mark.parametrize("text", ["", "5\n3\n", "x\n", "0\n", "1\n\n2\n", "4294967296\n"])
 def test_what_is_no_trace_is_an_error_that_names_the_key(text: str, tmp_path: Path) -> None:
     (tmp_path / "t").write_text(text)
     with pytest.raises(ScenarioError, match=r"^path\.rate: got .*wanted a Mahimahi trace"):
-        plan.runs(from_dict({"duration": "1s", "path": {**PATH, "rate": {"trace": "t"}}, "flow": [{"cca": "reno"}]}, folder=tmp_path))
+        plan.runs(
+            from_dict(
+                {"duration": "1s", "path": {**PATH, "rate": {"trace": "t"}}, "flow": [{"cca": "reno"}]}, folder=tmp_path
+            )
+        )

@@ -6,9 +6,10 @@ from pathlib import Path as FilePath
 
 import pytest
 
-from dumbbell import Flow, Jitter, Scenario, ScenarioError, from_text, plan, run
+from dumbbell import Flow, Jitter, Scenario, ScenarioError, from_text, run
 from dumbbell import Path as Bottleneck
-from dumbbell.toml_text import to_toml
+from dumbbell.runs import plan
+from dumbbell.scenario.toml_text import to_toml
 
 
 def one(path: Bottleneck, *flows: Flow, duration: str = "10s") -> dict[str, object]:
@@ -42,7 +43,9 @@ def test_bdp_refers_to_the_rtt_of_the_path_whatever_the_flows_have() -> None:
 
 
 def test_count_makes_equal_flows_and_spacing_sets_their_starts_apart() -> None:
-    flows = one(Bottleneck(rate="40Mbps", rtt="40ms", buffer="1bdp"), Flow(cca="cubic", count=3, start="1s", spacing="2s"))["flows"]
+    flows = one(
+        Bottleneck(rate="40Mbps", rtt="40ms", buffer="1bdp"), Flow(cca="cubic", count=3, start="1s", spacing="2s")
+    )["flows"]
     assert [flow["start_ns"] for flow in flows] == [10**9, 3 * 10**9, 5 * 10**9]  # type: ignore[attr-defined]
     assert len({(flow["cca"], flow["rtt_ns"], flow["stop_ns"]) for flow in flows}) == 1  # type: ignore[attr-defined]
 
@@ -84,7 +87,12 @@ def test_parameters_and_jitter_vary_too(double: object) -> None:
 
 def test_a_preset_becomes_its_parameters_and_params_go_over_them() -> None:
     path = Bottleneck(rate="10Mbps", rtt="100ms", buffer="150ms")
-    flows = one(path, Flow(cca="cubic", preset="chromium"), Flow(cca="cubic", preset="chromium", params={"beta": 717}), Flow(cca="cubic"))["flows"]
+    flows = one(
+        path,
+        Flow(cca="cubic", preset="chromium"),
+        Flow(cca="cubic", preset="chromium", params={"beta": 717}),
+        Flow(cca="cubic"),
+    )["flows"]
     chromium = {"beta": 870, "friendly_connections": 2, "hystart_detect": 2}
     assert [flow["params"] for flow in flows] == [chromium, {**chromium, "beta": 717}, {}]  # type: ignore[attr-defined]
     assert not any("preset" in flow for flow in flows)  # type: ignore[attr-defined]
@@ -130,8 +138,16 @@ def test_the_demo_and_the_gallery_run_the_same_plans() -> None:
 
 def test_start_jitter_moves_each_flow_by_its_own_seeded_draw() -> None:
     def starts(seed: int) -> list[int]:
-        text = f'seed = {seed}\nduration = "10s"\n[path]\nrate = "10Mbps"\nrtt = "20ms"\nbuffer = "1bdp"\n[host]\nstart_jitter = "5ms"\n'
-        return [flow["start_ns"] for flow in plan.runs(from_text(text + '[[flow]]\ncca = "reno"\ncount = 3\nstart = "1s"\n'))[0].plan["flows"]]
+        text = (
+            f'seed = {seed}\nduration = "10s"\n[path]\nrate = "10Mbps"\nrtt = "20ms"\nbuffer ='
+            ' "1bdp"\n[host]\nstart_jitter = "5ms"\n'
+        )
+        return [
+            flow["start_ns"]
+            for flow in plan.runs(from_text(text + '[[flow]]\ncca = "reno"\ncount = 3\nstart = "1s"\n'))[0].plan[
+                "flows"
+            ]
+        ]
 
     assert starts(1) == starts(1)
     assert starts(1) != starts(2)
@@ -139,7 +155,10 @@ def test_start_jitter_moves_each_flow_by_its_own_seeded_draw() -> None:
     assert all(10**9 <= start <= 10**9 + 5_000_000 for start in starts(1))
 
 
-STEPS = 'duration = "10s"\n[path]\nrate = {{ steps = {steps}{repeat} }}\nrtt = "40ms"\nbuffer = "1bdp"\n[[flow]]\ncca = "reno"\n'
+STEPS = (
+    'duration = "10s"\n[path]\nrate = {{ steps = {steps}{repeat} }}\nrtt = "40ms"\nbuffer = "1bdp"\n[[flow]]\ncca ='
+    ' "reno"\n'
+)
 
 
 def link(steps: str, repeat: str = "") -> dict[str, object]:
@@ -148,7 +167,11 @@ def link(steps: str, repeat: str = "") -> dict[str, object]:
 
 def test_a_course_keeps_its_last_rate_as_long_as_the_one_before_it() -> None:
     planned = link('[["0s", "40Mbps"], ["2s", "45Mbps"]]', ", repeat = true")
-    assert (planned["rate_bps"], planned["steps"], planned["repeat_ns"]) == (40_000_000, [(0, 40_000_000), (2 * 10**9, 45_000_000)], 4 * 10**9)
+    assert (planned["rate_bps"], planned["steps"], planned["repeat_ns"]) == (
+        40_000_000,
+        [(0, 40_000_000), (2 * 10**9, 45_000_000)],
+        4 * 10**9,
+    )
 
 
 def test_a_bdp_refers_to_the_first_rate_of_a_course() -> None:

@@ -1,4 +1,6 @@
-"""The view of a plan: what a link could carry, held against a sum over every unit of time, and what of a plan is refused."""
+"""The view of a plan: what a link could carry, held against a sum over every unit of time, and what of a plan is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dumbbell import plan, plan_view
-from dumbbell.scenario import from_text
+from dumbbell.results import plan_view
+from dumbbell.runs import plan
+from dumbbell.scenario.file import from_text
 
 SECOND = 10**9
 
@@ -40,7 +43,12 @@ def test_bits_between_two_times_are_the_sum_over_the_course() -> None:
         start = rng.randrange(150)
         end = start + rng.randrange(150)
         link = _link(rate_bps=steps[0][1], steps=steps, repeat_ns=repeat)
-        assert link.bits(start, end) == pytest.approx(_brute(steps, repeat, start, end) / 1e9, rel=1e-12), (steps, repeat, start, end)
+        assert link.bits(start, end) == pytest.approx(_brute(steps, repeat, start, end) / 1e9, rel=1e-12), (
+            steps,
+            repeat,
+            start,
+            end,
+        )
 
 
 def test_a_course_of_nanoseconds_is_summed_at_once() -> None:
@@ -55,7 +63,9 @@ def test_changes_of_a_repeated_course_end_with_the_run() -> None:
 
 
 def test_a_limit_keeps_its_measure() -> None:
-    limits = [plan_view.qdisc_of({"kind": "x", **given}).limit for given in ({"limit_bytes": 9000}, {"limit_packets": 10}, {})]
+    limits = [
+        plan_view.qdisc_of({"kind": "x", **given}).limit for given in ({"limit_bytes": 9000}, {"limit_packets": 10}, {})
+    ]
     assert limits == [("bytes", 9000), ("packets", 10), None]
     assert limits[1] is not None
     assert limits[1].wire_bytes == 15_140
@@ -97,12 +107,17 @@ def test_a_plan_that_is_none_is_refused_with_its_place(changes: dict[str, Any], 
 
 
 def test_a_run_with_json_does_without_the_readers_libraries(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text('duration = "1s"\npath = { rate = "5Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca = "cubic" }]\n')
+    (tmp_path / "x.toml").write_text(
+        'duration = "1s"\npath = { rate = "5Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca = "cubic" }]\n'
+    )
     code = (
-        "import sys; from dumbbell.cli import main; status = main(sys.argv[1:]);"
-        "print([name for name in ('msgspec', 'pyarrow', 'numpy', 'rich') if name in sys.modules], file=sys.stderr); sys.exit(status)"
+        "import sys; from dumbbell.cli import main; status = main(sys.argv[1:]);print([name for name in ('msgspec',"
+        " 'pyarrow', 'numpy', 'rich') if name in sys.modules], file=sys.stderr); sys.exit(status)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code, "run", str(tmp_path / "x.toml"), "--json", "--out", str(tmp_path / "out")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, "run", str(tmp_path / "x.toml"), "--json", "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert ran.stderr.strip() == "[]"

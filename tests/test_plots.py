@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
-from dumbbell import Flow, ResultError, Results, Scenario, metrics, plot
+from dumbbell import Flow, ResultError, Results, Scenario, plot
 from dumbbell.plots import look, style
 from dumbbell.plots.pooled import Spot, ellipse, normalised
+from dumbbell.results import metrics
 
 
 @pytest.fixture(scope="module")
@@ -72,16 +73,28 @@ def test_states_are_drawn_from_one_change_to_the_next(results: Results) -> None:
     [startup] = [made for made in ax.collections if made.get_label() == "STARTUP"]
     [bar] = startup.get_paths()
     assert [event["note"] for event in events[:2]] == ["STARTUP", "DRAIN"]
-    assert (bar.vertices[:, 0].min(), bar.vertices[:, 0].max()) == pytest.approx([event["t_ns"] / 1e9 for event in events[:2]])
+    assert (bar.vertices[:, 0].min(), bar.vertices[:, 0].max()) == pytest.approx(
+        [event["t_ns"] / 1e9 for event in events[:2]]
+    )
     for row in range(2):
-        bars = [path.vertices for made in ax.collections for path in made.get_paths() if abs(path.vertices[:, 1].mean() - row) < 0.4]
+        bars = [
+            path.vertices
+            for made in ax.collections
+            for path in made.get_paths()
+            if abs(path.vertices[:, 1].mean() - row) < 0.4
+        ]
         total = sum(bar[:, 0].max() - bar[:, 0].min() for bar in bars)
         assert total == pytest.approx(3 - (0, 0.137)[row]), "every moment since the start, once"
 
 
 def test_states_that_nobody_tells_are_one_error(tmp_path: Path) -> None:
     own = Path(__file__).parent.parent / "scenarios" / "examples" / "delay_target.py"
-    scenario = Scenario(name="silent", duration="1s", path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"), flow=[Flow(cca="delay-target")])
+    scenario = Scenario(
+        name="silent",
+        duration="1s",
+        path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"),
+        flow=[Flow(cca="delay-target")],
+    )
     silent = dumbbell.run(scenario, tmp_path / "out", cca=[own])
     with pytest.raises(ResultError, match="no flow tells the state of its controller"):
         plot.states(silent)
@@ -175,7 +188,9 @@ def test_completion_times_are_drawn_as_their_distribution(tmp_path: Path) -> Non
     ax = plot.fct(found)
     line = ax.get_lines()[0]
     times = list(metrics.completion_times_s(found[0]))
-    assert list(line.get_xdata()) == pytest.approx([times[0], *times]), "it begins at 0, so that one flow alone is a line"
+    assert list(line.get_xdata()) == pytest.approx([times[0], *times]), (
+        "it begins at 0, so that one flow alone is a line"
+    )
     assert line.get_ydata()[-1] == len(times) / sum(flow.is_finite for flow in found[0].plan.flows)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Completion time (s)", "Share of flows (CDF)")
 
@@ -193,7 +208,8 @@ def test_the_tradeoff_is_normalised_on_each_path_and_its_ellipse_is_that_of_the_
         Spot("b", "bbr", 2.0, 30.0, 60.0),
     ]
     assert normalised(spots) == {"cubic": [(2.0, 1.0, 4.0), (1.0, 0.5, 2.0)], "bbr": [(1.0, 0.5, 1.5), (3.0, 1.0, 6.0)]}
-    # Points on a line have no width across it: deviations 1 and 2 of (x, 2x) for x = 0, 2 make a half axis of sqrt(5) at atan(2).
+    # Points on a line have no width across it: deviations 1 and 2 of (x, 2x) for x = 0, 2 make a half axis of sqrt(5)
+    # at atan(2).
     shape = ellipse([0.0, 2.0], [0.0, 4.0])
     assert (shape.x, shape.y) == (1, 2)
     assert shape.width == pytest.approx(2 * math.sqrt(5))
@@ -241,7 +257,9 @@ def test_an_ellipse_of_the_tradeoff_ends_where_the_possible_does(tmp_path: Path)
 
 def test_the_queue_of_an_aqm_shows_its_marks_and_no_limit_far_away(tmp_path: Path) -> None:
     path = dumbbell.Path(rate="10Mbps", rtt="20ms", qdisc={"kind": "codel", "ecn": True})
-    (result,) = dumbbell.run(Scenario(duration="3s", path=path, host=dumbbell.Host(ecn=True), flow=[Flow(cca="cubic")]), tmp_path / "out")
+    (result,) = dumbbell.run(
+        Scenario(duration="3s", path=path, host=dumbbell.Host(ecn=True), flow=[Flow(cca="cubic")]), tmp_path / "out"
+    )
     ax = plot.queue(result)
     labels = {line.get_label() for line in ax.get_lines()}
     assert ax.get_ylabel() == "Queue (packets)"

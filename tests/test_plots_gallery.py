@@ -1,4 +1,6 @@
-"""Every kind of picture over the gallery: warnings are errors, legends lie inside, axes have units, and what is drawn is what the tables hold."""
+"""Every kind of picture over the gallery: warnings are errors, legends lie inside, axes have units, and what is drawn
+is what the tables hold.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import ROOT
-from dumbbell import ResultError, Results, from_file, plan, plot, units
-from dumbbell.declare import written
-from dumbbell.sweep import run
+from dumbbell import ResultError, Results, from_file, plot
+from dumbbell.runs import plan
+from dumbbell.runs.sweep import run
+from dumbbell.scenario import units
+from dumbbell.scenario.declare import written
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 
@@ -24,13 +28,32 @@ SHOWN_S = {"fabric-10g": 0.1}
 STARTS_S = 1.0
 
 #: Titles of axes that have no unit, because they count or compare.
-UNITLESS = ("Share of", "Slowdown", "Jain", "Flow", "Utilization", "Size of", "Controller", "Queue discipline", "Number of", "Scenario", "Rate")
+UNITLESS = (
+    "Share of",
+    "Slowdown",
+    "Jain",
+    "Flow",
+    "Utilization",
+    "Size of",
+    "Controller",
+    "Queue discipline",
+    "Number of",
+    "Scenario",
+    "Rate",
+)
 
 #: Beside goodput, which all scenarios are drawn as, each is drawn as one or two of these.
 SINGLE = [kind for kind in plot.SINGLE if kind != "goodput"]
-VARY: list[dict[str, object]] = [{}, {"metric": "queue_p95"}, {"metric": "rtt_p99", "log": True}, {"metric": "share"}, {"metric": "retrans_rate"}]
+VARY: list[dict[str, object]] = [
+    {},
+    {"metric": "queue_p95"},
+    {"metric": "rtt_p99", "log": True},
+    {"metric": "share"},
+    {"metric": "retrans_rate"},
+]
 
-#: What the shortened runs of a scenario cannot be drawn as, and the words of the refusal. Everything else must be drawn.
+#: What the shortened runs of a scenario cannot be drawn as, and the words of the refusal. Everything else must be
+#: drawn.
 REFUSED = {
     ("short-transfer", "slowdown"): "a bin of size needs 5 flows that completed",
     ("smallest-buffer", "tradeoff"): "it counts every packet of a whole run, so it has no window",
@@ -45,7 +68,9 @@ def _most(count: object) -> int:
 def shortened(path: Path, folder: Path) -> Results:
     """The first and the last two cases of a scenario, cut to what shows every flow."""
     given = from_file(path).scenario
-    spans = [units.span_ns(flow.start) / 1e9 + _most(flow.count) * units.span_ns(flow.spacing) / 1e9 for flow in given.flow]
+    spans = [
+        units.span_ns(flow.start) / 1e9 + _most(flow.count) * units.span_ns(flow.spacing) / 1e9 for flow in given.flow
+    ]
     scale = min(1.0, STARTS_S / max(*spans, 1e-9))
     duration = scale * max(spans) + SHOWN_S.get(path.stem, 0.7)
     overrides = [f'duration="{duration:.3f}s"', "repetitions=1"]
@@ -97,9 +122,14 @@ def singles(path: Path) -> list[str]:
 def kinds(path: Path, results: Results) -> list[tuple[str, Results, dict[str, object]]]:
     """What the runs of a scenario are drawn as; over all scenarios every kind but `latency`, which needs requests."""
     nth, last = crc32(path.stem.encode()), Results(results[-1:])
-    made: list[tuple[str, Results, dict[str, object]]] = [(kind, last, {"bin_s": 0.1} if "put" in kind else {}) for kind in singles(path)]
+    made: list[tuple[str, Results, dict[str, object]]] = [
+        (kind, last, {"bin_s": 0.1} if "put" in kind else {}) for kind in singles(path)
+    ]
     if results.varied():
-        made += [("vary", results, VARY[nth % len(VARY)]), ("tradeoff", results, {"delay": ("owd", "queue", "rtt")[nth % 3]})]
+        made += [
+            ("vary", results, VARY[nth % len(VARY)]),
+            ("tradeoff", results, {"delay": ("owd", "queue", "rtt")[nth % 3]}),
+        ]
     if any(flow.is_finite for one in results for flow in one.plan.flows):
         made += [("fct", results, {}), ("slowdown", results, {})]
     return made
@@ -118,7 +148,9 @@ def test_every_picture_of_the_gallery_is_whole(path: Path, tmp_path: Path) -> No
             figure = plot.draw(kind, some, **given)
             checked(figure)
             if kind == "goodput":
-                assert any(text.get_text().startswith("link rate") for text in figure.legends[0].get_texts()), "the capacity is named"
+                assert any(text.get_text().startswith("link rate") for text in figure.legends[0].get_texts()), (
+                    "the capacity is named"
+                )
 
 
 def test_the_gallery_shows_every_kind_of_one_run() -> None:
@@ -130,11 +162,24 @@ def test_the_gallery_shows_every_kind_of_one_run() -> None:
 def test_series_over_time_are_the_columns_of_the_tables(stem: str, tmp_path: Path) -> None:
     result = shortened(ROOT / "scenarios" / f"{stem}.toml", tmp_path)[0]
     rows = pq.read_table(result.folder / "samples.parquet").to_pylist()
-    for draw, column, scale in ((plot.rtt, "rtt_us", 1e-3), (plot.cwnd, "cwnd", 1.0), (plot.inflight, "in_flight", 1.0)):
+    for draw, column, scale in (
+        (plot.rtt, "rtt_us", 1e-3),
+        (plot.cwnd, "cwnd", 1.0),
+        (plot.inflight, "in_flight", 1.0),
+    ):
         lines = draw(result).get_lines()
         assert len(lines) == len(result.plan.flows)
         expected = {
-            tuple(np.nan_to_num([float("nan") if row[column] is None else row[column] * scale for row in rows if row["flow"] == flow], nan=-1.0).round(6))
+            tuple(
+                np.nan_to_num(
+                    [
+                        float("nan") if row[column] is None else row[column] * scale
+                        for row in rows
+                        if row["flow"] == flow
+                    ],
+                    nan=-1.0,
+                ).round(6)
+            )
             for flow in range(len(lines))
         }
         assert {tuple(np.nan_to_num(line.get_ydata(), nan=-1.0).round(6)) for line in lines} == expected

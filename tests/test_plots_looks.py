@@ -1,4 +1,6 @@
-"""What pictures show where a plain figure would mislead or be empty: far limits, policers, points that crowd, long names on ticks, zero on logarithmic axes."""
+"""What pictures show where a plain figure would mislead or be empty: far limits, policers, points that crowd, long
+names on ticks, zero on logarithmic axes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from dumbbell import Flow, ResultError, Results, plot
 
 def run(tmp_path: Path, *, cca: object = "cubic", duration: str = "2s", flows: int = 1, **path: object) -> Results:
     given = {"rate": "20Mbps", "rtt": "20ms", "buffer": "1bdp"} | path
-    return dumbbell.run(dumbbell.Scenario(duration=duration, path=dumbbell.Path(**given), flow=[Flow(cca=cca, count=flows)]), tmp_path / "out")
+    return dumbbell.run(
+        dumbbell.Scenario(duration=duration, path=dumbbell.Path(**given), flow=[Flow(cca=cca, count=flows)]),
+        tmp_path / "out",
+    )
 
 
 def labels(ax: object) -> list[str]:
@@ -48,7 +53,9 @@ def test_goodput_above_the_rate_is_explained(tmp_path: Path) -> None:
     lossy = plot.goodput(run(tmp_path / "loss", buffer="8bdp", duration="6s"), bin_s=0.1)
     assert max(max(line.get_ydata()) for line in lossy.get_lines() if line.get_label() == "CUBIC") > 20.4
     assert "bytes that waited for a retransmission" in caption(lossy)
-    assert "retransmission" not in caption(plot.throughput(run(tmp_path / "sent", buffer="8bdp", duration="6s"), bin_s=0.1))
+    assert "retransmission" not in caption(
+        plot.throughput(run(tmp_path / "sent", buffer="8bdp", duration="6s"), bin_s=0.1)
+    )
 
 
 def test_points_whose_labels_would_cover_each_other_are_refused(tmp_path: Path) -> None:
@@ -60,7 +67,17 @@ def test_points_whose_labels_would_cover_each_other_are_refused(tmp_path: Path) 
 
 
 def test_long_values_leave_the_heat_map_its_room(tmp_path: Path) -> None:
-    rates = [{"steps": [["0s", f"{first}Mbps"], ["0.1s", "12.345678Mbps"], ["0.2s", "10.345678Mbps"], ["0.3s", "9.345678Mbps"]]} for first in (11, 12)]
+    rates = [
+        {
+            "steps": [
+                ["0s", f"{first}Mbps"],
+                ["0.1s", "12.345678Mbps"],
+                ["0.2s", "10.345678Mbps"],
+                ["0.3s", "9.345678Mbps"],
+            ]
+        }
+        for first in (11, 12)
+    ]
     ax = plot.vary(run(tmp_path, rate=rates, buffer="50kB", cca=["cubic", "bbr"], duration="0.5s"), form="heat")
     assert all(len(text.get_text()) <= 28 for text in (*ax.get_xticklabels(), *ax.get_yticklabels()))
 
@@ -79,6 +96,8 @@ def test_an_index_has_its_whole_axis(tmp_path: Path) -> None:
 
 def test_an_index_of_too_few_flows_says_why_there_is_none(tmp_path: Path) -> None:
     path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer=["1bdp", "2bdp"])
-    results = dumbbell.run(dumbbell.Scenario(duration="1s", path=path, flow=[Flow(cca="cubic", count=2, spacing="0.5s")]), tmp_path / "out")
+    results = dumbbell.run(
+        dumbbell.Scenario(duration="1s", path=path, flow=[Flow(cca="cubic", count=2, spacing="0.5s")]), tmp_path / "out"
+    )
     with pytest.raises(ResultError, match="no run has jain: it is of flows that were active all the time"):
         plot.vary(results, metric="jain")

@@ -1,4 +1,6 @@
-"""`plot vary`: a line is one group of flows under one combination of values, an interval is over repetitions only, and what does not fit is refused."""
+"""`plot vary`: a line is one group of flows under one combination of values, an interval is over repetitions only, and
+what does not fit is refused.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,24 @@ from dumbbell.plots import keys
 T2 = 4.302652729911275
 
 
-def run(tmp_path: Path, flow: list[Flow], *, duration: str = "1s", repetitions: int = 1, host: dumbbell.Host | None = None, **path: object) -> Results:
+def run(
+    tmp_path: Path,
+    flow: list[Flow],
+    *,
+    duration: str = "1s",
+    repetitions: int = 1,
+    host: dumbbell.Host | None = None,
+    **path: object,
+) -> Results:
     given = {"rate": "20Mbps", "rtt": "20ms", "buffer": "1bdp", **path}
-    scenario = Scenario(name="vary", duration=duration, repetitions=repetitions, path=dumbbell.Path(**given), flow=flow, host=host or dumbbell.Host())
+    scenario = Scenario(
+        name="vary",
+        duration=duration,
+        repetitions=repetitions,
+        path=dumbbell.Path(**given),
+        flow=flow,
+        host=host or dumbbell.Host(),
+    )
     return dumbbell.run(scenario, tmp_path / "out")
 
 
@@ -43,7 +60,12 @@ def caption(ax: object) -> str:
 
 
 def test_an_opponent_that_varies_is_said_and_never_averaged_over(tmp_path: Path) -> None:
-    found = run(tmp_path, [Flow(cca=["bbr", "reno"]), Flow(cca="cubic", start="100ms")], buffer=["0.5bdp", "4bdp"], duration="2s")
+    found = run(
+        tmp_path,
+        [Flow(cca=["bbr", "reno"]), Flow(cca="cubic", start="100ms")],
+        buffer=["0.5bdp", "4bdp"],
+        duration="2s",
+    )
     ax = plot.vary(found)
     lines = drawn(ax)
     assert set(lines) == {"BBR", "Reno", "CUBIC, against BBR", "CUBIC, against Reno"}
@@ -58,7 +80,14 @@ def test_an_opponent_that_varies_is_said_and_never_averaged_over(tmp_path: Path)
 
 def test_an_interval_is_students_over_the_repetitions_and_the_caption_says_so(tmp_path: Path) -> None:
     host = dumbbell.Host(start_jitter="200ms")
-    found = run(tmp_path, [Flow(cca="bbr"), Flow(cca="cubic")], buffer=["0.5bdp", "4bdp"], duration="2s", repetitions=3, host=host)
+    found = run(
+        tmp_path,
+        [Flow(cca="bbr"), Flow(cca="cubic")],
+        buffer=["0.5bdp", "4bdp"],
+        duration="2s",
+        repetitions=3,
+        host=host,
+    )
     ax = plot.vary(found)
     [cubic] = [made for made in ax.containers if made.get_label() == "CUBIC"]
     bars = cubic.lines[2][0].get_segments()
@@ -108,7 +137,13 @@ def test_many_combinations_are_heat_maps_with_their_numbers(tmp_path: Path) -> N
 
 
 def test_three_keys_make_panels_and_too_many_are_refused(tmp_path: Path) -> None:
-    found = run(tmp_path, [Flow(cca=["cubic", "bbr", "reno"])], duration="300ms", buffer=["1bdp", "2bdp"], rtt=["10ms", "20ms", "40ms"])
+    found = run(
+        tmp_path,
+        [Flow(cca=["cubic", "bbr", "reno"])],
+        duration="300ms",
+        buffer=["1bdp", "2bdp"],
+        rtt=["10ms", "20ms", "40ms"],
+    )
     figure = plot.vary(found).get_figure()
     assert figure is not None
     titles = [ax.get_title(loc="left") for ax in figure.axes]
@@ -149,7 +184,9 @@ def test_an_axis_is_named_after_its_key_with_its_unit(tmp_path: Path) -> None:
         ("path.policer.burst", ["20kB", "100kB"], "Policer burst (kB)", (20, 100)),
     ],
 )
-def test_a_key_is_numbers_in_one_unit_or_categories(key: str, values: list[object], title: str, numbers: tuple[float, ...]) -> None:
+def test_a_key_is_numbers_in_one_unit_or_categories(
+    key: str, values: list[object], title: str, numbers: tuple[float, ...]
+) -> None:
     of = keys.of(key, [], values)
     assert of.axis_title == title
     assert of.numbers == pytest.approx(numbers)
@@ -165,7 +202,9 @@ def test_a_metric_that_no_run_has_is_refused(tmp_path: Path) -> None:
 
 def test_what_counts_whole_runs_has_no_window(tmp_path: Path) -> None:
     found = run(tmp_path, [Flow(cca="cubic")], buffer=["1bdp", "2bdp"])
-    with pytest.raises(ResultError, match="no run has owd_p99: it counts every packet of a whole run, so it has no window"):
+    with pytest.raises(
+        ResultError, match="no run has owd_p99: it counts every packet of a whole run, so it has no window"
+    ):
         plot.vary(found, metric="owd_p99", window=(0.2, 0.8))
 
 
@@ -176,7 +215,11 @@ def test_percentiles_are_over_all_samples_of_a_group_inside_the_window(tmp_path:
     expected = []
     for one in found:
         rows = pq.read_table(one.folder / "samples.parquet").to_pylist()
-        expected.append(np.percentile([row["rtt_us"] / 1000 for row in rows if row["rtt_us"] is not None and 1e6 <= row["t_us"] <= 2e6], 99))
+        expected.append(
+            np.percentile(
+                [row["rtt_us"] / 1000 for row in rows if row["rtt_us"] is not None and 1e6 <= row["t_us"] <= 2e6], 99
+            )
+        )
     lines = drawn(plot.vary(found, metric="rtt_p99", window=(1.0, 2.0)))
     assert lines == {"CUBIC, over all of 2 flows": pytest.approx(expected)}
 
@@ -188,7 +231,10 @@ def test_scenarios_that_vary_the_same_are_told_apart_and_others_refused(tmp_path
 
     first, second, third = one("a", ["1bdp", "2bdp"]), one("b", ["1bdp", "2bdp"]), one("c", "1bdp")
     assert set(drawn(plot.vary(Results([*first, *second])))) == {"CUBIC, a", "CUBIC, b"}
-    with pytest.raises(ResultError, match=r"2 scenarios in this folder \(a, c\), which do not vary the same keys: choose one with --run"):
+    with pytest.raises(
+        ResultError,
+        match=r"2 scenarios in this folder \(a, c\), which do not vary the same keys: choose one with --run",
+    ):
         plot.vary(Results([*first, *third]))
 
 

@@ -11,10 +11,11 @@ import pytest
 
 import dumbbell
 from conftest import SMALL
-from dumbbell import from_text, progress, sweep
-from dumbbell.place import Place
-from dumbbell.progress import Log, Progress, Terminal
-from dumbbell.scenario import Given
+from dumbbell import from_text
+from dumbbell.runs import progress, sweep
+from dumbbell.runs.place import Place
+from dumbbell.runs.progress import Log, Progress, Terminal
+from dumbbell.scenario.file import Given
 
 
 @pytest.fixture
@@ -83,7 +84,9 @@ def test_no_line_is_as_wide_as_the_terminal(jobs: list[sweep.Job], columns: int,
     assert all("left" in line or "..." in line for line in lines[:4])
 
 
-def test_what_is_no_terminal_gets_a_line_every_half_a_minute(jobs: list[sweep.Job], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_terminal_gets_a_line_every_half_a_minute(
+    jobs: list[sweep.Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     stream = io.StringIO()
@@ -141,7 +144,9 @@ def test_a_notebook_shows_nothing_where_that_is_asked_for(notebook: Cell) -> Non
     assert notebook.shown == []
 
 
-def test_python_shows_progress_only_when_asked(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_shows_progress_only_when_asked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Log, "every_s", 0.0)
     dumbbell.run(from_text(SMALL), jobs=1)
     assert capsys.readouterr().err == ""

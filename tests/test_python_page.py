@@ -1,4 +1,6 @@
-"""docs/python.md: its snippets run as they stand; and what a notebook and `help` are told of the tables of a scenario."""
+"""docs/python.md: its snippets run as they stand; and what a notebook and `help` are told of the tables of a
+scenario.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from dumbbell import ResultError
 PAGE = Path(__file__).parent.parent / "docs/python.md"
 
 
-def test_the_snippets_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_snippets_of_the_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     snippets = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert len(snippets) >= 6
@@ -28,7 +32,10 @@ def test_the_snippets_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "rtt.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("table", [dumbbell.Flow, dumbbell.Path, dumbbell.Host, dumbbell.Scenario, dumbbell.Link, dumbbell.Record, dumbbell.Jitter])
+@pytest.mark.parametrize(
+    "table",
+    [dumbbell.Flow, dumbbell.Path, dumbbell.Host, dumbbell.Scenario, dumbbell.Link, dumbbell.Record, dumbbell.Jitter],
+)
 def test_a_table_has_a_signature_and_a_text_for_each_key(table: type[dumbbell.Flow]) -> None:
     parameters = inspect.signature(table).parameters
     assert [name.removesuffix("_") for name in parameters] == list(table.KEYS)
@@ -78,7 +85,9 @@ def test_one_table_of_a_sweep_has_every_row_and_says_of_which_run(results: dumbb
 
 
 def test_a_table_that_is_none_is_refused(results: dumbbell.Results) -> None:
-    with pytest.raises(ResultError, match="there is no table sample, wanted one of: flows, samples, queue, events, messages"):
+    with pytest.raises(
+        ResultError, match="there is no table sample, wanted one of: flows, samples, queue, events, messages"
+    ):
         results.table("sample")
 
 

@@ -1,4 +1,6 @@
-"""Tables and summary of whole runs against the capture alone: tshark reads it, and a token bucket of a few lines plays it through the path again."""
+"""Tables and summary of whole runs against the capture alone: tshark reads it, and a token bucket of a few lines plays
+it through the path again.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from checked import checks
 from replay import Bucket, Frame, at, frames, head_ages, received, scoreboard, send, time_quantile
 
 TSHARK = shutil.which("tshark")
-pytestmark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed (`make setup` installs it where it can)")
+pytestmark = pytest.mark.skipif(
+    TSHARK is None, reason="tshark is not installed (`make setup` installs it where it can)"
+)
 
 #: An early stop, late starts, several RTTs, a short flow, QUIC; the run ends between two samples.
 SCENARIO = """
@@ -79,15 +83,27 @@ def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("replay") / "run"
     (result,) = dumbbell.run(dumbbell.from_text(SCENARIO.format(rate=rate, more=more)), folder)
     folder = Path(result.folder)
-    tables = {name: pq.read_table(folder / f"{name}.parquet").to_pylist() for name in ("flows", "samples", "queue", "events")}
+    tables = {
+        name: pq.read_table(folder / f"{name}.parquet").to_pylist() for name in ("flows", "samples", "queue", "events")
+    }
     assert TSHARK is not None
     seen = frames(folder / "trace.pcap", TSHARK)
     halves = dict(enumerate((20_000_000, 30_000_000, 15_000_000, 20_000_000)))
-    came = send(seen, halves, Bucket(course, BURST), LIMIT, lost=LOST, policer=None if policer is None else Bucket([(0, policer[0])], policer[1]))
+    came = send(
+        seen,
+        halves,
+        Bucket(course, BURST),
+        LIMIT,
+        lost=LOST,
+        policer=None if policer is None else Bucket([(0, policer[0])], policer[1]),
+    )
     return Played(tables, json.loads((folder / "manifest.json").read_text())["summary"], seen, came, course)
 
 
-@checks("flows", "segs_sent bytes_sent retrans_segs acks_sent delivered_segs queue_drops policed_drops aqm_drops random_drops")
+@checks(
+    "flows",
+    "segs_sent bytes_sent retrans_segs acks_sent delivered_segs queue_drops policed_drops aqm_drops random_drops",
+)
 @checks("summary.flow", "packets_sent retrans_rate")
 @checks("event", "drop_queue drop_random retransmit")
 def test_what_a_flow_sent_and_lost_is_in_the_capture(played: Played) -> None:
@@ -96,7 +112,11 @@ def test_what_a_flow_sent_and_lost_is_in_the_capture(played: Played) -> None:
         assert (row["segs_sent"], row["bytes_sent"]) == (len(data), sum(one.size for one in data))
         again = len(data) - len({one.begin for one in data})
         of_flow = played.summary["flows"][flow]
-        assert (row["retrans_segs"], of_flow["packets_sent"], of_flow["retrans_rate"]) == (again, len(data), pytest.approx(again / len(data)))
+        assert (row["retrans_segs"], of_flow["packets_sent"], of_flow["retrans_rate"]) == (
+            again,
+            len(data),
+            pytest.approx(again / len(data)),
+        )
         mine = [one for one in played.came if one.flow == flow and (one.arrived or 0) <= END]
         assert row["queue_drops"] == sum(one.left is None for one in mine) > 0 or row["transport"] == "quic"
         assert (row["policed_drops"], row["aqm_drops"]) == (sum(one.is_policed for one in mine), 0)
@@ -107,11 +127,26 @@ def test_what_a_flow_sent_and_lost_is_in_the_capture(played: Played) -> None:
         assert 0 <= row["acks_sent"] - (len(answers) - 1) <= (0 if row["stop_us"] < 4e6 else 30)
         if row["transport"] == "tcp":
             assert row["delivered_segs"] == scoreboard(played.seen, flow, row["stop_us"] * 1000 + 999)["delivered"]
-        for kind, count in (("drop_queue", row["queue_drops"]), ("drop_random", row["random_drops"]), ("retransmit", row["retrans_segs"])):
-            assert sum(event["value"] for event in played.tables["events"] if event["flow"] == flow and event["kind"] == kind) == count, kind
+        for kind, count in (
+            ("drop_queue", row["queue_drops"]),
+            ("drop_random", row["random_drops"]),
+            ("retransmit", row["retrans_segs"]),
+        ):
+            assert (
+                sum(
+                    event["value"]
+                    for event in played.tables["events"]
+                    if event["flow"] == flow and event["kind"] == kind
+                )
+                == count
+            ), kind
 
 
-@checks("flows", "start_us stop_us established_us completed_us size_bytes goodput_bytes owd_mean_us owd_p50_us owd_p95_us owd_p99_us damaged duplicated")
+@checks(
+    "flows",
+    "start_us stop_us established_us completed_us size_bytes goodput_bytes owd_mean_us owd_p50_us owd_p95_us owd_p99_us"
+    " damaged duplicated",
+)
 @checks("summary.flow", "goodput_mbps goodput_bytes share fct_s owd_mean_ms owd_p95_ms owd_p99_ms")
 @checks("summary", "packets_delivered")
 @checks("event", "start established stop complete")
@@ -123,7 +158,11 @@ def test_what_a_flow_delivered_and_when_follows_from_the_capture(played: Played)
         sent = [one.at for one in played.seen if one.flow == flow and one.is_data]
         done = next((ns for ns, size in course if size >= 150_000), END + 1) if row["name"] == "short" else END + 1
         stop = min(done, 3_000_000_000 if flow == 0 else END)
-        assert (row["start_us"], row["established_us"], row["stop_us"]) == (sent[0] // 1000, answers[0] // 1000, stop // 1000)
+        assert (row["start_us"], row["established_us"], row["stop_us"]) == (
+            sent[0] // 1000,
+            answers[0] // 1000,
+            stop // 1000,
+        )
         assert row["completed_us"] == (done // 1000 if done <= END else None)
         assert row["size_bytes"] == (150_000 if row["name"] == "short" else None)
         got.append(at(course, stop))
@@ -135,7 +174,9 @@ def test_what_a_flow_delivered_and_when_follows_from_the_capture(played: Played)
         assert row["owd_mean_us"] == pytest.approx(fmean(delays), rel=5e-4)
         assert of_flow["owd_mean_ms"] == pytest.approx(fmean(delays) / 1e3, rel=5e-4)
         for percent in (50, 95, 99):
-            assert row[f"owd_p{percent}_us"] == pytest.approx(delays[math.ceil(len(delays) * percent / 100) - 1], rel=0.017), percent
+            assert row[f"owd_p{percent}_us"] == pytest.approx(
+                delays[math.ceil(len(delays) * percent / 100) - 1], rel=0.017
+            ), percent
         assert (of_flow["owd_p95_ms"], of_flow["owd_p99_ms"]) == (row["owd_p95_us"] / 1e3, row["owd_p99_us"] / 1e3)
         assert of_flow["goodput_mbps"] == pytest.approx(got[-1] * 8e3 / (stop - sent[0]), rel=1e-6)
         assert of_flow["fct_s"] == (pytest.approx((done - sent[0]) / 1e9, abs=1e-9) if done <= END else None)
@@ -149,7 +190,9 @@ def test_what_a_flow_delivered_and_when_follows_from_the_capture(played: Played)
     assert played.summary["packets_delivered"] == delivered
 
 
-@checks("queue", "t_us link backlog_bytes backlog_packets sojourn_us sent_bytes sent_packets dropped_packets dropped_bytes")
+@checks(
+    "queue", "t_us link backlog_bytes backlog_packets sojourn_us sent_bytes sent_packets dropped_packets dropped_bytes"
+)
 def test_the_queue_at_each_sample_time_is_what_the_capture_puts_there(played: Played) -> None:
     rows = played.tables["queue"]
     assert [row["t_us"] for row in rows] == [*range(0, 4_050_000, 100_000), 4_050_000], "and at the end of the run"
@@ -176,7 +219,11 @@ def _queue(came: list[Frame], ns: int) -> dict[str, int]:
     }  # fmt: skip
 
 
-@checks("summary.link", "utilization queue_mean_ms queue_p95_ms sojourn_mean_ms sojourn_p50_ms sojourn_p95_ms sojourn_p99_ms drops drop_rate")
+@checks(
+    "summary.link",
+    "utilization queue_mean_ms queue_p95_ms sojourn_mean_ms sojourn_p50_ms sojourn_p95_ms sojourn_p99_ms drops"
+    " drop_rate",
+)
 def test_the_figures_of_the_link_follow_from_the_capture(played: Played) -> None:
     link, gone = played.summary["link"], played.left()
     could = Bucket(played.course, BURST).yielded(0, END) / 8e9 + BURST
@@ -189,7 +236,9 @@ def test_the_figures_of_the_link_follow_from_the_capture(played: Played) -> None
     waits = sorted(((one.left or 0) - (one.arrived or 0)) / 1e6 for one in gone)
     assert link["sojourn_mean_ms"] == pytest.approx(fmean(waits), abs=1e-3)
     for percent in (50, 95, 99):
-        assert link[f"sojourn_p{percent}_ms"] == pytest.approx(waits[math.ceil(len(waits) * percent / 100) - 1], rel=0.017, abs=2e-3), percent
+        assert link[f"sojourn_p{percent}_ms"] == pytest.approx(
+            waits[math.ceil(len(waits) * percent / 100) - 1], rel=0.017, abs=2e-3
+        ), percent
 
 
 @checks("samples", "t_us flow goodput_bytes goodput_bps packets_out sacked delivered segs_sent retrans_total in_flight")
@@ -204,12 +253,22 @@ def test_samples_are_what_the_capture_had_until_then(played: Played) -> None:
         for one in rows:
             exact = one["t_us"] * 1000 + (999 if one["t_us"] % 100_000 else 0)
             assert one["goodput_bytes"] in (at(course, exact), at(course, exact - 1)), (flow, one["t_us"])
-            assert one["goodput_bps"] == pytest.approx((one["goodput_bytes"] - before) * 8e6 / (one["t_us"] - since), rel=1e-3, abs=8)
+            assert one["goodput_bps"] == pytest.approx(
+                (one["goodput_bytes"] - before) * 8e6 / (one["t_us"] - since), rel=1e-3, abs=8
+            )
             before, since = one["goodput_bytes"], one["t_us"]
-            assert one["in_flight"] == one["packets_out"] - one["sacked"] - one["lost"] + one["retrans_out"] or row["transport"] == "quic"
+            assert (
+                one["in_flight"] == one["packets_out"] - one["sacked"] - one["lost"] + one["retrans_out"]
+                or row["transport"] == "quic"
+            )
         if row["transport"] == "tcp":
             for one in rows[::4]:
                 exact = one["t_us"] * 1000
-                known = [scoreboard(played.seen, flow, exact - tie) for tie in (-999 if one["t_us"] % 100_000 else 0, 1)]
+                known = [
+                    scoreboard(played.seen, flow, exact - tie) for tie in (-999 if one["t_us"] % 100_000 else 0, 1)
+                ]
                 names = ("packets_out", "sacked", "delivered", "segs_sent", "retrans_total")
-                assert {name: one[name] for name in names} in [{name: of[name] for name in names} for of in known], (flow, one["t_us"])
+                assert {name: one[name] for name in names} in [{name: of[name] for name in names} for of in known], (
+                    flow,
+                    one["t_us"],
+                )

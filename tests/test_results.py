@@ -34,7 +34,11 @@ def test_tables_go_straight_into_polars_and_pandas(results: Results) -> None:
 
 def test_a_sweep_is_loaded_in_the_order_of_its_scenario(results: Results) -> None:
     loaded = load(results[0].folder.parent)
-    assert [run.vary for run in loaded] == [run.vary for run in results] == [{"path.buffer": "0.5bdp"}, {"path.buffer": "2bdp"}]
+    assert (
+        [run.vary for run in loaded]
+        == [run.vary for run in results]
+        == [{"path.buffer": "0.5bdp"}, {"path.buffer": "2bdp"}]
+    )
     assert loaded.varied() == {"path.buffer": ["0.5bdp", "2bdp"]}
 
 

@@ -1,4 +1,6 @@
-"""--resume: what is whole and the same is kept, what is damaged is run again, what is somebody else's is left alone. And one command at a time."""
+"""--resume: what is whole and the same is kept, what is damaged is run again, what is somebody else's is left alone.
+And one command at a time.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ from typing import Any
 import pytest
 
 from conftest import SMALL
-from dumbbell import OutError, ResultError, from_text, load, sweep
+from dumbbell import OutError, ResultError, from_text, load
 from dumbbell.errors import DiskFullError
-from dumbbell.place import LOCK, Place
-from dumbbell.scenario import Given
-from dumbbell.sweep import Sweep
+from dumbbell.runs import sweep
+from dumbbell.runs.place import LOCK, Place
+from dumbbell.runs.sweep import Sweep
+from dumbbell.scenario.file import Given
 
 FIRST = "small_buffer=0.5bdp"
 
@@ -59,7 +62,11 @@ DAMAGE: list[tuple[str, Callable[[Path], object], str]] = [
     ("the manifest is empty", lambda run: os.truncate(run / "manifest.json", 0), "manifest.json is damaged"),
     ("the manifest is cut", lambda run: cut(run / "manifest.json"), "manifest.json is damaged"),
     ("the manifest is zeros", lambda run: zeroed(run / "manifest.json"), "manifest.json is damaged"),
-    ("the manifest is a list", lambda run: (run / "manifest.json").write_text("[" * 100_000), "manifest.json is damaged"),
+    (
+        "the manifest is a list",
+        lambda run: (run / "manifest.json").write_text("[" * 100_000),
+        "manifest.json is damaged",
+    ),
     ("the manifest is missing", lambda run: (run / "manifest.json").unlink(), "manifest.json is missing"),
     ("half the files are missing", only_half_a_folder, "manifest.json is missing"),
     ("the folder is empty", lambda run: [path.unlink() for path in run.iterdir()], "manifest.json is missing"),
@@ -67,7 +74,9 @@ DAMAGE: list[tuple[str, Callable[[Path], object], str]] = [
 
 
 @pytest.mark.parametrize(("do", "told"), [pytest.param(do, told, id=name) for name, do, told in DAMAGE])
-def test_a_damaged_run_is_run_again_and_the_others_are_kept(tmp_path: Path, do: Callable[[Path], object], told: str) -> None:
+def test_a_damaged_run_is_run_again_and_the_others_are_kept(
+    tmp_path: Path, do: Callable[[Path], object], told: str
+) -> None:
     run(tmp_path / "out")
     whole = tables(tmp_path / "out")
     do(tmp_path / "out" / FIRST)
@@ -140,8 +149,25 @@ def test_a_second_command_on_one_folder_is_told_who_has_it(cli: Any, small: Path
 
 
 def test_of_many_commands_that_start_at_once_one_runs_and_the_others_say_so(small: Path) -> None:
-    command = [sys.executable, "-m", "dumbbell", "run", "small.toml", "--out", "out", "--resume", "--json", "--set", "repetitions=5", "--set", "seed=2"]
-    started = [subprocess.Popen(command, cwd=small.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    command = [
+        sys.executable,
+        "-m",
+        "dumbbell",
+        "run",
+        "small.toml",
+        "--out",
+        "out",
+        "--resume",
+        "--json",
+        "--set",
+        "repetitions=5",
+        "--set",
+        "seed=2",
+    ]
+    started = [
+        subprocess.Popen(command, cwd=small.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
     ended = [(*process.communicate(timeout=60), process.returncode) for process in started]
     assert any(status == 0 for *_, status in ended)
     for _, err, status in ended:
@@ -179,7 +205,12 @@ def test_a_full_disk_ends_the_sweep_at_its_first_run(tmp_path: Path, double: Mod
 def test_a_real_full_disk_is_one_line_and_nothing_is_left(cli: Any, small: Path) -> None:
     out = small.parent / "tiny"
     out.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=120k", "none", out], check=False, capture_output=True).returncode:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=120k", "none", out], check=False, capture_output=True
+        ).returncode
+    ):
         pytest.skip("no root: cannot mount a small file system")
     try:
         done = cli("run", small, "--out", "tiny", "--set", "repetitions=15", "--set", "path.loss=0.1%", "--jobs", "2")
@@ -202,10 +233,15 @@ def test_force_replaces_results_and_their_pictures(tmp_path: Path) -> None:
     (out / "older" / "manifest.json").write_text("")
     outcomes, _ = run(out, SMALL.replace("20Mbps", "30Mbps"), force=True)
     assert [outcome.error for outcome in outcomes] == [None, None]
-    assert sorted(path.name for path in out.iterdir()) == sorted(["sweep.json", *(outcome.job.folder.name for outcome in outcomes)])
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        ["sweep.json", *(outcome.job.folder.name for outcome in outcomes)]
+    )
 
 
-@pytest.mark.parametrize("stranger", ["thesis.tex", "small_buffer=0.5bdp/notes.txt", "data/flows.csv", "mine.png", ".git/config", "manifest.json"])
+@pytest.mark.parametrize(
+    "stranger",
+    ["thesis.tex", "small_buffer=0.5bdp/notes.txt", "data/flows.csv", "mine.png", ".git/config", "manifest.json"],
+)
 def test_force_removes_nothing_of_somebody_else(tmp_path: Path, stranger: str) -> None:
     out = tmp_path / "out"
     run(out)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell import Flow, Scenario, ScenarioError, from_file, from_text, plan
+from dumbbell import Flow, Scenario, ScenarioError, from_file, from_text
 from dumbbell import Path as Bottleneck
+from dumbbell.runs import plan
 
 BASE = {
     "duration": '"10s"',
@@ -17,7 +18,9 @@ BASE = {
     "flow": '[{ cca = "cubic" }]',
 }
 
-MISSING_BUFFER = 'path.buffer: missing: add buffer = "1bdp", or another limit of the queue in BDP, bytes, packets or time'
+MISSING_BUFFER = (
+    'path.buffer: missing: add buffer = "1bdp", or another limit of the queue in BDP, bytes, packets or time'
+)
 
 CASES = [
     ({"flow": '[{ cca = "cubic" }, { ccaa = "bbr" }]'},
@@ -125,7 +128,11 @@ def toml(changes: dict[str, str | None]) -> str:
     return "\n".join(f"{key} = {value}" for key, value in keys.items() if value is not None)
 
 
-@pytest.mark.parametrize(("changes", "message"), [case for case in CASES if case[1]], ids=lambda case: "-".join(case) if isinstance(case, dict) else "")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [case for case in CASES if case[1]],
+    ids=lambda case: "-".join(case) if isinstance(case, dict) else "",
+)
 def test_an_error_reads(changes: dict[str, str | None], message: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         plan.runs(from_text(toml(changes)))
@@ -137,17 +144,23 @@ def test_the_unchanged_scenario_runs() -> None:
 
 
 def test_an_unknown_controller_gets_the_list_and_the_nearest() -> None:
-    with pytest.raises(ScenarioError, match=r'^flow\[0\].cca: got "cubbic", wanted one of: .*"cubic".*; did you mean "cubic"\?$'):
+    with pytest.raises(
+        ScenarioError, match=r'^flow\[0\].cca: got "cubbic", wanted one of: .*"cubic".*; did you mean "cubic"\?$'
+    ):
         plan.runs(from_text(toml({"flow": '[{ cca = "cubbic" }]'})))
 
 
 def test_an_unknown_parameter_gets_the_list(double: object) -> None:
-    with pytest.raises(ScenarioError, match=r'^flow\[0\].params.bata: unknown key, wanted one of: beta; did you mean "beta"\?$'):
+    with pytest.raises(
+        ScenarioError, match=r'^flow\[0\].params.bata: unknown key, wanted one of: beta; did you mean "beta"\?$'
+    ):
         plan.runs(from_text(toml({"flow": '[{ cca = "cubic", params = { bata = 1 } }]'})))
 
 
 def test_a_parameter_out_of_range_gets_its_range_and_unit(double: object) -> None:
-    with pytest.raises(ScenarioError, match=r"^flow\[0\].params.beta: got 1025, wanted a whole number from 1 to 1024 \(1/1024\)$"):
+    with pytest.raises(
+        ScenarioError, match=r"^flow\[0\].params.beta: got 1025, wanted a whole number from 1 to 1024 \(1/1024\)$"
+    ):
         plan.runs(from_text(toml({"flow": '[{ cca = "cubic", params = { beta = 1025 } }]'})))
 
 
@@ -157,7 +170,9 @@ def test_a_parameter_of_a_controller_that_has_none_is_refused(double: object) ->
 
 
 def test_an_unknown_preset_gets_the_list_and_the_nearest() -> None:
-    with pytest.raises(ScenarioError, match=r'^flow\[0\].preset: got "chromum", wanted one of: "chromium"; did you mean "chromium"\?$'):
+    with pytest.raises(
+        ScenarioError, match=r'^flow\[0\].preset: got "chromum", wanted one of: "chromium"; did you mean "chromium"\?$'
+    ):
         plan.runs(from_text(toml({"flow": '[{ cca = "bbr", preset = "chromum" }]'})))
     with pytest.raises(ScenarioError, match=r'^flow\[0\].preset: got "chromium", wanted no preset: vegas has none$'):
         plan.runs(from_text(toml({"flow": '[{ cca = "vegas", preset = "chromium" }]'})))
@@ -169,7 +184,9 @@ def test_every_controllers_parameters_are_accepted_at_both_ends_of_their_range()
     for name, controller in known().items():
         for param in controller.params.values():
             for value in (param.minimum, param.maximum):
-                planned = plan.runs(from_text(toml({"flow": f'[{{ cca = "{name}", params = {{ {param.name} = {value} }} }}]'})))
+                planned = plan.runs(
+                    from_text(toml({"flow": f'[{{ cca = "{name}", params = {{ {param.name} = {value} }} }}]'}))
+                )
                 assert planned[0].plan["flows"][0]["params"] == {param.name: value}
 
 
@@ -204,7 +221,10 @@ def test_a_grid_beyond_any_purpose_is_refused_before_it_fills_memory() -> None:
         path=Bottleneck(rate="1Mbps", rtt="1ms", buffer=values),
         flow=[Flow(cca="cubic")],
     )
-    with pytest.raises(ScenarioError, match=r"^limits.runs: got 100000, wanted as many as there are runs: 159600 \(duration x path.buffer\)$"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"^limits.runs: got 100000, wanted as many as there are runs: 159600 \(duration x path.buffer\)$",
+    ):
         plan.runs(scenario)
 
 
@@ -218,10 +238,27 @@ def test_another_tools_name_of_a_key_is_known_and_its_absence_not_told_twice() -
     (error,) = all_of(toml({"path.rate": None, "path.bandwidth": '"1Mbps"'}))
     assert error.startswith("path.bandwidth: unknown key, wanted one of: rate, rtt,")
     assert error.endswith('; did you mean "rate"?')
-    (error,) = all_of(toml({"path.rtt": None, "path.latency": '"10ms"', "path.buffer": '"9kB"', "flow": '[{ cca = "cubic", rtt = "1ms" }]'}))
+    (error,) = all_of(
+        toml(
+            {
+                "path.rtt": None,
+                "path.latency": '"10ms"',
+                "path.buffer": '"9kB"',
+                "flow": '[{ cca = "cubic", rtt = "1ms" }]',
+            }
+        )
+    )
     assert error.endswith('; did you mean "rtt", which is two-way: twice the delay?')
 
 
-@pytest.mark.parametrize(("written", "bps"), [("10mbit", 10**7), ("100kbit", 10**5), ("1gbit", 10**9), ("10Mbit", 10**7), ("10 mbit/s", 10**7)])
+@pytest.mark.parametrize(
+    ("written", "bps"),
+    [("10mbit", 10**7), ("100kbit", 10**5), ("1gbit", 10**9), ("10Mbit", 10**7), ("10 mbit/s", 10**7)],
+)
 def test_rates_may_be_written_as_tc_writes_them(written: str, bps: int) -> None:
-    assert plan.runs(from_text(toml({"path.rate": f'"{written}"', "path.buffer": '"9kB"'})))[0].plan["bottleneck"]["rate_bps"] == bps
+    assert (
+        plan.runs(from_text(toml({"path.rate": f'"{written}"', "path.buffer": '"9kB"'})))[0].plan["bottleneck"][
+            "rate_bps"
+        ]
+        == bps
+    )

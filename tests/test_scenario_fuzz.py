@@ -7,12 +7,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dumbbell import ScenarioError, from_dict, from_text, plan
-from dumbbell.declare import Table, Variant
-from dumbbell.routes import Ack, Link
-from dumbbell.scenario import Flow, Host, Path, Record
-from dumbbell.schema import tables
-from dumbbell.source import _override
+from dumbbell import ScenarioError, from_dict, from_text
+from dumbbell.runs import plan
+from dumbbell.scenario.declare import Table, Variant
+from dumbbell.scenario.file import Flow, Host, Path, Record
+from dumbbell.scenario.routes import Ack, Link
+from dumbbell.scenario.schema import tables
+from dumbbell.scenario.source import _override
 
 WORDS = st.sampled_from(
     [
@@ -43,7 +44,11 @@ WORDS = st.sampled_from(
     ]
 )
 SCALARS = st.one_of(WORDS, st.text(max_size=8), st.integers(), st.floats(), st.booleans())
-VALUES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)), max_leaves=6)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=6,
+)
 
 
 #: Tables that stand instead of values, with their words.
@@ -71,7 +76,9 @@ SCENARIOS = st.fixed_dictionaries(
         "seed": VALUES,
         "repetitions": st.one_of(st.integers(0, 3), VALUES),
         "path": table(Path).map(lambda t: {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp", **t}),
-        "link": st.lists(table(Link).map(lambda t: {"name": "l1", "rate": "10Mbps", "buffer": "1bdp", **t}), max_size=2),
+        "link": st.lists(
+            table(Link).map(lambda t: {"name": "l1", "rate": "10Mbps", "buffer": "1bdp", **t}), max_size=2
+        ),
         "host": table(Host),
         "record": table(Record),
         "flow": st.lists(st.one_of(table(Flow).map(lambda t: {"cca": "cubic", **t}), VALUES), max_size=3),

@@ -11,16 +11,21 @@ import jsonschema
 import pytest
 
 from conftest import ROOT
-from dumbbell import from_file, plan, schema
+from dumbbell import from_file
+from dumbbell.runs import plan
+from dumbbell.scenario import schema
 from test_scenario_errors import BASE, CASES, toml
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 
 #: Errors that a schema cannot see, because they depend on two keys, on arithmetic, or on the engine.
 BEYOND_A_SCHEMA = (
-    "comes to", "beside it", "fall back", "end of the run", 'such as "40Mbps" (bps', "above zero", "101%", "a/b", "first R", "first r", "another part",
-    "no such key", "either", "a name of its own", "more than min", "path.buffer: missing", "link[0].buffer: missing", "l9", "no size beside", "in all",
-    "varies already", "from 100B", "at least one packet", "/s (", "us apart", "as many as there are runs", "outages end",
+    "comes to", "beside it", "fall back", "end of the run", 'such as "40Mbps" (bps', "above zero", "101%", "a/b",
+        "first R", "first r", "another part",
+    "no such key", "either", "a name of its own", "more than min", "path.buffer: missing", "link[0].buffer: missing",
+    "l9", "no size beside", "in all",
+    "varies already", "from 100B", "at least one packet", "/s (", "us apart", "as many as there are runs",
+        "outages end",
 )  # fmt: skip
 
 
@@ -31,22 +36,26 @@ def validator() -> Any:
 
 
 def test_the_schema_file_is_fresh() -> None:
-    path = ROOT / "python" / "dumbbell" / "schema.json"
-    assert path.read_text() == schema.text(), "run: dumbbell schema > python/dumbbell/schema.json"
+    path = ROOT / "python" / "dumbbell" / "scenario" / "schema.json"
+    assert path.read_text() == schema.text(), "run: dumbbell schema > python/dumbbell/scenario/schema.json"
 
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
 def test_a_gallery_scenario_is_valid_refers_to_the_schema_and_plans(path: Path, validator: Any) -> None:
     text = path.read_text()
-    assert text.startswith("#:schema ../python/dumbbell/schema.json\n")
+    assert text.startswith("#:schema ../python/dumbbell/scenario/schema.json\n")
     validator.validate(tomllib.loads(text))
     scenario = from_file(path).scenario
     assert scenario.name == path.stem
     assert plan.runs(scenario)
 
 
-@pytest.mark.parametrize(("changes", "message"), [c for c in CASES if c[1] and not any(word in c[1] for word in BEYOND_A_SCHEMA)])
-def test_what_the_parser_refuses_by_its_form_the_schema_refuses_too(changes: dict[str, str | None], message: str, validator: Any) -> None:
+@pytest.mark.parametrize(
+    ("changes", "message"), [c for c in CASES if c[1] and not any(word in c[1] for word in BEYOND_A_SCHEMA)]
+)
+def test_what_the_parser_refuses_by_its_form_the_schema_refuses_too(
+    changes: dict[str, str | None], message: str, validator: Any
+) -> None:
     assert not validator.is_valid(tomllib.loads(toml(changes))), message
 
 

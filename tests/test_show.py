@@ -1,4 +1,6 @@
-"""`dumbbell show`: each figure held against one computed from the raw tables with pyarrow alone, and what the command prints at several widths."""
+"""`dumbbell show`: each figure held against one computed from the raw tables with pyarrow alone, and what the command
+prints at several widths.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
-from dumbbell import cli, figures, metrics
-from dumbbell.statistic import difference_interval, mean_interval
+from dumbbell import cli
+from dumbbell.results import figures, metrics
+from dumbbell.results.statistic import difference_interval, mean_interval
 
 SWEEP = """
 name = "sweep"
@@ -77,10 +80,16 @@ def test_a_line_of_json_has_the_figures_of_the_raw_tables(show: Any, sweep: Path
         assert [flow["transport"] for flow in line["flows"]] == ["tcp", "quic"]
         assert [flow["table"] for flow in line["flows"]] == [0, 1]
         for i, (flow, row) in enumerate(zip(line["flows"], rows)):
-            assert flow["goodput_mbps"] == pytest.approx(row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]), rel=1e-6)
+            assert flow["goodput_mbps"] == pytest.approx(
+                row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]), rel=1e-6
+            )
             assert flow["share"] == pytest.approx(row["goodput_bytes"] / total)
             assert flow["retrans_rate"] == pytest.approx(row["retrans_segs"] / row["segs_sent"])
-            rtts = [value / 1e3 for value in samples.filter(pc.equal(samples["flow"], i))["rtt_us"].to_pylist() if value is not None]
+            rtts = [
+                value / 1e3
+                for value in samples.filter(pc.equal(samples["flow"], i))["rtt_us"].to_pylist()
+                if value is not None
+            ]
             assert flow["rtt_p99_ms"] == pytest.approx(statistics.quantiles(rtts, n=100, method="inclusive")[98])
             assert flow["owd_p99_ms"] == row["owd_p99_us"] / 1e3
 
@@ -125,7 +134,9 @@ def test_repetitions_are_means_with_students_interval(show: Any, sweep: Path) ->
 def test_different_experiments_never_share_an_interval(sweep: Path) -> None:
     rows = [row for run in dumbbell.load(sweep) for row in figures.rows(figures.measured(run), ["goodput"])]
     together = figures.over_repetitions(rows)
-    assert [(row.vary["path.buffer"], row.name, row.n) for row in together] == [(b, name, 3) for b in ("1bdp", "3bdp") for name in ("cubic", "mine")]
+    assert [(row.vary["path.buffer"], row.name, row.n) for row in together] == [
+        (b, name, 3) for b in ("1bdp", "3bdp") for name in ("cubic", "mine")
+    ]
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
@@ -147,7 +158,9 @@ def test_groups_say_how_many_flows_and_whether_they_are_summed(show: Any, short:
     assert (greedy["flows"], of_web["flows"], of_web["name"]) == (2, len(web), "web")
     total = sum(row["goodput_bytes"] for row in rows)
     assert greedy["share"] == pytest.approx(sum(row["goodput_bytes"] for row in rows[:2]) / total)
-    assert greedy["goodput_flow_min_mbps"] == pytest.approx(min(row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]) for row in rows[:2]))
+    assert greedy["goodput_flow_min_mbps"] == pytest.approx(
+        min(row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]) for row in rows[:2])
+    )
     times = sorted((row["completed_us"] - row["start_us"]) / 1e6 for row in web if row["completed_us"] is not None)
     assert of_web["fct_p99_s"] == pytest.approx(statistics.quantiles(times, n=100, method="inclusive")[98])
     span = (max(row["stop_us"] for row in web) - min(row["start_us"] for row in web)) / 1e6
@@ -160,10 +173,18 @@ def test_groups_say_how_many_flows_and_whether_they_are_summed(show: Any, short:
 
 
 def test_columns_are_chosen_sorted_and_exported(show: Any, sweep: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(show(sweep, "--csv", "--runs", "--columns", "goodput,rtt_p99,drops", "--sort", "goodput", "--reverse"))))
+    rows = list(
+        csv.DictReader(
+            io.StringIO(
+                show(sweep, "--csv", "--runs", "--columns", "goodput,rtt_p99,drops", "--sort", "goodput", "--reverse")
+            )
+        )
+    )
     assert list(rows[0])[-3:] == ["goodput_mbps", "rtt_p99_ms", "drops"]
     assert len(rows) == 12
-    assert [float(row["goodput_mbps"]) for row in rows] == sorted((float(row["goodput_mbps"]) for row in rows), reverse=True)
+    assert [float(row["goodput_mbps"]) for row in rows] == sorted(
+        (float(row["goodput_mbps"]) for row in rows), reverse=True
+    )
     assert {row["path.buffer"] for row in rows} == {"1bdp", "3bdp"}
     marked = show(sweep, "--markdown", "--columns", "goodput,share", "--flows", "mine").splitlines()
     assert marked[0] == "| buffer | flow | goodput Mbit/s | share |"
@@ -184,14 +205,21 @@ def test_a_wrong_column_key_or_window_is_status_2(sweep: Path, capsys: pytest.Ca
     assert "there is nothing from 9 to 4 s of its 4 s" in capsys.readouterr().err
 
 
-def test_where_keeps_the_rows_that_meet_all_conditions(show: Any, sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_keeps_the_rows_that_meet_all_conditions(
+    show: Any, sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def goodputs(*arguments: str) -> list[float]:
-        return [float(row["goodput_mbps"]) for row in csv.DictReader(io.StringIO(show(sweep, "--csv", "--runs", "--columns", "goodput", *arguments)))]
+        return [
+            float(row["goodput_mbps"])
+            for row in csv.DictReader(io.StringIO(show(sweep, "--csv", "--runs", "--columns", "goodput", *arguments)))
+        ]
 
     every = goodputs()
     middle = sorted(every)[len(every) // 2]
     assert goodputs("--where", f"goodput >= {middle}") == [value for value in every if value >= middle]
-    assert goodputs("--where", f"goodput<{middle}", "--where", "share > 1%") == [value for value in every if value < middle]
+    assert goodputs("--where", f"goodput<{middle}", "--where", "share > 1%") == [
+        value for value in every if value < middle
+    ]
     assert show(sweep, "--csv", "--where", "utilization >= 1e1").count("\n") == 1
     for given, said in (
         ("utilisation > 1", "wanted one of: goodput, "),
@@ -204,8 +232,14 @@ def test_where_keeps_the_rows_that_meet_all_conditions(show: Any, sweep: Path, c
 
 
 def test_the_difference_of_two_folders_has_welchs_interval(show: Any, sweep: Path, tmp_path: Path) -> None:
-    dumbbell.run(dumbbell.from_text(SWEEP.replace('transport = "quic"', 'transport = "quic", start = "500ms"')), tmp_path / "after")
-    lines = [json.loads(line) for line in show("--diff", sweep, tmp_path / "after", "--json", "--columns", "goodput,utilization").splitlines()]
+    dumbbell.run(
+        dumbbell.from_text(SWEEP.replace('transport = "quic"', 'transport = "quic", start = "500ms"')),
+        tmp_path / "after",
+    )
+    lines = [
+        json.loads(line)
+        for line in show("--diff", sweep, tmp_path / "after", "--json", "--columns", "goodput,utilization").splitlines()
+    ]
     assert [(line["vary"]["path.buffer"], line["name"], line["figure"]) for line in lines[:3]] == [
         ("1bdp", "cubic", "goodput_mbps"),
         ("1bdp", "mine", "goodput_mbps"),
@@ -221,14 +255,17 @@ def test_the_difference_of_two_folders_has_welchs_interval(show: Any, sweep: Pat
 
 
 def test_welchs_interval_of_a_worked_example() -> None:
-    # Variances 20/3 and 5/3 of four each: standard error sqrt(25/12); 4.4 degrees of freedom, rounded down to 4: t = 2.776.
+    # Variances 20/3 and 5/3 of four each: standard error sqrt(25/12); 4.4 degrees of freedom, rounded down to 4: t =
+    # 2.776.
     mean, half, n = difference_interval([10.0, 12.0, 14.0, 16.0], [15.0, 16.0, 17.0, 18.0])
     assert (mean, n) == (3.5, 4)
     assert half == pytest.approx(2.7764 * (25 / 12) ** 0.5, rel=1e-4)
     assert mean_interval([2.0, 2.0]).half_width == 0
 
 
-def test_an_interrupted_sweep_says_how_many_runs_are_there(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_sweep_says_how_many_runs_are_there(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.copytree(sweep, tmp_path / "part")
     shutil.rmtree(tmp_path / "part" / "sweep_buffer=3bdp_r2")
     assert cli.main(["show", str(tmp_path / "part")]) == 0
@@ -237,7 +274,9 @@ def test_an_interrupted_sweep_says_how_many_runs_are_there(sweep: Path, tmp_path
     assert capsys.readouterr().err == ""
 
 
-def test_a_measured_part_is_what_run_and_show_tell(show: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_measured_part_is_what_run_and_show_tell(
+    show: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = SHORT.replace('duration = "10s"', 'duration = "10s"\nmeasure = { from = "2s", to = "8s" }')
     (tmp_path / "m.toml").write_text(text)
     assert cli.main(["run", str(tmp_path / "m.toml"), "--json", "--out", str(tmp_path / "out")]) == 0
@@ -257,12 +296,16 @@ def test_the_links_have_a_table_and_requests_their_latency(show: Any, tmp_path: 
     flow = [{ cca = "cubic", via = ["bottleneck", "narrow"], workload = { kind = "request_response", response = "50kB" } }]
     """
     dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
-    folder = next(path for path in (tmp_path / "out", *(tmp_path / "out").iterdir()) if (path / "messages.parquet").exists())
+    folder = next(
+        path for path in (tmp_path / "out", *(tmp_path / "out").iterdir()) if (path / "messages.parquet").exists()
+    )
     messages = pq.read_table(folder / "messages.parquet").to_pylist()
     times = [(row["completed_us"] - row["asked_us"]) / 1e3 for row in messages if row["completed_us"] is not None]
     line = json.loads(show(tmp_path / "out", "--json", "--columns", "latency,latency_p95"))
     assert line["flows"][0]["latency_mean_ms"] == pytest.approx(statistics.fmean(times))
-    assert line["flows"][0]["latency_p95_ms"] == pytest.approx(statistics.quantiles(times, n=100, method="inclusive")[94])
+    assert line["flows"][0]["latency_p95_ms"] == pytest.approx(
+        statistics.quantiles(times, n=100, method="inclusive")[94]
+    )
     printed = show(tmp_path / "out")
     assert "latency" in printed
     assert re.search(rf"narrow +{dumbbell.load(tmp_path / 'out')[0].summary.links[0].utilization:.3f}", printed)

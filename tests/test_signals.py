@@ -13,11 +13,15 @@ from typing import IO, Any
 import pytest
 
 from conftest import SMALL
-from dumbbell import interrupts
+from dumbbell.runs import interrupts
 
-#: As the program starts, with a mark on stdout when our own code begins: what a signal does to Python's own start is Python's.
+#: As the program starts, with a mark on stdout when our own code begins: what a signal does to Python's own start is
+#: Python's.
 START = "from dumbbell.__main__ import program; print('.', flush=True); program()"
-LONG = SMALL.replace('"2s"', '"86400s"').replace('["0.5bdp", "2bdp"]', '["1bdp", "2bdp", "3bdp"]') + '\n[record]\nevery = "1s"\n'
+LONG = (
+    SMALL.replace('"2s"', '"86400s"').replace('["0.5bdp", "2bdp"]', '["1bdp", "2bdp", "3bdp"]')
+    + '\n[record]\nevery = "1s"\n'
+)
 
 
 @pytest.fixture
@@ -29,7 +33,14 @@ def long(tmp_path: Path) -> Path:
 
 def started(folder: Path, *arguments: str, **more: Any) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
     command = [sys.executable, "-c", START, "run", "long.toml", "--out", "out", *arguments]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(folder / "tmp")}, **more)
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(folder / "tmp")},
+        **more,
+    )
     assert process.stdout is not None
     assert process.stdout.read(2) == b".\n"
     return process, process.stdout
@@ -46,7 +57,9 @@ def ended(process: subprocess.Popen[bytes], number: int) -> tuple[str, float]:
 
 
 def left(folder: Path) -> list[str]:
-    return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.name not in ("long.toml", "mine.c", "tmp")]
+    return [
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.name not in ("long.toml", "mine.c", "tmp")
+    ]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -85,7 +98,9 @@ def runs_in(folder: Path) -> None:
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_run_that_is_stopped_says_what_is_finished_and_has_the_signals_status(long: Path, number: int, status: int, jobs: str) -> None:
+def test_a_run_that_is_stopped_says_what_is_finished_and_has_the_signals_status(
+    long: Path, number: int, status: int, jobs: str
+) -> None:
     process, _ = started(long, "--jobs", jobs)
     runs_in(long)
     process.send_signal(number)
@@ -111,7 +126,10 @@ def test_an_impatient_user_does_no_harm(long: Path, jobs: str) -> None:
 def test_what_the_shell_had_ignored_stays_ignored(long: Path) -> None:
     # nohup, and a command that a script put into the background
     (long / "long.toml").write_text(LONG.replace('"86400s"', '"60s"'))
-    process, _ = started(long, preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGHUP, signal.SIG_IGN)))
+    process, _ = started(
+        long,
+        preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGHUP, signal.SIG_IGN)),
+    )
     for number in (signal.SIGINT, signal.SIGHUP):
         time.sleep(0.2)
         process.send_signal(number)
@@ -169,8 +187,13 @@ def short_end() -> None:
 
 
 def test_python_gets_a_keyboard_interrupt_and_a_clean_folder(long: Path) -> None:
-    code = "import dumbbell\nprint('.', flush=True)\ntry: dumbbell.run('long.toml', 'out', 2)\nexcept KeyboardInterrupt: print('caught')"
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=long, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    code = (
+        "import dumbbell\nprint('.', flush=True)\ntry: dumbbell.run('long.toml', 'out', 2)\nexcept KeyboardInterrupt:"
+        " print('caught')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=long, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     runs_in(long)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from dumbbell import ScenarioError, from_file, from_text, plan
-from dumbbell.keylines import lines
+from dumbbell import ScenarioError, from_file, from_text
+from dumbbell.runs import plan
+from dumbbell.scenario.keylines import lines
 
 FILE = """\
 # four errors
@@ -83,7 +84,11 @@ def test_errors_of_planning_have_lines_too(tmp_path: Path, cli: Any) -> None:
         done = cli(*command)
         assert done.returncode == 2
         told = [line.split(": ")[1:3] for line in done.stderr.splitlines()]
-        assert told == [[f"{file}:2", "path.buffer"], [f"{file}:5", "flow[1].cca"], [f"{file}:6", "flow[2].stop"]], done.stderr
+        assert told == [
+            [f"{file}:2", "path.buffer"],
+            [f"{file}:5", "flow[1].cca"],
+            [f"{file}:6", "flow[2].stop"],
+        ], done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -98,7 +103,8 @@ def test_a_key_that_an_override_set_is_on_no_line(tmp_path: Path) -> None:
 
 def test_lines_are_found_in_any_way_of_writing() -> None:
     found = lines(ANY_WAY)
-    wanted = {"a": 1, "b c": 2, "b c.d": 2, "b c.d[1]": 2, "b c.e.f": 2, "g": 3, "i.j": 7, "i.j.k": 8, "i.j.k[0]": 9, "i.j.k[1].l": 9, "i.j.k[3].l": 11,
+    wanted = {"a": 1, "b c": 2, "b c.d": 2, "b c.d[1]": 2, "b c.e.f": 2, "g": 3, "i.j": 7, "i.j.k": 8, "i.j.k[0]": 9,
+        "i.j.k[1].l": 9, "i.j.k[3].l": 11,
               "n[0]": 12, "n[0].o[0].p": 14, "n[0].o[1].p": 16, "n[1]": 17, "n[1].q.r": 19, "n[1].q.s": 21}  # fmt: skip
     assert {key: found.get(key) for key in wanted} == wanted
     assert "h" not in found
@@ -114,7 +120,10 @@ def test_more_errors_than_one_reads_are_counted() -> None:
 
 
 def test_an_error_of_the_path_that_every_flow_meets_is_told_once() -> None:
-    text = 'duration = "1s"\npath = { rate = "1Mbps", buffer = "9kB" }\n' + '[[flow]]\ncca = "cubic"\nrtt = "1ms"\nloss = 0.1\n' * 3
+    text = (
+        'duration = "1s"\npath = { rate = "1Mbps", buffer = "9kB" }\n'
+        + '[[flow]]\ncca = "cubic"\nrtt = "1ms"\nloss = 0.1\n' * 3
+    )
     with pytest.raises(ScenarioError) as caught:
         plan.runs(from_text(text.replace("buffer", 'impair = [{ kind = "delay" }], loss = 0.1, buffer')))
     assert [error.key for error in caught.value.errors] == ["path.loss"]

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 import pytest
 
-from dumbbell import _native, plan
-from dumbbell.scenario import from_dict
+from dumbbell import _native
+from dumbbell.runs import plan
+from dumbbell.scenario.file import from_dict
 
 PATH = {"rate": "20Mbps", "rtt": "40ms", "buffer": "100kB"}
 STEP = {"steps": [["0s", "20Mbps"], ["10s", "2Mbps"]]}
@@ -39,13 +40,17 @@ Runner = Callable[..., Ran]
 
 @pytest.fixture
 def ran(tmp_path: Path) -> Runner:
-    def run(*flows: dict[str, Any], path: dict[str, Any], duration: str = "20s", every: str = "10ms", **more: Any) -> Ran:
+    def run(
+        *flows: dict[str, Any], path: dict[str, Any], duration: str = "20s", every: str = "10ms", **more: Any
+    ) -> Ran:
         given = {"duration": duration, "record": {"every": every}, "path": path, "flow": list(flows), **more}
         planned = plan.plan(from_dict(given, folder=tmp_path))
         out = tmp_path / "run"
         out.mkdir()
         summary = json.loads(_native.run(json.dumps(planned), str(out)))
-        tables = [pq.read_table(out / f"{name}.parquet").to_pylist() for name in ("flows", "samples", "queue", "events")]
+        tables = [
+            pq.read_table(out / f"{name}.parquet").to_pylist() for name in ("flows", "samples", "queue", "events")
+        ]
         return Ran(planned, summary, *tables)
 
     return run
@@ -99,7 +104,9 @@ def test_the_queueing_delay_is_the_mean_over_time_of_the_head_s_age(ran: Runner,
     assert link["queue_p95_ms"] == pytest.approx(rank(waits, 0.95), rel=0.04, abs=0.3)
     assert link["utilization"] <= 1
     last = run.link()[-1]
-    assert link["drop_rate"] == pytest.approx(last["dropped_packets"] / (last["dropped_packets"] + last["sent_packets"]), rel=0.01, abs=1e-9)
+    assert link["drop_rate"] == pytest.approx(
+        last["dropped_packets"] / (last["dropped_packets"] + last["sent_packets"]), rel=0.01, abs=1e-9
+    )
     assert link["drops"] >= last["dropped_packets"]
 
 
@@ -129,13 +136,22 @@ def test_utilization_and_drop_rate_of_a_tiny_link_are_at_most_one(ran: Runner) -
 
 def test_shares_are_bytes_over_bytes_and_jain_counts_flows_that_were_there_all_the_time(ran: Runner) -> None:
     short = {"cca": "bbr", "arrivals": {"rate": "10/s", "sizes": "20kB"}}
-    run = ran({"cca": "cubic", "count": 2}, short, {"cca": "reno", "start": "5s"}, {"cca": "reno", "stop": "5s"}, path=PATH, duration="10s")
+    run = ran(
+        {"cca": "cubic", "count": 2},
+        short,
+        {"cca": "reno", "start": "5s"},
+        {"cca": "reno", "stop": "5s"},
+        path=PATH,
+        duration="10s",
+    )
     total = sum(row["goodput_bytes"] for row in run.flows)
     flows = run.summary["flows"]
     for row, flow in zip(run.flows, flows, strict=True):
         assert flow["share"] == pytest.approx(row["goodput_bytes"] / total)
         assert flow["goodput_bytes"] == row["goodput_bytes"]
-        assert flow["goodput_mbps"] == pytest.approx(row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]), rel=1e-3)
+        assert flow["goodput_mbps"] == pytest.approx(
+            row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]), rel=1e-3
+        )
         assert flow["retrans_rate"] == pytest.approx(row["retrans_segs"] / max(row["segs_sent"], 1))
         wanted = None if row["completed_us"] is None else (row["completed_us"] - row["start_us"]) / 1e6
         assert flow["fct_s"] == (None if wanted is None else pytest.approx(wanted, abs=2e-6))
@@ -157,7 +173,9 @@ def test_shares_are_bytes_over_bytes_and_jain_counts_flows_that_were_there_all_t
         ([{"cca": "cubic", "size": "10kB"}, {"cca": "cubic", "size": "10kB"}], None, 0),
     ],
 )
-def test_jain_is_null_without_two_flows_to_compare(ran: Runner, flows: list[dict[str, Any]], jain: float | None, count: int) -> None:
+def test_jain_is_null_without_two_flows_to_compare(
+    ran: Runner, flows: list[dict[str, Any]], jain: float | None, count: int
+) -> None:
     run = ran(*flows, path=PATH, duration="10s")
     assert (run.summary["jain"], run.summary["jain_flows"]) == (jain, count)
 
@@ -167,18 +185,26 @@ def test_samples_and_events_add_up_to_the_flow_table(ran: Runner) -> None:
     run = ran(*flows, path=PATH, duration="8s")
     for row in run.flows:
         of = [sample for sample in run.samples if sample["flow"] == row["flow"]]
-        assert of[-1]["goodput_bytes"] <= row["goodput_bytes"] == pytest.approx(of[-1]["goodput_bytes"], rel=0.005), "some may come at the last instant"
+        assert of[-1]["goodput_bytes"] <= row["goodput_bytes"] == pytest.approx(of[-1]["goodput_bytes"], rel=0.005), (
+            "some may come at the last instant"
+        )
         times = [row["start_us"], *(sample["t_us"] for sample in of)]
-        carried = sum(sample["goodput_bps"] * (after - before) / 8e6 for sample, before, after in zip(of, times, times[1:]))
+        carried = sum(
+            sample["goodput_bps"] * (after - before) / 8e6 for sample, before, after in zip(of, times, times[1:])
+        )
         assert carried == pytest.approx(of[-1]["goodput_bytes"], rel=1e-3)
         srtts = [sample["srtt_us"] / 1000 for sample in of if sample["srtt_us"] is not None]
         summed = run.summary["flows"][row["flow"]]
         assert summed["srtt_mean_ms"] == pytest.approx(fmean(srtts), rel=2e-3)
         assert summed["srtt_p95_ms"] == pytest.approx(rank(srtts, 0.95), rel=2e-3)
-        again = sum(event["value"] for event in run.events if event["flow"] == row["flow"] and event["kind"] == "retransmit")
+        again = sum(
+            event["value"] for event in run.events if event["flow"] == row["flow"] and event["kind"] == "retransmit"
+        )
         assert 0 < again <= row["retrans_segs"]
         assert again >= row["retrans_segs"] - 1, "what is sent again at the very end may go without its event"
-        drops = sum(event["value"] for event in run.events if event["flow"] == row["flow"] and event["kind"] == "drop_queue")
+        drops = sum(
+            event["value"] for event in run.events if event["flow"] == row["flow"] and event["kind"] == "drop_queue"
+        )
         assert drops == row["queue_drops"]
     assert sum(row["queue_drops"] for row in run.flows) == run.summary["link"]["drops"]
 
@@ -187,9 +213,19 @@ def test_samples_and_events_add_up_to_the_flow_table(ran: Runner) -> None:
 
 
 def measured(**changes: Any) -> dict[str, Any]:
-    flow = {"name": "mine", "cca": "cubic", "transport": "tcp", "stop_ns": 10**10, "established_ns": 1, "goodput_bytes": 5_000_000}
+    flow = {
+        "name": "mine",
+        "cca": "cubic",
+        "transport": "tcp",
+        "stop_ns": 10**10,
+        "established_ns": 1,
+        "goodput_bytes": 5_000_000,
+    }
     totals = {"end_ns": 10**10, "links": [{"sent_packets": 9, "dropped_packets": 1}], "flows": [flow]}
-    queue = {key: [0, 1] for key in ("t_us", "link", "backlog_bytes", "backlog_packets", "sojourn_us", "sent_bytes", "sent_packets")}
+    queue = {
+        key: [0, 1]
+        for key in ("t_us", "link", "backlog_bytes", "backlog_packets", "sojourn_us", "sent_bytes", "sent_packets")
+    }
     queue |= {key: [0, 0] for key in ("dropped_packets", "dropped_bytes", "marked_packets")}
     events = {"t_ns": [5], "flow": [0], "kind": ["start"], "value": [None]}
     return {"totals": totals, "queue": queue, "events": events, **changes}
@@ -203,9 +239,13 @@ def test_a_run_that_was_measured_elsewhere_gets_the_same_tables_and_summary(tmp_
     assert summary["flows"][0].keys() == own.summary["flows"][0].keys()
     assert (summary["flows"][0]["goodput_mbps"], summary["link"]["drop_rate"], summary["warnings"]) == (4.0, 0.1, [])
     for name in ("flows", "samples", "queue", "events", "messages"):
-        assert pq.read_schema(tmp_path / f"{name}.parquet") == pq.read_schema(tmp_path / "run" / f"{name}.parquet"), name
+        assert pq.read_schema(tmp_path / f"{name}.parquet") == pq.read_schema(tmp_path / "run" / f"{name}.parquet"), (
+            name
+        )
     assert pq.read_table(tmp_path / "queue.parquet")["sojourn_us"].to_pylist() == [0, 1]
-    assert pq.read_table(tmp_path / "events.parquet").to_pylist() == [{"t_ns": 5, "flow": 0, "kind": "start", "value": None, "note": None}]
+    assert pq.read_table(tmp_path / "events.parquet").to_pylist() == [
+        {"t_ns": 5, "flow": 0, "kind": "start", "value": None, "note": None}
+    ]
     assert pq.read_table(tmp_path / "samples.parquet").num_rows == 0
 
 

@@ -16,16 +16,21 @@ import pytest
 
 import dumbbell
 from conftest import SMALL
-from dumbbell import ResultError, ScenarioError, from_text, load, sweep, temporary
+from dumbbell import ResultError, ScenarioError, from_text, load
 from dumbbell.errors import EngineError
-from dumbbell.place import Place
-from dumbbell.scenario import Given
+from dumbbell.runs import sweep, temporary
+from dumbbell.runs.place import Place
+from dumbbell.scenario.file import Given
 
 TABLES = ("flows", "samples", "queue", "events")
 
 
 def tables(folder: Path) -> dict[str, bytes]:
-    return {f"{run.folder.name}/{name}": (run.folder / f"{name}.parquet").read_bytes() for run in load(folder) for name in TABLES}
+    return {
+        f"{run.folder.name}/{name}": (run.folder / f"{name}.parquet").read_bytes()
+        for run in load(folder)
+        for name in TABLES
+    }
 
 
 def run(text: str, out: Path, **options: Any) -> list[sweep.Outcome]:
@@ -67,13 +72,14 @@ def test_outcomes_come_in_order_whichever_ends_first(tmp_path: Path) -> None:
 
 
 def test_the_manifest_tells_where_a_result_comes_from(tmp_path: Path) -> None:
-    (outcome, _) = run(SMALL, tmp_path / "out")
+    outcome, _ = run(SMALL, tmp_path / "out")
     manifest = json.loads((outcome.job.folder / "manifest.json").read_text())
     assert manifest["scenario"] == SMALL
     assert manifest["plan"] == outcome.job.planned.plan
     assert manifest["vary"] == {"path.buffer": "0.5bdp"}
     assert set(manifest) == {
-        "schema_version", "name", "position", "vary", "repetition", "seed", "scenario", "set", "plan", "summary", "warnings", "versions", "git",
+        "schema_version", "name", "position", "vary", "repetition", "seed", "scenario", "set", "plan", "summary",
+        "warnings", "versions", "git",
         "kernel", "created", "wall_s", "backend", "controllers", "files",
     }  # fmt: skip
     assert set(manifest["versions"]) == {"dumbbell", "engine", "python"}
@@ -106,7 +112,9 @@ def test_resume_refuses_the_result_of_another_engine(tmp_path: Path, double: Mod
 
 def test_a_folder_that_holds_something_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(ResultError, match=r"holds thesis.tex already; --resume runs only what is missing, --force replaces results"):
+    with pytest.raises(
+        ResultError, match=r"holds thesis.tex already; --resume runs only what is missing, --force replaces results"
+    ):
         run(SMALL, tmp_path)
 
 
@@ -116,11 +124,13 @@ def test_a_run_that_fails_leaves_no_folder_and_the_others_run(tmp_path: Path, do
     outcomes = run(text, tmp_path / "out", workers=workers)
     assert [type(outcome.error) for outcome in outcomes] == [EngineError, type(None)] * 2
     assert str(outcomes[0].error).endswith("flow0.size=666B: Input/output error")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == [outcomes[i].job.folder.name for i in (1, 3)]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == [
+        outcomes[i].job.folder.name for i in (1, 3)
+    ]
 
 
 def test_a_plan_that_the_engine_refuses_is_bad_input(tmp_path: Path, double: ModuleType) -> None:
-    (outcome, _) = run(SMALL.replace('cca = "cubic"', 'cca = "cubic"\nsize = "667B"'), tmp_path / "out")
+    outcome, _ = run(SMALL.replace('cca = "cubic"', 'cca = "cubic"\nsize = "667B"'), tmp_path / "out")
     assert isinstance(outcome.error, ScenarioError)
 
 
@@ -149,7 +159,9 @@ def test_two_scenarios_of_one_name_are_refused() -> None:
 
 
 def test_folder_names_are_short_and_of_their_own() -> None:
-    text = SMALL.replace('["0.5bdp", "2bdp"]', str(["500kB", "20ms", "1 bdp"]).replace("'", '"')).replace("20Mbps", "20Mbit/s")
+    text = SMALL.replace('["0.5bdp", "2bdp"]', str(["500kB", "20ms", "1 bdp"]).replace("'", '"')).replace(
+        "20Mbps", "20Mbit/s"
+    )
     names = [job.folder.name for job in sweep.jobs_of([Given(from_text(text), text)], Path())]
     assert names == ["small_buffer=500kB", "small_buffer=20ms", "small_buffer=1-bdp"]
 
@@ -170,7 +182,10 @@ def test_python_takes_a_scenario_a_file_or_dictionaries(tmp_path: Path, small: P
 
 
 def test_resume_knows_a_plan_with_steps_again(tmp_path: Path) -> None:
-    text = 'duration = "1s"\n[path]\nrate = { steps = [["0s", "10Mbps"], ["500ms", "5Mbps"]] }\nrtt = "20ms"\nbuffer = "1bdp"\n[[flow]]\ncca = "reno"\n'
+    text = (
+        'duration = "1s"\n[path]\nrate = { steps = [["0s", "10Mbps"], ["500ms", "5Mbps"]] }\nrtt = "20ms"\nbuffer ='
+        ' "1bdp"\n[[flow]]\ncca = "reno"\n'
+    )
     first = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")[0].manifest["created"]
     again = dumbbell.run(dumbbell.from_text(text), tmp_path / "out", resume=True)[0].manifest
     assert again["created"] == first
@@ -191,11 +206,18 @@ def test_without_a_folder_results_live_as_long_as_one_of_them(tmp_path: Path, mo
     assert not home.exists()
 
 
-def test_a_temporary_folder_of_a_killed_process_is_removed_and_that_of_a_living_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_temporary_folder_of_a_killed_process_is_removed_and_that_of_a_living_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(temporary, "_YOUNG_S", 0.0)
-    code = "from dumbbell.temporary import Temporary; made = Temporary('cca'); print(made.path, flush=True); input()"
-    given: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": {**os.environ, "TMPDIR": str(tmp_path)}}
+    code = "from dumbbell.runs.temporary import Temporary; made = Temporary('cca'); print(made.path, flush=True); input()"
+    given: dict[str, Any] = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "text": True,
+        "env": {**os.environ, "TMPDIR": str(tmp_path)},
+    }
     children = [subprocess.Popen([sys.executable, "-c", code], **given) for _ in range(2)]
     killed, living = (Path(child.stdout.readline().strip()) for child in children if child.stdout)
     children[0].kill()

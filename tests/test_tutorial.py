@@ -1,4 +1,6 @@
-"""docs/tutorial.md: its commands run as they stand, and print its tables to the byte; its pictures are written, shown and small."""
+"""docs/tutorial.md: its commands run as they stand, and print its tables to the byte; its pictures are written, shown
+and small.
+"""
 
 from __future__ import annotations
 

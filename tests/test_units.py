@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dumbbell import units
-from dumbbell.units import UnitError
+from dumbbell.scenario import units
+from dumbbell.scenario.units import UnitError
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,27 @@ def test_a_probability_written_as_percent_or_fraction_is_the_same(ppb: int) -> N
     assert units.loss_ppb(fraction) == units.loss_ppb(percent) == ppb
 
 
-@pytest.mark.parametrize("text", ["", "40", "-1ms", "1,5ms", "ms", "1 2ms", "NaNms", "infs", "1e999s", "0x1ms", "1ms2", None, 40, 40.0, True, ["1ms"]])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "40",
+        "-1ms",
+        "1,5ms",
+        "ms",
+        "1 2ms",
+        "NaNms",
+        "infs",
+        "1e999s",
+        "0x1ms",
+        "1ms2",
+        None,
+        40,
+        40.0,
+        True,
+        ["1ms"],
+    ],
+)
 def test_what_is_no_time_with_a_unit_is_refused(text: object) -> None:
     with pytest.raises(UnitError):
         units.span_ns(text)
@@ -69,6 +89,8 @@ def test_amounts_that_no_table_can_hold_are_refused() -> None:
         units.span_ns("1e12h")
 
 
-@pytest.mark.parametrize(("text", "measure"), [("1bdp", "bdp"), ("1BDP", "bdp"), ("7pkt", "pkt"), ("9kB", "bytes"), ("20ms", "ns")])
+@pytest.mark.parametrize(
+    ("text", "measure"), [("1bdp", "bdp"), ("1BDP", "bdp"), ("7pkt", "pkt"), ("9kB", "bytes"), ("20ms", "ns")]
+)
 def test_a_buffer_is_measured_in_bdp_packets_bytes_or_time(text: str, measure: str) -> None:
     assert units.buffer(text)[0] == measure

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import controllers, from_dict, plan, warn
+from dumbbell import controllers, from_dict
+from dumbbell.runs import plan
+from dumbbell.scenario import warn
 
 QUEUE = {"rate": "10Mbps", "rtt": "20ms", "buffer": "2bdp"}
 
@@ -18,15 +20,19 @@ def scenario(flow: dict[str, Any] | None = None, path: dict[str, Any] | None = N
     return {"duration": "2s", "path": {**QUEUE, **(path or {})}, "flow": [flow or {"cca": "cubic"}], **more}
 
 
-CODEL = 'path.buffer has no effect: codel has a limit of its own; { kind = "codel", limit = "buffer" } gives it the buffer'
+CODEL = (
+    'path.buffer has no effect: codel has a limit of its own; { kind = "codel", limit = "buffer" } gives it the buffer'
+)
 CASES = [
     (scenario(), []),
     (scenario(path={"loss": 0.5}), ['path.loss: 50 % of all packets are lost; a percentage is written "0.5%"']),
-    (scenario({"cca": "cubic", "loss": "30%"}), ['flow[0].loss: 30 % of all packets are lost; a percentage is written "30%"']),
+    (scenario({"cca": "cubic", "loss": "30%"}),
+     ['flow[0].loss: 30 % of all packets are lost; a percentage is written "30%"']),
     (scenario(path={"loss": 0.2}), []),
     (scenario({"cca": "dctcp"}), ["flow[0]: dctcp runs as Reno, because no queue on its way marks"]),
     (scenario({"cca": "dctcp"}, {"buffer": None, "qdisc": {"kind": "codel", "ecn": True}}), []),
-    (scenario(host={"ecn": True}), ["host.ecn has no effect: no queue marks (fifo); a discipline with ecn = true or a ce_threshold does"]),
+    (scenario(host={"ecn": True}),
+     ["host.ecn has no effect: no queue marks (fifo); a discipline with ecn = true or a ce_threshold does"]),
     (scenario(path={"buffer": None, "qdisc": "fq_codel"}, host={"ecn": True}), []),
     (scenario(path={"qdisc": "codel"}), [CODEL]),
     (scenario(path={"qdisc": {"kind": "codel", "limit": "buffer"}}), []),
@@ -46,7 +52,9 @@ def test_a_scenario_is_warned_of(given: dict[str, Any], warnings: list[str]) -> 
 
 def test_a_key_that_is_varied_without_effect_is_named_with_where() -> None:
     given = from_dict(scenario(path={"buffer": ["1bdp", "2bdp"], "qdisc": ["fifo", "codel"]}))
-    assert warn.of_grid(given, plan.runs(given)) == ["path.buffer has no effect: its 2 values make equal runs with path.qdisc = codel"]
+    assert warn.of_grid(given, plan.runs(given)) == [
+        "path.buffer has no effect: its 2 values make equal runs with path.qdisc = codel"
+    ]
     given = from_dict(scenario(path={"buffer": ["1bdp", "2bdp"], "qdisc": "codel"}))
     assert warn.of_grid(given, plan.runs(given)) == ["path.buffer has no effect: its 2 values make equal runs"]
     given = from_dict(scenario(path={"buffer": ["1bdp", "40ms", "3bdp"]}))
@@ -84,7 +92,9 @@ def test_repetitions_that_differ_are_run(given: dict[str, Any]) -> None:
 def test_of_repetitions_that_cannot_differ_one_is_run_and_it_says_so(tmp_path: Path, given: dict[str, Any]) -> None:
     repeated = from_dict({**given, "repetitions": 3})
     (run,) = plan.runs(repeated, once=True)
-    assert run.warnings[-1].startswith("repetitions: nothing here is random, so all 3 would be equal and one is run; host.start_jitter")
+    assert run.warnings[-1].startswith(
+        "repetitions: nothing here is random, so all 3 would be equal and one is run; host.start_jitter"
+    )
     assert len(plan.runs(repeated)) == 3, "on real hosts they differ"
     digests = set()
     for seed in (1, 2):
@@ -103,12 +113,15 @@ def test_the_controllers_that_draw_nothing_are_those_that_are_said_to(tmp_path: 
 def test_check_and_run_say_it_once_per_file_and_results_keep_it(tmp_path: Path, cli: Any) -> None:
     file = tmp_path / "x.toml"
     file.write_text(
-        'duration = "1s"\nrepetitions = 4\npath = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "2bdp"], qdisc = "codel" }\nflow = [{ cca = "cubic" }]\n'
+        'duration = "1s"\nrepetitions = 4\npath = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "2bdp"], qdisc ='
+        ' "codel" }\nflow = [{ cca = "cubic" }]\n'
     )
     for command in (("check", file), ("run", file, "--json", "--out", "out")):
         done = cli(*command)
         assert done.returncode == 0, done.stderr
-        told = [line.removeprefix(f"dumbbell: warning: {file}: ") for line in done.stderr.splitlines() if str(file) in line]
+        told = [
+            line.removeprefix(f"dumbbell: warning: {file}: ") for line in done.stderr.splitlines() if str(file) in line
+        ]
         assert [line.split(";")[0][:60] for line in told] == [
             CODEL[:60].split(";", maxsplit=1)[0],
             "repetitions: nothing here is random, so all 4 would be equal",
@@ -123,7 +136,13 @@ def test_check_and_run_say_it_once_per_file_and_results_keep_it(tmp_path: Path, 
 
 def test_check_tells_the_time_of_real_back_ends(tmp_path: Path, cli: Any) -> None:
     file = tmp_path / "x.toml"
-    file.write_text('duration = "60s"\nrepetitions = 6\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca = "cubic" }]\n')
+    file.write_text(
+        'duration = "60s"\nrepetitions = 6\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca ='
+        ' "cubic" }]\n'
+    )
     assert "about 6 min on linux, in real time, 1 run at once" in cli("check", file, "--on", "linux").stdout
-    assert "about 3 min on linux, in real time, 2 runs at once" in cli("check", file, "--on", "linux", "--jobs", "2").stdout
+    assert (
+        "about 3 min on linux, in real time, 2 runs at once"
+        in cli("check", file, "--on", "linux", "--jobs", "2").stdout
+    )
     assert cli("check", file, "--on", "nowhere").returncode == 2

@@ -1,7 +1,7 @@
 """Writes what `dumbbell compare --json` printed as tables in Markdown: python tools/agreement.py FILE.jsonl ...
 
-A row per combination; of each figure the medians of the back ends in the order in which they were compared, bold where they differ by more
-than the tolerance.
+A row per combination; of each figure the medians of the back ends in the order in which they were compared, bold where
+they differ by more than the tolerance.
 """
 
 from __future__ import annotations

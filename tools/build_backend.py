@@ -1,7 +1,7 @@
 """The build backend of the package (PEP 517, 660): maturin, and what it does not do.
 
-- The commit goes into the package as ``dumbbell/_build.py``, so that two builds of one version can be told apart. In a source
-  distribution the file is there already.
+- The commit goes into the package as ``dumbbell/_build.py``, so that two builds of one version can be told apart. In a
+  source distribution the file is there already.
 - Where the headers of libelf and zlib are missing, the package is built without `dumbbell kernel`, and says so.
 """
 
@@ -67,7 +67,9 @@ def _stamp() -> Iterator[None]:
     if found is None:
         yield
         return
-    BUILD.write_text(f'"""What this package was built from; made by its build."""\n\nCOMMIT = "{found}"\n', encoding="utf-8")
+    BUILD.write_text(
+        f'"""What this package was built from; made by its build."""\n\nCOMMIT = "{found}"\n', encoding="utf-8"
+    )
     try:
         yield
     finally:
@@ -79,7 +81,11 @@ def _features() -> Iterator[None]:
     """Leave out what cannot be compiled here."""
     asked = os.environ.get("MATURIN_PEP517_ARGS")
     if sys.platform == "linux" and not _compiles(HEADERS):
-        print("no headers of libelf and zlib: building without `dumbbell kernel` (Debian and Ubuntu: apt install libelf-dev)", file=sys.stderr)
+        print(
+            "no headers of libelf and zlib: building without `dumbbell kernel` (Debian and Ubuntu: apt install"
+            " libelf-dev)",
+            file=sys.stderr,
+        )
         os.environ["MATURIN_PEP517_ARGS"] = f"{asked or ''} --no-default-features".strip()
     try:
         yield
@@ -93,6 +99,11 @@ def _features() -> Iterator[None]:
 def _compiles(text: str) -> bool:
     compiler = os.environ.get("CC", "cc").split()
     try:
-        return subprocess.run([*compiler, "-E", "-xc", "-"], input=text, text=True, capture_output=True, check=False).returncode == 0
+        return (
+            subprocess.run(
+                [*compiler, "-E", "-xc", "-"], input=text, text=True, capture_output=True, check=False
+            ).returncode
+            == 0
+        )
     except OSError:
         return False  # maturin will say what it misses

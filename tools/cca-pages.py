@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Pictures and parameter tables of docs/cca, from scenarios/cca-standard.toml and the controllers' own descriptions.
 
-``cca-pages.py [NAME...]`` runs the scenario for these controllers (all of it unless named) and draws docs/cca/NAME.png, and renews the table
-between the markers of docs/cca/NAME.md. ``cca-pages.py --check`` fails when a controller of the scenario has no page or picture, or a table says something
-else than the source; it runs nothing.
+``cca-pages.py [NAME...]`` runs the scenario for these controllers (all of it unless named) and draws docs/cca/NAME.png,
+and renews the table between the markers of docs/cca/NAME.md. ``cca-pages.py --check`` fails when a controller of the
+scenario has no page or picture, or a table says something else than the source; it runs nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import dumbbell
 from dumbbell import controllers
 
 if TYPE_CHECKING:
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs/cca"
@@ -88,7 +88,10 @@ def table(name: str) -> str:
     lines = ["| parameter | default | range | unit | meaning |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| `{p.name}` | {p.default} | {p.minimum} to {p.maximum} | {p.unit} | {p.doc} |" for p in params]
     lines += ["", "| preset | stands for | values |", "| --- | --- | --- |"] if one.presets else []
-    lines += [f"| `{p.name}` | {p.doc} | {', '.join(f'`{n}` {v}' for n, v in p.values.items())} |" for p in one.presets.values()]
+    lines += [
+        f"| `{p.name}` | {p.doc} | {', '.join(f'`{n}` {v}' for n, v in p.values.items())} |"
+        for p in one.presets.values()
+    ]
     return "\n".join(lines)
 
 
@@ -120,7 +123,9 @@ def picture(result: Result, path: Path) -> None:
 
 
 def reduce_colours(path: Path) -> None:
-    """Write a picture again with a palette of 48 colours, as many as lines, areas and their edges need: half the size."""
+    """Write a picture again with a palette of 48 colours, as many as lines, areas and their edges need: half the
+    size.
+    """
     from PIL import Image
 
     with Image.open(path) as image:

@@ -1,7 +1,9 @@
-"""Runs the commands of docs/tutorial.md and writes their tables and pictures into the page: `make tutorial`; with --check it only says what differs.
+"""Runs the commands of docs/tutorial.md and writes their tables and pictures into the page: `make tutorial`; with
+--check it only says what differs.
 
-In a section, ``sh`` blocks are run as they stand; the ``text`` block shows what the last `dumbbell show`, or else `dumbbell run`, of the blocks above it
-printed; pictures that the commands write go into docs/img/tutorial with fewer colours, which makes them small.
+In a section, ``sh`` blocks are run as they stand; the ``text`` block shows what the last `dumbbell show`, or else
+`dumbbell run`, of the blocks above it printed; pictures that the commands write go into docs/img/tutorial with fewer
+colours, which makes them small.
 """
 
 from __future__ import annotations
@@ -33,7 +35,12 @@ class Ran(NamedTuple):
 
 def run(page: str, folder: Path) -> Ran:
     """Run every command of a page in `folder`; raises CalledProcessError for one that fails."""
-    environment = {**os.environ, "COLUMNS": "80", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONIOENCODING": "utf-8"}
+    environment = {
+        **os.environ,
+        "COLUMNS": "80",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONIOENCODING": "utf-8",
+    }
     commands: list[str] = []
     table = ""
 
@@ -44,7 +51,9 @@ def run(page: str, folder: Path) -> Ran:
             return f"```text\n{table}```"
         for command in text.replace("\\\n", " ").splitlines():
             commands.append(command)
-            printed = subprocess.run(command, shell=True, cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout
+            printed = subprocess.run(
+                command, shell=True, cwd=folder, env=environment, check=True, capture_output=True, text=True
+            ).stdout
             if command.split()[1] in ("run", "show"):
                 table = printed
         return match.group()

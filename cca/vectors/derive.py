@@ -159,9 +159,16 @@ def random_below(seed, draws, bound):
 def print_cubic():
     """What the CUBIC vectors expect."""
     print("growth_table_after_loss", cubic_growth(700, 1000, every_ms=10, acked=100, seconds=14, friendly=False))
-    print("growth_table_small_window", cubic_growth(70, 100, every_ms=20, acked=20, seconds=8, friendly=False, rtt_ms=20))
-    print("growth_depends_on_hz 1000:", cubic_growth(700, 1000, every_ms=1, acked=10, seconds=3, friendly=False, rtt_ms=1))
-    print("growth_depends_on_hz 100:", cubic_growth(700, 1000, every_ms=1, acked=10, seconds=3, friendly=False, hz=100, rtt_ms=1))
+    print(
+        "growth_table_small_window", cubic_growth(70, 100, every_ms=20, acked=20, seconds=8, friendly=False, rtt_ms=20)
+    )
+    print(
+        "growth_depends_on_hz 1000:", cubic_growth(700, 1000, every_ms=1, acked=10, seconds=3, friendly=False, rtt_ms=1)
+    )
+    print(
+        "growth_depends_on_hz 100:",
+        cubic_growth(700, 1000, every_ms=1, acked=10, seconds=3, friendly=False, hz=100, rtt_ms=1),
+    )
     print("friendly_to_reno on", cubic_growth(14, 20, every_ms=10, acked=10, seconds=4, rtt_ms=10))
     print("friendly_to_two_flows", cubic_growth(16, 20, every_ms=10, acked=10, seconds=4, rtt_ms=10, beta=870, flows=2))
     print("friendly_to_reno off", cubic_growth(14, 20, every_ms=10, acked=10, seconds=4, rtt_ms=10, friendly=False))
@@ -169,12 +176,18 @@ def print_cubic():
     print("K for 1, 10, 100, 1000:", [cube_root(2**40 // 410 * d) for d in (1, 10, 100, 1000)])
     print("idle_time_is_not_on_the_curve", cubic_growth_with_idle_second(5000))
     print("curve_is_looked_up_32_times_a_second", cubic_throttled())
-    print("growth_is_at_most_half_of_what_is_delivered", cubic_growth(10, 100000, every_ms=500, acked=10, seconds=2, friendly=False))
+    print(
+        "growth_is_at_most_half_of_what_is_delivered",
+        cubic_growth(10, 100000, every_ms=500, acked=10, seconds=2, friendly=False),
+    )
 
 
 def print_bbr():
     """What the BBR vectors expect."""
-    print("first PROBE_BW phases (8 - draw) by seed", {seed: [(8 - draw) % 8 for draw in random_below(seed, 2, 7)] for seed in range(1, 20)})
+    print(
+        "first PROBE_BW phases (8 - draw) by seed",
+        {seed: [(8 - draw) % 8 for draw in random_below(seed, 2, 7)] for seed in range(1, 20)},
+    )
     one = bw(10, 10000)  # 10 segments in 10 ms
     print("bw 10/10ms", one, bytes_per_s(one), "bw 100/10ms", bw(100, 10000), bytes_per_s(bw(100, 10000)))
     print("init, no rtt", pacing(bw(10, 1000), 739), "srtt 20ms", pacing(bw(10, 20000), 739))
@@ -236,7 +249,10 @@ def htcp_growth(seconds):
 def print_htcp():
     """What the H-TCP vectors expect."""
     print("f at 1, 1.1, 3 s:", [htcp_growth(d) for d in (1, Fraction(11, 10), 3)])
-    print("f at 3 s scaled for RTT 50, 1, 400 ms:", [floor(htcp_growth(3) * min(2, max(Fraction(1, 10), Fraction(r, 100)))) for r in (50, 1, 400)])
+    print(
+        "f at 3 s scaled for RTT 50, 1, 400 ms:",
+        [floor(htcp_growth(3) * min(2, max(Fraction(1, 10), Fraction(r, 100)))) for r in (50, 1, 400)],
+    )
     for rtts in ((50, 80), (50, 150), (50, 50), (50, 70)):
         kept = rtts[0] + (rtts[1] - rtts[0]) * 95 // 100
         beta = min(102, max(64, 128 * rtts[0] // kept))

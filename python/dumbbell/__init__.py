@@ -9,7 +9,8 @@
 >>> len(dumbbell.plan.runs(scenario))
 1
 
-Names are loaded when first used (PEP 562), because a whole `dumbbell run` is measured and must not import what it does not need.
+Names are loaded when first used (PEP 562), because a whole `dumbbell run` is measured and must not import what it does
+not need.
 """
 
 from __future__ import annotations
@@ -17,20 +18,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import metrics, plan
     from . import plots as plot
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
-    from .impairments import Jitter
-    from .qdiscs import Qdisc
-    from .results import Result, Results, load
-    from .routes import Ack, Link
-    from .scenario import Flow, Host, Path, Record, Scenario, from_dict, from_file, from_text
-    from .sweep import run
+    from .results import metrics
+    from .results.load import Result, Results, load
+    from .runs import plan
+    from .runs.sweep import run
+    from .scenario.file import Flow, Host, Path, Record, Scenario, from_dict, from_file, from_text
+    from .scenario.impairments import Jitter
+    from .scenario.qdiscs import Qdisc
+    from .scenario.routes import Ack, Link
 
     __version__: str
 
 _HOME = {
-    "metrics": (".metrics", ""),
+    "metrics": (".results.metrics", ""),
     "plot": (".plots", ""),
     "ControllerError": (".errors", "ControllerError"),
     "DumbbellError": (".errors", "DumbbellError"),
@@ -38,28 +40,30 @@ _HOME = {
     "OutError": (".errors", "OutError"),
     "ResultError": (".errors", "ResultError"),
     "ScenarioError": (".errors", "ScenarioError"),
-    "plan": (".plan", ""),
-    "Result": (".results", "Result"),
-    "Results": (".results", "Results"),
-    "load": (".results", "load"),
-    "Ack": (".routes", "Ack"),
-    "Flow": (".scenario", "Flow"),
-    "Host": (".scenario", "Host"),
-    "Jitter": (".impairments", "Jitter"),
-    "Link": (".routes", "Link"),
-    "Path": (".scenario", "Path"),
-    "Qdisc": (".qdiscs", "Qdisc"),
-    "Record": (".scenario", "Record"),
-    "Scenario": (".scenario", "Scenario"),
-    "from_dict": (".scenario", "from_dict"),
-    "from_file": (".scenario", "from_file"),
-    "from_text": (".scenario", "from_text"),
-    "run": (".sweep", "run"),
+    "plan": (".runs.plan", ""),
+    "Result": (".results.load", "Result"),
+    "Results": (".results.load", "Results"),
+    "load": (".results.load", "load"),
+    "Ack": (".scenario.routes", "Ack"),
+    "Flow": (".scenario.file", "Flow"),
+    "Host": (".scenario.file", "Host"),
+    "Jitter": (".scenario.impairments", "Jitter"),
+    "Link": (".scenario.routes", "Link"),
+    "Path": (".scenario.file", "Path"),
+    "Qdisc": (".scenario.qdiscs", "Qdisc"),
+    "Record": (".scenario.file", "Record"),
+    "Scenario": (".scenario.file", "Scenario"),
+    "from_dict": (".scenario.file", "from_dict"),
+    "from_file": (".scenario.file", "from_file"),
+    "from_text": (".scenario.file", "from_text"),
+    "run": (".runs.sweep", "run"),
 }
 
 __all__ = [
-    "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path", "Qdisc", "Record", "Result",
-    "ResultError", "Results", "Scenario", "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics", "plan", "plot", "run",
+    "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path",
+    "Qdisc", "Record", "Result",
+    "ResultError", "Results", "Scenario", "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics",
+    "plan", "plot", "run",
 ]  # fmt: skip
 
 

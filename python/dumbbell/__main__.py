@@ -1,6 +1,7 @@
 """The program ``dumbbell``, also as ``python -m dumbbell``.
 
-From here until a command has something to clean up, Ctrl-C ends the process at once, as it ends any program: imports would answer it with a traceback.
+From here until a command has something to clean up, Ctrl-C ends the process at once, as it ends any program: imports
+would answer it with a traceback.
 """
 
 import os

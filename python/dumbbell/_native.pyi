@@ -61,17 +61,21 @@ class KernelController:
     @property
     def name(self) -> str:
         """The name that its source gives it."""
+
     @property
     def kernel_name(self) -> str:
         """What the kernel calls it, as for TCP_CONGESTION."""
+
     def keep(self) -> None:
         """Leave it registered when the process ends, until `kernel_unload`."""
+
     def unload(self) -> None:
         """Take it away from new sockets; once is enough. Nothing to do after `keep`."""
 
 @final
 class Sample:
-    """What a Python controller is told of one ACK, loss or timeout. Segments carry `mss` bytes of payload; totals count from the start and wrap at 2^32.
+    """What a Python controller is told of one ACK, loss or timeout. Segments carry `mss` bytes of payload; totals count
+    from the start and wrap at 2^32.
 
     Fields about the ACK are zero or None in `init`, `on_loss` and `on_timeout`.
     """
@@ -79,69 +83,95 @@ class Sample:
     @property
     def now_us(self) -> int:
         """Time, microseconds."""
+
     @property
     def cwnd(self) -> int:
         """Congestion window in force, segments."""
+
     @property
     def pacing_rate(self) -> int | None:
         """Pacing rate in force, payload bit/s; None: not paced."""
+
     @property
     def in_flight(self) -> int:
         """Segments in flight after this ACK."""
+
     @property
     def prior_in_flight(self) -> int:
         """Segments in flight before this ACK."""
+
     @property
     def acked(self) -> int:
         """Segments that this ACK newly acknowledges, selectively or not."""
+
     @property
     def lost(self) -> int:
         """Segments that this ACK lets TCP mark lost."""
+
     @property
     def rtt_us(self) -> int | None:
         """Round-trip time of the newest segment acknowledged, microseconds; None: no sample."""
+
     @property
     def min_rtt_us(self) -> int | None:
         """Least round-trip time of the last 300 s, microseconds; None before the first sample."""
+
     @property
     def srtt_us(self) -> int | None:
         """Smoothed round-trip time (RFC 6298), microseconds; None before the first sample."""
+
     @property
     def delivered(self) -> int | None:
         """Segments delivered over `interval_us`; None: no valid sample."""
+
     @property
     def interval_us(self) -> int | None:
         """Time over which `delivered` was counted, microseconds; None: no valid sample."""
+
     @property
     def delivery_rate(self) -> int | None:
-        """`delivered` over `interval_us` as payload bit/s (draft-cheng-iccrg-delivery-rate-estimation); None: no valid sample."""
+        """`delivered` over `interval_us` as payload bit/s (draft-cheng-iccrg-delivery-rate-estimation); None: no valid
+        sample.
+        """
+
     @property
     def delivered_total(self) -> int:
         """Segments delivered so far; the handshake counts as one."""
+
     @property
     def delivered_at_send(self) -> int:
-        """`delivered_total` when the sampled segment was sent: a round has passed when this reaches the total at its start."""
+        """`delivered_total` when the sampled segment was sent: a round has passed when this reaches the total at its
+        start.
+        """
+
     @property
     def lost_total(self) -> int:
         """Segments marked lost so far."""
+
     @property
     def ce_total(self) -> int:
         """Segments delivered under ECN echoes so far."""
+
     @property
     def sent_in_flight(self) -> int:
         """Segments in flight when the sampled segment was sent, itself included."""
+
     @property
     def lost_since_sent(self) -> int:
         """Segments marked lost since the sampled segment was sent."""
+
     @property
     def is_app_limited(self) -> bool:
         """The sampled segment was sent while the application had too little to send."""
+
     @property
     def is_ece(self) -> bool:
         """The ACK echoes a congestion mark (ECN)."""
+
     @property
     def mss(self) -> int:
         """Payload of a full segment, bytes."""
+
     @property
     def state(self) -> str:
         """State of loss recovery: Open, Disorder, CWR, Recovery or Loss."""
@@ -149,7 +179,8 @@ class Sample:
 def build(source: str, folder: str, hz: int) -> str:
     """Compile a controller of one's own into `folder` (existing, empty) and describe it as JSON.
 
-    The keys are those of `controllers`, and library, symbol (null for a kernel module), compiler, companions (files linked along).
+    The keys are those of `controllers`, and library, symbol (null for a kernel module), compiler, companions (files
+    linked along).
 
     Raises
     ------
@@ -158,22 +189,28 @@ def build(source: str, folder: str, hz: int) -> str:
     """
 
 def write_headers(folder: str) -> None:
-    """Write the headers that C controllers include: ``folder/cca/include`` (cca.h) and ``folder/kernel`` (for Linux modules)."""
+    """Write the headers that C controllers include: ``folder/cca/include`` (cca.h) and ``folder/kernel`` (for Linux
+    modules).
+    """
 
 def radio_course(radio: str, mobility: str, mean_bps: int, length_ms: int, seed: int) -> list[tuple[int, int]]:
     """Capacity of a synthetic radio link as (ns, bit/s) in steps of 20 ms, which begins anew after its length.
 
-    `radio` is ``lte`` or ``wifi``, `mobility` ``stationary`` or ``mobile``. Raises ValueError for other words, and for a mean outside 100 kbit/s
-    to 10 Gbit/s or a length outside 1 s to 24 h.
+    `radio` is ``lte`` or ``wifi``, `mobility` ``stationary`` or ``mobile``. Raises ValueError for other words, and for
+    a mean outside 100 kbit/s to 10 Gbit/s or a length outside 1 s to 24 h.
     """
 
 def radio_trace(radio: str, mobility: str, mean_bps: int, length_ms: int, seed: int) -> str:
-    """The same link as the text of a Mahimahi trace, with what happens below 20 ms: grants of the cell, or aggregates between others' turns."""
+    """The same link as the text of a Mahimahi trace, with what happens below 20 ms: grants of the cell, or aggregates
+    between others' turns.
+    """
 
 def _panic_in_next_run() -> None:
     """For tests: the next run ends by a panic of the engine."""
 
-def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | None = None, own: dict[str, Any] | None = None) -> str:
+def run(
+    plan_json: str, out_dir: str, progress: Callable[[int, int], None] | None = None, own: dict[str, Any] | None = None
+) -> str:
     """Run one plan in the calling thread, with the GIL released, and return its summary as JSON.
 
     Parameters
@@ -183,11 +220,12 @@ def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | Non
     out_dir
         An existing, empty folder; the Parquet tables (and ``trace.pcap`` if asked for) are written into it.
     progress
-        Called about every 50 ms of work with (simulated nanoseconds, delivered packets). An exception that it raises stops the
-        run and propagates.
+        Called about every 50 ms of work with (simulated nanoseconds, delivered packets). An exception that it raises
+        stops the run and propagates.
     own
-        Controllers of one's own by name, instead of built-in ones: (library, symbol) from `build`, or a callable that takes a flow's params as
-        keywords and returns an object with ``on_ack``. An exception of such an object ends the run.
+        Controllers of one's own by name, instead of built-in ones: (library, symbol) from `build`, or a callable that
+        takes a flow's params as keywords and returns an object with ``on_ack``. An exception of such an object ends the
+        run.
 
     Raises
     ------
@@ -199,11 +237,15 @@ def run(plan_json: str, out_dir: str, progress: Callable[[int, int], None] | Non
         A table could not be written.
     """
 
-def write_measured(measured_json: str, out_dir: str, *, samples: bool = True, queue: bool = True, events: bool = True) -> str:
-    """Write the tables of a run that was measured elsewhere into `out_dir` and return its summary as JSON, as `run` does.
+def write_measured(
+    measured_json: str, out_dir: str, *, samples: bool = True, queue: bool = True, events: bool = True
+) -> str:
+    """Write the tables of a run that was measured elsewhere into `out_dir` and return its summary as JSON, as `run`
+    does.
 
-    The JSON has ``totals`` (crates/record/src/report/totals.rs, RunTotals) and columns of equal length by name for ``samples``, ``queue`` and
-    ``events``; a column that may be null can be left out. A table that is switched off gets its schema and no row.
+    The JSON has ``totals`` (crates/record/src/report/totals.rs, RunTotals) and columns of equal length by name for
+    ``samples``, ``queue`` and ``events``; a column that may be null can be left out. A table that is switched off gets
+    its schema and no row.
 
     Raises
     ------
@@ -220,10 +262,15 @@ def version() -> str:
     """Version of the engine."""
 
 def kernel_built_in() -> list[tuple[str, str]]:
-    """Names of the controllers that are built in for BPF, and the kernel's for them; none if this was built without clang."""
+    """Names of the controllers that are built in for BPF, and the kernel's for them; none if this was built without
+    clang.
+    """
 
-def kernel_load(source: str, params: list[tuple[str, str]], *, numbered: bool, name: str | None = None) -> KernelController:
-    """Register a controller with these parameters: one built in, by name, or a C source in our style (``.c``); under `name`, its own name or a numbered one.
+def kernel_load(
+    source: str, params: list[tuple[str, str]], *, numbered: bool, name: str | None = None
+) -> KernelController:
+    """Register a controller with these parameters: one built in, by name, or a C source in our style (``.c``); under
+    `name`, its own name or a numbered one.
 
     Raises
     ------
@@ -238,7 +285,9 @@ def kernel_loaded() -> list[tuple[str, str, bool]]:
     """Name, the kernel's name, and whether it stays when its process ends, of each controller that is loaded."""
 
 def kernel_status(name: str | None = None) -> str:
-    """Loaded controllers, or one of them, as a JSON list: name, kernel_name, is_kept, params, sockets, default_of (`dumbbell.kernel.Status`)."""
+    """Loaded controllers, or one of them, as a JSON list: name, kernel_name, is_kept, params, sockets, default_of
+    (`dumbbell.kernel.Status`).
+    """
 
 def kernel_set(name: str, params: list[tuple[str, str]]) -> None:
     """Change parameters of a loaded controller, all or none; its sockets obey from their next ACK."""
@@ -246,24 +295,34 @@ def kernel_set(name: str, params: list[tuple[str, str]]) -> None:
 def kernel_unload(name: str) -> str:
     """Take a controller away; how things stood just before, as JSON (an element of `kernel_status`)."""
 
-def emulate(plan_json: str, controllers: list[str] | None, out_dir: str, progress: Callable[[int, int], Any] | None = None) -> str:
-    """Run a plan with real hosts in real time and write its tables into `out_dir`, with the GIL released; without `controllers` only look whether it could.
+def emulate(
+    plan_json: str, controllers: list[str] | None, out_dir: str, progress: Callable[[int, int], Any] | None = None
+) -> str:
+    """Run a plan with real hosts in real time and write its tables into `out_dir`, with the GIL released; without
+    `controllers` only look whether it could.
 
-    `controllers` are the kernel's names of the flows' controllers. Returns JSON: the summary, of the same form as `run`'s, and how the emulator did.
-    Raises PlanError for what real hosts cannot do, EmulatorError for what is missing, and whatever `progress` raises.
+    `controllers` are the kernel's names of the flows' controllers. Returns JSON: the summary, of the same form as
+    `run`'s, and how the emulator did. Raises PlanError for what real hosts cannot do, EmulatorError for what is
+    missing, and whatever `progress` raises.
     """
 
 def host_sysctls(plan_json: str) -> list[tuple[str, str]]:
     """Kernel parameters of senders and receivers, as a plan wants them."""
 
 def iperf3_clients(plan_json: str, ends: list[tuple[str, str, int, int]], ccas: list[str]) -> list[list[str]]:
-    """Arguments of iperf3 at the sender of each flow: `ends` are source, target, the server's port and that of the data; `ccas` the kernel's names."""
+    """Arguments of iperf3 at the sender of each flow: `ends` are source, target, the server's port and that of the
+    data; `ccas` the kernel's names.
+    """
 
 def iperf3_bytes(size: int) -> int:
     """Payload of a finite flow of iperf3's as its connection carries it: whole writes, and what iperf3 sends first."""
 
 def shell(plan_json: str, command: list[str], commands: list[str], forwards: list[str]) -> str:
-    """Run `command` behind the path of a plan, shell `commands` and forwarded ports (``PORT=HOST:PORT``) at its far end; JSON with its exit status."""
+    """Run `command` behind the path of a plan, shell `commands` and forwarded ports (``PORT=HOST:PORT``) at its far
+    end; JSON with its exit status.
+    """
 
 def enter_user_namespace() -> None:
-    """Move this process, which must have one thread, into a user namespace where it may make network namespaces; raises EmulatorError."""
+    """Move this process, which must have one thread, into a user namespace where it may make network namespaces; raises
+    EmulatorError.
+    """

@@ -54,13 +54,18 @@ def known() -> dict[str, Controller]:
 
 def from_item(item: dict[str, Any]) -> Controller:
     """A controller as the engine describes it."""
-    params = {p["name"]: Param(p["name"], p["default"], p["min"], p["max"], p["unit"], p["doc"]) for p in item["params"]}
+    params = {
+        p["name"]: Param(p["name"], p["default"], p["min"], p["max"], p["unit"], p["doc"]) for p in item["params"]
+    }
     presets = {p["name"]: Preset(p["name"], p["doc"], dict(p["values"])) for p in item.get("presets", ())}
-    return Controller(item["name"], item["summary"], item["doc"], item["license"], params, item["states"], item["priv_bytes"], presets)
+    return Controller(
+        item["name"], item["summary"], item["doc"], item["license"], params, item["states"], item["priv_bytes"], presets
+    )
 
 
 def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[str, Controller] | None = None) -> None:
-    """Raise ScenarioError unless the controller and all its given parameters exist, in range; `at` is the flow's key path.
+    """Raise ScenarioError unless the controller and all its given parameters exist, in range; `at` is the flow's key
+    path.
 
     `controllers` are those that there are: the built-in ones unless given.
     """
@@ -89,7 +94,13 @@ def _in_units(value: float, param: Param) -> str:
     return f"; did you mean {whole} ({value:g} x {parts})?" if param.minimum <= whole <= param.maximum else ""
 
 
-def with_preset(name: str, preset: str | None, params: Mapping[str, int], at: str, controllers: Mapping[str, Controller] | None = None) -> dict[str, int]:
+def with_preset(
+    name: str,
+    preset: str | None,
+    params: Mapping[str, int],
+    at: str,
+    controllers: Mapping[str, Controller] | None = None,
+) -> dict[str, int]:
     """The parameters of a flow, checked: those of the preset, and over them those given."""
     check(name, params, at, controllers)
     if preset is None:

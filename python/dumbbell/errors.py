@@ -39,7 +39,9 @@ class ScenarioError(DumbbellError):
 
     def at(self, source: str, line: Callable[[str], int | None]) -> ScenarioError:
         """The same error or errors, naming the file, and for each key the line that `line` finds."""
-        return together([ScenarioError(one.key, one.problem, source=source, line=one.line or line(one.key)) for one in self.errors])
+        return together(
+            [ScenarioError(one.key, one.problem, source=source, line=one.line or line(one.key)) for one in self.errors]
+        )
 
 
 class SeveralError(ScenarioError):
@@ -81,7 +83,9 @@ class DiskFullError(EngineError):
 
 
 class ControllerError(DumbbellError):
-    """A controller of one's own in Python raised an exception: the text is its traceback, the cause is the exception."""
+    """A controller of one's own in Python raised an exception: the text is its traceback, the cause is the
+    exception.
+    """
 
     def __init__(self, where: str, error: BaseException) -> None:
         from traceback import format_exception
@@ -115,9 +119,12 @@ SYNONYMS = {
     "aqm": "qdisc", "discipline": "qdisc", "queue_discipline": "qdisc",
     "cc": "cca", "congestion": "cca", "controller": "cca", "algorithm": "cca", "congestion_control": "cca",
     "time": "duration", "length": "duration", "runs": "repetitions", "reps": "repetitions", "iterations": "repetitions",
-    "flows": "flow", "links": "link", "number": "count", "parallel": "count", "bytes": "size", "plr": "loss", "loss_rate": "loss",
-    "droptail": "fifo", "drop_tail": "fifo", "tail_drop": "fifo", "taildrop": "fifo", "pfifo": "fifo", "bfifo": "fifo", "none": "fifo",
-    "newreno": "reno", "new_reno": "reno", "bbrv1": "bbr", "bbr1": "bbr", "bbrv2": "bbr2", "bbrv3": "bbr3", "l4s": "dualpi2",
+    "flows": "flow", "links": "link", "number": "count", "parallel": "count", "bytes": "size", "plr": "loss",
+    "loss_rate": "loss",
+    "droptail": "fifo", "drop_tail": "fifo", "tail_drop": "fifo", "taildrop": "fifo", "pfifo": "fifo", "bfifo": "fifo",
+    "none": "fifo",
+    "newreno": "reno", "new_reno": "reno", "bbrv1": "bbr", "bbr1": "bbr", "bbrv2": "bbr2", "bbrv3": "bbr3",
+    "l4s": "dualpi2",
 }  # fmt: skip
 _TWO_WAY = {"latency", "delay"}
 

@@ -1,4 +1,6 @@
-"""Reading what a scenario or an argument names: regular files only, of a stated size at most, and nothing of their content in an error."""
+"""Reading what a scenario or an argument names: regular files only, of a stated size at most, and nothing of their
+content in an error.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import os
 import stat
 from pathlib import Path
 
-from . import units
+from .scenario import units
 
 #: Largest scenario file, bytes: a thousand times the largest of the gallery.
 SCENARIO_MAX = 1 << 20
@@ -25,8 +27,8 @@ class UnreadableError(ValueError):
 def read_bytes(path: Path, most: int) -> bytes:
     """The content of a regular file of at most that many bytes; raises UnreadableError.
 
-    Devices, pipes and folders are refused before a byte of them is read, and so is what has no size (files of /proc), so that nothing waits or
-    fills the memory.
+    Devices, pipes and folders are refused before a byte of them is read, and so is what has no size (files of /proc),
+    so that nothing waits or fills the memory.
     """
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -58,7 +60,12 @@ def read_text(path: Path, most: int) -> str:
 
 
 def _kind(mode: int) -> str:
-    for is_kind, name in ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device")):
+    for is_kind, name in (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    ):
         if is_kind(mode):
             return name
     return "a socket"

@@ -1,4 +1,5 @@
-"""Our controllers in the running Linux kernel, by BPF: load, look, change while flows run, unload. Needs root; docs/kernel.md.
+"""Our controllers in the running Linux kernel, by BPF: load, look, change while flows run, unload. Needs root;
+docs/kernel.md.
 
 with dumbbell.kernel.load("bbr2", {"loss_thresh": 10}) as controller:
     ...  # any socket may ask for controller.kernel_name, "bbr2"
@@ -44,7 +45,9 @@ class Param(NamedTuple):
 
 
 class Estimates(NamedTuple):
-    """What the controller itself says of a socket; None where it does not, or not yet. Gains are in 1/256, bounds in segments."""
+    """What the controller itself says of a socket; None where it does not, or not yet. Gains are in 1/256, bounds in
+    segments.
+    """
 
     state: str | None
     bw_bps: int | None
@@ -58,8 +61,9 @@ class Estimates(NamedTuple):
 class Socket(NamedTuple):
     """A socket that uses a controller.
 
-    `netns` is the name for ``ip netns``, ``pid N`` without one, and empty for the caller's namespace; windows, `in_flight`, `delivered`, `lost` and
-    `retrans` count segments of `mss` bytes; rates count payload bits. Sockets that outlived an earlier load of the same name have another `instance`.
+    `netns` is the name for ``ip netns``, ``pid N`` without one, and empty for the caller's namespace; windows,
+    `in_flight`, `delivered`, `lost` and `retrans` count segments of `mss` bytes; rates count payload bits. Sockets that
+    outlived an earlier load of the same name have another `instance`.
     """
 
     netns: str
@@ -83,7 +87,9 @@ class Socket(NamedTuple):
 
 
 class Status(NamedTuple):
-    """A loaded controller: `is_kept` when it stays without its process, `default_of` the namespaces whose default it is (empty: the caller's)."""
+    """A loaded controller: `is_kept` when it stays without its process, `default_of` the namespaces whose default it is
+    (empty: the caller's).
+    """
 
     name: str
     kernel_name: str
@@ -94,7 +100,9 @@ class Status(NamedTuple):
 
 
 class Loaded:
-    """A controller that this process holds: unloaded at the end of ``with``, by `unload`, or with the process; or it stays, after `keep`."""
+    """A controller that this process holds: unloaded at the end of ``with``, by `unload`, or with the process; or it
+    stays, after `keep`.
+    """
 
     def __init__(self, native: Any) -> None:
         self._native = native
@@ -113,7 +121,9 @@ class Loaded:
     def __enter__(self) -> Loaded:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.unload()
 
 
@@ -124,13 +134,17 @@ def built_in() -> dict[str, str]:
     return dict(_native.kernel_built_in())
 
 
-def load(source: str, params: Mapping[str, int | str] | None = None, *, name: str | None = None, numbered: bool = False) -> Loaded:
-    """Register a controller with these parameters: one built in, by name, or the path of a C file in this project's style (``.c``).
+def load(
+    source: str, params: Mapping[str, int | str] | None = None, *, name: str | None = None, numbered: bool = False
+) -> Loaded:
+    """Register a controller with these parameters: one built in, by name, or the path of a C file in this project's
+    style (``.c``).
 
-    There is one of each name on a machine. `name` is what the kernel is to call it (1 to 15 letters, digits and ``_``), so that there may be several of one
-    source, with different parameters. Otherwise that is the name of the controller or of the file, with ``_`` for ``-``, and with ``d_`` before it where
-    Linux has one of that name (``d_cubic``), or somebody else has registered it. With `numbered` it is the first of ``d_bbr2_1``, ``d_bbr2_2``, ... that is
-    free. Raises KernelError, also for a name that is taken.
+    There is one of each name on a machine. `name` is what the kernel is to call it (1 to 15 letters, digits and ``_``),
+    so that there may be several of one source, with different parameters. Otherwise that is the name of the controller
+    or of the file, with ``_`` for ``-``, and with ``d_`` before it where Linux has one of that name (``d_cubic``), or
+    somebody else has registered it. With `numbered` it is the first of ``d_bbr2_1``, ``d_bbr2_2``, ... that is free.
+    Raises KernelError, also for a name that is taken.
     """
     from . import _native
 
@@ -141,7 +155,8 @@ def load(source: str, params: Mapping[str, int | str] | None = None, *, name: st
 def loaded() -> dict[str, tuple[str, bool]]:
     """Those that are loaded: of each name, the kernel's name and whether it stays without its process.
 
-    Of several of one name it is the one that has the kernel's name for it, else the first by number; `status` tells of all.
+    Of several of one name it is the one that has the kernel's name for it, else the first by number; `status` tells of
+    all.
     """
     from . import _native
 
@@ -151,7 +166,9 @@ def loaded() -> dict[str, tuple[str, bool]]:
 
 
 def instances() -> list[tuple[str, str, bool]]:
-    """All that are loaded, also several of one source: name, the kernel's name, and whether it stays without its process."""
+    """All that are loaded, also several of one source: name, the kernel's name, and whether it stays without its
+    process.
+    """
     from . import _native
 
     with _told():
@@ -166,7 +183,9 @@ def left_over() -> list[str]:
 
 
 def status(name: str | None = None) -> list[Status]:
-    """Those that are loaded, or one of them, with parameters and the sockets that use them, in every network namespace."""
+    """Those that are loaded, or one of them, with parameters and the sockets that use them, in every network
+    namespace.
+    """
     from . import _native
 
     with _told():
@@ -182,7 +201,9 @@ def set_params(name: str, params: Mapping[str, int | str]) -> None:
 
 
 def unload(name: str) -> Status:
-    """Take a controller away. What comes back is how things stood just before: sockets in it keep the controller until they close."""
+    """Take a controller away. What comes back is how things stood just before: sockets in it keep the controller until
+    they close.
+    """
     from . import _native
 
     with _told():

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import units
 from .errors import EngineError, ScenarioError, wrong
+from .scenario import units
 
 #: A day, the longest that a path lasts, ns.
 _DAY_NS = 86_400_000_000_000
@@ -22,7 +22,9 @@ _SWITCHES = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """One direction: a rate or a Mahimahi trace, or neither; its queue, its loss, and the mean times for which it is on and off, as ``4s,500ms``."""
+    """One direction: a rate or a Mahimahi trace, or neither; its queue, its loss, and the mean times for which it is on
+    and off, as ``4s,500ms``.
+    """
 
     rate: str | None = None
     trace: str | None = None
@@ -34,7 +36,9 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Path:
-    """Both directions; texts are as in a scenario file, rates also as `tc` writes them (12mbit). `buffer`, `aqm` and `loss` are of a way without its own."""
+    """Both directions; texts are as in a scenario file, rates also as `tc` writes them (12mbit). `buffer`, `aqm` and
+    `loss` are of a way without its own.
+    """
 
     up: Way = Way()
     down: Way = Way()
@@ -48,7 +52,13 @@ class Path:
 def plan(path: Path) -> dict[str, Any]:
     """The plan of a path, whose one flow is everything. Raises ScenarioError that names the option."""
     up, down = _planned(path, path.up, "up"), _planned(path, path.down, "down")
-    made: dict[str, Any] = {**up, "name": "shell", "duration_ns": _DAY_NS, "sample_ns": 1_000_000_000, "ack_links": [down["bottleneck"]]}
+    made: dict[str, Any] = {
+        **up,
+        "name": "shell",
+        "duration_ns": _DAY_NS,
+        "sample_ns": 1_000_000_000,
+        "ack_links": [down["bottleneck"]],
+    }
     made["record"] = {"samples": False, "queue": False, "events": False, "pcap": False}
     made["host"] = {**up["host"], "qdisc": "none", "arp": False}
     flow = up["flows"][0]
@@ -61,11 +71,13 @@ def plan(path: Path) -> dict[str, Any]:
 
 
 def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward: Sequence[str] = ()) -> dict[str, Any]:
-    """Run a command behind a path; the result has its exit status, what both directions did, and how late the emulator was.
+    """Run a command behind a path; the result has its exit status, what both directions did, and how late the emulator
+    was.
 
-    `far` are shell commands at the far end (10.2.0.1, in ``$DUMBBELL_FAR``), `forward` are ports of it that stand for servers of the machine's own
-    network (``8080=example.org:80``). Nothing of the machine's network is touched. The status is 127 for a command that there is not, 126 for one that
-    cannot be executed, and the warnings say why. Everything that the command has started ends with it, and with this process.
+    `far` are shell commands at the far end (10.2.0.1, in ``$DUMBBELL_FAR``), `forward` are ports of it that stand for
+    servers of the machine's own network (``8080=example.org:80``). Nothing of the machine's network is touched. The
+    status is 127 for a command that there is not, 126 for one that cannot be executed, and the warnings say why.
+    Everything that the command has started ends with it, and with this process.
     """
     from . import _native
 
@@ -80,11 +92,13 @@ def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward:
 
 
 def _planned(path: Path, way: Way, name: str) -> dict[str, Any]:
-    from . import plan as planning
-    from .scenario import from_dict
+    from .runs import plan as planning
+    from .scenario.file import from_dict
 
     if way.rate is not None and way.trace is not None:
-        raise ScenarioError(f"--{name}-trace", f"got {way.trace} beside the rate {way.rate}, wanted one of the two for a direction")
+        raise ScenarioError(
+            f"--{name}-trace", f"got {way.trace} beside the rate {way.rate}, wanted one of the two for a direction"
+        )
     rate: Any = {"trace": way.trace} if way.trace else _rate(way.rate)
     table: dict[str, Any] = {"rate": rate, "rtt": _twice(path.delay), "loss": way.loss or path.loss}
     aqm, buffer = way.aqm or path.aqm, way.buffer or path.buffer
@@ -106,7 +120,11 @@ def _buffer(path: Path, way: Way, buffer: str, name: str) -> str:
         return buffer
     option = f"--{name}-buffer" if way.buffer else "--buffer"
     if way.rate is None and way.trace is None:
-        raise ScenarioError(option, f"got {buffer}, wanted a rate too (--rate, --{name}-rate or --{name}-trace): a BDP is rate times round trip")
+        raise ScenarioError(
+            option,
+            f"got {buffer}, wanted a rate too (--rate, --{name}-rate or --{name}-trace): a BDP is rate times round"
+            " trip",
+        )
     if units.span_ns(path.delay) == 0:
         raise ScenarioError(option, f"got {buffer}, wanted a delay too (--delay): a BDP is rate times round trip")
     return buffer
@@ -122,7 +140,9 @@ def _losses(planned: dict[str, Any], path: Path, name: str) -> list[dict[str, An
 
 
 def _switched(text: str, option: str, seed: str) -> dict[str, Any]:
-    """Loss of all packets for times with a mean, between times without any, both exponentially distributed as in `mm-onoff`."""
+    """Loss of all packets for times with a mean, between times without any, both exponentially distributed as in
+    `mm-onoff`.
+    """
     import random
 
     wanted = "two times above zero, mean on and mean off, such as 4s,500ms"
@@ -159,9 +179,13 @@ def _twice(delay: str) -> str:
 
 
 def ways(rate: str | None, up: Way, down: Way) -> tuple[Way, Way]:
-    """Each direction with its own rate or else that of both. Raises ScenarioError for a rate of both beside a trace of one."""
+    """Each direction with its own rate or else that of both. Raises ScenarioError for a rate of both beside a trace of
+    one.
+    """
     for name, way in (("up", up), ("down", down)):
         if rate is not None and way.trace is not None:
             other = "down" if name == "up" else "up"
-            raise ScenarioError("--rate", f"got {rate} beside --{name}-trace, wanted --{other}-rate for the other direction alone")
+            raise ScenarioError(
+                "--rate", f"got {rate} beside --{name}-trace, wanted --{other}-rate for the other direction alone"
+            )
     return replace(up, rate=up.rate or rate), replace(down, rate=down.rate or rate)

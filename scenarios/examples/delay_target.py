@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
 
 class DelayTarget:
-    """Keeps the queue at a fixed delay: the window follows (rate x (least RTT + target)), and packets are paced at the rate delivered.
+    """Keeps the queue at a fixed delay: the window follows (rate x (least RTT + target)), and packets are paced at the
+    rate delivered.
 
     Parameters: `target_us`, the queueing delay to aim for, microseconds.
     """

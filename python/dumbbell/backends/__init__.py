@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from dumbbell.own import Own
-    from dumbbell.plan import Planned
+    from dumbbell.runs.plan import Planned
+    from dumbbell.scenario.own import Own
 
     from .folder import Progress
 
@@ -23,11 +23,29 @@ NAMES = ("sim", "linux", "bpf", "netem", "ssh")
 class Backend(Protocol):
     """What a back end's module has."""
 
-    def run(self, planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own) -> dict[str, Any]:
+    def run(
+        self,
+        planned: Planned,
+        folder: Path,
+        *,
+        scenario_text: str,
+        overrides: tuple[str, ...],
+        progress: Progress,
+        own: Own,
+    ) -> dict[str, Any]:
         """Run one plan into `folder`, which must not exist yet, and return its manifest."""
 
 
-def run(on: str, planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own) -> dict[str, Any]:
+def run(
+    on: str,
+    planned: Planned,
+    folder: Path,
+    *,
+    scenario_text: str,
+    overrides: tuple[str, ...],
+    progress: Progress,
+    own: Own,
+) -> dict[str, Any]:
     """Run one plan on the back end of this name; ``ssh://...`` names the hosts as well."""
     given: dict[str, Any] = {"scenario_text": scenario_text, "overrides": overrides, "progress": progress, "own": own}
     if on.startswith("ssh:"):
@@ -60,7 +78,9 @@ def check_name(on: str) -> None:
 
 
 def workers(on: str, plans: Iterable[tuple[Planned, Own]], wanted: int | None) -> int | None:
-    """How many runs go at once, `None` for the default, on a back end that can run these plans. Raises ScenarioError for one that it cannot."""
+    """How many runs go at once, `None` for the default, on a back end that can run these plans. Raises ScenarioError
+    for one that it cannot.
+    """
     if on == "sim":
         return wanted
     if on in ("linux", "bpf"):
@@ -68,7 +88,9 @@ def workers(on: str, plans: Iterable[tuple[Planned, Own]], wanted: int | None) -
 
         return linux.workers(plans, wanted, ours=on == "bpf")
     if wanted not in (None, 1):
-        raise ScenarioError("--jobs", f"got {wanted}, wanted 1 with --on {on.partition(':')[0]}: runs at once would disturb each other")
+        raise ScenarioError(
+            "--jobs", f"got {wanted}, wanted 1 with --on {on.partition(':')[0]}: runs at once would disturb each other"
+        )
     for planned, own in plans:
         check(on, planned, own)
     return 1

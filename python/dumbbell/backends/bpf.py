@@ -9,8 +9,8 @@ from . import linux
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dumbbell.own import Own
-    from dumbbell.plan import Planned
+    from dumbbell.runs.plan import Planned
+    from dumbbell.scenario.own import Own
 
     from .folder import Progress
 
@@ -20,6 +20,10 @@ def check(planned: Planned, own: Own) -> None:
     linux.check(planned, own, ours=True)
 
 
-def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own) -> dict[str, Any]:
+def run(
+    planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own
+) -> dict[str, Any]:
     """Run one plan into `folder`, as `linux.run` does, and return its manifest."""
-    return linux.run(planned, folder, scenario_text=scenario_text, overrides=overrides, progress=progress, own=own, ours=True)
+    return linux.run(
+        planned, folder, scenario_text=scenario_text, overrides=overrides, progress=progress, own=own, ours=True
+    )

@@ -1,4 +1,6 @@
-"""What hosts brought back, as a result's tables and summary: the same columns as every back end's, null or 0 where the hosts' programs do not tell."""
+"""What hosts brought back, as a result's tables and summary: the same columns as every back end's, null or 0 where the
+hosts' programs do not tell.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class At(NamedTuple):
 
 
 class Collected:
-    """One run's raw data: folders `sender` and `receiver` below `raw`; `skew_ns` is how far the receiver's clock is ahead of the sender's."""
+    """One run's raw data: folders `sender` and `receiver` below `raw`; `skew_ns` is how far the receiver's clock is
+    ahead of the sender's.
+    """
 
     def __init__(self, plan: dict[str, Any], raw: Path, *, handle: str, skew_ns: int = 0) -> None:
         self.plan, self.handle, self.skew_ns = plan, handle, skew_ns
@@ -45,7 +49,9 @@ class Collected:
 
     @cached_property
     def queue(self) -> list[tuple[int, sockets.Counters]]:
-        """Counters of the bottleneck at times since the start, ns, from just before it to its end; what it had sent before counts as nothing."""
+        """Counters of the bottleneck at times since the start, ns, from just before it to its end; what it had sent
+        before counts as nothing.
+        """
         found: list[tuple[int, sockets.Counters]] = []
         first: sockets.Counters | None = None
         for stamp, said in sockets.polls(_text(self.receiver / "queue.txt")):
@@ -63,7 +69,9 @@ class Collected:
         from dumbbell import _native
 
         record = self.plan["record"]
-        samples = sorted((row for flow in self.flows for row in flow.samples()), key=lambda row: (row["t_us"], row["flow"]))
+        samples = sorted(
+            (row for flow in self.flows for row in flow.samples()), key=lambda row: (row["t_us"], row["flow"])
+        )
         events = sorted((row for flow in self.flows for row in flow.events()), key=lambda row: row["t_ns"])
         measured = {
             "totals": {
@@ -107,11 +115,16 @@ class Collected:
         if self.plan["bottleneck"]["qdisc"].get("limit_packets") is None or held <= _SEGMENT_BYTES * packets:
             return []
         return [
-            f"packets in the bottleneck's queue were {held // packets} bytes long on average: TSO or GRO joined segments, and its limit in packets held more"
+            (
+                f"packets in the bottleneck's queue were {held // packets} bytes long on average: TSO or GRO joined"
+                " segments, and its limit in packets held more"
+            )
         ]
 
     def _link(self) -> dict[str, Any]:
-        """Totals of the bottleneck. `tc` tells how much waits, and not for how long: that is what waits over the rate, which is constant here."""
+        """Totals of the bottleneck. `tc` tells how much waits, and not for how long: that is what waits over the rate,
+        which is constant here.
+        """
         rate, last = self.plan["bottleneck"]["rate_bps"], self.queue[-1] if self.queue else None
         waits = sorted(now.backlog_bytes * 8_000_000 // rate for _, now in self.queue)
         sent = last[1] if last else sockets.Counters(0, 0, 0, 0, 0, 0)
@@ -120,8 +133,13 @@ class Collected:
             "sent_bytes": sent.sent_bytes,
             "dropped_packets": sent.dropped,
             "marked_packets": sent.marked,
-            "capacity_bytes": rate * max(last[0] if last else 0, 0) // 8_000_000_000 + self.plan["bottleneck"]["burst_bytes"],
-            "queue": {"mean_us": sum(waits) / len(waits) if waits else 0.0, "p95_us": waits[-(-len(waits) * 95 // 100) - 1] if waits else 0},
+            "capacity_bytes": (
+                rate * max(last[0] if last else 0, 0) // 8_000_000_000 + self.plan["bottleneck"]["burst_bytes"]
+            ),
+            "queue": {
+                "mean_us": sum(waits) / len(waits) if waits else 0.0,
+                "p95_us": waits[-(-len(waits) * 95 // 100) - 1] if waits else 0,
+            },
         }
 
 
@@ -159,7 +177,9 @@ class Flow:
 
     @cached_property
     def completed_ns(self) -> int | None:
-        """When a finite flow was acknowledged whole: as its socket tells, else when iperf3 ended well, which is some round trips later."""
+        """When a finite flow was acknowledged whole: as its socket tells, else when iperf3 ended well, which is some
+        round trips later.
+        """
         if self.size is None:
             return None
         for at in self.seen:
@@ -171,7 +191,9 @@ class Flow:
 
     @cached_property
     def start_ns(self) -> int:
-        """When its data connection began to send: its end less the time that iperf3 says it took, for a flow that was stopped."""
+        """When its data connection began to send: its end less the time that iperf3 says it took, for a flow that was
+        stopped.
+        """
         asked = self._stamp("start")
         if asked is None:
             return int(self.planned["start_ns"])
@@ -216,16 +238,27 @@ class Flow:
             "goodput_bytes": self.goodput_bytes,
         }
         if last is None:
-            why = self.report.get("error", "") or _text(self.of.sender / f"{self.i}.err").strip() or f"raw/sender/{self.i}.json may say why"
+            why = (
+                self.report.get("error", "")
+                or _text(self.of.sender / f"{self.i}.err").strip()
+                or f"raw/sender/{self.i}.json may say why"
+            )
             return {**known, "why": why}
-        counts = {"segs_sent": "data_segs_out", "retrans_segs": "retrans_other", "bytes_sent": "bytes_sent", "delivered_segs": "delivered"}
+        counts = {
+            "segs_sent": "data_segs_out",
+            "retrans_segs": "retrans_other",
+            "bytes_sent": "bytes_sent",
+            "delivered_segs": "delivered",
+        }
         waits = {"busy_us": "busy", "receive_us": "rwnd_limited", "send_us": "sndbuf_limited"}
         return {
             **known,
             "established_ns": self.start_ns,
             **{ours: last.whole(its) for ours, its in counts.items()},
             "min_rtt_us": last.us("minrtt"),
-            "srtt_us": [at.socket.us("rtt") for at in self.seen if at.socket.us("rtt") and at.socket.whole("delivered")],
+            "srtt_us": [
+                at.socket.us("rtt") for at in self.seen if at.socket.us("rtt") and at.socket.whole("delivered")
+            ],
             "waits": {ours: round(last.numbers.get(its, 0.0) * 1000) for ours, its in waits.items()},
         }
 
@@ -237,7 +270,9 @@ class Flow:
                 break
             now = max(0, socket.whole("bytes_acked") - 1)
             due = max(1, round(ns / every)) * every
-            rows.append(_sample(due // 1000, self.i, now, max(0, now - acked) * 8 * 10**9 // max(ns - before, 1), socket))
+            rows.append(
+                _sample(due // 1000, self.i, now, max(0, now - acked) * 8 * 10**9 // max(ns - before, 1), socket)
+            )
             before, acked = ns, now
         return rows
 
@@ -248,12 +283,17 @@ class Flow:
         end = "stop" if self.completed_ns is None else "complete"
         value = None if self.completed_ns is None else self.goodput_bytes
         row = {"flow": self.i, "value": None, "note": None}
-        return [{**row, "t_ns": self.start_ns, "kind": "start"}, {**row, "t_ns": self.stop_ns, "kind": end, "value": value}]
+        return [
+            {**row, "t_ns": self.start_ns, "kind": "start"},
+            {**row, "t_ns": self.stop_ns, "kind": end, "value": value},
+        ]
 
     def warnings(self) -> list[str]:
         """What iperf3 says went wrong."""
         error = self.report.get("error", "")
-        return [f"flow {self.i}: iperf3: {error}"] if self.last is not None and error and "interrupt" not in error else []
+        return (
+            [f"flow {self.i}: iperf3: {error}"] if self.last is not None and error and "interrupt" not in error else []
+        )
 
 
 def _sample(t_us: int, flow: int, goodput: int, rate: int, socket: sockets.Socket) -> dict[str, Any]:

@@ -4,8 +4,9 @@
         summary = ...                  # tables go into made.path
         return made.finish(summary)
 
-Everything is written beside its place, into ``.tmp-<process>-<name>``, and renamed when it is complete. The manifest lists every other file with its size
-and SHA-256, which `damage` compares: what a failure of power or of the disk tore is recognised.
+Everything is written beside its place, into ``.tmp-<process>-<name>``, and renamed when it is complete. The manifest
+lists every other file with its size and SHA-256, which `damage` compares: what a failure of power or of the disk tore
+is recognised.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dumbbell import origin
 from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
-from dumbbell.plan import Planned
+from dumbbell.runs import origin
+from dumbbell.runs.plan import Planned
 
 #: Name of the file that says what a folder is.
 MANIFEST = "manifest.json"
@@ -31,7 +32,8 @@ MANIFEST = "manifest.json"
 BESIDE = ".tmp-"
 #: Waiting for the disk takes at most one part in this many of the time that runs take.
 _SYNC_PART = 20
-#: Up to here Python's own SHA-256 is quicker than loading OpenSSL, which takes a millisecond and is eight times as fast.
+#: Up to here Python's own SHA-256 is quicker than loading OpenSSL, which takes a millisecond and is eight times as
+#: fast.
 _SMALL_BYTES = 100_000
 #: Errors of a disk that takes no more.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -41,12 +43,16 @@ Progress = Callable[[int, int], None]
 
 
 class ResultFolder:
-    """A result folder in the making, as a context. Leaving it without `finish`, for whatever reason, leaves nothing behind.
+    """A result folder in the making, as a context. Leaving it without `finish`, for whatever reason, leaves nothing
+    behind.
 
-    Errors of the engine and of the disk become ours: ScenarioError for a plan that the engine refuses, ControllerError, DiskFullError, EngineError.
+    Errors of the engine and of the disk become ours: ScenarioError for a plan that the engine refuses, ControllerError,
+    DiskFullError, EngineError.
     """
 
-    def __init__(self, planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], backend: str) -> None:
+    def __init__(
+        self, planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], backend: str
+    ) -> None:
         self.planned, self.folder, self.backend = planned, folder, backend
         self.scenario_text, self.overrides = scenario_text, overrides
         self.path = folder.parent / f"{BESIDE}{os.getpid()}-{folder.name}"
@@ -60,7 +66,12 @@ class ResultFolder:
         return self
 
     def finish(
-        self, summary: dict[str, Any], *, controllers: Sequence[Mapping[str, Any]] = (), warnings: Sequence[str] = (), more: Mapping[str, Any] | None = None
+        self,
+        summary: dict[str, Any],
+        *,
+        controllers: Sequence[Mapping[str, Any]] = (),
+        warnings: Sequence[str] = (),
+        more: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Write the manifest, give the folder its name and return the manifest; `more` are further keys of it."""
         made = self._manifest(summary, time.perf_counter() - self.began_s)
@@ -129,7 +140,9 @@ def remove(folder: Path) -> None:
 
 
 def damage(folder: Path, manifest: Mapping[str, Any]) -> str:
-    """What of the files that a manifest lists is missing or not as it was written; empty for a folder that is whole. Raises OSError where it cannot be read."""
+    """What of the files that a manifest lists is missing or not as it was written; empty for a folder that is whole.
+    Raises OSError where it cannot be read.
+    """
     listed: Mapping[str, Mapping[str, Any]] = manifest["files"]
     for name, was in listed.items():
         path = folder / name
@@ -170,10 +183,12 @@ _next_sync_s = time.monotonic() + 0.1  # a command that is done by then takes lo
 
 
 def _sync_files(folder: Path) -> bool:
-    """Wait until what is in a folder is on the disk, so that a failure of power leaves the folder whole or absent; says whether it did.
+    """Wait until what is in a folder is on the disk, so that a failure of power leaves the folder whole or absent; says
+    whether it did.
 
-    It costs some 5 ms, and a short run takes hardly longer: in a sweep of such runs it is done for one now and then, as `_SYNC_PART` says. The kernel writes
-    the others within half a minute; should power fail in that time, `damage` tells which of them are torn.
+    It costs some 5 ms, and a short run takes hardly longer: in a sweep of such runs it is done for one now and then, as
+    `_SYNC_PART` says. The kernel writes the others within half a minute; should power fail in that time, `damage` tells
+    which of them are torn.
     """
     global _next_sync_s  # noqa: PLW0603 - the disk is one for all threads
     began_s = time.monotonic()
@@ -181,7 +196,9 @@ def _sync_files(folder: Path) -> bool:
         return False
     opened = [os.open(folder / name, os.O_RDONLY) for name, _ in _files(folder)]
     try:
-        for fd in opened if hasattr(os, "posix_fadvise") else ():  # starts the writing of all, which the first fsync then waits for at once
+        for fd in (
+            opened if hasattr(os, "posix_fadvise") else ()
+        ):  # starts the writing of all, which the first fsync then waits for at once
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         for fd in opened:
             os.fsync(fd)

@@ -1,4 +1,6 @@
-"""Real hosts: the kernel's TCP and iperf3 in network namespaces, with the simulator's own path between them in real time."""
+"""Real hosts: the kernel's TCP and iperf3 in network namespaces, with the simulator's own path between them in real
+time.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.own import Own
-from dumbbell.plan import Planned
+from dumbbell.runs.plan import Planned
+from dumbbell.scenario.own import Own
 
 from .folder import Progress, ResultFolder
 
@@ -23,7 +25,9 @@ _CLOCK_MONOTONIC_COARSE = 6
 
 
 def prepare() -> None:
-    """Make sure that this process may make namespaces: without root by moving into a user namespace, which it must do before it has threads."""
+    """Make sure that this process may make namespaces: without root by moving into a user namespace, which it must do
+    before it has threads.
+    """
     from dumbbell import _native
 
     if os.name == "posix" and os.geteuid() != 0:
@@ -34,7 +38,9 @@ def prepare() -> None:
 
 
 def workers(plans: Iterable[tuple[Planned, Own]], wanted: int | None, *, ours: bool = False) -> int:
-    """How many of these runs go at once: one, unless more are asked for. Raises ScenarioError for what of them real hosts cannot do, before anything starts."""
+    """How many of these runs go at once: one, unless more are asked for. Raises ScenarioError for what of them real
+    hosts cannot do, before anything starts.
+    """
     prepare()
     for planned, own in plans:
         check(planned, own, ours=ours)
@@ -46,7 +52,9 @@ def check(planned: Planned, own: Own, *, ours: bool = False) -> None:
     from dumbbell import _native
 
     if own:
-        raise ScenarioError("--cca", "files are not taken with --on linux, only controllers that the kernel or this build has")
+        raise ScenarioError(
+            "--cca", "files are not taken with --on linux, only controllers that the kernel or this build has"
+        )
     try:
         _native.emulate(json.dumps(planned.plan), None, ".")
     except _native.PlanError as error:
@@ -54,8 +62,19 @@ def check(planned: Planned, own: Own, *, ours: bool = False) -> None:
     wanted(planned.plan, ours=ours)
 
 
-def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own, ours: bool = False) -> dict[str, Any]:
-    """Run one plan into `folder`, as `sim.run` does, and return its manifest; `ours`: with our controllers also where the kernel has its own."""
+def run(
+    planned: Planned,
+    folder: Path,
+    *,
+    scenario_text: str,
+    overrides: tuple[str, ...],
+    progress: Progress,
+    own: Own,
+    ours: bool = False,
+) -> dict[str, Any]:
+    """Run one plan into `folder`, as `sim.run` does, and return its manifest; `ours`: with our controllers also where
+    the kernel has its own.
+    """
     from dumbbell import _native
 
     check(planned, own, ours=ours)
@@ -63,7 +82,9 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     with ResultFolder(planned, folder, scenario_text=scenario_text, overrides=overrides, backend=backend) as made:
         with controllers(planned.plan, ours=ours) as names:
             outcome = json.loads(_native.emulate(json.dumps(planned.plan), names, str(made.path), progress))
-        return made.finish(outcome["summary"], warnings=_host_warnings(planned.plan), more={"emulator": outcome["emulator"]})
+        return made.finish(
+            outcome["summary"], warnings=_host_warnings(planned.plan), more={"emulator": outcome["emulator"]}
+        )
 
 
 def _host_warnings(plan: dict[str, Any]) -> list[str]:
@@ -86,7 +107,9 @@ class _Wanted(NamedTuple):
 
 
 def wanted(plan: dict[str, Any], *, ours: bool = False) -> list[_Wanted]:
-    """Of each flow: one that sets parameters, or that the kernel lacks, is ours, and with `ours` every one. Raises ScenarioError for one that there is not."""
+    """Of each flow: one that sets parameters, or that the kernel lacks, is ours, and with `ours` every one. Raises
+    ScenarioError for one that there is not.
+    """
     from dumbbell import kernel
 
     available = AVAILABLE.read_text().split() if AVAILABLE.exists() else []
@@ -96,9 +119,15 @@ def wanted(plan: dict[str, Any], *, ours: bool = False) -> list[_Wanted]:
         cca, at = flow["cca"], f"flow[{i}].cca"
         is_ours = ours or cca not in available or bool(flow["params"])
         if is_ours and cca not in built_in:
-            raise ScenarioError(at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}) or that this build can load ({", ".join(built_in)})')
+            raise ScenarioError(
+                at,
+                f'got "{cca}", wanted one that the kernel has ({", ".join(available)}) or that this build can load'
+                f" ({', '.join(built_in)})",
+            )
         if is_ours and (os.geteuid() != 0 or not _is_initial_user_namespace()):
-            raise ScenarioError(at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}); root could load it')
+            raise ScenarioError(
+                at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}); root could load it'
+            )
         found.append(_Wanted(cca, is_ours, frozenset(flow["params"].items())))
     return found
 
@@ -113,14 +142,20 @@ def _is_initial_user_namespace() -> bool:
 
 @contextmanager
 def controllers(plan: dict[str, Any], *, ours: bool = False) -> Iterator[list[str]]:
-    """Load ours for as long as the run lasts; the kernel's name of each flow's controller. Runs at once do not meet: each has names of its own."""
+    """Load ours for as long as the run lasts; the kernel's name of each flow's controller. Runs at once do not meet:
+    each has names of its own.
+    """
     from dumbbell import kernel
 
     flows = wanted(plan, ours=ours)
     with ExitStack() as stack:
 
         def kernel_name(one: _Wanted) -> str:
-            return stack.enter_context(kernel.load(one.cca, dict(one.params), numbered=True)).kernel_name if one.is_ours else one.cca
+            return (
+                stack.enter_context(kernel.load(one.cca, dict(one.params), numbered=True)).kernel_name
+                if one.is_ours
+                else one.cca
+            )
 
         names = {one: kernel_name(one) for one in dict.fromkeys(flows)}
         yield [names[one] for one in flows]

@@ -1,9 +1,10 @@
-"""The papers' own way: the kernel's TCP and iperf3 in network namespaces, with the kernel's tbf, netem and queue disciplines between them.
+"""The papers' own way: the kernel's TCP and iperf3 in network namespaces, with the kernel's tbf, netem and queue
+disciplines between them.
 
     s --- a ===lanes=== b --- c --- d        s senders, d receivers; a, b, c route
 
-The bottleneck is on b towards c. A lane is a pair of devices between a and b with netem at both ends, one for all flows whose path is impaired in the
-same way; what impairs packets behind the bottleneck is netem on c towards d.
+The bottleneck is on b towards c. A lane is a pair of devices between a and b with netem at both ends, one for all flows
+whose path is impaired in the same way; what impairs packets behind the bottleneck is netem on c towards d.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.own import Own
-from dumbbell.plan import Planned
+from dumbbell.runs.plan import Planned
+from dumbbell.scenario.own import Own
 
 from . import linux, pair, script, tc
 from .collected import Collected
@@ -65,7 +66,10 @@ def check(planned: Planned, own: Own) -> None:
         raise EngineError("--on netem: got no root, wanted it: for network namespaces and queue disciplines")
     for program in ("ip", "tc", "ss", "iperf3", "sysctl", "setsid", "unshare", "timeout"):
         if shutil.which(program) is None:
-            raise EngineError(f"--on netem: got no {program} in PATH, wanted it (Debian: iproute2, iperf3, procps, util-linux, coreutils)")
+            raise EngineError(
+                f"--on netem: got no {program} in PATH, wanted it (Debian: iproute2, iperf3, procps, util-linux,"
+                " coreutils)"
+            )
     kinds = dict.fromkeys(kind for argv in made.build if (kind := tc.kind_of(_inner(argv))) and not _is_optional(argv))
     missing = [str(tc.module(f"tc qdisc add dev lo root {kind}")) for kind in kinds if not _has(kind)]
     if missing:
@@ -75,12 +79,23 @@ def check(planned: Planned, own: Own) -> None:
 @cache
 def _has(kind: str) -> bool:
     """Whether the kernel has this queue discipline: asked in a namespace that is gone with the question."""
-    options = {"tbf": "rate 1mbit burst 3028b limit 30280b", "netem": "delay 1ms", "red": "limit 60000 avpkt 1000 bandwidth 1mbit"}.get(kind, "")
-    asked = subprocess.run(["unshare", "-n", "tc", *f"qdisc add dev lo root {kind} {options}".split()], capture_output=True, text=True, check=False)
+    options = {
+        "tbf": "rate 1mbit burst 3028b limit 30280b",
+        "netem": "delay 1ms",
+        "red": "limit 60000 avpkt 1000 bandwidth 1mbit",
+    }.get(kind, "")
+    asked = subprocess.run(
+        ["unshare", "-n", "tc", *f"qdisc add dev lo root {kind} {options}".split()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return "kind is unknown" not in asked.stderr
 
 
-def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own) -> dict[str, Any]:
+def run(
+    planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own
+) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
     check(planned, own)
     clean()
@@ -91,13 +106,23 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
         ccas = stack.enter_context(linux.controllers(plan))
         made = topology(plan, prefix, ccas)
         warnings = stack.enter_context(_built(made, prefix))
-        near, far = (Session(Host(name, ("ip", "netns", "exec", f"{prefix}{name}")), str(_WHERE / f"{prefix}{name}")) for name in "sd")
-        queue = script.Queue(("ip", "netns", "exec", f"{prefix}b", "tc", "-s", "qdisc", "show", "dev", "out"), made.handle)
-        sender, receiver = script.sender(plan, tuned, (), made.ends, ccas), script.receiver(plan, tuned, (), made.ends, queue)
+        near, far = (
+            Session(Host(name, ("ip", "netns", "exec", f"{prefix}{name}")), str(_WHERE / f"{prefix}{name}"))
+            for name in "sd"
+        )
+        queue = script.Queue(
+            ("ip", "netns", "exec", f"{prefix}b", "tc", "-s", "qdisc", "show", "dev", "out"), made.handle
+        )
+        sender, receiver = (
+            script.sender(plan, tuned, (), made.ends, ccas),
+            script.receiver(plan, tuned, (), made.ends, queue),
+        )
         both = pair.Pair(near, far, sender, receiver, made.handle)
 
         def more(_: Collected) -> tuple[dict[str, Any], list[str]]:
-            return {"hosts": {"commands": [" ".join(argv) for argv in made.build], "controllers": ccas, "sysctls": tuned}}, warnings
+            return {
+                "hosts": {"commands": [" ".join(argv) for argv in made.build], "controllers": ccas, "sysctls": tuned}
+            }, warnings
 
         given: dict[str, Any] = {"scenario_text": scenario_text, "overrides": overrides, "progress": progress}
         return pair.run(planned, folder, both, backend="netem", more=more, **given)
@@ -111,7 +136,10 @@ def _built(made: Topology, prefix: str) -> Iterator[list[str]]:
         for argv in made.build:
             done = subprocess.run(argv, capture_output=True, text=True, check=False)
             if done.returncode and _is_optional(argv):
-                warnings.append(f"host.qdisc: this kernel has no {_inner(argv)[-1] if 'fq' not in argv else 'fq'}, senders are paced by TCP's own timer")
+                warnings.append(
+                    f"host.qdisc: this kernel has no {_inner(argv)[-1] if 'fq' not in argv else 'fq'}, senders are"
+                    " paced by TCP's own timer"
+                )
             elif done.returncode:
                 raise pair.explained(EngineError(f"{' '.join(_inner(argv))}: {done.stderr.strip()}"))
         yield warnings
@@ -120,7 +148,9 @@ def _built(made: Topology, prefix: str) -> Iterator[list[str]]:
 
 
 def clean() -> None:
-    """Remove what a command left that was killed: namespaces of a process that is no more, with the processes in them, and folders."""
+    """Remove what a command left that was killed: namespaces of a process that is no more, with the processes in them,
+    and folders.
+    """
     listed = subprocess.run(["ip", "-j", "netns", "list"], capture_output=True, text=True, check=False).stdout
     names = [str(one["name"]) for one in json.loads(listed or "[]")]
     names += [path.name for path in _WHERE.glob(f"{_PREFIX}[0-9]*-[sd]")]
@@ -133,7 +163,9 @@ def clean() -> None:
 def _remove(prefix: str) -> None:
     for letter in "sdabc":
         name = f"{prefix}{letter}"
-        inside = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout.split()
+        inside = subprocess.run(
+            ["ip", "netns", "pids", name], capture_output=True, text=True, check=False
+        ).stdout.split()
         for pid in inside:
             try:
                 os.kill(int(pid), signal.SIGKILL)
@@ -154,7 +186,9 @@ def _is_optional(argv: Argv) -> bool:
 
 
 def topology(plan: dict[str, Any], prefix: str, ccas: Sequence[str]) -> Topology:
-    """The whole path as commands, for flows with these controllers of the kernel's; raises ScenarioError for what netem cannot do."""
+    """The whole path as commands, for flows with these controllers of the kernel's; raises ScenarioError for what netem
+    cannot do.
+    """
     lanes: list[Lane] = []
     where: list[int] = []
     for i, flow in enumerate(plan["flows"]):
@@ -165,7 +199,9 @@ def topology(plan: dict[str, Any], prefix: str, ccas: Sequence[str]) -> Topology
     if len(lanes) > _LANES_MAX:
         raise ScenarioError("flow", f"{len(lanes)} different ways, wanted at most {_LANES_MAX} with --on netem")
     if len({lane.behind for lane in lanes}) > 1:
-        raise ScenarioError("flow", "impaired differently behind the bottleneck, wanted the same with --on netem; --on linux has that")
+        raise ScenarioError(
+            "flow", "impaired differently behind the bottleneck, wanted the same with --on netem; --on linux has that"
+        )
     ends, counts = [], [0] * len(lanes)
     for i, lane_number in enumerate(where):
         counts[lane_number] += 1
@@ -198,12 +234,30 @@ def _lane(flow: dict[str, Any], at: str) -> Lane:
         if jitter is not None:
             normal = "stddev_ns" in jitter
             spread = jitter["stddev_ns"] if normal else jitter["spread_ns"]
-            jitter = {"distribution": jitter["kind"], "spread_ns": spread, "correlation_ppb": 0, "reorder": jitter["reorder"]}
-        delay = {"kind": "delay", "ns": flow["rtt_ns"] // 2, "steps": [], "repeat_ns": None, "jitter": jitter, "reorder": None}
-        forward = [{"kind": "loss", "model": "random", "ppb": flow["loss_ppb"], "correlation_ppb": 0}, delay, {"kind": "link", "link": 0}]
+            jitter = {
+                "distribution": jitter["kind"],
+                "spread_ns": spread,
+                "correlation_ppb": 0,
+                "reorder": jitter["reorder"],
+            }
+        delay = {
+            "kind": "delay",
+            "ns": flow["rtt_ns"] // 2,
+            "steps": [],
+            "repeat_ns": None,
+            "jitter": jitter,
+            "reorder": None,
+        }
+        forward = [
+            {"kind": "loss", "model": "random", "ppb": flow["loss_ppb"], "correlation_ppb": 0},
+            delay,
+            {"kind": "link", "link": 0},
+        ]
     there = [stage["kind"] for stage in forward].index("link")
     if back is None:
-        back = [{"kind": "delay", "ns": flow["rtt_ns"] - flow["rtt_ns"] // 2, "steps": [], "jitter": None, "reorder": None}]
+        back = [
+            {"kind": "delay", "ns": flow["rtt_ns"] - flow["rtt_ns"] // 2, "steps": [], "jitter": None, "reorder": None}
+        ]
     return Lane(tc.netem(forward[:there], at), tc.netem(forward[there + 1 :], at), tc.netem(back, at))
 
 
@@ -241,11 +295,36 @@ class _Net:
         ends = ((one, one_device, 1, 2), (other, other_device, 2, 1))
         first, second = (f"02:00:00:00:{self.links:02x}:{end:02x}" for end in (1, 2))
         there = ("peer", "name", other_device, "address", second, "netns", f"{self.prefix}{other}")
-        self.run("ip", "link", "add", "name", one_device, "address", first, "netns", f"{self.prefix}{one}", "type", "veth", *there)
+        self.run(
+            "ip",
+            "link",
+            "add",
+            "name",
+            one_device,
+            "address",
+            first,
+            "netns",
+            f"{self.prefix}{one}",
+            "type",
+            "veth",
+            *there,
+        )
         for host, device, mine, theirs in ends:
             self.at(host, "ip", "address", "add", f"{net}.{mine}/30", "dev", device)
             self.at(host, "ip", "link", "set", device, "up", "txqueuelen", "1000")
-            self.at(host, "ip", "neighbour", "replace", f"{net}.{theirs}", "lladdr", (first, second)[theirs - 1], "dev", device, "nud", "permanent")
+            self.at(
+                host,
+                "ip",
+                "neighbour",
+                "replace",
+                f"{net}.{theirs}",
+                "lladdr",
+                (first, second)[theirs - 1],
+                "dev",
+                device,
+                "nud",
+                "permanent",
+            )
 
     def lane(self, number: int, lane: Lane) -> None:
         """A pair of devices between the routers, impaired at both ends."""
@@ -262,7 +341,10 @@ class _Net:
         """The rest of the ways: every address of the senders' and of the receivers' network is the host's own."""
         out, far = f"10.0.{lanes + 2}", f"10.0.{lanes + 3}"
         quick = () if delayed_ack else ("quickack", "1")
-        for host, own, others, via in (("s", "10.1.0.0/16", "10.2.0.0/16", "10.0.1.2"), ("d", "10.2.0.0/16", "10.1.0.0/16", f"{far}.1")):
+        for host, own, others, via in (
+            ("s", "10.1.0.0/16", "10.2.0.0/16", "10.0.1.2"),
+            ("d", "10.2.0.0/16", "10.1.0.0/16", f"{far}.1"),
+        ):
             self.at(host, "ip", "route", "add", "local", own, "dev", "lo")
             self.at(host, "ip", "route", "add", others, "via", via, *quick)
         self.at("a", "ip", "route", "add", "10.1.0.0/16", "via", "10.0.1.1")
@@ -273,14 +355,19 @@ class _Net:
     def controllers(self, ends: Sequence[script.Ends], ccas: Sequence[str]) -> None:
         """A way to each flow's receiver that names its controller, so that its socket has it from the first packet on.
 
-        iperf3 asks for one only when it has connected, and until then the machine's default drives the socket: where that is BBR, every flow stays paced.
+        iperf3 asks for one only when it has connected, and until then the machine's default drives the socket: where
+        that is BBR, every flow stays paced.
         """
         for one, cca in zip(ends, ccas):
             self.at("s", "ip", "route", "add", one.target, "via", "10.0.1.2", "congctl", cca)
 
     def host_devices(self, host: dict[str, Any]) -> None:
         """The senders' queue discipline and size of bursts."""
-        kind = ("fq", "limit", "1000000", "flow_limit", "100000") if host["qdisc"] == "fq" else ("pfifo", "limit", "100000")
+        kind = (
+            ("fq", "limit", "1000000", "flow_limit", "100000")
+            if host["qdisc"] == "fq"
+            else ("pfifo", "limit", "100000")
+        )
         self.at("s", "tc", "qdisc", "add", "dev", "near", "root", *kind)
         if not host["tso"]:
             self.at("s", "ip", "link", "set", "near", "gso_max_segs", "1")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.own import Own
-from dumbbell.plan import Planned
+from dumbbell.runs.plan import Planned
+from dumbbell.scenario.own import Own
 
 from . import script, tc
 from .collected import Collected
@@ -37,19 +37,27 @@ def refuse(planned: Planned, own: Own, backend: str) -> None:
     plan = planned.plan
     try:
         if own:
-            raise ScenarioError("--cca", f"files are not taken with --on {backend}, only controllers that the kernel or this build has")
+            raise ScenarioError(
+                "--cca", f"files are not taken with --on {backend}, only controllers that the kernel or this build has"
+            )
         if len(plan["flows"]) > script.FLOWS_MAX:
-            raise ScenarioError("flow", f"{len(plan['flows'])} flows in all, wanted at most {script.FLOWS_MAX} with --on {backend}")
+            raise ScenarioError(
+                "flow", f"{len(plan['flows'])} flows in all, wanted at most {script.FLOWS_MAX} with --on {backend}"
+            )
         if plan["record"]["pcap"]:
             raise ScenarioError("record.pcap", f"got true, wanted false with --on {backend}; tcpdump on a host has it")
         for key, name in (("links", "link"), ("ack_links", "path.ack")):
             if plan[key]:
-                raise ScenarioError(name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more")
+                raise ScenarioError(
+                    name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more"
+                )
         tc.refuse(plan["bottleneck"])
         tc.leaf(plan["bottleneck"]["qdisc"])
         for i, flow in enumerate(plan["flows"]):
             if flow["transport"]["kind"] != "tcp":
-                raise ScenarioError(f"flow[{i}].transport", f"got {flow['transport']['kind']}, wanted tcp, the kernel's own")
+                raise ScenarioError(
+                    f"flow[{i}].transport", f"got {flow['transport']['kind']}, wanted tcp, the kernel's own"
+                )
             if flow["workload"] is not None:
                 raise ScenarioError(f"flow[{i}].workload", "got one, wanted a transfer, as iperf3 makes it")
     except ScenarioError as error:
@@ -78,7 +86,9 @@ def run(
     backend: str,
     more: Callable[[Collected], tuple[dict[str, Any], list[str]]],
 ) -> dict[str, Any]:
-    """Run both scripts, collect, write the result folder, and leave nothing on the hosts; `more` gives further keys and warnings of the manifest."""
+    """Run both scripts, collect, write the result folder, and leave nothing on the hosts; `more` gives further keys and
+    warnings of the manifest.
+    """
     try:
         with ResultFolder(planned, folder, scenario_text=scenario_text, overrides=overrides, backend=backend) as made:
             left = _conduct(planned.plan, pair, made.path / "raw", progress)

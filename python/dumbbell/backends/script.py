@@ -1,4 +1,5 @@
-"""What a host does in a run, as a shell script that needs nobody: it sets the host up, runs its part, and takes back all that it did however it ends.
+"""What a host does in a run, as a shell script that needs nobody: it sets the host up, runs its part, and takes back
+all that it did however it ends.
 
 The same scripts run in a network namespace (netem) and on a host far away (ssh). Nothing here runs anything.
 """
@@ -104,8 +105,12 @@ def head(every_ns: int, tuned: dict[str, str], steps: Sequence[Step]) -> str:
     return "".join(lines)
 
 
-def receiver(plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], queue: Queue) -> str:
-    """The receiver's script: it serves, and writes down the queue's counters, until it is told to stop or nobody came for too long."""
+def receiver(
+    plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], queue: Queue
+) -> str:
+    """The receiver's script: it serves, and writes down the queue's counters, until it is told to stop or nobody came
+    for too long.
+    """
     servers = [f"{shlex.join(server(one))} >{i}.server.json 2>{i}.server.err &\n" for i, one in enumerate(ends)]
     first, last = ends[0].server_port, max(one.server_port for one in ends)
     listening = f"ss -tlnH 'sport >= :{first} and sport <= :{last}'"
@@ -126,7 +131,9 @@ say done
     return head(plan["sample_ns"], tuned, steps) + "".join(servers) + body
 
 
-def sender(plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], ccas: Sequence[str]) -> str:
+def sender(
+    plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], ccas: Sequence[str]
+) -> str:
     """The sender's script: it starts and stops the flows, and writes down what their sockets say."""
     lines = [head(plan["sample_ns"], tuned, steps)]
     first, last = min(one.data_port for one in ends), max(one.data_port for one in ends)
@@ -137,7 +144,8 @@ def sender(plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], e
         command = shlex.join(client)
         limit = f"timeout --foreground -s INT -k 10 {_seconds(flow['stop_ns'] - flow['start_ns'])}"
         lines.append(
-            f"( sleep {_seconds(flow['start_ns'])}; date +%s%N >{i}.start; {limit} {command} >{i}.json 2>{i}.err; echo $? >{i}.rc; date +%s%N >{i}.end ) &\n"
+            f"( sleep {_seconds(flow['start_ns'])}; date +%s%N >{i}.start; {limit} {command} >{i}.json 2>{i}.err; echo"
+            f" $? >{i}.rc; date +%s%N >{i}.end ) &\n"
         )
         lines.append(f"flow{i}=$!\n")
         flows += f" $flow{i}"

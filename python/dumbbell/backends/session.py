@@ -1,4 +1,6 @@
-"""A detached session on a host: its script runs on without us, and is asked how far it is, also after the connection was lost."""
+"""A detached session on a host: its script runs on without us, and is asked how far it is, also after the connection
+was lost.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,14 @@ from dumbbell.errors import EngineError
 
 #: Status of ssh itself, where it has not got, or has lost, its connection (ssh(1)).
 _LOST = 255
-#: How long a lost connection may stay lost beyond the run's end before we give up, and between two attempts at first and at most, s.
+#: How long a lost connection may stay lost beyond the run's end before we give up, and between two attempts at first
+#: and at most, s.
 GIVE_UP_S, _AGAIN_S, _AGAIN_MAX_S = 600.0, 0.5, 15.0
 #: A shell with root's rights, whatever the login shell is; sudo drops what tells where the connection came in.
-_ROOT = """sh -c 'if [ "$(id -u)" = 0 ]; then exec sh -s; else exec sudo -n env SSH_CONNECTION="$SSH_CONNECTION" sh -s; fi'"""
+_ROOT = (
+    """sh -c 'if [ "$(id -u)" = 0 ]; then exec sh -s; """
+    """else exec sudo -n env SSH_CONNECTION="$SSH_CONNECTION" sh -s; fi'"""
+)
 #: How long a question may take, s.
 _ANSWER_S = 60.0
 #: How long what somebody else's run left is kept for them, minutes.
@@ -86,8 +92,12 @@ class Session(NamedTuple):
     folder: str
 
     def claim(self) -> None:
-        """Make the folder; clean up what a command left that was killed, and raise EngineError where a run is going on."""
-        said = self.host.ask(_CLAIM.format(folder=shlex.quote(self.folder), owner=shlex.quote(_owner()), minutes=_KEPT_MINUTES)).decode()
+        """Make the folder; clean up what a command left that was killed, and raise EngineError where a run is going
+        on.
+        """
+        said = self.host.ask(
+            _CLAIM.format(folder=shlex.quote(self.folder), owner=shlex.quote(_owner()), minutes=_KEPT_MINUTES)
+        ).decode()
         words = said.split()
         if words[:1] == ["mine"]:
             return
@@ -104,7 +114,9 @@ class Session(NamedTuple):
         """Start the script in a session of its own."""
         at = shlex.quote(self.folder)
         end = "END_OF_SCRIPT"
-        self.host.ask(f"cat >{at}/run.sh <<'{end}'\n{script}{end}\nsetsid nohup sh {at}/run.sh </dev/null >/dev/null 2>&1 &\n")
+        self.host.ask(
+            f"cat >{at}/run.sh <<'{end}'\n{script}{end}\nsetsid nohup sh {at}/run.sh </dev/null >/dev/null 2>&1 &\n"
+        )
 
     def wait(self, wanted: str, *, until: float, tick: Callable[[], None]) -> None:
         """Wait until the script says `wanted`, over as many connections as it takes; `until` is on the monotonic clock.
@@ -152,7 +164,9 @@ class Session(NamedTuple):
             archive.extractall(into, filter="data")
 
     def remove(self) -> None:
-        """End the script if it runs, wait until it has taken back what it did, do so in its place where it was killed, and take the folder away."""
+        """End the script if it runs, wait until it has taken back what it did, do so in its place where it was killed,
+        and take the folder away.
+        """
         self.host.ask(_REMOVE.format(folder=shlex.quote(self.folder)))
 
 
@@ -176,7 +190,9 @@ def remove_all(sessions: Sequence[Session]) -> list[str]:
         try:
             again(session.remove, until=time.monotonic() + 10)
         except EngineError as error:
-            left.append(f"{error} (it takes back by itself what it had set; the next run there removes {session.folder})")
+            left.append(
+                f"{error} (it takes back by itself what it had set; the next run there removes {session.folder})"
+            )
     return left
 
 
@@ -192,7 +208,9 @@ def _owner() -> str:
 
 
 def _born(pid: int) -> str:
-    """When a process started, in the kernel's own units: a number given again is told apart by it (proc_pid_stat(5), field 22)."""
+    """When a process started, in the kernel's own units: a number given again is told apart by it (proc_pid_stat(5),
+    field 22).
+    """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
@@ -207,7 +225,8 @@ _CLAIM = """\
 umask 077
 if mkdir {folder} 2>/dev/null; then echo {owner} >{folder}/owner; : >{folder}/undo.sh; echo mine; exit 0; fi
 [ -O {folder} ] || {{ echo "{folder}: not ours, or cannot be made" >&2; exit 1; }}
-if ! kill -0 "$(cat {folder}/pid 2>/dev/null || echo 0)" 2>/dev/null && [ -n "$(find {folder} -maxdepth 0 -mmin +{minutes})" ]; then echo old; exit 0; fi
+if ! kill -0 "$(cat {folder}/pid 2>/dev/null || echo 0)" 2>/dev/null \\
+    && [ -n "$(find {folder} -maxdepth 0 -mmin +{minutes})" ]; then echo old; exit 0; fi
 echo taken $(cat {folder}/owner)
 """
 

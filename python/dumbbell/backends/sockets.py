@@ -1,4 +1,6 @@
-"""What `ss -tin` and `tc -s qdisc` printed, poll after poll, as numbers. Fields that a program's version does not print are missing."""
+"""What `ss -tin` and `tc -s qdisc` printed, poll after poll, as numbers. Fields that a program's version does not print
+are missing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _BITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _RATE = re.compile(r"\b(pacing_rate|delivery_rate) ([0-9.]+)([KMGT]?)bps")
 _PAIR = re.compile(r"\b([a-z_]+):([^\s]+)")
 _BBR = re.compile(r"\bbbr[a-z0-9_]*:\(([^)]*)\)")
-_COUNTERS = re.compile(r"Sent (\d+) bytes (\d+) pkt \(dropped (\d+), overlimits \d+ requeues \d+\)\s+backlog (\S+)b (\d+)p")
+_COUNTERS = re.compile(
+    r"Sent (\d+) bytes (\d+) pkt \(dropped (\d+), overlimits \d+ requeues \d+\)\s+backlog (\S+)b (\d+)p"
+)
 _MARKS = re.compile(r"\b(?:ecn_mark|marked|ecn_marked|ce_mark) (\d+)")
 
 

@@ -1,10 +1,11 @@
-"""Two hosts far away: the flows of a scenario between them over the path that there is, with its bottleneck's queue at the receiver.
+"""Two hosts far away: the flows of a scenario between them over the path that there is, with its bottleneck's queue at
+the receiver.
 
     --on 'ssh://[user@]sender[:port],[user@]receiver[:port][?to=ADDRESS&from=ADDRESS&iface=DEVICE&port=5201]'
 
-Packets of the flows, and no others, go through an ifb device of the receiver with htb and the scenario's queue discipline, as Borgli and Misund had
-it. The hosts run scripts in sessions of their own, so that a run goes on while the connection to them is lost. Names, keys and jump hosts are those of
-the user's ssh configuration.
+Packets of the flows, and no others, go through an ifb device of the receiver with htb and the scenario's queue
+discipline, as Borgli and Misund had it. The hosts run scripts in sessions of their own, so that a run goes on while the
+connection to them is lost. Names, keys and jump hosts are those of the user's ssh configuration.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
-from dumbbell.own import Own
-from dumbbell.plan import Planned
+from dumbbell.runs.plan import Planned
+from dumbbell.scenario.own import Own
 
 from . import pair, script, tc
 from .collected import Collected
@@ -30,14 +31,42 @@ from .tc import Step
 #: Instead of ``ssh``, with options, as in GIT_SSH_COMMAND.
 _COMMAND = "DUMBBELL_SSH"
 #: Nobody is there to answer; and a connection that is dead is found dead within 15 s (ssh_config(5)).
-_OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
+_OPTIONS = (
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=15",
+    "-o",
+    "ServerAliveInterval=5",
+    "-o",
+    "ServerAliveCountMax=3",
+)
 #: Where the sessions are on the hosts: only root may write there, and a restart of the host clears it.
 SENDER_FOLDER, RECEIVER_FOLDER = "/run/dumbbell-sender", "/run/dumbbell-receiver"
 #: Device of the receiver in which the bottleneck is.
 DEVICE = "dumbbell0"
-#: Controllers of Linux that leave pacing alone: all that it has (6.18) but BBR. What is not among them (bbr*, prague, a module of one's own) is taken for one
-#: that asks for pacing when a socket gets it (sk_pacing_status), which Linux does not take back when the socket gets another.
-_UNPACED = {"reno", "cubic", "bic", "westwood", "htcp", "hybla", "vegas", "nv", "scalable", "lp", "veno", "yeah", "illinois", "dctcp", "cdg", "highspeed"}
+#: Controllers of Linux that leave pacing alone: all that it has (6.18) but BBR. What is not among them (bbr*, prague, a
+#: module of one's own) is taken for one that asks for pacing when a socket gets it (sk_pacing_status), which Linux does
+#: not take back when the socket gets another.
+_UNPACED = {
+    "reno",
+    "cubic",
+    "bic",
+    "westwood",
+    "htcp",
+    "hybla",
+    "vegas",
+    "nv",
+    "scalable",
+    "lp",
+    "veno",
+    "yeah",
+    "illinois",
+    "dctcp",
+    "cdg",
+    "highspeed",
+}
 #: Share of the planned RTT by which the path's may differ before the result says so.
 _RTT_OFF = 0.2
 _OPTION_NAMES = ("to", "from", "iface", "port")
@@ -110,7 +139,9 @@ def _destination(host: str) -> tuple[str, ...]:
 
 
 def check(planned: Planned, own: Own, on: str) -> None:
-    """Raise ScenarioError for what of a plan two hosts on a path of their own cannot do; the hosts are not asked yet."""
+    """Raise ScenarioError for what of a plan two hosts on a path of their own cannot do; the hosts are not asked
+    yet.
+    """
     given = target(on)
     pair.refuse(planned, own, "ssh")
     try:
@@ -125,22 +156,41 @@ def _check_path(plan: dict[str, Any]) -> None:
     for i, flow in enumerate(plan["flows"]):
         at = f"flow[{i}]"
         if flow["params"]:
-            raise ScenarioError(f"{at}.params", "got some, wanted none with --on ssh: the hosts' kernels have their controllers as they are")
+            raise ScenarioError(
+                f"{at}.params",
+                "got some, wanted none with --on ssh: the hosts' kernels have their controllers as they are",
+            )
         if flow["rtt_ns"] != plan["flows"][0]["rtt_ns"]:
-            raise ScenarioError(f"{at}.rtt", "differs from another flow's, wanted one with --on ssh: there is one path, which is as it is")
+            raise ScenarioError(
+                f"{at}.rtt",
+                "differs from another flow's, wanted one with --on ssh: there is one path, which is as it is",
+            )
         if flow["loss_ppb"] or flow["jitter"] is not None or flow["forward"] is not None or flow["back"] is not None:
             raise ScenarioError(
-                "path", "loses, delays or reorders packets, wanted none of it with --on ssh: the path is as it is; --on netem and --on linux do"
+                "path",
+                "loses, delays or reorders packets, wanted none of it with --on ssh: the path is as it is; --on netem"
+                " and --on linux do",
             )
     host = plan["host"]
     for key, wanted in (("tso", True), ("delayed_ack", True)):
         if host[key] != wanted:
             raise ScenarioError(
-                f"host.{key}", f"got {str(host[key]).lower()}, wanted {str(wanted).lower()} with --on ssh, which leaves the hosts' devices and routes alone"
+                f"host.{key}",
+                f"got {str(host[key]).lower()}, wanted {str(wanted).lower()} with --on ssh, which leaves the hosts'"
+                " devices and routes alone",
             )
 
 
-def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own, on: str) -> dict[str, Any]:
+def run(
+    planned: Planned,
+    folder: Path,
+    *,
+    scenario_text: str,
+    overrides: tuple[str, ...],
+    progress: Progress,
+    own: Own,
+    on: str,
+) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
     check(planned, own, on)
     given, plan = target(on), planned.plan
@@ -157,12 +207,34 @@ def run(planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[
     both = pair.Pair(sender, receiver, *scripts, handle, facts.skew_ns)
 
     def more(collected: Collected) -> tuple[dict[str, Any], list[str]]:
-        where = {"sender": given.sender[-1], "receiver": given.receiver[-1], "from": facts.source, "to": facts.target, "iface": facts.iface}
+        where = {
+            "sender": given.sender[-1],
+            "receiver": given.receiver[-1],
+            "from": facts.source,
+            "to": facts.target,
+            "iface": facts.iface,
+        }
         commands = [shlex.join(step.do) for step in steps]
-        hosts = {**where, "kernels": facts.kernels, "default_controller": facts.default, "commands": commands, "sysctls": tuned, "skew_ms": facts.skew_ns / 1e6}
+        hosts = {
+            **where,
+            "kernels": facts.kernels,
+            "default_controller": facts.default,
+            "commands": commands,
+            "sysctls": tuned,
+            "skew_ms": facts.skew_ns / 1e6,
+        }
         return {"hosts": hosts}, [*_path_warnings(plan, collected), *default_warnings(plan, facts.default)]
 
-    return pair.run(planned, folder, both, scenario_text=scenario_text, overrides=overrides, progress=progress, backend=on, more=more)
+    return pair.run(
+        planned,
+        folder,
+        both,
+        scenario_text=scenario_text,
+        overrides=overrides,
+        progress=progress,
+        backend=on,
+        more=more,
+    )
 
 
 def _path_warnings(plan: dict[str, Any], collected: Collected) -> list[str]:
@@ -175,11 +247,16 @@ def _path_warnings(plan: dict[str, Any], collected: Collected) -> list[str]:
 
 
 def default_warnings(plan: dict[str, Any], default: str) -> list[str]:
-    """Whether flows that do not pace themselves are paced all the same, because the sender's default controller does."""
+    """Whether flows that do not pace themselves are paced all the same, because the sender's default controller
+    does.
+    """
     ccas = dict.fromkeys(flow["cca"] for flow in plan["flows"] if flow["cca"] in _UNPACED)
     if default in _UNPACED or not ccas:
         return []
-    why = f"{default} drives each socket until iperf3 has connected and asks for another, and Linux never takes its pacing back"
+    why = (
+        f"{default} drives each socket until iperf3 has connected and asks for another, and Linux never takes its"
+        " pacing back"
+    )
     cure = "on the sender, before a run: sysctl net.ipv4.tcp_congestion_control=cubic"
     return [f"{', '.join(ccas)}: paced by TCP, for the sender's default controller is {default}: {why}; {cure}"]
 
@@ -190,23 +267,61 @@ def ends_of(plan: dict[str, Any], facts: Facts, port: int) -> list[script.Ends]:
 
 
 def bottleneck(plan: dict[str, Any], facts: Facts, port: int) -> tuple[list[Step], str]:
-    """Commands at the receiver, and the handle of the queue: what comes of the flows is sent through an ifb device with htb (tc-mirred(8))."""
+    """Commands at the receiver, and the handle of the queue: what comes of the flows is sent through an ifb device with
+    htb (tc-mirred(8)).
+    """
     shaped = tc.shaped(plan["bottleneck"], DEVICE, "htb")
     first, mask = covering(port, len(plan["flows"]))
-    match = ("match", "ip", "src", f"{facts.source}/32", "match", "ip", "protocol", "6", "0xff", "match", "ip", "dport", str(first), f"{mask:#06x}")
+    match = (
+        "match",
+        "ip",
+        "src",
+        f"{facts.source}/32",
+        "match",
+        "ip",
+        "protocol",
+        "6",
+        "0xff",
+        "match",
+        "ip",
+        "dport",
+        str(first),
+        f"{mask:#06x}",
+    )
     to_ifb = ("action", "mirred", "egress", "redirect", "dev", DEVICE)
     steps = [
         Step(("ip", "link", "add", "name", DEVICE, "type", "ifb"), ("ip", "link", "delete", DEVICE)),
         Step(("ip", "link", "set", DEVICE, "up")),
         *shaped.steps,
-        Step(("tc", "qdisc", "add", "dev", facts.iface, "handle", "ffff:", "ingress"), ("tc", "qdisc", "delete", "dev", facts.iface, "ingress")),
-        Step(("tc", "filter", "add", "dev", facts.iface, "parent", "ffff:", "protocol", "ip", "prio", "1", "u32", *match, *to_ifb)),
+        Step(
+            ("tc", "qdisc", "add", "dev", facts.iface, "handle", "ffff:", "ingress"),
+            ("tc", "qdisc", "delete", "dev", facts.iface, "ingress"),
+        ),
+        Step(
+            (
+                "tc",
+                "filter",
+                "add",
+                "dev",
+                facts.iface,
+                "parent",
+                "ffff:",
+                "protocol",
+                "ip",
+                "prio",
+                "1",
+                "u32",
+                *match,
+                *to_ifb,
+            )
+        ),
     ]
     return steps, shaped.handle
 
 
 def covering(port: int, count: int) -> tuple[int, int]:
-    """The smallest block of ports that one mask selects and that has `count` of them from `port` on: its first, and the mask.
+    """The smallest block of ports that one mask selects and that has `count` of them from `port` on: its first, and the
+    mask.
 
     >>> covering(5201, 1), covering(5201, 2)
     ((5201, 65535), (5200, 65532))
@@ -246,7 +361,8 @@ iface={iface}
 echo "iface $iface"
 if [ ! -e {folder} ]; then
   ip link delete {device} 2>/dev/null && tc qdisc delete dev "$iface" ingress 2>/dev/null
-  if tc qdisc show dev "$iface" | grep -Eq '^qdisc (ingress|clsact) '; then echo "$iface has an ingress queue discipline already" >&2; exit 1; fi
+  if tc qdisc show dev "$iface" | grep -Eq '^qdisc (ingress|clsact) '; then
+    echo "$iface has an ingress queue discipline already" >&2; exit 1; fi
 fi
 """
 
@@ -257,7 +373,10 @@ def _ask(given: Target, sender: Host, receiver: Host, plan: dict[str, Any]) -> F
     try:
         ipaddress.IPv4Address(to)
     except ValueError:
-        raise EngineError(f"{receiver.name}: reached at {to or 'an unknown address'}, wanted the IPv4 address to which flows go: ?to=ADDRESS") from None
+        raise EngineError(
+            f"{receiver.name}: reached at {to or 'an unknown address'}, wanted the IPv4 address to which flows go:"
+            " ?to=ADDRESS"
+        ) from None
     ccas = list(dict.fromkeys(flow["cca"] for flow in plan["flows"]))
     near, near_skew = _said(sender, _FACTS.format(more=_SENDER_FACTS.format(ccas=shlex.join(ccas), target=to)))
     known = tuple(near["controllers"].split())
@@ -267,13 +386,25 @@ def _ask(given: Target, sender: Host, receiver: Host, plan: dict[str, Any]) -> F
     source = given.source or _after(near["route"], "src")
     if source is None:
         raise EngineError(f"{sender.name}: no route to {to}")
-    more = _RECEIVER_FACTS.format(source=source, iface=shlex.quote(given.iface or ""), device=DEVICE, folder=RECEIVER_FOLDER)
+    more = _RECEIVER_FACTS.format(
+        source=source, iface=shlex.quote(given.iface or ""), device=DEVICE, folder=RECEIVER_FOLDER
+    )
     far, far_skew = _said(receiver, _FACTS.format(more=more))
-    return Facts(source, to, far["iface"], known, near["default"], {"sender": near["kernel"], "receiver": far["kernel"]}, far_skew - near_skew)
+    return Facts(
+        source,
+        to,
+        far["iface"],
+        known,
+        near["default"],
+        {"sender": near["kernel"], "receiver": far["kernel"]},
+        far_skew - near_skew,
+    )
 
 
 def _said(host: Host, asked: str) -> tuple[dict[str, str], int]:
-    """What a host says of itself, by word; and how far its clock is ahead of ours, less the time that its last word took to come, ns."""
+    """What a host says of itself, by word; and how far its clock is ahead of ours, less the time that its last word
+    took to come, ns.
+    """
     out = host.ask(asked)
     now = time.time_ns()
     lines = (line.partition(" ") for line in out.decode(errors="replace").splitlines())

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.plan_view import qdisc_of
+from dumbbell.results.plan_view import qdisc_of
 
 Argv = tuple[str, ...]
 
-#: Bytes that a shaper may send at once, as a time at its rate, ns: timers are no finer than some 50 us, and what they miss beyond the burst is lost.
+#: Bytes that a shaper may send at once, as a time at its rate, ns: timers are no finer than some 50 us, and what they
+#: miss beyond the burst is lost.
 _BURST_NS = 250_000
 #: Most that netem holds, packets: it must not drop by itself.
 _NETEM_LIMIT = 1_000_000
@@ -95,7 +96,9 @@ def _qdisc(device: str, where: Argv, what: Argv) -> Step:
 def refuse(link: dict[str, Any]) -> None:
     """Raise ScenarioError for a link that no shaper of the kernel is."""
     if link["steps"] or link["trace"] is not None:
-        raise ScenarioError("path.rate", "changes, wanted a constant rate: the kernel's shapers have none else; --on linux follows it")
+        raise ScenarioError(
+            "path.rate", "changes, wanted a constant rate: the kernel's shapers have none else; --on linux follows it"
+        )
     if link["policer"] is not None:
         raise ScenarioError("path.policer", "got one, wanted none here; --on linux has it")
 
@@ -129,27 +132,67 @@ def _threshold(q: dict[str, Any]) -> Argv:
 
 
 def _codel(q: dict[str, Any]) -> Argv:
-    return ("codel", "limit", str(q["limit_packets"]), "target", time(q["target_ns"]), "interval", time(q["interval_ns"]), *_ecn(q), *_threshold(q))
+    return (
+        "codel",
+        "limit",
+        str(q["limit_packets"]),
+        "target",
+        time(q["target_ns"]),
+        "interval",
+        time(q["interval_ns"]),
+        *_ecn(q),
+        *_threshold(q),
+    )
 
 
 def _fq_codel(q: dict[str, Any]) -> Argv:
     head = ("fq_codel", "limit", str(q["limit_packets"]), "flows", str(q["flows"]), "quantum", str(q["quantum_bytes"]))
     times = ("target", time(q["target_ns"]), "interval", time(q["interval_ns"]))
     memory = () if q["memory_limit_bytes"] is None else ("memory_limit", f"{q['memory_limit_bytes']}b")
-    selector = ("ce_threshold_selector", f"{q['ce_threshold_selector']:#x}/{q['ce_threshold_mask']:#x}") if q["ce_threshold_mask"] else ()
+    selector = (
+        ("ce_threshold_selector", f"{q['ce_threshold_selector']:#x}/{q['ce_threshold_mask']:#x}")
+        if q["ce_threshold_mask"]
+        else ()
+    )
     return (*head, *times, *memory, "drop_batch", str(q["drop_batch"]), *_ecn(q), *_threshold(q), *selector)
 
 
 def _pie(q: dict[str, Any]) -> Argv:
-    numbers = ("target", time(q["target_ns"]), "tupdate", time(q["tupdate_ns"]), "alpha", str(q["alpha"]), "beta", str(q["beta"]))
+    numbers = (
+        "target",
+        time(q["target_ns"]),
+        "tupdate",
+        time(q["tupdate_ns"]),
+        "alpha",
+        str(q["alpha"]),
+        "beta",
+        str(q["beta"]),
+    )
     return ("pie", "limit", str(q["limit_packets"]), *numbers, *_ecn(q), *_switch(q, "bytemode", "dq_rate_estimator"))
 
 
 def _red(q: dict[str, Any]) -> Argv:
-    bounds = [word for name in ("min", "max") if q[f"{name}_bytes"] is not None for word in (name, str(q[f"{name}_bytes"]))]
+    bounds = [
+        word for name in ("min", "max") if q[f"{name}_bytes"] is not None for word in (name, str(q[f"{name}_bytes"]))
+    ]
     burst = () if q["burst_packets"] is None else ("burst", str(q["burst_packets"]))
-    rest = ("avpkt", str(q["avpkt_bytes"]), "probability", share(q["probability_ppb"], whole=1), "bandwidth", f"{q['bandwidth_bps']}bit")
-    return ("red", "limit", str(q["limit_bytes"]), *bounds, *burst, *rest, *_switch(q, "ecn", "harddrop", "nodrop", "adaptive"))
+    rest = (
+        "avpkt",
+        str(q["avpkt_bytes"]),
+        "probability",
+        share(q["probability_ppb"], whole=1),
+        "bandwidth",
+        f"{q['bandwidth_bps']}bit",
+    )
+    return (
+        "red",
+        "limit",
+        str(q["limit_bytes"]),
+        *bounds,
+        *burst,
+        *rest,
+        *_switch(q, "ecn", "harddrop", "nodrop", "adaptive"),
+    )
 
 
 def _cake(q: dict[str, Any]) -> Argv:
@@ -159,7 +202,19 @@ def _cake(q: dict[str, Any]) -> Argv:
     acks = {"off": "no-ack-filter", "on": "ack-filter", "aggressive": "ack-filter-aggressive"}[q["ack_filter"]]
     ways = ("ingress" if q["ingress"] else "egress", "wash" if q["wash"] else "nowash")
     memory = () if q["memory_limit_bytes"] is None else ("memlimit", f"{q['memory_limit_bytes']}b")
-    return ("cake", *rate, "rtt", time(q["rtt_ns"]), q["diffserv"], q["isolation"], *overhead, framing, acks, *ways, *memory)
+    return (
+        "cake",
+        *rate,
+        "rtt",
+        time(q["rtt_ns"]),
+        q["diffserv"],
+        q["isolation"],
+        *overhead,
+        framing,
+        acks,
+        *ways,
+        *memory,
+    )
 
 
 def _fq(q: dict[str, Any]) -> Argv:
@@ -184,12 +239,18 @@ def share(ppb: int, *, whole: int = 100) -> str:
 
 
 def netem(stages: list[dict[str, Any]], at: str) -> Argv | None:
-    """One netem that does what these impairments do; None where they do nothing. It loses, copies and damages before it delays, whatever their order."""
+    """One netem that does what these impairments do; None where they do nothing. It loses, copies and damages before it
+    delays, whatever their order.
+    """
     words: dict[str, Argv] = {}
     for stage in stages:
         kind = stage["kind"]
         if kind in words:
-            raise wrong(f"{at}.impair", kind, "each kind once on each side of the link: one netem stands for them; --on linux has chains")
+            raise wrong(
+                f"{at}.impair",
+                kind,
+                "each kind once on each side of the link: one netem stands for them; --on linux has chains",
+            )
         made = _STAGES.get(kind)
         if made is None:
             raise wrong(f"{at}.impair", kind, f"one of {', '.join(_STAGES)}, which netem has; --on linux has the rest")
@@ -206,7 +267,10 @@ def _delay(stage: dict[str, Any], at: str) -> Argv:
     out: list[str] = ["delay", time(stage["ns"])] if stage["ns"] >= _LEAST_NS or spread else []
     if spread:
         if not jitter["reorder"]:
-            raise ScenarioError(f"{at}.jitter.reorder", "got false, wanted true: packets overtake each other in netem; --on linux keeps their order")
+            raise ScenarioError(
+                f"{at}.jitter.reorder",
+                "got false, wanted true: packets overtake each other in netem; --on linux keeps their order",
+            )
         out += [time(spread), *((share(jitter["correlation_ppb"]),) if jitter["correlation_ppb"] else ())]
         out += [] if jitter["distribution"] == "uniform" else ["distribution", jitter["distribution"]]
     if reorder:
@@ -226,7 +290,11 @@ def _loss(stage: dict[str, Any], at: str) -> Argv:
 
 
 def _share_of(stage: dict[str, Any], _: str) -> Argv:
-    return (stage["kind"], share(stage["ppb"]), *((share(stage["correlation_ppb"]),) if stage.get("correlation_ppb") else ()))
+    return (
+        stage["kind"],
+        share(stage["ppb"]),
+        *((share(stage["correlation_ppb"]),) if stage.get("correlation_ppb") else ()),
+    )
 
 
 _STAGES = {"loss": _loss, "duplicate": _share_of, "corrupt": _share_of, "delay": _delay}

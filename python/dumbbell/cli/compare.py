@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import agreement, backends, interrupts, units
+from dumbbell import backends
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.results import agreement
+from dumbbell.runs import interrupts
+from dumbbell.scenario import units
 
 from . import FAILED, OK, run
 
 if TYPE_CHECKING:
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
 
-#: What makes the flows on every back end where a scenario leaves it open: the simulator is to do what the real program does.
+#: What makes the flows on every back end where a scenario leaves it open: the simulator is to do what the real program
+#: does.
 TRAFFIC = "iperf3"
 #: Most back ends at once.
 MOST = 3
@@ -43,7 +47,9 @@ class Row(NamedTuple):
             return "agrees"
         if all(figure.agrees or figure.is_unclear for figures in self.figures.values() for figure in figures):
             return f"UNCLEAR: the {self.repetitions} repetitions spread as much as the back ends differ (~)"
-        return "DIFFERS" + ("" if self.repetitions > 1 else " (of one repetition; --set repetitions=5 tells whether it is chance)")
+        return "DIFFERS" + (
+            "" if self.repetitions > 1 else " (of one repetition; --set repetitions=5 tells whether it is chance)"
+        )
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -104,7 +110,9 @@ def _rows(found: dict[str, dict[str, list[Result]]]) -> Iterator[Row]:
             continue  # a folder that is resumed may hold more than was asked for
         summaries = {name: [run.summary for run in found[name][key]] for name in found}
         figures = {other: agreement.figures(summaries[reference], summaries[other], strict=strict) for other in others}
-        warnings = {name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found}
+        warnings = {
+            name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found
+        }
         yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, min(len(found[name][key]) for name in found))
 
 
@@ -122,7 +130,13 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
             }
             for same in by_name
         ]
-        told = {"scenario": row.name, "vary": row.vary, "agrees": row.agrees, "repetitions": row.repetitions, "warnings": row.warnings}
+        told = {
+            "scenario": row.name,
+            "vary": row.vary,
+            "agrees": row.agrees,
+            "repetitions": row.repetitions,
+            "warnings": row.warnings,
+        }
         print(json.dumps({**told, "figures": figures}), flush=True)
         return
     varied = ", ".join(f"{key} = {units.value_text(value)}" for key, value in row.vary.items())
@@ -130,8 +144,13 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
     print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")
     for same in by_name:
         others = "".join(f"{figure.other:12.4g}" for figure in same)
-        marks = [("~ " if figure.is_unclear else "* ") + name for name, figure in zip(names[1:], same, strict=True) if not figure.agrees]
-        print(f"  {same[0].name:28}{same[0].reference:12.4g}{others}{same[0].tolerance:10.2g}{'  ' + ', '.join(marks) if marks else ''}")
+        marks = [
+            ("~ " if figure.is_unclear else "* ") + name
+            for name, figure in zip(names[1:], same, strict=True)
+            if not figure.agrees
+        ]
+        differs = "  " + ", ".join(marks) if marks else ""
+        print(f"  {same[0].name:28}{same[0].reference:12.4g}{others}{same[0].tolerance:10.2g}{differs}")
     for name, warnings in row.warnings.items():
         for warning in warnings:
             print(f"  {name}: {warning}")
@@ -144,7 +163,12 @@ def _pictures(out: Path, names: list[str], kind: str) -> str:
 
     made = 0
     for results in zip(*(dumbbell.load(out / name) for name in names), strict=True):
-        figure = plots.stack([(plots.SINGLE[kind], result) for result in results], names=names, same_scale=kind != "states", panel_height=2.4)
+        figure = plots.stack(
+            [(plots.SINGLE[kind], result) for result in results],
+            names=names,
+            same_scale=kind != "states",
+            panel_height=2.4,
+        )
         plots.save(figure, out / f"{results[0].folder.name}.png")
         made += 1
     return f"{made} picture{'s' if made > 1 else ''} in {out}"

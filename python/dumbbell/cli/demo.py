@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell import sweep
-from dumbbell.scenario import Given
-from dumbbell.toml_text import to_toml
+from dumbbell.runs import sweep
+from dumbbell.scenario.file import Given
+from dumbbell.scenario.toml_text import to_toml
 
 from . import FAILED, OK, run
 
@@ -34,7 +34,7 @@ def report(out: Path, *, full: bool) -> int:
     """Table, picture and claims of the results in `out`."""
     from dumbbell import plots
     from dumbbell.papers import kfoury2020
-    from dumbbell.results import load
+    from dumbbell.results.load import load
 
     results = load(out)
     found = kfoury2020.points(results)
@@ -43,10 +43,16 @@ def report(out: Path, *, full: bool) -> int:
     plots.save(plots.draw("vary", results, metric="goodput", jain=True), picture)
     print(f"\nPicture: {picture}\n")
     crossover = kfoury2020.crossover_bdp(found)
-    print("CUBIC overtakes BBR " + ("nowhere in this range" if crossover is None else f"at a buffer of about {crossover:.2g} BDP"))
+    print(
+        "CUBIC overtakes BBR "
+        + ("nowhere in this range" if crossover is None else f"at a buffer of about {crossover:.2g} BDP")
+    )
     print_claims(kfoury2020.claims(found))
     print("\nWhat differs from the paper's set-up:")
-    for line in [*kfoury2020.DIFFERENCES, *([] if full else ["120 s and one repetition instead of 300 s and ten; --full has the paper's"])]:
+    for line in [
+        *kfoury2020.DIFFERENCES,
+        *([] if full else ["120 s and one repetition instead of 300 s and ten; --full has the paper's"]),
+    ]:
         print(f"  - {line}")
     return OK if found else FAILED
 
@@ -62,7 +68,13 @@ def print_points(found: list[Point]) -> None:
     for head in ("buffer\nBDP", "BBR\nMbit/s", "CUBIC\nMbit/s", "BBR's\nshare", "Jain's\nindex", "queue\nmean ms"):
         table.add_column(head, justify="right")
     for point in found:
-        figures = (f"{point.bbr_mbps:.1f}", f"{point.cubic_mbps:.1f}", f"{point.bbr_share:.3f}", f"{point.jain:.3f}", f"{point.queue_mean_ms:.2f}")
+        figures = (
+            f"{point.bbr_mbps:.1f}",
+            f"{point.cubic_mbps:.1f}",
+            f"{point.bbr_share:.3f}",
+            f"{point.jain:.3f}",
+            f"{point.queue_mean_ms:.2f}",
+        )
         table.add_row(f"{point.buffer_bdp:g}", *figures)
     console().print(table)
 

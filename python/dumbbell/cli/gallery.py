@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dumbbell import gallery
+from dumbbell.scenario import gallery
 
 from . import BAD_INPUT, OK
 
@@ -26,7 +26,10 @@ def show(entries: list[gallery.Entry], words: list[str]) -> int:
     """A line each of those that mention all words."""
     found = [entry for entry in entries if all(entry.mentions(word) for word in words)]
     if not found:
-        print(f"dumbbell: no scenario of the gallery mentions {' and '.join(words)}; `dumbbell gallery` lists all", file=sys.stderr)
+        print(
+            f"dumbbell: no scenario of the gallery mentions {' and '.join(words)}; `dumbbell gallery` lists all",
+            file=sys.stderr,
+        )
         return BAD_INPUT
     from rich.table import Table
 

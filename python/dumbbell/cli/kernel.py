@@ -14,7 +14,20 @@ from dumbbell.errors import ScenarioError
 from . import BAD_INPUT, FAILED, OK
 
 #: Of a socket.
-HEADS = ("local", "remote", "state", "recovery", "bw Mbit/s", "min RTT ms", "sRTT ms", "cwnd", "in flight", "bounds lo, hi", "pacing Mbit/s", "lost")
+HEADS = (
+    "local",
+    "remote",
+    "state",
+    "recovery",
+    "bw Mbit/s",
+    "min RTT ms",
+    "sRTT ms",
+    "cwnd",
+    "in flight",
+    "bounds lo, hi",
+    "pacing Mbit/s",
+    "lost",
+)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -47,17 +60,31 @@ def show_list(arguments: argparse.Namespace) -> int:
             print(json.dumps(row))
         return OK
     if not kernel.built_in():
-        print("dumbbell: no objects for BPF are in this build, because it was made without clang 14 or newer", file=sys.stderr)
+        print(
+            "dumbbell: no objects for BPF are in this build, because it was made without clang 14 or newer",
+            file=sys.stderr,
+        )
     told = {None: "-", True: "yes", False: "held"}
-    _print_columns([("name", "in the kernel", "loaded", ""), *((row["name"], row["kernel_name"], told[row["is_kept"]], row["summary"]) for row in rows)])
+    _print_columns(
+        [
+            ("name", "in the kernel", "loaded", ""),
+            *((row["name"], row["kernel_name"], told[row["is_kept"]], row["summary"]) for row in rows),
+        ]
+    )
     left = kernel.left_over()
     if left:
-        print(f"dumbbell: left by processes that were killed, until the next load: {', '.join(left)} (in /sys/fs/bpf/dumbbell)", file=sys.stderr)
+        print(
+            f"dumbbell: left by processes that were killed, until the next load: {', '.join(left)} (in"
+            " /sys/fs/bpf/dumbbell)",
+            file=sys.stderr,
+        )
     return OK
 
 
 def _listed() -> list[dict[str, Any]]:
-    """One row for each controller that is loaded, and for each other one that is built in; `is_kept` is None for these."""
+    """One row for each controller that is loaded, and for each other one that is built in; `is_kept` is None for
+    these.
+    """
     from dumbbell.controllers import known
 
     summaries, built_in = known(), kernel.built_in()
@@ -65,7 +92,13 @@ def _listed() -> list[dict[str, Any]]:
     def row(name: str, kernel_name: str, *, is_kept: bool | None) -> dict[str, Any]:
         # A file of one's own may have taken the place of one that is built in, so it is not described as that.
         summary = summaries[name].summary if name in built_in and name in summaries else "a file of your own"
-        return {"name": name, "kernel_name": kernel_name, "is_loaded": is_kept is not None, "is_kept": is_kept, "summary": summary}
+        return {
+            "name": name,
+            "kernel_name": kernel_name,
+            "is_loaded": is_kept is not None,
+            "is_kept": is_kept,
+            "summary": summary,
+        }
 
     loaded = [row(name, kernel_name, is_kept=is_kept) for name, kernel_name, is_kept in _instances()]
     names = {one["name"] for one in loaded}
@@ -87,7 +120,8 @@ def load(arguments: argparse.Namespace) -> int:
     with kernel.load(arguments.name, _params(arguments.param), name=arguments.kernel_name) as controller:
         if controller.kernel_name.startswith("d_") and arguments.kernel_name is None:
             print(
-                f"dumbbell: as {controller.kernel_name}, because the kernel has, or may have, a {controller.kernel_name[2:]} of its own (--as NAME)",
+                f"dumbbell: as {controller.kernel_name}, because the kernel has, or may have, a"
+                f" {controller.kernel_name[2:]} of its own (--as NAME)",
                 file=sys.stderr,
             )
         if not arguments.foreground:
@@ -135,7 +169,10 @@ def _remains(before: kernel.Status) -> str:
         text += ", ".join(f"{_place(socket.netns)}{socket.local} to {socket.remote}" for socket in before.sockets)
     if before.default_of:
         where = ", ".join(name or "this namespace" for name in before.default_of)
-        text += f"; still the default (net.ipv4.tcp_congestion_control) of {where}, whose new sockets get it until that is changed"
+        text += (
+            f"; still the default (net.ipv4.tcp_congestion_control) of {where}, whose new sockets get it until that is"
+            " changed"
+        )
     return text
 
 
@@ -161,7 +198,8 @@ def status(arguments: argparse.Namespace) -> int:
     return OK
 
 
-#: Segments that a connection has sent when it counts as one that sends: more than requests, answers and iperf3's control connection do.
+#: Segments that a connection has sent when it counts as one that sends: more than requests, answers and iperf3's
+#: control connection do.
 _SENT_MIN = 50
 
 
@@ -185,7 +223,10 @@ def _print_status(one: kernel.Status, *, is_all: bool) -> None:
     elif not hidden:
         print("  no sockets")
     if hidden:
-        print(f"  {hidden} {'socket that sends' if hidden == 1 else 'sockets that send'} next to nothing (--all shows them)")
+        print(
+            f"  {hidden} {'socket that sends' if hidden == 1 else 'sockets that send'} next to nothing (--all shows"
+            " them)"
+        )
 
 
 def _row(socket: kernel.Socket) -> tuple[str, ...]:

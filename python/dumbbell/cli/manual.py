@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from . import BAD_INPUT, COMMANDS, FAILED, OK, parser
 
 #: What the exit statuses mean; signals add their number to 128, as in shells.
-STATUSES = ((OK, "all went well"), (FAILED, "a run or a command failed"), (BAD_INPUT, "wrong input"), (130, "interrupted (SIGINT)"), (143, "ended by SIGTERM"))
+STATUSES = (
+    (OK, "all went well"),
+    (FAILED, "a run or a command failed"),
+    (BAD_INPUT, "wrong input"),
+    (130, "interrupted (SIGINT)"),
+    (143, "ended by SIGTERM"),
+)
 
 
 def main(_: argparse.Namespace) -> int:
@@ -25,8 +31,17 @@ def lines() -> Iterator[str]:
     from dumbbell import __version__
 
     yield f'.TH DUMBBELL 1 "" "dumbbell {roff(__version__)}" "User Commands"'
-    yield from (".SH NAME", r"dumbbell \- a congestion-control laboratory", ".SH SYNOPSIS", r".B dumbbell", r"\fICOMMAND\fR [\fIARGUMENTS\fR]")
-    yield from (".SH DESCRIPTION", "Describe a path and the flows that share it, and see who gets what. The commands are:")
+    yield from (
+        ".SH NAME",
+        r"dumbbell \- a congestion-control laboratory",
+        ".SH SYNOPSIS",
+        r".B dumbbell",
+        r"\fICOMMAND\fR [\fIARGUMENTS\fR]",
+    )
+    yield from (
+        ".SH DESCRIPTION",
+        "Describe a path and the flows that share it, and see who gets what. The commands are:",
+    )
     for name in COMMANDS:
         yield from _command(f"dumbbell {name}", parser(name))
     yield ".SH EXIT STATUS"
@@ -40,7 +55,11 @@ def _command(name: str, made: argparse.ArgumentParser, level: str = ".SH") -> It
     yield roff(made.description or "")
     usage = " ".join(made.format_usage().removeprefix("usage: ").split())
     yield from (".PP", f"Usage: {roff(usage)}")
-    actions = [action for action in made._actions if action.help not in (None, argparse.SUPPRESS) and "--help" not in action.option_strings]
+    actions = [
+        action
+        for action in made._actions
+        if action.help not in (None, argparse.SUPPRESS) and "--help" not in action.option_strings
+    ]
     inner = [action for action in made._actions if isinstance(action, argparse._SubParsersAction)]
     formatter = made._get_formatter()
     for action in actions:
@@ -50,12 +69,15 @@ def _command(name: str, made: argparse.ArgumentParser, level: str = ".SH") -> It
         yield from (".TP", rf"\fB{roff(heading)}\fR", roff(formatter._expand_help(action)))
     for action in inner:
         for word, one in action.choices.items():
-            one.description = one.description or next(choice.help for choice in action._choices_actions if choice.dest == word)
+            one.description = one.description or next(
+                choice.help for choice in action._choices_actions if choice.dest == word
+            )
             yield from _command(f"{name} {word}", one, ".SS")
 
 
 def roff(text: str) -> str:
-    r"""The text with what roff takes for its own escaped: backslashes, hyphens, a dot or an apostrophe that opens a line.
+    r"""The text with what roff takes for its own escaped: backslashes, hyphens, a dot or an apostrophe that opens a
+    line.
 
     >>> roff("-o FILE"), roff(".toml")
     ('\\-o FILE', '\\&.toml')

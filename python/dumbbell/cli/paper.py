@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell import sweep
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.scenario import Given, Scenario, from_dict
-from dumbbell.toml_text import to_toml
+from dumbbell.runs import sweep
+from dumbbell.scenario.file import Given, Scenario, from_dict
+from dumbbell.scenario.toml_text import to_toml
 
 from . import OK, run
 
@@ -24,7 +24,7 @@ PAPERS = ("zhang2019",)
 def main(arguments: argparse.Namespace) -> int:
     """Run, compare, print."""
     from dumbbell.papers import zhang2019
-    from dumbbell.results import load
+    from dumbbell.results.load import load
 
     if arguments.name not in PAPERS:
         raise wrong("NAME", arguments.name, "one of: " + ", ".join(PAPERS), list(PAPERS))
@@ -48,13 +48,16 @@ def main(arguments: argparse.Namespace) -> int:
     for table in dict.fromkeys(tables):
         print_cells(table, [cell for cell in found if cell.table == table])
     print("What differs from the paper's set-up:")
-    for line in [*zhang2019.DIFFERENCES, *([f"{arguments.duration} instead of the paper's time"] if arguments.duration else [])]:
+    for line in [
+        *zhang2019.DIFFERENCES,
+        *([f"{arguments.duration} instead of the paper's time"] if arguments.duration else []),
+    ]:
         print(f"  - {line}")
     return OK
 
 
 def _shortened(scenario: Scenario, duration: str) -> Scenario:
-    from dumbbell.declare import plain
+    from dumbbell.scenario.declare import plain
 
     try:
         return from_dict({**plain(scenario), "duration": duration})
@@ -70,7 +73,9 @@ def print_cells(table: int, cells: list[Cell]) -> None:
     from .table import console
 
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
-    drawn = Table(title=f"Table {table}: ours (the paper's), * within tolerance", title_justify="left", box=box.SIMPLE_HEAD)
+    drawn = Table(
+        title=f"Table {table}: ours (the paper's), * within tolerance", title_justify="left", box=box.SIMPLE_HEAD
+    )
     for head in ("algorithm", "case"):
         drawn.add_column(head)
     for metric in metrics:
@@ -93,5 +98,7 @@ def _share(cells: list[Cell]) -> str:
 
 
 def _text(cell: Cell) -> str:
-    digits = 0 if cell.metric.endswith("_kbps") else 1 if cell.metric.endswith("_ms") else 3 if cell.metric == "loss" else 2
+    digits = (
+        0 if cell.metric.endswith("_kbps") else 1 if cell.metric.endswith("_ms") else 3 if cell.metric == "loss" else 2
+    )
     return f"{cell.ours:.{digits}f} ({cell.paper:.{digits}f}){'*' if cell.agrees else ' '}"

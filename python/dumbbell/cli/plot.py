@@ -7,20 +7,36 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import units
 from dumbbell.errors import ResultError, ScenarioError, wrong
+from dumbbell.scenario import units
 
 from . import OK
 
 if TYPE_CHECKING:
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
 
 #: What a picture can be.
 SUFFIXES = (".png", ".pdf", ".svg")
 
 #: Options whose name here differs from that of the drawing functions' settings.
 _SETTINGS = {"bin": "bin_s"}
-_OPTIONS = ("flows", "bin", "link", "unit", "metric", "x", "panels", "form", "jain", "delay", "pool", "log", "title", "width", "height")
+_OPTIONS = (
+    "flows",
+    "bin",
+    "link",
+    "unit",
+    "metric",
+    "x",
+    "panels",
+    "form",
+    "jain",
+    "delay",
+    "pool",
+    "log",
+    "title",
+    "width",
+    "height",
+)
 
 #: Options that make no other picture of the same, so that they are in no file's name.
 _LOOKS = frozenset({"title", "width", "height"})
@@ -29,7 +45,7 @@ _LOOKS = frozenset({"title", "width", "height"})
 def main(arguments: argparse.Namespace) -> int:
     """Draw, and print the names of the pictures."""
     from dumbbell import plots
-    from dumbbell.results import Results, load
+    from dumbbell.results.load import Results, load
 
     known = plots.options(arguments.kind)
     settings = _given(arguments, known)
@@ -39,8 +55,8 @@ def main(arguments: argparse.Namespace) -> int:
     if each and len(runs) > 1 and arguments.run is None:
         names = ", ".join(run.folder.name for run in runs[:3])
         raise ResultError(
-            f"{len(runs)} runs, and {arguments.kind} shows one: choose with --run a name, its beginning, a pattern, a number from 0 to {len(runs) - 1}, "
-            f"or all ({names}{', ...' if len(runs) > 3 else ''})"
+            f"{len(runs)} runs, and {arguments.kind} shows one: choose with --run a name, its beginning, a pattern, a"
+            f" number from 0 to {len(runs) - 1}, or all ({names}{', ...' if len(runs) > 3 else ''})"
         )
     stem = file_stem(arguments.kind, arguments)
     for one in [Results([run]) for run in runs] if each else [runs]:
@@ -51,8 +67,10 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def chosen(runs: Results, asked: str | None) -> Results:
-    """The runs that ``--run`` asks for: a folder's name, the beginning of only one, a pattern, a number, or ``all``; raises ScenarioError."""
-    from dumbbell.results import Results
+    """The runs that ``--run`` asks for: a folder's name, the beginning of only one, a pattern, a number, or ``all``;
+    raises ScenarioError.
+    """
+    from dumbbell.results.load import Results
 
     if asked is None or asked == "all":
         return runs
@@ -66,10 +84,20 @@ def chosen(runs: Results, asked: str | None) -> Results:
         found = [run for run in runs if run.folder.name.startswith(asked)] if asked else []
     if not found:
         shown = ", ".join(names[:4]) + (f", ... ({len(names)} in all)" if len(names) > 4 else "")
-        raise wrong("--run", asked, f"a name, its beginning, a pattern, a number from 0 to {len(names) - 1}, or all, of: {shown}", names)
+        raise wrong(
+            "--run",
+            asked,
+            f"a name, its beginning, a pattern, a number from 0 to {len(names) - 1}, or all, of: {shown}",
+            names,
+        )
     if len(found) > 1 and not any(sign in asked for sign in "*?["):
         shown = ", ".join(run.folder.name for run in found[:4])
-        raise wrong("--run", asked, f"the beginning of one run; {len(found)} begin so ({shown}{', ...' if len(found) > 4 else ''}); '{asked}*' takes them all")
+        raise wrong(
+            "--run",
+            asked,
+            f"the beginning of one run; {len(found)} begin so ({shown}{', ...' if len(found) > 4 else ''}); '{asked}*'"
+            " takes them all",
+        )
     return Results(found)
 
 
@@ -77,18 +105,25 @@ def _given(arguments: argparse.Namespace, known: list[str]) -> dict[str, Any]:
     """The settings that were given; raises ScenarioError for one that this kind does not take."""
     settings: dict[str, Any] = {}
     takes = [name for name in known if name != "window"]
-    words = ", ".join(f"--{next((ours for ours, theirs in _SETTINGS.items() if theirs == name), name)}" for name in takes)
+    words = ", ".join(
+        f"--{next((ours for ours, theirs in _SETTINGS.items() if theirs == name), name)}" for name in takes
+    )
     for option in _OPTIONS:
         value = getattr(arguments, option)
         if value is None:
             continue
         name = _SETTINGS.get(option, option)
         if name not in known:
-            raise ScenarioError(f"--{option}", f"not for {arguments.kind}, which takes {words}{', --from, --to' if 'window' in known else ''}")
+            raise ScenarioError(
+                f"--{option}",
+                f"not for {arguments.kind}, which takes {words}{', --from, --to' if 'window' in known else ''}",
+            )
         settings[name] = _seconds("--bin", value) if option == "bin" else value
     if arguments.start is not None or arguments.end is not None:
         if "window" not in known:
-            raise ScenarioError("--from" if arguments.start is not None else "--to", f"not for {arguments.kind}, which takes {words}")
+            raise ScenarioError(
+                "--from" if arguments.start is not None else "--to", f"not for {arguments.kind}, which takes {words}"
+            )
         start = _seconds("--from", arguments.start) if arguments.start is not None else 0.0
         end = _seconds("--to", arguments.end) if arguments.end is not None else float("inf")
         if end <= start:
@@ -105,7 +140,9 @@ def _seconds(option: str, text: str) -> float:
 
 
 def file_stem(kind: str, arguments: argparse.Namespace) -> str:
-    """The picture's name without its suffix: the kind, the metric, and each further option, so that no other picture has it."""
+    """The picture's name without its suffix: the kind, the metric, and each further option, so that no other picture
+    has it.
+    """
     parts = [kind]
     for option in ("metric", "run", "start", "end", *_OPTIONS):
         value = getattr(arguments, option)
@@ -123,11 +160,15 @@ def file_stem(kind: str, arguments: argparse.Namespace) -> str:
 
 
 def _place(arguments: argparse.Namespace, runs: Results, stem: str, *, several: bool) -> Path:
-    """Where a picture goes; raises ScenarioError for a folder that is missing, a suffix that is none, or one file for several runs."""
+    """Where a picture goes; raises ScenarioError for a folder that is missing, a suffix that is none, or one file for
+    several runs.
+    """
     run: Result = runs[0]
     single = len(runs) == 1
     if single and arguments.run is not None:
-        stem = stem.replace("-run-" + "".join(char if char.isalnum() or char in "-_.=," else "-" for char in arguments.run), "")
+        stem = stem.replace(
+            "-run-" + "".join(char if char.isalnum() or char in "-_.=," else "-" for char in arguments.run), ""
+        )
     if arguments.output is None:
         return (run.folder if single else Path(arguments.dir)) / f"{stem}.png"
     output = Path(arguments.output)

@@ -9,12 +9,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from dumbbell import backends, interrupts, sweep, warn
+from dumbbell import backends
 from dumbbell.errors import DiskFullError, ScenarioError
-from dumbbell.own import Own
-from dumbbell.place import Place
-from dumbbell.progress import Progress, screen
-from dumbbell.scenario import Given, from_file
+from dumbbell.runs import interrupts, sweep
+from dumbbell.runs.place import Place
+from dumbbell.runs.progress import Progress, screen
+from dumbbell.scenario import warn
+from dumbbell.scenario.file import Given, from_file
+from dumbbell.scenario.own import Own
 
 from . import BAD_INPUT, FAILED, INTERRUPTED, OK
 
@@ -33,13 +35,17 @@ class Show(Enum):
 
 
 def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: str | None = None) -> int:
-    """Run every scenario; see `dumbbell run --help`. `show` overrides what the arguments say, `traffic` is what makes flows where a scenario leaves it open."""
+    """Run every scenario; see `dumbbell run --help`. `show` overrides what the arguments say, `traffic` is what makes
+    flows where a scenario leaves it open.
+    """
     with interrupts.Raised():
         backends.check_name(arguments.on)
         overrides = tuple(arguments.overrides)
         scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
         own = Own.load(arguments.cca)
-        planned = sweep.jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on)
+        planned = sweep.jobs_of(
+            scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on
+        )
         if not arguments.quiet:
             warn_of(scenarios, planned)
         workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
@@ -51,7 +57,9 @@ def warn_of(scenarios: list[Given], jobs: list[sweep.Job]) -> None:
     """Say once per file what its scenario gives reason to warn of."""
     for given in scenarios:
         runs = [job.planned for job in jobs if job.planned.name == given.scenario.name]
-        for text in dict.fromkeys([*(text for run in runs for text in run.warnings), *warn.of_grid(given.scenario, runs)]):
+        for text in dict.fromkeys(
+            [*(text for run in runs for text in run.warnings), *warn.of_grid(given.scenario, runs)]
+        ):
             _note(f"warning: {given.source}: {text}")
 
 
@@ -59,7 +67,10 @@ def placed(arguments: argparse.Namespace, name: str) -> Place:
     """Where the results go; raises ScenarioError for options that contradict each other."""
     for option in ("resume", "force"):
         if getattr(arguments, option) and not arguments.out:
-            raise ScenarioError(f"--{option}", f"wanted --out beside it: the folder to {'resume' if option == 'resume' else 'write anew'}")
+            raise ScenarioError(
+                f"--{option}",
+                f"wanted --out beside it: the folder to {'resume' if option == 'resume' else 'write anew'}",
+            )
     if arguments.resume and arguments.force:
         raise ScenarioError("--force", "replaces what --resume keeps: wanted one of them")
     return Place(Path(arguments.out) if arguments.out else None, name, resume=arguments.resume, force=arguments.force)
@@ -78,7 +89,9 @@ def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Sho
                     progress.clear()
                 if outcome.error:
                     status = _worse(status, outcome.error)
-                    told = f"; {_finished(going)}" if isinstance(outcome.error, DiskFullError) and len(planned) > 1 else ""
+                    told = (
+                        f"; {_finished(going)}" if isinstance(outcome.error, DiskFullError) and len(planned) > 1 else ""
+                    )
                     _note(f"{outcome.error}{told}")
                 elif outcome.manifest:
                     finished.append(outcome.job.folder)
@@ -120,10 +133,12 @@ def _worse(status: int, error: Exception) -> int:
 
 
 def line(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The JSON object of a run, whose keys scripts outside rely on; its figures cover the measured part, where the scenario has one."""
+    """The JSON object of a run, whose keys scripts outside rely on; its figures cover the measured part, where the
+    scenario has one.
+    """
     if manifest["plan"].get("measure"):
-        from dumbbell import figures, lines  # only then: they need the tables
-        from dumbbell.results import Result
+        from dumbbell.results import figures, lines  # only then: they need the tables
+        from dumbbell.results.load import Result
 
         return lines.line([figures.measured(Result(folder))])
     summary = manifest["summary"]

@@ -16,10 +16,13 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the command; see `dumbbell shell --help`."""
     command = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
     if not command:
-        raise ScenarioError("shell", "wanted a command behind --, as in: dumbbell shell --delay 20ms -- iperf3 -c 10.2.0.1")
+        raise ScenarioError(
+            "shell", "wanted a command behind --, as in: dumbbell shell --delay 20ms -- iperf3 -c 10.2.0.1"
+        )
     up, down = shell.ways(arguments.rate, _way(arguments, "up"), _way(arguments, "down"))
     path = shell.Path(
-        up=up, down=down, delay=arguments.delay, buffer=arguments.buffer, aqm=arguments.aqm, loss=arguments.loss, seed=arguments.seed
+        up=up, down=down, delay=arguments.delay, buffer=arguments.buffer, aqm=arguments.aqm, loss=arguments.loss,
+        seed=arguments.seed
     )  # fmt: skip
     shell.plan(path)
     linux.prepare()
@@ -36,5 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _way(arguments: argparse.Namespace, name: str) -> shell.Way:
     """The options of a direction."""
-    given = {field: getattr(arguments, f"{name}_{field}") for field in ("rate", "trace", "buffer", "aqm", "loss", "onoff")}
+    given = {
+        field: getattr(arguments, f"{name}_{field}") for field in ("rate", "trace", "buffer", "aqm", "loss", "onoff")
+    }
     return shell.Way(**given)

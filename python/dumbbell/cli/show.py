@@ -1,4 +1,6 @@
-"""`dumbbell show`: the figures of one or several result folders as a table, JSON, CSV or Markdown, over runs or repetitions, or as changes between two."""
+"""`dumbbell show`: the figures of one or several result folders as a table, JSON, CSV or Markdown, over runs or
+repetitions, or as changes between two.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dumbbell import figures, manifest, units
-from dumbbell.catalogue import FIGURES, Measured, figure
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.figures import Row
-from dumbbell.lines import line
-from dumbbell.results import Result, Results, load
-from dumbbell.statistic import Interval, mean_interval
-from dumbbell.units import UnitError
+from dumbbell.results import figures, manifest
+from dumbbell.results.catalogue import FIGURES, Measured, figure
+from dumbbell.results.figures import Row
+from dumbbell.results.lines import line
+from dumbbell.results.load import Result, Results, load
+from dumbbell.results.statistic import Interval, mean_interval
+from dumbbell.scenario import units
+from dumbbell.scenario.units import UnitError
 
 from . import OK, table
 from .table import Column
@@ -25,7 +28,8 @@ from .where import chosen, condition
 
 #: What tables show unless told otherwise, in their order, each with how soon a narrow terminal does without it.
 _RANKS = {
-    "goodput": 1, "share": 2, "retrans_rate": 8, "srtt": 7, "srtt_p95": 12, "fct": 3, "fct_p99": 6, "latency": 3, "latency_p99": 6, "unfinished": 10,
+    "goodput": 1, "share": 2, "retrans_rate": 8, "srtt": 7, "srtt_p95": 12, "fct": 3, "fct_p99": 6, "latency": 3,
+    "latency_p99": 6, "unfinished": 10,
     "jain": 9, "utilization": 4, "queue": 5, "queue_p95": 13, "drops": 11, "marks": 14,
 }  # fmt: skip
 #: What `--diff` compares unless told otherwise.
@@ -45,7 +49,9 @@ class Part(NamedTuple):
 def main(arguments: argparse.Namespace) -> int:
     """The figures of the folders in `arguments`."""
     names = _names(arguments.columns)
-    start, end = (_seconds(value, f"--{option}") for option, value in (("from", arguments.start), ("to", arguments.end)))
+    start, end = (
+        _seconds(value, f"--{option}") for option, value in (("from", arguments.start), ("to", arguments.end))
+    )
     found = [(folder, [figures.measured(run, start, end) for run in load(folder)]) for folder in arguments.dirs]
     for folder in arguments.dirs:
         note = unfinished(Path(folder))
@@ -69,7 +75,9 @@ def main(arguments: argparse.Namespace) -> int:
 def of_runs(folders: Sequence[Path], out: Path) -> str:
     """What `dumbbell run` prints at its end: the same table, cut where it is long."""
     runs = [figures.measured(run) for run in Results.of(folders)]
-    wanted = argparse.Namespace(runs=False, by=None, flows=None, sort=None, reverse=False, wide=False, markdown=False, columns=None, where=None)
+    wanted = argparse.Namespace(
+        runs=False, by=None, flows=None, sort=None, reverse=False, wide=False, markdown=False, columns=None, where=None
+    )
     names = _defaults(runs)
     part = _part(str(out), runs, names, wanted)
     cut = part._replace(rows=part.rows[:ROWS_MAX])
@@ -84,7 +92,12 @@ def unfinished(folder: Path) -> str:
         missing = [name for name in expected if not (folder / name / "manifest.json").is_file()]
     except (OSError, ValueError):
         return ""
-    return f"{folder}: {len(expected) - len(missing)} of {len(expected)} runs are there; `dumbbell run --resume` runs the rest" if missing else ""
+    return (
+        f"{folder}: {len(expected) - len(missing)} of {len(expected)} runs are there; `dumbbell run --resume` runs the"
+        " rest"
+        if missing
+        else ""
+    )
 
 
 def _names(text: str | None) -> list[str]:
@@ -113,7 +126,11 @@ def _defaults(runs: Sequence[Measured]) -> list[str]:
     without = set() if any(flow.is_finite for flow in flows) else {"fct", "fct_p99", "unfinished"}
     without |= set() if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else {"fct_p99"}
     without |= set() if any(len(run.result.plan.flows) > 1 for run in runs) else {"share", "jain"}
-    without |= set() if any(flow.workload and flow.workload.kind == "request_response" for flow in flows) else {"latency", "latency_p99"}
+    without |= (
+        set()
+        if any(flow.workload and flow.workload.kind == "request_response" for flow in flows)
+        else {"latency", "latency_p99"}
+    )
     return [name for name in _RANKS if name not in without]
 
 
@@ -131,11 +148,17 @@ def _sorted(rows: list[Row], arguments: argparse.Namespace) -> list[Row]:
     keys = list(dict.fromkeys(varied for row in rows for varied in row.vary))
     key = dict(zip(_shortened(keys), keys)).get(arguments.sort, arguments.sort)
     if key in keys or key in ("name", "run"):
-        return sorted(rows, key=lambda row: _order(row.vary.get(key) if key in keys else getattr(row, key)), reverse=arguments.reverse)
+        return sorted(
+            rows,
+            key=lambda row: _order(row.vary.get(key) if key in keys else getattr(row, key)),
+            reverse=arguments.reverse,
+        )
     if not any(key in row.values for row in rows):
         raise wrong("--sort", key, "one of: " + ", ".join(["name", *keys, *FIGURES]), [*keys, *FIGURES])
     known = [row for row in rows if key in row.values]
-    return sorted(known, key=lambda row: row.values[key].mean, reverse=arguments.reverse) + [row for row in rows if key not in row.values]
+    return sorted(known, key=lambda row: row.values[key].mean, reverse=arguments.reverse) + [
+        row for row in rows if key not in row.values
+    ]
 
 
 def _order(value: object) -> tuple[float, str]:
@@ -156,7 +179,11 @@ def cell(name: str, value: Interval | None) -> str:
     scale = 100 if one.unit == "%" else 1
     digits = one.digits if value.n == 1 or one.digits else 1
     mean = f"{value.mean * scale:.{digits}f}"
-    return mean if value.half_width != value.half_width else f"{mean} {table.plus_minus()} {value.half_width * scale:.{digits}f}"
+    return (
+        mean
+        if value.half_width != value.half_width
+        else f"{mean} {table.plus_minus()} {value.half_width * scale:.{digits}f}"
+    )
 
 
 def head(name: str, *, several: bool) -> tuple[str, ...]:
@@ -174,8 +201,15 @@ def _keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
     varied = list(dict.fromkeys(key for _, row in rows for key in row.vary))
     columns = [("folder", [part.folder for part, _ in rows])] if len(parts) > 1 else []
     columns += [("scenario", [row.scenario for _, row in rows])] if len({row.scenario for _, row in rows}) > 1 else []
-    columns += [(short, [units.value_text(row.vary[key]) if key in row.vary else "" for _, row in rows]) for key, short in zip(varied, _shortened(varied))]
-    columns += [("rep", [str(row.repetition) for _, row in rows])] if runs and len({row.repetition for _, row in rows}) > 1 else []
+    columns += [
+        (short, [units.value_text(row.vary[key]) if key in row.vary else "" for _, row in rows])
+        for key, short in zip(varied, _shortened(varied))
+    ]
+    columns += (
+        [("rep", [str(row.repetition) for _, row in rows])]
+        if runs and len({row.repetition for _, row in rows}) > 1
+        else []
+    )
     columns += [("n", [str(row.n) for _, row in rows])] if len({row.n for _, row in rows}) > 1 else []
     made: list[Column] = []
     above = [False] * len(rows)
@@ -187,7 +221,9 @@ def _keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
 
 
 def _label(row: Row) -> str:
-    """Whose figures a row has: how many flows, their name, and the transport where that is none of TCP and the name does not say it."""
+    """Whose figures a row has: how many flows, their name, and the transport where that is none of TCP and the name
+    does not say it.
+    """
     said = "" if row.transport == "tcp" or row.transport in row.name.casefold() else f" ({row.transport.upper()})"
     return (f"{row.flows} x " if row.flows > 1 else "") + row.name + said
 
@@ -195,7 +231,10 @@ def _label(row: Row) -> str:
 def _shortened(keys: Sequence[str]) -> list[str]:
     """Keys without what they do not need to be told apart: ``buffer`` for ``path.buffer``."""
     last = [key.removeprefix("path.") if key.startswith("path.ack.") else key.rsplit(".", 1)[-1] for key in keys]
-    return [short if last.count(short) == 1 and not key.startswith("flow[") else key.removeprefix("path.") for key, short in zip(keys, last)]
+    return [
+        short if last.count(short) == 1 and not key.startswith("flow[") else key.removeprefix("path.")
+        for key, short in zip(keys, last)
+    ]
 
 
 def _table(parts: Sequence[Part], names: Sequence[str], arguments: argparse.Namespace) -> str:
@@ -208,19 +247,30 @@ def _table(parts: Sequence[Part], names: Sequence[str], arguments: argparse.Name
             cells = ["" if i and _same_run(rows[i], rows[i - 1]) else text for i, text in enumerate(cells)]
         if name == "marks" and not arguments.columns and not any(row.value(name) for row in rows):
             continue
-        columns.append(Column(name, head(name, several=several), cells, rank=0 if arguments.columns else _RANKS.get(name, 20)))
+        columns.append(
+            Column(name, head(name, several=several), cells, rank=0 if arguments.columns else _RANKS.get(name, 20))
+        )
     if arguments.markdown:
         return table.markdown([column for column in columns if not column.rank or any(column.cells)])
     kept, gone = table.fit(columns, 10**6 if arguments.wide else table.terminal_width())
     title = _title(parts, rows)
-    notes = [f"left out to fit: {', '.join(column.name for column in gone)} (--wide shows all, --columns chooses)"] if gone else []
+    notes = (
+        [f"left out to fit: {', '.join(column.name for column in gone)} (--wide shows all, --columns chooses)"]
+        if gone
+        else []
+    )
     notes += _notes(parts)
     notes = ["", *notes] if notes else []
     return f"{title}\n\n{table.text(kept)}{_links(parts)}" + "".join(f"{note}\n" for note in notes)
 
 
 def _same_run(one: Row, other: Row) -> bool:
-    return (one.scenario, one.vary, one.run, one.repetition) == (other.scenario, other.vary, other.run, other.repetition)
+    return (one.scenario, one.vary, one.run, one.repetition) == (
+        other.scenario,
+        other.vary,
+        other.run,
+        other.repetition,
+    )
 
 
 def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
@@ -228,7 +278,12 @@ def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
     scenarios = list(dict.fromkeys(run.result.name for part in parts for run in part.runs))
     kinds = {run.result.plan.bottleneck.qdisc.kind for part in parts for run in part.runs}
     windows = {run.window or (0.0, run.result.plan.duration_s) for part in parts for run in part.runs}
-    said = [f"{scenarios[0] if len(scenarios) == 1 else f'{len(scenarios)} scenarios'} ({', '.join(part.folder for part in parts)})"]
+    said = [
+        (
+            f"{scenarios[0] if len(scenarios) == 1 else f'{len(scenarios)} scenarios'}"
+            f" ({', '.join(part.folder for part in parts)})"
+        )
+    ]
     said += [kinds.pop()] if len(kinds) == 1 and kinds != {"fifo"} else []
     if any(run.window for part in parts for run in part.runs):
         said.append(f"{min(windows)[0]:g} to {max(windows)[1]:g} s" if len(windows) == 1 else "windows differ")
@@ -239,25 +294,42 @@ def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
 
 def _notes(parts: Sequence[Part]) -> list[str]:
     """What is to be known of the figures: whom Jain's index counts, and the runs' own warnings."""
-    counted = {(int(figures.steady(run)), len(run.result.plan.flows)) for part in parts for run in part.runs if len(run.result.plan.flows) > 1}
+    counted = {
+        (int(figures.steady(run)), len(run.result.plan.flows))
+        for part in parts
+        for run in part.runs
+        if len(run.result.plan.flows) > 1
+    }
     partial = sorted((some, of) for some, of in counted if some < of)
     made = []
     if partial and len(counted) == 1:
         some, of = partial[0]
         who = f"{some} of {of} flows"
-        made.append(f"Jain's index is of {who}, those active throughout" if some > 1 else f"no Jain's index: {who} were active throughout")
+        made.append(
+            f"Jain's index is of {who}, those active throughout"
+            if some > 1
+            else f"no Jain's index: {who} were active throughout"
+        )
     elif partial:
-        made.append("Jain's index is of the flows active throughout, which differ from run to run (--columns jain,jain_flows)")
+        made.append(
+            "Jain's index is of the flows active throughout, which differ from run to run (--columns jain,jain_flows)"
+        )
     warnings: dict[str, list[str]] = {}
     for part in parts:
         for run in part.runs:
             for warning in run.result.warnings:
                 warnings.setdefault(warning, []).append(_named(run.result))
-    return made + [f"warning: {runs[0]}{f' and {len(runs) - 1} more' if len(runs) > 1 else ''}: {warning}" for warning, runs in warnings.items()]
+    return made + [
+        f"warning: {runs[0]}{f' and {len(runs) - 1} more' if len(runs) > 1 else ''}: {warning}"
+        for warning, runs in warnings.items()
+    ]
 
 
 def _named(result: Result) -> str:
-    varied = ", ".join(f"{short} = {units.value_text(value)}" for short, value in zip(_shortened(list(result.vary)), result.vary.values()))
+    varied = ", ".join(
+        f"{short} = {units.value_text(value)}"
+        for short, value in zip(_shortened(list(result.vary)), result.vary.values())
+    )
     return f"{result.name} ({varied})" if varied else result.name
 
 
@@ -271,11 +343,26 @@ def _links(parts: Sequence[Part]) -> str:
                     cells.setdefault((_named(run.result), link), []).append(values)
     if not cells:
         return ""
-    fields = {"utilization": "utilization", "queue_mean_ms": "queue", "queue_p95_ms": "queue_p95", "drops": "drops", "marks": "marks"}
-    columns = [Column("run", ("run",), [run for run, _ in cells], right=False), Column("link", ("link",), [link for _, link in cells], right=False)]
+    fields = {
+        "utilization": "utilization",
+        "queue_mean_ms": "queue",
+        "queue_p95_ms": "queue_p95",
+        "drops": "drops",
+        "marks": "marks",
+    }
+    columns = [
+        Column("run", ("run",), [run for run, _ in cells], right=False),
+        Column("link", ("link",), [link for _, link in cells], right=False),
+    ]
     for field, name in fields.items():
         known = [[one[field] for one in found if one[field] is not None] for found in cells.values()]
-        columns.append(Column(name, head(name, several=False), [cell(name, mean_interval(values)) if values else "" for values in known]))
+        columns.append(
+            Column(
+                name,
+                head(name, several=False),
+                [cell(name, mean_interval(values)) if values else "" for values in known],
+            )
+        )
     return "\n" + table.text(columns)
 
 
@@ -284,7 +371,9 @@ def _head(row: Row) -> dict[str, Any]:
 
 
 def _print_json(parts: Sequence[Part], names: Sequence[str], arguments: argparse.Namespace) -> int:
-    """One object per run and line, as `run --json` prints them; one per combination where repetitions are taken together."""
+    """One object per run and line, as `run --json` prints them; one per combination where repetitions are taken
+    together.
+    """
     for part in parts:
         for runs in _runs_of(part, together=not arguments.runs):
             print(json.dumps(line(runs, names, by=arguments.by or "flow", only=arguments.flows)))
@@ -301,7 +390,9 @@ def _runs_of(part: Part, *, together: bool) -> Iterable[list[Measured]]:
 
 
 def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
-    """A line per row: what it is, then the figures by their fields, and their half widths where repetitions are taken together."""
+    """A line per row: what it is, then the figures by their fields, and their half widths where repetitions are taken
+    together.
+    """
     rows = [(part, row) for part in parts for row in part.rows]
     keys = list(dict.fromkeys(key for _, row in rows for key in row.vary))
     repeated = any(row.n > 1 for _, row in rows)
@@ -312,11 +403,29 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
     out.writerow(["folder", "scenario", *keys, *what, *(field for _, field in fields), *widths])
     for part, row in rows:
         known = [row.values.get(name) for name, _ in fields]
-        halves = ["" if one is None or one.half_width != one.half_width else one.half_width for one in known] if repeated else []
+        halves = (
+            ["" if one is None or one.half_width != one.half_width else one.half_width for one in known]
+            if repeated
+            else []
+        )
         values = ["" if one is None else one.mean for one in known]
         vary = [units.value_text(row.vary[key]) if key in row.vary else "" for key in keys]
         place = ["" if value is None else value for value in (row.repetition, row.n, row.flow)]
-        out.writerow([part.folder, row.scenario, *vary, *place, row.name, row.transport, row.table, row.cca, row.flows, *values, *halves])
+        out.writerow(
+            [
+                part.folder,
+                row.scenario,
+                *vary,
+                *place,
+                row.name,
+                row.transport,
+                row.table,
+                row.cca,
+                row.flows,
+                *values,
+                *halves,
+            ]
+        )
     return OK
 
 
@@ -329,25 +438,47 @@ def _diff(found: Sequence[tuple[str, list[Measured]]], names: Sequence[str], arg
     wanted = list(names or _DIFFERENCES)
     (old, before), (new, after) = found
     by = arguments.by or "flow"
-    sides = [[row for run in runs for row in figures.rows(run, wanted, by=by, only=arguments.flows)] for runs in (before, after)]
+    sides = [
+        [row for run in runs for row in figures.rows(run, wanted, by=by, only=arguments.flows)]
+        for runs in (before, after)
+    ]
     changes, gone, come = figures.changes(sides[0], sides[1], wanted)
     if not changes:
         raise ScenarioError("--diff", f"{old} and {new} have no scenario with the same varied values in common")
     if arguments.json:
         for change in changes:
-            print(json.dumps({**_head(change.after), "name": change.after.name, "table": change.after.table, **figures.change_fields(change)}))
+            print(
+                json.dumps(
+                    {
+                        **_head(change.after),
+                        "name": change.after.name,
+                        "table": change.after.table,
+                        **figures.change_fields(change),
+                    }
+                )
+            )
         return OK
     part = Part(new, after, [change.after._replace(n=1) for change in changes])
-    columns = [*_keys([part], runs=False), Column("figure", ("figure",), [" ".join(head(change.name, several=False)) for change in changes], right=False)]
+    columns = [
+        *_keys([part], runs=False),
+        Column("figure", ("figure",), [" ".join(head(change.name, several=False)) for change in changes], right=False),
+    ]
     again = [i > 0 and _same_flow(changes[i].after, changes[i - 1].after) for i in range(len(changes))]
     columns[-2] = columns[-2]._replace(cells=["" if same else label for same, label in zip(again, columns[-2].cells)])
-    columns += [Column(side, (side,), [cell(c.name, _mean(getattr(c, side), c.name)) for c in changes]) for side in ("before", "after")]
+    columns += [
+        Column(side, (side,), [cell(c.name, _mean(getattr(c, side), c.name)) for c in changes])
+        for side in ("before", "after")
+    ]
     columns.append(Column("change", ("change",), [_signed(change) for change in changes], right=False))
     if arguments.markdown:
         sys.stdout.write(table.markdown(columns))
         return OK
     n = max(min(change.before.n, change.after.n) for change in changes)
-    said = f"means of {n} repetitions; change {table.plus_minus()} 95 % interval, * where that leaves out zero" if n > 1 else "one run each, so no intervals"
+    said = (
+        f"means of {n} repetitions; change {table.plus_minus()} 95 % interval, * where that leaves out zero"
+        if n > 1
+        else "one run each, so no intervals"
+    )
     sys.stdout.write(f"{old} -> {new}, {said}\n\n{table.text(columns)}")
     for count, where in ((gone, old), (come, new)):
         if count:

@@ -1,4 +1,6 @@
-"""Tables for a person: text that fits a terminal by leaving out columns and says which, Markdown, CSV. Nothing here knows what a figure is."""
+"""Tables for a person: text that fits a terminal by leaving out columns and says which, Markdown, CSV. Nothing here
+knows what a figure is.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def terminal_width() -> int:
 
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
-    """Those columns that fit beside each other, and those left out, which have the highest ranks. Empty ones are neither."""
+    """Those columns that fit beside each other, and those left out, which have the highest ranks. Empty ones are
+    neither.
+    """
     kept = [column for column in columns if not column.rank or any(column.cells)]
     gone: list[Column] = []
     while sum(column.width + _GAP for column in kept) - _GAP > width and any(column.rank for column in kept):
@@ -60,9 +64,15 @@ def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Colum
 def text(columns: Sequence[Column]) -> str:
     """The columns as lines without blanks at their ends, headings above a rule."""
     height = max((len(column.head) for column in columns), default=0)
-    rows = [_line([_padded(column, ("",) * (height - len(column.head)) + column.head, i) for column in columns]) for i in range(height)]
+    rows = [
+        _line([_padded(column, ("",) * (height - len(column.head)) + column.head, i) for column in columns])
+        for i in range(height)
+    ]
     rows.append("-" * (sum(column.width + _GAP for column in columns) - _GAP))
-    rows += [_line([_aligned(column, column.cells[i]) for column in columns]) for i in range(len(columns[0].cells) if columns else 0)]
+    rows += [
+        _line([_aligned(column, column.cells[i]) for column in columns])
+        for i in range(len(columns[0].cells) if columns else 0)
+    ]
     return "\n".join(rows) + "\n"
 
 
@@ -84,7 +94,10 @@ def markdown(columns: Sequence[Column]) -> str:
     def row(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
-    lines = [row([" ".join(column.head) for column in columns]), row(["---:" if column.right else "---" for column in columns])]
+    lines = [
+        row([" ".join(column.head) for column in columns]),
+        row(["---:" if column.right else "---" for column in columns]),
+    ]
     lines += [row(cells) for cells in zip(*(column.cells for column in columns))]
     return "\n".join(lines) + "\n"
 

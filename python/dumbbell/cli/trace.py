@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dumbbell import units
 from dumbbell.errors import EngineError, ScenarioError, wrong
-from dumbbell.units import UnitError
+from dumbbell.scenario import units
+from dumbbell.scenario.units import UnitError
 
 from . import OK
 

@@ -15,10 +15,10 @@ from . import OK
 def check(arguments: argparse.Namespace) -> int:
     """What each file would run."""
     from dumbbell import backends
-    from dumbbell.estimate import describe
-    from dumbbell.own import Own
-    from dumbbell.scenario import from_file
-    from dumbbell.source import placed
+    from dumbbell.runs.estimate import describe
+    from dumbbell.scenario.file import from_file
+    from dumbbell.scenario.own import Own
+    from dumbbell.scenario.source import placed
 
     backends.check_name(arguments.on)
     own = Own.load(arguments.cca)
@@ -36,7 +36,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 def cca(arguments: argparse.Namespace) -> int:
     """Controllers and their parameters."""
-    from dumbbell.own import Own
+    from dumbbell.scenario.own import Own
 
     if arguments.action == "headers":
         return headers(arguments.dir)
@@ -80,16 +80,22 @@ def _show_controller(one: Controller) -> None:
     print("Parameters:" if one.params else "No parameters.")
     for param in one.params.values():
         unit = f" {param.unit}" if param.unit else ""
-        print(f"  {param.name} = {param.default}{unit}  ({param.minimum} to {param.maximum})" + (f"\n      {param.doc}" if param.doc else ""))
+        print(
+            f"  {param.name} = {param.default}{unit}  ({param.minimum} to {param.maximum})"
+            + (f"\n      {param.doc}" if param.doc else "")
+        )
     if one.presets:
         print("\nPresets:")
     for preset in one.presets.values():
-        print(f"  {preset.name}\n      {preset.doc}:\n      {', '.join(f'{name} = {value}' for name, value in preset.values.items())}")
+        print(
+            f"  {preset.name}\n      {preset.doc}:\n     "
+            f" {', '.join(f'{name} = {value}' for name, value in preset.values.items())}"
+        )
 
 
 def schema(_: argparse.Namespace) -> int:
     """The JSON Schema of scenario files."""
-    from dumbbell.schema import text
+    from dumbbell.scenario.schema import text
 
     sys.stdout.write(text())
     return OK

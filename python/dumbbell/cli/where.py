@@ -1,4 +1,6 @@
-"""`show --where 'COLUMN OP VALUE'`: rows whose figure, which is the mean where repetitions are taken together, meets a condition."""
+"""`show --where 'COLUMN OP VALUE'`: rows whose figure, which is the mean where repetitions are taken together, meets a
+condition.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from dumbbell.catalogue import FIGURES
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.figures import Row
+from dumbbell.results.catalogue import FIGURES
+from dumbbell.results.figures import Row
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
@@ -31,10 +33,16 @@ class Condition(NamedTuple):
 
 
 def condition(text: str) -> Condition:
-    """Read ``utilization >= 0.95``, or ``95%`` of a figure that is a fraction; raises ScenarioError that lists operators or figures."""
+    """Read ``utilization >= 0.95``, or ``95%`` of a figure that is a fraction; raises ScenarioError that lists
+    operators or figures.
+    """
     match = _FORM.fullmatch(text)
     if match is None:
-        raise ScenarioError("--where", f'got "{text}", wanted COLUMN OP NUMBER, such as "utilization >= 95%"; OP is one of: {" ".join(_OPERATORS)}')
+        raise ScenarioError(
+            "--where",
+            f'got "{text}", wanted COLUMN OP NUMBER, such as "utilization >= 95%"; OP is one of:'
+            f" {' '.join(_OPERATORS)}",
+        )
     name, sign, number, percent = match.groups()
     if name not in FIGURES:
         raise wrong("--where", name, "one of: " + ", ".join(FIGURES), list(FIGURES))

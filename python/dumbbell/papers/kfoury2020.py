@@ -1,4 +1,5 @@
-"""Kfoury, Gomez, Crichigno and Bou-Harb, "An emulation-based evaluation of TCP BBRv2 alpha for wired broadband", Computer Communications 161 (2020).
+"""Kfoury, Gomez, Crichigno and Bou-Harb, "An emulation-based evaluation of TCP BBRv2 alpha for wired broadband",
+Computer Communications 161 (2020).
 
 Fig. 11a: one BBR flow against one CUBIC flow at 1 Gbit/s and 20 ms, over the size of a drop-tail buffer.
 """
@@ -9,13 +10,14 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from dumbbell.scenario import Flow, Path, Record, Scenario
+from dumbbell.scenario.file import Flow, Path, Record, Scenario
 
 if TYPE_CHECKING:
-    from dumbbell.manifest import Summary
-    from dumbbell.results import Results
+    from dumbbell.results.load import Results
+    from dumbbell.results.manifest import Summary
 
-#: Buffers of the demo, in BDP. The paper's list is not printed; its axis runs from 0.1 to 100, and 1, 4 and 100 are named.
+#: Buffers of the demo, in BDP. The paper's list is not printed; its axis runs from 0.1 to 100, and 1, 4 and 100 are
+#: named.
 BUFFERS_BDP = ("0.01", "0.1", "0.5", "1", "2", "10", "100")
 
 #: What differs from the paper's set-up, whatever the figures come to.
@@ -65,7 +67,10 @@ def fig11a(*, full: bool = False) -> Scenario:
 
 def points(results: Results) -> list[Point]:
     """A point per buffer size, smallest first."""
-    found = [_point(float(str(vary["path.buffer"]).removesuffix("bdp")), [run.summary for run in runs]) for vary, runs in results.groups()]
+    found = [
+        _point(float(str(vary["path.buffer"]).removesuffix("bdp")), [run.summary for run in runs])
+        for vary, runs in results.groups()
+    ]
     return sorted(found)
 
 
@@ -98,7 +103,11 @@ def claims(found: list[Point]) -> list[Claim]:
             "share " + " and ".join(f"{value:.2f}" for value in small) + " at 0.1 and 0.5 BDP; within 0.1 holds",
             all(abs(value - 0.9) <= 0.1 for value in small),
         ),
-        Claim("above 1 BDP, the CUBIC share rises", "shares " + ", ".join(f"{value:.2f}" for value in cubic) + "; dips of 5 % are allowed", rises),
+        Claim(
+            "above 1 BDP, the CUBIC share rises",
+            "shares " + ", ".join(f"{value:.2f}" for value in cubic) + "; dips of 5 % are allowed",
+            rises,
+        ),
         Claim("at 100 BDP, Jain's index is about 0.6", f"{last:.2f}; within 0.1 holds", abs(last - 0.6) <= 0.1),
         Claim("BBRv2 coexists better than BBR, most with a small buffer", "BBRv2 is not in these runs", None),
     ]

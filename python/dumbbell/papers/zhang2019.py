@@ -1,7 +1,9 @@
-"""Zhang, "An evaluation of BBR and its variants", arXiv:1909.03673 (2019): Tables 3, 4, 5 and 7 over the QUIC-like transport, cell by cell.
+"""Zhang, "An evaluation of BBR and its variants", arXiv:1909.03673 (2019): Tables 3, 4, 5 and 7 over the QUIC-like
+transport, cell by cell.
 
-His dumbbell is n0, n1 - n2 - l2 - n3 - n4, n5 in ns-3.26: l2 is the bottleneck, l1 and l4 lead to it, l3 and l5 from it. The paper's printed
-numbers lie beside this file (`data`); what it does not print is taken from its public code (SoonyangZhang/DrainQueueCongestion) and said below.
+His dumbbell is n0, n1 - n2 - l2 - n3 - n4, n5 in ns-3.26: l2 is the bottleneck, l1 and l4 lead to it, l3 and l5 from
+it. The paper's printed numbers lie beside this file (`data`); what it does not print is taken from its public code
+(SoonyangZhang/DrainQueueCongestion) and said below.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.routes import BOTTLENECK, Link
-from dumbbell.scenario import Flow, Path, Record, Scenario
+from dumbbell.scenario.file import Flow, Path, Record, Scenario
+from dumbbell.scenario.routes import BOTTLENECK, Link
 
 if TYPE_CHECKING:
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
 
 #: His names and the controllers here, in his order.
 CCAS = {
@@ -29,10 +31,19 @@ CCAS = {
     "Reno": "reno",
 }
 
-#: 1000 bytes of stream data a packet, every packet acknowledged, no handshake, 100 ms assumed at first: his public code.
-TRANSPORT: dict[str, Any] = {"kind": "quic", "payload": "1000B", "ack_every": 1, "handshake": False, "initial_rtt": "100ms", "window_unit": "1460B"}
+#: 1000 bytes of stream data a packet, every packet acknowledged, no handshake, 100 ms assumed at first: his public
+#: code.
+TRANSPORT: dict[str, Any] = {
+    "kind": "quic",
+    "payload": "1000B",
+    "ack_every": 1,
+    "handshake": False,
+    "initial_rtt": "100ms",
+    "window_unit": "1460B",
+}
 
-#: UDP payload of a packet over its stream data: his utility sums what the receivers' sockets gave (script/pro-utilit.py), headers of QUIC included.
+#: UDP payload of a packet over its stream data: his utility sums what the receivers' sockets gave
+#: (script/pro-utilit.py), headers of QUIC included.
 DATAGRAM = 1011 / 1000
 
 #: How near a cell must be to agree: Jain's index, utilisation; other figures are shown without a verdict.
@@ -42,7 +53,10 @@ NEAR = {"jain": 0.05, "utility": 0.03}
 DIFFERENCES = (
     "controllers have the preset `chromium`, which does not reach all that his code does: `docs/cca/chromium.md`",
     "loss recovery by probes (RFC 9002); his sender has a retransmission timeout",
-    "a packet takes 1053 bytes on the wire (Ethernet), 1041 there (PPP), so a full link gives 0.96; he prints up to 0.97",
+    (
+        "a packet takes 1053 bytes on the wire (Ethernet), 1041 there (PPP), so a full link gives 0.96; he prints up to"
+        " 0.97"
+    ),
     "Table 4: loss behind the bottleneck in the data direction, 400 s (neither is printed; the first is in his code)",
     "Table 5: levels 4, 3, 2, 1 Mbit/s for 50 s each (the sequence is not printed; his code has these, for 20 s)",
     "Tables 3 and 7: all flows open at 0 s",
@@ -68,7 +82,9 @@ class Cell(NamedTuple):
 
 def printed(table: int) -> list[dict[str, str]]:
     """The rows of a table as the paper prints them."""
-    with (FilePath(__file__).parent / "data" / f"zhang2019-table{table}.csv").open(encoding="utf-8", newline="") as file:
+    with (FilePath(__file__).parent / "data" / f"zhang2019-table{table}.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         return list(csv.DictReader(file))
 
 
@@ -88,7 +104,9 @@ class _Case(NamedTuple):
         """A flow of the controller under test."""
         return _flow(self.algorithm, **keys)
 
-    def scenario(self, duration: str, path: dict[str, Any], flows: list[Flow], links: tuple[Link, ...] = ()) -> Scenario:
+    def scenario(
+        self, duration: str, path: dict[str, Any], flows: list[Flow], links: tuple[Link, ...] = ()
+    ) -> Scenario:
         """The experiment."""
         return Scenario(
             name=f"zhang2019-table{self.table}-case{self.case}-{CCAS[self.algorithm]}",
@@ -177,7 +195,9 @@ def figures(result: Result) -> dict[str, float]:
 
 
 def cells(results: Results, tables: list[int]) -> list[Cell]:
-    """Every printed figure of these tables beside ours, in the paper's order; those whose run is missing are left out."""
+    """Every printed figure of these tables beside ours, in the paper's order; those whose run is missing are left
+    out.
+    """
     found = {_place(result): figures(result) for result in results if result.name.startswith("zhang2019-table")}
     return [cell for table in tables for cell in _cells(table, found)]
 
@@ -196,9 +216,15 @@ def _cells(table: int, found: dict[tuple[int, str, str, str], dict[str, float]])
             for column in [column for column in row if column.startswith("C")]:
                 ours = found.get((4, column.removeprefix("C"), cca, row["loss_pct"]))
                 if ours:
-                    yield Cell(4, name, f"{column}, {row['loss_pct']} %", "utility", float(row[column]), ours["utility"])
+                    yield Cell(
+                        4, name, f"{column}, {row['loss_pct']} %", "utility", float(row[column]), ours["utility"]
+                    )
             continue
         case = row.get("case", "1")
         ours = found.get((table, case, cca, ""))
         if ours:
-            yield from (Cell(table, name, case, metric, float(row[metric]), ours[metric]) for metric in row if metric not in ("algo", "case"))
+            yield from (
+                Cell(table, name, case, metric, float(row[metric]), ours[metric])
+                for metric in row
+                if metric not in ("algo", "case")
+            )

@@ -1,8 +1,8 @@
 """Figures: results in, matplotlib Axes out. They read result folders only and never run anything.
 
 >>> import dumbbell
->>> sorted(dumbbell.plot.KINDS)
-['cwnd', 'fct', 'goodput', 'inflight', 'latency', 'queue', 'rtt', 'slowdown', 'states', 'throughput', 'tradeoff', 'vary']
+>>> print(*sorted(dumbbell.plot.KINDS))
+cwnd fct goodput inflight latency queue rtt slowdown states throughput tradeoff vary
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dumbbell.results import Results
+    from dumbbell.results.load import Results
 
 #: Kinds that show one run.
 SINGLE: dict[str, Callable[..., Axes]] = {
@@ -44,7 +44,14 @@ SINGLE: dict[str, Callable[..., Axes]] = {
 }
 
 #: All kinds of `dumbbell plot`.
-KINDS: dict[str, Callable[..., Axes]] = {**SINGLE, "vary": vary, "fct": fct, "slowdown": slowdown, "latency": latency, "tradeoff": tradeoff}
+KINDS: dict[str, Callable[..., Axes]] = {
+    **SINGLE,
+    "vary": vary,
+    "fct": fct,
+    "slowdown": slowdown,
+    "latency": latency,
+    "tradeoff": tradeoff,
+}
 
 __all__ = [
     "KINDS",
@@ -72,7 +79,9 @@ _PAGE = ("title", "width", "height")
 
 
 def options(kind: str) -> list[str]:
-    """The settings that a kind of figure takes, beside `results` and `ax`; raises ScenarioError for a kind that is none."""
+    """The settings that a kind of figure takes, beside `results` and `ax`; raises ScenarioError for a kind that is
+    none.
+    """
     if kind not in KINDS:
         raise wrong("KIND", kind, "one of: " + ", ".join(KINDS), list(KINDS))
     return [name for name in signature(KINDS[kind]).parameters if name not in ("results", "ax", "page")] + list(_PAGE)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.units import bytes_text, rate_text, span_text
+from dumbbell.scenario.units import bytes_text, rate_text, span_text
 
 from . import groups, keys, look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dumbbell.plan_view import LinkView, Window
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
+    from dumbbell.results.plan_view import LinkView, Window
 
     from .groups import Group
 
@@ -43,7 +43,7 @@ def of_runs(results: Sequence[Result], window: Window | None, *, intervals: bool
 
 def repetitions(results: Sequence[Result]) -> list[list[Result]]:
     """Runs that differ only in their repetition, together."""
-    from dumbbell.results import Results
+    from dumbbell.results.load import Results
 
     return [runs for _, runs in Results(results).groups()]
 
@@ -62,7 +62,11 @@ def course_text(link: LinkView, duration_ns: int) -> str:
     if len(rates) == 1:
         return rate_text(rates[0])
     if len(rates) <= 4:
-        return "rate " + ", ".join(f"{rate_text(rate)} from {span_text(at)}" for at, rate in link.course) + (", repeated" if link.repeat_ns else "")
+        return (
+            "rate "
+            + ", ".join(f"{rate_text(rate)} from {span_text(at)}" for at, rate in link.course)
+            + (", repeated" if link.repeat_ns else "")
+        )
     return f"rate changing, mean {rate_text(round(link.bits(0, duration_ns) * 1e9 / duration_ns))}"
 
 
@@ -126,7 +130,10 @@ _PARTS: tuple[Callable[[Any, int], str], ...] = (_rate, _rtt, _queue, _policer, 
 #: Varied keys whose value the caption has already.
 _SAID = frozenset(
     {
-        *(f"path.{name}" for name in ("rate", "rtt", "buffer", "qdisc", "loss", "ack.rate", "policer.rate", "policer.burst")),
+        *(
+            f"path.{name}"
+            for name in ("rate", "rtt", "buffer", "qdisc", "loss", "ack.rate", "policer.rate", "policer.burst")
+        ),
         "duration",
         *(f"flow[{i}].cca" for i in range(100)),
     }

@@ -1,4 +1,6 @@
-"""The points of `plot vary`: a metric for every combination of varied values and every group, its repetitions together."""
+"""The points of `plot vary`: a metric for every combination of varied values and every group, its repetitions
+together.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,15 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, wrong
-from dumbbell.metrics import mean_interval
+from dumbbell.results.metrics import mean_interval
 
 from . import captions, groups, keys, look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.plan_view import Window
 
     from .figures import Metric
     from .groups import Group
@@ -63,12 +65,15 @@ class Found(NamedTuple):
 
 
 def varied_keys(results: Results, *, needed: bool = True) -> dict[str, VariedKey]:
-    """The keys of which the runs have several values; raises ResultError where there is none, or where scenarios do not vary the same."""
+    """The keys of which the runs have several values; raises ResultError where there is none, or where scenarios do not
+    vary the same.
+    """
     names = list(dict.fromkeys(run.name for run in results))
     first = set(results[0].vary)
     if any(set(run.vary) != first for run in results):
         raise ResultError(
-            f"{len(names)} scenarios in this folder ({', '.join(names)}), which do not vary the same keys: choose one with --run, such as --run '{names[0]}*'"
+            f"{len(names)} scenarios in this folder ({', '.join(names)}), which do not vary the same keys: choose one"
+            f" with --run, such as --run '{names[0]}*'"
         )
     found = {key: keys.of(key, list(results)) for key in results[0].vary}
     if len(names) > 1:
@@ -94,7 +99,9 @@ def collect(results: Results, name: str, metric: Metric, window: Window | None, 
                     read.setdefault(number, (group, []))[1].append(value)
         cells += [Cell(vary, runs[0], group, number, values) for number, (group, values) in read.items()]
     if not cells:
-        raise ResultError(f"no run has {name}: {_why(name, windowed=window is not None or results[0].plan.window is not None)}")
+        raise ResultError(
+            f"no run has {name}: {_why(name, windowed=window is not None or results[0].plan.window is not None)}"
+        )
     return Found(cells, varied, metric)
 
 

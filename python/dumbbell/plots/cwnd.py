@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.plan_view import Window
 
 
 @style.styled
@@ -40,4 +40,13 @@ def cwnd(
     log
         Whether the axis of the window is logarithmic.
     """
-    return series.of_column(style.one(results), "cwnd", "Congestion window (segments)", ax=ax, flows=flows, window=window, log=log, page=page)
+    return series.of_column(
+        style.one(results),
+        "cwnd",
+        "Congestion window (segments)",
+        ax=ax,
+        flows=flows,
+        window=window,
+        log=log,
+        page=page,
+    )

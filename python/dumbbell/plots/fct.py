@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.metrics import Column
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.metrics import Column
+    from dumbbell.results.plan_view import Window
 
     from .groups import Group
 
@@ -39,7 +39,10 @@ class Kind(NamedTuple):
             start, end = reading.window_of(run, window)
             plan = run.plan
             rate = plan.bottleneck.bits(0, plan.duration_ns) / plan.duration_s
-            columns = (np.asarray(run.flows[name].to_numpy(zero_copy_only=False), dtype=float) for name in ("start_us", "completed_us", "size_bytes", "rtt_us"))
+            columns = (
+                np.asarray(run.flows[name].to_numpy(zero_copy_only=False), dtype=float)
+                for name in ("start_us", "completed_us", "size_bytes", "rtt_us")
+            )
             start_us, done, size, rtt = (column[list(group.flows)] for column in columns)
             mine = ~np.isnan(size) & (start_us >= start * 1e6) & (start_us <= end * 1e6)
             opened += int(mine.sum())
@@ -59,10 +62,11 @@ def fct(
     log: bool = True,
     **page: Unpack[style.Page],
 ) -> Axes:
-    """Cumulative distribution of completion times, a line per group and varied values, with its median and 99th percentile.
+    """Cumulative distribution of completion times, a line per group and varied values, with its median and 99th
+    percentile.
 
-    Repetitions count together. The share is of all finite flows, so a line that ends below 1 had flows which did not complete. A figure of its own
-    has `slowdown` beside it where sizes differ and a bin of size has enough flows.
+    Repetitions count together. The share is of all finite flows, so a line that ends below 1 had flows which did not
+    complete. A figure of its own has `slowdown` beside it where sizes differ and a bin of size has enough flows.
 
     Parameters
     ----------
@@ -80,7 +84,9 @@ def fct(
     kinds = _finite_kinds(results)
     found = {kind.label: kind.finite(window) for kind in kinds}
     several = len(np.unique(np.concatenate([sizes for sizes, *_ in found.values()]))) > 1
-    pair = ax is None and several and any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in found.values())
+    pair = (
+        ax is None and several and any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in found.values())
+    )
     sheet = style.Sheet(ax, page, columns=2 if pair else 1, height=2.8)
     for kind, own in zip(kinds, _looks(kinds)):
         _, times, _, opened = found[kind.label]
@@ -94,14 +100,20 @@ def fct(
 
 
 @style.styled
-def slowdown(results: Results | Result, *, ax: Axes | None = None, window: Window | None = None, **page: Unpack[style.Page]) -> Axes:
-    """Completion time over the ideal one (size over the link's rate, and one RTT) against size: median and 99th percentile in bins of size.
+def slowdown(
+    results: Results | Result, *, ax: Axes | None = None, window: Window | None = None, **page: Unpack[style.Page]
+) -> Axes:
+    """Completion time over the ideal one (size over the link's rate, and one RTT) against size: median and 99th
+    percentile in bins of size.
 
-    A bin needs 5 flows for its median and 50 for its 99th percentile. Parameters as of `fct`. Raises ResultError where no bin has a median.
+    A bin needs 5 flows for its median and 50 for its 99th percentile. Parameters as of `fct`. Raises ResultError where
+    no bin has a median.
     """
     kinds = _finite_kinds(results)
     if not any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in (kind.finite(window) for kind in kinds)):
-        raise ResultError(f"a bin of size needs {_MEDIAN_FROM} flows that completed, and no group has them: plot fct shows few flows")
+        raise ResultError(
+            f"a bin of size needs {_MEDIAN_FROM} flows that completed, and no group has them: plot fct shows few flows"
+        )
     sheet = style.Sheet(ax, page)
     _slowdowns(sheet, sheet.ax, kinds, window)
     sheet.finish(_caption(results, window))
@@ -117,7 +129,9 @@ def latency(
     log: bool = True,
     **page: Unpack[style.Page],
 ) -> Axes:
-    """Cumulative distribution of the time from a request, or a write, until the last byte of its message had arrived. Parameters as of `fct`."""
+    """Cumulative distribution of the time from a request, or a write, until the last byte of its message had arrived.
+    Parameters as of `fct`.
+    """
     import numpy as np
 
     kinds = _kinds(results, lambda run, group: figures.latencies(run, group, window)[1] > 0)
@@ -126,7 +140,9 @@ def latency(
     sheet = style.Sheet(ax, page)
     for kind, own in zip(kinds, _looks(kinds)):
         found = [figures.latencies(run, group, window) for run, group in kind.runs]
-        _distribution(sheet, kind.label, np.concatenate([times for times, _ in found]), sum(asked for _, asked in found), own)
+        _distribution(
+            sheet, kind.label, np.concatenate([times for times, _ in found]), sum(asked for _, asked in found), own
+        )
     _time_axis(sheet.ax, "Latency of a message (s)", log=log)
     sheet.ax.set_ylabel("Share of messages (CDF)")
     sheet.finish(_caption(results, window))
@@ -138,7 +154,7 @@ def _caption(results: Results | Result, window: Window | None) -> str:
 
 
 def _runs(results: Results | Result) -> list[Result]:
-    from dumbbell.results import Results
+    from dumbbell.results.load import Results
 
     return list(results) if isinstance(results, Results) else [results]
 
@@ -152,7 +168,7 @@ def _finite_kinds(results: Results | Result) -> list[Kind]:
 
 def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -> list[Kind]:
     """The groups that a figure is about, under each combination of varied values."""
-    from dumbbell.results import Results
+    from dumbbell.results.load import Results
 
     runs = Results(_runs(results))
     varied = list(cells.varied_keys(runs, needed=False).values())
@@ -163,9 +179,23 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
             if not wanted(same[0], group):
                 continue
             label = cells.label(cells.Cell(vary, same[0], group, number, []), varied, None, [], figures.METRICS["fct"])
-            made.append(Kind(label, group.cca, [(run, of) for run in same for of in groups.of(run) if of.table == group.table and of.name == group.name]))
+            made.append(
+                Kind(
+                    label,
+                    group.cca,
+                    [
+                        (run, of)
+                        for run in same
+                        for of in groups.of(run)
+                        if of.table == group.table and of.name == group.name
+                    ],
+                )
+            )
     if len(made) > _LINES_MOST:
-        raise ResultError(f"{len(made)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as --run '*cca=bbr*'")
+        raise ResultError(
+            f"{len(made)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as"
+            " --run '*cca=bbr*'"
+        )
     return made
 
 
@@ -174,7 +204,9 @@ def _looks(kinds: Sequence[Kind]) -> list[dict[str, Any]]:
     made = []
     for i, cca in enumerate(ccas):
         nth, count = ccas[:i].count(cca), ccas.count(cca)
-        made.append({"color": look.shade(look.of(cca).colour, nth, count), "linestyle": look.LINES[nth % len(look.LINES)]})
+        made.append(
+            {"color": look.shade(look.of(cca).colour, nth, count), "linestyle": look.LINES[nth % len(look.LINES)]}
+        )
     return made
 
 
@@ -186,7 +218,10 @@ def _distribution(sheet: style.Sheet, label: str, times: Column, opened: int, ow
     if not ordered.size:
         sheet.entry(sheet.ax.plot([], [], **own)[0], f"{label}: none of {opened} completed")
         return
-    steps = np.concatenate([ordered[:1], ordered]), np.arange(ordered.size + 1) / opened  # from 0, so that one time alone is a line, too
+    steps = (
+        np.concatenate([ordered[:1], ordered]),
+        np.arange(ordered.size + 1) / opened,
+    )  # from 0, so that one time alone is a line, too
     drawn = sheet.ax.step(*steps, where="post", label=label, **own)[0]
     p50, p99 = np.percentile(ordered, [50, 99])
     reached = ordered.size / opened
@@ -223,7 +258,14 @@ def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Wind
             points = _binned(sizes, ratio, percent, needed)
             lowest = min([lowest, *(value for _, value in points)])
             marker = "o" if percent == 50 else "D"
-            drawn = ax.plot([at for at, _ in points], [value for _, value in points], color=own["color"], linestyle=line, marker=marker, markersize=3.5)[0]
+            drawn = ax.plot(
+                [at for at, _ in points],
+                [value for _, value in points],
+                color=own["color"],
+                linestyle=line,
+                marker=marker,
+                markersize=3.5,
+            )[0]
             if percent == 50 and len(sheet.axes) == 1:
                 sheet.entry(drawn, kind.label)
     black: dict[str, Any] = {"color": look.NEUTRAL, "markersize": 3.5}
@@ -234,7 +276,7 @@ def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Wind
     ax.set_ylim(bottom=max(floor(lowest * 10) / 10, 0.1))
     from matplotlib.ticker import FuncFormatter
 
-    from dumbbell.units import bytes_text
+    from dumbbell.scenario.units import bytes_text
 
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(round(value))))
     ax.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))

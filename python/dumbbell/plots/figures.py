@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dumbbell.catalogue import FIGURES, Measured, figure
+from dumbbell.results.catalogue import FIGURES, Measured, figure
 
 from . import reading
 
 if TYPE_CHECKING:
-    from dumbbell.metrics import Column
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
+    from dumbbell.results.metrics import Column
+    from dumbbell.results.plan_view import Window
 
     from .groups import Group
 
@@ -29,7 +29,8 @@ class Metric(NamedTuple):
     title: str
     unit: str
     how: str
-    """What it is over the flows of a group: ``sum``, ``mean``, ``min``, ``all`` (taken together); empty for a figure of the run."""
+    """What it is over the flows of a group: ``sum``, ``mean``, ``min``, ``all`` (taken together); empty for a figure of
+    the run."""
     most: float
     """The largest value that is possible."""
 
@@ -73,7 +74,11 @@ _TITLES = {
     "drops": "Packets dropped at the bottleneck",
     "marks": "Packets marked at the bottleneck",
     "drop_rate": "Packets dropped at the bottleneck",
-    **{f"{prefix}{ending}": f"{title}, {word}" for prefix, title in _PREFIXES.items() for ending, word in _ENDINGS.items()},
+    **{
+        f"{prefix}{ending}": f"{title}, {word}"
+        for prefix, title in _PREFIXES.items()
+        for ending, word in _ENDINGS.items()
+    },
 }
 _MOST = {"share": 1.0, "jain": 1.0, "utilization": 1.0, "retrans_rate": 100.0, "drop_rate": 100.0}
 _UNITS = {"drops": "packets", "marks": "packets", "unfinished": "flows"}
@@ -90,12 +95,17 @@ METRICS: dict[str, Metric] = {name: metric(name) for name in FIGURES}
 
 
 def latencies(result: Result, group: Group, window: Window | None) -> tuple[Column, int]:
-    """Times of the group's messages that arrived, of those asked for in the window, seconds; and how many were asked for."""
+    """Times of the group's messages that arrived, of those asked for in the window, seconds; and how many were asked
+    for.
+    """
     import numpy as np
 
     if not (result.folder / "messages.parquet").exists():
         return np.empty(0), 0
-    flow, asked, done = (np.asarray(result.messages[name].to_numpy(zero_copy_only=False), dtype=float) for name in ("flow", "asked_us", "completed_us"))
+    flow, asked, done = (
+        np.asarray(result.messages[name].to_numpy(zero_copy_only=False), dtype=float)
+        for name in ("flow", "asked_us", "completed_us")
+    )
     start, end = reading.window_of(result, window)
     mine = np.isin(flow, group.flows) & (asked >= start * 1e6) & (asked <= end * 1e6)
     arrived = mine & ~np.isnan(done)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.plan_view import Window
 
     from .reading import Grid
 
@@ -37,8 +37,8 @@ def goodput(
 ) -> Axes:
     """Goodput of each flow in bins, Mbit/s, with the bottleneck's rate as a dashed line.
 
-    A point stands at the middle of its bin. Many flows are drawn as a sum per group; a figure of its own has the flows' median and
-    percentiles in a panel below.
+    A point stands at the middle of its bin. Many flows are drawn as a sum per group; a figure of its own has the flows'
+    median and percentiles in a panel below.
 
     Parameters
     ----------
@@ -51,11 +51,22 @@ def goodput(
     window
         Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
     bin_s
-        Averaging time in seconds, at least the sample interval; a second unless given, less in a window of less than 10 s.
+        Averaging time in seconds, at least the sample interval; a second unless given, less in a window of less than 10
+        s.
     log
         Whether the axis of the rate is logarithmic.
     """
-    return _rates(style.one(results), "Goodput", "goodput_bytes", ax=ax, flows=flows, window=window, bin_s=bin_s, log=log, page=page)
+    return _rates(
+        style.one(results),
+        "Goodput",
+        "goodput_bytes",
+        ax=ax,
+        flows=flows,
+        window=window,
+        bin_s=bin_s,
+        log=log,
+        page=page,
+    )
 
 
 @style.styled
@@ -73,7 +84,17 @@ def throughput(
 
     Counted in segments of the flow's mean payload, because samples count segments.
     """
-    return _rates(style.one(results), "Throughput", "segs_sent", ax=ax, flows=flows, window=window, bin_s=bin_s, log=log, page=page)
+    return _rates(
+        style.one(results),
+        "Throughput",
+        "segs_sent",
+        ax=ax,
+        flows=flows,
+        window=window,
+        bin_s=bin_s,
+        log=log,
+        page=page,
+    )
 
 
 def series_of(result: Result, name: str, flows: Sequence[int], window: Window, bin_s: float) -> Grid:
@@ -83,7 +104,9 @@ def series_of(result: Result, name: str, flows: Sequence[int], window: Window, b
     found = reading.rates(result, flows, name, window, bin_s=bin_s)
     if name == "goodput_bytes":
         return found._replace(values=found.values * 8e-6)
-    sent, segments = (np.asarray(result.flows[column].to_numpy(), dtype=float)[list(flows)] for column in ("bytes_sent", "segs_sent"))
+    sent, segments = (
+        np.asarray(result.flows[column].to_numpy(), dtype=float)[list(flows)] for column in ("bytes_sent", "segs_sent")
+    )
     payload = np.divide(sent, segments, out=np.zeros_like(sent), where=segments > 0)
     return found._replace(values=found.values * 8e-6 * payload[:, None])
 
@@ -118,7 +141,9 @@ def _rates(
     return sheet.ax
 
 
-def _group(sheet: style.Sheet, group: groups.Group, found: Sequence[groups.Group], grid: Grid, chosen: Sequence[int]) -> None:
+def _group(
+    sheet: style.Sheet, group: groups.Group, found: Sequence[groups.Group], grid: Grid, chosen: Sequence[int]
+) -> None:
     """A group's lines; where the figure has many flows their sum, and below it what a flow of it got."""
     labels = groups.flow_labels(found)
     colour = groups.colours(found)[group]
@@ -149,7 +174,9 @@ def _bin(result: Result, asked: float | None, span: Window) -> float:
 
 
 def capacity(sheet: style.Sheet, result: Result, span: Window, bin_s: float, *, log: bool = False) -> float:
-    """Draw the bottleneck's rate as steps, at the times at which it changes; a trace's in means over the same bins. Returns its maximum in Mbit/s."""
+    """Draw the bottleneck's rate as steps, at the times at which it changes; a trace's in means over the same bins.
+    Returns its maximum in Mbit/s.
+    """
     link, duration = result.plan.bottleneck, result.plan.duration_ns
     if link.trace is not None or len(link.course) * (duration // (link.repeat_ns or duration) + 1) > 200:
         edges = reading.bins(span, bin_s)
@@ -158,12 +185,19 @@ def capacity(sheet: style.Sheet, result: Result, span: Window, bin_s: float, *, 
         rates.append(rates[-1])
     else:
         (times, rates), label = link.changes(duration), "link rate"
-    drawn = sheet.ax.step(times, rates, where="post", color=look.GREY, linewidth=1.0, linestyle="--", label=label, zorder=1.5)[0]
+    drawn = sheet.ax.step(
+        times, rates, where="post", color=look.GREY, linewidth=1.0, linestyle="--", label=label, zorder=1.5
+    )[0]
     sheet.entry(drawn, label)
     seen = [rate for at, rate in zip(times, rates) if at <= span[1]]
     if link.policer:
         policed = link.policer.rate_bps / 1e6
-        sheet.entry(sheet.ax.axhline(policed, color=look.GREY, linewidth=1.0, linestyle=":", label="policer's rate", zorder=1.5), "policer's rate")
+        sheet.entry(
+            sheet.ax.axhline(
+                policed, color=look.GREY, linewidth=1.0, linestyle=":", label="policer's rate", zorder=1.5
+            ),
+            "policer's rate",
+        )
     if not log:
         sheet.ax.set_ylim(0, max(1.05 * max(seen), sheet.ax.get_ylim()[1]))
     return float(max(seen))

@@ -11,11 +11,13 @@ from . import look
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
 
 
 class Group(NamedTuple):
-    """The flows of one [[flow]] table: its number and name, their controller and transport, and their numbers in the plan."""
+    """The flows of one [[flow]] table: its number and name, their controller and transport, and their numbers in the
+    plan.
+    """
 
     table: int
     name: str
@@ -41,11 +43,23 @@ def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
     for i in chosen:
         found.setdefault((rows[i].table, rows[i].name, rows[i].cca, rows[i].transport.kind), []).append(i)
     mixed = len({flow.transport.kind for flow in rows}) > 1
-    several = {row.table for row in rows} != {0}  # plans of format 1 have no tables: there each kind of flow counts as one
+    several = {row.table for row in rows} != {
+        0
+    }  # plans of format 1 have no tables: there each kind of flow counts as one
     made: list[Group] = []
     for (table, name, cca, transport), members in found.items():
         nth = sum(group.cca == cca for group in made)
-        made.append(Group(table if several else len(made), name, cca, transport, tuple(members), _label(name, cca, transport, mixed=mixed), nth))
+        made.append(
+            Group(
+                table if several else len(made),
+                name,
+                cca,
+                transport,
+                tuple(members),
+                _label(name, cca, transport, mixed=mixed),
+                nth,
+            )
+        )
     return made
 
 
@@ -61,7 +75,10 @@ def _label(name: str, cca: str, transport: str, *, mixed: bool) -> str:
 
 def colours(groups: Sequence[Group]) -> dict[Group, str]:
     """The colour of each group: its controller's, in shades where several share one."""
-    return {group: look.shade(look.of(group.cca).colour, group.nth, sum(other.cca == group.cca for other in groups)) for group in groups}
+    return {
+        group: look.shade(look.of(group.cca).colour, group.nth, sum(other.cca == group.cca for other in groups))
+        for group in groups
+    }
 
 
 def flow_labels(groups: Sequence[Group]) -> dict[int, str]:
@@ -71,7 +88,8 @@ def flow_labels(groups: Sequence[Group]) -> dict[int, str]:
 
 
 def chosen(result: Result, text: str | Sequence[int] | None) -> list[int]:
-    """Numbers of the flows that ``--flows`` asks for: numbers, ranges, names of tables or controllers, separated by commas.
+    """Numbers of the flows that ``--flows`` asks for: numbers, ranges, names of tables or controllers, separated by
+    commas.
 
     Raises ScenarioError for one that is not there.
     """
@@ -95,5 +113,7 @@ def _chosen(result: Result, word: str, count: int) -> list[int]:
     same = [i for i, flow in enumerate(rows) if word and word in (flow.name, flow.cca, flow.transport.kind)]
     if not same:
         named = list(dict.fromkeys(name for flow in rows for name in (flow.name, flow.cca)))
-        raise wrong("--flows", word, f"numbers from 0 to {count - 1}, ranges such as 0-3, or names: {', '.join(named)}", named)
+        raise wrong(
+            "--flows", word, f"numbers from 0 to {count - 1}, ranges such as 0-3, or names: {', '.join(named)}", named
+        )
     return same

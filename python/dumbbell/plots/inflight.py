@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.plan_view import Window
 
 
 @style.styled
@@ -26,4 +26,6 @@ def inflight(
     **page: Unpack[style.Page],
 ) -> Axes:
     """In flight of each flow in segments; parameters as of `cwnd`."""
-    return series.of_column(style.one(results), "in_flight", "In flight (segments)", ax=ax, flows=flows, window=window, log=log, page=page)
+    return series.of_column(
+        style.one(results), "in_flight", "In flight (segments)", ax=ax, flows=flows, window=window, log=log, page=page
+    )

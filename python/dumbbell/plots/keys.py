@@ -1,18 +1,20 @@
-"""What a varied key means: its title with a unit, its values as numbers in one unit or as categories, and how a label says a value."""
+"""What a varied key means: its title with a unit, its values as numbers in one unit or as categories, and how a label
+says a value.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import units
+from dumbbell.scenario import units
 
 from . import look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
 
 #: Numbers that span this or more get a logarithmic axis: a decade.
 DECADE = 10
@@ -54,7 +56,17 @@ _FLOW_TITLES = {
     "workload.response": "Size of a response",
     "transport.payload": "Payload of a packet",
 }
-_WORDS = {"rtt": "RTT", "ecn": "ECN", "ack": "ACK", "qdisc": "queue discipline", "cca": "controller", "tso": "TSO", "gro": "GRO", "hz": "HZ", "arp": "ARP"}
+_WORDS = {
+    "rtt": "RTT",
+    "ecn": "ECN",
+    "ack": "ACK",
+    "qdisc": "queue discipline",
+    "cca": "controller",
+    "tso": "TSO",
+    "gro": "GRO",
+    "hz": "HZ",
+    "arp": "ARP",
+}
 
 
 class VariedKey(NamedTuple):

@@ -1,4 +1,6 @@
-"""Colour, marker and name of each controller: the same in every figure, no two alike, readable in print and for colour-blind readers."""
+"""Colour, marker and name of each controller: the same in every figure, no two alike, readable in print and for
+colour-blind readers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ class Look(NamedTuple):
     name: str
 
 
-#: Of the built-in controllers. Colours: Okabe and Ito, "Color Universal Design" (2008), without yellow, then Paul Tol's "muted" (SRON/EPS/TN/09-002, 2021).
+#: Of the built-in controllers. Colours: Okabe and Ito, "Color Universal Design" (2008), without yellow, then Paul Tol's
+#: "muted" (SRON/EPS/TN/09-002, 2021).
 LOOKS = {
     "cubic": Look("#0072B2", "o", "CUBIC"),
     "bbr": Look("#D55E00", "s", "BBR"),

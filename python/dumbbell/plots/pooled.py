@@ -1,4 +1,6 @@
-"""The trade-off over several paths together: goodput over the best on its path, delay over the smallest there, an ellipse per controller."""
+"""The trade-off over several paths together: goodput over the best on its path, delay over the smallest there, an
+ellipse per controller.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Results
+    from dumbbell.results.load import Results
+    from dumbbell.results.plan_view import Window
 
     from .tradeoff import Point
 
@@ -46,26 +48,54 @@ class Ellipse(NamedTuple):
         return self.x + along * cos(angle) - across * sin(angle), self.y + along * sin(angle) + across * cos(angle)
 
 
-def draw(found: Sequence[Point], results: Results, title: str, window: Window | None, *, ax: Axes | None, page: style.Page) -> Axes:
-    """Draw all paths in one panel: per controller its paths, their mean, and an ellipse of one standard deviation that ends at 1, where the best is."""
+def draw(
+    found: Sequence[Point], results: Results, title: str, window: Window | None, *, ax: Axes | None, page: style.Page
+) -> Axes:
+    """Draw all paths in one panel: per controller its paths, their mean, and an ellipse of one standard deviation that
+    ends at 1, where the best is.
+    """
     import numpy as np
 
     for point in found:
         ccas = sorted({group.cca for group in groups.of(point.cell.run)})
         if len(ccas) != 1:
-            raise ResultError(f"{point.cell.run.folder.name}: its flows run {', '.join(ccas)}; paths are drawn together for runs of one controller each")
+            raise ResultError(
+                f"{point.cell.run.folder.name}: its flows run {', '.join(ccas)}; paths are drawn together for runs of"
+                " one controller each"
+            )
     sheet = style.Sheet(ax, page, height=3.0)
-    spots = [Spot(point.path, point.cca, fmean(point.goodput), fmean(point.mean_ms), fmean(point.p95_ms)) for point in found]
+    spots = [
+        Spot(point.path, point.cca, fmean(point.goodput), fmean(point.mean_ms), fmean(point.p95_ms)) for point in found
+    ]
     for cca, places in normalised(spots).items():
         own = look.of(cca)
         sheet.ax.plot([p[0] for p in places], [p[1] for p in places], ".", color=own.colour, markersize=3, alpha=0.5)
         shape = ellipse([log10(p[0]) for p in places], [p[1] for p in places])
         around = np.array([shape.at(2 * pi * k / 90) for k in range(90)])
-        sheet.ax.fill(np.maximum(10 ** around[:, 0], 1.0), np.clip(around[:, 1], 0.0, 1.0), color=own.colour, alpha=0.2, linewidth=0)
+        sheet.ax.fill(
+            np.maximum(10 ** around[:, 0], 1.0),
+            np.clip(around[:, 1], 0.0, 1.0),
+            color=own.colour,
+            alpha=0.2,
+            linewidth=0,
+        )
         whisker = fmean(log10(p[2]) for p in places)
-        sheet.ax.plot([10**shape.x, 10**whisker], [shape.y, shape.y], color=own.colour, linewidth=0.8, marker="|", markevery=[1], markersize=5)
+        sheet.ax.plot(
+            [10**shape.x, 10**whisker],
+            [shape.y, shape.y],
+            color=own.colour,
+            linewidth=0.8,
+            marker="|",
+            markevery=[1],
+            markersize=5,
+        )
         mark: Any = own.marker
-        sheet.entry(sheet.ax.plot(10**shape.x, shape.y, linestyle="none", marker=mark, color=own.colour, markersize=6, label=own.name)[0], own.name)
+        sheet.entry(
+            sheet.ax.plot(
+                10**shape.x, shape.y, linestyle="none", marker=mark, color=own.colour, markersize=6, label=own.name
+            )[0],
+            own.name,
+        )
     sheet.ax.set_xscale("log")
     style.plain_log(sheet.ax.xaxis, *sheet.ax.get_xlim())
     sheet.ax.invert_xaxis()
@@ -82,13 +112,18 @@ def draw(found: Sequence[Point], results: Results, title: str, window: Window | 
         arrowprops={"arrowstyle": "->", "color": "#555555"},
     )
     paths = len({point.path for point in found})
-    said = f"; {paths} paths, each normalised; ellipses: one standard deviation over the paths; whiskers: to the 95th percentile"
+    said = (
+        f"; {paths} paths, each normalised; ellipses: one standard deviation over the paths; whiskers: to the 95th"
+        " percentile"
+    )
     sheet.finish(captions.of_runs(list(results), window) + said)
     return sheet.ax
 
 
 def normalised(found: Sequence[Spot]) -> dict[str, list[tuple[float, float, float]]]:
-    """(mean delay, goodput, 95th percentile of the delay) of each path by controller, over the path's smallest mean and best goodput."""
+    """(mean delay, goodput, 95th percentile of the delay) of each path by controller, over the path's smallest mean and
+    best goodput.
+    """
     made: dict[str, list[tuple[float, float, float]]] = {}
     for spot in found:
         same = [other for other in found if other.path == spot.path]

@@ -11,14 +11,15 @@ from . import captions, look, reading, series, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dumbbell.metrics import Column
-    from dumbbell.plan_view import LinkView, Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.metrics import Column
+    from dumbbell.results.plan_view import LinkView, Window
 
 #: Drops are marked along the top of the axes, and marks below them.
 _DROPS_AT, _MARKS_AT = 0.98, 0.94
 
-#: A limit that is so many times the longest queue is not drawn, because the queue would be a line at the bottom; the caption has it.
+#: A limit that is so many times the longest queue is not drawn, because the queue would be a line at the bottom; the
+#: caption has it.
 _FAR = {"fifo": 4}
 _FAR_AQM = 2
 
@@ -47,8 +48,8 @@ def queue(
     link
         Number of the link: 0 is the bottleneck, then the links of the plan.
     unit
-        ``bytes``, ``packets``, or ``ms`` for the time that a packet leaving now has waited; the unit of the queue's limit unless given.
-        A limit in bytes has an axis in ms at the right as well, where the rate is constant.
+        ``bytes``, ``packets``, or ``ms`` for the time that a packet leaving now has waited; the unit of the queue's
+        limit unless given. A limit in bytes has an axis in ms at the right as well, where the rate is constant.
     window
         Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
     log
@@ -67,7 +68,9 @@ def queue(
     sheet = style.Sheet(ax, page)
     t, total = _columns(result, link)
     inside = (t >= span[0]) & (t <= span[1])
-    values = total[{"bytes": "backlog_bytes", "packets": "backlog_packets", "ms": "sojourn_us"}[measure]] / (1 if measure == "packets" else 1000)
+    values = total[{"bytes": "backlog_bytes", "packets": "backlog_packets", "ms": "sojourn_us"}[measure]] / (
+        1 if measure == "packets" else 1000
+    )
     sheet.ax.fill_between(t[inside], values[inside], color=look.BLUE, alpha=0.25, linewidth=0)
     sheet.entry(sheet.ax.plot(t[inside], values[inside], color=look.BLUE, linewidth=0.9, label="queue")[0], "queue")
     most = _limit(sheet, of, measure, float(np.max(values[inside], initial=1e-9)))
@@ -117,7 +120,9 @@ def _moments(sheet: style.Sheet, t: Column, total: Column, span: Window, *, at: 
     grown = grown[(t[grown] >= span[0]) & (t[grown] <= span[1])]
     if grown.size:
         transform = sheet.ax.get_xaxis_transform()
-        drawn = sheet.ax.plot(t[grown], np.full(grown.size, at), "|", color=colour, markersize=5, transform=transform, label=label)
+        drawn = sheet.ax.plot(
+            t[grown], np.full(grown.size, at), "|", color=colour, markersize=5, transform=transform, label=label
+        )
         sheet.entry(drawn[0], label)
 
 
@@ -126,5 +131,7 @@ def _milliseconds(ax: Axes, of: LinkView) -> None:
     import numpy as np
 
     per_ms = of.rate_bps / 8e6  # kB per ms
-    right = ax.secondary_yaxis("right", functions=(lambda kilobytes: np.asarray(kilobytes) / per_ms, lambda ms: np.asarray(ms) * per_ms))
+    right = ax.secondary_yaxis(
+        "right", functions=(lambda kilobytes: np.asarray(kilobytes) / per_ms, lambda ms: np.asarray(ms) * per_ms)
+    )
     right.set_ylabel("at the link's rate (ms)")

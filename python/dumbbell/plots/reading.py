@@ -9,9 +9,9 @@ from dumbbell.errors import ResultError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dumbbell.metrics import Column
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
+    from dumbbell.results.metrics import Column
+    from dumbbell.results.plan_view import Window
 
 
 class Series(NamedTuple):
@@ -29,17 +29,23 @@ class Grid(NamedTuple):
 
 
 def window_of(result: Result, given: Window | None) -> Window:
-    """The part of the run that a figure covers: what was asked for, or the scenario's own window, or all. Raises ResultError outside the run."""
+    """The part of the run that a figure covers: what was asked for, or the scenario's own window, or all. Raises
+    ResultError outside the run.
+    """
     plan = result.plan
     start, end = given or plan.window or (0.0, plan.duration_s)
     if not 0 <= start < end or start >= plan.duration_s:
         until = "on" if end == float("inf") else f"to {end:g} s"
-        raise ResultError(f"{result.folder.name}: nothing of its {plan.duration_s:g} s is in the window from {start:g} s {until}")
+        raise ResultError(
+            f"{result.folder.name}: nothing of its {plan.duration_s:g} s is in the window from {start:g} s {until}"
+        )
     return start, min(end, plan.duration_s)
 
 
 def samples(result: Result, flows: Sequence[int], names: Sequence[str]) -> dict[int, dict[str, Column]]:
-    """Columns of the samples of each flow, its times as ``t`` in seconds. Raises ResultError where none were recorded."""
+    """Columns of the samples of each flow, its times as ``t`` in seconds. Raises ResultError where none were
+    recorded.
+    """
     import numpy as np
 
     table = result.samples
@@ -48,7 +54,9 @@ def samples(result: Result, flows: Sequence[int], names: Sequence[str]) -> dict[
     flow = np.asarray(table["flow"].to_numpy(zero_copy_only=False))
     order = np.argsort(flow, kind="stable")
     edges = np.searchsorted(flow[order], [*flows, *(f + 1 for f in flows)])
-    columns = {name: np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=float)[order] for name in ("t_us", *names)}
+    columns = {
+        name: np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=float)[order] for name in ("t_us", *names)
+    }
     found = {}
     for i, number in enumerate(flows):
         first, last = edges[i], edges[i + len(flows)]
@@ -67,7 +75,9 @@ def column(result: Result, flows: Sequence[int], name: str, window: Window, *, s
 
 
 def bins(window: Window, bin_s: float) -> Column:
-    """Edges of bins of `bin_s` from the window's start; the last one ends with the window and is dropped if it is shorter than half a bin."""
+    """Edges of bins of `bin_s` from the window's start; the last one ends with the window and is dropped if it is
+    shorter than half a bin.
+    """
     import numpy as np
 
     start, end = window
@@ -77,12 +87,16 @@ def bins(window: Window, bin_s: float) -> Column:
 
 
 def rates(result: Result, flows: Sequence[int], name: str, window: Window, *, bin_s: float) -> Grid:
-    """Growth of a column that only grows, per second in each bin (at its middle); nan in bins in which the flow was not open."""
+    """Growth of a column that only grows, per second in each bin (at its middle); nan in bins in which the flow was not
+    open.
+    """
     import numpy as np
 
     edges = bins(window, bin_s)
     if edges.size < 2:
-        raise ResultError(f"bins of {bin_s:g} s do not fit into {window[1] - window[0]:g} s: choose shorter ones with --bin")
+        raise ResultError(
+            f"bins of {bin_s:g} s do not fit into {window[1] - window[0]:g} s: choose shorter ones with --bin"
+        )
     rows, plan = [], result.plan
     stops = np.asarray(result.flows["stop_us"].to_numpy(), dtype=float) / 1e6
     for flow, of in samples(result, flows, [name]).items():

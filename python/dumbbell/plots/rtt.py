@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.plan_view import Window
 
 
 @style.styled
@@ -62,7 +62,9 @@ def rtt_cdf(
     log: bool = False,
     **page: Unpack[style.Page],
 ) -> Axes:
-    """Cumulative distribution of each flow's RTT at the sample times; of each group's where there are many flows. Parameters as of `rtt`."""
+    """Cumulative distribution of each flow's RTT at the sample times; of each group's where there are many flows.
+    Parameters as of `rtt`.
+    """
     result = style.one(results)
     span = reading.window_of(result, window)
     sheet = style.Sheet(ax, page)

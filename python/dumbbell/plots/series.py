@@ -1,4 +1,6 @@
-"""What all figures over time share: a line per flow while flows are few, a median with percentile bands per group where they are many."""
+"""What all figures over time share: a line per flow while flows are few, a median with percentile bands per group where
+they are many.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.metrics import Column
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
+    from dumbbell.results.metrics import Column
+    from dumbbell.results.plan_view import Window
 
     from .groups import Group
     from .reading import Grid, Series
@@ -39,7 +41,13 @@ def drawing_order(found: Sequence[Group]) -> list[Group]:
     return sorted(found, key=lambda group: -group.size)
 
 
-def lines(sheet: style.Sheet, ax: Axes, result: Result, read: Callable[[Sequence[int]], dict[int, Series]], flows: Sequence[int]) -> None:
+def lines(
+    sheet: style.Sheet,
+    ax: Axes,
+    result: Result,
+    read: Callable[[Sequence[int]], dict[int, Series]],
+    flows: Sequence[int],
+) -> None:
     """Draw ``read(flows)`` of each group as lines, or as bands where the figure has many flows."""
     found = groups.of(result, flows)
     colours, labels = groups.colours(found), groups.flow_labels(found)
@@ -64,12 +72,20 @@ class FlowLook(NamedTuple):
 
 
 def flow_look(group: Group, found: Sequence[Group], i: int, label: str) -> FlowLook:
-    """The look of the i-th flow of a group: its controller's colour, in shades and other lines where several flows share it."""
+    """The look of the i-th flow of a group: its controller's colour, in shades and other lines where several flows
+    share it.
+    """
     same = [other for other in found if other.cca == group.cca and other.size <= LINES_MOST]
     count = max(sum(other.size for other in same), 1)
     nth = sum(other.size for other in same if other.nth < group.nth) + i
     own = look.of(group.cca)
-    return FlowLook(label, look.shade(own.colour, min(nth, count - 1), count), look.LINES[nth % len(look.LINES)], own.marker, (0.02 + 0.013 * (nth % 5), 0.11))
+    return FlowLook(
+        label,
+        look.shade(own.colour, min(nth, count - 1), count),
+        look.LINES[nth % len(look.LINES)],
+        own.marker,
+        (0.02 + 0.013 * (nth % 5), 0.11),
+    )
 
 
 def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, of: FlowLook) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
 
 
 @style.styled

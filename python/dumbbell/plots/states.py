@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.plan_view import Window
 
 #: Part of a flow's row that its band fills.
 _BAND = 0.8
@@ -47,8 +47,8 @@ def states(
 ) -> Axes:
     """When each controller was in which of its states, a row for each flow that tells.
 
-    The simulator notes every change; real hosts see those that last until the next sample (`record.every`). Raises ResultError
-    where no flow tells, and where more than 20 do.
+    The simulator notes every change; real hosts see those that last until the next sample (`record.every`). Raises
+    ResultError where no flow tells, and where more than 20 do.
 
     Parameters
     ----------
@@ -89,16 +89,24 @@ def _known(result: Result, chosen: Sequence[int]) -> dict[int, list[tuple[str, f
         raise ResultError(f"{result.folder.name}: it has no events; [record] events = true records them")
     known = {flow: stays for flow in chosen if (stays := list(_stays(result, flow)))}
     if not known:
-        raise ResultError("no flow tells the state of its controller; on a kernel ours do (--on bpf), with record.states, and its own do not")
+        raise ResultError(
+            "no flow tells the state of its controller; on a kernel ours do (--on bpf), with record.states, and its own"
+            " do not"
+        )
     if len(known) > _FLOWS_MOST:
-        raise ResultError(f"{len(known)} flows tell their states, and this plot has rows for {_FLOWS_MOST}: choose some with --flows, such as --flows 0-9")
+        raise ResultError(
+            f"{len(known)} flows tell their states, and this plot has rows for {_FLOWS_MOST}: choose some with --flows,"
+            " such as --flows 0-9"
+        )
     return known
 
 
 def _colours(met: list[str]) -> dict[str, str]:
     """Of each state that was met, those of BBR first."""
     others = [name for name in dict.fromkeys(met) if name not in _COLOURS]
-    return {name: colour for name, colour in _COLOURS.items() if name in met} | {name: _OTHERS[i % len(_OTHERS)] for i, name in enumerate(others)}
+    return {name: colour for name, colour in _COLOURS.items() if name in met} | {
+        name: _OTHERS[i % len(_OTHERS)] for i, name in enumerate(others)
+    }
 
 
 def _stays(result: Result, flow: int) -> Iterator[tuple[str, float, float]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
 
 #: Width of a figure in inches unless another is asked for: text width of a two-column paper.
 WIDTH = 7.0
@@ -56,7 +56,9 @@ R = TypeVar("R")
 
 
 class Page(TypedDict, total=False):
-    """What every figure takes beside its own settings: a title, and its size in inches where it makes a figure of its own."""
+    """What every figure takes beside its own settings: a title, and its size in inches where it makes a figure of its
+    own.
+    """
 
     title: str | None
     width: float | None
@@ -79,10 +81,20 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 class Sheet:
     """Axes to draw into, with one legend and one caption below them: those that the caller gave, or a new figure's.
 
-    A new figure grows by the height of its legend and caption, so that its axes keep theirs; unless its height was asked for.
+    A new figure grows by the height of its legend and caption, so that its axes keep theirs; unless its height was
+    asked for.
     """
 
-    def __init__(self, given: Axes | Sequence[Axes] | None, page: Page, *, rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) -> None:
+    def __init__(
+        self,
+        given: Axes | Sequence[Axes] | None,
+        page: Page,
+        *,
+        rows: int = 1,
+        columns: int = 1,
+        height: float = 2.6,
+        **options: Any,
+    ) -> None:
         import numpy as np
 
         self.page = page
@@ -122,12 +134,17 @@ class Sheet:
             made = self.figure.legend(handles, labels, loc="outside lower left", **look)
             rows = -(-len(labels) // columns) * max((label.count("\n") + 1 for label in labels), default=0)
             if not self.page.get("height"):
-                self.figure.set_figheight(self.figure.get_figheight() + (rows * _LEGEND_POINTS * 1.6 + len(lines) * _CAPTION_POINTS * 1.3 + 8) / 72)
+                self.figure.set_figheight(
+                    self.figure.get_figheight()
+                    + (rows * _LEGEND_POINTS * 1.6 + len(lines) * _CAPTION_POINTS * 1.3 + 8) / 72
+                )
         else:
             from matplotlib.transforms import ScaledTranslation
 
             below = self.ax.transAxes + ScaledTranslation(0, -self.below / 72, self.figure.dpi_scale_trans)
-            made = self.ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, **look)
+            made = self.ax.legend(
+                handles, labels, loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, **look
+            )
         made.get_title().set_color("#555555")
         made.set_in_layout(True)
         self._title()
@@ -151,7 +168,9 @@ def text_points(text: str, size: float) -> float:
 
     if not text:
         return 0.0
-    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) * _HINTING
+    return (
+        float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) * _HINTING
+    )
 
 
 def wrapped(text: str, points: float, size: float) -> list[str]:
@@ -180,8 +199,12 @@ def checked_size(page: Page) -> tuple[float, float | None]:
     return float(page.get("width") or WIDTH), page.get("height")
 
 
-def figure(rows: int = 1, columns: int = 1, *, height: float = 2.6, page: Page | None = None, **options: Any) -> tuple[Figure, Any]:
-    """A new figure with its axes, each `height` inches high; made without pyplot, so nothing is left open and no display is needed."""
+def figure(
+    rows: int = 1, columns: int = 1, *, height: float = 2.6, page: Page | None = None, **options: Any
+) -> tuple[Figure, Any]:
+    """A new figure with its axes, each `height` inches high; made without pyplot, so nothing is left open and no
+    display is needed.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -193,7 +216,9 @@ def figure(rows: int = 1, columns: int = 1, *, height: float = 2.6, page: Page |
 
 @styled
 def save(made: Figure, path: Any) -> None:
-    """Write the figure; the file holds no date, so the same results make the same file. Raises ResultError where it cannot be written or does not fit."""
+    """Write the figure; the file holds no date, so the same results make the same file. Raises ResultError where it
+    cannot be written or does not fit.
+    """
     import warnings
 
     suffix = str(path).rsplit(".", 1)[-1]
@@ -220,18 +245,23 @@ def _check_room(made: Figure) -> None:
         fits = False
     boxes = [ax.get_position() for ax in made.axes if ax.get_label() != "<colorbar>"]
     if not fits or any(box.width * wide < _AXES_LEAST or box.height * high < _AXES_LEAST for box in boxes):
-        raise ResultError(f"the figure does not fit into {wide:.3g} x {high:.3g} inches: give more with --width and --height")
+        raise ResultError(
+            f"the figure does not fit into {wide:.3g} x {high:.3g} inches: give more with --width and --height"
+        )
 
 
 def one(results: Results | Result) -> Result:
     """The only run of the results."""
-    from dumbbell.results import Result
+    from dumbbell.results.load import Result
 
     if isinstance(results, Result):
         return results
     if len(results) != 1:
         names = ", ".join(run.folder.name for run in results[:4])
-        raise ResultError(f"{len(results)} runs, and this plot shows one: choose it with --run NAME ({names}{', ...' if len(results) > 4 else ''})")
+        raise ResultError(
+            f"{len(results)} runs, and this plot shows one: choose it with --run NAME"
+            f" ({names}{', ...' if len(results) > 4 else ''})"
+        )
     return results[0]
 
 
@@ -258,14 +288,20 @@ def _length_points(axis: Any) -> float:
 
 
 def plain_log(axis: Any, low: float, high: float) -> None:
-    """Plain numbers on a logarithmic axis: at 1, 2 and 5 of each decade where it spans few and is long enough, else at powers of ten."""
+    """Plain numbers on a logarithmic axis: at 1, 2 and 5 of each decade where it spans few and is long enough, else at
+    powers of ten.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     if low > 0 and high / low <= 4:
         axis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
         axis.set_minor_locator(NullLocator())
     else:
-        few = low > 0 and high / low <= 1000 and 3 * log10(high / low) * _TICK_POINTS[axis.axis_name] <= _length_points(axis)
+        few = (
+            low > 0
+            and high / low <= 1000
+            and 3 * log10(high / low) * _TICK_POINTS[axis.axis_name] <= _length_points(axis)
+        )
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=20))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -1,4 +1,6 @@
-"""Goodput against delay: a point per group of flows, in panels per path; or normalised over several paths, the form of Yang et al. 2021, Figs. 17 and 23."""
+"""Goodput against delay: a point per group of flows, in panels per path; or normalised over several paths, the form of
+Yang et al. 2021, Figs. 17 and 23.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Results
+    from dumbbell.results.load import Results
+    from dumbbell.results.plan_view import Window
 
     from .cells import Cell
 
@@ -54,10 +56,12 @@ def tradeoff(
     log: bool | None = None,
     **page: Unpack[style.Page],
 ) -> Axes:
-    """Goodput against mean delay, in Mbit/s and ms: a labelled point per group of flows, with a whisker to the delay's 95th percentile.
+    """Goodput against mean delay, in Mbit/s and ms: a labelled point per group of flows, with a whisker to the delay's
+    95th percentile.
 
-    What the runs vary beside controllers is a path, and each path has a panel of its own. An ellipse is one standard deviation over three or more repetitions,
-    and ends where the possible does: at the link's rate, and at a delay of zero.
+    What the runs vary beside controllers is a path, and each path has a panel of its own. An ellipse is one standard
+    deviation over three or more repetitions, and ends where the possible does: at the link's rate, and at a delay of
+    zero.
 
     Parameters
     ----------
@@ -68,7 +72,8 @@ def tradeoff(
     delay
         ``owd`` for the one-way delay, ``queue`` for the queue's alone, ``rtt`` for the RTT.
     pool
-        Draws all paths together: goodput over the best on its path, delay over the smallest one. Runs have flows of one controller each.
+        Draws all paths together: goodput over the best on its path, delay over the smallest one. Runs have flows of one
+        controller each.
     window
         Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
     log
@@ -83,14 +88,24 @@ def tradeoff(
         return pooled.draw(found, results, _TITLES[delay], window, ax=ax, page=page)
     paths = list(dict.fromkeys(point.path for point in found))
     if len(paths) > _PANELS_MOST or (ax is not None and len(paths) > 1):
-        raise ResultError(f"{len(paths)} paths do not fit: choose runs with --run, or draw them together, each normalised, with --pool")
+        raise ResultError(
+            f"{len(paths)} paths do not fit: choose runs with --run, or draw them together, each normalised, with"
+            " --pool"
+        )
     fullest = max(sum(point.path == path for point in found) for path in paths)
     if fullest > _POINTS_MOST:
         raise ResultError(
-            f"{fullest} points do not fit into one panel, which has room for {_POINTS_MOST} labels: choose runs with --run, such as --run '*cca=bbr*'"
+            f"{fullest} points do not fit into one panel, which has room for {_POINTS_MOST} labels: choose runs with"
+            " --run, such as --run '*cca=bbr*'"
         )
     shape = varied.shape(len(paths), "lines")
-    sheet = style.Sheet(ax, page, rows=shape.rows, columns=shape.columns, height=4.2 if fullest > _POINTS_MANY else max(shape.height, 2.4))
+    sheet = style.Sheet(
+        ax,
+        page,
+        rows=shape.rows,
+        columns=shape.columns,
+        height=4.2 if fullest > _POINTS_MANY else max(shape.height, 2.4),
+    )
     wide = max(max(point.p95_ms) for point in found) > 10 * min(min(point.mean_ms) for point in found) > 0
     for i, (path, one) in enumerate(zip(paths, sheet.axes)):
         _panel(sheet, one, [point for point in found if point.path == path], log=wide if log is None else log)
@@ -98,26 +113,47 @@ def tradeoff(
         one.set_ylabel("Goodput (Mbit/s)" if i % shape.columns == 0 else "")
     for unused in sheet.axes[len(paths) :]:
         unused.remove()
-    ellipses = "; ellipses: one standard deviation of the repetitions" if max(len(point.goodput) for point in found) >= _ELLIPSE_FROM else ""
+    ellipses = (
+        "; ellipses: one standard deviation of the repetitions"
+        if max(len(point.goodput) for point in found) >= _ELLIPSE_FROM
+        else ""
+    )
     sheet.finish(captions.of_runs(list(results), window) + "; whiskers: to the 95th percentile of the delay" + ellipses)
     return sheet.ax
 
 
 def points(results: Results, delay: str, window: Window | None) -> list[Point]:
     """The points of all groups; a path is what varies beside controllers."""
-    read = [cells.collect(results, name, figures.metric(name), window, needed=False) for name in ("goodput", *DELAYS[delay])]
+    read = [
+        cells.collect(results, name, figures.metric(name), window, needed=False) for name in ("goodput", *DELAYS[delay])
+    ]
     keys = list(read[0].keys.values())
     others = [key for key in keys if not key.is_cca]
     made = []
     for cell in read[0].cells:
-        delays = [next((one for one in found.cells if one.run is cell.run and one.number in (cell.number, 0) and _same(one, cell)), None) for found in read[1:]]
+        delays = [
+            next(
+                (
+                    one
+                    for one in found.cells
+                    if one.run is cell.run and one.number in (cell.number, 0) and _same(one, cell)
+                ),
+                None,
+            )
+            for found in read[1:]
+        ]
         if None in delays:
-            raise ResultError(f"{cell.run.folder.name}: nothing arrived of {cell.group.label if cell.group else 'its flows'}, so it has no delay")
+            raise ResultError(
+                f"{cell.run.folder.name}: nothing arrived of {cell.group.label if cell.group else 'its flows'}, so it"
+                " has no delay"
+            )
         path = tuple(str(cell.vary[key.key]) for key in others)
         title = ", ".join(key.phrase(cell.vary[key.key]) for key in others)
         label = cells.label(cell, [key for key in keys if key.is_cca], None, [cell], figures.METRICS["goodput"])
         assert cell.group is not None
-        made.append(Point(path, title, label, cell.group.cca, cell, cell.values, *(one.values for one in delays if one)))
+        made.append(
+            Point(path, title, label, cell.group.cca, cell, cell.values, *(one.values for one in delays if one))
+        )
     return made
 
 
@@ -137,7 +173,17 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -
         ax.plot([x, far], [y, y], color=own.colour, linewidth=0.9, marker="|", markevery=[1], markersize=5)
         if len(point.goodput) >= _ELLIPSE_FROM:
             _ellipse(ax, point, own.colour, rate)
-        ax.plot([x], [y], linestyle="none", marker=own.marker, color=own.colour, markersize=6, markeredgecolor="white", markeredgewidth=0.5, label=point.label)
+        ax.plot(
+            [x],
+            [y],
+            linestyle="none",
+            marker=own.marker,
+            color=own.colour,
+            markersize=6,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            label=point.label,
+        )
         centres.append((x, y, point.label, own.colour, far))
     if rate is not None:
         sheet.entry(ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", zorder=1.5), "link rate")
@@ -155,7 +201,9 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -
 
 
 def _ellipse(ax: Axes, point: Point, colour: str, rate: float | None) -> None:
-    """One standard deviation over the repetitions: along the logarithm of the delay, which cannot be negative, and cut at the link's rate and at nothing."""
+    """One standard deviation over the repetitions: along the logarithm of the delay, which cannot be negative, and cut
+    at the link's rate and at nothing.
+    """
     import numpy as np
 
     shape = pooled.ellipse([log10(max(x, 1e-6)) for x in point.mean_ms], point.goodput)
@@ -163,7 +211,9 @@ def _ellipse(ax: Axes, point: Point, colour: str, rate: float | None) -> None:
     ax.fill(10 ** around[:, 0], np.clip(around[:, 1], 0, rate), color=colour, alpha=0.25, linewidth=0)
 
 
-def _labels(sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, str, str, float]], rate: float | None) -> None:
+def _labels(
+    sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, str, str, float]], rate: float | None
+) -> None:
     """A label at each point where it covers no other, and the arrow to better where no point is."""
     from itertools import product
 
@@ -171,15 +221,21 @@ def _labels(sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, 
     wide, high = (float(side) * 72 for side in sheet.figure.get_size_inches())
     wide, high = wide * box.width, high * box.height
     places = [tuple(ax.transAxes.inverted().transform(ax.transData.transform((x, y)))) for x, y, *_ in centres]
-    ends = [float(ax.transAxes.inverted().transform(ax.transData.transform((far, y)))[0]) for _, y, _, _, far in centres]
-    taken = [(px * wide - 4, py * high - 4, max(px, end) * wide + 4, py * high + 4) for (px, py), end in zip(places, ends)]
+    ends = [
+        float(ax.transAxes.inverted().transform(ax.transData.transform((far, y)))[0]) for _, y, _, _, far in centres
+    ]
+    taken = [
+        (px * wide - 4, py * high - 4, max(px, end) * wide + 4, py * high + 4) for (px, py), end in zip(places, ends)
+    ]
     if rate is not None:  # labels are not crossed by its line
         line = high * float(ax.transAxes.inverted().transform(ax.transData.transform((centres[0][0], rate)))[1])
         taken.append((0.0, line - 1, wide, line + 1))
     for (px, py), (x, y, label, colour, _) in zip(places, centres):
         size = (style.text_points(label, 7.5), 8.0)
         best = None
-        for dy, dx in product((0, 9, -9, 18, -18, 27, -27, 36, -36, 45, -45, 54, -54, 63, -63), (6, -6 - size[0], -size[0] / 2)):
+        for dy, dx in product(
+            (0, 9, -9, 18, -18, 27, -27, 36, -36, 45, -45, 54, -54, 63, -63), (6, -6 - size[0], -size[0] / 2)
+        ):
             if dy == 0 and dx == -size[0] / 2:
                 continue
             corner = (px * wide + dx, py * high + dy - size[1] / 2)
@@ -192,12 +248,25 @@ def _labels(sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, 
             best = (max(min(6.0, wide * (1 - px) - size[0]), -wide * px), 10, (0.0, 0.0, 0.0, 0.0))
         taken.append(best[2])
         far = abs(best[1]) > 9
-        arrow: dict[str, Any] = {"arrowprops": {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}} if far else {}
+        arrow: dict[str, Any] = (
+            {"arrowprops": {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}}
+            if far
+            else {}
+        )
         ax.annotate(
-            style.plain(label), (x, y), xytext=(best[0], best[1] - 3), textcoords="offset points", fontsize=7.5, color=colour, annotation_clip=False, **arrow
+            style.plain(label),
+            (x, y),
+            xytext=(best[0], best[1] - 3),
+            textcoords="offset points",
+            fontsize=7.5,
+            color=colour,
+            annotation_clip=False,
+            **arrow,
         )
     corners = [(0.97, 0.1), (0.97, 0.6), (0.97, 0.35), (0.5, 0.1), (0.5, 0.6)]
-    free = max(corners, key=lambda at: min(((at[0] - px) * wide) ** 2 + ((at[1] - py) * high) ** 2 for px, py in places))
+    free = max(
+        corners, key=lambda at: min(((at[0] - px) * wide) ** 2 + ((at[1] - py) * high) ** 2 for px, py in places)
+    )
     ax.annotate(
         "better",
         (free[0] - 44 / wide, free[1] + 20 / high),

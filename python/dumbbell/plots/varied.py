@@ -1,4 +1,6 @@
-"""How panels of `plot vary` are drawn: lines with intervals, bars with intervals, heat maps with their numbers in the cells."""
+"""How panels of `plot vary` are drawn: lines with intervals, bars with intervals, heat maps with their numbers in the
+cells.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def shape(count: int, form: str) -> Shape:
     return Shape(-(-count // columns), columns, height)
 
 
-def panels(sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: Found, layout: Layout, *, log: bool) -> None:
+def panels(
+    sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: Found, layout: Layout, *, log: bool
+) -> None:
     """Lines or bars in each panel."""
     columns = shape(len(parts), layout.form).columns
     for i, (ax, (title, mine)) in enumerate(zip(sheet.axes, parts)):
@@ -100,7 +104,9 @@ def _top(highest: float, most: float | None) -> float:
 
 
 def _rows(sorted_cells: Sequence[list[Cell]], found: Found, layout: Layout) -> list[Row]:
-    """The rows of a panel: in the colour of their controller, in shades and other lines where several rows have one controller."""
+    """The rows of a panel: in the colour of their controller, in shades and other lines where several rows have one
+    controller.
+    """
     ccas = [_cca(row, layout) for row in sorted_cells]
     made = []
     for i, (row, cca) in enumerate(zip(sorted_cells, ccas)):
@@ -136,7 +142,9 @@ def _line(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) ->
 
 
 def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) -> None:
-    """A bar per category with a whisker over the repetitions; those of the controllers on the axis have their colours."""
+    """A bar per category with a whisker over the repetitions; those of the controllers on the axis have their
+    colours.
+    """
     from matplotlib.patches import Patch
 
     width = _FILLED / row.of
@@ -146,7 +154,17 @@ def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) ->
     colours = [look.of(str(cell.vary[x.key])).colour if varied else row.colour for cell in row.cells]
     hatch = _HATCHES[row.nth % len(_HATCHES)] if x.is_cca else ""
     edge: dict[str, Any] = {"edgecolor": "white", "hatch": hatch, "linewidth": 0.5}
-    ax.bar(at, means, width * 0.94, color=colours, label=row.label, yerr=whiskers, capsize=2, error_kw={"linewidth": 1.0, "ecolor": "#222222"}, **edge)
+    ax.bar(
+        at,
+        means,
+        width * 0.94,
+        color=colours,
+        label=row.label,
+        yerr=whiskers,
+        capsize=2,
+        error_kw={"linewidth": 1.0, "ecolor": "#222222"},
+        **edge,
+    )
     if not (varied and row.of == 1):
         sheet.entry(Patch(facecolor="#bbbbbb" if varied else row.colour, **edge), row.label)
 
@@ -159,7 +177,9 @@ def _capacity(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found) 
     rates = {link.rate_bps for link in links if link.is_constant}
     if len(rates) == 1 and all(link.is_constant for link in links):
         rate = rates.pop() / 1e6
-        sheet.entry(ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5), "link rate")
+        sheet.entry(
+            ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5), "link rate"
+        )
         return [rate]
     return []
 
@@ -227,7 +247,11 @@ def _number_ticks(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
             ax.set_xscale("symlog", linthresh=min(positive), linscale=0.5)
             ax.set_xlim(-0.3 * min(positive), 1.25 * max(positive))
     ordered = sorted(x.numbers)
-    places = [log10(number) if number > 0 else log10(min(positive)) - 0.5 for number in ordered] if x.is_logarithmic else ordered
+    places = (
+        [log10(number) if number > 0 else log10(min(positive)) - 0.5 for number in ordered]
+        if x.is_logarithmic
+        else ordered
+    )
     span = (places[-1] - places[0]) or 1.0
     room = 0.9 * _width_points(sheet, ax) / span
     wide = max(style.text_points(f"{number:g}", 9) for number in ordered) + 4
@@ -238,7 +262,9 @@ def _number_ticks(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
         style.plain_log(ax.xaxis, ordered[0], ordered[-1])
 
 
-def heat_maps(sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: Found, layout: Layout, *, log: bool) -> None:
+def heat_maps(
+    sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: Found, layout: Layout, *, log: bool
+) -> None:
     """A heat map per panel, all in one scale of colours."""
     import numpy as np
     from matplotlib.colors import LogNorm, Normalize
@@ -293,4 +319,12 @@ def _number(ax: Axes, at: tuple[int, int], cell: Cell, found: Found, norm: Any, 
     if found.is_repeated and high > low:
         text += f"\n±{(high - low) / 2:.2g}"
     shown = float(norm(mean)) if mean > 0 or not hasattr(norm, "clip") else 0.0
-    ax.text(*at, text, ha="center", va="center", fontsize=max(size, 4.0), color="white" if shown < 0.6 else "black", linespacing=0.95)
+    ax.text(
+        *at,
+        text,
+        ha="center",
+        va="center",
+        fontsize=max(size, 4.0),
+        color="white" if shown < 0.6 else "black",
+        linespacing=0.95,
+    )

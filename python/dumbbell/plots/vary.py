@@ -1,4 +1,6 @@
-"""A metric against varied values: lines over numbers, bars over categories, heat maps and panels where more keys vary; intervals over repetitions only."""
+"""A metric against varied values: lines over numbers, bars over categories, heat maps and panels where more keys vary;
+intervals over repetitions only.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,23 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dumbbell.plan_view import Window
-    from dumbbell.results import Result, Results
+    from dumbbell.results.load import Result, Results
+    from dumbbell.results.plan_view import Window
 
     from .cells import Cell, Found
     from .keys import VariedKey
 
-#: Lines, or bars of a category, that one panel may have; panels that one figure may have; values along a side of a heat map.
+#: Lines, or bars of a category, that one panel may have; panels that one figure may have; values along a side of a heat
+#: map.
 LINES_MOST, PANELS_MOST, SIDE_MOST = 6, 12, 24
 
 FORMS = ("lines", "bars", "heat")
 
 
 class Layout(NamedTuple):
-    """How a figure is made: its form, the key along x, that along y of a heat map, those that make panels, and those that tell lines apart."""
+    """How a figure is made: its form, the key along x, that along y of a heat map, those that make panels, and those
+    that tell lines apart.
+    """
 
     form: str
     x: VariedKey
@@ -53,8 +58,9 @@ def vary(
 ) -> Axes:
     """Draw a metric of each group of flows against what the runs vary; returns the first axes.
 
-    Lines over numbers and bars over categories have 95 % intervals over the repetitions (Student's t). What varies beside `x` tells lines
-    apart, as in "CUBIC, against BBR"; where that is too much for one panel the figure has panels, or heat maps with their numbers in the cells.
+    Lines over numbers and bars over categories have 95 % intervals over the repetitions (Student's t). What varies
+    beside `x` tells lines apart, as in "CUBIC, against BBR"; where that is too much for one panel the figure has
+    panels, or heat maps with their numbers in the cells.
 
     Parameters
     ----------
@@ -65,7 +71,8 @@ def vary(
     metric
         A name in `METRICS`.
     x
-        The varied key along x, such as ``path.buffer``; unless given, the buffer if it varies, else the first key with numbers.
+        The varied key along x, such as ``path.buffer``; unless given, the buffer if it varies, else the first key with
+        numbers.
     panels
         A varied key that makes a panel of each value.
     form
@@ -89,7 +96,10 @@ def vary(
         raise ResultError(f"{len(parts)} panels do not fit into one axes: give fewer runs, or no axes")
     if jain:
         if len(parts) > 1 or layout.form == "heat" or ax is not None:
-            raise ResultError("Jain's index above needs a figure of one panel: choose runs with --run, or draw --metric jain by itself")
+            raise ResultError(
+                "Jain's index above needs a figure of one panel: choose runs with --run, or draw --metric jain by"
+                " itself"
+            )
         return _with_jain(results, found, layout, window=window, log=log, page=page)
     shape = varied.shape(len(parts), layout.form)
     sheet = style.Sheet(ax, page, rows=shape.rows, columns=shape.columns, height=shape.height, sharex=True, sharey=True)
@@ -103,8 +113,12 @@ def vary(
     return sheet.ax
 
 
-def _with_jain(results: Results, found: Found, layout: Layout, *, window: Window | None, log: bool, page: style.Page) -> Axes:
-    """Jain's index above, the metric below, on one x axis (the layout of Kfoury et al., Fig. 11); returns the lower axes."""
+def _with_jain(
+    results: Results, found: Found, layout: Layout, *, window: Window | None, log: bool, page: style.Page
+) -> Axes:
+    """Jain's index above, the metric below, on one x axis (the layout of Kfoury et al., Fig. 11); returns the lower
+    axes.
+    """
     index = cells.collect(results, "jain", figures.METRICS["jain"], window)
     sheet = style.Sheet(None, page, rows=2, height=2.2, sharex=True)
     above, below = sheet.axes
@@ -128,12 +142,19 @@ def _layout(found: Found, x: str | None, panels: str | None, form: str | None) -
     along = cells.x_key(found.keys, x)
     rest = [key for key in found.keys.values() if key.key != along.key]
     if panels is not None and panels not in {key.key for key in rest}:
-        raise wrong("--panels", panels, f"a varied key that is not along x: {', '.join(key.key for key in rest) or 'there is no other'}", [k.key for k in rest])
+        raise wrong(
+            "--panels",
+            panels,
+            f"a varied key that is not along x: {', '.join(key.key for key in rest) or 'there is no other'}",
+            [k.key for k in rest],
+        )
     fixed = tuple(key for key in rest if key.key == panels)
     rest = [key for key in rest if key.key != panels]
     kind = form or ("lines" if along.numbers else "bars")
     both_categories = bool(rest) and not along.numbers and not any(key.numbers for key in rest)
-    if kind == "heat" or (form is None and both_categories and x is None and len(along.values) * len(rest[0].values) > 2 * LINES_MOST):
+    if kind == "heat" or (
+        form is None and both_categories and x is None and len(along.values) * len(rest[0].values) > 2 * LINES_MOST
+    ):
         return _heat(found, along, rest, fixed)
     made = _in_panels(found, kind, along, rest, fixed)
     if made is None and form is None and rest:
@@ -143,16 +164,23 @@ def _layout(found: Found, x: str | None, panels: str | None, form: str | None) -
     return made
 
 
-def _in_panels(found: Found, kind: str, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]) -> Layout | None:
+def _in_panels(
+    found: Found, kind: str, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]
+) -> Layout | None:
     """One panel, or a panel for each value of as few further keys as suffice."""
     count = 1 + max(cell.number for cell in found.cells)
     for extra in range(len(rest) + 1):
         fitting = []
         for chosen in combinations(rest, extra):
             lines = tuple(key for key in rest if key not in chosen)
-            drawn, panels = count * prod(len(key.values) for key in lines), prod(len(key.values) for key in (*fixed, *chosen))
+            drawn, panels = (
+                count * prod(len(key.values) for key in lines),
+                prod(len(key.values) for key in (*fixed, *chosen)),
+            )
             if (drawn <= LINES_MOST or not lines) and panels <= PANELS_MOST:
-                fitting.append((panels, [rest.index(key) for key in chosen], Layout(kind, along, None, (*fixed, *chosen), lines)))
+                fitting.append(
+                    (panels, [rest.index(key) for key in chosen], Layout(kind, along, None, (*fixed, *chosen), lines))
+                )
         if fitting:
             return min(fitting, key=lambda one: one[:2])[2]
     return None
@@ -172,7 +200,10 @@ def _heat(found: Found, along: VariedKey, rest: Sequence[VariedKey], fixed: tupl
 
 def _too_much(found: Found) -> ResultError:
     sizes = " x ".join(f"{key.key} ({len(key.values)})" for key in found.keys.values())
-    return ResultError(f"too much varies for one figure: {sizes}; choose some runs with --run, such as --run '*cca=bbr*', or other keys with --x and --panels")
+    return ResultError(
+        f"too much varies for one figure: {sizes}; choose some runs with --run, such as --run '*cca=bbr*', or other"
+        " keys with --x and --panels"
+    )
 
 
 def _parts(found: Found, layout: Layout) -> list[tuple[str, list[Cell]]]:
@@ -182,10 +213,20 @@ def _parts(found: Found, layout: Layout) -> list[tuple[str, list[Cell]]]:
         place = tuple(key.values.index(cell.vary[key.key]) for key in layout.panels)
         title = ", ".join(dict.fromkeys(_panel_word(key, cell) for key in layout.panels))
         if layout.form == "heat":
-            group = cells.label(cell, [key for key in layout.panels if key.is_cca], None, [cell], found.metric) if cell.group else ""
-            own = [key for key in (layout.x, layout.y) if key is not None and cell.group and key.is_cca and key.table == cell.group.table]
+            group = (
+                cells.label(cell, [key for key in layout.panels if key.is_cca], None, [cell], found.metric)
+                if cell.group
+                else ""
+            )
+            own = [
+                key
+                for key in (layout.x, layout.y)
+                if key is not None and cell.group and key.is_cca and key.table == cell.group.table
+            ]
             head = f"the controller of {own[0].key.partition('.')[0]}" if own else group
-            title = ", ".join(filter(None, [head, *(_panel_word(key, cell) for key in layout.panels if not key.is_cca)]))
+            title = ", ".join(
+                filter(None, [head, *(_panel_word(key, cell) for key in layout.panels if not key.is_cca)])
+            )
             place = (*place, cell.number)
         made.setdefault(place, (title, []))[1].append(cell)
     return [made[place] for place in sorted(made)]

@@ -1,0 +1,4 @@
+"""Results as data: typed manifests and plans, tables, and the figures that are computed from them.
+
+Nothing here runs anything.
+"""

@@ -1,0 +1,212 @@
+"""Every figure of a run by its name: what `show --columns` calls it, its heading, its unit, and how it is read.
+
+What a figure means is said in `metrics.py`. Tables are opened only for figures that the summary of a run does not have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import wrong
+
+from . import metrics
+
+if TYPE_CHECKING:
+    from .load import Result
+    from .plan_view import Window
+
+    Tables = Callable[[Result, Sequence[int], Window | None], float]
+    Times = Callable[[Result, Sequence[int], Window | None], Any]
+
+
+class Measured(NamedTuple):
+    """A run and the part of it that figures cover; None for all of it."""
+
+    result: Result
+    window: Window | None
+
+
+Read = Callable[[Measured, Sequence[int]], float | None]
+"""``read(run, flows)`` gives a figure of these flows; None or nan where there is none."""
+
+#: What is told of many times or delays, and how their names end.
+_WHICH = {"mean": "", "p50": "_p50", "p95": "_p95", "p99": "_p99"}
+
+
+class Figure(NamedTuple):
+    """One figure: its heading and unit, the field of JSON and CSV, the decimals of tables, and how it is read."""
+
+    title: str
+    unit: str
+    field: str
+    digits: int
+    read: Read
+    of_run: bool = False
+    """Whether it is one figure for all flows of a run: of the bottleneck, or Jain's index."""
+    over: str = ""
+    """What it is over several flows: ``sum``, ``mean``, ``min``; empty where they are taken together."""
+
+
+def _flow(field: str, measure: Tables, scale: float = 1.0) -> Read:
+    """A figure of flows: the summary's field for one flow of a whole run, else from the tables."""
+
+    def read(run: Measured, flows: Sequence[int]) -> float | None:
+        if run.window is None and len(flows) == 1 and field:
+            found: float | None = run.result.summary.flows[flows[0]][field]
+            return found
+        return measure(run.result, flows, run.window) * scale
+
+    return read
+
+
+def _link(field: str, measure: Callable[[Result, Window | None], float]) -> Read:
+    """A figure of the bottleneck: the summary's field for a whole run, else from the tables."""
+
+    def read(run: Measured, _: Sequence[int]) -> float | None:
+        if run.window is None and field:
+            found: float | None = run.result.summary.link[field]
+            return found
+        return measure(run.result, run.window)
+
+    return read
+
+
+def _least(result: Result, flows: Sequence[int], window: Window | None) -> float:
+    return min(metrics.goodputs_bps(result, flows, window), default=math.nan)
+
+
+def _mean(result: Result, flows: Sequence[int], window: Window | None) -> float:
+    rates = metrics.goodputs_bps(result, flows, window)
+    return sum(rates) / len(rates) if rates else math.nan
+
+
+def _unfinished(result: Result, flows: Sequence[int], window: Window | None) -> float:
+    """Finite flows (that started in the window) without a completion."""
+    begin, end = window or (0.0, math.inf)
+    sized = [i for i in flows if result.plan.flows[i].is_finite and begin <= result.plan.flows[i].start_ns / 1e9 <= end]
+    return float(len(sized) - sum(metrics.completion_times_s(result, i).size for i in sized)) if sized else math.nan
+
+
+def _times(short: str, unit: str, read: Times, scale: float, digits: int) -> dict[str, Figure]:
+    """Mean and percentiles of times that were measured one by one, those of all flows taken together."""
+
+    def reading(which: str) -> Read:
+        return _flow(
+            "", lambda result, flows, window: getattr(metrics.distribution(read(result, flows, window)), which), scale
+        )
+
+    made = {
+        short + ending: Figure(f"{short} {which}", unit, f"{short}_{which}_{unit}", digits, reading(which))
+        for which, ending in _WHICH.items()
+    }
+    return {name: one._replace(field="fct_s") if name == "fct" else one for name, one in made.items()}
+
+
+def _pooled(short: str, known: dict[str, str], *, smoothed: bool) -> dict[str, Figure]:
+    """RTTs at the sample times of all flows taken together."""
+
+    def reading(which: str) -> Read:
+        return _flow(
+            known.get(which, ""),
+            lambda result, flows, window: getattr(metrics.rtt_ms(result, flows, window, smoothed=smoothed), which),
+        )
+
+    return {
+        short + ending: Figure(f"{short} {which}", "ms", f"{short}_{which}_ms", 1, reading(which))
+        for which, ending in _WHICH.items()
+    }
+
+
+def _one_way() -> dict[str, Figure]:
+    """One-way delays, which count packets of the whole run, and so are none of a window."""
+
+    def measure(which: str) -> Tables:
+        return lambda result, flows, window: (
+            getattr(metrics.one_way_delay_ms(result, flows), which) if window is None else math.nan
+        )
+
+    return {
+        "owd" + ending: Figure(f"owd {which}", "ms", f"owd_{which}_ms", 1, _flow("", measure(which)), over="mean")
+        for which, ending in _WHICH.items()
+    }
+
+
+def _queue() -> dict[str, Figure]:
+    """Queueing delay over time."""
+    known = {"mean": "queue_mean_ms", "p95": "queue_p95_ms"}
+
+    def reading(which: str) -> Read:
+        return _link(
+            known.get(which, ""), lambda result, window: getattr(metrics.queueing_delay_ms(result, window), which)
+        )
+
+    return {
+        "queue" + ending: Figure(f"queue {which}", "ms", f"queue_{which}_ms", 1, reading(which), of_run=True)
+        for which, ending in _WHICH.items()
+    }
+
+
+def _sojourn() -> dict[str, Figure]:
+    """Time in the queue over packets of the whole run."""
+
+    def reading(which: str) -> Read:
+        return _link(f"sojourn_{which}_ms", lambda _, __: math.nan)
+
+    return {
+        "sojourn" + ending: Figure(f"sojourn {which}", "ms", f"sojourn_{which}_ms", 1, reading(which), of_run=True)
+        for which, ending in _WHICH.items()
+    }
+
+
+def _jain(run: Measured, _: Sequence[int]) -> float | None:
+    return run.result.summary.jain if run.window is None else metrics.jain_index(run.result, run.window)
+
+
+def _jain_flows(run: Measured, _: Sequence[int]) -> float | None:
+    return run.result.summary.jain_flows if run.window is None else len(metrics.steady_flows(run.result, run.window))
+
+
+def _counted(name: str) -> Callable[[Result, Window | None], float]:
+    return lambda result, window: metrics.counted(result, name, window)
+
+
+FIGURES: dict[str, Figure] = {
+    "goodput": Figure(
+        "goodput", "Mbit/s", "goodput_mbps", 2, _flow("goodput_mbps", metrics.goodput_bps, 1e-6), over="sum"
+    ),
+    "goodput_flow_mean": Figure(
+        "goodput a flow", "Mbit/s", "goodput_flow_mean_mbps", 2, _flow("goodput_mbps", _mean, 1e-6), over="mean"
+    ),
+    "goodput_flow_min": Figure(
+        "goodput slowest", "Mbit/s", "goodput_flow_min_mbps", 2, _flow("goodput_mbps", _least, 1e-6), over="min"
+    ),
+    "throughput": Figure(
+        "throughput", "Mbit/s", "throughput_mbps", 2, _flow("", metrics.throughput_bps, 1e-6), over="sum"
+    ),
+    "share": Figure("share", "", "share", 3, _flow("share", metrics.share), over="sum"),
+    "retrans_rate": Figure("retrans", "%", "retrans_rate", 2, _flow("retrans_rate", metrics.retransmission_rate)),
+    **_pooled("srtt", {"mean": "srtt_mean_ms", "p95": "srtt_p95_ms"}, smoothed=True),
+    **_pooled("rtt", {}, smoothed=False),
+    **_one_way(),
+    **_times("fct", "s", metrics.completion_times_s, 1.0, 3),
+    "unfinished": Figure("unfinished", "", "unfinished", 0, _flow("", _unfinished), over="sum"),
+    **_times("latency", "ms", metrics.request_latencies_s, 1e3, 1),
+    "jain": Figure("Jain", "", "jain", 3, _jain, of_run=True),
+    "jain_flows": Figure("Jain of", "flows", "jain_flows", 0, _jain_flows, of_run=True),
+    "utilization": Figure("util.", "", "utilization", 3, _link("utilization", metrics.utilization), of_run=True),
+    **_queue(),
+    **_sojourn(),
+    "drops": Figure("drops", "", "drops", 0, _link("drops", _counted("dropped_packets")), of_run=True),
+    "marks": Figure("marks", "", "marks", 0, _link("marks", _counted("marked_packets")), of_run=True),
+    "drop_rate": Figure("drop rate", "%", "drop_rate", 2, _link("drop_rate", metrics.loss_rate), of_run=True),
+}
+"""Every figure by its name, in the order of tables."""
+
+
+def figure(name: str, at: str = "--columns") -> Figure:
+    """The figure of a name; raises ScenarioError that names the option `at`."""
+    if name not in FIGURES:
+        raise wrong(at, name, "one of: " + ", ".join(FIGURES), list(FIGURES))
+    return FIGURES[name]

@@ -1,0 +1,91 @@
+"""Columns of a run's tables as arrays of floats, nulls as nan, found by flow or link without searching the table
+again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import ResultError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from .load import Result
+    from .statistic import Column
+
+#: Columns of the samples that have a number for every row or null.
+SAMPLES = ("t_us", "goodput_bytes", "segs_sent", "retrans_total", "srtt_us", "rtt_us", "cwnd", "in_flight")
+
+
+def floats(table: pa.Table, name: str) -> Column:
+    """A column as floats; nulls are nan."""
+    import numpy as np
+
+    return np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=float)
+
+
+class Keyed:
+    """A table whose rows belong to flows or links by number; the rows of each in their order."""
+
+    def __init__(self, table: pa.Table, key: str, count: int, where: object) -> None:
+        import numpy as np
+
+        self.table = table
+        of = floats(table, key) if key in table.column_names else np.zeros(table.num_rows)
+        if of.size and not (of.min() >= 0 and of.max() < count):
+            raise ResultError(f"{where}: damaged: column {key} has numbers beyond 0 to {count - 1}")
+        self._order = None if bool(np.all(of[1:] >= of[:-1])) else np.argsort(of, kind="stable")
+        self._edges = np.searchsorted(of if self._order is None else of[self._order], np.arange(count + 1))
+        self._columns: dict[str, Column] = {}
+
+    def column(self, number: int, name: str) -> Column:
+        """A column of one flow or link."""
+        if name not in self._columns:
+            whole = floats(self.table, name)
+            self._columns[name] = whole if self._order is None else whole[self._order]
+        return self._columns[name][self._edges[number] : self._edges[number + 1]]
+
+
+def flow_column(result: Result, name: str) -> Column:
+    """A column of flows.parquet, a number for each flow."""
+    found: Column = _kept(result, f"flows.{name}", lambda: floats(result.flows, name))
+    return found
+
+
+def sample_column(result: Result, flow: int, name: str) -> Column:
+    """A column of the samples of one flow."""
+    kept: Keyed = _kept(
+        result,
+        "samples",
+        lambda: Keyed(result.samples, "flow", len(result.plan.flows), result.folder / "samples.parquet"),
+    )
+    return kept.column(flow, name)
+
+
+def queue_column(result: Result, link: int, name: str) -> Column:
+    """A column of the queue table for one link; 0 is the bottleneck."""
+    kept: Keyed = _kept(
+        result, "queue", lambda: Keyed(result.queue, "link", _links(result), result.folder / "queue.parquet")
+    )
+    return kept.column(link, name)
+
+
+def _links(result: Result) -> int:
+    return len(result.plan.data_links) + len(result.plan.ack_links)
+
+
+def joined(columns: Sequence[Column]) -> Column:
+    """Several columns, one after the other."""
+    import numpy as np
+
+    return np.concatenate(columns) if columns else np.empty(0)
+
+
+def _kept(result: Result, name: str, make: Any) -> Any:
+    """What was made of a result's tables before, or now."""
+    if name not in result.kept:
+        result.kept[name] = make()
+    return result.kept[name]

@@ -1,0 +1,281 @@
+"""The figures of runs as typed rows: per flow, per [[flow]] table or per run, over the whole run or a window, and over
+repetitions with their intervals.
+
+The figures are those of `catalogue.py`; what they mean is said in `metrics.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import ResultError
+
+from . import metrics
+from .catalogue import FIGURES, Measured
+from .manifest import FlowSummary, LinkSummary, Summary
+from .statistic import Interval, difference_interval, mean_interval
+
+if TYPE_CHECKING:
+    from .load import Result
+    from .plan_view import Window
+
+#: How the flows of a run make rows: each for itself, by their [[flow]] table, or all together.
+BY = ("flow", "table", "run")
+
+#: Runs with more flows than this are shown by table unless told otherwise.
+FLOWS_MAX = 8
+
+
+class Row(NamedTuple):
+    """Flows of one run, or of the repetitions of one, with their figures by name."""
+
+    scenario: str
+    vary: dict[str, Any]
+    run: str
+    """Name of the run's folder; that of the first repetition for several."""
+    repetition: int | None
+    """None for the mean over several."""
+    n: int
+    """How many repetitions it covers."""
+    flow: int | None
+    """Number of the flow; None for several flows."""
+    flows: int
+    name: str
+    transport: str
+    table: int
+    cca: str
+    values: dict[str, Interval]
+    """Mean, half width of the 95 % interval (nan for one run), and how many repetitions have the figure;
+    figures that none has are left out."""
+
+    def value(self, name: str) -> float | None:
+        """The mean of a figure; None where there is none."""
+        found = self.values.get(name)
+        return None if found is None else found.mean
+
+
+def measured(result: Result, start_s: float | None = None, end_s: float | None = None) -> Measured:
+    """The run with its window: what is given, or the scenario's own `measure`, or none. Raises ResultError where it
+    lies outside the run.
+    """
+    plan = result.plan
+    if start_s is None and end_s is None:
+        return Measured(result, plan.window)
+    start, end = start_s or 0.0, plan.duration_s if end_s is None else min(end_s, plan.duration_s)
+    if not 0 <= start < end:
+        raise ResultError(
+            f"{result.folder}: there is nothing from {start:g} to {end_s or end:g} s of its {plan.duration_s:g} s"
+        )
+    return Measured(result, (start, end))
+
+
+def selections(result: Result, by: str, only: str | None = None) -> list[tuple[int | None, list[int]]]:
+    """Which flows make a row: (the flow's number, or None for several; the flows). `only` picks numbers, ranges and
+    names, with commas between.
+    """
+    chosen = (
+        list(range(len(result.plan.flows)))
+        if only is None
+        else sorted({i for word in only.split(",") for i in _picked(result, word.strip())})
+    )
+    if by == "flow":
+        return [(i, [i]) for i in chosen]
+    if by == "run":
+        return [(None, chosen)]
+    groups = [[i for i in members if i in set(chosen)] for members in result.plan.groups.values()]
+    return [(members[0] if len(members) == 1 else None, members) for members in groups if members]
+
+
+def _picked(result: Result, word: str) -> list[int]:
+    first, dash, last = word.partition("-")
+    if first.isdecimal() and (last.isdecimal() if dash else True):
+        return metrics.flows_of(result, list(range(int(first), min(int(last or first), 10**6) + 1)))
+    return metrics.flows_of(result, word)
+
+
+def rows(run: Measured, names: Iterable[str], *, by: str = "flow", only: str | None = None) -> list[Row]:
+    """The figures of one run, a row for each flow, table or all."""
+    wanted = [(name, FIGURES[name]) for name in names]
+    of_run = {name: found for name, one in wanted if one.of_run and (found := _known(one.read(run, [])))}
+    made = []
+    for number, flows in selections(run.result, by, only):
+        values = {name: found for name, one in wanted if not one.of_run and (found := _known(one.read(run, flows)))}
+        made.append(_row(run.result, number, flows, {**values, **of_run}, by))
+    return made
+
+
+def _known(value: float | None) -> Interval | None:
+    return None if value is None or math.isnan(value) else Interval(float(value), math.nan, 1)
+
+
+def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[str, Interval], by: str) -> Row:
+    planned = [result.plan.flows[i] for i in flows]
+    names, ccas, carriers = (
+        list(dict.fromkeys(found)) for found in zip(*((one.name, one.cca, one.transport.kind) for one in planned))
+    )
+    name = names[0] if by != "run" else "all"
+    return Row(
+        scenario=result.name, vary=result.vary, run=result.folder.name, repetition=result.repetition, n=1, flow=number,
+        flows=len(flows), name=name,
+        transport="+".join(carriers), table=planned[0].table if by != "run" else -1, cca="+".join(ccas), values=values,
+    )  # fmt: skip
+
+
+def over_repetitions(made: Sequence[Row]) -> list[Row]:
+    """Rows that differ only in their repetition, as their means with 95 % intervals; never rows of different
+    experiments.
+    """
+    return [_mean_row(same) for same in _together(made).values()]
+
+
+def _together(made: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    seen: dict[tuple[Any, ...], int] = {}
+    for row in made:
+        of_run = (row.scenario, json.dumps(row.vary, sort_keys=True), row.repetition, row.run, row.table)
+        nth = seen[of_run] = seen.get(of_run, -1) + 1
+        found.setdefault((*of_run[:2], row.table, nth), []).append(row)
+    return found
+
+
+def _mean_row(same: list[Row]) -> Row:
+    first = same[0]
+    if len(same) == 1:
+        return first
+    names = dict.fromkeys(name for row in same for name in row.values)
+    values = {name: mean_interval([row.values[name].mean for row in same if name in row.values]) for name in names}
+    is_one = all(row.flow == first.flow for row in same)
+    return first._replace(
+        repetition=None,
+        n=len(same),
+        flow=first.flow if is_one else None,
+        flows=max(row.flows for row in same),
+        values=values,
+    )
+
+
+class Change(NamedTuple):
+    """A figure before and after: means over the repetitions, and the difference with its 95 % interval (nan without
+    repetitions).
+    """
+
+    before: Row
+    after: Row
+    name: str
+    difference: Interval
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out zero; never without one."""
+        return abs(self.difference.mean) > self.difference.half_width
+
+
+def change_fields(change: Change) -> dict[str, Any]:
+    """A change as JSON has it: the figure's field, before, after, the difference and the half width of its interval,
+    null without repetitions.
+    """
+    before, after = change.before.value(change.name), change.after.value(change.name)
+    half = _null(change.difference.half_width)
+    return {
+        "figure": FIGURES[change.name].field,
+        "before": before,
+        "after": after,
+        "change": change.difference.mean,
+        "half_width": half,
+    }
+
+
+def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -> tuple[list[Change], int, int]:
+    """Each figure of rows that both have, matched by scenario, varied values and place of the flow; and how many rows
+    only the one or the other has.
+
+    Where each side has one scenario, their names may differ. A figure of the run is told once, after its flows.
+    """
+    sides = [list(before), list(after)]
+    if all(len({row.scenario for row in side}) == 1 for side in sides):
+        sides = [[row._replace(scenario="") for row in side] for side in sides]
+    old, new = (_together(side) for side in sides)
+    cases: dict[tuple[Any, ...], tuple[list[Change], dict[str, Change]]] = {}
+    for key in [key for key in new if key in old]:
+        of_flows, of_run = cases.setdefault(key[:2], ([], {}))
+        for name in names:
+            change = _change(old[key], new[key], name)
+            if change and FIGURES[name].of_run:
+                of_run.setdefault(name, change)
+            elif change:
+                of_flows.append(change)
+    made = [change for of_flows, of_run in cases.values() for change in (*of_flows, *of_run.values())]
+    return made, len(old.keys() - new.keys()), len(new.keys() - old.keys())
+
+
+def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | None:
+    pair = [[row.values[name].mean for row in side if name in row.values] for side in (before, after)]
+    if not pair[0] or not pair[1]:
+        return None
+    rows = [_mean_row(list(side)) for side in (before, after)]
+    if FIGURES[name].of_run:
+        rows = [row._replace(name="run", flow=None, flows=1, table=-1, transport="tcp", cca="") for row in rows]
+    return Change(rows[0], rows[1], name, difference_interval(pair[0], pair[1]))
+
+
+def summary(run: Measured) -> Summary:
+    """The summary of a run over its window, with the fields of the engine's own; what counts packets of the whole run
+    is null in a window.
+    """
+    if run.window is None:
+        return run.result.summary
+    result, window = run.result, run.window
+    flows = tuple(_flow_summary(result, i, window) for i in range(len(result.plan.flows)))
+    links = tuple(_link_summary(result, i, window) for i in range(len(result.plan.data_links)))
+    counted = metrics.steady_flows(result, window)
+    return Summary(
+        link=links[0], links=links[1:], flows=flows, jain=metrics.jain_index(result, window), jain_flows=len(counted)
+    )
+
+
+def _flow_summary(result: Result, flow: int, window: Window) -> FlowSummary:
+    planned, whole = result.plan.flows[flow], result.summary.flows[flow]
+    srtt, times = metrics.rtt_ms(result, flow, window, smoothed=True), metrics.completion_times_s(result, flow, window)
+    goodput = metrics.goodput_bps(result, flow, window)
+    return FlowSummary(
+        name=planned.name, transport=planned.transport.kind, table=planned.table, cca=planned.cca, rtt_ms=whole.rtt_ms,
+        goodput_mbps=0.0 if math.isnan(goodput) else goodput / 1e6, goodput_bytes=round(metrics.goodput_bytes(result,
+            flow, window)),
+        share=metrics.share(result, flow, window), retrans_rate=metrics.retransmission_rate(result, flow, window),
+        srtt_mean_ms=_null(srtt.mean),
+        srtt_p95_ms=_null(srtt.p95), fct_s=float(times[0]) if times.size else None,
+        packets_sent=round(metrics.segments_sent(result, flow, window)),
+    )  # fmt: skip
+
+
+def _link_summary(result: Result, link: int, window: Window) -> LinkSummary:
+    delay = metrics.queueing_delay_ms(result, window, link=link)
+    drops, marks = (
+        round(metrics.counted(result, name, window, link=link)) for name in ("dropped_packets", "marked_packets")
+    )
+    return LinkSummary(
+        utilization=metrics.utilization(result, window, link=link), queue_mean_ms=_null(delay.mean),
+        queue_p95_ms=_null(delay.p95), drops=drops, marks=marks,
+        drop_rate=metrics.loss_rate(result, window, link=link),
+    )  # fmt: skip
+
+
+def _null(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def link_rows(run: Measured) -> list[tuple[str, Mapping[str, float | None]]]:
+    """The links of the data direction by name, with their figures; the bottleneck first."""
+    found = summary(run).data_links
+    fields = ("utilization", "queue_mean_ms", "queue_p95_ms", "drops", "marks", "drop_rate")
+    return [
+        (planned.name, {name: one[name] for name in fields}) for planned, one in zip(run.result.plan.data_links, found)
+    ]
+
+
+def steady(run: Measured) -> int:
+    """How many flows Jain's index counts."""
+    return run.result.summary.jain_flows if run.window is None else len(metrics.steady_flows(run.result, run.window))

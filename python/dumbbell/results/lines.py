@@ -1,0 +1,99 @@
+"""Runs as JSON objects, with the keys of `dumbbell run --json`: one run, or the means over repetitions with the half
+widths of their intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import to_builtins
+
+from . import figures
+from .catalogue import FIGURES, Measured
+from .figures import Row
+from .manifest import FlowSummary
+from .statistic import Interval, mean_interval
+
+#: Figures that the summary of a flow has.
+USUAL = tuple(name for name, one in FIGURES.items() if not one.of_run and one.field in FlowSummary.__struct_fields__)
+
+
+def line(
+    runs: Sequence[Measured], names: Sequence[str] = (), *, by: str = "flow", only: str | None = None
+) -> dict[str, Any]:
+    """The object of a run; of several repetitions their means, and `half_width` with the half widths of the 95 %
+    intervals under the same keys.
+
+    `names` are figures that flows have besides those of the summary. Repetitions whose numbers of flows differ are
+    taken by table.
+    """
+    first = runs[0]
+    head: dict[str, Any] = {"scenario": first.result.name, "vary": first.result.vary}
+    if len(runs) == 1:
+        run = first.result
+        head |= {
+            "repetition": run.repetition,
+            "seed": run.seed,
+            "dir": str(run.folder),
+            "warnings": run.warnings,
+            "wall_s": run.manifest.wall_s,
+        }
+    else:
+        warned = dict.fromkeys(warning for run in runs for warning in run.result.warnings)
+        head |= {"n": len(runs), "dirs": [str(run.result.folder) for run in runs], "warnings": list(warned)}
+    if first.window is not None:
+        head["window_s"] = list(first.window)
+    return {**head, **_of_run(runs), "flows": _flows(runs, names, by, only)}
+
+
+def _of_run(runs: Sequence[Measured]) -> dict[str, Any]:
+    """The links, and Jain's index."""
+    found = [figures.summary(run) for run in runs]
+    links = [
+        _merged([to_builtins(one.data_links[i]) for one in found])
+        for i in range(min(len(one.data_links) for one in found))
+    ]
+    made = {"link": links[0], **({"links": links[1:]} if links[1:] else {})}
+    jain = _merged([{"jain": one.jain} for one in found])
+    return {**made, **jain, "jain_flows": min(one.jain_flows for one in found)}
+
+
+def _merged(found: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
+    """Means of the fields that each has, and the half widths of their intervals."""
+    if len(found) == 1:
+        return dict(found[0])
+    known = {name: [value for one in found if (value := one[name]) is not None] for name in found[0]}
+    means = {name: mean_interval(values) if values else None for name, values in known.items()}
+    return _with_widths(means)
+
+
+def _with_widths(means: Mapping[str, Interval | None]) -> dict[str, Any]:
+    widths = {
+        name: one.half_width for name, one in means.items() if one is not None and one.half_width == one.half_width
+    }
+    return {**{name: None if one is None else one.mean for name, one in means.items()}, "half_width": widths}
+
+
+def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | None) -> list[dict[str, Any]]:
+    """The flows, or the tables, of a run or of its repetitions."""
+    extra = [name for name in names if not FIGURES[name].of_run and name not in USUAL]
+    if len(runs) == 1 and by == "flow":
+        known = figures.summary(runs[0]).flows
+        rows = figures.rows(runs[0], extra, by=by, only=only)
+        return [{**to_builtins(known[row.flow or 0]), **_extra(row, extra)} for row in rows]
+    if len({len(run.result.plan.flows) for run in runs}) > 1 and by == "flow":
+        by = "table"
+    wanted = [*USUAL, *extra]
+    made = figures.over_repetitions([row for run in runs for row in figures.rows(run, wanted, by=by, only=only)])
+    return [_flow(row, wanted) for row in made]
+
+
+def _extra(row: Row, names: Sequence[str]) -> dict[str, float | None]:
+    return {FIGURES[name].field: row.value(name) for name in names}
+
+
+def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
+    head = {"name": row.name, "transport": row.transport, "table": row.table, "cca": row.cca, "flows": row.flows}
+    means = {FIGURES[name].field: row.values.get(name) for name in names}
+    return {**head, **(_with_widths(means) if row.n > 1 else {field: one and one.mean for field, one in means.items()})}

@@ -1,0 +1,357 @@
+"""Result folders as data: a typed manifest, and Arrow tables that go straight into polars (`pl.from_arrow`) or pandas
+(`to_pandas`).
+
+Nothing here depends on the back end that wrote a folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from dumbbell.errors import ResultError
+from dumbbell.scenario.units import value_text
+
+from . import manifest as manifests
+from .manifest import Manifest, Summary
+from .plan_view import PlanView
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Columns without which a table is none of ours; docs/results.md lists all.
+COLUMNS = {
+    "flows": (
+        "flow",
+        "cca",
+        "start_us",
+        "stop_us",
+        "completed_us",
+        "goodput_bytes",
+        "segs_sent",
+        "retrans_segs",
+        "bytes_sent",
+    ),
+    "samples": (
+        "t_us",
+        "flow",
+        "goodput_bytes",
+        "segs_sent",
+        "retrans_total",
+        "srtt_us",
+        "rtt_us",
+        "cwnd",
+        "in_flight",
+    ),
+    "queue": (
+        "t_us",
+        "backlog_bytes",
+        "backlog_packets",
+        "sojourn_us",
+        "sent_bytes",
+        "sent_packets",
+        "dropped_packets",
+    ),
+    "events": ("t_ns", "flow", "kind", "value", "note"),
+    "messages": ("flow", "asked_us", "written_us", "bytes", "completed_us"),
+}
+#: Runs that a notebook shows.
+ROWS_HTML = 40
+_TEXT = frozenset({"cca", "kind", "note"})
+#: Columns of those that may hold nulls.
+_NULLABLE = frozenset({"completed_us", "srtt_us", "rtt_us", "value", "note"})
+
+
+class Result:
+    """One run. Tables are read when first used; docs/results.md lists their columns and units.
+
+    Raises
+    ------
+    ResultError
+        The folder is none, its manifest is damaged or of another version, or a table is missing or damaged; the text
+        names the file.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.manifest: Manifest = manifests.read(self.folder)
+        self.kept: dict[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return self.manifest.name
+
+    @property
+    def vary(self) -> dict[str, Any]:
+        """Varied keys and their values in this run, such as ``{"path.buffer": "1bdp"}``."""
+        return self.manifest.vary
+
+    @property
+    def repetition(self) -> int:
+        """Number of the repetition, from 0."""
+        return self.manifest.repetition
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random in this run."""
+        return self.manifest.seed
+
+    @property
+    def plan(self) -> PlanView:
+        """The plan as run: flows, links, length; absolute numbers."""
+        return self.manifest.plan
+
+    @property
+    def summary(self) -> Summary:
+        """The engine's own summary: links, flows, Jain's index."""
+        return self.manifest.summary
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why this result should be read with care; empty as a rule."""
+        return self.manifest.warnings
+
+    @cached_property
+    def flows(self) -> pa.Table:
+        """One row a flow: totals of the whole run."""
+        table = self._table("flows")
+        if table.num_rows != len(self.plan.flows):
+            raise ResultError(
+                f"{self.folder / 'flows.parquet'}: damaged: {table.num_rows} rows, wanted one for each of"
+                f" {len(self.plan.flows)} flows"
+            )
+        return table
+
+    @cached_property
+    def samples(self) -> pa.Table:
+        """One row per flow and sample time: rates, windows, RTTs, controller state."""
+        return self._table("samples")
+
+    @cached_property
+    def queue(self) -> pa.Table:
+        """One row per link and sample time: occupancy, sojourn time, drops."""
+        return self._table("queue")
+
+    @cached_property
+    def events(self) -> pa.Table:
+        """One row per event: state changes, losses, timeouts."""
+        return self._table("events")
+
+    @cached_property
+    def messages(self) -> pa.Table:
+        """One row per message of an application that writes in pieces: when it was asked for, written and received."""
+        return self._table("messages")
+
+    def _table(self, name: str) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = self.folder / f"{name}.parquet"
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            raise ResultError(f"{path}: {error.strerror}; a finished run has this table") from None
+        written = self.manifest.files.get(path.name)
+        if written is not None and size != written.bytes:
+            raise ResultError(f"{path}: damaged: {size} bytes, {written.bytes} were written")
+        try:
+            table = pq.read_table(path)
+            table.validate(full=True)
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            raise ResultError(f"{path}: damaged: {str(error).splitlines()[0][:200]}") from None
+        _check_columns(table, COLUMNS[name], path)
+        return table
+
+    def __repr__(self) -> str:
+        return f"Result({str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        return _html([_line_of(self)])
+
+
+def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:
+    from pyarrow import types
+
+    for name in names:
+        if table.column_names.count(name) != 1:
+            raise ResultError(f"{path}: damaged: no column {name}")
+        kind = table.schema.field(name).type
+        fits = types.is_string(kind) or types.is_dictionary(kind) if name in _TEXT else types.is_integer(kind)
+        if not fits and not types.is_null(kind):
+            raise ResultError(f"{path}: damaged: column {name} holds {kind}")
+        if name not in _NULLABLE and table[name].null_count and not (name == "flow" and path.stem == "events"):
+            raise ResultError(f"{path}: damaged: column {name} has nulls")
+
+
+def _told_apart(run: Result, table: pa.Table, varied: Sequence[str]) -> pa.Table:
+    """A table with columns before its own that say which run it is of."""
+    import pyarrow as pa
+
+    rows = table.num_rows
+    words = {
+        "run": run.folder.name,
+        "scenario": run.name,
+        **{key: value_text(run.vary[key]) if key in run.vary else None for key in varied},
+    }
+    first = {
+        name: pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([word], pa.string()))
+        for name, word in words.items()
+    }
+    first |= {"repetition": pa.repeat(run.repetition, rows), "seed": pa.repeat(run.seed, rows)}
+    order = ["run", "scenario", "repetition", "seed", *varied]
+    return pa.table([*(first[name] for name in order), *table.columns], names=[*order, *table.column_names])
+
+
+def _line_of(run: Result) -> list[dict[str, str]]:
+    """The cells of a run in a notebook: a row for each flow, or for each table of flows where there are many."""
+    head = {"run": run.folder.name}
+    link = run.summary.link
+    queue = "" if link.queue_mean_ms is None else f"{link.queue_mean_ms:.1f}"
+    rows = []
+    for name, members in run.plan.groups.items():
+        flows = [run.summary.flows[i] for i in members]
+        srtts = [flow.srtt_mean_ms for flow in flows if flow.srtt_mean_ms is not None]
+        rows.append(
+            head
+            | {
+                "flow": name if len(flows) == 1 else f"{len(flows)} x {name}",
+                "share": f"{sum(flow.share for flow in flows):.3f}",
+                "goodput of a flow, Mbit/s": f"{sum(flow.goodput_mbps for flow in flows) / len(flows):.2f}",
+                "srtt, ms": f"{sum(srtts) / len(srtts):.1f}" if srtts else "",
+                "utilization": f"{link.utilization:.3f}",
+                "queue, ms": queue,
+            }
+        )
+    return rows
+
+
+def _html(runs: Sequence[list[dict[str, str]]], *, more: int = 0) -> str:
+    """Rows as a table for a notebook."""
+    from html import escape
+
+    rows = [row for run in runs for row in run]
+    if not rows:
+        return "<p>no runs</p>"
+    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row.values()) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (
+        f"<p>... and {more} more runs</p>" if more > 0 else ""
+    )
+
+
+class Results(Sequence[Result]):
+    """Runs in the order in which the scenario asked for them."""
+
+    def __init__(self, runs: Sequence[Result]) -> None:
+        self.runs = list(runs)
+
+    @classmethod
+    def of(cls, folders: Sequence[Path]) -> Results:
+        """The runs in these folders."""
+        return cls([Result(folder) for folder in folders])
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> Results: ...
+    def __getitem__(self, index: int | slice) -> Result | Results:
+        return Results(self.runs[index]) if isinstance(index, slice) else self.runs[index]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        return f"<Results: {len(self)} runs>"
+
+    def _repr_html_(self) -> str:
+        return _html([_line_of(run) for run in self.runs[:ROWS_HTML]], more=len(self) - ROWS_HTML)
+
+    def varied(self) -> dict[str, list[Any]]:
+        """Each varied key with its values, in order of appearance."""
+        found: dict[str, list[Any]] = {}
+        for run in self.runs:
+            for key, value in run.vary.items():
+                values = found.setdefault(key, [])
+                if value not in values:
+                    values.append(value)
+        return found
+
+    def groups(self) -> Iterator[tuple[dict[str, Any], list[Result]]]:
+        """Runs that differ only in their repetition, together, with what they share."""
+        grouped: dict[str, list[Result]] = {}
+        for run in self.runs:
+            grouped.setdefault(run.name + json.dumps(run.vary), []).append(run)
+        return iter([(runs[0].vary, runs) for runs in grouped.values()])
+
+    def samples(self) -> pa.Table:
+        """The samples of all runs as one table, with columns that say which run a row is of (`table`)."""
+        return self.table("samples")
+
+    def table(self, name: str) -> pa.Table:
+        """One table of all runs, runs in their order: ``flows``, ``samples``, ``queue``, ``events`` or ``messages``.
+
+        Before its own columns (docs/results.md) stand ``run`` (the folder's name), ``scenario``, ``repetition``,
+        ``seed`` and one for each varied key, such as ``path.buffer``, as text. Each run's columns stay as they were
+        read; nothing is copied.
+        """
+        import pyarrow as pa
+
+        if name not in COLUMNS:
+            raise ResultError(f"there is no table {name}, wanted one of: {', '.join(COLUMNS)}")
+        varied = list(self.varied())
+        return (
+            pa.concat_tables([_told_apart(run, getattr(run, name), varied) for run in self.runs])
+            if self.runs
+            else pa.table({})
+        )
+
+    def to_table(self) -> pa.Table:
+        """One row per run and flow: its figures over the whole run, as the summary has them (Mbit/s, ms, fractions).
+
+        Columns: ``scenario``, ``repetition``, ``seed``; a column for each varied key, such as ``path.buffer``; ``flow``
+        (its number), ``name``, ``transport``, ``table``, ``cca`` and the flow's figures; ``jain``; and the bottleneck's
+        figures, each with ``link_`` before its name.
+        """
+        import pyarrow as pa
+
+        rows = []
+        for run in self.runs:
+            link = {f"link_{name}": run.summary.link[name] for name in run.summary.link.__struct_fields__}
+            head = {"scenario": run.name, "repetition": run.repetition, "seed": run.seed, **run.vary}
+            for i, flow in enumerate(run.summary.flows):
+                figures = {name: flow[name] for name in flow.__struct_fields__}
+                rows.append({**head, "flow": i, **figures, "jain": run.summary.jain, **link})
+        return pa.Table.from_pylist(rows)
+
+
+def load(folder: str | Path) -> Results:
+    """The runs in a folder: one, or all of a sweep in the order in which the scenario asked for them.
+
+    Of a folder that `dumbbell compare` wrote, those of all back ends, varied by ``on``.
+    """
+    folder = Path(folder)
+    try:
+        if (folder / "manifest.json").exists():
+            return Results([Result(folder)])
+        if not folder.is_dir():
+            raise ResultError(f"{folder}: no such folder")
+        runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))] or _compared(folder)
+    except OSError as error:
+        raise ResultError(f"{folder}: {error.strerror}") from None
+    if not runs:
+        raise ResultError(f"{folder}: holds no results")
+    return Results(sorted(runs, key=lambda run: (run.name, run.manifest.position)))
+
+
+def _compared(folder: Path) -> list[Result]:
+    """Runs in a folder for each back end; which one it was is one more thing that varies."""
+    from msgspec.structs import replace
+
+    runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/[!.]*/manifest.json"))]
+    for run in runs:
+        run.manifest = replace(run.manifest, vary={"on": run.manifest.backend, **run.manifest.vary})
+    return runs

@@ -1,0 +1,448 @@
+"""Figures from result tables, each with its definition and source.
+
+Times are seconds, rates bit/s, unless the name says otherwise. `which` says whose figure it is: the number of a flow
+(from 0, in the order of the plan), several numbers, the name of a [[flow]] table, the name of a
+controller (all flows that run it), or ``"all"``. A `window` is ``(start_s, end_s)`` of simulated time; without one
+a figure covers the whole run, start included. Counts at the edges of a window are interpolated between samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dumbbell.errors import ResultError
+
+from .columns import flow_column, joined, queue_column, sample_column
+from .plan_view import Window as Span
+from .statistic import Distribution, Interval, difference_interval, distribution, jain, mean_interval, student_t
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .load import Result
+    from .plan_view import LinkView
+    from .statistic import Column as Column  # noqa: PLC0414 - plots take it from here
+
+    Mask = NDArray[np.bool_]
+
+Window = Span | None
+Which = int | str | Sequence[int]
+
+#: Part of the run or window, at either end, in which a flow need not be there to count in Jain's index.
+JAIN_MARGIN = 0.1
+
+
+def flows_of(result: Result, which: Which) -> list[int]:
+    """Numbers of the flows that `which` means: a flow's own, or those of a [[flow]] table's name, of a controller, or
+    all. Raises ResultError for none.
+    """
+    flows = result.plan.flows
+    if not isinstance(which, str):
+        numbers = [which] if isinstance(which, int) else list(which)
+        for number in numbers:
+            if not 0 <= number < len(flows):
+                raise ResultError(f"{result.folder}: there is no flow {number}, wanted 0 to {len(flows) - 1}")
+        return numbers
+    if which == "all":
+        return list(range(len(flows)))
+    found = result.plan.groups.get(which) or [i for i, flow in enumerate(flows) if flow.cca == which]
+    if not found:
+        names = dict.fromkeys([*result.plan.groups, *(flow.cca for flow in flows)])
+        raise ResultError(f"{result.folder}: no flow is or runs {which}, wanted one of: {', '.join(names)}, or all")
+    return found
+
+
+def active_s(result: Result, which: Which, window: Window = None) -> Span:
+    """From the first start of these flows to their last stop, inside the window; the end is not after the start where
+    none was there.
+    """
+    flows = flows_of(result, which)
+    start, stop = flow_column(result, "start_us")[flows].min() / 1e6, flow_column(result, "stop_us")[flows].max() / 1e6
+    return (
+        (float(start), float(stop)) if window is None else (max(float(start), window[0]), min(float(stop), window[1]))
+    )
+
+
+def goodput_bytes(result: Result, which: Which = "all", window: Window = None) -> float:
+    """Payload that the receiving applications got, each byte once."""
+    return _grown(result, flows_of(result, which), "goodput_bytes", "goodput_bytes", window)
+
+
+def goodput_bps(result: Result, which: Which, window: Window = None) -> float:
+    """Payload that reached the receiving application, over the flow's active time, inside the window if there is one
+    (goodput of RFC 2647, 3.17).
+
+    Of several flows it is what all of them got, over the time from the first start to the last stop. nan where no flow
+    was there.
+    """
+    start, stop = active_s(result, which, window)
+    return goodput_bytes(result, which, window) * 8 / (stop - start) if stop > start else math.nan
+
+
+def goodputs_bps(result: Result, which: Which = "all", window: Window = None) -> list[float]:
+    """Goodput of each of these flows over its own active time; those that were not there in the window are left out."""
+    found = [goodput_bps(result, flow, window) for flow in flows_of(result, which)]
+    return [value for value in found if not math.isnan(value)]
+
+
+def throughput_bps(result: Result, which: Which, window: Window = None) -> float:
+    """Payload that senders put on the path, retransmissions included, over the time that `goodput_bps` takes.
+
+    In a window it is counted in segments of the mean size that the flow's have.
+    """
+    start, stop = active_s(result, which, window)
+    sent = sum(_sent_bytes(result, flow, window) for flow in flows_of(result, which))
+    return sent * 8 / (stop - start) if stop > start else math.nan
+
+
+def _sent_bytes(result: Result, flow: int, window: Window) -> float:
+    sent, segments = (float(flow_column(result, name)[flow]) for name in ("bytes_sent", "segs_sent"))
+    return (
+        sent if window is None else _grown(result, [flow], "segs_sent", "segs_sent", window) * sent / (segments or 1.0)
+    )
+
+
+def utilization(result: Result, window: Window = None, *, link: int = 0) -> float:
+    """Wire bytes that left a link over what its rate, steps or trace allow in the time and its token bucket held at its
+    begin; 0 is the bottleneck.
+
+    The bucket held nothing where packets waited, else at most its depth. Never above 1. The edges of a window are
+    sample times.
+    """
+    planned = link_plan(result, link)
+    t, sent, backlog = (queue_column(result, link, name) for name in ("t_us", "sent_bytes", "backlog_bytes"))
+    if not t.size:
+        return math.nan
+    first, last = (-1, t.size - 1) if window is None else _edges(t, window)
+    begin_ns, before, is_waiting = (
+        (0, 0.0, False) if window is None else (int(t[first]) * 1000, float(sent[first]), bool(backlog[first]))
+    )
+    could = planned.bits(begin_ns, int(t[last]) * 1000) + (0 if is_waiting else planned.bucket_bits)
+    return min(float(sent[last] - before) * 8 / could, 1.0) if could else 0.0
+
+
+def link_plan(result: Result, link: int) -> LinkView:
+    """The plan of a link by the number that tables give it: 0 is the bottleneck, then those of the data direction in
+    their order.
+    """
+    links = result.plan.data_links
+    if not 0 <= link < len(links):
+        raise ResultError(f"{result.folder}: there is no link {link}, wanted 0 to {len(links) - 1}")
+    return links[link]
+
+
+def steady_flows(result: Result, window: Window = None) -> list[int]:
+    """Flows that were active for all of the run or window but at most its first and last tenth: those that Jain's index
+    counts. A flow alone always is.
+    """
+    begin, end = (0.0, result.plan.duration_s) if window is None else window
+    margin = JAIN_MARGIN * (end - begin)
+    starts, stops = flow_column(result, "start_us") / 1e6, flow_column(result, "stop_us") / 1e6
+    if starts.size == 1:
+        return [0]
+    return [i for i in range(starts.size) if starts[i] <= begin + margin and stops[i] >= end - margin]
+
+
+def jain_index(result: Result, window: Window = None) -> float | None:
+    """Jain's index of the goodputs of the flows that were active for all of the run or window, its first and last tenth
+    apart (`steady_flows`).
+
+    None when several flows ran and fewer than two of them were; 1 for a flow alone.
+    """
+    counted = steady_flows(result, window)
+    if len(counted) < 2 < len(result.plan.flows) + 1:
+        return None
+    return jain([0.0 if math.isnan(rate := goodput_bps(result, flow, window)) else rate for flow in counted])
+
+
+def share(result: Result, which: Which, window: Window = None) -> float:
+    """Payload that these flows got over what all flows got, bytes over bytes."""
+    return goodput_bytes(result, which, window) / (goodput_bytes(result, "all", window) or 1.0)
+
+
+def goodput_ratio(result: Result, which: Which, other: Which, window: Window = None) -> float:
+    """Mean goodput of a flow of one group over that of another (1 is fair; infinite where the other got nothing)."""
+    mine, its = (goodputs_bps(result, one, window) for one in (which, other))
+    if not mine or not its:
+        return math.nan
+    below = sum(its) / len(its)
+    return sum(mine) / len(mine) / below if below else math.inf
+
+
+def retransmission_rate(result: Result, which: Which, window: Window = None) -> float:
+    """Retransmitted over sent data segments of these flows together, as `netstat -s` counts them; 0 where nothing was
+    sent.
+    """
+    flows = flows_of(result, which)
+    sent = segments_sent(result, flows, window)
+    return _grown(result, flows, "retrans_segs", "retrans_total", window) / sent if sent else 0.0
+
+
+def loss_rate(result: Result, window: Window = None, *, link: int = 0) -> float:
+    """Packets that a link (0: the bottleneck) dropped over those that it was offered (dropped + sent), as `tc -s qdisc`
+    counts them.
+    """
+    dropped, sent = (counted(result, name, window, link=link) for name in ("dropped_packets", "sent_packets"))
+    return dropped / (dropped + sent) if dropped + sent else 0.0
+
+
+def mark_rate(result: Result, window: Window = None, *, link: int = 0) -> float:
+    """Packets that a link (0: the bottleneck) marked CE over those that left it."""
+    marked, sent = (counted(result, name, window, link=link) for name in ("marked_packets", "sent_packets"))
+    return marked / sent if sent else 0.0
+
+
+def rtt_ms(result: Result, which: Which = "all", window: Window = None, *, smoothed: bool = False) -> Distribution:
+    """Round-trip times that senders measured (RFC 7323 timestamps and SACK times), or smoothed ones (RFC 6298), at the
+    sample times of all these flows.
+    """
+    name = "srtt_us" if smoothed else "rtt_us"
+    return distribution(joined([_windowed(result, flow, name, window) for flow in flows_of(result, which)]) / 1000)
+
+
+def queueing_delay_ms(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
+    """How long the packet at the head of a link's queue (0: the bottleneck) has waited, at the sample times: mean and
+    percentiles over time.
+    """
+    return distribution(_inside(result, "sojourn_us", window, link) / 1000)
+
+
+def sojourn_ms(result: Result, *, link: int = 0) -> Distribution:
+    """The time that packets spent in a link's queue, every packet of the whole run counted (percentiles to 1.6 %); nan
+    where none left it.
+    """
+    link_plan(result, link)
+    if link >= len(result.summary.data_links):
+        return distribution([])
+    of = result.summary.data_links[link]
+    return Distribution(
+        *(
+            math.nan if one is None else one
+            for one in (of.sojourn_mean_ms, of.sojourn_p50_ms, of.sojourn_p95_ms, of.sojourn_p99_ms)
+        )
+    )
+
+
+def queue_occupancy_bytes(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
+    """Wire bytes in the queue of a link (0: the bottleneck), at the sample times."""
+    return distribution(_inside(result, "backlog_bytes", window, link))
+
+
+def one_way_delay_ms(result: Result, which: Which = "all") -> Distribution:
+    """Times from the sender's interface to the receiver, every packet of the whole run counted (percentiles to 1.6 %);
+    nan where none arrived.
+
+    Of several flows each figure is the mean of the flows' own.
+    """
+    import numpy as np
+
+    flows = flows_of(result, which)
+    columns = [flow_column(result, f"owd_{name}_us")[flows] for name in ("mean", "p50", "p95", "p99")]
+    return Distribution(*(float(np.nanmean(one)) / 1000 if not np.isnan(one).all() else math.nan for one in columns))
+
+
+def coefficient_of_variation(result: Result, which: Which, window: Window = None, *, bin_s: float = 0.5) -> float:
+    """Standard deviation over mean of the goodput in bins of `bin_s` (Floyd, Handley, Padhye and Widmer, SIGCOMM 2000).
+
+    The default bin is that of Borgli and Misund (500 ms, Fig. 7).
+    """
+    import numpy as np
+
+    rates = goodput_series(result, which, bin_s=bin_s, window=window)[1]
+    return float(np.std(rates) / np.mean(rates)) if rates.size and np.mean(rates) else math.nan
+
+
+def goodput_series(result: Result, which: Which, *, bin_s: float = 1.0, window: Window = None) -> tuple[Column, Column]:
+    """Goodput of these flows together in whole bins of `bin_s`, no shorter than samples are apart, from the first one's
+    first sample: (ends in s, bit/s).
+    """
+    import numpy as np
+
+    flows = flows_of(result, which)
+    _check_bin(result, bin_s)
+    times = [t for t in (_windowed(result, flow, "t_us", window) for flow in flows) if t.size]
+    if not times:
+        return np.empty(0), np.empty(0)
+    begin, end = min(t[0] for t in times) / 1e6, max(t[-1] for t in times) / 1e6
+    edges = begin + bin_s * np.arange(int((end - begin) / bin_s + 1e-9) + 1)
+    total = sum(
+        (_course(result, flow, "goodput_bytes", "goodput_bytes", edges) for flow in flows), np.zeros(edges.size)
+    )
+    return edges[1:], np.diff(total) * 8 / bin_s
+
+
+def convergence_time_s(
+    result: Result, *, fairness: float = 0.95, bin_s: float = 1.0, hold_s: float = 5.0
+) -> float | None:
+    """Time from the start of the last flow until Jain's index of the running flows' goodputs reaches `fairness` and
+    keeps it for `hold_s`.
+
+    Those that ended before do not count; when the next one ends, the time is over. Goodputs are taken in bins of
+    `bin_s`. None where it never happens, and where fewer than two of several flows are left. After Jain's own use of
+    the index for convergence (Chiu and Jain 1989, on responsiveness); the three settings are ours, and part of any
+    number quoted.
+    """
+    import numpy as np
+
+    _check_bin(result, bin_s)
+    starts, stops = (flow_column(result, name) / 1e6 for name in ("start_us", "stop_us"))
+    begin = float(starts.max())
+    running = [int(i) for i in np.flatnonzero(stops > begin)]
+    if len(running) < min(2, starts.size):
+        return None
+    grid = np.arange(begin, float(stops[running].min()) + 1e-9, bin_s)
+    rates = np.array([np.diff(_course(result, flow, "goodput_bytes", "goodput_bytes", grid)) for flow in running])
+    fair = [jain(list(rates[:, i])) >= fairness and bool(rates[:, i].any()) for i in range(rates.shape[1])]
+    need = max(1, round(hold_s / bin_s))
+    for i in range(len(fair) - need + 1):
+        if all(fair[i : i + need]):
+            return float(grid[i] - begin)
+    return None
+
+
+def completion_time_s(result: Result, flow: int) -> float | None:
+    """Time from a finite flow's start (its SYN) until its last byte had reached the receiver; None where it did not
+    complete.
+    """
+    found = completion_times_s(result, flow)
+    return float(found[0]) if found.size else None
+
+
+def completion_times_s(result: Result, which: Which = "all", window: Window = None) -> Column:
+    """Completion times of these flows, of those that completed (and started in the window), in ascending order: their
+    distribution is the FCT's.
+    """
+    import numpy as np
+
+    flows = flows_of(result, which)
+    starts, ends = (flow_column(result, name)[flows] / 1e6 for name in ("start_us", "completed_us"))
+    taken = ~np.isnan(ends) & (_within(starts, window))
+    return np.sort(ends[taken] - starts[taken])
+
+
+def request_latencies_s(result: Result, which: Which = "all", window: Window = None) -> Column:
+    """Times from asking for a message until the last of it had arrived, of the messages that arrived (and were asked
+    for in the window), ascending.
+    """
+    import numpy as np
+
+    from .columns import floats
+
+    table = result.messages
+    asked, done, of = (floats(table, name) for name in ("asked_us", "completed_us", "flow"))
+    taken = ~np.isnan(done) & np.isin(of, flows_of(result, which)) & _within(asked / 1e6, window)
+    return np.sort(done[taken] - asked[taken]) / 1e6
+
+
+def samples(result: Result, flow: int, window: Window = None) -> dict[str, Column]:
+    """The numeric columns of a flow's samples; nulls are nan."""
+    from .columns import SAMPLES
+
+    flows_of(result, flow)
+    return {name: _windowed(result, flow, name, window) for name in SAMPLES}
+
+
+def queue_series(result: Result, name: str, *, link: int = 0) -> tuple[Column, Column]:
+    """A column of the queue table over time for a link (0: the bottleneck): (times in s, values)."""
+    link_plan(result, link)
+    return queue_column(result, link, "t_us") / 1e6, queue_column(result, link, name)
+
+
+def counted(result: Result, name: str, window: Window = None, *, link: int = 0) -> float:
+    """How much a count of the queue table grew (``dropped_packets``, ``marked_packets``, ``sent_packets``,
+    ``sent_bytes``); 0: the bottleneck.
+    """
+    t, count = queue_series(result, name, link=link)
+    if window is None:
+        return float(count[-1]) if count.size else 0.0
+    first, last = _edges(t * 1e6, window)
+    return float(count[last] - count[first])
+
+
+def segments_sent(result: Result, which: Which = "all", window: Window = None) -> float:
+    """Data segments that these flows sent, retransmissions included."""
+    return _grown(result, flows_of(result, which), "segs_sent", "segs_sent", window)
+
+
+def _check_bin(result: Result, bin_s: float) -> None:
+    """Refuses bins between two samples, which would be as smooth as the line between these."""
+    every_s = result.plan.sample_ns / 1e9
+    if bin_s < every_s * (1 - 1e-9):
+        raise ResultError(
+            f"{result.folder}: bins of {bin_s:g} s: wanted {every_s:g} s or more, as its samples are apart ([record]"
+            " every)"
+        )
+
+
+def _within(t_s: Column, window: Window) -> Mask:
+    """Which times lie inside the window."""
+    import numpy as np
+
+    found: Mask = np.ones(t_s.size, dtype=bool) if window is None else (t_s >= window[0]) & (t_s <= window[1])
+    return found
+
+
+def _windowed(result: Result, flow: int, name: str, window: Window) -> Column:
+    """A column of the samples of a flow inside the window."""
+    found = sample_column(result, flow, name)
+    return found if window is None else found[_within(sample_column(result, flow, "t_us") / 1e6, window)]
+
+
+def _grown(result: Result, flows: Sequence[int], total: str, so_far: str, window: Window) -> float:
+    """How much these flows counted: column `total` of their rows, or the growth of `so_far` of the samples inside the
+    window.
+    """
+    import numpy as np
+
+    if window is None:
+        return float(flow_column(result, total)[list(flows)].sum())
+    return float(sum(np.diff(_course(result, flow, total, so_far, np.array(window)))[0] for flow in flows))
+
+
+def _course(result: Result, flow: int, total: str, so_far: str, at_s: Column) -> Column:
+    """What a flow had counted at these times: 0 before its start, linear between samples, its total from its end on."""
+    import numpy as np
+
+    start, stop = (float(flow_column(result, name)[flow]) for name in ("start_us", "stop_us"))
+    t, count = sample_column(result, flow, "t_us"), sample_column(result, flow, so_far)
+    if not t.size and stop > start and not result.plan.record.samples:
+        raise ResultError(
+            f"{result.folder}: it has no samples, which a window needs; [record] samples = true records them"
+        )
+    inside = (t > start) & (t < stop)
+    end = float(flow_column(result, total)[flow])
+    found: Column = np.interp(
+        at_s * 1e6, np.concatenate([[start], t[inside], [stop]]), np.concatenate([[0.0], count[inside], [end]])
+    )
+    return found
+
+
+def _inside(result: Result, name: str, window: Window, link: int) -> Column:
+    t, column = queue_series(result, name, link=link)
+    return column[_within(t, window)]
+
+
+def _edges(t_us: Column, window: Span) -> tuple[int, int]:
+    """First and last sample inside the window."""
+    import numpy as np
+
+    inside = np.flatnonzero(_within(t_us / 1e6, window))
+    if inside.size < 2:
+        raise ResultError(f"window {window[0]:g} to {window[1]:g} s: wanted two sample times inside it")
+    return int(inside[0]), int(inside[-1])
+
+
+__all__ = [
+    "JAIN_MARGIN", "Distribution", "Interval", "Which", "Window", "active_s", "coefficient_of_variation",
+    "completion_time_s", "completion_times_s",
+    "convergence_time_s", "counted", "difference_interval", "distribution", "flows_of", "goodput_bps", "goodput_bytes",
+    "goodput_ratio", "goodput_series",
+    "goodputs_bps", "jain", "jain_index", "link_plan", "loss_rate", "mark_rate", "mean_interval", "one_way_delay_ms",
+    "queue_occupancy_bytes",
+    "queue_series", "queueing_delay_ms", "request_latencies_s", "retransmission_rate", "rtt_ms", "samples",
+    "segments_sent", "share", "sojourn_ms",
+    "steady_flows", "student_t", "throughput_bps", "utilization",
+]  # fmt: skip

@@ -1,0 +1,310 @@
+"""A plan as its readers see it: typed, frozen and read-only. Metrics, plots, `show`, `compare` and `check` read plans
+through it.
+
+A plan is written by `plan.py` and run by an engine; what is in it is absolute (ns, bit/s, bytes). Keys that this view
+does not name are left out, so a later version may add some. Nothing here imports the declarations of the scenario file.
+
+>>> steps = [(0, 8_000_000), (10**9, 4_000_000)]
+>>> link = link_of({"rate_bps": 8_000_000, "steps": steps, "repeat_ns": 2 * 10**9, "qdisc": {"kind": "fifo"}})
+>>> link.bits(0, 3 * 10**9), link.bits(10**9, 10**9)
+(20000000.0, 0.0)
+>>> link.changes(3 * 10**9)
+([0.0, 1.0, 2.0, 3.0], [8.0, 4.0, 8.0, 8.0])
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import pairwise
+from operator import itemgetter
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta, Struct, convert, field, structs
+
+from dumbbell.scenario.units import FRAME_BYTES, MAX_INT
+
+Count = Annotated[int, Meta(ge=0, le=MAX_INT)]
+Positive = Annotated[int, Meta(gt=0, le=MAX_INT)]
+Window = tuple[float, float]
+"""Start and end of a part of a run, seconds of simulated time."""
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """Fields by attribute; also by the name that they have in the file, as in ``flow["cca"]``, which raises
+    KeyError.
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__struct_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+
+class TransportView(View, frozen=True, kw_only=True):
+    """What carries a flow: `kind` is ``tcp`` or ``quic``."""
+
+    kind: str = "tcp"
+
+
+class WorkloadView(View, frozen=True, kw_only=True):
+    """What the application does: `kind` is ``on_off``, ``paced`` or ``request_response``."""
+
+    kind: str
+
+
+class StageView(View, frozen=True, kw_only=True):
+    """A part of a flow's route; `link` is the number of the link where `kind` is ``link``."""
+
+    kind: str
+    link: Count | None = None
+
+
+class FlowView(View, frozen=True, kw_only=True):
+    """One flow. Flows of one [[flow]] table share `name` and `table`."""
+
+    name: str
+    table: Count
+    cca: str
+    params: dict[str, int] = field(default_factory=dict)
+    transport: TransportView = TransportView()
+    rtt_ns: Count = 0
+    loss_ppb: Count = 0
+    """Random loss of the data direction, parts per billion."""
+    start_ns: Count
+    stop_ns: Count
+    size_bytes: Count | None = None
+    workload: WorkloadView | None = None
+    max_rate_bps: Count | None = None
+    forward: tuple[StageView, ...] | None = None
+    back: tuple[StageView, ...] | None = None
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether it has a size, and so a completion time."""
+        return self.size_bytes is not None
+
+
+class TraceView(View, frozen=True, kw_only=True):
+    """A Mahimahi trace: its file, the digest that it had, and what an opportunity carries."""
+
+    path: str
+    sha256: str = ""
+    repeat: bool = True
+    opportunity_bytes: Positive
+
+
+class PolicerView(View, frozen=True, kw_only=True):
+    """A policer in front of a queue."""
+
+    rate_bps: Count
+    burst_bytes: Count = 0
+
+
+class Limit(NamedTuple):
+    """Most that a queue holds: an amount of ``bytes`` (on the wire) or ``packets``."""
+
+    measure: str
+    amount: int
+
+    @property
+    def wire_bytes(self) -> int:
+        """The limit in wire bytes; packets count as full ones."""
+        return self.amount if self.measure == "bytes" else self.amount * FRAME_BYTES
+
+
+class QdiscView(View, frozen=True, kw_only=True):
+    """A queue discipline: its kind and its limits; the settings of an AQM are in the manifest only."""
+
+    kind: str
+    limit_bytes: Count | None = None
+    limit_packets: Count | None = None
+    memory_limit_bytes: Count | None = None
+    ecn: bool = False
+
+    @property
+    def limit(self) -> Limit | None:
+        """Its limit as it was given; None where its own rules decide (cake)."""
+        if self.limit_bytes is not None:
+            return Limit("bytes", self.limit_bytes)
+        return None if self.limit_packets is None else Limit("packets", self.limit_packets)
+
+
+#: Most points of a step plot; more are drawn as means.
+POINTS_MAX = 100_000
+
+
+class LinkView(View, frozen=True, kw_only=True):
+    """A link: the course of its rate, its queue."""
+
+    name: str = "bottleneck"
+    rate_bps: Count
+    """Its rate: the first where it changes in steps, the mean of a trace."""
+    steps: tuple[tuple[Count, Count], ...] = ()
+    """(ns, bit/s), ascending, the first at 0; empty for a constant rate."""
+    repeat_ns: Positive | None = None
+    """When the steps begin again."""
+    trace: TraceView | None = None
+    burst_bytes: Count = 0
+    policer: PolicerView | None = None
+    qdisc: QdiscView
+
+    def __post_init__(self) -> None:
+        times = [at for at, _ in self.steps]
+        if times and (times[0] != 0 or any(later <= earlier for earlier, later in pairwise(times))):
+            raise ValueError("steps of a rate are ascending, the first at 0")
+        if self.repeat_ns is not None and times and self.repeat_ns <= times[-1]:
+            raise ValueError("repeat_ns lies after the last step")
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the rate never changes."""
+        return self.trace is None and len(self.steps) < 2
+
+    @property
+    def course(self) -> tuple[tuple[int, int], ...]:
+        """Its steps; a single one for a constant rate."""
+        return self.steps or ((0, self.rate_bps),)
+
+    @property
+    def bucket_bits(self) -> int:
+        """What its token bucket holds at most, which it may send on top of its rate; 0 for a trace, a frame for cake,
+        which shapes by itself.
+        """
+        if self.trace is not None:
+            return 0
+        return 8 * (FRAME_BYTES if self.qdisc.kind == "cake" and self.is_constant else self.burst_bytes)
+
+    def bits(self, start_ns: int, end_ns: int) -> float:
+        """What it can send between two times, bits; raises ResultError where the file of its trace is gone or has
+        changed.
+        """
+        if self.trace is not None:
+            from dumbbell.scenario import traces
+
+            return float(traces.bits(structs.asdict(self.trace), start_ns, end_ns))
+        return (self._before(end_ns) - self._before(start_ns)) / 1e9
+
+    def _before(self, ns: int) -> int:
+        """Bits from the start of the run to a time, times 10^9."""
+        rounds, rest = divmod(ns, self.repeat_ns) if self.repeat_ns else (0, ns)
+        return (rounds * self._within(self.repeat_ns) if self.repeat_ns else 0) + self._within(rest)
+
+    def _within(self, ns: int) -> int:
+        """The same in the first round of the steps."""
+        course = self.course
+        last = bisect_right(course, ns, key=itemgetter(0)) - 1
+        ends = [*(at for at, _ in course[1 : last + 1]), ns]
+        return sum(rate * (end - at) for (at, rate), end in zip(course[: last + 1], ends))
+
+    def changes(self, duration_ns: int, *, bin_ns: int = 10**9) -> tuple[list[float], list[float]]:
+        """Times in seconds and rates in Mbit/s at which the rate changes, for a step plot; a trace, and steps without
+        number, in means over `bin_ns` or more.
+
+        The last point repeats the last rate at the end of the run. Raises ResultError as `bits` does.
+        """
+        rounds = -(-duration_ns // self.repeat_ns) if self.repeat_ns else 1
+        if self.trace is not None or rounds * len(self.course) > POINTS_MAX:
+            bin_ns = max(bin_ns, -(-duration_ns // POINTS_MAX))
+            edges = [*range(0, duration_ns, bin_ns), duration_ns]
+            points = [(at, self.bits(at, until) * 1e9 / (until - at)) for at, until in pairwise(edges)]
+        else:
+            begins = range(0, duration_ns, self.repeat_ns) if self.repeat_ns else (0,)
+            points = [
+                (begin + at, float(rate)) for begin in begins for at, rate in self.course if begin + at < duration_ns
+            ]
+        points.append((duration_ns, points[-1][1]))
+        return [at / 1e9 for at, _ in points], [rate / 1e6 for _, rate in points]
+
+
+class HostView(View, frozen=True, kw_only=True):
+    """How the end hosts were set."""
+
+    qdisc: str = "fq"
+    ecn: str = "off"
+    tso: bool = True
+    gro: bool = False
+    delayed_ack: bool = True
+    arp: bool = False
+    traffic: str = "auto"
+
+
+class MeasureView(View, frozen=True, kw_only=True):
+    """The part of the run that figures cover unless told otherwise."""
+
+    from_ns: Count
+    to_ns: Count
+
+    def __post_init__(self) -> None:
+        if self.to_ns <= self.from_ns:
+            raise ValueError("to_ns lies after from_ns")
+
+    @property
+    def window(self) -> Window:
+        """The same in seconds."""
+        return self.from_ns / 1e9, self.to_ns / 1e9
+
+
+class RecordView(View, frozen=True, kw_only=True):
+    """Which tables were recorded."""
+
+    samples: bool = True
+    queue: bool = True
+    events: bool = True
+    states: bool = True
+    pcap: bool = False
+
+
+class PlanView(View, frozen=True, kw_only=True):
+    """One run as an engine takes it."""
+
+    name: str = ""
+    seed: Count = 0
+    duration_ns: Positive
+    sample_ns: Positive = 100_000_000
+    measure: MeasureView | None = None
+    bottleneck: LinkView
+    links: tuple[LinkView, ...] = ()
+    """Further links of the data direction."""
+    ack_links: tuple[LinkView, ...] = ()
+    host: HostView = HostView()
+    flows: tuple[FlowView, ...]
+    record: RecordView = RecordView()
+
+    @property
+    def data_links(self) -> tuple[LinkView, ...]:
+        """The links of the data direction by the number that tables give them: 0 is the bottleneck."""
+        return (self.bottleneck, *self.links)
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the run, seconds."""
+        return self.duration_ns / 1e9
+
+    @property
+    def window(self) -> Window | None:
+        """The measured part of the run, seconds; None for all of it."""
+        return None if self.measure is None else self.measure.window
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """Names of the [[flow]] tables in their order, each with the numbers of its flows."""
+        found: dict[str, list[int]] = {}
+        for i, flow in enumerate(self.flows):
+            found.setdefault(flow.name, []).append(i)
+        return found
+
+
+def view(planned: Mapping[str, Any]) -> PlanView:
+    """The view of a plan as `plan.py` makes it; raises msgspec.ValidationError, which says where, if it is none."""
+    return convert(planned, PlanView)
+
+
+def link_of(planned: Mapping[str, Any]) -> LinkView:
+    """The view of one link of such a plan."""
+    return convert(planned, LinkView)
+
+
+def qdisc_of(planned: Mapping[str, Any]) -> QdiscView:
+    """The view of the queue discipline of such a link."""
+    return convert(planned, QdiscView)

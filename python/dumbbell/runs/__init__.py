@@ -1,0 +1,1 @@
+"""From a scenario to finished runs: plans, workers, the folder that holds the results, progress and signals."""

@@ -1,0 +1,236 @@
+"""The folder that a command's results go to: made or found, held by one command at a time, and cleared of what killed
+ones left.
+
+OUT/
+.dumbbell-lock          while a command runs; says which
+.tmp-<process>-<run>/   a run that is not complete
+<run>/                  a run that is
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dumbbell.backends.folder import BESIDE, MANIFEST, remove
+from dumbbell.errors import OutError, ResultError
+
+from .interrupts import Held
+
+#: Name of the file that is locked.
+LOCK = ".dumbbell-lock"
+#: Name of the file that lists the folders of a sweep's runs, so that what is missing can be told.
+SWEEP = "sweep.json"
+#: What a run's folder may hold without its manifest saying so.
+_TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages"))
+#: What a picture's name may begin with; plots are written beside what they show.
+_PICTURES = (".png", ".pdf", ".svg")
+
+
+class Place:
+    """A folder for results, as a context that holds it: new or empty, or with runs to `resume`, or with results to
+    replace (`force`).
+
+    Without `out` it is ``results/<name>-<n>`` below the current folder, with the first n that is free. A folder that
+    was made and stays empty is taken away.
+
+    Raises
+    ------
+    OutError
+        The folder cannot be made, or holds something and is neither to be resumed nor replaced.
+    ResultError
+        Another command writes to it at this time.
+    """
+
+    def __init__(self, out: Path | None, name: str = "", *, resume: bool = False, force: bool = False) -> None:
+        self.path = out or Path()
+        self.resume, self.force = resume, force
+        self._name = name if out is None else ""
+        self._made: list[Path] = []
+        self._lock: int | None = None
+
+    def __enter__(self) -> Path:
+        try:
+            with Held():
+                if self._name:
+                    self._make_new()
+                else:
+                    self._make(self.path)
+                self._lock = _lock(self.path)
+            self._prepare()
+        except OSError as error:
+            self.__exit__()
+            raise OutError(f"{self.path}: {error.strerror}") from None
+        except BaseException:
+            self.__exit__()
+            raise
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        with Held():
+            self._clear()
+            if self._lock is not None:
+                _unlock(self.path, self._lock)
+                self._lock = None
+            for folder in reversed(self._made):
+                try:
+                    folder.rmdir()
+                except OSError:
+                    break  # it holds something, as a rule
+            self._made = []
+
+    def _make_new(self) -> None:
+        self._make(Path("results"))
+        n = 1
+        while True:
+            self.path = Path("results") / f"{self._name}-{n}"
+            try:
+                self.path.mkdir()
+            except FileExistsError:
+                n += 1
+            else:
+                self._made.append(self.path)
+                return
+
+    def _make(self, path: Path) -> None:
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(exist_ok=True)
+            self._made.append(folder)
+
+    def _prepare(self) -> None:
+        """Clear what is left of runs that were killed, and see that nothing is in the way."""
+        self._clear()
+        held = sorted(path.name for path in self.path.iterdir() if path.name != LOCK)
+        if not held or self.resume:
+            return
+        if not self.force:
+            raise OutError(
+                f"{self.path}: holds {held[0]} already; --resume runs only what is missing, --force replaces results,"
+                " or choose another --out"
+            )
+        stranger = next(strangers(self.path), None)
+        if stranger is not None:
+            raise OutError(
+                f"{self.path}: holds {stranger.relative_to(self.path)}, which is not of this program; --force replaces"
+                " results alone, choose another --out"
+            )
+        for name in held:
+            path = self.path / name
+            if path.is_dir():
+                remove(path)
+            else:
+                path.unlink()
+
+    def _clear(self) -> None:
+        """Remove folders of runs that are not complete. Whoever holds the lock owns them all, also those of a process
+        whose number was given again.
+        """
+        whose = "[0-9]*" if self._lock is not None else os.getpid()
+        for path in self.path.glob(f"{BESIDE}{whose}-*"):
+            if path.is_dir() and not path.is_symlink():
+                remove(path)
+            elif path.name.endswith(SWEEP):
+                path.unlink()
+
+
+def strangers(folder: Path) -> Iterator[Path]:
+    """What below a folder of results this program has not written. Links are strangers, wherever they lead."""
+    listed = _listed(folder)
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink():
+            yield path
+        elif path.is_dir():
+            yield from (one for one in strangers(path) if one.relative_to(folder).as_posix() not in listed)
+        elif (
+            path.name not in (LOCK, SWEEP)
+            and path.name not in listed
+            and not _is_report(path)
+            and not _is_picture(path)
+        ):
+            yield path
+
+
+def _listed(folder: Path) -> set[str] | frozenset[str]:
+    """Files that make a folder a run's: what its manifest lists, or, where that cannot be read, the names that tables
+    have.
+    """
+    tables = {path.name for path in folder.glob("*.parquet") if path.name in _TABLES}
+    path = folder / MANIFEST
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    except (OSError, ValueError):
+        text = "?"
+    made = manifest_of(text)
+    if made is not None:
+        return {*tables, *made.get("files", {}), "trace.pcap", MANIFEST}
+    return {*tables, "trace.pcap", MANIFEST} if tables or not text.strip("\0") else frozenset()
+
+
+def manifest_of(text: str) -> dict[str, Any] | None:
+    """A run's manifest; None where it is damaged, or is the manifest of something else."""
+    try:
+        made = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    is_ours = (
+        isinstance(made, dict) and isinstance(made.get("schema_version"), int) and isinstance(made.get("plan"), dict)
+    )
+    return made if is_ours and isinstance(made.get("files", {}), dict) else None
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file has the name of a report of iperf3 in a run's folder."""
+    return path.parent.name in ("traffic", "iperf3") and path.suffix == ".json"
+
+
+def _is_picture(path: Path) -> bool:
+    """Whether a file has the name of a picture that `plot`, `compare` or `demo` writes unless told otherwise."""
+    if path.suffix not in _PICTURES:
+        return False
+    from dumbbell import plots
+
+    runs = (one.parent.name for pattern in ("*", "*/*") for one in path.parent.glob(f"{pattern}/{MANIFEST}"))
+    return path.stem.startswith((*plots.KINDS, "kfoury-fig", *runs))
+
+
+def _lock(out: Path) -> int | None:
+    """Hold a folder; raises ResultError that says who does where somebody else does. None where the file system has no
+    locks.
+    """
+    path = out / LOCK
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            who = os.read(fd, 200).decode(errors="replace").strip() or "another command"
+            os.close(fd)
+            raise ResultError(f"{out}: {who} writes to it; wait until it has ended, or choose another --out") from None
+        except OSError:  # a file system without locks: nothing can be told of others
+            os.close(fd)
+            path.unlink(missing_ok=True)
+            return None
+        if _is_same(fd, path):
+            os.truncate(fd, 0)
+            now = time.strftime("%Y-%m-%d %H:%M:%S")
+            os.write(fd, f"process {os.getpid()} on {os.uname().nodename} (since {now})\n".encode())
+            return fd
+        os.close(fd)  # its holder has just ended, and took it away
+
+
+def _is_same(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _unlock(out: Path, fd: int) -> None:
+    (out / LOCK).unlink(missing_ok=True)  # while it is held, so that it is ours
+    os.close(fd)

@@ -1,0 +1,393 @@
+"""Scenario x varied values x repetition -> plans: absolute, explicit integers, which is all that an engine sees.
+
+Order of runs: the first key written varies slowest, then the second, and so on; repetitions vary fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from math import prod
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+from dumbbell import controllers
+from dumbbell.errors import ScenarioError, together, wrong
+from dumbbell.scenario import arrivals, routes, units, warn
+from dumbbell.scenario.declare import parsed, plain, replaced, varied, written
+from dumbbell.scenario.file import Flow, Host, Limits, Measure, Path, Record, Scenario
+from dumbbell.scenario.impairments import Jitter, Loss
+from dumbbell.scenario.names import Facts, names
+from dumbbell.scenario.routes import Way
+from dumbbell.scenario.workloads import Workload
+
+#: Most flows of a run; a port number each (RFC 6335 leaves 49151 user ports), and memory for their tables.
+FLOWS_MAX = 49_151
+
+Known = Mapping[str, controllers.Controller]
+"""Controllers by name."""
+
+_MASK64 = 2**64 - 1
+
+
+class Case(NamedTuple):
+    """One combination of the varied values."""
+
+    vary: dict[str, Any]
+    scenario: Scenario
+
+
+class Planned(NamedTuple):
+    """One run: its place in the scenario's order, a case, its repetition, and the plan for the engine."""
+
+    position: int
+    name: str
+    vary: dict[str, Any]
+    repetition: int
+    plan: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+    """What the scenario itself gives reason to warn of."""
+
+
+def derived_seed(seed: int, repetition: int) -> int:
+    """Seed of a repetition: the given seed for repetition 0, else SplitMix64 of both, cut to 53 bits so that JSON and
+    TOML keep it exact.
+
+    SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, Fig. 17.
+    """
+    if repetition == 0:
+        return seed
+    z = (seed + repetition * 0x9E3779B97F4A7C15) & _MASK64
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK64
+    return (z ^ (z >> 31)) & (2**53 - 1)
+
+
+def cases(scenario: Scenario) -> list[Case]:
+    """Every combination of the varied values (the full grid), in the documented order."""
+    axes = list(varied(scenario))
+    count = prod(len(values) for _, values in axes) * scenario.repetitions
+    most = limits(scenario).runs
+    if count > most:
+        what = " x ".join([path for path, _ in axes] + (["repetitions"] if scenario.repetitions > 1 else []))
+        raise wrong("limits.runs", most, f"as many as there are runs: {count} ({what})")
+    if not axes:
+        return [Case({}, scenario)]
+    places = [_place(path) for path, _ in axes]
+    found = []
+    for combination in product(*(values for _, values in axes)):
+        made = scenario
+        for place, (_, value) in zip(places, combination):
+            made = replaced(made, place, value)
+        found.append(Case({path: value for (path, _), (value, _) in zip(axes, combination)}, made))
+    return found
+
+
+def _place(path: str) -> list[str | int]:
+    """The steps of a key path: ``flow[1].cca`` is flow, 1, cca."""
+    return [int(step[:-1]) if step.endswith("]") else step for step in path.replace("[", ".").split(".")]
+
+
+def limits(scenario: Scenario) -> Limits:
+    """What the scenario may cost."""
+    assert isinstance(scenario.limits, Limits)
+    return scenario.limits
+
+
+def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) -> list[Planned]:
+    """Every run of the scenario, in order; raises ScenarioError for contradictions and impossible values.
+
+    `known` are the controllers that there are: the built-in ones unless given. `once`: of repetitions that cannot
+    differ in the simulator, only the first is kept.
+    """
+    planned: list[Planned] = []
+    for vary, case in cases(scenario):
+        base = plan(case, known)
+        warnings = warn.of_case(case, base)
+        repetitions = scenario.repetitions
+        if once and repetitions > 1 and not _draws(case) and not warn.is_random(base):
+            repetitions = 1
+            warnings.append(warn.once(scenario))
+        for repetition in range(repetitions):
+            seed = derived_seed(base["seed"], repetition)
+            made = {**base, "seed": seed} if repetition == 0 or not _draws(case) else plan(case, known, seed=seed)
+            planned.append(Planned(len(planned), scenario.name, vary, repetition, made, tuple(warnings)))
+    return planned
+
+
+def _draws(case: Scenario) -> bool:
+    """Whether the plan itself depends on the seed."""
+    assert isinstance(case.host, Host)
+    return bool(parsed(case.host, "start_jitter")) or any(
+        flow.arrivals is not None for flow in case.flow if isinstance(flow, Flow)
+    )
+
+
+def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None) -> dict[str, Any]:
+    """The plan of a scenario without varied values; its own seed unless another is given."""
+    path, record, host = case.path, case.record, case.host
+    assert isinstance(path, Path)
+    assert isinstance(record, Record)
+    assert isinstance(host, Host)
+    duration = parsed(case, "duration")
+    seed = int(case.seed) if seed is None else seed  # type: ignore[arg-type]
+    links = routes.named(case.link)
+    rtt = parsed(path, "rtt")
+    tables = [
+        _Flows(flow, path, duration, links, f"flow[{i}]", seed, case.folder, limits(case))  # type: ignore[arg-type]
+        for i, flow in enumerate(case.flow)
+    ]
+    called = _named(tables)
+    flows: list[dict[str, Any]] = []
+    errors: list[ScenarioError] = []
+    for number, table in enumerate(tables):
+        try:
+            flows += [
+                {"name": called[number], "table": number, **one} for one in table.plan(known, FLOWS_MAX - len(flows))
+            ]
+        except ScenarioError as error:
+            errors += error.errors
+        if len(flows) > FLOWS_MAX:
+            raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
+    made_links = _links(case, rtt, errors)
+    if errors:
+        raise together(_once(errors))
+    if not flows:
+        raise ScenarioError("flow", "no flow arrives before the end of the run")
+    sample = parsed(record, "every")
+    if len(flows) * (duration // sample) > limits(case).samples:
+        raise wrong(
+            "record.every",
+            record.every,
+            f"at most {limits(case).samples} rows (flows x duration / every), which limits.samples raises",
+        )
+    _spread_starts(flows, parsed(host, "start_jitter"), seed)
+    return {
+        "name": case.name,
+        "seed": seed,
+        "duration_ns": duration,
+        "sample_ns": sample,
+        "measure": _measure(case.measure, duration),
+        **made_links,
+        "host": _host(host),
+        "flows": flows,
+        "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap", "states")},
+        "limits": {"events_per_s": limits(case).events, "memory_bytes": parsed(limits(case), "memory")},
+    }
+
+
+def _measure(measure: object, duration: int) -> dict[str, int] | None:
+    """The part of the run that figures cover."""
+    if not isinstance(measure, Measure):
+        return None
+    to = parsed(measure, "to")
+    begin, end = parsed(measure, "from"), duration if to is None else to
+    if end > duration:
+        raise wrong("measure.to", measure.to, f"up to the end of the run ({units.span_text(duration)})")
+    if begin >= end:
+        raise wrong(
+            "measure.from",
+            written(measure).get("from", "0s"),
+            f"before the end of what is measured ({units.span_text(end)})",
+        )
+    return {"from_ns": begin, "to_ns": end}
+
+
+def _named(tables: list[_Flows]) -> list[str]:
+    """What the flows of each table are called; raises ScenarioError where two are called the same."""
+    given = [table.flow.name for table in tables]
+    for i, name in enumerate(given):
+        if name is not None and name in given[:i]:
+            raise wrong(
+                f"{tables[i].at}.name", name, f"a name of its own, because {tables[given.index(name)].at} has this one"
+            )
+    return names([table.facts() for table in tables], given)
+
+
+def _links(case: Scenario, rtt: int | None, errors: list[ScenarioError]) -> dict[str, Any]:
+    """The links of a plan; what is wrong with them is added to `errors`."""
+
+    def made(table: Any, name: str, at: str) -> dict[str, Any]:
+        try:
+            return routes.link(table, name, at, rtt, case.folder)
+        except ScenarioError as error:
+            errors.extend(error.errors)
+            return {}
+
+    ack = case.path.ack  # type: ignore[union-attr]
+    return {
+        "bottleneck": made(case.path, routes.BOTTLENECK, "path"),
+        "links": [
+            made(one, str(one.name), f"link[{i}]") for i, one in enumerate(case.link) if isinstance(one, routes.Link)
+        ],
+        "ack_links": [made(ack, "ack", "path.ack")] if isinstance(ack, routes.Ack) and ack.rate is not None else [],
+    }
+
+
+def _once(errors: list[ScenarioError]) -> list[ScenarioError]:
+    """Each error once: several flows may run into the same one of the path."""
+    return list({str(error): error for error in errors}.values())
+
+
+def _spread_starts(flows: list[dict[str, Any]], spread: int, seed: int) -> None:
+    """Move each start by up to `spread`, drawn from the run's seed and the flow's number alone."""
+    if not spread:
+        return
+    import hashlib  # rarely needed, and start-up counts
+
+    for i, flow in enumerate(flows):
+        draw = hashlib.sha256(f"{seed}/flow{i}.start".encode()).digest()
+        room = flow["stop_ns"] - flow["start_ns"] - 1
+        flow["start_ns"] += min(int.from_bytes(draw[:8], "big") % (spread + 1), room)
+
+
+def bdp_bytes(path: Path, rate_bps: int) -> int | None:
+    """Bandwidth-delay product at a rate, rounded down; None where the path has no RTT."""
+    rtt = parsed(path, "rtt")
+    return None if rtt is None else rate_bps * int(rtt) // (8 * 10**9)
+
+
+def _host(host: Any) -> dict[str, Any]:
+    return {
+        "hz": host.hz,
+        "qdisc": host.qdisc,
+        "tso": host.tso,
+        "gro": host.gro,
+        "ecn": parsed(host, "ecn"),
+        "rcvbuf_bytes": parsed(host, "rcvbuf"),
+        "sndbuf_bytes": parsed(host, "sndbuf"),
+        "delayed_ack": host.delayed_ack,
+        "arp": host.arp,
+        "nodelay": host.nodelay,
+        "slow_start_after_idle": host.slow_start_after_idle,
+        "shared_receiver": host.receivers == "one",
+        "shared_processor": host.processors == "one",
+        "traffic": host.traffic,
+    }
+
+
+class _Flows(NamedTuple):
+    """One [[flow]] table on its way into a plan."""
+
+    flow: Flow
+    path: Path
+    duration: int
+    links: dict[str, tuple[int, int]]
+    at: str
+    seed: int
+    folder: FilePath
+    limits: Limits
+
+    def plan(self, known: Known | None, most: int) -> list[dict[str, Any]]:
+        """Its flows: `count` of them, or those that arrive."""
+        flow, at = self.flow, self.at
+        params = controllers.with_preset(str(flow.cca), flow.preset, flow.params or {}, at, known)  # type: ignore[arg-type]
+        starts, stop = self._times(), parsed(flow, "stop")
+        rtt = parsed(self.path, "rtt") if flow.rtt is None else parsed(flow, "rtt")
+        if rtt is None:
+            raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
+        way = routes.way(flow, self.path, rtt, self.links, at)
+        one = {
+            "cca": flow.cca,
+            "params": params,
+            "transport": parsed(flow, "transport").plan(),
+            "rtt_ns": way.rtt_ns,
+            **self._impaired(way),
+            "forward": way.forward,
+            "back": way.back,
+            "stop_ns": self.duration if stop is None else stop,
+            "size_bytes": parsed(flow, "size"),
+            "workload": self._workload(),
+            "max_rate_bps": parsed(flow, "max_rate"),
+        }
+        if isinstance(flow.arrivals, arrivals.Arrivals):
+            made = arrivals.expand(
+                flow.arrivals, starts[0], one["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most
+            )
+            return [{**one, "start_ns": start, "size_bytes": size} for start, size in made]
+        return [{**one, "start_ns": start} for start in starts]
+
+    def facts(self) -> Facts:
+        """What there is to say of its flows, where other tables have the same controller."""
+        flow = self.flow
+        transport, start, stop, rate = (parsed(flow, name) for name in ("transport", "start", "stop", "max_rate"))
+        if flow.arrivals is not None:
+            application = "short flows"
+        elif isinstance(flow.workload, Workload):
+            application = flow.workload.FORM.replace("_", " ")
+        else:
+            application = "" if flow.size is None else _close(units.bytes_text(parsed(flow, "size")))
+        return Facts(
+            cca=str(flow.cca),
+            transport="" if transport.FORM == "tcp" else transport.FORM,
+            rtt=_close(units.value_text(self.path.rtt if flow.rtt is None else flow.rtt)),
+            start=f"from {_close(units.span_text(start))}" if start else "",
+            stop="" if stop is None else f"until {_close(units.span_text(stop))}",
+            application=application,
+            via="" if "via" not in written(flow) else "via " + "+".join(map(str, flow.via)),
+            preset=flow.preset if isinstance(flow.preset, str) else "",
+            params=" ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
+            rate="" if rate is None else f"at most {_close(units.rate_text(rate))}",
+        )
+
+    def _times(self) -> list[int]:
+        """When its flows start."""
+        flow, at, duration = self.flow, self.at, self.duration
+        start, stop, spacing = parsed(flow, "start"), parsed(flow, "stop"), parsed(flow, "spacing")
+        count = flow.count
+        assert isinstance(count, int)
+        last = start + (count - 1) * spacing
+        if last >= duration:
+            which = "start" if start >= duration else "spacing"
+            raise wrong(
+                f"{at}.{which}",
+                getattr(flow, which),
+                f"every start before the end of the run ({units.span_text(duration)})",
+            )
+        if stop is not None and not last < stop <= duration:
+            wanted = (
+                f"after the last start ({units.span_text(last)}), up to the end of the run"
+                f" ({units.span_text(duration)})"
+            )
+            raise wrong(f"{at}.stop", flow.stop, wanted)
+        return [start + i * spacing for i in range(count)]
+
+    def _impaired(self, way: Way) -> dict[str, Any]:
+        """Loss and jitter of a route that the engine makes by itself."""
+        if way.forward is not None:
+            return {"loss_ppb": 0, "jitter": None}
+        loss = parsed(self.path, "loss") if self.flow.loss is None else parsed(self.flow, "loss")
+        jitter = self.path.jitter if self.flow.jitter is None else self.flow.jitter
+        assert not isinstance(loss, Loss)
+        return {"loss_ppb": loss, "jitter": jitter.plain() if isinstance(jitter, Jitter) else None}
+
+    def _workload(self) -> dict[str, Any] | None:
+        """What the application does; raises ScenarioError where that cannot be beside other keys."""
+        flow, at = self.flow, self.at
+        if flow.arrivals is not None:
+            for name in ("size", "workload", "count", "spacing"):
+                if name in written(flow):
+                    raise wrong(
+                        f"{at}.{name}",
+                        plain(getattr(flow, name)),
+                        "no such key beside arrivals, which has sizes and times of its own",
+                    )
+        if not isinstance(flow.workload, Workload):
+            return None
+        if flow.size is not None:
+            raise wrong(f"{at}.size", flow.size, "no size beside workload")
+        if parsed(flow, "transport").FORM != "tcp":
+            raise wrong(
+                f"{at}.workload", plain(flow.workload), 'transport = "tcp": other transports carry one transfer'
+            )
+        made = flow.workload.plan()
+        rate, size = made.get("rate_bps"), made.get("message_bytes")
+        if rate and size and rate > self.limits.messages * size * 8:
+            wanted = f"at most {self.limits.messages} messages per second, which limits.messages raises"
+            raise wrong(f"{at}.workload", plain(flow.workload), f"{wanted} (it comes to {rate // (8 * size)})")
+        return made
+
+
+def _close(quantity: str) -> str:
+    """A quantity as one word: ``50ms``."""
+    return quantity.replace(" ", "")

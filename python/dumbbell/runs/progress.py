@@ -1,0 +1,163 @@
+"""How far a sweep is: runs done, simulated time, packets per second, time left; redrawn in place on a terminal or in a
+notebook, else a line now and then.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from _thread import allocate_lock
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from .sweep import Job
+
+#: Seconds between two drawings in place, faster only costs time; and between two lines where nothing can be drawn over.
+EVERY_S, LINE_EVERY_S = 0.1, 30.0
+
+
+class Screen(Protocol):
+    """Where progress is shown."""
+
+    every_s: float
+
+    @property
+    def width(self) -> int:
+        """Most characters of a line."""
+
+    def draw(self, text: str) -> None:
+        """Show this instead of what is there."""
+
+    def clear(self) -> None:
+        """Take away what is there."""
+
+
+class Terminal:
+    """One line, drawn in place."""
+
+    every_s = EVERY_S
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._drawn = 0
+
+    @property
+    def width(self) -> int:
+        """One less than the terminal's: a line that is as wide as the terminal moves the next one down."""
+        try:
+            return max(os.get_terminal_size(self._stream.fileno()).columns, 2) - 1
+        except (OSError, ValueError):
+            return 79
+
+    def draw(self, text: str) -> None:
+        """Over the last one."""
+        self._stream.write("\r" + text.ljust(min(self._drawn, self.width)))
+        self._stream.flush()
+        self._drawn = len(text)
+
+    def clear(self) -> None:
+        """Wipe it."""
+        if self._drawn:
+            self._stream.write("\r" + " " * min(self._drawn, self.width) + "\r")
+            self._stream.flush()
+            self._drawn = 0
+
+
+class Log:
+    """A line every half a minute, for what is no terminal."""
+
+    every_s = LINE_EVERY_S
+    width = 200
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def draw(self, text: str) -> None:
+        """One more line."""
+        print(text, file=self._stream, flush=True)
+
+    def clear(self) -> None:
+        """What is written stays."""
+
+
+class Notebook:
+    """A line of plain text below a cell, drawn in place."""
+
+    every_s = 0.5
+    width = 120
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def draw(self, text: str) -> None:
+        """Over the last one."""
+        from IPython.display import display
+
+        made = {"text/plain": text}
+        if self._handle is None:
+            self._handle = display(made, raw=True, display_id=True)
+        else:
+            self._handle.update(made, raw=True)
+
+    def clear(self) -> None:
+        """Leave an empty line: a notebook has no way to take an output of its own away."""
+        if self._handle is not None:
+            self._handle.update({"text/plain": ""}, raw=True)
+            self._handle = None
+
+
+def screen(stream: TextIO | None = None) -> Screen:
+    """The one that this process has: a terminal, else lines."""
+    stream = sys.stderr if stream is None else stream
+    return Terminal(stream) if stream.isatty() else Log(stream)
+
+
+def is_notebook() -> bool:
+    """Whether this runs in a kernel of Jupyter; IPython is not imported to find out."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+class Progress:
+    """Drawn from whichever thread has news."""
+
+    def __init__(self, jobs: list[Job], on: Screen) -> None:
+        self._screen = on
+        self._began = self._drawn = time.monotonic()
+        self._total_ns = {job.number: job.planned.plan["duration_ns"] for job in jobs}
+        self._now: dict[int, tuple[int, int]] = {}
+        self._lock = allocate_lock()
+
+    def observe(self, job: Job, sim_ns: int, packets: int) -> None:
+        """News of a running job, or of one that has just ended."""
+        with self._lock:
+            self._now[job.number] = (sim_ns, packets)
+            now = time.monotonic()
+            if now - self._drawn >= self._screen.every_s:
+                self._drawn = now
+                self._screen.draw(self.text(now - self._began, self._screen.width))
+
+    def clear(self) -> None:
+        """Wipe the line."""
+        with self._lock:
+            self._screen.clear()
+
+    def text(self, wall_s: float, width: int = 200) -> str:
+        """The line after `wall_s` seconds; what says least goes first where it is narrow."""
+        sim_ns = sum(ns for ns, _ in self._now.values())
+        done = sum(ns >= self._total_ns[number] for number, (ns, _) in self._now.items())
+        total_ns = sum(self._total_ns.values())
+        packets = sum(count for _, count in self._now.values())
+        runs = f"{done}/{len(self._total_ns)} runs" if len(self._total_ns) > 1 else ""
+        simulated = f"simulated {sim_ns / 1e9:.1f} of {total_ns / 1e9:g} s"
+        rate = f"{packets / wall_s / 1e6 if wall_s > 0 else 0.0:.2f} M packets/s"
+        left = f"{wall_s * (total_ns - sim_ns) / sim_ns:.0f} s left" if sim_ns and wall_s > 0 else "..."
+        forms = (
+            (runs, simulated, rate, left),
+            (runs, simulated, left),
+            (runs, left) if runs else (f"{100 * sim_ns // max(total_ns, 1)} %", left),
+        )
+        lines = ["  ".join(part for part in form if part) for form in forms]
+        return next((line for line in lines if len(line) <= width), lines[-1][:width])

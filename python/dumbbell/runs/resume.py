@@ -1,0 +1,86 @@
+"""What of a sweep is finished already: folders that are whole, of the same plan, and made by the same engine,
+controllers and back end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.backends.folder import MANIFEST, damage, remove
+from dumbbell.errors import ResultError
+
+from . import origin
+from .place import manifest_of, strangers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .sweep import Job
+
+
+def finished(job: Job, note: Callable[[str], None]) -> dict[str, Any] | None:
+    """The manifest of a run that is there already; None where it has to be run.
+
+    A folder that is damaged or not complete is taken away, of which `note` is told. Raises ResultError where another
+    run than this, or something that this program has not written, stands in its place.
+    """
+    folder = job.folder
+    if not folder.exists() and not folder.is_symlink():
+        return None
+    if folder.is_symlink() or not folder.is_dir():
+        raise ResultError(f"{folder}: not a folder; choose another --out")
+    made, wrong = _read(folder)
+    if made is not None:
+        _compare(job, made)
+        wrong = _damage(folder, made)
+        if not wrong:
+            return made
+    stranger = next(strangers(folder), None)
+    if stranger is not None:
+        raise ResultError(f"{folder}: holds {stranger.name} and is no result of this program; choose another --out")
+    note(f"{folder}: {wrong}; it is run again")
+    remove(folder)
+    return None
+
+
+def _read(folder: Path) -> tuple[dict[str, Any] | None, str]:
+    """A manifest, or what is wrong with it."""
+    try:
+        made = manifest_of((folder / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None, f"{MANIFEST} is missing"
+    except (OSError, ValueError):
+        made = None
+    return made, "" if made else f"{MANIFEST} is damaged"
+
+
+def _compare(job: Job, made: dict[str, Any]) -> None:
+    """Raise ResultError for a run that is not this one."""
+    from dumbbell import _native
+
+    at, elsewhere = job.folder, "choose another --out"
+    if made["schema_version"] != _native.SCHEMA_VERSION:
+        raise ResultError(
+            f"{at}: written in format {made['schema_version']}, this is {_native.SCHEMA_VERSION}; {elsewhere}"
+        )
+    if made["plan"] != json.loads(json.dumps(job.planned.plan)):  # steps are tuples in a plan, lists in a file
+        raise ResultError(f"{at}: holds the result of another plan; --force replaces all results, or {elsewhere}")
+    if made.get("controllers", []) != job.own.record():
+        raise ResultError(f"{at}: made with other controllers of one's own (--cca); {elsewhere}")
+    if made.get("backend") != job.on:
+        raise ResultError(f"{at}: made with --on {made.get('backend')}, this is {job.on}; {elsewhere}")
+    versions = made.get("versions")
+    engine, ours = versions.get("engine") if isinstance(versions, dict) else None, origin.versions()["engine"]
+    if engine != ours:
+        raise ResultError(f"{at}: made by engine {engine}, this is {ours}; {elsewhere}")
+
+
+def _damage(folder: Path, made: dict[str, Any]) -> str:
+    try:
+        return damage(folder, made)
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    except (KeyError, TypeError, AttributeError):
+        return f"{MANIFEST} lists no files"

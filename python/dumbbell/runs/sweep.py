@@ -1,0 +1,371 @@
+"""Many runs: grids, repetitions, parallel workers, resume.
+
+Workers are threads: the engine releases the GIL, and threads share the interpreter's start-up cost. Runs are handed out
+in order and reported in order, whichever ends first; what a run writes does not depend on the worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell import backends
+from dumbbell.backends.folder import BESIDE
+from dumbbell.errors import DiskFullError, DumbbellError, EngineError, ScenarioError
+from dumbbell.scenario import units
+from dumbbell.scenario.file import Given, Scenario, from_dict, from_file
+from dumbbell.scenario.own import Own
+from dumbbell.scenario.source import placed
+
+from . import interrupts, plan
+from .place import SWEEP, Place
+
+if TYPE_CHECKING:
+    import threading
+
+    from dumbbell.results.load import Results
+
+    from .progress import Progress
+
+Observe = Callable[["Job", int, int], None]
+"""Called with (job, simulated nanoseconds, delivered packets) while a run goes on and when it has ended,
+from its worker's thread."""
+
+
+class Job(NamedTuple):
+    """One run and the folder that it writes."""
+
+    number: int
+    planned: plan.Planned
+    folder: Path
+    scenario_text: str
+    overrides: tuple[str, ...]
+    own: Own = Own()
+    on: str = "sim"
+
+
+class Outcome(NamedTuple):
+    """How a run ended: a manifest or an error; `kept` when it was found finished by --resume."""
+
+    job: Job
+    manifest: dict[str, Any] | None
+    error: DumbbellError | None
+    kept: bool = False
+
+
+class _Stopped(BaseException):
+    """Raised in a worker's progress callback when the sweep is interrupted."""
+
+
+def jobs_of(
+    scenarios: Iterable[Given],
+    out: Path,
+    *,
+    overrides: tuple[str, ...] = (),
+    pcap: bool = False,
+    traffic: str | None = None,
+    own: Own | None = None,
+    on: str = "sim",
+) -> list[Job]:
+    """Every run of these scenarios, in order, each with its folder below `out`; `traffic` is for those that leave
+    `host.traffic` open.
+    """
+    jobs: list[Job] = []
+    names: set[str] = set()
+    own = own or Own()
+    for scenario, text, source in scenarios:
+        if scenario.name in names:
+            raise ScenarioError("name", f'"{scenario.name}" stands in two scenarios, wanted a name of its own in each')
+        names.add(scenario.name)
+        try:
+            runs = plan.runs(scenario, own.known() if own else None, once=on == "sim")
+        except ScenarioError as error:
+            raise placed(error, text, source, overrides) from None
+        for planned in runs:
+            if pcap:
+                planned.plan["record"] = {**planned.plan["record"], "pcap": True}
+            host = planned.plan["host"]
+            if traffic and host["traffic"] == "auto":
+                planned.plan["host"] = {**host, "traffic": traffic}
+            jobs.append(
+                Job(len(jobs), planned, out / folder_name(planned, scenario.repetitions), text, overrides, own, on)
+            )
+    if len({job.folder for job in jobs}) < len(jobs):
+        jobs = [job._replace(folder=out / f"{job.planned.name}_{job.number:05d}") for job in jobs]
+    return jobs
+
+
+def folder_name(planned: plan.Planned, repetitions: int = 1) -> str:
+    """Name of a run's folder: ``name_buffer=1bdp_flow0.cca=bbr_r0``."""
+    parts = [planned.name]
+    for path, value in planned.vary.items():
+        key = path.removeprefix("path.").replace("[", "").replace("]", "")
+        word = units.value_text(value)
+        parts.append(f"{key}={''.join(c if c.isalnum() or c in '.-+%=' else '-' for c in word)}")
+    if repetitions > 1:
+        parts.append(f"r{planned.repetition}")
+    name = "_".join(parts)
+    return name if len(name.encode()) <= 180 else f"{planned.name}_{hash_text(name)}"
+
+
+def hash_text(text: str) -> str:
+    """A short stable hash (FNV-1a, 64 bit) for names that are too long for a folder."""
+    value = 0xCBF29CE484222325
+    for byte in text.encode():
+        value = ((value ^ byte) * 0x100000001B3) & (2**64 - 1)
+    return f"{value:016x}"
+
+
+class Sweep:
+    """Runs, and the place that they go to, as a context: it is held while this lasts, and holds whole folders only,
+    whatever ends it.
+
+    Attributes
+    ----------
+    out
+        The folder, once the context is entered.
+    jobs
+        The runs, each with its folder below `out`.
+    """
+
+    def __init__(self, planned: list[Job], place: Place, *, workers: int | None = None) -> None:
+        self.jobs, self.place = planned, place
+        self.out = place.path
+        self._workers = workers or default_workers()
+        self._stop: list[bool] = []
+        self._threads: list[threading.Thread] = []
+        self._leave = ExitStack()
+        self._is_listed = False
+
+    def __enter__(self) -> Sweep:
+        self._leave.enter_context(interrupts.Raised())
+        try:
+            with interrupts.Held():
+                self.out = self._leave.enter_context(self.place)
+                self._leave.callback(self._end)
+        except BaseException:
+            self._leave.close()
+            raise
+        self.jobs = [job._replace(folder=self.out / job.folder) for job in self.jobs]
+        return self
+
+    def _list_runs(self) -> None:
+        """Write which runs are to be there, those of a resumed sweep included; once one of them is, so that an empty
+        folder stays empty.
+        """
+        path, self._is_listed = self.out / SWEEP, True
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            before = []
+        names = list(dict.fromkeys([*before, *(job.folder.name for job in self.jobs)]))
+        if len(names) > 1:
+            beside = path.with_name(f"{BESIDE}{os.getpid()}-{SWEEP}")
+            beside.write_text(json.dumps({"runs": names}, indent=1) + "\n", encoding="utf-8")
+            beside.rename(path)
+
+    def __exit__(self, *_: object) -> None:
+        with interrupts.Held():
+            self._leave.close()
+
+    def _end(self) -> None:
+        """Stop the workers and wait for them: none may outlive the interpreter."""
+        self._stop.append(True)
+        for thread in self._threads:
+            thread.join()
+
+    def outcomes(
+        self, observe: Observe | None = None, note: Callable[[str], None] = lambda _: None
+    ) -> Iterator[Outcome]:
+        """Run what is missing and yield every outcome in order; a full disk is the last one.
+
+        `note` is told of folders that were found damaged and are run again. Raises ResultError where a folder holds
+        something else.
+        """
+        kept = {}
+        if self.place.resume:
+            from .resume import finished
+
+            kept = {job.number: Outcome(job, found, None, True) for job in self.jobs if (found := finished(job, note))}
+        todo = [job for job in self.jobs if job.number not in kept]
+        workers = min(self._workers, len(todo))
+        running = self._in_order(todo, workers, observe) if workers > 1 else (_one(job, observe, None) for job in todo)
+        for job in self.jobs:
+            outcome = kept[job.number] if job.number in kept else next(running)
+            if outcome.manifest and not self._is_listed:
+                self._list_runs()
+            yield outcome
+            if isinstance(outcome.error, DiskFullError):
+                return
+
+    def _in_order(self, todo: list[Job], workers: int, observe: Observe | None) -> Iterator[Outcome]:
+        """Outcomes in the order of `todo`, from that many threads."""
+        import threading
+
+        done: dict[int, Outcome] = {}
+        changed = threading.Condition()
+        waiting = iter(todo)
+
+        def work() -> None:
+            while not self._stop:
+                with changed:
+                    job = next(waiting, None)
+                if job is None:
+                    return
+                try:
+                    outcome = _one(job, observe, self._stop)
+                except _Stopped:
+                    return
+                except (
+                    BaseException
+                ) as error:  # from `observe`: hand it to the caller's thread instead of a silent hang
+                    outcome = Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
+                with changed:
+                    done[job.number] = outcome
+                    if isinstance(outcome.error, DiskFullError):
+                        for _ in waiting:  # the rest would end in the same way
+                            pass
+                    changed.notify_all()
+
+        with interrupts.Held():
+            for _ in range(workers):
+                thread = threading.Thread(target=work, daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        for job in todo:
+            with changed:
+                changed.wait_for(lambda number=job.number: number in done)  # type: ignore[misc]
+                outcome = done.pop(job.number)
+            yield outcome
+
+
+def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
+    def progress(sim_ns: int, packets: int) -> None:
+        if stop:
+            raise _Stopped
+        if observe:
+            observe(job, sim_ns, packets)
+
+    try:
+        given: dict[str, Any] = {
+            "scenario_text": job.scenario_text,
+            "overrides": job.overrides,
+            "progress": progress,
+            "own": job.own,
+        }
+        made = backends.run(job.on, job.planned, job.folder, **given)
+    except DumbbellError as error:
+        return Outcome(job, None, error)
+    except Exception as error:  # a bug, which must not take the other runs along
+        return Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
+    if observe:
+        observe(job, job.planned.plan["duration_ns"], made["summary"]["packets_delivered"])
+    return Outcome(job, made, None)
+
+
+def default_workers() -> int:
+    """As many workers as this process may use cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(
+    scenario: Scenario | str | Path | Mapping[str, object],
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    controllers: Mapping[str, type] | None = None,
+    cca: Iterable[str | Path] = (),
+    on: str = "sim",
+    progress: bool | None = None,
+) -> Results:
+    """Run a scenario, with all its varied values and repetitions, and return the results in order.
+
+    Parameters
+    ----------
+    scenario
+        A `Scenario`, the path of a scenario file, or the same tables as nested dictionaries.
+    out
+        Folder to write to, empty or new unless `resume` or `force`. Without it the results live in a temporary folder,
+        which goes with the last of the objects returned.
+    jobs
+        How many runs go at once; as many as there are cores unless given. Results do not depend on it.
+    resume
+        Keep finished runs of the same plan in `out`, and run only what is missing or damaged.
+    force
+        Replace results in `out`; anything else in it is an error.
+    controllers
+        Controllers of one's own by name: classes with ``on_ack(sample) -> (cwnd, pacing_rate)``
+        (docs/own-controller.md). An exception in one of them ends the run with ControllerError.
+    cca
+        Files with controllers of one's own (.c or .py), as ``dumbbell run --cca`` takes them.
+    on
+        Back end: ``sim``, or ``linux`` for real hosts (docs/linux.md), whose runs go one by one unless told otherwise.
+    progress
+        Whether to show how far the runs are: below the cell of a notebook, else on stderr. Unless given, in notebooks
+        only.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario cannot be run as written.
+    ResultError
+        `out` holds something else, or another command writes to it.
+    ControllerError
+        A controller of one's own in Python raised an exception.
+    EngineError
+        A run failed; the finished ones stay in `out`.
+    """
+    if isinstance(scenario, (str, Path)):
+        given = from_file(scenario)
+    else:
+        from dumbbell.scenario.toml_text import to_toml
+
+        made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
+        given = Given(made, to_toml(made))
+    backends.check_name(on)
+    planned = jobs_of([given], Path(), own=Own.load(cca, controllers), on=on)
+    workers = backends.workers(on, [(job.planned, job.own) for job in planned], jobs)
+    if out is not None:
+        return _run(planned, Place(Path(out), resume=resume, force=force), workers, progress=progress)
+    from .temporary import Temporary
+
+    temporary = Temporary("run")
+    results = _run(planned, Place(temporary.path), workers, progress=progress)
+    for result in results:
+        vars(result)["_temporary"] = temporary  # the folder lives as long as somebody has one of its runs
+    return results
+
+
+def _run(planned: list[Job], place: Place, workers: int | None, *, progress: bool | None) -> Results:
+    from warnings import warn
+
+    from dumbbell.results.load import Results
+
+    shown = _shown(planned, is_wanted=progress)
+    try:
+        with Sweep(planned, place, workers=workers) as sweep:
+            outcomes = list(sweep.outcomes(shown.observe if shown else None, lambda text: warn(text, stacklevel=4)))
+    except interrupts.Interrupted as error:
+        interrupts.pass_on(error)
+    finally:
+        if shown:
+            shown.clear()
+    for outcome in outcomes:
+        if outcome.error:
+            raise outcome.error
+    return Results.of([outcome.job.folder for outcome in outcomes])
+
+
+def _shown(planned: list[Job], *, is_wanted: bool | None) -> Progress | None:
+    from .progress import Notebook, Progress, is_notebook, screen
+
+    notebook = is_notebook()
+    if is_wanted is False or (is_wanted is None and not notebook):
+        return None
+    return Progress(planned, Notebook() if notebook else screen())

@@ -1,0 +1,411 @@
+"""What a person writes: the scenario file, or the same tables in Python. `plan.py` turns it into what an engine runs.
+
+    name = "bbr-vs-cubic"
+    duration = "120s"
+
+    [path]
+    rate = "40Mbps"
+    rtt = "40ms"
+    buffer = ["0.5bdp", "1bdp", "10bdp"]     # a list instead of a value varies it
+
+    [[flow]]
+    cca = "cubic"
+
+    [[flow]]
+    cca = "bbr"
+    start = "847ms"
+
+Every quantity carries its unit; unknown keys are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+from dumbbell.errors import ScenarioError, wrong
+
+from . import schedule
+from .arrivals import Arrivals
+from .declare import SWITCH, Choice, Each, Forms, Key, Kind, Sub, Table, build, key, whole
+from .impairments import LOSS, SHARE_OF, AnyLoss, Jitter, Reorder
+from .kinds import (
+    BUFFER,
+    BURST,
+    CONTROLLER,
+    DURATION,
+    EVERY,
+    LABEL,
+    NAME,
+    NAME_LETTERS,
+    RATE,
+    SIZE,
+    SOCKET_BUFFER,
+    SPAN,
+    SPAN_ABOVE_ZERO,
+    TICK,
+    Number,
+    Switch,
+    Text,
+    size,
+)
+from .qdiscs import BUFFER_DOC, Qdisc
+from .routes import BOTTLENECK, IMPAIR, VIA, Ack, AnyQdisc, AnyRate, Link, Policer
+from .units import UnitError
+from .workloads import Transport, Workload
+
+
+class Path(Table):
+    """The bottleneck, and what is common to all flows."""
+
+    AT = "path"
+
+    rate: AnyRate = key(
+        schedule.RATE,
+        "rate of the bottleneck; counts bytes on the wire, 1514 a full segment; or its course, such as "
+        + schedule.FORM
+        + ', whose first rate the BDP refers to; or a Mahimahi trace, { trace = "file", repeat = true, opportunity ='
+        ' "1514B" }, or a synthetic radio link, '
+        + '{ lte = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 } or wifi instead of lte, whose'
+        " mean it refers to",
+    )
+    rtt: Any = key(
+        schedule.RTT,
+        "two-way propagation delay of flows that set none of their own, and the RTT of the BDP; or its course, such as "
+        + schedule.RTT_FORM,
+        default=None,
+    )
+    buffer: Text | None = key(BUFFER, BUFFER_DOC, default=None)
+    qdisc: AnyQdisc = key(
+        Forms(Qdisc, words=True),
+        "queue discipline of the bottleneck, by its name or as a table with its settings",
+        default="fifo",
+    )
+    policer: Policer | dict[str, Any] | None = key(
+        Sub(Policer), "a policer in front of the bottleneck's queue", default=None
+    )
+    loss: AnyLoss = key(
+        LOSS, "loss in the data direction, before the bottleneck: a share, or a table with a model", default=0
+    )
+    jitter: Jitter | dict[str, Any] | list[Any] | None = key(
+        Sub(Jitter), "delay variation of flows that set none of their own", default=None
+    )
+    duplicate: Any = key(SHARE_OF, "share of data packets that comes twice, or { rate, correlation }", default=0)
+    corrupt: Any = key(SHARE_OF, "share of data packets that arrives damaged, or { rate, correlation }", default=0)
+    reorder: Reorder | dict[str, Any] | list[Any] | None = key(
+        Sub(Reorder), "data packets that skip the delay", default=None
+    )
+    impair: Any = key(
+        IMPAIR,
+        "an ordered chain of impairments instead of loss, jitter, duplicate, corrupt and reorder",
+        default=None,
+        varies=False,
+    )
+    burst: Text = key(
+        BURST, "depth of the bottleneck's token bucket; two full frames, as small as tbf gets", default="3028B"
+    )
+    ack: Ack | dict[str, Any] | None = key(
+        Sub(Ack), "the acknowledgements' direction, the [path.ack] table", default=None, varies=False
+    )
+
+
+def _ecn(value: object) -> str:
+    words = {False: "off", True: "classic", "classic": "classic", "accurate": "accurate"}
+    if not isinstance(value, (bool, str)) or value not in words:
+        raise UnitError('true, false, "classic" or "accurate"')
+    return words[value]
+
+
+ECN = Kind(_ecn, {"enum": [False, True, "classic", "accurate"]})
+
+
+class Host(Table):
+    """How the end hosts are set."""
+
+    AT = "host"
+
+    qdisc: Text = key(
+        Choice("fq", "pfifo", "none"),
+        "queue discipline of the senders: fq paces, pfifo leaves pacing to TCP, none hands packets to the wire",
+        default="fq",
+    )
+    tso: Switch = key(
+        SWITCH, "sends of several segments that leave back to back, sized by the pacing rate", default=True
+    )
+    gro: Switch = key(SWITCH, "whether receivers see merged segments, and so send fewer ACKs", default=False)
+    ecn: bool | str | list[bool | str] = key(
+        ECN,
+        'whether connections negotiate ECN: true or "classic" (RFC 3168; for DCTCP its own echo), "accurate" (AccECN)',
+        default=False,
+    )
+    hz: Number = key(TICK, "ticks per second that jiffies-based rules count in", default=1000)
+    rcvbuf: Text = key(
+        SOCKET_BUFFER,
+        "receive buffer of a socket; auto grows with the flow and never limits it in practice",
+        default="auto",
+    )
+    sndbuf: Text = key(SOCKET_BUFFER, "send buffer of a socket; auto as for rcvbuf", default="auto")
+    delayed_ack: Switch = key(
+        SWITCH, "whether receivers delay ACKs (RFC 1122, 4.2.3.2); false: one per segment", default=True
+    )
+    arp: bool | list[bool] = key(
+        SWITCH,
+        "whether hosts meet for the first time, as on a fresh testbed (Mininet, new namespaces): ARP crosses the path's"
+        " delay once each way before a flow's first packet, so every flow takes a round trip longer",
+        default=False,
+    )
+    nodelay: Switch = key(SWITCH, "a segment that ends a message leaves at once (TCP_NODELAY)", default=True)
+    slow_start_after_idle: Switch = key(
+        SWITCH, "the window restarts after an idle time (tcp_slow_start_after_idle)", default=True
+    )
+    receivers: Text = key(
+        Choice("one", "own"),
+        "all receivers are on one host, as cake's isolation sees it, or each has its own",
+        default="one",
+    )
+    processors: Text = key(
+        Choice("one", "own"),
+        "processor of the hosts: one for all, as where they are namespaces, so that fq's timers fire together, or each"
+        " its own (docs/fidelity.md)",
+        default="one",
+    )
+    traffic: Text = key(
+        Choice("auto", "iperf3", "netcat"),
+        "program that makes the flows; in the simulator iperf3 greets and waits a round trip (docs/linux.md), auto"
+        " sends at once; on real hosts auto is iperf3",
+        default="auto",
+    )
+    start_jitter: Text = key(
+        SPAN,
+        "each flow starts up to this much later, at random: what tells repetitions apart that nothing else does",
+        default="0s",
+    )
+
+
+def _param(value: object) -> object:
+    """A number; the controller knows whether it is in its range, and says so of a fraction too."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < 2**63:
+        raise UnitError("a whole number that the controller takes (`dumbbell cca show NAME`)")
+    return value
+
+
+class _Params(Kind):
+    """Controller parameters: whole numbers by name, whose names and ranges the controller knows (`plan.py` asks it)."""
+
+    def __init__(self) -> None:
+        value = {"anyOf": [{"type": "integer"}, {"type": "array", "minItems": 1, "items": {"type": "integer"}}]}
+        super().__init__(lambda given: given, {"type": "object", "additionalProperties": value})
+        self.value = Key(Kind(_param, {"type": "integer"}), "", default=None, varies=True)
+
+    def take(self, value: object, at: str) -> Any:
+        if not isinstance(value, Mapping):
+            raise wrong(at, value, "a table of the controller's parameters (`dumbbell cca show NAME`)")
+        for name in value:
+            if not isinstance(name, str) or not name.isidentifier() or len(name) > 80:
+                raise wrong(at, name, "names of parameters (`dumbbell cca show NAME`)")
+        return {name: self.value.take(item, f"{at}.{name}") for name, item in value.items()}
+
+
+class Flow(Table):
+    """One flow, or `count` equal ones."""
+
+    AT = "flow"
+
+    name: str | None = key(
+        LABEL,
+        "what its flows are called in tables, figures and legends; unless given the controller's name, and what tells"
+        " it from other tables with that",
+        default=None,
+        varies=False,
+    )
+    cca: Text = key(CONTROLLER, "congestion controller (`dumbbell cca list`)")
+    count: Number = key(whole(1, 100_000), "how many such flows", default=1)
+    rtt: Any = key(schedule.RTT, "two-way propagation delay; overrides path.rtt", default=None)
+    start: Text = key(SPAN, "when the flow opens its connection", default="0s")
+    spacing: Text = key(SPAN, "time between the starts of the `count` flows", default="0s")
+    stop: Text | None = key(SPAN_ABOVE_ZERO, "when the sender stops; the end of the run unless given", default=None)
+    size: Text | None = key(SIZE, "payload to transfer; endless unless given", default=None)
+    workload: Workload | dict[str, Any] | list[Any] | None = key(
+        Forms(Workload),
+        'what the application does instead of one transfer: { kind = "on_off" | "paced" | "request_response", ... }',
+        default=None,
+    )
+    arrivals: Arrivals | dict[str, Any] | None = key(
+        Sub(Arrivals), "such flows open at random times, each with a size of its own", default=None
+    )
+    transport: str | Transport | dict[str, Any] | list[Any] = key(
+        Forms(Transport, words=True), "what carries the flow", default="tcp"
+    )
+    via: Any = key(
+        VIA,
+        "links that its data crosses, by name, in this order; the link of [path] is called bottleneck",
+        default=(BOTTLENECK,),
+        varies=False,
+    )
+    loss: AnyLoss | None = key(LOSS, "loss in the data direction; overrides path.loss", default=None)
+    jitter: Jitter | dict[str, Any] | list[Any] | None = key(
+        Sub(Jitter), "delay variation; overrides path.jitter", default=None
+    )
+    impair: Any = key(IMPAIR, "an ordered chain of impairments; overrides path.impair", default=None, varies=False)
+    max_rate: Text | None = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
+    preset: Text | None = key(
+        NAME,
+        "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params go over it",
+        default=None,
+    )
+    params: dict[str, int | list[int]] | None = key(
+        _Params(), "parameters of the controller", default=None, varies=False
+    )
+
+
+class Measure(Table):
+    """The part of a run that figures cover; all of it is run and recorded."""
+
+    AT = "measure"
+
+    from_: str = key(SPAN, "begin of that part", default="0s", varies=False)
+    to: str | None = key(SPAN_ABOVE_ZERO, "its end; the end of the run unless given", default=None, varies=False)
+
+
+#: Most [[flow]] and [[link]] tables; `count` and `arrivals` make more flows than one would write.
+FLOW_TABLES_MAX, LINKS_MAX = 10_000, 1_000
+
+
+class Limits(Table):
+    """What a scenario may cost before it is refused, or a run ends itself with an error: what is beyond is a slip, or
+    is to be asked for here.
+    """
+
+    AT = "limits"
+
+    runs: int = key(whole(1, 10**7), "runs of the whole grid, repetitions included", default=100_000, varies=False)
+    events: int = key(
+        whole(1, 2**53),
+        "events of the simulator per simulated second; 100 Gbit/s of full packets take about 50 million",
+        default=100_000_000,
+        varies=False,
+    )
+    memory: str = key(
+        size("1MB", "1000GB"),
+        "memory of a run for packets under way and for messages; with --jobs N, N runs take that",
+        default="4GiB",
+        varies=False,
+    )
+    messages: int = key(
+        whole(1, 10**9), "messages per second of a paced or on-off application", default=1_000_000, varies=False
+    )
+    samples: int = key(
+        whole(1, 10**12),
+        "sample rows of a run (flows x duration / record.every); 10^8 take about 20 GB",
+        default=100_000_000,
+        varies=False,
+    )
+
+
+class Record(Table):
+    """What a run writes beside its summary and flow table."""
+
+    AT = "record"
+
+    every: Text = key(EVERY, "time between samples", default="100ms")
+    samples: Switch = key(SWITCH, "table of each flow's state at every sample time", default=True, varies=False)
+    queue: Switch = key(SWITCH, "table of the bottleneck's state at every sample time", default=True, varies=False)
+    events: Switch = key(SWITCH, "table of state changes, losses and timeouts", default=True, varies=False)
+    pcap: Switch = key(SWITCH, "capture of every packet at the senders", default=False, varies=False)
+    states: Switch = key(
+        SWITCH,
+        "on real hosts ask our own controllers for their state at every sample, which locks the socket for some 17 us",
+        default=True,
+        varies=False,
+    )
+
+
+class Scenario(Table):
+    """An experiment: a path, the flows that share it, and for how long."""
+
+    name: str = key(
+        NAME,
+        "name of the experiment, and of result folders; the name of its file unless given",
+        default="scenario",
+        varies=False,
+    )
+    duration: Text = key(DURATION, "simulated time of a run")
+    seed: Number = key(whole(0, 2**53 - 1), "seed of everything random", default=1)
+    repetitions: int = key(
+        whole(1, 100_000), "runs per combination, each with a seed of its own", default=1, varies=False
+    )
+    path: Path | dict[str, Any] = key(Sub(Path), "the [path] table", varies=False)
+    link: list[Link] | tuple[Link, ...] | list[dict[str, Any]] = key(
+        Each(Link, least=0, most=LINKS_MAX),
+        "further links of the data direction, [[link]] tables",
+        default=(),
+        varies=False,
+    )
+    host: Host | dict[str, Any] = key(Sub(Host), "the [host] table", default=Host(), varies=False)
+    flow: list[Flow] | tuple[Flow, ...] | list[dict[str, Any]] = key(
+        Each(Flow, most=FLOW_TABLES_MAX), "at least one [[flow]] table", varies=False
+    )
+    measure: Measure | dict[str, Any] | None = key(
+        Sub(Measure), "the [measure] table: the part of a run that figures cover", default=None, varies=False
+    )
+    record: Record | dict[str, Any] = key(Sub(Record), "the [record] table", default=Record(), varies=False)
+    limits: Limits | dict[str, Any] = key(Sub(Limits), "the [limits] table", default=Limits(), varies=False)
+
+    @property
+    def folder(self) -> FilePath:
+        """Where files that it names are looked for: its own folder, or the current one."""
+        found: FilePath = self.__dict__.get("_folder", FilePath())
+        return found
+
+
+def from_dict(given: Mapping[str, object], *, folder: str | FilePath = "") -> Scenario:
+    """The scenario that these nested dictionaries describe; files that it names are looked for in `folder`. Raises
+    ScenarioError.
+    """
+    made = build(Scenario, given, "")
+    made.__dict__["_folder"] = FilePath(folder)
+    return made
+
+
+def from_text(
+    text: str, *, name: str = "scenario", overrides: tuple[str, ...] = (), folder: str | FilePath = ""
+) -> Scenario:
+    """The scenario in a TOML text, after overrides such as ``path.rate=10Mbps``; `name` serves when the text gives
+    none.
+    """
+    from . import source
+
+    given = source.tables(text, overrides)
+    given.setdefault("name", name)
+    try:
+        return from_dict(given, folder=folder)
+    except ScenarioError as error:
+        raise source.placed(error, text, "", overrides) from None
+
+
+class Given(NamedTuple):
+    """A scenario with its text as given, and the file that it came from if any."""
+
+    scenario: Scenario
+    text: str
+    source: str = ""
+
+
+def from_file(path: str | FilePath, *, overrides: tuple[str, ...] = ()) -> Given:
+    """The scenario in a TOML file, or in that of ``gallery:NAME``; raises ScenarioError that names the file and the
+    lines.
+    """
+    from . import source
+    from .gallery import located
+
+    path = located(path)
+    text = source.read(path)
+    try:
+        return Given(
+            from_text(text, name=source.file_name(path, NAME_LETTERS), overrides=overrides, folder=path.parent),
+            text,
+            str(path),
+        )
+    except ScenarioError as error:
+        raise error.under(str(path)) from None

@@ -1,0 +1,127 @@
+"""The scenarios that come with the package, and the files that they need: a list, one by its name, a copy to start
+from.
+
+Their names are those of their files without the ending; those in a folder have its name before theirs
+(``kernel/alone``).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from dumbbell.errors import ScenarioError
+
+#: What marks a name of the gallery where a path of a file may stand.
+PREFIX = "gallery:"
+
+#: In the repository this is a link to `scenarios/`; in a wheel it is a copy.
+FOLDER = Path(__file__).parent.parent / "scenarios"
+
+#: The end of a sentence, but not of "Fig." and the like.
+_SENTENCE_END = re.compile(r"(?<!Fig)(?<!Figs)(?<!al)(?<!sec)\.(?=\s|$)")
+
+_FILE_NAME = re.compile(r"[\w./-]+\.\w+")
+
+
+class Entry(NamedTuple):
+    """A scenario of the gallery; `summary` is the first sentence of its file."""
+
+    name: str
+    path: Path
+    summary: str
+
+    def mentions(self, word: str) -> bool:
+        """Whether the name or the text has the word."""
+        return word.lower() in f"{self.name} {self.path.read_text(encoding='utf-8')}".lower()
+
+
+def entries() -> list[Entry]:
+    """All of them, by name; those in folders come last."""
+    found = sorted(FOLDER.rglob("*.toml"), key=lambda path: (len(path.relative_to(FOLDER).parts), path))
+    return [
+        Entry(path.relative_to(FOLDER).with_suffix("").as_posix(), path, summary(path.read_text(encoding="utf-8")))
+        for path in found
+    ]
+
+
+def summary(text: str) -> str:
+    """First sentence of the comment that opens a scenario."""
+    prose = []
+    for line in text.splitlines():
+        if line.startswith("#:"):
+            continue
+        if not line.startswith("# ") or line.startswith("#  "):
+            break
+        prose.append(line.removeprefix("# ").strip())
+    joined = " ".join(prose)
+    end = _SENTENCE_END.search(joined)
+    return joined[: end.start()] if end else joined.rstrip(":")
+
+
+def find(name: str) -> Path:
+    """The file of a scenario; raises ScenarioError with the nearest names for an unknown one."""
+    known = {entry.name: entry.path for entry in entries()}
+    if name in known:
+        return known[name]
+    from difflib import get_close_matches  # only for the message
+
+    near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name and name in other][:3]
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise ScenarioError("", f"got {name}, wanted a scenario of the gallery: `dumbbell gallery` lists them{hint}")
+
+
+def located(path: str | Path) -> Path:
+    """The file that `path` stands for: itself, or that of ``gallery:NAME``; raises ScenarioError for an unknown
+    name.
+    """
+    text = str(path)
+    return find(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else Path(path)
+
+
+def needed(path: Path) -> list[Path]:
+    """Files of the gallery that the text of a scenario names: traces, controllers."""
+    text = path.read_text(encoding="utf-8")
+    places = (path.parent, FOLDER, FOLDER.parent)
+    found: dict[Path, None] = {}
+    for word in dict.fromkeys(_FILE_NAME.findall(text)):
+        file = next((place / word for place in places if (place / word).is_file()), None)
+        if file is not None and file.suffix not in {".toml", ".json"}:
+            found[file.resolve()] = None
+    return list(found)
+
+
+def copy(name: str, to: Path, *, force: bool = False) -> list[Path]:
+    """Write a scenario to `to`, and the files that it needs beside it; what was written, the scenario first.
+
+    Raises
+    ------
+    ScenarioError
+        The name is unknown, or one of the files is there with another content and `force` is not set: nothing is
+        written then.
+    """
+    source = find(name)
+    kept = [line for line in source.read_text(encoding="utf-8").splitlines() if not line.startswith("#:schema")]
+    text = "\n".join(kept) + "\n"
+    folder, written = source.parent.resolve(), {to: text.encode()}
+    for file in needed(source):
+        inside = file.relative_to(folder) if file.is_relative_to(folder) else Path(file.name)
+        written[to.parent / inside] = file.read_bytes()
+    if not force:
+        _refuse_to_overwrite(written)
+    for path, content in written.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except OSError as error:
+            raise ScenarioError("", error.strerror or str(error), source=str(path)) from None
+    return list(written)
+
+
+def _refuse_to_overwrite(wanted: dict[Path, bytes]) -> None:
+    for path, content in wanted.items():
+        if path.is_dir() or (path.exists() and path.read_bytes() != content):
+            raise ScenarioError(
+                "", "is there already; choose another file, or --force to overwrite it", source=str(path)
+            )

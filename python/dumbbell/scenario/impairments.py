@@ -1,0 +1,301 @@
+"""What happens to packets on their way beside links: delay, loss, duplication, damage, reordering, and acknowledgements
+that are held.
+
+Every class has a method that gives what the engine takes, one stage of a route.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from dumbbell.errors import wrong
+
+from . import kinds
+from .declare import SWITCH, Choice, Forms, Kind, Sub, Table, Variant, key, parsed, plain, whole
+from .kinds import DELAY, SHARE, SPAN_ABOVE_ZERO, Number, Share, Switch, Text
+from .schedule import REPEAT_SCHEMA, Course, course, steps_schema
+from .units import UnitError
+
+Stage = dict[str, Any]
+"""One part of a route, as the engine takes it."""
+
+_CORRELATION = "netem's correlation with the previous packet's draw"
+
+
+class Jitter(Table):
+    """Random variation of a one-way delay; a delay below zero counts as zero."""
+
+    AT = "jitter"
+
+    kind: Text = key(
+        Choice("uniform", "gaussian", "normal", "pareto", "paretonormal"),
+        "distribution: uniform over delay +- spread; gaussian (twelve uniform draws); or netem's tables",
+        default="uniform",
+    )
+    spread: Text = key(
+        DELAY, "half width of a uniform distribution, standard deviation of a Gaussian one, netem's jitter otherwise"
+    )
+    correlation: Share = key(SHARE, _CORRELATION, default=0)
+    reorder: Switch = key(
+        SWITCH, "whether packets may overtake one another, as in netem; false keeps them in order", default=True
+    )
+
+    def plan(self) -> dict[str, Any]:
+        """What the engine takes within a delay."""
+        spread, correlation = parsed(self, "spread"), parsed(self, "correlation")
+        return {"distribution": self.kind, "spread_ns": spread, "correlation_ppb": correlation, "reorder": self.reorder}
+
+    def plain(self) -> dict[str, Any] | None:
+        """What the engine takes on a flow itself, None where that cannot say it."""
+        if self.kind not in ("uniform", "gaussian") or parsed(self, "correlation"):
+            return None
+        return {
+            "kind": self.kind,
+            "spread_ns" if self.kind == "uniform" else "stddev_ns": parsed(self, "spread"),
+            "reorder": self.reorder,
+        }
+
+
+class Loss(Variant):
+    """Loss other than by queues."""
+
+    TAG = "model"
+    AT = "loss"
+
+    kind: Text | None = key(Choice("loss"), "what a part of a chain is", default=None, varies=False)
+
+    @abstractmethod
+    def stage(self) -> Stage:
+        """What the engine takes."""
+
+
+class RandomLoss(Loss, form="random", sign="rate"):
+    """Each packet for itself, or correlated as in netem."""
+
+    rate: Share = key(SHARE, "share of the packets lost")
+    correlation: Share = key(SHARE, _CORRELATION, default=0)
+
+    def stage(self) -> Stage:
+        """What the engine takes."""
+        return {
+            "kind": "loss",
+            "model": "random",
+            "ppb": parsed(self, "rate"),
+            "correlation_ppb": parsed(self, "correlation"),
+        }
+
+
+class GilbertElliott(Loss, form="gilbert_elliott"):
+    """Two states (`netem loss gemodel`; Gilbert 1960, Elliott 1963)."""
+
+    p: Share = key(SHARE, "share of packets that change from the good to the bad state")
+    r: Share = key(SHARE, "share of packets that change back")
+    bad_loss: Share = key(SHARE, "share lost in the bad state (1 - h)", default=1)
+    good_loss: Share = key(SHARE, "share lost in the good state (1 - k)", default=0)
+
+    def stage(self) -> Stage:
+        """What the engine takes."""
+        return {
+            "kind": "loss",
+            "model": "gilbert_elliott",
+            **{f"{name}_ppb": parsed(self, name) for name in ("p", "r", "bad_loss", "good_loss")},
+        }
+
+
+class FourState(Loss, form="four_state"):
+    """Four states (`netem loss state`; Salsano, Ludovici, Ordine and Giannuzzi 2012)."""
+
+    p13: Share = key(SHARE, "share of packets that begin a burst of losses")
+    p31: Share = key(SHARE, "share that end it")
+    p32: Share = key(SHARE, "share that get through within it", default=0)
+    p23: Share = key(SHARE, "share that fall back into it", default=1)
+    p14: Share = key(SHARE, "share of single losses outside it", default=0)
+
+    def stage(self) -> Stage:
+        """What the engine takes."""
+        return {
+            "kind": "loss",
+            "model": "four_state",
+            **{f"{name}_ppb": parsed(self, name) for name in ("p13", "p31", "p32", "p23", "p14")},
+        }
+
+
+class _Steps(Kind):
+    """Steps of a share, which are not values to vary."""
+
+    def __init__(self) -> None:
+        super().__init__(self._parse, steps_schema(SHARE.schema))
+
+    @staticmethod
+    def _parse(value: object) -> Course:
+        return course({"steps": value}, SHARE.parse, 'steps such as [["0s", "0%"], ["10s", "1%"]]')
+
+    def take(self, value: object, at: str) -> Any:
+        """The steps as written."""
+        super().take(value, at)
+        return tuple(tuple(step) for step in value)  # type: ignore[attr-defined]
+
+
+def _repeat(value: object) -> object:
+    return value if isinstance(value, bool) else SPAN_ABOVE_ZERO.parse(value)
+
+
+class SteppedLoss(Loss, form="steps", sign="steps"):
+    """A share that changes in steps."""
+
+    steps: Any = key(_Steps(), 'when the share changes: [["0s", "0%"], ["10s", "1%"]]', varies=False)
+    repeat: bool | str | list[bool | str] = key(
+        Kind(_repeat, REPEAT_SCHEMA),
+        "when the steps begin anew; true keeps the last for as long as the one before it",
+        default=False,
+    )
+
+    def stage(self) -> Stage:
+        """What the engine takes."""
+        try:
+            made = course({"steps": self.steps, "repeat": self.repeat}, SHARE.parse, "steps")
+        except UnitError as error:
+            raise wrong(f"{self.AT}.repeat", self.repeat, str(error)) from None
+        return {"kind": "loss", "model": "schedule", "steps": made.steps, "repeat_ns": made.repeat_ns}
+
+
+class _Numbers(Kind):
+    """Whole numbers, which are not values to vary."""
+
+    def __init__(self) -> None:
+        super().__init__(self._parse, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}})
+
+    @staticmethod
+    def _parse(value: object) -> list[int]:
+        if (
+            not isinstance(value, (list, tuple))
+            or not value
+            or not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**63 for n in value)
+        ):
+            raise UnitError("numbers of packets, from 0, such as [3, 17]")
+        return sorted(set(value))
+
+    def take(self, value: object, at: str) -> Any:
+        """The numbers as written."""
+        super().take(value, at)
+        return tuple(value)  # type: ignore[arg-type]
+
+
+class ListedLoss(Loss, form="packets", sign="packets"):
+    """Certain packets of a flow, by their number in the order in which they come, from 0."""
+
+    packets: Any = key(_Numbers(), "numbers of the packets, such as [3, 17]", varies=False)
+
+    def stage(self) -> Stage:
+        """What the engine takes."""
+        return {"kind": "loss", "model": "list", "packets": parsed(self, "packets")}
+
+
+class CorrelatedShare(Table):
+    """A share of the packets, with netem's correlation."""
+
+    AT = "share"
+
+    rate: Share = key(SHARE, "share of the packets")
+    correlation: Share = key(SHARE, _CORRELATION, default=0)
+
+
+class _ShareOrTable(Kind):
+    """A share, or a table with its correlation."""
+
+    def __init__(self) -> None:
+        self.sub = Sub(CorrelatedShare)
+        super().__init__(self._parse, {"anyOf": [SHARE.schema, self.sub.schema]})
+
+    @staticmethod
+    def _parse(value: object) -> dict[str, int]:
+        if isinstance(value, CorrelatedShare):
+            return {"ppb": parsed(value, "rate"), "correlation_ppb": parsed(value, "correlation")}
+        return {"ppb": SHARE.parse(value), "correlation_ppb": 0}
+
+    def take(self, value: object, at: str) -> Any:
+        """The share as written, or the table."""
+        return self.sub.take(value, at) if isinstance(value, (dict, CorrelatedShare)) else super().take(value, at)
+
+
+class Reorder(Table):
+    """Packets that skip the delay and so overtake others (`netem reorder`)."""
+
+    AT = "reorder"
+
+    share: Share = key(SHARE, "share of those that may")
+    gap: Number = key(whole(1, 2**31), "each n-th packet may", default=1)
+    correlation: Share = key(SHARE, _CORRELATION, default=0)
+
+    def plan(self) -> dict[str, Any]:
+        """What the engine takes within a delay."""
+        return {"gap": self.gap, "ppb": parsed(self, "share"), "correlation_ppb": parsed(self, "correlation")}
+
+
+class Thin(Table):
+    """Of acknowledgements in a row only each n-th goes on."""
+
+    AT = "thin"
+
+    every: Number = key(whole(1, 2**31), "n: how many acknowledgements one stands for")
+    hold: Text = key(DELAY, "the longest that one waits for others", default="0s")
+
+    def stage(self) -> Stage:
+        """What the engine takes."""
+        return {"kind": "thin", "every": self.every, "hold_ns": parsed(self, "hold")}
+
+
+class Aggregate(Table):
+    """Packets are held and leave in bursts: once so many are held or the oldest was long enough, or at regular
+    times.
+    """
+
+    AT = "aggregate"
+
+    packets: Number | None = key(whole(1, 2**31), "packets of a burst at most", default=None)
+    hold: Text | None = key(kinds.span("1ns", "60s"), "the longest that a packet is held", default=None)
+    every: Text | None = key(kinds.span("1ns", "60s"), "time between two bursts, instead of `hold`", default=None)
+
+    def stage(self, at: str) -> Stage:
+        """What the engine takes."""
+        if (self.hold is None) == (self.every is None):
+            raise wrong(at, plain(self), "either `every`, or `packets` with `hold`")
+        if self.every is not None:
+            return {"kind": "serve", "period_ns": parsed(self, "every"), "packets": self.packets}
+        if self.packets is None:
+            raise wrong(f"{at}.hold", self.hold, "`packets` beside it")
+        return {"kind": "aggregate", "packets": self.packets, "hold_ns": parsed(self, "hold")}
+
+
+LOSS = Forms(Loss, other=SHARE)
+SHARE_OF = _ShareOrTable()
+AnyLoss = Any
+"""A share, or a table of one of the forms of `Loss`."""
+
+
+def loss_stage(loss: Any) -> Stage | None:
+    """The stage of a written loss; None where nothing is lost."""
+    if isinstance(loss, Loss):
+        return loss.stage()
+    ppb = SHARE.parse(loss)
+    return {"kind": "loss", "model": "random", "ppb": ppb, "correlation_ppb": 0} if ppb else None
+
+
+def share_stage(kind: str, written: Any) -> Stage | None:
+    """The stage of a written share of duplicates or damaged packets; None for none."""
+    found = SHARE_OF.parse(written)
+    return {"kind": kind, **found} if found["ppb"] else None
+
+
+def delay_stage(delay: int, jitter: Any = None, reorder: Any = None) -> Stage:
+    """The stage of a delay in ns or its course."""
+    steps, repeat = (delay.steps, delay.repeat_ns) if isinstance(delay, Course) else ([], None)
+    return {
+        "kind": "delay",
+        "ns": int(delay),
+        "steps": steps,
+        "repeat_ns": repeat,
+        "jitter": jitter.plan() if isinstance(jitter, Jitter) else None,
+        "reorder": reorder.plan() if isinstance(reorder, Reorder) else None,
+    }

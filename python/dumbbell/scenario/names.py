@@ -1,0 +1,74 @@
+"""Names of flows: that of their [[flow]] table, which is written there or made here.
+
+A table without a name is called by its controller; where several tables share one, by what tells them apart: the first
+of transport, RTT, start, stop, application, way, preset, parameters and rate limit in which they differ, and so on,
+else by a number.
+
+>>> cubic = Facts(cca="cubic")
+>>> names([cubic, Facts(cca="cubic", transport="quic"), Facts(cca="bbr")], [None, None, None])
+['cubic', 'cubic quic', 'bbr']
+>>> names([cubic, cubic], [None, None]), names([cubic, cubic], ["mine", None])
+(['cubic', 'cubic #2'], ['mine', 'cubic'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+#: Longest name, letters.
+LENGTH_MAX = 40
+
+
+class Facts(NamedTuple):
+    """What there is to say of the flows of a table, in the order in which it is said; an empty word where they are as
+    most are.
+    """
+
+    cca: str
+    transport: str = ""
+    rtt: str = ""
+    start: str = ""
+    stop: str = ""
+    application: str = ""
+    via: str = ""
+    preset: str = ""
+    params: str = ""
+    rate: str = ""
+
+
+def names(tables: Sequence[Facts], given: Sequence[str | None]) -> list[str]:
+    """A name for each table, none twice; `given` are those that were written, which stay."""
+    made = [name or "" for name in given]
+    unnamed = [i for i, name in enumerate(given) if name is None]
+    for i, words in _told_apart(tables, unnamed, list(range(len(Facts._fields))), dict.fromkeys(unnamed, "")).items():
+        made[i] = words
+    taken = {name for name in given if name is not None}
+    for i in unnamed:
+        made[i] = _free(made[i], taken)
+        taken.add(made[i])
+    return made
+
+
+def _told_apart(tables: Sequence[Facts], group: list[int], fields: list[int], so_far: dict[int, str]) -> dict[int, str]:
+    """The names of a group of tables that are called the same so far; the first field is always said."""
+    if not group or not fields or (len(group) == 1 and fields[0] > 0):
+        return {i: so_far[i] for i in group}
+    parts: dict[str, list[int]] = {}
+    for i in group:
+        parts.setdefault(tables[i][fields[0]], []).append(i)
+    said: dict[int, str] = {}
+    for word, members in parts.items():
+        longer = {i: f"{so_far[i]} {word}".strip() if len(parts) > 1 or fields[0] == 0 else so_far[i] for i in members}
+        said |= _told_apart(tables, members, fields[1:], longer)
+    return said
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, cut to what is allowed, with a number where there is one like it."""
+    cut = name[:LENGTH_MAX].rstrip()
+    number = 2
+    while cut in taken:
+        mark = f" #{number}"
+        cut, number = name[: LENGTH_MAX - len(mark)].rstrip() + mark, number + 1
+    return cut

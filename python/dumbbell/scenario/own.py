@@ -1,0 +1,176 @@
+"""A user's own controllers: C sources (in our style, or Linux congestion-control modules as they are) and Python
+classes.
+
+    own = Own.load(["./tcp_mine.c", "./mine.py"])     # names -> controllers; compiles what is C
+    dumbbell.run(scenario, controllers={"mine": Mine})
+
+A loaded controller takes the place of a built-in one of its name, for these runs alone. docs/own-controller.md tells
+how to write one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dumbbell.controllers import Controller, Param, from_item, known
+from dumbbell.errors import ControllerError, ScenarioError, show
+from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
+
+#: Longest name of a controller, as the kernel has it (TCP_CA_NAME_MAX less the closing zero).
+NAME_MAX = 15
+
+_INT64 = (-(2**63), 2**63 - 1)
+
+
+class Source(NamedTuple):
+    """One controller of the user's: `description` is what `cca show` prints, `record` what the manifest keeps."""
+
+    description: Controller
+    record: dict[str, Any]
+    library: Callable[[int], tuple[str, str | None]] | None
+    """(shared object, symbol) for a kernel of that many ticks a second; None for a Python class."""
+    maker: Callable[..., object] | None
+
+
+class Own:
+    """The user's controllers by name, in the order given; empty is falsy."""
+
+    def __init__(self, sources: Iterable[Source] = ()) -> None:
+        self.sources: dict[str, Source] = {}
+        for source in sources:
+            name = source.description.name
+            if name in self.sources:
+                raise ScenarioError(
+                    "--cca",
+                    f'"{name}" is defined by {self.sources[name].record["file"]} and by {source.record["file"]}',
+                )
+            self.sources[name] = source
+
+    @classmethod
+    def load(cls, files: Iterable[str | Path], classes: Mapping[str, Callable[..., object]] | None = None) -> Own:
+        """Compile and load these files (.c or .py) and classes; raises ScenarioError with the compiler's first
+        error.
+        """
+        sources = [source for file in files for source in _load(Path(file))]
+        return cls([*sources, *(_python(name, maker, "") for name, maker in (classes or {}).items())])
+
+    def __bool__(self) -> bool:
+        return bool(self.sources)
+
+    def known(self) -> dict[str, Controller]:
+        """All controllers by name: those built in, and these instead of them."""
+        return {**known(), **{name: source.description for name, source in self.sources.items()}}
+
+    def record(self) -> list[dict[str, Any]]:
+        """What a manifest keeps: of each, name, file, sha256 of its text, compiler, and whether it replaces a built-in
+        one.
+        """
+        return [source.record for source in self.sources.values()]
+
+    def native(self, hz: int) -> dict[str, Any]:
+        """What the engine takes."""
+        return {name: source.library(hz) if source.library else source.maker for name, source in self.sources.items()}
+
+
+def _load(file: Path) -> list[Source]:
+    if file.suffix == ".py":
+        return _python_file(file)
+    if file.suffix == ".c":
+        return [_compiled(file)]
+    raise ScenarioError("--cca", f'got "{file}", wanted a C source (.c) or a Python file (.py)')
+
+
+def _digest(file: Path) -> str:
+    import hashlib
+
+    try:
+        return hashlib.sha256(read_bytes(file, SOURCE_MAX)).hexdigest()
+    except UnreadableError as error:
+        raise ScenarioError("--cca", f"got {show(str(file))} ({error}), wanted a C or Python source") from None
+
+
+def _compiled(file: Path) -> Source:
+    import threading
+
+    from dumbbell.runs.temporary import Temporary
+
+    digest = _digest(file)  # before the compiler reads it: not every file has an end
+    folder = Temporary("cca")
+    built: dict[int, tuple[str, str | None]] = {}
+    alone = threading.Lock()  # runs that start at once ask for the same one
+
+    def build(hz: int) -> dict[str, Any]:
+        from dumbbell import _native
+
+        place = folder.path / str(hz)
+        place.mkdir()
+        try:
+            item: dict[str, Any] = json.loads(_native.build(str(file), str(place), hz))
+        except _native.BuildError as error:
+            raise ScenarioError("", str(error)) from None
+        built[hz] = (item["library"], item["symbol"])
+        return item
+
+    def library(hz: int) -> tuple[str, str | None]:
+        with alone:
+            if hz not in built:
+                build(hz)
+            return built[hz]
+
+    item = build(1000)
+    record = _record(item["name"], str(file), digest, compiler=item["compiler"])
+    if item["companions"]:
+        record["with"] = [{"file": path, "sha256": _digest(Path(path))} for path in item["companions"]]
+    return Source(from_item(item), record, library, None)
+
+
+def _record(name: str, file: str, digest: str | None, *, compiler: str | None) -> dict[str, Any]:
+    return {"name": name, "file": file, "sha256": digest, "compiler": compiler, "replaces_built_in": name in known()}
+
+
+def _python_file(file: Path) -> list[Source]:
+    """The controllers of a Python file: its classes with `on_ack`; a class's `name` is its name, else its own in small
+    letters.
+    """
+    import runpy
+
+    digest, module = _digest(file), f"dumbbell_own_{file.stem}"
+    try:
+        space = runpy.run_path(str(file), run_name=module)
+    except (Exception, SystemExit) as error:  # a file that ends the program when it is imported is no controller
+        raise ControllerError(str(file), error) from error
+    classes = [v for v in space.values() if isinstance(v, type) and v.__module__ == module and hasattr(v, "on_ack")]
+    if not classes:
+        raise ScenarioError("--cca", f"{file}: has no class with a method `on_ack`")
+    return [_python(getattr(one, "name", one.__name__.lower()), one, str(file), digest) for one in classes]
+
+
+def _python(name: str, maker: Callable[..., object], file: str, digest: str | None = None) -> Source:
+    from inspect import getdoc
+
+    if not isinstance(name, str) or not 0 < len(name.encode()) <= NAME_MAX or not name.isprintable():
+        raise ScenarioError("controllers", f'got the name "{name}", wanted 1 to {NAME_MAX} bytes')
+    if not callable(maker) or (isinstance(maker, type) and not hasattr(maker, "on_ack")):
+        raise ScenarioError("controllers", f'"{name}": wanted a class with a method `on_ack`')
+    doc = getdoc(maker) or ""
+    summary = doc.split("\n\n")[0].replace("\n", " ").rstrip(".")
+    description = Controller(name, summary, doc, "", _params(name, maker), [], 0)
+    where = file or f"{getattr(maker, '__module__', '?')}.{getattr(maker, '__qualname__', name)}"
+    return Source(description, _record(name, where, digest, compiler=None), None, maker)
+
+
+def _params(name: str, maker: Callable[..., object]) -> dict[str, Param]:
+    """Parameters of a Python controller: the arguments of `__init__`, whose defaults are whole numbers."""
+    from inspect import signature
+
+    params = {}
+    for one in signature(maker).parameters.values():
+        if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) or not isinstance(one.default, int):
+            raise ScenarioError(
+                "controllers", f"{name}: __init__ takes `{one}`, wanted keywords with whole numbers as defaults"
+            )
+        params[one.name] = Param(one.name, int(one.default), *_INT64, "", "")
+    return params

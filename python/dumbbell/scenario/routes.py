@@ -1,0 +1,379 @@
+"""Links and the ways through them: the tables of a path, and the stages that the engine takes.
+
+A data packet of a flow meets, in this order: the parts of `path.impair` (or loss, duplicate, corrupt), half the flow's
+RTT with its jitter and reordering, then for each link of `via` its policer, its queue and rate, and its own `delay`. An
+acknowledgement meets thin, aggregate, loss, duplicate and corrupt of `[path.ack]`, its link if that has a rate, then
+the other half of the RTT and the delays of the links of `via`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+from dumbbell.errors import ScenarioError, wrong
+
+from . import schedule
+from .declare import SWITCH, Choice, Each, Forms, Kind, Sub, Table, Variant, build, key, parsed, plain
+from .impairments import (
+    LOSS,
+    SHARE_OF,
+    Aggregate,
+    AnyLoss,
+    Jitter,
+    Loss,
+    Reorder,
+    Stage,
+    Thin,
+    delay_stage,
+    loss_stage,
+    share_stage,
+)
+from .kinds import BUFFER, BURST, DELAY, NAME, SHARE, Share, Switch, Text, quantity, within
+from .qdiscs import Qdisc, Room
+from .schedule import Course
+from .units import BPS
+from .units import RATE as RATE_WANTED
+from .units import rate_bps as _rate_bps
+
+#: Most parts of a chain, as the engine has it.
+PARTS_MAX = 64
+
+#: What `via` calls the link of `[path]`.
+BOTTLENECK = "bottleneck"
+
+_POLICED = quantity(within(_rate_bps, RATE_WANTED, 8, 10**12, "8bps to 1Tbps"), list(BPS))
+_QDISC = Forms(Qdisc, words=True)
+AnyRate = str | dict[str, Any] | list[str | dict[str, Any]]
+AnyQdisc = str | Qdisc | dict[str, Any] | list[str | Qdisc | dict[str, Any]]
+
+
+class Policer(Table):
+    """A token bucket in front of a queue that refuses what exceeds it (`tc police`)."""
+
+    AT = "policer"
+
+    rate: Text = key(_POLICED, "rate at which tokens come, wire bytes")
+    burst: Text = key(BURST, "most that passes at once, wire bytes")
+    mark: Switch = key(SWITCH, "marks ECN-capable packets instead of refusing them", default=False)
+
+
+class Link(Table):
+    """A further link of the data direction, which flows cross that name it in `via`."""
+
+    AT = "link"
+
+    name: str = key(NAME, "what `via` and results call it", varies=False)
+    rate: AnyRate = key(schedule.RATE, "rate, its course, or a trace, as path.rate")
+    buffer: Text | None = key(BUFFER, "limit of its queue, as path.buffer; a BDP is its rate x path.rtt", default=None)
+    qdisc: AnyQdisc = key(_QDISC, "queue discipline, as path.qdisc", default="fifo")
+    burst: Text = key(BURST, "depth of its token bucket", default="3028B")
+    policer: Policer | dict[str, Any] | None = key(Sub(Policer), "a policer in front of its queue", default=None)
+    delay: Text = key(
+        DELAY,
+        "its one-way propagation delay, behind its queue; acknowledgements take as long; comes on top of the"
+        " flow's RTT",
+        default="0s",
+    )
+
+
+class Part(Variant):
+    """One part of `path.impair`: what it does to packets, in the order of the list."""
+
+    AT = "impair"
+
+
+class DelayPart(Part, form="delay"):
+    """A delay: the flow's own (half its RTT) where `time` is left out, else one that comes on top."""
+
+    time: Text | None = key(DELAY, "how long; the flow's own propagation delay unless given", default=None)
+    jitter: Jitter | dict[str, Any] | None = key(Sub(Jitter), "its variation", default=None)
+    reorder: Reorder | dict[str, Any] | None = key(Sub(Reorder), "packets that skip it", default=None)
+
+
+class DuplicatePart(Part, form="duplicate"):
+    """A second copy of some packets."""
+
+    rate: Share = key(SHARE, "share of the packets")
+    correlation: Share = key(SHARE, "netem's correlation with the previous packet's draw", default=0)
+
+
+class CorruptPart(Part, form="corrupt"):
+    """Some packets are damaged, and refused by the receiving host."""
+
+    rate: Share = key(SHARE, "share of the packets")
+    correlation: Share = key(SHARE, "netem's correlation with the previous packet's draw", default=0)
+
+
+class ThinPart(Thin, Part, form="thin"):
+    """Of acknowledgements in a row only each n-th goes on."""
+
+
+class AggregatePart(Aggregate, Part, form="aggregate"):
+    """Packets are held and leave in bursts."""
+
+
+class LinksPart(Part, form="links"):
+    """The links of the flow's `via`; behind all other parts unless the list says where."""
+
+
+class _AnyPart(Forms):
+    """A part, or a loss with its model."""
+
+    def __init__(self) -> None:
+        super().__init__(Part)
+        self.bases = (Part, Loss)
+        self.schema = {"anyOf": [{"$ref": "#/$defs/Part"}, {"$ref": "#/$defs/Loss"}]}
+
+    def take(self, value: object, at: str) -> Any:
+        """The part."""
+        if isinstance(value, Loss):
+            return value
+        if isinstance(value, Mapping) and value.get("kind") == "loss":
+            return build(Loss.form_of(value, at), value, at)
+        if isinstance(value, Mapping) and "kind" in value:
+            Choice("loss", *Part.FORMS).take(value["kind"], f"{at}.kind")
+        return super().take(value, at)
+
+
+IMPAIR = Each(_AnyPart(), least=0, most=PARTS_MAX)
+
+
+class Ack(Table):
+    """The acknowledgements' direction; what is left out is as without this table: half the RTT and nothing else."""
+
+    AT = "path.ack"
+
+    rate: AnyRate | None = key(
+        schedule.RATE, "rate of a link that acknowledgements share; none unless given", default=None
+    )
+    buffer: Text | None = key(BUFFER, "limit of its queue; a BDP is its rate x path.rtt", default=None)
+    qdisc: AnyQdisc = key(_QDISC, "its queue discipline", default="fifo")
+    burst: Text = key(BURST, "depth of its token bucket", default="3028B")
+    delay: Text | None = key(DELAY, "one-way delay; the other half of the flow's RTT unless given", default=None)
+    jitter: Jitter | dict[str, Any] | None = key(Sub(Jitter), "delay variation", default=None)
+    reorder: Reorder | dict[str, Any] | None = key(Sub(Reorder), "acknowledgements that skip the delay", default=None)
+    loss: AnyLoss = key(LOSS, "loss of acknowledgements", default=0)
+    duplicate: Any = key(SHARE_OF, "share that comes twice", default=0)
+    corrupt: Any = key(SHARE_OF, "share that arrives damaged", default=0)
+    thin: Thin | dict[str, Any] | None = key(
+        Sub(Thin), "of acknowledgements in a row only each n-th goes on", default=None
+    )
+    aggregate: Aggregate | dict[str, Any] | None = key(
+        Sub(Aggregate), "acknowledgements that leave in bursts, as over WiFi", default=None
+    )
+
+
+class _Via(Kind):
+    """Names of links in the order in which packets meet them; a tuple, which tells one way from a list of ways to
+    vary.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            lambda value: value, {"type": "array", "minItems": 1, "items": {"type": "string"}, "uniqueItems": True}
+        )
+
+    def take(self, value: object, at: str) -> Any:
+        """The names."""
+        if not isinstance(value, (list, tuple)) or not value or not all(isinstance(name, str) for name in value):
+            raise wrong(at, value, f'names of links, such as ["l1", "{BOTTLENECK}"]')
+        for i, name in enumerate(value):
+            if name in value[:i]:
+                raise wrong(at, name, "each link once")
+        return tuple(value)
+
+
+VIA = _Via()
+
+
+class Way(NamedTuple):
+    """A flow's ways and what follows from them."""
+
+    forward: list[Stage] | None
+    back: list[Stage] | None
+    rtt_ns: int
+
+
+def rate(written: Table, at: str, folder: FilePath) -> dict[str, Any]:
+    """The engine's keys for a rate, its course or its trace."""
+    found = parsed(written, "rate")
+    if isinstance(found, schedule.TraceFile):
+        from . import traces  # rarely needed, and start-up counts
+
+        path = (folder / found.file).absolute()
+        trace = traces.read(path, f"{at}.rate")
+        mean = traces.mean_bps(trace, found.opportunity_bytes)
+        if mean not in schedule.RATE_BPS:
+            raise wrong(f"{at}.rate", found.file, f"a trace of 1kbps to 1Tbps in the mean (it comes to {mean} bit/s)")
+        planned = {
+            "path": str(path),
+            "sha256": trace.sha256,
+            "opportunity_bytes": found.opportunity_bytes,
+            "repeat": found.repeat,
+        }
+        return {"rate_bps": mean, "steps": [], "repeat_ns": None, "trace": planned}
+    if isinstance(found, schedule.Radio):
+        return {
+            "rate_bps": found.mean_bps,
+            "steps": found.steps(),
+            "repeat_ns": found.length_ms * 1_000_000,
+            "trace": None,
+        }
+    steps, repeat = (found.steps, found.repeat_ns) if isinstance(found, Course) else ([], None)
+    return {"rate_bps": int(found), "steps": steps, "repeat_ns": repeat, "trace": None}
+
+
+def room(table: Table, at: str, rtt_ns: int | None, rated: Mapping[str, Any]) -> Room:
+    """What sizes in the queue of this link refer to."""
+    constant = not rated["steps"] and not rated["trace"]
+    buffer: str | None = getattr(table, "buffer")  # noqa: B009 - a key that three tables declare
+    return Room(at, rated["rate_bps"], rtt_ns, buffer, constant)
+
+
+def link(table: Any, name: str, at: str, rtt_ns: int | None, folder: FilePath) -> dict[str, Any]:
+    """A link as the engine takes it."""
+    rated = rate(table, at, folder)
+    policer = getattr(table, "policer", None)
+    return {
+        "name": name,
+        **rated,
+        "burst_bytes": parsed(table, "burst"),
+        "policer": _policer(policer) if isinstance(policer, Policer) else None,
+        "qdisc": parsed(table, "qdisc").plan(room(table, at, rtt_ns, rated)),
+    }
+
+
+def _policer(policer: Policer) -> dict[str, Any]:
+    return {"rate_bps": parsed(policer, "rate"), "burst_bytes": parsed(policer, "burst"), "mark": policer.mark}
+
+
+def named(links: Sequence[Any]) -> dict[str, tuple[int, int]]:
+    """Number and delay in ns of each link by its name."""
+    found = {BOTTLENECK: (0, 0)}
+    for i, one in enumerate(links):
+        if one.name in found:
+            raise wrong(
+                f"link[{i}].name",
+                one.name,
+                "a name of its own" + (", because the link of [path] has this one" if one.name == BOTTLENECK else ""),
+            )
+        found[one.name] = (i + 1, parsed(one, "delay"))
+    return found
+
+
+def way(flow: Any, path: Any, rtt: int, links: Mapping[str, tuple[int, int]], at: str) -> Way:
+    """The ways of a flow's data and acknowledgements; None for a way that the engine takes by itself."""
+    via: tuple[str, ...] = flow.via
+    for name in via:
+        if name not in links:
+            raise wrong(f"{at}.via", name, "one of: " + ", ".join(f'"{n}"' for n in links), list(links))
+    extra = sum(links[name][1] for name in via)
+    jitter = path.jitter if flow.jitter is None else flow.jitter
+    loss = path.loss if flow.loss is None else flow.loss
+    chain = path.impair if flow.impair is None else flow.impair
+    there, back_ns = _halves(rtt)
+    crossed = [stage for name in via for stage in _crossed(*links[name])]
+    if chain is None:
+        forward: list[Stage] | None = [*_lossy(path, loss), delay_stage(there, jitter, path.reorder), *crossed]
+        if _is_plain(flow, path, rtt, jitter, loss):
+            forward = None
+    else:
+        _alone(flow, path, at)
+        forward = _chain(chain, there, crossed, f"{at}.impair" if flow.impair is not None else "path.impair")
+    if forward is not None and len(forward) > PARTS_MAX:
+        where = (
+            "path.impair"
+            if flow.impair is None and path.impair is not None
+            else f"{at}.impair"
+            if flow.impair is not None
+            else f"{at}.via"
+        )
+        raise ScenarioError(
+            where,
+            f"comes to {len(forward)} parts with the links and delays of the flow's way, wanted {PARTS_MAX} at most",
+        )
+    back, taken = _back(path.ack, back_ns, extra, isinstance(rtt, Course))
+    return Way(forward, back, int(there) + taken + 2 * extra)
+
+
+def _crossed(number: int, delay: int) -> list[Stage]:
+    return [{"kind": "link", "link": number}, *([delay_stage(delay)] if delay else [])]
+
+
+def _lossy(path: Any, loss: Any) -> list[Stage]:
+    found = (loss_stage(loss), share_stage("duplicate", path.duplicate), share_stage("corrupt", path.corrupt))
+    return [stage for stage in found if stage]
+
+
+def _is_plain(flow: Any, path: Any, rtt: int, jitter: Any, loss: Any) -> bool:
+    """Random loss, half the RTT with its jitter, then the bottleneck: what the engine does by itself."""
+    simple = (
+        not isinstance(rtt, Course)
+        and not isinstance(loss, Loss)
+        and (not isinstance(jitter, Jitter) or jitter.plain() is not None)
+    )
+    return simple and flow.via == (BOTTLENECK,) and path.reorder is None and len(_lossy(path, 0)) == 0
+
+
+def _halves(rtt: int) -> tuple[int, int]:
+    """One-way delay of the data and of the acknowledgements."""
+    if not isinstance(rtt, Course):
+        return rtt // 2, rtt - rtt // 2
+    there, back = Course(rtt // 2), Course(rtt - rtt // 2)
+    there.steps, back.steps = [(at, one // 2) for at, one in rtt.steps], [(at, one - one // 2) for at, one in rtt.steps]
+    there.repeat_ns = back.repeat_ns = rtt.repeat_ns
+    return there, back
+
+
+def _alone(flow: Any, path: Any, at: str) -> None:
+    """A chain says everything: no key beside it may say some of it again."""
+    for name in ("loss", "jitter", "duplicate", "corrupt", "reorder"):
+        if name in path.__dict__["_written"]:
+            raise wrong(f"path.{name}", plain(getattr(path, name)), "no such key beside impair, whose list has it")
+    for name in ("loss", "jitter"):
+        if getattr(flow, name) is not None:
+            raise wrong(f"{at}.{name}", plain(getattr(flow, name)), "no such key beside impair, whose list has it")
+
+
+def _chain(chain: Sequence[Any], there: int, crossed: list[Stage], at: str) -> list[Stage]:
+    stages: list[Stage] = []
+    own = linked = False
+    for i, part in enumerate(chain):
+        if isinstance(part, DelayPart):
+            if part.time is None and own:
+                raise ScenarioError(f"{at}[{i}].time", "missing: another part is the flow's own delay already")
+            stages.append(delay_stage(there if part.time is None else parsed(part, "time"), part.jitter, part.reorder))
+            own = own or part.time is None
+        elif isinstance(part, LinksPart):
+            if linked:
+                raise wrong(f"{at}[{i}].kind", "links", "it once")
+            stages += crossed
+            linked = True
+        else:
+            stages += [_stage(part, f"{at}[{i}]")]
+    stages += [] if own else [delay_stage(there)]
+    return stages + ([] if linked else crossed)
+
+
+def _stage(part: Any, at: str) -> Stage:
+    if isinstance(part, (DuplicatePart, CorruptPart)):
+        return {"kind": part.FORM, "ppb": parsed(part, "rate"), "correlation_ppb": parsed(part, "correlation")}
+    made: Stage = part.stage(at) if isinstance(part, Aggregate) else part.stage()
+    return made
+
+
+def _back(ack: Any, back_ns: int, extra: int, stepped: bool) -> tuple[list[Stage] | None, int]:  # noqa: FBT001 - private
+    """The acknowledgements' way, and its delay without the links'."""
+    if not isinstance(ack, Ack):
+        if not extra and not stepped:
+            return None, int(back_ns)
+        return [delay_stage(back_ns), *([delay_stage(extra)] if extra else [])], int(back_ns)
+    delay = back_ns if ack.delay is None else parsed(ack, "delay")
+    stages: list[Stage] = [ack.thin.stage()] if isinstance(ack.thin, Thin) else []
+    stages += [ack.aggregate.stage("path.ack.aggregate")] if isinstance(ack.aggregate, Aggregate) else []
+    stages += _lossy(ack, ack.loss)
+    stages += [{"kind": "link", "link": 0}] if ack.rate is not None else []
+    stages.append(delay_stage(delay, ack.jitter, ack.reorder))
+    return stages + ([delay_stage(extra)] if extra else []), int(delay)

@@ -1,0 +1,218 @@
+"""Quantities that change in steps (rate, RTT, loss) or follow a trace, as a person writes them and as a plan has
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from . import kinds, units
+from .declare import SWITCH, Kind
+from .units import UnitError
+
+FORM = '{ steps = [["0s", "40Mbps"], ["2s", "45Mbps"]], repeat = true }'
+RTT_FORM = '{ steps = [["0s", "20ms"], ["10s", "60ms"]], repeat = false }'
+TRACE_FORM = '{ trace = "file" }'
+RADIO_FORM = '{ lte = "mobile", mean = "8Mbps" }'
+MOBILITY = ("stationary", "mobile")
+RATE_BPS = range(1_000, 10**12 + 1)
+
+#: Shortest time between two steps of a course, ns: below it a step is a slip of the unit, and pictures of it have no
+#: end.
+STEP_MIN_NS = 1_000
+
+#: Most steps of a course: a day in steps of a second, with room.
+STEPS_MAX = 100_000
+
+#: Longest synthetic radio link, after which it repeats, ns: an hour is 180,000 steps.
+RADIO_MAX_NS = 3600 * 10**9
+
+
+class Course(int):
+    """The value of a course that sizes in BDP refer to, its first above zero; with all its steps."""
+
+    steps: list[tuple[int, int]]
+    """(ns, value), ascending, the first at 0."""
+    repeat_ns: int | None
+    """When the steps begin anew."""
+
+
+class TraceFile(NamedTuple):
+    """A Mahimahi trace as written."""
+
+    file: str
+    repeat: bool
+    opportunity_bytes: int
+
+
+class Radio(NamedTuple):
+    """A synthetic radio link as written."""
+
+    radio: str
+    mobility: str
+    mean_bps: int
+    length_ms: int
+    seed: int
+
+    def steps(self) -> list[tuple[int, int]]:
+        """Its capacity: (ns, bit/s)."""
+        from dumbbell import _native
+
+        return _native.radio_course(*self)
+
+
+def course(value: Mapping[str, Any], parse: Callable[[object], int], wanted: str) -> Course:
+    """Parse a table with `steps`; raises UnitError. ``repeat = true`` keeps the last value for as long as the one
+    before it.
+    """
+    unknown = sorted(set(value) - {"steps", "repeat"})
+    steps = value.get("steps")
+    if (
+        unknown
+        or not isinstance(steps, (list, tuple))
+        or not steps
+        or not all(isinstance(step, (list, tuple)) and len(step) == 2 for step in steps)
+    ):
+        raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
+    if len(steps) > STEPS_MAX:
+        raise UnitError(f"{STEPS_MAX} steps at most")
+    parsed = [(units.span_ns(at), parse(one)) for at, one in steps]
+    if parsed[0][0] != 0:
+        raise UnitError('a course whose first step is at "0s"')
+    if any(later[0] <= earlier[0] for earlier, later in pairwise(parsed)):
+        raise UnitError("steps in ascending order of time")
+    if any(later[0] - earlier[0] < STEP_MIN_NS for earlier, later in pairwise(parsed)):
+        raise UnitError(f"steps at least {units.span_text(STEP_MIN_NS)} apart")
+    made = Course(next((one for _, one in parsed if one), 0))
+    made.steps, made.repeat_ns = parsed, _repeat(value.get("repeat", False), parsed)
+    return made
+
+
+def _repeat(value: object, steps: list[tuple[int, int]]) -> int | None:
+    if value is False:
+        return None
+    if value is True:
+        if len(steps) < 2:
+            raise UnitError("two steps at least to repeat")
+        return 2 * steps[-1][0] - steps[-2][0]
+    period = units.span_ns(value)
+    if period < steps[-1][0] + STEP_MIN_NS:
+        raise UnitError(f"a repeat behind the last step, by {units.span_text(STEP_MIN_NS)} or more")
+    return period
+
+
+def _rate_step(value: object) -> int:
+    rate = units.rate_bps(value)
+    if rate and rate not in RATE_BPS:
+        raise UnitError("rates of 1kbps to 1Tbps, or 0bps for an outage")
+    return rate
+
+
+def _rate(value: object) -> Any:
+    """A rate, its course, or a trace."""
+    if not isinstance(value, Mapping):
+        return kinds.RATE.parse(value)
+    if "trace" in value:
+        return _trace(value)
+    if "lte" in value or "wifi" in value:
+        return _radio(value)
+    made = course(
+        value, _rate_step, f"a rate, or a course such as {FORM}, or a trace such as {TRACE_FORM}, or {RADIO_FORM}"
+    )
+    if made == 0 or (made.repeat_ns is None and made.steps[-1][1] == 0):
+        raise UnitError(
+            "a course whose outages end: a last rate above zero, or `repeat` and a rate above zero among its steps"
+        )
+    return made
+
+
+def _trace(value: Mapping[str, Any]) -> TraceFile:
+    unknown = sorted(set(value) - {"trace", "repeat", "opportunity"})
+    if unknown or not isinstance(value["trace"], str) or not value["trace"]:
+        raise UnitError(
+            'a trace such as { trace = "file", repeat = true, opportunity = "1514B" }'
+            + (f"; no key {unknown[0]}" if unknown else "")
+        )
+    opportunity = kinds.size("1B", "1GB").parse(value.get("opportunity", "1514B"))
+    return TraceFile(value["trace"], SWITCH.parse(value.get("repeat", True)), opportunity)
+
+
+def _radio(value: Mapping[str, Any]) -> Radio:
+    unknown = sorted(set(value) - {"lte", "wifi", "mean", "length", "seed"})
+    kind = "lte" if "lte" in value else "wifi"
+    if unknown or ("lte" in value and "wifi" in value) or value[kind] not in MOBILITY or "mean" not in value:
+        wanted = (
+            f'a radio link such as {{ {kind} = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 }}'
+        )
+        raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
+    mean = units.rate_bps(value["mean"])
+    if not 100_000 <= mean <= 10**10:
+        raise UnitError("a mean of 100kbps to 10Gbps")
+    length, seed = units.span_ns(value.get("length", "60s")), value.get("seed", 1)
+    if length % 20_000_000 or not 10**9 <= length <= RADIO_MAX_NS:
+        raise UnitError("a length of 1s to 1h, in whole steps of 20ms (it repeats)")
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**53:
+        raise UnitError(f"a seed from 0 to {2**53 - 1}")
+    return Radio(kind, value[kind], mean, length // 1_000_000, seed)
+
+
+def _rtt(value: object) -> int:
+    """An RTT, or its course."""
+    if not isinstance(value, Mapping):
+        return int(kinds.RTT.parse(value))
+    made = course(value, kinds.DELAY.parse, f"an RTT, or a course such as {RTT_FORM}")
+    if made.steps[0][1] == 0:
+        raise UnitError("a course whose first RTT is above zero, because buffers refer to it")
+    return made
+
+
+class Varying(Kind):
+    """A value, or a table with its course, which is kept read-only, because its lists are not values to vary."""
+
+    def take(self, value: object, at: str) -> Any:
+        """The value as written."""
+        taken = super().take(value, at)
+        return MappingProxyType(dict(taken)) if isinstance(taken, Mapping) else taken
+
+
+def _table(required: str, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "required": [required], "properties": properties}
+
+
+def steps_schema(one: dict[str, Any]) -> dict[str, Any]:
+    """What an editor is told of steps of these values."""
+    step = {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": "string"}, one]}
+    return {"type": "array", "minItems": 1, "items": step}
+
+
+REPEAT_SCHEMA = {"anyOf": [{"type": "boolean"}, {"type": "string"}]}
+_TRACE = _table(
+    "trace", trace={"type": "string", "minLength": 1}, repeat={"type": "boolean"}, opportunity={"type": "string"}
+)
+_RADIO = [
+    _table(
+        kind,
+        **{kind: {"enum": list(MOBILITY)}},
+        mean=kinds.RATE.schema,
+        length=kinds.SPAN.schema,
+        seed={"type": "integer", "minimum": 0},
+    )
+    for kind in ("lte", "wifi")
+]
+RATE = Varying(
+    _rate,
+    {
+        "anyOf": [
+            kinds.RATE.schema,
+            _table("steps", steps=steps_schema(kinds.RATE.schema), repeat=REPEAT_SCHEMA),
+            _TRACE,
+            *_RADIO,
+        ]
+    },
+)
+RTT = Varying(
+    _rtt, {"anyOf": [kinds.RTT.schema, _table("steps", steps=steps_schema(kinds.RTT.schema), repeat=REPEAT_SCHEMA)]}
+)

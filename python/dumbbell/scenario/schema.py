@@ -1,0 +1,92 @@
+"""JSON Schema of scenario files, made from the declared keys; `schema.json` beside this file is its output.
+
+An editor finds it by the line ``#:schema ../python/dumbbell/scenario/schema.json`` at the top of a scenario (taplo,
+Even Better TOML).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import file as scenario
+from .declare import REQUIRED, Each, Forms, Key, Kind, Sub, Table, Variant
+
+
+def tables() -> list[type[Table]]:
+    """Every table below the scenario, each once, in the order in which keys lead to them; the forms of a table follow
+    it.
+    """
+    found: list[type[Table]] = []
+
+    def visit(table: type[Table]) -> None:
+        if table in found:
+            return
+        found.append(table)
+        inner = list(table.FORMS.values()) if issubclass(table, Variant) and not table.FORM else []
+        for key in table.KEYS.values():
+            inner += _inside(key.kind)
+        for one in inner:
+            visit(one)
+
+    visit(scenario.Scenario)
+    return found[1:]
+
+
+def _inside(kind: Kind) -> list[Any]:
+    """Tables that a kind of value may be."""
+    if isinstance(kind, Forms):
+        return [*kind.bases, *(_inside(kind.other) if kind.other else [])]
+    if isinstance(kind, Each):
+        return _inside(kind.item)
+    if isinstance(kind, Sub):
+        return [kind.table]
+    sub = getattr(kind, "sub", None)
+    return [sub.table] if isinstance(sub, Sub) else []
+
+
+def schema() -> dict[str, Any]:
+    """The schema as a dictionary (JSON Schema 2020-12)."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Dumbbell scenario",
+        **_object(scenario.Scenario),
+        "$defs": {table.__name__: _definition(table) for table in tables()},
+    }
+
+
+def text() -> str:
+    """The schema as the file holds it."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _definition(table: type[Table]) -> dict[str, Any]:
+    if issubclass(table, Variant) and not table.FORM:
+        return {
+            "description": table.TEXT,
+            "anyOf": [{"$ref": f"#/$defs/{form.__name__}"} for form in table.FORMS.values()],
+        }
+    return _object(table)
+
+
+def _object(table: type[Table]) -> dict[str, Any]:
+    # `name` is declared with a default, so files may leave it out: their own name serves.
+    return {
+        "description": table.TEXT,
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name, key in table.KEYS.items() if key.default is REQUIRED],
+        "properties": {name: _property(key) for name, key in table.KEYS.items()},
+    }
+
+
+def _property(key: Key) -> dict[str, Any]:
+    one = key.kind.schema
+    made = (
+        {"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}]}
+        if key.varies
+        else dict(one)
+    )
+    shown = key.default is not REQUIRED and key.default is not None and not isinstance(key.default, Table)
+    default = {"default": list(key.default) if isinstance(key.default, tuple) else key.default} if shown else {}
+    return {"description": key.doc, **default, **made}

@@ -1,0 +1,129 @@
+"""The text of a scenario file: read, and taken apart with overrides; errors get the lines of their keys."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import ScenarioError
+from dumbbell.files import SCENARIO_MAX
+
+from . import units
+
+#: Most parts of a dotted key; a key of a scenario has six.
+PARTS_MAX = 16
+
+TOO_LARGE = f"larger than {units.bytes_text(SCENARIO_MAX)}, the most that a scenario may have"
+
+
+def read(path: Path) -> str:
+    """The text of a scenario file, which may be a pipe, as a shell's ``<(...)`` is; raises ScenarioError that names the
+    file.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(SCENARIO_MAX + 1)
+        if len(data) <= SCENARIO_MAX:
+            return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ScenarioError("", "not TOML: not UTF-8 text", source=str(path)) from None
+    except (OSError, ValueError) as error:
+        raise ScenarioError("", getattr(error, "strerror", None) or str(error), source=str(path)) from None
+    raise ScenarioError("", TOO_LARGE, source=str(path))
+
+
+def tables(text: str, overrides: tuple[str, ...]) -> dict[str, Any]:
+    """The raw tables of a TOML text, after overrides such as ``path.rate=10Mbps``; raises ScenarioError."""
+    import tomllib
+
+    if len(text) > SCENARIO_MAX:
+        raise ScenarioError("", TOO_LARGE)
+    _shallow(text)
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError("", f"not TOML: {error}") from None
+    except RecursionError:
+        raise ScenarioError("", "not TOML: nested too deep") from None
+    except ValueError:  # a whole number of thousands of digits, which Python does not read
+        raise ScenarioError("", "a number with too many digits") from None
+    for override in overrides:
+        _override(given, override)
+    return given
+
+
+def _shallow(text: str) -> None:
+    """Raise ScenarioError for a key of very many parts: tomllib's time grows with the square of their number."""
+    if all(line.count(".") < PARTS_MAX for line in text.split("\n")):
+        return
+    deep = re.compile(
+        rf"""(?:^|[{{,\[])[ \t]*(?:(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{PARTS_MAX}}}""", re.MULTILINE
+    ).search(text)
+    if deep:
+        raise ScenarioError("", f"a key of more than {PARTS_MAX} parts", line=text.count("\n", 0, deep.start()) + 1)
+
+
+def _override(given: dict[str, Any], override: str) -> None:
+    """Set one key of the raw tables, from ``path.rate=10Mbps`` or ``flow[1].cca=bbr``; the value is TOML, or a bare
+    word.
+    """
+    import tomllib
+
+    where, equals, text = override.partition("=")
+    where = where.strip()
+    steps = re.findall(r"([A-Za-z_]\w*)(?:\[(\d{1,6})\])?(?:\.|$)", where)
+    if (
+        not equals
+        or not 0 < len(steps) <= PARTS_MAX
+        or ".".join(n + (f"[{i}]" if i else "") for n, i in steps) != where
+    ):
+        shown = override if len(override) <= 60 else override[:57] + "..."
+        raise ScenarioError("", f'--set: got "{shown}", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr')
+    value: Any = text.strip()
+    try:
+        value = tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        pass
+    except RecursionError:
+        raise ScenarioError(where, "--set: nested too deep") from None
+    except ValueError:
+        raise ScenarioError(where, "--set: a number with too many digits") from None
+    table: Any = given
+    for name, index in steps[:-1]:
+        table = table.setdefault(name, {})
+        if index:
+            if not isinstance(table, list) or int(index) >= len(table):
+                raise ScenarioError(where, f"--set: there is no {name}[{index}]")
+            table = table[int(index)]
+        if not isinstance(table, dict):
+            raise ScenarioError(
+                where, f"--set: {name} is not a table" + ("; say which, as in flow[0]" if name == "flow" else "")
+            )
+    table[steps[-1][0]] = value
+
+
+def placed(error: ScenarioError, text: str, source: str, overrides: tuple[str, ...] = ()) -> ScenarioError:
+    """The same error, or errors, with the file and the line of each key; a key that an override set is on none."""
+    from .keylines import lines  # only where there is an error
+
+    found = lines(text)
+    overridden = tuple(override.partition("=")[0].strip() for override in overrides)
+
+    def line(key: str) -> int | None:
+        if any(key == one or key.startswith((f"{one}.", f"{one}[")) for one in overridden):
+            return None
+        while key and key not in found:
+            key = key[: max(key.rfind("."), key.rfind("["), 0)]
+        return found.get(key)
+
+    return error.at(source, line)
+
+
+def file_name(path: Path, letters: frozenset[str]) -> str:
+    """A scenario's name from that of its file, of these letters."""
+    kept = "".join(c if c in letters else "-" for c in path.stem).lstrip(".-")[:80]
+    return kept or "scenario"
+
+
+__all__ = ["PARTS_MAX", "file_name", "placed", "read", "tables"]

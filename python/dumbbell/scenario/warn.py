@@ -1,0 +1,216 @@
+"""What of a scenario is legal and yet hardly meant: its results say so in their manifests, and `check` and `run` on
+stderr.
+
+Everything is read from plans, which say what the engine will do, but for keys that leave no trace in a plan.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import units
+from .declare import varied, written
+from .impairments import Loss
+from .qdiscs import Fifo, Qdisc, Red
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan import Planned
+
+    from .file import Scenario
+
+#: Controllers that draw no random numbers; the others, and those of the user's own, may.
+STEADY = frozenset({"reno", "cubic", "htcp", "vegas", "dctcp"})
+
+#: Controllers that react to marks alone, or to marks in their own way only.
+NEED_MARKS = frozenset({"dctcp"})
+
+#: A loss above this share is probably a percentage without its sign, 10^-9.
+LOSS_LIKELY = 200_000_000
+
+#: Plans of a grid beyond this size are not compared with one another, bytes.
+COMPARED_MAX = 200_000_000
+
+#: Pairs and combinations that a warning lists.
+SHOWN = 3
+
+
+def of_case(case: Scenario, plan: Mapping[str, Any]) -> list[str]:
+    """What to warn of in one combination of the varied values."""
+    return [*_losses(case), *_marks(plan), *_buffers(case)]
+
+
+def _losses(case: Scenario) -> Iterator[str]:
+    path: Any = case.path
+    places = [
+        ("path.loss", path.loss),
+        *((f"flow[{i}].loss", getattr(flow, "loss", None)) for i, flow in enumerate(case.flow)),
+    ]
+    for at, value in places:
+        if value is None or isinstance(value, (Loss, Mapping)):
+            continue
+        ppb = units.loss_ppb(value)
+        if LOSS_LIKELY < ppb < 10**9:
+            yield f'{at}: {ppb / 1e7:g} % of all packets are lost; a percentage is written "{_number(value)}%"'
+
+
+def _number(value: object) -> str:
+    return str(value).strip().removesuffix("%")
+
+
+def _marks(plan: Mapping[str, Any]) -> Iterator[str]:
+    """ECN that nothing marks, and controllers that need marks and get none."""
+    links = [plan["bottleneck"], *plan["links"]]
+    marking = [_is_marking(link) for link in links]
+    ecn = plan["host"]["ecn"]
+    if ecn != "off" and not any(marking):
+        kinds = ", ".join(dict.fromkeys(link["qdisc"]["kind"] for link in links))
+        yield f"host.ecn has no effect: no queue marks ({kinds}); a discipline with ecn = true or a ce_threshold does"
+    for number in dict.fromkeys(flow["table"] for flow in plan["flows"]):
+        flow = next(flow for flow in plan["flows"] if flow["table"] == number)
+        crossed = (
+            [0] if flow["forward"] is None else [stage["link"] for stage in flow["forward"] if stage["kind"] == "link"]
+        )
+        if flow["cca"] in NEED_MARKS and not any(marking[link] for link in crossed):
+            yield f"flow[{number}]: {flow['cca']} runs as Reno, because no queue on its way marks"
+    for link in links:
+        if link["qdisc"]["kind"] == "dualpi2":
+            yield (
+                f"{link['name']}: the low-latency queue of dualpi2 stays empty, because no controller here sends"
+                " ECT(1); all flows share its classic queue"
+            )
+
+
+def _is_marking(link: Mapping[str, Any]) -> bool:
+    qdisc, policer = link["qdisc"], link["policer"]
+    if policer is not None and policer["mark"]:
+        return True
+    return qdisc["kind"] in ("cake", "dualpi2") or bool(qdisc.get("ecn")) or qdisc.get("ce_threshold_ns") is not None
+
+
+def _buffers(case: Scenario) -> Iterator[str]:
+    """A buffer beside a discipline that has a limit of its own."""
+    path: Any = case.path
+    tables = [
+        ("path", path),
+        *((f"link[{i}]", link) for i, link in enumerate(case.link)),
+        *([("path.ack", path.ack)] if path.ack is not None else []),
+    ]
+    for at, table in tables:
+        qdisc = table.qdisc
+        if table.buffer is None or not isinstance(qdisc, (str, Qdisc)):
+            continue
+        kind = qdisc if isinstance(qdisc, str) else qdisc.FORM
+        if isinstance(qdisc, str):
+            uses = kind in (Fifo.FORM, Red.FORM)
+        else:
+            uses = "buffer" in [
+                getattr(qdisc, name, None) for name in ("limit", "memory_limit", "flow_limit")
+            ] or _in_bdp_only(qdisc)
+        if not uses:
+            hint = 'limit = "buffer"' if "limit" in Qdisc.FORMS[kind].KEYS else 'memory_limit = "buffer"'
+            yield (
+                f'{at}.buffer has no effect: {kind} has a limit of its own; {{ kind = "{kind}", {hint} }} gives it the'
+                " buffer"
+            )
+
+
+def _in_bdp_only(qdisc: Qdisc) -> bool:
+    """RED and drop tail take the buffer where nothing else is written."""
+    return isinstance(qdisc, (Fifo, Red)) and "limit" not in written(qdisc)
+
+
+def of_grid(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
+    """Keys that are varied without effect, and lists of one value."""
+    axes = {path: [units.value_text(value) for value, _ in values] for path, values in varied(scenario)}
+    found = [f"{path}: a list of one value varies nothing" for path, values in axes.items() if len(values) == 1]
+    first = [run for run in runs if run.repetition == 0]
+    if len(first) < 2 or sum(len(run.plan["flows"]) for run in first) * 500 > COMPARED_MAX:
+        return found
+    texts = [_text(run.plan) for run in first]
+    for path, values in axes.items():
+        groups: dict[str, list[int]] = {}
+        for i, run in enumerate(first):
+            groups.setdefault(
+                json.dumps({key: value for key, value in run.vary.items() if key != path}, default=str), []
+            ).append(i)
+        idle = [key for key, group in groups.items() if len(group) > 1 and len({texts[i] for i in group}) == 1]
+        if not idle:
+            continue
+        what = f"{path} has no effect: its {len(values)} values make equal runs"
+        where = (
+            "" if len(idle) == len(groups) else " with " + "; ".join(_words(json.loads(key)) for key in idle[:SHOWN])
+        )
+        found.append(what + where + (f"; and {len(idle) - SHOWN} more" if where and len(idle) > SHOWN else ""))
+    return found
+
+
+def _text(plan: Mapping[str, Any]) -> str:
+    """A plan but for what does not decide what the engine does."""
+    flows = [{key: value for key, value in flow.items() if key != "name"} for flow in plan["flows"]]
+    return json.dumps({**plan, "flows": flows, "measure": None}, sort_keys=True, default=str)
+
+
+def _words(vary: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {units.value_text(value)}" for key, value in vary.items())
+
+
+def is_random(plan: Mapping[str, Any]) -> bool:
+    """Whether another seed may give another result: whether the engine may draw anything but where to start.
+
+    Errs on the side of yes: of a discipline that hashes flows, and of a controller that is not ours.
+    """
+    links = [plan["bottleneck"], *plan["links"], *plan["ack_links"]]
+    return any(link["qdisc"]["kind"] not in ("fifo", "codel") for link in links) or any(map(_draws, plan["flows"]))
+
+
+def _draws(flow: Mapping[str, Any]) -> bool:
+    if flow["cca"] not in STEADY or 0 < flow["loss_ppb"] < 10**9:
+        return True
+    if (flow["jitter"] or {}).get("spread_ns") or (flow["jitter"] or {}).get("stddev_ns"):
+        return True
+    workload = flow["workload"] or {}
+    if any(isinstance(value, dict) and value.get("exponential") for value in workload.values()):
+        return True
+    return any(map(_stage_draws, [*(flow["forward"] or []), *(flow["back"] or [])]))
+
+
+def _stage_draws(stage: Mapping[str, Any]) -> bool:
+    match stage["kind"]:
+        case "delay":
+            return bool((stage["jitter"] or {}).get("spread_ns")) or stage["reorder"] is not None
+        case "loss":
+            return bool(stage["model"] != "list")
+        case kind:
+            return kind in ("duplicate", "corrupt")
+
+
+def once(scenario: Scenario) -> str:
+    """What is said where repetitions cannot differ and one is run."""
+    return (
+        f"repetitions: nothing here is random, so all {scenario.repetitions} would be equal and one is run; "
+        'host.start_jitter = "20ms" lets flows start up to so much later at random'
+    )
+
+
+def equal_runs(done: Iterable[tuple[Path, Mapping[str, Any]]]) -> list[str]:
+    """Runs of a sweep whose tables are equal to the byte though they should differ; each is given by its folder and its
+    manifest.
+    """
+    met: dict[str, list[str]] = {}
+    for folder, manifest in done:
+        files = manifest.get("files", {})
+        digests = [files[name]["sha256"] for name in ("flows.parquet", "samples.parquet") if name in files]
+        if len(digests) == 2:
+            met.setdefault(" ".join(digests), []).append(folder.name)
+    found = []
+    for names in met.values():
+        if len(names) > 1:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            found.append(f"equal to the byte: {', '.join(names[:SHOWN])}{more}; what tells them apart has no effect")
+    return found
+
+
+__all__ = ["STEADY", "equal_runs", "is_random", "of_case", "of_grid", "once"]
