@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import dumbbell
 from dumbbell import cli
@@ -87,7 +88,11 @@ def main() -> int:
 
 def throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
     """Damage copies of a folder; the status."""
-    os.environ["DUMBBELL_TRACEBACK"] = "1"  # a fault of the program is to be seen
+    with mock.patch.dict(os.environ, DUMBBELL_TRACEBACK="1"):  # a fault of the program is to be seen
+        return _throw(whole, at, args)
+
+
+def _throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
     signal.signal(signal.SIGALRM, _hang)
     seen: Counter[str] = Counter()
     for i in numbers(args):
