@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import dumbbell
+from closed_form import Runner
 from dumbbell import controllers
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,6 +55,19 @@ def cli(tmp_path: Path) -> Cli:
         return subprocess.run(
             command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False, **options
         )  # type: ignore[call-overload,no-any-return]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """Runs a scenario once a module; for closed forms."""
+    kept: dict[str, dumbbell.Result] = {}
+
+    def run(text: str) -> dumbbell.Result:
+        if text not in kept:
+            (kept[text],) = dumbbell.run(dumbbell.from_text(text), tmp_path_factory.mktemp("closed") / "run")
+        return kept[text]
 
     return run
 

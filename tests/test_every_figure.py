@@ -1,8 +1,8 @@
 """Every metric, figure of `show`, field of the summary, column of the tables and kind of event has a test that computes
 it independently.
 
-A new one fails here until a test of `test_replay.py` or `test_closed_form.py` says by `checks` that it computes it in
-another way.
+A new one fails here until a test of `test_replay.py` or of `test_closed_form*.py` says by `checks` that it computes it
+in another way.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pytest
 
 import dumbbell
 import test_closed_form  # noqa: F401 - registers what it checks
+import test_closed_form_link  # noqa: F401
 import test_replay  # noqa: F401
 from checked import CHECKED
 from dumbbell.results import metrics

@@ -228,7 +228,9 @@ def test_the_wheel_has_its_licences_the_gallery_and_a_tag_that_pip_takes_elsewhe
     assert {
         name.removeprefix("dumbbell/scenarios/") for name in names if name.startswith("dumbbell/scenarios/")
     } == gallery
-    assert {"dumbbell/_build.py", "dumbbell/py.typed", "dumbbell/scenario/schema.json", "dumbbell/_native.pyi"} <= set(names)
+    assert {"dumbbell/_build.py", "dumbbell/py.typed", "dumbbell/scenario/schema.json", "dumbbell/_native.pyi"} <= set(
+        names
+    )
     assert not [name for name in names if name.startswith(("scenarios/", "tests/", "tools/", "docs/", "cca/"))]
     if sys.platform == "linux":
         tag = wheel.stem.rsplit("-", 1)[1]

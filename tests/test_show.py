@@ -320,3 +320,40 @@ def test_damaged_folders_never_give_a_traceback(tmp_path: Path) -> None:
     spec.loader.exec_module(fuzz)
     dumbbell.run(dumbbell.from_text(fuzz.SCENARIO), tmp_path / "whole")
     assert fuzz.throw(tmp_path / "whole", tmp_path, Namespace(seconds=6, seed=11, only=None)) == 0
+
+
+def test_run_takes_the_rows_and_columns_of_its_table(
+    show: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text(SWEEP.replace('"4s"', '"1s"'))
+    wanted = ("--by", "table", "--columns", "share,rtt_p99", "--where", "utilization >= 1%")
+    assert cli.main(["run", "sweep.toml", "--out", "out", *wanted]) == 0
+    table = capsys.readouterr().out
+    assert table == show("out", *wanted)
+    assert table.splitlines()[2].split() == ["rtt"]
+    assert cli.main(["run", "sweep.toml", "--out", "none", "--where", "utilization >= 101%"]) == 0
+    assert capsys.readouterr().out == "none: no row has utilization >= 101%\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--columns", "goodputs"], '--columns: got "goodputs", wanted one of: goodput, '),
+        (["--where", "utilization"], '--where: got "utilization", wanted COLUMN OP NUMBER'),
+        (["--wide", "--quiet"], "--wide: is of the table, which --quiet leaves out"),
+        (["--by", "run", "--json"], "--by: is of the table, which --json leaves out"),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused_before_anything_runs(
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text(SWEEP)
+    assert cli.main(["run", "sweep.toml", "--out", "out", *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("out").exists()

@@ -211,7 +211,9 @@ def test_a_temporary_folder_of_a_killed_process_is_removed_and_that_of_a_living_
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(temporary, "_YOUNG_S", 0.0)
-    code = "from dumbbell.runs.temporary import Temporary; made = Temporary('cca'); print(made.path, flush=True); input()"
+    code = (
+        "from dumbbell.runs.temporary import Temporary; made = Temporary('cca'); print(made.path, flush=True); input()"
+    )
     given: dict[str, Any] = {
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,

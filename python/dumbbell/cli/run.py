@@ -7,7 +7,7 @@ import json
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends
 from dumbbell.errors import DiskFullError, ScenarioError
@@ -19,6 +19,9 @@ from dumbbell.scenario.file import Given, from_file
 from dumbbell.scenario.own import Own
 
 from . import BAD_INPUT, FAILED, INTERRUPTED, OK
+
+if TYPE_CHECKING:
+    from .rows import Asked
 
 
 class Show(Enum):
@@ -40,6 +43,7 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
     """
     with interrupts.Raised():
         backends.check_name(arguments.on)
+        wanted = _table(arguments)
         overrides = tuple(arguments.overrides)
         scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
         own = Own.load(arguments.cca)
@@ -50,7 +54,23 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
             warn_of(scenarios, planned)
         workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
         place = placed(arguments, scenarios[0].scenario.name)
-        return go(planned, place, workers=workers, show=show or Show.of(arguments), quiet=arguments.quiet)
+        what = show or Show.of(arguments)
+        return go(planned, place, workers=workers, show=what, quiet=arguments.quiet, wanted=wanted)
+
+
+def _table(arguments: argparse.Namespace) -> Asked | None:
+    """What the table at the end is to have; None for the usual. Raises ScenarioError for what no table has."""
+    given = [name for name in ("runs", "by", "flows", "columns", "where", "wide") if getattr(arguments, name, None)]
+    if not given:
+        return None
+    if arguments.json or arguments.quiet:
+        raise ScenarioError(
+            f"--{given[0]}", f"is of the table, which --{'json' if arguments.json else 'quiet'} leaves out"
+        )
+    from .rows import Asked
+    from .show import checked
+
+    return checked(Asked.of(arguments))
 
 
 def warn_of(scenarios: list[Given], jobs: list[sweep.Job]) -> None:
@@ -76,7 +96,15 @@ def placed(arguments: argparse.Namespace, name: str) -> Place:
     return Place(Path(arguments.out) if arguments.out else None, name, resume=arguments.resume, force=arguments.force)
 
 
-def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Show, quiet: bool = False) -> int:
+def go(
+    planned: list[sweep.Job],
+    place: Place,
+    *,
+    workers: int | None,
+    show: Show,
+    quiet: bool = False,
+    wanted: Asked | None = None,
+) -> int:
     """Run these and print their outcomes; returns the exit status."""
     status, finished = OK, []
     done: list[tuple[Path, dict[str, Any]]] = []
@@ -108,9 +136,10 @@ def go(planned: list[sweep.Job], place: Place, *, workers: int | None, show: Sho
             progress.clear()
     _told_equal(done)
     if finished and show is Show.TABLE:
+        from .rows import Asked  # only then: it needs the tables
         from .show import of_runs
 
-        sys.stdout.write(of_runs(finished, place.path))
+        sys.stdout.write(of_runs(finished, place.path, wanted or Asked()))
     return status
 
 

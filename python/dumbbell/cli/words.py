@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from . import OK, parser
+from . import OK
+from .commands import parser
 
 
 def help_(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,147 @@
+"""The commands with their help lines and arguments, and the parser made of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+from . import BAD_INPUT
+from .options_host import add_cca, add_kernel, add_shell
+from .options_results import add_plot, add_show
+from .options_run import add_check, add_compare, add_jobs, add_run, count
+
+
+class _Parser(argparse.ArgumentParser):
+    """Argument errors in one line, status 2."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        self.exit(BAD_INPUT, f"{self.prog}: {message}\n")
+
+
+def _add_nothing(_: argparse.ArgumentParser) -> None:
+    """A command without arguments."""
+
+
+def _add_help(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", metavar="COMMAND", nargs="?", choices=list(COMMANDS), help="only this one")
+
+
+def _add_completion(completion: argparse.ArgumentParser) -> None:
+    completion.add_argument("shell", choices=("bash", "zsh"), help="for which shell")
+
+
+def _add_demo(demo: argparse.ArgumentParser) -> None:
+    demo.add_argument(
+        "--full", action="store_true", help="the paper's 300 s and ten repetitions instead of 120 s and one"
+    )
+    demo.add_argument("--out", metavar="DIR", help="folder for the results (default: results/kfoury-fig11a-<n>)")
+    add_jobs(demo)
+
+
+def _add_paper(paper: argparse.ArgumentParser) -> None:
+    paper.add_argument("name", metavar="NAME", help="zhang2019 (BBR and its variants, arXiv:1909.03673)")
+    paper.add_argument("--table", type=count, nargs="+", metavar="N", help="which tables: 3, 4, 5, 7 (default: all)")
+    paper.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME-<n>)")
+    paper.add_argument("--json", action="store_true", help="print one JSON object per cell and line, and nothing else")
+    paper.add_argument("--duration", metavar="TIME", help="another simulated time than the paper's, for a first look")
+    add_jobs(paper)
+
+
+def _add_trace(trace: argparse.ArgumentParser) -> None:
+    trace.add_argument("radio", choices=("lte", "wifi"), help="what it looks like")
+    trace.add_argument(
+        "--mobility",
+        choices=("stationary", "mobile"),
+        default="stationary",
+        help="at rest (default), or on the move: fading and outages",
+    )
+    trace.add_argument("--mean", metavar="RATE", default="10Mbps", help="mean capacity (default: 10Mbps)")
+    trace.add_argument("--length", metavar="TIME", default="60s", help="after which it repeats (default: 60s)")
+    trace.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same trace (default: 1)")
+    trace.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+
+
+def _add_gallery(gallery: argparse.ArgumentParser) -> None:
+    gallery.add_argument(
+        "words",
+        nargs="*",
+        metavar="NAME|WORD",
+        help="print the scenario of this name, or list those with all of these words",
+    )
+
+
+def _add_new(new: argparse.ArgumentParser) -> None:
+    new.add_argument("name", metavar="NAME", help="scenario of the gallery")
+    new.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="file to write (default: NAME.toml); traces and controllers go beside it",
+    )
+    new.add_argument("--force", action="store_true", help="overwrite what is there")
+
+
+class Command(NamedTuple):
+    """A command: its help line, what adds its arguments, and the function that runs it, in a module that is imported
+    when it is used.
+    """
+
+    text: str
+    add: Callable[[argparse.ArgumentParser], None]
+    runs: str
+    has_signals: bool = False
+    """Whether Ctrl-C is for the command's own code; it ends others, until `interrupts` is asked for more."""
+
+
+COMMANDS = {
+    "run": Command("run scenarios and write a result folder per run", add_run, "run:main"),
+    "compare": Command(
+        "run scenarios on two or three back ends, and say where their figures differ", add_compare, "compare:main"
+    ),
+    "check": Command("say what a scenario would run, and how long it would take", add_check, "views:check"),
+    "show": Command(
+        "print result folders as a table, JSON, CSV or Markdown, or what changed between two", add_show, "show:main"
+    ),
+    "plot": Command("draw a result folder", add_plot, "plot:main"),
+    "cca": Command("list congestion controllers, or show one with its parameters", add_cca, "views:cca"),
+    "kernel": Command(
+        "put controllers into the running Linux kernel, look at their flows, change their parameters (root)",
+        add_kernel,
+        "kernel:main",
+        has_signals=True,
+    ),
+    "shell": Command("run one command behind an emulated path", add_shell, "shell:main", has_signals=True),
+    "schema": Command("print the JSON Schema of scenario files", _add_nothing, "views:schema"),
+    "demo": Command(
+        "BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo, "demo:main"
+    ),
+    "paper": Command("run the tables of a published paper, and print ours beside them", _add_paper, "paper:main"),
+    "gallery": Command("list the scenarios that come with dumbbell, or print one", _add_gallery, "gallery:main"),
+    "new": Command("copy a scenario of the gallery, to start from", _add_new, "gallery:main"),
+    "trace": Command("write the Mahimahi trace of a synthetic radio link", _add_trace, "trace:main"),
+    "completion": Command(
+        "print what a shell needs to complete commands and options", _add_completion, "words:completion"
+    ),
+    "man": Command("print the man page (roff), as in: dumbbell man | man -l -", _add_nothing, "manual:main"),
+    "help": Command("say what there is, or what a command takes", _add_help, "words:help_"),
+    "version": Command("print versions", _add_nothing, "words:version"),
+}
+
+
+def parser(name: str | None = None) -> argparse.ArgumentParser:
+    """The parser of one command, or of all of them."""
+    if name is not None:
+        one = _Parser(prog=f"dumbbell {name}", description=_sentence(COMMANDS[name].text))
+        COMMANDS[name].add(one)
+        return one
+    made = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
+    made.add_argument("--version", action="store_true", help="print versions and exit")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND")
+    for each, command in COMMANDS.items():
+        command.add(commands.add_parser(each, help=command.text, description=_sentence(command.text)))
+    return made
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

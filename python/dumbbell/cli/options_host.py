@@ -1,0 +1,108 @@
+"""Options of the commands about controllers, the running kernel and real paths: cca, kernel, shell."""
+
+from __future__ import annotations
+
+import argparse
+
+from .options_run import add_own
+
+
+def add_cca(cca: argparse.ArgumentParser) -> None:
+    """Of `dumbbell cca`."""
+    actions = cca.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add_own(actions.add_parser("list", help="all of them"))
+    show = actions.add_parser("show", help="one in full")
+    show.add_argument("name", metavar="NAME", nargs="?", help="name, or a file as --cca takes it")
+    add_own(show)
+    actions.add_parser("headers", help="write the headers that a C controller includes, for an editor").add_argument(
+        "dir", metavar="DIR"
+    )
+
+
+def add_kernel(kernel: argparse.ArgumentParser) -> None:
+    """Of `dumbbell kernel`."""
+    actions = kernel.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser(
+        "list", help="what can be loaded, under which name sockets ask for it, and what is loaded"
+    )
+    listing.add_argument(
+        "--json", action="store_true", help="print one JSON object per controller and line, and nothing else"
+    )
+    load = actions.add_parser("load", help="register one, until unload")
+    load.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h (needs clang)")
+    load.add_argument("--param", action="append", default=[], metavar="K=V", help="a parameter of it; repeatable")
+    load.add_argument(
+        "--as",
+        dest="kernel_name",
+        metavar="NAME",
+        help="what the kernel is to call it, up to 15 letters; so several of one may be loaded",
+    )
+    load.add_argument("--foreground", action="store_true", help="only as long as this process runs")
+    change = actions.add_parser("set", help="change parameters of a loaded one; its flows obey from their next ACK")
+    change.add_argument("name", metavar="NAME", help="name of a loaded one")
+    change.add_argument("values", nargs="+", metavar="K=V", help="a parameter and its new value")
+    actions.add_parser("unload", help="take one away; flows that use it keep it until they end").add_argument(
+        "name", metavar="NAME"
+    )
+    status = actions.add_parser(
+        "status", help="loaded ones, the flows that use them in all network namespaces, and what they estimate"
+    )
+    status.add_argument("name", metavar="NAME", nargs="?", help="only this one")
+    status.add_argument(
+        "--all",
+        action="store_true",
+        help="also sockets that send next to nothing: receivers, control connections, listening ones",
+    )
+    status.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object per controller and line, with all sockets, and nothing else",
+    )
+
+
+def add_shell(shell: argparse.ArgumentParser) -> None:
+    """Of `dumbbell shell`."""
+    shell.add_argument(
+        "--rate", metavar="RATE", help="rate of both directions (12mbit, 12Mbps); unlimited unless given"
+    )
+    shell.add_argument(
+        "--delay", metavar="TIME", default="0s", help="one-way delay (20ms); the round trip takes twice that"
+    )
+    shell.add_argument(
+        "--buffer", metavar="SIZE", help="buffer of each direction, such as 2bdp, 100pkt, 150kB (default: 1000pkt)"
+    )
+    shell.add_argument("--aqm", metavar="NAME", help="queue discipline of each direction (default: fifo)")
+    shell.add_argument("--loss", metavar="SHARE", default="0%", help="random loss in each direction (0.1%%)")
+    for name, which in (("up", "from the command to the far end"), ("down", "from the far end to the command")):
+        shell.add_argument(f"--{name}-rate", metavar="RATE", help=f"rate {which}")
+        shell.add_argument(f"--{name}-trace", metavar="FILE", help=f"Mahimahi trace instead of a rate, {which}")
+        shell.add_argument(f"--{name}-buffer", metavar="SIZE", help=f"buffer {which}")
+        shell.add_argument(f"--{name}-aqm", metavar="NAME", help=f"queue discipline {which}")
+        shell.add_argument(f"--{name}-loss", metavar="SHARE", help=f"random loss {which}")
+        shell.add_argument(
+            f"--{name}-onoff",
+            metavar="ON,OFF",
+            help=f"switched on and off, for exponential times with these means (4s,500ms), {which}",
+        )
+    shell.add_argument("--seed", type=int, default=1, help="seed of what is random (default: 1)")
+    shell.add_argument(
+        "--far",
+        action="append",
+        default=[],
+        metavar="COMMAND",
+        help="run this at the far end meanwhile, such as 'iperf3 -s'; repeatable",
+    )
+    shell.add_argument(
+        "--forward",
+        action="append",
+        default=[],
+        metavar="PORT=HOST:PORT",
+        help="a port of the far end that stands for a server of this machine's network; repeatable",
+    )
+    shell.add_argument("--json", metavar="FILE", help="write what both directions did into FILE")
+    shell.add_argument(
+        "argv",
+        nargs=argparse.REMAINDER,
+        metavar="-- COMMAND",
+        help="what runs behind the path; the far end is $DUMBBELL_FAR (10.2.0.1)",
+    )

@@ -1,0 +1,157 @@
+"""Options of the commands that run scenarios: run, compare, check; and those that others share with them."""
+
+from __future__ import annotations
+
+import argparse
+
+_ON = (
+    "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; "
+    "bpf: the same with our controllers only; netem: over the kernel's own tbf and netem; "
+    "ssh://SENDER,RECEIVER: between two hosts, with the queue at the receiver (docs/hosts.md)"
+)
+
+
+def count(text: str) -> int:
+    """A whole number from 1; raises ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"got {text}, wanted a whole number from 1")
+    return int(text)
+
+
+def add_run(run: argparse.ArgumentParser) -> None:
+    """Of `dumbbell run`."""
+    run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
+    run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
+    run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
+    run.add_argument("--on", metavar="BACKEND", default="sim", help=_ON)
+    add_jobs(run)
+    add_own(run)
+    run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
+    _add_set(run)
+    add_rows(run.add_argument_group("table at the end"))
+
+
+def add_compare(compare: argparse.ArgumentParser) -> None:
+    """Of `dumbbell compare`."""
+    compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
+    compare.add_argument(
+        "--on",
+        metavar="A,B",
+        default="sim,linux",
+        help="two or three back ends; the first is the reference (default: sim,linux)",
+    )
+    compare.add_argument(
+        "--plot",
+        metavar="KIND",
+        default="goodput",
+        help="what to draw: goodput (default), throughput, rtt, cwnd, inflight or queue",
+    )
+    compare.add_argument(
+        "--need",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="share of the runs that must agree for status 0 (default: 1)",
+    )
+    compare.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for the results of both, new or empty (default: results/compare-<name>-<n>)",
+    )
+    compare.add_argument(
+        "--json", action="store_true", help="print one JSON object per combination and line, and nothing else"
+    )
+    add_jobs(compare)
+    add_own(compare)
+    _add_set(compare)
+
+
+def add_own(command: argparse.ArgumentParser) -> None:
+    """Controllers of the user."""
+    command.add_argument(
+        "--cca",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help=(
+            "a controller of your own: C source (a Linux module as it is, too) or Python, which runs with your rights;"
+            " repeatable"
+        ),
+    )
+
+
+def add_jobs(command: argparse.ArgumentParser) -> None:
+    """How many runs at once, into which folder, and how much is said."""
+    command.add_argument(
+        "--jobs",
+        type=count,
+        metavar="N",
+        help="runs at once (default: one per core, in real time one); results of the simulator do not depend on it",
+    )
+    command.add_argument(
+        "--resume", action="store_true", help="keep finished runs in DIR and run what is missing or damaged"
+    )
+    command.add_argument(
+        "--force",
+        action="store_true",
+        help="replace the results in DIR; nothing that this program has not written is removed",
+    )
+    command.add_argument(
+        "-q", "--quiet", action="store_true", help="print errors, results asked for (--json), and nothing else"
+    )
+
+
+def _add_set(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="overrides",
+        help="override a key, as in path.rate=10Mbps",
+    )
+
+
+def add_check(check: argparse.ArgumentParser) -> None:
+    """Of `dumbbell check`."""
+    check.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
+    check.add_argument(
+        "--on",
+        metavar="BACKEND",
+        default="sim",
+        help="back end whose time is told: sim (default), linux, bpf, netem, ssh://...",
+    )
+    check.add_argument("--jobs", type=count, metavar="N", help="runs at once")
+    add_own(check)
+    _add_set(check)
+
+
+def add_rows(command: argparse._ActionsContainer) -> None:
+    """Rows and columns of a table of figures."""
+    command.add_argument(
+        "--runs",
+        action="store_true",
+        help="a row for each run, instead of means over the repetitions with 95 %% intervals",
+    )
+    command.add_argument(
+        "--by",
+        choices=("flow", "table", "run"),
+        help="rows: flow, [[flow]] table, or all flows of a run (default: flow, from 9 flows on table)",
+    )
+    command.add_argument(
+        "--flows",
+        metavar="LIST",
+        help="only these flows: numbers, ranges, names of tables or controllers, as in 0,3-5,bbr",
+    )
+    command.add_argument(
+        "--columns",
+        metavar="LIST",
+        help="figures to show, as in goodput,rtt_p99,fct_p99; all for every one (docs/metrics.md)",
+    )
+    command.add_argument(
+        "--where",
+        action="append",
+        metavar="CONDITION",
+        help="only rows with 'COLUMN OP NUMBER', as in 'utilization >= 95%%'; may be repeated",
+    )
+    command.add_argument("--wide", action="store_true", help="all columns, however narrow the terminal")

@@ -1,0 +1,249 @@
+"""The table of figures that `dumbbell show` and `dumbbell run` print: what tells rows apart, cells, title and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.results import figures
+from dumbbell.results.catalogue import FIGURES, Measured
+from dumbbell.results.figures import Row
+from dumbbell.results.load import Result
+from dumbbell.results.statistic import Interval, mean_interval
+from dumbbell.scenario import units
+
+from . import table
+from .table import Column
+
+if TYPE_CHECKING:
+    import argparse
+
+#: What tables show unless told otherwise, in their order, each with how soon a narrow terminal does without it.
+RANKS = {
+    "goodput": 1, "share": 2, "retrans_rate": 8, "srtt": 7, "srtt_p95": 12, "fct": 3, "fct_p99": 6, "latency": 3,
+    "latency_p99": 6, "unfinished": 10,
+    "jain": 9, "utilization": 4, "queue": 5, "queue_p95": 13, "drops": 11, "marks": 14,
+}  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """Which rows and columns a table has: the options that `show` and `run` share, and those of `show` alone."""
+
+    runs: bool = False
+    by: str | None = None
+    flows: str | None = None
+    columns: str | None = None
+    where: Sequence[str] | None = None
+    wide: bool = False
+    sort: str | None = None
+    reverse: bool = False
+    markdown: bool = False
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Asked:
+        """What a command line asks for."""
+        return cls(**{name: value for name, value in vars(arguments).items() if name in cls._fields})
+
+
+class Part(NamedTuple):
+    """One of the folders to show, with its rows and the runs behind them."""
+
+    folder: str
+    runs: list[Measured]
+    rows: list[Row]
+
+
+def text(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> str:
+    """The table with its title and notes; columns that do not fit are left out, and named."""
+    rows = [row for part in parts for row in part.rows]
+    several = any(row.flows > 1 for row in rows)
+    columns = keys(parts, runs=asked.runs)
+    for name in names:
+        cells = [cell(name, row.values.get(name)) for row in rows]
+        if FIGURES[name].of_run:
+            cells = ["" if i and _same_run(rows[i], rows[i - 1]) else text for i, text in enumerate(cells)]
+        if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
+            continue
+        columns.append(
+            Column(name, head(name, several=several), cells, rank=0 if asked.columns else RANKS.get(name, 20))
+        )
+    if asked.markdown:
+        return table.markdown([column for column in columns if not column.rank or any(column.cells)])
+    kept, gone = table.fit(columns, 10**6 if asked.wide else table.terminal_width())
+    title = _title(parts, rows)
+    notes = (
+        [f"left out to fit: {', '.join(column.name for column in gone)} (--wide shows all, --columns chooses)"]
+        if gone
+        else []
+    )
+    notes += _notes(parts)
+    notes = ["", *notes] if notes else []
+    return f"{title}\n\n{table.text(kept)}{_links(parts)}" + "".join(f"{note}\n" for note in notes)
+
+
+def cell(name: str, value: Interval | None) -> str:
+    """A figure as tables print it: the mean, and the half width where there are repetitions."""
+    if value is None:
+        return ""
+    one = FIGURES[name]
+    scale = 100 if one.unit == "%" else 1
+    digits = one.digits if value.n == 1 or one.digits else 1
+    mean = f"{value.mean * scale:.{digits}f}"
+    return (
+        mean
+        if value.half_width != value.half_width
+        else f"{mean} {table.plus_minus()} {value.half_width * scale:.{digits}f}"
+    )
+
+
+def head(name: str, *, several: bool) -> tuple[str, ...]:
+    """The heading of a figure: what, of what over several flows, in which unit."""
+    one = FIGURES[name]
+    how = one.over if several and name not in ("goodput_flow_mean", "goodput_flow_min") else ""
+    words = one.title.rsplit(" ", 1) if " " in one.title else [one.title]
+    below = " ".join(part for part in (one.unit, words[1] if len(words) > 1 else "", how) if part)
+    return (words[0], below) if below else (words[0],)
+
+
+def keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
+    """What tells rows apart, each value once above those that share it."""
+    rows = [(part, row) for part in parts for row in part.rows]
+    varied = list(dict.fromkeys(key for _, row in rows for key in row.vary))
+    columns = [("folder", [part.folder for part, _ in rows])] if len(parts) > 1 else []
+    columns += [("scenario", [row.scenario for _, row in rows])] if len({row.scenario for _, row in rows}) > 1 else []
+    columns += [
+        (short, [units.value_text(row.vary[key]) if key in row.vary else "" for _, row in rows])
+        for key, short in zip(varied, shortened(varied))
+    ]
+    columns += (
+        [("rep", [str(row.repetition) for _, row in rows])]
+        if runs and len({row.repetition for _, row in rows}) > 1
+        else []
+    )
+    columns += [("n", [str(row.n) for _, row in rows])] if len({row.n for _, row in rows}) > 1 else []
+    made: list[Column] = []
+    above = [False] * len(rows)
+    for name, cells in columns:
+        above = [i > 0 and cells[i] == cells[i - 1] and (above[i] or not made) for i in range(len(cells))]
+        made.append(Column(name, (name,), ["" if above[i] else cells[i] for i in range(len(cells))], right=False))
+    flow = [_label(row) for _, row in rows]
+    return [*made, Column("flow", ("flow",), flow, right=False)]
+
+
+def _label(row: Row) -> str:
+    """Whose figures a row has: how many flows, their name, and the transport where that is none of TCP and the name
+    does not say it.
+    """
+    said = "" if row.transport == "tcp" or row.transport in row.name.casefold() else f" ({row.transport.upper()})"
+    return (f"{row.flows} x " if row.flows > 1 else "") + row.name + said
+
+
+def shortened(keys: Sequence[str]) -> list[str]:
+    """Keys without what they do not need to be told apart: ``buffer`` for ``path.buffer``."""
+    last = [key.removeprefix("path.") if key.startswith("path.ack.") else key.rsplit(".", 1)[-1] for key in keys]
+    return [
+        short if last.count(short) == 1 and not key.startswith("flow[") else key.removeprefix("path.")
+        for key, short in zip(keys, last)
+    ]
+
+
+def _same_run(one: Row, other: Row) -> bool:
+    return (one.scenario, one.vary, one.run, one.repetition) == (
+        other.scenario,
+        other.vary,
+        other.run,
+        other.repetition,
+    )
+
+
+def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
+    """What the table shows: scenario, folder, queue, window, repetitions."""
+    scenarios = list(dict.fromkeys(run.result.name for part in parts for run in part.runs))
+    kinds = {run.result.plan.bottleneck.qdisc.kind for part in parts for run in part.runs}
+    windows = {run.window or (0.0, run.result.plan.duration_s) for part in parts for run in part.runs}
+    said = [
+        (
+            f"{scenarios[0] if len(scenarios) == 1 else f'{len(scenarios)} scenarios'}"
+            f" ({', '.join(part.folder for part in parts)})"
+        )
+    ]
+    said += [kinds.pop()] if len(kinds) == 1 and kinds != {"fifo"} else []
+    if any(run.window for part in parts for run in part.runs):
+        said.append(f"{min(windows)[0]:g} to {max(windows)[1]:g} s" if len(windows) == 1 else "windows differ")
+    most = max((row.n for row in rows), default=1)
+    said += [f"means of {most} repetitions {table.plus_minus()} 95 % interval"] if most > 1 else []
+    return ", ".join(said)
+
+
+def _notes(parts: Sequence[Part]) -> list[str]:
+    """What is to be known of the figures: whom Jain's index counts, and the runs' own warnings."""
+    counted = {
+        (int(figures.steady(run)), len(run.result.plan.flows))
+        for part in parts
+        for run in part.runs
+        if len(run.result.plan.flows) > 1
+    }
+    partial = sorted((some, of) for some, of in counted if some < of)
+    made = []
+    if partial and len(counted) == 1:
+        some, of = partial[0]
+        who = f"{some} of {of} flows"
+        made.append(
+            f"Jain's index is of {who}, those active throughout"
+            if some > 1
+            else f"no Jain's index: {who} were active throughout"
+        )
+    elif partial:
+        made.append(
+            "Jain's index is of the flows active throughout, which differ from run to run (--columns jain,jain_flows)"
+        )
+    warnings: dict[str, list[str]] = {}
+    for part in parts:
+        for run in part.runs:
+            for warning in run.result.warnings:
+                warnings.setdefault(warning, []).append(_named(run.result))
+    return made + [
+        f"warning: {runs[0]}{f' and {len(runs) - 1} more' if len(runs) > 1 else ''}: {warning}"
+        for warning, runs in warnings.items()
+    ]
+
+
+def _named(result: Result) -> str:
+    varied = ", ".join(
+        f"{short} = {units.value_text(value)}"
+        for short, value in zip(shortened(list(result.vary)), result.vary.values())
+    )
+    return f"{result.name} ({varied})" if varied else result.name
+
+
+def _links(parts: Sequence[Part]) -> str:
+    """A table of the links beyond the bottleneck, a row per link and combination."""
+    cells: dict[tuple[str, str], list[Any]] = {}
+    for part in parts:
+        for run in part.runs:
+            if len(run.result.plan.data_links) > 1:
+                for link, values in figures.link_rows(run):
+                    cells.setdefault((_named(run.result), link), []).append(values)
+    if not cells:
+        return ""
+    fields = {
+        "utilization": "utilization",
+        "queue_mean_ms": "queue",
+        "queue_p95_ms": "queue_p95",
+        "drops": "drops",
+        "marks": "marks",
+    }
+    columns = [
+        Column("run", ("run",), [run for run, _ in cells], right=False),
+        Column("link", ("link",), [link for _, link in cells], right=False),
+    ]
+    for field, name in fields.items():
+        known = [[one[field] for one in found if one[field] is not None] for found in cells.values()]
+        columns.append(
+            Column(
+                name,
+                head(name, several=False),
+                [cell(name, mean_interval(values)) if values else "" for values in known],
+            )
+        )
+    return "\n" + table.text(columns)

@@ -1,0 +1,77 @@
+"""Help, completion and the man page: every command and option is in them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_words_do_what_options_do(cli: Any) -> None:
+    assert cli("version").stdout == cli("--version").stdout != ""
+    assert cli("help", "run").stdout == cli("run", "--help").stdout
+    assert cli("help").stdout == cli("--help").stdout
+
+
+def test_every_command_is_in_the_help_and_has_one_of_its_own() -> None:
+    from importlib import import_module
+
+    from dumbbell.cli import commands
+
+    listed = commands.parser().format_help()
+    for name, command in commands.COMMANDS.items():
+        assert f"\n    {name}" in listed
+        assert commands.parser(name).format_help().startswith(f"usage: dumbbell {name}")
+        module, _, function = command.runs.partition(":")
+        assert callable(getattr(import_module(f"dumbbell.cli.{module}"), function))
+
+
+def test_the_help_of_plot_names_what_plots_can_draw() -> None:
+    from dumbbell import plots
+    from dumbbell.cli import commands
+
+    told = " ".join(commands.parser("plot").format_help().split())
+    assert all(kind in told for kind in plots.KINDS)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_shells_can_complete_commands_and_options(cli: Any, shell: str) -> None:
+    done = cli("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(word in done.stdout for word in ("compare", "--resume", "--force"))
+
+
+def test_the_man_page_has_every_command_and_option_and_is_proper_roff(cli: Any, tmp_path: Path) -> None:
+    from dumbbell.cli.commands import COMMANDS, parser
+
+    done = cli("man")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = done.stdout.replace("\\-", "-")
+    for name in COMMANDS:
+        assert f'.SH "dumbbell {name}"' in page
+        options = {word for action in parser(name)._actions for word in action.option_strings} - {"-h", "--help"}
+        assert not {option for option in options if option not in page}, name
+    assert all(
+        line.startswith((".SH", ".SS", ".TH", ".TP", ".PP", ".B"))
+        for line in page.splitlines()
+        if line.startswith((".", "'"))
+    )
+    if shutil.which("groff"):
+        (tmp_path / "page").write_text(done.stdout)
+        drawn = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww", "page"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert drawn.stderr == ""
+
+
+def test_bash_completes(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "words.bash").write_text(cli("completion", "bash").stdout)
+    ask = (
+        ". ./words.bash; COMP_WORDS=(dumbbell run --res); COMP_CWORD=2; _shtab_dumbbell dumbbell --res run; echo"
+        ' "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "--resume\n", done.stderr
