@@ -6,8 +6,10 @@
 //! | [`functions`] | where functions begin and end, in Rust, C and Python |
 //! | [`tidy`] | the style rules that a machine can judge |
 //! | [`generate`] | documentation that is written from code |
+//! | [`pages`] | what the maps of the repository name |
 
 pub mod functions;
 pub mod generate;
+pub mod pages;
 pub mod source;
 pub mod tidy;

@@ -1,7 +1,7 @@
 //! `cargo run -p xtask -- gen` writes the generated documentation; `-- tidy` judges the style.
 
 use std::process::ExitCode;
-use xtask::{generate, source, tidy};
+use xtask::{generate, pages, source, tidy};
 
 fn main() -> ExitCode {
     let root = source::root();
@@ -33,7 +33,12 @@ fn report(root: &std::path::Path) -> ExitCode {
     for finding in &findings {
         println!("{finding}");
     }
-    let errors = findings.iter().filter(|finding| finding.is_error()).count();
-    eprintln!("tidy: {errors} errors, {} warnings", findings.len() - errors);
+    let dead = pages::all_dead_names(root);
+    for name in &dead {
+        println!("{name}");
+    }
+    let refused = findings.iter().filter(|finding| finding.is_error()).count();
+    let errors = refused + dead.len();
+    eprintln!("tidy: {errors} errors, {} warnings", findings.len() - refused);
     ExitCode::from(u8::from(errors > 0))
 }

@@ -2,6 +2,7 @@
 
 use xtask::functions::{functions, Function};
 use xtask::generate;
+use xtask::pages::{all_dead_names, dead_names};
 use xtask::source::{self, Source};
 use xtask::tidy;
 
@@ -23,6 +24,23 @@ fn the_repository_is_tidy() {
     let found = tidy::findings(&sources);
     let errors: Vec<_> = found.iter().filter(|f| f.is_error()).map(|f| f.to_string()).collect();
     assert!(errors.is_empty(), "\n{}", errors.join("\n"));
+}
+
+#[test]
+fn maps_name_files_that_exist_and_what_they_contain() {
+    let dead = all_dead_names(&source::root());
+    assert!(dead.is_empty(), "\n{}", dead.join("\n"));
+}
+
+#[test]
+fn a_path_that_does_not_exist_and_a_name_that_a_file_lacks_are_errors() {
+    let text = "`crates/xtask/src/lib.rs`, `cca/NAME.c`, `docs/lost.md`\n\
+                | tidy | `crates/xtask/src/lib.rs` | `tidy`, `untidy` |\n";
+    let wanted = [
+        "a.md:1: `docs/lost.md` does not exist",
+        "a.md:2: `crates/xtask/src/lib.rs` has no `untidy`",
+    ];
+    assert_eq!(dead_names(&source::root(), "a.md", text), wanted);
 }
 
 #[test]
