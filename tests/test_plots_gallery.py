@@ -56,7 +56,6 @@ VARY: list[dict[str, object]] = [
 #: drawn.
 REFUSED = {
     ("short-transfer", "slowdown"): "a bin of size needs 5 flows that completed",
-    ("smallest-buffer", "tradeoff"): "it counts every packet of a whole run, so it has no window",
 }
 
 
@@ -128,7 +127,7 @@ def kinds(path: Path, results: Results) -> list[tuple[str, Results, dict[str, ob
     if results.varied():
         made += [
             ("vary", results, VARY[nth % len(VARY)]),
-            ("tradeoff", results, {"delay": ("owd", "queue", "rtt")[nth % 3]}),
+            ("tradeoff", results, {"delay": (None, "queue", "rtt")[nth % 3]}),
         ]
     if any(flow.is_finite for one in results for flow in one.plan.flows):
         made += [("fct", results, {}), ("slowdown", results, {})]

@@ -66,20 +66,69 @@ def test_points_whose_labels_would_cover_each_other_are_refused(tmp_path: Path) 
         plot.tradeoff(results)
 
 
-def test_long_values_leave_the_heat_map_its_room(tmp_path: Path) -> None:
+def test_many_points_have_numbers_that_the_legend_explains(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp")
+    against = [Flow(cca=["bbr", "bbr2", "bbr3", "htcp", "reno"]), Flow(cca="cubic", start="7ms")]
+    results = dumbbell.run(dumbbell.Scenario(duration="1s", path=path, flow=against), tmp_path / "out")
+    ax = plot.tradeoff(results)
+    told = labels(ax)
+    assert told[:2] == ["1: BBR", "2: CUBIC, against BBR"]
+    assert [text.get_text() for text in ax.texts] == [*(str(n) for n in range(1, 11)), "better"]
+    assert len(told) == 11
+    few = plot.tradeoff(Results(list(results)[:2]))
+    assert [text.get_text() for text in few.texts][:2] == ["BBR", "CUBIC, against BBR"]
+    assert labels(few) == ["link rate"]
+
+
+def test_a_tradeoff_in_a_window_has_a_delay_that_has_one_and_says_so(tmp_path: Path) -> None:
+    results = run(tmp_path, cca=["cubic", "bbr"])
+    whole, part = plot.tradeoff(results), plot.tradeoff(results, window=(1.0, 2.0))
+    assert whole.get_xlabel() == "One-way delay, mean (ms)"
+    assert part.get_xlabel() == "RTT, mean (ms)"
+    assert caption(part).endswith("; RTT, because one-way delays are counted over whole runs only")
+    assert "RTT, because" not in caption(whole) + caption(plot.tradeoff(results, window=(1.0, 2.0), delay="queue"))
+    measured = dumbbell.run(
+        dumbbell.Scenario(
+            duration="2s",
+            measure={"from": "1s"},
+            path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"),
+            flow=[Flow(cca=["cubic", "bbr"])],
+        ),
+        tmp_path / "measured",
+    )
+    assert plot.tradeoff(measured, pool=True).get_xlabel().startswith("RTT, mean over the smallest")
+    assert caption(plot.tradeoff(measured, pool=True)).endswith("whole runs only")
+    with pytest.raises(ResultError, match="so it has no window"):
+        plot.tradeoff(measured, delay="owd")
+
+
+def test_long_values_have_the_part_in_which_they_differ(tmp_path: Path) -> None:
     rates = [
         {
             "steps": [
                 ["0s", f"{first}Mbps"],
-                ["0.1s", "12.345678Mbps"],
-                ["0.2s", "10.345678Mbps"],
+                ["0.1s", f"{first}.345678Mbps"],
+                ["0.2s", f"{first}.25678Mbps"],
                 ["0.3s", "9.345678Mbps"],
             ]
         }
         for first in (11, 12)
     ]
-    ax = plot.vary(run(tmp_path, rate=rates, buffer="50kB", cca=["cubic", "bbr"], duration="0.5s"), form="heat")
-    assert all(len(text.get_text()) <= 28 for text in (*ax.get_xticklabels(), *ax.get_yticklabels()))
+    results = run(tmp_path, rate=rates, buffer="50kB", cca=["cubic", "bbr"], duration="0.5s")
+    for ax in (plot.vary(results, form="heat"), plot.vary(results, form="heat", x="flow[0].cca"), plot.vary(results)):
+        ticks = [text.get_text() for text in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+        long = [text for text in ticks if "Mbps" in text]
+        assert all(len(line) <= 28 for text in long for line in text.split("\n"))
+        assert len(set(long)) == len(long) != 1
+    assert "9.345678" not in str(plot.vary(results, form="heat").get_xticklabels())
+
+
+def test_lines_near_the_maximum_have_the_axis_for_themselves_and_bars_begin_at_zero(tmp_path: Path) -> None:
+    results = run(tmp_path, buffer=["1bdp", "2bdp", "4bdp"])
+    low, high = plot.vary(results, metric="utilization").get_ylim()
+    assert 0.8 < low < high < 1.02
+    assert plot.vary(results, metric="utilization", form="bars").get_ylim() == (0, 1.05)
+    assert plot.vary(results, metric="goodput").get_ylim()[0] == 0
 
 
 def test_zero_stands_beside_the_smallest_number_of_a_logarithmic_axis(tmp_path: Path) -> None:

@@ -110,5 +110,7 @@ def _add_sweep_plot(plot: argparse.ArgumentParser) -> None:
     plot.add_argument("--panels", metavar="KEY", help="vary: a varied key with a panel for each value")
     plot.add_argument("--form", metavar="FORM", help="vary: lines, bars or heat (default: what fits the varied keys)")
     plot.add_argument("--jain", action="store_true", default=None, help="vary: Jain's index in a panel above")
-    plot.add_argument("--delay", metavar="NAME", help="tradeoff: owd (one-way delay, default), queue or rtt")
+    plot.add_argument(
+        "--delay", metavar="NAME", help="tradeoff: owd (one-way delay, default), queue or rtt (default in a window)"
+    )
     plot.add_argument("--pool", action="store_true", default=None, help="tradeoff: all paths together, each normalised")

@@ -49,10 +49,17 @@ class Ellipse(NamedTuple):
 
 
 def draw(
-    found: Sequence[Point], results: Results, title: str, window: Window | None, *, ax: Axes | None, page: style.Page
+    found: Sequence[Point],
+    results: Results,
+    title: str,
+    window: Window | None,
+    *,
+    note: str,
+    ax: Axes | None,
+    page: style.Page,
 ) -> Axes:
     """Draw all paths in one panel: per controller its paths, their mean, and an ellipse of one standard deviation that
-    ends at 1, where the best is.
+    ends at 1, where the best is; `note` ends the caption.
     """
     import numpy as np
 
@@ -116,7 +123,7 @@ def draw(
         f"; {paths} paths, each normalised; ellipses: one standard deviation over the paths; whiskers: to the 95th"
         " percentile"
     )
-    sheet.finish(captions.of_runs(list(results), window) + said)
+    sheet.finish(captions.of_runs(list(results), window) + said + note)
     return sheet.ax
 
 

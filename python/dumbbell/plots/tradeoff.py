@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError, wrong
 
-from . import captions, cells, figures, look, pooled, style, varied
+from . import captions, cells, figures, look, pooled, series, style, varied
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -28,8 +28,13 @@ _TITLES = {"owd": "One-way delay", "queue": "Queueing delay", "rtt": "RTT"}
 #: Repetitions from which their spread has an ellipse; panels of one figure.
 _ELLIPSE_FROM, _PANELS_MOST = 3, 12
 
-#: Points with a label each that one panel has room for, and from how many on it is a higher one.
-_POINTS_MOST, _POINTS_MANY = 14, 8
+#: Points that one panel has room for, and above how many it is higher, with numbers that the legend explains instead of
+#: labels.
+_POINTS_MOST, _LABELS_MOST = 14, 8
+
+
+#: What the caption says where the delay was not chosen.
+_NO_WINDOW = "; RTT, because one-way delays are counted over whole runs only"
 
 
 class Point(NamedTuple):
@@ -50,7 +55,7 @@ def tradeoff(
     results: Results,
     *,
     ax: Axes | None = None,
-    delay: str = "owd",
+    delay: str | None = None,
     pool: bool = False,
     window: Window | None = None,
     log: bool | None = None,
@@ -70,7 +75,8 @@ def tradeoff(
     ax
         Axes to draw into, for one path; a new figure unless given.
     delay
-        ``owd`` for the one-way delay, ``queue`` for the queue's alone, ``rtt`` for the RTT.
+        ``owd`` for the one-way delay, ``queue`` for the queue's alone, ``rtt`` for the RTT; ``owd`` unless given, or
+        ``rtt`` in a window, because one-way delays are counted over whole runs.
     pool
         Draws all paths together: goodput over the best on its path, delay over the smallest one. Runs have flows of one
         controller each.
@@ -79,13 +85,17 @@ def tradeoff(
     log
         Whether the axis of the delay is logarithmic; where delays span a decade unless given.
     """
-    if delay not in DELAYS:
+    if delay is not None and delay not in DELAYS:
         raise wrong("--delay", delay, "one of: " + ", ".join(DELAYS), list(DELAYS))
+    note = ""
+    if delay is None:
+        windowed = window is not None or any(run.plan.window for run in results)
+        delay, note = ("rtt", _NO_WINDOW) if windowed else ("owd", "")
     found = points(results, delay, window)
     if len(found) < 2:
         raise ResultError("one point shows no trade-off: give runs of several controllers, or with several flow tables")
     if pool:
-        return pooled.draw(found, results, _TITLES[delay], window, ax=ax, page=page)
+        return pooled.draw(found, results, _TITLES[delay], window, note=note, ax=ax, page=page)
     paths = list(dict.fromkeys(point.path for point in found))
     if len(paths) > _PANELS_MOST or (ax is not None and len(paths) > 1):
         raise ResultError(
@@ -95,8 +105,8 @@ def tradeoff(
     fullest = max(sum(point.path == path for point in found) for path in paths)
     if fullest > _POINTS_MOST:
         raise ResultError(
-            f"{fullest} points do not fit into one panel, which has room for {_POINTS_MOST} labels: choose runs with"
-            " --run, such as --run '*cca=bbr*'"
+            f"{fullest} points do not fit into one panel, which has room for {_POINTS_MOST}: choose runs with --run,"
+            " such as --run '*cca=bbr*'"
         )
     shape = varied.shape(len(paths), "lines")
     sheet = style.Sheet(
@@ -104,11 +114,14 @@ def tradeoff(
         page,
         rows=shape.rows,
         columns=shape.columns,
-        height=4.2 if fullest > _POINTS_MANY else max(shape.height, 2.4),
+        height=4.2 if fullest > _LABELS_MOST else max(shape.height, 2.4),
     )
     wide = max(max(point.p95_ms) for point in found) > 10 * min(min(point.mean_ms) for point in found) > 0
+    labels = dict.fromkeys(point.label for point in found) if fullest > _LABELS_MOST else ()
+    numbers = {label: str(n) for n, label in enumerate(labels, start=1)}
     for i, (path, one) in enumerate(zip(paths, sheet.axes)):
-        _panel(sheet, one, [point for point in found if point.path == path], log=wide if log is None else log)
+        here = [point for point in found if point.path == path]
+        _panel(sheet, one, here, numbers, log=wide if log is None else log)
         one.set_xlabel(f"{_TITLES[delay]}, mean (ms)")
         one.set_ylabel("Goodput (Mbit/s)" if i % shape.columns == 0 else "")
     for unused in sheet.axes[len(paths) :]:
@@ -118,7 +131,9 @@ def tradeoff(
         if max(len(point.goodput) for point in found) >= _ELLIPSE_FROM
         else ""
     )
-    sheet.finish(captions.of_runs(list(results), window) + "; whiskers: to the 95th percentile of the delay" + ellipses)
+    sheet.entries.sort(key=lambda entry: series.order(entry[1]))
+    caption = captions.of_runs(list(results), window)
+    sheet.finish(f"{caption}; whiskers: to the 95th percentile of the delay{ellipses}{note}")
     return sheet.ax
 
 
@@ -161,7 +176,8 @@ def _same(one: Cell, cell: Cell) -> bool:
     return one.group is None or one.number == cell.number
 
 
-def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -> None:
+def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], numbers: Mapping[str, str], *, log: bool) -> None:
+    """The points of a path, with their labels; or with numbers, which the legend explains."""
     from statistics import fmean
 
     link = found[0].cell.run.plan.bottleneck
@@ -173,7 +189,7 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -
         ax.plot([x, far], [y, y], color=own.colour, linewidth=0.9, marker="|", markevery=[1], markersize=5)
         if len(point.goodput) >= _ELLIPSE_FROM:
             _ellipse(ax, point, own.colour, rate)
-        ax.plot(
+        drawn = ax.plot(
             [x],
             [y],
             linestyle="none",
@@ -183,8 +199,11 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -
             markeredgecolor="white",
             markeredgewidth=0.5,
             label=point.label,
-        )
-        centres.append((x, y, point.label, own.colour, far))
+        )[0]
+        number = numbers.get(point.label)
+        if number:
+            sheet.entry(drawn, f"{number}: {point.label}")
+        centres.append((x, y, number or point.label, own.colour, far))
     if rate is not None:
         sheet.entry(ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", zorder=1.5), "link rate")
     ax.set_ylim(0, 1.08 * max([y for _, y, *_ in centres] + ([rate] if rate else [])))

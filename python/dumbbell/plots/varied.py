@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import cells, groups, look, style
+from . import cells, groups, look, style, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 #: Part of a category's place that its bars fill.
 _FILLED = 0.8
-#: Values that get a tick each.
-_TICKS_MOST = 12
-#: Letters of a category's tick.
-_TICK_MOST = 28
-
+#: Part of what is possible above which lines have an axis that does not begin at zero.
+_UPPERMOST = 0.8
 
 #: Of the bars of a category, where controllers along the axis have the colours.
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++")
@@ -95,12 +92,18 @@ def panel(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found, *, l
     for row in _rows([cells_ for _, cells_ in sorted(rows.items())], found, layout):
         (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
     tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, mine, found)]
-    _axes(sheet, ax, found, layout, top=None if log else _top(max(tops), found.metric.most))
+    lowest = min(cell.interval(found.metric)[1] for cell in found.cells) if layout.form == "lines" else 0.0
+    _axes(sheet, ax, found, layout, ends=None if log else _ends(lowest, max(tops), found.metric.most))
 
 
-def _top(highest: float, most: float | None) -> float:
-    """Where the metric's axis ends: above what is drawn, and above the most that is possible where that is near."""
-    return 1.05 * most if most and highest > 0.6 * most else 1.06 * highest or 1.0
+def _ends(lowest: float, highest: float, most: float) -> tuple[float, float]:
+    """Where the metric's axis begins and ends: at zero, and above what is drawn, or above the maximum that is possible
+    where that is near. Lines in the uppermost fifth of what is possible have that for themselves.
+    """
+    if highest <= 0.6 * most:
+        return 0.0, 1.06 * highest or 1.0
+    begin = most - 1.2 * (most - lowest) if lowest > _UPPERMOST * most else 0.0
+    return (begin, most + 0.05 * (most - begin)) if begin < most else (0.0, 1.05 * most)
 
 
 def _rows(sorted_cells: Sequence[list[Cell]], found: Found, layout: Layout) -> list[Row]:
@@ -184,82 +187,22 @@ def _capacity(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found) 
     return []
 
 
-def _axes(sheet: style.Sheet, ax: Axes, found: Found, layout: Layout, *, top: float | None) -> None:
-    """Titles, scales and ticks; `top` of the metric's axis, which is logarithmic without one."""
+def _axes(sheet: style.Sheet, ax: Axes, found: Found, layout: Layout, *, ends: tuple[float, float] | None) -> None:
+    """Titles, scales and ticks; `ends` of the metric's axis, which is logarithmic without them."""
     style.value_title(sheet, ax, found.metric.axis_title)
     x = layout.x
     ax.set_xlabel(x.axis_title)
-    if top is None:
+    if ends is None:
         ax.set_yscale("log")
         style.plain_log(ax.yaxis, *ax.get_ylim())
     else:
-        ax.set_ylim(0, top)
+        ax.set_ylim(*ends)
     if layout.form == "bars" or not x.numbers:
         ax.grid(visible=False, axis="x")
         ax.set_xlim(-0.6, len(x.values) - 0.4)
-        _category_ticks(sheet, ax, x)
+        ticks.of_categories(sheet, ax, x)
     else:
-        _number_ticks(sheet, ax, x)
-
-
-def _width_points(sheet: style.Sheet, ax: Axes) -> float:
-    return float(ax.get_position().width * sheet.figure.get_figwidth() * 72)
-
-
-def _category_ticks(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
-    """A tick per category, its text in lines, or turned where that is too wide."""
-    room = _width_points(sheet, ax) / len(x.values) - 4
-    labels = ["\n".join(style.wrapped(style.plain(x.text(value)), room, 9)) for value in x.values]
-    turned = any(style.text_points(line, 9) > room for label in labels for line in label.split("\n"))
-    if turned:
-        labels = [style.plain(_short(x.text(value))) for value in x.values]
-        sheet.below += 0.5 * max(style.text_points(text, 9) for text in labels)
-    elif any("\n" in label for label in labels):
-        sheet.below += 11 * max(label.count("\n") for label in labels)
-    ax.set_xticks(range(len(x.values)), labels)
-    if turned:
-        _turn(ax)
-
-
-def _short(text: str) -> str:
-    """The beginning of a long text."""
-    return text if len(text) <= _TICK_MOST else text[: _TICK_MOST - 1] + "…"
-
-
-def _turn(ax: Axes) -> None:
-    """Turn the labels of the x axis."""
-    for label in ax.get_xticklabels():
-        label.set(rotation=30, ha="right", rotation_mode="anchor")
-
-
-def _number_ticks(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
-    """A logarithmic axis where numbers span a decade; ticks at the values where they have room."""
-    from itertools import pairwise
-    from math import log10
-
-    from matplotlib.ticker import NullLocator
-
-    positive = [number for number in x.numbers if number > 0]
-    if x.is_logarithmic:
-        if min(x.numbers) > 0:
-            ax.set_xscale("log")
-        else:  # zero has its place, left of the smallest number
-            ax.set_xscale("symlog", linthresh=min(positive), linscale=0.5)
-            ax.set_xlim(-0.3 * min(positive), 1.25 * max(positive))
-    ordered = sorted(x.numbers)
-    places = (
-        [log10(number) if number > 0 else log10(min(positive)) - 0.5 for number in ordered]
-        if x.is_logarithmic
-        else ordered
-    )
-    span = (places[-1] - places[0]) or 1.0
-    room = 0.9 * _width_points(sheet, ax) / span
-    wide = max(style.text_points(f"{number:g}", 9) for number in ordered) + 4
-    if len(ordered) <= _TICKS_MOST and all((b - a) * room > wide for a, b in pairwise(places)):
-        ax.set_xticks(ordered, [f"{number:g}" for number in ordered])
-        ax.xaxis.set_minor_locator(NullLocator())
-    elif x.is_logarithmic and min(x.numbers) > 0:
-        style.plain_log(ax.xaxis, ordered[0], ordered[-1])
+        ticks.of_numbers(sheet, ax, x)
 
 
 def heat_maps(
@@ -275,18 +218,18 @@ def heat_maps(
     positive = [mean for mean in means if mean > 0]
     norm = LogNorm(min(positive), max(positive)) if log and positive else Normalize(min(0.0, *means), max(means) or 1.0)
     columns = shape(len(parts), "heat").columns
-    across, up = _ordered(x), _ordered(y)
+    across, up = ticks.ordered(x), ticks.ordered(y)
     image: Any = None
     for i, (ax, (title, mine)) in enumerate(zip(sheet.axes, parts)):
         grid = np.full((len(up), len(across)), np.nan)
         for cell in mine:
             row, column = up.index(cell.vary[y.key]), across.index(cell.vary[x.key])
             grid[row, column] = cell.interval(found.metric)[0]
-            _number(ax, (column, row), cell, found, norm, room=_width_points(sheet, ax) / len(across))
+            _number(ax, (column, row), cell, found, norm, room=ticks.width_points(sheet, ax) / len(across))
         image = ax.imshow(grid, norm=norm, cmap="viridis", aspect="auto", origin="lower")
         ax.grid(visible=False)
         style.panel_title(sheet, ax, title)
-        _heat_ticks(sheet, ax, layout)
+        ticks.of_heat(sheet, ax, x, y)
         ax.set_xlabel(x.axis_title if i + columns >= len(parts) else "")
         ax.set_ylabel(y.axis_title if i % columns == 0 else "")
         if i + columns >= len(parts):
@@ -294,21 +237,6 @@ def heat_maps(
     bar = sheet.figure.colorbar(image, ax=sheet.axes[: len(parts)], pad=0.01)
     bar.set_label(found.metric.axis_title)
     bar.outline.set_visible(False)
-
-
-def _ordered(key: VariedKey) -> list[Any]:
-    """Values in the order of their numbers; categories as they came."""
-    return sorted(key.values, key=key.position) if key.numbers else list(key.values)
-
-
-def _heat_ticks(sheet: style.Sheet, ax: Axes, layout: Layout) -> None:
-    assert layout.y is not None
-    across, up = _ordered(layout.x), _ordered(layout.y)
-    labels = [style.plain(_short(layout.x.text(value))) for value in across]
-    ax.set_xticks(range(len(across)), labels)
-    if max(style.text_points(label, 9) for label in labels) > _width_points(sheet, ax) / len(across) - 3:
-        _turn(ax)
-    ax.set_yticks(range(len(up)), [style.plain(_short(layout.y.text(value))) for value in up])
 
 
 def _number(ax: Axes, at: tuple[int, int], cell: Cell, found: Found, norm: Any, *, room: float) -> None:

@@ -1,0 +1,120 @@
+"""Ticks of varied keys: categories in lines of text or turned, numbers where they have room, the two axes of a heat
+map.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from . import style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from .keys import VariedKey
+
+#: Values that get a tick each.
+_TICKS_MOST = 12
+#: Letters of a line of a category's tick, and its lines.
+_LETTERS_MOST, _LINES_MOST = 28, 3
+
+
+def width_points(sheet: style.Sheet, ax: Axes) -> float:
+    """Width of axes before the layout, points."""
+    return float(ax.get_position().width * sheet.figure.get_figwidth() * 72)
+
+
+def of_categories(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
+    """A tick per category, its text in lines, or turned where that is too wide."""
+    room = width_points(sheet, ax) / len(x.values) - 4
+    labels = ["\n".join(style.wrapped(style.plain(x.text(value)), room, 9)) for value in x.values]
+    turned = any(style.text_points(line, 9) > room for label in labels for line in label.split("\n"))
+    if turned:
+        labels = _told_apart([x.text(value) for value in x.values])
+        sheet.below += 0.5 * max(style.text_points(line, 9) for label in labels for line in label.split("\n"))
+    elif any("\n" in label for label in labels):
+        sheet.below += 11 * max(label.count("\n") for label in labels)
+    ax.set_xticks(range(len(x.values)), labels)
+    if turned:
+        _turn(ax)
+
+
+def _turn(ax: Axes) -> None:
+    """Turn the labels of the x axis."""
+    for label in ax.get_xticklabels():
+        label.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def of_numbers(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
+    """A logarithmic axis where numbers span a decade; ticks at the values where they have room."""
+    from itertools import pairwise
+    from math import log10
+
+    from matplotlib.ticker import NullLocator
+
+    positive = [number for number in x.numbers if number > 0]
+    if x.is_logarithmic:
+        if min(x.numbers) > 0:
+            ax.set_xscale("log")
+        else:  # zero has its place, left of the smallest number
+            ax.set_xscale("symlog", linthresh=min(positive), linscale=0.5)
+            ax.set_xlim(-0.3 * min(positive), 1.25 * max(positive))
+    ordered = sorted(x.numbers)
+    places = (
+        [log10(number) if number > 0 else log10(min(positive)) - 0.5 for number in ordered]
+        if x.is_logarithmic
+        else ordered
+    )
+    span = (places[-1] - places[0]) or 1.0
+    room = 0.9 * width_points(sheet, ax) / span
+    wide = max(style.text_points(f"{number:g}", 9) for number in ordered) + 4
+    if len(ordered) <= _TICKS_MOST and all((b - a) * room > wide for a, b in pairwise(places)):
+        ax.set_xticks(ordered, [f"{number:g}" for number in ordered])
+        ax.xaxis.set_minor_locator(NullLocator())
+    elif x.is_logarithmic and min(x.numbers) > 0:
+        style.plain_log(ax.xaxis, ordered[0], ordered[-1])
+
+
+def ordered(key: VariedKey) -> list[Any]:
+    """Values in the order of their numbers; categories as they came."""
+    return sorted(key.values, key=key.position) if key.numbers else list(key.values)
+
+
+def of_heat(sheet: style.Sheet, ax: Axes, x: VariedKey, y: VariedKey) -> None:
+    """Ticks of both axes of a heat map, in lines of text; those along x turned where they are too wide."""
+    across, up = ordered(x), ordered(y)
+    labels = _told_apart([x.text(value) for value in across])
+    ax.set_xticks(range(len(across)), labels)
+    lines = [line for label in labels for line in label.split("\n")]
+    if max(style.text_points(line, 9) for line in lines) > width_points(sheet, ax) / len(across) - 3:
+        _turn(ax)
+    ax.set_yticks(range(len(up)), _told_apart([y.text(value) for value in up]))
+
+
+def _told_apart(texts: Sequence[str]) -> list[str]:
+    """Texts in a few short lines: of long ones without the words that all of them begin or end with, cut where even
+    that is too long.
+    """
+    if all(len(text) <= _LETTERS_MOST for text in texts):
+        return [style.plain(text) for text in texts]
+    words = [text.split() for text in texts]
+    begin, end = _shared(words), _shared([one[::-1] for one in words])
+    kept = [one[begin : len(one) - end] for one in words]
+    if not all(kept):  # one is the beginning of another
+        begin, end, kept = 0, 0, words
+    made = []
+    for some in kept:
+        text = " ".join([*(["…"] if begin else []), *some, *(["…"] if end else [])])
+        lines = textwrap.wrap(text, _LETTERS_MOST)
+        if len(lines) > _LINES_MOST:
+            lines = [*lines[: _LINES_MOST - 1], lines[_LINES_MOST - 1][: _LETTERS_MOST - 1] + "…"]
+        made.append(style.plain("\n".join(lines)))
+    return made
+
+
+def _shared(words: Sequence[Sequence[str]]) -> int:
+    """With how many equal words all of them begin."""
+    return next((i for i, one in enumerate(zip(*words)) if len(set(one)) > 1), min(map(len, words)))
