@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from dumbbell import from_file
+from dumbbell import Scenario, from_file
 from dumbbell.runs import plan
 from dumbbell.runs.sweep import run
-from dumbbell.scenario import units
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 
@@ -23,7 +22,7 @@ def test_a_gallery_scenario_runs(path: Path, tmp_path: Path) -> None:
     cases = plan.cases(from_file(path).scenario)
     for i, case in enumerate(dict.fromkeys([0, len(cases) - 1])):
         scenario = cases[case].scenario
-        starts = [units.span_ns(flow.start) + (flow.count - 1) * units.span_ns(flow.spacing) for flow in scenario.flow]
+        starts = [flow.start + (flow.count - 1) * flow.spacing for flow in scenario.flow]
         duration = max(starts) / 1e9 + SHOWN_S.get(path.stem, 1)
         cut = from_file(
             path, overrides=(f'duration="{duration}s"', "repetitions=1", *_kept(scenario, duration))
@@ -35,11 +34,11 @@ def test_a_gallery_scenario_runs(path: Path, tmp_path: Path) -> None:
             assert all(flow["goodput_mbps"] > 0 for flow in result.summary["flows"] if flow["packets_sent"] > 100)
 
 
-def _kept(scenario: object, duration: float) -> list[str]:
+def _kept(scenario: Scenario, duration: float) -> list[str]:
     """Overrides that move the measured part, the end of flows, and arrivals into the shortened run."""
-    made = ['measure.from="0s"'] if scenario.measure is not None else []  # type: ignore[attr-defined]
-    for i, flow in enumerate(scenario.flow):  # type: ignore[attr-defined]
-        if flow.stop is not None and float(flow.stop.removesuffix("s")) > duration:
+    made = ['measure.from="0s"'] if scenario.measure is not None else []
+    for i, flow in enumerate(scenario.flow):
+        if flow.stop is not None and flow.stop / 1e9 > duration:
             made.append(f'flow[{i}].stop="{duration}s"')
         if flow.arrivals is not None:
             made.append(f'flow[{i}].arrivals.until="{duration}s"')

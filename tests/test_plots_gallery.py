@@ -16,8 +16,7 @@ from conftest import ROOT
 from dumbbell import ResultError, Results, from_file, plot
 from dumbbell.runs import plan
 from dumbbell.runs.sweep import run
-from dumbbell.scenario import units
-from dumbbell.scenario.declare import written
+from dumbbell.scenario.declare import is_written
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 
@@ -67,18 +66,16 @@ def _most(count: object) -> int:
 def shortened(path: Path, folder: Path) -> Results:
     """The first and the last two cases of a scenario, cut to what shows every flow."""
     given = from_file(path).scenario
-    spans = [
-        units.span_ns(flow.start) / 1e9 + _most(flow.count) * units.span_ns(flow.spacing) / 1e9 for flow in given.flow
-    ]
+    spans = [flow.start / 1e9 + _most(flow.count) * flow.spacing / 1e9 for flow in given.flow]
     scale = min(1.0, STARTS_S / max(*spans, 1e-9))
     duration = scale * max(spans) + SHOWN_S.get(path.stem, 0.7)
     overrides = [f'duration="{duration:.3f}s"', "repetitions=1"]
-    overrides += ['host.start_jitter="10ms"'] if "start_jitter" in written(given.host) else []
+    overrides += ['host.start_jitter="10ms"'] if is_written(given.host, "start_jitter") else []
     overrides += ['measure.from="0s"'] if given.measure is not None else []
     for i, flow in enumerate(given.flow):
-        for key, text in (("start", flow.start), ("spacing", flow.spacing)):
-            if scale < 1 and units.span_ns(text):
-                overrides.append(f'flow[{i}].{key}="{scale * units.span_ns(text) / 1e9:.3f}s"')
+        for key, ns in (("start", flow.start), ("spacing", flow.spacing)):
+            if scale < 1 and ns:
+                overrides.append(f'flow[{i}].{key}="{scale * ns / 1e9:.3f}s"')
         if flow.stop is not None:
             overrides.append(f'flow[{i}].stop="{duration:.3f}s"')
         if flow.arrivals is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from pathlib import Path
+from typing import Any
 
 from dumbbell.results import catalogue, metrics
 from dumbbell.scenario import file as scenario
@@ -119,7 +120,7 @@ def section(heading: str, table: type[Table]) -> str:
     return "\n".join(lines)
 
 
-def default(key: Key) -> str:
+def default(key: Key[Any, Any]) -> str:
     """The default as one writes it in TOML."""
     value = key.default
     if value is REQUIRED:

@@ -57,10 +57,10 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _shortened(scenario: Scenario, duration: str) -> Scenario:
-    from dumbbell.scenario.declare import plain
+    from dumbbell.scenario.declare import raw
 
     try:
-        return from_dict({**plain(scenario), "duration": duration})
+        return from_dict({**raw(scenario), "duration": duration})
     except ScenarioError as error:
         raise ScenarioError("--duration", error.problem) from None
 

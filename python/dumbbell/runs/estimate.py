@@ -6,9 +6,10 @@ from typing import Any
 
 from dumbbell.results.plan_view import link_of
 from dumbbell.scenario import units, warn
-from dumbbell.scenario.declare import varied
-from dumbbell.scenario.file import Path, Scenario
+from dumbbell.scenario.declare import raw_at, varied
+from dumbbell.scenario.file import Scenario
 from dumbbell.scenario.own import Own
+from dumbbell.scenario.schedule import Schedule
 
 from . import plan, sweep
 
@@ -96,17 +97,16 @@ def _time(plans: list[dict[str, Any]], on: str, jobs: int | None) -> str:
 
 def _case(case: plan.Case, planned: dict[str, Any], *, drawn: bool) -> list[str]:
     path, link = case.scenario.path, planned["bottleneck"]
-    assert isinstance(path, Path)
     head = ", ".join(f"{key} = {units.value_text(value)}" for key, value in case.vary.items())
     bdp = plan.bdp_bytes(path, link["rate_bps"])
-    rtt = path.rtt if isinstance(path.rtt, str) else "in steps"
+    rtt = "in steps" if isinstance(path.rtt, Schedule) else raw_at(path, "rtt")
     bdp_text = (
         "" if bdp is None else f", RTT {rtt}, BDP {units.bytes_text(bdp)} ({bdp / units.FRAME_BYTES:.1f} packets)"
     )
     return [
         *([f"  {head}"] if head else []),
         f"  path   {_rate(link)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
-        f"  buffer {_buffer(link, str(path.buffer), bdp)}",
+        f"  buffer {_buffer(link, str(raw_at(path, 'buffer')), bdp)}",
         *[f"  link   {one['name']}: {_link(one)}" for one in planned["links"]],
         *[f"  acks   {_link(one, acks=True)}" for one in planned["ack_links"]],
         *_flows(planned, drawn=drawn),

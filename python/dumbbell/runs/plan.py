@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 from dumbbell import controllers
 from dumbbell.errors import ScenarioError, together, wrong
-from dumbbell.scenario import arrivals, routes, units, warn
-from dumbbell.scenario.declare import parsed, plain, replaced, varied, written
-from dumbbell.scenario.file import Flow, Host, Limits, Measure, Path, Record, Scenario
-from dumbbell.scenario.impairments import Jitter, Loss
+from dumbbell.scenario import arrivals, routes, schedule, units, warn
+from dumbbell.scenario.declare import is_written, raw, raw_at, replaced, varied
+from dumbbell.scenario.file import Flow, Host, Limits, Measure, Path, Scenario
+from dumbbell.scenario.impairments import Loss
 from dumbbell.scenario.names import Facts, names
-from dumbbell.scenario.routes import Way
-from dumbbell.scenario.workloads import Workload
+from dumbbell.scenario.routes import Ack, Link, Route
 
 #: Most flows of a run; a port number each (RFC 6335 leaves 49151 user ports), and memory for their tables.
 FLOWS_MAX = 49_151
@@ -67,7 +66,7 @@ def cases(scenario: Scenario) -> list[Case]:
     """Every combination of the varied values (the full grid), in the documented order."""
     axes = list(varied(scenario))
     count = prod(len(values) for _, values in axes) * scenario.repetitions
-    most = limits(scenario).runs
+    most = scenario.limits.runs
     if count > most:
         what = " x ".join([path for path, _ in axes] + (["repetitions"] if scenario.repetitions > 1 else []))
         raise wrong("limits.runs", most, f"as many as there are runs: {count} ({what})")
@@ -77,21 +76,15 @@ def cases(scenario: Scenario) -> list[Case]:
     found = []
     for combination in product(*(values for _, values in axes)):
         made = scenario
-        for place, (_, value) in zip(places, combination):
+        for place, value in zip(places, combination):
             made = replaced(made, place, value)
-        found.append(Case({path: value for (path, _), (value, _) in zip(axes, combination)}, made))
+        found.append(Case({path: text for (path, _), (text, _) in zip(axes, combination)}, made))
     return found
 
 
 def _place(path: str) -> list[str | int]:
     """The steps of a key path: ``flow[1].cca`` is flow, 1, cca."""
     return [int(step[:-1]) if step.endswith("]") else step for step in path.replace("[", ".").split(".")]
-
-
-def limits(scenario: Scenario) -> Limits:
-    """What the scenario may cost."""
-    assert isinstance(scenario.limits, Limits)
-    return scenario.limits
 
 
 def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) -> list[Planned]:
@@ -117,24 +110,16 @@ def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
 
 def _draws(case: Scenario) -> bool:
     """Whether the plan itself depends on the seed."""
-    assert isinstance(case.host, Host)
-    return bool(parsed(case.host, "start_jitter")) or any(
-        flow.arrivals is not None for flow in case.flow if isinstance(flow, Flow)
-    )
+    return case.host.start_jitter > 0 or any(flow.arrivals is not None for flow in case.flow)
 
 
 def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None) -> dict[str, Any]:
     """The plan of a scenario without varied values; its own seed unless another is given."""
-    path, record, host = case.path, case.record, case.host
-    assert isinstance(path, Path)
-    assert isinstance(record, Record)
-    assert isinstance(host, Host)
-    duration = parsed(case, "duration")
-    seed = int(case.seed) if seed is None else seed  # type: ignore[arg-type]
+    path, record, duration = case.path, case.record, case.duration
+    seed = case.seed if seed is None else seed
     links = routes.named(case.link)
-    rtt = parsed(path, "rtt")
     tables = [
-        _Flows(flow, path, duration, links, f"flow[{i}]", seed, case.folder, limits(case))  # type: ignore[arg-type]
+        _Flows(flow, path, duration, links, f"flow[{i}]", seed, case.folder, case.limits)
         for i, flow in enumerate(case.flow)
     ]
     called = _named(tables)
@@ -149,45 +134,43 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
             errors += error.errors
         if len(flows) > FLOWS_MAX:
             raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
-    made_links = _links(case, rtt, errors)
+    made_links = _links(case, errors)
     if errors:
         raise together(_once(errors))
     if not flows:
         raise ScenarioError("flow", "no flow arrives before the end of the run")
-    sample = parsed(record, "every")
-    if len(flows) * (duration // sample) > limits(case).samples:
+    if len(flows) * (duration // record.every) > case.limits.samples:
         raise wrong(
             "record.every",
-            record.every,
-            f"at most {limits(case).samples} rows (flows x duration / every), which limits.samples raises",
+            raw_at(record, "every"),
+            f"at most {case.limits.samples} rows (flows x duration / every), which limits.samples raises",
         )
-    _spread_starts(flows, parsed(host, "start_jitter"), seed)
+    _spread_starts(flows, case.host.start_jitter, seed)
     return {
         "name": case.name,
         "seed": seed,
         "duration_ns": duration,
-        "sample_ns": sample,
+        "sample_ns": record.every,
         "measure": _measure(case.measure, duration),
         **made_links,
-        "host": _host(host),
+        "host": _host(case.host),
         "flows": flows,
         "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap", "states")},
-        "limits": {"events_per_s": limits(case).events, "memory_bytes": parsed(limits(case), "memory")},
+        "limits": {"events_per_s": case.limits.events, "memory_bytes": case.limits.memory},
     }
 
 
-def _measure(measure: object, duration: int) -> dict[str, int] | None:
+def _measure(measure: Measure | None, duration: int) -> dict[str, int] | None:
     """The part of the run that figures cover."""
-    if not isinstance(measure, Measure):
+    if measure is None:
         return None
-    to = parsed(measure, "to")
-    begin, end = parsed(measure, "from"), duration if to is None else to
+    begin, end = measure.from_, duration if measure.to is None else measure.to
     if end > duration:
-        raise wrong("measure.to", measure.to, f"up to the end of the run ({units.span_text(duration)})")
+        raise wrong("measure.to", raw_at(measure, "to"), f"up to the end of the run ({units.span_text(duration)})")
     if begin >= end:
         raise wrong(
             "measure.from",
-            written(measure).get("from", "0s"),
+            raw_at(measure, "from"),
             f"before the end of what is measured ({units.span_text(end)})",
         )
     return {"from_ns": begin, "to_ns": end}
@@ -204,23 +187,22 @@ def _named(tables: list[_Flows]) -> list[str]:
     return names([table.facts() for table in tables], given)
 
 
-def _links(case: Scenario, rtt: int | None, errors: list[ScenarioError]) -> dict[str, Any]:
+def _links(case: Scenario, errors: list[ScenarioError]) -> dict[str, Any]:
     """The links of a plan; what is wrong with them is added to `errors`."""
+    rtt = None if case.path.rtt is None else schedule.nominal(case.path.rtt)
 
-    def made(table: Any, name: str, at: str) -> dict[str, Any]:
+    def made(table: Path | Link | Ack, name: str, at: str) -> dict[str, Any]:
         try:
             return routes.link(table, name, at, rtt, case.folder)
         except ScenarioError as error:
             errors.extend(error.errors)
             return {}
 
-    ack = case.path.ack  # type: ignore[union-attr]
+    ack = case.path.ack
     return {
         "bottleneck": made(case.path, routes.BOTTLENECK, "path"),
-        "links": [
-            made(one, str(one.name), f"link[{i}]") for i, one in enumerate(case.link) if isinstance(one, routes.Link)
-        ],
-        "ack_links": [made(ack, "ack", "path.ack")] if isinstance(ack, routes.Ack) and ack.rate is not None else [],
+        "links": [made(one, one.name, f"link[{i}]") for i, one in enumerate(case.link)],
+        "ack_links": [made(ack, "ack", "path.ack")] if ack is not None and ack.rate is not None else [],
     }
 
 
@@ -243,19 +225,18 @@ def _spread_starts(flows: list[dict[str, Any]], spread: int, seed: int) -> None:
 
 def bdp_bytes(path: Path, rate_bps: int) -> int | None:
     """Bandwidth-delay product at a rate, rounded down; None where the path has no RTT."""
-    rtt = parsed(path, "rtt")
-    return None if rtt is None else rate_bps * int(rtt) // (8 * 10**9)
+    return None if path.rtt is None else rate_bps * schedule.nominal(path.rtt) // (8 * 10**9)
 
 
-def _host(host: Any) -> dict[str, Any]:
+def _host(host: Host) -> dict[str, Any]:
     return {
         "hz": host.hz,
         "qdisc": host.qdisc,
         "tso": host.tso,
         "gro": host.gro,
-        "ecn": parsed(host, "ecn"),
-        "rcvbuf_bytes": parsed(host, "rcvbuf"),
-        "sndbuf_bytes": parsed(host, "sndbuf"),
+        "ecn": host.ecn,
+        "rcvbuf_bytes": host.rcvbuf,
+        "sndbuf_bytes": host.sndbuf,
         "delayed_ack": host.delayed_ack,
         "arp": host.arp,
         "nodelay": host.nodelay,
@@ -281,26 +262,26 @@ class _Flows(NamedTuple):
     def plan(self, known: Known | None, most: int) -> list[dict[str, Any]]:
         """Its flows: `count` of them, or those that arrive."""
         flow, at = self.flow, self.at
-        params = controllers.with_preset(str(flow.cca), flow.preset, flow.params or {}, at, known)  # type: ignore[arg-type]
-        starts, stop = self._times(), parsed(flow, "stop")
-        rtt = parsed(self.path, "rtt") if flow.rtt is None else parsed(flow, "rtt")
+        params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, known)
+        starts = self._times()
+        rtt = self.path.rtt if flow.rtt is None else flow.rtt
         if rtt is None:
             raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
-        way = routes.way(flow, self.path, rtt, self.links, at)
+        route = routes.route(flow, self.path, rtt, self.links, at)
         one = {
             "cca": flow.cca,
             "params": params,
-            "transport": parsed(flow, "transport").plan(),
-            "rtt_ns": way.rtt_ns,
-            **self._impaired(way),
-            "forward": way.forward,
-            "back": way.back,
-            "stop_ns": self.duration if stop is None else stop,
-            "size_bytes": parsed(flow, "size"),
+            "transport": flow.transport.plan(),
+            "rtt_ns": route.rtt_ns,
+            **self._impaired(route),
+            "forward": route.forward,
+            "back": route.back,
+            "stop_ns": self.duration if flow.stop is None else flow.stop,
+            "size_bytes": flow.size,
             "workload": self._workload(),
-            "max_rate_bps": parsed(flow, "max_rate"),
+            "max_rate_bps": flow.max_rate,
         }
-        if isinstance(flow.arrivals, arrivals.Arrivals):
+        if flow.arrivals is not None:
             made = arrivals.expand(
                 flow.arrivals, starts[0], one["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most
             )
@@ -309,82 +290,76 @@ class _Flows(NamedTuple):
 
     def facts(self) -> Facts:
         """What there is to say of its flows, where other tables have the same controller."""
-        flow = self.flow
-        transport, start, stop, rate = (parsed(flow, name) for name in ("transport", "start", "stop", "max_rate"))
+        flow, rtt = self.flow, raw_at(self.path if self.flow.rtt is None else self.flow, "rtt")
         if flow.arrivals is not None:
             application = "short flows"
-        elif isinstance(flow.workload, Workload):
+        elif flow.workload is not None:
             application = flow.workload.FORM.replace("_", " ")
         else:
-            application = "" if flow.size is None else _close(units.bytes_text(parsed(flow, "size")))
+            application = "" if flow.size is None else _close(units.bytes_text(flow.size))
         return Facts(
-            cca=str(flow.cca),
-            transport="" if transport.FORM == "tcp" else transport.FORM,
-            rtt=_close(units.value_text(self.path.rtt if flow.rtt is None else flow.rtt)),
-            start=f"from {_close(units.span_text(start))}" if start else "",
-            stop="" if stop is None else f"until {_close(units.span_text(stop))}",
+            cca=flow.cca,
+            transport="" if flow.transport.FORM == "tcp" else flow.transport.FORM,
+            rtt=_close(units.value_text(rtt)),
+            start=f"from {_close(units.span_text(flow.start))}" if flow.start else "",
+            stop="" if flow.stop is None else f"until {_close(units.span_text(flow.stop))}",
             application=application,
-            via="" if "via" not in written(flow) else "via " + "+".join(map(str, flow.via)),
-            preset=flow.preset if isinstance(flow.preset, str) else "",
+            via="via " + "+".join(flow.via) if is_written(flow, "via") else "",
+            preset=flow.preset or "",
             params=" ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
-            rate="" if rate is None else f"at most {_close(units.rate_text(rate))}",
+            rate="" if flow.max_rate is None else f"at most {_close(units.rate_text(flow.max_rate))}",
         )
 
     def _times(self) -> list[int]:
         """When its flows start."""
         flow, at, duration = self.flow, self.at, self.duration
-        start, stop, spacing = parsed(flow, "start"), parsed(flow, "stop"), parsed(flow, "spacing")
-        count = flow.count
-        assert isinstance(count, int)
-        last = start + (count - 1) * spacing
+        last = flow.start + (flow.count - 1) * flow.spacing
         if last >= duration:
-            which = "start" if start >= duration else "spacing"
+            which = "start" if flow.start >= duration else "spacing"
             raise wrong(
                 f"{at}.{which}",
-                getattr(flow, which),
+                raw_at(flow, which),
                 f"every start before the end of the run ({units.span_text(duration)})",
             )
-        if stop is not None and not last < stop <= duration:
+        if flow.stop is not None and not last < flow.stop <= duration:
             wanted = (
                 f"after the last start ({units.span_text(last)}), up to the end of the run"
                 f" ({units.span_text(duration)})"
             )
-            raise wrong(f"{at}.stop", flow.stop, wanted)
-        return [start + i * spacing for i in range(count)]
+            raise wrong(f"{at}.stop", raw_at(flow, "stop"), wanted)
+        return [flow.start + i * flow.spacing for i in range(flow.count)]
 
-    def _impaired(self, way: Way) -> dict[str, Any]:
+    def _impaired(self, route: Route) -> dict[str, Any]:
         """Loss and jitter of a route that the engine makes by itself."""
-        if way.forward is not None:
+        if route.forward is not None:
             return {"loss_ppb": 0, "jitter": None}
-        loss = parsed(self.path, "loss") if self.flow.loss is None else parsed(self.flow, "loss")
+        loss = self.path.loss if self.flow.loss is None else self.flow.loss
         jitter = self.path.jitter if self.flow.jitter is None else self.flow.jitter
         assert not isinstance(loss, Loss)
-        return {"loss_ppb": loss, "jitter": jitter.plain() if isinstance(jitter, Jitter) else None}
+        return {"loss_ppb": loss, "jitter": None if jitter is None else jitter.plain()}
 
     def _workload(self) -> dict[str, Any] | None:
         """What the application does; raises ScenarioError where that cannot be beside other keys."""
         flow, at = self.flow, self.at
         if flow.arrivals is not None:
             for name in ("size", "workload", "count", "spacing"):
-                if name in written(flow):
+                if is_written(flow, name):
                     raise wrong(
                         f"{at}.{name}",
-                        plain(getattr(flow, name)),
+                        raw_at(flow, name),
                         "no such key beside arrivals, which has sizes and times of its own",
                     )
-        if not isinstance(flow.workload, Workload):
+        if flow.workload is None:
             return None
         if flow.size is not None:
-            raise wrong(f"{at}.size", flow.size, "no size beside workload")
-        if parsed(flow, "transport").FORM != "tcp":
-            raise wrong(
-                f"{at}.workload", plain(flow.workload), 'transport = "tcp": other transports carry one transfer'
-            )
+            raise wrong(f"{at}.size", raw_at(flow, "size"), "no size beside workload")
+        if flow.transport.FORM != "tcp":
+            raise wrong(f"{at}.workload", raw(flow.workload), 'transport = "tcp": other transports carry one transfer')
         made = flow.workload.plan()
         rate, size = made.get("rate_bps"), made.get("message_bytes")
         if rate and size and rate > self.limits.messages * size * 8:
             wanted = f"at most {self.limits.messages} messages per second, which limits.messages raises"
-            raise wrong(f"{at}.workload", plain(flow.workload), f"{wanted} (it comes to {rate // (8 * size)})")
+            raise wrong(f"{at}.workload", raw(flow.workload), f"{wanted} (it comes to {rate // (8 * size)})")
         return made
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ from dumbbell.errors import wrong
 from dumbbell.files import DATA_MAX, UnreadableError, read_text
 
 from . import units
-from .declare import Forms, Kind, Table, Variant, key, parsed
-from .kinds import SIZE, SPAN_ABOVE_ZERO, Text
+from .declare import Forms, Key, Kind, Table, Variant, key, raw_at
+from .kinds import SIZE, SPAN_ABOVE_ZERO, MaybeQuantity, Quantity, Text
 from .units import UnitError
 
 if TYPE_CHECKING:
@@ -32,8 +32,11 @@ _UNITS = {"/s": 1, "/min": 60, "/h": 3600}
 _WEIGHT_DIGITS = 10
 
 
-def _per_second(value: object) -> tuple[int, int]:
-    """Arrivals per second as a fraction."""
+Fraction = tuple[int, int]
+
+
+def _per_second(value: object) -> Fraction:
+    """Arrivals per second."""
     numerator, denominator, unit = units.split(value, _FREQUENCY)
     if unit not in _UNITS or numerator == 0:
         raise UnitError(_FREQUENCY)
@@ -50,7 +53,7 @@ class Sizes(Variant):
         """Sizes in bytes without an end."""
 
 
-def _shape(value: object) -> tuple[int, int]:
+def _shape(value: object) -> Fraction:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = repr(value)
     try:
@@ -62,24 +65,22 @@ def _shape(value: object) -> tuple[int, int]:
     return numerator, denominator
 
 
+_Number = Key[float | list[float], Fraction]
 _NUMBER = Kind(_shape, {"type": "number", "exclusiveMinimum": 0, "maximum": 100})
 
 
 class ParetoSizes(Sizes, form="pareto"):
     """Pareto: P(size > x) = (least / x)^shape."""
 
-    shape: float | list[float] = key(
-        _NUMBER, "exponent of the tail; the mean is least x shape / (shape - 1)", default=1.2
-    )
-    least: Text = key(SIZE, "smallest size")
-    most: Text = key(SIZE, "largest size; what is drawn above it becomes it", default="1GB")
+    shape: _Number = key(_NUMBER, "exponent of the tail; the mean is least x shape / (shape - 1)", default=1.2)
+    least: Quantity = key(SIZE, "smallest size")
+    most: Quantity = key(SIZE, "largest size; what is drawn above it becomes it", default="1GB")
 
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:  # noqa: ARG002 - as all forms have it
         """Sizes in bytes without an end."""
         from decimal import Decimal
 
-        numerator, denominator = parsed(self, "shape")
-        least, most = parsed(self, "least"), parsed(self, "most")
+        (numerator, denominator), least, most = self.shape, self.least, self.most
         top = (Decimal(most) / least).ln()  # where the power would have more digits than a number may
         for u in draws.uniform("size"):
             power = -u.ln() * denominator / numerator
@@ -89,16 +90,15 @@ class ParetoSizes(Sizes, form="pareto"):
 class LognormalSizes(Sizes, form="lognormal"):
     """Lognormal: the logarithm of the size is normal."""
 
-    median: Text = key(SIZE, "median size")
-    sigma: float | list[float] = key(_NUMBER, "standard deviation of the size's natural logarithm", default=1)
-    most: Text = key(SIZE, "largest size; what is drawn above it becomes it", default="1GB")
+    median: Quantity = key(SIZE, "median size")
+    sigma: _Number = key(_NUMBER, "standard deviation of the size's natural logarithm", default=1)
+    most: Quantity = key(SIZE, "largest size; what is drawn above it becomes it", default="1GB")
 
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:  # noqa: ARG002
         """Sizes in bytes without an end."""
         from decimal import Decimal
 
-        numerator, denominator = parsed(self, "sigma")
-        median, most = parsed(self, "median"), parsed(self, "most")
+        (numerator, denominator), median, most = self.sigma, self.median, self.most
         top = (Decimal(most) / median).ln()
         for normal in draws.normal("size"):
             power = normal * numerator / denominator
@@ -114,7 +114,7 @@ def _text(value: object) -> str:
 class FileSizes(Sizes, form="file", sign="file"):
     """A file with a size and its weight a line, such as ``10kB 3``; a line that begins with # is a comment."""
 
-    file: str = key(
+    file: Key[str, str] = key(
         Kind(_text, {"type": "string", "minLength": 1}), "the file, relative to the scenario's", varies=False
     )
 
@@ -124,7 +124,7 @@ class FileSizes(Sizes, form="file", sign="file"):
             lines = read_text(folder / self.file, DATA_MAX).splitlines()
         except UnreadableError as error:
             raise wrong(f"{at}.file", self.file, f"a readable file ({error})") from None
-        pairs = []
+        pairs: list[tuple[int, int]] = []
         for number, line in enumerate(lines, 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 size, _, weight = line.strip().partition(" ")
@@ -148,8 +148,11 @@ class FileSizes(Sizes, form="file", sign="file"):
         return _weighted(pairs, draws)
 
 
-def _table(value: object) -> list[tuple[int, int]]:
-    """Sizes with their weights."""
+Weights = tuple[tuple[int, int], ...]
+"""Sizes in bytes, each with its weight."""
+
+
+def _table(value: object) -> Weights:
     wanted = 'sizes with whole weights, such as [["10kB", 9], ["1MB", 1]]'
     if (
         not isinstance(value, (list, tuple))
@@ -159,16 +162,16 @@ def _table(value: object) -> list[tuple[int, int]]:
         raise UnitError(wanted)
     if not all(isinstance(weight, int) and not isinstance(weight, bool) and 0 < weight < 2**32 for _, weight in value):
         raise UnitError(wanted)
-    return [(SIZE.parse(size), weight) for size, weight in value]
+    return tuple((SIZE.parse(size), weight) for size, weight in value)
 
 
-def _weighted(table: list[tuple[int, int]], draws: Draws) -> Iterator[int]:
+def _weighted(table: Sequence[tuple[int, int]], draws: Draws) -> Iterator[int]:
     sums = list(accumulate(weight for _, weight in table))
     for word in draws.words("size"):
         yield table[bisect_right(sums, word * sums[-1] >> 64)][0]
 
 
-class _SizeOrTable(Kind):
+class _SizeOrTable(Kind[Weights]):
     """One size, or sizes with their weights, which are not values to vary."""
 
     def __init__(self) -> None:
@@ -181,13 +184,8 @@ class _SizeOrTable(Kind):
         super().__init__(self._parse, {"anyOf": [SIZE.schema, {"type": "array", "minItems": 1, "items": pair}]})
 
     @staticmethod
-    def _parse(value: object) -> list[tuple[int, int]]:
-        return _table(value) if isinstance(value, (list, tuple)) else [(SIZE.parse(value), 1)]
-
-    def take(self, value: object, at: str) -> Any:
-        """The size, or the pairs as tuples."""
-        super().take(value, at)
-        return tuple(tuple(pair) for pair in value) if isinstance(value, (list, tuple)) else value
+    def _parse(value: object) -> Weights:
+        return _table(value) if isinstance(value, (list, tuple)) else ((SIZE.parse(value), 1),)
 
 
 class Arrivals(Table):
@@ -195,12 +193,12 @@ class Arrivals(Table):
 
     AT = "flow.arrivals"
 
-    rate: Text = key(
+    rate: Key[Text, Fraction] = key(
         Kind(_per_second, {"type": "string", "pattern": rf"^\s*{units.NUMBER}\s*/(s|min|h)\s*$"}),
         "mean number of flows per time",
     )
-    until: Text | None = key(SPAN_ABOVE_ZERO, "when the last may open; the end of the run unless given", default=None)
-    sizes: Any = key(
+    until: MaybeQuantity = key(SPAN_ABOVE_ZERO, "when the last may open; the end of the run unless given", default=None)
+    sizes: Key[Any, Sizes | Weights] = key(
         Forms(Sizes, other=_SizeOrTable()),
         'payload of each: one size, [["10kB", 9], ["1MB", 1]] with weights, { file = "..." }, or { kind = "pareto" |'
         ' "lognormal", ... }',
@@ -249,27 +247,25 @@ def expand(
     """(start in ns, size in bytes) of each flow, the first an exponential time after `start_ns`; raises ScenarioError
     for more than `most`.
     """
-    until = parsed(arrivals, "until")
+    until = arrivals.until
     if until is not None and not start_ns < until <= end_ns:
         raise wrong(
             f"{at}.arrivals.until",
-            arrivals.until,
+            raw_at(arrivals, "until"),
             f"after the start, up to the end of the run ({units.span_text(end_ns)})",
         )
     end = end_ns if until is None else until
-    numerator, denominator = parsed(arrivals, "rate")
+    numerator, denominator = arrivals.rate
     if (end - start_ns) * numerator > most * 10**9 * denominator:
-        raise wrong(f"{at}.arrivals.rate", arrivals.rate, f"at most {most} flows in all")
+        raise wrong(f"{at}.arrivals.rate", raw_at(arrivals, "rate"), f"at most {most} flows in all")
     from decimal import Context, localcontext
 
     found: list[tuple[int, int]] = []
     with localcontext(Context(prec=30)):  # whatever the caller's is
         draws = Draws(seed, at)
-        written = arrivals.sizes
+        given = arrivals.sizes
         sizes = (
-            written.draw(draws, folder, f"{at}.arrivals.sizes")
-            if isinstance(written, Sizes)
-            else _weighted(parsed(arrivals, "sizes"), draws)
+            given.draw(draws, folder, f"{at}.arrivals.sizes") if isinstance(given, Sizes) else _weighted(given, draws)
         )
         now = start_ns
         for u in draws.uniform("gap"):
@@ -277,6 +273,6 @@ def expand(
             if now >= end:
                 break
             if len(found) == most:
-                raise wrong(f"{at}.arrivals.rate", arrivals.rate, f"at most {most} flows in all")
+                raise wrong(f"{at}.arrivals.rate", raw_at(arrivals, "rate"), f"at most {most} flows in all")
             found.append((now, next(sizes)))
     return found

@@ -1,5 +1,8 @@
-"""Declared tables: one line per key gives its parser, its default, its text, its JSON Schema and its typed constructor
-argument.
+"""Declared tables: one line per key gives its parser, its default, its text, its JSON Schema, the type of its
+constructor argument and the type of its value.
+
+A value is parsed once, when its table is made: ``Path(rate="40Mbps", ...).rate`` is 40000000. The text as written stays
+beside it, for files, manifests and messages: `raw`.
 
 Why not pydantic, msgspec or dataclasses: a whole `dumbbell run` is compared with simulators whose runs take 0.1 s, and
 importing them costs 100, 14 and 9 ms of CPU (1 ms for this), while their messages would still have to be rewritten to
@@ -9,11 +12,17 @@ say key, given and accepted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, dataclass_transform, overload
 
 from dumbbell.errors import ScenarioError, guess, together, unknown_key, wrong
 
 from .units import UnitError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+T = TypeVar("T")
+W = TypeVar("W")
 
 #: Most values that a list varies: more are a slip, or the work of a script that should write several files.
 VALUES_MAX = 100_000
@@ -22,45 +31,41 @@ REQUIRED: Any = object()
 """Default of a key that must be written."""
 
 
-class Kind:
+class Kind(Generic[T]):
     """What a key accepts: parses one written value and describes it to editors."""
 
-    def __init__(self, parse: Callable[[object], Any], schema: dict[str, Any]) -> None:
+    def __init__(self, parse: Callable[[object], T], schema: dict[str, Any]) -> None:
         self.parse = parse
         self.schema = schema
 
-    def take(self, value: object, at: str) -> Any:
-        """The value to keep for what was written at key `at`; raises ScenarioError."""
+    def take(self, value: object, at: str) -> T:
+        """The value of what was written at key `at`; raises ScenarioError."""
         try:
-            self.parse(value)
+            return self.parse(value)
         except UnitError as error:
             raise wrong(at, value, str(error)) from None
-        return value
 
 
-class Choice(Kind):
+class Choice(Kind[str]):
     """One of a few words."""
 
     def __init__(self, *options: str) -> None:
         self.options = list(options)
-        super().__init__(self._parse, {"enum": self.options})
+        self.schema = {"enum": self.options}
 
-    def _parse(self, value: object) -> object:
-        return value
-
-    def take(self, value: object, at: str) -> Any:
+    def take(self, value: object, at: str) -> str:
         """The word itself."""
         if value not in self.options or not isinstance(value, str):
             raise wrong(at, value, "one of: " + ", ".join(f'"{o}"' for o in self.options), self.options)
         return value
 
 
-class Sub(Kind):
+class Sub(Kind[Any]):
     """A table of its own."""
 
     def __init__(self, table: type[Table]) -> None:
         self.table = table
-        super().__init__(lambda value: value, {"$ref": f"#/$defs/{table.__name__}"})
+        self.schema = {"$ref": f"#/$defs/{table.__name__}"}
 
     def take(self, value: object, at: str) -> Any:
         """The table, built from a dictionary where it is not one yet."""
@@ -71,24 +76,19 @@ class Sub(Kind):
         return build(self.table, value, at)
 
 
-class Forms(Kind):
+class Forms(Kind[Any]):
     """A table in one of the forms of `base`; also the form's name alone where `words`, or a value of another kind."""
 
-    def __init__(self, base: type[Variant], *, words: bool = False, other: Kind | None = None) -> None:
+    def __init__(self, base: type[Variant], *, words: bool = False, other: Kind[Any] | None = None) -> None:
         self.base, self.words, self.other = base, words, other
         self.bases: tuple[type[Variant], ...] = (base,)
         found: list[dict[str, Any]] = [{"$ref": f"#/$defs/{base.__name__}"}]
         found += [{"enum": list(base.FORMS)}] if words else []
         found += [other.schema] if other else []
-        super().__init__(self._parse, {"anyOf": found})
-
-    def _parse(self, value: object) -> Any:
-        if isinstance(value, str) and self.words and value in self.base.FORMS:
-            return build(self.base.FORMS[value], {}, "")
-        return self.other.parse(value) if self.other and not isinstance(value, self.base) else value
+        self.schema = {"anyOf": found}
 
     def take(self, value: object, at: str) -> Any:
-        """The word or value as written, or the table."""
+        """The table, or the value of the other kind."""
         if isinstance(value, self.base):
             return value
         if isinstance(value, Mapping):
@@ -101,21 +101,18 @@ class Forms(Kind):
             raise wrong(at, value, words, list(self.base.FORMS))
         if not self.words:
             raise wrong(at, value, f'a table such as {{ {self.base.TAG} = "{value}", ... }}')
-        build(self.base.FORMS[value], {}, at)
-        return value
+        return build(self.base.FORMS[value], {}, at)
 
 
-class Each(Kind):
+class Each(Kind[tuple[Any, ...]]):
     """A list of tables (``[[flow]]``), at least one unless `least` is 0, at most `most`."""
 
-    def __init__(self, item: Kind | type[Table], *, least: int = 1, most: int) -> None:
+    def __init__(self, item: Kind[Any] | type[Table], *, least: int = 1, most: int) -> None:
         self.item = item if isinstance(item, Kind) else Sub(item)
         self.least, self.most = least, most
-        super().__init__(
-            lambda value: value, {"type": "array", "minItems": least, "maxItems": most, "items": self.item.schema}
-        )
+        self.schema = {"type": "array", "minItems": least, "maxItems": most, "items": self.item.schema}
 
-    def take(self, value: object, at: str) -> Any:
+    def take(self, value: object, at: str) -> tuple[Any, ...]:
         """The tables as a tuple, which tells them from a list of varied values."""
         if not isinstance(value, (list, tuple)) or len(value) < self.least:
             raise wrong(at, value, f"at least one [[{at}]] table" if self.least else "a list of tables")
@@ -133,7 +130,7 @@ class Each(Kind):
         return tuple(taken)
 
 
-def whole(low: int, high: int) -> Kind:
+def whole(low: int, high: int) -> Kind[int]:
     """A whole number from `low` to `high`."""
 
     def parse(value: object) -> int:
@@ -153,47 +150,91 @@ def _switch(value: object) -> bool:
 SWITCH = Kind(_switch, {"type": "boolean"})
 
 
-def _frozen(value: object) -> object:
-    """What tells a value from others, for sets; equal numbers are one, as in a comparison."""
+def _hashable(value: object) -> object:
+    """What tells a written value from others, for sets; equal numbers are one, as in a comparison."""
     if isinstance(value, Table):
-        return type(value).__name__, _frozen(written(value))
+        return type(value).__name__, _hashable(raw(value))
     if isinstance(value, Mapping):
-        return tuple(sorted((str(name), _frozen(item)) for name, item in value.items()))
+        return tuple(sorted((str(name), _hashable(item)) for name, item in value.items()))
     if isinstance(value, (list, tuple)):
-        return tuple(map(_frozen, value))
+        return tuple(map(_hashable, value))
     return value
 
 
-class Key:
-    """One declared key of a table."""
+def _kept(value: object, taken: object) -> Any:
+    """What to keep of a written value: tables, which keep what was written in them, or a copy."""
+    if isinstance(value, (str, int, float)):
+        return value
+    is_table = isinstance(taken, (Table, dict)) or (
+        type(taken) is tuple and any(isinstance(one, Table) for one in taken)
+    )
+    return taken if is_table else raw(value)
 
-    __slots__ = ("default", "doc", "kind", "varies")
 
-    def __init__(self, kind: Kind, doc: str, *, default: Any, varies: bool) -> None:
+class Key(Generic[W, T]):
+    """One declared key of a table: constructors take a W, and attributes are a T.
+
+    Of a table with varied values the attribute is the list of those; `plan.cases` makes tables with one value for each.
+    """
+
+    __slots__ = ("_absent", "default", "doc", "kind", "name", "varies")
+
+    def __init__(self, kind: Kind[Any], doc: str, *, default: Any, varies: bool) -> None:
         self.kind, self.doc, self.default, self.varies = kind, doc, default, varies
+        self._absent = REQUIRED
 
-    def take(self, value: object, at: str) -> Any:
-        """The value to keep, or a list of them where the key is varied."""
-        if self.varies and isinstance(value, list):
-            if not value:
-                raise wrong(at, value, "at least one value to vary")
-            if len(value) > VALUES_MAX:
-                raise wrong(at, f"{len(value)} values", f"{VALUES_MAX} at most")
-            taken, met = [], set()
-            for item in value:
-                one = self.kind.take(item, at)
-                frozen = _frozen(item)
-                if frozen in met:
-                    raise wrong(at, item, "each varied value once")
-                met.add(frozen)
-                if isinstance(one, Table) and any(varied(one)):
-                    raise wrong(at, item, "one value for each of its keys, because the list around it varies already")
-                taken.append(one)
-            return taken
-        return self.kind.take(value, at)
+    def __set_name__(self, _: type, name: str) -> None:
+        # A key that is a word of Python, such as from, is declared and given with a "_" after it.
+        self.name = name.removesuffix("_")
+
+    if TYPE_CHECKING:  # from this a checker knows what constructors take
+
+        def __set__(self, table: Table, value: W) -> None: ...
+
+    @overload
+    def __get__(self, table: None, _: object) -> Self: ...
+    @overload
+    def __get__(self, table: Table, _: object) -> T: ...
+    def __get__(self, table: Any, _: object) -> Any:
+        """Of a table that does not have the key: its default."""
+        if table is None:
+            return self
+        found: dict[str, Any] = table.__dict__
+        if self.name in found:  # declared with a "_" after its name
+            return found[self.name]
+        return self.absent
+
+    @property
+    def absent(self) -> Any:
+        """The value where the key is not written, parsed when it is first asked for."""
+        if self._absent is REQUIRED:
+            self._absent = None if self.default is None else self.kind.take(self.default, self.name)
+        return self._absent
+
+    def take(self, value: object, at: str) -> tuple[Any, Any]:
+        """The value of what was written, and what to keep of that; a list of each where the key is varied."""
+        if not self.varies or not isinstance(value, list):
+            taken = self.kind.take(value, at)
+            return taken, _kept(value, taken)
+        if not value:
+            raise wrong(at, value, "at least one value to vary")
+        if len(value) > VALUES_MAX:
+            raise wrong(at, f"{len(value)} values", f"{VALUES_MAX} at most")
+        values, texts, met = [], [], set()
+        for item in value:
+            one = self.kind.take(item, at)
+            hashable = _hashable(item)
+            if hashable in met:
+                raise wrong(at, item, "each varied value once")
+            met.add(hashable)
+            if isinstance(one, Table) and any(varied(one)):
+                raise wrong(at, item, "one value for each of its keys, because the list around it varies already")
+            values.append(one)
+            texts.append(_kept(item, one))
+        return values, texts
 
 
-def key(kind: Kind, doc: str, *, default: Any = REQUIRED, varies: bool = True) -> Any:
+def key(kind: Kind[Any], doc: str, *, default: Any = REQUIRED, varies: bool = True) -> Any:
     """Declare a key of a `Table`; `varies` tells whether a list instead of the value makes a grid."""
     return Key(kind, doc, default=default, varies=varies)
 
@@ -225,7 +266,7 @@ class _SignatureOf:
 class Table:
     """A frozen table of declared keys; keeps the order in which keys were written, because the first varies slowest."""
 
-    KEYS: ClassVar[dict[str, Key]]
+    KEYS: ClassVar[dict[str, Key[Any, Any]]]
     AT: ClassVar[str] = ""
     TEXT: ClassVar[str] = ""
     """What the table is; its docstring has its keys, too."""
@@ -238,8 +279,7 @@ class Table:
             for name, value in vars(base).items()
             if isinstance(value, Key)
         }
-        # A key that is a word of Python, such as from, is declared and given with a "_" behind it.
-        cls.KEYS = {name.removesuffix("_"): value for name, value in found.items()}
+        cls.KEYS = {value.name: value for value in found.values()}
         cls.TEXT = " ".join((vars(cls).get("__doc__") or "").split())
         if found:
             cls.__doc__ = "\n".join(
@@ -259,13 +299,13 @@ class Table:
         raise AttributeError(f"{type(self).__name__} is frozen: make a new one instead of setting {name}")
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and written(self) == written(other)
+        return type(self) is type(other) and raw(self) == raw(other)
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        inner = ", ".join(f"{name}={getattr(self, name)!r}" for name in written(self))
+        inner = ", ".join(f"{name}={value!r}" for name, value in self.__dict__["_raw"].items())
         return f"{type(self).__name__}({inner})"
 
 
@@ -287,10 +327,8 @@ class Variant(Table):
             cls.FORMS = {}
             return
         cls.FORM, cls.SIGN = form, sign
-        cls.KEYS = {
-            cls.TAG: Key(Choice(form), "which form this is", default=form if sign else REQUIRED, varies=False),
-            **cls.KEYS,
-        }
+        tag: Key[str, str] = Key(Choice(form), "which form this is", default=form if sign else REQUIRED, varies=False)
+        cls.KEYS = {cls.TAG: tag, **cls.KEYS}
         cls.FORMS[form] = cls
 
     @classmethod
@@ -310,7 +348,7 @@ AnyTable = TypeVar("AnyTable", bound=Table)
 
 def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
     declared = type(table).KEYS
-    kept = table.__dict__
+    values, texts = table.__dict__, {}
     found: list[ScenarioError] = []
     guessed: set[str] = set()
     if isinstance(table, Variant):
@@ -321,76 +359,76 @@ def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
             guessed.add(guess(str(name), list(declared)))
         elif value is not None:
             try:
-                kept[name] = declared[name].take(value, f"{at}.{name}" if at else name)
+                values[name], texts[name] = declared[name].take(value, f"{at}.{name}" if at else name)
             except ScenarioError as error:
                 found += error.errors
                 guessed.add(name)
-    kept["_written"] = tuple(name for name in kept if name != "_written")
+    values["_raw"] = texts
     for name, spec in declared.items():
-        if name in kept:
-            continue
-        if spec.default is REQUIRED and name not in guessed:
+        if spec.default is REQUIRED and name not in texts and name not in guessed:
             found.append(ScenarioError(f"{at}.{name}" if at else name, f"missing: {spec.doc}"))
-        kept[name] = spec.default
     if found:
         raise together(found)
 
 
-def build(table: type[AnyTable], given: Mapping[Any, object], at: str) -> AnyTable:
-    """The table from what was written at key `at`; raises ScenarioError."""
+def build(table: type[AnyTable], given: Mapping[Any, object], at: str, **beside: object) -> AnyTable:
+    """The table from what was written at key `at`, with attributes that are no keys; raises ScenarioError."""
     made = table.__new__(table)
+    made.__dict__.update(beside)
     _fill(made, given, at)
     return made
 
 
-def written(table: Table) -> dict[str, Any]:
-    """The keys that were given, in the order in which they were."""
-    return {name: getattr(table, name) for name in table.__dict__["_written"]}
-
-
-def parsed(table: Table, name: str) -> Any:
-    """The value of a key as the engine counts it; None where it is absent and has no default."""
-    value = getattr(table, name)
-    return None if value is None else type(table).KEYS[name].kind.parse(value)
-
-
-def plain(value: object) -> Any:
-    """Tables as plain dictionaries and lists, as TOML and JSON have them."""
+def raw(value: object) -> Any:
+    """What was written, as plain dictionaries and lists, as TOML and JSON have it; a table's keys in the order in which
+    they were written.
+    """
     if isinstance(value, Table):
-        return {name: plain(item) for name, item in written(value).items()}
+        return {name: raw(item) for name, item in value.__dict__["_raw"].items()}
     if isinstance(value, Mapping):
-        return {name: plain(item) for name, item in value.items()}
+        return {name: raw(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [raw(item) for item in value]
     return value
 
 
-def replaced(table: Any, place: Sequence[str | int], value: Any) -> Any:
-    """A copy of a table, a tuple or a dictionary in which the value at `place` is another, one that its key has
-    taken.
-    """
-    if not place:
-        return value
+def raw_at(table: Table, name: str) -> Any:
+    """What was written at a key, or its default."""
+    return raw(table.__dict__["_raw"].get(name, type(table).KEYS[name].default))
+
+
+def is_written(table: Table, name: str) -> bool:
+    """Whether a key was written."""
+    return name in table.__dict__["_raw"]
+
+
+def replaced(table: Any, place: Sequence[str | int], value: tuple[Any, Any]) -> Any:
+    """A copy of a table, a tuple or a dictionary in which the value at `place` is another: as written and as taken."""
     step, *rest = place
+    if isinstance(table, Table):
+        name = str(step)
+        text, taken = value
+        if rest:
+            text = taken = replaced(getattr(table, name), rest, value)
+        made = type(table).__new__(type(table))
+        made.__dict__.update(table.__dict__)
+        made.__dict__[name] = taken
+        made.__dict__["_raw"] = {**table.__dict__["_raw"], name: text}
+        return made
     if isinstance(table, tuple):
         assert isinstance(step, int)
         return (*table[:step], replaced(table[step], rest, value), *table[step + 1 :])
-    if isinstance(table, Table):
-        made = type(table).__new__(type(table))
-        made.__dict__.update(table.__dict__)
-        made.__dict__[str(step)] = replaced(getattr(table, str(step)), rest, value)
-        return made
-    return {**table, step: replaced(table[step], rest, value)}
+    return {**table, step: value[1]}
 
 
 def varied(table: Table, at: str = "") -> Iterator[tuple[str, list[tuple[Any, Any]]]]:
     """Key paths that hold a list instead of a value, each with its values as written and as taken, in the order in
     which they were written.
     """
-    for name, value in written(table).items():
-        path = f"{at}.{name}" if at else name
+    for name, text in table.__dict__["_raw"].items():
+        path, value = f"{at}.{name}" if at else name, table.__dict__[name]
         if isinstance(value, list) and type(table).KEYS[name].varies:
-            yield path, [(plain(one), one) for one in value]
+            yield path, list(zip(map(raw, text), value))
         elif isinstance(value, tuple):
             for i, item in enumerate(value):
                 if isinstance(item, Table):

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dumbbell.errors import ScenarioError, wrong
 
 from . import schedule
 from .arrivals import Arrivals
 from .declare import SWITCH, Choice, Each, Forms, Key, Kind, Sub, Table, build, key, whole
-from .impairments import LOSS, SHARE_OF, AnyLoss, Jitter, Reorder
+from .impairments import LOSS, SHARE_OF, AnyLoss, AnyShare, Jitter, Loss, MaybeLoss, Reorder
 from .kinds import (
     BUFFER,
     BURST,
@@ -45,15 +45,26 @@ from .kinds import (
     SPAN,
     SPAN_ABOVE_ZERO,
     TICK,
+    MaybeBuffer,
+    MaybeQuantity,
+    MaybeSubTable,
     Number,
+    Quantity,
+    SubTable,
     Switch,
     Text,
+    Word,
     size,
 )
 from .qdiscs import BUFFER_DOC, Qdisc
-from .routes import BOTTLENECK, IMPAIR, VIA, Ack, AnyQdisc, AnyRate, Link, Policer
+from .routes import BOTTLENECK, IMPAIR, VIA, Ack, AnyQdisc, AnyRate, Link, Part, Policer
 from .units import UnitError
 from .workloads import Transport, Workload
+
+MaybeRtt = Key[Any, schedule.Rtt | None]
+Impair = Key[Any, tuple[Part | Loss, ...] | None]
+T = TypeVar("T")
+Tables = Key[list[T] | tuple[T, ...] | list[dict[str, Any]], tuple[T, ...]]
 
 
 class Path(Table):
@@ -70,42 +81,38 @@ class Path(Table):
         + '{ lte = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 } or wifi instead of lte, whose'
         " mean it refers to",
     )
-    rtt: Any = key(
+    rtt: MaybeRtt = key(
         schedule.RTT,
         "two-way propagation delay of flows that set none of their own, and the RTT of the BDP; or its course, such as "
         + schedule.RTT_FORM,
         default=None,
     )
-    buffer: Text | None = key(BUFFER, BUFFER_DOC, default=None)
+    buffer: MaybeBuffer = key(BUFFER, BUFFER_DOC, default=None)
     qdisc: AnyQdisc = key(
         Forms(Qdisc, words=True),
         "queue discipline of the bottleneck, by its name or as a table with its settings",
         default="fifo",
     )
-    policer: Policer | dict[str, Any] | None = key(
-        Sub(Policer), "a policer in front of the bottleneck's queue", default=None
-    )
+    policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of the bottleneck's queue", default=None)
     loss: AnyLoss = key(
         LOSS, "loss in the data direction, before the bottleneck: a share, or a table with a model", default=0
     )
-    jitter: Jitter | dict[str, Any] | list[Any] | None = key(
+    jitter: MaybeSubTable[Jitter] = key(
         Sub(Jitter), "delay variation of flows that set none of their own", default=None
     )
-    duplicate: Any = key(SHARE_OF, "share of data packets that comes twice, or { rate, correlation }", default=0)
-    corrupt: Any = key(SHARE_OF, "share of data packets that arrives damaged, or { rate, correlation }", default=0)
-    reorder: Reorder | dict[str, Any] | list[Any] | None = key(
-        Sub(Reorder), "data packets that skip the delay", default=None
-    )
-    impair: Any = key(
+    duplicate: AnyShare = key(SHARE_OF, "share of data packets that comes twice, or { rate, correlation }", default=0)
+    corrupt: AnyShare = key(SHARE_OF, "share of data packets that arrives damaged, or { rate, correlation }", default=0)
+    reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "data packets that skip the delay", default=None)
+    impair: Impair = key(
         IMPAIR,
         "an ordered chain of impairments instead of loss, jitter, duplicate, corrupt and reorder",
         default=None,
         varies=False,
     )
-    burst: Text = key(
+    burst: Quantity = key(
         BURST, "depth of the bottleneck's token bucket; two full frames, as small as tbf gets", default="3028B"
     )
-    ack: Ack | dict[str, Any] | None = key(
+    ack: MaybeSubTable[Ack] = key(
         Sub(Ack), "the acknowledgements' direction, the [path.ack] table", default=None, varies=False
     )
 
@@ -125,7 +132,7 @@ class Host(Table):
 
     AT = "host"
 
-    qdisc: Text = key(
+    qdisc: Word = key(
         Choice("fq", "pfifo", "none"),
         "queue discipline of the senders: fq paces, pfifo leaves pacing to TCP, none hands packets to the wire",
         default="fq",
@@ -134,22 +141,22 @@ class Host(Table):
         SWITCH, "sends of several segments that leave back to back, sized by the pacing rate", default=True
     )
     gro: Switch = key(SWITCH, "whether receivers see merged segments, and so send fewer ACKs", default=False)
-    ecn: bool | str | list[bool | str] = key(
+    ecn: Key[bool | str | list[bool | str], str] = key(
         ECN,
         'whether connections negotiate ECN: true or "classic" (RFC 3168; for DCTCP its own echo), "accurate" (AccECN)',
         default=False,
     )
     hz: Number = key(TICK, "ticks per second that jiffies-based rules count in", default=1000)
-    rcvbuf: Text = key(
+    rcvbuf: Quantity = key(
         SOCKET_BUFFER,
         "receive buffer of a socket; auto grows with the flow and never limits it in practice",
         default="auto",
     )
-    sndbuf: Text = key(SOCKET_BUFFER, "send buffer of a socket; auto as for rcvbuf", default="auto")
+    sndbuf: Quantity = key(SOCKET_BUFFER, "send buffer of a socket; auto as for rcvbuf", default="auto")
     delayed_ack: Switch = key(
         SWITCH, "whether receivers delay ACKs (RFC 1122, 4.2.3.2); false: one per segment", default=True
     )
-    arp: bool | list[bool] = key(
+    arp: Switch = key(
         SWITCH,
         "whether hosts meet for the first time, as on a fresh testbed (Mininet, new namespaces): ARP crosses the path's"
         " delay once each way before a flow's first packet, so every flow takes a round trip longer",
@@ -159,24 +166,24 @@ class Host(Table):
     slow_start_after_idle: Switch = key(
         SWITCH, "the window restarts after an idle time (tcp_slow_start_after_idle)", default=True
     )
-    receivers: Text = key(
+    receivers: Word = key(
         Choice("one", "own"),
         "all receivers are on one host, as cake's isolation sees it, or each has its own",
         default="one",
     )
-    processors: Text = key(
+    processors: Word = key(
         Choice("one", "own"),
         "processor of the hosts: one for all, as where they are namespaces, so that fq's timers fire together, or each"
         " its own (docs/fidelity.md)",
         default="one",
     )
-    traffic: Text = key(
+    traffic: Word = key(
         Choice("auto", "iperf3", "netcat"),
         "program that makes the flows; in the simulator iperf3 greets and waits a round trip (docs/linux.md), auto"
         " sends at once; on real hosts auto is iperf3",
         default="auto",
     )
-    start_jitter: Text = key(
+    start_jitter: Quantity = key(
         SPAN,
         "each flow starts up to this much later, at random: what tells repetitions apart that nothing else does",
         default="0s",
@@ -190,21 +197,21 @@ def _param(value: object) -> object:
     return value
 
 
-class _Params(Kind):
+class _Params(Kind[dict[str, int]]):
     """Controller parameters: whole numbers by name, whose names and ranges the controller knows (`plan.py` asks it)."""
 
     def __init__(self) -> None:
         value = {"anyOf": [{"type": "integer"}, {"type": "array", "minItems": 1, "items": {"type": "integer"}}]}
-        super().__init__(lambda given: given, {"type": "object", "additionalProperties": value})
-        self.value = Key(Kind(_param, {"type": "integer"}), "", default=None, varies=True)
+        self.schema = {"type": "object", "additionalProperties": value}
+        self.value = Key[Any, int](Kind(_param, {"type": "integer"}), "", default=None, varies=True)
 
-    def take(self, value: object, at: str) -> Any:
+    def take(self, value: object, at: str) -> dict[str, int]:
         if not isinstance(value, Mapping):
             raise wrong(at, value, "a table of the controller's parameters (`dumbbell cca show NAME`)")
         for name in value:
             if not isinstance(name, str) or not name.isidentifier() or len(name) > 80:
                 raise wrong(at, name, "names of parameters (`dumbbell cca show NAME`)")
-        return {name: self.value.take(item, f"{at}.{name}") for name, item in value.items()}
+        return {name: self.value.take(item, f"{at}.{name}")[0] for name, item in value.items()}
 
 
 class Flow(Table):
@@ -212,49 +219,47 @@ class Flow(Table):
 
     AT = "flow"
 
-    name: str | None = key(
+    name: Key[str | None, str | None] = key(
         LABEL,
         "what its flows are called in tables, figures and legends; unless given the controller's name, and what tells"
         " it from other tables with that",
         default=None,
         varies=False,
     )
-    cca: Text = key(CONTROLLER, "congestion controller (`dumbbell cca list`)")
+    cca: Word = key(CONTROLLER, "congestion controller (`dumbbell cca list`)")
     count: Number = key(whole(1, 100_000), "how many such flows", default=1)
-    rtt: Any = key(schedule.RTT, "two-way propagation delay; overrides path.rtt", default=None)
-    start: Text = key(SPAN, "when the flow opens its connection", default="0s")
-    spacing: Text = key(SPAN, "time between the starts of the `count` flows", default="0s")
-    stop: Text | None = key(SPAN_ABOVE_ZERO, "when the sender stops; the end of the run unless given", default=None)
-    size: Text | None = key(SIZE, "payload to transfer; endless unless given", default=None)
-    workload: Workload | dict[str, Any] | list[Any] | None = key(
+    rtt: MaybeRtt = key(schedule.RTT, "two-way propagation delay; overrides path.rtt", default=None)
+    start: Quantity = key(SPAN, "when the flow opens its connection", default="0s")
+    spacing: Quantity = key(SPAN, "time between the starts of the `count` flows", default="0s")
+    stop: MaybeQuantity = key(SPAN_ABOVE_ZERO, "when the sender stops; the end of the run unless given", default=None)
+    size: MaybeQuantity = key(SIZE, "payload to transfer; endless unless given", default=None)
+    workload: MaybeSubTable[Workload] = key(
         Forms(Workload),
         'what the application does instead of one transfer: { kind = "on_off" | "paced" | "request_response", ... }',
         default=None,
     )
-    arrivals: Arrivals | dict[str, Any] | None = key(
+    arrivals: MaybeSubTable[Arrivals] = key(
         Sub(Arrivals), "such flows open at random times, each with a size of its own", default=None
     )
-    transport: str | Transport | dict[str, Any] | list[Any] = key(
+    transport: Key[str | Transport | dict[str, Any] | list[Any], Transport] = key(
         Forms(Transport, words=True), "what carries the flow", default="tcp"
     )
-    via: Any = key(
+    via: Key[Any, tuple[str, ...]] = key(
         VIA,
         "links that its data crosses, by name, in this order; the link of [path] is called bottleneck",
         default=(BOTTLENECK,),
         varies=False,
     )
-    loss: AnyLoss | None = key(LOSS, "loss in the data direction; overrides path.loss", default=None)
-    jitter: Jitter | dict[str, Any] | list[Any] | None = key(
-        Sub(Jitter), "delay variation; overrides path.jitter", default=None
-    )
-    impair: Any = key(IMPAIR, "an ordered chain of impairments; overrides path.impair", default=None, varies=False)
-    max_rate: Text | None = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
-    preset: Text | None = key(
+    loss: MaybeLoss = key(LOSS, "loss in the data direction; overrides path.loss", default=None)
+    jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation; overrides path.jitter", default=None)
+    impair: Impair = key(IMPAIR, "an ordered chain of impairments; overrides path.impair", default=None, varies=False)
+    max_rate: MaybeQuantity = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
+    preset: Key[Text | None, str | None] = key(
         NAME,
         "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params go over it",
         default=None,
     )
-    params: dict[str, int | list[int]] | None = key(
+    params: Key[dict[str, int | list[int]] | None, dict[str, int] | None] = key(
         _Params(), "parameters of the controller", default=None, varies=False
     )
 
@@ -264,8 +269,10 @@ class Measure(Table):
 
     AT = "measure"
 
-    from_: str = key(SPAN, "begin of that part", default="0s", varies=False)
-    to: str | None = key(SPAN_ABOVE_ZERO, "its end; the end of the run unless given", default=None, varies=False)
+    from_: Key[str, int] = key(SPAN, "begin of that part", default="0s", varies=False)
+    to: Key[str | None, int | None] = key(
+        SPAN_ABOVE_ZERO, "its end; the end of the run unless given", default=None, varies=False
+    )
 
 
 #: Most [[flow]] and [[link]] tables; `count` and `arrivals` make more flows than one would write.
@@ -279,23 +286,25 @@ class Limits(Table):
 
     AT = "limits"
 
-    runs: int = key(whole(1, 10**7), "runs of the whole grid, repetitions included", default=100_000, varies=False)
-    events: int = key(
+    runs: Key[int, int] = key(
+        whole(1, 10**7), "runs of the whole grid, repetitions included", default=100_000, varies=False
+    )
+    events: Key[int, int] = key(
         whole(1, 2**53),
         "events of the simulator per simulated second; 100 Gbit/s of full packets take about 50 million",
         default=100_000_000,
         varies=False,
     )
-    memory: str = key(
+    memory: Key[str, int] = key(
         size("1MB", "1000GB"),
         "memory of a run for packets under way and for messages; with --jobs N, N runs take that",
         default="4GiB",
         varies=False,
     )
-    messages: int = key(
+    messages: Key[int, int] = key(
         whole(1, 10**9), "messages per second of a paced or on-off application", default=1_000_000, varies=False
     )
-    samples: int = key(
+    samples: Key[int, int] = key(
         whole(1, 10**12),
         "sample rows of a run (flows x duration / record.every); 10^8 take about 20 GB",
         default=100_000_000,
@@ -308,7 +317,7 @@ class Record(Table):
 
     AT = "record"
 
-    every: Text = key(EVERY, "time between samples", default="100ms")
+    every: Quantity = key(EVERY, "time between samples", default="100ms")
     samples: Switch = key(SWITCH, "table of each flow's state at every sample time", default=True, varies=False)
     queue: Switch = key(SWITCH, "table of the bottleneck's state at every sample time", default=True, varies=False)
     events: Switch = key(SWITCH, "table of state changes, losses and timeouts", default=True, varies=False)
@@ -324,33 +333,31 @@ class Record(Table):
 class Scenario(Table):
     """An experiment: a path, the flows that share it, and for how long."""
 
-    name: str = key(
+    name: Key[str, str] = key(
         NAME,
         "name of the experiment, and of result folders; the name of its file unless given",
         default="scenario",
         varies=False,
     )
-    duration: Text = key(DURATION, "simulated time of a run")
+    duration: Quantity = key(DURATION, "simulated time of a run")
     seed: Number = key(whole(0, 2**53 - 1), "seed of everything random", default=1)
-    repetitions: int = key(
+    repetitions: Key[int, int] = key(
         whole(1, 100_000), "runs per combination, each with a seed of its own", default=1, varies=False
     )
-    path: Path | dict[str, Any] = key(Sub(Path), "the [path] table", varies=False)
-    link: list[Link] | tuple[Link, ...] | list[dict[str, Any]] = key(
+    path: SubTable[Path] = key(Sub(Path), "the [path] table", varies=False)
+    link: Tables[Link] = key(
         Each(Link, least=0, most=LINKS_MAX),
         "further links of the data direction, [[link]] tables",
         default=(),
         varies=False,
     )
-    host: Host | dict[str, Any] = key(Sub(Host), "the [host] table", default=Host(), varies=False)
-    flow: list[Flow] | tuple[Flow, ...] | list[dict[str, Any]] = key(
-        Each(Flow, most=FLOW_TABLES_MAX), "at least one [[flow]] table", varies=False
-    )
-    measure: Measure | dict[str, Any] | None = key(
+    host: SubTable[Host] = key(Sub(Host), "the [host] table", default=Host(), varies=False)
+    flow: Tables[Flow] = key(Each(Flow, most=FLOW_TABLES_MAX), "at least one [[flow]] table", varies=False)
+    measure: MaybeSubTable[Measure] = key(
         Sub(Measure), "the [measure] table: the part of a run that figures cover", default=None, varies=False
     )
-    record: Record | dict[str, Any] = key(Sub(Record), "the [record] table", default=Record(), varies=False)
-    limits: Limits | dict[str, Any] = key(Sub(Limits), "the [limits] table", default=Limits(), varies=False)
+    record: SubTable[Record] = key(Sub(Record), "the [record] table", default=Record(), varies=False)
+    limits: SubTable[Limits] = key(Sub(Limits), "the [limits] table", default=Limits(), varies=False)
 
     @property
     def folder(self) -> FilePath:
@@ -363,9 +370,7 @@ def from_dict(given: Mapping[str, object], *, folder: str | FilePath = "") -> Sc
     """The scenario that these nested dictionaries describe; files that it names are looked for in `folder`. Raises
     ScenarioError.
     """
-    made = build(Scenario, given, "")
-    made.__dict__["_folder"] = FilePath(folder)
-    return made
+    return build(Scenario, given, "", _folder=FilePath(folder))
 
 
 def from_text(

@@ -7,14 +7,15 @@ Every class has a method that gives what the engine takes, one stage of a route.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from dumbbell.errors import wrong
 
 from . import kinds
-from .declare import SWITCH, Choice, Forms, Kind, Sub, Table, Variant, key, parsed, plain, whole
-from .kinds import DELAY, SHARE, SPAN_ABOVE_ZERO, Number, Share, Switch, Text
-from .schedule import REPEAT_SCHEMA, Course, course, steps_schema
+from .declare import SWITCH, Choice, Forms, Key, Kind, Sub, Table, Variant, key, raw, raw_at, whole
+from .kinds import DELAY, SHARE, SPAN_ABOVE_ZERO, MaybeNumber, MaybeQuantity, Number, Quantity, Share, Switch, Word
+from .schedule import REPEAT_SCHEMA, Schedule, in_steps, repeat_ns, steps_schema
 from .units import UnitError
 
 Stage = dict[str, Any]
@@ -28,12 +29,12 @@ class Jitter(Table):
 
     AT = "jitter"
 
-    kind: Text = key(
+    kind: Word = key(
         Choice("uniform", "gaussian", "normal", "pareto", "paretonormal"),
         "distribution: uniform over delay +- spread; gaussian (twelve uniform draws); or netem's tables",
         default="uniform",
     )
-    spread: Text = key(
+    spread: Quantity = key(
         DELAY, "half width of a uniform distribution, standard deviation of a Gaussian one, netem's jitter otherwise"
     )
     correlation: Share = key(SHARE, _CORRELATION, default=0)
@@ -43,16 +44,20 @@ class Jitter(Table):
 
     def plan(self) -> dict[str, Any]:
         """What the engine takes within a delay."""
-        spread, correlation = parsed(self, "spread"), parsed(self, "correlation")
-        return {"distribution": self.kind, "spread_ns": spread, "correlation_ppb": correlation, "reorder": self.reorder}
+        return {
+            "distribution": self.kind,
+            "spread_ns": self.spread,
+            "correlation_ppb": self.correlation,
+            "reorder": self.reorder,
+        }
 
     def plain(self) -> dict[str, Any] | None:
         """What the engine takes on a flow itself, None where that cannot say it."""
-        if self.kind not in ("uniform", "gaussian") or parsed(self, "correlation"):
+        if self.kind not in ("uniform", "gaussian") or self.correlation:
             return None
         return {
             "kind": self.kind,
-            "spread_ns" if self.kind == "uniform" else "stddev_ns": parsed(self, "spread"),
+            "spread_ns" if self.kind == "uniform" else "stddev_ns": self.spread,
             "reorder": self.reorder,
         }
 
@@ -63,7 +68,7 @@ class Loss(Variant):
     TAG = "model"
     AT = "loss"
 
-    kind: Text | None = key(Choice("loss"), "what a part of a chain is", default=None, varies=False)
+    kind: Key[str | None, str | None] = key(Choice("loss"), "what a part of a chain is", default=None, varies=False)
 
     @abstractmethod
     def stage(self) -> Stage:
@@ -81,8 +86,8 @@ class RandomLoss(Loss, form="random", sign="rate"):
         return {
             "kind": "loss",
             "model": "random",
-            "ppb": parsed(self, "rate"),
-            "correlation_ppb": parsed(self, "correlation"),
+            "ppb": self.rate,
+            "correlation_ppb": self.correlation,
         }
 
 
@@ -99,7 +104,7 @@ class GilbertElliott(Loss, form="gilbert_elliott"):
         return {
             "kind": "loss",
             "model": "gilbert_elliott",
-            **{f"{name}_ppb": parsed(self, name) for name in ("p", "r", "bad_loss", "good_loss")},
+            **{f"{name}_ppb": getattr(self, name) for name in ("p", "r", "bad_loss", "good_loss")},
         }
 
 
@@ -117,35 +122,25 @@ class FourState(Loss, form="four_state"):
         return {
             "kind": "loss",
             "model": "four_state",
-            **{f"{name}_ppb": parsed(self, name) for name in ("p13", "p31", "p32", "p23", "p14")},
+            **{f"{name}_ppb": getattr(self, name) for name in ("p13", "p31", "p32", "p23", "p14")},
         }
 
 
-class _Steps(Kind):
-    """Steps of a share, which are not values to vary."""
-
-    def __init__(self) -> None:
-        super().__init__(self._parse, steps_schema(SHARE.schema))
-
-    @staticmethod
-    def _parse(value: object) -> Course:
-        return course({"steps": value}, SHARE.parse, 'steps such as [["0s", "0%"], ["10s", "1%"]]')
-
-    def take(self, value: object, at: str) -> Any:
-        """The steps as written."""
-        super().take(value, at)
-        return tuple(tuple(step) for step in value)  # type: ignore[attr-defined]
+def _steps(value: object) -> Schedule:
+    return in_steps({"steps": value}, SHARE.parse, 'steps such as [["0s", "0%"], ["10s", "1%"]]')
 
 
-def _repeat(value: object) -> object:
+def _repeat(value: object) -> bool | int:
     return value if isinstance(value, bool) else SPAN_ABOVE_ZERO.parse(value)
 
 
 class SteppedLoss(Loss, form="steps", sign="steps"):
     """A share that changes in steps."""
 
-    steps: Any = key(_Steps(), 'when the share changes: [["0s", "0%"], ["10s", "1%"]]', varies=False)
-    repeat: bool | str | list[bool | str] = key(
+    steps: Key[Any, Schedule] = key(
+        Kind(_steps, steps_schema(SHARE.schema)), 'when the share changes: [["0s", "0%"], ["10s", "1%"]]', varies=False
+    )
+    repeat: Key[bool | str | list[bool | str], bool | int] = key(
         Kind(_repeat, REPEAT_SCHEMA),
         "when the steps begin anew; true keeps the last for as long as the one before it",
         default=False,
@@ -154,42 +149,34 @@ class SteppedLoss(Loss, form="steps", sign="steps"):
     def stage(self) -> Stage:
         """What the engine takes."""
         try:
-            made = course({"steps": self.steps, "repeat": self.repeat}, SHARE.parse, "steps")
+            again = repeat_ns(self.repeat, self.steps.steps)
         except UnitError as error:
-            raise wrong(f"{self.AT}.repeat", self.repeat, str(error)) from None
-        return {"kind": "loss", "model": "schedule", "steps": made.steps, "repeat_ns": made.repeat_ns}
+            raise wrong(f"{self.AT}.repeat", raw_at(self, "repeat"), str(error)) from None
+        return {"kind": "loss", "model": "schedule", "steps": list(self.steps.steps), "repeat_ns": again}
 
 
-class _Numbers(Kind):
+def _numbers(value: object) -> tuple[int, ...]:
     """Whole numbers, which are not values to vary."""
+    if (
+        not isinstance(value, (list, tuple))
+        or not value
+        or not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**63 for n in value)
+    ):
+        raise UnitError("numbers of packets, from 0, such as [3, 17]")
+    return tuple(sorted(set(value)))
 
-    def __init__(self) -> None:
-        super().__init__(self._parse, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}})
 
-    @staticmethod
-    def _parse(value: object) -> list[int]:
-        if (
-            not isinstance(value, (list, tuple))
-            or not value
-            or not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**63 for n in value)
-        ):
-            raise UnitError("numbers of packets, from 0, such as [3, 17]")
-        return sorted(set(value))
-
-    def take(self, value: object, at: str) -> Any:
-        """The numbers as written."""
-        super().take(value, at)
-        return tuple(value)  # type: ignore[arg-type]
+_NUMBERS = Kind(_numbers, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}})
 
 
 class ListedLoss(Loss, form="packets", sign="packets"):
     """Certain packets of a flow, by their number in the order in which they come, from 0."""
 
-    packets: Any = key(_Numbers(), "numbers of the packets, such as [3, 17]", varies=False)
+    packets: Key[Any, tuple[int, ...]] = key(_NUMBERS, "numbers of the packets, such as [3, 17]", varies=False)
 
     def stage(self) -> Stage:
         """What the engine takes."""
-        return {"kind": "loss", "model": "list", "packets": parsed(self, "packets")}
+        return {"kind": "loss", "model": "list", "packets": list(self.packets)}
 
 
 class CorrelatedShare(Table):
@@ -201,22 +188,20 @@ class CorrelatedShare(Table):
     correlation: Share = key(SHARE, _CORRELATION, default=0)
 
 
-class _ShareOrTable(Kind):
+class _ShareOrTable(Kind[CorrelatedShare]):
     """A share, or a table with its correlation."""
 
     def __init__(self) -> None:
         self.sub = Sub(CorrelatedShare)
-        super().__init__(self._parse, {"anyOf": [SHARE.schema, self.sub.schema]})
+        self.schema = {"anyOf": [SHARE.schema, self.sub.schema]}
 
-    @staticmethod
-    def _parse(value: object) -> dict[str, int]:
-        if isinstance(value, CorrelatedShare):
-            return {"ppb": parsed(value, "rate"), "correlation_ppb": parsed(value, "correlation")}
-        return {"ppb": SHARE.parse(value), "correlation_ppb": 0}
-
-    def take(self, value: object, at: str) -> Any:
-        """The share as written, or the table."""
-        return self.sub.take(value, at) if isinstance(value, (dict, CorrelatedShare)) else super().take(value, at)
+    def take(self, value: object, at: str) -> CorrelatedShare:
+        """The table."""
+        if isinstance(value, (Mapping, CorrelatedShare)):
+            found: CorrelatedShare = self.sub.take(value, at)
+            return found
+        SHARE.take(value, at)
+        return CorrelatedShare(rate=value)  # type: ignore[arg-type]
 
 
 class Reorder(Table):
@@ -230,7 +215,7 @@ class Reorder(Table):
 
     def plan(self) -> dict[str, Any]:
         """What the engine takes within a delay."""
-        return {"gap": self.gap, "ppb": parsed(self, "share"), "correlation_ppb": parsed(self, "correlation")}
+        return {"gap": self.gap, "ppb": self.share, "correlation_ppb": self.correlation}
 
 
 class Thin(Table):
@@ -239,11 +224,11 @@ class Thin(Table):
     AT = "thin"
 
     every: Number = key(whole(1, 2**31), "n: how many acknowledgements one stands for")
-    hold: Text = key(DELAY, "the longest that one waits for others", default="0s")
+    hold: Quantity = key(DELAY, "the longest that one waits for others", default="0s")
 
     def stage(self) -> Stage:
         """What the engine takes."""
-        return {"kind": "thin", "every": self.every, "hold_ns": parsed(self, "hold")}
+        return {"kind": "thin", "every": self.every, "hold_ns": self.hold}
 
 
 class Aggregate(Table):
@@ -253,49 +238,49 @@ class Aggregate(Table):
 
     AT = "aggregate"
 
-    packets: Number | None = key(whole(1, 2**31), "packets of a burst at most", default=None)
-    hold: Text | None = key(kinds.span("1ns", "60s"), "the longest that a packet is held", default=None)
-    every: Text | None = key(kinds.span("1ns", "60s"), "time between two bursts, instead of `hold`", default=None)
+    packets: MaybeNumber = key(whole(1, 2**31), "packets of a burst at most", default=None)
+    hold: MaybeQuantity = key(kinds.span("1ns", "60s"), "the longest that a packet is held", default=None)
+    every: MaybeQuantity = key(kinds.span("1ns", "60s"), "time between two bursts, instead of `hold`", default=None)
 
     def stage(self, at: str) -> Stage:
         """What the engine takes."""
         if (self.hold is None) == (self.every is None):
-            raise wrong(at, plain(self), "either `every`, or `packets` with `hold`")
+            raise wrong(at, raw(self), "either `every`, or `packets` with `hold`")
         if self.every is not None:
-            return {"kind": "serve", "period_ns": parsed(self, "every"), "packets": self.packets}
+            return {"kind": "serve", "period_ns": self.every, "packets": self.packets}
         if self.packets is None:
-            raise wrong(f"{at}.hold", self.hold, "`packets` beside it")
-        return {"kind": "aggregate", "packets": self.packets, "hold_ns": parsed(self, "hold")}
+            raise wrong(f"{at}.hold", raw_at(self, "hold"), "`packets` beside it")
+        return {"kind": "aggregate", "packets": self.packets, "hold_ns": self.hold}
 
 
 LOSS = Forms(Loss, other=SHARE)
 SHARE_OF = _ShareOrTable()
-AnyLoss = Any
-"""A share, or a table of one of the forms of `Loss`."""
+AnyLoss = Key[Any, int | Loss]
+"""A share in parts per billion, or a table of one of the forms of `Loss`."""
+MaybeLoss = Key[Any, int | Loss | None]
+AnyShare = Key[Any, CorrelatedShare]
 
 
-def loss_stage(loss: Any) -> Stage | None:
-    """The stage of a written loss; None where nothing is lost."""
+def loss_stage(loss: int | Loss) -> Stage | None:
+    """The stage of a loss; None where nothing is lost."""
     if isinstance(loss, Loss):
         return loss.stage()
-    ppb = SHARE.parse(loss)
-    return {"kind": "loss", "model": "random", "ppb": ppb, "correlation_ppb": 0} if ppb else None
+    return {"kind": "loss", "model": "random", "ppb": loss, "correlation_ppb": 0} if loss else None
 
 
-def share_stage(kind: str, written: Any) -> Stage | None:
-    """The stage of a written share of duplicates or damaged packets; None for none."""
-    found = SHARE_OF.parse(written)
-    return {"kind": kind, **found} if found["ppb"] else None
+def share_stage(kind: str, share: CorrelatedShare) -> Stage | None:
+    """The stage of duplicates or damaged packets; None for none."""
+    return {"kind": kind, "ppb": share.rate, "correlation_ppb": share.correlation} if share.rate else None
 
 
-def delay_stage(delay: int, jitter: Any = None, reorder: Any = None) -> Stage:
-    """The stage of a delay in ns or its course."""
-    steps, repeat = (delay.steps, delay.repeat_ns) if isinstance(delay, Course) else ([], None)
+def delay_stage(delay: int | Schedule, jitter: Jitter | None = None, reorder: Reorder | None = None) -> Stage:
+    """The stage of a delay in ns or its schedule."""
+    steps, repeat = (list(delay.steps), delay.repeat_ns) if isinstance(delay, Schedule) else ([], None)
     return {
         "kind": "delay",
-        "ns": int(delay),
+        "ns": steps[0][1] if isinstance(delay, Schedule) else delay,
         "steps": steps,
         "repeat_ns": repeat,
-        "jitter": jitter.plan() if isinstance(jitter, Jitter) else None,
-        "reorder": reorder.plan() if isinstance(reorder, Reorder) else None,
+        "jitter": None if jitter is None else jitter.plan(),
+        "reorder": None if reorder is None else reorder.plan(),
     }

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import units
-from .declare import Kind
+from .declare import Key, Kind
 from .names import LENGTH_MAX as LABEL_MAX
-from .units import UnitError
+from .units import Buffer, UnitError
+
+T = TypeVar("T")
 
 Text = str | list[str]
-"""One value, or a list of values to vary."""
-Share = str | float | list[str | float]
-"""One share, or a list of shares to vary."""
-Switch = bool | list[bool]
-Number = int | list[int]
+"""One value as written, or a list of values to vary."""
+Quantity = Key[Text, int]
+"""A rate in bits per second, a time in nanoseconds or a size in bytes, written with its unit."""
+MaybeQuantity = Key[Text | None, int | None]
+Word = Key[Text, str]
+Share = Key[str | float | list[str | float], int]
+"""A probability in parts per billion."""
+Switch = Key[bool | list[bool], bool]
+Number = Key[int | list[int], int]
+MaybeNumber = Key[int | list[int] | None, int | None]
+Limit = Key[Text, Buffer | None]
+"""A limit of a queue; None is the buffer of its link."""
+MaybeBuffer = Key[Text | None, Buffer | None]
+SubTable = Key[T | dict[str, Any] | list[Any], T]
+"""A table, also as a dictionary."""
+MaybeSubTable = Key[T | dict[str, Any] | list[Any] | None, T | None]
 
 
-def quantity(parse: Any, units_: list[str], guess: str = "") -> Kind:
+def quantity(parse: Callable[[object], T], units_: list[str], guess: str = "") -> Kind[T]:
     """A text with one of these units; `guess` is the unit that was probably meant where there is none."""
     pattern = rf"^\s*{units.NUMBER}\s*({'|'.join(units_)})\s*$"
 
-    def guessing(value: object) -> Any:
+    def guessing(value: object) -> T:
         try:
             return parse(value)
         except UnitError as error:
@@ -40,10 +54,10 @@ BURST_MAX = 2**32 - 1
 _NUMBER_SHOWN = 20
 
 
-def above_zero(parse: Any, wanted: str) -> Any:
+def above_zero(parse: Callable[[object], int], wanted: str) -> Callable[[object], int]:
     """The same parser, which refuses zero."""
 
-    def check(value: object) -> Any:
+    def check(value: object) -> int:
         amount = parse(value)
         if amount == 0:
             raise UnitError(f"{wanted}, above zero")
@@ -52,10 +66,10 @@ def above_zero(parse: Any, wanted: str) -> Any:
     return check
 
 
-def within(parse: Any, wanted: str, low: int, high: int, limits: str) -> Any:
+def within(parse: Callable[[object], int], wanted: str, low: int, high: int, limits: str) -> Callable[[object], int]:
     """The same parser, which refuses what is outside."""
 
-    def check(value: object) -> Any:
+    def check(value: object) -> int:
         amount = parse(value)
         if not low <= amount <= high:
             raise UnitError(f"{wanted}, {limits}")
@@ -64,12 +78,12 @@ def within(parse: Any, wanted: str, low: int, high: int, limits: str) -> Any:
     return check
 
 
-def either(word: str, kind: Kind, *, parsed: object = None) -> Kind:
-    """A word (which parses to `parsed`), or what the kind accepts."""
+def either(word: str, kind: Kind[T], *, means: Any = None) -> Kind[Any]:
+    """A word (whose value is `means`), or what the kind accepts."""
 
     def parse(value: object) -> Any:
         if value == word:
-            return parsed
+            return means
         try:
             return kind.parse(value)
         except UnitError as error:
@@ -78,14 +92,14 @@ def either(word: str, kind: Kind, *, parsed: object = None) -> Kind:
     return Kind(parse, {"anyOf": [{"const": word}, kind.schema]})
 
 
-def span(low: str, high: str) -> Kind:
+def span(low: str, high: str) -> Kind[int]:
     """A time between two others."""
     return quantity(
         within(units.span_ns, units.SPAN, units.span_ns(low), units.span_ns(high), f"from {low} to {high}"), _NS
     )
 
 
-def size(low: str, high: str) -> Kind:
+def size(low: str, high: str) -> Kind[int]:
     """A size between two others."""
     return quantity(
         within(units.size_bytes, units.SIZE, units.size_bytes(low), units.size_bytes(high), f"from {low} to {high}"),
@@ -135,18 +149,18 @@ def _burst(value: object) -> int:
     return amount
 
 
-def _some_buffer(value: object) -> tuple[str, int, int]:
+def _some_buffer(value: object) -> Buffer:
     found = units.buffer(value)
-    if found[1] == 0:
+    if found.numerator == 0:
         raise UnitError(f"{units.BUFFER}, above zero")
     return found
 
 
 def _packets(value: object) -> int:
-    measure, count, _ = units.buffer(value)
-    if measure != "pkt":
+    found = units.buffer(value)
+    if found.measure != "pkt":
         raise UnitError('a number of packets with its unit, such as "100pkt"')
-    return count
+    return found.numerator
 
 
 NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")

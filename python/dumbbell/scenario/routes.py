@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 
 from . import schedule
-from .declare import SWITCH, Choice, Each, Forms, Kind, Sub, Table, Variant, build, key, parsed, plain
+from .declare import SWITCH, Choice, Each, Forms, Key, Kind, Sub, Table, Variant, build, is_written, key, raw_at
 from .impairments import (
     LOSS,
     SHARE_OF,
     Aggregate,
     AnyLoss,
+    AnyShare,
     Jitter,
     Loss,
     Reorder,
@@ -30,12 +31,29 @@ from .impairments import (
     loss_stage,
     share_stage,
 )
-from .kinds import BUFFER, BURST, DELAY, NAME, SHARE, Share, Switch, Text, quantity, within
-from .qdiscs import Qdisc, Room
-from .schedule import Course
+from .kinds import (
+    BUFFER,
+    BURST,
+    DELAY,
+    NAME,
+    SHARE,
+    MaybeBuffer,
+    MaybeQuantity,
+    MaybeSubTable,
+    Quantity,
+    Share,
+    Switch,
+    quantity,
+    within,
+)
+from .qdiscs import BufferContext, Qdisc
+from .schedule import Rate, Rtt, Schedule
 from .units import BPS
 from .units import RATE as RATE_WANTED
 from .units import rate_bps as _rate_bps
+
+if TYPE_CHECKING:
+    from .file import Flow, Path
 
 #: Most parts of a chain, as the engine has it.
 PARTS_MAX = 64
@@ -45,8 +63,10 @@ BOTTLENECK = "bottleneck"
 
 _POLICED = quantity(within(_rate_bps, RATE_WANTED, 8, 10**12, "8bps to 1Tbps"), list(BPS))
 _QDISC = Forms(Qdisc, words=True)
-AnyRate = str | dict[str, Any] | list[str | dict[str, Any]]
-AnyQdisc = str | Qdisc | dict[str, Any] | list[str | Qdisc | dict[str, Any]]
+RateText = str | dict[str, Any] | list[str | dict[str, Any]]
+AnyRate = Key[RateText, Rate]
+MaybeRate = Key[RateText | None, Rate | None]
+AnyQdisc = Key[str | Qdisc | dict[str, Any] | list[str | Qdisc | dict[str, Any]], Qdisc]
 
 
 class Policer(Table):
@@ -54,9 +74,13 @@ class Policer(Table):
 
     AT = "policer"
 
-    rate: Text = key(_POLICED, "rate at which tokens come, wire bytes")
-    burst: Text = key(BURST, "most that passes at once, wire bytes")
+    rate: Quantity = key(_POLICED, "rate at which tokens come, wire bytes")
+    burst: Quantity = key(BURST, "most that passes at once, wire bytes")
     mark: Switch = key(SWITCH, "marks ECN-capable packets instead of refusing them", default=False)
+
+    def plan(self) -> dict[str, Any]:
+        """What the engine takes."""
+        return {"rate_bps": self.rate, "burst_bytes": self.burst, "mark": self.mark}
 
 
 class Link(Table):
@@ -64,13 +88,13 @@ class Link(Table):
 
     AT = "link"
 
-    name: str = key(NAME, "what `via` and results call it", varies=False)
+    name: Key[str, str] = key(NAME, "what `via` and results call it", varies=False)
     rate: AnyRate = key(schedule.RATE, "rate, its course, or a trace, as path.rate")
-    buffer: Text | None = key(BUFFER, "limit of its queue, as path.buffer; a BDP is its rate x path.rtt", default=None)
+    buffer: MaybeBuffer = key(BUFFER, "limit of its queue, as path.buffer; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "queue discipline, as path.qdisc", default="fifo")
-    burst: Text = key(BURST, "depth of its token bucket", default="3028B")
-    policer: Policer | dict[str, Any] | None = key(Sub(Policer), "a policer in front of its queue", default=None)
-    delay: Text = key(
+    burst: Quantity = key(BURST, "depth of its token bucket", default="3028B")
+    policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of its queue", default=None)
+    delay: Quantity = key(
         DELAY,
         "its one-way propagation delay, behind its queue; acknowledgements take as long; comes on top of the"
         " flow's RTT",
@@ -87,9 +111,9 @@ class Part(Variant):
 class DelayPart(Part, form="delay"):
     """A delay: the flow's own (half its RTT) where `time` is left out, else one that comes on top."""
 
-    time: Text | None = key(DELAY, "how long; the flow's own propagation delay unless given", default=None)
-    jitter: Jitter | dict[str, Any] | None = key(Sub(Jitter), "its variation", default=None)
-    reorder: Reorder | dict[str, Any] | None = key(Sub(Reorder), "packets that skip it", default=None)
+    time: MaybeQuantity = key(DELAY, "how long; the flow's own propagation delay unless given", default=None)
+    jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "its variation", default=None)
+    reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip it", default=None)
 
 
 class DuplicatePart(Part, form="duplicate"):
@@ -145,37 +169,31 @@ class Ack(Table):
 
     AT = "path.ack"
 
-    rate: AnyRate | None = key(
-        schedule.RATE, "rate of a link that acknowledgements share; none unless given", default=None
-    )
-    buffer: Text | None = key(BUFFER, "limit of its queue; a BDP is its rate x path.rtt", default=None)
+    rate: MaybeRate = key(schedule.RATE, "rate of a link that acknowledgements share; none unless given", default=None)
+    buffer: MaybeBuffer = key(BUFFER, "limit of its queue; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "its queue discipline", default="fifo")
-    burst: Text = key(BURST, "depth of its token bucket", default="3028B")
-    delay: Text | None = key(DELAY, "one-way delay; the other half of the flow's RTT unless given", default=None)
-    jitter: Jitter | dict[str, Any] | None = key(Sub(Jitter), "delay variation", default=None)
-    reorder: Reorder | dict[str, Any] | None = key(Sub(Reorder), "acknowledgements that skip the delay", default=None)
+    burst: Quantity = key(BURST, "depth of its token bucket", default="3028B")
+    delay: MaybeQuantity = key(DELAY, "one-way delay; the other half of the flow's RTT unless given", default=None)
+    jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation", default=None)
+    reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "acknowledgements that skip the delay", default=None)
     loss: AnyLoss = key(LOSS, "loss of acknowledgements", default=0)
-    duplicate: Any = key(SHARE_OF, "share that comes twice", default=0)
-    corrupt: Any = key(SHARE_OF, "share that arrives damaged", default=0)
-    thin: Thin | dict[str, Any] | None = key(
-        Sub(Thin), "of acknowledgements in a row only each n-th goes on", default=None
-    )
-    aggregate: Aggregate | dict[str, Any] | None = key(
+    duplicate: AnyShare = key(SHARE_OF, "share that comes twice", default=0)
+    corrupt: AnyShare = key(SHARE_OF, "share that arrives damaged", default=0)
+    thin: MaybeSubTable[Thin] = key(Sub(Thin), "of acknowledgements in a row only each n-th goes on", default=None)
+    aggregate: MaybeSubTable[Aggregate] = key(
         Sub(Aggregate), "acknowledgements that leave in bursts, as over WiFi", default=None
     )
 
 
-class _Via(Kind):
+class _Via(Kind[tuple[str, ...]]):
     """Names of links in the order in which packets meet them; a tuple, which tells one way from a list of ways to
     vary.
     """
 
     def __init__(self) -> None:
-        super().__init__(
-            lambda value: value, {"type": "array", "minItems": 1, "items": {"type": "string"}, "uniqueItems": True}
-        )
+        self.schema = {"type": "array", "minItems": 1, "items": {"type": "string"}, "uniqueItems": True}
 
-    def take(self, value: object, at: str) -> Any:
+    def take(self, value: object, at: str) -> tuple[str, ...]:
         """The names."""
         if not isinstance(value, (list, tuple)) or not value or not all(isinstance(name, str) for name in value):
             raise wrong(at, value, f'names of links, such as ["l1", "{BOTTLENECK}"]')
@@ -188,17 +206,16 @@ class _Via(Kind):
 VIA = _Via()
 
 
-class Way(NamedTuple):
-    """A flow's ways and what follows from them."""
+class Route(NamedTuple):
+    """What a flow's data and acknowledgements meet, and its RTT."""
 
     forward: list[Stage] | None
     back: list[Stage] | None
     rtt_ns: int
 
 
-def rate(written: Table, at: str, folder: FilePath) -> dict[str, Any]:
-    """The engine's keys for a rate, its course or its trace."""
-    found = parsed(written, "rate")
+def rate(found: Rate, at: str, folder: FilePath) -> dict[str, Any]:
+    """The engine's keys for a rate, its schedule or its trace."""
     if isinstance(found, schedule.TraceFile):
         from . import traces  # rarely needed, and start-up counts
 
@@ -221,35 +238,26 @@ def rate(written: Table, at: str, folder: FilePath) -> dict[str, Any]:
             "repeat_ns": found.length_ms * 1_000_000,
             "trace": None,
         }
-    steps, repeat = (found.steps, found.repeat_ns) if isinstance(found, Course) else ([], None)
-    return {"rate_bps": int(found), "steps": steps, "repeat_ns": repeat, "trace": None}
+    steps, repeat = (list(found.steps), found.repeat_ns) if isinstance(found, Schedule) else ([], None)
+    return {"rate_bps": schedule.nominal(found), "steps": steps, "repeat_ns": repeat, "trace": None}
 
 
-def room(table: Table, at: str, rtt_ns: int | None, rated: Mapping[str, Any]) -> Room:
-    """What sizes in the queue of this link refer to."""
+def link(table: Path | Link | Ack, name: str, at: str, rtt_ns: int | None, folder: FilePath) -> dict[str, Any]:
+    """A link as the engine takes it; `table` has a rate."""
+    assert table.rate is not None
+    rated = rate(table.rate, at, folder)
     constant = not rated["steps"] and not rated["trace"]
-    buffer: str | None = getattr(table, "buffer")  # noqa: B009 - a key that three tables declare
-    return Room(at, rated["rate_bps"], rtt_ns, buffer, constant)
-
-
-def link(table: Any, name: str, at: str, rtt_ns: int | None, folder: FilePath) -> dict[str, Any]:
-    """A link as the engine takes it."""
-    rated = rate(table, at, folder)
-    policer = getattr(table, "policer", None)
+    policer = None if isinstance(table, Ack) else table.policer
     return {
         "name": name,
         **rated,
-        "burst_bytes": parsed(table, "burst"),
-        "policer": _policer(policer) if isinstance(policer, Policer) else None,
-        "qdisc": parsed(table, "qdisc").plan(room(table, at, rtt_ns, rated)),
+        "burst_bytes": table.burst,
+        "policer": None if policer is None else policer.plan(),
+        "qdisc": table.qdisc.plan(BufferContext(at, rated["rate_bps"], rtt_ns, table, constant)),
     }
 
 
-def _policer(policer: Policer) -> dict[str, Any]:
-    return {"rate_bps": parsed(policer, "rate"), "burst_bytes": parsed(policer, "burst"), "mark": policer.mark}
-
-
-def named(links: Sequence[Any]) -> dict[str, tuple[int, int]]:
+def named(links: Sequence[Link]) -> dict[str, tuple[int, int]]:
     """Number and delay in ns of each link by its name."""
     found = {BOTTLENECK: (0, 0)}
     for i, one in enumerate(links):
@@ -259,13 +267,13 @@ def named(links: Sequence[Any]) -> dict[str, tuple[int, int]]:
                 one.name,
                 "a name of its own" + (", because the link of [path] has this one" if one.name == BOTTLENECK else ""),
             )
-        found[one.name] = (i + 1, parsed(one, "delay"))
+        found[one.name] = (i + 1, one.delay)
     return found
 
 
-def way(flow: Any, path: Any, rtt: int, links: Mapping[str, tuple[int, int]], at: str) -> Way:
-    """The ways of a flow's data and acknowledgements; None for a way that the engine takes by itself."""
-    via: tuple[str, ...] = flow.via
+def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]], at: str) -> Route:
+    """The stages of a flow's data and acknowledgements; None where the engine takes them by itself."""
+    via = flow.via
     for name in via:
         if name not in links:
             raise wrong(f"{at}.via", name, "one of: " + ", ".join(f'"{n}"' for n in links), list(links))
@@ -273,14 +281,14 @@ def way(flow: Any, path: Any, rtt: int, links: Mapping[str, tuple[int, int]], at
     jitter = path.jitter if flow.jitter is None else flow.jitter
     loss = path.loss if flow.loss is None else flow.loss
     chain = path.impair if flow.impair is None else flow.impair
-    there, back_ns = _halves(rtt)
+    there, back_delay = _one_way(rtt)
     crossed = [stage for name in via for stage in _crossed(*links[name])]
     if chain is None:
         forward: list[Stage] | None = [*_lossy(path, loss), delay_stage(there, jitter, path.reorder), *crossed]
         if _is_plain(flow, path, rtt, jitter, loss):
             forward = None
     else:
-        _alone(flow, path, at)
+        _refuse_beside_impair(flow, path, at)
         forward = _chain(chain, there, crossed, f"{at}.impair" if flow.impair is not None else "path.impair")
     if forward is not None and len(forward) > PARTS_MAX:
         where = (
@@ -294,57 +302,54 @@ def way(flow: Any, path: Any, rtt: int, links: Mapping[str, tuple[int, int]], at
             where,
             f"comes to {len(forward)} parts with the links and delays of the flow's way, wanted {PARTS_MAX} at most",
         )
-    back, taken = _back(path.ack, back_ns, extra, isinstance(rtt, Course))
-    return Way(forward, back, int(there) + taken + 2 * extra)
+    back, taken = _back(path.ack, back_delay, extra)
+    return Route(forward, back, schedule.nominal(rtt) // 2 + taken + 2 * extra)
 
 
 def _crossed(number: int, delay: int) -> list[Stage]:
     return [{"kind": "link", "link": number}, *([delay_stage(delay)] if delay else [])]
 
 
-def _lossy(path: Any, loss: Any) -> list[Stage]:
+def _lossy(path: Path | Ack, loss: int | Loss) -> list[Stage]:
     found = (loss_stage(loss), share_stage("duplicate", path.duplicate), share_stage("corrupt", path.corrupt))
     return [stage for stage in found if stage]
 
 
-def _is_plain(flow: Any, path: Any, rtt: int, jitter: Any, loss: Any) -> bool:
+def _is_plain(flow: Flow, path: Path, rtt: Rtt, jitter: Jitter | None, loss: int | Loss) -> bool:
     """Random loss, half the RTT with its jitter, then the bottleneck: what the engine does by itself."""
     simple = (
-        not isinstance(rtt, Course)
-        and not isinstance(loss, Loss)
-        and (not isinstance(jitter, Jitter) or jitter.plain() is not None)
+        not isinstance(rtt, Schedule) and not isinstance(loss, Loss) and (jitter is None or jitter.plain() is not None)
     )
     return simple and flow.via == (BOTTLENECK,) and path.reorder is None and len(_lossy(path, 0)) == 0
 
 
-def _halves(rtt: int) -> tuple[int, int]:
-    """One-way delay of the data and of the acknowledgements."""
-    if not isinstance(rtt, Course):
+def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
+    """Delay of the data and of the acknowledgements."""
+    if isinstance(rtt, int):
         return rtt // 2, rtt - rtt // 2
-    there, back = Course(rtt // 2), Course(rtt - rtt // 2)
-    there.steps, back.steps = [(at, one // 2) for at, one in rtt.steps], [(at, one - one // 2) for at, one in rtt.steps]
-    there.repeat_ns = back.repeat_ns = rtt.repeat_ns
-    return there, back
+    return rtt.map(lambda one: one // 2), rtt.map(lambda one: one - one // 2)
 
 
-def _alone(flow: Any, path: Any, at: str) -> None:
+def _refuse_beside_impair(flow: Flow, path: Path, at: str) -> None:
     """A chain says everything: no key beside it may say some of it again."""
-    for name in ("loss", "jitter", "duplicate", "corrupt", "reorder"):
-        if name in path.__dict__["_written"]:
-            raise wrong(f"path.{name}", plain(getattr(path, name)), "no such key beside impair, whose list has it")
-    for name in ("loss", "jitter"):
-        if getattr(flow, name) is not None:
-            raise wrong(f"{at}.{name}", plain(getattr(flow, name)), "no such key beside impair, whose list has it")
+    tables: list[tuple[str, Table, tuple[str, ...]]] = [
+        ("path", path, ("loss", "jitter", "duplicate", "corrupt", "reorder")),
+        (at, flow, ("loss", "jitter")),
+    ]
+    for where, table, names in tables:
+        for name in names:
+            if is_written(table, name):
+                raise wrong(f"{where}.{name}", raw_at(table, name), "no such key beside impair, whose list has it")
 
 
-def _chain(chain: Sequence[Any], there: int, crossed: list[Stage], at: str) -> list[Stage]:
+def _chain(chain: Sequence[Part | Loss], there: Rtt, crossed: list[Stage], at: str) -> list[Stage]:
     stages: list[Stage] = []
     own = linked = False
     for i, part in enumerate(chain):
         if isinstance(part, DelayPart):
             if part.time is None and own:
                 raise ScenarioError(f"{at}[{i}].time", "missing: another part is the flow's own delay already")
-            stages.append(delay_stage(there if part.time is None else parsed(part, "time"), part.jitter, part.reorder))
+            stages.append(delay_stage(there if part.time is None else part.time, part.jitter, part.reorder))
             own = own or part.time is None
         elif isinstance(part, LinksPart):
             if linked:
@@ -357,23 +362,29 @@ def _chain(chain: Sequence[Any], there: int, crossed: list[Stage], at: str) -> l
     return stages + ([] if linked else crossed)
 
 
-def _stage(part: Any, at: str) -> Stage:
+def _stage(part: Part | Loss, at: str) -> Stage:
     if isinstance(part, (DuplicatePart, CorruptPart)):
-        return {"kind": part.FORM, "ppb": parsed(part, "rate"), "correlation_ppb": parsed(part, "correlation")}
-    made: Stage = part.stage(at) if isinstance(part, Aggregate) else part.stage()
-    return made
+        return {"kind": part.FORM, "ppb": part.rate, "correlation_ppb": part.correlation}
+    if isinstance(part, Aggregate):
+        return part.stage(at)
+    assert isinstance(part, (Thin, Loss))
+    return part.stage()
 
 
-def _back(ack: Any, back_ns: int, extra: int, stepped: bool) -> tuple[list[Stage] | None, int]:  # noqa: FBT001 - private
-    """The acknowledgements' way, and its delay without the links'."""
-    if not isinstance(ack, Ack):
-        if not extra and not stepped:
-            return None, int(back_ns)
-        return [delay_stage(back_ns), *([delay_stage(extra)] if extra else [])], int(back_ns)
-    delay = back_ns if ack.delay is None else parsed(ack, "delay")
-    stages: list[Stage] = [ack.thin.stage()] if isinstance(ack.thin, Thin) else []
-    stages += [ack.aggregate.stage("path.ack.aggregate")] if isinstance(ack.aggregate, Aggregate) else []
+def _back(ack: Ack | None, delay: Rtt, extra: int) -> tuple[list[Stage] | None, int]:
+    """What acknowledgements meet, and their delay without the links'."""
+    if ack is None:
+        if not extra and isinstance(delay, int):
+            return None, delay
+        return [delay_stage(delay), *([delay_stage(extra)] if extra else [])], _first(delay)
+    delay = delay if ack.delay is None else ack.delay
+    stages: list[Stage] = [] if ack.thin is None else [ack.thin.stage()]
+    stages += [] if ack.aggregate is None else [ack.aggregate.stage("path.ack.aggregate")]
     stages += _lossy(ack, ack.loss)
     stages += [{"kind": "link", "link": 0}] if ack.rate is not None else []
     stages.append(delay_stage(delay, ack.jitter, ack.reorder))
-    return stages + ([delay_stage(extra)] if extra else []), int(delay)
+    return stages + ([delay_stage(extra)] if extra else []), _first(delay)
+
+
+def _first(delay: Rtt) -> int:
+    return delay.steps[0][1] if isinstance(delay, Schedule) else delay

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from . import kinds, units
@@ -20,24 +19,33 @@ RADIO_FORM = '{ lte = "mobile", mean = "8Mbps" }'
 MOBILITY = ("stationary", "mobile")
 RATE_BPS = range(1_000, 10**12 + 1)
 
-#: Shortest time between two steps of a course, ns: below it a step is a slip of the unit, and pictures of it have no
+#: Shortest time between two steps of a schedule, ns: below it a step is a slip of the unit, and pictures of it have no
 #: end.
 STEP_MIN_NS = 1_000
 
-#: Most steps of a course: a day in steps of a second, with room.
+#: Most steps of a schedule: a day in steps of a second, with room.
 STEPS_MAX = 100_000
 
 #: Longest synthetic radio link, after which it repeats, ns: an hour is 180,000 steps.
 RADIO_MAX_NS = 3600 * 10**9
 
 
-class Course(int):
-    """The value of a course that sizes in BDP refer to, its first above zero; with all its steps."""
+class Schedule(NamedTuple):
+    """A quantity that changes in steps."""
 
-    steps: list[tuple[int, int]]
+    steps: tuple[tuple[int, int], ...]
     """(ns, value), ascending, the first at 0."""
-    repeat_ns: int | None
-    """When the steps begin anew."""
+    repeat_ns: int | None = None
+    """When the steps begin again."""
+
+    @property
+    def nominal(self) -> int:
+        """The first value above zero, which sizes in BDP refer to; 0 where there is none."""
+        return next((value for _, value in self.steps if value), 0)
+
+    def map(self, change: Callable[[int], int]) -> Schedule:
+        """The schedule of what `change` makes of each value."""
+        return Schedule(tuple((at, change(value)) for at, value in self.steps), self.repeat_ns)
 
 
 class TraceFile(NamedTuple):
@@ -64,7 +72,18 @@ class Radio(NamedTuple):
         return _native.radio_course(*self)
 
 
-def course(value: Mapping[str, Any], parse: Callable[[object], int], wanted: str) -> Course:
+Rate = int | Schedule | TraceFile | Radio
+"""Of a link: constant in bit/s, in steps, or as recorded."""
+Rtt = int | Schedule
+"""Nanoseconds, or their steps."""
+
+
+def nominal(value: int | Schedule) -> int:
+    """The value itself, or that of a schedule which sizes in BDP refer to."""
+    return value.nominal if isinstance(value, Schedule) else value
+
+
+def in_steps(value: Mapping[str, Any], parse: Callable[[object], int], wanted: str) -> Schedule:
     """Parse a table with `steps`; raises UnitError. ``repeat = true`` keeps the last value for as long as the one
     before it.
     """
@@ -79,26 +98,25 @@ def course(value: Mapping[str, Any], parse: Callable[[object], int], wanted: str
         raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
     if len(steps) > STEPS_MAX:
         raise UnitError(f"{STEPS_MAX} steps at most")
-    parsed = [(units.span_ns(at), parse(one)) for at, one in steps]
+    parsed = tuple((units.span_ns(at), parse(one)) for at, one in steps)
     if parsed[0][0] != 0:
         raise UnitError('a course whose first step is at "0s"')
     if any(later[0] <= earlier[0] for earlier, later in pairwise(parsed)):
         raise UnitError("steps in ascending order of time")
     if any(later[0] - earlier[0] < STEP_MIN_NS for earlier, later in pairwise(parsed)):
         raise UnitError(f"steps at least {units.span_text(STEP_MIN_NS)} apart")
-    made = Course(next((one for _, one in parsed if one), 0))
-    made.steps, made.repeat_ns = parsed, _repeat(value.get("repeat", False), parsed)
-    return made
+    repeat = value.get("repeat", False)
+    return Schedule(parsed, repeat_ns(repeat if isinstance(repeat, bool) else units.span_ns(repeat), parsed))
 
 
-def _repeat(value: object, steps: list[tuple[int, int]]) -> int | None:
-    if value is False:
+def repeat_ns(period: bool | int, steps: tuple[tuple[int, int], ...]) -> int | None:  # noqa: FBT001 - as it is written
+    """When steps begin again: at the period, or after the last was as long as the one before it; raises UnitError."""
+    if period is False:
         return None
-    if value is True:
+    if period is True:
         if len(steps) < 2:
             raise UnitError("two steps at least to repeat")
         return 2 * steps[-1][0] - steps[-2][0]
-    period = units.span_ns(value)
     if period < steps[-1][0] + STEP_MIN_NS:
         raise UnitError(f"a repeat behind the last step, by {units.span_text(STEP_MIN_NS)} or more")
     return period
@@ -111,18 +129,17 @@ def _rate_step(value: object) -> int:
     return rate
 
 
-def _rate(value: object) -> Any:
-    """A rate, its course, or a trace."""
+def _rate(value: object) -> Rate:
     if not isinstance(value, Mapping):
         return kinds.RATE.parse(value)
     if "trace" in value:
         return _trace(value)
     if "lte" in value or "wifi" in value:
         return _radio(value)
-    made = course(
+    made = in_steps(
         value, _rate_step, f"a rate, or a course such as {FORM}, or a trace such as {TRACE_FORM}, or {RADIO_FORM}"
     )
-    if made == 0 or (made.repeat_ns is None and made.steps[-1][1] == 0):
+    if made.nominal == 0 or (made.repeat_ns is None and made.steps[-1][1] == 0):
         raise UnitError(
             "a course whose outages end: a last rate above zero, or `repeat` and a rate above zero among its steps"
         )
@@ -159,23 +176,13 @@ def _radio(value: Mapping[str, Any]) -> Radio:
     return Radio(kind, value[kind], mean, length // 1_000_000, seed)
 
 
-def _rtt(value: object) -> int:
-    """An RTT, or its course."""
+def _rtt(value: object) -> Rtt:
     if not isinstance(value, Mapping):
-        return int(kinds.RTT.parse(value))
-    made = course(value, kinds.DELAY.parse, f"an RTT, or a course such as {RTT_FORM}")
+        return kinds.RTT.parse(value)
+    made = in_steps(value, kinds.DELAY.parse, f"an RTT, or a course such as {RTT_FORM}")
     if made.steps[0][1] == 0:
         raise UnitError("a course whose first RTT is above zero, because buffers refer to it")
     return made
-
-
-class Varying(Kind):
-    """A value, or a table with its course, which is kept read-only, because its lists are not values to vary."""
-
-    def take(self, value: object, at: str) -> Any:
-        """The value as written."""
-        taken = super().take(value, at)
-        return MappingProxyType(dict(taken)) if isinstance(taken, Mapping) else taken
 
 
 def _table(required: str, **properties: Any) -> dict[str, Any]:
@@ -202,7 +209,7 @@ _RADIO = [
     )
     for kind in ("lte", "wifi")
 ]
-RATE = Varying(
+RATE = Kind(
     _rate,
     {
         "anyOf": [
@@ -213,6 +220,6 @@ RATE = Varying(
         ]
     },
 )
-RTT = Varying(
+RTT = Kind(
     _rtt, {"anyOf": [kinds.RTT.schema, _table("steps", steps=steps_schema(kinds.RTT.schema), repeat=REPEAT_SCHEMA)]}
 )

@@ -33,7 +33,7 @@ def tables() -> list[type[Table]]:
     return found[1:]
 
 
-def _inside(kind: Kind) -> list[Any]:
+def _inside(kind: Kind[Any]) -> list[Any]:
     """Tables that a kind of value may be."""
     if isinstance(kind, Forms):
         return [*kind.bases, *(_inside(kind.other) if kind.other else [])]
@@ -80,7 +80,7 @@ def _object(table: type[Table]) -> dict[str, Any]:
     }
 
 
-def _property(key: Key) -> dict[str, Any]:
+def _property(key: Key[Any, Any]) -> dict[str, Any]:
     one = key.kind.schema
     made = (
         {"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}]}

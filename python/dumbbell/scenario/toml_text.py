@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 def to_toml(scenario: Scenario) -> str:
     """The scenario as a file would hold it."""
-    from .declare import plain
+    from .declare import raw
 
-    raw = plain(scenario)
-    flows = raw.pop("flow")
-    lines = [f"{name} = {_value(value)}" for name, value in raw.items() if not isinstance(value, dict)]
-    tables = [(f"[{name}]", value) for name, value in raw.items() if isinstance(value, dict)] + [
+    given = raw(scenario)
+    flows = given.pop("flow")
+    lines = [f"{name} = {_value(value)}" for name, value in given.items() if not isinstance(value, dict)]
+    tables = [(f"[{name}]", value) for name, value in given.items() if isinstance(value, dict)] + [
         ("[[flow]]", flow) for flow in flows
     ]
     for head, table in tables:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from . import units
-from .declare import varied, written
+from .declare import is_written, raw_at, varied
 from .impairments import Loss
 from .qdiscs import Fifo, Qdisc, Red
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan import Planned
 
-    from .file import Scenario
+    from .file import Flow, Path, Scenario
+    from .routes import Ack, Link
 
 #: Controllers that draw no random numbers; the others, and those of the user's own, may.
 STEADY = frozenset({"reno", "cubic", "htcp", "vegas", "dctcp"})
@@ -43,17 +44,15 @@ def of_case(case: Scenario, plan: Mapping[str, Any]) -> list[str]:
 
 
 def _losses(case: Scenario) -> Iterator[str]:
-    path: Any = case.path
-    places = [
-        ("path.loss", path.loss),
-        *((f"flow[{i}].loss", getattr(flow, "loss", None)) for i, flow in enumerate(case.flow)),
-    ]
-    for at, value in places:
-        if value is None or isinstance(value, (Loss, Mapping)):
+    tables: list[tuple[str, Path | Flow]] = [("path", case.path)]
+    tables += [(f"flow[{i}]", flow) for i, flow in enumerate(case.flow)]
+    for at, table in tables:
+        loss = table.loss
+        if loss is None or isinstance(loss, Loss):
             continue
-        ppb = units.loss_ppb(value)
-        if LOSS_LIKELY < ppb < 10**9:
-            yield f'{at}: {ppb / 1e7:g} % of all packets are lost; a percentage is written "{_number(value)}%"'
+        if LOSS_LIKELY < loss < 10**9:
+            text = _number(raw_at(table, "loss"))
+            yield f'{at}.loss: {loss / 1e7:g} % of all packets are lost; a percentage is written "{text}%"'
 
 
 def _number(value: object) -> str:
@@ -92,34 +91,26 @@ def _is_marking(link: Mapping[str, Any]) -> bool:
 
 def _buffers(case: Scenario) -> Iterator[str]:
     """A buffer beside a discipline that has a limit of its own."""
-    path: Any = case.path
-    tables = [
-        ("path", path),
-        *((f"link[{i}]", link) for i, link in enumerate(case.link)),
-        *([("path.ack", path.ack)] if path.ack is not None else []),
-    ]
+    tables: list[tuple[str, Path | Link | Ack]] = [("path", case.path)]
+    tables += [(f"link[{i}]", link) for i, link in enumerate(case.link)]
+    tables += [] if case.path.ack is None else [("path.ack", case.path.ack)]
     for at, table in tables:
-        qdisc = table.qdisc
-        if table.buffer is None or not isinstance(qdisc, (str, Qdisc)):
+        if table.buffer is None or _uses_buffer(table.qdisc):
             continue
-        kind = qdisc if isinstance(qdisc, str) else qdisc.FORM
-        if isinstance(qdisc, str):
-            uses = kind in (Fifo.FORM, Red.FORM)
-        else:
-            uses = "buffer" in [
-                getattr(qdisc, name, None) for name in ("limit", "memory_limit", "flow_limit")
-            ] or _in_bdp_only(qdisc)
-        if not uses:
-            hint = 'limit = "buffer"' if "limit" in Qdisc.FORMS[kind].KEYS else 'memory_limit = "buffer"'
-            yield (
-                f'{at}.buffer has no effect: {kind} has a limit of its own; {{ kind = "{kind}", {hint} }} gives it the'
-                " buffer"
-            )
+        kind = table.qdisc.FORM
+        hint = 'limit = "buffer"' if "limit" in Qdisc.FORMS[kind].KEYS else 'memory_limit = "buffer"'
+        yield (
+            f'{at}.buffer has no effect: {kind} has a limit of its own; {{ kind = "{kind}", {hint} }} gives it the'
+            " buffer"
+        )
 
 
-def _in_bdp_only(qdisc: Qdisc) -> bool:
-    """RED and drop tail take the buffer where nothing else is written."""
-    return isinstance(qdisc, (Fifo, Red)) and "limit" not in written(qdisc)
+def _uses_buffer(qdisc: Qdisc) -> bool:
+    """RED and drop tail take the buffer where nothing else is written, the others where it is written."""
+    if isinstance(qdisc, (Fifo, Red)) and not is_written(qdisc, "limit"):
+        return True
+    limits = [name for name in ("limit", "memory_limit", "flow_limit") if name in qdisc.KEYS]
+    return "buffer" in [raw_at(qdisc, name) for name in limits]
 
 
 def of_grid(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
@@ -195,7 +186,7 @@ def once(scenario: Scenario) -> str:
     )
 
 
-def equal_runs(done: Iterable[tuple[Path, Mapping[str, Any]]]) -> list[str]:
+def equal_runs(done: Iterable[tuple[FilePath, Mapping[str, Any]]]) -> list[str]:
     """Runs of a sweep whose tables are equal to the byte though they should differ; each is given by its folder and its
     manifest.
     """

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import Any
 
 from . import kinds
-from .declare import SWITCH, Variant, key, parsed, whole
-from .kinds import DELAY, DURATION, RATE, Number, Switch, Text
+from .declare import SWITCH, Variant, key, whole
+from .kinds import DELAY, DURATION, RATE, MaybeQuantity, Number, Quantity, Switch
 
 _MESSAGE = kinds.size("1B", "1GB")
 
@@ -33,17 +33,17 @@ class Tcp(Transport, form="tcp"):
 class Quic(Transport, form="quic"):
     """The QUIC-like transport (docs/models/quic.md)."""
 
-    payload: Text = key(kinds.size("100B", "1400B"), "stream data of a packet", default="1000B")
+    payload: Quantity = key(kinds.size("100B", "1400B"), "stream data of a packet", default="1000B")
     ack_every: Number = key(whole(1, 2**31), "packets that ask for an acknowledgement before one is sent", default=2)
-    ack_delay: Text = key(
+    ack_delay: Quantity = key(
         kinds.span("0s", "60s"), "the longest that a packet waits for its acknowledgement", default="25ms"
     )
     handshake: Switch = key(SWITCH, "a round trip comes before the first data; false for 0-RTT", default=True)
-    initial_rtt: Text = key(
+    initial_rtt: Quantity = key(
         kinds.span("1us", "60s"), "round-trip time that is assumed before the first sample", default="333ms"
     )
 
-    window_unit: Text | None = key(
+    window_unit: MaybeQuantity = key(
         kinds.size("100B", "10kB"),
         "what one of a window stands for, for controllers that do not set it themselves; a packet unless given"
         " (Chromium: 1460 bytes, whatever packets carry)",
@@ -52,8 +52,8 @@ class Quic(Transport, form="quic"):
 
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
-        times = {"ack_delay_ns": parsed(self, "ack_delay"), "initial_rtt_ns": parsed(self, "initial_rtt")}
-        sizes = {"payload_bytes": parsed(self, "payload"), "window_unit_bytes": parsed(self, "window_unit") or 0}
+        times = {"ack_delay_ns": self.ack_delay, "initial_rtt_ns": self.initial_rtt}
+        sizes = {"payload_bytes": self.payload, "window_unit_bytes": self.window_unit or 0}
         return {"kind": "quic", "ack_every": self.ack_every, "handshake": self.handshake, **sizes, **times}
 
 
@@ -70,49 +70,49 @@ class Workload(Variant):
 class OnOff(Workload, form="on_off"):
     """It sends in on times: as much as it can, or messages at a rate."""
 
-    on: Text = key(DURATION, "length of an on time, or its mean")
-    off: Text = key(DELAY, "length of an off time, or its mean")
-    rate: Text | None = key(RATE, "payload per time while on; as much as possible unless given", default=None)
-    message: Text = key(_MESSAGE, "size of a message at that rate", default="1448B")
+    on: Quantity = key(DURATION, "length of an on time, or its mean")
+    off: Quantity = key(DELAY, "length of an off time, or its mean")
+    rate: MaybeQuantity = key(RATE, "payload per time while on; as much as possible unless given", default=None)
+    message: Quantity = key(_MESSAGE, "size of a message at that rate", default="1448B")
     random: Switch = key(SWITCH, "exponentially distributed times with these means", default=False)
 
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
-        on, off = ({"ns": parsed(self, name), "exponential": self.random} for name in ("on", "off"))
+        on, off = ({"ns": mean, "exponential": self.random} for mean in (self.on, self.off))
         return {
             "kind": "on_off",
             "on": on,
             "off": off,
-            "rate_bps": parsed(self, "rate"),
-            "message_bytes": parsed(self, "message"),
+            "rate_bps": self.rate,
+            "message_bytes": self.message,
         }
 
 
 class Paced(Workload, form="paced"):
     """It writes messages at a rate."""
 
-    rate: Text = key(RATE, "payload per time")
-    message: Text = key(_MESSAGE, "size of a message", default="1448B")
+    rate: Quantity = key(RATE, "payload per time")
+    message: Quantity = key(_MESSAGE, "size of a message", default="1448B")
 
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
-        return {"kind": "paced", "rate_bps": parsed(self, "rate"), "message_bytes": parsed(self, "message")}
+        return {"kind": "paced", "rate_bps": self.rate, "message_bytes": self.message}
 
 
 class RequestResponse(Workload, form="request_response"):
     """It answers requests of the receiver."""
 
-    response: Text = key(kinds.SIZE, "size of an answer")
-    think: Text = key(DELAY, "time between an answer and the next request, or its mean", default="0s")
+    response: Quantity = key(kinds.SIZE, "size of an answer")
+    think: Quantity = key(DELAY, "time between an answer and the next request, or its mean", default="0s")
     count: Number = key(whole(0, 2**31), "answers until it closes; 0 for no end", default=0)
     random: Switch = key(SWITCH, "exponentially distributed times with this mean", default=False)
 
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
-        think = {"ns": parsed(self, "think"), "exponential": self.random}
+        think = {"ns": self.think, "exponential": self.random}
         return {
             "kind": "request_response",
-            "response_bytes": parsed(self, "response"),
+            "response_bytes": self.response,
             "think": think,
             "count": self.count,
         }
