@@ -47,7 +47,8 @@ test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors o
 	cargo test --locked --workspace --exclude dumbbell-py --no-fail-fast
 
 test-python: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package, end to end
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not alone" --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest -m alone
 
 bpf: $(STAMPS)/system ## Compile every controller for BPF
 	$(MAKE) -C cca bpf BUILD=../build/bpf

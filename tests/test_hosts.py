@@ -33,6 +33,7 @@ PATH = {"rate": "10Mbps", "rtt": "1us", "buffer": "50pkt"}
 TWO = [{"cca": "cubic"}, {"cca": "reno"}]
 FACTS = ssh.Facts("192.0.2.1", "198.51.100.2", "eth0", ("reno", "cubic"), "cubic", {}, 0)
 
+pytestmark = pytest.mark.alone
 needs_path = pytest.mark.skipif(
     hosts.missing(hosts.PATH_PROGRAMS) is not None, reason=str(hosts.missing(hosts.PATH_PROGRAMS))
 )

@@ -42,7 +42,7 @@ def _why_not() -> str | None:
     return None if kernel.built_in() else "built without clang, so there are no objects"
 
 
-pytestmark = pytest.mark.skipif(_why_not() is not None, reason=_why_not() or "")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(_why_not() is not None, reason=_why_not() or "")]
 
 
 @pytest.fixture(autouse=True)

@@ -28,6 +28,7 @@ def why_not_loaded() -> str:
 
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.root,
     pytest.mark.skipif(bool(why_not_loaded()), reason=why_not_loaded() or "everything is there"),
 ]

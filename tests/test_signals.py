@@ -15,6 +15,9 @@ import pytest
 from conftest import SMALL
 from dumbbell.runs import interrupts
 
+#: They hold the program to times in which it must answer.
+pytestmark = pytest.mark.alone
+
 #: As the program starts, with a mark on stdout when our own code begins: what a signal does to Python's own start is
 #: Python's.
 START = "from dumbbell.__main__ import program; print('.', flush=True); program()"

@@ -3,7 +3,7 @@
 //! The table holds, for each file, the C symbol `cca_module_<file name>` (`-` as `_`) and the head comment
 //! of the source, so that documentation shown to users is the text beside the code.
 //!
-//! `CCA_SANITIZE=1` adds the address and undefined-behaviour sanitizers to the C (gcc only).
+//! The feature `sanitize` adds the address and undefined-behaviour sanitizers to the C (gcc only).
 
 use std::env;
 use std::fmt::Write as _;
@@ -14,7 +14,6 @@ fn main() {
     let cca =
         PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../../cca");
     println!("cargo:rerun-if-changed={}", cca.display());
-    println!("cargo:rerun-if-env-changed=CCA_SANITIZE");
 
     let sources = controllers(&cca);
     compile(&cca, &sources);
@@ -64,7 +63,7 @@ fn compile(cca: &Path, sources: &[PathBuf]) {
     build.flag("-iquote").flag(cca.join("include").to_str().expect("path is UTF-8"));
     build.flag("-std=gnu11").flag("-ffreestanding").opt_level(2);
     build.warnings(true).extra_warnings(true).warnings_into_errors(true);
-    if env::var("CCA_SANITIZE").is_ok_and(|on| on == "1") {
+    if env::var_os("CARGO_FEATURE_SANITIZE").is_some() {
         build.flag("-fsanitize=address,undefined").flag("-fno-sanitize-recover=all");
         build.flag("-fno-omit-frame-pointer").debug(true);
         link_sanitizers(&build);
