@@ -41,7 +41,11 @@ demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture
 	rm -rf $(demo_dir)
 	$(BIN)/dumbbell demo --out $(demo_dir) $(if $(FULL),--full)
 
-test: test-rust bpf sanitize test-python fuzz-short ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python, a minute of fuzzing
+test: ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python, a minute of fuzzing
+	status=0; \
+	$(MAKE) --keep-going --jobs 2 --output-sync=target test-rust sanitize bpf fuzz-short || status=1; \
+	$(MAKE) test-python || status=1; \
+	exit $$status
 
 test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test
 	cargo test --locked --workspace --exclude dumbbell-py --no-fail-fast
@@ -54,7 +58,8 @@ bpf: $(STAMPS)/system ## Compile every controller for BPF
 	$(MAKE) -C cca bpf BUILD=../build/bpf
 
 sanitize: $(STAMPS)/venv ## Tests of the controllers under the address and undefined-behaviour sanitizers
-	tools/sanitize.sh -p dumbbell-cca -p dumbbell-transport -p dumbbell-sim
+	tools/sanitize.sh --workspace --exclude dumbbell-py --lib --test behaviour --test modules --test own \
+		--test vectors --test pair --test pkt --test quic --test engine
 
 lint: lint-rust lint-c lint-python ## Formatters and linters for Rust, C and Python, style, and whether generated files are fresh
 
