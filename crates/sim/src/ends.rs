@@ -3,7 +3,8 @@
 use cca::{Controller, TcpSock};
 use net::{flags, Ack, Packet};
 use transport::app::Write;
-use transport::tcp::{Burst, Conn, SenderEvent, SenderStats};
+use transport::common::{Conn, SenderEvent, SenderStats};
+use transport::tcp::Burst;
 use transport::{quic, tcp};
 use units::{Span, Time};
 

@@ -7,7 +7,8 @@ use net::rng::Rng;
 use path::histogram::Histogram;
 use path::plan::{self, Plan, PlanError};
 use transport::app::{self, Length, Workload};
-use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc, Stream};
+use transport::common::Stream;
+use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc};
 use transport::{quic, tcp};
 use units::{Rate, Span, Time};
 

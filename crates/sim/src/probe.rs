@@ -9,7 +9,7 @@ use record::{
     EventKind, EventRow, FlowTotals, MessageRow, Options, RecordError, SampleRow, Tables, CA_STATES,
 };
 use std::path::Path;
-use transport::tcp::SenderEvent;
+use transport::common::SenderEvent;
 use units::{Span, Time};
 
 pub struct Probe {

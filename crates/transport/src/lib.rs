@@ -2,5 +2,6 @@
 //! no thread, no socket.
 
 pub mod app;
+pub mod common;
 pub mod quic;
 pub mod tcp;

@@ -1,11 +1,11 @@
 //! What one acknowledgement does (RFC 9002 appendix A.7), and what the controller hears of it, in the
 //! order in which TCP tells it.
 
-use super::rate::Sampler;
 use super::rtt::{Estimator, GRANULARITY_US};
 use super::sender::Sender;
-use super::sent::{Sent, ACKED, ECT, IN_FLIGHT, LOST};
+use super::sent::{Sent, ACKED, APP_LIMITED, ECT, IN_FLIGHT, LOST, RETRANS};
 use super::Arrivals;
+use crate::common::rate::Sampler;
 use cca::{AckSample, CaState};
 use net::quic::AckFrame;
 use net::Ack;
@@ -50,7 +50,7 @@ impl Sender {
     /// The server's Initial packet: the first RTT sample.
     pub(super) fn on_handshake(&mut self) {
         if let Some(sent_at) = self.timer.initial_sent_at {
-            let rtt_us = self.now.since(sent_at).as_us() as u32;
+            let rtt_us = self.sk.now().since(sent_at).as_us() as u32;
             self.rtt.sample(&mut self.sk, rtt_us, Span::ZERO, &self.config);
             self.last_rtt_us = rtt_us;
         }
@@ -58,7 +58,7 @@ impl Sender {
     }
 
     pub(super) fn process_ack(&mut self, ack: &Ack, arrivals: &mut Arrivals) {
-        self.stats.acks_received += 1;
+        self.sk.stats.acks_received += 1;
         let Some(frame) = AckFrame::of(ack) else { return };
         if !arrivals.is_news(frame.reported) {
             return;
@@ -85,7 +85,10 @@ impl Sender {
         self.sync_seq();
         let losses = self.sk.lost.wrapping_sub(prior_lost);
         st.sampler.rs.is_ece = st.ce > 0;
-        self.rate_generate(st.acked, losses, &mut st.sampler);
+        let (mss, acked) = (self.sk.mss_cache, (st.acked, losses as i32));
+        st.sampler.finish(&mut self.sk, acked, false, |number| {
+            (number + 1).wrapping_mul(mss).wrapping_add(1)
+        });
         self.cong_control(&st, prior_una);
         self.reset_backoff();
         self.forget_packets();
@@ -113,12 +116,16 @@ impl Sender {
         }
         self.delivered.insert(packet.segment);
         self.sk.delivered = self.sk.delivered.wrapping_add(1);
-        self.stats.delivered += 1;
+        self.sk.stats.delivered += 1;
         st.acked += 1;
         st.acked_after += u32::from(number >= self.high);
         st.acked_ect += u32::from(packet.is(ECT));
         st.largest = st.largest.max(number);
-        self.rate_delivered(number, packet, &mut st.sampler);
+        if st.sampler.last().is_none_or(|sampled| sampled <= number) {
+            st.sampler.take(&mut self.sk, &packet.stamps, number);
+            st.sampler.rs.is_app_limited = packet.is(APP_LIMITED);
+            st.sampler.rs.is_retrans = packet.is(RETRANS);
+        }
     }
 
     /// The largest packet gives a sample when it is acknowledged for the first time (RFC 9002
@@ -129,7 +136,7 @@ impl Sender {
             return;
         }
         // Not forgotten: `take_arrivals` has just found it, and nothing is forgotten in between.
-        let rtt_us = self.age_us(self.packets.at(st.largest).stamps.tx_us);
+        let rtt_us = self.sk.us_since(self.packets.at(st.largest).stamps.tx_us);
         let delay = Span::from_us(u64::from(frame.delay_us));
         self.rtt.sample(&mut self.sk, rtt_us, delay, &self.config);
         self.set_rto();
@@ -163,19 +170,19 @@ impl Sender {
             rtt_us: rs.rtt_us as i32,
             in_flight: self.sk.mss_cache.wrapping_mul(since),
         };
-        self.ca.pkts_acked(&mut self.sk, &sample);
+        self.sk.pkts_acked(&sample);
         let mut flags = cca::CA_ACK_WIN_UPDATE;
         if st.ce > 0 {
             flags |= cca::CA_ACK_SLOWPATH | cca::CA_ACK_ECE;
         }
-        self.ca.in_ack_event(&mut self.sk, flags);
+        self.sk.in_ack_event(flags);
     }
 
     /// The controller sets window and pacing rate, or it grows the window and RFC 9002 section 7.7 says
     /// the rate.
     fn cong_control(&mut self, st: &AckState, prior_una: u32) {
         let ack_seq = self.sk.snd_una;
-        if self.ca.has_cong_control() {
+        if self.sk.has_cong_control() {
             let mut flag = FLAG_DATA_ACKED;
             if self.packets.una() > prior_una {
                 flag |= FLAG_SND_UNA_ADVANCED;
@@ -183,12 +190,12 @@ impl Sender {
             if st.ce > 0 {
                 flag |= cca::FLAG_ECE;
             }
-            self.ca.cong_control(&mut self.sk, ack_seq, flag, &st.sampler.rs);
+            self.sk.cong_control(ack_seq, flag, &st.sampler.rs);
             return;
         }
         let reduces = matches!(self.state, CaState::Cwr | CaState::Recovery);
         if !reduces && st.acked_after > 0 {
-            self.ca.cong_avoid(&mut self.sk, ack_seq, st.acked_after);
+            self.sk.cong_avoid(ack_seq, st.acked_after);
             self.grant_cwr();
             self.sk.snd_cwnd_stamp = self.sk.jiffies;
         }

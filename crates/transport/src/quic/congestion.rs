@@ -13,7 +13,7 @@
 use super::rtt::Estimator;
 use super::sender::Sender;
 use super::sent::Sent;
-use super::SenderEvent;
+use crate::common::SenderEvent;
 use cca::{CaEvent, CaState};
 
 /// Least window of a controller that leaves it to the transport, packets (RFC 9002 section 7.2).
@@ -39,8 +39,8 @@ impl Sender {
             return;
         }
         let reduced = matches!(self.state, CaState::Cwr | CaState::Recovery);
-        if reduced && !self.ca.has_cong_control() {
-            self.ca.cwnd_event(&mut self.sk, CaEvent::CompleteCwr);
+        if reduced && !self.sk.has_cong_control() {
+            self.sk.cwnd_event(CaEvent::CompleteCwr);
         }
         self.extra = false;
         self.set_ca_state(CaState::Open);
@@ -55,11 +55,10 @@ impl Sender {
     }
 
     fn enter_recovery(&mut self) {
-        let sk = &mut *self.sk;
-        sk.prior_ssthresh = sk.snd_ssthresh.max(sk.snd_cwnd / 2 + sk.snd_cwnd / 4);
+        self.sk.prior_ssthresh = self.sk.ssthresh_to_restore();
         self.reduce(self.config.undo);
-        self.extra = !self.ca.has_cong_control();
-        self.stats.recoveries += 1;
+        self.extra = !self.sk.has_cong_control();
+        self.sk.stats.recoveries += 1;
         self.set_ca_state(CaState::Recovery);
     }
 
@@ -72,20 +71,24 @@ impl Sender {
 
     /// A controller asked for a reduction (`tcp_enter_cwr`).
     pub(super) fn grant_cwr(&mut self) {
-        if std::mem::take(&mut self.sk.wants_cwr) != 0 && self.state == CaState::Open {
+        if self.sk.takes_cwr_request() && self.state == CaState::Open {
             self.enter_cwr();
         }
     }
 
     fn reduce(&mut self, may_undo: bool) {
-        self.undo =
-            Undo { is_armed: may_undo, losses: 0, began_us: self.now_us(), prior_high: self.high };
+        self.undo = Undo {
+            is_armed: may_undo,
+            losses: 0,
+            began_us: self.sk.now_us(),
+            prior_high: self.high,
+        };
         self.set_high();
         self.sk.undo_marker = if may_undo { self.sk.snd_una } else { 0 };
         self.sk.snd_cwnd_cnt = 0;
         self.sk.prior_cwnd = self.sk.snd_cwnd;
-        self.sk.snd_ssthresh = self.ca.ssthresh(&mut self.sk);
-        if !self.ca.has_cong_control() {
+        self.sk.snd_ssthresh = self.sk.ssthresh();
+        if !self.sk.has_cong_control() {
             let window = self.sk.snd_ssthresh.max(MIN_WINDOW);
             self.sk.snd_cwnd = window.min(self.sk.snd_cwnd);
             self.sk.snd_cwnd_stamp = self.sk.jiffies;
@@ -100,11 +103,11 @@ impl Sender {
     /// Nothing sent for three PTOs arrived: the window is the least, as after a timeout of TCP
     /// (RFC 9002 section 7.6.2, `tcp_enter_loss`).
     pub(super) fn enter_loss(&mut self) {
-        self.stats.rtos += 1;
-        self.log(SenderEvent::Rto);
+        self.sk.stats.rtos += 1;
+        self.sk.log(SenderEvent::Rto);
         self.undo.is_armed = false;
         self.sk.undo_marker = 0;
-        self.ca.cwnd_event(&mut self.sk, CaEvent::Loss);
+        self.sk.cwnd_event(CaEvent::Loss);
         self.sk.snd_cwnd = MIN_WINDOW;
         self.sk.snd_cwnd_cnt = 0;
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
@@ -134,12 +137,12 @@ impl Sender {
     fn take_back(&mut self) {
         self.undo.is_armed = false;
         self.sk.undo_marker = 0;
-        self.sk.snd_cwnd = self.ca.undo_cwnd(&mut self.sk);
+        self.sk.snd_cwnd = self.sk.undo_cwnd();
         self.sk.snd_ssthresh = self.sk.snd_ssthresh.max(self.sk.prior_ssthresh);
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
         self.high = self.undo.prior_high;
-        self.stats.undos += 1;
-        self.log(SenderEvent::Undo);
+        self.sk.stats.undos += 1;
+        self.sk.log(SenderEvent::Undo);
         if self.state == CaState::Recovery {
             self.set_ca_state(CaState::Open);
         }
@@ -148,7 +151,7 @@ impl Sender {
     /// Time for which a lost packet is remembered, us: one PTO.
     pub(super) fn forget_packets(&mut self) {
         let keep_us = Estimator::pto_us(&self.sk, &self.config) as u32;
-        let now_us = self.now_us();
+        let now_us = self.sk.now_us();
         self.owes_stop_waiting |= self.packets.forget(now_us, keep_us);
     }
 }

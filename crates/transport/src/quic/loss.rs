@@ -3,8 +3,8 @@
 use super::rtt::Estimator;
 use super::sender::Sender;
 use super::sent::{APP_LIMITED, IN_FLIGHT, LOST, OWNER};
-use super::{Conn, SenderEvent};
-use crate::tcp::clock::run_time;
+use crate::common::clock::run_time;
+use crate::common::{Conn, SenderEvent};
 use cca::LostBurst;
 use units::{Span, Time};
 
@@ -84,7 +84,7 @@ impl Sender {
             if !packet.is(IN_FLIGHT) {
                 continue;
             }
-            let age_us = self.age_us(packet.stamps.tx_us);
+            let age_us = self.sk.us_since(packet.stamps.tx_us);
             if largest - number >= self.config.packet_threshold || age_us >= delay_us {
                 is_persistent |= self.mark_lost(number);
                 lost += 1;
@@ -96,7 +96,7 @@ impl Sender {
         }
         if lost > 0 {
             self.packets.advance();
-            self.log(SenderEvent::Lost(lost));
+            self.sk.log(SenderEvent::Lost(lost));
         }
         if is_persistent {
             self.enter_loss();
@@ -105,27 +105,24 @@ impl Sender {
 
     /// Packet `number` is lost; true when that makes the congestion persistent.
     fn mark_lost(&mut self, number: u32) -> bool {
-        let now_us = self.now_us();
+        let now_us = self.sk.now_us();
         let packet = self.packets.at_mut(number);
         let before = *packet;
         packet.flags = packet.flags & !(IN_FLIGHT | OWNER) | LOST;
         packet.lost_us = now_us;
         self.sk.packets_out -= 1;
         self.sk.lost = self.sk.lost.wrapping_add(1);
-        self.stats.lost += 1;
+        self.sk.stats.lost += 1;
         if before.is(OWNER) && !self.delivered.contains(before.segment) {
             self.pending.push_back(before.segment);
         }
-        if self.ca.wants_losses() {
-            let burst = LostBurst {
-                segs: 1,
-                tx_in_flight: before.stamps.in_flight,
-                lost_at_send: before.stamps.lost,
-                delivered_at_send: before.stamps.delivered,
-                is_app_limited: before.is(APP_LIMITED),
-            };
-            self.ca.skb_marked_lost(&mut self.sk, &burst);
-        }
+        self.sk.skb_marked_lost(|| LostBurst {
+            segs: 1,
+            tx_in_flight: before.stamps.in_flight,
+            lost_at_send: before.stamps.lost,
+            delivered_at_send: before.stamps.delivered,
+            is_app_limited: before.is(APP_LIMITED),
+        });
         self.on_loss(number);
         self.is_persistent(number, before.stamps.tx_us)
     }
@@ -152,7 +149,7 @@ impl Sender {
         if self.timer.loss_at.is_set() {
             self.detect_lost();
             self.sync_seq();
-            if !self.ca.has_cong_control() {
+            if !self.sk.has_cong_control() {
                 self.update_pacing_rate();
             }
         } else {
@@ -165,11 +162,11 @@ impl Sender {
     fn on_probe_timeout(&mut self) {
         self.timer.backoff += 1;
         // Until a probe is sent, the timer counts from here.
-        self.timer.last_sent = self.now;
+        self.timer.last_sent = self.sk.now();
         self.probes = (PROBES, self.packets.next());
         self.sk.icsk_backoff = self.timer.backoff.min(255) as u8;
         self.sk.icsk_retransmits = self.sk.icsk_backoff;
-        self.log(SenderEvent::Tlp);
+        self.sk.log(SenderEvent::Tlp);
     }
 
     /// Something was acknowledged.
@@ -189,16 +186,16 @@ impl Sender {
             let pto_us = Estimator::pto_us(&self.sk, &self.config);
             self.timer.last_sent + self.backed_off(pto_us)
         };
-        self.timer.at = at.max(self.now);
+        self.timer.at = at.max(self.sk.now());
     }
 
     /// The Initial packet leaves now and is sent again after a probe timeout.
     pub(super) fn arm_handshake(&mut self) {
         let is_first = self.timer.backoff == 0;
         // After a retransmission nobody knows which packet is answered.
-        self.timer.initial_sent_at = is_first.then_some(self.now);
+        self.timer.initial_sent_at = is_first.then_some(self.sk.now());
         let timeout_us = Estimator::timeout_us(&self.sk, &self.config);
-        self.timer.at = self.now + self.backed_off(timeout_us);
+        self.timer.at = self.sk.now() + self.backed_off(timeout_us);
     }
 
     fn backed_off(&self, us: u64) -> Span {

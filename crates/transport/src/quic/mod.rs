@@ -12,13 +12,11 @@ pub mod delivered;
 mod loss;
 mod output;
 pub mod ranges;
-mod rate;
 pub mod receiver;
 mod rtt;
 pub mod sender;
 pub mod sent;
 
-pub use crate::tcp::{Conn, SenderEvent, SenderStats, Stream};
 pub use arrivals::Arrivals;
 pub use config::Config;
 pub use receiver::{Receiver, ReceiverStats};

@@ -3,8 +3,8 @@
 
 use super::sender::Sender;
 use super::sent::{Sent, APP_LIMITED, ECT, IN_FLIGHT, OWNER, RETRANS};
-use crate::tcp::clock::run_time;
-use crate::tcp::rtx_queue::Stamps;
+use crate::common::clock::run_time;
+use crate::common::Stamps;
 use cca::{CaEvent, CaState};
 use net::{ecn, flags, Packet};
 use units::Time;
@@ -47,7 +47,7 @@ impl Sender {
     pub(super) fn next_packet(&mut self) -> Option<Packet> {
         self.pacer.is_waiting = false;
         if let Some(load) = self.next_probe() {
-            self.stats.tlps += 1;
+            self.sk.stats.tlps += 1;
             return Some(self.send(load));
         }
         let load = self.next_load();
@@ -121,7 +121,7 @@ impl Sender {
     #[inline]
     fn window_packets(&self) -> u32 {
         let (cwnd, unit) = (self.sk.snd_cwnd, self.config.window_unit);
-        if unit == 0 || self.ca.has_cong_control() {
+        if unit == 0 || self.sk.has_cong_control() {
             return cwnd;
         }
         let packet =
@@ -148,9 +148,9 @@ impl Sender {
     }
 
     fn send(&mut self, load: Load) -> Packet {
-        let sk = &mut *self.sk;
+        let sk = &mut self.sk;
         if sk.packets_out == 0 {
-            self.ca.cwnd_event(sk, CaEvent::TxStart);
+            sk.cwnd_event(CaEvent::TxStart);
             sk.first_tx_mstamp = sk.tcp_mstamp;
             sk.delivered_mstamp = sk.tcp_mstamp;
             if self.state == CaState::Open {
@@ -162,12 +162,12 @@ impl Sender {
         sk.packets_out += 1;
         sk.total_retrans = sk.total_retrans.wrapping_add(u32::from(load.is_retrans));
         let len = self.payload(load.segment);
-        self.stats.segs_sent += 1;
-        self.stats.bytes_sent += u64::from(len);
-        self.stats.retrans_segs += u64::from(load.is_retrans);
+        self.sk.stats.segs_sent += 1;
+        self.sk.stats.bytes_sent += u64::from(len);
+        self.sk.stats.retrans_segs += u64::from(load.is_retrans);
         let number = self.remember(load);
         self.charge(len);
-        self.timer.last_sent = self.now;
+        self.timer.last_sent = self.sk.now();
         self.sent_some = true;
         self.sync_seq();
         self.set_timer();
@@ -175,16 +175,8 @@ impl Sender {
     }
 
     fn remember(&mut self, load: Load) -> u32 {
-        let sk = &*self.sk;
-        let stamps = Stamps {
-            tx_us: sk.tcp_mstamp as u32,
-            first_tx_us: sk.first_tx_mstamp as u32,
-            delivered_us: sk.delivered_mstamp as u32,
-            delivered: sk.delivered,
-            delivered_ce: sk.delivered_ce,
-            lost: sk.lost,
-            in_flight: sk.packets_out,
-        };
+        let sk = &self.sk;
+        let stamps = Stamps::new(sk, sk.now_us(), sk.packets_out);
         let mut bits = IN_FLIGHT | OWNER;
         bits |= if load.is_retrans { RETRANS } else { 0 };
         bits |= if sk.app_limited != 0 { APP_LIMITED } else { 0 };
@@ -238,18 +230,10 @@ impl Sender {
         }
     }
 
-    /// Was the window the limit? Sticky for one window (`tcp_cwnd_validate`). Pacing does not make it
-    /// unused (RFC 9002 section 7.8): it fills once a round trip.
+    /// Notes whether the window was the limit. Pacing does not make it unused (RFC 9002 section 7.8): it fills once
+    /// a round trip.
     fn validate_cwnd(&mut self, is_limited: bool) {
-        let sk = &mut *self.sk;
-        if self.packets.una() >= self.usage_end
-            || is_limited
-            || (sk.is_cwnd_limited == 0 && sk.packets_out > sk.max_packets_out)
-        {
-            sk.is_cwnd_limited = u8::from(is_limited);
-            sk.max_packets_out = sk.packets_out;
-            self.usage_end = self.packets.next();
-            sk.cwnd_usage_seq = sk.snd_nxt;
-        }
+        let (una, next) = (self.packets.una(), self.packets.next());
+        self.sk.validate_cwnd(&mut self.usage_end, una, next, is_limited);
     }
 }

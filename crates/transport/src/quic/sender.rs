@@ -8,8 +8,8 @@ use super::loss::{LossRun, Timer};
 use super::output::Pacer;
 use super::rtt::Estimator;
 use super::sent::SentPackets;
-use super::{Arrivals, Conn, SenderEvent, SenderStats, Stream};
-use crate::tcp::clock::{host_ns, Tick};
+use super::Arrivals;
+use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
 use cca::{CaState, Controller, TcpSock};
 use net::{Ack, Packet};
 use std::collections::VecDeque;
@@ -19,11 +19,8 @@ use units::Time;
 pub struct Sender {
     /// The socket as the controller sees it. Its sequence numbers are packet numbers times the payload:
     /// what is lost counts as gone, so a round of `snd_una` to `snd_nxt` ends as in TCP.
-    pub sk: Box<TcpSock>,
-    pub(super) ca: Controller,
+    pub sk: Socket,
     pub(super) config: Config,
-    pub(super) tick: Tick,
-    pub(super) now: Time,
     pub(super) conn: Conn,
     pub(super) stream: Stream,
     /// Next segment of the stream that was never sent.
@@ -54,24 +51,16 @@ pub struct Sender {
     pub(super) sent_some: bool,
     pub(super) usage_end: u32,
     pub(super) ecn: EcnCounts,
-    pub(super) stats: SenderStats,
     pub(super) spurious: u64,
-    pub(super) events: Vec<SenderEvent>,
-    pub(super) record_events: bool,
 }
 
 impl Sender {
     /// A sender that has not started. `seed` seeds the controller's random numbers.
     pub fn new(ca: Controller, config: Config, stream: Stream, seed: u64) -> Sender {
-        let mut sk = socket(&config);
-        ca.attach(&mut sk, config.hz, seed);
         let ecn = EcnCounts::new(config.ecn || ca.module().needs_ecn());
         Sender {
-            sk,
-            ca,
+            sk: Socket::new(socket(&config), ca, config.hz, seed),
             config,
-            tick: Tick::new(config.hz),
-            now: Time::ZERO,
             conn: Conn::Closed,
             stream,
             segment_nxt: 0,
@@ -94,29 +83,25 @@ impl Sender {
             sent_some: false,
             usage_end: 0,
             ecn,
-            stats: SenderStats::default(),
             spurious: 0,
-            events: Vec::new(),
-            record_events: false,
         }
     }
 
     /// Limits the pacing rate, payload bytes per second. Call before [`Sender::start`].
     pub fn set_max_pacing_rate(&mut self, bytes_per_s: u64) {
-        self.sk.sk_max_pacing_rate = bytes_per_s;
-        self.sk.sk_pacing_rate = self.sk.sk_pacing_rate.min(bytes_per_s);
+        self.sk.set_max_pacing_rate(bytes_per_s);
         self.sk.sk_pacing_status = cca::SK_PACING_NEEDED;
     }
 
     /// Keeps the events of [`Sender::take_events`].
     pub fn set_record_events(&mut self) {
-        self.record_events = true;
+        self.sk.set_record_events();
     }
 
     /// Opens the connection: [`Sender::depart`] has the Initial packet, or data without a handshake.
     pub fn start(&mut self, now: Time) {
         assert_eq!(self.conn, Conn::Closed, "started twice");
-        self.refresh(now);
+        self.sk.refresh(now);
         if self.config.handshake {
             self.conn = Conn::SynSent;
             self.owes_initial = true;
@@ -136,7 +121,7 @@ impl Sender {
     /// An acknowledgement arrives; `arrivals` is the receiver's log, of which it takes what the frame
     /// reports. [`Sender::depart`] must follow.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, arrivals: &mut Arrivals) {
-        self.refresh(now);
+        self.sk.refresh(now);
         match self.conn {
             Conn::SynSent if ack.syn => self.on_handshake(),
             Conn::Established if ack.syn => {}
@@ -154,7 +139,7 @@ impl Sender {
     /// Runs the timer if it is due. [`Sender::depart`] must follow.
     pub fn on_timer(&mut self, now: Time) {
         if self.timer.fires_at() <= now {
-            self.refresh(now);
+            self.sk.refresh(now);
             self.on_loss_timer();
         }
     }
@@ -162,7 +147,7 @@ impl Sender {
     /// Takes the next packet that leaves at `now`: call it after every event until it returns `None`.
     /// The packet's `flow` is the caller's to set.
     pub fn depart(&mut self, now: Time) -> Option<Packet> {
-        self.refresh(now);
+        self.sk.refresh(now);
         match self.conn {
             Conn::SynSent if std::mem::take(&mut self.owes_initial) => Some(Sender::initial()),
             Conn::Established => self.next_packet(),
@@ -180,10 +165,9 @@ impl Sender {
         self.conn
     }
 
-    /// Counters since the start. `rtos` are persistent congestions, `tlps` probes, `undos` reductions
-    /// taken back.
+    /// Counters since the start.
     pub fn stats(&self) -> &SenderStats {
-        &self.stats
+        &self.sk.stats
     }
 
     /// Packets declared lost and acknowledged later.
@@ -193,13 +177,13 @@ impl Sender {
 
     /// The controller.
     pub fn controller(&self) -> &Controller {
-        &self.ca
+        self.sk.controller()
     }
 
     /// The controller's state, where it tells one.
     #[inline]
     pub fn controller_state(&mut self) -> Option<u32> {
-        self.ca.state(&mut self.sk)
+        self.sk.controller_state()
     }
 
     /// Last round-trip time, us; 0 before the first.
@@ -219,7 +203,7 @@ impl Sender {
 
     /// What happened since the last call, oldest first.
     pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
-        self.events.drain(..)
+        self.sk.take_events()
     }
 
     /// Payload bytes of a segment.
@@ -251,33 +235,11 @@ impl Sender {
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
         self.sync_seq();
         self.set_rto();
-        self.ca.init(&mut self.sk);
-        if !self.ca.has_cong_control() {
+        self.sk.init();
+        if !self.sk.has_cong_control() {
             self.update_pacing_rate();
         }
-        self.log(SenderEvent::Established);
-    }
-
-    /// Brings the clocks of the socket to `now`.
-    #[inline]
-    pub(super) fn refresh(&mut self, now: Time) {
-        self.now = now;
-        let ns = host_ns(now);
-        self.sk.tcp_clock_cache = ns;
-        self.sk.tcp_mstamp = ns / 1_000;
-        self.sk.jiffies = self.tick.jiffies(now);
-    }
-
-    /// Microsecond clock truncated to the width of the stamps.
-    #[inline]
-    pub(super) fn now_us(&self) -> u32 {
-        self.sk.tcp_mstamp as u32
-    }
-
-    /// Time since a stamp, us.
-    #[inline]
-    pub(super) fn age_us(&self, stamp_us: u32) -> u32 {
-        self.now_us().wrapping_sub(stamp_us)
+        self.sk.log(SenderEvent::Established);
     }
 
     /// Sequence number of a packet's start, as the controller sees it.
@@ -296,21 +258,12 @@ impl Sender {
     }
 
     pub(super) fn set_rto(&mut self) {
-        self.sk.icsk_rto = self.tick.from_us(Estimator::pto_us(&self.sk, &self.config));
+        self.sk.icsk_rto = self.sk.tick().from_us(Estimator::pto_us(&self.sk, &self.config));
     }
 
     pub(super) fn set_ca_state(&mut self, state: CaState) {
-        self.ca.set_state(&mut self.sk, state);
-        self.sk.icsk_ca_state = state as u8;
+        self.sk.set_ca_state(state);
         self.state = state;
-        self.log(SenderEvent::CaState(state));
-    }
-
-    #[inline]
-    pub(super) fn log(&mut self, event: SenderEvent) {
-        if self.record_events {
-            self.events.push(event);
-        }
     }
 }
 

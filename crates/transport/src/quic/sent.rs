@@ -5,7 +5,7 @@
 //! `owns` its segment is the one whose loss makes the sender send that segment again: of each segment
 //! that was sent and not delivered there is one owner, or it waits to be sent again.
 
-use crate::tcp::rtx_queue::Stamps;
+use crate::common::Stamps;
 
 /// The packet is in flight.
 pub const IN_FLIGHT: u8 = 1;

@@ -6,10 +6,7 @@
 //! appendix A. It changes the feedback only, not which packets are ECN-capable. Both hosts of a flow
 //! have one setting, so the SYN-ACK alone tells the sender what was negotiated.
 
-use super::ack::{flag, AckState};
-use super::sender::Sender;
 use cca::Controller;
-use net::Ack;
 
 /// ECT(0), the code point that Linux sends.
 pub const ECT0: u8 = 2;
@@ -147,27 +144,6 @@ impl SenderEcn {
             self.counted_at = Some(p.delivered);
         }
         marked
-    }
-}
-
-impl Sender {
-    /// Reads the ACE field. An ACK that neither delivers anything nor has a newer timestamp may have been
-    /// overtaken and tells nothing. `delivered` is the count before this ACK.
-    pub(super) fn count_accurate_ce(&mut self, ack: &Ack, delivered: u32, st: &mut AckState) {
-        if !self.ecn.is_accurate || !(st.is_newer || st.has(flag::FORWARD_PROGRESS)) {
-            return;
-        }
-        let marked = self.ecn.newly_marked(&AceProgress {
-            ace: ack.ace,
-            delivered_ce: self.sk.delivered_ce,
-            acked: self.sk.delivered.wrapping_sub(delivered),
-            delivered: self.sk.delivered,
-            cwnd: self.sk.snd_cwnd,
-        });
-        if marked > 0 {
-            self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marked);
-            st.flag |= flag::ECE | flag::SLOWPATH;
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! The discipline runs whenever TCP hands something down, and when fq's watchdog fires; what is due by then leaves.
 
-use super::clock::run_time;
 use super::config::HostQdisc;
+use crate::common::clock::run_time;
 use std::collections::VecDeque;
 use units::{Span, Time};
 
@@ -138,7 +138,7 @@ impl HostQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::clock::BOOT;
+    use crate::common::clock::BOOT;
 
     fn burst(seq: u32) -> Burst {
         let (flags, ecn, push, ts_val, ts_ecr) = (0, 0, false, 0, 0);

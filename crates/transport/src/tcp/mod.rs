@@ -4,32 +4,23 @@
 //! direction of data, full segments but for the ends of what is written, SACK and timestamps on, window scaling large enough.
 //! What is left out is listed in `docs/models/tcp.md`.
 
-mod ack;
-pub mod clock;
+mod ack_state;
 pub mod config;
+mod cwnd_use;
 pub mod ecn;
-mod ecn_receiver;
-mod gro;
 pub mod host_queue;
 mod lengths;
-mod output;
-pub mod rack;
-mod rate;
 pub mod receiver;
 mod recovery;
 pub mod rtt;
 pub mod rtx_queue;
-mod sack;
-mod sack_blocks;
 pub mod sender;
 mod supply;
 pub mod timer;
-mod window;
-mod xmit_timer;
 
 pub use config::{HostConfig, HostQdisc};
 pub use ecn::{EcnMode, Feedback};
 pub use host_queue::Burst;
 pub use lengths::Lengths;
 pub use receiver::Receiver;
-pub use sender::{Conn, Sender, SenderEvent, SenderStats, Stream};
+pub use sender::Sender;

@@ -7,6 +7,8 @@
 //! - by time of the last transmission: a doubly linked list through the slots (`tsorted_sent_queue`
 //!   of `tcp_output.c`), which RACK walks; SACKed segments and ones marked lost are not in it.
 
+use crate::common::Stamps;
+
 /// The segment was selectively acknowledged (`TCPCB_SACKED_ACKED`).
 pub const SACKED: u8 = 1;
 /// A retransmission of it is in flight (`TCPCB_SACKED_RETRANS`).
@@ -25,26 +27,6 @@ pub const SAMPLED: u8 = 64;
 const LINKED: u8 = 128;
 
 const NIL: u32 = u32::MAX;
-
-/// Stamps taken at each (re)transmission; microseconds truncated to 32 bit.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Stamps {
-    /// Earliest departure time of the last transmission (`skb->tstamp`), us.
-    pub tx_us: u32,
-    /// `tp->first_tx_mstamp` then, us.
-    pub first_tx_us: u32,
-    /// `tp->delivered_mstamp` then, us.
-    pub delivered_us: u32,
-    /// `tp->delivered` then, segments.
-    pub delivered: u32,
-    /// `tp->delivered_ce` then, segments.
-    pub delivered_ce: u32,
-    /// `tp->lost` then, segments (BBRv2's tree).
-    pub lost: u32,
-    /// Segments in flight just after the send, this one included, later ones of the same buffer not
-    /// (BBRv2's tree; a buffer has that of its last segment, also when SACKs split it).
-    pub in_flight: u32,
-}
 
 #[derive(Clone, Copy)]
 struct Slot {
@@ -80,6 +62,8 @@ pub struct RtxQueue {
     tail: u32,
     /// No pending segment lies below this one.
     pending_from: u32,
+    /// Buffers (skbs) that the segments are in.
+    buffers: u32,
 }
 
 impl RtxQueue {
@@ -96,6 +80,7 @@ impl RtxQueue {
             head: NIL,
             tail: NIL,
             pending_from: 0,
+            buffers: 0,
         }
     }
 
@@ -115,6 +100,12 @@ impl RtxQueue {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.una == self.nxt
+    }
+
+    /// Buffers (skbs) that the outstanding segments are in.
+    #[inline]
+    pub fn buffers(&self) -> u32 {
+        self.buffers
     }
 
     #[inline]
@@ -171,11 +162,12 @@ impl RtxQueue {
         let i = (seq & self.mask) as usize;
         self.slots[i].stamps = stamps;
         self.flags[i] = flags;
+        self.buffers += u32::from(flags & SKB_START != 0);
         self.link_tail(seq);
     }
 
-    /// Records a retransmission: new stamps, last in the time-sorted list.
-    pub fn restamp(&mut self, seq: u32, stamps: Stamps) {
+    /// Records a transmission: new stamps, last in the time-sorted list.
+    fn restamp(&mut self, seq: u32, stamps: Stamps) {
         let i = self.index(seq);
         self.slots[i].stamps = stamps;
         self.unlink(seq);
@@ -196,6 +188,55 @@ impl RtxQueue {
             self.pending[word] &= bit;
         }
         self.una += 1;
+        if self.is_empty() || self.flags(self.una) & SKB_START != 0 {
+            self.buffers -= 1;
+        }
+    }
+
+    /// Segments from `seq` that are one buffer (`skb`) still: sent together, and alike since.
+    pub fn burst_at(&self, seq: u32) -> u32 {
+        const ALIKE: u8 = LOST | RETRANS | SACKED;
+        let flags = self.flags(seq) & ALIKE;
+        let mut end = seq + 1;
+        while end < self.nxt && self.flags(end) & (SKB_START | ALIKE) == flags {
+            end += 1;
+        }
+        end - seq
+    }
+
+    /// Pending segments from `seq` that were sent in one piece, at most `most`.
+    pub fn pending_run(&self, seq: u32, most: u32) -> u32 {
+        let mut n = 1;
+        while n < most && seq + n < self.nxt {
+            let flags = self.flags(seq + n);
+            if flags & SKB_START != 0 || flags & (LOST | RETRANS | SACKED) != LOST {
+                break;
+            }
+            n += 1;
+        }
+        n
+    }
+
+    /// Makes the `n` segments from `seq` one buffer, cutting what reaches beyond them (`tcp_fragment`), and records
+    /// their retransmission with `stamps`; `bits` are set on each. Each counts itself and the ones before as in
+    /// flight, beyond `stamps.in_flight`.
+    pub fn resend(&mut self, seq: u32, n: u32, stamps: Stamps, bits: u8) {
+        let end = seq + n;
+        let is_start = |i| self.flags(i) & SKB_START != 0;
+        let inside = (seq + 1..end).filter(|&i| is_start(i)).count() as u32;
+        let is_cut_before = seq != self.una && !is_start(seq);
+        let is_cut_after = end < self.nxt && !is_start(end);
+        self.buffers += u32::from(is_cut_before) + u32::from(is_cut_after);
+        self.buffers -= inside;
+        if is_cut_after {
+            self.set_flags(end, self.flags(end) | SKB_START);
+        }
+        for (sent, i) in (1..).zip(seq..end) {
+            let start = if i == seq { SKB_START } else { 0 };
+            let kept = self.flags(i) & !(APP_LIMITED | SAMPLED | SKB_START);
+            self.set_flags(i, kept | EVER_RETRANS | start | bits);
+            self.restamp(i, Stamps { in_flight: stamps.in_flight + sent, ..stamps });
+        }
     }
 
     /// Oldest transmission that is neither SACKed nor marked lost.

@@ -3,7 +3,8 @@
 use crate::pair::{Fate, Pair, Sent, Setup, MSS};
 use cca::CaState;
 use net::flags;
-use transport::tcp::{EcnMode, HostConfig, SenderEvent};
+use transport::common::SenderEvent;
+use transport::tcp::{EcnMode, HostConfig};
 use units::Span;
 
 /// A greedy flow whose receive window of 57 segments is less than the path takes, so that nothing but

@@ -7,9 +7,8 @@ use net::rng::Rng;
 use net::{flags, Ack, Frame, Packet};
 use std::collections::BTreeMap;
 use transport::app::{App, Workload, Write};
-use transport::tcp::{
-    Burst, Conn, EcnMode, Feedback, HostConfig, HostQdisc, Receiver, Sender, SenderEvent, Stream,
-};
+use transport::common::{Conn, SenderEvent, Stream};
+use transport::tcp::{Burst, EcnMode, Feedback, HostConfig, HostQdisc, Receiver, Sender};
 use units::{Span, Time};
 
 pub const MSS: u32 = 1448;

@@ -4,7 +4,8 @@ use crate::losing;
 use crate::pair::{Fate, Pair, Setup};
 use cca::CaState;
 use net::Ack;
-use transport::tcp::{EcnMode, SenderEvent};
+use transport::common::SenderEvent;
+use transport::tcp::EcnMode;
 
 #[test]
 fn fast_retransmit_repairs_a_loss_one_round_trip_later_without_a_timeout() {

@@ -5,8 +5,9 @@ use crate::script::{Arm, Flags, Options, Segment};
 use cca::{Controller, Module};
 use net::{flags, Ack, Packet};
 use std::collections::{BTreeMap, VecDeque};
-use transport::tcp::clock::{timestamp_ms, BOOT};
-use transport::tcp::{Burst, HostConfig, HostQdisc, Receiver, Sender, Stream};
+use transport::common::clock::{timestamp_ms, BOOT};
+use transport::common::Stream;
+use transport::tcp::{Burst, HostConfig, HostQdisc, Receiver, Sender};
 use units::Time;
 
 /// Payload of a full segment, bytes.

@@ -174,7 +174,7 @@ fn marks_make_the_controller_reduce_once_a_window() {
     let config = Config { ecn: true, ..config() };
     let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
     let pair = Pair::new(setup, marks).drive_for(Span::from_ms(700));
-    use transport::quic::SenderEvent::CaState as State;
+    use transport::common::SenderEvent::CaState as State;
     assert_eq!(pair.count(State(cca::CaState::Cwr)), 1);
     assert_eq!(pair.sender.sk.delivered_ce, 11);
     assert_eq!((pair.sender.stats().lost, pair.sender.stats().undos), (0, 0));

@@ -6,7 +6,8 @@ use cca::{Controller, Module};
 use net::delay::Pipe;
 use net::{Ack, Packet};
 use std::collections::BTreeMap;
-use transport::quic::{Conn, Receiver, Sender, Stream};
+use transport::common::{Conn, Stream};
+use transport::quic::{Receiver, Sender};
 use units::{Span, Time};
 
 pub struct Line {

@@ -4,7 +4,8 @@
 use crate::losing;
 use crate::pair::{Fate, Pair, Sent, Setup};
 use cca::CaState;
-use transport::quic::{Config, SenderEvent};
+use transport::common::SenderEvent;
+use transport::quic::Config;
 use units::Span;
 
 /// Every packet is acknowledged at once.

@@ -6,8 +6,9 @@ use cca::{Controller, Module};
 use net::quic::AckFrame;
 use net::{flags, Ack, Packet};
 use std::collections::{BTreeMap, BTreeSet};
+use transport::common::{Conn, SenderEvent, Stream};
 use transport::quic::sent::{ACKED, IN_FLIGHT};
-use transport::quic::{Config, Conn, Receiver, Sender, SenderEvent, Stream};
+use transport::quic::{Config, Receiver, Sender};
 use units::{Span, Time};
 
 /// What the pipe does with a packet.

@@ -1,38 +1,30 @@
-//! The receiving half: what it acknowledges, when, and the window it offers (`tcp_data_queue`,
-//! `__tcp_ack_snd_check`, `tcp_grow_window`, `tcp_rcv_space_adjust` in net/ipv4/tcp_input.c;
-//! `tcp_send_delayed_ack`, `__tcp_select_window` in tcp_output.c).
+//! The receiving half: what it acknowledges and when, and the window it offers (`tcp_data_queue` in
+//! net/ipv4/tcp_input.c, `__tcp_select_window` in tcp_output.c).
 //!
-//! The application reads at once, whenever `rcvlowat` bytes are there.
+//! What it decides by is in values of their own: [`AckPolicy`], [`Compression`], [`Timestamps`], [`Window`],
+//! [`OutOfOrder`], [`ReceiverEcn`], [`Gro`]. The application reads at once, whenever `rcvlowat` bytes are there.
 
-use super::clock::{timestamp_ms, Tick};
+mod ack_policy;
+mod compression;
+mod ecn;
+mod gro;
+mod sack_blocks;
+mod timestamps;
+mod window;
+
 use super::config::HostConfig;
 use super::ecn::{Feedback, CE};
-use super::ecn_receiver::{Reaction, ReceiverEcn};
-use super::gro::{Gro, Run};
 use super::lengths::Lengths;
-use super::sack_blocks::OutOfOrder;
-use super::window::Window;
+use crate::common::clock::{host_ns, timestamp_ms, Tick};
+use ack_policy::{AckPolicy, MAX_QUICKACKS};
+use compression::Compression;
+use ecn::{Reaction, ReceiverEcn};
+use gro::{Gro, Run};
 use net::{flags, Ack, Packet};
-use units::{Span, Time};
-
-/// Segments acknowledged one by one at start (`TCP_MAX_QUICKACKS`).
-const MAX_QUICKACKS: u32 = 16;
-/// Least delay of an ACK, ms (`TCP_ATO_MIN`).
-const ATO_MIN_MS: u64 = 40;
-/// Longest delay of an ACK, ms (`TCP_DELACK_MAX`).
-const DELACK_MAX_MS: u64 = 200;
-/// Duplicate ACKs that go out at once before compression starts.
-const FASTRETRANS_THRESH: u32 = 3;
-/// Most ACKs that are held back (`sysctl_tcp_comp_sack_nr`).
-const COMP_SACK_NR: u32 = 44;
-/// Longest time an ACK is compressed (`sysctl_tcp_comp_sack_delay_ns`).
-const COMP_SACK_DELAY: Span = Span::from_ms(1);
-/// Slack of that timer (`sysctl_tcp_comp_sack_slack_ns`).
-const COMP_SACK_SLACK: Span = Span::from_us(100);
-/// A segment whose timestamp is further behind the last one in sequence is an old duplicate to PAWS
-/// (`TCP_PAWS_WINDOW`, RFC 7323 section 5): while retransmissions fill the left edge, segments that a
-/// jittery path delivers late are thrown away.
-const PAWS_WINDOW_MS: i32 = 1;
+use sack_blocks::OutOfOrder;
+use timestamps::Timestamps;
+use units::Time;
+use window::Window;
 
 /// Counters since the start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,30 +54,15 @@ pub struct Receiver {
     /// `rcv_nxt` of the last ACK sent.
     rcv_wup: u32,
     ooo: OutOfOrder,
+    /// A duplicate that the next ACK reports.
     dsack: Option<(u32, u32)>,
-    ts_recent: u32,
+    timestamps: Timestamps,
     window: Window,
     gro: Gro,
-    /// Quick ACKs left; bit 0 is set anew by each packet that grows the window.
-    quick: u32,
-    ato_ms: u64,
-    last_data: Option<Time>,
-    delack_at: Time,
-    delack_is_set: bool,
-    ack_now: bool,
-    /// Since the last ACK a segment came that was short or carried PSH (`ICSK_ACK_PUSHED`).
-    pushed: bool,
+    policy: AckPolicy,
+    compression: Compression,
     /// What the application has read, bytes.
     copied: u64,
-    dup_acks: u32,
-    dup_acks_at: u32,
-    compressed: u32,
-    compress_at: Time,
-    /// RTT seen during the handshake, us; it bounds delays like the sender's srtt would.
-    srtt_us: u64,
-    rcv_rtt_us: u64,
-    last_ts_ecr: u32,
-    synack_at: Time,
     ecn: ReceiverEcn,
     syn_seen: bool,
     established: bool,
@@ -113,25 +90,12 @@ impl Receiver {
             rcv_wup: 0,
             ooo: OutOfOrder::default(),
             dsack: None,
-            ts_recent: 0,
+            timestamps: Timestamps::default(),
             window: Window::new(&config),
             gro: Gro::default(),
-            quick: 0,
-            ato_ms: 0,
-            last_data: None,
-            delack_at: Time::NEVER,
-            delack_is_set: false,
-            ack_now: false,
-            pushed: false,
+            policy: AckPolicy::new(config.mss),
+            compression: Compression::default(),
             copied: 0,
-            dup_acks: 0,
-            dup_acks_at: 0,
-            compressed: 0,
-            compress_at: Time::NEVER,
-            srtt_us: 0,
-            rcv_rtt_us: 0,
-            last_ts_ecr: 0,
-            synack_at: Time::ZERO,
             ecn: ReceiverEcn::new(feedback.into()),
             syn_seen: false,
             established: false,
@@ -187,20 +151,21 @@ impl Receiver {
     /// One or more consecutive segments come up from the network card.
     fn on_run(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
         let packet = &run.first;
-        let behind = self.ts_recent.wrapping_sub(packet.ts_val) as i32;
-        if behind > PAWS_WINDOW_MS {
+        if self.timestamps.is_old(packet.ts_val) {
             self.reject(now, run, out);
             return;
         }
         // A duplicate of what was acknowledged does not get as far as the timestamp (`tcp_sequence`).
         let end = packet.seq + run.count;
-        if packet.seq <= self.rcv_wup && end >= self.rcv_wup && behind <= 0 {
-            self.ts_recent = packet.ts_val;
+        if packet.seq <= self.rcv_wup && end >= self.rcv_wup {
+            self.timestamps.on_left_edge(packet.ts_val);
         }
-        self.measure_rtt(now, packet);
+        if u32::from(packet.len) >= self.config.mss {
+            self.timestamps.measure(now, packet.ts_ecr);
+        }
         if packet.flags & flags::CWR != 0 {
             self.ecn.accept_cwr();
-            self.ack_now = true;
+            self.policy.ack_now();
         }
         if packet.seq == self.rcv_nxt {
             self.on_in_order(now, run, out);
@@ -214,8 +179,7 @@ impl Receiver {
     /// Earliest time at which [`Receiver::on_timer`] has something to do.
     #[inline]
     pub fn next_deadline(&self) -> Time {
-        let delack = if self.delack_is_set { self.delack_at } else { Time::NEVER };
-        delack.min(self.compress_at).min(self.gro.flush_at())
+        self.policy.delayed_until().min(self.compression.ends_at()).min(self.gro.flush_at())
     }
 
     /// Runs the timers that are due.
@@ -223,14 +187,11 @@ impl Receiver {
         if self.gro.flush_at() <= now {
             self.flush_gro(now, out);
         }
-        if self.compress_at <= now {
-            self.compress_at = Time::NEVER;
-            if self.compressed > 0 {
-                self.send_ack(now, out);
-            }
+        if self.compression.ends_at() <= now && self.compression.on_timeout() {
+            self.send_ack(now, out);
         }
-        if self.delack_is_set && self.delack_at <= now {
-            self.ato_ms = (self.ato_ms * 2).min(DELACK_MAX_MS);
+        if self.policy.delayed_until() <= now {
+            self.policy.on_timeout();
             self.send_ack(now, out);
         }
     }
@@ -263,12 +224,11 @@ impl Receiver {
             self.ecn.fall_back();
         }
         self.syn_seen = true;
-        self.ts_recent = packet.ts_val;
-        self.synack_at = now;
+        self.timestamps.on_syn(now, packet.ts_val);
         let mut ack = Ack {
             window: self.window.on_syn(),
             ts_ecr: packet.ts_val,
-            ts_val: timestamp_ms(super::clock::host_ns(now)),
+            ts_val: timestamp_ms(host_ns(now)),
             syn: true,
             ..Ack::default()
         };
@@ -282,7 +242,7 @@ impl Receiver {
             return;
         }
         self.established = true;
-        self.srtt_us = now.since(self.synack_at).as_us();
+        self.timestamps.establish(now);
         self.window.establish(now);
     }
 
@@ -302,11 +262,13 @@ impl Receiver {
         self.rcv_nxt += run.count;
         if had_hole {
             self.rcv_nxt = self.ooo.advance(self.rcv_nxt);
-            self.ack_now |= self.ooo.is_empty();
+            if self.ooo.is_empty() {
+                self.policy.ack_now();
+            }
         }
-        self.pushed |= run.pushed;
+        self.policy.pushed |= run.pushed;
         // A reader who empties the buffer behind a push acknowledges that at once (`tcp_cleanup_rbuf`).
-        if self.read(now) && self.pushed {
+        if self.read(now) && self.policy.pushed {
             self.send_ack(now, out);
         } else {
             self.check_ack(now, out);
@@ -318,7 +280,7 @@ impl Receiver {
         self.stats.paws_rejected += u64::from(run.count);
         if run.first.seq < self.rcv_nxt {
             let end = run.first.seq + run.count;
-            self.enter_quickack(MAX_QUICKACKS);
+            self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
             self.dsack = Some((run.first.seq, end.min(self.rcv_nxt)));
         }
         self.send_ack(now, out);
@@ -327,7 +289,7 @@ impl Receiver {
     /// What was received before is reported as a duplicate; a run may still bring something new.
     fn on_old(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
         let end = run.first.seq + run.count;
-        self.enter_quickack(MAX_QUICKACKS);
+        self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
         self.dsack = Some((run.first.seq, end.min(self.rcv_nxt)));
         if end > self.rcv_nxt {
             self.rcv_nxt = self.ooo.advance(end);
@@ -341,7 +303,7 @@ impl Receiver {
         let mut flushed = false;
         for seq in run.first.seq..run.first.seq + run.count {
             let stored = self.ooo.store(seq);
-            if stored.flush && self.compressed > 0 {
+            if stored.flush && self.compression.holds() {
                 flushed = true;
                 self.send_ack(now, out);
             }
@@ -358,33 +320,13 @@ impl Receiver {
         }
     }
 
-    /// `tcp_event_data_recv`: the delayed-ACK engine learns the spacing of the data.
+    /// `tcp_event_data_recv`.
     fn on_data(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        match self.last_data {
-            None => {
-                self.incr_quickack(MAX_QUICKACKS);
-                self.ato_ms = ATO_MIN_MS;
-            }
-            Some(last) => {
-                let gap = now.since(last).as_ns() / 1_000_000;
-                if gap <= ATO_MIN_MS / 2 {
-                    self.ato_ms = self.ato_ms / 2 + ATO_MIN_MS / 2;
-                } else if gap < self.ato_ms {
-                    self.ato_ms = (self.ato_ms / 2 + gap).min(self.rto_ms()).min(DELACK_MAX_MS);
-                } else if gap > self.rto_ms() {
-                    self.incr_quickack(MAX_QUICKACKS);
-                }
-            }
-        }
-        self.last_data = Some(now);
+        self.policy.on_data(now, self.window.offered(), self.timestamps.rto_ms());
         self.check_ce(now, run, self.rcv_nxt + run.count, out);
         if run.first.len >= 128 {
             self.grow_window();
         }
-    }
-
-    fn rto_ms(&self) -> u64 {
-        self.srtt_us / 1000 + 200
     }
 
     /// `tcp_ecn_check_ce`; `next` is expected once the run is in place.
@@ -397,13 +339,13 @@ impl Receiver {
         }
         match self.ecn.on_data(run.first.ecn, run.count, next) {
             Reaction::None => {}
-            Reaction::Quick => self.enter_quickack(2),
-            Reaction::Now => self.ack_now = true,
+            Reaction::Quick => self.policy.enter_quick(2, self.window.offered()),
+            Reaction::Now => self.policy.ack_now(),
             Reaction::Changed { next: prior, ece } => {
-                if self.delack_is_set {
+                if self.policy.delayed_until().is_set() {
                     self.send_prior_ack(now, (prior, ece), next, out);
                 }
-                self.ack_now = true;
+                self.policy.ack_now();
             }
         }
     }
@@ -411,101 +353,32 @@ impl Receiver {
     /// The delayed ACK of what came before the CE mark changed. It offers the window of what is here
     /// now, and leaves quick ACKs and the timer alone (`__tcp_send_ack` with an old `rcv_nxt`).
     fn send_prior_ack(&mut self, now: Time, prior: (u32, bool), next: u32, out: &mut Vec<Ack>) {
-        self.compressed = 0;
-        self.compress_at = Time::NEVER;
+        self.compression.on_ack_sent();
         let window = self.window.offer(self.bytes_up_to(next));
         self.rcv_wup = next;
         let ack = self.acknowledge(now, prior.0, window);
         out.push(Ack { ece: prior.1, ..ack });
     }
 
-    fn incr_quickack(&mut self, most: u32) {
-        let by_window = self.window.offered() / (2 * u64::from(self.config.mss));
-        let quick = if by_window == 0 { 2 } else { by_window.min(u64::from(most)) as u32 };
-        self.quick = self.quick.max(quick);
-    }
-
-    fn enter_quickack(&mut self, most: u32) {
-        self.incr_quickack(most);
-        self.ato_ms = ATO_MIN_MS;
-    }
-
     /// `__tcp_ack_snd_check`.
     fn check_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
         let unacked = self.bytes_up_to(self.rcv_nxt) - self.bytes_up_to(self.rcv_wup);
-        if unacked > u64::from(self.config.mss)
-            || self.quick > 0
-            || self.ack_now
-            || !self.config.delayed_ack
-        {
-            self.send_ack(now, out);
+        let leaves = if self.policy.is_due(unacked) || !self.config.delayed_ack {
+            true
         } else if self.ooo.is_empty() {
-            self.delay_ack(now, out);
+            self.policy.delay(now, self.tick, self.timestamps.srtt_us())
         } else {
-            self.compress_ack(now, out);
-        }
-    }
-
-    /// `tcp_send_delayed_ack`.
-    fn delay_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
-        let mut delay_ms = self.ato_ms;
-        if delay_ms > ATO_MIN_MS {
-            let rtt_ms = (self.srtt_us / 1000).max(ATO_MIN_MS);
-            delay_ms = delay_ms.min(500).min(if self.srtt_us > 0 { rtt_ms } else { u64::MAX });
-        }
-        let delay_ms = delay_ms.min(DELACK_MAX_MS - 1);
-        let at = self.tick.wheel(now, self.tick.from_us(delay_ms * 1000));
-        if self.delack_is_set {
-            if self.delack_at <= now + Span::from_ms(self.ato_ms / 4) {
-                self.send_ack(now, out);
-                return;
-            }
-            self.delack_at = self.delack_at.min(at);
-        } else {
-            self.delack_is_set = true;
-            self.delack_at = at;
-        }
-    }
-
-    /// Duplicate ACKs after the first three at one `rcv_nxt` are merged for up to 1 ms or 5 % of the RTT.
-    fn compress_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
-        if self.compressed >= COMP_SACK_NR {
+            let rtt_us = self.timestamps.compression_rtt_us();
+            self.compression.passes(now, self.rcv_nxt, rtt_us)
+        };
+        if leaves {
             self.send_ack(now, out);
-            return;
         }
-        if self.dup_acks_at != self.rcv_nxt {
-            self.dup_acks_at = self.rcv_nxt;
-            self.dup_acks = 0;
-        }
-        if self.dup_acks < FASTRETRANS_THRESH {
-            self.dup_acks += 1;
-            self.send_ack(now, out);
-            return;
-        }
-        self.compressed += 1;
-        if self.compress_at.is_set() {
-            return;
-        }
-        let mut rtt_us = self.rcv_rtt_us;
-        if self.srtt_us > 0 && self.srtt_us < rtt_us {
-            rtt_us = self.srtt_us;
-        }
-        let delay = COMP_SACK_DELAY.min(Span::from_ns(rtt_us * 1000 / 20));
-        self.compress_at = now + delay + COMP_SACK_SLACK;
     }
 
     fn send_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
-        self.compressed = 0;
-        self.compress_at = Time::NEVER;
-        self.delack_is_set = false;
-        self.ack_now = false;
-        self.pushed = false;
-        if self.quick > 0 {
-            self.quick -= 1;
-            if self.quick == 0 {
-                self.ato_ms = ATO_MIN_MS;
-            }
-        }
+        self.compression.on_ack_sent();
+        self.policy.on_ack_sent();
         let window = self.window.offer(self.bytes_up_to(self.rcv_nxt));
         self.rcv_wup = self.rcv_nxt;
         self.lengths.forget_below(self.rcv_wup);
@@ -518,8 +391,8 @@ impl Receiver {
         let mut ack = Ack {
             ack: next,
             window,
-            ts_ecr: self.ts_recent,
-            ts_val: timestamp_ms(super::clock::host_ns(now)),
+            ts_ecr: self.timestamps.recent(),
+            ts_val: timestamp_ms(host_ns(now)),
             ..Ack::default()
         };
         self.ecn.on_ack(&mut ack);
@@ -536,7 +409,7 @@ impl Receiver {
     /// Each packet that makes the window grow is acknowledged at once.
     fn grow_window(&mut self) {
         if self.window.grow() {
-            self.quick |= 1;
+            self.policy.on_window_growth();
         }
     }
 
@@ -548,26 +421,7 @@ impl Receiver {
         if is_woken {
             self.copied = have;
         }
-        let rtt_us = if self.rcv_rtt_us == 0 { self.srtt_us } else { self.rcv_rtt_us };
-        self.window.on_read(now, have, rtt_us);
+        self.window.on_read(now, have, self.timestamps.read_rtt_us());
         is_woken
-    }
-
-    /// RTT from timestamps of full-sized packets (`tcp_rcv_rtt_measure_ts`).
-    fn measure_rtt(&mut self, now: Time, packet: &Packet) {
-        if packet.ts_ecr == self.last_ts_ecr || u32::from(packet.len) < self.config.mss {
-            return;
-        }
-        self.last_ts_ecr = packet.ts_ecr;
-        let now_ms = timestamp_ms(super::clock::host_ns(now));
-        let sample = u64::from(now_ms.wrapping_sub(packet.ts_ecr)) * 1000;
-        if sample == 0 {
-            return;
-        }
-        if self.rcv_rtt_us == 0 || sample < self.rcv_rtt_us {
-            self.rcv_rtt_us = sample;
-        } else {
-            self.rcv_rtt_us = self.rcv_rtt_us - self.rcv_rtt_us / 8 + sample / 8;
-        }
     }
 }

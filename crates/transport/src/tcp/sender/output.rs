@@ -1,12 +1,16 @@
 //! What may be sent, when, and in pieces of what size (`tcp_write_xmit` and what it calls in
 //! net/ipv4/tcp_output.c).
 
-use super::clock::timestamp_ms;
-use super::host_queue::Burst;
-use super::rtx_queue::{Stamps, APP_LIMITED, EVER_RETRANS, LOST, RETRANS, SAMPLED, SKB_START};
-use super::sender::{Conn, Sender};
-use super::timer::Pending;
+use super::super::ack_state::Rexmit;
+use super::super::host_queue::Burst;
+use super::super::rtx_queue::{APP_LIMITED, EVER_RETRANS, RETRANS, SKB_START};
+use super::super::timer::Pending;
+use super::super::{ecn, rtt};
+use super::Sender;
+use crate::common::clock::timestamp_ms;
+use crate::common::{Conn, Socket, Stamps};
 use cca::{CaEvent, CaState};
+use net::flags;
 
 /// Largest burst: 65536 bytes less header room (`sk_setup_caps`: MAX_TCP_HEADER + 1 with 320).
 pub const GSO_MAX_BYTES: u32 = 65_536 - 321;
@@ -62,13 +66,13 @@ impl Sender {
 
     /// Largest burst now, segments (`tcp_tso_segs`).
     pub(super) fn tso_segs(&mut self) -> u32 {
-        if let Some(segs) = self.ca.tso_segs(&mut self.sk) {
+        if let Some(segs) = self.sk.tso_segs() {
             return segs.min(u32::from(self.sk.sk_gso_max_segs));
         }
-        let least = self.ca.min_tso_segs(&mut self.sk).unwrap_or(MIN_TSO_SEGS);
-        let sk = &*self.sk;
+        let least = self.sk.min_tso_segs().unwrap_or(MIN_TSO_SEGS);
+        let sk = &self.sk;
         let mut bytes = sk.sk_pacing_rate >> sk.sk_pacing_shift;
-        let halvings = self.min_rtt_us() >> TSO_RTT_LOG;
+        let halvings = sk.min_rtt_us() >> TSO_RTT_LOG;
         if halvings < u32::BITS {
             bytes = bytes.saturating_add(u64::from(sk.sk_gso_max_size >> halvings));
         }
@@ -93,13 +97,26 @@ impl Sender {
             self.validate_cwnd(limited.by_cwnd);
         }
         if sent > 0 {
-            if self.in_cwnd_reduction() {
-                self.prr_out += sent;
-            }
+            self.recovery.on_send(sent);
             if push == Push::Window {
                 self.schedule_loss_probe(false);
             }
         }
+    }
+
+    /// Notes whether the window was the limit, and shrinks one that was left unused.
+    fn validate_cwnd(&mut self, is_cwnd_limited: bool) {
+        let (una, nxt) = self.window();
+        let is_unused = self.cwnd_use.validate(&mut self.sk, una, nxt, is_cwnd_limited);
+        if !is_unused || !self.config.slow_start_after_idle || self.sk.has_cong_control() {
+            return;
+        }
+        // A writer that waits for buffer space (SOCK_NOSPACE) is not what limits the flow.
+        if self.recovery.ca_state() == CaState::Open && self.unsent() == 0 {
+            let ssthresh = self.recovery.current_ssthresh(&self.sk);
+            self.cwnd_use.give_up_unused(&mut self.sk, ssthresh);
+        }
+        self.sk.snd_cwnd_stamp = self.sk.jiffies;
     }
 
     /// Size of the next send in segments, or `None` with the reason noted.
@@ -114,7 +131,9 @@ impl Sender {
             quota => quota,
         };
         let quota = quota.min(max_segs);
-        let len = self.front_len(unsent).max(quota.min(unsent));
+        let (sk, mss) = (&self.sk, self.config.mss);
+        let front = self.supply.front_len(|| buffer_segs(sk, mss)).min(unsent);
+        let len = front.max(quota.min(unsent));
         let window = self.window_end().saturating_sub(self.rtx.nxt());
         if window == 0 {
             return None;
@@ -122,22 +141,11 @@ impl Sender {
         if len > 1 && push == Push::Window && self.should_defer(len, max_segs, unsent, limited) {
             return None;
         }
-        let n = self.nagle_limit(push, quota.min(len).min(window));
-        (n > 0 && !self.is_queue_full(n, 0)).then_some(n)
-    }
-
-    /// Segments in the first unsent buffer: the application fills buffers of the largest burst.
-    fn front_len(&mut self, unsent: u32) -> u32 {
-        if self.front == 0 {
-            self.front = self.buffer_segs();
+        let mut n = quota.min(len).min(window);
+        if !self.config.nodelay && push == Push::Window && self.supply.is_open {
+            n = self.supply.nagle_limit(n, self.rtx.una(), self.rtx.nxt());
         }
-        self.front.min(unsent)
-    }
-
-    /// Segments of a full buffer (`tcp_xmit_size_goal`): the largest burst, at most half the window.
-    pub(super) fn buffer_segs(&self) -> u32 {
-        let half = (self.sk.max_window / 2).max(self.config.mss);
-        (GSO_MAX_BYTES.min(half) / self.config.mss).max(1).min(u32::from(self.sk.sk_gso_max_segs))
+        (n > 0 && !self.is_queue_full(n, 0)).then_some(n)
     }
 
     /// `tcp_cwnd_test`: at most half a window in one go.
@@ -168,7 +176,7 @@ impl Sender {
         if sk.sk_pacing_status == cca::SK_PACING_NONE {
             limit = limit.min(1 << 20);
         }
-        if self.host.wmem_alloc() <= limit << factor || self.skbs_out <= 1 {
+        if self.host.wmem_alloc() <= limit << factor || self.rtx.buffers() <= 1 {
             return false;
         }
         self.host.throttle();
@@ -179,7 +187,7 @@ impl Sender {
     fn should_defer(&self, len: u32, max_segs: u32, unsent: u32, limited: &mut Limited) -> bool {
         let sk = &*self.sk;
         let since_send = sk.tcp_clock_cache.wrapping_sub(sk.tcp_wstamp_ns) as i64;
-        if self.ca_state() >= CaState::Recovery || since_send - DEFER_RECENT_NS > 0 {
+        if self.recovery.ca_state() >= CaState::Recovery || since_send - DEFER_RECENT_NS > 0 {
             return false;
         }
         let mss = u64::from(self.config.mss);
@@ -210,7 +218,7 @@ impl Sender {
     fn is_next_ack_far(&self) -> bool {
         let srtt_ns = u64::from(self.sk.srtt_us) * 125;
         let age_ns =
-            i64::from(self.now_us().wrapping_sub(self.rtx.stamps(self.rtx.una()).tx_us) as i32)
+            i64::from(self.sk.now_us().wrapping_sub(self.rtx.stamps(self.rtx.una()).tx_us) as i32)
                 * 1000;
         let how_far = srtt_ns as i64 - age_ns;
         how_far > (srtt_ns / 2).min(1_000_000) as i64
@@ -220,64 +228,30 @@ impl Sender {
         let seq = self.rtx.nxt();
         self.transmit(seq, n, false);
         let stamps = self.stamps();
-        let app_limited = if self.sk.app_limited != 0 { APP_LIMITED } else { 0 };
-        let in_flight = self.in_flight();
+        let bits = self.app_limited_bit();
         for i in 0..n {
             let start = if i == 0 { SKB_START } else { 0 };
-            self.rtx.push(Stamps { in_flight: in_flight + i + 1, ..stamps }, start | app_limited);
+            let stamps = Stamps { in_flight: stamps.in_flight + i + 1, ..stamps };
+            self.rtx.push(stamps, start | bits);
         }
-        self.skbs_out += 1;
-        self.consume_front(n);
-        self.note_short_send(seq + n);
+        let (sk, mss) = (&self.sk, self.config.mss);
+        self.supply.consume_front(n, || buffer_segs(sk, mss));
+        self.supply.note_short_send(seq + n);
         let prior = self.sk.packets_out;
         self.sk.packets_out += n;
-        self.sk.snd_nxt = self.byte_seq(seq + n);
+        self.sk.snd_nxt = self.supply.byte_seq(seq + n);
         if prior == 0 || self.timer.pending() == Some(Pending::Tlp) {
             self.rearm_rto();
         }
     }
 
-    /// Takes `n` segments off the write queue; a send larger than the first buffer borrows from the
-    /// next (`tcp_grow_skb`).
-    fn consume_front(&mut self, n: u32) {
-        self.front = if n <= self.front {
-            self.front - n
-        } else {
-            self.buffer_segs().saturating_sub(n - self.front)
-        };
-    }
-
     /// Sends `n` segments from `seq` again (`__tcp_retransmit_skb`).
     pub(super) fn send_again(&mut self, seq: u32, n: u32) {
         self.sk.total_retrans = self.sk.total_retrans.wrapping_add(n);
-        self.stats.retrans_segs += u64::from(n);
+        self.sk.stats.retrans_segs += u64::from(n);
         self.transmit(seq, n, true);
-        let stamps = self.stamps();
-        let app_limited = if self.sk.app_limited != 0 { APP_LIMITED } else { 0 };
-        let in_flight = self.in_flight();
-        self.split_buffers(seq, n);
-        for (sent, i) in (1..).zip(seq..seq + n) {
-            let start = if i == seq { SKB_START } else { 0 };
-            let kept = self.rtx.flags(i) & !(APP_LIMITED | SAMPLED | SKB_START);
-            self.rtx.set_flags(i, kept | EVER_RETRANS | start | app_limited);
-            self.rtx.restamp(i, Stamps { in_flight: in_flight + sent, ..stamps });
-        }
-    }
-
-    /// Makes the `n` segments from `seq` one buffer, cutting what reaches beyond them (`tcp_fragment`),
-    /// and keeps the count of buffers, on which the small queues' limit depends.
-    fn split_buffers(&mut self, seq: u32, n: u32) {
-        let is_start = |i| self.rtx.flags(i) & SKB_START != 0;
-        let inside = (seq + 1..seq + n).filter(|&i| is_start(i)).count() as u32;
-        let is_cut_before = seq != self.rtx.una() && !is_start(seq);
-        let end = seq + n;
-        let is_cut_after = end < self.rtx.nxt() && !is_start(end);
-        self.skbs_out += u32::from(is_cut_before) + u32::from(is_cut_after);
-        self.skbs_out -= inside;
-        if is_cut_after {
-            let after = self.rtx.flags(end);
-            self.rtx.set_flags(end, after | SKB_START);
-        }
+        let (stamps, bits) = (self.stamps(), self.app_limited_bit());
+        self.rtx.resend(seq, n, stamps, bits);
     }
 
     /// Marks `n` segments from `seq` as retransmitted and in flight, and starts the episode's clock.
@@ -287,41 +261,80 @@ impl Sender {
             self.rtx.set_flags(i, flags | RETRANS | EVER_RETRANS);
         }
         self.sk.retrans_out += n;
-        if self.retrans_stamp.is_none() {
-            self.retrans_stamp = Some(timestamp_ms(self.last_edt_ns));
+        self.recovery.on_retransmit(n, timestamp_ms(self.last_edt_ns));
+    }
+
+    /// What the state of recovery lets out after an ACK (`tcp_xmit_recovery`).
+    pub(super) fn transmit_recovery(&mut self, rexmit: Rexmit) {
+        match rexmit {
+            Rexmit::None => return,
+            Rexmit::New => {
+                self.write_xmit(Push::Window);
+                if self.rtx.nxt() > self.recovery.high_seq() {
+                    return;
+                }
+                self.recovery.on_no_new_data();
+            }
+            Rexmit::Lost => {}
         }
-        self.undo_retrans =
-            if self.undo_retrans < 0 { n as i32 } else { self.undo_retrans + n as i32 };
+        self.retransmit_queue();
+    }
+
+    /// Retransmits what is lost, lowest sequence first, as far as the window and the host queue allow
+    /// (`tcp_xmit_retransmit_queue`).
+    pub(super) fn retransmit_queue(&mut self) {
+        if self.sk.packets_out == 0 {
+            return;
+        }
+        let max_segs = self.tso_segs();
+        let head = self.rtx.una();
+        let mut rearm = false;
+        while self.sk.retrans_out < self.sk.lost_out && !self.is_paced_out() {
+            let free = self.sk.snd_cwnd.saturating_sub(self.in_flight());
+            let Some(seq) = self.rtx.next_pending() else { break };
+            let n = self.rtx.pending_run(seq, free.min(max_segs));
+            if free == 0 || self.is_queue_full(n, 1) || self.is_in_host(seq) {
+                break;
+            }
+            self.send_again(seq, n);
+            self.mark_retransmitted(seq, n);
+            self.recovery.on_send(n);
+            rearm |= seq == head && self.timer.pending() != Some(Pending::Reo);
+        }
+        if rearm {
+            self.arm_rto(self.sk.icsk_rto);
+        }
     }
 
     /// Hands one burst to the host (`__tcp_transmit_skb`, `tcp_update_skb_after_send`).
     fn transmit(&mut self, seq: u32, n: u32, is_retrans: bool) {
         let last = seq + n - 1;
-        let bytes = (n - 1) * self.config.mss + self.payload(last);
+        let bytes = (n - 1) * self.config.mss + self.supply.payload(last);
         let prior_wstamp = self.sk.tcp_wstamp_ns;
         self.sk.tcp_wstamp_ns = prior_wstamp.max(self.sk.tcp_clock_cache);
         let edt = self.sk.tcp_wstamp_ns;
         if self.in_flight() == 0 {
-            self.ca.cwnd_event(&mut self.sk, CaEvent::TxStart);
+            self.sk.cwnd_event(CaEvent::TxStart);
         }
         self.sk.lsndtime = self.sk.jiffies;
         self.sk.data_segs_out = self.sk.data_segs_out.wrapping_add(n);
-        self.stats.segs_sent += u64::from(n);
-        self.stats.bytes_sent += u64::from(bytes);
-        let (ecn, cwr) = self.ecn.on_send(is_retrans, self.ca.module().needs_ecn());
+        self.sk.stats.segs_sent += u64::from(n);
+        self.sk.stats.bytes_sent += u64::from(bytes);
+        let needs_ecn = self.sk.controller().module().needs_ecn();
+        let (ecn, cwr) = self.recovery.ecn.on_send(is_retrans, needs_ecn);
         let burst = Burst {
             seq,
             segments: n,
-            flags: Sender::data_flags(is_retrans) | cwr,
+            flags: retrans_flag(is_retrans) | cwr,
             ecn,
             // Also on each burst of several, so that a receiver merges no further (`__tcp_transmit_skb`).
-            push: n > 1 || self.ends_write(last),
+            push: n > 1 || self.supply.ends_write(last),
             ts_val: timestamp_ms(edt),
             ts_ecr: self.peer_ts_val,
             truesize: SKB_OVERHEAD
                 + if self.supply.by_writes { bytes } else { n * self.config.mss },
         };
-        self.host.push(self.now, edt, burst);
+        self.host.push(self.sk.now(), edt, burst);
         self.charge_pacing(bytes, edt - prior_wstamp);
         if self.sk.packets_out == 0 {
             self.sk.first_tx_mstamp = edt / 1000;
@@ -345,37 +358,36 @@ impl Sender {
         sk.tcp_wstamp_ns += gap - (gap / 2).min(late_ns);
     }
 
-    /// What a segment remembers of the moment it was sent (`tcp_rate_skb_sent`).
+    /// What is stamped on a segment that leaves now; those in flight are the ones before it.
     fn stamps(&self) -> Stamps {
-        let sk = &*self.sk;
-        Stamps {
-            tx_us: (self.last_edt_ns / 1000) as u32,
-            first_tx_us: sk.first_tx_mstamp as u32,
-            delivered_us: sk.delivered_mstamp as u32,
-            delivered: sk.delivered,
-            delivered_ce: sk.delivered_ce,
-            lost: sk.lost,
-            in_flight: 0,
+        Stamps::new(&self.sk, (self.last_edt_ns / 1000) as u32, self.in_flight())
+    }
+
+    fn app_limited_bit(&self) -> u8 {
+        if self.sk.app_limited != 0 {
+            APP_LIMITED
+        } else {
+            0
         }
     }
 
     /// A SYN leaves; it is retransmitted after 1 s, four times linearly, then doubling.
     pub(super) fn send_syn(&mut self) {
-        self.syn_sent_at = self.now;
+        self.syn.sent_at = self.sk.now();
         let burst = Burst {
             seq: 0,
             segments: 0,
-            flags: net::flags::SYN | Sender::data_flags(self.syn_retries > 0),
+            flags: flags::SYN | retrans_flag(self.syn.retries > 0),
             ecn: self.control_ecn(),
             push: false,
             ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: 0,
             truesize: SKB_OVERHEAD,
         };
-        self.host.push(self.now, self.sk.tcp_clock_cache, burst);
-        let doublings = self.syn_retries.saturating_sub(4).min(6);
-        let delay = self.tick.from_us(super::rtt::RTO_INIT_US) << doublings;
-        self.timer.arm(Pending::Rto, self.tick.wheel(self.now, delay));
+        self.host.push(self.sk.now(), self.sk.tcp_clock_cache, burst);
+        let doublings = self.syn.retries.saturating_sub(4).min(6);
+        let delay = self.sk.tick().from_us(rtt::RTO_INIT_US) << doublings;
+        self.timer.arm(Pending::Rto, self.sk.wheel(delay));
     }
 
     /// The handshake's ACK, which leaves ahead of the first data.
@@ -384,20 +396,20 @@ impl Sender {
             seq: 0,
             segments: 0,
             flags: 0,
-            ecn: if self.ecn.is_on { self.control_ecn() } else { 0 },
+            ecn: if self.recovery.ecn.is_on { self.control_ecn() } else { 0 },
             push: false,
             ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: self.peer_ts_val,
             truesize: 0,
         };
-        self.host.push(self.now, self.sk.tcp_clock_cache, burst);
+        self.host.push(self.sk.now(), self.sk.tcp_clock_cache, burst);
     }
 
     /// Code point of packets without data: ECN-capable only if the controller needs that
     /// (`tcp_ecn_send_syn`).
     fn control_ecn(&self) -> u8 {
-        if self.ca.module().needs_ecn() {
-            super::ecn::ECT0
+        if self.sk.controller().module().needs_ecn() {
+            ecn::ECT0
         } else {
             0
         }
@@ -406,9 +418,20 @@ impl Sender {
     /// Whether the last transmission of `seq` still waits in the host (`skb_still_in_host_queue`).
     pub(super) fn is_in_host(&self, seq: u32) -> bool {
         let tx_us = self.rtx.stamps(seq).tx_us;
-        tx_us.wrapping_sub(self.now_us()) as i32 > 0 && !self.host.is_empty()
+        tx_us.wrapping_sub(self.sk.now_us()) as i32 > 0 && !self.host.is_empty()
     }
 }
 
-/// Bits that survive when loss marks are cleared.
-pub(super) const UNMARK_LOST: u8 = !LOST;
+/// Segments of a full buffer (`tcp_xmit_size_goal`): the largest burst, at most half the window.
+pub(super) fn buffer_segs(sk: &Socket, mss: u32) -> u32 {
+    let half = (sk.max_window / 2).max(mss);
+    (GSO_MAX_BYTES.min(half) / mss).max(1).min(u32::from(sk.sk_gso_max_segs))
+}
+
+fn retrans_flag(is_retrans: bool) -> u8 {
+    if is_retrans {
+        flags::RETRANS
+    } else {
+        0
+    }
+}

@@ -2,7 +2,7 @@
 //! application reads (`tcp_select_initial_window`, `tcp_grow_window`, `tcp_rcv_space_adjust` and
 //! `__tcp_select_window` of Linux).
 
-use super::config::HostConfig;
+use super::super::config::HostConfig;
 use units::Time;
 
 /// Largest window that a SYN-ACK can announce, bytes: its field is not scaled.

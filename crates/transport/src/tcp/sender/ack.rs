@@ -1,57 +1,15 @@
 //! What one acknowledgement does, in the order of `tcp_ack` (net/ipv4/tcp_input.c).
 
-use super::rate::Sampler;
-use super::rtx_queue::{EVER_RETRANS, LOST, RETRANS, SACKED, SKB_START};
-use super::sender::{Conn, Sender, SenderEvent};
-use cca::{AckSample, CaState, MinMax};
+use super::super::ack_state::{flag, AckState};
+use super::super::ecn::AceProgress;
+use super::super::recovery::rack;
+use super::super::recovery::scoreboard::sample_delivery;
+use super::super::rtx_queue::{EVER_RETRANS, LOST, RETRANS, SACKED};
+use super::Sender;
+use crate::common::clock::host_ns;
+use crate::common::{Conn, SenderEvent};
+use cca::{AckSample, CaState};
 use net::Ack;
-
-/// Bits of [`AckState::flag`]; numbers as in the kernel, because `cong_control` gets them.
-pub(super) mod flag {
-    pub const WIN_UPDATE: i32 = 0x02;
-    pub const DATA_ACKED: i32 = 0x04;
-    pub const RETRANS_DATA_ACKED: i32 = 0x08;
-    pub const DATA_SACKED: i32 = 0x20;
-    pub const ECE: i32 = 0x40;
-    pub const LOST_RETRANS: i32 = 0x80;
-    pub const SLOWPATH: i32 = 0x100;
-    pub const ORIG_SACK_ACKED: i32 = 0x200;
-    pub const SND_UNA_ADVANCED: i32 = 0x400;
-    pub const DSACKING_ACK: i32 = 0x800;
-    pub const SET_XMIT_TIMER: i32 = 0x1000;
-    pub const SACK_RENEGING: i32 = 0x2000;
-    pub const ACK_MAYBE_DELAYED: i32 = 0x10000;
-    pub const DSACK_TLP: i32 = 0x20000;
-    pub const NOT_DUP: i32 = WIN_UPDATE | DATA_ACKED;
-    pub const CA_ALERT: i32 = DATA_SACKED | ECE | DSACKING_ACK;
-    pub const FORWARD_PROGRESS: i32 = DATA_ACKED | DATA_SACKED;
-}
-
-/// What to send after the window is updated (`REXMIT_*`).
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rexmit {
-    None,
-    Lost,
-    /// New data, to find out whether a timeout was spurious (F-RTO).
-    New,
-}
-
-/// What the processing of one ACK builds up.
-pub(super) struct AckState {
-    pub(super) flag: i32,
-    pub(super) sampler: Sampler,
-    pub(super) first_sackt: Option<u32>,
-    pub(super) last_sackt: u32,
-    pub(super) sack_delivered: u32,
-    /// Lowest segment that shows reordering.
-    pub(super) reord: u32,
-    pub(super) rexmit: Rexmit,
-    pub(super) prior_una: u32,
-    pub(super) is_dupack: bool,
-    pub(super) ts_ecr: u32,
-    /// The peer's timestamp moved on.
-    pub(super) is_newer: bool,
-}
 
 /// Segments that an ACK takes off the queue, and what they say about the RTT.
 struct Cleaned {
@@ -62,12 +20,6 @@ struct Cleaned {
     last_in_flight: u32,
 }
 
-impl AckState {
-    pub(super) fn has(&self, bits: i32) -> bool {
-        self.flag & bits != 0
-    }
-}
-
 impl Sender {
     /// The SYN-ACK: first RTT sample, initial window, controller starts.
     pub(super) fn establish(&mut self, ack: &Ack) {
@@ -75,31 +27,31 @@ impl Sender {
         self.timer.clear();
         self.sk.delivered = 1;
         self.sk.delivered_mstamp = self.sk.tcp_mstamp;
-        self.sk.first_tx_mstamp = super::clock::host_ns(self.syn_sent_at) / 1000;
+        self.sk.first_tx_mstamp = host_ns(self.syn.sent_at) / 1000;
         self.sk.app_limited = 0;
         self.sk.snd_wnd = ack.window;
         self.sk.max_window = ack.window;
-        self.ecn.is_accurate = ack.ace != 0;
-        self.ecn.is_on = ack.ece || self.ecn.is_accurate;
-        self.sk.ecn_flags = if self.ecn.is_on { cca::TCP_ECN_OK } else { 0 };
+        self.recovery.ecn.is_accurate = ack.ace != 0;
+        self.recovery.ecn.is_on = ack.ece || self.recovery.ecn.is_accurate;
+        self.sk.ecn_flags = if self.recovery.ecn.is_on { cca::TCP_ECN_OK } else { 0 };
         self.sync_seq();
         // After a retransmission only the echoed timestamp says which SYN was answered.
-        let rtt_us = match self.syn_retries {
-            0 => self.now.since(self.syn_sent_at).as_us() as u32,
+        let rtt_us = match self.syn.retries {
+            0 => self.sk.now().since(self.syn.sent_at).as_us() as u32,
             _ => self.echoed_rtt_us(ack.ts_ecr),
         };
         self.update_rtt_min(rtt_us);
         self.rtt.sample(&mut self.sk, rtt_us, 0, 0);
         self.set_rto();
         self.last_rtt_us = rtt_us;
-        self.sk.snd_cwnd = if self.syn_retries > 1 { 1 } else { 10 };
+        self.sk.snd_cwnd = if self.syn.retries > 1 { 1 } else { 10 };
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
-        self.ca.init(&mut self.sk);
-        if !self.ca.has_cong_control() {
+        self.sk.init();
+        if !self.sk.has_cong_control() {
             self.update_pacing_rate();
         }
         self.sk.lsndtime = self.sk.jiffies;
-        self.log(SenderEvent::Established);
+        self.sk.log(SenderEvent::Established);
         self.send_handshake_ack();
         self.push_pending();
     }
@@ -107,19 +59,7 @@ impl Sender {
     /// `tcp_ack`.
     pub(super) fn process_ack(&mut self, ack: &Ack) {
         let prior_una = self.rtx.una();
-        let mut st = AckState {
-            flag: 0,
-            sampler: Sampler::default(),
-            first_sackt: None,
-            last_sackt: 0,
-            sack_delivered: 0,
-            reord: 0,
-            rexmit: Rexmit::None,
-            prior_una,
-            is_dupack: false,
-            ts_ecr: ack.ts_ecr,
-            is_newer: false,
-        };
+        let mut st = AckState::new(prior_una);
         if ack.ack > self.rtx.nxt() {
             return;
         }
@@ -128,15 +68,14 @@ impl Sender {
             return;
         }
         let (delivered, lost) = (self.sk.delivered, self.sk.lost);
-        let was_reneg = self.is_sack_reneg;
+        let was_reneged = self.recovery.scoreboard.is_reneged;
         let prior_packets = self.sk.packets_out;
         if ack.ack > prior_una {
             st.flag |= flag::SND_UNA_ADVANCED;
             self.sk.icsk_retransmits = 0;
         }
-        let prior_fack = self.highest_sack();
+        let prior_fack = self.recovery.scoreboard.highest(&self.sk, &self.rtx);
         st.sampler.rs.prior_in_flight = self.in_flight();
-        self.ts_ecr = ack.ts_ecr;
         st.is_newer = ack.ts_val.wrapping_sub(self.sk.rcv_tsval) as i32 > 0;
         self.sk.rcv_tsval = ack.ts_val;
         self.sk.rcv_tsecr = ack.ts_ecr;
@@ -147,25 +86,27 @@ impl Sender {
             return;
         }
         self.clean_rtx_queue(ack.ack, prior_fack, &mut st);
-        self.rack_update_reo_wnd(st.sampler.prior_delivered());
+        self.recovery.rack.update_reo_wnd(self.sk.delivered, st.sampler.prior_delivered());
         self.count_accurate_ce(ack, delivered, &mut st);
         self.notify_ack(&st);
-        if self.tlp_high_seq.is_some() {
-            self.process_tlp_ack(ack.ack, &mut st);
-        }
-        if !st.has(flag::NOT_DUP) || st.has(flag::CA_ALERT) || self.ca_state() != CaState::Open {
+        self.recovery.on_probe_ack(&mut self.sk, &self.rtx, ack.ack, &mut st);
+        if !st.has(flag::NOT_DUP)
+            || st.has(flag::CA_ALERT)
+            || self.recovery.ca_state() != CaState::Open
+        {
             st.is_dupack = !st.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);
-            self.fastretrans_alert(&mut st);
+            self.alert(&mut st);
         }
         if st.has(flag::SET_XMIT_TIMER) {
             self.set_xmit_timer();
         }
         let acked = self.sk.delivered.wrapping_sub(delivered);
         let losses = self.sk.lost.wrapping_sub(lost) as i32;
-        self.stats.delivered += u64::from(acked);
+        self.sk.stats.delivered += u64::from(acked);
         st.sampler.rs.is_ack_delayed = st.has(flag::ACK_MAYBE_DELAYED);
         st.sampler.rs.is_ece = st.has(flag::ECE);
-        self.rate_generate(acked, losses, was_reneg, &mut st.sampler);
+        st.sampler
+            .finish(&mut self.sk, (acked, losses), was_reneged, |end| self.supply.sampled_end(end));
         self.cong_control(acked, &st);
         self.transmit_recovery(st.rexmit);
     }
@@ -175,10 +116,10 @@ impl Sender {
         if ack.n_sacks == 0 {
             return;
         }
-        self.sack_tag(ack, st.prior_una, st);
+        self.recovery.tag(&mut self.sk, &mut self.rtx, ack, st);
         let delivered = self.sk.delivered;
-        self.fastretrans_alert(st);
-        self.stats.delivered += u64::from(self.sk.delivered.wrapping_sub(delivered));
+        self.alert(st);
+        self.sk.stats.delivered += u64::from(self.sk.delivered.wrapping_sub(delivered));
         self.transmit_recovery(st.rexmit);
     }
 
@@ -196,9 +137,9 @@ impl Sender {
             self.sk.max_window = self.sk.max_window.max(ack.window);
         }
         if ack.n_sacks > 0 {
-            self.sack_tag(ack, st.prior_una, st);
+            self.recovery.tag(&mut self.sk, &mut self.rtx, ack, st);
         }
-        if ack.ece && self.ecn.is_on {
+        if ack.ece && self.recovery.ecn.is_on {
             st.flag |= flag::ECE;
         }
         self.count_delivered(st.sack_delivered, st.has(flag::ECE));
@@ -215,10 +156,38 @@ impl Sender {
     fn ack_without_queue(&mut self, st: &mut AckState) {
         self.notify_ack(st);
         if st.has(flag::DSACKING_ACK) {
-            self.fastretrans_alert(st);
+            self.alert(st);
         }
-        if self.tlp_high_seq.is_some() {
-            self.process_tlp_ack(self.rtx.una(), st);
+        self.recovery.on_probe_ack(&mut self.sk, &self.rtx, self.rtx.una(), st);
+    }
+
+    fn alert(&mut self, st: &mut AckState) {
+        st.can_send_new = self.recovery.may_ask_for_new_data() && self.can_send_new();
+        self.recovery.alert(&mut self.sk, &mut self.rtx, &mut self.timer, st);
+    }
+
+    /// Whether data that was never sent waits, and the receive window takes it.
+    pub(super) fn can_send_new(&self) -> bool {
+        self.unsent() > 0 && self.window_end() > self.rtx.nxt()
+    }
+
+    /// Reads the ACE field. An ACK that neither delivers anything nor has a newer timestamp may have been
+    /// overtaken and tells nothing. `delivered` is the count before this ACK.
+    fn count_accurate_ce(&mut self, ack: &Ack, delivered: u32, st: &mut AckState) {
+        let ecn = &mut self.recovery.ecn;
+        if !ecn.is_accurate || !(st.is_newer || st.has(flag::FORWARD_PROGRESS)) {
+            return;
+        }
+        let marked = ecn.newly_marked(&AceProgress {
+            ace: ack.ace,
+            delivered_ce: self.sk.delivered_ce,
+            acked: self.sk.delivered.wrapping_sub(delivered),
+            delivered: self.sk.delivered,
+            cwnd: self.sk.snd_cwnd,
+        });
+        if marked > 0 {
+            self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marked);
+            st.flag |= flag::ECE | flag::SLOWPATH;
         }
     }
 
@@ -233,7 +202,7 @@ impl Sender {
                 flags |= cca::CA_ACK_ECE;
             }
         }
-        self.ca.in_ack_event(&mut self.sk, flags);
+        self.sk.in_ack_event(flags);
     }
 
     /// `tcp_clean_rtx_queue`: takes what is cumulatively acknowledged off the queue, samples the RTT,
@@ -251,10 +220,10 @@ impl Sender {
         if st.has(flag::DATA_ACKED) {
             st.flag |= flag::SET_XMIT_TIMER;
             if reord < prior_fack {
-                self.check_reordering(reord);
+                self.recovery.scoreboard.check_reordering(&mut self.sk, &self.rtx, reord);
             }
         } else if let (true, false, Some(sack_rtt)) = (rtt_updated, self.rtx.is_empty(), sack_rtt) {
-            let head_age = self.us_since(self.rtx.stamps(self.rtx.una()).tx_us);
+            let head_age = self.sk.us_since(self.rtx.stamps(self.rtx.una()).tx_us);
             if sack_rtt > head_age {
                 st.flag |= flag::SET_XMIT_TIMER;
             }
@@ -265,7 +234,7 @@ impl Sender {
             rtt_us: st.sampler.rs.rtt_us as i32,
             in_flight: self.sk.mss_cache.wrapping_mul(since),
         };
-        self.ca.pkts_acked(&mut self.sk, &sample);
+        self.sk.pkts_acked(&sample);
     }
 
     fn pop_acked(&mut self, ack: u32, reord: &mut u32, st: &mut AckState) -> Cleaned {
@@ -284,7 +253,7 @@ impl Sender {
                 cleaned.last_in_flight = self.rtx.stamps(seq).in_flight;
                 cleaned.first_ackt.get_or_insert(tx_us);
                 *reord = (*reord).min(seq);
-                if seq < self.high_seq {
+                if seq < self.recovery.high_seq() {
                     st.flag |= flag::ORIG_SACK_ACKED;
                 }
             }
@@ -293,17 +262,14 @@ impl Sender {
             } else {
                 self.count_delivered(1, ece);
                 if !self.is_spurious_retrans(flags, tx_us) {
-                    self.rack_advance(flags, seq + 1, tx_us);
+                    self.recovery.rack.advance(&mut self.sk, flags, seq + 1, tx_us);
                 }
             }
             if flags & LOST != 0 {
                 self.sk.lost_out -= 1;
             }
-            self.rate_delivered(seq, flags, &mut st.sampler);
+            sample_delivery(&mut st.sampler, &mut self.sk, &mut self.rtx, seq, flags);
             self.rtx.pop_front();
-            if self.rtx.is_empty() || self.rtx.flags(seq + 1) & SKB_START != 0 {
-                self.skbs_out -= 1;
-            }
             cleaned.packets += 1;
         }
         self.sk.packets_out -= cleaned.packets;
@@ -323,8 +289,8 @@ impl Sender {
         if flags & (RETRANS | EVER_RETRANS) == 0 {
             return false;
         }
-        let sent_ms = (self.full_us(tx_us) / 1000) as u32;
-        (self.ts_ecr.wrapping_sub(sent_ms) as i32) < 0
+        let sent_ms = (self.sk.full_us(tx_us) / 1000) as u32;
+        (self.sk.rcv_tsecr.wrapping_sub(sent_ms) as i32) < 0
     }
 
     /// Takes the RTT samples of this ACK (`tcp_ack_update_rtt`); says whether there was one, and the
@@ -337,8 +303,8 @@ impl Sender {
     ) -> (bool, Option<u32>) {
         let (mut seq_rtt, mut ca_rtt) = (None, None);
         if let (Some(first), false) = (c.first_ackt, st.has(flag::RETRANS_DATA_ACKED)) {
-            seq_rtt = Some(self.us_since(first));
-            ca_rtt = Some(self.us_since(c.last_ackt));
+            seq_rtt = Some(self.sk.us_since(first));
+            ca_rtt = Some(self.sk.us_since(c.last_ackt));
             if c.packets == 1
                 && self.is_lone_short(c)
                 && prior_sacked == 0
@@ -348,18 +314,18 @@ impl Sender {
                 st.flag |= flag::ACK_MAYBE_DELAYED;
             }
         }
-        let sack_rtt = st.first_sackt.map(|first| self.us_since(first));
+        let sack_rtt = st.first_sackt.map(|first| self.sk.us_since(first));
         if sack_rtt.is_some() {
-            ca_rtt = Some(self.us_since(st.last_sackt));
+            ca_rtt = Some(self.sk.us_since(st.last_sackt));
         }
         seq_rtt = seq_rtt.or(sack_rtt);
         if seq_rtt.is_none() && st.has(flag::DATA_ACKED) {
-            let echoed_us = self.echoed_rtt_us(st.ts_ecr);
+            let echoed_us = self.echoed_rtt_us(self.sk.rcv_tsecr);
             (seq_rtt, ca_rtt) = (Some(echoed_us), Some(echoed_us));
         }
         st.sampler.rs.rtt_us = ca_rtt.map_or(-1, i64::from);
         let (Some(seq_rtt), Some(ca_rtt)) = (seq_rtt, ca_rtt) else { return (false, sack_rtt) };
-        if !(st.has(flag::ACK_MAYBE_DELAYED) && ca_rtt > self.min_rtt_us()) {
+        if !(st.has(flag::ACK_MAYBE_DELAYED) && ca_rtt > self.sk.min_rtt_us()) {
             self.update_rtt_min(ca_rtt);
         }
         self.last_rtt_us = ca_rtt;
@@ -374,9 +340,10 @@ impl Sender {
     fn is_lone_short(&self, c: &Cleaned) -> bool {
         let una = self.rtx.una();
         if self.supply.by_writes {
-            c.last_in_flight == 1 && self.payload(una - 1) < self.config.mss
+            c.last_in_flight == 1 && self.supply.payload(una - 1) < self.config.mss
         } else {
-            una == self.stream.segments && self.stream.last_len < self.config.mss
+            let stream = self.supply.stream();
+            una == stream.segments && stream.last_len < self.config.mss
         }
     }
 
@@ -386,33 +353,30 @@ impl Sender {
         now_ms.wrapping_sub(ts_ecr).max(1).saturating_mul(1000)
     }
 
-    /// Windowed minimum over 300 s (`tcp_update_rtt_min`).
+    /// Windowed minimum (`tcp_update_rtt_min`).
     fn update_rtt_min(&mut self, rtt_us: u32) {
-        let window = 300 * self.tick.hz();
-        let value = if rtt_us == 0 { self.tick.to_us(1) as u32 } else { rtt_us };
-        let mut filter: MinMax = self.sk.rtt_min;
-        cca::minmax_running_min(&mut filter, window, self.sk.jiffies, value);
-        self.sk.rtt_min = filter;
+        let jiffy_us = self.sk.tick().to_us(1) as u32;
+        self.sk.take_min_rtt(if rtt_us == 0 { jiffy_us } else { rtt_us });
     }
 
     /// `tcp_cong_control`: the controller or the stack sets window and pacing rate.
     fn cong_control(&mut self, acked: u32, st: &AckState) {
         let ack_seq = self.sk.snd_una;
-        if self.ca.has_cong_control() {
-            self.ca.cong_control(&mut self.sk, ack_seq, st.flag, &st.sampler.rs);
+        if self.sk.has_cong_control() {
+            self.sk.cong_control(ack_seq, st.flag, &st.sampler.rs);
             return;
         }
-        if self.in_cwnd_reduction() {
-            self.cwnd_reduction(acked as i32, st.sampler.rs.losses, st.has(flag::SND_UNA_ADVANCED));
-        } else {
-            let progress = if self.sk.reordering > super::rack::REORDERING {
+        let una_advanced = st.has(flag::SND_UNA_ADVANCED);
+        let losses = st.sampler.rs.losses;
+        if !self.recovery.reduce(&mut self.sk, acked as i32, losses, una_advanced) {
+            let progress = if self.sk.reordering > rack::REORDERING {
                 flag::FORWARD_PROGRESS
             } else {
                 flag::DATA_ACKED
             };
             if st.has(progress) {
-                self.ca.cong_avoid(&mut self.sk, ack_seq, acked);
-                self.grant_cwr();
+                self.sk.cong_avoid(ack_seq, acked);
+                self.recovery.grant_cwr(&mut self.sk, &self.rtx);
                 self.sk.snd_cwnd_stamp = self.sk.jiffies;
             }
         }
@@ -429,12 +393,5 @@ impl Sender {
             rate /= u64::from(sk.srtt_us);
         }
         sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
-    }
-
-    /// The controller's view of the sequence space.
-    fn sync_seq(&mut self) {
-        self.sk.snd_una = self.byte_seq(self.rtx.una());
-        self.sk.snd_nxt = self.byte_seq(self.rtx.nxt());
-        self.sync_write_seq();
     }
 }

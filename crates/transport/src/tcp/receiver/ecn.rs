@@ -1,6 +1,6 @@
 //! The receiver's half of ECN: what an arriving code point does to the acknowledgements.
 
-use super::ecn::{Feedback, ACE_INIT, ACE_SYN_ACK, CE, ECT0};
+use super::super::ecn::{Feedback, ACE_INIT, ACE_SYN_ACK, CE, ECT0};
 use net::Ack;
 
 /// Marked packets of which each ACK must tell the sender before more come (RFC 9768, section

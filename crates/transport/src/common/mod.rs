@@ -1,0 +1,13 @@
+//! What TCP and QUIC share: the socket that controllers see, its clocks, the stream to be sent, counters, and the
+//! delivery-rate sample.
+
+pub mod clock;
+pub mod rate;
+pub mod socket;
+pub mod stats;
+pub mod stream;
+
+pub use rate::Stamps;
+pub use socket::Socket;
+pub use stats::{SenderEvent, SenderStats};
+pub use stream::{Conn, Stream};

@@ -1,0 +1,126 @@
+//! The timestamp option at the receiver: which one is echoed, what is too old (PAWS), and the RTT that the echo
+//! tells (RFC 7323; `tcp_paws_discard`, `tcp_replace_ts_recent`, `tcp_rcv_rtt_measure_ts`).
+
+use crate::common::clock::{host_ns, timestamp_ms};
+use units::Time;
+
+/// A segment whose timestamp is further behind the last one in sequence is an old duplicate to PAWS
+/// (`TCP_PAWS_WINDOW`, RFC 7323 section 5): while retransmissions fill the left edge, segments that a
+/// jittery path delivers late are thrown away.
+const PAWS_WINDOW_MS: i32 = 1;
+
+/// See the module documentation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timestamps {
+    /// The one that is echoed (`ts_recent`), ms.
+    recent: u32,
+    /// RTT of the handshake, us; it bounds delays as the sender's srtt would.
+    srtt_us: u64,
+    /// RTT by the sender's echoes, us; 0 before the first.
+    rcv_rtt_us: u64,
+    last_ts_ecr: u32,
+    synack_at: Time,
+}
+
+impl Timestamps {
+    /// A SYN with this timestamp is answered.
+    pub fn on_syn(&mut self, now: Time, ts_val: u32) {
+        self.recent = ts_val;
+        self.synack_at = now;
+    }
+
+    /// The handshake is over.
+    pub fn establish(&mut self, now: Time) {
+        self.srtt_us = now.since(self.synack_at).as_us();
+    }
+
+    /// The timestamp to be echoed.
+    #[inline]
+    pub fn recent(&self) -> u32 {
+        self.recent
+    }
+
+    /// Whether PAWS takes a segment with this timestamp for an old duplicate.
+    #[inline]
+    pub fn is_old(&self, ts_val: u32) -> bool {
+        self.recent.wrapping_sub(ts_val) as i32 > PAWS_WINDOW_MS
+    }
+
+    /// A segment at the left edge of what is not acknowledged yet has this timestamp.
+    #[inline]
+    pub fn on_left_edge(&mut self, ts_val: u32) {
+        if self.recent.wrapping_sub(ts_val) as i32 <= 0 {
+            self.recent = ts_val;
+        }
+    }
+
+    /// A full segment echoes this timestamp.
+    #[inline]
+    pub fn measure(&mut self, now: Time, ts_ecr: u32) {
+        if ts_ecr == self.last_ts_ecr {
+            return;
+        }
+        self.last_ts_ecr = ts_ecr;
+        let now_ms = timestamp_ms(host_ns(now));
+        let sample = u64::from(now_ms.wrapping_sub(ts_ecr)) * 1000;
+        if sample == 0 {
+            return;
+        }
+        if self.rcv_rtt_us == 0 || sample < self.rcv_rtt_us {
+            self.rcv_rtt_us = sample;
+        } else {
+            self.rcv_rtt_us = self.rcv_rtt_us - self.rcv_rtt_us / 8 + sample / 8;
+        }
+    }
+
+    /// RTT of the handshake, us.
+    #[inline]
+    pub fn srtt_us(&self) -> u64 {
+        self.srtt_us
+    }
+
+    /// The sender's timeout as the handshake's RTT would make it, ms.
+    #[inline]
+    pub fn rto_ms(&self) -> u64 {
+        self.srtt_us / 1000 + 200
+    }
+
+    /// RTT in which the application's reading is measured, us; 0 while none is known.
+    #[inline]
+    pub fn read_rtt_us(&self) -> u64 {
+        match self.rcv_rtt_us {
+            0 => self.srtt_us,
+            rtt_us => rtt_us,
+        }
+    }
+
+    /// RTT by which ACKs are compressed, us: the smaller of both.
+    pub fn compression_rtt_us(&self) -> u64 {
+        match self.srtt_us {
+            0 => self.rcv_rtt_us,
+            srtt_us => srtt_us.min(self.rcv_rtt_us),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_millisecond_late_is_taken_and_two_are_not() {
+        let mut ts = Timestamps::default();
+        ts.on_left_edge(100);
+        assert!(!ts.is_old(99) && ts.is_old(98));
+    }
+
+    #[test]
+    fn an_older_timestamp_at_the_left_edge_is_not_echoed() {
+        let mut ts = Timestamps::default();
+        ts.on_left_edge(100);
+        ts.on_left_edge(99);
+        assert_eq!(ts.recent(), 100);
+        ts.on_left_edge(101);
+        assert_eq!(ts.recent(), 101);
+    }
+}

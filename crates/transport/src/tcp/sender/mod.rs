@@ -1,0 +1,270 @@
+//! The sending half of a connection: what it keeps, and the events that drive it.
+//!
+//! The files of this folder are one value's methods, by what happens: [`ack`] when an acknowledgement arrives,
+//! [`timers`] when a timer fires, [`write`] when the application writes; [`output`] sends. They call each other.
+//! What they decide by is in values of their own, which know nothing of the sender: [`Recovery`], [`RtxQueue`],
+//! [`Supply`], [`HostQueue`], [`XmitTimer`].
+
+mod ack;
+mod output;
+mod timers;
+mod write;
+
+use super::config::{HostConfig, HostQdisc};
+use super::cwnd_use::CwndUse;
+use super::host_queue::{Burst, HostQueue};
+use super::recovery::{rack, Recovery};
+use super::rtt::Estimator;
+use super::rtx_queue::RtxQueue;
+use super::supply::Supply;
+use super::timer::XmitTimer;
+use crate::common::clock::run_time;
+use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
+use cca::{Controller, TcpSock};
+use net::Ack;
+use units::{Span, Time};
+
+/// See the module documentation.
+pub struct Sender {
+    /// The socket as the controller sees it.
+    pub sk: Socket,
+    config: HostConfig,
+    conn: Conn,
+    syn: Syn,
+    supply: Supply,
+    rtx: RtxQueue,
+    recovery: Recovery,
+    rtt: Estimator,
+    last_rtt_us: u32,
+    cwnd_use: CwndUse,
+    timer: XmitTimer,
+    host: HostQueue,
+    pacing_timer: Time,
+    /// Earliest departure time of the last transmission, host ns.
+    last_edt_ns: u64,
+    /// The peer's last timestamp, which is echoed.
+    peer_ts_val: u32,
+}
+
+/// The SYN that was sent last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Syn {
+    sent_at: Time,
+    /// SYNs sent before it.
+    retries: u32,
+}
+
+impl Sender {
+    /// A sender that has not started. `seed` seeds the controller's random numbers.
+    pub fn new(ca: Controller, config: HostConfig, stream: Stream, seed: u64) -> Sender {
+        Sender {
+            sk: Socket::new(socket(&config), ca, config.hz, seed),
+            config,
+            conn: Conn::Closed,
+            syn: Syn::default(),
+            supply: Supply::new(stream, config.mss),
+            rtx: RtxQueue::new(),
+            recovery: Recovery::new(),
+            rtt: Estimator::default(),
+            last_rtt_us: 0,
+            cwnd_use: CwndUse::default(),
+            timer: XmitTimer::default(),
+            host: HostQueue::new(config.qdisc),
+            pacing_timer: Time::NEVER,
+            last_edt_ns: 0,
+            peer_ts_val: 0,
+        }
+    }
+
+    /// Limits the pacing rate (`SO_MAX_PACING_RATE`, fq's maxrate), payload bytes per second. Call
+    /// before [`Sender::start`].
+    pub fn set_max_pacing_rate(&mut self, bytes_per_s: u64) {
+        self.sk.set_max_pacing_rate(bytes_per_s);
+        if self.config.qdisc == HostQdisc::Pfifo {
+            self.sk.sk_pacing_status = cca::SK_PACING_NEEDED;
+        }
+    }
+
+    /// Keeps the events of [`Sender::take_events`].
+    pub fn set_record_events(&mut self) {
+        self.sk.set_record_events();
+    }
+
+    /// Opens the connection: a SYN leaves the host.
+    pub fn start(&mut self, now: Time) {
+        assert_eq!(self.conn, Conn::Closed, "started twice");
+        self.sk.refresh(now);
+        self.conn = Conn::SynSent;
+        self.send_syn();
+    }
+
+    /// The application closes: nothing is sent any more, timers are cleared.
+    pub fn stop(&mut self) {
+        self.conn = Conn::Stopped;
+        self.timer.clear();
+        self.pacing_timer = Time::NEVER;
+    }
+
+    /// An acknowledgement arrives.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.sk.refresh(now);
+        self.peer_ts_val = ack.ts_val;
+        match self.conn {
+            Conn::SynSent if ack.syn => self.establish(ack),
+            Conn::Established if ack.syn => {}
+            Conn::Established => {
+                self.sk.stats.acks_received += 1;
+                self.process_ack(ack);
+                self.supply.forget(self.rtx.una(), || self.host.lowest_seq());
+                self.push_pending();
+            }
+            Conn::Closed | Conn::SynSent | Conn::Stopped => {}
+        }
+    }
+
+    /// Earliest time at which [`Sender::on_timer`] or [`Sender::depart`] has something to do.
+    #[inline]
+    pub fn next_deadline(&self) -> Time {
+        self.next_wakeup().0
+    }
+
+    /// The same, and how much earlier the host may be woken, because another timer fires.
+    #[inline]
+    pub fn next_wakeup(&self) -> (Time, Span) {
+        let timer = self.timer.fires_at().min(self.pacing_timer);
+        let (departure, slack) = self.host.next_departure();
+        if departure <= timer {
+            (departure, slack)
+        } else {
+            (timer, Span::ZERO)
+        }
+    }
+
+    /// The watchdog of the host's queue discipline fires, at its time or within its slack.
+    pub fn on_watchdog(&mut self, now: Time) {
+        self.host.run(now);
+    }
+
+    /// Runs the timers that are due.
+    pub fn on_timer(&mut self, now: Time) {
+        if self.pacing_timer <= now {
+            self.sk.refresh(now);
+            self.pacing_timer = Time::NEVER;
+            self.resume_sending();
+        }
+        if self.timer.fires_at() <= now {
+            self.sk.refresh(now);
+            self.on_xmit_timer();
+        }
+    }
+
+    /// Takes the next burst that leaves the host by `now`. When none is left, whatever the small
+    /// queue limit held back is sent on, so call it until it returns `None`.
+    pub fn depart(&mut self, now: Time) -> Option<Burst> {
+        loop {
+            if let Some(burst) = self.host.pop(now) {
+                return Some(burst);
+            }
+            if !self.host.complete() {
+                return None;
+            }
+            self.sk.refresh(now);
+            self.resume_sending();
+        }
+    }
+
+    /// Whether every byte of a finite transfer, or of one that the application closed, is acknowledged.
+    pub fn is_complete(&self) -> bool {
+        !self.supply.is_open && self.rtx.una() == self.supply.stream().segments
+    }
+
+    /// State of the connection.
+    pub fn conn(&self) -> Conn {
+        self.conn
+    }
+
+    /// What the application has supplied so far; final once it closed.
+    pub fn stream(&self) -> Stream {
+        self.supply.stream()
+    }
+
+    /// Payload bytes of a segment that has been sent and not yet acknowledged, or just departed.
+    #[inline]
+    pub fn payload(&self, seq: u32) -> u32 {
+        self.supply.payload(seq)
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> &SenderStats {
+        &self.sk.stats
+    }
+
+    /// The controller.
+    pub fn controller(&self) -> &Controller {
+        self.sk.controller()
+    }
+
+    /// The controller's state, where it tells one.
+    #[inline]
+    pub fn controller_state(&mut self) -> Option<u32> {
+        self.sk.controller_state()
+    }
+
+    /// Last round-trip time that the controller saw, us; 0 before the first.
+    pub fn last_rtt_us(&self) -> u32 {
+        self.last_rtt_us
+    }
+
+    /// First unacknowledged segment and the next one to send.
+    pub fn window(&self) -> (u32, u32) {
+        (self.rtx.una(), self.rtx.nxt())
+    }
+
+    /// Segments in flight: sent, neither SACKed nor lost, or retransmitted.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.sk.packets_in_flight()
+    }
+
+    /// What happened since the last call, oldest first.
+    pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
+        self.sk.take_events()
+    }
+
+    /// `tcp_set_rto`: from the estimate, without backoff.
+    fn set_rto(&mut self) {
+        self.sk.icsk_rto = self.sk.tick().from_us(super::rtt::rto_us(&self.sk));
+    }
+
+    /// When the socket's own pacing lets the next packet go.
+    fn wstamp_time(&self) -> Time {
+        run_time(self.sk.tcp_wstamp_ns)
+    }
+
+    /// The controller's view of the sequence space.
+    fn sync_seq(&mut self) {
+        self.sk.snd_una = self.supply.byte_seq(self.rtx.una());
+        self.sk.snd_nxt = self.supply.byte_seq(self.rtx.nxt());
+        self.sync_write_seq();
+    }
+
+    fn sync_write_seq(&mut self) {
+        self.sk.write_seq = self.supply.write_seq(self.sk.snd_nxt);
+    }
+}
+
+/// The socket of a connection that has not started.
+fn socket(config: &HostConfig) -> Box<TcpSock> {
+    let mut sk = TcpSock::new();
+    sk.mss_cache = config.mss;
+    sk.sk_gso_max_size = output::GSO_MAX_BYTES;
+    sk.sk_gso_max_segs = if config.tso { 65_535 } else { 1 };
+    sk.sk_pacing_shift = 10;
+    sk.sk_pacing_status = match config.qdisc {
+        HostQdisc::Fq => cca::SK_PACING_FQ,
+        HostQdisc::Pfifo => cca::SK_PACING_NONE,
+    };
+    sk.reordering = rack::REORDERING;
+    sk.app_limited = u32::MAX;
+    sk
+}

@@ -1,0 +1,151 @@
+//! What the application does: writes, pauses, closes (`tcp_sendmsg_locked`, `tcp_push`, `tcp_skb_entail` in
+//! net/ipv4/tcp.c; the restart after idle in tcp_output.c).
+
+use super::super::cwnd_use::INIT_CWND;
+use super::output::{buffer_segs, SKB_OVERHEAD};
+use super::Sender;
+use crate::app::Write;
+use crate::common::Conn;
+use cca::CaEvent;
+use units::Time;
+
+impl Sender {
+    /// The application writes, pauses or closes; only for a stream that began [`crate::common::Stream::EMPTY`]. Take
+    /// what departs afterwards.
+    pub fn supply(&mut self, now: Time, write: Write) {
+        assert!(
+            self.supply.by_writes && self.supply.is_open,
+            "{write:?} to a stream that is closed"
+        );
+        self.sk.refresh(now);
+        match write {
+            Write::Bytes(bytes) => self.write(bytes),
+            Write::Greedy => self.write_without_end(),
+            Write::Pause => self.withdraw(),
+            Write::Close => {
+                self.withdraw();
+                self.supply.is_open = false;
+                self.push_if_established();
+            }
+        }
+    }
+
+    /// `tcp_sendmsg_locked`, with a buffer that takes everything.
+    fn write(&mut self, bytes: u64) {
+        assert!(bytes > 0, "an application writes at least one byte");
+        self.check_app_limited();
+        let pending = self.begin_write() + bytes;
+        self.supply.set_pending(pending, self.rtx.nxt());
+        self.sync_write_seq();
+        if self.is_autocorked(pending) {
+            self.host.throttle();
+        } else {
+            self.push_if_established();
+        }
+    }
+
+    /// From now on there is always something to send.
+    fn write_without_end(&mut self) {
+        self.check_app_limited();
+        self.begin_write();
+        self.supply.set_greedy();
+        self.sync_write_seq();
+        self.push_if_established();
+    }
+
+    fn withdraw(&mut self) {
+        if self.supply.withdraw(self.rtx.nxt()) {
+            self.sync_write_seq();
+        }
+    }
+
+    /// Opens the tail of the write queue and returns the bytes in it. When everything was sent, a new
+    /// buffer begins, which may find the connection idle.
+    fn begin_write(&mut self) -> u64 {
+        let (una, nxt) = self.window();
+        if self.supply.begin_write(una, nxt) {
+            self.check_idle();
+        }
+        self.supply.unsent_bytes(nxt)
+    }
+
+    fn push_if_established(&mut self) {
+        if self.conn == Conn::Established {
+            self.push_pending();
+        }
+    }
+
+    /// `tcp_rate_check_app_limited`: the application left a gap between sends.
+    fn check_app_limited(&mut self) {
+        let unsent = self.sk.write_seq.wrapping_sub(self.sk.snd_nxt);
+        let in_flight = self.in_flight();
+        if self.conn == Conn::Established
+            && unsent < self.config.mss
+            && self.host.wmem_alloc() <= u64::from(SKB_OVERHEAD)
+            && in_flight < self.sk.snd_cwnd
+            && self.sk.lost_out <= self.sk.retrans_out
+        {
+            self.sk.app_limited = self.sk.delivered.wrapping_add(in_flight).max(1);
+        }
+    }
+
+    /// `tcp_slow_start_after_idle_check`.
+    fn check_idle(&mut self) {
+        if !self.config.slow_start_after_idle
+            || self.conn != Conn::Established
+            || self.sk.packets_out > 0
+            || self.sk.has_cong_control()
+        {
+            return;
+        }
+        let idle = self.sk.jiffies.wrapping_sub(self.sk.lsndtime) as i32;
+        if idle > self.sk.icsk_rto as i32 {
+            self.restart_cwnd(idle);
+        }
+    }
+
+    /// `tcp_cwnd_restart`: half the window for each RTO of idle time, down to the restart window (RFC
+    /// 5681, section 4.1; RFC 2861).
+    fn restart_cwnd(&mut self, idle: i32) {
+        self.sk.cwnd_event(CaEvent::CwndRestart);
+        self.sk.snd_ssthresh = self.recovery.current_ssthresh(&self.sk);
+        let sk = &mut *self.sk;
+        let restart = INIT_CWND.min(sk.snd_cwnd);
+        let rto = sk.icsk_rto as i32;
+        let mut left = idle - rto;
+        while left > 0 && sk.snd_cwnd > restart {
+            sk.snd_cwnd >>= 1;
+            left -= rto;
+        }
+        sk.snd_cwnd = sk.snd_cwnd.max(restart);
+        sk.snd_cwnd_stamp = sk.jiffies;
+        self.cwnd_use.restart();
+    }
+
+    /// `tcp_should_autocork`: a buffer that is not full waits while earlier ones are in the host, whose
+    /// departure sends it.
+    fn is_autocorked(&self, pending: u64) -> bool {
+        let goal = u64::from(buffer_segs(&self.sk, self.config.mss)) * u64::from(self.config.mss);
+        let tail = self.supply.tail(pending, goal);
+        tail > 0 && !self.rtx.is_empty() && self.host.wmem_alloc() > tail + u64::from(SKB_OVERHEAD)
+    }
+
+    /// Segments that the application has supplied, that were never sent and that fit into the send buffer.
+    #[inline]
+    pub(super) fn unsent(&self) -> u32 {
+        let (una, nxt) = self.window();
+        let unsent = self.supply.unsent(nxt);
+        if self.config.sndbuf == u64::MAX {
+            return unsent;
+        }
+        let held = self.supply.bytes_in_flight(una, nxt);
+        let free = self.config.sndbuf.saturating_sub(held) / u64::from(self.config.mss);
+        unsent.min(u32::try_from(free).unwrap_or(u32::MAX))
+    }
+
+    /// First segment beyond the receive window.
+    #[inline]
+    pub(super) fn window_end(&self) -> u32 {
+        self.supply.window_end(self.rtx.una(), self.rtx.nxt(), self.sk.snd_wnd)
+    }
+}
