@@ -81,7 +81,8 @@ impl Sampler {
 
     /// Finishes the sample of an ACK that delivered `acked` segments and showed `losses`
     /// (`tcp_rate_gen`). `end_seq` gives the byte sequence number of the end of the packet that defines it;
-    /// a `is_void` sample is marked as such.
+    /// one that `is_void` is marked as such.
+    #[inline]
     pub fn finish(
         &mut self,
         sk: &mut Socket,

@@ -60,10 +60,10 @@ impl AckPolicy {
         self.quick |= 1;
     }
 
-    /// Data in order arrived: learns its spacing. `window` is what was offered last, bytes, `rto_ms` the sender's
-    /// timeout as far as the receiver knows.
+    /// Data in order arrived: learns its spacing. `window` is what was offered last, bytes, `srtt_us` the
+    /// RTT that stands for the sender's.
     #[inline]
-    pub fn on_data(&mut self, now: Time, window: u64, rto_ms: u64) {
+    pub fn on_data(&mut self, now: Time, window: u64, srtt_us: u64) {
         match self.last_data {
             None => self.enter_quick(MAX_QUICKACKS, window),
             Some(last) => {
@@ -71,8 +71,8 @@ impl AckPolicy {
                 if gap <= ATO_MIN_MS / 2 {
                     self.ato_ms = self.ato_ms / 2 + ATO_MIN_MS / 2;
                 } else if gap < self.ato_ms {
-                    self.ato_ms = (self.ato_ms / 2 + gap).min(rto_ms).min(DELACK_MAX_MS);
-                } else if gap > rto_ms {
+                    self.ato_ms = (self.ato_ms / 2 + gap).min(rto_ms(srtt_us)).min(DELACK_MAX_MS);
+                } else if gap > rto_ms(srtt_us) {
                     self.add_quick(MAX_QUICKACKS, window);
                 }
             }
@@ -99,6 +99,7 @@ impl AckPolicy {
     }
 
     /// Delays the ACK (`tcp_send_delayed_ack`); true when it leaves at once, because one that waits would soon.
+    #[inline]
     pub fn delay(&mut self, now: Time, tick: Tick, srtt_us: u64) -> bool {
         let mut delay_ms = self.ato_ms;
         if delay_ms > ATO_MIN_MS {
@@ -135,6 +136,11 @@ impl AckPolicy {
     }
 }
 
+/// The sender's timeout, ms.
+fn rto_ms(srtt_us: u64) -> u64 {
+    srtt_us / 1000 + 200
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +152,7 @@ mod tests {
     /// After the sixteen quick ACKs of a start with a large window.
     fn settled() -> AckPolicy {
         let mut policy = AckPolicy::new(1448);
-        policy.on_data(at(0), 1 << 20, 300);
+        policy.on_data(at(0), 1 << 20, 100_000);
         for _ in 0..MAX_QUICKACKS {
             assert!(policy.is_due(1448));
             policy.on_ack_sent();
@@ -172,9 +178,9 @@ mod tests {
     #[test]
     fn data_after_a_long_pause_is_acknowledged_one_by_one_again() {
         let mut policy = settled();
-        policy.on_data(at(200), 1 << 20, 300);
+        policy.on_data(at(200), 1 << 20, 100_000);
         assert!(!policy.is_due(1448));
-        policy.on_data(at(501), 1 << 20, 300);
+        policy.on_data(at(501), 1 << 20, 100_000);
         assert!(policy.is_due(1448));
     }
 }

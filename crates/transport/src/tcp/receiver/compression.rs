@@ -45,6 +45,7 @@ impl Compression {
 
     /// An ACK for everything before `rcv_nxt` is to leave; true when it does at once, otherwise it is held back.
     /// `rtt_us` is the RTT as far as the receiver knows.
+    #[inline]
     pub fn passes(&mut self, now: Time, rcv_nxt: u32, rtt_us: u64) -> bool {
         if self.held >= COMP_SACK_NR {
             return true;

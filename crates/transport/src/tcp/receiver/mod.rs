@@ -322,7 +322,7 @@ impl Receiver {
 
     /// `tcp_event_data_recv`.
     fn on_data(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        self.policy.on_data(now, self.window.offered(), self.timestamps.rto_ms());
+        self.policy.on_data(now, self.window.offered(), self.timestamps.srtt_us());
         self.check_ce(now, run, self.rcv_nxt + run.count, out);
         if run.first.len >= 128 {
             self.grow_window();

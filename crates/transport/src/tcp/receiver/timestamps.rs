@@ -79,12 +79,6 @@ impl Timestamps {
         self.srtt_us
     }
 
-    /// The sender's timeout as the handshake's RTT would make it, ms.
-    #[inline]
-    pub fn rto_ms(&self) -> u64 {
-        self.srtt_us / 1000 + 200
-    }
-
     /// RTT in which the application's reading is measured, us; 0 while none is known.
     #[inline]
     pub fn read_rtt_us(&self) -> u64 {

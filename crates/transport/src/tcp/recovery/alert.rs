@@ -251,6 +251,7 @@ impl Recovery {
 
     /// Whether an ACK for everything before `ack` answers the tail loss probe (`tcp_process_tlp_ack`), with what
     /// Google's v3 tree tells its controllers.
+    #[inline]
     pub fn on_probe_ack(&mut self, sk: &mut Socket, rtx: &RtxQueue, ack: u32, st: &mut AckState) {
         let Some(probe) = self.probe else { return };
         match probe.answer(ack, st) {

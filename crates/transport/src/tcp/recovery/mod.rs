@@ -149,6 +149,7 @@ impl Recovery {
     }
 
     /// PRR's window after an ACK; false where the state does not reduce it.
+    #[inline]
     pub fn reduce(&mut self, sk: &mut Socket, acked: i32, losses: i32, una_advanced: bool) -> bool {
         match &mut self.state {
             State::Cwr(prr) | State::Recovery(prr) => {

@@ -88,6 +88,7 @@ impl Rack {
 
     /// Adapts the reordering window to reported duplicates (`tcp_rack_update_reo_wnd`). `delivered` is the count
     /// now, `prior_delivered` that at the send of the segment which defines the rate sample.
+    #[inline]
     pub fn update_reo_wnd(&mut self, delivered: u32, prior_delivered: Option<u32>) {
         let Some(prior_delivered) = prior_delivered else { return };
         if (prior_delivered.wrapping_sub(self.last_delivered) as i32) < 0 {
