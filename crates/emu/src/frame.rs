@@ -1,8 +1,7 @@
 //! A real frame as links and queue disciplines see it: a few words, and where its bytes are.
 
 use crate::header::{Ip, Tcp};
-use net::frame::ecn;
-use net::frame::PureAck;
+use net::frame::{ecn, PureAck, SKB_OVERHEAD};
 use net::Frame;
 use path::route::Traveller;
 use units::{Bytes, Time};
@@ -10,8 +9,6 @@ use units::{Bytes, Time};
 /// What Ethernet would add: TUN devices hand over bare IP packets, but rates and buffers count the wire
 /// as `tbf` does.
 pub const ETHERNET_BYTES: u64 = 14;
-/// Memory of a socket buffer that holds one segment, beside its payload (as the simulator has it).
-const SKB_OVERHEAD: u64 = 960;
 const ECN_BITS: u8 = 3;
 
 /// See the module documentation.
@@ -106,7 +103,7 @@ impl Frame for RealFrame {
 
     #[inline]
     fn truesize(&self) -> Bytes {
-        Bytes::new(SKB_OVERHEAD + u64::from(self.length))
+        Bytes::new(u64::from(SKB_OVERHEAD) + u64::from(self.length))
     }
 
     fn pure_ack(&self) -> Option<PureAck> {

@@ -27,6 +27,10 @@ pub mod ecn {
     pub const CE: u8 = 3;
 }
 
+/// Memory of a buffer that holds one segment besides its payload, bytes: `SKB_TRUESIZE` of a small-head skb (384
+/// usable, 256 for `sk_buff`, 320 for `skb_shared_info`; `tcp_stream_alloc_skb`, x86-64).
+pub const SKB_OVERHEAD: u32 = 960;
+
 /// See the module documentation.
 pub trait Frame {
     /// Length that rates and queues count: the wire, link header included (`qdisc_pkt_len`).

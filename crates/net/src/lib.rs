@@ -18,4 +18,4 @@ pub mod schedule;
 pub mod trace;
 
 pub use frame::{ecn, Frame};
-pub use packet::{flags, Ack, Packet};
+pub use packet::{flags, Ack, AckBody, Packet, TcpAck};

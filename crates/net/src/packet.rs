@@ -2,9 +2,9 @@
 //!
 //! Sequence numbers count full-sized segments, not bytes: every segment but the last of a finite
 //! transfer carries one MSS, so a byte sequence number is `seq * mss`. The fields are described as TCP
-//! uses them; what QUIC puts into them is said where it differs.
+//! uses them; what QUIC puts into those of a data packet is said where it differs.
 
-use crate::frame::{ecn, spread, Frame, PureAck};
+use crate::frame::{ecn, spread, Frame, PureAck, SKB_OVERHEAD};
 use crate::quic::{self, AckFrame};
 use units::Bytes;
 
@@ -78,10 +78,6 @@ impl Packet {
     }
 }
 
-/// Memory of a buffer that holds one segment beside its payload: the socket buffer, its clone, the header
-/// area and the shared info (`tcp_stream_alloc_skb`, x86-64).
-const SKB_OVERHEAD: u64 = 960;
-
 impl Frame for Packet {
     #[inline]
     fn wire_bytes(&self) -> Bytes {
@@ -118,22 +114,44 @@ impl Frame for Packet {
 
     #[inline]
     fn truesize(&self) -> Bytes {
-        Bytes::new(SKB_OVERHEAD + u64::from(self.len))
+        Bytes::new(u64::from(SKB_OVERHEAD) + u64::from(self.len))
     }
 }
 
-/// One acknowledgement from receiver to sender. [`AckFrame`] says what the fields hold for QUIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// One packet from receiver to sender, without data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// Index of the flow in the plan; the engine's.
     pub flow: u32,
+    /// ECN code point of the IP header, `ecn::*`.
+    pub ecn: u8,
+    /// It was corrupted on its way: the receiving host's checksum will refuse it.
+    pub is_damaged: bool,
+    /// It answers the sender's first packet: the SYN-ACK, or the server's Initial packet.
+    pub syn: bool,
+    /// What the transport says.
+    pub body: AckBody,
+}
+
+/// An acknowledgement as its transport writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckBody {
+    /// The header of TCP.
+    Tcp(TcpAck),
+    /// The ACK frame of QUIC; an Initial packet has none.
+    Quic(Option<AckFrame>),
+}
+
+/// Content of a TCP header that acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TcpAck {
     /// Next segment expected.
     pub ack: u32,
     /// Receive window in bytes.
     pub window: u32,
-    /// TCP timestamp echo, milliseconds of the sender's clock.
+    /// Timestamp echo, milliseconds of the sender's clock.
     pub ts_ecr: u32,
-    /// TCP timestamp value, milliseconds of the receiver's clock.
+    /// Timestamp value, milliseconds of the receiver's clock.
     pub ts_val: u32,
     /// Number of valid entries in `sacks`.
     pub n_sacks: u8,
@@ -143,23 +161,63 @@ pub struct Ack {
     pub ece: bool,
     /// Accurate ECN: the ACE field, AE, CWR and ECE as bits 2, 1 and 0 (RFC 9768); 0 without it.
     pub ace: u8,
-    /// This is the SYN-ACK, or the server's Initial packet.
-    pub syn: bool,
-    /// ECN code point of the IP header, `ecn::*`.
-    pub ecn: u8,
-    /// It was corrupted on its way: the receiving host's checksum will refuse it.
-    pub is_damaged: bool,
-    /// Ranges in the ACK frame of QUIC; 0: this is TCP's.
-    pub ranges: u8,
     /// Half-open ranges of segments, most recent first.
     pub sacks: [(u32, u32); 3],
 }
 
-impl Ack {
+// They are copied at every step of the path.
+const _: () = assert!(size_of::<Ack>() == 52 && size_of::<Packet>() == 24);
+
+impl TcpAck {
     /// The SACK blocks, most recent first.
     #[inline]
     pub fn sack_blocks(&self) -> &[(u32, u32)] {
         &self.sacks[..self.n_sacks as usize]
+    }
+}
+
+impl From<TcpAck> for Ack {
+    #[inline]
+    fn from(tcp: TcpAck) -> Ack {
+        let body = AckBody::Tcp(tcp);
+        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, syn: false, body }
+    }
+}
+
+impl From<AckFrame> for Ack {
+    #[inline]
+    fn from(frame: AckFrame) -> Ack {
+        let body = AckBody::Quic(Some(frame));
+        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, syn: false, body }
+    }
+}
+
+impl Ack {
+    /// The server's Initial packet.
+    pub fn initial() -> Ack {
+        let body = AckBody::Quic(None);
+        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, syn: true, body }
+    }
+
+    /// The header of TCP.
+    ///
+    /// # Panics
+    /// When it is QUIC's.
+    #[inline]
+    pub fn tcp(&self) -> &TcpAck {
+        match &self.body {
+            AckBody::Tcp(tcp) => tcp,
+            AckBody::Quic(frame) => panic!("QUIC's {frame:?} as TCP's"),
+        }
+    }
+
+    /// The ACK frame of QUIC, if it has one.
+    #[inline]
+    pub fn frame(&self) -> Option<&AckFrame> {
+        match &self.body {
+            AckBody::Quic(frame) => frame.as_ref(),
+            AckBody::Tcp(_) => None,
+        }
     }
 }
 
@@ -169,11 +227,13 @@ const ACK_BYTES: u64 = HEADER_BYTES;
 impl Frame for Ack {
     #[inline]
     fn wire_bytes(&self) -> Bytes {
-        if let Some(frame) = AckFrame::of(self) {
-            return Bytes::new(if self.syn { quic::INITIAL_BYTES } else { frame.wire_bytes() });
-        }
-        let sacks = if self.n_sacks > 0 { 4 + 8 * u64::from(self.n_sacks) } else { 0 };
-        Bytes::new(if self.syn { SYN_BYTES } else { ACK_BYTES + sacks })
+        Bytes::new(match &self.body {
+            AckBody::Tcp(_) if self.syn => SYN_BYTES,
+            AckBody::Tcp(tcp) if tcp.n_sacks > 0 => ACK_BYTES + 4 + 8 * u64::from(tcp.n_sacks),
+            AckBody::Tcp(_) => ACK_BYTES,
+            AckBody::Quic(None) => quic::INITIAL_BYTES,
+            AckBody::Quic(Some(frame)) => frame.wire_bytes(),
+        })
     }
 
     #[inline]
@@ -203,17 +263,20 @@ impl Frame for Ack {
 
     #[inline]
     fn truesize(&self) -> Bytes {
-        Bytes::new(SKB_OVERHEAD)
+        Bytes::new(u64::from(SKB_OVERHEAD))
     }
 
     fn pure_ack(&self) -> Option<PureAck> {
-        (!self.syn && self.ranges == 0).then_some(PureAck {
-            ack: self.ack,
-            ts_val: self.ts_val,
-            ecn_flags: u8::from(self.ece) | self.ace,
-            is_dsack: self.is_dsack,
-            sacks: self.sacks,
-            n_sacks: self.n_sacks,
-        })
+        match &self.body {
+            AckBody::Tcp(tcp) if !self.syn => Some(PureAck {
+                ack: tcp.ack,
+                ts_val: tcp.ts_val,
+                ecn_flags: u8::from(tcp.ece) | tcp.ace,
+                is_dsack: tcp.is_dsack,
+                sacks: tcp.sacks,
+                n_sacks: tcp.n_sacks,
+            }),
+            AckBody::Tcp(_) | AckBody::Quic(_) => None,
+        }
     }
 }

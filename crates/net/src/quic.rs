@@ -4,8 +4,6 @@
 //! `proto_framer.cc`): flags and packet number, STREAM, STOP_WAITING and ACK frames, no encryption. Its
 //! packet numbers and offsets take as few bytes as the value needs; here they always take four.
 
-use crate::packet::Ack;
-
 /// Link, IPv4 and UDP header: 14 + 20 + 8 bytes on the wire.
 pub const DATAGRAM_BYTES: u64 = 42;
 /// QUIC header: flags and packet number.
@@ -50,34 +48,6 @@ pub struct AckFrame {
 }
 
 impl AckFrame {
-    /// The frame as the simulator's acknowledgement.
-    pub fn to_ack(&self) -> Ack {
-        debug_assert!(self.ranges > 0, "an ACK frame has at least one range");
-        let [ect0, ect1, ce] = self.ecn;
-        Ack {
-            ack: self.largest,
-            window: self.reported,
-            ts_ecr: self.smallest,
-            ts_val: self.delay_us,
-            ranges: self.ranges,
-            sacks: [(ect0, ect1), (ce, 0), (0, 0)],
-            ..Ack::default()
-        }
-    }
-
-    /// The frame in an acknowledgement, unless that is TCP's.
-    #[inline]
-    pub fn of(ack: &Ack) -> Option<AckFrame> {
-        (ack.ranges > 0).then_some(AckFrame {
-            largest: ack.ack,
-            smallest: ack.ts_ecr,
-            ranges: ack.ranges,
-            reported: ack.window,
-            delay_us: ack.ts_val,
-            ecn: [ack.sacks[0].0, ack.sacks[0].1, ack.sacks[1].0],
-        })
-    }
-
     /// Length on the wire of the packet that carries it.
     #[inline]
     pub fn wire_bytes(&self) -> u64 {
@@ -89,31 +59,17 @@ impl AckFrame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{flags, Frame, Packet};
-
-    #[test]
-    fn a_frame_survives_the_way_through_an_acknowledgement() {
-        let frame = AckFrame {
-            largest: 9,
-            smallest: 2,
-            ranges: 255,
-            reported: u32::MAX,
-            delay_us: 25_000,
-            ecn: [1, 2, 3],
-        };
-        assert_eq!(AckFrame::of(&frame.to_ack()), Some(frame));
-        assert_eq!(AckFrame::of(&Ack::default()), None);
-    }
+    use crate::{flags, Ack, Frame, Packet};
 
     #[test]
     fn ranges_and_ecn_counts_lengthen_an_acknowledgement() {
         let mut frame = AckFrame { ranges: 1, ..AckFrame::default() };
-        assert_eq!(frame.to_ack().wire_bytes().get(), 57);
+        assert_eq!(Ack::from(frame).wire_bytes().get(), 57);
         frame.ranges = 3;
-        assert_eq!(frame.to_ack().wire_bytes().get(), 57 + 2 * 3);
+        assert_eq!(Ack::from(frame).wire_bytes().get(), 57 + 2 * 3);
         frame.ecn[2] = 1;
-        assert_eq!(frame.to_ack().wire_bytes().get(), 57 + 2 * 3 + 12);
-        assert_eq!(frame.to_ack().pure_ack(), None, "no filter sees into QUIC");
+        assert_eq!(Ack::from(frame).wire_bytes().get(), 57 + 2 * 3 + 12);
+        assert_eq!(Ack::from(frame).pure_ack(), None, "no filter sees into QUIC");
     }
 
     #[test]
@@ -124,11 +80,5 @@ mod tests {
         assert_eq!(packet.wire_bytes().get(), 1058);
         packet.flags = flags::QUIC | flags::SYN;
         assert_eq!(packet.wire_bytes().get(), 1242);
-    }
-
-    #[test]
-    fn acknowledgements_are_as_small_as_before() {
-        assert_eq!(size_of::<Ack>(), 52);
-        assert_eq!(size_of::<Packet>(), 24);
     }
 }

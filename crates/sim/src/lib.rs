@@ -17,6 +17,7 @@ mod ends;
 mod flow;
 pub mod guard;
 mod probe;
+mod source;
 mod totals;
 mod world;
 

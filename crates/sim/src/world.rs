@@ -4,6 +4,7 @@ use crate::bounds::{self, Held};
 use crate::capture::Capture;
 use crate::flow::{Flow, Life};
 use crate::probe::Probe;
+use crate::source::{Slots, Source};
 use crate::totals::totals;
 use crate::{Progress, RunError};
 use cca::Modules;
@@ -23,14 +24,6 @@ const EVENTS_PER_CHECK: u64 = 1 << 16;
 /// Flows that are made between two calls of the progress function.
 const FLOWS_PER_PROGRESS: usize = 256;
 
-/// Sources of events of a flow's two hosts; slot = flow * SLOTS + source. The slots of the network in
-/// both directions follow, then the sampler's.
-const SLOTS: u32 = 4;
-const SENDER: u32 = 0;
-const RECEIVER: u32 = 1;
-const LIFE: u32 = 2;
-const APP: u32 = 3;
-
 pub struct World {
     flows: Vec<Flow>,
     /// From senders to receivers.
@@ -42,10 +35,7 @@ pub struct World {
     now: Time,
     sample_every: Span,
     next_sample: Time,
-    /// First slots behind the hosts', behind the data direction's, and the sampler's.
-    data_slots: u32,
-    back_slots: u32,
-    sampler: u32,
+    slots: Slots,
     probe: Probe,
     capture: Option<Capture>,
     acks: Vec<Ack>,
@@ -74,18 +64,18 @@ impl World {
             flows.push(Flow::new(plan, i, modules)?);
             forward.push(build::forward(plan, i)?);
         }
-        let data_slots = n as u32 * SLOTS;
-        let mut data = Network::new(data_slots, build::links(plan)?, forward, plan.record.events);
-        let back_slots = data_slots + data.slots();
+        let data_base = Slots::data_base(n);
+        let mut data = Network::new(data_base, build::links(plan)?, forward, plan.record.events);
+        let back_base = data_base + data.slots();
         let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
-        let mut back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
-        let sampler = back_slots + back.slots();
-        let mut timeline = Timeline::new(sampler as usize + 1);
-        timeline.set(sampler, Time::ZERO);
+        let mut back = Network::new(back_base, build::ack_links(plan)?, routes, false);
+        let slots = Slots::new(n, data.slots(), back.slots());
+        let mut timeline = Timeline::new(slots.count());
+        timeline.set(slots.slot(Source::Sampler), Time::ZERO);
         data.start(&mut timeline);
         back.start(&mut timeline);
         for (i, flow) in flows.iter().enumerate() {
-            timeline.set(i as u32 * SLOTS + LIFE, flow.start);
+            timeline.set(slots.slot(Source::Life(i)), flow.start);
         }
         Ok(World {
             data,
@@ -95,9 +85,7 @@ impl World {
             now: Time::ZERO,
             sample_every: Span::from_ns(plan.sample_ns),
             next_sample: Time::ZERO,
-            data_slots,
-            back_slots,
-            sampler,
+            slots,
             probe: Probe::new(plan, &flows, out)?,
             capture: plan.record.pcap.then(|| Capture::create(plan, &flows, out)).transpose()?,
             flows,
@@ -161,22 +149,14 @@ impl World {
     }
 
     fn wake(&mut self, slot: u32) {
-        if slot >= self.data_slots {
-            if slot == self.sampler {
-                self.on_sample();
-            } else if slot < self.back_slots {
-                self.data.wake(self.now, slot, &mut self.timeline);
-            } else {
-                self.back.wake(self.now, slot, &mut self.timeline);
-            }
-        } else {
-            let i = (slot / SLOTS) as usize;
-            match slot % SLOTS {
-                SENDER => self.on_sender_timer(i, slot),
-                RECEIVER => self.on_receiver_timer(i, slot),
-                APP => self.on_app(i, slot),
-                _ => self.on_life(i, slot),
-            }
+        match self.slots.source(slot) {
+            Source::Data(_) => self.data.wake(self.now, slot, &mut self.timeline),
+            Source::Back(_) => self.back.wake(self.now, slot, &mut self.timeline),
+            Source::Sender(i) => self.on_sender_timer(i, slot),
+            Source::Receiver(i) => self.on_receiver_timer(i, slot),
+            Source::App(i) => self.on_app(i, slot),
+            Source::Life(i) => self.on_life(i, slot),
+            Source::Sampler => self.on_sample(slot),
         }
         self.receive();
     }
@@ -245,7 +225,7 @@ impl World {
             self.back.send(self.now, ack, &mut self.timeline);
         }
         let deadline = self.flows[i].ends.receiver_deadline();
-        self.timeline.set_if_earlier(i as u32 * SLOTS + RECEIVER, deadline);
+        self.timeline.set_if_earlier(self.slots.slot(Source::Receiver(i)), deadline);
     }
 
     fn on_ack(&mut self, ack: &Ack) {
@@ -302,7 +282,8 @@ impl World {
         let (deadline, slack) = self.flows[i].ends.sender_wakeup();
         // On a processor of its own a paced flow meets nothing: its timer is as late as it may be.
         let slack = if self.is_processor_shared { slack } else { Span::ZERO };
-        self.timeline.set_with_slack_if_earlier(i as u32 * SLOTS + SENDER, deadline, slack);
+        let slot = self.slots.slot(Source::Sender(i));
+        self.timeline.set_with_slack_if_earlier(slot, deadline, slack);
     }
 
     /// The application writes, asks, or hears.
@@ -323,7 +304,7 @@ impl World {
 
     fn arm_app(&mut self, i: usize) {
         let Some(app) = &self.flows[i].app else { return };
-        let slot = i as u32 * SLOTS + APP;
+        let slot = self.slots.slot(Source::App(i));
         match app.next_wakeup() {
             Some(at) if self.flows[i].is_running() => self.timeline.set(slot, at.max(self.now)),
             _ => self.timeline.clear(slot),
@@ -360,14 +341,14 @@ impl World {
         self.probe.flow_end(self.now, i, flow, completed);
         flow.life = Life::Ended { at: self.now, completed };
         flow.ends.stop();
-        self.timeline.clear(i as u32 * SLOTS + LIFE);
-        self.timeline.clear(i as u32 * SLOTS + APP);
+        self.timeline.clear(self.slots.slot(Source::Life(i)));
+        self.timeline.clear(self.slots.slot(Source::App(i)));
     }
 
-    fn on_sample(&mut self) {
+    fn on_sample(&mut self, slot: u32) {
         self.probe.sample(self.now, &mut self.flows, &self.data.links);
         self.next_sample += self.sample_every;
-        self.timeline.set(self.sampler, self.next_sample);
+        self.timeline.set(slot, self.next_sample);
     }
 
     /// Every packet is accounted for, and what was acknowledged was sent.

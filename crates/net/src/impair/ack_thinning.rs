@@ -114,14 +114,14 @@ fn supersedes(newer: Option<PureAck>, older: Option<PureAck>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Ack;
+    use crate::packet::{Ack, TcpAck};
 
     fn ms(n: u64) -> Time {
         Time::from_ns(n * 1_000_000)
     }
 
     fn ack(flow: u32, ack: u32) -> Ack {
-        Ack { flow, ack, ..Ack::default() }
+        Ack { flow, ..TcpAck { ack, ..TcpAck::default() }.into() }
     }
 
     /// What goes on (when, in ms, and which), and what is dropped.
@@ -140,7 +140,7 @@ mod tests {
             }
         }
         assert!(part.is_empty());
-        (out, outcome.drops.iter().map(|(a, _)| a.ack).collect())
+        (out, outcome.drops.iter().map(|(a, _)| a.tcp().ack).collect())
     }
 
     #[test]
@@ -160,8 +160,9 @@ mod tests {
 
     #[test]
     fn what_says_something_of_its_own_is_kept_and_the_order_too() {
-        let sack = Ack { n_sacks: 1, sacks: [(4, 5), (0, 0), (0, 0)], ..ack(0, 2) };
-        let ece = Ack { ece: true, ..ack(0, 4) };
+        let sacks = [(4, 5), (0, 0), (0, 0)];
+        let sack = TcpAck { ack: 2, n_sacks: 1, sacks, ..TcpAck::default() }.into();
+        let ece = TcpAck { ack: 4, ece: true, ..TcpAck::default() }.into();
         let input = [(0, ack(0, 2)), (1, ack(0, 2)), (2, sack), (3, ack(0, 3)), (4, ece)];
         let (out, dropped) = thin(9, &input);
         assert_eq!(dropped, []);

@@ -5,7 +5,7 @@ use net::impair::{AckThinning, Aggregation, Release, ThinningConfig};
 use net::qdisc::Outcome;
 use net::rng::Rng;
 use net::schedule::{Schedule, Steps};
-use net::Ack;
+use net::{Ack, TcpAck};
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
 
@@ -120,14 +120,14 @@ proptest! {
         for (gap, flow, more, ece) in acks {
             now += Span::from_ns(gap);
             newest[flow as usize] += more;
-            let ack = Ack { flow, ack: newest[flow as usize], ece, ..Ack::default() };
-            part.push(now, ack, &mut outcome);
+            let tcp = TcpAck { ack: newest[flow as usize], ece, ..TcpAck::default() };
+            part.push(now, Ack { flow, ..tcp.into() }, &mut outcome);
             out.extend(std::iter::from_fn(|| part.pop(now)));
         }
         out.extend(std::iter::from_fn(|| part.pop(Time::NEVER)));
         prop_assert_eq!(out.len() + outcome.drops.len(), count);
         for flow in 0..3 {
-            let passed = out.iter().filter(|a| a.flow == flow).map(|a| a.ack);
+            let passed = out.iter().filter(|a| a.flow == flow).map(|a| a.tcp().ack);
             let passed: Vec<u32> = passed.collect();
             prop_assert!(passed.is_sorted());
             prop_assert_eq!(passed.last().copied().unwrap_or(0), newest[flow as usize]);

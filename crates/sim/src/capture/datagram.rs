@@ -6,8 +6,8 @@
 //! them). `docs/results.md` has the table.
 
 use crate::flow::Flow;
-use net::quic::{AckFrame, DATAGRAM_BYTES};
-use net::{flags, Ack, Frame, Packet};
+use net::quic::DATAGRAM_BYTES;
+use net::{flags, Ack, AckBody, Frame, Packet};
 use record::pcap::{PcapDatagram, PcapWriter, HEAD_LEN_MAX};
 use units::{Bytes, Time};
 
@@ -58,13 +58,13 @@ pub fn of_packet(flow: &Flow, packet: &Packet) -> Datagram {
 
 /// An acknowledgement, or what stands for the server's Initial packet; `None`: it is TCP's.
 pub fn of_ack(ack: &Ack) -> Option<Datagram> {
-    let frame = AckFrame::of(ack)?;
+    let AckBody::Quic(frame) = &ack.body else { return None };
     let mut made = Datagram::new(false, ack.wire_bytes(), ack.ecn);
-    if ack.syn {
+    let Some(frame) = frame else {
         made.put(&[INITIAL]);
         made.put(&[0; PADDING]);
         return Some(made);
-    }
+    };
     // The model does not number acknowledgements.
     made.put(&[SHORT, 0, 0, 0, 0]);
     made.put(&[if frame.ecn == [0; 3] { ACK } else { ACK_WITH_ECN }]);

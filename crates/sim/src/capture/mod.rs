@@ -8,7 +8,7 @@ mod held;
 
 use crate::flow::Flow;
 use held::{Held, Record};
-use net::{flags, Ack, Packet};
+use net::{flags, Ack, Packet, TcpAck};
 use path::plan::{Ecn, Plan};
 use record::pcap::{PcapSegment, PcapWriter, SynOptions, ACK, AE, CWR, ECE, PSH, SYN};
 use record::RecordError;
@@ -90,25 +90,26 @@ impl Capture {
             return Record::Datagram(datagram).write(now, i as u32, &mut self.pcap);
         }
         let lengths = &mut self.flows[i].lengths;
+        let tcp = ack.tcp();
         let mut blocks = [(0, 0); 3];
-        for (out, &(start, end)) in blocks.iter_mut().zip(ack.sack_blocks()) {
+        for (out, &(start, end)) in blocks.iter_mut().zip(tcp.sack_blocks()) {
             *out = (byte_seq(lengths, start), byte_seq(lengths, end));
         }
         let segment = PcapSegment {
             flow: i as u32,
             from_sender: false,
             seq: u32::from(!ack.syn),
-            ack: byte_seq(lengths, ack.ack),
-            flags: ACK | if ack.syn { SYN } else { 0 } | ecn_flags(ack),
-            window: if ack.syn { ack.window.min(65_535) } else { ack.window },
+            ack: byte_seq(lengths, tcp.ack),
+            flags: ACK | if ack.syn { SYN } else { 0 } | ecn_flags(tcp),
+            window: if ack.syn { tcp.window.min(65_535) } else { tcp.window },
             payload_len: 0,
-            ts_val: ack.ts_val,
-            ts_ecr: ack.ts_ecr,
-            sack: &blocks[..ack.n_sacks as usize],
+            ts_val: tcp.ts_val,
+            ts_ecr: tcp.ts_ecr,
+            sack: &blocks[..tcp.n_sacks as usize],
             ecn: ack.ecn,
             syn: ack.syn.then_some(SYN_OPTIONS),
         };
-        lengths.forget_below(ack.ack.saturating_sub(KEPT_SEGMENTS));
+        lengths.forget_below(tcp.ack.saturating_sub(KEPT_SEGMENTS));
         self.pcap.write_segment(now.as_ns(), &segment);
     }
 
@@ -171,7 +172,7 @@ fn asks(feedback: Feedback, syn: &Packet) -> u16 {
 }
 
 /// The echo of an acknowledgement: ECE, or the three bits of the ACE field.
-fn ecn_flags(ack: &Ack) -> u16 {
+fn ecn_flags(ack: &TcpAck) -> u16 {
     let bit = |value: u8, flag: u16| if ack.ace & value != 0 { flag } else { 0 };
     bit(4, AE) | bit(2, CWR) | bit(1, ECE) | if ack.ece { ECE } else { 0 }
 }

@@ -59,7 +59,7 @@ impl Sender {
 
     pub(super) fn process_ack(&mut self, ack: &Ack, arrivals: &mut Arrivals) {
         self.sk.stats.acks_received += 1;
-        let Some(frame) = AckFrame::of(ack) else { return };
+        let Some(frame) = ack.frame() else { return };
         if !arrivals.is_news(frame.reported) {
             return;
         }
@@ -67,15 +67,15 @@ impl Sender {
         st.sampler.rs.prior_in_flight = self.in_flight();
         let prior_lost = self.sk.lost;
         let prior_una = self.packets.una();
-        self.take_arrivals(&frame, arrivals, &mut st);
+        self.take_arrivals(frame, arrivals, &mut st);
         if st.acked == 0 {
             return;
         }
         self.packets.advance();
         self.sync_seq();
-        self.sample_rtt(&frame, &mut st);
+        self.sample_rtt(frame, &mut st);
         self.largest_acked = self.largest_acked.max(Some(st.largest));
-        self.count_ecn(&frame, &mut st);
+        self.count_ecn(frame, &mut st);
         self.tell_delivery(&st);
         self.on_progress(st.largest);
         if st.ce > 0 && st.largest >= self.high {

@@ -72,7 +72,7 @@ impl Receiver {
     /// A packet arrives; acknowledgements that it causes are appended to `out`.
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
         if packet.flags & flags::SYN != 0 {
-            out.push(Ack { syn: true, ranges: 1, ..Ack::default() });
+            out.push(Ack::initial());
             return;
         }
         self.stats.packets += 1;
@@ -138,7 +138,7 @@ impl Receiver {
             ecn: self.ecn,
         };
         self.stats.acks_sent += 1;
-        out.push(frame.to_ack());
+        out.push(frame.into());
     }
 
     /// Earliest time at which [`Receiver::on_timer`] has something to do.

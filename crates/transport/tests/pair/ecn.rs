@@ -188,7 +188,7 @@ fn accurate_ecn_never_counts_too_little_when_the_counter_wraps_unseen() {
     let pair = Pair::new(setup("bbr", EcnMode::Accurate), marking(|_| true))
         .with_acks(move |ack| {
             n += 1;
-            if ack.ack < 400 || n % 16 == 0 {
+            if ack.tcp().ack < 400 || n % 16 == 0 {
                 Fate::Deliver
             } else {
                 Fate::Drop

@@ -4,7 +4,7 @@
 
 use cca::{Controller, Module};
 use net::rng::Rng;
-use net::{flags, Ack, Frame, Packet};
+use net::{flags, Ack, Frame, Packet, TcpAck};
 use std::collections::BTreeMap;
 use transport::app::{App, Workload, Write};
 use transport::common::{Conn, SenderEvent, Stream};
@@ -90,7 +90,7 @@ pub struct Pair<'a> {
     /// Every data packet sent, in order.
     pub sent: Vec<Sent>,
     /// Every ACK sent, with its time.
-    pub acks: Vec<(Time, Ack)>,
+    pub acks: Vec<(Time, TcpAck)>,
     pub events: Vec<(Time, SenderEvent)>,
     /// Most segments in flight at any time.
     pub max_in_flight: u32,
@@ -214,7 +214,7 @@ impl<'a> Pair<'a> {
             self.sender.on_timer(now);
         }
         for mut ack in acks {
-            self.acks.push((now, ack));
+            self.acks.push((now, *ack.tcp()));
             let at = now + self.one_way;
             match (self.on_ack)(&mut ack) {
                 Fate::Deliver | Fate::Mark => self.push(at, Item::Ack(ack)),

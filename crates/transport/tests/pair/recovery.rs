@@ -3,7 +3,7 @@
 use crate::losing;
 use crate::pair::{Fate, Pair, Setup};
 use cca::CaState;
-use net::Ack;
+use net::{Ack, AckBody};
 use transport::common::SenderEvent;
 use transport::tcp::EcnMode;
 
@@ -115,8 +115,9 @@ fn a_timeout_that_loses_a_whole_window_recovers_in_slow_start() {
 fn sack_reneging_is_survived() {
     // The receiver claims segments 6 and 7, which it does not have, as soon as 5 is missing.
     let lie = |ack: &mut Ack| {
-        if ack.ack == 5 && ack.n_sacks > 0 {
-            (ack.n_sacks, ack.sacks[0]) = (1, (6, 8));
+        let AckBody::Tcp(tcp) = &mut ack.body else { unreachable!("TCP") };
+        if tcp.ack == 5 && tcp.n_sacks > 0 {
+            (tcp.n_sacks, tcp.sacks[0]) = (1, (6, 8));
         }
         Fate::Deliver
     };

@@ -3,7 +3,7 @@
 use crate::info;
 use crate::script::{Arm, Flags, Options, Segment};
 use cca::{Controller, Module};
-use net::{flags, Ack, Packet};
+use net::{flags, Ack, Packet, TcpAck};
 use std::collections::{BTreeMap, VecDeque};
 use transport::common::clock::{timestamp_ms, BOOT};
 use transport::common::Stream;
@@ -142,7 +142,7 @@ impl Host {
             }
             End::Receiver(_, acks, echo) => {
                 for ack in acks.drain(..) {
-                    echo.0 = ack.ts_val;
+                    echo.0 = ack.tcp().ts_val;
                     let segment = acknowledged(&ack, &self.stream);
                     self.left.push_back(Left { at: now, segment });
                 }
@@ -171,14 +171,13 @@ impl SenderEnd {
             self.echo = *first.ok_or("it acknowledges what was never sent")?;
             self.acked = ack;
         }
-        let mut out = Ack {
+        let mut out = TcpAck {
             ack,
             window: u32::try_from(window).map_err(|_| format!("window {window} has 32 bit"))?,
             ts_ecr: p.ts.map_or(Ok(self.echo), |ts| host_ms(ts.1))?,
             ts_val: p.ts.map_or(Ok(ms(now)), |ts| host_ms(ts.0))?,
             ece: p.flags.echo,
-            syn: p.flags.syn,
-            ..Ack::default()
+            ..TcpAck::default()
         };
         for &(start, end) in &p.sacks {
             out.sacks[out.n_sacks as usize] =
@@ -189,7 +188,7 @@ impl SenderEnd {
             let is_inside = rest.first().is_some_and(|next| next.0 <= *start && *end <= next.1);
             out.is_dsack = *start < ack || is_inside;
         }
-        Ok(out)
+        Ok(Ack { syn: p.flags.syn, ..out.into() })
     }
 }
 
@@ -244,17 +243,17 @@ fn sent(burst: &Burst, stream: &Stream) -> Segment {
 
 /// An acknowledgement of the receiver as a script writes it.
 fn acknowledged(ack: &Ack, stream: &Stream) -> Segment {
-    let first = u64::from(!ack.syn);
+    let (first, tcp) = (u64::from(!ack.syn), ack.tcp());
     let block = |&(start, end): &(u32, u32)| (byte_at(start, stream), byte_at(end, stream));
     Segment {
         ecn: None,
-        flags: Flags { syn: ack.syn, push: false, ack: true, echo: ack.ece, cwr: false },
+        flags: Flags { syn: ack.syn, push: false, ack: true, echo: tcp.ece, cwr: false },
         start: first,
         end: first,
-        ack: Some(byte_at(ack.ack, stream)),
-        win: Some(u64::from(ack.window)),
-        sacks: ack.sack_blocks().iter().map(block).collect(),
-        ts: Some((script_ms(ack.ts_val), script_ms(ack.ts_ecr))),
+        ack: Some(byte_at(tcp.ack, stream)),
+        win: Some(u64::from(tcp.window)),
+        sacks: tcp.sack_blocks().iter().map(block).collect(),
+        ts: Some((script_ms(tcp.ts_val), script_ms(tcp.ts_ecr))),
     }
 }
 

@@ -47,7 +47,7 @@ fn a_lone_packet_is_acknowledged_after_the_longest_delay_which_the_frame_tells()
     assert_eq!(receiver.next_deadline(), at_ms(25));
     let mut out = Vec::new();
     receiver.on_timer(at_ms(25), &mut out);
-    let frame = net::quic::AckFrame::of(&out[0]).expect("an ACK frame");
+    let frame = out[0].frame().expect("an ACK frame");
     assert_eq!((frame.largest, frame.ranges, frame.delay_us), (0, 1, 25_000));
     assert!(!receiver.next_deadline().is_set());
 }
@@ -66,7 +66,7 @@ fn a_mark_is_told_at_once_and_counted() {
     receiver.on_packet(at_ms(0), &Packet { ecn: 3, ..packet(0) }, &mut out);
     receiver.on_packet(at_ms(1), &Packet { ecn: 2, ..packet(1) }, &mut out);
     receiver.on_packet(at_ms(2), &Packet { ecn: 1, ..packet(2) }, &mut out);
-    let frames: Vec<_> = out.iter().filter_map(net::quic::AckFrame::of).collect();
+    let frames: Vec<_> = out.iter().filter_map(Ack::frame).collect();
     assert_eq!(frames.iter().map(|f| f.ecn).collect::<Vec<_>>(), [[0, 0, 1], [1, 1, 1]]);
 }
 

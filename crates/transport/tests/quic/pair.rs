@@ -215,7 +215,7 @@ impl<'a> Pair<'a> {
         if ack.syn {
             return;
         }
-        let frame = AckFrame::of(ack).expect("an ACK frame");
+        let frame = ack.frame().expect("an ACK frame");
         assert_eq!(usize::from(frame.ranges), ranges.len());
         assert_eq!((frame.smallest, frame.largest + 1), (ranges[0].0, ranges[ranges.len() - 1].1));
         let packets = self.sender.packets();
@@ -306,8 +306,7 @@ impl<'a> Pair<'a> {
 
     /// The ACK frames sent, with their times.
     pub fn frames(&self) -> Vec<(Time, AckFrame)> {
-        let data = self.acks.iter().filter(|(_, ack)| !ack.syn);
-        data.filter_map(|&(at, ack)| Some((at, AckFrame::of(&ack)?))).collect()
+        self.acks.iter().filter_map(|(at, ack)| Some((*at, *ack.frame()?))).collect()
     }
 }
 

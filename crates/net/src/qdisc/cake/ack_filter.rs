@@ -127,11 +127,16 @@ fn is_after(a: u32, b: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Ack;
+    use crate::packet::{Ack, TcpAck};
     use units::Time;
 
     /// Puts the acknowledgements into a queue one after the other and returns what is left.
-    fn filtered(filter: AckFilter, acks: &[Ack]) -> Vec<u32> {
+    fn filtered(filter: AckFilter, acks: &[TcpAck]) -> Vec<u32> {
+        let acks: Vec<Ack> = acks.iter().map(|&ack| ack.into()).collect();
+        filtered_packets(filter, &acks)
+    }
+
+    fn filtered_packets(filter: AckFilter, acks: &[Ack]) -> Vec<u32> {
         let mut slab = Slab::default();
         let mut queue = List::default();
         for &packet in acks {
@@ -140,15 +145,15 @@ mod tests {
             }
             slab.push_back(&mut queue, Queued { since: Time::ZERO, packet });
         }
-        slab.iter(&queue).map(|(_, queued)| queued.packet.ack).collect()
+        slab.iter(&queue).map(|(_, queued)| queued.packet.tcp().ack).collect()
     }
 
-    fn ack(ack: u32) -> Ack {
-        Ack { ack, ..Ack::default() }
+    fn ack(ack: u32) -> TcpAck {
+        TcpAck { ack, ..TcpAck::default() }
     }
 
-    fn sack(ack: u32, start: u32, end: u32) -> Ack {
-        Ack { ack, n_sacks: 1, sacks: [(start, end), (0, 0), (0, 0)], ..Ack::default() }
+    fn sack(ack: u32, start: u32, end: u32) -> TcpAck {
+        TcpAck { ack, n_sacks: 1, sacks: [(start, end), (0, 0), (0, 0)], ..TcpAck::default() }
     }
 
     #[test]
@@ -165,8 +170,9 @@ mod tests {
 
     #[test]
     fn aggressive_takes_a_single_one_only_directly_before() {
-        let other = Ack { flow: 1, ..ack(7) };
-        assert_eq!(filtered(AckFilter::Aggressive, &[ack(1), other, ack(2)]), [1, 7, 2]);
+        let other = Ack { flow: 1, ..ack(7).into() };
+        let acks = [ack(1).into(), other, ack(2).into()];
+        assert_eq!(filtered_packets(AckFilter::Aggressive, &acks), [1, 7, 2]);
     }
 
     #[test]
@@ -184,14 +190,14 @@ mod tests {
 
     #[test]
     fn a_dsack_is_never_dropped() {
-        let dsack = Ack { is_dsack: true, ..sack(10, 3, 4) };
-        let covering = Ack { is_dsack: true, ..sack(11, 3, 4) };
+        let dsack = TcpAck { is_dsack: true, ..sack(10, 3, 4) };
+        let covering = TcpAck { is_dsack: true, ..sack(11, 3, 4) };
         assert_eq!(filtered(AckFilter::Aggressive, &[dsack, covering]), [10, 11]);
     }
 
     #[test]
     fn a_change_of_ece_keeps_both_sides_of_it() {
-        let ece = |n| Ack { ece: true, ..ack(n) };
+        let ece = |n| TcpAck { ece: true, ..ack(n) };
         // In normal mode the change makes 1 uneligible and 2 the first of a pair with 3.
         assert_eq!(filtered(AckFilter::Normal, &[ack(1), ece(2), ece(3)]), [1, 2, 3]);
         assert_eq!(filtered(AckFilter::Normal, &[ack(1), ece(2), ece(3), ece(4)]), [1, 3, 4]);
@@ -200,8 +206,11 @@ mod tests {
 
     #[test]
     fn a_newer_timestamp_or_acknowledgement_stays() {
-        let newer = Ack { ts_val: 9, ..ack(1) };
-        assert_eq!(filtered(AckFilter::Aggressive, &[newer, Ack { ts_val: 8, ..ack(2) }]), [1, 2]);
+        let newer = TcpAck { ts_val: 9, ..ack(1) };
+        assert_eq!(
+            filtered(AckFilter::Aggressive, &[newer, TcpAck { ts_val: 8, ..ack(2) }]),
+            [1, 2]
+        );
         assert_eq!(filtered(AckFilter::Aggressive, &[ack(3), ack(2)]), [3, 2]);
         assert_eq!(filtered(AckFilter::Aggressive, &[ack(u32::MAX), ack(0)]), [0]);
     }

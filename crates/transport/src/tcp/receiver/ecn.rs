@@ -1,7 +1,7 @@
 //! The receiver's half of ECN: what an arriving code point does to the acknowledgements.
 
 use super::super::ecn::{Feedback, ACE_INIT, ACE_SYN_ACK, CE, ECT0};
-use net::Ack;
+use net::TcpAck;
 
 /// Marked packets of which each ACK must tell the sender before more come (RFC 9768, section
 /// 3.2.2.5.1: with newly arrived data, every second).
@@ -52,8 +52,7 @@ impl ReceiverEcn {
     }
 
     /// Writes what the SYN-ACK says.
-    pub fn on_syn_ack(&self, ack: &mut Ack) {
-        ack.ecn = self.codepoint();
+    pub fn on_syn_ack(&self, ack: &mut TcpAck) {
         match self.feedback {
             Feedback::None => {}
             Feedback::Classic | Feedback::Dctcp => ack.ece = true,
@@ -62,8 +61,7 @@ impl ReceiverEcn {
     }
 
     /// Writes the feedback of an ACK.
-    pub fn on_ack(&mut self, ack: &mut Ack) {
-        ack.ecn = self.codepoint();
+    pub fn on_ack(&mut self, ack: &mut TcpAck) {
         match self.feedback {
             Feedback::None => {}
             Feedback::Classic | Feedback::Dctcp => ack.ece = self.demand_cwr,
@@ -75,7 +73,8 @@ impl ReceiverEcn {
     }
 
     /// Where the controllers need ECN, every packet is ECN-capable, ACKs too (`INET_ECN_xmit`).
-    fn codepoint(&self) -> u8 {
+    #[inline]
+    pub fn codepoint(&self) -> u8 {
         if self.feedback == Feedback::Dctcp {
             ECT0
         } else {
@@ -166,7 +165,7 @@ mod tests {
         let mut fields = Vec::new();
         for i in 0..5 {
             ecn.on_data(CE, 1, i);
-            let mut ack = Ack::default();
+            let mut ack = TcpAck::default();
             ecn.on_ack(&mut ack);
             fields.push(ack.ace);
         }
@@ -177,7 +176,7 @@ mod tests {
     fn a_retransmitted_syn_asks_for_no_ecn() {
         let mut ecn = ReceiverEcn::new(Feedback::Classic);
         ecn.fall_back();
-        let mut ack = Ack::default();
+        let mut ack = TcpAck::default();
         ecn.on_syn_ack(&mut ack);
         assert!(!ack.ece && ecn.on_data(CE, 1, 1) == Reaction::None);
     }

@@ -20,7 +20,7 @@ use ack_policy::{AckPolicy, MAX_QUICKACKS};
 use compression::Compression;
 use ecn::{Reaction, ReceiverEcn};
 use gro::{Gro, Run};
-use net::{flags, Ack, Packet};
+use net::{flags, Ack, Packet, TcpAck};
 use sack_blocks::OutOfOrder;
 use timestamps::Timestamps;
 use units::Time;
@@ -225,15 +225,14 @@ impl Receiver {
         }
         self.syn_seen = true;
         self.timestamps.on_syn(now, packet.ts_val);
-        let mut ack = Ack {
+        let mut ack = TcpAck {
             window: self.window.on_syn(),
             ts_ecr: packet.ts_val,
             ts_val: timestamp_ms(host_ns(now)),
-            syn: true,
-            ..Ack::default()
+            ..TcpAck::default()
         };
         self.ecn.on_syn_ack(&mut ack);
-        out.push(ack);
+        out.push(Ack { syn: true, ecn: self.ecn.codepoint(), ..ack.into() });
     }
 
     /// The handshake ends with the first packet after the SYN.
@@ -357,7 +356,8 @@ impl Receiver {
         let window = self.window.offer(self.bytes_up_to(next));
         self.rcv_wup = next;
         let ack = self.acknowledge(now, prior.0, window);
-        out.push(Ack { ece: prior.1, ..ack });
+        let ack = TcpAck { ece: prior.1, ..ack };
+        out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
     }
 
     /// `__tcp_ack_snd_check`.
@@ -383,17 +383,17 @@ impl Receiver {
         self.rcv_wup = self.rcv_nxt;
         self.lengths.forget_below(self.rcv_wup);
         let ack = self.acknowledge(now, self.rcv_nxt, window);
-        out.push(ack);
+        out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
     }
 
     /// An ACK for everything before `next`.
-    fn acknowledge(&mut self, now: Time, next: u32, window: u32) -> Ack {
-        let mut ack = Ack {
+    fn acknowledge(&mut self, now: Time, next: u32, window: u32) -> TcpAck {
+        let mut ack = TcpAck {
             ack: next,
             window,
             ts_ecr: self.timestamps.recent(),
             ts_val: timestamp_ms(host_ns(now)),
-            ..Ack::default()
+            ..TcpAck::default()
         };
         self.ecn.on_ack(&mut ack);
         let dsack = self.dsack.take();

@@ -9,11 +9,11 @@ use super::tlp::Answer;
 use super::{Recovery, State};
 use crate::common::Socket;
 use cca::{CaEvent, CaState};
-use net::Ack;
+use net::TcpAck;
 
 impl Recovery {
     /// Reads the SACK blocks.
-    pub fn tag(&mut self, sk: &mut Socket, rtx: &mut RtxQueue, ack: &Ack, st: &mut AckState) {
+    pub fn tag(&mut self, sk: &mut Socket, rtx: &mut RtxQueue, ack: &TcpAck, st: &mut AckState) {
         self.scoreboard.tag(
             ack,
             &mut Tagged {

@@ -12,7 +12,7 @@ use super::rack::{sent_after, Rack};
 use super::undo::Undo;
 use crate::common::rate::Sampler;
 use crate::common::Socket;
-use net::Ack;
+use net::TcpAck;
 
 /// Most reordering that is believed (`sysctl_tcp_max_reordering`), segments.
 const MAX_REORDERING: u32 = 300;
@@ -45,7 +45,7 @@ pub struct Tagged<'a> {
 
 impl Scoreboard {
     /// Tags what the ACK's blocks report.
-    pub fn tag(&mut self, ack: &Ack, on: &mut Tagged<'_>) {
+    pub fn tag(&mut self, ack: &TcpAck, on: &mut Tagged<'_>) {
         on.st.reord = on.rtx.nxt();
         if on.sk.sacked_out == 0 {
             self.high_sack = on.rtx.una();
@@ -169,7 +169,7 @@ impl Scoreboard {
     }
 
     /// `tcp_check_dsack`: whether the first block reports a duplicate that we sent.
-    fn check_dsack(&mut self, ack: &Ack, on: &mut Tagged<'_>) -> bool {
+    fn check_dsack(&mut self, ack: &TcpAck, on: &mut Tagged<'_>) -> bool {
         let blocks = ack.sack_blocks();
         let (start, end) = blocks[0];
         let below = start < ack.ack;

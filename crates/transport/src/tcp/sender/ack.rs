@@ -9,7 +9,7 @@ use super::Sender;
 use crate::common::clock::host_ns;
 use crate::common::{Conn, SenderEvent};
 use cca::{AckSample, CaState};
-use net::Ack;
+use net::TcpAck;
 
 /// Segments that an ACK takes off the queue, and what they say about the RTT.
 struct Cleaned {
@@ -22,7 +22,7 @@ struct Cleaned {
 
 impl Sender {
     /// The SYN-ACK: first RTT sample, initial window, controller starts.
-    pub(super) fn establish(&mut self, ack: &Ack) {
+    pub(super) fn establish(&mut self, ack: &TcpAck) {
         self.conn = Conn::Established;
         self.timer.clear();
         self.sk.delivered = 1;
@@ -57,7 +57,7 @@ impl Sender {
     }
 
     /// `tcp_ack`.
-    pub(super) fn process_ack(&mut self, ack: &Ack) {
+    pub(super) fn process_ack(&mut self, ack: &TcpAck) {
         let prior_una = self.rtx.una();
         let mut st = AckState::new(prior_una);
         if ack.ack > self.rtx.nxt() {
@@ -112,7 +112,7 @@ impl Sender {
     }
 
     /// An ACK below the window still carries SACK information.
-    fn process_old_ack(&mut self, ack: &Ack, st: &mut AckState) {
+    fn process_old_ack(&mut self, ack: &TcpAck, st: &mut AckState) {
         if ack.n_sacks == 0 {
             return;
         }
@@ -123,7 +123,7 @@ impl Sender {
         self.transmit_recovery(st.rexmit);
     }
 
-    fn receive_window_and_sacks(&mut self, ack: &Ack, st: &mut AckState) {
+    fn receive_window_and_sacks(&mut self, ack: &TcpAck, st: &mut AckState) {
         let slow = ack.n_sacks > 0
             || ack.ece
             || ack.window != self.sk.snd_wnd
@@ -173,7 +173,7 @@ impl Sender {
 
     /// Reads the ACE field. An ACK that neither delivers anything nor has a newer timestamp may have been
     /// overtaken and tells nothing. `delivered` is the count before this ACK.
-    fn count_accurate_ce(&mut self, ack: &Ack, delivered: u32, st: &mut AckState) {
+    fn count_accurate_ce(&mut self, ack: &TcpAck, delivered: u32, st: &mut AckState) {
         let ecn = &mut self.recovery.ecn;
         if !ecn.is_accurate || !(st.is_newer || st.has(flag::FORWARD_PROGRESS)) {
             return;

@@ -108,13 +108,14 @@ impl Sender {
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.sk.refresh(now);
-        self.peer_ts_val = ack.ts_val;
+        let tcp = ack.tcp();
+        self.peer_ts_val = tcp.ts_val;
         match self.conn {
-            Conn::SynSent if ack.syn => self.establish(ack),
+            Conn::SynSent if ack.syn => self.establish(tcp),
             Conn::Established if ack.syn => {}
             Conn::Established => {
                 self.sk.stats.acks_received += 1;
-                self.process_ack(ack);
+                self.process_ack(tcp);
                 self.supply.forget(self.rtx.una(), || self.host.lowest_seq());
                 self.push_pending();
             }

@@ -11,12 +11,10 @@ use crate::common::clock::timestamp_ms;
 use crate::common::{Conn, Socket, Stamps};
 use cca::{CaEvent, CaState};
 use net::flags;
+use net::frame::SKB_OVERHEAD;
 
 /// Largest burst: 65536 bytes less header room (`sk_setup_caps`: MAX_TCP_HEADER + 1 with 320).
 pub const GSO_MAX_BYTES: u32 = 65_536 - 321;
-/// Memory of one send beside its payload, bytes: `SKB_TRUESIZE` of a small-head skb (384 usable + 256
-/// `sk_buff` + 320 `skb_shared_info`).
-pub(super) const SKB_OVERHEAD: u32 = 960;
 /// Sends before this many data segments are not paced (`tcp_update_skb_after_send`).
 const UNPACED_SEGS: u32 = 10;
 /// log2 us of the RTT at which the autosized burst loses half its RTT term

@@ -2,11 +2,12 @@
 //! net/ipv4/tcp.c; the restart after idle in tcp_output.c).
 
 use super::super::cwnd_use::INIT_CWND;
-use super::output::{buffer_segs, SKB_OVERHEAD};
+use super::output::buffer_segs;
 use super::Sender;
 use crate::app::Write;
 use crate::common::Conn;
 use cca::CaEvent;
+use net::frame::SKB_OVERHEAD;
 use units::Time;
 
 impl Sender {
