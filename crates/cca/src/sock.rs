@@ -263,11 +263,4 @@ impl TcpSock {
             .wrapping_sub(self.sacked_out.wrapping_add(self.lost_out))
             .wrapping_add(self.retrans_out)
     }
-
-    /// Is the window below the slow-start threshold?
-    #[must_use]
-    #[inline]
-    pub fn is_in_slow_start(&self) -> bool {
-        self.snd_cwnd < self.snd_ssthresh
-    }
 }

@@ -1,4 +1,4 @@
-//! An application with the way that its requests take to the writing side.
+//! An application, and the delay of its requests to the side that writes.
 
 use net::rng::Rng;
 use transport::app::{App, Message, Workload, Write};
@@ -10,7 +10,7 @@ pub struct Application {
     is_started: bool,
     /// One-way delay of a request.
     back: Span,
-    /// When the request that is under way arrives.
+    /// When the request that was sent last arrives.
     request: Option<Time>,
 }
 
@@ -50,7 +50,7 @@ impl Application {
         self.app.on_wakeup(now)
     }
 
-    /// So many bytes have arrived in order.
+    /// `bytes` have arrived in order since the start.
     pub fn on_delivered(&mut self, now: Time, bytes: u64) {
         self.app.on_delivered(now, bytes);
     }

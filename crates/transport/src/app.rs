@@ -27,7 +27,7 @@ use units::{Bytes, Rate, Span, Time};
 /// What an application tells its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// This many more bytes, at least 1, which end a message.
+    /// This many bytes (at least 1), the last of which ends a message.
     Bytes(u64),
     /// From now on there is always more.
     Greedy,
@@ -138,7 +138,7 @@ impl App {
         }
     }
 
-    /// It writes so many bytes first, which are no message, and begins so long after they have arrived.
+    /// It writes `bytes` first, which are no message, and begins when `back` has passed since they arrived.
     #[must_use]
     pub fn with_greeting(self, bytes: u64, answer: Span) -> App {
         App { greeting: (bytes, answer), ..self }

@@ -13,15 +13,13 @@ use path::plan::{Ecn, Plan};
 use record::pcap::{PcapSegment, PcapWriter, SynOptions, ACK, AE, CWR, ECE, PSH, SYN};
 use record::RecordError;
 use std::path::Path;
-use transport::tcp::{EcnMode, Feedback, Lengths};
+use transport::tcp::{EcnMode, Feedback, Lengths, MSS};
 use units::{Span, Time};
 
 /// Window of both ends before scaling is in force, bytes.
 const SYN_WINDOW: u32 = 64_240;
 /// What both ends announce on their SYN.
 const SYN_OPTIONS: SynOptions = SynOptions { mss: 1460, window_scale: 14 };
-/// Payload of a full segment, bytes.
-const MSS: u32 = 1448;
 /// Segments below the acknowledged ones whose lengths are kept, for D-SACKs.
 const KEPT_SEGMENTS: u32 = 1 << 16;
 /// The ACE field of a sender: none of its ACKs is ECN-capable, so that its counter stays at 5 (RFC 9768).

@@ -8,7 +8,7 @@ use units::{Rate, Span};
 pub enum Burst {
     /// It writes as much as the transport takes.
     Greedy,
-    /// It writes messages of so many bytes at this rate, the first at once.
+    /// It writes messages of this size at this rate, the first at once.
     Paced { rate: Rate, message: u64 },
 }
 
@@ -17,11 +17,11 @@ pub enum Burst {
 pub enum Workload {
     /// It writes as much as the transport takes, always.
     Greedy,
-    /// It writes so many bytes at the start and closes.
+    /// It writes this many bytes at the start and closes.
     Sized { bytes: u64 },
     /// It starts with an on time.
     OnOff { on: Length, off: Length, burst: Burst },
-    /// It writes messages of so many bytes at this rate of payload, the first at once.
+    /// It writes messages of this size at this rate of payload, the first at once.
     Paced { rate: Rate, message: u64 },
     /// It answers requests, each of which the other side sends a think time after it has the whole
     /// answer to the one before; the first when the connection opens. After `count` answers it closes;

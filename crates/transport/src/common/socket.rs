@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 use units::Time;
 
 /// Time over which the minimum RTT is taken, s (`tcp_min_rtt_wlen`; RFC 9002 leaves it open).
-const MIN_RTT_S: u32 = 300;
+pub const MIN_RTT_S: u32 = 300;
 
 /// See the module documentation. Dereferences to the part that the controller sees.
 pub struct Socket {

@@ -36,9 +36,9 @@ struct AckState {
     sampler: Sampler,
     /// Packets newly acknowledged.
     acked: u32,
-    /// Of these: sent after the last congestion event began.
+    /// Those among them sent after the last congestion event began.
     acked_after: u32,
-    /// Of these: sent with an ECN code point.
+    /// Those among them sent with an ECN code point.
     acked_ect: u32,
     /// Largest number among them.
     largest: u32,
@@ -129,7 +129,7 @@ impl Sender {
     }
 
     /// The largest packet gives a sample when it is acknowledged for the first time (RFC 9002
-    /// section 5.1). The controller gets it as measured, like the least RTT.
+    /// section 5.1). The controller gets it as measured, and so does the minimum RTT.
     fn sample_rtt(&mut self, frame: &AckFrame, st: &mut AckState) {
         st.sampler.rs.rtt_us = -1;
         if st.largest != frame.largest {
@@ -145,7 +145,7 @@ impl Sender {
         st.sampler.rs.is_ack_delayed = u64::from(frame.delay_us) >= GRANULARITY_US;
     }
 
-    /// Marks that were reported anew. A path that loses the code point is not used with ECN any more
+    /// Counts newly reported marks. A path that loses the code point is not used with ECN any more
     /// (RFC 9000 section 13.4.2.1).
     fn count_ecn(&mut self, frame: &AckFrame, st: &mut AckState) {
         let prior = std::mem::replace(&mut self.ecn.reported, frame.ecn);

@@ -33,7 +33,7 @@ pub struct Config {
     pub max_ack_delay: Span,
     /// A packet is lost when one sent this many later was acknowledged (RFC 9002 section 6.1.1).
     pub packet_threshold: u32,
-    /// A reduction is taken back when every loss that it answered proves spurious. Not in RFC 9002,
+    /// A reduction is undone when every loss that it answered proves spurious. Not in RFC 9002,
     /// which leaves it open; `undo_cwnd` of the controllers exists for it.
     pub undo: bool,
 }

@@ -16,13 +16,13 @@ use super::sent::Sent;
 use crate::common::SenderEvent;
 use cca::{CaEvent, CaState};
 
-/// Least window of a controller that leaves it to the transport, packets (RFC 9002 section 7.2).
+/// Minimum window of a controller that leaves it to the transport, packets (RFC 9002 section 7.2).
 pub const MIN_WINDOW: u32 = 2;
 
-/// What is needed to take the last reduction back.
+/// What is needed to undo the last reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
-    /// The reduction may be taken back.
+    /// The reduction may be undone.
     is_armed: bool,
     /// Losses that the reduction answers and that have not proved spurious.
     losses: u32,
@@ -62,7 +62,7 @@ impl Sender {
         self.set_ca_state(CaState::Recovery);
     }
 
-    /// The network marked packets: as a loss, but nothing is taken back.
+    /// The network marked packets: as for a loss, but without undo.
     pub(super) fn enter_cwr(&mut self) {
         self.sk.prior_ssthresh = 0;
         self.reduce(false);
@@ -100,7 +100,7 @@ impl Sender {
         self.sk.high_seq = self.byte_seq(self.high);
     }
 
-    /// Nothing sent for three PTOs arrived: the window is the least, as after a timeout of TCP
+    /// Nothing sent for three PTOs arrived: the window falls to its minimum, as after a timeout of TCP
     /// (RFC 9002 section 7.6.2, `tcp_enter_loss`).
     pub(super) fn enter_loss(&mut self) {
         self.sk.stats.rtos += 1;
@@ -129,12 +129,12 @@ impl Sender {
         }
         self.undo.losses -= 1;
         if self.undo.losses == 0 && self.undo.is_armed {
-            self.take_back();
+            self.undo_reduction();
         }
     }
 
-    /// All losses of the last event were none.
-    fn take_back(&mut self) {
+    /// All losses of the last event proved spurious: the reduction is undone.
+    fn undo_reduction(&mut self) {
         self.undo.is_armed = false;
         self.sk.undo_marker = 0;
         self.sk.snd_cwnd = self.sk.undo_cwnd();

@@ -21,9 +21,9 @@ pub struct ReceiverStats {
     pub delivered_bytes: u64,
     /// Packets that arrived, Initial packets not included.
     pub packets: u64,
-    /// Of these: taken for duplicates by their number.
+    /// Packets among them whose number had arrived before.
     pub duplicates: u64,
-    /// Of these: new packets with nothing but data that had been delivered.
+    /// New packets among them whose data had been delivered before.
     pub redundant: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,

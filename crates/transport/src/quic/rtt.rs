@@ -2,24 +2,23 @@
 //! the fields of the socket that the controllers read.
 
 use super::config::Config;
+use crate::common::socket::MIN_RTT_S;
 use cca::{MinMax, TcpSock};
 use units::Span;
 
-/// Least time that a timer is set for, us (RFC 9002 section 6.1.2, kGranularity).
+/// Minimum time that a timer is set for, us (RFC 9002 section 6.1.2, kGranularity).
 pub const GRANULARITY_US: u64 = 1_000;
-/// Time over which the least RTT is taken, s (Linux's `tcp_min_rtt_wlen`; RFC 9002 leaves it open).
-const MIN_RTT_S: u32 = 300;
 /// PTOs that must pass without an acknowledgement (RFC 9002 section 7.6.1).
 const PERSISTENT_THRESHOLD: u64 = 3;
 
-/// What the estimator keeps beside `srtt_us`, `mdev_us`, `rttvar_us` and `rtt_min` of the socket.
+/// What the estimator keeps besides `srtt_us`, `mdev_us`, `rttvar_us` and `rtt_min` of the socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Estimator {
     /// The last sample, us; 0 before the first.
     pub latest_us: u32,
     /// When the first sample was taken, us of the host's clock.
     pub first_at_us: Option<u64>,
-    /// The next sample starts the minimum anew: persistent congestion ended a path as it was known.
+    /// The next sample is the new minimum, because persistent congestion may mean another path.
     restart_min: bool,
 }
 
@@ -56,7 +55,7 @@ impl Estimator {
         sk.rtt_min = filter;
     }
 
-    /// The least RTT no longer holds (RFC 9002 section 5.2).
+    /// The minimum RTT no longer holds (RFC 9002 section 5.2).
     pub fn restart_min(&mut self) {
         self.restart_min = true;
     }
@@ -122,11 +121,11 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_of_the_ack_is_taken_off_the_sample_but_not_below_the_least_rtt() {
+    fn the_delay_of_the_ack_is_taken_off_the_sample_but_not_below_the_minimum_rtt() {
         // 40 + (60 - 20 - 40)/8: nothing changes but the variance, which shrinks by a quarter.
         let (sk, _) = sampled(&[(40_000, 0), (60_000, 20_000)]);
         assert_eq!((sk.srtt_us >> 3, sk.rttvar_us), (40_000, 60_000));
-        // 60 - 20 would be less than the least RTT of 45.
+        // 60 - 20 would be less than the minimum RTT of 45.
         let (sk, _) = sampled(&[(45_000, 0), (60_000, 20_000)]);
         assert_eq!(sk.srtt_us >> 3, 45_000 + 15_000 / 8);
         assert_eq!(sk.rtt_min.value(), 45_000);

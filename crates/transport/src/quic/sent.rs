@@ -65,13 +65,13 @@ impl SentPackets {
         self.next
     }
 
-    /// Least number in flight; `next` when nothing is.
+    /// Lowest number in flight; `next` when nothing is.
     #[inline]
     pub fn una(&self) -> u32 {
         self.una
     }
 
-    /// Least number that is remembered (what STOP_WAITING says).
+    /// Lowest number that is remembered (what STOP_WAITING says).
     #[inline]
     pub fn base(&self) -> u32 {
         self.base

@@ -2,6 +2,9 @@
 
 use super::ecn::EcnMode;
 
+/// Payload of a full segment, bytes: an MTU of 1500 less the headers of IPv4 and of TCP with timestamps.
+pub const MSS: u32 = 1448;
+
 /// Sender's queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostQdisc {
@@ -18,26 +21,26 @@ pub struct HostConfig {
     pub hz: u32,
     /// Sender's queue discipline.
     pub qdisc: HostQdisc,
-    /// Autosized bursts of several segments; otherwise one segment a send.
+    /// Bursts of several segments, as many as the pacing rate calls for; otherwise one segment a send.
     pub tso: bool,
     /// The receiver merges segments that arrive back to back.
     pub gro: bool,
-    /// Receiver may delay acknowledgements; otherwise each segment is acknowledged.
+    /// The receiver may delay acknowledgements; otherwise each segment is acknowledged.
     pub delayed_ack: bool,
     /// Payload of a full segment, bytes.
     pub mss: u32,
-    /// Receive buffer at start and at most, bytes (`tcp_rmem[1]`, `tcp_rmem[2]`).
+    /// Receive buffer at the start and its maximum, bytes (`tcp_rmem[1]`, `tcp_rmem[2]`).
     pub rcvbuf: (u64, u64),
-    /// Most payload that the sender may hold, unsent and unacknowledged, bytes.
+    /// Maximum payload that the sender holds, unsent and unacknowledged, bytes.
     pub sndbuf: u64,
-    /// Bytes that wake the receiving application (SO_RCVLOWAT).
+    /// The receiving application wakes when this many bytes are there, bytes (SO_RCVLOWAT).
     pub rcvlowat: u32,
-    /// Explicit congestion notification; [`super::Feedback::of`] makes the receiver's setting of it.
+    /// Explicit congestion notification; [`super::Feedback::of`] says what the receiver reports.
     pub ecn: EcnMode,
     /// Short segments are sent at once (TCP_NODELAY, as iperf3 and web servers set it); otherwise Nagle's
     /// rule may hold them.
     pub nodelay: bool,
-    /// The window falls back after idle times (`sysctl_tcp_slow_start_after_idle`).
+    /// The window shrinks after idle times (`sysctl_tcp_slow_start_after_idle`).
     pub slow_start_after_idle: bool,
 }
 
@@ -50,7 +53,7 @@ impl Default for HostConfig {
             tso: true,
             gro: false,
             delayed_ack: true,
-            mss: 1448,
+            mss: MSS,
             rcvbuf: (16 << 20, 1 << 30),
             sndbuf: u64::MAX,
             rcvlowat: 32_768,

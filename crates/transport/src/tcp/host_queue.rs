@@ -123,7 +123,7 @@ impl HostQueue {
         self.throttled = true;
     }
 
-    /// Accounts for what has left; true when TCP waits for it (`tcp_wfree` schedules the tasklet).
+    /// Frees the bytes that have left; true when TCP waits for that (`tcp_wfree` schedules the tasklet).
     #[inline]
     pub fn complete(&mut self) -> bool {
         if self.completed == 0 {

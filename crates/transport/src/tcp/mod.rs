@@ -1,7 +1,8 @@
 //! The simulated Linux-like TCP: sender and receiver of one connection.
 //!
 //! Rules are those of Linux 6.12; each file names the kernel functions it follows. The model is one
-//! direction of data, full segments but for the ends of what is written, SACK and timestamps on, window scaling large enough.
+//! direction of data in full segments, except for the end of each write; SACK and timestamps are on, and the
+//! window scale is large enough.
 //! What is left out is listed in `docs/models/tcp.md`.
 
 mod ack_state;
@@ -18,7 +19,7 @@ pub mod sender;
 mod supply;
 pub mod timer;
 
-pub use config::{HostConfig, HostQdisc};
+pub use config::{HostConfig, HostQdisc, MSS};
 pub use ecn::{EcnMode, Feedback};
 pub use host_queue::Burst;
 pub use lengths::Lengths;

@@ -3,14 +3,14 @@
 
 use cca::TcpSock;
 
-/// Least variance that enters the RTO, us (`tcp_rto_min`).
+/// Minimum variance that enters the RTO, us (`tcp_rto_min`).
 pub const RTO_MIN_US: u32 = 200_000;
 /// RTO while there is no sample, us (`TCP_TIMEOUT_INIT` is 1 s; 3 s is the fallback after set-up).
 pub const RTO_INIT_US: u64 = 1_000_000;
 /// Longest RTO, us.
 pub const RTO_MAX_US: u64 = 120_000_000;
 
-/// What the estimator keeps beside `srtt_us`, `mdev_us` and `rttvar_us` of the socket.
+/// What the estimator keeps besides `srtt_us`, `mdev_us` and `rttvar_us` of the socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Estimator {
     /// Largest mean deviation of this round trip, 1/4 us.

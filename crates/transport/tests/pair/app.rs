@@ -1,7 +1,7 @@
 //! Applications that write in pieces, pause, or answer requests.
 
 use crate::losing;
-use crate::pair::{Fate, Pair, Sent, Setup, MSS};
+use crate::pair::{Pair, Sent, Setup, Verdict, MSS};
 use cca::Module;
 use net::flags;
 use net::rng::Rng;
@@ -315,9 +315,9 @@ proptest! {
         let qdisc = if fq { HostQdisc::Fq } else { HostQdisc::Pfifo };
         let config = HostConfig { qdisc, tso, gro, nodelay, ..plain() };
         let mut rng = Rng::stream(seed, "fate");
-        let fate = move |_: Sent| if rng.below(100) < loss { Fate::Drop } else { Fate::Deliver };
+        let verdict = move |_: Sent| if rng.below(100) < loss { Verdict::Drop } else { Verdict::Deliver };
         let setup = Setup { cca, config, segments: 0, one_way: ms(5), ..Setup::default() };
-        let mut pair = Pair::new(setup, fate).drive_for(ms(1));
+        let mut pair = Pair::new(setup, verdict).drive_for(ms(1));
         for &(bytes, wait_us) in &writes {
             pair.supply(Write::Bytes(bytes));
             pair = pair.drive_for(Span::from_us(wait_us));

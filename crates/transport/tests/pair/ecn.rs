@@ -1,6 +1,6 @@
 //! Explicit congestion notification, from the mark to the window.
 
-use crate::pair::{Fate, Pair, Sent, Setup, MSS};
+use crate::pair::{Pair, Sent, Setup, Verdict, MSS};
 use cca::CaState;
 use net::flags;
 use transport::common::SenderEvent;
@@ -15,8 +15,8 @@ fn setup(cca: &'static str, ecn: EcnMode) -> Setup {
 }
 
 /// Marks these segments.
-fn marking(is_marked: impl Fn(u32) -> bool) -> impl FnMut(Sent) -> Fate {
-    move |sent| if is_marked(sent.seq) { Fate::Mark } else { Fate::Deliver }
+fn marking(is_marked: impl Fn(u32) -> bool) -> impl FnMut(Sent) -> Verdict {
+    move |sent| if is_marked(sent.seq) { Verdict::Mark } else { Verdict::Deliver }
 }
 
 fn reductions(pair: &Pair<'_>) -> usize {
@@ -72,30 +72,30 @@ fn marks_in_each_round_are_a_reduction_in_each() {
 #[test]
 fn retransmissions_and_the_syn_carry_no_ect() {
     for mode in [EcnMode::Classic, EcnMode::Accurate] {
-        let fate = |sent: Sent| match (sent.copy, sent.seq % 50) {
-            (0, 20) => Fate::Drop,
-            _ => Fate::Deliver,
+        let verdict = |sent: Sent| match (sent.copy, sent.seq % 50) {
+            (0, 20) => Verdict::Drop,
+            _ => Verdict::Deliver,
         };
         let setup = Setup { segments: 600, ..setup("reno", mode) };
-        let pair = Pair::new(setup, fate).drive(60);
+        let pair = Pair::new(setup, verdict).drive(60);
         assert!(pair.sent.iter().any(|s| s.copy > 0));
         for s in &pair.sent {
             assert_eq!(s.ecn, if s.copy == 0 { 2 } else { 0 }, "{s:?}");
         }
-        assert!(pair.acks.iter().all(|(_, ack)| ack.ecn == 0));
+        assert!(pair.acks.iter().all(|(_, ack)| ack.0.ecn == 0));
     }
 }
 
 #[test]
 fn dctcp_marks_everything_ect_acks_too() {
-    let fate = |sent: Sent| match (sent.copy, sent.seq) {
-        (0, 20) => Fate::Drop,
-        _ => Fate::Deliver,
+    let verdict = |sent: Sent| match (sent.copy, sent.seq) {
+        (0, 20) => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: 100, ..setup("dctcp", EcnMode::Off) };
-    let pair = Pair::new(setup, fate).drive(60);
+    let pair = Pair::new(setup, verdict).drive(60);
     assert!(pair.sent.iter().all(|s| s.ecn == 2) && pair.sent.iter().any(|s| s.copy > 0));
-    assert!(pair.acks.iter().all(|(_, ack)| ack.ecn == 2));
+    assert!(pair.acks.iter().all(|(_, ack)| ack.0.ecn == 2));
 }
 
 #[test]
@@ -169,9 +169,9 @@ fn accurate_ecn_catches_up_after_lost_acks() {
         .with_acks(move |ack| {
             n += 1;
             if ack.syn || n % 4 == 0 {
-                Fate::Deliver
+                Verdict::Deliver
             } else {
-                Fate::Drop
+                Verdict::Drop
             }
         })
         .drive_for(Span::from_ms(5_000));
@@ -189,9 +189,9 @@ fn accurate_ecn_never_counts_too_little_when_the_counter_wraps_unseen() {
         .with_acks(move |ack| {
             n += 1;
             if ack.tcp().ack < 400 || n % 16 == 0 {
-                Fate::Deliver
+                Verdict::Deliver
             } else {
-                Fate::Drop
+                Verdict::Drop
             }
         })
         .drive_for(Span::from_ms(5_000));
@@ -203,13 +203,13 @@ fn accurate_ecn_never_counts_too_little_when_the_counter_wraps_unseen() {
 #[test]
 fn a_path_without_marks_counts_none_whatever_acks_are_lost() {
     let mut n = 0;
-    let pair = Pair::new(setup("reno", EcnMode::Accurate), |_| Fate::Deliver)
+    let pair = Pair::new(setup("reno", EcnMode::Accurate), |_| Verdict::Deliver)
         .with_acks(move |ack| {
             n += 1;
             if ack.syn || n % 16 == 0 {
-                Fate::Deliver
+                Verdict::Deliver
             } else {
-                Fate::Drop
+                Verdict::Drop
             }
         })
         .drive_for(Span::from_ms(5_000));

@@ -3,18 +3,20 @@
 mod app;
 mod buffers;
 mod ecn;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod pair;
 mod receiver;
 mod recovery;
 mod transfer;
 mod undo;
 
-use pair::{Fate, Sent};
+use pair::{Sent, Verdict};
 
 /// Loses the originals of these segments.
-fn losing(lost: &'static [u32]) -> impl FnMut(Sent) -> Fate {
+fn losing(lost: &'static [u32]) -> impl FnMut(Sent) -> Verdict {
     move |sent| match sent.copy == 0 && lost.contains(&sent.seq) {
-        true => Fate::Drop,
-        false => Fate::Deliver,
+        true => Verdict::Drop,
+        false => Verdict::Deliver,
     }
 }

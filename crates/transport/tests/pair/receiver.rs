@@ -1,7 +1,7 @@
 //! When acknowledgements leave.
 
 use crate::losing;
-use crate::pair::{Fate, Pair, Setup, MSS};
+use crate::pair::{Pair, Setup, Verdict, MSS};
 use transport::tcp::HostConfig;
 use units::Span;
 
@@ -30,8 +30,8 @@ fn delayed_acks_answer_every_other_segment_later_on() {
 fn delayed_ack_answers_a_lone_segment_after_forty_ms() {
     let gap = |sent: crate::pair::Sent| match sent.seq {
         // Everything but an odd last one has long arrived.
-        500.. => Fate::Delay(Span::from_ms(200)),
-        _ => Fate::Deliver,
+        500.. => Verdict::Delay(Span::from_ms(200)),
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: 600, config: fixed_window(131_072), ..Setup::default() };
     let pair = Pair::new(setup, gap).drive(60);
@@ -62,4 +62,16 @@ fn the_receive_window_opens_as_the_application_reads() {
     // All of 6 MiB at the ratio of payload to memory, 162/256.
     assert!((3_500_000..=3_981_312 + 16_384).contains(&largest), "{largest}");
     assert!(pair.max_in_flight <= largest / MSS);
+}
+
+#[test]
+fn a_segment_that_the_network_doubles_is_reported_and_nothing_is_sent_again() {
+    let twice = |sent: crate::pair::Sent| match sent.seq {
+        20 => Verdict::Twice(Span::from_ms(1)),
+        _ => Verdict::Deliver,
+    };
+    let pair = Pair::new(Setup { segments: 60, ..Setup::default() }, twice).drive(10);
+    let dsacks = pair.acks.iter().filter(|(_, ack)| ack.is_dsack);
+    assert_eq!(dsacks.map(|(_, ack)| ack.sacks[0]).collect::<Vec<_>>(), [(20, 21)]);
+    assert_eq!(pair.sender.stats().retrans_segs, 0);
 }

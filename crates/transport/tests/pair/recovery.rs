@@ -1,7 +1,7 @@
 //! Loss is found and repaired.
 
 use crate::losing;
-use crate::pair::{Fate, Pair, Setup};
+use crate::pair::{Pair, Setup, Verdict};
 use cca::CaState;
 use net::{Ack, AckBody};
 use transport::common::SenderEvent;
@@ -56,8 +56,8 @@ fn rack_waits_a_quarter_of_the_rtt_when_only_two_segments_are_sacked() {
 #[test]
 fn rack_finds_a_lost_retransmission_without_a_timeout() {
     let pair = Pair::new(Setup { segments: 200, ..Setup::default() }, |sent| match sent.seq {
-        40 if sent.copy < 3 => Fate::Drop,
-        _ => Fate::Deliver,
+        40 if sent.copy < 3 => Verdict::Drop,
+        _ => Verdict::Deliver,
     })
     .drive(10);
     assert_eq!(pair.sent_ms(40).len(), 4);
@@ -86,8 +86,8 @@ fn two_lost_at_the_tail_take_a_probe_and_fast_recovery() {
 #[test]
 fn rto_backs_off_until_a_retransmission_gets_through() {
     let pair = Pair::new(Setup { segments: 1, ..Setup::default() }, |sent| match sent.copy {
-        0..=4 => Fate::Drop,
-        _ => Fate::Deliver,
+        0..=4 => Verdict::Drop,
+        _ => Verdict::Deliver,
     })
     .drive(60);
     let sent = pair.sent_ms(0);
@@ -103,8 +103,8 @@ fn rto_backs_off_until_a_retransmission_gets_through() {
 fn a_timeout_that_loses_a_whole_window_recovers_in_slow_start() {
     let pair =
         Pair::new(Setup { segments: 100, ..Setup::default() }, |sent| match sent.at.as_us() {
-            150_000..=700_000 if sent.copy < 2 => Fate::Drop,
-            _ => Fate::Deliver,
+            150_000..=700_000 if sent.copy < 2 => Verdict::Drop,
+            _ => Verdict::Deliver,
         })
         .drive(20);
     assert!(pair.sender.stats().rtos >= 1);
@@ -119,7 +119,7 @@ fn sack_reneging_is_survived() {
         if tcp.ack == 5 && tcp.n_sacks > 0 {
             (tcp.n_sacks, tcp.sacks[0]) = (1, (6, 8));
         }
-        Fate::Deliver
+        Verdict::Deliver
     };
     let setup = Setup { segments: 30, ..Setup::default() };
     let pair = Pair::new(setup, losing(&[5, 6, 7])).with_acks(lie).drive(10);
@@ -131,8 +131,8 @@ fn sack_reneging_is_survived() {
 fn ecn_reduces_the_window_without_a_retransmission() {
     let setup = Setup { segments: 200, ecn: EcnMode::Classic, ..Setup::default() };
     let pair = Pair::new(setup, |sent| match sent.seq {
-        50 => Fate::Mark,
-        _ => Fate::Deliver,
+        50 => Verdict::Mark,
+        _ => Verdict::Deliver,
     })
     .drive(10);
     assert_eq!(pair.sender.stats().retrans_segs, 0);

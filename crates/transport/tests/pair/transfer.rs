@@ -1,6 +1,6 @@
 //! Whole transfers, whatever happens to them.
 
-use crate::pair::{Fate, Pair, Sent, Setup};
+use crate::pair::{Pair, Sent, Setup, Verdict};
 use cca::Module;
 use net::rng::Rng;
 use proptest::prelude::*;
@@ -8,12 +8,12 @@ use transport::tcp::{EcnMode, HostConfig, HostQdisc};
 use units::Span;
 
 /// Loses, delays or delivers by the drawing of a stream.
-fn random_fate(seed: u64) -> impl FnMut(Sent) -> Fate {
+fn random_verdicts(seed: u64) -> impl FnMut(Sent) -> Verdict {
     let mut rng = Rng::stream(seed, "fate");
     move |_| match rng.below(100) {
-        0..=1 => Fate::Drop,
-        2..=4 => Fate::Delay(Span::from_us(rng.below(30_000))),
-        _ => Fate::Deliver,
+        0..=1 => Verdict::Drop,
+        2..=4 => Verdict::Delay(Span::from_us(rng.below(30_000))),
+        _ => Verdict::Deliver,
     }
 }
 
@@ -29,7 +29,7 @@ fn a_finite_transfer_completes_under_random_loss_and_reordering_with_every_contr
                 ..HostConfig::default()
             };
             let setup = Setup { cca: module.name(), config, segments: 3000, ..Setup::default() };
-            let pair = Pair::new(setup, random_fate(seed as u64)).drive(600);
+            let pair = Pair::new(setup, random_verdicts(seed as u64)).drive(600);
             let stats = pair.sender.stats();
             assert!(stats.retrans_segs > 20, "{} seed {seed}: {stats:?}", module.name());
             assert_eq!(stats.segs_sent, 3000 + stats.retrans_segs);
@@ -56,23 +56,23 @@ proptest! {
         let config = HostConfig { hz, qdisc, tso, gro, delayed_ack, ..Setup::default().config };
         let one_way = Span::from_us(one_way_us);
         let setup = Setup { cca, config, segments, one_way, ecn, ..Setup::default() };
-        let mut data = fates(Rng::stream(seed, "data"), losses.0, delays.0);
-        let mut acks = fates(Rng::stream(seed, "acks"), losses.1, delays.1);
+        let mut data = verdicts(Rng::stream(seed, "data"), losses.0, delays.0);
+        let mut acks = verdicts(Rng::stream(seed, "acks"), losses.1, delays.1);
         Pair::new(setup, move |_| data()).with_acks(move |ack| match ack.syn {
-            true => Fate::Deliver,
+            true => Verdict::Deliver,
             false => acks(),
         })
         .drive(40_000);
     }
 }
 
-/// Fates with these percentages of losses, and of delays of up to 200 ms.
-fn fates(mut rng: Rng, losses: u64, delays: u64) -> impl FnMut() -> Fate {
+/// Verdicts with these percentages of losses, and of delays of up to 200 ms.
+fn verdicts(mut rng: Rng, losses: u64, delays: u64) -> impl FnMut() -> Verdict {
     move || match rng.below(100) {
-        n if n < losses => Fate::Drop,
-        n if n < losses + delays => Fate::Delay(Span::from_us(rng.below(200_000))),
-        99 => Fate::Mark,
-        _ => Fate::Deliver,
+        n if n < losses => Verdict::Drop,
+        n if n < losses + delays => Verdict::Delay(Span::from_us(rng.below(200_000))),
+        99 => Verdict::Mark,
+        _ => Verdict::Deliver,
     }
 }
 
@@ -80,11 +80,11 @@ fn fates(mut rng: Rng, losses: u64, delays: u64) -> impl FnMut() -> Fate {
 fn a_transfer_of_one_to_thirty_segments_completes_whichever_segment_is_lost() {
     for segments in 1..=30 {
         for lost in 0..segments {
-            let fate = |sent: Sent| match (sent.seq == lost, sent.copy) {
-                (true, 0) => Fate::Drop,
-                _ => Fate::Deliver,
+            let verdict = |sent: Sent| match (sent.seq == lost, sent.copy) {
+                (true, 0) => Verdict::Drop,
+                _ => Verdict::Deliver,
             };
-            let pair = Pair::new(Setup { segments, ..Setup::default() }, fate).drive(5);
+            let pair = Pair::new(Setup { segments, ..Setup::default() }, verdict).drive(5);
             assert!(pair.sender.stats().rtos <= 1, "{lost} of {segments}");
         }
     }
@@ -98,8 +98,8 @@ fn two_hundred_thousand_segments_in_flight_with_losses_stay_fast() {
     let (one_way, serialization) = (Span::from_ms(1000), Span::from_us(1));
     let setup = Setup { segments: 2 * N, config, one_way, serialization, ..Setup::default() };
     let mut pair = Pair::new(setup, |sent| match sent.copy == 0 && sent.seq % 997 == 500 {
-        true => Fate::Drop,
-        false => Fate::Deliver,
+        true => Verdict::Drop,
+        false => Verdict::Deliver,
     });
     pair = pair.drive_for(Span::from_ms(2001));
     pair.sender.sk.snd_cwnd = N;

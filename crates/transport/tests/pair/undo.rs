@@ -1,14 +1,14 @@
 //! What turns out not to have been lost is taken back.
 
-use crate::pair::{Fate, Pair, Sent, Setup};
+use crate::pair::{Pair, Sent, Setup, Verdict};
 use cca::INFINITE_SSTHRESH;
 use units::Span;
 
 #[test]
 fn eifel_undoes_a_timeout_after_a_delay_spike() {
     let spike = |sent: Sent| match sent.at.as_us() {
-        0..=500_000 => Fate::Delay(Span::from_ms(1000)),
-        _ => Fate::Delay(Span::from_ms(600)),
+        0..=500_000 => Verdict::Delay(Span::from_ms(1000)),
+        _ => Verdict::Delay(Span::from_ms(600)),
     };
     let setup = Setup { segments: 40, ..Setup::default() };
     let pair = Pair::new(setup, spike).drive(20);
@@ -22,8 +22,8 @@ fn eifel_undoes_a_timeout_after_a_delay_spike() {
 fn eifel_undoes_a_recovery_that_reordering_caused() {
     // Segment 20 is overtaken by a few ms, more than the three segments that RACK tolerates at first.
     let late = |sent: Sent| match (sent.seq, sent.copy) {
-        (20, 0) => Fate::Delay(Span::from_ms(20)),
-        _ => Fate::Deliver,
+        (20, 0) => Verdict::Delay(Span::from_ms(20)),
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, ..Setup::default() };
     let pair = Pair::new(setup, late).drive_for(Span::from_ms(1500));
@@ -37,8 +37,8 @@ fn eifel_undoes_a_recovery_that_reordering_caused() {
 fn dsack_undoes_a_recovery_when_the_original_arrives_after_all() {
     // The original comes after its retransmission, so that the echoed timestamp tells nothing.
     let late = |sent: Sent| match (sent.seq, sent.copy) {
-        (20, 0) => Fate::Delay(Span::from_ms(180)),
-        _ => Fate::Deliver,
+        (20, 0) => Verdict::Delay(Span::from_ms(180)),
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, ..Setup::default() };
     let pair = Pair::new(setup, late).drive_for(Span::from_ms(1500));
@@ -53,10 +53,10 @@ fn frto_undoes_a_timeout_when_an_original_is_sacked_after_it() {
     // The first window is late, and its first segment lost: the SACKs of the others come after the timeout
     // at 608 ms and before the ACK of its retransmission. They do not move snd_una, so no timestamp helps.
     let late = |sent: Sent| match (sent.seq, sent.copy) {
-        (0, 0) => Fate::Drop,
-        (1..=9, 0) => Fate::Delay(Span::from_ms(470)),
-        (10, 0) => Fate::Delay(Span::from_ms(286)),
-        _ => Fate::Deliver,
+        (0, 0) => Verdict::Drop,
+        (1..=9, 0) => Verdict::Delay(Span::from_ms(470)),
+        (10, 0) => Verdict::Delay(Span::from_ms(286)),
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, ..Setup::default() };
     let pair = Pair::new(setup, late).drive_for(Span::from_ms(1200));
@@ -70,8 +70,8 @@ fn frto_undoes_a_timeout_when_an_original_is_sacked_after_it() {
 fn a_real_loss_is_never_undone() {
     for seq in 1..40 {
         let lost = |sent: Sent| match (sent.seq == seq, sent.copy) {
-            (true, 0) => Fate::Drop,
-            _ => Fate::Deliver,
+            (true, 0) => Verdict::Drop,
+            _ => Verdict::Deliver,
         };
         let pair = Pair::new(Setup { segments: 60, ..Setup::default() }, lost).drive(10);
         let stats = pair.sender.stats();

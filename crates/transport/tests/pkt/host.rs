@@ -11,7 +11,7 @@ use transport::tcp::{Burst, HostConfig, HostQdisc, Receiver, Sender};
 use units::Time;
 
 /// Payload of a full segment, bytes.
-pub const MSS: u64 = 1448;
+pub const MSS: u64 = transport::tcp::MSS as u64;
 /// Window that injected packets repeat until they say otherwise, bytes.
 const WINDOW: u64 = 1 << 30;
 

@@ -38,7 +38,7 @@ const CONSTANTS: [(&str, i64); 6] = [
     ("TCP_CA_CWR", 2),
     ("TCP_CA_Recovery", 3),
     ("TCP_CA_Loss", 4),
-    ("TCP_INFINITE_SSTHRESH", 0x7fff_ffff),
+    ("TCP_INFINITE_SSTHRESH", cca::INFINITE_SSTHRESH as i64),
 ];
 
 /// Parses a script.

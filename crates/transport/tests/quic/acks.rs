@@ -1,8 +1,8 @@
 //! What the receiver says, and when (RFC 9000 section 13.2).
 
 use crate::losing;
-use crate::pair::{Fate, Pair, Sent, Setup};
-use net::{flags, Ack, Packet};
+use crate::pair::{Pair, Sent, Setup, Verdict};
+use net::{flags, Ack, AckBody, Packet};
 use transport::quic::{Config, Receiver};
 use units::{Span, Time};
 
@@ -115,9 +115,9 @@ fn lost_acknowledgements_are_made_up_for_by_the_next_and_leave_nothing_behind() 
         .with_acks(move |ack| {
             n += 1;
             if ack.syn || n % 3 == 0 {
-                Fate::Deliver
+                Verdict::Deliver
             } else {
-                Fate::Drop
+                Verdict::Drop
             }
         })
         .drive(60);
@@ -129,19 +129,19 @@ fn lost_acknowledgements_are_made_up_for_by_the_next_and_leave_nothing_behind() 
 /// `Pair` compares what the sender takes as acknowledged with the ranges of the frames.
 #[test]
 fn what_more_than_255_ranges_leave_out_is_not_acknowledged() {
-    let fate = |sent: Sent| match sent.number {
-        n if n < 700 && n % 2 == 1 => Fate::Drop,
-        _ => Fate::Deliver,
+    let verdict = |sent: Sent| match sent.number {
+        n if n < 700 && n % 2 == 1 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let mut n = 0;
     let config = Config { initial_window: 700, ..config() };
-    let pair = Pair::new(Setup { segments: 700, config, ..Setup::default() }, fate)
+    let pair = Pair::new(Setup { segments: 700, config, ..Setup::default() }, verdict)
         .with_acks(move |_| {
             n += 1;
             if (2..350).contains(&n) {
-                Fate::Drop
+                Verdict::Drop
             } else {
-                Fate::Deliver
+                Verdict::Deliver
             }
         })
         .drive(20);
@@ -168,8 +168,8 @@ fn the_delay_of_the_ack_does_not_count_as_rtt() {
 #[test]
 fn marks_make_the_controller_reduce_once_a_window() {
     let marks = |sent: Sent| match sent.number {
-        60..=70 => Fate::Mark,
-        _ => Fate::Deliver,
+        60..=70 => Verdict::Mark,
+        _ => Verdict::Deliver,
     };
     let config = Config { ecn: true, ..config() };
     let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
@@ -188,8 +188,10 @@ fn a_path_that_clears_the_code_point_is_used_without_ecn() {
     let pair = Pair::new(setup, losing(&[]));
     let pair = pair
         .with_acks(|ack| {
-            ack.sacks = Default::default();
-            Fate::Deliver
+            if let AckBody::Quic(Some(frame)) = &mut ack.body {
+                frame.ecn = [0; 3];
+            }
+            Verdict::Deliver
         })
         .drive(20);
     assert_eq!(pair.sender.sk.ecn_flags, 0);

@@ -1,7 +1,7 @@
 //! What controllers see of congestion (RFC 9002 section 7).
 
 use crate::losing;
-use crate::pair::{Fate, Pair, Sent, Setup};
+use crate::pair::{Pair, Sent, Setup, Verdict};
 use cca::CaState;
 use transport::common::SenderEvent;
 use transport::quic::Config;
@@ -43,8 +43,8 @@ fn losses_of_one_flight_reduce_the_window_once_and_at_once() {
 fn a_loss_after_the_event_is_a_new_event() {
     let mut pair = Pair::new(Setup { segments: u32::MAX, ..Setup::default() }, |sent: Sent| {
         match sent.number {
-            40 | 150 => Fate::Drop,
-            _ => Fate::Deliver,
+            40 | 150 => Verdict::Drop,
+            _ => Verdict::Deliver,
         }
     });
     pair = pair.drive_for(Span::from_ms(2000));
@@ -58,9 +58,9 @@ fn a_loss_from_before_an_event_belongs_to_it_though_it_is_found_after_its_end() 
     // The retransmission is the first packet of the recovery.
     let last_before = pair.carriers(40)[1].number - 1;
     let pair = Pair::new(greedy(), |sent: Sent| match sent.number {
-        40 => Fate::Drop,
-        n if n == last_before => Fate::Drop,
-        _ => Fate::Deliver,
+        40 => Verdict::Drop,
+        n if n == last_before => Verdict::Drop,
+        _ => Verdict::Deliver,
     });
     let pair = pair.drive_for(Span::from_ms(1000));
     let second_loss = pair.events.iter().rfind(|e| matches!(e.1, SenderEvent::Lost(_)));

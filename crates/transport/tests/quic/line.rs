@@ -2,11 +2,9 @@
 //! for long and large runs.
 
 use crate::pair::Setup;
-use cca::{Controller, Module};
 use net::delay::Pipe;
 use net::{Ack, Packet};
-use std::collections::BTreeMap;
-use transport::common::{Conn, Stream};
+use transport::common::Conn;
 use transport::quic::{Receiver, Sender};
 use units::{Span, Time};
 
@@ -24,15 +22,10 @@ pub struct Line {
 
 impl Line {
     pub fn new(setup: Setup) -> Line {
-        let module = Module::find(setup.cca).expect("a controller");
-        let controller = Controller::new(module, &BTreeMap::new()).expect("defaults are valid");
-        let stream = match setup.segments {
-            u32::MAX => Stream::GREEDY,
-            n => Stream { segments: n, last_len: 1 },
-        };
+        let (sender, receiver) = setup.ends();
         Line {
-            sender: Sender::new(controller, setup.config, stream, 1),
-            receiver: Receiver::new(setup.config, stream.segments, stream.last_len),
+            sender,
+            receiver,
             now: Time::ZERO,
             packets: 0,
             setup,

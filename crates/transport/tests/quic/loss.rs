@@ -2,7 +2,7 @@
 //! arrive 0.1 ms apart.
 
 use crate::losing;
-use crate::pair::{Fate, Pair, Sent, Setup};
+use crate::pair::{Pair, Sent, Setup, Verdict};
 use cca::CaState;
 use transport::common::SenderEvent;
 use transport::quic::Config;
@@ -42,8 +42,8 @@ fn two_packets_after_a_loss_leave_it_to_the_time_threshold() {
 fn reordering_below_the_packet_threshold_is_no_loss() {
     // Two packets overtake.
     let late = |sent: Sent| match sent.number {
-        20 => Fate::Delay(Span::from_us(250)),
-        _ => Fate::Deliver,
+        20 => Verdict::Delay(Span::from_us(250)),
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: 60, config: each_acked(), ..Setup::default() };
     let pair = Pair::new(setup, late).drive(10);
@@ -71,8 +71,8 @@ fn a_tail_loss_is_repaired_by_probes_after_a_pto() {
 fn the_pto_doubles_until_something_is_acknowledged() {
     // Nothing gets through between 0.3 and 3 s.
     let outage = |sent: Sent| match sent.at.as_us() {
-        300_000..3_000_000 => Fate::Drop,
-        _ => Fate::Deliver,
+        300_000..3_000_000 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let pair = Pair::new(Setup { segments: 2000, ..Setup::default() }, outage).drive(60);
     let ptos: Vec<_> =
@@ -85,8 +85,8 @@ fn the_pto_doubles_until_something_is_acknowledged() {
 #[test]
 fn three_ptos_without_an_acknowledgement_are_persistent_congestion() {
     let outage = |sent: Sent| match sent.at.as_us() {
-        300_000..3_000_000 => Fate::Drop,
-        _ => Fate::Deliver,
+        300_000..3_000_000 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: 2000, config: each_acked(), ..Setup::default() };
     let mut pair = Pair::new(setup, outage);
@@ -108,8 +108,8 @@ fn three_ptos_without_an_acknowledgement_are_persistent_congestion() {
 fn packets_from_before_the_first_rtt_sample_make_no_persistent_congestion() {
     // Probes at 1.0 and 3.1 s are lost, one at 7.2 s is not and gives an RTT of 0.1 s.
     let outage = |sent: Sent| match sent.at.as_us() {
-        0..4_000_000 => Fate::Drop,
-        _ => Fate::Deliver,
+        0..4_000_000 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let config = Config { handshake: false, ..Setup::default().config };
     let pair = Pair::new(Setup { segments: 50, config, ..Setup::default() }, outage).drive(60);
@@ -120,9 +120,9 @@ fn packets_from_before_the_first_rtt_sample_make_no_persistent_congestion() {
 #[test]
 fn after_persistent_congestion_the_least_rtt_is_that_of_the_new_path() {
     let outage = |sent: Sent| match sent.at.as_us() {
-        0..300_000 => Fate::Deliver,
-        300_000..3_000_000 => Fate::Drop,
-        _ => Fate::Delay(Span::from_ms(60)),
+        0..300_000 => Verdict::Deliver,
+        300_000..3_000_000 => Verdict::Drop,
+        _ => Verdict::Delay(Span::from_ms(60)),
     };
     let pair = Pair::new(Setup { segments: 2000, ..Setup::default() }, outage).drive(60);
     assert_eq!(pair.sender.stats().rtos, 1);
@@ -132,8 +132,8 @@ fn after_persistent_congestion_the_least_rtt_is_that_of_the_new_path() {
 #[test]
 fn a_probe_carries_new_data_if_there_is_any() {
     let second_flight = |sent: Sent| match sent.number {
-        10..30 => Fate::Drop,
-        _ => Fate::Deliver,
+        10..30 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, ..Setup::default() };
     let pair = Pair::new(setup, second_flight).drive_for(Span::from_ms(1000));
@@ -145,8 +145,8 @@ fn a_probe_carries_new_data_if_there_is_any() {
 #[test]
 fn a_late_acknowledgement_is_no_sample_of_the_rtt() {
     let late = |sent: Sent| match sent.number {
-        30 => Fate::Delay(Span::from_ms(20)),
-        _ => Fate::Deliver,
+        30 => Verdict::Delay(Span::from_ms(20)),
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, config: each_acked(), ..Setup::default() };
     let (mut pair, mut largest) = (Pair::new(setup, late), 0);
@@ -162,8 +162,8 @@ fn a_late_acknowledgement_is_no_sample_of_the_rtt() {
 fn a_short_outage_is_a_loss_and_no_persistent_congestion() {
     // 200 ms are less than three PTOs of at least 125 ms.
     let outage = |sent: Sent| match sent.at.as_us() {
-        400_000..600_000 => Fate::Drop,
-        _ => Fate::Deliver,
+        400_000..600_000 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let pair = Pair::new(Setup { segments: 2000, ..Setup::default() }, outage).drive(60);
     assert!(pair.sender.stats().lost > 10);
@@ -182,8 +182,8 @@ fn losses_far_apart_with_deliveries_between_are_no_persistent_congestion() {
 #[test]
 fn a_late_packet_shows_that_its_loss_was_none_and_the_reduction_is_taken_back() {
     let late = |sent: Sent| match sent.number {
-        30 => Fate::Delay(Span::from_ms(20)),
-        _ => Fate::Deliver,
+        30 => Verdict::Delay(Span::from_ms(20)),
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, config: each_acked(), ..Setup::default() };
     let pair = Pair::new(setup, late).drive_for(Span::from_ms(1000));
@@ -195,13 +195,13 @@ fn a_late_packet_shows_that_its_loss_was_none_and_the_reduction_is_taken_back() 
 
 #[test]
 fn a_real_loss_from_the_same_flight_counts_after_a_reduction_was_taken_back() {
-    let fate = |sent: Sent| match sent.number {
-        30 => Fate::Delay(Span::from_us(500)),
-        45 => Fate::Drop,
-        _ => Fate::Deliver,
+    let verdict = |sent: Sent| match sent.number {
+        30 => Verdict::Delay(Span::from_us(500)),
+        45 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, config: each_acked(), ..Setup::default() };
-    let pair = Pair::new(setup, fate).drive_for(Span::from_ms(1000));
+    let pair = Pair::new(setup, verdict).drive_for(Span::from_ms(1000));
     let (stats, recovered) = (pair.sender.stats(), pair.carriers(30)[1].number);
     assert!(recovered > 45, "both were in flight when the first recovery began: {recovered}");
     assert_eq!((stats.lost, stats.undos, stats.recoveries), (2, 1, 2));
@@ -212,8 +212,8 @@ fn a_real_loss_from_the_same_flight_counts_after_a_reduction_was_taken_back() {
 fn what_arrives_late_before_its_turn_is_not_sent_again() {
     // Twenty packets are late together; at the pace of recovery not all are sent again before they come.
     let late = |sent: Sent| match sent.number {
-        30..50 => Fate::Delay(Span::from_ms(20)),
-        _ => Fate::Deliver,
+        30..50 => Verdict::Delay(Span::from_ms(20)),
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, config: Config::default(), ..Setup::default() };
     let pair = Pair::new(setup, late).drive_for(Span::from_ms(2000));
@@ -225,13 +225,13 @@ fn what_arrives_late_before_its_turn_is_not_sent_again() {
 
 #[test]
 fn a_real_loss_among_spurious_ones_keeps_the_reduction() {
-    let fate = |sent: Sent| match sent.number {
-        30 => Fate::Delay(Span::from_ms(20)),
-        31 => Fate::Drop,
-        _ => Fate::Deliver,
+    let verdict = |sent: Sent| match sent.number {
+        30 => Verdict::Delay(Span::from_ms(20)),
+        31 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let setup = Setup { segments: u32::MAX, config: each_acked(), ..Setup::default() };
-    let pair = Pair::new(setup, fate).drive_for(Span::from_ms(1000));
+    let pair = Pair::new(setup, verdict).drive_for(Span::from_ms(1000));
     assert_eq!((pair.sender.stats().lost, pair.sender.spurious_losses()), (2, 1));
     assert_eq!((pair.sender.stats().recoveries, pair.sender.stats().undos), (1, 0));
 }
@@ -239,9 +239,9 @@ fn a_real_loss_among_spurious_ones_keeps_the_reduction() {
 #[test]
 fn a_lost_retransmission_is_found_like_any_packet() {
     let lost = |sent: Sent| match (sent.segment, sent.is_retrans) {
-        (20, false) => Fate::Drop,
-        (20, true) if sent.at.as_us() < 450_000 => Fate::Drop,
-        _ => Fate::Deliver,
+        (20, false) => Verdict::Drop,
+        (20, true) if sent.at.as_us() < 450_000 => Verdict::Drop,
+        _ => Verdict::Deliver,
     };
     let pair = Pair::new(Setup { segments: u32::MAX, ..Setup::default() }, lost)
         .drive_for(Span::from_ms(2000));

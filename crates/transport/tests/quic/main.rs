@@ -5,18 +5,20 @@ mod allocation;
 mod congestion;
 #[path = "../counting/mod.rs"]
 mod counting;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod line;
 mod loss;
 mod pacing;
 mod pair;
 mod transfer;
 
-use pair::{Fate, Sent};
+use pair::{Sent, Verdict};
 
 /// Loses the packets with these numbers.
-fn losing(lost: &'static [u32]) -> impl FnMut(Sent) -> Fate {
+fn losing(lost: &'static [u32]) -> impl FnMut(Sent) -> Verdict {
     move |sent| match lost.contains(&sent.number) {
-        true => Fate::Drop,
-        false => Fate::Deliver,
+        true => Verdict::Drop,
+        false => Verdict::Deliver,
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::line::{at_s, Line};
 use crate::losing;
-use crate::pair::{Fate, Pair, Setup};
+use crate::pair::{Pair, Setup, Verdict};
 use cca::Module;
 use net::rng::Rng;
 use proptest::prelude::*;
@@ -11,13 +11,13 @@ use transport::quic::Config;
 use units::Span;
 
 /// Loses, delays, duplicates, marks or delivers by the drawing of a stream.
-fn fates(mut rng: Rng, losses: u64, delays: u64) -> impl FnMut() -> Fate {
+fn verdicts(mut rng: Rng, losses: u64, delays: u64) -> impl FnMut() -> Verdict {
     move || match rng.below(100) {
-        n if n < losses => Fate::Drop,
-        n if n < losses + delays => Fate::Delay(Span::from_us(rng.below(200_000))),
-        97 | 98 => Fate::Twice(Span::from_us(rng.below(200_000))),
-        99 => Fate::Mark,
-        _ => Fate::Deliver,
+        n if n < losses => Verdict::Drop,
+        n if n < losses + delays => Verdict::Delay(Span::from_us(rng.below(200_000))),
+        97 | 98 => Verdict::Twice(Span::from_us(rng.below(200_000))),
+        99 => Verdict::Mark,
+        _ => Verdict::Deliver,
     }
 }
 
@@ -35,11 +35,11 @@ fn a_transfer_without_loss_sends_each_segment_once() {
 fn a_transfer_of_one_to_thirty_segments_completes_whichever_packet_is_lost() {
     for segments in 1..=30 {
         for lost in 0..segments {
-            let fate = |sent: crate::pair::Sent| match sent.number == lost {
-                true => Fate::Drop,
-                false => Fate::Deliver,
+            let verdict = |sent: crate::pair::Sent| match sent.number == lost {
+                true => Verdict::Drop,
+                false => Verdict::Deliver,
             };
-            let pair = Pair::new(Setup { segments, ..Setup::default() }, fate).drive(5);
+            let pair = Pair::new(Setup { segments, ..Setup::default() }, verdict).drive(5);
             let carriers = pair.carriers(lost);
             assert!(carriers.len() >= 2, "{lost} of {segments}");
             assert!(pair.sender.stats().lost > 0 || pair.sender.stats().tlps > 0);
@@ -97,8 +97,8 @@ proptest! {
         let config = Config { pacing, handshake, ecn, undo, ack_every, ..Config::default() };
         let one_way = Span::from_us(one_way_us);
         let setup = Setup { cca, config, segments, one_way, ..Setup::default() };
-        let mut data = fates(Rng::stream(seed, "data"), losses.0, delays.0);
-        let mut acks = fates(Rng::stream(seed, "acks"), losses.1, delays.1);
+        let mut data = verdicts(Rng::stream(seed, "data"), losses.0, delays.0);
+        let mut acks = verdicts(Rng::stream(seed, "acks"), losses.1, delays.1);
         let pair = Pair::new(setup, move |_| data()).with_acks(move |_| acks()).drive(3_000);
         let stats = pair.sender.stats();
         prop_assert_eq!(stats.segs_sent, u64::from(segments) + stats.retrans_segs);

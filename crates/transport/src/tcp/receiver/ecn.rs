@@ -16,8 +16,7 @@ pub enum Reaction {
     Quick,
     /// Acknowledge at once.
     Now,
-    /// Acknowledge at once; if an ACK was delayed, one for what came before, `next` and `ece`, goes
-    /// first.
+    /// Acknowledge at once; if an ACK was delayed, one for everything before `next`, with `ece`, leaves first.
     Changed { next: u32, ece: bool },
 }
 

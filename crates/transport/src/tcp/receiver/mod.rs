@@ -266,7 +266,7 @@ impl Receiver {
             }
         }
         self.policy.pushed |= run.pushed;
-        // A reader who empties the buffer behind a push acknowledges that at once (`tcp_cleanup_rbuf`).
+        // A reader that empties the buffer after a push acknowledges that at once (`tcp_cleanup_rbuf`).
         if self.read(now) && self.policy.pushed {
             self.send_ack(now, out);
         } else {

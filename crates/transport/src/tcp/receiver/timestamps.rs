@@ -4,9 +4,9 @@
 use crate::common::clock::{host_ns, timestamp_ms};
 use units::Time;
 
-/// A segment whose timestamp is further behind the last one in sequence is an old duplicate to PAWS
-/// (`TCP_PAWS_WINDOW`, RFC 7323 section 5): while retransmissions fill the left edge, segments that a
-/// jittery path delivers late are thrown away.
+/// PAWS takes a segment for an old duplicate when its timestamp is more than this older than the one last echoed
+/// (`TCP_PAWS_WINDOW`, RFC 7323 section 5). So segments that a path with jitter delivers late are dropped while
+/// retransmissions fill the left edge.
 const PAWS_WINDOW_MS: i32 = 1;
 
 /// See the module documentation.

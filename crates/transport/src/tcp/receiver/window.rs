@@ -2,7 +2,7 @@
 //! application reads (`tcp_select_initial_window`, `tcp_grow_window`, `tcp_rcv_space_adjust` and
 //! `__tcp_select_window` of Linux).
 
-use super::super::config::HostConfig;
+use super::super::config::{HostConfig, MSS};
 use units::Time;
 
 /// Largest window that a SYN-ACK can announce, bytes: its field is not scaled.
@@ -11,9 +11,9 @@ const SYN_WINDOW_MAX: u64 = 65_535;
 const ADVMSS: u64 = 1460;
 /// Payload per buffer memory in 1/256 before the first segment (`TCP_DEFAULT_SCALING_RATIO`).
 const SCALING_RATIO_INITIAL: u64 = 128;
-/// The same once a full segment has been seen: 1448 of the 2288 bytes that a forwarded one occupies
-/// (`tcp_measure_rcv_mss`; measured on Linux 6.12 behind veth).
-const SCALING_RATIO: u64 = 1448 * 256 / 2288;
+/// The same once a full segment has been seen, of which 1448 of the 2288 bytes that it occupies are payload
+/// (`tcp_measure_rcv_mss`; measured on Linux 6.12 with veth).
+const SCALING_RATIO: u64 = MSS as u64 * 256 / 2288;
 
 /// See the module documentation. All in bytes.
 #[derive(Debug)]

@@ -258,9 +258,7 @@ impl Sender {
 fn socket(config: &HostConfig) -> Box<TcpSock> {
     let mut sk = TcpSock::new();
     sk.mss_cache = config.mss;
-    sk.sk_gso_max_size = output::GSO_MAX_BYTES;
     sk.sk_gso_max_segs = if config.tso { 65_535 } else { 1 };
-    sk.sk_pacing_shift = 10;
     sk.sk_pacing_status = match config.qdisc {
         HostQdisc::Fq => cca::SK_PACING_FQ,
         HostQdisc::Pfifo => cca::SK_PACING_NONE,

@@ -13,14 +13,12 @@ use cca::{CaEvent, CaState};
 use net::flags;
 use net::frame::SKB_OVERHEAD;
 
-/// Largest burst: 65536 bytes less header room (`sk_setup_caps`: MAX_TCP_HEADER + 1 with 320).
-pub const GSO_MAX_BYTES: u32 = 65_536 - 321;
 /// Sends before this many data segments are not paced (`tcp_update_skb_after_send`).
 const UNPACED_SEGS: u32 = 10;
 /// log2 us of the RTT at which the autosized burst loses half its RTT term
 /// (`sysctl_tcp_tso_rtt_log`).
 const TSO_RTT_LOG: u32 = 9;
-/// Least burst that TCP asks for when the controller does not say (`sysctl_tcp_min_tso_segs`).
+/// Minimum burst that TCP asks for when the controller does not say (`sysctl_tcp_min_tso_segs`).
 const MIN_TSO_SEGS: u32 = 2;
 /// A burst may be delayed while less than this fraction of the window is free
 /// (`sysctl_tcp_tso_win_divisor`).
@@ -67,7 +65,7 @@ impl Sender {
         if let Some(segs) = self.sk.tso_segs() {
             return segs.min(u32::from(self.sk.sk_gso_max_segs));
         }
-        let least = self.sk.min_tso_segs().unwrap_or(MIN_TSO_SEGS);
+        let min_segs = self.sk.min_tso_segs().unwrap_or(MIN_TSO_SEGS);
         let sk = &self.sk;
         let mut bytes = sk.sk_pacing_rate >> sk.sk_pacing_shift;
         let halvings = sk.min_rtt_us() >> TSO_RTT_LOG;
@@ -75,7 +73,7 @@ impl Sender {
             bytes = bytes.saturating_add(u64::from(sk.sk_gso_max_size >> halvings));
         }
         let bytes = bytes.min(u64::from(sk.sk_gso_max_size)) as u32;
-        (bytes / sk.mss_cache).max(least).min(u32::from(sk.sk_gso_max_segs))
+        (bytes / sk.mss_cache).max(min_segs).min(u32::from(sk.sk_gso_max_segs))
     }
 
     /// Sends new data as far as window, pacing and the host queue allow.
@@ -423,7 +421,7 @@ impl Sender {
 /// Segments of a full buffer (`tcp_xmit_size_goal`): the largest burst, at most half the window.
 pub(super) fn buffer_segs(sk: &Socket, mss: u32) -> u32 {
     let half = (sk.max_window / 2).max(mss);
-    (GSO_MAX_BYTES.min(half) / mss).max(1).min(u32::from(sk.sk_gso_max_segs))
+    (sk.sk_gso_max_size.min(half) / mss).max(1).min(u32::from(sk.sk_gso_max_segs))
 }
 
 fn retrans_flag(is_retrans: bool) -> u8 {
