@@ -34,7 +34,7 @@ impl Application {
         [write, ask, self.request].into_iter().flatten().min()
     }
 
-    /// Does one thing that is due, and tells what is to be written by it.
+    /// Does one thing that is due; returns what the application writes then.
     pub fn on_wakeup(&mut self, now: Time) -> Option<Write> {
         if self.request.is_some_and(|at| at <= now) {
             self.request = None;

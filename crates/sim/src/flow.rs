@@ -29,7 +29,7 @@ pub enum Life {
 
 pub struct Flow {
     pub ends: Ends,
-    /// What writes, where that is not one transfer.
+    /// The application, where the flow is not one transfer.
     pub app: Option<Application>,
     pub life: Life,
     /// One-way delays of the packets that arrived.
@@ -48,7 +48,7 @@ pub struct Flow {
     pub sampled_at: Time,
     /// Controller state last recorded.
     pub cca_state: Option<u32>,
-    /// Segments sent again that events told of.
+    /// Retransmissions that events have reported.
     pub retrans_recorded: u64,
 }
 
@@ -158,7 +158,7 @@ fn is_application(plan: &Plan, flow: &plan::Flow) -> bool {
     flow.workload.is_some() || (greets && matches!(flow.transport, plan::Transport::Tcp))
 }
 
-/// What writes, where that is not one transfer from the start.
+/// The application, where the flow is not one transfer from the start.
 fn application(plan: &Plan, i: usize) -> Option<Application> {
     let (p, program) = (&plan.flows[i], plan.host.traffic);
     if !is_application(plan, p) {

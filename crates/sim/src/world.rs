@@ -19,7 +19,7 @@ use units::{Span, Time};
 
 /// Events between two calls of the caller's progress function, which take a millisecond or two.
 const EVENTS_PER_PROGRESS: u64 = 1 << 12;
-/// Events between two looks at the bounds, of which one sums over the flows.
+/// Events between two checks of the bounds; a check sums over the flows.
 const EVENTS_PER_CHECK: u64 = 1 << 16;
 /// Flows that are made between two calls of the progress function.
 const FLOWS_PER_PROGRESS: usize = 256;
@@ -44,7 +44,7 @@ pub struct World {
     limits: Limits,
     /// Flags that every packet gets.
     flags: u8,
-    /// A host's timer may fire with one of another.
+    /// All hosts' timers run on one processor, so that one may fire together with another.
     is_processor_shared: bool,
 }
 
@@ -107,7 +107,7 @@ impl World {
             self.now = now;
             self.events += 1;
             if self.events.is_multiple_of(EVENTS_PER_PROGRESS) {
-                self.look_up(progress)?;
+                self.report_progress(progress)?;
             }
             self.wake(slot);
         }
@@ -122,9 +122,9 @@ impl World {
         Ok(())
     }
 
-    /// Tells how far the run is, and looks at what it costs.
+    /// Reports how far the run is, and checks its bounds.
     #[cold]
-    fn look_up(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
+    fn report_progress(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
         if !progress(self.now.as_ns(), self.delivered) {
             return Err(RunError::Stopped);
         }
@@ -207,7 +207,7 @@ impl World {
     fn after_receiver(&mut self, i: usize) {
         let flow = &self.flows[i];
         let completed = flow.is_running() && flow.ends.is_complete();
-        // The stack acknowledges before the application hears of it: where both answer, the ACK comes first.
+        // The stack acknowledges before the application learns of the data: where both answer, the ACK comes first.
         self.send_acks(i);
         let flow = &mut self.flows[i];
         if let Some(app) = &mut flow.app {
@@ -280,13 +280,13 @@ impl World {
             }
         }
         let (deadline, slack) = self.flows[i].ends.sender_wakeup();
-        // On a processor of its own a paced flow meets nothing: its timer is as late as it may be.
+        // On a processor of its own nothing wakes a paced flow early: its timer uses all of its slack.
         let slack = if self.is_processor_shared { slack } else { Span::ZERO };
         let slot = self.slots.slot(Source::Sender(i));
         self.timeline.set_with_slack_if_earlier(slot, deadline, slack);
     }
 
-    /// The application writes, asks, or hears.
+    /// The application writes, sends a request, or receives one.
     fn on_app(&mut self, i: usize, slot: u32) {
         self.timeline.clear(slot);
         while let Some(app) = &mut self.flows[i].app {

@@ -27,11 +27,11 @@ const ACE_OF_SENDER: u16 = AE | ECE;
 
 /// What is kept of a flow.
 struct Seen {
-    /// The sender does not know the receiver's link address yet; how long that takes.
+    /// How long the sender takes to learn the receiver's link address, until it has asked for it.
     resolution: Option<Span>,
-    /// From when on it does.
+    /// When it knows the address.
     resolved: Time,
-    /// What the SYN asks for.
+    /// The ECN feedback that the SYN asks for.
     feedback: Feedback,
     lengths: Lengths,
 }

@@ -4,7 +4,7 @@
 //!            loss                    three PTOs without an acknowledgement
 //!   Open -----------> Recovery       any ----------------------------------> Loss
 //!    |   CE marks                    Recovery, CWR, Loss: a packet sent after it began is
-//!    +-----------> CWR               acknowledged, or the losses were none (Recovery): Open
+//!    +-----------> CWR               acknowledged, or all losses were spurious (Recovery): Open
 //! ```
 //!
 //! There is no proportional rate reduction: the window falls to what the controller says at once, and

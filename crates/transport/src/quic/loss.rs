@@ -13,7 +13,7 @@ const PROBES: u32 = 2;
 /// Doublings of the probe timeout that are made; 2^16 PTOs are hours.
 const BACKOFF_MAX: u32 = 16;
 
-/// The sender's one timer, and what it goes by.
+/// The sender's timer, and what it is set from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     at: Time,
@@ -65,7 +65,7 @@ impl LossRun {
         tx_us.wrapping_sub(self.since_us)
     }
 
-    /// One of them arrived after all.
+    /// A packet of the run arrived after all.
     pub(super) fn forget(&mut self) {
         self.end = 0;
     }

@@ -1,7 +1,7 @@
 //! What the sender remembers of each packet: a ring addressed by packet number.
 //!
 //! Numbers below `base` are forgotten. From there to `una` everything is acknowledged or lost; lost
-//! packets stay for a while, so that a late acknowledgement shows that the loss was none. A packet that
+//! packets stay for a while, so that a late acknowledgement shows that the loss was spurious. A packet that
 //! `owns` its segment is the one whose loss makes the sender send that segment again: of each segment
 //! that was sent and not delivered there is one owner, or it waits to be sent again.
 

@@ -37,7 +37,7 @@ pub struct Burst {
 #[derive(Debug)]
 pub struct HostQueue {
     qdisc: HostQdisc,
-    /// With the time from which on each may leave.
+    /// Bursts that wait, each with the earliest time at which it may leave.
     ring: VecDeque<(Time, Burst)>,
     /// When the discipline ran last.
     ran: Time,

@@ -1,5 +1,5 @@
-//! Lengths of the segments of a stream that an application wrote in pieces: all are full but those that
-//! are noted here. A stream of full segments has no notes and costs nothing.
+//! Lengths of the segments of a stream that an application wrote in pieces: all are full except those
+//! noted here. A stream of full segments has no notes and costs nothing.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ struct Note {
     seq: u32,
     /// Payload of the segment, bytes.
     len: u32,
-    /// What this and all earlier segments of the stream lack to full ones, bytes.
+    /// Bytes by which this and all earlier segments of the stream are shorter than full ones.
     missing: u64,
 }
 
@@ -18,9 +18,9 @@ pub struct Lengths {
     mss: u32,
     /// Ascending; none below `from`.
     notes: VecDeque<Note>,
-    /// Segments below this one are forgotten, except for what they lack.
+    /// Lengths of segments below this one are forgotten.
     from: u32,
-    /// What they lack to full ones, bytes.
+    /// Bytes by which these segments are shorter than full ones.
     base: u64,
 }
 
@@ -30,7 +30,7 @@ impl Lengths {
         Lengths { mss, notes: VecDeque::new(), from: 0, base: 0 }
     }
 
-    /// Notes that segment `seq` has `len` bytes. What is known or forgotten does not change.
+    /// Notes that segment `seq` has `len` bytes, unless its length is known or forgotten.
     pub fn note(&mut self, seq: u32, len: u32) {
         let at = self.notes.partition_point(|note| note.seq < seq);
         if seq < self.from || self.notes.get(at).is_some_and(|note| note.seq == seq) {
@@ -54,7 +54,7 @@ impl Lengths {
         self.notes.get(at).filter(|note| note.seq == seq).map(|note| note.len)
     }
 
-    /// What the segments before `seq`, which is not below the forgotten ones, lack to full ones, bytes.
+    /// Bytes by which the segments before `seq` are shorter than full ones; `seq` must not be forgotten.
     #[inline(always)]
     pub fn missing_before(&self, seq: u32) -> u64 {
         if self.notes.is_empty() {

@@ -187,7 +187,7 @@ impl Supply {
         una.saturating_add(self.by_mss.quotient(window) as u32)
     }
 
-    /// What the outstanding segments lack to full ones, bytes.
+    /// Bytes by which the outstanding segments are shorter than full ones.
     #[inline]
     fn missing_in_flight(&self, una: u32, nxt: u32) -> u64 {
         self.ends.missing_before(nxt) - self.ends.missing_before(una)
@@ -227,5 +227,50 @@ impl Supply {
         } else {
             snd_nxt.wrapping_add(self.mss * 2)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2500 bytes were written; full segments have 1000.
+    fn written() -> Supply {
+        let mut supply = Supply::new(Stream::EMPTY, 1000);
+        assert!(supply.begin_write(0, 0));
+        supply.set_pending(2500, 0);
+        supply
+    }
+
+    #[test]
+    fn a_write_is_cut_into_full_segments_and_a_rest_that_the_next_write_fills() {
+        let mut supply = written();
+        assert_eq!((supply.unsent(0), supply.payload(1), supply.payload(2)), (3, 1000, 500));
+        assert!(!supply.begin_write(0, 0));
+        supply.set_pending(supply.unsent_bytes(0) + 600, 0);
+        assert_eq!((supply.unsent(0), supply.payload(2), supply.payload(3)), (4, 1000, 100));
+    }
+
+    #[test]
+    fn a_segment_that_was_sent_short_stays_so_and_sequence_numbers_follow() {
+        let mut supply = written();
+        assert!(supply.begin_write(0, 3), "all three were sent");
+        supply.set_pending(1000, 3);
+        assert_eq!((supply.payload(2), supply.payload(3)), (500, 1000));
+        assert_eq!((supply.byte_seq(3), supply.byte_seq(4)), (2501, 3501));
+        assert_eq!(supply.bytes_in_flight(0, 3), 2500);
+        // 2499 bytes end within segment 2, 2500 after it.
+        assert_eq!((supply.window_end(0, 3, 2499), supply.window_end(0, 3, 2500)), (2, 3));
+    }
+
+    #[test]
+    fn nagle_holds_a_short_segment_while_another_is_out() {
+        let mut supply = written();
+        assert_eq!(supply.nagle_limit(3, 0, 0), 3);
+        supply.note_short_send(3);
+        assert!(supply.begin_write(0, 3));
+        supply.set_pending(1100, 3);
+        assert_eq!(supply.nagle_limit(2, 0, 3), 1, "segment 2 is short and not acknowledged");
+        assert_eq!(supply.nagle_limit(2, 3, 3), 2);
     }
 }

@@ -33,7 +33,7 @@ pub struct ReceiverStats {
     pub delivered_bytes: u64,
     /// Data packets that arrived.
     pub packets: u64,
-    /// Data packets that PAWS threw away.
+    /// Data packets that PAWS dropped.
     pub paws_rejected: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,
@@ -128,7 +128,7 @@ impl Receiver {
         }
     }
 
-    /// The last segment of the stream is not held.
+    /// Whether `packet` ends what GRO holds: the end of the stream and PSH are not held back.
     fn gro_is_over(&self, packet: &Packet) -> bool {
         packet.seq + 1 == self.total || packet.flags & flags::PUSH != 0
     }
@@ -413,7 +413,8 @@ impl Receiver {
         }
     }
 
-    /// The application is woken when enough is there, or the end, and reads everything in order. Whether it was.
+    /// Wakes the application when `rcvlowat` bytes or the end of the stream are there, and lets it read everything in
+    /// order; says whether it was woken.
     fn read(&mut self, now: Time) -> bool {
         let have = self.bytes_up_to(self.rcv_nxt);
         self.stats.delivered_bytes = have;

@@ -78,3 +78,59 @@ impl Undo {
         self.marker.is_some() && (self.retrans == 0 || self.is_packet_delayed(ts_ecr))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cca::{Controller, Module, TcpSock};
+    use std::collections::BTreeMap;
+
+    /// A reduction began with three retransmissions out; the first of them carried 1000 ms.
+    fn begun() -> (Undo, Socket) {
+        let module = Module::find("reno").expect("a controller");
+        let ca = Controller::new(module, &BTreeMap::new()).expect("defaults are valid");
+        let mut sk = Socket::new(TcpSock::new(), ca, 1000, 1);
+        let mut undo = Undo::default();
+        undo.begin(&mut sk, 10, false);
+        undo.on_retransmit(3, 1000);
+        (undo, sk)
+    }
+
+    #[test]
+    fn an_older_timestamp_answers_an_original_and_the_same_one_does_not() {
+        let (undo, _) = begun();
+        assert!(undo.may_undo(999));
+        assert!(!undo.may_undo(1000));
+    }
+
+    #[test]
+    fn a_duplicate_of_every_retransmission_allows_undo_and_fewer_do_not() {
+        let (mut undo, _) = begun();
+        undo.on_duplicate(11);
+        undo.on_duplicates_below(13, 1);
+        assert!(!undo.is_all_duplicate());
+        undo.on_duplicate(10);
+        assert!(!undo.is_all_duplicate(), "it lies below the reduction");
+        undo.on_duplicate(14);
+        assert!(undo.is_all_duplicate() && undo.may_undo(2000));
+    }
+
+    #[test]
+    fn without_a_retransmission_duplicates_prove_nothing() {
+        let (_, mut sk) = begun();
+        let mut undo = Undo::default();
+        undo.begin(&mut sk, 10, false);
+        undo.on_duplicate(11);
+        assert!(!undo.is_all_duplicate());
+        undo.begin(&mut sk, 10, true);
+        undo.on_duplicate(11);
+        assert!(undo.is_all_duplicate(), "the tail loss probe was one");
+    }
+
+    #[test]
+    fn what_was_cleared_cannot_be_undone() {
+        let (mut undo, mut sk) = begun();
+        undo.clear(&mut sk);
+        assert!(!undo.may_undo(0) && !undo.is_armed() && sk.undo_marker == 0);
+    }
+}

@@ -1,13 +1,15 @@
 //! The sending half of a connection: what it keeps, and the events that drive it.
 //!
 //! The files of this folder are one value's methods, by what happens: [`ack`] when an acknowledgement arrives,
-//! [`timers`] when a timer fires, [`write`] when the application writes; [`output`] sends. They call each other.
+//! [`timers`] when a timer fires, [`write`] when the application writes; [`output`] says what may be sent, and
+//! [`transmit`] sends it. They call each other.
 //! What they decide by is in values of their own, which know nothing of the sender: [`Recovery`], [`RtxQueue`],
 //! [`Supply`], [`HostQueue`], [`XmitTimer`].
 
 mod ack;
 mod output;
 mod timers;
+mod transmit;
 mod write;
 
 use super::config::{HostConfig, HostQdisc};

@@ -2,19 +2,12 @@
 //! net/ipv4/tcp_output.c).
 
 use super::super::ack_state::Rexmit;
-use super::super::host_queue::Burst;
-use super::super::rtx_queue::{APP_LIMITED, EVER_RETRANS, RETRANS, SKB_START};
 use super::super::timer::Pending;
-use super::super::{ecn, rtt};
 use super::Sender;
-use crate::common::clock::timestamp_ms;
-use crate::common::{Conn, Socket, Stamps};
-use cca::{CaEvent, CaState};
-use net::flags;
+use crate::common::{Conn, Socket};
+use cca::CaState;
 use net::frame::SKB_OVERHEAD;
 
-/// Sends before this many data segments are not paced (`tcp_update_skb_after_send`).
-const UNPACED_SEGS: u32 = 10;
 /// log2 us of the RTT at which the autosized burst loses half its RTT term
 /// (`sysctl_tcp_tso_rtt_log`).
 const TSO_RTT_LOG: u32 = 9;
@@ -220,46 +213,6 @@ impl Sender {
         how_far > (srtt_ns / 2).min(1_000_000) as i64
     }
 
-    fn send_new(&mut self, n: u32) {
-        let seq = self.rtx.nxt();
-        self.transmit(seq, n, false);
-        let stamps = self.stamps();
-        let bits = self.app_limited_bit();
-        for i in 0..n {
-            let start = if i == 0 { SKB_START } else { 0 };
-            let stamps = Stamps { in_flight: stamps.in_flight + i + 1, ..stamps };
-            self.rtx.push(stamps, start | bits);
-        }
-        let (sk, mss) = (&self.sk, self.config.mss);
-        self.supply.consume_front(n, || buffer_segs(sk, mss));
-        self.supply.note_short_send(seq + n);
-        let prior = self.sk.packets_out;
-        self.sk.packets_out += n;
-        self.sk.snd_nxt = self.supply.byte_seq(seq + n);
-        if prior == 0 || self.timer.pending() == Some(Pending::Tlp) {
-            self.rearm_rto();
-        }
-    }
-
-    /// Sends `n` segments from `seq` again (`__tcp_retransmit_skb`).
-    pub(super) fn send_again(&mut self, seq: u32, n: u32) {
-        self.sk.total_retrans = self.sk.total_retrans.wrapping_add(n);
-        self.sk.stats.retrans_segs += u64::from(n);
-        self.transmit(seq, n, true);
-        let (stamps, bits) = (self.stamps(), self.app_limited_bit());
-        self.rtx.resend(seq, n, stamps, bits);
-    }
-
-    /// Marks `n` segments from `seq` as retransmitted and in flight, and starts the episode's clock.
-    pub(super) fn mark_retransmitted(&mut self, seq: u32, n: u32) {
-        for i in seq..seq + n {
-            let flags = self.rtx.flags(i);
-            self.rtx.set_flags(i, flags | RETRANS | EVER_RETRANS);
-        }
-        self.sk.retrans_out += n;
-        self.recovery.on_retransmit(n, timestamp_ms(self.last_edt_ns));
-    }
-
     /// What the state of recovery lets out after an ACK (`tcp_xmit_recovery`).
     pub(super) fn transmit_recovery(&mut self, rexmit: Rexmit) {
         match rexmit {
@@ -301,133 +254,10 @@ impl Sender {
             self.arm_rto(self.sk.icsk_rto);
         }
     }
-
-    /// Hands one burst to the host (`__tcp_transmit_skb`, `tcp_update_skb_after_send`).
-    fn transmit(&mut self, seq: u32, n: u32, is_retrans: bool) {
-        let last = seq + n - 1;
-        let bytes = (n - 1) * self.config.mss + self.supply.payload(last);
-        let prior_wstamp = self.sk.tcp_wstamp_ns;
-        self.sk.tcp_wstamp_ns = prior_wstamp.max(self.sk.tcp_clock_cache);
-        let edt = self.sk.tcp_wstamp_ns;
-        if self.in_flight() == 0 {
-            self.sk.cwnd_event(CaEvent::TxStart);
-        }
-        self.sk.lsndtime = self.sk.jiffies;
-        self.sk.data_segs_out = self.sk.data_segs_out.wrapping_add(n);
-        self.sk.stats.segs_sent += u64::from(n);
-        self.sk.stats.bytes_sent += u64::from(bytes);
-        let needs_ecn = self.sk.controller().module().needs_ecn();
-        let (ecn, cwr) = self.recovery.ecn.on_send(is_retrans, needs_ecn);
-        let burst = Burst {
-            seq,
-            segments: n,
-            flags: retrans_flag(is_retrans) | cwr,
-            ecn,
-            // Also on each burst of several, so that a receiver merges no further (`__tcp_transmit_skb`).
-            push: n > 1 || self.supply.ends_write(last),
-            ts_val: timestamp_ms(edt),
-            ts_ecr: self.peer_ts_val,
-            truesize: SKB_OVERHEAD
-                + if self.supply.by_writes { bytes } else { n * self.config.mss },
-        };
-        self.host.push(self.sk.now(), edt, burst);
-        self.charge_pacing(bytes, edt - prior_wstamp);
-        if self.sk.packets_out == 0 {
-            self.sk.first_tx_mstamp = edt / 1000;
-            self.sk.delivered_mstamp = edt / 1000;
-        }
-        self.last_edt_ns = edt;
-    }
-
-    /// The next departure: this one plus its length at the pacing rate, less credit for lateness.
-    fn charge_pacing(&mut self, bytes: u32, late_ns: u64) {
-        let sk = &mut *self.sk;
-        let rate = sk.sk_pacing_rate;
-        if sk.sk_pacing_status == cca::SK_PACING_NONE
-            || rate == u64::MAX
-            || rate == 0
-            || sk.data_segs_out < UNPACED_SEGS
-        {
-            return;
-        }
-        let gap = u64::from(bytes) * 1_000_000_000 / rate;
-        sk.tcp_wstamp_ns += gap - (gap / 2).min(late_ns);
-    }
-
-    /// What is stamped on a segment that leaves now; those in flight are the ones before it.
-    fn stamps(&self) -> Stamps {
-        Stamps::new(&self.sk, (self.last_edt_ns / 1000) as u32, self.in_flight())
-    }
-
-    fn app_limited_bit(&self) -> u8 {
-        if self.sk.app_limited != 0 {
-            APP_LIMITED
-        } else {
-            0
-        }
-    }
-
-    /// A SYN leaves; it is retransmitted after 1 s, four times linearly, then doubling.
-    pub(super) fn send_syn(&mut self) {
-        self.syn.sent_at = self.sk.now();
-        let burst = Burst {
-            seq: 0,
-            segments: 0,
-            flags: flags::SYN | retrans_flag(self.syn.retries > 0),
-            ecn: self.control_ecn(),
-            push: false,
-            ts_val: timestamp_ms(self.sk.tcp_clock_cache),
-            ts_ecr: 0,
-            truesize: SKB_OVERHEAD,
-        };
-        self.host.push(self.sk.now(), self.sk.tcp_clock_cache, burst);
-        let doublings = self.syn.retries.saturating_sub(4).min(6);
-        let delay = self.sk.tick().from_us(rtt::RTO_INIT_US) << doublings;
-        self.timer.arm(Pending::Rto, self.sk.wheel(delay));
-    }
-
-    /// The handshake's ACK, which leaves ahead of the first data.
-    pub(super) fn send_handshake_ack(&mut self) {
-        let burst = Burst {
-            seq: 0,
-            segments: 0,
-            flags: 0,
-            ecn: if self.recovery.ecn.is_on { self.control_ecn() } else { 0 },
-            push: false,
-            ts_val: timestamp_ms(self.sk.tcp_clock_cache),
-            ts_ecr: self.peer_ts_val,
-            truesize: 0,
-        };
-        self.host.push(self.sk.now(), self.sk.tcp_clock_cache, burst);
-    }
-
-    /// Code point of packets without data: ECN-capable only if the controller needs that
-    /// (`tcp_ecn_send_syn`).
-    fn control_ecn(&self) -> u8 {
-        if self.sk.controller().module().needs_ecn() {
-            ecn::ECT0
-        } else {
-            0
-        }
-    }
-
-    /// Whether the last transmission of `seq` still waits in the host (`skb_still_in_host_queue`).
-    pub(super) fn is_in_host(&self, seq: u32) -> bool {
-        let tx_us = self.rtx.stamps(seq).tx_us;
-        tx_us.wrapping_sub(self.sk.now_us()) as i32 > 0 && !self.host.is_empty()
-    }
 }
 
 /// Segments of a full buffer (`tcp_xmit_size_goal`): the largest burst, at most half the window.
 pub(super) fn buffer_segs(sk: &Socket, mss: u32) -> u32 {
     let half = (sk.max_window / 2).max(mss);
     (sk.sk_gso_max_size.min(half) / mss).max(1).min(u32::from(sk.sk_gso_max_segs))
-}
-
-fn retrans_flag(is_retrans: bool) -> u8 {
-    if is_retrans {
-        flags::RETRANS
-    } else {
-        0
-    }
 }
