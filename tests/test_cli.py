@@ -105,7 +105,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
             ),
         ),
         (["run", "small.toml", "--jobs", "0"], "dumbbell run: argument --jobs: got 0, wanted a whole number from 1\n"),
-        (["run", "small.toml", "--resume"], "dumbbell: --resume: wanted --out beside it: the folder to resume\n"),
+        (["run", "small.toml", "--resume"], "dumbbell: --resume: wanted --out as well: the folder to resume\n"),
         (
             ["run", "small.toml", "--out", "."],
             (

@@ -136,7 +136,7 @@ def test_what_netem_cannot_do_is_one_error_before_anything_starts(path: dict[str
     [
         (None, {"loss": "1%"}, "t: path: loses, delays or reorders packets"),
         ([{"cca": "reno", "rtt": "1ms"}, {"cca": "reno"}], {}, "t: flow[1].rtt: differs"),
-        ([{"cca": "bbr", "params": {"startup_gain": 700}}], {}, "t: flow[0].params: got some"),
+        ([{"cca": "bbr", "params": {"startup_gain": 700}}], {}, "t: flow[0].params: got parameters"),
     ],
 )
 def test_what_a_path_of_its_own_cannot_do_is_one_error_before_a_host_is_asked(

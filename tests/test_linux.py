@@ -439,7 +439,7 @@ def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path:
         (shell.Path(down=shell.Way(buffer="1bdp"), delay="1ms"), "--down-buffer: got 1bdp, wanted a rate too"),
         (
             shell.Path(up=shell.Way(rate="1Mbps", trace="x")),
-            "--up-trace: got x beside the rate 1Mbps, wanted one of the two",
+            "--up-trace: got x and the rate 1Mbps, wanted one of the two",
         ),
         (shell.Path(up=shell.Way(onoff="4s")), '--up-onoff: got "4s", wanted two times above zero'),
         (shell.Path(down=shell.Way(onoff="4s,often")), '--down-onoff: got "4s,often", wanted two times above zero'),
@@ -457,7 +457,7 @@ def test_a_rate_of_both_directions_beside_a_trace_of_one_is_refused(cli: Any, tm
     assert done.returncode == 2
     assert (
         done.stderr
-        == "dumbbell: --rate: got 12mbit beside --up-trace, wanted --down-rate for the other direction alone\n"
+        == "dumbbell: --rate: got 12mbit together with --up-trace, wanted --down-rate, for the other direction only\n"
     )
 
 

@@ -149,7 +149,7 @@ def test_share_and_throughput_ratio(hand: Result) -> None:
     assert metrics.share(hand, "bbr") == pytest.approx(1 / 8.5), "1 of 8.5 megabytes"
     assert metrics.goodput_ratio(hand, "cubic", "bbr", (6, 10)) == 3
     assert metrics.goodput_ratio(hand, "cubic", "bbr", (4, 6)) == math.inf
-    with pytest.raises(ResultError, match="no flow is or runs reno, wanted one of: cubic, bbr, or all"):
+    with pytest.raises(ResultError, match="no flow has the name or controller reno, wanted one of: cubic, bbr, or all"):
         metrics.share(hand, "reno")
 
 

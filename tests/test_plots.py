@@ -96,7 +96,7 @@ def test_states_that_nobody_tells_are_one_error(tmp_path: Path) -> None:
         flow=[Flow(cca="delay-target")],
     )
     silent = dumbbell.run(scenario, tmp_path / "out", cca=[own])
-    with pytest.raises(ResultError, match="no flow tells the state of its controller"):
+    with pytest.raises(ResultError, match="no flow has states of its controller"):
         plot.states(silent)
 
 

@@ -1,4 +1,4 @@
-"""One command behind an emulated path: what `dumbbell shell` makes of its options."""
+"""One command at one end of an emulated path: what `dumbbell shell` makes of its options."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def plan(path: Path) -> dict[str, Any]:
 
 
 def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward: Sequence[str] = ()) -> dict[str, Any]:
-    """Run a command behind a path; the result has its exit status, what both directions did, and how late the emulator
-    was.
+    """Run a command at one end of a path; the result has its exit status, what both directions did, and how late
+    the emulator was.
 
     `far` are shell commands at the far end (10.2.0.1, in ``$DUMBBELL_FAR``), `forward` are ports of it that stand for
     servers of the machine's own network (``8080=example.org:80``). Nothing of the machine's network is touched. The
@@ -97,7 +97,7 @@ def _planned(path: Path, way: Way, name: str) -> dict[str, Any]:
 
     if way.rate is not None and way.trace is not None:
         raise ScenarioError(
-            f"--{name}-trace", f"got {way.trace} beside the rate {way.rate}, wanted one of the two for a direction"
+            f"--{name}-trace", f"got {way.trace} and the rate {way.rate}, wanted one of the two for a direction"
         )
     rate: Any = {"trace": way.trace} if way.trace else _rate(way.rate)
     table: dict[str, Any] = {"rate": rate, "rtt": _twice(path.delay), "loss": way.loss or path.loss}
@@ -122,11 +122,11 @@ def _buffer(path: Path, way: Way, buffer: str, name: str) -> str:
     if way.rate is None and way.trace is None:
         raise ScenarioError(
             option,
-            f"got {buffer}, wanted a rate too (--rate, --{name}-rate or --{name}-trace): a BDP is rate times round"
+            f"got {buffer}, wanted a rate as well (--rate, --{name}-rate or --{name}-trace): a BDP is rate times round"
             " trip",
         )
     if units.span_ns(path.delay) == 0:
-        raise ScenarioError(option, f"got {buffer}, wanted a delay too (--delay): a BDP is rate times round trip")
+        raise ScenarioError(option, f"got {buffer}, wanted a delay as well (--delay): a BDP is rate times round trip")
     return buffer
 
 
@@ -179,13 +179,14 @@ def _twice(delay: str) -> str:
 
 
 def ways(rate: str | None, up: Way, down: Way) -> tuple[Way, Way]:
-    """Each direction with its own rate or else that of both. Raises ScenarioError for a rate of both beside a trace of
-    one.
+    """Each direction with its own rate, otherwise that of both. Raises ScenarioError for a rate of both next to a
+    trace of one.
     """
     for name, way in (("up", up), ("down", down)):
         if rate is not None and way.trace is not None:
             other = "down" if name == "up" else "up"
             raise ScenarioError(
-                "--rate", f"got {rate} beside --{name}-trace, wanted --{other}-rate for the other direction alone"
+                "--rate",
+                f"got {rate} together with --{name}-trace, wanted --{other}-rate, for the other direction only",
             )
     return replace(up, rate=up.rate or rate), replace(down, rate=down.rate or rate)

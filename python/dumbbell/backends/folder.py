@@ -4,9 +4,9 @@
         summary = ...                  # tables go into made.path
         return made.finish(summary)
 
-Everything is written beside its place, into ``.tmp-<process>-<name>``, and renamed when it is complete. The manifest
-lists every other file with its size and SHA-256, which `damage` compares: what a failure of power or of the disk tore
-is recognised.
+Everything is written next to its final place, into ``.tmp-<process>-<name>``, and renamed when it is complete. The
+manifest lists every other file with its size and SHA-256, which `damage` compares: a folder that a failure of power
+or of the disk has damaged is recognised.
 """
 
 from __future__ import annotations

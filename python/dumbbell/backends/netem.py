@@ -4,7 +4,7 @@ disciplines between them.
     s --- a ===lanes=== b --- c --- d        s senders, d receivers; a, b, c route
 
 The bottleneck is on b towards c. A lane is a pair of devices between a and b with netem at both ends, one for all flows
-whose path is impaired in the same way; what impairs packets behind the bottleneck is netem on c towards d.
+whose path is impaired in the same way; what impairs packets after the bottleneck is netem on c towards d.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LANES_MAX, _LANE_FLOWS_MAX = 250, 250
 
 
 class Lane(NamedTuple):
-    """How packets of some flows are impaired: before the bottleneck, behind it, and on the way back."""
+    """How packets of some flows are impaired: before the bottleneck, after it, and in the return direction."""
 
     before: Argv | None
     behind: Argv | None
@@ -63,12 +63,12 @@ def check(planned: Planned, own: Own) -> None:
         raise error.under(planned.name) from None
     linux.wanted(planned.plan)
     if os.geteuid() != 0:
-        raise EngineError("--on netem: got no root, wanted it: for network namespaces and queue disciplines")
+        raise EngineError("--on netem: needs root, to create network namespaces and queue disciplines")
     for program in ("ip", "tc", "ss", "iperf3", "sysctl", "setsid", "unshare", "timeout"):
         if shutil.which(program) is None:
             raise EngineError(
-                f"--on netem: got no {program} in PATH, wanted it (Debian: iproute2, iperf3, procps, util-linux,"
-                " coreutils)"
+                f"--on netem: needs the program {program}, which is not in PATH (Debian: iproute2, iperf3, procps,"
+                " util-linux, coreutils)"
             )
     kinds = dict.fromkeys(kind for argv in made.build if (kind := tc.kind_of(_inner(argv))) and not _is_optional(argv))
     missing = [str(tc.module(f"tc qdisc add dev lo root {kind}")) for kind in kinds if not _has(kind)]
@@ -197,16 +197,18 @@ def topology(plan: dict[str, Any], prefix: str, ccas: Sequence[str]) -> Topology
             lanes.append(lane)
         where.append(lanes.index(lane))
     if len(lanes) > _LANES_MAX:
-        raise ScenarioError("flow", f"{len(lanes)} different ways, wanted at most {_LANES_MAX} with --on netem")
+        raise ScenarioError("flow", f"{len(lanes)} different paths, wanted at most {_LANES_MAX} with --on netem")
     if len({lane.behind for lane in lanes}) > 1:
         raise ScenarioError(
-            "flow", "impaired differently behind the bottleneck, wanted the same with --on netem; --on linux has that"
+            "flow",
+            "flows are impaired differently after the bottleneck, wanted the same impairments with --on netem;"
+            " --on linux allows it",
         )
     ends, counts = [], [0] * len(lanes)
     for i, lane_number in enumerate(where):
         counts[lane_number] += 1
         if counts[lane_number] > _LANE_FLOWS_MAX:
-            raise ScenarioError("flow", f"more than {_LANE_FLOWS_MAX} flows with one way, wanted fewer with --on netem")
+            raise ScenarioError("flow", f"more than {_LANE_FLOWS_MAX} flows on one path, wanted fewer with --on netem")
         host = f"{lane_number + 1}.{counts[lane_number]}"
         ends.append(script.Ends(f"10.1.{host}", f"10.2.{host}", script.SERVER_PORT, script.DATA_PORT + i))
     shaped = tc.shaped(plan["bottleneck"], "out", "tbf")

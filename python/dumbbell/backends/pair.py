@@ -45,7 +45,9 @@ def refuse(planned: Planned, own: Own, backend: str) -> None:
                 "flow", f"{len(plan['flows'])} flows in all, wanted at most {script.FLOWS_MAX} with --on {backend}"
             )
         if plan["record"]["pcap"]:
-            raise ScenarioError("record.pcap", f"got true, wanted false with --on {backend}; tcpdump on a host has it")
+            raise ScenarioError(
+                "record.pcap", f"got true, wanted false with --on {backend}; run tcpdump on a host instead"
+            )
         for key, name in (("links", "link"), ("ack_links", "path.ack")):
             if plan[key]:
                 raise ScenarioError(
@@ -59,7 +61,7 @@ def refuse(planned: Planned, own: Own, backend: str) -> None:
                     f"flow[{i}].transport", f"got {flow['transport']['kind']}, wanted tcp, the kernel's own"
                 )
             if flow["workload"] is not None:
-                raise ScenarioError(f"flow[{i}].workload", "got one, wanted a transfer, as iperf3 makes it")
+                raise ScenarioError(f"flow[{i}].workload", "got one, wanted none: iperf3 makes plain transfers")
     except ScenarioError as error:
         raise error.under(planned.name) from None
 

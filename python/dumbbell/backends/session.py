@@ -106,7 +106,9 @@ class Session(NamedTuple):
         if not is_ours_and_dead and words[:1] != ["old"]:
             who = " ".join(owner[:2]) or "somebody"
             end = f"kill -TERM $(cat {self.folder}/pid), then rm -r {self.folder}"
-            raise EngineError(f"{self.host.name}: a run of {who} is there; if it is not, on that host: {end}")
+            raise EngineError(
+                f"{self.host.name}: a run of {who} is in progress there; if it is not, run on that host: {end}"
+            )
         self.remove()
         self.claim()
 
@@ -131,7 +133,7 @@ class Session(NamedTuple):
                 break
             except LostError as error:
                 if time.monotonic() > until:
-                    raise EngineError(f"{error}; given up, the host takes back by itself what it had set") from None
+                    raise EngineError(f"{error}; given up, the host restores its own settings by itself") from None
                 again = _AGAIN_S if time.monotonic() - began > 5 * again else min(2 * again, _AGAIN_MAX_S)
                 _sleep(again, tick)
         if said != wanted:

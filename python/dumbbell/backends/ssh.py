@@ -147,7 +147,7 @@ def check(planned: Planned, own: Own, on: str) -> None:
     try:
         _check_path(planned.plan)
         if given.port + len(planned.plan["flows"]) > 65_536:
-            raise wrong("--on", given.port, f"a port with {len(planned.plan['flows'])} behind it")
+            raise wrong("--on", given.port, f"a port followed by {len(planned.plan['flows'])} others")
     except ScenarioError as error:
         raise error.under(planned.name) from None
 
@@ -158,26 +158,26 @@ def _check_path(plan: dict[str, Any]) -> None:
         if flow["params"]:
             raise ScenarioError(
                 f"{at}.params",
-                "got some, wanted none with --on ssh: the hosts' kernels have their controllers as they are",
+                "got parameters, wanted none with --on ssh: the hosts run their own controllers unchanged",
             )
         if flow["rtt_ns"] != plan["flows"][0]["rtt_ns"]:
             raise ScenarioError(
                 f"{at}.rtt",
-                "differs from another flow's, wanted one with --on ssh: there is one path, which is as it is",
+                "differs from another flow's, wanted the same for all flows with --on ssh: there is one real path",
             )
         if flow["loss_ppb"] or flow["jitter"] is not None or flow["forward"] is not None or flow["back"] is not None:
             raise ScenarioError(
                 "path",
-                "loses, delays or reorders packets, wanted none of it with --on ssh: the path is as it is; --on netem"
-                " and --on linux do",
+                "loses, delays or reorders packets, wanted no impairment with --on ssh, whose path is real; --on netem"
+                " and --on linux can do this",
             )
     host = plan["host"]
     for key, wanted in (("tso", True), ("delayed_ack", True)):
         if host[key] != wanted:
             raise ScenarioError(
                 f"host.{key}",
-                f"got {str(host[key]).lower()}, wanted {str(wanted).lower()} with --on ssh, which leaves the hosts'"
-                " devices and routes alone",
+                f"got {str(host[key]).lower()}, wanted {str(wanted).lower()} with --on ssh, which does not change the"
+                " hosts' devices and routes",
             )
 
 

@@ -63,7 +63,7 @@ def kind_of(words: list[str] | Argv) -> str | None:
 
 
 def shaped(link: dict[str, Any], device: str, shaper: str) -> Shaped:
-    """A link of a plan on a device, behind `shaper` ("tbf" or "htb"); raises ScenarioError for what these cannot do."""
+    """A link of a plan on a device, inside `shaper` ("tbf" or "htb"); raises ScenarioError for what these cannot do."""
     refuse(link)
     qdisc, rate = link["qdisc"], int(link["rate_bps"])
     if qdisc["kind"] == "cake" and qdisc["bandwidth_bps"] is not None:
@@ -97,10 +97,10 @@ def refuse(link: dict[str, Any]) -> None:
     """Raise ScenarioError for a link that no shaper of the kernel is."""
     if link["steps"] or link["trace"] is not None:
         raise ScenarioError(
-            "path.rate", "changes, wanted a constant rate: the kernel's shapers have none else; --on linux follows it"
+            "path.rate", "changes, wanted a constant rate: the kernel's shapers support no other; --on linux does"
         )
     if link["policer"] is not None:
-        raise ScenarioError("path.policer", "got one, wanted none here; --on linux has it")
+        raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux has policers")
 
 
 def leaf(qdisc: dict[str, Any]) -> Argv:
@@ -249,11 +249,13 @@ def netem(stages: list[dict[str, Any]], at: str) -> Argv | None:
             raise wrong(
                 f"{at}.impair",
                 kind,
-                "each kind once on each side of the link: one netem stands for them; --on linux has chains",
+                "each kind once on each side of the link, because one netem does all of them; --on linux has chains",
             )
         made = _STAGES.get(kind)
         if made is None:
-            raise wrong(f"{at}.impair", kind, f"one of {', '.join(_STAGES)}, which netem has; --on linux has the rest")
+            raise wrong(
+                f"{at}.impair", kind, f"one of {', '.join(_STAGES)}, which netem has; --on linux has the others"
+            )
         words[kind] = made(stage, at)
     all_words = tuple(word for kind in _STAGES for word in words.get(kind, ()))
     return ("netem", "limit", str(_NETEM_LIMIT), *all_words) if all_words else None
@@ -261,7 +263,7 @@ def netem(stages: list[dict[str, Any]], at: str) -> Argv | None:
 
 def _delay(stage: dict[str, Any], at: str) -> Argv:
     if stage["steps"]:
-        raise ScenarioError(f"{at}.rtt", "changes, wanted a constant one: netem has none else; --on linux follows it")
+        raise ScenarioError(f"{at}.rtt", "changes, wanted a constant RTT: netem supports no other; --on linux does")
     jitter, reorder = stage["jitter"], stage["reorder"]
     spread = 0 if jitter is None else jitter["spread_ns"]
     out: list[str] = ["delay", time(stage["ns"])] if stage["ns"] >= _LEAST_NS or spread else []

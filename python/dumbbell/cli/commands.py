@@ -44,17 +44,17 @@ def _add_paper(paper: argparse.ArgumentParser) -> None:
     paper.add_argument("--table", type=count, nargs="+", metavar="N", help="which tables: 3, 4, 5, 7 (default: all)")
     paper.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME-<n>)")
     paper.add_argument("--json", action="store_true", help="print one JSON object per cell and line, and nothing else")
-    paper.add_argument("--duration", metavar="TIME", help="another simulated time than the paper's, for a first look")
+    paper.add_argument("--duration", metavar="TIME", help="simulated time instead of the paper's, for a quick look")
     add_jobs(paper)
 
 
 def _add_trace(trace: argparse.ArgumentParser) -> None:
-    trace.add_argument("radio", choices=("lte", "wifi"), help="what it looks like")
+    trace.add_argument("radio", choices=("lte", "wifi"), help="kind of radio")
     trace.add_argument(
         "--mobility",
         choices=("stationary", "mobile"),
         default="stationary",
-        help="at rest (default), or on the move: fading and outages",
+        help="at rest (default), or moving: with fading and outages",
     )
     trace.add_argument("--mean", metavar="RATE", default="10Mbps", help="mean capacity (default: 10Mbps)")
     trace.add_argument("--length", metavar="TIME", default="60s", help="after which it repeats (default: 60s)")
@@ -77,7 +77,7 @@ def _add_new(new: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         nargs="?",
-        help="file to write (default: NAME.toml); traces and controllers go beside it",
+        help="file to write (default: NAME.toml); traces and controllers go to the same folder",
     )
     new.add_argument("--force", action="store_true", help="overwrite what is there")
 
@@ -111,12 +111,14 @@ COMMANDS = {
         "kernel:main",
         has_signals=True,
     ),
-    "shell": Command("run one command behind an emulated path", add_shell, "shell:main", has_signals=True),
+    "shell": Command("run one command at one end of an emulated path", add_shell, "shell:main", has_signals=True),
     "schema": Command("print the JSON Schema of scenario files", _add_nothing, "views:schema"),
     "demo": Command(
         "BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo, "demo:main"
     ),
-    "paper": Command("run the tables of a published paper, and print ours beside them", _add_paper, "paper:main"),
+    "paper": Command(
+        "run the tables of a published paper, and print its values next to ours", _add_paper, "paper:main"
+    ),
     "gallery": Command("list the scenarios that come with dumbbell, or print one", _add_gallery, "gallery:main"),
     "new": Command("copy a scenario of the gallery, to start from", _add_new, "gallery:main"),
     "trace": Command("write the Mahimahi trace of a synthetic radio link", _add_trace, "trace:main"),
@@ -124,7 +126,7 @@ COMMANDS = {
         "print what a shell needs to complete commands and options", _add_completion, "words:completion"
     ),
     "man": Command("print the man page (roff), as in: dumbbell man | man -l -", _add_nothing, "manual:main"),
-    "help": Command("say what there is, or what a command takes", _add_help, "words:help_"),
+    "help": Command("list the commands, or explain one", _add_help, "words:help_"),
     "version": Command("print versions", _add_nothing, "words:version"),
 }
 

@@ -10,9 +10,9 @@ from .options_run import add_own
 def add_cca(cca: argparse.ArgumentParser) -> None:
     """Of `dumbbell cca`."""
     actions = cca.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add_own(actions.add_parser("list", help="all of them"))
-    show = actions.add_parser("show", help="one in full")
-    show.add_argument("name", metavar="NAME", nargs="?", help="name, or a file as --cca takes it")
+    add_own(actions.add_parser("list", help="list all"))
+    show = actions.add_parser("show", help="show one in full")
+    show.add_argument("name", metavar="NAME", nargs="?", help="name of a controller, or a file as for --cca")
     add_own(show)
     actions.add_parser("headers", help="write the headers that a C controller includes, for an editor").add_argument(
         "dir", metavar="DIR"
@@ -22,36 +22,38 @@ def add_cca(cca: argparse.ArgumentParser) -> None:
 def add_kernel(kernel: argparse.ArgumentParser) -> None:
     """Of `dumbbell kernel`."""
     actions = kernel.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser(
-        "list", help="what can be loaded, under which name sockets ask for it, and what is loaded"
-    )
+    listing = actions.add_parser("list", help="list what can be loaded, the name for sockets, and what is loaded")
     listing.add_argument(
         "--json", action="store_true", help="print one JSON object per controller and line, and nothing else"
     )
-    load = actions.add_parser("load", help="register one, until unload")
+    load = actions.add_parser("load", help="register a controller until unload")
     load.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h (needs clang)")
-    load.add_argument("--param", action="append", default=[], metavar="K=V", help="a parameter of it; repeatable")
+    load.add_argument(
+        "--param", action="append", default=[], metavar="K=V", help="a parameter of the controller; repeatable"
+    )
     load.add_argument(
         "--as",
         dest="kernel_name",
         metavar="NAME",
-        help="what the kernel is to call it, up to 15 letters; so several of one may be loaded",
+        help="its name in the kernel, up to 15 letters; allows several with different parameters",
     )
     load.add_argument("--foreground", action="store_true", help="only as long as this process runs")
-    change = actions.add_parser("set", help="change parameters of a loaded one; its flows obey from their next ACK")
-    change.add_argument("name", metavar="NAME", help="name of a loaded one")
+    change = actions.add_parser(
+        "set", help="change parameters of a loaded controller, from the next ACK of its flows on"
+    )
+    change.add_argument("name", metavar="NAME", help="name of a loaded controller")
     change.add_argument("values", nargs="+", metavar="K=V", help="a parameter and its new value")
-    actions.add_parser("unload", help="take one away; flows that use it keep it until they end").add_argument(
+    actions.add_parser("unload", help="unload a controller; flows that use it keep it until they end").add_argument(
         "name", metavar="NAME"
     )
     status = actions.add_parser(
-        "status", help="loaded ones, the flows that use them in all network namespaces, and what they estimate"
+        "status", help="show loaded controllers, their flows in all network namespaces, and what they estimate"
     )
     status.add_argument("name", metavar="NAME", nargs="?", help="only this one")
     status.add_argument(
         "--all",
         action="store_true",
-        help="also sockets that send next to nothing: receivers, control connections, listening ones",
+        help="also sockets that send almost nothing: receivers, control connections, listening ones",
     )
     status.add_argument(
         "--json",
@@ -62,9 +64,7 @@ def add_kernel(kernel: argparse.ArgumentParser) -> None:
 
 def add_shell(shell: argparse.ArgumentParser) -> None:
     """Of `dumbbell shell`."""
-    shell.add_argument(
-        "--rate", metavar="RATE", help="rate of both directions (12mbit, 12Mbps); unlimited unless given"
-    )
+    shell.add_argument("--rate", metavar="RATE", help="rate of both directions (12mbit, 12Mbps); default: unlimited")
     shell.add_argument(
         "--delay", metavar="TIME", default="0s", help="one-way delay (20ms); the round trip takes twice that"
     )
@@ -82,27 +82,27 @@ def add_shell(shell: argparse.ArgumentParser) -> None:
         shell.add_argument(
             f"--{name}-onoff",
             metavar="ON,OFF",
-            help=f"switched on and off, for exponential times with these means (4s,500ms), {which}",
+            help=f"switch the direction on and off, for exponential times with these means (4s,500ms), {which}",
         )
-    shell.add_argument("--seed", type=int, default=1, help="seed of what is random (default: 1)")
+    shell.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default: 1)")
     shell.add_argument(
         "--far",
         action="append",
         default=[],
         metavar="COMMAND",
-        help="run this at the far end meanwhile, such as 'iperf3 -s'; repeatable",
+        help="command to run at the far end at the same time, such as 'iperf3 -s'; repeatable",
     )
     shell.add_argument(
         "--forward",
         action="append",
         default=[],
         metavar="PORT=HOST:PORT",
-        help="a port of the far end that stands for a server of this machine's network; repeatable",
+        help="forward a port of the far end to a server in this machine's network; repeatable",
     )
-    shell.add_argument("--json", metavar="FILE", help="write what both directions did into FILE")
+    shell.add_argument("--json", metavar="FILE", help="write the figures of both directions to FILE")
     shell.add_argument(
         "argv",
         nargs=argparse.REMAINDER,
         metavar="-- COMMAND",
-        help="what runs behind the path; the far end is $DUMBBELL_FAR (10.2.0.1)",
+        help="command at the near end; the far end is $DUMBBELL_FAR (10.2.0.1)",
     )

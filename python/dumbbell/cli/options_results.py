@@ -9,10 +9,12 @@ from .options_run import add_rows
 
 def add_show(show: argparse.ArgumentParser) -> None:
     """Of `dumbbell show`."""
-    show.add_argument("dirs", nargs="+", metavar="DIR", help="folder of a run or of a sweep; several go side by side")
+    show.add_argument(
+        "dirs", nargs="+", metavar="DIR", help="folder of a run or of a sweep; several are shown together"
+    )
     add_rows(show)
     show.add_argument("--sort", metavar="KEY", help="order rows by a figure, a varied key, or name")
-    show.add_argument("--reverse", action="store_true", help="largest, or last, first")
+    show.add_argument("--reverse", action="store_true", help="reverse the order")
     _add_window(show)
     show.add_argument(
         "--diff",

@@ -74,8 +74,8 @@ def add_own(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help=(
-            "a controller of your own: C source (a Linux module as it is, too) or Python, which runs with your rights;"
-            " repeatable"
+            "a controller of your own: C source (also an unmodified Linux module) or Python, which runs with your"
+            " rights; repeatable"
         ),
     )
 
@@ -86,7 +86,8 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
         "--jobs",
         type=count,
         metavar="N",
-        help="runs at once (default: one per core, in real time one); results of the simulator do not depend on it",
+        help="number of runs at the same time (default: one per core; in real time, one); results of the simulator do"
+        " not depend on it",
     )
     command.add_argument(
         "--resume", action="store_true", help="keep finished runs in DIR and run what is missing or damaged"
@@ -94,7 +95,7 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--force",
         action="store_true",
-        help="replace the results in DIR; nothing that this program has not written is removed",
+        help="replace the results in DIR; files that dumbbell has not written are kept",
     )
     command.add_argument(
         "-q", "--quiet", action="store_true", help="print errors, results asked for (--json), and nothing else"
@@ -108,7 +109,7 @@ def _add_set(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         dest="overrides",
-        help="override a key, as in path.rate=10Mbps",
+        help="override a key, such as path.rate=10Mbps",
     )
 
 
@@ -119,9 +120,9 @@ def add_check(check: argparse.ArgumentParser) -> None:
         "--on",
         metavar="BACKEND",
         default="sim",
-        help="back end whose time is told: sim (default), linux, bpf, netem, ssh://...",
+        help="back end whose time is estimated: sim (default), linux, bpf, netem, ssh://...",
     )
-    check.add_argument("--jobs", type=count, metavar="N", help="runs at once")
+    check.add_argument("--jobs", type=count, metavar="N", help="number of runs at the same time")
     add_own(check)
     _add_set(check)
 
@@ -136,22 +137,22 @@ def add_rows(command: argparse._ActionsContainer) -> None:
     command.add_argument(
         "--by",
         choices=("flow", "table", "run"),
-        help="rows: flow, [[flow]] table, or all flows of a run (default: flow, from 9 flows on table)",
+        help="a row per flow, per [[flow]] table, or per run (default: flow; with 9 flows or more: table)",
     )
     command.add_argument(
         "--flows",
         metavar="LIST",
-        help="only these flows: numbers, ranges, names of tables or controllers, as in 0,3-5,bbr",
+        help="only these flows: numbers, ranges, names of tables or controllers, such as 0,3-5,bbr",
     )
     command.add_argument(
         "--columns",
         metavar="LIST",
-        help="figures to show, as in goodput,rtt_p99,fct_p99; all for every one (docs/metrics.md)",
+        help="figures to show, such as goodput,rtt_p99,fct_p99; all: every figure (docs/metrics.md)",
     )
     command.add_argument(
         "--where",
         action="append",
         metavar="CONDITION",
-        help="only rows with 'COLUMN OP NUMBER', as in 'utilization >= 95%%'; may be repeated",
+        help="only rows that meet 'COLUMN OP NUMBER', such as 'utilization >= 95%%'; repeatable",
     )
-    command.add_argument("--wide", action="store_true", help="all columns, however narrow the terminal")
+    command.add_argument("--wide", action="store_true", help="all columns, even if the terminal is too narrow")

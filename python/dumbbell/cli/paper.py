@@ -1,4 +1,4 @@
-"""`dumbbell paper`: the tables of a published paper, run here and set beside what it prints."""
+"""`dumbbell paper`: the tables of a published paper, run here and compared with what it prints."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _shortened(scenario: Scenario, duration: str) -> Scenario:
 
 
 def print_cells(table: int, cells: list[Cell]) -> None:
-    """A row per controller and case, each figure as ours beside the paper's; a star where they agree."""
+    """A row per controller and case, each figure as ours next to the paper's; a star where they agree."""
     from rich import box
     from rich.table import Table
 

@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One of the folders to show, with its rows and the runs behind them."""
+    """One of the folders to show, with its rows and the runs that they summarise."""
 
     folder: str
     runs: list[Measured]

@@ -89,7 +89,7 @@ def placed(arguments: argparse.Namespace, name: str) -> Place:
         if getattr(arguments, option) and not arguments.out:
             raise ScenarioError(
                 f"--{option}",
-                f"wanted --out beside it: the folder to {'resume' if option == 'resume' else 'write anew'}",
+                f"wanted --out as well: the folder to {'resume' if option == 'resume' else 'replace'}",
             )
     if arguments.resume and arguments.force:
         raise ScenarioError("--force", "replaces what --resume keeps: wanted one of them")

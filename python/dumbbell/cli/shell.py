@@ -1,4 +1,4 @@
-"""`dumbbell shell`: one command behind an emulated path; its exit status is ours."""
+"""`dumbbell shell`: one command at one end of an emulated path; its exit status becomes ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main(arguments: argparse.Namespace) -> int:
     command = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
     if not command:
         raise ScenarioError(
-            "shell", "wanted a command behind --, as in: dumbbell shell --delay 20ms -- iperf3 -c 10.2.0.1"
+            "shell", "wanted a command after --, as in: dumbbell shell --delay 20ms -- iperf3 -c 10.2.0.1"
         )
     up, down = shell.ways(arguments.rate, _way(arguments, "up"), _way(arguments, "down"))
     path = shell.Path(

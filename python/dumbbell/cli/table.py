@@ -49,7 +49,7 @@ def terminal_width() -> int:
 
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
-    """Those columns that fit beside each other, and those left out, which have the highest ranks. Empty ones are
+    """Those columns that fit next to each other, and those left out, which have the highest ranks. Empty ones are
     neither.
     """
     kept = [column for column in columns if not column.rank or any(column.cells)]

@@ -2,8 +2,8 @@
 transport, cell by cell.
 
 His dumbbell is n0, n1 - n2 - l2 - n3 - n4, n5 in ns-3.26: l2 is the bottleneck, l1 and l4 lead to it, l3 and l5 from
-it. The paper's printed numbers lie beside this file (`data`); what it does not print is taken from its public code
-(SoonyangZhang/DrainQueueCongestion) and said below.
+it. The paper's printed numbers are in the folder `data` next to this file; what it does not print is taken from
+its public code (SoonyangZhang/DrainQueueCongestion), as noted below.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ DIFFERENCES = (
         "a packet takes 1053 bytes on the wire (Ethernet), 1041 there (PPP), so a full link gives 0.96; he prints up to"
         " 0.97"
     ),
-    "Table 4: loss behind the bottleneck in the data direction, 400 s (neither is printed; the first is in his code)",
+    "Table 4: loss after the bottleneck in the data direction, 400 s (neither is printed; the first is in its code)",
     "Table 5: levels 4, 3, 2, 1 Mbit/s for 50 s each (the sequence is not printed; his code has these, for 20 s)",
     "Tables 3 and 7: all flows open at 0 s",
 )
@@ -89,7 +89,7 @@ def printed(table: int) -> list[dict[str, str]]:
 
 
 def scenarios(table: int) -> list[Scenario]:
-    """The experiments behind a table: a scenario for each case and controller under test."""
+    """The experiments of a table: a scenario for each case and controller under test."""
     return list(_MAKERS[table]())
 
 
@@ -149,7 +149,7 @@ def _table3() -> Iterator[Scenario]:
 
 
 def _table4() -> Iterator[Scenario]:
-    """Four flows with random loss behind the bottleneck, in five cases of Table 1."""
+    """Four flows with random loss after the bottleneck, in five cases of Table 1."""
     rows = [row for row in printed(1) if f"C{row['case']}" in printed(4)[0]]
     loss = [f"{share}%" for share in dict.fromkeys(row["loss_pct"] for row in printed(4))]
     for one, row in _cases(4, rows):
@@ -195,7 +195,7 @@ def figures(result: Result) -> dict[str, float]:
 
 
 def cells(results: Results, tables: list[int]) -> list[Cell]:
-    """Every printed figure of these tables beside ours, in the paper's order; those whose run is missing are left
+    """Every printed figure of these tables next to ours, in the paper's order; those whose run is missing are left
     out.
     """
     found = {_place(result): figures(result) for result in results if result.name.startswith("zhang2019-table")}

@@ -79,7 +79,7 @@ _PAGE = ("title", "width", "height")
 
 
 def options(kind: str) -> list[str]:
-    """The settings that a kind of figure takes, beside `results` and `ax`; raises ScenarioError for a kind that is
+    """The settings that a kind of figure takes, besides `results` and `ax`; raises ScenarioError for a kind that is
     none.
     """
     if kind not in KINDS:

@@ -26,7 +26,7 @@ def of_run(result: Result, window: Window | None = None, *, link: int = 0) -> st
 
 
 def of_runs(results: Sequence[Result], window: Window | None, *, intervals: bool = False, cut: bool = False) -> str:
-    """The caption of a picture of several runs: what they share, and how many repetitions stand behind a point."""
+    """The caption of a picture of several runs: what they share, and how many repetitions a point has."""
     names = list(dict.fromkeys(run.name for run in results))
     parts = []
     for part in _PARTS:

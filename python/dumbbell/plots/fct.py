@@ -66,7 +66,7 @@ def fct(
     percentile.
 
     Repetitions count together. The share is of all finite flows, so a line that ends below 1 had flows which did not
-    complete. A figure of its own has `slowdown` beside it where sizes differ and a bin of size has enough flows.
+    complete. A figure of its own has `slowdown` next to it where sizes differ and a bin of size has enough flows.
 
     Parameters
     ----------

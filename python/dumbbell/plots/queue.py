@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Drops are marked along the top of the axes, and marks below them.
 _DROPS_AT, _MARKS_AT = 0.98, 0.94
 
-#: A limit that is so many times the longest queue is not drawn, because the queue would be a line at the bottom; the
+#: A limit that is this many times the longest queue is not drawn, because the queue would be a line at the bottom; the
 #: caption has it.
 _FAR = {"fifo": 4}
 _FAR_AQM = 2

@@ -1,4 +1,4 @@
-"""Round-trip time: over time, with its distribution beside it."""
+"""Round-trip time: over time, with its distribution next to it."""
 
 from __future__ import annotations
 

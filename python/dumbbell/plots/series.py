@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Flows that still have a line each.
 LINES_MOST = 10
-#: Flows of a group that keep their lines beside the bands of others.
+#: Flows of a group that keep their lines next to the bands of others.
 _KEPT = 3
 _BANDS = ((5, 95, 0.15), (25, 75, 0.3))
 
@@ -32,7 +32,7 @@ BANDS = "25 to 75 % of a group's flows, and (paler) 5 to 95 %"
 
 
 def is_banded(group: Group, flows: Sequence[int]) -> bool:
-    """Whether a group is drawn as a band because of so many flows in the figure."""
+    """Whether a group is drawn as a band because the figure has this many flows."""
     return len(flows) > LINES_MOST and group.size > _KEPT
 
 

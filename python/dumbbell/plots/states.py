@@ -90,12 +90,12 @@ def _known(result: Result, chosen: Sequence[int]) -> dict[int, list[tuple[str, f
     known = {flow: stays for flow in chosen if (stays := list(_stays(result, flow)))}
     if not known:
         raise ResultError(
-            "no flow tells the state of its controller; on a kernel ours do (--on bpf), with record.states, and its own"
-            " do not"
+            "no flow has states of its controller; on a kernel our controllers report them (--on bpf), with"
+            " record.states, and the kernel's own do not"
         )
     if len(known) > _FLOWS_MOST:
         raise ResultError(
-            f"{len(known)} flows tell their states, and this plot has rows for {_FLOWS_MOST}: choose some with --flows,"
+            f"{len(known)} flows have states, and this plot has rows for {_FLOWS_MOST}: choose some with --flows,"
             " such as --flows 0-9"
         )
     return known

@@ -25,7 +25,7 @@ SIZES = (2.0, 60.0)
 _AXES_LEAST = 0.5
 
 _CAPTION_POINTS, _LEGEND_POINTS = 7.0, 8.0
-#: Of a legend entry beside its text, points: sample, gap, distance to the next column.
+#: Of a legend entry next to its text, points: sample, gap, distance to the next column.
 _ENTRY_POINTS = 45.0
 #: Room for ticks and axis title below the axes, points.
 _BELOW_POINTS = 36.0
@@ -56,7 +56,7 @@ R = TypeVar("R")
 
 
 class Page(TypedDict, total=False):
-    """What every figure takes beside its own settings: a title, and its size in inches where it makes a figure of its
+    """What every figure takes besides its own settings: a title, and its size in inches where it makes a figure of its
     own.
     """
 
@@ -174,7 +174,7 @@ def text_points(text: str, size: float) -> float:
 
 
 def wrapped(text: str, points: float, size: float) -> list[str]:
-    """The text in lines that are no wider than so many points, broken between words."""
+    """The text in lines that are at most this many points wide, broken between words."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word

@@ -64,7 +64,7 @@ def tradeoff(
     """Goodput against mean delay, in Mbit/s and ms: a labelled point per group of flows, with a whisker to the delay's
     95th percentile.
 
-    What the runs vary beside controllers is a path, and each path has a panel of its own. An ellipse is one standard
+    What the runs vary besides controllers is a path, and each path has a panel of its own. An ellipse is one standard
     deviation over three or more repetitions, and ends where the possible does: at the link's rate, and at a delay of
     zero.
 
@@ -138,7 +138,7 @@ def tradeoff(
 
 
 def points(results: Results, delay: str, window: Window | None) -> list[Point]:
-    """The points of all groups; a path is what varies beside controllers."""
+    """The points of all groups; a path is what varies besides controllers."""
     read = [
         cells.collect(results, name, figures.metric(name), window, needed=False) for name in ("goodput", *DELAYS[delay])
     ]
@@ -159,8 +159,8 @@ def points(results: Results, delay: str, window: Window | None) -> list[Point]:
         ]
         if None in delays:
             raise ResultError(
-                f"{cell.run.folder.name}: nothing arrived of {cell.group.label if cell.group else 'its flows'}, so it"
-                " has no delay"
+                f"{cell.run.folder.name}: nothing of {cell.group.label if cell.group else 'its flows'} arrived, so"
+                " there is no delay"
             )
         path = tuple(str(cell.vary[key.key]) for key in others)
         title = ", ".join(key.phrase(cell.vary[key.key]) for key in others)

@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
 
 def shape(count: int, form: str) -> Shape:
-    """How so many panels stand."""
+    """Rows and columns for this many panels."""
     columns = min(count, 2 if form == "heat" and count % 2 == 0 else 3 if count != 4 else 2)
     height = {1: 3.0, 2: 2.6}.get(columns, 2.1) if form != "heat" else {1: 3.6, 2: 2.8}.get(columns, 2.2)
     return Shape(-(-count // columns), columns, height)
@@ -74,7 +74,7 @@ class Row(NamedTuple):
     """The one controller that it stands for; empty for a run with several, and for the controllers along the axis."""
     nth: int
     of: int
-    """It is the nth of so many rows."""
+    """It is the nth of this many rows."""
 
     def spans(self, found: Found) -> tuple[list[float], list[list[float]] | None]:
         """Means, and how far the intervals reach below and above; None where nothing is repeated."""
@@ -122,7 +122,7 @@ def _rows(sorted_cells: Sequence[list[Cell]], found: Found, layout: Layout) -> l
 
 
 def _sequence(nth: int, count: int) -> str:
-    """The nth of so many colours from dark to light, for lines that are no controller's."""
+    """The nth of this many colours from dark to light, for lines that belong to no controller."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 

@@ -59,7 +59,7 @@ def vary(
     """Draw a metric of each group of flows against what the runs vary; returns the first axes.
 
     Lines over numbers and bars over categories have 95 % intervals over the repetitions (Student's t). What varies
-    beside `x` tells lines apart, as in "CUBIC, against BBR"; where that is too much for one panel the figure has
+    other than `x` tells lines apart, as in "CUBIC, against BBR"; where that is too much for one panel the figure has
     panels, or heat maps with their numbers in the cells.
 
     Parameters
@@ -97,8 +97,8 @@ def vary(
     if jain:
         if len(parts) > 1 or layout.form == "heat" or ax is not None:
             raise ResultError(
-                "Jain's index above needs a figure of one panel: choose runs with --run, or draw --metric jain by"
-                " itself"
+                "the panel of Jain's index needs a figure with one other panel: choose runs with --run, or draw"
+                " --metric jain alone"
             )
         return _with_jain(results, found, layout, window=window, log=log, page=page)
     shape = varied.shape(len(parts), layout.form)
@@ -189,7 +189,7 @@ def _in_panels(
 def _heat(found: Found, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]) -> Layout:
     """Heat maps over x and the other key with the most values; further keys make panels."""
     if not rest:
-        raise ResultError("a heat map needs two varied keys: leave --form heat and --panels out")
+        raise ResultError("a heat map needs two varied keys: omit --form heat and --panels")
     up = max(rest, key=lambda key: (bool(key.numbers), len(key.values)))
     more = (*fixed, *(key for key in rest if key is not up))
     panels = (1 + max(cell.number for cell in found.cells)) * prod(len(key.values) for key in more)

@@ -67,7 +67,7 @@ def measured(result: Result, start_s: float | None = None, end_s: float | None =
     start, end = start_s or 0.0, plan.duration_s if end_s is None else min(end_s, plan.duration_s)
     if not 0 <= start < end:
         raise ResultError(
-            f"{result.folder}: there is nothing from {start:g} to {end_s or end:g} s of its {plan.duration_s:g} s"
+            f"{result.folder}: no part of its {plan.duration_s:g} s is in {start:g} to {end_s or end:g} s"
         )
     return Measured(result, (start, end))
 

@@ -51,7 +51,9 @@ def flows_of(result: Result, which: Which) -> list[int]:
     found = result.plan.groups.get(which) or [i for i, flow in enumerate(flows) if flow.cca == which]
     if not found:
         names = dict.fromkeys([*result.plan.groups, *(flow.cca for flow in flows)])
-        raise ResultError(f"{result.folder}: no flow is or runs {which}, wanted one of: {', '.join(names)}, or all")
+        raise ResultError(
+            f"{result.folder}: no flow has the name or controller {which}, wanted one of: {', '.join(names)}, or all"
+        )
     return found
 
 

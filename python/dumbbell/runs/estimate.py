@@ -18,7 +18,7 @@ from . import plan, sweep
 #: machine at hand.
 PACKETS_PER_CPU_S = 3_000_000
 
-#: What a run on real hosts takes beside its duration, seconds: namespaces and programs come and go.
+#: What a run on real hosts takes in addition to its duration, seconds: namespaces and programs start and end.
 REAL_START_S = 2.0
 
 #: Runs listed in full.
@@ -155,7 +155,7 @@ def _packets(qdisc: dict[str, Any], size: int, *, acks: bool) -> str:
 
 def _flows(planned: dict[str, Any], *, drawn: bool) -> list[str]:
     """Flows that differ only in their start and size, on one line; `drawn`: each repetition has others."""
-    which = " in repetition 0, drawn anew in each" if drawn else ""
+    which = " in repetition 0, drawn again in each" if drawn else ""
     grouped: dict[str, list[dict[str, Any]]] = {}
     for flow in planned["flows"]:
         grouped.setdefault(", ".join(_flow(flow, planned)), []).append(flow)

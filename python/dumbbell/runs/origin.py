@@ -32,7 +32,7 @@ def git_revision() -> str | None:
 def _checked_out(git: Path) -> str | None:
     """Read from files: starting git would take longer than a short run."""
     try:
-        if git.is_file():  # a worktree beside the repository
+        if git.is_file():  # a worktree outside of the repository
             git = git.parent / git.read_text().strip().removeprefix("gitdir: ")
         shared = git / (git / "commondir").read_text().strip() if (git / "commondir").exists() else git
         head = (git / "HEAD").read_text().strip()

@@ -28,7 +28,7 @@ LOCK = ".dumbbell-lock"
 SWEEP = "sweep.json"
 #: What a run's folder may hold without its manifest saying so.
 _TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages"))
-#: What a picture's name may begin with; plots are written beside what they show.
+#: What a picture's name may begin with; plots are written next to what they show.
 _PICTURES = (".png", ".pdf", ".svg")
 
 

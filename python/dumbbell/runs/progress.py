@@ -145,7 +145,7 @@ class Progress:
             self._screen.clear()
 
     def text(self, wall_s: float, width: int = 200) -> str:
-        """The line after `wall_s` seconds; what says least goes first where it is narrow."""
+        """The line after `wall_s` seconds; the least important parts are left out first where it is narrow."""
         sim_ns = sum(ns for ns, _ in self._now.values())
         done = sum(ns >= self._total_ns[number] for number, (ns, _) in self._now.items())
         total_ns = sum(self._total_ns.values())
