@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dumbbell.scenario import gallery
+from dumbbell.scenario import gallery, source
 
 from . import BAD_INPUT, OK
 
@@ -47,7 +47,7 @@ def show(entries: list[gallery.Entry], words: list[str]) -> int:
 def new(name: str, file: str | None, *, force: bool) -> int:
     """Copy a scenario, and say what to do with it."""
     to = Path(file) if file else Path(f"{Path(name).name}.toml")
-    for path in gallery.copy(name.removeprefix(gallery.PREFIX), to, force=force):
+    for path in gallery.copy(name.removeprefix(source.GALLERY), to, force=force):
         print(f"wrote {path}", file=sys.stderr)
     print(f"dumbbell run {to}")
     return OK

@@ -297,17 +297,17 @@ class _Flows(NamedTuple):
             application = flow.workload.FORM.replace("_", " ")
         else:
             application = "" if flow.size is None else _close(units.bytes_text(flow.size))
-        return Facts(
-            cca=flow.cca,
-            transport="" if flow.transport.FORM == "tcp" else flow.transport.FORM,
-            rtt=_close(units.value_text(rtt)),
-            start=f"from {_close(units.span_text(flow.start))}" if flow.start else "",
-            stop="" if flow.stop is None else f"until {_close(units.span_text(flow.stop))}",
-            application=application,
-            via="via " + "+".join(flow.via) if is_written(flow, "via") else "",
-            preset=flow.preset or "",
-            params=" ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
-            rate="" if flow.max_rate is None else f"at most {_close(units.rate_text(flow.max_rate))}",
+        return (
+            flow.cca,
+            "" if flow.transport.FORM == "tcp" else flow.transport.FORM,
+            _close(units.value_text(rtt)),
+            f"from {_close(units.span_text(flow.start))}" if flow.start else "",
+            "" if flow.stop is None else f"until {_close(units.span_text(flow.stop))}",
+            application,
+            "via " + "+".join(flow.via) if is_written(flow, "via") else "",
+            flow.preset or "",
+            " ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
+            "" if flow.max_rate is None else f"at most {_close(units.rate_text(flow.max_rate))}",
         )
 
     def _times(self) -> list[int]:

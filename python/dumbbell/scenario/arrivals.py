@@ -19,11 +19,13 @@ from dumbbell.files import DATA_MAX, UnreadableError, read_text
 
 from . import units
 from .declare import Forms, Key, Kind, Table, Variant, key, raw_at
-from .kinds import SIZE, SPAN_ABOVE_ZERO, MaybeQuantity, Quantity, Text
+from .kinds import SIZE, SPAN_ABOVE_ZERO
 from .units import UnitError
 
 if TYPE_CHECKING:
     from decimal import Decimal
+
+    from .keytypes import Fixed, MaybeQuantity, Quantity, Ratio, Text
 
 _FREQUENCY = 'a frequency, such as "10/s" (/s, /min, /h)'
 _UNITS = {"/s": 1, "/min": 60, "/h": 3600}
@@ -65,14 +67,13 @@ def _shape(value: object) -> Fraction:
     return numerator, denominator
 
 
-_Number = Key[float | list[float], Fraction]
 _NUMBER = Kind(_shape, {"type": "number", "exclusiveMinimum": 0, "maximum": 100})
 
 
 class ParetoSizes(Sizes, form="pareto"):
     """Pareto: P(size > x) = (least / x)^shape."""
 
-    shape: _Number = key(_NUMBER, "exponent of the tail; the mean is least x shape / (shape - 1)", default=1.2)
+    shape: Ratio = key(_NUMBER, "exponent of the tail; the mean is least x shape / (shape - 1)", default=1.2)
     least: Quantity = key(SIZE, "smallest size")
     most: Quantity = key(SIZE, "largest size; what is drawn above it becomes it", default="1GB")
 
@@ -91,7 +92,7 @@ class LognormalSizes(Sizes, form="lognormal"):
     """Lognormal: the logarithm of the size is normal."""
 
     median: Quantity = key(SIZE, "median size")
-    sigma: _Number = key(_NUMBER, "standard deviation of the size's natural logarithm", default=1)
+    sigma: Ratio = key(_NUMBER, "standard deviation of the size's natural logarithm", default=1)
     most: Quantity = key(SIZE, "largest size; what is drawn above it becomes it", default="1GB")
 
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:  # noqa: ARG002
@@ -114,7 +115,7 @@ def _text(value: object) -> str:
 class FileSizes(Sizes, form="file", sign="file"):
     """A file with a size and its weight a line, such as ``10kB 3``; a line that begins with # is a comment."""
 
-    file: Key[str, str] = key(
+    file: Fixed[str] = key(
         Kind(_text, {"type": "string", "minLength": 1}), "the file, relative to the scenario's", varies=False
     )
 
@@ -171,7 +172,7 @@ def _weighted(table: Sequence[tuple[int, int]], draws: Draws) -> Iterator[int]:
         yield table[bisect_right(sums, word * sums[-1] >> 64)][0]
 
 
-class _SizeOrTable(Kind[Weights]):
+class _SizeOrTable(Kind):
     """One size, or sizes with their weights, which are not values to vary."""
 
     def __init__(self) -> None:

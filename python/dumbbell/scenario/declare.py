@@ -31,14 +31,14 @@ REQUIRED: Any = object()
 """Default of a key that must be written."""
 
 
-class Kind(Generic[T]):
+class Kind:
     """What a key accepts: parses one written value and describes it to editors."""
 
-    def __init__(self, parse: Callable[[object], T], schema: dict[str, Any]) -> None:
+    def __init__(self, parse: Callable[[object], Any], schema: dict[str, Any]) -> None:
         self.parse = parse
         self.schema = schema
 
-    def take(self, value: object, at: str) -> T:
+    def take(self, value: object, at: str) -> Any:
         """The value of what was written at key `at`; raises ScenarioError."""
         try:
             return self.parse(value)
@@ -46,7 +46,7 @@ class Kind(Generic[T]):
             raise wrong(at, value, str(error)) from None
 
 
-class Choice(Kind[str]):
+class Choice(Kind):
     """One of a few words."""
 
     def __init__(self, *options: str) -> None:
@@ -60,7 +60,7 @@ class Choice(Kind[str]):
         return value
 
 
-class Sub(Kind[Any]):
+class Sub(Kind):
     """A table of its own."""
 
     def __init__(self, table: type[Table]) -> None:
@@ -76,10 +76,10 @@ class Sub(Kind[Any]):
         return build(self.table, value, at)
 
 
-class Forms(Kind[Any]):
+class Forms(Kind):
     """A table in one of the forms of `base`; also the form's name alone where `words`, or a value of another kind."""
 
-    def __init__(self, base: type[Variant], *, words: bool = False, other: Kind[Any] | None = None) -> None:
+    def __init__(self, base: type[Variant], *, words: bool = False, other: Kind | None = None) -> None:
         self.base, self.words, self.other = base, words, other
         self.bases: tuple[type[Variant], ...] = (base,)
         found: list[dict[str, Any]] = [{"$ref": f"#/$defs/{base.__name__}"}]
@@ -104,10 +104,10 @@ class Forms(Kind[Any]):
         return build(self.base.FORMS[value], {}, at)
 
 
-class Each(Kind[tuple[Any, ...]]):
+class Each(Kind):
     """A list of tables (``[[flow]]``), at least one unless `least` is 0, at most `most`."""
 
-    def __init__(self, item: Kind[Any] | type[Table], *, least: int = 1, most: int) -> None:
+    def __init__(self, item: Kind | type[Table], *, least: int = 1, most: int) -> None:
         self.item = item if isinstance(item, Kind) else Sub(item)
         self.least, self.most = least, most
         self.schema = {"type": "array", "minItems": least, "maxItems": most, "items": self.item.schema}
@@ -130,7 +130,7 @@ class Each(Kind[tuple[Any, ...]]):
         return tuple(taken)
 
 
-def whole(low: int, high: int) -> Kind[int]:
+def whole(low: int, high: int) -> Kind:
     """A whole number from `low` to `high`."""
 
     def parse(value: object) -> int:
@@ -179,7 +179,7 @@ class Key(Generic[W, T]):
 
     __slots__ = ("_absent", "default", "doc", "kind", "name", "varies")
 
-    def __init__(self, kind: Kind[Any], doc: str, *, default: Any, varies: bool) -> None:
+    def __init__(self, kind: Kind, doc: str, *, default: Any, varies: bool) -> None:
         self.kind, self.doc, self.default, self.varies = kind, doc, default, varies
         self._absent = REQUIRED
 
@@ -234,7 +234,7 @@ class Key(Generic[W, T]):
         return values, texts
 
 
-def key(kind: Kind[Any], doc: str, *, default: Any = REQUIRED, varies: bool = True) -> Any:
+def key(kind: Kind, doc: str, *, default: Any = REQUIRED, varies: bool = True) -> Any:
     """Declare a key of a `Table`; `varies` tells whether a list instead of the value makes a grid."""
     return Key(kind, doc, default=default, varies=varies)
 

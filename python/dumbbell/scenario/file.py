@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 
 from . import schedule
 from .arrivals import Arrivals
 from .declare import SWITCH, Choice, Each, Forms, Key, Kind, Sub, Table, build, key, whole
-from .impairments import LOSS, SHARE_OF, AnyLoss, AnyShare, Jitter, Loss, MaybeLoss, Reorder
+from .impairments import LOSS, SHARE_OF, Jitter, Reorder
 from .kinds import (
     BUFFER,
     BURST,
@@ -45,26 +45,35 @@ from .kinds import (
     SPAN,
     SPAN_ABOVE_ZERO,
     TICK,
-    MaybeBuffer,
-    MaybeQuantity,
-    MaybeSubTable,
-    Number,
-    Quantity,
-    SubTable,
-    Switch,
-    Text,
-    Word,
     size,
 )
 from .qdiscs import BUFFER_DOC, Qdisc
-from .routes import BOTTLENECK, IMPAIR, VIA, Ack, AnyQdisc, AnyRate, Link, Part, Policer
+from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer
 from .units import UnitError
 from .workloads import Transport, Workload
 
-MaybeRtt = Key[Any, schedule.Rtt | None]
-Impair = Key[Any, tuple[Part | Loss, ...] | None]
-T = TypeVar("T")
-Tables = Key[list[T] | tuple[T, ...] | list[dict[str, Any]], tuple[T, ...]]
+if TYPE_CHECKING:
+    from .keytypes import (
+        AnyLoss,
+        AnyQdisc,
+        AnyRate,
+        AnyShare,
+        Fixed,
+        Impair,
+        MaybeBuffer,
+        MaybeLoss,
+        MaybeQuantity,
+        MaybeRtt,
+        MaybeSubTable,
+        MaybeWord,
+        Number,
+        Quantity,
+        SubTable,
+        Switch,
+        Tables,
+        Word,
+        WordOrSwitch,
+    )
 
 
 class Path(Table):
@@ -141,7 +150,7 @@ class Host(Table):
         SWITCH, "sends of several segments that leave back to back, sized by the pacing rate", default=True
     )
     gro: Switch = key(SWITCH, "whether receivers see merged segments, and so send fewer ACKs", default=False)
-    ecn: Key[bool | str | list[bool | str], str] = key(
+    ecn: WordOrSwitch = key(
         ECN,
         'whether connections negotiate ECN: true or "classic" (RFC 3168; for DCTCP its own echo), "accurate" (AccECN)',
         default=False,
@@ -197,13 +206,13 @@ def _param(value: object) -> object:
     return value
 
 
-class _Params(Kind[dict[str, int]]):
+class _Params(Kind):
     """Controller parameters: whole numbers by name, whose names and ranges the controller knows (`plan.py` asks it)."""
 
     def __init__(self) -> None:
         value = {"anyOf": [{"type": "integer"}, {"type": "array", "minItems": 1, "items": {"type": "integer"}}]}
         self.schema = {"type": "object", "additionalProperties": value}
-        self.value = Key[Any, int](Kind(_param, {"type": "integer"}), "", default=None, varies=True)
+        self.value: Key[Any, int] = Key(Kind(_param, {"type": "integer"}), "", default=None, varies=True)
 
     def take(self, value: object, at: str) -> dict[str, int]:
         if not isinstance(value, Mapping):
@@ -219,7 +228,7 @@ class Flow(Table):
 
     AT = "flow"
 
-    name: Key[str | None, str | None] = key(
+    name: Fixed[str | None] = key(
         LABEL,
         "what its flows are called in tables, figures and legends; unless given the controller's name, and what tells"
         " it from other tables with that",
@@ -254,7 +263,7 @@ class Flow(Table):
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation; overrides path.jitter", default=None)
     impair: Impair = key(IMPAIR, "an ordered chain of impairments; overrides path.impair", default=None, varies=False)
     max_rate: MaybeQuantity = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
-    preset: Key[Text | None, str | None] = key(
+    preset: MaybeWord = key(
         NAME,
         "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params go over it",
         default=None,
@@ -286,10 +295,10 @@ class Limits(Table):
 
     AT = "limits"
 
-    runs: Key[int, int] = key(
+    runs: Fixed[int] = key(
         whole(1, 10**7), "runs of the whole grid, repetitions included", default=100_000, varies=False
     )
-    events: Key[int, int] = key(
+    events: Fixed[int] = key(
         whole(1, 2**53),
         "events of the simulator per simulated second; 100 Gbit/s of full packets take about 50 million",
         default=100_000_000,
@@ -301,10 +310,10 @@ class Limits(Table):
         default="4GiB",
         varies=False,
     )
-    messages: Key[int, int] = key(
+    messages: Fixed[int] = key(
         whole(1, 10**9), "messages per second of a paced or on-off application", default=1_000_000, varies=False
     )
-    samples: Key[int, int] = key(
+    samples: Fixed[int] = key(
         whole(1, 10**12),
         "sample rows of a run (flows x duration / record.every); 10^8 take about 20 GB",
         default=100_000_000,
@@ -333,7 +342,7 @@ class Record(Table):
 class Scenario(Table):
     """An experiment: a path, the flows that share it, and for how long."""
 
-    name: Key[str, str] = key(
+    name: Fixed[str] = key(
         NAME,
         "name of the experiment, and of result folders; the name of its file unless given",
         default="scenario",
@@ -341,7 +350,7 @@ class Scenario(Table):
     )
     duration: Quantity = key(DURATION, "simulated time of a run")
     seed: Number = key(whole(0, 2**53 - 1), "seed of everything random", default=1)
-    repetitions: Key[int, int] = key(
+    repetitions: Fixed[int] = key(
         whole(1, 100_000), "runs per combination, each with a seed of its own", default=1, varies=False
     )
     path: SubTable[Path] = key(Sub(Path), "the [path] table", varies=False)
@@ -402,9 +411,8 @@ def from_file(path: str | FilePath, *, overrides: tuple[str, ...] = ()) -> Given
     lines.
     """
     from . import source
-    from .gallery import located
 
-    path = located(path)
+    path = source.located(path)
     text = source.read(path)
     try:
         return Given(

@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 from dumbbell.errors import ScenarioError
 
-#: What marks a name of the gallery where a path of a file may stand.
-PREFIX = "gallery:"
-
 #: In the repository this is a link to `scenarios/`; in a wheel it is a copy.
 FOLDER = Path(__file__).parent.parent / "scenarios"
 
@@ -70,14 +67,6 @@ def find(name: str) -> Path:
     near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name and name in other][:3]
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise ScenarioError("", f"got {name}, wanted a scenario of the gallery: `dumbbell gallery` lists them{hint}")
-
-
-def located(path: str | Path) -> Path:
-    """The file that `path` stands for: itself, or that of ``gallery:NAME``; raises ScenarioError for an unknown
-    name.
-    """
-    text = str(path)
-    return find(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else Path(path)
 
 
 def needed(path: Path) -> list[Path]:

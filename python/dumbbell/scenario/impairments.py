@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import wrong
 
 from . import kinds
 from .declare import SWITCH, Choice, Forms, Key, Kind, Sub, Table, Variant, key, raw, raw_at, whole
-from .kinds import DELAY, SHARE, SPAN_ABOVE_ZERO, MaybeNumber, MaybeQuantity, Number, Quantity, Share, Switch, Word
+from .kinds import DELAY, SHARE, SPAN_ABOVE_ZERO
 from .schedule import REPEAT_SCHEMA, Schedule, in_steps, repeat_ns, steps_schema
 from .units import UnitError
+
+if TYPE_CHECKING:
+    from .keytypes import Fixed, MaybeNumber, MaybeQuantity, Number, Quantity, Share, Switch, Word
 
 Stage = dict[str, Any]
 """One part of a route, as the engine takes it."""
@@ -68,7 +71,7 @@ class Loss(Variant):
     TAG = "model"
     AT = "loss"
 
-    kind: Key[str | None, str | None] = key(Choice("loss"), "what a part of a chain is", default=None, varies=False)
+    kind: Fixed[str | None] = key(Choice("loss"), "what a part of a chain is", default=None, varies=False)
 
     @abstractmethod
     def stage(self) -> Stage:
@@ -188,7 +191,7 @@ class CorrelatedShare(Table):
     correlation: Share = key(SHARE, _CORRELATION, default=0)
 
 
-class _ShareOrTable(Kind[CorrelatedShare]):
+class _ShareOrTable(Kind):
     """A share, or a table with its correlation."""
 
     def __init__(self) -> None:
@@ -255,10 +258,6 @@ class Aggregate(Table):
 
 LOSS = Forms(Loss, other=SHARE)
 SHARE_OF = _ShareOrTable()
-AnyLoss = Key[Any, int | Loss]
-"""A share in parts per billion, or a table of one of the forms of `Loss`."""
-MaybeLoss = Key[Any, int | Loss | None]
-AnyShare = Key[Any, CorrelatedShare]
 
 
 def loss_stage(loss: int | Loss) -> Stage | None:

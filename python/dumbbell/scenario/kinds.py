@@ -6,32 +6,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import units
-from .declare import Key, Kind
+from .declare import Kind
 from .names import LENGTH_MAX as LABEL_MAX
 from .units import Buffer, UnitError
 
 T = TypeVar("T")
 
-Text = str | list[str]
-"""One value as written, or a list of values to vary."""
-Quantity = Key[Text, int]
-"""A rate in bits per second, a time in nanoseconds or a size in bytes, written with its unit."""
-MaybeQuantity = Key[Text | None, int | None]
-Word = Key[Text, str]
-Share = Key[str | float | list[str | float], int]
-"""A probability in parts per billion."""
-Switch = Key[bool | list[bool], bool]
-Number = Key[int | list[int], int]
-MaybeNumber = Key[int | list[int] | None, int | None]
-Limit = Key[Text, Buffer | None]
-"""A limit of a queue; None is the buffer of its link."""
-MaybeBuffer = Key[Text | None, Buffer | None]
-SubTable = Key[T | dict[str, Any] | list[Any], T]
-"""A table, also as a dictionary."""
-MaybeSubTable = Key[T | dict[str, Any] | list[Any] | None, T | None]
 
-
-def quantity(parse: Callable[[object], T], units_: list[str], guess: str = "") -> Kind[T]:
+def quantity(parse: Callable[[object], T], units_: list[str], guess: str = "") -> Kind:
     """A text with one of these units; `guess` is the unit that was probably meant where there is none."""
     pattern = rf"^\s*{units.NUMBER}\s*({'|'.join(units_)})\s*$"
 
@@ -78,7 +60,7 @@ def within(parse: Callable[[object], int], wanted: str, low: int, high: int, lim
     return check
 
 
-def either(word: str, kind: Kind[T], *, means: Any = None) -> Kind[Any]:
+def either(word: str, kind: Kind, *, means: Any = None) -> Kind:
     """A word (whose value is `means`), or what the kind accepts."""
 
     def parse(value: object) -> Any:
@@ -92,14 +74,14 @@ def either(word: str, kind: Kind[T], *, means: Any = None) -> Kind[Any]:
     return Kind(parse, {"anyOf": [{"const": word}, kind.schema]})
 
 
-def span(low: str, high: str) -> Kind[int]:
+def span(low: str, high: str) -> Kind:
     """A time between two others."""
     return quantity(
         within(units.span_ns, units.SPAN, units.span_ns(low), units.span_ns(high), f"from {low} to {high}"), _NS
     )
 
 
-def size(low: str, high: str) -> Kind[int]:
+def size(low: str, high: str) -> Kind:
     """A size between two others."""
     return quantity(
         within(units.size_bytes, units.SIZE, units.size_bytes(low), units.size_bytes(high), f"from {low} to {high}"),
@@ -151,16 +133,16 @@ def _burst(value: object) -> int:
 
 def _some_buffer(value: object) -> Buffer:
     found = units.buffer(value)
-    if found.numerator == 0:
+    if found[1] == 0:
         raise UnitError(f"{units.BUFFER}, above zero")
     return found
 
 
 def _packets(value: object) -> int:
-    found = units.buffer(value)
-    if found.measure != "pkt":
+    measure, count, _ = units.buffer(value)
+    if measure != "pkt":
         raise UnitError('a number of packets with its unit, such as "100pkt"')
-    return found.numerator
+    return count
 
 
 NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")

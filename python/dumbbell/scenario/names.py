@@ -1,47 +1,35 @@
 """Names of flows: that of their [[flow]] table, which is written there or made here.
 
 A table without a name is called by its controller; where several tables share one, by what tells them apart: the first
-of transport, RTT, start, stop, application, way, preset, parameters and rate limit in which they differ, and so on,
+of transport, RTT, start, stop, application, links, preset, parameters and rate limit in which they differ, and so on,
 else by a number.
 
->>> cubic = Facts(cca="cubic")
->>> names([cubic, Facts(cca="cubic", transport="quic"), Facts(cca="bbr")], [None, None, None])
+>>> names([("cubic", "", "50ms"), ("cubic", "quic", "50ms"), ("bbr", "", "20ms")], [None, None, None])
 ['cubic', 'cubic quic', 'bbr']
->>> names([cubic, cubic], [None, None]), names([cubic, cubic], ["mine", None])
+>>> names([("cubic",), ("cubic",)], [None, None]), names([("cubic",), ("cubic",)], ["mine", None])
 (['cubic', 'cubic #2'], ['mine', 'cubic'])
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 #: Longest name, letters.
 LENGTH_MAX = 40
 
 
-class Facts(NamedTuple):
-    """What there is to say of the flows of a table, in the order in which it is said; an empty word where they are as
-    most are.
-    """
-
-    cca: str
-    transport: str = ""
-    rtt: str = ""
-    start: str = ""
-    stop: str = ""
-    application: str = ""
-    via: str = ""
-    preset: str = ""
-    params: str = ""
-    rate: str = ""
+Facts = tuple[str, ...]
+"""What there is to say of the flows of a table, in the order in which it is said, the controller first; an empty word
+where they are as most are.
+"""
 
 
 def names(tables: Sequence[Facts], given: Sequence[str | None]) -> list[str]:
     """A name for each table, none twice; `given` are those that were written, which stay."""
     made = [name or "" for name in given]
     unnamed = [i for i, name in enumerate(given) if name is None]
-    for i, words in _told_apart(tables, unnamed, list(range(len(Facts._fields))), dict.fromkeys(unnamed, "")).items():
+    fields = list(range(len(tables[0]))) if tables else []
+    for i, words in _told_apart(tables, unnamed, fields, dict.fromkeys(unnamed, "")).items():
         made[i] = words
     taken = {name for name in given if name is not None}
     for i in unnamed:

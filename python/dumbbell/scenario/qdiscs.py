@@ -7,33 +7,29 @@ tc-fq(8); `dualpi2` of Linux 6.17).
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 
 from . import units
-from .declare import SWITCH, Choice, Key, Kind, Table, Variant, key, raw_at, whole
-from .kinds import (
-    BUFFER,
-    DELAY,
-    LIMIT,
-    PACKETS,
-    RATE,
-    SHARE,
-    Limit,
-    MaybeBuffer,
-    MaybeNumber,
-    MaybeQuantity,
-    Number,
-    Quantity,
-    Share,
-    Switch,
-    Word,
-    either,
-    size,
-    span,
-)
+from .declare import SWITCH, Choice, Kind, Table, Variant, key, raw_at, whole
+from .kinds import BUFFER, DELAY, LIMIT, PACKETS, RATE, SHARE, either, size, span
 from .units import Buffer, UnitError
+
+if TYPE_CHECKING:
+    from .keytypes import (
+        Limit,
+        MaybeBuffer,
+        MaybeNumber,
+        MaybeQuantity,
+        Memory,
+        Number,
+        Quantity,
+        Share,
+        Switch,
+        Word,
+        WordOrSwitch,
+    )
 
 #: Largest queue, bytes: holds a BDP of the fastest link (1 Tbps) and the longest RTT (60 s), and its bits are far below
 #: 2^63.
@@ -42,7 +38,6 @@ BUFFER_MAX = 2**43
 _TIME = span("1us", "100s")
 _QUANTUM = size("256B", "1MiB")
 _MEMORY = either("buffer", size("1514B", "2GiB"), means="buffer")
-_Memory = Key[str | list[str] | None, int | str | None]
 _LIMIT_DOC = (
     'packets that it holds; "buffer" for the link\'s buffer, and bytes or times become full packets, rounded down'
 )
@@ -163,7 +158,7 @@ class FqCodel(Qdisc, form="fq_codel"):
     limit: Limit = key(LIMIT, _LIMIT_DOC, default="10240pkt")
     flows: Number = key(whole(1, 65_536), "queues that flows are hashed to", default=1024)
     quantum: Quantity = key(_QUANTUM, "wire bytes that a queue may send in its turn", default="1514B")
-    memory_limit: _Memory = key(
+    memory_limit: Memory = key(
         _MEMORY,
         'memory that packets may take, as Linux counts it; "buffer" for the link\'s buffer in bytes',
         default="32MiB",
@@ -358,14 +353,14 @@ class Cake(Qdisc, form="cake"):
     )
     mpu: Number = key(whole(0, 256), "least bytes that a packet counts", default=0)
     framing: Word = key(Choice("none", "atm", "ptm"), "cells of the link below", default="none")
-    ack_filter: Key[bool | str | list[bool | str], str] = key(
+    ack_filter: WordOrSwitch = key(
         Kind(_ack_filter, {"enum": [False, True, "aggressive"]}), "drops superfluous acknowledgements", default=False
     )
     ingress: Switch = key(
         SWITCH, "dropped packets count against the rate, because they have crossed the link already", default=False
     )
     wash: Switch = key(SWITCH, "clears the DSCP of every packet", default=False)
-    memory_limit: _Memory = key(
+    memory_limit: Memory = key(
         _MEMORY, 'memory that packets may take; by the rate unless given; "buffer" for the link\'s buffer', default=None
     )
     shaped: Switch = key(

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import ScenarioError, wrong
 
 from . import schedule
-from .declare import SWITCH, Choice, Each, Forms, Key, Kind, Sub, Table, Variant, build, is_written, key, raw_at
+from .declare import SWITCH, Choice, Each, Forms, Kind, Sub, Table, Variant, build, is_written, key, raw_at
 from .impairments import (
     LOSS,
     SHARE_OF,
     Aggregate,
-    AnyLoss,
-    AnyShare,
     Jitter,
     Loss,
     Reorder,
@@ -31,21 +29,7 @@ from .impairments import (
     loss_stage,
     share_stage,
 )
-from .kinds import (
-    BUFFER,
-    BURST,
-    DELAY,
-    NAME,
-    SHARE,
-    MaybeBuffer,
-    MaybeQuantity,
-    MaybeSubTable,
-    Quantity,
-    Share,
-    Switch,
-    quantity,
-    within,
-)
+from .kinds import BUFFER, BURST, DELAY, NAME, SHARE, quantity, within
 from .qdiscs import BufferContext, Qdisc
 from .schedule import Rate, Rtt, Schedule
 from .units import BPS
@@ -54,6 +38,20 @@ from .units import rate_bps as _rate_bps
 
 if TYPE_CHECKING:
     from .file import Flow, Path
+    from .keytypes import (
+        AnyLoss,
+        AnyQdisc,
+        AnyRate,
+        AnyShare,
+        Fixed,
+        MaybeBuffer,
+        MaybeQuantity,
+        MaybeRate,
+        MaybeSubTable,
+        Quantity,
+        Share,
+        Switch,
+    )
 
 #: Most parts of a chain, as the engine has it.
 PARTS_MAX = 64
@@ -63,10 +61,6 @@ BOTTLENECK = "bottleneck"
 
 _POLICED = quantity(within(_rate_bps, RATE_WANTED, 8, 10**12, "8bps to 1Tbps"), list(BPS))
 _QDISC = Forms(Qdisc, words=True)
-RateText = str | dict[str, Any] | list[str | dict[str, Any]]
-AnyRate = Key[RateText, Rate]
-MaybeRate = Key[RateText | None, Rate | None]
-AnyQdisc = Key[str | Qdisc | dict[str, Any] | list[str | Qdisc | dict[str, Any]], Qdisc]
 
 
 class Policer(Table):
@@ -88,7 +82,7 @@ class Link(Table):
 
     AT = "link"
 
-    name: Key[str, str] = key(NAME, "what `via` and results call it", varies=False)
+    name: Fixed[str] = key(NAME, "what `via` and results call it", varies=False)
     rate: AnyRate = key(schedule.RATE, "rate, its course, or a trace, as path.rate")
     buffer: MaybeBuffer = key(BUFFER, "limit of its queue, as path.buffer; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "queue discipline, as path.qdisc", default="fifo")
@@ -185,7 +179,7 @@ class Ack(Table):
     )
 
 
-class _Via(Kind[tuple[str, ...]]):
+class _Via(Kind):
     """Names of links in the order in which packets meet them; a tuple, which tells one way from a list of ways to
     vary.
     """

@@ -131,7 +131,8 @@ def _rate_step(value: object) -> int:
 
 def _rate(value: object) -> Rate:
     if not isinstance(value, Mapping):
-        return kinds.RATE.parse(value)
+        constant: int = kinds.RATE.parse(value)
+        return constant
     if "trace" in value:
         return _trace(value)
     if "lte" in value or "wifi" in value:
@@ -178,7 +179,8 @@ def _radio(value: Mapping[str, Any]) -> Radio:
 
 def _rtt(value: object) -> Rtt:
     if not isinstance(value, Mapping):
-        return kinds.RTT.parse(value)
+        constant: int = kinds.RTT.parse(value)
+        return constant
     made = in_steps(value, kinds.DELAY.parse, f"an RTT, or a course such as {RTT_FORM}")
     if made.steps[0][1] == 0:
         raise UnitError("a course whose first RTT is above zero, because buffers refer to it")

@@ -33,7 +33,7 @@ def tables() -> list[type[Table]]:
     return found[1:]
 
 
-def _inside(kind: Kind[Any]) -> list[Any]:
+def _inside(kind: Kind) -> list[Any]:
     """Tables that a kind of value may be."""
     if isinstance(kind, Forms):
         return [*kind.bases, *(_inside(kind.other) if kind.other else [])]

@@ -14,7 +14,22 @@ from . import units
 #: Most parts of a dotted key; a key of a scenario has six.
 PARTS_MAX = 16
 
+#: What marks a name of the gallery where a path of a file may stand.
+GALLERY = "gallery:"
+
 TOO_LARGE = f"larger than {units.bytes_text(SCENARIO_MAX)}, the most that a scenario may have"
+
+
+def located(path: str | Path) -> Path:
+    """The file that `path` stands for: itself, or that of ``gallery:NAME``; raises ScenarioError for an unknown
+    name.
+    """
+    text = str(path)
+    if not text.startswith(GALLERY):
+        return Path(path)
+    from .gallery import find  # only where it is asked for
+
+    return find(text.removeprefix(GALLERY))
 
 
 def read(path: Path) -> str:
@@ -126,4 +141,4 @@ def file_name(path: Path, letters: frozenset[str]) -> str:
     return kept or "scenario"
 
 
-__all__ = ["PARTS_MAX", "file_name", "placed", "read", "tables"]
+__all__ = ["GALLERY", "PARTS_MAX", "file_name", "located", "placed", "read", "tables"]

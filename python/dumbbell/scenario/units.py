@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from dumbbell.errors import nearest
 
@@ -137,31 +136,25 @@ def loss_ppb(value: object) -> int:
     return ppb
 
 
-class Buffer(NamedTuple):
-    """So much of ``bdp``, ``pkt``, ``bytes`` or ``ns``, as a fraction."""
-
-    measure: str
-    numerator: int
-    denominator: int = 1
+Buffer = tuple[str, int, int]
+"""(measure, numerator, denominator); the measure is ``bdp``, ``pkt``, ``bytes`` or ``ns``."""
 
 
 def buffer(text: object) -> Buffer:
     """A limit of a queue, which a rate and an RTT turn into bytes or packets.
 
-    >>> buffer("1.5bdp")
-    Buffer(measure='bdp', numerator=15, denominator=10)
-    >>> buffer("100pkt")
-    Buffer(measure='pkt', numerator=100, denominator=1)
+    >>> buffer("1.5bdp"), buffer("100pkt"), buffer("500kB"), buffer("20ms")
+    (('bdp', 15, 10), ('pkt', 100, 1), ('bytes', 500000, 1), ('ns', 20000000, 1))
     """
     numerator, denominator, unit = split(text, BUFFER)
     if unit in ("bdp", "BDP"):
-        return Buffer("bdp", numerator, denominator)
+        return "bdp", numerator, denominator
     if unit == "pkt":
-        return Buffer("pkt", _exact(numerator, denominator, BUFFER, "1 pkt"))
+        return "pkt", _exact(numerator, denominator, BUFFER, "1 pkt"), 1
     if unit in NS:
-        return Buffer("ns", span_ns(text))
+        return "ns", span_ns(text), 1
     if unit in BYTES:
-        return Buffer("bytes", size_bytes(text))
+        return "bytes", size_bytes(text), 1
     raise UnitError(BUFFER + nearest(unit, ["bdp", *BYTES, *NS]) if unit else BUFFER, lacks=not unit)
 
 
@@ -215,6 +208,6 @@ def value_text(value: object) -> str:
 
 
 __all__ = [
-    "FRAME_BYTES", "MSS_BYTES", "Buffer", "UnitError", "buffer", "bytes_text", "loss_ppb", "rate_bps", "rate_text",
+    "FRAME_BYTES", "MSS_BYTES", "UnitError", "buffer", "bytes_text", "loss_ppb", "rate_bps", "rate_text",
     "size_bytes", "span_ns", "span_text", "value_text",
 ]  # fmt: skip

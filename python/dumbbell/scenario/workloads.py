@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import kinds
 from .declare import SWITCH, Variant, key, whole
-from .kinds import DELAY, DURATION, RATE, MaybeQuantity, Number, Quantity, Switch
+from .kinds import DELAY, DURATION, RATE
+
+if TYPE_CHECKING:
+    from .keytypes import MaybeQuantity, Number, Quantity, Switch
 
 _MESSAGE = kinds.size("1B", "1GB")
 
