@@ -65,8 +65,8 @@ def test_all_flows_of_a_table_share_its_name_and_number() -> None:
 
 
 def test_names_are_unique_and_short_whatever_the_parameters_are() -> None:
-    long = ("bbr", "x" * 100)
-    made = names.names([long, long, long._replace(params="")], [None, None, None])
+    params = "x" * 100
+    made = names.names([("bbr", params), ("bbr", params), ("bbr", "")], [None, None, None])
     assert len(set(made)) == 3
     assert all(len(name) <= names.LENGTH_MAX for name in made)
 
