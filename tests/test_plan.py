@@ -184,7 +184,7 @@ def test_a_bdp_refers_to_the_first_rate_of_a_course() -> None:
         ('[["1s", "40Mbps"]]', "", "first step"),
         ('[["0s", "40Mbps"], ["0s", "45Mbps"]]', "", "ascending"),
         ('[["0s", "40Mbps"]]', ", repeat = true", "two steps"),
-        ('[["0s", "40Mbps"], ["2s", "45Mbps"]]', ', repeat = "1s"', "behind the last step"),
+        ('[["0s", "40Mbps"], ["2s", "45Mbps"]]', ', repeat = "1s"', "after the last step"),
         ('[["0s", "40"]]', "", "such as"),
         ("[]", "", "course"),
     ],

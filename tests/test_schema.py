@@ -20,10 +20,10 @@ GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 
 #: Errors that a schema cannot see, because they depend on two keys, on arithmetic, or on the engine.
 BEYOND_A_SCHEMA = (
-    "comes to", "beside it", "fall back", "end of the run", 'such as "40Mbps" (bps', "above zero", "101%", "a/b",
+    "comes to", "as well", "fall back", "end of the run", 'such as "40Mbps" (bps', "above zero", "101%", "a/b",
         "first R", "first r", "another part",
     "no such key", "either", "a name of its own", "more than min", "path.buffer: missing", "link[0].buffer: missing",
-    "l9", "no size beside", "in all",
+    "l9", "no size next", "in all",
     "varies already", "from 100B", "at least one packet", "/s (", "us apart", "as many as there are runs",
         "outages end",
 )  # fmt: skip

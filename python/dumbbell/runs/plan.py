@@ -339,7 +339,7 @@ class _Flows(NamedTuple):
         return {"loss_ppb": loss, "jitter": None if jitter is None else jitter.plain()}
 
     def _workload(self) -> dict[str, Any] | None:
-        """What the application does; raises ScenarioError where that cannot be beside other keys."""
+        """What the application does; raises ScenarioError if other keys exclude it."""
         flow, at = self.flow, self.at
         if flow.arrivals is not None:
             for name in ("size", "workload", "count", "spacing"):
@@ -347,12 +347,12 @@ class _Flows(NamedTuple):
                     raise wrong(
                         f"{at}.{name}",
                         raw_at(flow, name),
-                        "no such key beside arrivals, which has sizes and times of its own",
+                        "no such key next to arrivals, which has its own sizes and times",
                     )
         if flow.workload is None:
             return None
         if flow.size is not None:
-            raise wrong(f"{at}.size", raw_at(flow, "size"), "no size beside workload")
+            raise wrong(f"{at}.size", raw_at(flow, "size"), "no size next to workload")
         if flow.transport.FORM != "tcp":
             raise wrong(f"{at}.workload", raw(flow.workload), 'transport = "tcp": other transports carry one transfer')
         made = flow.workload.plan()

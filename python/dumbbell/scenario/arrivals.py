@@ -73,7 +73,7 @@ _NUMBER = Kind(_shape, {"type": "number", "exclusiveMinimum": 0, "maximum": 100}
 class ParetoSizes(Sizes, form="pareto"):
     """Pareto: P(size > x) = (least / x)^shape."""
 
-    shape: Ratio = key(_NUMBER, "exponent of the tail; the mean is least x shape / (shape - 1)", default=1.2)
+    shape: Ratio = key(_NUMBER, "exponent of the tail; the mean is `least` x shape / (shape - 1)", default=1.2)
     least: Quantity = key(SIZE, "smallest size")
     most: Quantity = key(SIZE, "largest size; what is drawn above it becomes it", default="1GB")
 

@@ -83,7 +83,7 @@ class Path(Table):
 
     rate: AnyRate = key(
         schedule.RATE,
-        "rate of the bottleneck; counts bytes on the wire, 1514 a full segment; or its course, such as "
+        "rate of the bottleneck; counts bytes on the wire, 1514 per full segment; or its course, such as "
         + schedule.FORM
         + ', whose first rate the BDP refers to; or a Mahimahi trace, { trace = "file", repeat = true, opportunity ='
         ' "1514B" }, or a synthetic radio link, '
@@ -92,7 +92,7 @@ class Path(Table):
     )
     rtt: MaybeRtt = key(
         schedule.RTT,
-        "two-way propagation delay of flows that set none of their own, and the RTT of the BDP; or its course, such as "
+        "two-way propagation delay of flows without their own rtt, and the RTT of the BDP; or its course, such as "
         + schedule.RTT_FORM,
         default=None,
     )
@@ -109,8 +109,8 @@ class Path(Table):
     jitter: MaybeSubTable[Jitter] = key(
         Sub(Jitter), "delay variation of flows that set none of their own", default=None
     )
-    duplicate: AnyShare = key(SHARE_OF, "share of data packets that comes twice, or { rate, correlation }", default=0)
-    corrupt: AnyShare = key(SHARE_OF, "share of data packets that arrives damaged, or { rate, correlation }", default=0)
+    duplicate: AnyShare = key(SHARE_OF, "share of data packets that arrive twice, or { rate, correlation }", default=0)
+    corrupt: AnyShare = key(SHARE_OF, "share of data packets that arrive damaged, or { rate, correlation }", default=0)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "data packets that skip the delay", default=None)
     impair: Impair = key(
         IMPAIR,
@@ -119,7 +119,7 @@ class Path(Table):
         varies=False,
     )
     burst: Quantity = key(
-        BURST, "depth of the bottleneck's token bucket; two full frames, as small as tbf gets", default="3028B"
+        BURST, "depth of the bottleneck's token bucket; two full frames, the minimum of tbf", default="3028B"
     )
     ack: MaybeSubTable[Ack] = key(
         Sub(Ack), "the acknowledgements' direction, the [path.ack] table", default=None, varies=False
@@ -137,7 +137,7 @@ ECN = Kind(_ecn, {"enum": [False, True, "classic", "accurate"]})
 
 
 class Host(Table):
-    """How the end hosts are set."""
+    """Settings of the end hosts."""
 
     AT = "host"
 
@@ -167,7 +167,7 @@ class Host(Table):
     )
     arp: Switch = key(
         SWITCH,
-        "whether hosts meet for the first time, as on a fresh testbed (Mininet, new namespaces): ARP crosses the path's"
+        "whether hosts meet for the first time, as on a new testbed (Mininet, namespaces): ARP crosses the path's"
         " delay once each way before a flow's first packet, so every flow takes a round trip longer",
         default=False,
     )
@@ -182,7 +182,7 @@ class Host(Table):
     )
     processors: Word = key(
         Choice("one", "own"),
-        "processor of the hosts: one for all, as where they are namespaces, so that fq's timers fire together, or each"
+        "processor of the hosts: one for all, as for namespaces, so that fq's timers fire together, or each"
         " its own (docs/fidelity.md)",
         default="one",
     )
@@ -194,7 +194,7 @@ class Host(Table):
     )
     start_jitter: Quantity = key(
         SPAN,
-        "each flow starts up to this much later, at random: what tells repetitions apart that nothing else does",
+        "each flow starts up to this much later, at random; makes repetitions differ if nothing else is random",
         default="0s",
     )
 
@@ -230,18 +230,18 @@ class Flow(Table):
 
     name: Fixed[str | None] = key(
         LABEL,
-        "what its flows are called in tables, figures and legends; unless given the controller's name, and what tells"
-        " it from other tables with that",
+        "name of its flows in tables, figures and legends; default: the controller's name, and what distinguishes"
+        " the table from others with it",
         default=None,
         varies=False,
     )
     cca: Word = key(CONTROLLER, "congestion controller (`dumbbell cca list`)")
-    count: Number = key(whole(1, 100_000), "how many such flows", default=1)
+    count: Number = key(whole(1, 100_000), "number of such flows", default=1)
     rtt: MaybeRtt = key(schedule.RTT, "two-way propagation delay; overrides path.rtt", default=None)
     start: Quantity = key(SPAN, "when the flow opens its connection", default="0s")
     spacing: Quantity = key(SPAN, "time between the starts of the `count` flows", default="0s")
-    stop: MaybeQuantity = key(SPAN_ABOVE_ZERO, "when the sender stops; the end of the run unless given", default=None)
-    size: MaybeQuantity = key(SIZE, "payload to transfer; endless unless given", default=None)
+    stop: MaybeQuantity = key(SPAN_ABOVE_ZERO, "when the sender stops; default: the end of the run", default=None)
+    size: MaybeQuantity = key(SIZE, "payload to transfer; default: unlimited", default=None)
     workload: MaybeSubTable[Workload] = key(
         Forms(Workload),
         'what the application does instead of one transfer: { kind = "on_off" | "paced" | "request_response", ... }',
@@ -265,7 +265,7 @@ class Flow(Table):
     max_rate: MaybeQuantity = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
     preset: MaybeWord = key(
         NAME,
-        "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params go over it",
+        "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params override it",
         default=None,
     )
     params: Key[dict[str, int | list[int]] | None, dict[str, int] | None] = key(
@@ -274,11 +274,11 @@ class Flow(Table):
 
 
 class Measure(Table):
-    """The part of a run that figures cover; all of it is run and recorded."""
+    """The part of a run that figures cover; the whole run is simulated and recorded."""
 
     AT = "measure"
 
-    from_: Key[str, int] = key(SPAN, "begin of that part", default="0s", varies=False)
+    from_: Key[str, int] = key(SPAN, "start of that part", default="0s", varies=False)
     to: Key[str | None, int | None] = key(
         SPAN_ABOVE_ZERO, "its end; the end of the run unless given", default=None, varies=False
     )
@@ -306,7 +306,7 @@ class Limits(Table):
     )
     memory: Key[str, int] = key(
         size("1MB", "1000GB"),
-        "memory of a run for packets under way and for messages; with --jobs N, N runs take that",
+        "memory of a run for packets on the path and for messages; with --jobs N, each of N runs may take it",
         default="4GiB",
         varies=False,
     )
@@ -322,7 +322,7 @@ class Limits(Table):
 
 
 class Record(Table):
-    """What a run writes beside its summary and flow table."""
+    """What a run writes in addition to its summary and flow table."""
 
     AT = "record"
 
@@ -333,7 +333,7 @@ class Record(Table):
     pcap: Switch = key(SWITCH, "capture of every packet at the senders", default=False, varies=False)
     states: Switch = key(
         SWITCH,
-        "on real hosts ask our own controllers for their state at every sample, which locks the socket for some 17 us",
+        "on real hosts: ask our own controllers for their state at every sample; this locks the socket for some 17 us",
         default=True,
         varies=False,
     )
@@ -344,7 +344,7 @@ class Scenario(Table):
 
     name: Fixed[str] = key(
         NAME,
-        "name of the experiment, and of result folders; the name of its file unless given",
+        "name of the experiment, and of result folders; default: the name of its file",
         default="scenario",
         varies=False,
     )

@@ -82,7 +82,7 @@ def needed(path: Path) -> list[Path]:
 
 
 def copy(name: str, to: Path, *, force: bool = False) -> list[Path]:
-    """Write a scenario to `to`, and the files that it needs beside it; what was written, the scenario first.
+    """Write a scenario to `to`, and the files that it needs next to it; what was written, the scenario first.
 
     Raises
     ------

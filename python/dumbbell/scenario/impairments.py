@@ -1,5 +1,5 @@
-"""What happens to packets on their way beside links: delay, loss, duplication, damage, reordering, and acknowledgements
-that are held.
+"""What happens to packets outside of links: delay, loss, duplication, damage, reordering, and acknowledgements that are
+held.
 
 Every class has a method that gives what the engine takes, one stage of a route.
 """
@@ -145,7 +145,7 @@ class SteppedLoss(Loss, form="steps", sign="steps"):
     )
     repeat: Key[bool | str | list[bool | str], bool | int] = key(
         Kind(_repeat, REPEAT_SCHEMA),
-        "when the steps begin anew; true keeps the last for as long as the one before it",
+        "when the steps start again; true: the last one lasts as long as the one before it",
         default=False,
     )
 
@@ -222,11 +222,11 @@ class Reorder(Table):
 
 
 class Thin(Table):
-    """Of acknowledgements in a row only each n-th goes on."""
+    """Of consecutive acknowledgements only each n-th continues."""
 
     AT = "thin"
 
-    every: Number = key(whole(1, 2**31), "n: how many acknowledgements one stands for")
+    every: Number = key(whole(1, 2**31), "n: number of acknowledgements that one replaces")
     hold: Quantity = key(DELAY, "the longest that one waits for others", default="0s")
 
     def stage(self) -> Stage:
@@ -235,8 +235,8 @@ class Thin(Table):
 
 
 class Aggregate(Table):
-    """Packets are held and leave in bursts: once so many are held or the oldest was long enough, or at regular
-    times.
+    """Packets are held and leave in bursts: after this many are held or the oldest has waited long enough, or at
+    regular times.
     """
 
     AT = "aggregate"
@@ -252,7 +252,7 @@ class Aggregate(Table):
         if self.every is not None:
             return {"kind": "serve", "period_ns": self.every, "packets": self.packets}
         if self.packets is None:
-            raise wrong(f"{at}.hold", raw_at(self, "hold"), "`packets` beside it")
+            raise wrong(f"{at}.hold", raw_at(self, "hold"), "`packets` as well")
         return {"kind": "aggregate", "packets": self.packets, "hold_ns": self.hold}
 
 

@@ -76,7 +76,7 @@ class BufferContext(NamedTuple):
                 raise wrong(where, text, f"at most {BUFFER_MAX // units.FRAME_BYTES} packets (8 TiB)")
             return "packets", numerator
         if measure == "bdp" and self.rtt_ns is None:
-            raise wrong(where, text, "path.rtt beside it, because a BDP is path.rate x path.rtt")
+            raise wrong(where, text, "path.rtt as well, because a BDP is path.rate x path.rtt")
         if measure == "bytes":
             found = numerator
         elif measure == "ns":
@@ -249,7 +249,7 @@ class Red(Qdisc, form="red"):
                 f"{context.at}.qdisc.max", raw_at(self, "max"), f"more than min ({low} bytes; it comes to {high} bytes)"
             )
         if self.nodrop and not self.ecn:
-            raise wrong(f"{context.at}.qdisc.nodrop", self.nodrop, "ecn = true beside it")
+            raise wrong(f"{context.at}.qdisc.nodrop", self.nodrop, "ecn = true as well")
         limit = context.bytes(self)
         rest = self._values(
             burst="burst_packets", avpkt="avpkt_bytes", bandwidth="bandwidth_bps", probability="probability_ppb"
@@ -351,7 +351,7 @@ class Cake(Qdisc, form="cake"):
         "bytes added to a packet's network length; without it a packet counts as it is on the wire",
         default=None,
     )
-    mpu: Number = key(whole(0, 256), "least bytes that a packet counts", default=0)
+    mpu: Number = key(whole(0, 256), "minimum bytes that a packet counts as", default=0)
     framing: Word = key(Choice("none", "atm", "ptm"), "cells of the link below", default="none")
     ack_filter: WordOrSwitch = key(
         Kind(_ack_filter, {"enum": [False, True, "aggressive"]}), "drops superfluous acknowledgements", default=False
@@ -365,7 +365,7 @@ class Cake(Qdisc, form="cake"):
     )
     shaped: Switch = key(
         SWITCH,
-        "shapes by itself; false, and whenever the rate changes or follows a trace: unlimited, behind the token bucket",
+        "shapes by itself; false, or a rate that changes or follows a trace: unlimited, inside the token bucket",
         default=True,
     )
 

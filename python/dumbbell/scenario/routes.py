@@ -90,8 +90,7 @@ class Link(Table):
     policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of its queue", default=None)
     delay: Quantity = key(
         DELAY,
-        "its one-way propagation delay, behind its queue; acknowledgements take as long; comes on top of the"
-        " flow's RTT",
+        "its one-way propagation delay, after its queue; acknowledgements take as long; added to the flow's RTT",
         default="0s",
     )
 
@@ -125,7 +124,7 @@ class CorruptPart(Part, form="corrupt"):
 
 
 class ThinPart(Thin, Part, form="thin"):
-    """Of acknowledgements in a row only each n-th goes on."""
+    """Of consecutive acknowledgements only each n-th continues."""
 
 
 class AggregatePart(Aggregate, Part, form="aggregate"):
@@ -133,7 +132,7 @@ class AggregatePart(Aggregate, Part, form="aggregate"):
 
 
 class LinksPart(Part, form="links"):
-    """The links of the flow's `via`; behind all other parts unless the list says where."""
+    """The links of the flow's `via`; after all other parts unless the list has their place."""
 
 
 class _AnyPart(Forms):
@@ -173,7 +172,7 @@ class Ack(Table):
     loss: AnyLoss = key(LOSS, "loss of acknowledgements", default=0)
     duplicate: AnyShare = key(SHARE_OF, "share that comes twice", default=0)
     corrupt: AnyShare = key(SHARE_OF, "share that arrives damaged", default=0)
-    thin: MaybeSubTable[Thin] = key(Sub(Thin), "of acknowledgements in a row only each n-th goes on", default=None)
+    thin: MaybeSubTable[Thin] = key(Sub(Thin), "of consecutive acknowledgements only each n-th continues", default=None)
     aggregate: MaybeSubTable[Aggregate] = key(
         Sub(Aggregate), "acknowledgements that leave in bursts, as over WiFi", default=None
     )
@@ -325,7 +324,7 @@ def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
 
 
 def _refuse_beside_impair(flow: Flow, path: Path, at: str) -> None:
-    """A chain says everything: no key beside it may say some of it again."""
+    """A chain lists all impairments: no other key may repeat one of them."""
     tables: list[tuple[str, Table, tuple[str, ...]]] = [
         ("path", path, ("loss", "jitter", "duplicate", "corrupt", "reorder")),
         (at, flow, ("loss", "jitter")),
@@ -333,7 +332,7 @@ def _refuse_beside_impair(flow: Flow, path: Path, at: str) -> None:
     for where, table, names in tables:
         for name in names:
             if is_written(table, name):
-                raise wrong(f"{where}.{name}", raw_at(table, name), "no such key beside impair, whose list has it")
+                raise wrong(f"{where}.{name}", raw_at(table, name), "no such key next to impair, whose list has it")
 
 
 def _chain(chain: Sequence[Part | Loss], there: Rtt, crossed: list[Stage], at: str) -> list[Stage]:

@@ -118,7 +118,7 @@ def repeat_ns(period: bool | int, steps: tuple[tuple[int, int], ...]) -> int | N
             raise UnitError("two steps at least to repeat")
         return 2 * steps[-1][0] - steps[-2][0]
     if period < steps[-1][0] + STEP_MIN_NS:
-        raise UnitError(f"a repeat behind the last step, by {units.span_text(STEP_MIN_NS)} or more")
+        raise UnitError(f"a repeat after the last step, by {units.span_text(STEP_MIN_NS)} or more")
     return period
 
 

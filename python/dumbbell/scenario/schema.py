@@ -1,4 +1,4 @@
-"""JSON Schema of scenario files, made from the declared keys; `schema.json` beside this file is its output.
+"""JSON Schema of scenario files, made from the declared keys; `schema.json` in this folder is its output.
 
 An editor finds it by the line ``#:schema ../python/dumbbell/scenario/schema.json`` at the top of a scenario (taplo,
 Even Better TOML).

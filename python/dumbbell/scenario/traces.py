@@ -34,7 +34,7 @@ class Trace(NamedTuple):
 
     @property
     def period_ms(self) -> int:
-        """When the trace begins anew."""
+        """When the trace starts again."""
         return self.times_ms[-1]
 
 

@@ -90,7 +90,7 @@ def _is_marking(link: Mapping[str, Any]) -> bool:
 
 
 def _buffers(case: Scenario) -> Iterator[str]:
-    """A buffer beside a discipline that has a limit of its own."""
+    """A buffer next to a discipline that has a limit of its own."""
     tables: list[tuple[str, Path | Link | Ack]] = [("path", case.path)]
     tables += [(f"link[{i}]", link) for i, link in enumerate(case.link)]
     tables += [] if case.path.ack is None else [("path.ack", case.path.ack)]

@@ -48,7 +48,7 @@ class Quic(Transport, form="quic"):
 
     window_unit: MaybeQuantity = key(
         kinds.size("100B", "10kB"),
-        "what one of a window stands for, for controllers that do not set it themselves; a packet unless given"
+        "unit of the window of controllers that do not set it themselves; default: a packet"
         " (Chromium: 1460 bytes, whatever packets carry)",
         default=None,
     )
@@ -107,7 +107,7 @@ class RequestResponse(Workload, form="request_response"):
 
     response: Quantity = key(kinds.SIZE, "size of an answer")
     think: Quantity = key(DELAY, "time between an answer and the next request, or its mean", default="0s")
-    count: Number = key(whole(0, 2**31), "answers until it closes; 0 for no end", default=0)
+    count: Number = key(whole(0, 2**31), "number of answers before it closes; 0: unlimited", default=0)
     random: Switch = key(SWITCH, "exponentially distributed times with this mean", default=False)
 
     def plan(self) -> dict[str, Any]:
