@@ -61,8 +61,6 @@ def draw(
     """Draw all paths in one panel: per controller its paths, their mean, and an ellipse of one standard deviation that
     ends at 1, where the best is; `note` ends the caption.
     """
-    import numpy as np
-
     for point in found:
         ccas = sorted({group.cca for group in groups.of(point.cell.run)})
         if len(ccas) != 1:
@@ -75,34 +73,7 @@ def draw(
         Spot(point.path, point.cca, fmean(point.goodput), fmean(point.mean_ms), fmean(point.p95_ms)) for point in found
     ]
     for cca, places in normalised(spots).items():
-        own = look.of(cca)
-        sheet.ax.plot([p[0] for p in places], [p[1] for p in places], ".", color=own.colour, markersize=3, alpha=0.5)
-        shape = ellipse([log10(p[0]) for p in places], [p[1] for p in places])
-        around = np.array([shape.at(2 * pi * k / 90) for k in range(90)])
-        sheet.ax.fill(
-            np.maximum(10 ** around[:, 0], 1.0),
-            np.clip(around[:, 1], 0.0, 1.0),
-            color=own.colour,
-            alpha=0.2,
-            linewidth=0,
-        )
-        whisker = fmean(log10(p[2]) for p in places)
-        sheet.ax.plot(
-            [10**shape.x, 10**whisker],
-            [shape.y, shape.y],
-            color=own.colour,
-            linewidth=0.8,
-            marker="|",
-            markevery=[1],
-            markersize=5,
-        )
-        mark: Any = own.marker
-        sheet.entry(
-            sheet.ax.plot(
-                10**shape.x, shape.y, linestyle="none", marker=mark, color=own.colour, markersize=6, label=own.name
-            )[0],
-            own.name,
-        )
+        _controller(sheet, cca, places)
     sheet.ax.set_xscale("log")
     style.plain_log(sheet.ax.xaxis, *sheet.ax.get_xlim())
     sheet.ax.invert_xaxis()
@@ -125,6 +96,40 @@ def draw(
     )
     sheet.finish(captions.of_runs(list(results), window) + said + note)
     return sheet.ax
+
+
+def _controller(sheet: style.Sheet, cca: str, places: Sequence[tuple[float, float, float]]) -> None:
+    """A controller's paths, their mean, and the ellipse."""
+    import numpy as np
+
+    own = look.of(cca)
+    sheet.ax.plot([p[0] for p in places], [p[1] for p in places], ".", color=own.colour, markersize=3, alpha=0.5)
+    shape = ellipse([log10(p[0]) for p in places], [p[1] for p in places])
+    around = np.array([shape.at(2 * pi * k / 90) for k in range(90)])
+    sheet.ax.fill(
+        np.maximum(10 ** around[:, 0], 1.0),
+        np.clip(around[:, 1], 0.0, 1.0),
+        color=own.colour,
+        alpha=0.2,
+        linewidth=0,
+    )
+    whisker = fmean(log10(p[2]) for p in places)
+    sheet.ax.plot(
+        [10**shape.x, 10**whisker],
+        [shape.y, shape.y],
+        color=own.colour,
+        linewidth=0.8,
+        marker="|",
+        markevery=[1],
+        markersize=5,
+    )
+    mark: Any = own.marker
+    sheet.entry(
+        sheet.ax.plot(
+            10**shape.x, shape.y, linestyle="none", marker=mark, color=own.colour, markersize=6, label=own.name
+        )[0],
+        own.name,
+    )
 
 
 def normalised(found: Sequence[Spot]) -> dict[str, list[tuple[float, float, float]]]:
