@@ -357,3 +357,14 @@ def test_a_table_that_cannot_be_is_refused_before_anything_runs(
     assert cli.main(["run", "sweep.toml", "--out", "out", *options]) == 2
     assert said in capsys.readouterr().err
     assert not Path("out").exists()
+
+
+def test_a_queueing_delay_that_is_an_estimate_is_said_to_be_one(show: Any, short: Path, tmp_path: Path) -> None:
+    said = "queue: the backlog over the rate, because tc tells no waiting times (netem, ssh)\n"
+    for backend in ("sim", "netem", "ssh://a,b"):
+        run = tmp_path / backend.partition(":")[0]
+        shutil.copytree(short, run)
+        for path in run.rglob("manifest.json"):
+            path.write_text(json.dumps({**json.loads(path.read_text()), "backend": backend}))
+        assert (said in show(run, "--columns", "goodput,queue")) == (backend != "sim")
+        assert said not in show(run, "--columns", "goodput")

@@ -1,8 +1,8 @@
 """Runs the commands of docs/tutorial.md and writes their tables and pictures into the page: `make tutorial`; with
 --check it only says what differs.
 
-In a section, ``sh`` blocks are run as they stand; the ``text`` block shows what the last `dumbbell show`, or else
-`dumbbell run`, of the blocks above it printed; pictures that the commands write go into docs/img/tutorial with fewer
+In a section, the ``sh`` block is run as it stands; the ``text`` block shows what the last `dumbbell show`, or else
+`dumbbell run`, of the block above it printed; pictures that the commands write go into docs/img/tutorial with fewer
 colours, which makes them small.
 """
 

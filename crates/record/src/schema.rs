@@ -131,7 +131,7 @@ table! {
         undos: i64 ["-"],
         /// Pure acknowledgements that the receiver sent.
         acks_sent: i64 ["segments"],
-        /// Smallest round-trip time that the sender measured; null before the first sample.
+        /// Smallest round-trip time that the sender measured, on real hosts within the kernel's window (300 s); null before the first sample.
         min_rtt_us: Option<i64> ["us"],
         /// Packets of the flow that queues marked CE.
         ecn_marks: i64 ["packets"],
@@ -175,7 +175,7 @@ table! {
         srtt_us: Option<i64> ["us"],
         /// Last round-trip time measured; null before the first sample.
         rtt_us: Option<i64> ["us"],
-        /// Smallest round-trip time in TCP's own window; null before the first sample.
+        /// Smallest round-trip time in TCP's own window, the last 300 s; null before the first sample.
         min_rtt_us: Option<i64> ["us"],
         /// Segments in flight as TCP counts them: out - (sacked + lost) + retransmitted.
         in_flight: i64 ["segments"],

@@ -26,6 +26,10 @@ RANKS = {
 }  # fmt: skip
 
 
+#: Back ends whose queueing delays are estimates.
+_ESTIMATED = ("netem", "ssh:")
+
+
 class Asked(NamedTuple):
     """Which rows and columns a table has: the options that `show` and `run` share, and those of `show` alone."""
 
@@ -77,6 +81,10 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> str:
         else []
     )
     notes += _notes(parts)
+    if any(column.name.startswith("queue") for column in kept) and any(
+        run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
+    ):
+        notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh)")
     notes = ["", *notes] if notes else []
     return f"{title}\n\n{table.text(kept)}{_links(parts)}" + "".join(f"{note}\n" for note in notes)
 
