@@ -117,12 +117,18 @@ impl Sampler {
             rs.interval_us = -1;
             return;
         }
-        let is_faster = rs.delivered as u64 * u64::from(sk.rate_interval_us)
-            >= u64::from(sk.rate_delivered) * rs.interval_us as u64;
-        if !rs.is_app_limited || is_faster {
-            sk.rate_delivered = rs.delivered as u32;
-            sk.rate_interval_us = rs.interval_us as u32;
-            sk.rate_app_limited = u8::from(rs.is_app_limited);
-        }
+        keep(sk, rs);
+    }
+}
+
+/// Keeps the rate for `tcp_info`, unless the application limited it below the one kept.
+#[inline]
+fn keep(sk: &mut Socket, rs: &RateSample) {
+    let is_faster = rs.delivered as u64 * u64::from(sk.rate_interval_us)
+        >= u64::from(sk.rate_delivered) * rs.interval_us as u64;
+    if !rs.is_app_limited || is_faster {
+        sk.rate_delivered = rs.delivered as u32;
+        sk.rate_interval_us = rs.interval_us as u32;
+        sk.rate_app_limited = u8::from(rs.is_app_limited);
     }
 }

@@ -2,11 +2,12 @@
 //! net/ipv4/tcp_input.c, `__tcp_select_window` in tcp_output.c).
 //!
 //! What it decides by is in values of their own: [`AckPolicy`], [`Compression`], [`Timestamps`], [`Window`],
-//! [`OutOfOrder`], [`ReceiverEcn`], [`Gro`]. The application reads at once, whenever `rcvlowat` bytes are there.
+//! [`OutOfOrder`], [`Extent`], [`ReceiverEcn`], [`Gro`]. The application reads at once, whenever `rcvlowat` bytes are there.
 
 mod ack_policy;
 mod compression;
 mod ecn;
+mod extent;
 mod gro;
 mod sack_blocks;
 mod timestamps;
@@ -14,11 +15,11 @@ mod window;
 
 use super::config::HostConfig;
 use super::ecn::{Feedback, CE};
-use super::lengths::Lengths;
 use crate::common::clock::{host_ns, timestamp_ms, Tick};
 use ack_policy::{AckPolicy, MAX_QUICKACKS};
 use compression::Compression;
 use ecn::{Reaction, ReceiverEcn};
+use extent::Extent;
 use gro::{Gro, Run};
 use net::{flags, Ack, Packet, TcpAck};
 use sack_blocks::OutOfOrder;
@@ -45,11 +46,8 @@ pub struct ReceiverStats {
 pub struct Receiver {
     config: HostConfig,
     tick: Tick,
-    /// Segments of the stream; `u32::MAX` until that is known.
-    total: u32,
-    last_len: u32,
-    /// Short segments that arrived before the end.
-    lengths: Lengths,
+    extent: Extent,
+    /// Next segment expected.
     rcv_nxt: u32,
     /// `rcv_nxt` of the last ACK sent.
     rcv_wup: u32,
@@ -79,13 +77,10 @@ impl Receiver {
         last_len: u32,
         feedback: impl Into<Feedback>,
     ) -> Receiver {
-        let is_open = segments == 0;
         Receiver {
             config,
             tick: Tick::new(config.hz),
-            total: if is_open { u32::MAX } else { segments },
-            last_len: if is_open { config.mss } else { last_len },
-            lengths: Lengths::new(config.mss),
+            extent: Extent::new(segments, last_len, config.mss),
             rcv_nxt: 0,
             rcv_wup: 0,
             ooo: OutOfOrder::default(),
@@ -114,31 +109,18 @@ impl Receiver {
             return;
         }
         self.stats.packets += 1;
-        self.note_length(packet);
+        self.extent.note(packet, self.rcv_wup);
         let run = Run::single(packet, self.config.mss);
         if self.config.gro {
             if let Some(ended) = self.gro.offer(now, run) {
                 self.on_run(now, &ended, out);
             }
-            if self.gro_is_over(packet) {
+            // The end of the stream and PSH are not held back.
+            if self.extent.is_end(packet.seq + 1) || packet.flags & flags::PUSH != 0 {
                 self.flush_gro(now, out);
             }
         } else {
             self.on_run(now, &run, out);
-        }
-    }
-
-    /// Whether `packet` ends what GRO holds: the end of the stream and PSH are not held back.
-    fn gro_is_over(&self, packet: &Packet) -> bool {
-        packet.seq + 1 == self.total || packet.flags & flags::PUSH != 0
-    }
-
-    /// Remembers how long a short segment is.
-    fn note_length(&mut self, packet: &Packet) {
-        let len = u32::from(packet.len);
-        let is_last = packet.seq + 1 == self.total && len == self.last_len;
-        if len < self.config.mss && packet.seq >= self.rcv_wup && !is_last {
-            self.lengths.note(packet.seq, len);
         }
     }
 
@@ -208,12 +190,12 @@ impl Receiver {
 
     /// The application at the other end closed after `segments` segments (what a FIN tells).
     pub fn finish(&mut self, segments: u32) {
-        self.total = segments;
+        self.extent.finish(segments);
     }
 
     /// Whether the whole of a finite stream arrived.
     pub fn is_complete(&self) -> bool {
-        self.rcv_nxt == self.total
+        self.extent.is_end(self.rcv_nxt)
     }
 
     fn on_syn(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
@@ -243,16 +225,6 @@ impl Receiver {
         self.established = true;
         self.timestamps.establish(now);
         self.window.establish(now);
-    }
-
-    fn bytes_up_to(&self, seq: u32) -> u64 {
-        let full = u64::from(seq) * u64::from(self.config.mss);
-        let bytes = full - self.lengths.missing_before(seq);
-        if seq == self.total {
-            bytes - u64::from(self.config.mss - self.last_len)
-        } else {
-            bytes
-        }
     }
 
     fn on_in_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
@@ -353,7 +325,7 @@ impl Receiver {
     /// now, and leaves quick ACKs and the timer alone (`__tcp_send_ack` with an old `rcv_nxt`).
     fn send_prior_ack(&mut self, now: Time, prior: (u32, bool), next: u32, out: &mut Vec<Ack>) {
         self.compression.on_ack_sent();
-        let window = self.window.offer(self.bytes_up_to(next));
+        let window = self.window.offer(self.extent.bytes_up_to(next));
         self.rcv_wup = next;
         let ack = self.acknowledge(now, prior.0, window);
         let ack = TcpAck { ece: prior.1, ..ack };
@@ -362,7 +334,7 @@ impl Receiver {
 
     /// `__tcp_ack_snd_check`.
     fn check_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
-        let unacked = self.bytes_up_to(self.rcv_nxt) - self.bytes_up_to(self.rcv_wup);
+        let unacked = self.extent.bytes_up_to(self.rcv_nxt) - self.extent.bytes_up_to(self.rcv_wup);
         let leaves = if self.policy.is_due(unacked) || !self.config.delayed_ack {
             true
         } else if self.ooo.is_empty() {
@@ -379,9 +351,9 @@ impl Receiver {
     fn send_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
         self.compression.on_ack_sent();
         self.policy.on_ack_sent();
-        let window = self.window.offer(self.bytes_up_to(self.rcv_nxt));
+        let window = self.window.offer(self.extent.bytes_up_to(self.rcv_nxt));
         self.rcv_wup = self.rcv_nxt;
-        self.lengths.forget_below(self.rcv_wup);
+        self.extent.forget_below(self.rcv_wup);
         let ack = self.acknowledge(now, self.rcv_nxt, window);
         out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
     }
@@ -416,7 +388,7 @@ impl Receiver {
     /// Wakes the application when `rcvlowat` bytes or the end of the stream are there, and lets it read everything in
     /// order; says whether it was woken.
     fn read(&mut self, now: Time) -> bool {
-        let have = self.bytes_up_to(self.rcv_nxt);
+        let have = self.extent.bytes_up_to(self.rcv_nxt);
         self.stats.delivered_bytes = have;
         let is_woken = have - self.copied >= u64::from(self.config.rcvlowat) || self.is_complete();
         if is_woken {
