@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv1 family: long-term ("LT") bandwidth behind a token-bucket policer.
+ * BBRv1 family: long-term ("LT") bandwidth, for paths with a token-bucket policer.
  *
  * A policer passes bursts while it has tokens and then drops what exceeds its rate. Two
  * intervals in a row with high loss and the same throughput are taken as its signature; the

@@ -12,7 +12,7 @@
  *	drain.h      DRAIN
  *	startup.h    STARTUP: is the pipe full?
  *	model.h      rounds, bandwidth filter, ACK aggregation
- *	policer.h    long-term bandwidth behind a token-bucket policer
+ *	policer.h    long-term bandwidth, for paths with a policer
  *	probe_bw.h   PROBE_BW: the cycle of Linux, whole or in parts, for variants
  *	path.h       bandwidth to pacing rate, BDP, quantisation, packets in the network
  *	state.h      private state, rules
@@ -68,7 +68,7 @@ struct bbr {
 		probe_rtt_round_done:1,	/* a round at the minimum window has passed */
 		lt_is_sampling:1,	/* in a long-term interval */
 		lt_rtt_cnt:7,		/* rounds of it */
-		lt_use_bw:1,		/* behind a policer: use lt_bw */
+		lt_use_bw:1,		/* the path has a policer: use lt_bw */
 		has_seen_rtt:1,		/* the pacing rate rests on an RTT sample */
 		restore_cwnd:1,		/* prior_cwnd comes back when the window is next set */
 		gains_due:1,		/* a mode or phase has begun, its gains are not yet set */
@@ -97,7 +97,7 @@ CCA_STATE(bbr, struct bbr);
 /* clang-format off */
 struct bbr_rules {
 	bool	keeps_gains;		/* gains change when a mode or phase begins, not by each ACK */
-	bool	cycles_behind_policer;	/* a cycle that begins behind a policer has its phase's gain */
+	bool	cycles_behind_policer;	/* a cycle on a path with a policer has its phase's gain */
 	bool	is_window_even;		/* windows are rounded up to an even number */
 	bool	has_probe_room;		/* two segments more in flight while probing */
 	bool	trusts_delayed_acks;	/* a delayed ACK's RTT may replace a minimum RTT too old */

@@ -58,7 +58,7 @@ static u32 bbr2_inflight_at_crossing(const struct sock *sk, u32 tx_in_flight, u3
 
 /* ---- Upper bound ---- */
 
-/* inflight_hi less headroom, which lets other flows in. */
+/* inflight_hi minus headroom, which leaves room for other flows. */
 static u32 bbr2_inflight_with_headroom(const struct sock *sk, const struct bbr2 *bbr)
 {
 	u32 headroom, floor = param(sk, cwnd_min_target);
@@ -80,7 +80,7 @@ static void bbr2_raise_slope(const struct sock *sk, struct bbr2 *bbr)
 	bbr->probe_up_cnt = max(tcp_snd_cwnd(tcp_sk(sk)) / growth, 1U);
 }
 
-/* In UP, nothing speaks against more: grow, if the bound is what holds us. */
+/* In UP without loss or ECN: raise the bound if it limits the flow. */
 static void bbr2_grow_inflight_hi(const struct sock *sk, struct bbr2 *bbr, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -111,7 +111,7 @@ static void bbr2_reset_lower_bounds(struct bbr2 *bbr)
 	bbr->inflight_lo = BBR2_UNSET;
 }
 
-/* In STARTUP, and in phases that push: then loss is of our own making. */
+/* In STARTUP, and in phases that push: then we cause the loss ourselves. */
 static bool bbr2_is_probing(const struct bbr2 *bbr)
 {
 	if (bbr->mode != BBR2_PROBE_BW)
@@ -122,7 +122,7 @@ static bool bbr2_is_probing(const struct bbr2 *bbr)
 }
 
 /*
- * A round with loss or ECN, not of our own making, lowers the bounds: by beta for loss, but not
+ * A round with loss or ECN that we did not cause lowers the bounds: by beta for loss, but not
  * below what that very round delivered; by the mean CE ratio for ECN.
  */
 static void bbr2_adapt_lower_bounds(const struct sock *sk, struct bbr2 *bbr)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * BBRv2 family: what Chromium's BBRv2 does otherwise. Each rule is a parameter of its own, so that its effect
+ * BBRv2 family: the rules in which Chromium's BBRv2 differs. Each rule is a parameter of its own, so that its effect
  * can be studied alone; the preset `chromium` sets all of them, and the values that differ.
  *
  *	                      v2alpha                        Chromium
@@ -137,7 +137,7 @@ static bool bbr2_begin_probe_rtt(const struct sock *sk, struct bbr2 *bbr)
 	return true;
 }
 
-/* Go on with the phase that PROBE_RTT has interrupted as it began; the wait starts again. */
+/* Continue with the phase that PROBE_RTT interrupted at its start; the wait starts again. */
 static bool bbr2_end_probe_rtt(struct sock *sk, struct bbr2 *bbr)
 {
 	if (!param(sk, probe_rtt_after_down))

@@ -2,7 +2,7 @@
 /*
  * BBRv2 family: the hooks that every variant registers. bbr2_main takes an ACK through its steps: the model
  * learns from it (model.h), the mode moves on (startup.h, drain.h, probe_bw.h, probe_rtt.h), then rate and
- * window follow (path.h, cwnd.h). Where a variant does otherwise, bbr2_rules in its own file says so.
+ * window follow (path.h, cwnd.h). Where a variant differs, bbr2_rules in its own file says so.
  */
 #ifndef BBR2_CORE_H
 #define BBR2_CORE_H
@@ -88,7 +88,7 @@ static void bbr2_control(struct sock *sk, struct bbr2 *bbr, const struct rate_sa
 	bbr2_set_cwnd(sk, bbr, rs->acked_sacked, bw);
 }
 
-/* Leaves what the next ACK needs to know about this one. */
+/* Saves what the next ACK needs to know about this one. */
 static void bbr2_end_ack(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
 			 const struct bbr2_ack *ack)
 {
@@ -210,7 +210,7 @@ CCA_OP(void, bbr2_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		bbr2_tlp_recovered(sk, bbr);
 }
 
-/* A timeout restarts the search for a full pipe; its end brings the window back, within the bounds. */
+/* A timeout restarts the search for a full pipe; its end restores the window, within the bounds. */
 CCA_OP(void, bbr2_set_state, struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -250,7 +250,7 @@ CCA_OP(u32, bbr2_ssthresh, struct sock *sk)
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
-/* The loss was spurious: the bounds are what they were, and the pipe may not have been full. */
+/* The loss was spurious: restore the bounds; the pipe may not have been full. */
 CCA_OP(u32, bbr2_undo_cwnd, struct sock *sk)
 {
 	struct bbr2 *bbr = bbr2_of(sk);

@@ -141,7 +141,7 @@ static void bbr2_note_loss(const struct sock *sk, struct bbr2 *bbr)
 	bbr->loss_in_cycle = true;
 }
 
-/* A probe is over: what it met says nothing about the time that follows. */
+/* A probe is over: its congestion says nothing about the time that follows. */
 static void bbr2_reset_congestion_signals(struct bbr2 *bbr)
 {
 	bbr->loss_in_round = false;

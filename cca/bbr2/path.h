@@ -11,7 +11,7 @@
 static const u32 bbr2_default_rtt_us = USEC_PER_MSEC;
 
 /*
- * Bandwidth times gain in bytes/s, less a margin in percent. In this order 64 bits hold up to
+ * Bandwidth times gain in bytes/s, minus a margin in percent. In this order 64 bits hold up to
  * 2.9 Tbit/s with a gain of 2.89. Never 0: a rate of 0 would not be paced at all.
  */
 static u64 bbr2_rate_bytes_per_sec(const struct sock *sk, u64 bw, u32 gain, u32 margin_percent)
@@ -62,7 +62,7 @@ static u32 bbr2_min_tso(const struct sock *sk)
 
 /*
  * Segments in a burst that may have gso_max bytes: what leaves in 2^-shift s, and 64 KB, halved for
- * every 2^tso_rtt_shift us of RTT, since on short paths hosts matter more than queues.
+ * every 2^tso_rtt_shift us of RTT, since on short paths the hosts' cost matters more than queues.
  */
 static u32 bbr2_tso_segs(const struct sock *sk, const struct bbr2 *bbr, u32 mss, u32 gso_max)
 {
@@ -75,7 +75,7 @@ static u32 bbr2_tso_segs(const struct sock *sk, const struct bbr2 *bbr, u32 mss,
 	return max((u32)bytes / mss, bbr2_min_tso(sk));
 }
 
-/* Segments in a burst at the current pacing rate, whatever the device can do. */
+/* Segments in a burst at the current pacing rate, without the device's limit. */
 static u32 bbr2_tso_segs_goal(const struct sock *sk, const struct bbr2 *bbr)
 {
 	return bbr2_tso_segs(sk, bbr, tcp_sk(sk)->mss_cache, GSO_LEGACY_MAX_SIZE);
@@ -133,7 +133,7 @@ static u32 bbr2_target_inflight(const struct sock *sk, const struct bbr2 *bbr)
 
 /*
  * Segments in the network when the next packet departs (its earliest departure time, EDT):
- * those in flight, less what is delivered until then. When inflight is to grow, the burst
+ * those in flight, minus what is delivered until then. When inflight is to grow, the burst
  * that departs then counts too; when it is to shrink, it does not.
  */
 static u32 bbr2_packets_in_net_at_edt(const struct sock *sk, const struct bbr2 *bbr, u32 in_flight)

@@ -133,7 +133,7 @@ static u32 bbr2_log2(u64 v)
 	return log;
 }
 
-/* Time for the next probe? Then REFILL. */
+/* If the next probe is due, enter REFILL. */
 static bool bbr2_check_time_to_probe(struct sock *sk, struct bbr2 *bbr)
 {
 	u32 gain = param(sk, ecn_reprobe_gain), rounds = 0;
@@ -149,7 +149,7 @@ static bool bbr2_check_time_to_probe(struct sock *sk, struct bbr2 *bbr)
 
 /* ---- What a probe says about inflight_hi ---- */
 
-/* The probe went too far: once per probe, lower the bound; and UP is over. */
+/* The probe went too far: lower the bound, once per probe, and end UP. */
 static void bbr2_handle_inflight_too_high(struct sock *sk, struct bbr2 *bbr, u32 tx_in_flight,
 					  bool is_app_limited)
 {
@@ -165,8 +165,8 @@ static void bbr2_handle_inflight_too_high(struct sock *sk, struct bbr2 *bbr, u32
 }
 
 /*
- * The last samples of a probe are in, and the bandwidth filter advances. A probe that stopped at a
- * bound which had been too high, and met no trouble, is followed by another.
+ * The last samples of a probe have arrived, and the bandwidth filter advances. If a probe stopped at a
+ * bound that had been too high, and met no loss or ECN, another probe follows.
  */
 static bool bbr2_end_probe_samples(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs)
 {
@@ -182,7 +182,7 @@ static bool bbr2_end_probe_samples(struct sock *sk, struct bbr2 *bbr, const stru
 	return true;
 }
 
-/* Learn from this ACK what volume is safe. True: it has also changed the phase. */
+/* Learn from this ACK which volume is safe. Returns whether it has also changed the phase. */
 static bool bbr2_adapt_upper_bounds(struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs,
 				    const struct bbr2_ack *ack)
 {
@@ -241,7 +241,7 @@ static inline bool bbr2_has_queued_in_up(const struct sock *sk, const struct bbr
 	       in_net >= bbr2_inflight(sk, bbr, bbr2_max_bw(bbr), param(sk, bw_probe_pif_gain));
 }
 
-/* If the last probe met trouble at inflight_hi, and we are there again, stop; else push on. */
+/* If the last probe met loss or ECN at inflight_hi and inflight is there again, stop; else go on. */
 static void bbr2_step_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
 {
 	if (bbr->prev_probe_too_high && in_net >= bbr->inflight_hi) {

@@ -18,8 +18,8 @@
  *	state.h      private state, rules
  *	params.h     parameters
  *
- * chromium.h holds what Chromium does otherwise; only bbr2 has it. What the shared files do by
- * themselves is v2alpha of Google's tree. A variant is one file that includes core.h and defines its
+ * chromium.h has Chromium's rules; only bbr2 includes it. Without them the shared files
+ * implement v2alpha of Google's tree. A variant is one file that includes core.h and defines its
  * parameters (CCA_PARAMS_OF_FAMILY), its state (CCA_STATE_LARGE, bbr2_of), bbr2_rules, CCA_STATES and
  * CCA_MODULE(..., BBR2_HOOKS).
  */
@@ -35,7 +35,7 @@
 enum bbr2_mode {
 	BBR2_STARTUP,	/* double the rate each round until the pipe is full */
 	BBR2_DRAIN,	/* empty the queue that this has built */
-	BBR2_PROBE_BW,	/* cruise, and probe now and then */
+	BBR2_PROBE_BW,	/* cruise, and probe from time to time */
 	BBR2_PROBE_RTT, /* shrink the window to see the path's own RTT */
 };
 
@@ -48,7 +48,7 @@ enum bbr2_phase {
 	BBR2_PHASES,
 };
 
-/* What do ACKs say about our probing? They are about what was sent a round trip ago. */
+/* What ACKs say about our probing. They refer to segments sent a round trip ago. */
 enum bbr2_ack_phase {
 	BBR2_ACKS_INIT,		  /* nothing */
 	BBR2_ACKS_REFILLING,	  /* about sending at the bandwidth */

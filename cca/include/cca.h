@@ -4,7 +4,7 @@
  *
  * A controller is one C file in kernel style. It is compiled natively for the
  * simulator and with clang for BPF, unmodified. What the two hosts do
- * differently is behind these names:
+ * differently has these names:
  *
  *   CCA_PARAMS(LIST)        declare the parameters of an X-macro list; each row is
  *                           P(name, default, min, max, "unit", "what it does").

@@ -108,7 +108,7 @@ struct cca_info;
 #else
 #define CCA_BITS(type, name, bits) type name
 /*
- * What the simulator keeps for a flow beside the kernel's fields. Controllers
+ * What the simulator keeps for a flow besides the kernel's fields. Controllers
  * reach it only through cca.h (param(), tcp_jiffies32, HZ, random numbers,
  * large private state).
  */

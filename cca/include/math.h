@@ -113,7 +113,7 @@ static inline u32 minmax_reset(struct minmax *m, u32 t, u32 v)
 	return v;
 }
 
-/* Drop what the window has left behind, and fill the empty sub-windows. */
+/* Drop what is older than the window, and fill the empty sub-windows. */
 static inline u32 minmax_age(struct minmax *m, u32 win, struct minmax_sample now)
 {
 	u32 age = now.t - m->s[0].t;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Answers that cannot be: on a kernel that does not run every hook (host.h), TCP may have taken anything for what
- * ssthresh() or undo_cwnd() answers: the timer of RACK begins a recovery with the address of some kernel code for a
- * threshold, and a flow goes on with a window of 10^9 segments. So a controller that obeys the threshold looks at each ACK,
- * before TCP goes by it (pkts_acked) and when the window may grow (cong_avoid), whether what it finds is possible.
+ * Repair of impossible thresholds and windows. On a kernel that does not run every hook (host.h), TCP may take any
+ * value for the result of ssthresh() or undo_cwnd(): RACK's timer may begin a recovery with the address of kernel code
+ * as the threshold, and the flow then has a window of 10^9 segments. A controller that uses the threshold therefore
+ * checks it and the window at each ACK: before TCP uses them (pkts_acked), and when the window may grow (cong_avoid).
  *
- *	in CWR, Recovery, Loss	the threshold is from 2 to the window before, because every such controller answers with a
+ *	in CWR, Recovery, Loss	the threshold is from 2 to the previous window, because every such controller returns a
  *				part of its window
  *	at any time		the window is at most twice what it was at the last growth, or before the last reduction:
- *				between two calls TCP only lowers it, or puts it back where it was
+ *				between two calls TCP only lowers it, or restores it
  *
- * A threshold out of these is asked for anew, as if the window were what it was then; a window is put back. An answer
- * that is wrong and possible passes: it is at most twice what the flow had before. After a wrong undo the flow sends what
- * its send buffer holds before an ACK can repair it; that answer is only asked for where an ACK arrives.
+ * An impossible threshold is requested again, with the window of that time; an impossible window is restored. A value
+ * that is wrong but possible is not detected: it is at most twice the previous value. After a wrong undo the flow sends
+ * what its send buffer holds before an ACK can repair it; TCP calls undo_cwnd() only when an ACK arrives.
  *
- * BBR and its kin need no guard: with cong_control() TCP neither ends a recovery with the threshold nor reduces the
- * window itself, and they set the window anew at each ACK, bounded by their model once the pipe was full; before that
- * it is the pacing rate which binds.
+ * BBR and its variants need no guard: with cong_control() TCP neither ends a recovery with the threshold nor reduces the
+ * window itself. They set the window again at each ACK, bounded by their model once the pipe was full; before that the
+ * pacing rate is the limit.
  */
 #ifndef CCA_GUARD_H
 #define CCA_GUARD_H
@@ -68,7 +68,7 @@ static __always_inline void cca_repair(struct sock *sk, cca_threshold_fn thresho
 		cca_ask_threshold_anew(sk, before, threshold);
 	if (!guard->last || (cwnd && cwnd <= 2 * max(guard->last, before)))
 		return;
-	/* Reduced, it is PRR's own, which sets it anew when something has arrived. */
+	/* In a reduction PRR sets the window, again whenever something has arrived. */
 	if (is_reduced)
 		tcp_snd_cwnd_set(tp, min(tcp_packets_in_flight(tp) + 1, before));
 	else if (tp->snd_ssthresh == cwnd)

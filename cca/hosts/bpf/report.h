@@ -40,7 +40,7 @@ struct bpf_iter__tcp {
 
 /* One socket; mirrored in crates/bpf/src/report.rs. */
 struct cca_report {
-	u64 instance; /* address of its tcp_congestion_ops: differs if the name was loaded anew */
+	u64 instance; /* address of its tcp_congestion_ops: differs if the name was loaded again */
 	u32 local[4]; /* addresses, network order; IPv4 in the first word */
 	u32 remote[4];
 	u16 local_port;	 /* host order */

@@ -38,7 +38,7 @@ struct cca_loader {
 /* The loader must set both before it loads the object, and the verifier takes them for constants. */
 const volatile struct cca_loader cca_loader SEC(".rodata.loader") = { .hz = 250 };
 
-/* Parameters are variables that a loader changes while sockets run, so each hook reads them anew. */
+/* Parameters are variables that a loader changes while sockets run, so each hook reads them again. */
 #define CCA_PARAM_INDEX_(name, def, min, max, unit, doc) CCA_PARAM_##name,
 #define CCA_PARAM_VALUE_(name, def, min, max, unit, doc) def,
 #define CCA_PARAM_ROW_(name, def, min, max, unit, doc)	 { #name, unit, doc, def, min, max },

@@ -27,7 +27,7 @@ struct tcpvegas_info {
 	u32 tcpv_enabled; /* the estimates below are in use */
 	u32 tcpv_rttcnt;  /* RTT samples of this round */
 	u32 tcpv_rtt;	  /* RTT, us */
-	u32 tcpv_minrtt;  /* least RTT, us */
+	u32 tcpv_minrtt;  /* minimum RTT, us */
 };
 
 struct tcp_dctcp_info {

@@ -117,7 +117,7 @@ const struct kernel_param_ops param_ops_int = { .set = param_set_int, .get = par
 const struct kernel_param_ops param_ops_uint = { .set = param_set_uint, .get = param_get_uint };
 const struct kernel_param_ops param_ops_bool = { .set = param_set_bool, .get = param_get_bool };
 
-/* The types of module_param(): name, C type, least and largest value. */
+/* The types of module_param(): name, C type, minimum and maximum. */
 #define TYPES(T)                                 \
 	T("byte", u8, 0, U8_MAX)                 \
 	T("hexint", unsigned int, 0, U32_MAX)    \
@@ -214,7 +214,7 @@ static struct setting settable(u32 n)
 	return found;
 }
 
-/* The parameter's name, with the place behind it when it is an element of a list. */
+/* The parameter's name, followed by the index if it is an element of a list. */
 static const char *name_of(struct setting what, char *buffer)
 {
 	size_t length = strlen(what.kp->name);

@@ -86,7 +86,7 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 	return (struct inet_connection_sock *)sk;
 }
 
-/* The private state, kept beside the socket because it may exceed what Linux grants. */
+/* The private state, outside of the socket because it may be larger than Linux allows. */
 static inline void *inet_csk_ca(const struct sock *sk)
 {
 	return sk->sk_host.storage;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * For modules that include "tcp_dctcp.h" without having it beside them: echoing marks precisely
+ * For modules that include "tcp_dctcp.h" but do not bring it: echoing marks precisely
  * is the receiver's business here, and the module's socket is the sender's.
  */
 #ifndef DUMBBELL_MODULE_TCP_DCTCP_H
