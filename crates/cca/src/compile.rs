@@ -1,7 +1,7 @@
 //! Compiles a user's own controller with the system's C compiler: one in our style (it includes
 //! `cca.h`), or the source of a Linux congestion-control module as it is.
 //!
-//! What such a file includes is embedded in this library and written out beside the object.
+//! What such a file includes is embedded in this library and written to the folder of the object.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -21,7 +21,7 @@ const PRIV_BYTES: u32 = 104;
 const PRIV_BYTES_LARGE: u32 = 512;
 /// Names that only modules of Google's trees use.
 const LARGE_MARKS: [&str; 4] = ["skb_marked_lost", "tx_in_flight", "fast_ack_mode", "tso_segs"];
-/// Files that one module may need beside it.
+/// Other files that one module may need.
 const COMPANIONS_MAX: usize = 8;
 
 /// A controller that cannot be built; the text is one or few lines, the first naming file and line.
@@ -194,7 +194,7 @@ impl Job<'_> {
         self.link(objects, old_control)
     }
 
-    /// Links; what is undefined is looked for in the files beside the source.
+    /// Links; searches the other files in the source's folder for undefined symbols.
     fn link(&self, mut objects: Vec<PathBuf>, old: bool) -> Result<Built, BuildError> {
         let library = self.out.join("controller.so");
         let mut companions: Vec<PathBuf> = Vec::new();
@@ -225,12 +225,12 @@ impl Job<'_> {
         let used = self.text.lines().position(|line| mentions(line, symbol));
         let line = used.map(|n| format!(":{}", n + 1)).unwrap_or_default();
         BuildError(format!(
-            "{}{line}: `{symbol}` is not defined: not by this program, and no .c file beside it exports it",
+            "{}{line}: `{symbol}` is not defined: not by this program, and no .c file in its folder exports it",
             self.source.display()
         ))
     }
 
-    /// A file beside the source that says `EXPORT_SYMBOL(symbol)`.
+    /// The file in the source's folder that has `EXPORT_SYMBOL(symbol)`.
     fn exporter(&self, symbol: &str) -> Option<PathBuf> {
         let folder = self.source.parent().filter(|p| !p.as_os_str().is_empty());
         let mut files: Vec<PathBuf> = fs::read_dir(folder.unwrap_or(Path::new(".")))

@@ -173,7 +173,7 @@ impl Controller {
         unsafe { self.ops.as_ref() }
     }
 
-    /// The pointer that C gets. The parameter table and the storage are entered anew for each call, so
+    /// The pointer that C gets. The parameter table and the storage are entered again for each call, so
     /// that C can only reach memory that this controller owns, whatever happened to `sk` before.
     #[inline]
     fn enter(&self, sk: &mut TcpSock) -> *mut TcpSock {

@@ -30,7 +30,7 @@ impl std::fmt::Debug for dyn Custom {
 pub type CustomMaker =
     Box<dyn Fn(&BTreeMap<String, i64>) -> Result<Box<dyn Custom>, String> + Send + Sync>;
 
-/// The controller behind a socket.
+/// The controller of a socket.
 ///
 /// # Safety
 /// `sk` comes from a [`crate::Controller`] that was made by `Controller::custom`.

@@ -1,4 +1,4 @@
-//! The congestion controllers of `cca/`, compiled natively, behind a safe handle.
+//! The congestion controllers of `cca/`, compiled natively, with a safe handle.
 //!
 //! `Module` says what a controller is; `Controller` is a module with the parameters of one flow, whose
 //! hooks the transport calls with the flow's `TcpSock`. The C sources see the same memory under the

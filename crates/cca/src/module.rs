@@ -109,7 +109,7 @@ pub struct Param<'a> {
 pub struct Preset<'a> {
     /// Name, as in a scenario's `preset`.
     pub name: &'a str,
-    /// What it stands for.
+    /// Its meaning.
     pub doc: &'a str,
     /// Parameters and their values in the order of the source; the others keep their defaults.
     pub values: Vec<(&'a str, i64)>,

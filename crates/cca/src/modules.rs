@@ -76,7 +76,7 @@ impl Modules {
         Ok(name)
     }
 
-    /// Adds a controller that `make` makes anew for each flow.
+    /// Adds a controller of which `make` makes an instance for each flow.
     pub fn add_custom(&mut self, name: &str, make: CustomMaker) {
         let module = Arc::new(custom::module(name));
         self.own.insert(name.to_owned(), Own::Custom { module, make });

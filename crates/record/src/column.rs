@@ -22,7 +22,7 @@ pub trait Cell {
     const NAME: &'static str;
     /// The value to store; `None` is null.
     fn store(&self) -> Option<<Self::Stored as DataType>::T>;
-    /// The cell that a value of JSON stands for; `None` when that is of another type, or missing.
+    /// The cell for a JSON value; `None` if the value has another type or is missing.
     fn read(value: Option<&Value>) -> Option<Self>
     where
         Self: Sized;
@@ -199,7 +199,7 @@ pub fn encoding<C: Cell>() -> Option<Encoding> {
     }
 }
 
-/// A schema node behind the pointer that Parquet's builders want.
+/// A schema node in the pointer type that Parquet's builders take.
 pub(crate) fn shared<C: Cell>(name: &str) -> Result<Arc<Type>> {
     node::<C>(name).map(Arc::new)
 }

@@ -17,7 +17,7 @@ from . import OK, table
 from .rows import Part, cell, head, keys
 from .table import Column
 
-#: What `--diff` compares unless told otherwise.
+#: What `--diff` compares by default.
 _DIFFERENCES = ("goodput", "share", "retrans_rate", "srtt", "fct", "latency", "jain", "utilization", "queue", "drops")
 
 

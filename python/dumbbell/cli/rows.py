@@ -18,7 +18,7 @@ from .table import Column
 if TYPE_CHECKING:
     import argparse
 
-#: What tables show unless told otherwise, in their order, each with how soon a narrow terminal does without it.
+#: What tables show by default, in their order, each with its rank: a narrow terminal omits high ranks first.
 RANKS = {
     "goodput": 1, "share": 2, "retrans_rate": 8, "srtt": 7, "srtt_p95": 12, "fct": 3, "fct_p99": 6, "latency": 3,
     "latency_p99": 6, "unfinished": 10,

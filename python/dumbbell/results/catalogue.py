@@ -31,7 +31,7 @@ class Measured(NamedTuple):
 Read = Callable[[Measured, Sequence[int]], float | None]
 """``read(run, flows)`` gives a figure of these flows; None or nan where there is none."""
 
-#: What is told of many times or delays, and how their names end.
+#: The statistics of many times or delays, and how their names end.
 _WHICH = {"mean": "", "p50": "_p50", "p95": "_p95", "p99": "_p99"}
 
 

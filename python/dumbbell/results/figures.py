@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: How the flows of a run make rows: each for itself, by their [[flow]] table, or all together.
 BY = ("flow", "table", "run")
 
-#: Runs with more flows than this are shown by table unless told otherwise.
+#: Runs with more flows than this are shown by table by default.
 FLOWS_MAX = 8
 
 
@@ -192,7 +192,7 @@ def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -
     """Each figure of rows that both have, matched by scenario, varied values and place of the flow; and how many rows
     only the one or the other has.
 
-    Where each side has one scenario, their names may differ. A figure of the run is told once, after its flows.
+    Where each side has one scenario, their names may differ. A figure of the run is given once, after its flows.
     """
     sides = [list(before), list(after)]
     if all(len({row.scenario for row in side}) == 1 for side in sides):

@@ -230,7 +230,7 @@ class HostView(View, frozen=True, kw_only=True):
 
 
 class MeasureView(View, frozen=True, kw_only=True):
-    """The part of the run that figures cover unless told otherwise."""
+    """The part of the run that figures cover by default."""
 
     from_ns: Count
     to_ns: Count

@@ -45,7 +45,7 @@ def distribution(values: Sequence[float] | Column) -> Distribution:
 def jain(shares: Sequence[float]) -> float:
     """Jain's fairness index (Jain, Chiu and Hawe, DEC-TR-301, 1984): (sum x)^2 / (n sum x^2).
 
-    1 is equal, 1/n is one flow taking all, and 0 stands for nobody getting anything.
+    1 is equal, 1/n means that one flow takes all, and 0 that no flow gets anything.
 
     >>> jain([1, 1]), jain([1, 0]), jain([3, 1])
     (1.0, 0.5, 0.8)

@@ -12,7 +12,7 @@ use toml::{Table, Value};
 /// Longer chains are circles.
 const STATES_MAX: usize = 16;
 
-/// The vector with all that its `from` stands for, and without `from`.
+/// The vector with the steps of its `from` instead of `from`.
 pub fn expand(cca: &str, vector: Table) -> Result<Table, String> {
     if !vector.contains_key("from") {
         return Ok(vector);

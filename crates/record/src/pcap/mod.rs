@@ -55,7 +55,7 @@ pub const HEAD_LEN_MAX: usize = 24;
 const ETHERNET_LEN: usize = 14;
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_ARP: u16 = 0x0806;
-/// SACK blocks that fit beside time stamps: 40 - 12 - 4 bytes, 8 a block (RFC 2018 section 3).
+/// SACK blocks that fit next to time stamps: 40 - 12 - 4 bytes, 8 per block (RFC 2018 section 3).
 pub const SACK_BLOCKS_MAX: usize = 3;
 /// Flows that the address plan distinguishes: 23 bits of 10.0.0.0/8, one bit says which end.
 pub const FLOWS_MAX: u32 = 1 << 23;
@@ -105,7 +105,7 @@ pub struct PcapDatagram<'a> {
     pub flow: u32,
     /// Whether the data sender sent it or the receiver.
     pub from_sender: bool,
-    /// Bytes behind the UDP header.
+    /// Bytes after the UDP header.
     pub payload_len: u32,
     /// What the payload begins with, at most [`HEAD_LEN_MAX`] bytes; the rest is zeros and not stored.
     pub head: &'a [u8],
@@ -186,7 +186,7 @@ impl PcapWriter {
         self.failed = self.file.write_all(&header).and_then(|()| self.file.write_all(stored)).err();
     }
 
-    /// Appends a real IPv4 packet, its headers only, behind an Ethernet header without addresses. Never fails;
+    /// Appends a real IPv4 packet, its headers only, after an Ethernet header without addresses. Never fails;
     /// see the crate's contracts.
     pub fn write_ip(&mut self, t_ns: u64, packet: &[u8]) {
         if self.failed.is_some() {

@@ -1,4 +1,4 @@
-//! Reasons to read the figures of a run with care: one line a kind, however many flows it concerns.
+//! Reasons to read the figures of a run with care: one line per kind, for any number of flows.
 
 use super::totals::{FlowTotals, Waits};
 use std::time::Duration;
@@ -7,16 +7,16 @@ use std::time::Duration;
 const OPENING_LATE_NS: u64 = 200_000_000;
 /// Share of its busy time that a flow may wait for buffers of the hosts, per cent.
 const HELD_PERCENT: u64 = 5;
-/// So short a wait is nothing to speak of.
+/// A shorter wait does not matter.
 const HELD_US: u64 = 100_000;
-/// Numbers that a line names before it stops.
+/// Flow numbers that a line lists; more are abbreviated.
 const NAMED: usize = 5;
 /// Share of events that may miss their deadline before a result says so, in parts of 1000.
 const MISSED_PER_MILLE: u64 = 1;
-/// So many are nothing to speak of.
+/// Fewer missed events do not matter.
 const MISSED_MIN: u64 = 2;
 
-/// What flows have to say.
+/// The warnings about flows.
 pub fn of_flows(flows: &[FlowTotals]) -> Vec<String> {
     let numbered = || flows.iter().enumerate();
     let which = |is: &dyn Fn(&FlowTotals) -> bool| -> Vec<usize> {

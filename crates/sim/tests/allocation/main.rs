@@ -69,7 +69,7 @@ fn events_in(folder: &Path) -> (i64, u64) {
     (rows, reader.num_row_groups().saturating_sub(1) as u64)
 }
 
-/// A row group of 65,536 rows makes its pages, encoders and dictionaries anew: measured 485 to 490 times, whatever the rows hold.
+/// A row group of 65,536 rows makes its pages, encoders and dictionaries again: measured 485 to 490 times, for any content of the rows.
 const PER_GROUP_MAX: u64 = 600;
 
 /// The buffers of the table's five columns (values, and levels of the three that may be null) double while the first group fills.

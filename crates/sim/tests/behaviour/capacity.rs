@@ -82,7 +82,7 @@ fn bbr2plus_takes_added_bandwidth_sooner_than_bbr2() {
 #[test]
 fn bbr2plus_keeps_less_queue_than_bbr2_on_a_rate_that_changes_every_two_seconds() {
     // Figs. 11 and 15: BBRv2's maximum of two cycles outlives the 2 s of the lower rate. What the lower queue costs is
-    // a finding: of 16 seeds one BBRv2+ keeps as much as the least of BBRv2. Over eight seeds, hence phases of the cycle.
+    // a finding: of 16 seeds one BBRv2+ keeps as much as the minimum of BBRv2. Over eight seeds, hence phases of the cycle.
     let mean = |cca| {
         let waves = (1..=8).map(|seed| square_wave(cca, seed));
         waves.fold((0.0, 0.0), |sum, wave| (sum.0 + wave.0 / 8.0, sum.1 + wave.1 / 8.0))

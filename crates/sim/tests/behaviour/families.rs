@@ -56,7 +56,7 @@ fn shallow_buffers_are_used_with_little_loss() {
 #[test]
 fn bufferbloat_does_not_grow_with_the_buffer() {
     // "bufferbloat": 2 flows, 50 Mbit/s, 30 ms, 1 to 100 BDP; 30 s of its 120. A window of 2 BDP leaves one BDP of
-    // queue; the least RTTs of flows that start into each other's queue are up to a BDP too long: 2 x 30 ms. CUBIC
+    // queue; the minimum RTTs of flows that start into each other's queue are up to a BDP too long: 2 x 30 ms. CUBIC
     // fills any buffer: at 10 BDP its queue is several times that.
     for cca in ["bbr", "bbr2", "bbr2plus", "bbr3", "cubic"] {
         for buffer in [100, 1000, 5000, 10_000] {

@@ -1,10 +1,10 @@
-//! A policer: a deep token bucket and next to no queue.
+//! A policer: a deep token bucket and almost no queue.
 
 use crate::path::{goodput, samples, Path};
 use crate::plans::{greedy, MS};
 use crate::run::run;
 
-/// 10 Mbit/s behind a bucket of 250 kB (0.2 s), 4 packets of queue, 40 ms: goodput and lost segments of 5 to 30 s.
+/// 10 Mbit/s with a bucket of 250 kB (0.2 s), 4 packets of queue, 40 ms: goodput and lost segments of 5 to 30 s.
 fn policed(cca: &str, params: &[(&str, i64)]) -> (f64, i64) {
     let mut plan = Path { mbps: 10, rtt_ms: 40, buffer: 12 }.plan(30);
     plan.bottleneck.burst_bytes = 250_000;

@@ -2,7 +2,7 @@
 
 use crate::path::{samples, stays, stays_in, Path};
 
-/// Another flow keeps a queue, so that no sample renews the least RTT.
+/// Another flow keeps a queue, so that no sample renews the minimum RTT.
 const QUEUED: Path = Path { mbps: 40, rtt_ms: 40, buffer: 300 };
 
 #[test]

@@ -1,6 +1,6 @@
 //! What controllers do over a grid, as tables that a reviewer reads in the diff of a change.
 //!
-//! One file a controller. `UPDATE_TABLES=1 cargo test -p dumbbell-sim --test engine snapshots` writes them anew; say in the
+//! One file per controller. `UPDATE_TABLES=1 cargo test -p dumbbell-sim --test engine snapshots` writes them again; say in the
 //! commit why they changed.
 
 use crate::plans::{greedy, plain, MS, S};
