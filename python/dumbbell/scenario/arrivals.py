@@ -198,7 +198,7 @@ class Arrivals(Table):
         Kind(_per_second, {"type": "string", "pattern": rf"^\s*{units.NUMBER}\s*/(s|min|h)\s*$"}),
         "mean number of flows per time",
     )
-    until: MaybeQuantity = key(SPAN_ABOVE_ZERO, "when the last may open; the end of the run unless given", default=None)
+    until: MaybeQuantity = key(SPAN_ABOVE_ZERO, "when the last one may open; default: the end of the run", default=None)
     sizes: Key[Any, Sizes | Weights] = key(
         Forms(Sizes, other=_SizeOrTable()),
         'payload of each: one size, [["10kB", 9], ["1MB", 1]] with weights, { file = "..." }, or { kind = "pareto" |'

@@ -244,11 +244,11 @@ class Flow(Table):
     size: MaybeQuantity = key(SIZE, "payload to transfer; default: unlimited", default=None)
     workload: MaybeSubTable[Workload] = key(
         Forms(Workload),
-        'what the application does instead of one transfer: { kind = "on_off" | "paced" | "request_response", ... }',
+        'what the application does, instead of one transfer: { kind = "on_off" | "paced" | "request_response", ... }',
         default=None,
     )
     arrivals: MaybeSubTable[Arrivals] = key(
-        Sub(Arrivals), "such flows open at random times, each with a size of its own", default=None
+        Sub(Arrivals), "flows like this one open at random times, each with its own size", default=None
     )
     transport: Key[str | Transport | dict[str, Any] | list[Any], Transport] = key(
         Forms(Transport, words=True), "what carries the flow", default="tcp"
@@ -280,7 +280,7 @@ class Measure(Table):
 
     from_: Key[str, int] = key(SPAN, "start of that part", default="0s", varies=False)
     to: Key[str | None, int | None] = key(
-        SPAN_ABOVE_ZERO, "its end; the end of the run unless given", default=None, varies=False
+        SPAN_ABOVE_ZERO, "end of that part; default: the end of the run", default=None, varies=False
     )
 
 

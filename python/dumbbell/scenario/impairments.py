@@ -38,7 +38,7 @@ class Jitter(Table):
         default="uniform",
     )
     spread: Quantity = key(
-        DELAY, "half width of a uniform distribution, standard deviation of a Gaussian one, netem's jitter otherwise"
+        DELAY, "half width of a uniform distribution, standard deviation of a Gaussian one, otherwise netem's jitter"
     )
     correlation: Share = key(SHARE, _CORRELATION, default=0)
     reorder: Switch = key(
@@ -79,7 +79,7 @@ class Loss(Variant):
 
 
 class RandomLoss(Loss, form="random", sign="rate"):
-    """Each packet for itself, or correlated as in netem."""
+    """Random loss, independent for each packet or correlated as in netem."""
 
     rate: Share = key(SHARE, "share of the packets lost")
     correlation: Share = key(SHARE, _CORRELATION, default=0)
@@ -116,8 +116,8 @@ class FourState(Loss, form="four_state"):
 
     p13: Share = key(SHARE, "share of packets that begin a burst of losses")
     p31: Share = key(SHARE, "share that end it")
-    p32: Share = key(SHARE, "share that get through within it", default=0)
-    p23: Share = key(SHARE, "share that fall back into it", default=1)
+    p32: Share = key(SHARE, "share of packets that pass during it", default=0)
+    p23: Share = key(SHARE, "share that return to it", default=1)
     p14: Share = key(SHARE, "share of single losses outside it", default=0)
 
     def stage(self) -> Stage:
@@ -173,7 +173,7 @@ _NUMBERS = Kind(_numbers, {"type": "array", "minItems": 1, "items": {"type": "in
 
 
 class ListedLoss(Loss, form="packets", sign="packets"):
-    """Certain packets of a flow, by their number in the order in which they come, from 0."""
+    """Certain packets of a flow, by their number in the order of arrival, from 0."""
 
     packets: Key[Any, tuple[int, ...]] = key(_NUMBERS, "numbers of the packets, such as [3, 17]", varies=False)
 
@@ -212,7 +212,7 @@ class Reorder(Table):
 
     AT = "reorder"
 
-    share: Share = key(SHARE, "share of those that may")
+    share: Share = key(SHARE, "share of these packets that skip it")
     gap: Number = key(whole(1, 2**31), "each n-th packet may", default=1)
     correlation: Share = key(SHARE, _CORRELATION, default=0)
 
@@ -227,7 +227,7 @@ class Thin(Table):
     AT = "thin"
 
     every: Number = key(whole(1, 2**31), "n: number of acknowledgements that one replaces")
-    hold: Quantity = key(DELAY, "the longest that one waits for others", default="0s")
+    hold: Quantity = key(DELAY, "maximum time that one waits for others", default="0s")
 
     def stage(self) -> Stage:
         """What the engine takes."""

@@ -102,9 +102,9 @@ class Part(Variant):
 
 
 class DelayPart(Part, form="delay"):
-    """A delay: the flow's own (half its RTT) where `time` is left out, else one that comes on top."""
+    """A delay: the flow's own (half its RTT) if `time` is omitted, otherwise an additional one."""
 
-    time: MaybeQuantity = key(DELAY, "how long; the flow's own propagation delay unless given", default=None)
+    time: MaybeQuantity = key(DELAY, "its length; default: the flow's own propagation delay", default=None)
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "its variation", default=None)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip it", default=None)
 
@@ -117,7 +117,7 @@ class DuplicatePart(Part, form="duplicate"):
 
 
 class CorruptPart(Part, form="corrupt"):
-    """Some packets are damaged, and refused by the receiving host."""
+    """Some packets are damaged, and the receiving host rejects them."""
 
     rate: Share = key(SHARE, "share of the packets")
     correlation: Share = key(SHARE, "netem's correlation with the previous packet's draw", default=0)
@@ -162,11 +162,13 @@ class Ack(Table):
 
     AT = "path.ack"
 
-    rate: MaybeRate = key(schedule.RATE, "rate of a link that acknowledgements share; none unless given", default=None)
+    rate: MaybeRate = key(
+        schedule.RATE, "rate of a link that acknowledgements share; default: no such link", default=None
+    )
     buffer: MaybeBuffer = key(BUFFER, "limit of its queue; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "its queue discipline", default="fifo")
     burst: Quantity = key(BURST, "depth of its token bucket", default="3028B")
-    delay: MaybeQuantity = key(DELAY, "one-way delay; the other half of the flow's RTT unless given", default=None)
+    delay: MaybeQuantity = key(DELAY, "one-way delay; default: the other half of the flow's RTT", default=None)
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation", default=None)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "acknowledgements that skip the delay", default=None)
     loss: AnyLoss = key(LOSS, "loss of acknowledgements", default=0)

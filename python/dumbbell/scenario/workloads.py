@@ -75,7 +75,7 @@ class OnOff(Workload, form="on_off"):
 
     on: Quantity = key(DURATION, "length of an on time, or its mean")
     off: Quantity = key(DELAY, "length of an off time, or its mean")
-    rate: MaybeQuantity = key(RATE, "payload per time while on; as much as possible unless given", default=None)
+    rate: MaybeQuantity = key(RATE, "payload per time while on; default: as much as possible", default=None)
     message: Quantity = key(_MESSAGE, "size of a message at that rate", default="1448B")
     random: Switch = key(SWITCH, "exponentially distributed times with these means", default=False)
 
