@@ -14,11 +14,11 @@
  *	PROBE_BW:  0 probe ---> 1 drain ---> 2 ... 7 cruise ---> 0
  *	                        '--' as long as inflight > BDP
  *
- * A flow may drain for long if its min_rtt is too low for the path as it is, for example because others keep a
- * queue.
+ * A flow may drain for a long time if its min_rtt is too low for the present path, for example because other flows
+ * keep a queue.
  *
  * Sources: Zhang, "An Evaluation of BBR and its variants", arXiv:1909.03673, 2019, section 3.1; drain to target in
- * Chromium's BBRv1, whose cycle goes on meanwhile (drain_counts_phases); the core is Linux 6.12's (bbr1/).
+ * Chromium's BBRv1, whose cycle continues during draining (drain_counts_phases); the core is Linux 6.12's (bbr1/).
  */
 #include "cca.h"
 #include "bbr1/core.h"

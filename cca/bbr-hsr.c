@@ -2,7 +2,7 @@
 /*
  * BBR-HSR: BBRv1 for high-speed rail that probes in every other phase (BBR+ of Wang and others).
  *
- * Model: that of bbr (bbr.c), with another PROBE_BW cycle and, if asked for, a longer round-trip time:
+ * Model: that of bbr (bbr.c), with another PROBE_BW cycle and, as an option, a longer round-trip time:
  *
  *	gains	1.5 0.5 1.5 0.5 1.5 0.5 1.5 0.5		a phase lasts about one min_rtt
  *	RTprop	min_rtt + lambda sigma			in the BDP; lambda is 0 by default
@@ -11,7 +11,7 @@
  *
  *	PROBE_BW:  probe ---> drain ---> probe ---> ...
  *
- * On a path whose bandwidth changes within seconds (a train) the wide and frequent probing follows it; the price is a
+ * On a path whose bandwidth changes within seconds (a train) the wide and frequent probing follows it, at the price of a
  * queue of half a BDP every other round trip. On a path with jitter the BDP of the minimum RTT is too small, which lambda
  * makes up for. sigma is estimated from the mean deviation that TCP keeps for its timer, which for a normal distribution
  * is 0.8 sigma. With RTTs of a gamma distribution of shape lambda^2 above min_rtt, min_rtt + lambda sigma is their mean.

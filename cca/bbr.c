@@ -28,9 +28,9 @@
  *	|            v        |      back to STARTUP if the pipe was not full
  *	'------- PROBE_RTT ---'
  *
- * Loss does not lower bw. It takes the lost segments off the window, holds to packet conservation
- * for one round of recovery, and the window comes back afterwards. Steady heavy loss at a
- * constant rate is read as a policer, whose rate is then used (policer.h).
+ * Loss does not lower bw. The lost segments are subtracted from the window, one round of recovery
+ * conserves packets, and then the window is restored. Steady heavy loss at a constant rate is taken
+ * as a policer, whose rate is then used (policer.h).
  *
  * Sources: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based
  * Congestion Control", ACM Queue 14(5), 2016; Linux 6.12 net/ipv4/tcp_bbr.c, whose

@@ -18,8 +18,8 @@
  *	min_rtt     an equal RTT renews it     only a smaller one
  *	bursts      1 segment below 1.2 Mbit/s 2 segments
  *
- * so that flows which fill a deep buffer together converge to equal shares and a flow leaves UP
- * with less of a queue. This is what Linux users of Google's tree run; it calls itself "bbr".
+ * Flows that fill a deep buffer together thus converge to equal shares, and a flow leaves UP
+ * with a shorter queue. Linux users of Google's tree run this version; its name there is "bbr".
  *
  * Sources: Cardwell et al., "BBRv3: Algorithm Bug Fixes and Public Internet Deployment", IETF 117,
  * 2023; google/bbr, branch v3, net/ipv4/tcp_bbr.c, whose arithmetic and order of steps are

@@ -15,12 +15,12 @@
  *	             v                                                 |
  *	            UP ---> DOWN ---> CRUISE --------------------------'
  *
- * The first cycle ends at once: a flow comes from DRAIN and probes. Aggregation is what BBR of later kernels has, with
- * twice the memory (10 to 20 round trips). What else 4.14 does its own way stands in bbr_rules below.
+ * The first cycle ends at once: a flow comes from DRAIN and probes. Aggregation is that of BBR in later kernels, with
+ * twice the memory (10 to 20 round trips). bbr_rules below has the other rules in which 4.14 differs.
  *
- * zhang_algorithm: the cycle as Zhang prints it (Algorithm 1): current inflight against the plain BDP, no end of UP for
- * lack of data, and a loss after min_rtt sends the flow from whatever is not CRUISE back to DOWN, even in the call in which
- * DOWN had just ended.
+ * zhang_algorithm: the cycle as Zhang prints it (Algorithm 1): current inflight against the plain BDP, UP does not end
+ * for lack of data, and a loss after min_rtt sends the flow from every state but CRUISE back to DOWN, even in the
+ * call in which DOWN had just ended.
  *
  * Sources: the module tcp_bbrplus.c for Linux 4.14 (dog250, cx9208); Zhang, "An Evaluation of BBR and its variants",
  * arXiv:1909.03673, 2019, section 3.2. The module paces by IP packets and without a margin, which suited 4.14's

@@ -5,10 +5,10 @@
  * Model (RFC 9438), W in segments, t in seconds since the reduction plus the minimum RTT:
  *
  *	W(t) = C (t - K)^3 + W_max		C = 0.4
- *	K    = cbrt((W_max - W_epoch) / C)	so that W(0) = the window after the cut
+ *	K    = cbrt((W_max - W_epoch) / C)	so that W(0) = the window after the reduction
  *	congestion:  S = max(0.7 W, 2);  W_max = W, or 0.85 W when W did not reach the
  *	             old W_max (fast convergence: leave room for newcomers)
- *	friendly:    never below W_est, what Reno with the same cut would have by now
+ *	friendly:    never below W_est, the window of Reno with the same reduction
  *
  * Per ACK the window moves towards W(t + RTT) by one segment per `cnt` delivered:
  *

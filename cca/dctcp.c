@@ -6,7 +6,7 @@
  *
  *	alpha = (1 - g) alpha + g F		once per window of data; starts at 1, g = 1/16
  *	mark		W = W (1 - alpha / 2)	once per window, spread by the stack (PRR)
- *	loss, timeout	W = W / 2		whatever alpha is
+ *	loss, timeout	W = W / 2		for any alpha
  *	growth		as Reno
  *
  *	             W reaches S, mark
@@ -18,8 +18,8 @@
  * at once, and ECN on every packet. Without ECN negotiated it is Reno (state RENO).
  *
  * Sources: RFC 8257; Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010. The arithmetic is that of Linux
- * 6.12 net/ipv4/tcp_dctcp.c. Its receiver's half (an ACK at each change of the mark) belongs to the transport here,
- * and path changes at congestion (PLB, off by default) are left out.
+ * 6.12 net/ipv4/tcp_dctcp.c. Its receiver's half (an ACK at each change of the mark) belongs to the transport here;
+ * path changes at congestion (PLB, off by default) are not implemented.
  */
 #include "cca.h"
 

@@ -13,8 +13,8 @@
  *	backoff		beta = Rmin / Rmax within 0.5 and 0.8; 0.5 when the throughput before this
  *			congestion was not within 20 % of that before the last one
  *
- * Cutting by Rmin / Rmax takes just the queue away, so the link stays busy; alpha then follows beta so that
- * competing flows agree on a share. All times count in jiffies.
+ * A reduction to Rmin / Rmax removes just the queue, so the link stays busy; alpha then follows beta so that
+ * competing flows converge to a share. All times count in jiffies.
  *
  *	             W reaches S                    1 s without congestion
  *	SLOW_START --------------> LOW_SPEED -------------------------------> HIGH_SPEED
@@ -23,9 +23,9 @@
  *	     '---- any state
  *
  * Sources: Leith and Shorten, "H-TCP: TCP for High-Speed and Long-Distance Networks", PFLDnet 2004; the
- * arithmetic is that of Linux 6.12 net/ipv4/tcp_htcp.c. Where Linux differs from the paper: the growth stays at its
- * value until the window has grown by a segment, an ACK credits what the last ACK delivered, and what slow start
- * leaves over is lost.
+ * arithmetic is that of Linux 6.12 net/ipv4/tcp_htcp.c. Linux differs from the paper: the growth keeps its value
+ * until the window has grown by a segment, an ACK credits what the last ACK delivered, and the remainder of slow
+ * start is lost.
  */
 #include "cca.h"
 

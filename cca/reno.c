@@ -5,7 +5,7 @@
  * Model, with W the window, S the slow-start threshold and a the segments newly
  * delivered by an ACK, all in segments:
  *
- *	slow start	W < S:	W += a, up to S; what is left of a goes on below
+ *	slow start	W < S:	W += a, up to S; the rest of a counts below
  *	avoidance	W >= S:	W += a / W		(one segment per round trip)
  *	congestion		S = max(beta W, 2), beta = 1/2; the stack brings W down to S
  *	spurious		W = max(W, window before the reduction)
@@ -19,8 +19,8 @@
  *	     | (recovery: PRR by the stack)
  *	     '---- timeout: W = in flight + 1
  *
- * The window does not grow while something else than the window holds the sender
- * back (the application, the receiver): RFC 7661.
+ * The window does not grow while something else limits the sender (the application,
+ * the receiver): RFC 7661.
  *
  * Sources: RFC 5681; Jacobson and Karels, "Congestion Avoidance and Control",
  * SIGCOMM 1988; Linux 6.12 net/ipv4/tcp_cong.c for the rounding.

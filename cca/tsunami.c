@@ -17,8 +17,8 @@
  *
  *	PROBE_BW:  0 probe ---> 1 drain ---> 2 ... 7 probe gently ---> 0
  *
- * The mean gain is 1.125, so a queue stands at the window's limit of two BDP and others are pushed aside; a phase above
- * 1 that meets loss ends after min_rtt. Behind a policer (long-term bandwidth) the cycle stands still.
+ * The mean gain is 1.125, so the queue stays at the window's limit of two BDP and other flows get little; a phase above
+ * 1 with loss ends after min_rtt. With long-term bandwidth (a policer) the cycle stops.
  *
  * Sources: the kernel patch that circulates as tcp_tsunami.c, built on BBR of Linux 4.9 to 4.13; Zhang's Tsunami is
  * another one (tsunami-zhang.c). The patch paces by IP packets and without a margin, which suited its kernels' pacing:

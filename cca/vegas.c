@@ -4,7 +4,7 @@
  *
  * Model, once per round trip, W in segments, R the minimum RTT of the round, B the minimum RTT of all:
  *
- *	queued = W (R - B) / B			what W exceeds the pipe by, at the present rate
+ *	queued = W (R - B) / B			by how much W exceeds the pipe, at the present rate
  *	slow start	queued > gamma:	W = W B / R + 1, and slow start is over; else as Reno
  *	avoidance	queued > beta:	W -= 1
  *			queued < alpha:	W += 1
@@ -17,9 +17,9 @@
  *	     |                       Open     |   v
  *	     '------------------------------ RENO    (samples say nothing: grow as Reno)
  *
- * A round with fewer than three RTT samples says nothing either, since its ACKs may have been delayed. B is
- * forgotten whenever sending starts again with nothing in flight. Flows that fill queues push Vegas aside: it
- * backs off from their delay.
+ * A round with fewer than three RTT samples is not used either, since its ACKs may have been delayed. B is
+ * forgotten whenever sending starts again with nothing in flight. Vegas starves next to flows that fill queues,
+ * because it backs off from their delay.
  *
  * Sources: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE
  * JSAC 13(8), 1995; the rules are those of Linux 6.12 net/ipv4/tcp_vegas.c, which differs from the paper: loss

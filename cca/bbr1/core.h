@@ -2,7 +2,7 @@
 /*
  * BBRv1 family: the hooks that every variant registers. bbr_main takes an ACK through its steps: the model
  * learns from it (model.h), the mode moves on (startup.h, drain.h, probe_bw.h, probe_rtt.h), then rate and
- * window follow (path.h, cwnd.h). Where a variant does otherwise, bbr_rules in its own file says so.
+ * window follow (path.h, cwnd.h). Where a variant differs, bbr_rules in its own file says so.
  */
 #ifndef BBR1_CORE_H
 #define BBR1_CORE_H
@@ -103,7 +103,7 @@ CCA_OP(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		bbr_check_probe_rtt_done(sk, bbr);
 }
 
-/* A timeout ends a round and may be the policer's doing. */
+/* A timeout ends a round, and a policer may be its cause. */
 CCA_OP(void, bbr_set_state, struct sock *sk, u8 new_state)
 {
 	struct bbr *bbr = bbr_state(sk);
@@ -123,7 +123,7 @@ CCA_OP(u32, bbr_ssthresh, struct sock *sk)
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
-/* The loss was spurious, so what looked like a full pipe or a policer may have been too. */
+/* The loss was spurious, so a full pipe or a policer that was found may be spurious as well. */
 CCA_OP(u32, bbr_undo_cwnd, struct sock *sk)
 {
 	struct bbr *bbr = bbr_state(sk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * BBRv1 family: the window. It grows by what is delivered up to a target of cwnd_gain BDP, and is
- * cut only to hold to packet conservation in the first round of recovery.
+ * reduced only for packet conservation in the first round of recovery.
  */
 #ifndef BBR1_CWND_H
 #define BBR1_CWND_H
@@ -10,8 +10,8 @@
 #include "probe_rtt.h"
 
 /*
- * The window after this ACK as far as loss recovery goes: less what was lost; in the first round of
- * Recovery, as many segments out as came in; the saved window when recovery ends.
+ * The window after this ACK, with respect to loss recovery: minus what was lost; in the first round of
+ * Recovery, as many segments leave as were delivered; the saved window when recovery ends.
  */
 static u32 bbr_recover_or_restore(const struct sock *sk, struct bbr *bbr,
 				  const struct rate_sample *rs)

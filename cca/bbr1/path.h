@@ -18,7 +18,7 @@ static const u32 bbr_tso_goal_max = 0x7f;
 static const u32 bbr_default_rtt_us = USEC_PER_MSEC;
 
 /*
- * Bandwidth times gain in bytes/s, less the pacing margin. In this order 64 bits hold up to
+ * Bandwidth times gain in bytes/s, minus the pacing margin. In this order 64 bits hold up to
  * 2.9 Tbit/s with a gain of 2.89.
  */
 static u64 bbr_rate_bytes_per_sec(const struct sock *sk, u64 bw, u32 gain)
@@ -66,7 +66,7 @@ static u32 bbr_min_tso(const struct sock *sk)
 	return sk->sk_pacing_rate < bbr_min_tso_rate ? 1 : 2;
 }
 
-/* Segments in a burst at the current pacing rate, whatever the device can do. */
+/* Segments in a burst at the current pacing rate, without the device's limit. */
 static u32 bbr_tso_segs_goal(const struct sock *sk)
 {
 	u64 bytes = min_t(u64, sk->sk_pacing_rate >> sk->sk_pacing_shift,
@@ -117,7 +117,7 @@ static u32 bbr_inflight(const struct sock *sk, const struct bbr *bbr, u32 bw, u3
 
 /*
  * Segments in the network when the next packet departs (its earliest departure time, EDT):
- * those in flight, less what is delivered until then. When inflight is to grow, the burst
+ * those in flight, minus what is delivered until then. When inflight is to grow, the burst
  * that departs then counts too; when it is to shrink, it does not. (Before Linux 4.20, and in
  * Chromium: those in flight.)
  */

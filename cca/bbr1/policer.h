@@ -3,7 +3,7 @@
  * BBRv1 family: long-term ("LT") bandwidth, for paths with a token-bucket policer.
  *
  * A policer passes bursts while it has tokens and then drops what exceeds its rate. Two
- * intervals in a row with high loss and the same throughput are taken as its signature; the
+ * successive intervals with high loss and the same throughput are taken as its signature; the
  * mean of their throughputs is then used as the bandwidth for 48 rounds, without probing.
  *
  *	idle --first loss--> sampling --2 consistent lossy intervals--> lt_bw in use
