@@ -107,7 +107,7 @@ bench-kernel: $(STAMPS)/native $(STAMPS)/system ## What an ACK costs in the kern
 vm-kernels: $(STAMPS)/venv ## Load every controller into Debian's kernels, from 6.1 to the newest, in virtual machines (ONLY=REGEX of their packages; minutes)
 	tools/vm-kernels.sh '$(ONLY)'
 
-bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding limit of the real-time path, beside Mahimahi where it is installed (root, REPEATS=3)
+bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding limit of the real-time path, next to Mahimahi where it is installed (root, REPEATS=3)
 	$(BIN)/python bench/emulator.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench-emulator.json
 
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the real-time path does to delays and how much it forwards, beside Mahimahi in the same session. Needs root,
+"""What the real-time path does to delays and how much it forwards, next to Mahimahi in the same session. Needs root,
 iperf3 and iproute2.
 
 Delay error: UDP packets of 1500 bytes (``delay_probe.py``) over 100 Mbit/s and 10 ms one way, at a low load, and at 120
@@ -56,7 +56,7 @@ def stalls() -> dict[str, float]:
 
 
 def quantile(ordered: list[float], share: float) -> float:
-    """Of values in order, the one that so many are at most."""
+    """The value that this share of the sorted values does not exceed."""
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 
