@@ -8,11 +8,11 @@
 pub const DATAGRAM_BYTES: u64 = 42;
 /// QUIC header: flags and packet number.
 const HEADER_BYTES: u64 = 1 + 4;
-/// STREAM frame beside its data: type, stream, offset; the length is that of the rest of the datagram.
+/// STREAM frame besides its data: type, stream, offset; the length is that of the rest of the datagram.
 const STREAM_BYTES: u64 = 1 + 1 + 4;
-/// What a data packet has on the wire beside its payload.
+/// What a data packet has on the wire besides its payload.
 pub const DATA_BYTES: u64 = DATAGRAM_BYTES + HEADER_BYTES + STREAM_BYTES;
-/// STOP_WAITING frame: type and the distance to the least packet number still of interest.
+/// STOP_WAITING frame: type and the distance to the lowest packet number still of interest.
 pub const STOP_WAITING_BYTES: u64 = 1 + 4;
 /// A datagram with an Initial packet, padded (RFC 9000 section 14.1).
 pub const INITIAL_BYTES: u64 = DATAGRAM_BYTES + 1200;

@@ -1,6 +1,6 @@
 //! The kinds of application, and their parameters.
 
-use super::Length;
+use super::length::Length;
 use units::{Rate, Span};
 
 /// What an on-off source does while it is on.

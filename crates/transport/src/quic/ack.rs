@@ -1,10 +1,10 @@
 //! What one acknowledgement does (RFC 9002 appendix A.7), and what the controller hears of it, in the
 //! order in which TCP tells it.
 
+use super::arrivals::Arrivals;
 use super::rtt::{Estimator, GRANULARITY_US};
 use super::sender::Sender;
 use super::sent::{Sent, ACKED, APP_LIMITED, ECT, IN_FLIGHT, LOST, RETRANS};
-use super::Arrivals;
 use crate::common::rate::Sampler;
 use cca::{AckSample, CaState};
 use net::quic::AckFrame;
@@ -14,21 +14,6 @@ use units::Span;
 /// Bits of `cong_control`'s flag, with the numbers of the kernel (net/ipv4/tcp_input.c).
 const FLAG_DATA_ACKED: i32 = 0x04;
 const FLAG_SND_UNA_ADVANCED: i32 = 0x400;
-
-/// ECN as far as the sender knows (RFC 9000 section 13.4).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EcnCounts {
-    /// Packets leave with ECT(0).
-    pub(super) is_on: bool,
-    /// What the last frame reported: ECT(0), ECT(1), CE.
-    reported: [u32; 3],
-}
-
-impl EcnCounts {
-    pub(super) fn new(is_on: bool) -> EcnCounts {
-        EcnCounts { is_on, reported: [0; 3] }
-    }
-}
 
 /// What the processing of one ACK builds up.
 #[derive(Default)]

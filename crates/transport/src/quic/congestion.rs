@@ -10,6 +10,7 @@
 //! There is no proportional rate reduction: the window falls to what the controller says at once, and
 //! one packet may leave beyond it. A loss of a packet sent before an event began belongs to that event.
 
+use super::episode::Undo;
 use super::rtt::Estimator;
 use super::sender::Sender;
 use super::sent::Sent;
@@ -18,19 +19,6 @@ use cca::{CaEvent, CaState};
 
 /// Minimum window of a controller that leaves it to the transport, packets (RFC 9002 section 7.2).
 pub const MIN_WINDOW: u32 = 2;
-
-/// What is needed to undo the last reduction.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Undo {
-    /// The reduction may be undone.
-    is_armed: bool,
-    /// Losses that the reduction answers and that have not proved spurious.
-    losses: u32,
-    /// When it began, us.
-    began_us: u32,
-    /// `high` before it.
-    prior_high: u32,
-}
 
 impl Sender {
     /// Packets up to `largest` were acknowledged: an event ends when one sent after it began is.

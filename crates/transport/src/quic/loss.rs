@@ -13,64 +13,6 @@ const PROBES: u32 = 2;
 /// Doublings of the probe timeout that are made; 2^16 PTOs are hours.
 const BACKOFF_MAX: u32 = 16;
 
-/// The sender's timer, and what it is set from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timer {
-    at: Time,
-    /// When the next packet counts as lost by its age.
-    loss_at: Time,
-    /// Probe timeouts in a row.
-    backoff: u32,
-    /// When the last packet was sent.
-    pub(super) last_sent: Time,
-    /// When the Initial packet was sent, while it is the only one.
-    pub(super) initial_sent_at: Option<Time>,
-}
-
-impl Default for Timer {
-    fn default() -> Self {
-        Timer {
-            at: Time::NEVER,
-            loss_at: Time::NEVER,
-            backoff: 0,
-            last_sent: Time::ZERO,
-            initial_sent_at: None,
-        }
-    }
-}
-
-impl Timer {
-    #[inline]
-    pub(super) fn fires_at(&self) -> Time {
-        self.at
-    }
-}
-
-/// Consecutive packets that were all lost, which may become persistent congestion.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LossRun {
-    /// Number after the last of them; 0: there is none.
-    end: u32,
-    /// When the first of them was sent, us.
-    since_us: u32,
-}
-
-impl LossRun {
-    /// Adds packet `number`; returns the time between the first and this one, us.
-    fn extend(&mut self, number: u32, tx_us: u32) -> u32 {
-        if self.end != number || self.end == 0 {
-            self.since_us = tx_us;
-        }
-        self.end = number + 1;
-        tx_us.wrapping_sub(self.since_us)
-    }
-
-    /// A packet of the run arrived after all.
-    pub(super) fn forget(&mut self) {
-        self.end = 0;
-    }
-}
-
 impl Sender {
     /// Declares packets lost that were sent before an acknowledged one, by number or by age.
     pub(super) fn detect_lost(&mut self) {

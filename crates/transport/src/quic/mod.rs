@@ -9,13 +9,17 @@ pub mod arrivals;
 pub mod config;
 mod congestion;
 pub mod delivered;
+mod ecn;
+mod episode;
 mod loss;
 mod output;
+mod pacer;
 pub mod ranges;
 pub mod receiver;
 mod rtt;
 pub mod sender;
 pub mod sent;
+mod timer;
 
 pub use arrivals::Arrivals;
 pub use config::Config;

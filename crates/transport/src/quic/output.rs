@@ -7,28 +7,6 @@ use crate::common::clock::run_time;
 use crate::common::Stamps;
 use cca::{CaEvent, CaState};
 use net::{ecn, flags, Packet};
-use units::Time;
-
-/// Spaces packets by the pacing rate (RFC 9002 section 7.7).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pacer {
-    /// Packets that may still leave unpaced.
-    tokens: u32,
-    /// The pacer alone holds the next packet back, until `sk.tcp_wstamp_ns`.
-    pub(super) is_waiting: bool,
-    wakes_at: Time,
-}
-
-impl Pacer {
-    #[inline]
-    pub(super) fn wakes_at(&self) -> Time {
-        if self.is_waiting {
-            self.wakes_at
-        } else {
-            Time::NEVER
-        }
-    }
-}
 
 /// What a packet carries: a segment, sent before or not.
 #[derive(Clone, Copy)]

@@ -1,14 +1,14 @@
 //! The sending half of a connection: the data it keeps, and the events that drive it.
 
-use super::ack::EcnCounts;
+use super::arrivals::Arrivals;
 use super::config::Config;
-use super::congestion::Undo;
 use super::delivered::Delivered;
-use super::loss::{LossRun, Timer};
-use super::output::Pacer;
+use super::ecn::EcnCounts;
+use super::episode::{LossRun, Undo};
+use super::pacer::Pacer;
 use super::rtt::Estimator;
 use super::sent::SentPackets;
-use super::Arrivals;
+use super::timer::Timer;
 use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
 use cca::{CaState, Controller, TcpSock};
 use net::{Ack, Packet};

@@ -26,7 +26,7 @@ fn plain() -> HostConfig {
     Setup::default().config
 }
 
-/// The window after 300 segments and so much idle time, and the one before.
+/// Window before and after an idle time that follows 300 segments, and the threshold then.
 fn window_after_idle(cca: &'static str, config: HostConfig, idle: Span) -> (u32, u32, u32) {
     let mut pair = open(cca, config);
     pair.supply(Write::Bytes(300 * FULL));
@@ -238,7 +238,7 @@ fn a_tail_loss_probe_repairs_the_end_of_a_message_that_nothing_follows() {
     assert_eq!(pair.sender.next_deadline(), Time::NEVER);
 }
 
-/// Answers of so many segments, so long a think time, `count` of them; their completion times, us.
+/// Completion times of `count` answers of this many segments, each after this think time, us.
 fn completion_times(segments: u64, think: Span, count: u32) -> Vec<u64> {
     let think = Length::Fixed(think);
     let workload = Workload::RequestResponse { response: segments * FULL - 400, think, count };

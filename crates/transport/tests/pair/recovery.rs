@@ -93,8 +93,8 @@ fn rto_backs_off_until_a_retransmission_gets_through() {
     let sent = pair.sent_ms(0);
     let gaps: Vec<_> = sent.windows(2).map(|w| w[1] - w[0]).collect();
     // The probe, then the RTO of 300 ms doubled each time; the wheel adds up to an eighth.
-    for (gap, least) in gaps.iter().zip([300, 300, 600, 1200, 2400]) {
-        assert!((least..=least + least / 8 + 1).contains(gap), "{gaps:?}");
+    for (gap, min) in gaps.iter().zip([300, 300, 600, 1200, 2400]) {
+        assert!((min..=min + min / 8 + 1).contains(gap), "{gaps:?}");
     }
     assert_eq!(gaps.len(), 5);
 }

@@ -93,7 +93,7 @@ fn three_ptos_without_an_acknowledgement_are_persistent_congestion() {
     while pair.sender.stats().rtos == 0 {
         pair = pair.drive_for(Span::from_us(50));
     }
-    // The least window, and what the ACK that showed it lets it grow.
+    // The minimum window, and what the ACK that showed it lets it grow.
     assert!((2..=3).contains(&pair.sender.sk.snd_cwnd), "{}", pair.sender.sk.snd_cwnd);
     let pair = pair.drive(60);
     assert_eq!(pair.sender.stats().rtos, 1);
