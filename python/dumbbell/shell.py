@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import EngineError, ScenarioError, wrong
 from .scenario import units
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import Plan
 
 #: A day, the longest that a path lasts, ns.
 _DAY_NS = 86_400_000_000_000
@@ -91,7 +94,7 @@ def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward:
     return ended
 
 
-def _planned(path: Path, way: Way, name: str) -> dict[str, Any]:
+def _planned(path: Path, way: Way, name: str) -> Plan:
     from .runs import plan as planning
     from .scenario.file import from_dict
 
@@ -130,7 +133,7 @@ def _buffer(path: Path, way: Way, buffer: str, name: str) -> str:
     return buffer
 
 
-def _losses(planned: dict[str, Any], path: Path, name: str) -> list[dict[str, Any]]:
+def _losses(planned: Plan, path: Path, name: str) -> list[dict[str, Any]]:
     """Random loss of a direction, and the times at which it loses everything."""
     ppb, way = planned["flows"][0]["loss_ppb"], path.up if name == "up" else path.down
     found = [{"kind": "loss", "model": "random", "ppb": ppb, "correlation_ppb": 0}] if ppb else []

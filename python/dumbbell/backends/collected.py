@@ -7,9 +7,12 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import script, sockets
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import Plan
 
 #: A packet in a queue that is longer than it holds several segments, bytes: 1514, and some for tags.
 _SEGMENT_BYTES = 1_600
@@ -29,7 +32,7 @@ class Collected:
     ahead of the sender's.
     """
 
-    def __init__(self, plan: dict[str, Any], raw: Path, *, handle: str, skew_ns: int = 0) -> None:
+    def __init__(self, plan: Plan, raw: Path, *, handle: str, skew_ns: int = 0) -> None:
         self.plan, self.handle, self.skew_ns = plan, handle, skew_ns
         self.sender, self.receiver = raw / "sender", raw / "receiver"
         self.t0 = int((self.sender / "t0").read_text())

@@ -10,13 +10,16 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
 from dumbbell.runs.plan import Planned
 from dumbbell.scenario.own import Own
 
 from .folder import Progress, ResultFolder
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import Plan
 
 #: Controllers that the running kernel offers to every network namespace.
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -87,7 +90,7 @@ def run(
         )
 
 
-def _host_warnings(plan: dict[str, Any]) -> list[str]:
+def _host_warnings(plan: Plan) -> list[str]:
     """What this kernel is otherwise than planned."""
     hz, wanted = _kernel_hz(), plan["host"]["hz"]
     return [] if hz == wanted else [f"host.hz: this kernel's tick is {hz}, not {wanted}"]
@@ -106,7 +109,7 @@ class _Wanted(NamedTuple):
     params: frozenset[tuple[str, int]] = frozenset()
 
 
-def wanted(plan: dict[str, Any], *, ours: bool = False) -> list[_Wanted]:
+def wanted(plan: Plan, *, ours: bool = False) -> list[_Wanted]:
     """Of each flow: one that sets parameters, or that the kernel lacks, is ours, and with `ours` every one. Raises
     ScenarioError for one that there is not.
     """
@@ -141,7 +144,7 @@ def _is_initial_user_namespace() -> bool:
 
 
 @contextmanager
-def controllers(plan: dict[str, Any], *, ours: bool = False) -> Iterator[list[str]]:
+def controllers(plan: Plan, *, ours: bool = False) -> Iterator[list[str]]:
     """Load ours for as long as the run lasts; the kernel's name of each flow's controller. Runs at once do not meet:
     each has names of its own.
     """

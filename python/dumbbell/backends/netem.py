@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
 from dumbbell.runs.plan import Planned
@@ -29,6 +29,9 @@ from .collected import Collected
 from .folder import Progress
 from .session import Host, Session
 from .tc import Argv
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, Plan
 
 #: Names of the namespaces begin with it; the process that made them follows.
 _PREFIX = "dumbbell-"
@@ -185,7 +188,7 @@ def _is_optional(argv: Argv) -> bool:
     return "near" in argv and "qdisc" in argv
 
 
-def topology(plan: dict[str, Any], prefix: str, ccas: Sequence[str]) -> Topology:
+def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     """The whole path as commands, for flows with these controllers of the kernel's; raises ScenarioError for what netem
     cannot do.
     """
@@ -229,7 +232,7 @@ def topology(plan: dict[str, Any], prefix: str, ccas: Sequence[str]) -> Topology
     return Topology(net.commands, ends, shaped.handle)
 
 
-def _lane(flow: dict[str, Any], at: str) -> Lane:
+def _lane(flow: FlowPlan, at: str) -> Lane:
     forward, back = flow["forward"], flow["back"]
     if forward is None:
         jitter = flow["jitter"]
@@ -363,7 +366,7 @@ class _Net:
         for one, cca in zip(ends, ccas):
             self.at("s", "ip", "route", "add", one.target, "via", "10.0.1.2", "congctl", cca)
 
-    def host_devices(self, host: dict[str, Any]) -> None:
+    def host_devices(self, host: HostPlan) -> None:
         """The senders' queue discipline and size of bursts."""
         kind = (
             ("fq", "limit", "1000000", "flow_limit", "100000")

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
 from dumbbell.runs.plan import Planned
@@ -16,6 +16,9 @@ from . import script, tc
 from .collected import Collected
 from .folder import Progress, ResultFolder
 from .session import GIVE_UP_S, Session, again, remove_all
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import Plan
 
 #: How long hosts may take to be ready, s, and a sender to end after its run.
 _READY_S, _ENDING_S = 60.0, 30.0
@@ -48,8 +51,8 @@ def refuse(planned: Planned, own: Own, backend: str) -> None:
             raise ScenarioError(
                 "record.pcap", f"got true, wanted false with --on {backend}; run tcpdump on a host instead"
             )
-        for key, name in (("links", "link"), ("ack_links", "path.ack")):
-            if plan[key]:
+        for links, name in ((plan["links"], "link"), (plan["ack_links"], "path.ack")):
+            if links:
                 raise ScenarioError(
                     name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more"
                 )
@@ -111,7 +114,7 @@ def _keep_reports(raw: Path, into: Path) -> None:
     shutil.rmtree(raw)
 
 
-def _conduct(plan: dict[str, Any], pair: Pair, raw: Path, progress: Progress) -> list[str]:
+def _conduct(plan: Plan, pair: Pair, raw: Path, progress: Progress) -> list[str]:
     """Both sessions from claim to removal, which happens however this ends; says what could not be removed."""
     claimed: list[Session] = []
     try:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .tc import Argv, Step
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import Plan
 
 #: First port of the data connections at the sender, one a flow; and where the first iperf3 server listens.
 DATA_PORT, SERVER_PORT = 50_000, 5_201
@@ -37,14 +40,14 @@ class Queue(NamedTuple):
     handle: str
 
 
-def sysctls(plan: dict[str, Any]) -> dict[str, str]:
+def sysctls(plan: Plan) -> dict[str, str]:
     """Kernel parameters of both hosts, as the plan wants them."""
     from dumbbell import _native
 
     return dict(_native.host_sysctls(json.dumps(plan)))
 
 
-def clients(plan: dict[str, Any], ends: Sequence[Ends], ccas: Sequence[str]) -> list[Argv]:
+def clients(plan: Plan, ends: Sequence[Ends], ccas: Sequence[str]) -> list[Argv]:
     """The iperf3 client of each flow."""
     from dumbbell import _native
 
@@ -105,9 +108,7 @@ def head(every_ns: int, tuned: dict[str, str], steps: Sequence[Step]) -> str:
     return "".join(lines)
 
 
-def receiver(
-    plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], queue: Queue
-) -> str:
+def receiver(plan: Plan, tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], queue: Queue) -> str:
     """The receiver's script: it serves, and writes down the queue's counters, until it is told to stop or nobody came
     for too long.
     """
@@ -131,9 +132,7 @@ say done
     return head(plan["sample_ns"], tuned, steps) + "".join(servers) + body
 
 
-def sender(
-    plan: dict[str, Any], tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], ccas: Sequence[str]
-) -> str:
+def sender(plan: Plan, tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], ccas: Sequence[str]) -> str:
     """The sender's script: it starts and stops the flows, and writes down what their sockets say."""
     lines = [head(plan["sample_ns"], tuned, steps)]
     first, last = min(one.data_port for one in ends), max(one.data_port for one in ends)

@@ -15,7 +15,7 @@ import os
 import shlex
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
@@ -27,6 +27,9 @@ from .collected import Collected
 from .folder import Progress
 from .session import Host, Session
 from .tc import Step
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import Plan
 
 #: Instead of ``ssh``, with options, as in GIT_SSH_COMMAND.
 _COMMAND = "DUMBBELL_SSH"
@@ -152,7 +155,7 @@ def check(planned: Planned, own: Own, on: str) -> None:
         raise error.under(planned.name) from None
 
 
-def _check_path(plan: dict[str, Any]) -> None:
+def _check_path(plan: Plan) -> None:
     for i, flow in enumerate(plan["flows"]):
         at = f"flow[{i}]"
         if flow["params"]:
@@ -172,12 +175,11 @@ def _check_path(plan: dict[str, Any]) -> None:
                 " and --on linux can do this",
             )
     host = plan["host"]
-    for key, wanted in (("tso", True), ("delayed_ack", True)):
-        if host[key] != wanted:
+    for key, is_on in (("tso", host["tso"]), ("delayed_ack", host["delayed_ack"])):
+        if not is_on:
             raise ScenarioError(
                 f"host.{key}",
-                f"got {str(host[key]).lower()}, wanted {str(wanted).lower()} with --on ssh, which does not change the"
-                " hosts' devices and routes",
+                "got false, wanted true with --on ssh, which does not change the hosts' devices and routes",
             )
 
 
@@ -237,7 +239,7 @@ def run(
     )
 
 
-def _path_warnings(plan: dict[str, Any], collected: Collected) -> list[str]:
+def _path_warnings(plan: Plan, collected: Collected) -> list[str]:
     """What the path was otherwise than planned."""
     planned = plan["flows"][0]["rtt_ns"] / 1000
     rtts = [rtt for flow in collected.flows if (rtt := flow.totals().get("min_rtt_us"))]
@@ -246,7 +248,7 @@ def _path_warnings(plan: dict[str, Any], collected: Collected) -> list[str]:
     return [f"path.rtt: the path's own is {min(rtts) / 1000:.3f} ms (smallest measured), not {planned / 1000:.3f} ms"]
 
 
-def default_warnings(plan: dict[str, Any], default: str) -> list[str]:
+def default_warnings(plan: Plan, default: str) -> list[str]:
     """Whether flows that do not pace themselves are paced all the same, because the sender's default controller
     does.
     """
@@ -261,12 +263,12 @@ def default_warnings(plan: dict[str, Any], default: str) -> list[str]:
     return [f"{', '.join(ccas)}: paced by TCP, for the sender's default controller is {default}: {why}; {cure}"]
 
 
-def ends_of(plan: dict[str, Any], facts: Facts, port: int) -> list[script.Ends]:
+def ends_of(plan: Plan, facts: Facts, port: int) -> list[script.Ends]:
     """Where each flow goes."""
     return [script.Ends(facts.source, facts.target, port + i, script.DATA_PORT + i) for i in range(len(plan["flows"]))]
 
 
-def bottleneck(plan: dict[str, Any], facts: Facts, port: int) -> tuple[list[Step], str]:
+def bottleneck(plan: Plan, facts: Facts, port: int) -> tuple[list[Step], str]:
     """Commands at the receiver, and the handle of the queue: what comes of the flows is sent through an ifb device with
     htb (tc-mirred(8)).
     """
@@ -367,7 +369,7 @@ fi
 """
 
 
-def _ask(given: Target, sender: Host, receiver: Host, plan: dict[str, Any]) -> Facts:
+def _ask(given: Target, sender: Host, receiver: Host, plan: Plan) -> Facts:
     """Everything that has to be right before anything starts; raises EngineError for the first thing that is not."""
     to = given.to or _said(receiver, _FACTS.format(more=""))[0].get("address", "")
     try:

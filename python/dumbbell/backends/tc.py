@@ -5,10 +5,13 @@ A limit counts wire bytes, as in the plan. References: tc-tbf(8), tc-htb(8), tc-
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.plan_view import qdisc_of
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import LinkPlan
 
 Argv = tuple[str, ...]
 
@@ -62,7 +65,7 @@ def kind_of(words: list[str] | Argv) -> str | None:
     return None
 
 
-def shaped(link: dict[str, Any], device: str, shaper: str) -> Shaped:
+def shaped(link: LinkPlan, device: str, shaper: str) -> Shaped:
     """A link of a plan on a device, inside `shaper` ("tbf" or "htb"); raises ScenarioError for what these cannot do."""
     refuse(link)
     qdisc, rate = link["qdisc"], int(link["rate_bps"])
@@ -93,7 +96,7 @@ def _qdisc(device: str, where: Argv, what: Argv) -> Step:
     return Step(("tc", "qdisc", "add", "dev", device, *where, *what))
 
 
-def refuse(link: dict[str, Any]) -> None:
+def refuse(link: LinkPlan) -> None:
     """Raise ScenarioError for a link that no shaper of the kernel is."""
     if link["steps"] or link["trace"] is not None:
         raise ScenarioError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dumbbell.results.plan_view import link_of
 from dumbbell.scenario import units, warn
@@ -12,6 +12,9 @@ from dumbbell.scenario.own import Own
 from dumbbell.scenario.schedule import Schedule
 
 from . import plan, sweep
+
+if TYPE_CHECKING:
+    from .plan_types import FlowPlan, LinkPlan, Plan, Settings, Stage
 
 #: Packets delivered per CPU second. Measured on a 2-core Xeon virtual machine: 2.0 million with 100 CUBIC flows at 1
 #: Gbit/s, 2.6 million with BBR and CUBIC at 100 Mbit/s, 5.9 million in the demo; `make bench` measures it on the
@@ -31,14 +34,14 @@ ACK_BYTES = 66
 STEPS_SHOWN = 4
 
 
-def packets(planned: dict[str, Any]) -> int:
+def packets(planned: Plan) -> int:
     """Upper estimate of the packets that a run delivers: the links full of full segments, or all that finite flows have
     to send.
     """
     links = [planned["bottleneck"], *planned["links"]]
     full = sum(int(link_of(link).bits(0, planned["duration_ns"])) for link in links) // (8 * units.FRAME_BYTES)
-    sizes = [flow["size_bytes"] for flow in planned["flows"]]
-    return full if None in sizes else int(min(full, sum(-(-size // units.MSS_BYTES) for size in sizes)))
+    sizes = _sizes(planned["flows"])
+    return full if sizes is None else min(full, sum(-(-size // units.MSS_BYTES) for size in sizes))
 
 
 def describe(
@@ -81,7 +84,7 @@ def _paragraphs(cases: list[list[str]]) -> list[str]:
     return lines
 
 
-def _time(plans: list[dict[str, Any]], on: str, jobs: int | None) -> str:
+def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
     """How long these take."""
     if on != "sim":
         workers = min(jobs or 1, len(plans))
@@ -95,7 +98,7 @@ def _time(plans: list[dict[str, Any]], on: str, jobs: int | None) -> str:
     )
 
 
-def _case(case: plan.Case, planned: dict[str, Any], *, drawn: bool) -> list[str]:
+def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
     path, link = case.scenario.path, planned["bottleneck"]
     head = ", ".join(f"{key} = {units.value_text(value)}" for key, value in case.vary.items())
     bdp = plan.bdp_bytes(path, link["rate_bps"])
@@ -113,13 +116,13 @@ def _case(case: plan.Case, planned: dict[str, Any], *, drawn: bool) -> list[str]
     ]
 
 
-def _link(link: dict[str, Any], *, acks: bool = False) -> str:
+def _link(link: LinkPlan, *, acks: bool = False) -> str:
     policer = link["policer"]
     policed = "" if policer is None else f", policed to {units.rate_text(policer['rate_bps'])}"
     return f"{_rate(link)}, {link['qdisc']['kind']}, buffer {_buffer(link, None, None, acks=acks)}{policed}"
 
 
-def _rate(link: dict[str, Any]) -> str:
+def _rate(link: LinkPlan) -> str:
     """The rate and what follows its first step."""
     if link["trace"]:
         return f"{units.rate_text(link['rate_bps'])} in the mean ({link['trace']['path']})"
@@ -132,7 +135,7 @@ def _rate(link: dict[str, Any]) -> str:
     return first + (f" ({', '.join(later[:STEPS_SHOWN] + more + again)})" if later else "")
 
 
-def _buffer(link: dict[str, Any], written: str | None, bdp: int | None, *, acks: bool = False) -> str:
+def _buffer(link: LinkPlan, written: str | None, bdp: int | None, *, acks: bool = False) -> str:
     """The queue's limit in every measure."""
     qdisc, rate = link["qdisc"], link["rate_bps"]
     limit = link_of(link).qdisc.limit
@@ -146,26 +149,26 @@ def _buffer(link: dict[str, Any], written: str | None, bdp: int | None, *, acks:
     return f"{head}{size:,} bytes = {_packets(qdisc, size, acks=acks)} = {size * 8000 / rate:.4g} ms{times}"
 
 
-def _packets(qdisc: dict[str, Any], size: int, *, acks: bool) -> str:
+def _packets(qdisc: Settings, size: int, *, acks: bool) -> str:
     """How many packets a limit holds: full ones, or acknowledgements where it counts bytes of these."""
     if acks and qdisc.get("limit_bytes") is not None:
         return f"{size // ACK_BYTES} ACKs"
     return f"{size // units.FRAME_BYTES} packets"
 
 
-def _flows(planned: dict[str, Any], *, drawn: bool) -> list[str]:
+def _flows(planned: Plan, *, drawn: bool) -> list[str]:
     """Flows that differ only in their start and size, on one line; `drawn`: each repetition has others."""
     which = " in repetition 0, drawn again in each" if drawn else ""
-    grouped: dict[str, list[dict[str, Any]]] = {}
+    grouped: dict[str, list[FlowPlan]] = {}
     for flow in planned["flows"]:
         grouped.setdefault(", ".join(_flow(flow, planned)), []).append(flow)
     return [
-        f"  {len(flows):2d} x   {text}{_sizes(flows)}, starts at {_starts([f['start_ns'] for f in flows])}{which}"
+        f"  {len(flows):2d} x   {text}{_sizes_text(flows)}, starts at {_starts([f['start_ns'] for f in flows])}{which}"
         for text, flows in grouped.items()
     ]
 
 
-def _flow(flow: dict[str, Any], planned: dict[str, Any]) -> list[str]:
+def _flow(flow: FlowPlan, planned: Plan) -> list[str]:
     kind = flow["transport"]["kind"]
     parts = [flow["cca"] + ("" if kind == "tcp" else f" over {kind.upper()}"), f"RTT {units.span_text(flow['rtt_ns'])}"]
     parts += [f"loss {flow['loss_ppb'] / 1e7:g} %"] if flow["loss_ppb"] else []
@@ -181,7 +184,7 @@ def _flow(flow: dict[str, Any], planned: dict[str, Any]) -> list[str]:
     )
 
 
-def _route(head: str, stages: list[dict[str, Any]], planned: dict[str, Any]) -> str:
+def _route(head: str, stages: list[Stage], planned: Plan) -> str:
     """The parts of a way by name."""
     links = [planned["bottleneck"], *planned["links"]] if head == "by" else planned["ack_links"]
     return f"{head} " + " > ".join(
@@ -189,7 +192,7 @@ def _route(head: str, stages: list[dict[str, Any]], planned: dict[str, Any]) -> 
     )
 
 
-def _stage(stage: dict[str, Any]) -> str:
+def _stage(stage: Stage) -> str:
     if stage["kind"] != "delay":
         return str(
             stage.get("model", stage["kind"]) if stage["kind"] != "loss" else f"{stage['model'].replace('_', ' ')} loss"
@@ -199,15 +202,21 @@ def _stage(stage: dict[str, Any]) -> str:
     return f"{units.span_text(stage['ns'])}{' with ' + ' and '.join(extras) if extras else ''}"
 
 
-def _sizes(flows: list[dict[str, Any]]) -> str:
-    sizes = [flow["size_bytes"] for flow in flows]
-    if None in sizes:
+def _sizes(flows: list[FlowPlan]) -> list[int] | None:
+    """Of each flow; None if one has no end."""
+    sizes = [flow["size_bytes"] for flow in flows if flow["size_bytes"] is not None]
+    return sizes if len(sizes) == len(flows) else None
+
+
+def _sizes_text(flows: list[FlowPlan]) -> str:
+    sizes = _sizes(flows)
+    if sizes is None:
         return ""
     least, most = units.bytes_text(min(sizes)), units.bytes_text(max(sizes))
     return f", {least}" if least == most else f", {least} to {most}"
 
 
-def _jitter(jitter: dict[str, Any]) -> str:
+def _jitter(jitter: Settings) -> str:
     width = f"+- {units.span_text(jitter['spread_ns'])}"
     if jitter["kind"] != "uniform":
         width = f"sigma {units.span_text(jitter['stddev_ns'])}"

@@ -5,11 +5,11 @@ Order of runs: the first key written varies slowest, then the second, and so on;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import controllers
 from dumbbell.errors import ScenarioError, together, wrong
@@ -19,6 +19,9 @@ from dumbbell.scenario.file import Flow, Host, Limits, Measure, Path, Scenario
 from dumbbell.scenario.impairments import Loss
 from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import Ack, Link, Route
+
+if TYPE_CHECKING:
+    from .plan_types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, Settings
 
 #: Most flows of a run; a port number each (RFC 6335 leaves 49151 user ports), and memory for their tables.
 FLOWS_MAX = 49_151
@@ -43,7 +46,7 @@ class Planned(NamedTuple):
     name: str
     vary: dict[str, Any]
     repetition: int
-    plan: dict[str, Any]
+    plan: Plan
     warnings: tuple[str, ...] = ()
     """What the scenario itself gives reason to warn of."""
 
@@ -113,7 +116,7 @@ def _draws(case: Scenario) -> bool:
     return case.host.start_jitter > 0 or any(flow.arrivals is not None for flow in case.flow)
 
 
-def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None) -> dict[str, Any]:
+def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None) -> Plan:
     """The plan of a scenario without varied values; its own seed unless another is given."""
     path, record, duration = case.path, case.record, case.duration
     seed = case.seed if seed is None else seed
@@ -123,18 +126,16 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         for i, flow in enumerate(case.flow)
     ]
     called = _named(tables)
-    flows: list[dict[str, Any]] = []
+    flows: list[FlowPlan] = []
     errors: list[ScenarioError] = []
     for number, table in enumerate(tables):
         try:
-            flows += [
-                {"name": called[number], "table": number, **one} for one in table.plan(known, FLOWS_MAX - len(flows))
-            ]
+            flows += table.plan(called[number], number, known, FLOWS_MAX - len(flows))
         except ScenarioError as error:
             errors += error.errors
         if len(flows) > FLOWS_MAX:
             raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
-    made_links = _links(case, errors)
+    data_links, ack_links = _links(case, errors)
     if errors:
         raise together(_once(errors))
     if not flows:
@@ -145,22 +146,29 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
             raw_at(record, "every"),
             f"at most {case.limits.samples} rows (flows x duration / every), which limits.samples raises",
         )
-    _spread_starts(flows, case.host.start_jitter, seed)
     return {
         "name": case.name,
         "seed": seed,
         "duration_ns": duration,
         "sample_ns": record.every,
         "measure": _measure(case.measure, duration),
-        **made_links,
+        "bottleneck": data_links[0],
+        "links": data_links[1:],
+        "ack_links": ack_links,
         "host": _host(case.host),
-        "flows": flows,
-        "record": {name: getattr(record, name) for name in ("samples", "queue", "events", "pcap", "states")},
+        "flows": _spread_starts(flows, case.host.start_jitter, seed),
+        "record": {
+            "samples": record.samples,
+            "queue": record.queue,
+            "events": record.events,
+            "pcap": record.pcap,
+            "states": record.states,
+        },
         "limits": {"events_per_s": case.limits.events, "memory_bytes": case.limits.memory},
     }
 
 
-def _measure(measure: Measure | None, duration: int) -> dict[str, int] | None:
+def _measure(measure: Measure | None, duration: int) -> MeasurePlan | None:
     """The part of the run that figures cover."""
     if measure is None:
         return None
@@ -187,23 +195,23 @@ def _named(tables: list[_Flows]) -> list[str]:
     return names([table.facts() for table in tables], given)
 
 
-def _links(case: Scenario, errors: list[ScenarioError]) -> dict[str, Any]:
-    """The links of a plan; what is wrong with them is added to `errors`."""
+def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan], list[LinkPlan]]:
+    """The links of the data, the bottleneck first, and those of the acknowledgements; what is wrong with them is added
+    to `errors`.
+    """
     rtt = None if case.path.rtt is None else schedule.nominal(case.path.rtt)
 
-    def made(table: Path | Link | Ack, name: str, at: str) -> dict[str, Any]:
+    def made(table: Path | Link | Ack, name: str, at: str) -> Iterator[LinkPlan]:
         try:
-            return routes.link(table, name, at, rtt, case.folder)
+            yield routes.link(table, name, at, rtt, case.folder)
         except ScenarioError as error:
             errors.extend(error.errors)
-            return {}
 
+    found = [*made(case.path, routes.BOTTLENECK, "path")]
+    for i, one in enumerate(case.link):
+        found += made(one, one.name, f"link[{i}]")
     ack = case.path.ack
-    return {
-        "bottleneck": made(case.path, routes.BOTTLENECK, "path"),
-        "links": [made(one, one.name, f"link[{i}]") for i, one in enumerate(case.link)],
-        "ack_links": [made(ack, "ack", "path.ack")] if ack is not None and ack.rate is not None else [],
-    }
+    return found, [*made(ack, "ack", "path.ack")] if ack is not None and ack.rate is not None else []
 
 
 def _once(errors: list[ScenarioError]) -> list[ScenarioError]:
@@ -211,16 +219,18 @@ def _once(errors: list[ScenarioError]) -> list[ScenarioError]:
     return list({str(error): error for error in errors}.values())
 
 
-def _spread_starts(flows: list[dict[str, Any]], spread: int, seed: int) -> None:
-    """Move each start by up to `spread`, drawn from the run's seed and the flow's number alone."""
+def _spread_starts(flows: list[FlowPlan], spread: int, seed: int) -> list[FlowPlan]:
+    """The flows, each start moved by up to `spread`, drawn from the run's seed and the flow's number alone."""
     if not spread:
-        return
+        return flows
     import hashlib  # rarely needed, and start-up counts
 
+    moved: list[FlowPlan] = []
     for i, flow in enumerate(flows):
-        draw = hashlib.sha256(f"{seed}/flow{i}.start".encode()).digest()
-        room = flow["stop_ns"] - flow["start_ns"] - 1
-        flow["start_ns"] += min(int.from_bytes(draw[:8], "big") % (spread + 1), room)
+        draw = int.from_bytes(hashlib.sha256(f"{seed}/flow{i}.start".encode()).digest()[:8], "big")
+        most = flow["stop_ns"] - flow["start_ns"] - 1
+        moved.append({**flow, "start_ns": flow["start_ns"] + min(draw % (spread + 1), most)})
+    return moved
 
 
 def bdp_bytes(path: Path, rate_bps: int) -> int | None:
@@ -228,7 +238,7 @@ def bdp_bytes(path: Path, rate_bps: int) -> int | None:
     return None if path.rtt is None else rate_bps * schedule.nominal(path.rtt) // (8 * 10**9)
 
 
-def _host(host: Host) -> dict[str, Any]:
+def _host(host: Host) -> HostPlan:
     return {
         "hz": host.hz,
         "qdisc": host.qdisc,
@@ -259,7 +269,7 @@ class _Flows(NamedTuple):
     folder: FilePath
     limits: Limits
 
-    def plan(self, known: Known | None, most: int) -> list[dict[str, Any]]:
+    def plan(self, name: str, number: int, known: Known | None, most: int) -> list[FlowPlan]:
         """Its flows: `count` of them, or those that arrive."""
         flow, at = self.flow, self.at
         params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, known)
@@ -268,18 +278,23 @@ class _Flows(NamedTuple):
         if rtt is None:
             raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
         route = routes.route(flow, self.path, rtt, self.links, at)
-        one = {
+        loss_ppb, jitter = self._impaired(route)
+        one: FlowPlan = {
+            "name": name,
+            "table": number,
             "cca": flow.cca,
             "params": params,
             "transport": flow.transport.plan(),
             "rtt_ns": route.rtt_ns,
-            **self._impaired(route),
+            "loss_ppb": loss_ppb,
+            "jitter": jitter,
             "forward": route.forward,
             "back": route.back,
             "stop_ns": self.duration if flow.stop is None else flow.stop,
             "size_bytes": flow.size,
             "workload": self._workload(),
             "max_rate_bps": flow.max_rate,
+            "start_ns": 0,
         }
         if flow.arrivals is not None:
             made = arrivals.expand(
@@ -329,16 +344,16 @@ class _Flows(NamedTuple):
             raise wrong(f"{at}.stop", raw_at(flow, "stop"), wanted)
         return [flow.start + i * flow.spacing for i in range(flow.count)]
 
-    def _impaired(self, route: Route) -> dict[str, Any]:
+    def _impaired(self, route: Route) -> tuple[int, Settings | None]:
         """Loss and jitter of a route that the engine makes by itself."""
         if route.forward is not None:
-            return {"loss_ppb": 0, "jitter": None}
+            return 0, None
         loss = self.path.loss if self.flow.loss is None else self.flow.loss
         jitter = self.path.jitter if self.flow.jitter is None else self.flow.jitter
         assert not isinstance(loss, Loss)
-        return {"loss_ppb": loss, "jitter": None if jitter is None else jitter.plain()}
+        return loss, None if jitter is None else jitter.plain()
 
-    def _workload(self) -> dict[str, Any] | None:
+    def _workload(self) -> Settings | None:
         """What the application does; raises ScenarioError if other keys exclude it."""
         flow, at = self.flow, self.at
         if flow.arrivals is not None:

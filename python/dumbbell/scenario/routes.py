@@ -37,6 +37,8 @@ from .units import RATE as RATE_WANTED
 from .units import rate_bps as _rate_bps
 
 if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import LinkPlan, PolicerPlan, RatePlan, TracePlan
+
     from .file import Flow, Path
     from .keytypes import (
         AnyLoss,
@@ -72,7 +74,7 @@ class Policer(Table):
     burst: Quantity = key(BURST, "most that passes at once, wire bytes")
     mark: Switch = key(SWITCH, "marks ECN-capable packets instead of refusing them", default=False)
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> PolicerPlan:
         """What the engine takes."""
         return {"rate_bps": self.rate, "burst_bytes": self.burst, "mark": self.mark}
 
@@ -209,7 +211,7 @@ class Route(NamedTuple):
     rtt_ns: int
 
 
-def rate(found: Rate, at: str, folder: FilePath) -> dict[str, Any]:
+def rate(found: Rate, at: str, folder: FilePath) -> RatePlan:
     """The engine's keys for a rate, its schedule or its trace."""
     if isinstance(found, schedule.TraceFile):
         from . import traces  # rarely needed, and start-up counts
@@ -219,7 +221,7 @@ def rate(found: Rate, at: str, folder: FilePath) -> dict[str, Any]:
         mean = traces.mean_bps(trace, found.opportunity_bytes)
         if mean not in schedule.RATE_BPS:
             raise wrong(f"{at}.rate", found.file, f"a trace of 1kbps to 1Tbps in the mean (it comes to {mean} bit/s)")
-        planned = {
+        planned: TracePlan = {
             "path": str(path),
             "sha256": trace.sha256,
             "opportunity_bytes": found.opportunity_bytes,
@@ -237,7 +239,7 @@ def rate(found: Rate, at: str, folder: FilePath) -> dict[str, Any]:
     return {"rate_bps": schedule.nominal(found), "steps": steps, "repeat_ns": repeat, "trace": None}
 
 
-def link(table: Path | Link | Ack, name: str, at: str, rtt_ns: int | None, folder: FilePath) -> dict[str, Any]:
+def link(table: Path | Link | Ack, name: str, at: str, rtt_ns: int | None, folder: FilePath) -> LinkPlan:
     """A link as the engine takes it; `table` has a rate."""
     assert table.rate is not None
     rated = rate(table.rate, at, folder)

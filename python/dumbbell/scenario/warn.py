@@ -18,6 +18,7 @@ from .qdiscs import Fifo, Qdisc, Red
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan import Planned
+    from dumbbell.runs.plan_types import FlowPlan, LinkPlan, Plan, Stage
 
     from .file import Flow, Path, Scenario
     from .routes import Ack, Link
@@ -38,7 +39,7 @@ COMPARED_MAX = 200_000_000
 SHOWN = 3
 
 
-def of_case(case: Scenario, plan: Mapping[str, Any]) -> list[str]:
+def of_case(case: Scenario, plan: Plan) -> list[str]:
     """What to warn of in one combination of the varied values."""
     return [*_losses(case), *_marks(plan), *_buffers(case)]
 
@@ -59,7 +60,7 @@ def _number(value: object) -> str:
     return str(value).strip().removesuffix("%")
 
 
-def _marks(plan: Mapping[str, Any]) -> Iterator[str]:
+def _marks(plan: Plan) -> Iterator[str]:
     """ECN that nothing marks, and controllers that need marks and get none."""
     links = [plan["bottleneck"], *plan["links"]]
     marking = [_is_marking(link) for link in links]
@@ -82,7 +83,7 @@ def _marks(plan: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _is_marking(link: Mapping[str, Any]) -> bool:
+def _is_marking(link: LinkPlan) -> bool:
     qdisc, policer = link["qdisc"], link["policer"]
     if policer is not None and policer["mark"]:
         return True
@@ -138,7 +139,7 @@ def of_grid(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
     return found
 
 
-def _text(plan: Mapping[str, Any]) -> str:
+def _text(plan: Plan) -> str:
     """A plan but for what does not decide what the engine does."""
     flows = [{key: value for key, value in flow.items() if key != "name"} for flow in plan["flows"]]
     return json.dumps({**plan, "flows": flows, "measure": None}, sort_keys=True, default=str)
@@ -148,7 +149,7 @@ def _words(vary: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} = {units.value_text(value)}" for key, value in vary.items())
 
 
-def is_random(plan: Mapping[str, Any]) -> bool:
+def is_random(plan: Plan) -> bool:
     """Whether another seed may give another result: whether the engine may draw anything but where to start.
 
     Errs on the side of yes: of a discipline that hashes flows, and of a controller that is not ours.
@@ -157,7 +158,7 @@ def is_random(plan: Mapping[str, Any]) -> bool:
     return any(link["qdisc"]["kind"] not in ("fifo", "codel") for link in links) or any(map(_draws, plan["flows"]))
 
 
-def _draws(flow: Mapping[str, Any]) -> bool:
+def _draws(flow: FlowPlan) -> bool:
     if flow["cca"] not in STEADY or 0 < flow["loss_ppb"] < 10**9:
         return True
     if (flow["jitter"] or {}).get("spread_ns") or (flow["jitter"] or {}).get("stddev_ns"):
@@ -168,7 +169,7 @@ def _draws(flow: Mapping[str, Any]) -> bool:
     return any(map(_stage_draws, [*(flow["forward"] or []), *(flow["back"] or [])]))
 
 
-def _stage_draws(stage: Mapping[str, Any]) -> bool:
+def _stage_draws(stage: Stage) -> bool:
     match stage["kind"]:
         case "delay":
             return bool((stage["jitter"] or {}).get("spread_ns")) or stage["reorder"] is not None
