@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -85,3 +86,34 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     controllers.known.cache_clear()
     yield module
     controllers.known.cache_clear()
+
+
+@pytest.fixture
+def untouched() -> Iterator[None]:
+    """Nothing of the emulator's is in the machine's own network, while it runs or afterwards, nor memory of its
+    sockets; what others do meanwhile is theirs.
+    """
+
+    def ours() -> list[str]:
+        commands = (["ip", "-o", "link"], ["ip", "-o", "address"], ["ip", "route", "show", "table", "all"])
+        lines = [
+            line
+            for c in commands
+            for line in subprocess.run(c, capture_output=True, text=True, check=True).stdout.splitlines()
+        ]
+        return [line for line in lines if any(word in line for word in ("path0", "10.1.0.", "10.2.0."))]
+
+    def orphans() -> int:
+        """Sockets without a process, in any namespace, which hold what was still under way."""
+        words = Path("/proc/net/sockstat").read_text().split()
+        return int(words[words.index("orphan") + 1])
+
+    # Others' (of the tests between hosts, which have ended) may be there for minutes, and only become fewer.
+    before, orphans_before = ours(), orphans()
+    yield
+    assert ours() == before
+    for _ in range(100):
+        if orphans() <= orphans_before:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{orphans()} sockets without a process after ten seconds, {orphans_before} before the test")

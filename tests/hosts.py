@@ -13,13 +13,18 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dumbbell.backends import ssh
+from dumbbell.runs import plan
+from dumbbell.scenario.file import from_dict
 
 SENDER, RECEIVER = "10.77.1.1", "10.77.2.1"
 PATH_PROGRAMS = ("ip", "tc", "ss", "iperf3")
 PROGRAMS = (*PATH_PROGRAMS, "ssh", "ssh-keygen", "sshd")
+#: A path and flows of the simplest scenario.
+PATH = {"rate": "10Mbps", "rtt": "1us", "buffer": "50pkt"}
+TWO = [{"cca": "cubic"}, {"cca": "reno"}]
 
 
 def missing(wanted: tuple[str, ...] = PROGRAMS) -> str | None:
@@ -189,3 +194,8 @@ def _sshd(folder: Path, namespace: str, address: str) -> Iterator[None]:
     finally:
         process.terminate()
         process.wait()
+
+
+def planned(flows: list[dict[str, Any]] | None = None, **path: Any) -> plan.Planned:
+    """The only run of a scenario between hosts."""
+    return plan.runs(from_dict({"name": "t", "duration": "5s", "path": {**PATH, **path}, "flow": flows or TWO}))[0]

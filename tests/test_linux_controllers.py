@@ -19,7 +19,7 @@ from dumbbell import kernel
 from dumbbell.backends import linux
 from dumbbell.runs import plan
 from dumbbell.scenario.own import Own
-from test_linux import PAYLOAD, ran, scenario, untroubled, why_not
+from emulated import PAYLOAD, ran, scenario, untroubled, why_not
 
 
 def why_not_loaded() -> str:
