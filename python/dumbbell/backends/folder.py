@@ -188,7 +188,8 @@ def _sync_files(folder: Path) -> bool:
 
     It costs some 5 ms, and a short run takes hardly longer: in a sweep of such runs it is done for one now and then, as
     `_SYNC_PART` says. The kernel writes the others within half a minute; should power fail in that time, `damage` tells
-    which of them are torn.
+    which of them are torn. One batch at the end of a sweep costs as much as one run at a time (0.5 to 3 s for 200 runs
+    of 15 ms), and `syncfs`, at 0.1 s, waits for what other programs have written.
     """
     global _next_sync_s  # noqa: PLW0603 - the disk is one for all threads
     began_s = time.monotonic()
