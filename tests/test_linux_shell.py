@@ -115,12 +115,12 @@ def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path:
         (shell.Path(up=shell.Way(rate="12parsec")), "shell, up"),
         (shell.Path(delay="20"), "--delay: got"),
         (shell.Path(aqm="codell"), 'did you mean "codel"?'),
-        (shell.Path(buffer="2bdp"), "--buffer: got 2bdp, wanted a rate too"),
+        (shell.Path(buffer="2bdp"), "--buffer: got 2bdp, wanted a rate as well"),
         (
             shell.Path(up=shell.Way(rate="1Mbps"), down=shell.Way(rate="1Mbps"), buffer="2bdp"),
-            "--buffer: got 2bdp, wanted a delay too",
+            "--buffer: got 2bdp, wanted a delay as well",
         ),
-        (shell.Path(down=shell.Way(buffer="1bdp"), delay="1ms"), "--down-buffer: got 1bdp, wanted a rate too"),
+        (shell.Path(down=shell.Way(buffer="1bdp"), delay="1ms"), "--down-buffer: got 1bdp, wanted a rate as well"),
         (
             shell.Path(up=shell.Way(rate="1Mbps", trace="x")),
             "--up-trace: got x and the rate 1Mbps, wanted one of the two",
