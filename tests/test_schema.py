@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from conftest import ROOT
-from dumbbell import from_file
+from dumbbell import controllers, from_file
 from dumbbell.runs import plan
 from dumbbell.scenario import schema
 from test_scenario_errors import BASE, CASES, toml
@@ -62,6 +62,19 @@ def test_what_the_parser_refuses_by_its_form_the_schema_refuses_too(
 def test_the_scenario_of_the_error_tests_is_valid(validator: Any) -> None:
     validator.validate(tomllib.loads(toml({})))
     assert BASE
+
+
+def test_an_editor_is_told_the_names_of_controllers_presets_and_parameters(validator: Any) -> None:
+    keys = schema.schema()["$defs"]["Flow"]["properties"]
+    assert keys["cca"]["anyOf"][0]["anyOf"][0]["enum"] == list(controllers.known())
+    assert keys["preset"]["anyOf"][0]["anyOf"][0]["enum"] == ["chromium"]
+    params = {name for one in controllers.known().values() for name in one.params}
+    assert set(keys["params"]["properties"]) == params
+    assert keys["params"]["properties"]["hystart"]["description"] == "of cubic"
+    own = {"cca": ["cubic", "mine"], "params": {"beta": [717, 800], "mine": 3}}
+    validator.validate({"duration": "1s", "path": {"rate": "1Mbps"}, "flow": [own]})
+    refused = {"duration": "1s", "path": {"rate": "1Mbps"}, "flow": [{"cca": "cubic", "params": {"beta": "717"}}]}
+    assert not validator.is_valid(refused)
 
 
 def test_every_key_has_a_text() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dumbbell import controllers
+
 from . import file as scenario
 from .declare import REQUIRED, Each, Forms, Key, Kind, Sub, Table, Variant
 
@@ -76,12 +78,34 @@ def _object(table: type[Table]) -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "required": [name for name, key in table.KEYS.items() if key.default is REQUIRED],
-        "properties": {name: _property(key) for name, key in table.KEYS.items()},
+        "properties": {
+            name: _property(key, _with_names(name, key.kind.schema) if table is scenario.Flow else key.kind.schema)
+            for name, key in table.KEYS.items()
+        },
     }
 
 
-def _property(key: Key[Any, Any]) -> dict[str, Any]:
-    one = key.kind.schema
+def _with_names(name: str, one: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a key of [[flow]] with the controllers, presets and parameters that the engine has, for editors to
+    complete. Other names stay legal, because a controller may be the user's own.
+    """
+    known = controllers.known()
+    if name == "cca":
+        return {"anyOf": [{"enum": list(known)}, one]}
+    if name == "preset":
+        return {"anyOf": [{"enum": sorted({preset for each in known.values() for preset in each.presets})}, one]}
+    if name != "params":
+        return one
+    owners: dict[str, list[str]] = {}
+    for each in known.values():
+        for param in each.params:
+            owners.setdefault(param, []).append(each.name)
+    value = {"$ref": "#/$defs/Flow/properties/params/additionalProperties"}
+    named = {param: {"description": f"of {', '.join(owners[param])}", **value} for param in sorted(owners)}
+    return {**one, "properties": named}
+
+
+def _property(key: Key[Any, Any], one: dict[str, Any]) -> dict[str, Any]:
     made = (
         {"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}]}
         if key.varies
