@@ -275,6 +275,18 @@ def test_address_resolution_is_captured_and_the_handshake_comes_after_it(tmp_pat
     assert times == sorted(times)
 
 
+def test_a_first_packet_that_the_path_loses_has_waited_for_the_address_and_the_next_does_not(tmp_path: Path) -> None:
+    text = MIXED.format(ecn="false").replace("[host]", 'loss = "50%"\n[host]') + '[[flow]]\ncca = "reno"\n'
+    # This seed loses the first packet and not the second.
+    result = dumbbell.run(dumbbell.from_text("seed = 5\n" + text), out=tmp_path / "run")[0]
+    shown = fields(result.folder / "trace.pcap", "frame.time_relative", "ip.src", only="tcp.flags.syn == 1")
+    assert [row["ip.src"] for row in shown] == ["10.0.0.1", "10.0.0.1", "10.128.0.1"]
+    first, second, answer = (float(row["frame.time_relative"]) for row in shown)
+    assert first == pytest.approx(0.04, abs=1e-6)
+    assert second == pytest.approx(1.0, abs=0.03), "the initial timeout, to a tick of its timer wheel"
+    assert answer - second == pytest.approx(0.04, abs=1e-4), "one RTT after the SYN left"
+
+
 def test_without_address_resolution_the_first_frame_is_the_first_packet(tmp_path: Path) -> None:
     text = MIXED.format(ecn="true").replace("arp = true\n", "") + QUIC_FLOWS
     result = dumbbell.run(dumbbell.from_text(text), out=tmp_path / "run")[0]

@@ -70,7 +70,12 @@ fn plain<P: Traveller>(plan: &Plan, i: usize, resolution: Span) -> Vec<Stage<P>>
     let flow = &plan.flows[i];
     let stream = |what: &str| Rng::stream(plan.seed, &format!("flow{i}.{what}"));
     let mut stages = Vec::with_capacity(4);
+    let mut resolution = resolution;
     if flow.loss_ppb > 0 {
+        if resolution > Span::ZERO {
+            // The first packet waits in its host: one that the path loses has waited too.
+            stages.push(Stage::Delay(Delay::new(Span::ZERO, std::mem::take(&mut resolution))));
+        }
         let loss = BernoulliLoss::new(flow.loss_ppb, stream("loss"));
         stages.push(Stage::Loss(Box::new(Loss::Bernoulli(loss))));
     }
