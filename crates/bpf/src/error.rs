@@ -116,9 +116,9 @@ pub enum Error {
         name: String,
         /// As given.
         got: String,
-        /// Least value.
+        /// Minimum value.
         min: u32,
-        /// Largest value.
+        /// Maximum value.
         max: u32,
     },
     /// A source of one's own does not compile, or is not a controller in our style.
@@ -159,14 +159,16 @@ fn unknown(name: &str, known: &[String]) -> String {
     text
 }
 
-/// So many are told; of more only the nearest.
-const TOLD: usize = 12;
+/// Maximum number of names in a message; of more only the nearest is named.
+const LISTED_MAX: usize = 12;
 
 fn unknown_param(name: &str, known: &[String], of: &str) -> String {
     let wanted = match (nearest(name, known), known) {
         (_, []) => "wanted none: there are none".to_owned(),
         (Some(near), _) => format!("did you mean {near}?"),
-        (None, known) if known.len() <= TOLD => format!("wanted one of: {}", known.join(", ")),
+        (None, known) if known.len() <= LISTED_MAX => {
+            format!("wanted one of: {}", known.join(", "))
+        }
         (None, known) => {
             format!("wanted one of {} (`dumbbell cca show {of}` lists them)", known.len())
         }
@@ -187,7 +189,7 @@ fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     (best.0 <= (best.1.len() / 3).max(1)).then_some(best.1)
 }
 
-/// Least number of letters to insert, delete or replace (Levenshtein 1966).
+/// Minimum number of letters to insert, delete or replace (Levenshtein 1966).
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

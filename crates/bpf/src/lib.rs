@@ -30,7 +30,7 @@ mod table;
 pub use error::Error;
 pub use load::{load, Loaded, Name};
 pub use object::{kernel_name, Object};
-pub use report::{Estimates, Reader, Reading, Socket};
+pub use report::{Reader, Reading, Socket};
 pub use table::Param;
 
 use libbpf_rs::Link;

@@ -29,7 +29,7 @@ pub enum Name<'a> {
     Own,
     /// This one.
     As(&'a str),
-    /// The first of `d_bbr2_1`, `d_bbr2_2`, ... that is free: for the one who loads it, beside others of the source.
+    /// The first of `d_bbr2_1`, `d_bbr2_2`, ... that is free: for one caller, in addition to others of the same source.
     Numbered,
 }
 
@@ -242,8 +242,8 @@ fn rename(open: &mut OpenObject, table: &Table) -> Result<(), Error> {
 /// `d_bbr2_3`, as much of the name as fits.
 fn numbered(kernel_name: &str, number: u32) -> String {
     let suffix = format!("_{number}");
-    let room = (CA_NAME_MAX - 1).saturating_sub(suffix.len());
-    format!("{}{suffix}", &kernel_name[..kernel_name.len().min(room)])
+    let length = (CA_NAME_MAX - 1).saturating_sub(suffix.len());
+    format!("{}{suffix}", &kernel_name[..kernel_name.len().min(length)])
 }
 
 /// Where the name is in the object's `struct tcp_congestion_ops`, bytes.

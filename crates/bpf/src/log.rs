@@ -24,7 +24,7 @@ pub(crate) fn capture<T>(work: impl FnOnce() -> T) -> (T, String) {
     (result, PRINTED.with_borrow_mut(std::mem::take))
 }
 
-/// Lines of the verifier's log that are told.
+/// Maximum number of lines of the verifier's log in a message.
 const TAIL_LINES: usize = 8;
 
 /// The program that the verifier refused and the last lines of its log, if that is what was printed.
@@ -33,8 +33,8 @@ pub(crate) fn refusal(printed: &str) -> Option<(String, String)> {
     let (head, rest) = printed.split_once(begin)?;
     let program = head.rsplit_once("prog '")?.1.split('\'').next()?.to_owned();
     let log = rest.split("-- END PROG LOAD LOG --").next()?;
-    let is_told = |line: &&str| !line.trim().is_empty() && !line.starts_with("processed ");
-    let lines: Vec<&str> = log.lines().filter(is_told).collect();
+    let is_shown = |line: &&str| !line.trim().is_empty() && !line.starts_with("processed ");
+    let lines: Vec<&str> = log.lines().filter(is_shown).collect();
     let tail = &lines[lines.len().saturating_sub(TAIL_LINES)..];
     let tail: Vec<String> = tail.iter().map(|line| format!("    {line}")).collect();
     Some((program, tail.join("\n")))
@@ -44,13 +44,13 @@ pub(crate) fn refusal(printed: &str) -> Option<(String, String)> {
 pub(crate) fn reason(printed: &str) -> Option<String> {
     let trimmed = |line| str::trim_start_matches(str::trim(line), "libbpf: ");
     let lines: Vec<&str> = printed.lines().map(trimmed).collect();
-    let is_told = |line: &&str| {
+    let is_shown = |line: &&str| {
         let generic = ["failed to load object", "failed to load BPF skeleton", "failed to open"];
         !line.is_empty() && !generic.iter().any(|start| line.starts_with(start))
     };
-    let told: Vec<&str> = lines.iter().copied().filter(is_told).collect();
-    let told = if told.is_empty() { lines.last().copied().into_iter().collect() } else { told };
-    let tail = &told[told.len().saturating_sub(TAIL_LINES)..];
+    let shown: Vec<&str> = lines.iter().copied().filter(is_shown).collect();
+    let shown = if shown.is_empty() { lines.last().copied().into_iter().collect() } else { shown };
+    let tail = &shown[shown.len().saturating_sub(TAIL_LINES)..];
     (!tail.is_empty()).then(|| tail.join("; "))
 }
 

@@ -2,10 +2,12 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
+
+use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
 /// Where `ip netns add` keeps them.
 const NAMED: &str = "/run/netns";
@@ -54,10 +56,8 @@ impl NetNs {
         let file = File::open(&self.path)?;
         thread::scope(|scope| {
             let inside = scope.spawn(|| {
-                // SAFETY: an open namespace file; it moves this thread only, which ends here.
-                if unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
-                    return Err(io::Error::last_os_error());
-                }
+                // It moves this thread only, which ends here.
+                move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
                 work()
             });
             inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -136,9 +136,10 @@ fn run_clang(source: &Path, folder: &Path, object: &Path) -> Result<(), Error> {
     if done.status.success() {
         return Ok(());
     }
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    let first = told.lines().find(|line| line.contains("error:"));
-    let first = first.or_else(|| told.lines().next()).unwrap_or("clang fails and does not say why");
+    let printed = String::from_utf8_lossy(&done.stderr).into_owned();
+    let first = printed.lines().find(|line| line.contains("error:"));
+    let first =
+        first.or_else(|| printed.lines().next()).unwrap_or("clang fails and does not say why");
     Err(Error::Source(first.to_owned()))
 }
 

@@ -222,8 +222,8 @@ pub(crate) fn sweep() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whoever may write into the folder decides what root takes for a controller's tables, and where bpffs is mounted without
-/// a mode anybody may make that folder first (1777).
+/// Checks that nobody else can write into the folder: its writer decides what root takes for a controller's tables, and
+/// where bpffs is mounted without a mode (1777) anybody can make that folder first.
 fn check_owner() -> Result<(), Error> {
     let wrong = |what: String| {
         Err(Error::Bpffs(format!("{FOLDER}: {what}, wanted a folder of root's that nobody else may write (0700); look at it and remove it")))
@@ -232,8 +232,7 @@ fn check_owner() -> Result<(), Error> {
     if !about.is_dir() {
         return wrong("got something that is not a folder".into());
     }
-    // SAFETY: it only tells.
-    let me = unsafe { libc::geteuid() };
+    let me = rustix::process::geteuid().as_raw();
     if about.uid() != me {
         return wrong(format!("got one of user {}", about.uid()));
     }

@@ -2,22 +2,91 @@
 
 use std::fs;
 use std::io;
+use std::mem::{size_of, MaybeUninit};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
+use record::{Estimates, CA_STATES};
 use serde::Serialize;
 
 use crate::netns::NetNs;
 use crate::pins::Entry;
-use crate::table::number;
 
-/// Where `pacing_rate` and `info` are in a `struct cca_report`, and its size.
-const PACING: usize = 88;
-const INFO: usize = 96;
-const RECORD: usize = 136;
+/// `struct cca_report`; a test compares it with C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    instance: u64,
+    local: [u8; 16],
+    remote: [u8; 16],
+    local_port: u16,
+    remote_port: u16,
+    family: u16,
+    tcp_state: u8,
+    ca_state: u8,
+    uid: u32,
+    cwnd: u32,
+    ssthresh: u32,
+    in_flight: u32,
+    mss: u32,
+    srtt_us: u32,
+    min_rtt_us: u32,
+    delivered: u32,
+    lost: u32,
+    retrans: u32,
+    pacing_rate: u64,
+    info: Info,
+}
+
+/// `struct cca_info` (`cca/include/info.h`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Info {
+    bw_bytes_per_s: u64,
+    flags: u32,
+    state: u32,
+    min_rtt_us: u32,
+    pacing_gain: u32,
+    cwnd_gain: u32,
+    inflight_lo: u32,
+    inflight_hi: u32,
+    padding: u32,
+}
+
+const _: () = assert!(size_of::<Record>() == 136, "as report.h asserts");
+
+impl Record {
+    /// The records in what was read.
+    fn all(bytes: &[u8]) -> impl Iterator<Item = Self> + '_ {
+        bytes.chunks_exact(size_of::<Self>()).map(|bytes| {
+            let mut record = MaybeUninit::<Self>::uninit();
+            // SAFETY: as many bytes as the record has, which consists of integers without padding, so that any bytes
+            // are a value.
+            unsafe {
+                let to = record.as_mut_ptr().cast::<u8>();
+                to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                record.assume_init()
+            }
+        })
+    }
+
+    fn is_listening(&self) -> bool {
+        self.tcp_state == TCP_LISTEN
+    }
+
+    fn local(&self) -> SocketAddr {
+        endpoint(self.local, self.family, self.local_port)
+    }
+
+    fn remote(&self) -> SocketAddr {
+        endpoint(self.remote, self.family, u16::from_be(self.remote_port))
+    }
+}
 
 /// `AF_INET6`.
 const AF_INET6: u16 = 10;
+/// `ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// `TCP_LISTEN`: a socket that waits for others, which will use the controller.
 const TCP_LISTEN: u8 = 10;
 
@@ -48,7 +117,7 @@ pub struct Socket {
     pub mss: u32,
     /// Smoothed round-trip time, microseconds; none: no sample yet.
     pub srtt_us: Option<u32>,
-    /// Least round-trip time that TCP saw in 300 s, microseconds.
+    /// Minimum round-trip time that TCP saw in 300 s, microseconds.
     pub tcp_min_rtt_us: Option<u32>,
     /// Pacing rate, payload bit/s; none: not paced.
     pub pacing_rate_bps: Option<u64>,
@@ -59,41 +128,10 @@ pub struct Socket {
     /// Segments retransmitted so far.
     pub retrans: u32,
     /// The controller's own estimates.
-    pub estimates: Estimates,
+    pub estimates: Estimates<String>,
 }
 
-/// What a controller's info hook tells; none: it does not tell that, or has no value yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Estimates<S = String> {
-    /// Name of the state it is in.
-    pub state: Option<S>,
-    /// Bottleneck bandwidth, payload bit/s.
-    pub bw_bps: Option<u64>,
-    /// Propagation round-trip time, microseconds.
-    pub min_rtt_us: Option<u32>,
-    /// Pacing gain, 1/256.
-    pub pacing_gain: Option<u32>,
-    /// Window gain, 1/256.
-    pub cwnd_gain: Option<u32>,
-    /// Short-term bound on inflight, segments.
-    pub inflight_lo: Option<u32>,
-    /// Long-term bound on inflight, segments.
-    pub inflight_hi: Option<u32>,
-}
-
-impl<S> Estimates<S> {
-    const NONE: Self = Self {
-        state: None,
-        bw_bps: None,
-        min_rtt_us: None,
-        pacing_gain: None,
-        cwnd_gain: None,
-        inflight_lo: None,
-        inflight_hi: None,
-    };
-}
-
-/// Asks a loaded controller again and again, for who samples flows; `S` names its states.
+/// Reads a loaded controller again and again, to sample flows; `S` names its states.
 #[derive(Debug)]
 pub struct Reader<S> {
     report: PathBuf,
@@ -112,7 +150,7 @@ pub struct Reading<S> {
 }
 
 impl<S: Clone> Reader<S> {
-    /// Of the controller that the kernel knows by this name, if it is one of ours; `name` makes something of the names
+    /// A reader of the controller that the kernel knows by this name, if it is one of ours; `name` converts the names
     /// of its states.
     #[must_use]
     pub fn open(kernel_name: &str, name: impl Fn(&str) -> S) -> Option<Self> {
@@ -128,19 +166,14 @@ impl<S: Clone> Reader<S> {
     /// When it is no longer loaded.
     pub fn read(&self) -> io::Result<Vec<Reading<S>>> {
         let bytes = fs::read(&self.report)?;
-        let records = bytes.chunks_exact(RECORD).filter(|record| record[46] != TCP_LISTEN);
-        Ok(records.map(|record| reading(record, &self.states)).collect())
+        let records = Record::all(&bytes).filter(|record| !record.is_listening());
+        Ok(records.map(|record| reading(&record, &self.states)).collect())
     }
 }
 
-fn reading<S: Clone>(record: &[u8], states: &[S]) -> Reading<S> {
-    let port = u16::from_ne_bytes([record[40], record[41]]);
-    let family = u16::from_ne_bytes([record[44], record[45]]);
-    Reading {
-        local: endpoint(&record[8..24], family, port),
-        lost: number(record, 80),
-        estimates: estimates(&record[INFO..], states),
-    }
+fn reading<S: Clone>(record: &Record, states: &[S]) -> Reading<S> {
+    let estimates = estimates(&record.info, states);
+    Reading { local: record.local(), lost: record.lost, estimates }
 }
 
 /// The sockets that use a controller, in all network namespaces.
@@ -150,8 +183,8 @@ pub(crate) fn sockets(entry: &Entry) -> Vec<Socket> {
     for netns in NetNs::all() {
         // A namespace that has gone has no sockets.
         let Ok(bytes) = netns.within(|| fs::read(&path)) else { continue };
-        let records = bytes.chunks_exact(RECORD);
-        sockets.extend(records.map(|record| socket(record, &netns.name, &entry.table.states)));
+        let records = Record::all(&bytes);
+        sockets.extend(records.map(|record| socket(&record, &netns.name, &entry.table.states)));
     }
     sockets
 }
@@ -159,91 +192,80 @@ pub(crate) fn sockets(entry: &Entry) -> Vec<Socket> {
 /// Namespaces whose sockets get the controller unless they ask for another one.
 pub(crate) fn default_of(kernel_name: &str) -> Vec<String> {
     let is_default = |netns: &NetNs| {
-        let told = netns.within(|| fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control"));
-        told.is_ok_and(|told| told.trim() == kernel_name)
+        let name = netns.within(|| fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control"));
+        name.is_ok_and(|name| name.trim() == kernel_name)
     };
     NetNs::all().into_iter().filter(is_default).map(|netns| netns.name).collect()
 }
 
-fn socket(record: &[u8], netns: &str, states: &[String]) -> Socket {
-    let short = |at: usize| u16::from_ne_bytes([record[at], record[at + 1]]);
-    let word = |at: usize| number(record, at);
-    let family = short(44);
+fn socket(record: &Record, netns: &str, states: &[String]) -> Socket {
     let known = |value: u32, unset: u32| (value != unset).then_some(value);
-    let is_listening = record[46] == TCP_LISTEN;
-    let rate = long(record, PACING);
+    let (is_listening, rate) = (record.is_listening(), record.pacing_rate);
     Socket {
         netns: netns.to_owned(),
-        local: endpoint(&record[8..24], family, short(40)).to_string(),
-        remote: endpoint(&record[24..40], family, u16::from_be(short(42))).to_string(),
-        instance: format!("{:x}", long(record, 0)),
+        local: record.local().to_string(),
+        remote: record.remote().to_string(),
+        instance: format!("{:x}", record.instance),
         is_listening,
-        tcp_state: ca_state(record[47]),
-        uid: word(48),
-        cwnd: word(52),
-        ssthresh: known(word(56), 0x7fff_ffff),
-        in_flight: word(60),
-        mss: word(64),
-        srtt_us: known(word(68) >> 3, 0),
-        tcp_min_rtt_us: known(word(72), u32::MAX),
-        delivered: word(76),
-        lost: word(80),
-        retrans: word(84),
+        tcp_state: CA_STATES.get(usize::from(record.ca_state)).unwrap_or(&"?"),
+        uid: record.uid,
+        cwnd: record.cwnd,
+        ssthresh: known(record.ssthresh, INFINITE_SSTHRESH),
+        in_flight: record.in_flight,
+        mss: record.mss,
+        srtt_us: known(record.srtt_us >> 3, 0),
+        tcp_min_rtt_us: known(record.min_rtt_us, u32::MAX),
+        delivered: record.delivered,
+        lost: record.lost,
+        retrans: record.retrans,
         pacing_rate_bps: (rate != u64::MAX).then(|| rate.saturating_mul(8)),
-        estimates: if is_listening { Estimates::NONE } else { estimates(&record[INFO..], states) },
+        estimates: match is_listening {
+            true => Estimates::default(),
+            false => estimates(&record.info, states),
+        },
     }
 }
 
-/// From a `struct cca_info` (`cca/include/info.h`).
-fn estimates<S: Clone>(info: &[u8], states: &[S]) -> Estimates<S> {
-    let flags = number(info, 8);
-    let told = |bit: u32, at: usize| (flags & 1 << bit != 0).then(|| number(info, at));
-    let state = told(6, 12).and_then(|index| states.get(index as usize).cloned());
+/// The fields that `flags` (`enum cca_info_flags`) says are valid.
+fn estimates<S: Clone>(info: &Info, states: &[S]) -> Estimates<S> {
+    let valid = |bit: u32, value: u32| (info.flags & 1 << bit != 0).then_some(value);
+    let state = valid(6, info.state).and_then(|index| states.get(index as usize).cloned());
     Estimates {
         state,
-        bw_bps: (flags & 1 != 0).then(|| long(info, 0).saturating_mul(8)),
-        min_rtt_us: told(1, 16),
-        pacing_gain: told(2, 20),
-        cwnd_gain: told(3, 24),
-        inflight_lo: told(4, 28),
-        inflight_hi: told(5, 32),
+        bw_bps: (info.flags & 1 != 0).then(|| info.bw_bytes_per_s.saturating_mul(8)),
+        min_rtt_us: valid(1, info.min_rtt_us),
+        pacing_gain: valid(2, info.pacing_gain),
+        cwnd_gain: valid(3, info.cwnd_gain),
+        inflight_lo: valid(4, info.inflight_lo),
+        inflight_hi: valid(5, info.inflight_hi),
     }
-}
-
-fn long(bytes: &[u8], at: usize) -> u64 {
-    let mut value = [0; 8];
-    value.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_ne_bytes(value)
 }
 
 /// Address, in network order, and port.
-fn endpoint(address: &[u8], family: u16, port: u16) -> SocketAddr {
-    let mut wide = [0; 16];
-    wide.copy_from_slice(address);
+fn endpoint(address: [u8; 16], family: u16, port: u16) -> SocketAddr {
     let address = if family == AF_INET6 {
-        IpAddr::V6(Ipv6Addr::from(wide)).to_canonical()
+        IpAddr::V6(Ipv6Addr::from(address)).to_canonical()
     } else {
-        IpAddr::V4(Ipv4Addr::new(wide[0], wide[1], wide[2], wide[3]))
+        let [a, b, c, d, ..] = address;
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
     };
     SocketAddr::new(address, port)
-}
-
-/// `enum tcp_ca_state`.
-fn ca_state(state: u8) -> &'static str {
-    match state {
-        0 => "Open",
-        1 => "Disorder",
-        2 => "CWR",
-        3 => "Recovery",
-        4 => "Loss",
-        _ => "?",
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::number;
+    use crate::Object;
     use proptest::prelude::*;
+    use std::fmt::Write as _;
+    use std::mem::offset_of;
+
+    const RECORD: usize = size_of::<Record>();
+
+    fn only(bytes: &[u8]) -> Record {
+        Record::all(bytes).next().expect("a whole record")
+    }
 
     fn put(record: &mut [u8], at: usize, bytes: &[u8]) {
         record[at..at + bytes.len()].copy_from_slice(bytes);
@@ -276,7 +298,7 @@ mod tests {
     #[test]
     fn a_record_is_read_as_the_program_wrote_it() {
         let states = ["STARTUP", "DRAIN"].map(str::to_owned);
-        let socket = socket(&record(), "left", &states);
+        let socket = socket(&only(&record()), "left", &states);
         assert_eq!((&*socket.local, &*socket.remote), ("10.9.0.1:5201", "10.9.0.2:40000"));
         assert_eq!((&*socket.netns, socket.tcp_state, socket.cwnd), ("left", "Recovery", 12));
         assert_eq!(
@@ -284,13 +306,44 @@ mod tests {
             (None, Some(20_000), None)
         );
         assert_eq!(socket.pacing_rate_bps, Some(20_000_000));
-        let told = socket.estimates;
-        assert_eq!(told.state.as_deref(), Some("DRAIN"));
-        assert_eq!((told.bw_bps, told.inflight_hi), (Some(10_000_000), Some(40)));
-        assert_eq!((told.min_rtt_us, told.inflight_lo), (None, None), "their flags are not set");
-        let brief = reading(&record(), &["STARTUP", "DRAIN"]);
+        let estimates = socket.estimates;
+        assert_eq!(estimates.state.as_deref(), Some("DRAIN"));
+        assert_eq!((estimates.bw_bps, estimates.inflight_hi), (Some(10_000_000), Some(40)));
+        assert_eq!(
+            (estimates.min_rtt_us, estimates.inflight_lo),
+            (None, None),
+            "their flags are not set"
+        );
+        let brief = reading(&only(&record()), &["STARTUP", "DRAIN"]);
         assert_eq!((brief.local.to_string(), brief.lost), (socket.local, 9));
         assert_eq!(brief.estimates.state, Some("DRAIN"));
+    }
+
+    #[test]
+    fn the_record_has_the_layout_of_c() {
+        // A build without clang has no objects, and this machine may have no clang.
+        if Object::find("bbr").is_err() {
+            return;
+        }
+        let mut source = "#include \"cca.h\"\n".to_owned();
+        macro_rules! same_offsets {
+            ($type:ident as $name:literal: $($field:ident)*) => {
+                $(writeln!(
+                    source,
+                    "_Static_assert(__builtin_offsetof(struct {}, {f}) == {}, \"{f}\");",
+                    $name, offset_of!($type, $field), f = stringify!($field),
+                ).expect("String never fails");)*
+            };
+        }
+        same_offsets!(Record as "cca_report": instance local remote local_port remote_port family
+            tcp_state ca_state uid cwnd ssthresh in_flight mss srtt_us min_rtt_us delivered lost
+            retrans pacing_rate info);
+        same_offsets!(Info as "cca_info": bw_bytes_per_s flags state min_rtt_us pacing_gain
+            cwnd_gain inflight_lo inflight_hi);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("layout.c");
+        fs::write(&path, source).expect("written");
+        Object::compile(&path).expect("C has these offsets");
     }
 
     #[test]
@@ -298,25 +351,25 @@ mod tests {
         let mut record = record();
         put(&mut record, 88, &u64::MAX.to_ne_bytes());
         record[46] = TCP_LISTEN;
-        let socket = socket(&record, "", &[]);
+        let socket = socket(&only(&record), "", &[]);
         assert_eq!(socket.pacing_rate_bps, None);
         assert!(socket.is_listening);
-        assert_eq!(socket.estimates, Estimates::NONE);
+        assert_eq!(socket.estimates, Estimates::default());
     }
 
     #[test]
     fn ipv6_is_written_as_ipv6_and_mapped_ipv4_as_ipv4() {
         let mut wide = [0u8; 16];
         (wide[0], wide[1], wide[15]) = (0xfd, 0x00, 1);
-        assert_eq!(endpoint(&wide, AF_INET6, 80).to_string(), "[fd00::1]:80");
+        assert_eq!(endpoint(wide, AF_INET6, 80).to_string(), "[fd00::1]:80");
         let mapped = Ipv4Addr::new(10, 0, 0, 1).to_ipv6_mapped().octets();
-        assert_eq!(endpoint(&mapped, AF_INET6, 80).to_string(), "10.0.0.1:80");
+        assert_eq!(endpoint(mapped, AF_INET6, 80).to_string(), "10.0.0.1:80");
     }
 
     proptest! {
         #[test]
         fn any_record_is_read(bytes in proptest::collection::vec(any::<u8>(), RECORD)) {
-            let read = socket(&bytes, "", &["A".to_owned()]);
+            let read = socket(&only(&bytes), "", &["A".to_owned()]);
             prop_assert_eq!(read.cwnd, number(&bytes, 52));
         }
     }

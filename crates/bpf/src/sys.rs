@@ -1,15 +1,14 @@
 //! What the machine must offer, and facts of the running kernel.
 
-use std::ffi::CString;
 use std::fs::{self, File};
-use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use libbpf_rs::btf::types::{Enum, FuncProto, Ptr, Struct};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::ReferencesType;
+use rustix::fs::{flock, statfs, FlockOperation};
+use rustix::mount::{mount, MountFlags};
+use rustix::time::{clock_getres, ClockId};
 
 use crate::{netns, Error};
 
@@ -24,8 +23,8 @@ const CAPABILITIES: u64 = 1 << 12 | 1 << 21;
 
 /// `uname -r`.
 pub(crate) fn release() -> String {
-    let told = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    told.trim().to_owned()
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    release.trim().to_owned()
 }
 
 fn lacks(what: &str) -> Error {
@@ -98,13 +97,7 @@ fn cong_control_arguments(btf: &Btf<'_>) -> Option<usize> {
 
 /// Jiffies per second: the coarse clock advances with them, and says by how much.
 fn ticks_per_second() -> u32 {
-    let mut tick = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: room for a timespec, which the call fills in when it succeeds; the clock exists in every Linux.
-    let tick = unsafe {
-        let told = libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, tick.as_mut_ptr());
-        assert_eq!(told, 0, "clock_getres(CLOCK_MONOTONIC_COARSE) fails");
-        tick.assume_init()
-    };
+    let tick = clock_getres(ClockId::MonotonicCoarse);
     let tick_ns = u32::try_from(tick.tv_nsec).unwrap_or(u32::MAX).max(1);
     (1_000_000_000 + tick_ns / 2) / tick_ns
 }
@@ -123,27 +116,16 @@ pub(crate) fn ensure_bpffs() -> Result<(), Error> {
              a controller is there for all network namespaces"
         )));
     }
-    // SAFETY: terminated strings, and no data.
-    let failed = unsafe {
-        libc::mount(c"bpf".as_ptr(), c"/sys/fs/bpf".as_ptr(), c"bpf".as_ptr(), 0, std::ptr::null())
-    };
-    if failed == 0 {
-        return Ok(());
-    }
-    let error = std::io::Error::last_os_error();
-    Err(Error::Bpffs(format!("cannot mount the BPF file system at {BPFFS}: {error}")))
+    let mounted = mount("bpf", BPFFS, "bpf", MountFlags::empty(), None);
+    mounted.map_err(|error| {
+        let error = std::io::Error::from(error);
+        Error::Bpffs(format!("cannot mount the BPF file system at {BPFFS}: {error}"))
+    })
 }
 
 /// Is the BPF file system mounted?
 pub(crate) fn is_bpffs() -> bool {
-    let path = CString::new(Path::new(BPFFS).as_os_str().as_bytes()).expect("no zero byte");
-    let mut found = MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: a terminated path and room for the answer, which is only read when the call succeeds.
-    unsafe {
-        libc::statfs(path.as_ptr(), found.as_mut_ptr()) == 0
-            && u64::try_from(found.assume_init().f_type)
-                .is_ok_and(|magic| magic & 0xffff_ffff == BPFFS_MAGIC)
-    }
+    statfs(BPFFS).is_ok_and(|found| found.f_type as u64 & 0xffff_ffff == BPFFS_MAGIC)
 }
 
 /// Held while controllers are loaded, set or unloaded, so that two processes do not do so at once.
@@ -155,12 +137,10 @@ pub(crate) struct Lock {
 impl Lock {
     /// Waits for its turn.
     pub(crate) fn take() -> Result<Self, Error> {
-        let failed = |e| Error::Bpffs(format!("cannot lock {BPFFS}: {e}"));
+        let failed = |e: std::io::Error| Error::Bpffs(format!("cannot lock {BPFFS}: {e}"));
         let file = File::open(BPFFS).map_err(failed)?;
-        // SAFETY: an open file; closing it gives the lock back.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
-            return Err(failed(std::io::Error::last_os_error()));
-        }
+        // Closing the file gives the lock back.
+        flock(&file, FlockOperation::LockExclusive).map_err(|e| failed(e.into()))?;
         Ok(Self { _file: file })
     }
 }

@@ -14,9 +14,9 @@ pub struct Param {
     pub value: u32,
     /// Value unless set.
     pub default: u32,
-    /// Least value.
+    /// Minimum value.
     pub min: u32,
-    /// Largest value.
+    /// Maximum value.
     pub max: u32,
     /// Unit.
     pub unit: String,

@@ -1,67 +1,109 @@
-//! Real time: nanoseconds since a run began, and waiting for it.
+//! Real time: nanoseconds since the start of a run, waiting, and how well the loop kept its times.
 
-use std::mem::MaybeUninit;
+use path::histogram::Histogram;
+use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
+use rustix::time::{clock_gettime, ClockId, Timespec};
+use std::num::NonZeroU64;
 use units::{Span, Time};
 
-/// The machine's steady clock, from a moment on.
+/// An event that is later than this has missed its deadline.
+pub const LATE: Span = Span::from_ms(1);
+
+/// The time of a run.
+pub trait Clock {
+    fn now(&self) -> Time;
+
+    /// Sleeps until `at`, or less: a signal ends a sleep.
+    fn sleep_until(&self, at: Time);
+
+    /// Lets a moment pass without sleep.
+    fn spin(&self);
+}
+
+/// `CLOCK_MONOTONIC`, counted from the start of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct MonotonicClock {
     zero_ns: u64,
 }
 
-fn read_ns(clock: libc::clockid_t) -> u64 {
-    let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: room for the answer; both clocks that are asked exist in every Linux.
-    let time = unsafe {
-        let failed = libc::clock_gettime(clock, time.as_mut_ptr());
-        assert_eq!(failed, 0, "clock_gettime({clock})");
-        time.assume_init()
-    };
+fn read_ns(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-impl Clock {
-    /// A clock that will show zero in `ahead` from now; until then it shows zero too.
-    pub fn starting_in(ahead: Span) -> Clock {
-        Clock { zero_ns: read_ns(libc::CLOCK_MONOTONIC) + ahead.as_ns() }
+impl MonotonicClock {
+    /// A clock that reaches zero in `ahead`; until then it shows zero.
+    pub fn starting_in(ahead: Span) -> MonotonicClock {
+        MonotonicClock { zero_ns: read_ns(ClockId::Monotonic) + ahead.as_ns() }
     }
+}
 
-    /// What it shows.
+impl Clock for MonotonicClock {
     #[inline]
-    pub fn now(&self) -> Time {
-        Time::from_ns(read_ns(libc::CLOCK_MONOTONIC).saturating_sub(self.zero_ns))
+    fn now(&self) -> Time {
+        Time::from_ns(read_ns(ClockId::Monotonic).saturating_sub(self.zero_ns))
     }
 
-    /// Waits until it shows `at`; other threads run meanwhile.
-    pub fn sleep_until(&self, at: Time) {
+    fn sleep_until(&self, at: Time) {
         let ns = self.zero_ns.saturating_add(at.as_ns());
-        let until = libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-        };
-        // SAFETY: a time that is read only; an interrupted sleep is a short one, which callers expect.
-        unsafe {
-            libc::clock_nanosleep(
-                libc::CLOCK_MONOTONIC,
-                libc::TIMER_ABSTIME,
-                &until,
-                std::ptr::null_mut(),
-            );
-        }
+        let until =
+            Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+        // An interrupted sleep is a short one, which callers expect.
+        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &until);
+    }
+
+    #[inline]
+    fn spin(&self) {
+        std::hint::spin_loop();
     }
 }
 
 /// Processor time that this thread has used.
 pub fn thread_cpu() -> Span {
-    Span::from_ns(read_ns(libc::CLOCK_THREAD_CPUTIME_ID))
+    Span::from_ns(read_ns(ClockId::ThreadCPUTime))
 }
 
-/// Before all ordinary threads where the process may, and with timers that are not rounded.
-pub fn go_first() -> bool {
+/// Gives this thread real-time priority if the process may set it, and timers that the kernel does not round; returns
+/// whether it has the priority.
+pub fn set_realtime_priority() -> bool {
+    // Without it timers are up to 50 us later.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
     let priority = libc::sched_param { sched_priority: 10 };
-    // SAFETY: both calls concern this thread only and read what they are given.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) == 0
+    // SAFETY: it concerns this thread only and reads what it is given.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) == 0 }
+}
+
+/// How well the loop kept its times.
+#[derive(Clone, Debug, Default)]
+pub struct LoopStats {
+    /// How late events were.
+    pub lateness: Histogram,
+    pub lateness_max: Span,
+    /// Events later than [`LATE`].
+    pub missed: u64,
+    pub events: u64,
+    /// Frames that a device refused.
+    pub refused: u64,
+    /// Processor time of the loop.
+    pub cpu: Span,
+    /// The part of it that was spent waiting without sleep.
+    pub spun: Span,
+    /// Whether the loop had real-time priority.
+    pub is_realtime: bool,
+}
+
+impl LoopStats {
+    /// Counts an event that ran `late`.
+    #[inline]
+    pub fn on_event(&mut self, late: Span) {
+        self.events += 1;
+        self.lateness.add_span(late);
+        self.lateness_max = self.lateness_max.max(late);
+        self.missed += u64::from(late > LATE);
+    }
+
+    /// The 99th percentile of the lateness.
+    pub fn lateness_p99(&self) -> Span {
+        Span::from_us(self.lateness.quantile_us(990).unwrap_or(0).into())
     }
 }

@@ -1,26 +1,116 @@
-//! What the kernel tells of its TCP sockets (`ss -ti`): inet_diag by netlink
-//! (include/uapi/linux/inet_diag.h, sock_diag(7)).
+//! What the kernel knows of its TCP sockets (`ss -ti`): inet_diag by netlink (include/uapi/linux/inet_diag.h,
+//! sock_diag(7)).
 
-use crate::error::{EmuError, Tried};
 use crate::netns::NetNs;
+use crate::{Context, EmuError};
+use linux_raw_sys::net::tcp_info;
+use linux_raw_sys::netlink::{
+    nlattr, nlmsgerr, nlmsghdr, NLMSG_DONE, NLMSG_ERROR, NLM_F_DUMP, NLM_F_REQUEST,
+};
+use record::Estimates;
+use rustix::net::{netlink, socket_with, AddressFamily, SocketFlags, SocketType};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::FromRawFd;
+use std::mem::{offset_of, size_of, MaybeUninit};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// NLM_F_REQUEST | NLM_F_DUMP.
-const DUMP: u16 = 0x301;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
-/// Attributes, each asked for by the bit of its number less one: tcp_info, what BBR says of itself
-/// (asked for as VEGASINFO), name of the controller.
+/// Attributes, each requested by the bit of its number less one: tcp_info, what BBR reports (requested as VEGASINFO),
+/// name of the controller.
 const INFO: u16 = 2;
 const VEGASINFO: u16 = 3;
 const CONG: u16 = 4;
 const BBRINFO: u16 = 16;
 /// Every state but LISTEN and TIME_WAIT.
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6);
-const ANSWER_HEADER: usize = 72;
+
+/// `struct inet_diag_sockid`; ports and addresses in network order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct SocketId {
+    source_port: [u8; 2],
+    destination_port: [u8; 2],
+    source: [u8; 16],
+    destination: [u8; 16],
+    interface: u32,
+    cookie: [u32; 2],
+}
+
+/// `struct inet_diag_req_v2`, after its netlink header.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    header: nlmsghdr,
+    family: u8,
+    protocol: u8,
+    extensions: u8,
+    pad: u8,
+    states: u32,
+    id: SocketId,
+}
+
+/// `struct inet_diag_msg`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    family: u8,
+    state: u8,
+    timer: u8,
+    retransmits: u8,
+    id: SocketId,
+    expires: u32,
+    receive_queue: u32,
+    send_queue: u32,
+    uid: u32,
+    inode: u32,
+}
+
+/// `struct tcp_bbr_info`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct BbrInfo {
+    bw_low: u32,
+    bw_high: u32,
+    min_rtt_us: u32,
+    pacing_gain: u32,
+    cwnd_gain: u32,
+}
+
+/// A struct of the kernel's of which any bytes are a value.
+///
+/// # Safety
+/// It is `repr(C)`, has integers and arrays of them only, and no padding.
+unsafe trait Integers: Copy {}
+// SAFETY: as the definitions say.
+unsafe impl Integers for nlmsghdr {}
+// SAFETY: as above.
+unsafe impl Integers for nlmsgerr {}
+// SAFETY: as above.
+unsafe impl Integers for nlattr {}
+// SAFETY: as above.
+unsafe impl Integers for tcp_info {}
+// SAFETY: as above.
+unsafe impl Integers for Request {}
+// SAFETY: as above.
+unsafe impl Integers for Answer {}
+// SAFETY: as above.
+unsafe impl Integers for BbrInfo {}
+
+/// The struct at the start of `bytes`; what they are too short for is zero, as an older kernel sends it.
+fn read<T: Integers>(bytes: &[u8]) -> T {
+    let mut value = MaybeUninit::<T>::zeroed();
+    let length = bytes.len().min(size_of::<T>());
+    // SAFETY: no more bytes than the struct has are copied, and any bytes are a value.
+    unsafe {
+        value.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), length);
+        value.assume_init()
+    }
+}
+
+/// The bytes of a struct.
+fn bytes_of<T: Integers>(value: &T) -> &[u8] {
+    // SAFETY: the memory of a value without padding.
+    unsafe { std::slice::from_raw_parts((value as *const T).cast(), size_of::<T>()) }
+}
 
 /// A socket, and what `struct tcp_info` holds of it (include/uapi/linux/tcp.h).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,18 +139,14 @@ pub struct Socket {
     pub delivered: u32,
     /// Timeouts, from Linux 6.7 on.
     pub timeouts: Option<u16>,
-    pub bbr: Option<Bbr>,
+    /// What the kernel's own BBR estimates.
+    pub bbr: Option<Estimates>,
 }
 
-/// `struct tcp_bbr_info`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bbr {
-    /// Bytes a second.
-    pub bw: u64,
-    pub min_rtt_us: u32,
-    /// In 1/256.
-    pub pacing_gain: u32,
-    pub cwnd_gain: u32,
+/// Where the sampler gets the sockets of the senders.
+pub trait SocketSource {
+    /// All TCP sockets over IPv4 that are connected or connecting.
+    fn sockets(&mut self) -> io::Result<Vec<Socket>>;
 }
 
 /// A connection to the kernel about the sockets of one namespace.
@@ -74,23 +160,18 @@ impl Diag {
     /// # Errors
     /// When the kernel has no inet_diag.
     pub fn open(netns: &NetNs) -> Result<Diag, EmuError> {
-        let file = netns.within(|| {
-            // SAFETY: a new file, which nobody else owns if it is one.
-            unsafe {
-                let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 4);
-                if fd < 0 {
-                    Err(io::Error::last_os_error())
-                } else {
-                    Ok(File::from_raw_fd(fd))
-                }
-            }
+        let socket = netns.within(|| {
+            let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
+            Ok(socket_with(family, SocketType::RAW, flags, Some(netlink::SOCK_DIAG))?)
         });
-        Ok(Diag { file: file.tried(|| "inet_diag".into())?, answer: vec![0; 1 << 16] })
+        let file = File::from(socket.context(|| "inet_diag".into())?);
+        Ok(Diag { file, answer: vec![0; 1 << 16] })
     }
+}
 
-    /// All TCP sockets over IPv4 that are connected or connecting.
-    pub fn sockets(&mut self) -> io::Result<Vec<Socket>> {
-        self.file.write_all(&request())?;
+impl SocketSource for Diag {
+    fn sockets(&mut self) -> io::Result<Vec<Socket>> {
+        self.file.write_all(bytes_of(&request()))?;
         let mut found = Vec::new();
         loop {
             let length = self.file.read(&mut self.answer)?;
@@ -101,60 +182,68 @@ impl Diag {
     }
 }
 
-fn request() -> Vec<u8> {
-    let extensions = 1u8 << (INFO - 1) | 1 << (VEGASINFO - 1) | 1 << (CONG - 1);
-    let mut out = Vec::with_capacity(72);
-    out.extend(72u32.to_ne_bytes());
-    out.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    out.extend(DUMP.to_ne_bytes());
-    out.extend([0; 8]);
-    out.extend([libc::AF_INET as u8, libc::IPPROTO_TCP as u8, extensions, 0]);
-    out.extend(STATES.to_ne_bytes());
-    out.resize(72, 0);
-    out
+fn request() -> Request {
+    Request {
+        header: nlmsghdr {
+            nlmsg_len: size_of::<Request>() as u32,
+            nlmsg_type: SOCK_DIAG_BY_FAMILY,
+            nlmsg_flags: (NLM_F_REQUEST | NLM_F_DUMP) as u16,
+            nlmsg_seq: 0,
+            nlmsg_pid: 0,
+        },
+        family: libc::AF_INET as u8,
+        protocol: libc::IPPROTO_TCP as u8,
+        extensions: 1 << (INFO - 1) | 1 << (VEGASINFO - 1) | 1 << (CONG - 1),
+        pad: 0,
+        states: STATES,
+        id: SocketId::default(),
+    }
 }
 
 /// Adds the sockets in a piece of the answer; `false` when it was the last.
 fn read_messages(mut bytes: &[u8], found: &mut Vec<Socket>) -> io::Result<bool> {
-    while bytes.len() >= 16 {
-        let length = (u32_at(bytes, 0) as usize).clamp(16, bytes.len());
-        match u16_at(bytes, 4) {
+    const HEADER: usize = size_of::<nlmsghdr>();
+    while bytes.len() >= HEADER {
+        let header: nlmsghdr = read(bytes);
+        let length = (header.nlmsg_len as usize).clamp(HEADER, bytes.len());
+        let message = &bytes[HEADER..length];
+        match u32::from(header.nlmsg_type) {
             NLMSG_DONE => return Ok(false),
             NLMSG_ERROR => {
-                let code = if length >= 20 { u32_at(bytes, 16) as i32 } else { 0 };
-                return Err(io::Error::from_raw_os_error(-code));
+                return Err(io::Error::from_raw_os_error(
+                    read::<nlmsgerr>(message).error.wrapping_neg(),
+                ))
             }
-            _ => found.extend(socket(&bytes[16..length])),
+            _ => found.extend(socket(message)),
         }
         bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
     }
     Ok(true)
 }
 
-/// A socket of its message.
+/// The socket of a message.
 fn socket(message: &[u8]) -> Option<Socket> {
-    let mut attributes = message.get(ANSWER_HEADER..)?;
+    const HEADER: usize = size_of::<nlattr>();
+    let mut attributes = message.get(size_of::<Answer>()..)?;
+    let id = read::<Answer>(message).id;
+    let [a, b, c, d, ..] = id.source;
     let mut socket = Socket {
-        source_port: u16::from_be_bytes([message[4], message[5]]),
-        source: u32::from_be_bytes([message[8], message[9], message[10], message[11]]),
+        source_port: u16::from_be_bytes(id.source_port),
+        source: u32::from_be_bytes([a, b, c, d]),
         ..Socket::default()
     };
-    while attributes.len() >= 4 {
-        let length = usize::from(u16_at(attributes, 0)).clamp(4, attributes.len());
-        let value = &attributes[4..length];
-        match u16_at(attributes, 2) {
-            INFO => read_info(value, &mut socket),
+    while attributes.len() >= HEADER {
+        let header: nlattr = read(attributes);
+        let length = usize::from(header.nla_len).clamp(HEADER, attributes.len());
+        let value = &attributes[HEADER..length];
+        match header.nla_type {
+            INFO => socket.set_info(value),
             CONG => {
                 let text = value.split(|&byte| byte == 0).next().unwrap_or_default();
                 socket.cca = String::from_utf8_lossy(text).into_owned();
             }
-            BBRINFO if value.len() >= 20 => {
-                socket.bbr = Some(Bbr {
-                    bw: u64::from(u32_at(value, 0)) | u64::from(u32_at(value, 4)) << 32,
-                    min_rtt_us: u32_at(value, 8),
-                    pacing_gain: u32_at(value, 12),
-                    cwnd_gain: u32_at(value, 16),
-                });
+            BBRINFO if value.len() >= size_of::<BbrInfo>() => {
+                socket.bbr = Some(estimates(&read(value)));
             }
             _ => {}
         }
@@ -163,42 +252,41 @@ fn socket(message: &[u8]) -> Option<Socket> {
     Some(socket)
 }
 
-/// Reads `struct tcp_info`; what an older kernel does not tell is zero.
-fn read_info(value: &[u8], socket: &mut Socket) {
-    let mut info = [0u8; 248];
-    let length = value.len().min(info.len());
-    info[..length].copy_from_slice(&value[..length]);
-    let (u32_of, u64_of) = (|at| u32_at(&info, at), |at| u64_at(&info, at));
-    socket.ca_state = info[1];
-    socket.unacked = u32_of(24);
-    socket.sacked = u32_of(28);
-    socket.lost = u32_of(32);
-    socket.retrans = u32_of(36);
-    socket.rtt_us = u32_of(68);
-    socket.ssthresh = u32_of(76);
-    socket.cwnd = u32_of(80);
-    socket.total_retrans = u32_of(100);
-    socket.pacing_rate = u64_of(104);
-    socket.min_rtt_us = u32_of(148);
-    socket.data_segs_out = u32_of(156);
-    socket.delivery_rate = u64_of(160);
-    socket.busy_us = u64_of(168);
-    socket.rwnd_limited_us = u64_of(176);
-    socket.sndbuf_limited_us = u64_of(184);
-    socket.delivered = u32_of(192);
-    socket.timeouts = (length >= 242).then(|| u16_at(&info, 240));
+fn estimates(bbr: &BbrInfo) -> Estimates {
+    let bw = u64::from(bbr.bw_low) | u64::from(bbr.bw_high) << 32;
+    Estimates {
+        bw_bps: Some(bw.saturating_mul(8)),
+        min_rtt_us: Some(bbr.min_rtt_us),
+        pacing_gain: Some(bbr.pacing_gain),
+        cwnd_gain: Some(bbr.cwnd_gain),
+        ..Estimates::default()
+    }
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_ne_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+impl Socket {
+    /// Takes over a `struct tcp_info`.
+    fn set_info(&mut self, value: &[u8]) {
+        const TIMEOUTS: usize = offset_of!(tcp_info, tcpi_total_rto);
+        let info: tcp_info = read(value);
+        self.ca_state = info.tcpi_ca_state;
+        self.unacked = info.tcpi_unacked;
+        self.sacked = info.tcpi_sacked;
+        self.lost = info.tcpi_lost;
+        self.retrans = info.tcpi_retrans;
+        self.rtt_us = info.tcpi_rtt;
+        self.ssthresh = info.tcpi_snd_ssthresh;
+        self.cwnd = info.tcpi_snd_cwnd;
+        self.total_retrans = info.tcpi_total_retrans;
+        self.pacing_rate = info.tcpi_pacing_rate;
+        self.min_rtt_us = info.tcpi_min_rtt;
+        self.data_segs_out = info.tcpi_data_segs_out;
+        self.delivery_rate = info.tcpi_delivery_rate;
+        self.busy_us = info.tcpi_busy_time;
+        self.rwnd_limited_us = info.tcpi_rwnd_limited;
+        self.sndbuf_limited_us = info.tcpi_sndbuf_limited;
+        self.delivered = info.tcpi_delivered;
+        self.timeouts = (value.len() >= TIMEOUTS + 2).then_some(info.tcpi_total_rto);
+    }
 }
 
 #[cfg(test)]
@@ -214,7 +302,8 @@ mod tests {
     }
 
     fn answer() -> Vec<u8> {
-        let mut body = vec![0; ANSWER_HEADER];
+        // Offsets of the fields by hand, from inet_diag.h and tcp.h.
+        let mut body = vec![0; 72];
         body[4..6].copy_from_slice(&50_000u16.to_be_bytes());
         body[8..12].copy_from_slice(&[10, 1, 0, 7]);
         let mut info = [0u8; 232];
@@ -245,8 +334,9 @@ mod tests {
         );
         assert_eq!((socket.ca_state, socket.cwnd, socket.delivered), (3, 42, 99));
         assert_eq!((socket.pacing_rate, socket.timeouts), (u64::MAX, None));
-        let bbr = Bbr { bw: (1 << 32) + 5, min_rtt_us: 20_000, pacing_gain: 739, cwnd_gain: 512 };
-        assert_eq!(socket.bbr, Some(bbr));
+        let bbr = socket.bbr.expect("attribute 16");
+        assert_eq!((bbr.bw_bps, bbr.min_rtt_us), (Some(8 * ((1 << 32) + 5)), Some(20_000)));
+        assert_eq!((bbr.pacing_gain, bbr.cwnd_gain), (Some(739), Some(512)));
     }
 
     #[test]
@@ -258,9 +348,21 @@ mod tests {
             out.extend(code.to_ne_bytes());
             out
         };
-        assert!(!read_messages(&message(NLMSG_DONE, 0), &mut Vec::new()).expect("done"));
-        let error = read_messages(&message(NLMSG_ERROR, -1), &mut Vec::new()).expect_err("refused");
+        assert!(!read_messages(&message(NLMSG_DONE as u16, 0), &mut Vec::new()).expect("done"));
+        let error =
+            read_messages(&message(NLMSG_ERROR as u16, -1), &mut Vec::new()).expect_err("refused");
         assert_eq!(error.raw_os_error(), Some(1));
+    }
+
+    /// As `ss` sends it: 72 bytes, of which the header has 16.
+    #[test]
+    fn the_request_is_for_all_connected_sockets_over_ipv4() {
+        let request = request();
+        let bytes = bytes_of(&request);
+        assert_eq!((bytes.len(), &bytes[..4]), (72, &72u32.to_ne_bytes()[..]));
+        assert_eq!(bytes[4..8], [20, 0, 1, 3]);
+        assert_eq!(bytes[16..24], [2, 6, 0b1110, 0, 0xbf, 0x0b, 0, 0]);
+        assert!(bytes[24..].iter().all(|&byte| byte == 0));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Connections from behind the path to the network of the machine: a port of the far end stands for a
-//! server anywhere. The far end's kernel takes them, so it is its TCP that the path carries.
+//! server anywhere. The far end's kernel accepts them, so the path carries its TCP.
 
-use crate::error::{EmuError, Tried};
 use crate::netns::NetNs;
+use crate::{Context, EmuError};
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::str::FromStr;
@@ -33,11 +33,11 @@ impl FromStr for Forward {
 }
 
 impl Forward {
-    /// Listens at the far end from now on, for as long as this process lasts.
+    /// Listens at the far end until this process ends.
     pub fn start(self, far: &NetNs) -> Result<(), EmuError> {
         let at = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, self.port);
         let listener =
-            far.within(|| TcpListener::bind(at)).tried(|| format!("port {}", self.port))?;
+            far.within(|| TcpListener::bind(at)).context(|| format!("port {}", self.port))?;
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let server = self.server.clone();
@@ -59,7 +59,7 @@ fn join(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
 
 fn one_way(mut from: &TcpStream, mut to: &TcpStream) -> io::Result<()> {
     let copied = io::copy(&mut from, &mut to);
-    // The other side may be gone already.
+    // The other side may have closed already.
     let _ = to.shutdown(Shutdown::Write);
     copied.map(|_| ())
 }

@@ -1,32 +1,33 @@
-//! A real frame as links and queue disciplines see it: a few words, and where its bytes are.
+//! A real frame as links and queue disciplines see it: a few words, and the number of its buffer.
 
 use crate::header::{Ip, Tcp};
+use crate::hosts::{DATA_PORT, RECEIVERS, SENDERS};
+use crate::tun::Direction;
 use net::frame::{ecn, PureAck, SKB_OVERHEAD};
 use net::Frame;
 use path::route::Traveller;
 use units::{Bytes, Time};
 
-/// What Ethernet would add: TUN devices hand over bare IP packets, but rates and buffers count the wire
-/// as `tbf` does.
+/// Ethernet's header: TUN devices have bare IP packets, but rates and buffers count it as `tbf` does.
 pub const ETHERNET_BYTES: u64 = 14;
 const ECN_BITS: u8 = 3;
 
 /// See the module documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealFrame {
-    /// Its buffer in the [`Slab`](crate::slab::Slab).
+    /// Its buffer in the [`BufferPool`](crate::pool::BufferPool).
     pub buffer: u32,
     flow: u32,
     hash: u32,
     hosts: (u32, u32),
     /// IP packet length.
     length: u16,
-    /// DSCP and ECN as they shall be; the buffer has what the sender wrote until the frame leaves.
+    /// DSCP and ECN after marking; the buffer keeps the sender's until the frame leaves.
     pub tos: u8,
     is_damaged: bool,
     /// It carries data of the flow's connection.
     pub is_data: bool,
-    /// When it came.
+    /// When it entered the path.
     pub entered: Time,
     ack: Option<PureAck>,
 }
@@ -53,6 +54,50 @@ impl RealFrame {
             is_data: tcp.is_some_and(|tcp| tcp.payload > 0),
             entered: now,
             ack: tcp.and_then(|tcp| tcp.pure_ack(bytes)),
+        }
+    }
+}
+
+/// How frames are assigned to flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Classifier {
+    /// Connections from [`DATA_PORT`], by the addresses of their hosts; other frames bypass the path.
+    ByAddress { own_receivers: bool },
+    /// All frames are one flow.
+    OneFlow,
+}
+
+impl Classifier {
+    /// The flow of a frame that takes the path, one of `flows`; `None` for one that bypasses it.
+    #[inline]
+    pub fn flow(
+        self,
+        direction: Direction,
+        ip: &Ip,
+        tcp: Option<&Tcp>,
+        flows: usize,
+    ) -> Option<u32> {
+        if self == Classifier::OneFlow {
+            return Some(0);
+        }
+        let (port, first) = match direction {
+            Direction::Forward => (tcp?.source, RECEIVERS),
+            Direction::Back => (tcp?.destination, SENDERS),
+        };
+        let flow = ip.destination.wrapping_sub(first);
+        (port == DATA_PORT && (flow as usize) < flows).then_some(flow)
+    }
+
+    /// Source and destination by which queue disciplines distinguish hosts; numbered as in the simulator.
+    #[inline]
+    pub fn hosts(self, direction: Direction, ip: &Ip, flow: u32) -> (u32, u32) {
+        let Classifier::ByAddress { own_receivers } = self else {
+            return (ip.source, ip.destination);
+        };
+        let (sender, receiver) = (2 * flow + 1, if own_receivers { 2 * flow + 2 } else { 0 });
+        match direction {
+            Direction::Forward => (sender, receiver),
+            Direction::Back => (receiver, sender),
         }
     }
 }
@@ -118,7 +163,7 @@ impl Traveller for RealFrame {
         self.is_damaged
     }
 
-    /// The receiving host would find its checksum wrong and refuse it; so it is not handed over at all.
+    /// The receiving host would find a wrong checksum and drop it, so it is not handed over.
     fn damage(&mut self) {
         self.is_damaged = true;
     }

@@ -1,4 +1,4 @@
-//! IPv4 and TCP headers of a frame, as far as a path looks at them (RFC 791, RFC 9293).
+//! The fields of IPv4 and TCP headers that the path reads (RFC 791, RFC 9293).
 
 use net::frame::PureAck;
 
@@ -87,7 +87,7 @@ impl Ip {
         self.header
     }
 
-    /// The TCP header behind it, if there is one.
+    /// The TCP header that follows it, if there is one.
     pub fn tcp(&self, bytes: &[u8]) -> Option<Tcp> {
         let (start, total) = (self.header, usize::from(self.total));
         if self.protocol != TCP || self.is_later_fragment || start + 20 > total {

@@ -1,43 +1,50 @@
 //! The end hosts: one network namespace for all senders and one for all receivers, an address for each
 //! flow in both, set as the plan says.
 
-use crate::error::EmuError;
 use crate::netns::NetNs;
-use crate::tun::{Tun, NAME};
+use crate::tun::{Tun, TunPair, NAME};
+use crate::EmuError;
 use path::plan::{Host, HostQdisc, Plan};
 use std::collections::BTreeMap;
+
+/// Local port of the connections that are measured; others between the hosts (iperf3's control
+/// connection) bypass the path.
+pub const DATA_PORT: u16 = 50_000;
+/// First addresses of senders and receivers: 10.1.0.1 and 10.2.0.1.
+pub const SENDERS: u32 = 0x0a01_0001;
+pub const RECEIVERS: u32 = 0x0a02_0001;
 
 /// Two hosts with nothing between them yet.
 #[derive(Debug)]
 pub struct Hosts {
     pub senders: NetNs,
     pub receivers: NetNs,
-    /// What was set, by kernel parameter.
+    /// Kernel parameters that were set, and their values.
     pub sysctls: BTreeMap<String, String>,
-    /// What of the plan these hosts do otherwise.
+    /// Where these hosts differ from the plan.
     pub warnings: Vec<String>,
 }
 
 impl Hosts {
-    /// Hosts of a plan, and their devices.
+    /// The hosts of a plan, and their devices.
     ///
     /// # Errors
     /// When the process may not make them.
-    pub fn new(plan: &Plan) -> Result<(Hosts, Tun, Tun), EmuError> {
+    pub fn new(plan: &Plan) -> Result<(Hosts, TunPair), EmuError> {
         let (senders, receivers) = (NetNs::new()?, NetNs::new()?);
-        let (near, far) = (Tun::new(&senders)?, Tun::new(&receivers)?);
+        let devices = TunPair { senders: Tun::new(&senders)?, receivers: Tun::new(&receivers)? };
         let mut hosts =
             Hosts { senders, receivers, sysctls: BTreeMap::new(), warnings: Vec::new() };
         hosts.set_sysctls(plan)?;
         hosts.set_routes(&plan.host)?;
         hosts.set_device(&plan.host)?;
-        Ok((hosts, near, far))
+        Ok((hosts, devices))
     }
 
     fn set_sysctls(&mut self, plan: &Plan) -> Result<(), EmuError> {
         let own = [
             ("net.ipv4.conf.all.rp_filter", "0".into()),
-            // What a socket still holds when its process is gone is given up at its second timeout and not at its
+            // The kernel drops what a socket holds after its process has ended at the second timeout instead of the
             // ninth, minutes later: until then it keeps its namespace, and its memory from other runs (tcp_mem).
             ("net.ipv4.tcp_orphan_retries", "1".into()),
             ("net.ipv6.conf.all.disable_ipv6", "1".into()),
@@ -55,13 +62,13 @@ impl Hosts {
         Ok(())
     }
 
-    /// Every address of the senders' and of the receivers' network is the host's own.
+    /// Each host owns every address of its network.
     fn set_routes(&self, host: &Host) -> Result<(), EmuError> {
-        let ways = [
+        let routes = [
             (&self.senders, "10.1.0.0/16", "10.1.0.1", "10.2.0.0/16"),
             (&self.receivers, "10.2.0.0/16", "10.2.0.1", "10.1.0.0/16"),
         ];
-        for (netns, own, first, others) in ways {
+        for (netns, own, first, others) in routes {
             netns.run("ip", &["address", "add", &format!("{first}/32"), "dev", NAME])?;
             netns.run("ip", &["route", "add", "local", own, "dev", "lo"])?;
             let mut route = vec!["route", "add", others, "dev", NAME, "src", first];
@@ -89,7 +96,7 @@ impl Hosts {
         }
         if !is_fq && replace("pfifo", &["limit", "100000"]).is_err() {
             warnings
-                .push("host.qdisc: this kernel has no pfifo, its default is in its place".into());
+                .push("host.qdisc: this kernel has no pfifo, its default is used instead".into());
         }
         if !host.tso {
             senders.run("ip", &["link", "set", NAME, "gso_max_segs", "1"])?;

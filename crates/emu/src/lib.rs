@@ -7,40 +7,76 @@
 //!  from 10.1.0.i:50000                 <-- delay <-- acknowledgements
 //! ```
 //!
-//! Namespaces have no name and devices no persistence: the kernel takes all away when this process ends,
-//! however it ends, and processes of the flows are killed with it.
+//! Namespaces have no name and devices are not persistent: the kernel removes them when this process ends,
+//! however it ends, and kills the processes of the flows.
+//!
+//! The loop, the sampler, the schedule of the flows and the report touch no clock, device or process themselves:
+//! they take a [`clock::Clock`], [`router::Devices`], [`diag::SocketSource`] and [`flows::Client`], which tests replace.
 
 #![cfg(target_os = "linux")]
 
-mod aside;
-mod burst;
 mod clock;
-mod conduct;
+mod control;
 mod diag;
-mod error;
+mod flows;
 mod forward;
 mod frame;
+mod gso;
 mod header;
 mod hosts;
 mod memory;
 mod netns;
+mod pidns;
+mod pool;
 mod report;
-mod room;
 mod router;
 mod run;
 mod sampler;
-mod shared;
 mod shell;
-mod slab;
-mod tally;
-mod told;
+#[cfg(test)]
+mod simulated;
 mod traffic;
 mod tun;
-mod user;
+mod wire;
 
-pub use error::EmuError;
+pub use netns::enter_user_namespace;
 pub use report::{Emulator, Outcome};
 pub use run::{check, run, Progress};
+pub use sampler::{CcaSnapshot, ReadControllers};
 pub use shell::{shell, FarEnd, Shell};
-pub use told::{Ask, Told};
-pub use user::enter_user_namespace;
+
+use std::io;
+
+/// Why a run or a shell failed.
+#[derive(Debug, thiserror::Error)]
+pub enum EmuError {
+    /// No engine can run the plan.
+    #[error(transparent)]
+    Plan(#[from] path::PlanError),
+    /// Real hosts cannot run the plan.
+    #[error("{key}: got {got}, wanted {wanted} for real hosts")]
+    Unsupported { key: String, got: String, wanted: String },
+    /// The tables cannot be written.
+    #[error(transparent)]
+    Record(#[from] record::RecordError),
+    /// The system refused something.
+    #[error("{what}: {source}")]
+    System { what: String, source: io::Error },
+    /// A program failed.
+    #[error("{program}: {said}")]
+    Program { program: String, said: String },
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Adds to an error of the system what was attempted.
+trait Context<T> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, EmuError>;
+}
+
+impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, EmuError> {
+        self.map_err(|error| EmuError::System { what: what(), source: error.into() })
+    }
+}

@@ -5,39 +5,39 @@
 use std::fs::read_to_string;
 use units::{Span, Time};
 
-/// Between two looks at least: memory of this size is not filled sooner.
+/// Minimum time between two readings: memory of this size is not filled sooner.
 const EVERY: Span = Span::from_ns(1_000_000_000);
 
-/// Pages in use at most so far, and from how many on the kernel limits buffers.
+/// Pages in use at the peak so far, and the number from which on the kernel limits buffers.
 #[derive(Debug, Default)]
 pub struct TcpMemory {
-    most: u64,
-    mark: Option<u64>,
+    peak: u64,
+    limit: Option<u64>,
     next: Time,
 }
 
 impl TcpMemory {
-    /// As the machine's network has it; unwatched where that cannot be read.
+    /// With the limit of this machine's network; watches nothing where that cannot be read.
     pub fn new() -> TcpMemory {
         let limits = read_to_string("/proc/sys/net/ipv4/tcp_mem").unwrap_or_default();
-        TcpMemory { most: 0, mark: number_at(&limits, 0), next: Time::ZERO }
+        TcpMemory { peak: 0, limit: number_at(&limits, 0), next: Time::ZERO }
     }
 
-    /// Looks how much is in use, if it is time to.
+    /// Reads how much is in use, if it is time to.
     pub fn look(&mut self, now: Time) {
-        if self.mark.is_some() && now >= self.next {
+        if self.limit.is_some() && now >= self.next {
             self.next = now + EVERY;
             let text = read_to_string("/proc/self/net/sockstat").unwrap_or_default();
-            self.most = self.most.max(in_use(&text).unwrap_or(0));
+            self.peak = self.peak.max(in_use(&text).unwrap_or(0));
         }
     }
 
-    /// What a result is to say.
+    /// The warning of the result, if the limit was reached.
     pub fn warning(&self) -> Option<String> {
-        let (most, mark) = (self.most, self.mark?);
-        (most >= mark).then(|| {
+        let (peak, limit) = (self.peak, self.limit?);
+        (peak >= limit).then(|| {
             format!(
-                "TCP used {most} pages of this machine's memory, and from {mark} on (net.ipv4.tcp_mem) the kernel lets no \
+                "TCP used {peak} pages of this machine's memory, and from {limit} on (net.ipv4.tcp_mem) the kernel lets no \
                  send buffer grow: flows may have been limited by that"
             )
         })
@@ -67,8 +67,8 @@ mod tests {
     #[test]
     fn a_run_under_pressure_says_so() {
         let warned =
-            |most| TcpMemory { most, mark: Some(383_869), next: Time::ZERO }.warning().is_some();
+            |peak| TcpMemory { peak, limit: Some(383_869), next: Time::ZERO }.warning().is_some();
         assert_eq!([warned(0), warned(383_868), warned(383_869)], [false, false, true]);
-        assert_eq!(TcpMemory { most: 1 << 40, mark: None, next: Time::ZERO }.warning(), None);
+        assert_eq!(TcpMemory { peak: 1 << 40, limit: None, next: Time::ZERO }.warning(), None);
     }
 }

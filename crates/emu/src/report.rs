@@ -1,14 +1,14 @@
 //! Tables, summary and warnings of a run that has ended, in the form that the simulator's have.
 
-use crate::conduct::LATE;
+use crate::clock::{LoopStats, LATE};
 use crate::diag::Socket;
-use crate::error::EmuError;
-use crate::hosts::Hosts;
-use crate::router::Router;
-use crate::sampler::{Sampled, Sampler};
-use crate::tally::Tally;
-use path::network::{Fate, Notice};
-use path::plan::Plan;
+use crate::flows::Stopped;
+use crate::router::Routed;
+use crate::sampler::Samples;
+use crate::wire::Measured;
+use crate::EmuError;
+use path::network::Notice;
+use path::plan::{Flow, Plan};
 use record::report::{warnings, Waits};
 use record::{
     EventKind, EventRow, FlowRow, FlowTotals, MessageRow, PcapWriter, RunTotals, Summary,
@@ -23,15 +23,17 @@ use units::Time;
 /// Share of the time that the loop may use a processor, per cent.
 const CPU_PERCENT: u64 = 90;
 
-/// What is left of a run.
+/// What a run has measured.
 pub struct Ended {
-    pub router: Router,
-    pub sampler: Sampler,
-    pub hosts: Hosts,
-    /// (flow, when it was stopped, what its receiver had then).
-    pub ended: Vec<(usize, Time, u64)>,
+    pub routed: Routed,
+    pub samples: Samples,
+    pub stopped: Vec<Stopped>,
     /// Frames that devices dropped because the loop had not read them in time.
     pub dropped: u64,
+    pub controllers: Vec<String>,
+    /// Kernel parameters of both hosts.
+    pub sysctls: BTreeMap<String, String>,
+    pub warnings: Vec<String>,
 }
 
 /// A result.
@@ -41,7 +43,7 @@ pub struct Outcome {
     pub emulator: Emulator,
 }
 
-/// How the emulator did, for the manifest.
+/// How well the emulator kept up, for the manifest.
 #[derive(Debug, Serialize)]
 pub struct Emulator {
     /// How late events of the path were, ms.
@@ -53,12 +55,13 @@ pub struct Emulator {
     pub events: u64,
     /// Frames that the emulator itself lost.
     pub own_drops: u64,
-    /// Processor time of the loop, s, and as a share of the run.
+    /// Processor time of the loop, s.
     pub cpu_s: f64,
-    /// Of it, what went by waiting for the next event without sleep.
+    /// The part of it that was spent waiting without sleep, s.
     pub spin_s: f64,
+    /// Processor time as a share of the run.
     pub cpu_share: f64,
-    /// Whether the loop ran before all ordinary threads.
+    /// Whether the loop had real-time priority.
     pub realtime: bool,
     /// Samples that came more than half their interval late.
     pub late_samples: u64,
@@ -69,75 +72,69 @@ pub struct Emulator {
 }
 
 /// A flow from its opening to its end.
-struct Life {
+struct Lifetime {
     start: Time,
     stop: Time,
     goodput: u64,
     completed: bool,
 }
 
-/// Writes what is not written yet.
+/// Writes all tables but the samples, which are written already, and sums up.
 ///
 /// # Errors
 /// When a table cannot be written.
-pub fn write(plan: &Plan, ccas: &[String], out: &Path, ended: Ended) -> Result<Outcome, EmuError> {
-    let end = ended.router.ended();
-    let Ended { mut router, sampler, hosts, ended: stopped, dropped } = ended;
-    router.capture.take().map_or(Ok(()), PcapWriter::finish)?;
-    let lives: Vec<Life> =
-        (0..plan.flows.len()).map(|i| life(plan, &router.tallies[i], &stopped, i, end)).collect();
-    let late_samples = sampler.late;
-    let failed =
-        sampler.failed.as_ref().map(|error| format!("samples are missing: inet_diag: {error}"));
-    let unasked = sampler
-        .unasked
-        .as_ref()
-        .map(|error| format!("states and estimates of controllers are missing: {error}"));
-    let sampled = sampler.finish()?;
-    let fates = router.forward.fates();
-    let flows: Vec<FlowTotals> = (0..lives.len())
-        .map(|i| totals(plan, i, &router.tallies[i], &fates[i], &lives[i], &sampled[i]))
-        .collect();
-    let events = events(&router, &lives, &sampled);
+pub fn write(plan: &Plan, out: &Path, ended: Ended) -> Result<Outcome, EmuError> {
+    let Ended { mut routed, samples, stopped, dropped, controllers, sysctls, warnings } = ended;
+    routed.measured.capture.take().map_or(Ok(()), PcapWriter::finish)?;
+    let lifetimes = lifetimes(plan, &routed, &stopped);
+    let flows = totals(plan, &routed, &lifetimes, &samples);
+    let events = events(&routed.measured, &lifetimes, &samples);
     let rows = flows.iter().enumerate().map(|(i, flow)| flow.row(i));
-    write_tables(plan, &router, &events, rows, out)?;
+    write_tables(plan, &routed.measured, &events, rows, out)?;
 
-    let emulator = emulator(&router, ccas, end, dropped, late_samples, &hosts);
-    let mut warnings = hosts.warnings;
-    warnings.extend(failed);
-    warnings.extend(unasked);
-    warnings.extend(conduct_warnings(&emulator));
-    warnings.extend(router.forward.links.iter().filter_map(path::link::Link::warning));
-    warnings.extend(other_controllers(&sampled, ccas));
+    let own_drops = routed.measured.stats.refused + dropped;
+    let emulator = emulator(&routed, own_drops, samples.late, controllers, sysctls);
+    let links = &routed.forward.links;
+    let warnings = warnings
+        .into_iter()
+        .chain(samples.warnings())
+        .chain(loop_warnings(&emulator))
+        .chain(links.iter().filter_map(path::link::Link::warning))
+        .chain(other_controllers(&samples, &emulator.controllers))
+        .collect();
+    let wire = &routed.measured.wire;
     let run = RunTotals {
-        end_ns: end.as_ns(),
-        packets_delivered: router.tallies.iter().map(|tally| tally.one_way.total()).sum(),
-        events: router.conduct.events,
+        end_ns: routed.end.as_ns(),
+        packets_delivered: wire.iter().map(|wire| wire.one_way.total()).sum(),
+        events: emulator.events,
         warnings,
-        links: router.forward.links.iter().map(|link| link.totals(end)).collect(),
+        links: links.iter().map(|link| link.totals(routed.end)).collect(),
         flows,
     };
     Ok(Outcome { summary: run.summary(), emulator })
 }
 
-fn life(plan: &Plan, tally: &Tally, stopped: &[(usize, Time, u64)], i: usize, end: Time) -> Life {
-    let start = tally.opened.unwrap_or(Time::from_ns(plan.flows[i].start_ns));
-    if let Some(at) = tally.completed {
-        return Life { start, stop: at, goodput: tally.delivered_bytes(), completed: true };
-    }
-    match stopped.iter().find(|&&(flow, ..)| flow == i) {
-        Some(&(_, at, goodput)) => {
-            Life { start, stop: at.min(end).max(start), goodput, completed: false }
-        }
-        None => {
-            Life { start, stop: end.max(start), goodput: tally.delivered_bytes(), completed: false }
-        }
-    }
+/// Each flow from its opening until its transfer had arrived, it was stopped or the run ended.
+fn lifetimes(plan: &Plan, routed: &Routed, stopped: &[Stopped]) -> Vec<Lifetime> {
+    let end = routed.end;
+    let flows = plan.flows.iter().zip(&routed.measured.wire).enumerate();
+    flows
+        .map(|(i, (planned, wire))| {
+            let start = wire.opened.unwrap_or(Time::from_ns(planned.start_ns));
+            let stopped = stopped.iter().find(|stopped| stopped.flow == i);
+            let (stop, goodput) = match (wire.completed, stopped) {
+                (Some(at), _) => (at, wire.delivered_bytes()),
+                (None, Some(one)) => (one.at.min(end).max(start), one.delivered_bytes),
+                (None, None) => (end.max(start), wire.delivered_bytes()),
+            };
+            Lifetime { start, stop, goodput, completed: wire.completed.is_some() }
+        })
+        .collect()
 }
 
 fn write_tables(
     plan: &Plan,
-    router: &Router,
+    measured: &Measured,
     events: &[EventRow],
     rows: impl Iterator<Item = FlowRow>,
     out: &Path,
@@ -146,7 +143,7 @@ fn write_tables(
     rows.for_each(|row| flows.push(&row));
     flows.finish()?;
     let mut queue = TableWriter::create(out, plan.record.queue)?;
-    router.queue_rows.iter().for_each(|row| queue.push(row));
+    measured.queue_rows.iter().for_each(|row| queue.push(row));
     queue.finish()?;
     let mut table = TableWriter::create(out, plan.record.events)?;
     events.iter().for_each(|row| table.push(row));
@@ -155,70 +152,75 @@ fn write_tables(
     Ok(())
 }
 
-/// What the path and the wire saw happen, and the samples of the sockets, in order.
-fn events(router: &Router, lives: &[Life], sampled: &[Sampled]) -> Vec<EventRow> {
+/// What happened on the path and to the flows, and the states in the samples, in order of time.
+fn events(measured: &Measured, lifetimes: &[Lifetime], samples: &Samples) -> Vec<EventRow> {
     let row = |at: Time, flow: u32, kind, value| {
         let flow = Some(flow as i32);
         EventRow { t_ns: at.as_ns() as i64, flow, kind, value, note: None }
     };
-    let mut rows: Vec<EventRow> = router
+    let mut rows: Vec<EventRow> = measured
         .notices
         .iter()
-        .map(|&(at, flow, notice, count)| {
-            let kind = match notice {
+        .map(|one| {
+            let kind = match one.notice {
                 Notice::Lost => EventKind::DropRandom,
                 Notice::Dropped => EventKind::DropQueue,
                 Notice::Marked => EventKind::EcnMark,
             };
-            row(at, flow, kind, Some(count as i64))
+            row(one.at, one.flow, kind, Some(one.count as i64))
         })
         .collect();
-    for ((flow, tally), life) in (0..).zip(&router.tallies).zip(lives) {
-        rows.extend(tally.opened.map(|at| row(at, flow, EventKind::Start, None)));
-        rows.extend(tally.established.map(|at| row(at, flow, EventKind::Established, None)));
-        rows.push(match life.completed {
-            true => row(life.stop, flow, EventKind::Complete, Some(life.goodput as i64)),
-            false => row(life.stop, flow, EventKind::Stop, None),
-        });
+    for ((flow, wire), lifetime) in (0..).zip(&measured.wire).zip(lifetimes) {
+        rows.extend(wire.opened.map(|at| row(at, flow, EventKind::Start, None)));
+        rows.extend(wire.established.map(|at| row(at, flow, EventKind::Established, None)));
+        let (kind, value) = match lifetime.completed {
+            true => (EventKind::Complete, Some(lifetime.goodput as i64)),
+            false => (EventKind::Stop, None),
+        };
+        rows.push(row(lifetime.stop, flow, kind, value));
     }
-    for (flow, sampled) in (0..).zip(sampled) {
+    for (flow, samples) in (0..).zip(&samples.flows) {
         let state = |&(at, kind, note)| EventRow { note: Some(note), ..row(at, flow, kind, None) };
-        rows.extend(sampled.states.iter().map(state));
+        rows.extend(samples.states.iter().map(state));
     }
     rows.sort_by_key(|row| row.t_ns);
     rows
 }
 
-/// What is known of a flow: from the plan, the path, the wire and its socket.
+/// What is known of the flows: from the plan, the path, the wire and their sockets.
 fn totals(
     plan: &Plan,
-    i: usize,
-    tally: &Tally,
-    fate: &Fate,
-    life: &Life,
-    sampled: &Sampled,
-) -> FlowTotals {
-    let last = sampled.last.as_ref();
-    FlowTotals {
-        start_ns: life.start.as_ns(),
-        stop_ns: life.stop.as_ns(),
-        established_ns: tally.established.map(Time::as_ns),
-        is_completed: life.completed,
-        goodput_bytes: life.goodput,
-        segs_sent: tally.segments,
-        retrans_segs: tally.retransmitted,
-        bytes_sent: tally.bytes,
-        delivered_segs: last.map_or(0, |socket| u64::from(socket.delivered)),
-        lost_segs: sampled.lost.map_or(0, u64::from),
-        rtos: last.and_then(|socket| socket.timeouts).map_or(0, u64::from),
-        acks_sent: tally.acks,
-        min_rtt_us: last.and_then(min_rtt),
-        one_way: tally.one_way.delays(),
-        srtt_us: sampled.srtt_us.clone(),
-        waits: last.map(waits),
-        why: tally.established.is_none().then(|| format!("traffic/{i}.json may say why")),
-        ..plan.flows[i].totals(fate)
-    }
+    routed: &Routed,
+    lifetimes: &[Lifetime],
+    samples: &Samples,
+) -> Vec<FlowTotals> {
+    let fates = routed.forward.fates();
+    let total = |(i, planned): (usize, &Flow)| {
+        let (wire, lifetime) = (&routed.measured.wire[i], &lifetimes[i]);
+        let samples = &samples.flows[i];
+        let last = samples.last.as_ref();
+        FlowTotals {
+            start_ns: lifetime.start.as_ns(),
+            stop_ns: lifetime.stop.as_ns(),
+            established_ns: wire.established.map(Time::as_ns),
+            is_completed: lifetime.completed,
+            goodput_bytes: lifetime.goodput,
+            segs_sent: wire.segments,
+            retrans_segs: wire.retransmitted,
+            bytes_sent: wire.bytes,
+            delivered_segs: last.map_or(0, |socket| u64::from(socket.delivered)),
+            lost_segs: samples.lost.map_or(0, u64::from),
+            rtos: last.and_then(|socket| socket.timeouts).map_or(0, u64::from),
+            acks_sent: wire.acks,
+            min_rtt_us: last.and_then(min_rtt),
+            one_way: wire.one_way.delays(),
+            srtt_us: samples.srtt_us.clone(),
+            waits: last.map(waits),
+            why: wire.established.is_none().then(|| format!("traffic/{i}.json may say why")),
+            ..planned.totals(&fates[i])
+        }
+    };
+    plan.flows.iter().enumerate().map(total).collect()
 }
 
 fn waits(socket: &Socket) -> Waits {
@@ -236,35 +238,34 @@ fn min_rtt(socket: &Socket) -> Option<u64> {
 }
 
 fn emulator(
-    router: &Router,
-    ccas: &[String],
-    end: Time,
-    dropped: u64,
+    routed: &Routed,
+    own_drops: u64,
     late_samples: u64,
-    hosts: &Hosts,
+    controllers: Vec<String>,
+    sysctls: BTreeMap<String, String>,
 ) -> Emulator {
-    let conduct = &router.conduct;
-    let quantile =
-        |per_mille| f64::from(conduct.lateness.quantile_us(per_mille).unwrap_or(0)) / 1e3;
+    let LoopStats { lateness, lateness_max, missed, events, cpu, spun, is_realtime, .. } =
+        &routed.measured.stats;
+    let quantile = |per_mille| f64::from(lateness.quantile_us(per_mille).unwrap_or(0)) / 1e3;
     Emulator {
         lateness_p50_ms: quantile(500),
         lateness_p99_ms: quantile(990),
-        lateness_max_ms: conduct.latest.as_ns() as f64 / 1e6,
-        missed: conduct.missed,
-        events: conduct.events,
-        own_drops: conduct.refused + dropped,
-        cpu_s: conduct.cpu.as_secs_f64(),
-        spin_s: conduct.spun.as_secs_f64(),
-        cpu_share: conduct.cpu.as_secs_f64() / end.as_secs_f64().max(1e-9),
-        realtime: conduct.is_realtime,
+        lateness_max_ms: lateness_max.as_ns() as f64 / 1e6,
+        missed: *missed,
+        events: *events,
+        own_drops,
+        cpu_s: cpu.as_secs_f64(),
+        spin_s: spun.as_secs_f64(),
+        cpu_share: cpu.as_secs_f64() / routed.end.as_secs_f64().max(1e-9),
+        realtime: *is_realtime,
         late_samples,
-        controllers: ccas.to_vec(),
-        sysctls: hosts.sysctls.clone(),
+        controllers,
+        sysctls,
     }
 }
 
 /// Why the path may not have been the configured one.
-fn conduct_warnings(emulator: &Emulator) -> Vec<String> {
+fn loop_warnings(emulator: &Emulator) -> Vec<String> {
     let ms = |ms: f64| Duration::from_secs_f64(ms / 1e3);
     let late = warnings::late_events(
         emulator.missed,
@@ -291,13 +292,15 @@ fn conduct_warnings(emulator: &Emulator) -> Vec<String> {
 }
 
 /// Flows that did not run the controller that they were to run.
-fn other_controllers(sampled: &[Sampled], ccas: &[String]) -> Vec<String> {
-    let ran = sampled.iter().map(|sampled| sampled.last.as_ref().map(|socket| &socket.cca));
-    ran.zip(ccas)
-        .enumerate()
-        .filter_map(|(i, (ran, wanted))| {
-            ran.filter(|&ran| ran != wanted).map(|ran| (i, ran, wanted))
+fn other_controllers(samples: &Samples, controllers: &[String]) -> Vec<String> {
+    let flows = samples.flows.iter().zip(controllers).enumerate();
+    flows
+        .filter_map(|(i, (samples, wanted))| {
+            let ran = &samples.last.as_ref().filter(|socket| socket.cca != *wanted)?.cca;
+            Some(format!("flow {i} ran {ran} instead of {wanted}"))
         })
-        .map(|(i, ran, wanted)| format!("flow {i} ran {ran} instead of {wanted}"))
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,109 +1,85 @@
-//! The real-time loop: frames of two devices through the path of a plan.
+//! The real-time loop: moves frames between two devices through the path of a plan.
 //!
 //! Every event of the path happens at its nominal time, however late the loop gets to it: what a link
 //! sends next depends on when the last frame should have left, so lateness delays frames but does not add
-//! up and takes no capacity. How late events were is counted, and told.
+//! up and takes no capacity. How late events were is counted and reported.
 
-use crate::aside::Aside;
-use crate::burst::{self, Burst};
-use crate::clock::{go_first, thread_cpu, Clock};
-use crate::conduct::Conduct;
-use crate::frame::RealFrame;
+use crate::clock::{set_realtime_priority, thread_cpu, Clock};
+use crate::control::ControlBypass;
+use crate::flows::RunState;
+use crate::frame::{Classifier, RealFrame};
+use crate::gso::{self, Segmenter};
 use crate::header::{set_tos, Ip, Tcp};
-use crate::shared::Shared;
-use crate::slab::Slab;
-use crate::tally::Tally;
-use crate::tun::Tun;
+use crate::hosts::{RECEIVERS, SENDERS};
+use crate::pool::BufferPool;
+use crate::tun::{Devices, Direction};
+use crate::wire::{Measured, TimedNotice, WireCounters};
 use path::build;
-use path::network::{Network, Notice};
+use path::network::Network;
 use path::plan::{Plan, PlanError};
 use path::timeline::Timeline;
-use record::{PcapWriter, QueueRow};
-use std::os::fd::AsRawFd;
+use record::PcapWriter;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use units::{Span, Time};
 
-/// Local port of the connections that are measured; others between the hosts (iperf3's control
-/// connection) go past the path.
-pub const DATA_PORT: u16 = 50_000;
-/// First addresses of senders and receivers: 10.1.0.1 and 10.2.0.1.
-pub const SENDERS: u32 = 0x0a01_0001;
-pub const RECEIVERS: u32 = 0x0a02_0001;
-/// Packets or bursts read from a device before time and the other device get their turn.
+/// Packets or bursts read from a device before events and the other device get their turn.
 const BATCH: usize = 16;
-/// Before an event that is so near the loop does not sleep: waking up takes about as long.
+/// The loop does not sleep before an event that is so near: waking up takes about as long.
 const SPIN: Span = Span::from_us(60);
-/// Of the whole time, one part in so many may be spent not sleeping: a loop before all ordinary threads that
+/// One part in this many of the time may be spent not sleeping: a loop with real-time priority that
 /// never sleeps would be stopped for 50 ms of every second (sched_rt_runtime_us).
 const SPIN_SHARE: u64 = 3;
-/// How long it sleeps where it may not: going to sleep for each frame or event would take more of the
+/// How long the loop sleeps when it may not spin: going to sleep for each frame or event would take more of the
 /// processor than the frames do.
 const NAP: Span = Span::from_us(50);
-/// The longest sleep, so that a wish to stop is heard.
+/// The longest sleep, so that the loop sees a request to stop.
 const SLEEP_MAX: Span = Span::from_ms(50);
 
-/// Which frames belong to which flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Traffic {
-    /// Those of connections from [`DATA_PORT`] by the addresses of their hosts.
-    Flows { own_receivers: bool },
-    /// Everything is one flow.
-    All,
-}
-
-/// Which way frames go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// From senders to receivers.
-    Forward,
-    Back,
-}
-
 /// See the module documentation.
-pub struct Router {
-    clock: Clock,
+pub struct Router<C, D> {
+    clock: C,
     end: Time,
-    traffic: Traffic,
-    /// The senders' device and the receivers'.
-    near: Tun,
-    far: Tun,
-    pub forward: Network<RealFrame>,
-    pub back: Network<RealFrame>,
+    classifier: Classifier,
+    devices: D,
+    forward: Network<RealFrame>,
+    back: Network<RealFrame>,
     timeline: Timeline,
     back_slots: u32,
     sampler: u32,
-    /// Slot of what goes past the path.
+    /// Slot of the control connections.
     control: u32,
-    aside: Aside,
+    bypass: ControlBypass,
     sample_every: Span,
-    slab: Slab,
-    burst: Burst,
-    /// Time spent waiting without sleep, and since when it does so again.
-    spun: Span,
+    pool: BufferPool,
+    segmenter: Segmenter,
     spinning_since: Option<Time>,
-    shared: Arc<Shared>,
-    pub tallies: Vec<Tally>,
-    pub conduct: Conduct,
-    /// Headers of all frames that leave and reach senders, where that is wanted.
-    pub capture: Option<PcapWriter>,
-    pub queue_rows: Vec<QueueRow>,
-    /// (when, flow, what, how many).
-    pub notices: Vec<(Time, u32, Notice, u64)>,
+    state: Arc<RunState>,
+    measured: Measured,
 }
 
-impl Router {
-    /// The path of `plan` between two devices; `clock` shows the time of the run.
+/// What the loop measured.
+pub struct Routed {
+    /// When the loop ended, at most the end of the plan.
+    pub end: Time,
+    /// Both directions of the path.
+    pub forward: Network<RealFrame>,
+    pub back: Network<RealFrame>,
+    pub measured: Measured,
+}
+
+impl<C: Clock, D: Devices> Router<C, D> {
+    /// The path of `plan` between two devices.
     ///
     /// # Errors
     /// When the plan cannot be built.
     pub fn new(
         plan: &Plan,
-        traffic: Traffic,
-        (near, far): (Tun, Tun),
-        clock: Clock,
-        shared: Arc<Shared>,
-    ) -> Result<Router, PlanError> {
+        classifier: Classifier,
+        devices: D,
+        clock: C,
+        state: Arc<RunState>,
+    ) -> Result<Self, PlanError> {
         let n = plan.flows.len();
         let routes = (0..n).map(|i| build::forward(plan, i)).collect::<Result<_, _>>()?;
         let forward = Network::new(0, build::links(plan)?, routes, plan.record.events);
@@ -111,44 +87,53 @@ impl Router {
         let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
         let back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
         let sampler = back_slots + back.slots();
-        let tally = |flow: &path::plan::Flow| Tally::new(flow.size_bytes);
+        let wire = plan.flows.iter().map(|flow| WireCounters::new(flow.size_bytes)).collect();
         Ok(Router {
             clock,
             end: Time::from_ns(plan.duration_ns),
-            traffic,
-            near,
-            far,
+            classifier,
+            devices,
             forward,
             back,
             timeline: Timeline::new(sampler as usize + 2),
             back_slots,
             sampler,
             control: sampler + 1,
-            aside: Aside::new(plan),
+            bypass: ControlBypass::new(plan),
             sample_every: Span::from_ns(plan.sample_ns),
-            slab: Slab::for_rate(plan.bottleneck.rate_bps),
-            burst: Burst::default(),
-            spun: Span::ZERO,
+            pool: BufferPool::for_rate(plan.bottleneck.rate_bps),
+            segmenter: Segmenter::default(),
             spinning_since: None,
-            shared,
-            tallies: plan.flows.iter().map(tally).collect(),
-            conduct: Conduct::default(),
-            capture: None,
-            queue_rows: Vec::new(),
-            notices: Vec::new(),
+            state,
+            measured: Measured { wire, ..Measured::default() },
         })
     }
 
-    /// Runs until the end of the plan, or until it is told to stop.
-    pub fn run(mut self) -> Router {
-        self.conduct.is_realtime = go_first();
+    /// Records the headers of all frames that leave and reach senders.
+    pub fn capture_to(&mut self, capture: PcapWriter) {
+        self.measured.capture = Some(capture);
+    }
+
+    /// Runs as [`Router::run`] does, with real-time priority, in a thread that must end soon afterwards, and counts
+    /// processor time.
+    pub fn run_realtime(self) -> (Routed, D) {
+        let is_realtime = set_realtime_priority();
         let before = thread_cpu();
+        let (mut routed, devices) = self.run();
+        let stats = &mut routed.measured.stats;
+        (stats.cpu, stats.is_realtime) = (thread_cpu() - before, is_realtime);
+        (routed, devices)
+    }
+
+    /// Runs until the end of the plan or a request to stop. Gives the devices back, because hosts that still send lose
+    /// frames, and the devices their counters, as soon as they are closed.
+    pub fn run(mut self) -> (Routed, D) {
         self.clock.sleep_until(Time::ZERO);
         self.timeline.set(self.sampler, Time::ZERO);
         self.forward.start(&mut self.timeline);
         self.back.start(&mut self.timeline);
-        while !self.shared.stop.load(Relaxed) {
-            let is_busy = self.read(Way::Forward) | self.read(Way::Back);
+        while !self.state.stop.load(Relaxed) {
+            let is_busy = self.read(Direction::Forward) | self.read(Direction::Back);
             let now = self.clock.now();
             if now >= self.end {
                 break;
@@ -156,19 +141,14 @@ impl Router {
             self.count_spin(now, is_busy);
             self.run_due(now);
             if !is_busy {
-                self.wait(now);
+                // The events may have taken long.
+                self.wait(self.clock.now());
             }
         }
-        self.conduct.cpu = thread_cpu() - before;
-        self.conduct.spun = self.spun;
         self.forward.check_conservation();
         self.back.check_conservation();
-        self
-    }
-
-    /// When the loop ended by the clock, at most the end of the plan.
-    pub fn ended(&self) -> Time {
-        self.clock.now().min(self.end)
+        let Router { clock, end, forward, back, measured, devices, .. } = self;
+        (Routed { end: clock.now().min(end), forward, back, measured }, devices)
     }
 
     /// Runs the events that are due by `now`, each at its own time.
@@ -176,219 +156,211 @@ impl Router {
     fn run_due(&mut self, now: Time) {
         while self.timeline.next_at().is_some_and(|at| at <= now) {
             let (at, slot) = self.timeline.advance().expect("there is one");
-            self.conduct.on_event(self.clock.now().since(at));
+            self.measured.stats.on_event(self.clock.now().since(at));
             if slot == self.sampler {
                 self.sample(at);
             } else if slot == self.control {
-                self.leave_aside(at);
+                self.release_control(at);
             } else if slot < self.back_slots {
                 self.forward.wake(at, slot, &mut self.timeline);
             } else {
                 self.back.wake(at, slot, &mut self.timeline);
             }
-            self.settle(at);
+            self.deliver(at);
         }
     }
 
-    /// Takes what a device has, a batch at most; tells whether there was any.
-    fn read(&mut self, way: Way) -> bool {
+    /// Reads a device, at most a batch; returns whether there was any packet.
+    fn read(&mut self, direction: Direction) -> bool {
         for i in 0..BATCH {
-            let device = if way == Way::Forward { &self.near } else { &self.far };
-            let Some(length) = device.read(self.burst.room()) else { return i > 0 };
-            self.burst.set_length(length);
-            self.enter_all(way);
+            let read = self.devices.read(direction, self.segmenter.buffer());
+            let Some(length) = read else { return i > 0 };
+            self.segmenter.set_length(length);
+            self.enter_frames(direction);
         }
         true
     }
 
-    /// The frames of what was read, each at a time of its own: events that are due meanwhile do not wait
+    /// Takes the frames of what was read, each at its own time: events that become due meanwhile do not wait
     /// for the last.
-    fn enter_all(&mut self, way: Way) {
+    fn enter_frames(&mut self, direction: Direction) {
         loop {
-            let (buffer, room) = self.slab.take();
-            let Some(length) = self.burst.next(room) else { return self.slab.give_back(buffer) };
-            self.slab.set_length(buffer, length);
-            if self.capture.is_some() {
-                burst::complete(self.slab.room(buffer));
+            let (buffer, bytes) = self.pool.take();
+            let Some(length) = self.segmenter.next(bytes) else {
+                return self.pool.give_back(buffer);
+            };
+            self.pool.set_length(buffer, length);
+            if self.measured.capture.is_some() {
+                gso::complete(self.pool.packet(buffer));
             }
             let now = self.clock.now();
             self.run_due(now);
-            self.enter(now, way, buffer);
+            self.enter(now, direction, buffer);
         }
     }
 
     /// A frame comes from a host.
-    fn enter(&mut self, now: Time, way: Way, buffer: u32) {
-        let bytes = self.slab.bytes(buffer);
-        let Some(ip) = Ip::parse(bytes) else { return self.slab.give_back(buffer) };
+    fn enter(&mut self, now: Time, direction: Direction, buffer: u32) {
+        let bytes = self.pool.frame(buffer);
+        let Some(ip) = Ip::parse(bytes) else { return self.pool.give_back(buffer) };
         let tcp = ip.tcp(bytes);
-        let Some(flow) = self.flow(way, &ip, tcp.as_ref()) else {
-            return self.go_past(now, way, &ip, tcp.as_ref(), buffer);
+        let flows = self.measured.wire.len();
+        let Some(flow) = self.classifier.flow(direction, &ip, tcp.as_ref(), flows) else {
+            return self.bypass_path(now, direction, &ip, tcp.as_ref(), buffer);
         };
-        let hosts = self.hosts(way, &ip, flow);
-        let bytes = self.slab.bytes(buffer);
+        let hosts = self.classifier.hosts(direction, &ip, flow);
+        let bytes = self.pool.frame(buffer);
         let frame = RealFrame::new(buffer, bytes, &ip, tcp.as_ref(), flow, hosts, now);
         if let Some(tcp) = &tcp {
-            if !self.note_segment(now, way, flow as usize, tcp) {
-                return self.slab.give_back(buffer);
+            if !self.count_segment(now, direction, flow as usize, tcp) {
+                return self.pool.give_back(buffer);
             }
         }
-        if way == Way::Forward {
-            self.record(now, buffer);
+        match direction {
+            Direction::Forward => {
+                self.record(now, buffer);
+                self.forward.send(now, frame, &mut self.timeline);
+            }
+            Direction::Back => self.back.send(now, frame, &mut self.timeline),
         }
-        match way {
-            Way::Forward => self.forward.send(now, frame, &mut self.timeline),
-            Way::Back => self.back.send(now, frame, &mut self.timeline),
-        }
-        self.settle(now);
+        self.deliver(now);
     }
 
-    /// The flow of a frame that takes the path; the others go past it.
-    fn flow(&self, way: Way, ip: &Ip, tcp: Option<&Tcp>) -> Option<u32> {
-        if self.traffic == Traffic::All {
-            return Some(0);
-        }
-        let (port, first) = match way {
-            Way::Forward => (tcp?.source, RECEIVERS),
-            Way::Back => (tcp?.destination, SENDERS),
-        };
-        let flow = ip.destination.wrapping_sub(first);
-        (port == DATA_PORT && (flow as usize) < self.tallies.len()).then_some(flow)
-    }
-
-    /// A frame that does not take the path.
-    fn go_past(&mut self, now: Time, way: Way, ip: &Ip, tcp: Option<&Tcp>, buffer: u32) {
+    /// A frame of a control connection.
+    fn bypass_path(
+        &mut self,
+        now: Time,
+        direction: Direction,
+        ip: &Ip,
+        tcp: Option<&Tcp>,
+        buffer: u32,
+    ) {
         let flow = ip.destination.wrapping_sub(SENDERS) as usize;
-        let is_open = self.tallies.get(flow).is_some_and(|tally| tally.opened.is_some());
-        if way == Way::Back && is_open {
-            self.aside.enter(now, flow, buffer);
-            return self.arm_aside();
+        let is_open = self.measured.wire.get(flow).is_some_and(|wire| wire.opened.is_some());
+        if direction == Direction::Back && is_open {
+            self.bypass.push(now, flow, buffer);
+            return self.arm_control();
         }
-        if !self.is_premature(way, ip, tcp) {
-            self.hand_over(way, buffer);
+        if !self.ends_transfer_early(direction, ip, tcp) {
+            self.hand_over(direction, buffer);
         }
-        self.slab.give_back(buffer);
+        self.pool.give_back(buffer);
     }
 
-    fn leave_aside(&mut self, now: Time) {
-        while let Some(buffer) = self.aside.arrived(now) {
-            self.hand_over(Way::Back, buffer);
-            self.slab.give_back(buffer);
+    fn release_control(&mut self, now: Time) {
+        while let Some(buffer) = self.bypass.pop(now) {
+            self.hand_over(Direction::Back, buffer);
+            self.pool.give_back(buffer);
         }
-        self.arm_aside();
+        self.arm_control();
     }
 
-    fn arm_aside(&mut self) {
-        match self.aside.next_at() {
+    fn arm_control(&mut self) {
+        match self.bypass.next_at() {
             Some(at) => self.timeline.set(self.control, at),
             None => self.timeline.clear(self.control),
         }
     }
 
-    /// iperf3 says that a finite transfer is over when it has written all of it, and the server then closes
-    /// without reading on. So what its control connection says is held back until all has arrived: it is
-    /// lost here, and TCP says it again.
-    fn is_premature(&self, way: Way, ip: &Ip, tcp: Option<&Tcp>) -> bool {
+    /// iperf3's client reports the end of a finite transfer when it has written all of it, and the server then closes
+    /// without reading the rest. So what the client's control connection sends is dropped until all data have arrived;
+    /// TCP sends it again.
+    fn ends_transfer_early(&self, direction: Direction, ip: &Ip, tcp: Option<&Tcp>) -> bool {
         let flow = ip.destination.wrapping_sub(RECEIVERS) as usize;
-        let speaks = way == Way::Forward && tcp.is_some_and(|tcp| tcp.payload > 0);
-        speaks && self.tallies.get(flow).is_some_and(Tally::is_halfway)
+        let has_data = direction == Direction::Forward && tcp.is_some_and(|tcp| tcp.payload > 0);
+        has_data && self.measured.wire.get(flow).is_some_and(WireCounters::is_transferring)
     }
 
-    /// Source and destination as queue disciplines tell hosts apart; flows as the simulator numbers them.
-    fn hosts(&self, way: Way, ip: &Ip, flow: u32) -> (u32, u32) {
-        let Traffic::Flows { own_receivers } = self.traffic else {
-            return (ip.source, ip.destination);
-        };
-        let (sender, receiver) = (2 * flow + 1, if own_receivers { 2 * flow + 2 } else { 0 });
-        match way {
-            Way::Forward => (sender, receiver),
-            Way::Back => (receiver, sender),
-        }
-    }
-
-    /// Counts a segment; `false` if its flow is over and it goes nowhere.
-    fn note_segment(&mut self, now: Time, way: Way, flow: usize, tcp: &Tcp) -> bool {
-        let (tally, shared) = (&mut self.tallies[flow], &self.shared.flows[flow]);
-        if way == Way::Forward {
-            if shared.is_closed.load(Relaxed) {
-                return false;
+    /// Counts a segment; `false` if its flow was stopped and the segment is dropped.
+    fn count_segment(&mut self, now: Time, direction: Direction, flow: usize, tcp: &Tcp) -> bool {
+        let (wire, state) = (&mut self.measured.wire[flow], &self.state.flows[flow]);
+        match direction {
+            Direction::Forward => {
+                if state.is_closed.load(Relaxed) {
+                    return false;
+                }
+                wire.on_data(now, tcp);
             }
-            tally.on_data(now, tcp);
-        } else {
-            tally.on_ack(now, tcp);
-            shared.delivered_bytes.store(tally.delivered_bytes(), Relaxed);
-            shared.is_completed.store(tally.completed.is_some(), Relaxed);
+            Direction::Back => {
+                wire.on_ack(now, tcp);
+                state.delivered_bytes.store(wire.delivered_bytes(), Relaxed);
+                state.is_completed.store(wire.completed.is_some(), Relaxed);
+            }
         }
         true
     }
 
-    /// Hands over what has arrived, and gives back the buffers of what never will.
-    fn settle(&mut self, now: Time) {
+    /// Hands over the frames that have arrived, and gives back the buffers of those that were lost.
+    fn deliver(&mut self, now: Time) {
         for (flow, notice, count) in self.forward.notices.drain(..) {
-            self.notices.push((now, flow, notice, count));
+            self.measured.notices.push(TimedNotice { at: now, flow, notice, count });
         }
         for network in [&mut self.forward, &mut self.back] {
-            network.copied.drain(..).for_each(|frame| self.slab.copy(frame.buffer));
-            network.gone.drain(..).for_each(|frame| self.slab.give_back(frame.buffer));
+            network.copied.drain(..).for_each(|frame| self.pool.copy(frame.buffer));
+            network.gone.drain(..).for_each(|frame| self.pool.give_back(frame.buffer));
         }
         while let Some(frame) = self.forward.arrived.pop_front() {
-            self.leave(Way::Forward, &frame);
+            self.leave(Direction::Forward, &frame);
         }
         while let Some(frame) = self.back.arrived.pop_front() {
-            self.leave(Way::Back, &frame);
+            self.leave(Direction::Back, &frame);
         }
     }
 
-    fn leave(&mut self, way: Way, frame: &RealFrame) {
-        let bytes = self.slab.bytes(frame.buffer);
+    fn leave(&mut self, direction: Direction, frame: &RealFrame) {
+        let bytes = self.pool.frame(frame.buffer);
         if bytes[1] != frame.tos {
             set_tos(bytes, frame.tos);
         }
         let now = self.clock.now();
-        let tally = &mut self.tallies[net::Frame::flow(frame) as usize];
-        if way == Way::Back && tally.established.is_none() {
-            if let Some(tcp) = Ip::parse(bytes).and_then(|ip| ip.tcp(bytes)) {
-                tally.on_answer(now, &tcp);
+        let wire = &mut self.measured.wire[net::Frame::flow(frame) as usize];
+        match direction {
+            Direction::Forward => {
+                if frame.is_data {
+                    wire.one_way.add_span(now.since(frame.entered));
+                    self.state.delivered.fetch_add(1, Relaxed);
+                }
+            }
+            Direction::Back => {
+                if wire.established.is_none() {
+                    if let Some(tcp) = Ip::parse(bytes).and_then(|ip| ip.tcp(bytes)) {
+                        wire.on_answer(now, &tcp);
+                    }
+                }
+                self.record(now, frame.buffer);
             }
         }
-        if way == Way::Forward && frame.is_data {
-            tally.one_way.add_span(now.since(frame.entered));
-            self.shared.delivered.fetch_add(1, Relaxed);
-        }
-        if way == Way::Back {
-            self.record(now, frame.buffer);
-        }
-        self.hand_over(way, frame.buffer);
-        self.slab.give_back(frame.buffer);
+        self.hand_over(direction, frame.buffer);
+        self.pool.give_back(frame.buffer);
     }
 
     fn record(&mut self, now: Time, buffer: u32) {
-        if let Some(capture) = &mut self.capture {
-            capture.write_ip(now.as_ns(), self.slab.bytes(buffer));
+        if let Some(capture) = &mut self.measured.capture {
+            capture.write_ip(now.as_ns(), self.pool.frame(buffer));
         }
     }
 
-    fn hand_over(&mut self, way: Way, buffer: u32) {
-        let device = if way == Way::Forward { &self.far } else { &self.near };
-        let is_taken = device.write(self.slab.room(buffer));
-        self.conduct.refused += u64::from(!is_taken);
+    fn hand_over(&mut self, direction: Direction, buffer: u32) {
+        let is_taken = self.devices.write(direction, self.pool.packet(buffer));
+        self.measured.stats.refused += u64::from(!is_taken);
     }
 
-    /// One row per link of the data direction.
+    /// Writes one row for each link of the data direction.
     fn sample(&mut self, at: Time) {
         for (link, number) in self.forward.links.iter().zip(0..) {
-            self.queue_rows.push(link.row(at, number));
+            self.measured.queue_rows.push(link.row(at, number));
         }
         self.timeline.set(self.sampler, at + self.sample_every);
     }
 
-    /// A turn of the loop that found nothing to do was spent waiting.
+    /// Counts the last turn of the loop as waiting if it found nothing to do.
     fn count_spin(&mut self, now: Time, is_busy: bool) {
         let since = self.spinning_since.take();
         if let Some(since) =
             since.filter(|_| !is_busy && self.timeline.next_at().is_none_or(|at| at > now))
         {
-            self.spun = self.spun + now.since(since);
+            let stats = &mut self.measured.stats;
+            stats.spun = stats.spun + now.since(since);
         }
     }
 
@@ -396,20 +368,17 @@ impl Router {
     fn wait(&mut self, now: Time) {
         let next = self.timeline.next_at().unwrap_or(Time::NEVER);
         let span = next.min(self.end).since(now).min(SLEEP_MAX);
-        let may_spin = self.spun * SPIN_SHARE < now.since(Time::ZERO);
-        if span <= SPIN && may_spin {
-            self.spinning_since = Some(now);
-            return std::hint::spin_loop();
-        }
+        let may_spin = self.measured.stats.spun * SPIN_SHARE < now.since(Time::ZERO);
         if !may_spin {
-            return self.clock.sleep_until(now + NAP);
+            self.clock.sleep_until(now + NAP);
+        } else if span <= SPIN {
+            self.spinning_since = Some(now);
+            self.clock.spin();
+        } else {
+            self.devices.wait(span - SPIN);
         }
-        let ns = (span.max(SPIN) - SPIN).as_ns();
-        let timeout = libc::timespec { tv_sec: 0, tv_nsec: ns as libc::c_long };
-        let poll =
-            |tun: &Tun| libc::pollfd { fd: tun.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let mut files = [poll(&self.near), poll(&self.far)];
-        // SAFETY: two open devices and a time that is read only; whatever ends it, the loop looks again.
-        unsafe { libc::ppoll(files.as_mut_ptr(), 2, &timeout, std::ptr::null()) };
     }
 }
+
+#[cfg(test)]
+mod tests;

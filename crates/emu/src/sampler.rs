@@ -1,169 +1,205 @@
-//! Samples of every flow's socket while a run goes on, in a thread of its own.
+//! Samples of every flow's socket during a run, in a thread of its own.
 
 use crate::clock::Clock;
-use crate::diag::{Diag, Socket};
-use crate::netns::NetNs;
-use crate::router::{DATA_PORT, SENDERS};
-use crate::shared::Shared;
-use crate::told::{Ask, Told};
-use record::{EventKind, RecordError, SampleRow, TableWriter, CA_STATES};
-use std::path::Path;
+use crate::diag::{Socket, SocketSource};
+use crate::flows::RunState;
+use crate::hosts::{DATA_PORT, SENDERS};
+use record::{Estimates, EventKind, RecordError, SampleRow, TableWriter, CA_STATES};
+use std::io;
+use std::net::SocketAddrV4;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use units::{Span, Time};
 
 /// `ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// The longest sleep, so that the sampler sees a request to stop also where samples are far apart.
+const SLEEP_MAX: Span = Span::from_ms(50);
 
-/// What is known of a flow beside its rows.
+/// What a controller of ours reports of one socket, beyond what the kernel knows of every socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CcaSnapshot {
+    /// Segments marked lost so far.
+    pub lost: Option<u32>,
+    pub estimates: Estimates,
+}
+
+/// Reads the controllers: calls its argument with local address and snapshot of each socket in the network namespace of
+/// the calling thread.
+pub type ReadControllers =
+    dyn FnMut(&mut dyn FnMut(SocketAddrV4, CcaSnapshot)) -> io::Result<()> + Send;
+
+/// What the samples say of a flow in addition to their rows.
 #[derive(Debug, Default)]
-pub struct Sampled {
+pub struct FlowSamples {
     /// Smoothed RTT at each sample, us.
     pub srtt_us: Vec<u32>,
     /// The socket as last seen.
     pub last: Option<Socket>,
     /// Segments marked lost so far, where that is known.
     pub lost: Option<u32>,
-    /// States that TCP and the controller were first seen in, and when.
+    /// States of TCP and of the controller, and when they were first seen.
     pub states: Vec<(Time, EventKind, &'static str)>,
     delivered_bytes: u64,
     at: Time,
 }
 
-impl Sampled {
-    /// Changes since the sample before; what came and went between two is not seen.
-    fn note_states(&mut self, due: Time, socket: &Socket, own: Option<&'static str>) {
+impl FlowSamples {
+    /// Notes changes since the sample before; a state that came and went between two is not seen.
+    fn note_states(&mut self, due: Time, socket: &Socket, cca_state: Option<&'static str>) {
         let last = |kind| self.states.iter().rfind(|state| state.1 == kind).map(|state| state.2);
-        let of_tcp = CA_STATES.get(usize::from(socket.ca_state)).copied();
+        let ca_state = CA_STATES.get(usize::from(socket.ca_state)).copied();
         let before = last(EventKind::CaState).unwrap_or(CA_STATES[0]);
-        let tcp = of_tcp.filter(|&now| now != before).map(|now| (EventKind::CaState, now));
+        let tcp = ca_state.filter(|&now| now != before).map(|now| (EventKind::CaState, now));
         let before = last(EventKind::CcaState);
-        let own = own.filter(|&now| Some(now) != before);
-        let own = own.map(|now| (EventKind::CcaState, now));
-        self.states.extend([tcp, own].into_iter().flatten().map(|(kind, now)| (due, kind, now)));
+        let cca = cca_state.filter(|&now| Some(now) != before);
+        let cca = cca.map(|now| (EventKind::CcaState, now));
+        self.states.extend([tcp, cca].into_iter().flatten().map(|(kind, now)| (due, kind, now)));
     }
+}
+
+/// What a sampler has measured.
+#[derive(Debug, Default)]
+pub struct Samples {
+    pub flows: Vec<FlowSamples>,
+    /// Samples that came more than half their interval late.
+    pub late: u64,
+    /// The first error of the kernel's, if there was any.
+    sockets_error: Option<io::Error>,
+    /// The first error of the controllers.
+    controllers_error: Option<io::Error>,
+}
+
+impl Samples {
+    /// Why samples are missing.
+    pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
+        let sockets = self.sockets_error.as_ref();
+        let sockets = sockets.map(|error| format!("samples are missing: inet_diag: {error}"));
+        let controllers = self
+            .controllers_error
+            .as_ref()
+            .map(|error| format!("states and estimates of controllers are missing: {error}"));
+        sockets.into_iter().chain(controllers)
+    }
+}
+
+/// What a sampler reads.
+pub struct Sources<S> {
+    pub sockets: S,
+    /// Our own controllers, where their states are recorded.
+    pub controllers: Option<Box<ReadControllers>>,
 }
 
 /// See the module documentation.
-pub struct Sampler {
-    pub flows: Vec<Sampled>,
-    /// The first error of the kernel's, if there was any.
-    pub failed: Option<std::io::Error>,
-    /// The same of the controllers.
-    pub unasked: Option<std::io::Error>,
-    /// Samples that came more than half their interval late.
-    pub late: u64,
-    diag: Diag,
-    /// Asks the controllers, where that is wanted.
-    ask: Option<Box<Ask>>,
-    /// Of each flow, what its controller says at this sample.
-    told: Vec<Option<Told>>,
-    rows: TableWriter<SampleRow>,
-    clock: Clock,
+pub struct Sampler<C, S> {
+    clock: C,
     every: Span,
-    shared: Arc<Shared>,
+    sources: Sources<S>,
+    rows: TableWriter<SampleRow>,
+    state: Arc<RunState>,
+    samples: Samples,
+    /// What the controller of each flow reports at this sample.
+    snapshots: Vec<Option<CcaSnapshot>>,
 }
 
-impl Sampler {
-    /// # Errors
-    /// When the table cannot be made.
+impl<C: Clock, S: SocketSource> Sampler<C, S> {
+    /// A sampler that writes into `rows`.
     pub fn new(
-        out: &Path,
-        is_on: bool,
-        (diag, ask): (Diag, Option<Box<Ask>>),
-        (clock, every): (Clock, Span),
-        shared: Arc<Shared>,
-    ) -> Result<Sampler, RecordError> {
-        let flows: Vec<Sampled> = shared.flows.iter().map(|_| Sampled::default()).collect();
-        let (rows, told) = (TableWriter::create(out, is_on)?, vec![None; flows.len()]);
-        let (failed, unasked, late) = (None, None, 0);
-        Ok(Sampler { flows, failed, unasked, late, diag, ask, told, rows, clock, every, shared })
+        clock: C,
+        every: Span,
+        sources: Sources<S>,
+        rows: TableWriter<SampleRow>,
+        state: Arc<RunState>,
+    ) -> Self {
+        let flows: Vec<FlowSamples> = state.flows.iter().map(|_| FlowSamples::default()).collect();
+        let snapshots = vec![None; flows.len()];
+        let samples = Samples { flows, ..Samples::default() };
+        Sampler { clock, every, sources, rows, state, samples, snapshots }
     }
 
-    /// Samples until the run stops, in a thread of its own that moves to the senders.
-    pub fn run(mut self, senders: &NetNs) -> Sampler {
-        self.unasked = senders.enter().err();
+    /// Samples until the run stops. `enter` moves the thread into the namespace of the senders, where controllers are
+    /// read.
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn run(mut self, enter: impl FnOnce() -> io::Result<()>) -> Result<Samples, RecordError> {
+        self.samples.controllers_error = enter().err();
         let mut next = Time::ZERO + self.every;
-        while !self.shared.stop.load(Relaxed) {
-            // A wish to stop is heard also where samples are far apart.
-            let at = next.min(self.clock.now() + Span::from_ms(50));
-            self.clock.sleep_until(at);
+        while !self.state.stop.load(Relaxed) {
+            self.clock.sleep_until(next.min(self.clock.now() + SLEEP_MAX));
             let now = self.clock.now();
             if now < next {
                 continue;
             }
-            self.late += u64::from(now.since(next).as_ns() > self.every.as_ns() / 2);
+            self.samples.late += u64::from(now.since(next).as_ns() > self.every.as_ns() / 2);
             self.sample(now, next);
             while next <= now {
                 next += self.every;
             }
         }
-        self
+        self.rows.finish()?;
+        Ok(self.samples)
     }
 
-    /// One row per flow whose connection is open; it bears the time at which it was due.
+    /// Writes one row for each flow whose connection is open, with the time at which it was due.
     fn sample(&mut self, now: Time, due: Time) {
-        let sockets = match self.diag.sockets() {
+        let sockets = match self.sources.sockets.sockets() {
             Ok(sockets) => sockets,
             Err(error) => {
-                self.failed.get_or_insert(error);
+                self.samples.sockets_error.get_or_insert(error);
                 return;
             }
         };
-        self.ask_controllers();
+        self.read_controllers();
         for socket in sockets {
             let i = flow(socket.source, socket.source_port);
-            if i < self.flows.len() && self.is_open(i) {
+            if self.state.flows.get(i).is_some_and(|flow| !flow.is_over()) {
                 self.sample_flow(now, due, i, socket);
             }
         }
     }
 
-    /// One pass over the sockets for each controller that tells.
-    fn ask_controllers(&mut self) {
-        let Some(ask) = self.ask.as_mut().filter(|_| self.unasked.is_none()) else { return };
-        let told = &mut self.told;
-        told.fill(None);
-        let asked = ask(&mut |source, port, what| {
-            if let Some(one) = told.get_mut(flow(source, port)) {
-                *one = Some(what);
+    /// Reads the controllers, until the first error.
+    fn read_controllers(&mut self) {
+        let Some(read) = &mut self.sources.controllers else { return };
+        if self.samples.controllers_error.is_some() {
+            return;
+        }
+        let snapshots = &mut self.snapshots;
+        snapshots.fill(None);
+        let done = read(&mut |local, snapshot| {
+            if let Some(one) = snapshots.get_mut(flow(local.ip().to_bits(), local.port())) {
+                *one = Some(snapshot);
             }
         });
-        self.unasked = asked.err();
-    }
-
-    fn is_open(&self, i: usize) -> bool {
-        let flow = &self.shared.flows[i];
-        !flow.is_closed.load(Relaxed) && !flow.is_completed.load(Relaxed)
+        self.samples.controllers_error = done.err();
     }
 
     fn sample_flow(&mut self, now: Time, due: Time, i: usize, socket: Socket) {
-        let flow = &mut self.flows[i];
-        let goodput = self.shared.flows[i].delivered_bytes.load(Relaxed);
+        let flow = &mut self.samples.flows[i];
+        let goodput = self.state.flows[i].delivered_bytes.load(Relaxed);
         let span = now.since(flow.at).as_ns().max(1);
         let bits = u128::from(goodput - flow.delivered_bytes) * 8_000_000_000 / u128::from(span);
         (flow.at, flow.delivered_bytes) = (now, goodput);
         if socket.rtt_us > 0 && socket.delivered > 0 {
             flow.srtt_us.push(socket.rtt_us);
         }
-        let told = self.told[i].or(socket.bbr.map(Told::from)).unwrap_or_default();
-        flow.lost = told.lost.or(flow.lost);
-        flow.note_states(due, &socket, told.state);
-        self.rows.push(&row(due, i, goodput, bits as i64, &socket, &told));
+        let of_kernel = || socket.bbr.map(|estimates| CcaSnapshot { lost: None, estimates });
+        let cca = self.snapshots[i].or_else(of_kernel).unwrap_or_default();
+        flow.lost = cca.lost.or(flow.lost);
+        flow.note_states(due, &socket, cca.estimates.state);
+        self.rows.push(&SampleRow {
+            t_us: due.as_us() as i64,
+            flow: i as i32,
+            goodput_bytes: goodput as i64,
+            goodput_bps: bits as i64,
+            ..row(&socket, &cca)
+        });
         flow.last = Some(socket);
-    }
-
-    /// Closes the table.
-    ///
-    /// # Errors
-    /// When it could not be written.
-    pub fn finish(self) -> Result<Vec<Sampled>, RecordError> {
-        self.rows.finish()?;
-        Ok(self.flows)
     }
 }
 
-/// Which flow's data goes through a socket of the senders; larger than any for others.
+/// The flow whose data goes through a socket of the senders; larger than any for other sockets.
 fn flow(source: u32, port: u16) -> usize {
     match port {
         DATA_PORT => source.wrapping_sub(SENDERS) as usize,
@@ -171,26 +207,21 @@ fn flow(source: u32, port: u16) -> usize {
     }
 }
 
-/// A row of the table. The kernel does not tell the last RTT, and how much was ever marked lost only to BPF.
-fn row(
-    due: Time,
-    i: usize,
-    goodput: u64,
-    goodput_bps: i64,
-    socket: &Socket,
-    told: &Told,
-) -> SampleRow {
+/// What a row says of a socket. The kernel does not report the last RTT, and the number of segments ever marked lost
+/// only to BPF.
+fn row(socket: &Socket, cca: &CcaSnapshot) -> SampleRow {
     let some = |value: u32| (value > 0).then_some(i64::from(value));
     let bits = |bytes: u64| (i128::from(bytes) * 8).min(i64::MAX as i128) as i64;
     let set = |value: u32| (value != u32::MAX && value > 0).then_some(i64::from(value));
     let gain = |gain: u32| f64::from(gain) / 256.0;
     let bound = |value: Option<u32>| value.filter(|&value| value != u32::MAX).map(i64::from);
     let (out, sacked, lost) = (socket.unacked, socket.sacked, socket.lost);
+    let estimates = &cca.estimates;
     SampleRow {
-        t_us: due.as_us() as i64,
-        flow: i as i32,
-        goodput_bytes: goodput as i64,
-        goodput_bps,
+        t_us: 0,
+        flow: 0,
+        goodput_bytes: 0,
+        goodput_bps: 0,
         cwnd: i64::from(socket.cwnd),
         ssthresh: (socket.ssthresh < INFINITE_SSTHRESH).then_some(i64::from(socket.ssthresh)),
         pacing_bps: (socket.pacing_rate != u64::MAX).then(|| bits(socket.pacing_rate)),
@@ -203,17 +234,20 @@ fn row(
         lost: i64::from(lost),
         retrans_out: i64::from(socket.retrans),
         delivered: i64::from(socket.delivered),
-        lost_total: told.lost.map_or(0, i64::from),
+        lost_total: cca.lost.map_or(0, i64::from),
         retrans_total: i64::from(socket.total_retrans),
         segs_sent: i64::from(socket.data_segs_out),
         delivery_rate_bps: (socket.delivery_rate > 0).then(|| bits(socket.delivery_rate)),
         ca_state: i32::from(socket.ca_state),
-        cca_state: told.state.unwrap_or(""),
-        bw_bps: told.bw_bps.map(|bps| bps.min(i64::MAX as u64) as i64),
-        cca_min_rtt_us: told.min_rtt_us.and_then(set),
-        pacing_gain: told.pacing_gain.map(gain),
-        cwnd_gain: told.cwnd_gain.map(gain),
-        inflight_lo: bound(told.inflight_lo),
-        inflight_hi: bound(told.inflight_hi),
+        cca_state: estimates.state.unwrap_or(""),
+        bw_bps: estimates.bw_bps.map(|bps| bps.min(i64::MAX as u64) as i64),
+        cca_min_rtt_us: estimates.min_rtt_us.and_then(set),
+        pacing_gain: estimates.pacing_gain.map(gain),
+        cwnd_gain: estimates.cwnd_gain.map(gain),
+        inflight_lo: bound(estimates.inflight_lo),
+        inflight_hi: bound(estimates.inflight_hi),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,13 @@
-//! Flows: for each a real iperf3 (or netcat) server and client. Every process is there before the run begins
+//! Flows: for each a real iperf3 (or netcat) server and client. Every process is started before the run begins
 //! and waits, because starting one stops this process for a moment.
 
-use crate::error::{EmuError, Tried};
-use crate::hosts::Hosts;
-use crate::router::{DATA_PORT, RECEIVERS, SENDERS};
+use crate::flows::Client;
+use crate::hosts::{Hosts, DATA_PORT, RECEIVERS, SENDERS};
 use crate::tun::NAME;
+use crate::{Context, EmuError};
 use path::hosts::{self, Ends};
 use path::plan::{self, Flow, Plan};
+use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -28,9 +29,9 @@ impl Process {
         Process(child)
     }
 
-    fn signal(&self, signal: libc::c_int) {
-        // SAFETY: a child that has not been waited for, so the number is still its own.
-        unsafe { libc::kill(self.0.id() as libc::pid_t, signal) };
+    fn signal(&self, signal: Signal) {
+        // The child has not been waited for, so the number is its own; this fails only if it has ended.
+        let _ = kill_process(Pid::from_child(&self.0), signal);
     }
 }
 
@@ -51,27 +52,25 @@ pub struct Transfer {
     _server: Process,
 }
 
-impl Transfer {
-    /// Opens the connection.
-    pub fn start(&mut self) {
+impl Client for Transfer {
+    fn start(&mut self) {
         if let Some(mut start) = self.start.take() {
-            // A client that has ended is seen by a flow that never opens.
+            // If the client has ended, its flow never opens, which the result reports.
             let _ = start.write_all(b"\n");
         }
     }
 
-    /// The application closes; iperf3 writes its report.
-    pub fn stop(&self) {
-        self.client.signal(libc::SIGINT);
+    /// iperf3 writes its report when it is interrupted.
+    fn stop(&self) {
+        self.client.signal(Signal::INT);
     }
 
-    /// Whether the client has ended by itself.
-    pub fn has_ended(&mut self) -> bool {
+    fn has_ended(&mut self) -> bool {
         matches!(self.client.0.try_wait(), Ok(Some(_)))
     }
 }
 
-/// All flows of a plan, waiting; `controllers` are the kernel's names. What the programs say goes below `out`.
+/// Starts the programs of all flows, which wait; `controllers` are the kernel's names. Their reports go below `out`.
 ///
 /// # Errors
 /// When iperf3 is missing or does not listen.
@@ -82,7 +81,7 @@ pub fn prepare(
     out: &Path,
 ) -> Result<Vec<Transfer>, EmuError> {
     let reports = out.join("traffic");
-    std::fs::create_dir(&reports).tried(|| reports.display().to_string())?;
+    std::fs::create_dir(&reports).context(|| reports.display().to_string())?;
     let servers = (0..plan.flows.len())
         .map(|i| server(plan, hosts, &reports, i))
         .collect::<Result<Vec<_>, _>>()?;
@@ -112,7 +111,7 @@ fn server(plan: &Plan, hosts: &Hosts, reports: &Path, i: usize) -> Result<Proces
     };
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
     let missing = || "iperf3 or nc (Debian: apt-get install iperf3 netcat-openbsd)".into();
-    Ok(Process(command.spawn().tried(missing)?))
+    Ok(Process(command.spawn().context(missing)?))
 }
 
 fn program(traffic: plan::Traffic) -> &'static str {
@@ -147,7 +146,7 @@ fn client(
     let report = file(reports, &format!("{i}.json"))?;
     let errors = file(reports, &format!("{i}.client"))?;
     command.stdin(Stdio::piped()).stdout(report).stderr(errors);
-    let mut child = command.spawn().tried(|| "sh".into())?;
+    let mut child = command.spawn().context(|| "sh".into())?;
     let start = child.stdin.take();
     Ok((Process(child), start))
 }
@@ -159,8 +158,8 @@ fn iperf3(plan: &Plan, i: usize, cca: &str) -> Vec<String> {
     hosts::iperf3_client(plan, i, &ends, cca)
 }
 
-/// A shell command that sends the file which is its argument through netcat, as Borgli and Misund did. A file
-/// that was made for it is gone once it is open.
+/// A shell command that sends the file that is its argument through netcat, as Borgli and Misund did. It removes
+/// the file, if that was made for it, when it is open.
 fn netcat(i: usize) -> String {
     let (own, to) = (address(SENDERS, i), address(RECEIVERS, i));
     format!(
@@ -173,11 +172,11 @@ fn netcat(i: usize) -> String {
 fn zeros(path: &Path, flow: &Flow) -> Result<PathBuf, EmuError> {
     let Some(size) = flow.size_bytes else { return Ok("/dev/zero".into()) };
     let made = File::create(path).and_then(|file| file.set_len(size));
-    made.tried(|| path.display().to_string())?;
+    made.context(|| path.display().to_string())?;
     Ok(path.into())
 }
 
-/// The route to its server names a flow's controller, so that the connection has it from the SYN on. Netcat asks for
+/// Names a flow's controller in the route to its server, so that the connection has it from the SYN on. Netcat asks for
 /// none, and iperf3 only when it is connected: until then the kernel's default would drive the flow, and what that
 /// has switched on stays on. Where the default is `bbr`, iperf3's CUBIC and Reno are paced by TCP's timer
 /// (`sk_pacing_status`), and HyStart leaves slow start at twice the window.
@@ -189,15 +188,15 @@ fn choose_by_route(hosts: &Hosts, i: usize, cca: &str) -> Result<(), EmuError> {
 
 fn file(folder: &Path, name: &str) -> Result<File, EmuError> {
     let path = folder.join(name);
-    File::create(&path).tried(|| path.display().to_string())
+    File::create(&path).context(|| path.display().to_string())
 }
 
-/// Waits until so many sockets listen in the receivers' namespace.
+/// Waits until this many sockets listen in the receivers' namespace.
 #[allow(clippy::disallowed_methods, reason = "it waits for other programs, before the run begins")]
 fn wait_for_servers(hosts: &Hosts, count: usize) -> Result<(), EmuError> {
     for _ in 0..ATTEMPTS {
         let read = || std::fs::read_to_string("/proc/thread-self/net/tcp");
-        let text = hosts.receivers.within(read).tried(|| "/proc/net/tcp".into())?;
+        let text = hosts.receivers.within(read).context(|| "/proc/net/tcp".into())?;
         // The fourth column is the state, 0A is LISTEN.
         if text.lines().filter(|line| line.split_whitespace().nth(3) == Some("0A")).count() >= count
         {

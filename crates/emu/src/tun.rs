@@ -1,72 +1,112 @@
 //! TUN devices: what a namespace sends can be read here, what is written here it receives
 //! (Documentation/networking/tuntap.rst).
 
-use crate::error::{EmuError, Tried};
 use crate::netns::NetNs;
+use crate::{Context, EmuError};
+use linux_raw_sys::if_tun::{
+    IFF_NO_PI, IFF_TUN, IFF_VNET_HDR, TUN_F_CSUM, TUN_F_TSO4, TUN_F_TSO_ECN,
+};
+use linux_raw_sys::ioctl::{TUNSETIFF, TUNSETOFFLOAD};
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::ioctl::{ioctl, IntegerSetter, Updater};
+use rustix::time::Timespec;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use units::Span;
 
 /// Name of the device in its namespace.
 pub const NAME: &str = "path0";
-/// Frames that the device holds before this process has read them: what it drops beyond is a fault of the
-/// emulation, and is reported as one.
+/// Frames that the device holds until this process reads them: those that it drops beyond are a fault of the
+/// emulation, and are reported as one.
 const QUEUE_LENGTH: u32 = 20_000;
-/// `TUNSETIFF` (include/uapi/linux/if_tun.h).
-const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
-/// `TUNSETOFFLOAD`, and what it takes: half-done checksums, bursts of TCP, also of such as carry CWR
-/// (`TUN_F_CSUM`, `TUN_F_TSO4`, `TUN_F_TSO_ECN`).
-const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
-const OFFLOADS: libc::c_ulong = 1 | 2 | 8;
-/// IP packets behind `struct virtio_net_hdr`, which says what is left to do.
-const FLAGS: libc::c_short =
-    (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
+/// Half-done checksums, and bursts of TCP, also those that carry CWR.
+const OFFLOADS: u32 = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO_ECN;
+/// IP packets after a `struct virtio_net_hdr`, which says what is left to do.
+const FLAGS: u32 = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
 
-/// A device; it goes when this is dropped.
+/// The devices of both hosts.
+pub trait Devices {
+    /// Reads one packet, after the driver's header, that travels in this direction; `None` when there is none.
+    fn read(&self, direction: Direction, buffer: &mut [u8]) -> Option<usize>;
+
+    /// Hands a packet, after the driver's header, to the host at the end of this direction; `false` if its kernel
+    /// refuses the packet.
+    fn write(&self, direction: Direction, packet: &[u8]) -> bool;
+
+    /// Sleeps until there is a packet to read, at most for `timeout`, which is below a second.
+    fn wait(&self, timeout: Span);
+}
+
+/// The direction of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From senders to receivers.
+    Forward,
+    Back,
+}
+
+/// A device; it is removed when this is dropped.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
 }
 
 impl Tun {
-    /// A device in `netns`, without an address yet. Bursts come in one piece, for a [`Burst`] to cut; what is
+    /// A device in `netns`, without an address yet. Bursts are read in one piece, for a [`Segmenter`] to cut; what is
     /// written is received frame by frame.
     ///
-    /// [`Burst`]: crate::burst::Burst
+    /// [`Segmenter`]: crate::gso::Segmenter
     ///
     /// # Errors
     /// When there is no `/dev/net/tun`, or the process may not use it.
     pub fn new(netns: &NetNs) -> Result<Tun, EmuError> {
         let opened = netns.within(open);
         let hint = opened.as_ref().err().map_or("", hint);
-        let file = opened.tried(|| format!("a TUN device (/dev/net/tun{hint})"))?;
+        let file = opened.context(|| format!("a TUN device (/dev/net/tun{hint})"))?;
         netns.run("ip", &["link", "set", "lo", "up"])?;
         let length = QUEUE_LENGTH.to_string();
         netns.run("ip", &["link", "set", NAME, "mtu", "1500", "txqueuelen", &length, "up"])?;
         Ok(Tun { file })
     }
+}
 
-    /// Reads one packet behind the driver's header; `None` when there is none.
+/// The devices of both ends of a path.
+#[derive(Debug)]
+pub struct TunPair {
+    pub senders: Tun,
+    pub receivers: Tun,
+}
+
+impl Devices for TunPair {
     #[inline]
-    pub fn read(&self, room: &mut [u8]) -> Option<usize> {
-        (&self.file).read(room).ok()
+    fn read(&self, direction: Direction, buffer: &mut [u8]) -> Option<usize> {
+        let from = match direction {
+            Direction::Forward => &self.senders,
+            Direction::Back => &self.receivers,
+        };
+        (&from.file).read(buffer).ok()
     }
 
-    /// Hands a packet behind the driver's header over; `false` if the kernel refuses it.
     #[inline]
-    pub fn write(&self, packet: &[u8]) -> bool {
-        (&self.file).write(packet).is_ok()
+    fn write(&self, direction: Direction, packet: &[u8]) -> bool {
+        let to = match direction {
+            Direction::Forward => &self.receivers,
+            Direction::Back => &self.senders,
+        };
+        (&to.file).write(packet).is_ok()
+    }
+
+    fn wait(&self, timeout: Span) {
+        let mut files =
+            [&self.senders, &self.receivers].map(|tun| PollFd::new(&tun.file, PollFlags::IN));
+        let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.as_ns() as i64 };
+        // Whatever ends it, the loop looks again.
+        let _ = poll(&mut files, Some(&timeout));
     }
 }
 
-impl AsRawFd for Tun {
-    fn as_raw_fd(&self) -> RawFd {
-        self.file.as_raw_fd()
-    }
-}
-
-/// What to do about it.
+/// What the user can do about it.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; run as root, or have root do: chmod 666 /dev/net/tun",
@@ -79,17 +119,16 @@ fn open() -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file =
         options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
-    // SAFETY: an all-zero ifreq is one.
+    // SAFETY: an all-zero ifreq is a value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, &from) in request.ifr_name.iter_mut().zip(NAME.as_bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = FLAGS;
-    // SAFETY: an open device, and the request that this call takes.
-    let made = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &mut request) };
-    // SAFETY: an open device and a number.
-    if made != 0 || unsafe { libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD, OFFLOADS) } != 0 {
-        return Err(io::Error::last_os_error());
+    request.ifr_ifru.ifru_flags = FLAGS as libc::c_short;
+    // SAFETY: TUNSETIFF reads and writes an ifreq, TUNSETOFFLOAD takes a number.
+    unsafe {
+        ioctl(&file, Updater::<TUNSETIFF, libc::ifreq>::new(&mut request))?;
+        ioctl(&file, IntegerSetter::<TUNSETOFFLOAD>::new_usize(OFFLOADS as usize))?;
     }
     Ok(file)
 }

@@ -2,8 +2,8 @@
 
 use crate::{bug, tell, PlanError};
 #[cfg(feature = "kernel")]
-use emu::Told;
-use emu::{Ask, EmuError, FarEnd};
+use emu::CcaSnapshot;
+use emu::{EmuError, FarEnd, ReadControllers};
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use sim::Plan;
 #[cfg(feature = "kernel")]
 use std::collections::BTreeSet;
 #[cfg(feature = "kernel")]
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 create_exception!(_native, EmulatorError, PyRuntimeError, "What the emulator needs is not there.");
@@ -45,7 +45,7 @@ pub fn emulate(
         sim::guard::caught(|| {
             let plan = Plan::parse(plan_json)?;
             let Some(controllers) = controllers else { return emu::check(&plan).map(|()| None) };
-            emu::run(&plan, &controllers, ask(&controllers), &out_dir, &mut |at, packets| {
+            emu::run(&plan, &controllers, readers(&controllers), &out_dir, &mut |at, packets| {
                 let told = Python::attach(|py| tell(py, progress.as_ref(), at, packets));
                 stopped = told.err();
                 stopped.is_none()
@@ -60,17 +60,17 @@ pub fn emulate(
     }
 }
 
-/// Has those of our own controllers tell of themselves that are loaded.
+/// Reads those of the controllers that are ours.
 #[cfg(feature = "kernel")]
-fn ask(controllers: &[String]) -> Box<Ask> {
+fn readers(controllers: &[String]) -> Box<ReadControllers> {
     let names: BTreeSet<&String> = controllers.iter().collect();
     let readers = names.into_iter().map(|name| bpf::Reader::open(name, cca::interned));
     let readers: Vec<_> = readers.flatten().collect();
     Box::new(move |take| {
         for reader in &readers {
             for one in reader.read()? {
-                if let IpAddr::V4(source) = one.local.ip() {
-                    take(source.to_bits(), one.local.port(), told(&one));
+                if let SocketAddr::V4(local) = one.local {
+                    take(local, CcaSnapshot { lost: Some(one.lost), estimates: one.estimates });
                 }
             }
         }
@@ -78,24 +78,9 @@ fn ask(controllers: &[String]) -> Box<Ask> {
     })
 }
 
-#[cfg(feature = "kernel")]
-fn told(one: &bpf::Reading<&'static str>) -> Told {
-    let bpf::Reading { lost, estimates, .. } = one;
-    Told {
-        lost: Some(*lost),
-        state: estimates.state,
-        bw_bps: estimates.bw_bps,
-        min_rtt_us: estimates.min_rtt_us,
-        pacing_gain: estimates.pacing_gain,
-        cwnd_gain: estimates.cwnd_gain,
-        inflight_lo: estimates.inflight_lo,
-        inflight_hi: estimates.inflight_hi,
-    }
-}
-
-/// None of ours can be loaded by this build.
+/// This build can load none of ours.
 #[cfg(not(feature = "kernel"))]
-fn ask(_: &[String]) -> Box<Ask> {
+fn readers(_: &[String]) -> Box<ReadControllers> {
     Box::new(|_| Ok(()))
 }
 

@@ -31,7 +31,9 @@ pub mod table;
 
 pub use pcap::{PcapDatagram, PcapSegment, PcapWriter, SynOptions};
 pub use report::{Delays, FlowTotals, LinkSummary, LinkTotals, QueueDelay, RunTotals, Summary};
-pub use schema::{EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow, CA_STATES};
+pub use schema::{
+    Estimates, EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow, CA_STATES,
+};
 pub use table::{Table, TableWriter};
 
 use std::path::{Path, PathBuf};

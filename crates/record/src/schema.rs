@@ -6,6 +6,25 @@ use crate::table;
 /// States of TCP's loss recovery, as events name them, in the order of `enum tcp_ca_state` (include/net/tcp.h).
 pub const CA_STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 
+/// What a controller reports of itself; none: it does not report that, or has no value yet. `S` is the name of a state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Estimates<S = &'static str> {
+    /// State that it is in.
+    pub state: Option<S>,
+    /// Bottleneck bandwidth, payload bit/s.
+    pub bw_bps: Option<u64>,
+    /// Propagation round-trip time, us.
+    pub min_rtt_us: Option<u32>,
+    /// Pacing gain, 1/256.
+    pub pacing_gain: Option<u32>,
+    /// Window gain, 1/256.
+    pub cwnd_gain: Option<u32>,
+    /// Short-term bound on inflight, segments.
+    pub inflight_lo: Option<u32>,
+    /// Long-term bound on inflight, segments.
+    pub inflight_hi: Option<u32>,
+}
+
 /// Something that happened at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {

@@ -1,13 +1,13 @@
-//! What one read of a device brings: a frame, or a burst that the sender's stack has left in one piece
-//! (TSO), cut here into the frames that a wire would carry.
+//! One read of a device: a frame, or a burst that the sender's stack has left in one piece (TSO), which is cut here
+//! into the frames that a wire would carry.
 //!
 //! The kernel's own software segmentation does the same a step later (`tcp_gso_segment`, `inet_gso_segment`),
-//! at the price of a socket buffer and a read for each frame. Its rules hold here: the IP identification
-//! counts up, CWR is in the first frame only, PSH and FIN in the last.
+//! with a socket buffer and a read for each frame. Its rules hold here: the IP identification counts up, CWR is in
+//! the first frame only, PSH and FIN in the last.
 //!
 //! TCP checksums stay as the kernel hands them over, half done (`CHECKSUM_PARTIAL`): the field has the
-//! pseudo-header's sum and the driver's header says so. The receiving kernel takes that for a right
-//! checksum, as it does from a veth or a virtual machine. [`complete`] does the rest where bytes are shown.
+//! pseudo-header's sum and the driver's header says so. The receiving kernel accepts that, as it does from a veth or
+//! a virtual machine. [`complete`] finishes the checksum for a capture.
 
 use crate::header::{flag, Ip, Tcp};
 
@@ -17,7 +17,7 @@ pub const VNET_BYTES: usize = 10;
 const BURST_BYTES: usize = 65_536;
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
 const NEEDS_CHECKSUM: u8 = 1;
-/// `VIRTIO_NET_HDR_GSO_TCPV4`; the bit for CWR (`VIRTIO_NET_HDR_GSO_ECN`) may be set beside it.
+/// `VIRTIO_NET_HDR_GSO_TCPV4`; the bit for CWR (`VIRTIO_NET_HDR_GSO_ECN`) may be set in addition.
 const TCP4: u8 = 1;
 const CWR_ONCE: u8 = 0x80;
 /// Where the checksum is in a TCP header.
@@ -34,96 +34,96 @@ fn put(bytes: &mut [u8], at: usize, value: u16) {
 }
 
 /// See the module documentation.
-pub struct Burst {
-    /// The driver's header and the packet.
-    room: Box<[u8]>,
+pub struct Segmenter {
+    /// The driver's header and what was read.
+    packet: Box<[u8]>,
     length: usize,
-    /// What of its payload is cut already.
+    /// Bytes of its payload that were cut off already.
     done: usize,
-    cut: Option<Cut>,
+    burst: Option<Layout>,
 }
 
-/// How a burst is cut.
+/// A burst, and how it is cut.
 #[derive(Clone, Copy)]
-struct Cut {
+struct Layout {
     ip: Ip,
     tcp: Tcp,
     /// Bytes of IP and TCP headers.
     headers: usize,
-    /// Payload of a frame but the last.
+    /// Payload of each frame; the last may have less.
     mss: usize,
 }
 
-impl Default for Burst {
-    fn default() -> Burst {
-        let room = vec![0; VNET_BYTES + BURST_BYTES].into_boxed_slice();
-        Burst { room, length: 0, done: 0, cut: None }
+impl Default for Segmenter {
+    fn default() -> Segmenter {
+        let packet = vec![0; VNET_BYTES + BURST_BYTES].into_boxed_slice();
+        Segmenter { packet, length: 0, done: 0, burst: None }
     }
 }
 
-impl Burst {
-    /// Room for what a device has next.
-    pub fn room(&mut self) -> &mut [u8] {
-        &mut self.room
+impl Segmenter {
+    /// The buffer to read a device into.
+    pub fn buffer(&mut self) -> &mut [u8] {
+        &mut self.packet
     }
 
-    /// So many bytes are there now.
+    /// Starts with what was read, of this length.
     pub fn set_length(&mut self, length: usize) {
         self.length = length.max(VNET_BYTES);
         self.done = 0;
-        self.cut = self.how();
+        self.burst = self.layout();
     }
 
-    /// Puts the next frame behind its driver's header into `room`, and tells the length of both.
-    pub fn next(&mut self, room: &mut [u8]) -> Option<usize> {
-        match self.cut {
-            None => self.whole(room),
-            Some(cut) => self.piece(&cut, room),
+    /// Writes the driver's header and the next frame into `out`, and returns the length of both.
+    pub fn next(&mut self, out: &mut [u8]) -> Option<usize> {
+        match self.burst {
+            None => self.whole(out),
+            Some(burst) => self.piece(&burst, out),
         }
     }
 
-    /// A packet that is one frame already; nothing if it is none that a wire would carry.
-    fn whole(&mut self, room: &mut [u8]) -> Option<usize> {
+    /// A packet that is one frame already; `None` if it is too long for a wire.
+    fn whole(&mut self, out: &mut [u8]) -> Option<usize> {
         let length = std::mem::take(&mut self.length);
-        if length <= VNET_BYTES || length > room.len() {
+        if length <= VNET_BYTES || length > out.len() {
             return None;
         }
-        room[..length].copy_from_slice(&self.room[..length]);
+        out[..length].copy_from_slice(&self.packet[..length]);
         Some(length)
     }
 
-    fn how(&self) -> Option<Cut> {
-        let (vnet, packet) = self.room[..self.length].split_at(VNET_BYTES);
+    fn layout(&self) -> Option<Layout> {
+        let (vnet, packet) = self.packet[..self.length].split_at(VNET_BYTES);
         let mss = usize::from(ne16(vnet, 4));
         if vnet[1] & !CWR_ONCE != TCP4 || mss == 0 {
             return None;
         }
         let ip = Ip::parse(packet)?;
         let tcp = ip.tcp(packet)?;
-        Some(Cut { ip, tcp, headers: usize::from(ip.total) - tcp.payload as usize, mss })
+        Some(Layout { ip, tcp, headers: usize::from(ip.total) - tcp.payload as usize, mss })
     }
 
-    fn piece(&mut self, cut: &Cut, room: &mut [u8]) -> Option<usize> {
-        let whole = cut.tcp.payload as usize;
-        let size = cut.mss.min(whole - self.done);
-        let length = cut.headers + size;
-        if size == 0 || VNET_BYTES + length > room.len() {
+    fn piece(&mut self, burst: &Layout, out: &mut [u8]) -> Option<usize> {
+        let whole = burst.tcp.payload as usize;
+        let size = burst.mss.min(whole - self.done);
+        let length = burst.headers + size;
+        if size == 0 || VNET_BYTES + length > out.len() {
             return None;
         }
-        let (vnet, frame) = room[..VNET_BYTES + length].split_at_mut(VNET_BYTES);
-        let packet = &self.room[VNET_BYTES..];
-        frame[..cut.headers].copy_from_slice(&packet[..cut.headers]);
-        let start = cut.headers + self.done;
-        frame[cut.headers..].copy_from_slice(&packet[start..start + size]);
-        cut.set_headers(frame, self.done, self.done + size == whole);
-        cut.set_vnet(vnet);
+        let (vnet, frame) = out[..VNET_BYTES + length].split_at_mut(VNET_BYTES);
+        let packet = &self.packet[VNET_BYTES..];
+        frame[..burst.headers].copy_from_slice(&packet[..burst.headers]);
+        let start = burst.headers + self.done;
+        frame[burst.headers..].copy_from_slice(&packet[start..start + size]);
+        burst.set_headers(frame, self.done, self.done + size == whole);
+        burst.set_vnet(vnet);
         self.done += size;
         Some(VNET_BYTES + length)
     }
 }
 
-impl Cut {
-    /// What differs between the frames of a burst; `done` bytes of its payload went before this one.
+impl Layout {
+    /// Sets what differs between the frames of a burst; `done` bytes of its payload are in earlier ones.
     fn set_headers(&self, frame: &mut [u8], done: usize, is_last: bool) {
         let (at, length) = (self.ip.header_bytes(), frame.len());
         let id = u16::from_be_bytes([frame[4], frame[5]]).wrapping_add((done / self.mss) as u16);
@@ -152,10 +152,10 @@ impl Cut {
     }
 }
 
-/// Completes the checksum of a frame behind its driver's header where that says it is half done
+/// Completes the checksum of a frame, after its driver's header, where that says it is half done
 /// (as `skb_checksum_help` does).
-pub fn complete(room: &mut [u8]) {
-    let (vnet, frame) = room.split_at_mut(VNET_BYTES);
+pub fn complete(packet: &mut [u8]) {
+    let (vnet, frame) = packet.split_at_mut(VNET_BYTES);
     let start = usize::from(ne16(vnet, 6));
     let at = start + usize::from(ne16(vnet, 8));
     if vnet[0] & NEEDS_CHECKSUM == 0 || at + 2 > frame.len() {
@@ -163,7 +163,7 @@ pub fn complete(room: &mut [u8]) {
     }
     vnet.fill(0);
     let checksum = match !fold(sum(&frame[start..])) {
-        // UDP takes 0 for none (RFC 768).
+        // In UDP 0 means none (RFC 768).
         0 => 0xffff,
         checksum => checksum,
     };

@@ -1,20 +1,44 @@
-//! What a flow's packets say about its connection: seen from the wire, so that it holds whatever the
-//! hosts are.
+//! What the loop measures: each flow's packets as they pass the devices, so that the counts hold for any hosts, its
+//! own timeliness, and what happened on the path.
 
+use crate::clock::LoopStats;
 use crate::header::{flag, Tcp};
 use path::histogram::Histogram;
+use path::network::Notice;
+use record::{PcapWriter, QueueRow};
 use units::Time;
 
-/// Counts of one flow's data connection.
+/// See the module documentation.
+#[derive(Default)]
+pub struct Measured {
+    /// By flow.
+    pub wire: Vec<WireCounters>,
+    pub stats: LoopStats,
+    /// Headers of all frames that leave and reach senders, where that is wanted.
+    pub capture: Option<PcapWriter>,
+    pub queue_rows: Vec<QueueRow>,
+    pub notices: Vec<TimedNotice>,
+}
+
+/// What happened to packets of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedNotice {
+    pub at: Time,
+    pub flow: u32,
+    pub notice: Notice,
+    pub count: u64,
+}
+
+/// Counts of the data connection of one flow.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct WireCounters {
     /// When the first SYN left the sender.
     pub opened: Option<Time>,
     /// When the SYN-ACK reached the sender.
     pub established: Option<Time>,
     /// Data segments that left the sender, retransmissions included.
     pub segments: u64,
-    /// Of these, those that say nothing new.
+    /// Those of them that carry no new data.
     pub retransmitted: u64,
     /// Their payload, bytes.
     pub bytes: u64,
@@ -26,12 +50,13 @@ pub struct Tally {
     pub one_way: Histogram,
     /// First sequence number of data.
     first: u32,
-    /// Behind the highest sent, and behind the highest acknowledged.
+    /// End of the highest data sent, seq.
     sent: u32,
+    /// Bytes acknowledged in order.
     acknowledged: u64,
-    /// What a finite transfer has to deliver, bytes.
+    /// Size of a finite transfer, bytes.
     size: Option<u64>,
-    /// Number of the FIN.
+    /// Sequence number of the FIN.
     fin: Option<u32>,
 }
 
@@ -39,10 +64,10 @@ fn is_after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
-impl Tally {
-    /// A flow that is to deliver `size` bytes, if that is finite.
-    pub fn new(size: Option<u64>) -> Tally {
-        Tally { size, ..Tally::default() }
+impl WireCounters {
+    /// Of a flow that transfers `size` bytes, or without end.
+    pub fn new(size: Option<u64>) -> WireCounters {
+        WireCounters { size, ..WireCounters::default() }
     }
 
     /// A segment leaves the sender.
@@ -69,7 +94,7 @@ impl Tally {
         }
     }
 
-    /// A segment leaves the receiver, which has got all bytes in order that it acknowledges.
+    /// A segment leaves the receiver; what it acknowledges has arrived in order.
     pub fn on_ack(&mut self, now: Time, tcp: &Tcp) {
         if tcp.flags & (flag::SYN | flag::RST) != 0 || !tcp.has(flag::ACK) || self.opened.is_none()
         {
@@ -94,8 +119,8 @@ impl Tally {
         }
     }
 
-    /// Whether a finite transfer has begun, past the first segment (iperf3's own), and not ended.
-    pub fn is_halfway(&self) -> bool {
+    /// Whether a finite transfer has begun (its second segment was sent; the first is iperf3's own) and not ended.
+    pub fn is_transferring(&self) -> bool {
         self.size.is_some() && self.segments > 1 && self.completed.is_none()
     }
 
@@ -118,44 +143,40 @@ mod tests {
     }
 
     /// A connection whose data begins close below the wrap of sequence numbers.
-    fn opened(size: Option<u64>) -> Tally {
-        let mut tally = Tally::new(size);
-        tally.on_data(at(1), &segment(flag::SYN, u32::MAX - 2000, 0, 0));
-        tally.on_ack(at(2), &segment(flag::SYN | flag::ACK, 5, u32::MAX - 1999, 0));
-        tally.on_answer(at(3), &segment(flag::SYN | flag::ACK, 5, u32::MAX - 1999, 0));
-        tally
+    fn opened(size: Option<u64>) -> WireCounters {
+        let mut wire = WireCounters::new(size);
+        wire.on_data(at(1), &segment(flag::SYN, u32::MAX - 2000, 0, 0));
+        wire.on_ack(at(2), &segment(flag::SYN | flag::ACK, 5, u32::MAX - 1999, 0));
+        wire.on_answer(at(3), &segment(flag::SYN | flag::ACK, 5, u32::MAX - 1999, 0));
+        wire
     }
 
     const FIRST: u32 = u32::MAX - 1999;
 
     #[test]
     fn what_was_sent_before_is_a_retransmission_also_across_the_wrap() {
-        let mut tally = opened(None);
+        let mut wire = opened(None);
         for start in [0u32, 1448, 2896, 1448] {
-            tally.on_data(at(4), &segment(flag::ACK, FIRST.wrapping_add(start), 6, 1448));
+            wire.on_data(at(4), &segment(flag::ACK, FIRST.wrapping_add(start), 6, 1448));
         }
-        assert_eq!((tally.segments, tally.retransmitted, tally.bytes), (4, 1, 4 * 1448));
-        assert_eq!((tally.opened, tally.established), (Some(at(1)), Some(at(3))));
+        assert_eq!((wire.segments, wire.retransmitted, wire.bytes), (4, 1, 4 * 1448));
+        assert_eq!((wire.opened, wire.established), (Some(at(1)), Some(at(3))));
     }
 
     #[test]
     fn what_is_acknowledged_in_order_is_delivered_and_the_fin_is_no_byte_of_it() {
-        let mut tally = opened(Some(2896));
-        tally.on_data(at(4), &segment(flag::ACK, FIRST, 6, 1448));
-        tally.on_data(at(4), &segment(flag::ACK | flag::FIN, FIRST.wrapping_add(1448), 6, 1448));
+        let mut wire = opened(Some(2896));
+        wire.on_data(at(4), &segment(flag::ACK, FIRST, 6, 1448));
+        wire.on_data(at(4), &segment(flag::ACK | flag::FIN, FIRST.wrapping_add(1448), 6, 1448));
         for (ms, ack, delivered, completed) in [
             (5, 1448, 1448, None),
             (6, 0, 1448, None),
             (7, 2897, 2896, Some(at(7))),
             (9, 2897, 2896, Some(at(7))),
         ] {
-            tally.on_ack(at(ms), &segment(flag::ACK, 6, FIRST.wrapping_add(ack), 0));
-            assert_eq!(
-                (tally.delivered_bytes(), tally.completed),
-                (delivered, completed),
-                "{ms} ms"
-            );
+            wire.on_ack(at(ms), &segment(flag::ACK, 6, FIRST.wrapping_add(ack), 0));
+            assert_eq!((wire.delivered_bytes(), wire.completed), (delivered, completed), "{ms} ms");
         }
-        assert_eq!(tally.acks, 4);
+        assert_eq!(wire.acks, 4);
     }
 }

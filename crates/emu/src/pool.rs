@@ -1,40 +1,38 @@
-//! The bytes of the frames that are under way. Buffers are taken and given back by number, so that what
-//! queues hold is a few words; memory comes in pieces that stay where they are.
+//! The bytes of the frames on the path. Buffers are taken and given back by number, so that queues hold a few words;
+//! memory is allocated in pieces that do not move.
 
-use crate::burst::VNET_BYTES;
+use crate::gso::VNET_BYTES;
 
-/// Room of a buffer: the driver's header and the largest IP packet that an interface with an MTU of 1500 hands
-/// over.
+/// Size of a buffer: the driver's header and the largest IP packet of an interface with an MTU of 1500.
 pub const BUFFER_BYTES: usize = 1536;
-/// Buffers that are made at once.
+/// Buffers that are allocated at once.
 const PIECE: usize = 1024;
-/// Most buffers that are made before a run begins.
+/// Maximum number of buffers that are allocated before a run begins.
 const RESERVED_MAX: u64 = 8_192;
 
 struct Buffer {
     bytes: [u8; BUFFER_BYTES],
     length: u16,
-    /// Copies of the frame that are under way.
+    /// Copies of the frame on the path.
     copies: u32,
 }
 
 /// See the module documentation.
 #[derive(Default)]
-pub struct Slab {
+pub struct BufferPool {
     pieces: Vec<Box<[Buffer]>>,
     free: Vec<u32>,
 }
 
-impl Slab {
-    /// Room for the frames that may be under way at once: a second at the bottleneck's rate, within reason.
-    pub fn for_rate(rate_bps: u64) -> Slab {
-        let mut slab = Slab::default();
-        slab.reserve((rate_bps / 8 / 1514).clamp(64, RESERVED_MAX) as usize);
-        slab
+impl BufferPool {
+    /// Buffers for one second of frames at the bottleneck's rate, 64 to [`RESERVED_MAX`].
+    pub fn for_rate(rate_bps: u64) -> BufferPool {
+        let mut pool = BufferPool::default();
+        pool.reserve((rate_bps / 8 / 1514).clamp(64, RESERVED_MAX) as usize);
+        pool
     }
 
-    /// Makes sure of room for so many frames, in memory that is there and stays there if the process may
-    /// lock it.
+    /// Allocates until this many buffers are free, in memory that is locked if the process may.
     fn reserve(&mut self, frames: usize) {
         while self.free.len() < frames {
             self.grow();
@@ -46,8 +44,9 @@ impl Slab {
         let empty = || Buffer { bytes: [0; BUFFER_BYTES], length: 0, copies: 0 };
         let piece: Box<[Buffer]> = (0..PIECE).map(|_| empty()).collect();
         let first = (self.pieces.len() * PIECE) as u32;
-        // SAFETY: memory of our own, which moves nowhere until the slab is dropped; a refusal does no harm.
-        unsafe { libc::mlock(piece.as_ptr().cast(), size_of_val(&*piece)) };
+        let start = piece.as_ptr().cast_mut().cast();
+        // SAFETY: memory of our own, which does not move until the pool is dropped. A refusal does no harm.
+        let _ = unsafe { rustix::mm::mlock(start, size_of_val(&*piece)) };
         self.pieces.push(piece);
         self.free.extend((first..first + PIECE as u32).rev());
     }
@@ -56,7 +55,7 @@ impl Slab {
         &mut self.pieces[number as usize / PIECE][number as usize % PIECE]
     }
 
-    /// A buffer with all its room, for one copy of a frame.
+    /// A free buffer, whole, for one copy of a frame.
     pub fn take(&mut self) -> (u32, &mut [u8]) {
         if self.free.is_empty() {
             self.grow();
@@ -67,28 +66,28 @@ impl Slab {
         (number, &mut buffer.bytes)
     }
 
-    /// So many bytes of a buffer are in use, the driver's header included.
+    /// Sets how many bytes of a buffer are in use, the driver's header included.
     pub fn set_length(&mut self, number: u32, length: usize) {
         self.buffer(number).length = length as u16;
     }
 
     /// The frame.
-    pub fn bytes(&mut self, number: u32) -> &mut [u8] {
-        &mut self.room(number)[VNET_BYTES..]
+    pub fn frame(&mut self, number: u32) -> &mut [u8] {
+        &mut self.packet(number)[VNET_BYTES..]
     }
 
-    /// The frame with the driver's header before it.
-    pub fn room(&mut self, number: u32) -> &mut [u8] {
+    /// The driver's header and the frame.
+    pub fn packet(&mut self, number: u32) -> &mut [u8] {
         let buffer = self.buffer(number);
         &mut buffer.bytes[..usize::from(buffer.length)]
     }
 
-    /// There is one more copy of a frame.
+    /// Counts one more copy of a frame.
     pub fn copy(&mut self, number: u32) {
         self.buffer(number).copies += 1;
     }
 
-    /// A copy of a frame is no more.
+    /// Gives one copy of a frame back; the buffer is free after the last.
     pub fn give_back(&mut self, number: u32) {
         let buffer = self.buffer(number);
         assert!(buffer.copies > 0, "buffer {number} is given back and not in use");
@@ -111,33 +110,33 @@ mod tests {
 
     #[test]
     fn a_buffer_is_free_again_when_its_last_copy_is_gone() {
-        let mut slab = Slab::default();
-        let (first, room) = slab.take();
-        room[VNET_BYTES..VNET_BYTES + 3].copy_from_slice(b"abc");
-        slab.set_length(first, VNET_BYTES + 3);
-        slab.copy(first);
-        slab.give_back(first);
-        assert_eq!((slab.bytes(first).to_vec(), slab.in_use()), (b"abc".to_vec(), 1));
-        slab.give_back(first);
-        assert_eq!(slab.in_use(), 0);
+        let mut pool = BufferPool::default();
+        let (first, bytes) = pool.take();
+        bytes[VNET_BYTES..VNET_BYTES + 3].copy_from_slice(b"abc");
+        pool.set_length(first, VNET_BYTES + 3);
+        pool.copy(first);
+        pool.give_back(first);
+        assert_eq!((pool.frame(first).to_vec(), pool.in_use()), (b"abc".to_vec(), 1));
+        pool.give_back(first);
+        assert_eq!(pool.in_use(), 0);
     }
 
     #[test]
     fn buffers_in_use_are_never_handed_out_again() {
-        let mut slab = Slab::default();
-        let mut taken: Vec<u32> = (0..3 * PIECE).map(|_| slab.take().0).collect();
+        let mut pool = BufferPool::default();
+        let mut taken: Vec<u32> = (0..3 * PIECE).map(|_| pool.take().0).collect();
         taken.sort_unstable();
         taken.dedup();
         assert_eq!(taken.len(), 3 * PIECE);
-        assert_eq!(slab.in_use(), 3 * PIECE);
+        assert_eq!(pool.in_use(), 3 * PIECE);
     }
 
     #[test]
     #[should_panic(expected = "given back and not in use")]
     fn giving_back_twice_is_a_bug() {
-        let mut slab = Slab::default();
-        let (number, _) = slab.take();
-        slab.give_back(number);
-        slab.give_back(number);
+        let mut pool = BufferPool::default();
+        let (number, _) = pool.take();
+        pool.give_back(number);
+        pool.give_back(number);
     }
 }

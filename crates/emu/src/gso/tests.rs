@@ -5,7 +5,7 @@ use super::*;
 const HEADERS: usize = 52;
 const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 7];
 
-/// A driver's header for a burst of frames with so much payload, and the packet from 10.1.0.1:50000 to
+/// A driver's header for a burst of frames with this much payload, and the packet from 10.1.0.1:50000 to
 /// 10.2.0.1:5201; payload byte i is i mod 251.
 fn burst(id: u16, seq: u32, flags: u16, payload: usize, mss: u16) -> Vec<u8> {
     let mut p = vec![NEEDS_CHECKSUM, TCP4, 0, 0];
@@ -26,13 +26,13 @@ fn burst(id: u16, seq: u32, flags: u16, payload: usize, mss: u16) -> Vec<u8> {
     p
 }
 
-/// All frames behind their headers.
+/// All frames with their driver's headers.
 fn cut(read: &[u8]) -> Vec<Vec<u8>> {
-    let mut burst = Burst::default();
-    burst.room()[..read.len()].copy_from_slice(read);
+    let mut burst = Segmenter::default();
+    burst.buffer()[..read.len()].copy_from_slice(read);
     burst.set_length(read.len());
-    let mut room = [0; 1536];
-    let mut next = || burst.next(&mut room).map(|length| room[..length].to_vec());
+    let mut out = [0; 1536];
+    let mut next = || burst.next(&mut out).map(|length| out[..length].to_vec());
     std::iter::from_fn(&mut next).collect()
 }
 
@@ -56,7 +56,7 @@ fn verdicts(frame: &[u8]) -> (u16, u16) {
 fn a_burst_becomes_the_frames_that_the_kernel_would_cut() {
     let flags = flag::ACK | flag::PSH | flag::FIN | flag::CWR;
     let frames = cut(&burst(0xfffe, u32::MAX - 2000, flags, 3 * 1448 + 100, 1448));
-    let told: Vec<_> = frames
+    let seen: Vec<_> = frames
         .iter()
         .map(|frame| {
             let packet = &frame[VNET_BYTES..];
@@ -73,7 +73,7 @@ fn a_burst_becomes_the_frames_that_the_kernel_would_cut() {
         (1500, 0, first.wrapping_add(2 * 1448), flag::ACK, 1448),
         (152, 1, first.wrapping_add(3 * 1448), flag::ACK | flag::PSH | flag::FIN, 100),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(seen, expected);
 }
 
 #[test]

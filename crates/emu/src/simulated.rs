@@ -1,0 +1,162 @@
+//! For tests: a clock that stands still unless somebody waits, devices with frames that come at given times, and plans.
+
+use crate::clock::Clock;
+use crate::gso::VNET_BYTES;
+use crate::header::flag;
+use crate::hosts::{DATA_PORT, RECEIVERS, SENDERS};
+use crate::tun::{Devices, Direction};
+use path::plan::Plan;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use units::{Span, Time};
+
+/// How long a turn without sleep takes.
+const TURN: Span = Span::from_us(1);
+
+pub fn ms(ms: u64) -> Time {
+    Time::from_ns(ms * 1_000_000)
+}
+
+/// A clock whose clones show the same time; waiting sets it forward.
+#[derive(Clone, Debug, Default)]
+pub struct SimClock(Rc<Cell<u64>>);
+
+impl SimClock {
+    pub fn advance_to(&self, at: Time) {
+        self.0.set(self.0.get().max(at.as_ns()));
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Time {
+        Time::from_ns(self.0.get())
+    }
+
+    fn sleep_until(&self, at: Time) {
+        self.advance_to(at);
+    }
+
+    fn spin(&self) {
+        self.advance_to(self.now() + TURN);
+    }
+}
+
+/// A packet that a host sends at a time.
+type Sent = (Time, Vec<u8>);
+/// When a host has received a packet, and from which direction.
+type Received = (Time, Direction);
+
+/// What the devices of both hosts do, shared by its clones.
+#[derive(Clone, Default)]
+pub struct SimDevices {
+    pub clock: SimClock,
+    /// What hosts send, by direction.
+    incoming: Rc<RefCell<[VecDeque<Sent>; 2]>>,
+    pub received: Rc<RefCell<Vec<Received>>>,
+    /// The kernel refuses every packet.
+    pub is_refusing: Rc<Cell<bool>>,
+    /// The machine stops when it hands over the first packet from this time on, for this long.
+    pub stall: Rc<Cell<(Time, Span)>>,
+}
+
+impl SimDevices {
+    /// A host sends an IP packet, after those that it sends earlier.
+    pub fn send(&self, at: Time, direction: Direction, packet: &[u8]) {
+        let whole = [&[0; VNET_BYTES], packet].concat();
+        self.incoming.borrow_mut()[direction as usize].push_back((at, whole));
+    }
+
+    /// When packets were received at the end of a direction, to 10 us.
+    pub fn times_us(&self, direction: Direction) -> Vec<u64> {
+        let received = self.received.borrow();
+        let mine = received.iter().filter(|one| one.1 == direction);
+        mine.map(|one| one.0.as_us() / 10 * 10).collect()
+    }
+}
+
+impl Devices for SimDevices {
+    fn read(&self, direction: Direction, buffer: &mut [u8]) -> Option<usize> {
+        let incoming = &mut self.incoming.borrow_mut()[direction as usize];
+        if incoming.front()?.0 > self.clock.now() {
+            return None;
+        }
+        let (_, packet) = incoming.pop_front()?;
+        buffer[..packet.len()].copy_from_slice(&packet);
+        Some(packet.len())
+    }
+
+    fn write(&self, direction: Direction, _: &[u8]) -> bool {
+        let now = self.clock.now();
+        if now >= self.stall.get().0 {
+            self.clock.advance_to(now + self.stall.take().1);
+        }
+        if self.is_refusing.get() {
+            return false;
+        }
+        self.received.borrow_mut().push((now, direction));
+        true
+    }
+
+    fn wait(&self, timeout: Span) {
+        let incoming = self.incoming.borrow();
+        let next = incoming.iter().filter_map(|queue| queue.front()).map(|one| one.0).min();
+        let until = self.clock.now() + timeout;
+        self.clock.advance_to(next.map_or(until, |next| next.min(until)));
+    }
+}
+
+/// Port of a control connection.
+pub const CONTROL_PORT: u16 = 40_000;
+/// Payload of a frame of 1514 bytes, Ethernet's header included.
+pub const FULL: usize = 1_460;
+
+/// A segment of the sender of flow 0 from this port of its.
+pub fn sent(port: u16, flags: u16, seq: u32, payload: usize) -> Vec<u8> {
+    let ports = [port, 5_201].map(u16::to_be_bytes).concat();
+    packet([SENDERS, RECEIVERS], &ports, flags, [seq, 1], payload)
+}
+
+/// A segment of the receiver of flow 0 to this port of the sender.
+pub fn answer(port: u16, flags: u16, ack: u32, payload: usize) -> Vec<u8> {
+    let ports = [5_201, port].map(u16::to_be_bytes).concat();
+    packet([RECEIVERS, SENDERS], &ports, flags, [1, ack], payload)
+}
+
+/// An IP packet with a TCP segment without options, whose checksums are not set.
+fn packet(hosts: [u32; 2], ports: &[u8], flags: u16, numbers: [u32; 2], payload: usize) -> Vec<u8> {
+    let length = (40 + payload) as u16;
+    let mut packet = vec![0x45, 2, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0];
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    packet.extend(hosts.map(u32::to_be_bytes).concat());
+    packet.extend(ports);
+    packet.extend(numbers.map(u32::to_be_bytes).concat());
+    packet.extend((5 << 12 | flags).to_be_bytes());
+    packet.resize(length.into(), 0);
+    packet
+}
+
+/// The connection of flow 0 opens at 5 ms, so that over the path of [`plan`] its SYN reaches the receiver at 15 ms and
+/// the answer the sender at 25 ms. Data begin with number 1000.
+pub fn opened() -> SimDevices {
+    let devices = SimDevices::default();
+    devices.send(ms(5), Direction::Forward, &sent(DATA_PORT, flag::SYN, 999, 0));
+    devices.send(ms(15), Direction::Back, &answer(DATA_PORT, flag::SYN | flag::ACK, 1_000, 0));
+    devices
+}
+
+/// One flow for 2 s over 12.112 Mbit/s, which is a frame of 1514 bytes a millisecond, with an RTT of 20 ms; `keys` are
+/// more keys of the flow.
+pub fn plan(keys: &str) -> Plan {
+    let text = format!(
+        r#"{{"name": "x", "seed": 1, "duration_ns": 2000000000, "sample_ns": 100000000,
+        "bottleneck": {{"rate_bps": 12112000, "burst_bytes": 1514,
+            "qdisc": {{"kind": "fifo", "limit_bytes": 10000, "limit_packets": null}}}},
+        "host": {{"hz": 1000, "qdisc": "pfifo", "tso": true, "gro": false, "ecn": "off", "rcvbuf_bytes": 0,
+            "sndbuf_bytes": 0, "delayed_ack": true}},
+        "flows": [{{"cca": "cubic", "params": {{}}, "rtt_ns": 20000000, "loss_ppb": 0, "jitter": null,
+            "start_ns": 0, "stop_ns": 2000000000, "size_bytes": null, "max_rate_bps": null {keys}}}],
+        "record": {{"samples": true, "queue": true, "events": true, "pcap": false}}}}"#
+    );
+    Plan::parse(&text).expect("a plan")
+}
