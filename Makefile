@@ -76,6 +76,7 @@ lint-python: $(STAMPS)/native $(STAMPS)/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dumbbell._native
+	$(BIN)/python tools/settings.py --check
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python tools/cca-pages.py --check
 
@@ -90,6 +91,7 @@ tutorial: $(STAMPS)/native ## Run the commands of docs/tutorial.md, and write th
 
 gen: $(STAMPS)/native ## Write what is generated: result and scenario references, JSON Schema
 	cargo run --locked -q -p xtask -- gen
+	$(BIN)/python tools/settings.py
 	$(BIN)/python tools/generate.py
 
 compare: $(STAMPS)/native ## Hold the simulator against measured rows: make compare ORACLE=DIR [ONLY=REGEX] [CCA=a,b] [NEED=0.8]

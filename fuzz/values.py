@@ -155,7 +155,7 @@ def parse_trace(written: str) -> str:
 def engine_takes(file: Path, out: Path) -> bool:
     """Whether the engine begins a run with this trace, as far as its lines are concerned."""
     given = copy.deepcopy(_plan())
-    given["bottleneck"]["trace"] = {"path": str(file), "sha256": "", "opportunity_bytes": 1514, "repeat": True}
+    given["links"][0]["trace"] = {"path": str(file), "sha256": "", "opportunity_bytes": 1514, "repeat": True}
 
     def stop(ns: int, _packets: int) -> None:
         if ns:  # before, flows and links are being made, which may refuse

@@ -33,6 +33,7 @@ def _controller(name: str, params: list[dict[str, object]]) -> dict[str, object]
 
 
 #: As the real one.
+MANIFEST_VERSION = 3
 SCHEMA_VERSION = 2
 
 
@@ -63,7 +64,7 @@ def run(plan_json: str, out_dir: str, progress: Progress | None = None, own: dic
         for step in range(4):
             progress(plan["duration_ns"] * step // 4, step * 100)
     seconds = plan["duration_ns"] / 1e9
-    goodput = int(plan["bottleneck"]["rate_bps"] * seconds / 8 / len(flows) * 1448 / 1514)
+    goodput = int(plan["links"][0]["rate_bps"] * seconds / 8 / len(flows) * 1448 / 1514)
     _write(out / "flows.parquet", [_flow_row(i, f, goodput) for i, f in enumerate(flows)])
     times = range(plan["sample_ns"], plan["duration_ns"] + 1, plan["sample_ns"])
     _write(
@@ -105,7 +106,7 @@ def _sample_row(t_us: int, i: int, goodput: int, seconds: float) -> dict[str, ob
 
 
 def _queue_row(t_us: int, plan: dict[str, dict[str, int]]) -> dict[str, object]:
-    sent = plan["bottleneck"]["rate_bps"] * t_us // 8_000_000
+    sent = plan["links"][0]["rate_bps"] * t_us // 8_000_000
     return {
         "t_us": t_us, "backlog_bytes": 15_140, "backlog_packets": 10, "sojourn_us": 5_000, "sent_bytes": sent,
         "sent_packets": sent // 1514,

@@ -81,7 +81,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
     )
     (line,) = [json.loads(line) for line in done.stdout.splitlines()]
     manifest = json.loads((small.parent / line["dir"] / "manifest.json").read_text())
-    assert manifest["plan"]["bottleneck"]["rate_bps"] == 10_000_000
+    assert manifest["plan"]["links"][0]["rate_bps"] == 10_000_000
     assert [flow["cca"] for flow in line["flows"]] == ["cubic", "reno"]
     assert manifest["set"] == ["path.rate=10Mbps", 'path.buffer=["1bdp"]', "flow[1].cca=reno"]
     assert manifest["scenario"] == SMALL

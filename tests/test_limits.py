@@ -93,9 +93,9 @@ def test_an_outage_without_end_is_an_error_at_its_key(steps: list[list[str]]) ->
 
 def test_the_engine_refuses_an_outage_without_end_in_a_plan(tmp_path: Path) -> None:
     planned = plan.plan(from_dict(ONE))
-    planned["bottleneck"]["steps"] = [(0, 10_000_000), (500_000_000, 0)]
+    planned["links"][0]["steps"] = [(0, 10_000_000), (500_000_000, 0)]
     with pytest.raises(
-        _native.PlanError, match=r"bottleneck\.steps: .*a rate above 0 in the end, got an outage without end"
+        _native.PlanError, match=r"links\[0\]\.steps: .*a rate above 0 in the end, got an outage without end"
     ):
         _native.run(json.dumps(planned), str(tmp_path))
 

@@ -151,7 +151,7 @@ def test_each_direction_has_its_own_queue_and_loss(cli: Any) -> None:
         shell.Way(rate="20Mbps", aqm="codel", onoff="2s,1s"),
     )
     made = shell.plan(shell.Path(up=up, down=down, delay="10ms", loss="1%"))
-    assert (made["bottleneck"]["rate_bps"], made["bottleneck"]["qdisc"]["kind"]) == (10_000_000, "fifo")
+    assert (made["links"][0]["rate_bps"], made["links"][0]["qdisc"]["kind"]) == (10_000_000, "fifo")
     assert (made["ack_links"][0]["rate_bps"], made["ack_links"][0]["qdisc"]["kind"]) == (20_000_000, "codel")
     forward, back = made["flows"][0]["forward"], made["flows"][0]["back"]
     assert [stage["ppb"] for stage in forward if stage["kind"] == "loss"] == [1_000_000_000]

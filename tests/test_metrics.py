@@ -74,7 +74,7 @@ def _manifest() -> dict[str, Any]:
     flows = [("cubic", 0, 7_500_000), ("bbr", 4, 1_000_000)]
     plan = {
         "duration_ns": 10 * 10**9,
-        "bottleneck": {"rate_bps": RATE_BPS, "qdisc": {"kind": "fifo"}},
+        "links": [{"rate_bps": RATE_BPS, "qdisc": {"kind": "fifo"}}],
         "flows": [
             {"name": cca, "table": i, "cca": cca, "start_ns": start * 10**9, "stop_ns": 10 * 10**9}
             for i, (cca, start, _) in enumerate(flows)
@@ -102,7 +102,7 @@ def _manifest() -> dict[str, Any]:
         for cca, start, size in flows
     ]
     summary = {"link": {"utilization": 0.5, "drops": 0, "drop_rate": 0}, "flows": of, "jain": None, "jain_flows": 1}
-    head = {"schema_version": 2, "name": "hand", "position": 0, "vary": {}, "repetition": 0, "seed": 1, "warnings": []}
+    head = {"schema_version": 3, "name": "hand", "position": 0, "vary": {}, "repetition": 0, "seed": 1, "warnings": []}
     return {**head, "plan": plan, "summary": summary}
 
 

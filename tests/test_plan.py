@@ -31,14 +31,14 @@ def one(path: Bottleneck, *flows: Flow, duration: str = "10s") -> dict[str, obje
 )
 def test_a_buffer_becomes_bytes_rounded_down_or_packets(buffer: str, limit: dict[str, int | None]) -> None:
     planned = one(Bottleneck(rate="40Mbps", rtt="40ms", buffer=buffer))
-    link = planned["bottleneck"]
+    link = planned["links"][0]
     assert link["qdisc"] == {"kind": "fifo", "head_drop": False, **limit}  # type: ignore[index]
     assert (link["rate_bps"], link["steps"], link["trace"], link["burst_bytes"]) == (40_000_000, [], None, 3028)  # type: ignore[index]
 
 
 def test_bdp_refers_to_the_rtt_of_the_path_whatever_the_flows_have() -> None:
     planned = one(Bottleneck(rate="40Mbps", rtt="40ms", buffer="1bdp"), Flow(cca="bbr", rtt="150ms"))
-    assert planned["bottleneck"]["qdisc"]["limit_bytes"] == 200_000  # type: ignore[index]
+    assert planned["links"][0]["qdisc"]["limit_bytes"] == 200_000  # type: ignore[index]
     assert planned["flows"][0]["rtt_ns"] == 150_000_000  # type: ignore[index]
 
 
@@ -53,9 +53,11 @@ def test_count_makes_equal_flows_and_spacing_sets_their_starts_apart() -> None:
 def test_what_a_flow_sets_overrides_the_path() -> None:
     path = Bottleneck(rate="40Mbps", rtt="40ms", buffer="1bdp", loss="1%", jitter=Jitter(spread="5ms"))
     flows = one(path, Flow(cca="cubic"), Flow(cca="cubic", loss=0, jitter=Jitter(spread="1ms", reorder=False)))["flows"]
-    assert [flow["loss_ppb"] for flow in flows] == [10_000_000, 0]  # type: ignore[attr-defined]
-    assert flows[0]["jitter"] == {"kind": "uniform", "spread_ns": 5_000_000, "reorder": True}  # type: ignore[index]
-    assert flows[1]["jitter"] == {"kind": "uniform", "spread_ns": 1_000_000, "reorder": False}  # type: ignore[index]
+    lossy, still = (flow["forward"] for flow in flows)  # type: ignore[attr-defined]
+    assert [stage["kind"] for stage in lossy] == ["loss", "delay", "link"]
+    assert [stage["kind"] for stage in still] == ["delay", "link"]
+    jitters = [(stage["jitter"]["spread_ns"], stage["jitter"]["reorder"]) for stage in (lossy[1], still[0])]
+    assert jitters == [(5_000_000, True), (1_000_000, False)]
 
 
 def test_the_first_key_written_varies_slowest_and_repetitions_fastest() -> None:
@@ -162,7 +164,7 @@ STEPS = (
 
 
 def link(steps: str, repeat: str = "") -> dict[str, object]:
-    return plan.runs(from_text(STEPS.format(steps=steps, repeat=repeat)))[0].plan["bottleneck"]
+    return plan.runs(from_text(STEPS.format(steps=steps, repeat=repeat)))[0].plan["links"][0]
 
 
 def test_a_course_keeps_its_last_rate_as_long_as_the_one_before_it() -> None:

@@ -80,9 +80,9 @@ def test_the_view_of_a_plan_has_what_the_planner_wrote() -> None:
     """
     seen = plan_view.view(plan.runs(from_text(text))[0].plan)
     assert seen.duration_s == 5
-    assert [link.name for link in seen.data_links] == ["bottleneck", "narrow"]
-    assert [link.is_constant for link in seen.data_links] == [True, False]
-    assert [link.qdisc.limit for link in seen.data_links] == [("packets", 100), None]
+    assert [link.name for link in seen.links] == ["bottleneck", "narrow"]
+    assert [link.is_constant for link in seen.links] == [True, False]
+    assert [link.qdisc.limit for link in seen.links] == [("packets", 100), None]
     assert [flow.transport.kind for flow in seen.flows] == ["tcp", "quic"]
     assert [flow.is_finite for flow in seen.flows] == [False, True]
     assert seen.flows[1]["start_ns"] == seen.flows[1].start_ns == SECOND

@@ -63,5 +63,5 @@ def test_a_folder_that_is_none_says_so(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match=r"manifest\.json: damaged: Input data was truncated"):
         load(tmp_path)
     (tmp_path / "run" / "manifest.json").write_text(json.dumps({"schema_version": 99}))
-    with pytest.raises(ResultError, match="format version 99, wanted 2: made by a newer dumbbell"):
+    with pytest.raises(ResultError, match="format version 99, wanted 3: made by a newer dumbbell"):
         load(tmp_path)

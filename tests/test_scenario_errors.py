@@ -257,7 +257,7 @@ def test_another_tools_name_of_a_key_is_known_and_its_absence_not_told_twice() -
 )
 def test_rates_may_be_written_as_tc_writes_them(written: str, bps: int) -> None:
     assert (
-        plan.runs(from_text(toml({"path.rate": f'"{written}"', "path.buffer": '"9kB"'})))[0].plan["bottleneck"][
+        plan.runs(from_text(toml({"path.rate": f'"{written}"', "path.buffer": '"9kB"'})))[0].plan["links"][0][
             "rate_bps"
         ]
         == bps

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 __all__ = [
+    "MANIFEST_VERSION",
     "SCHEMA_VERSION",
     "BuildError",
     "ControllerError",
@@ -27,6 +28,7 @@ __all__ = [
     "kernel_set",
     "kernel_status",
     "kernel_unload",
+    "parts",
     "radio_course",
     "radio_trace",
     "run",
@@ -36,8 +38,10 @@ __all__ = [
     "write_measured",
 ]
 
+MANIFEST_VERSION: int
+"""Version of the manifest, which holds the plan."""
 SCHEMA_VERSION: int
-"""Version of the manifest and of the tables beside it."""
+"""Version of the tables."""
 
 class PlanError(ValueError):
     """A plan that the engine cannot run; the message names the field."""
@@ -191,6 +195,11 @@ def build(source: str, folder: str, hz: int) -> str:
 def write_headers(folder: str) -> None:
     """Write the headers that C controllers include: ``folder/cca/include`` (cca.h) and ``folder/kernel`` (for Linux
     modules).
+    """
+
+def parts() -> str:
+    """What can be set of each part of a path, as a JSON list: ``kind``, ``text`` and ``fields`` with ``name``, ``key`` (in
+    a plan), ``text``, ``unit``, ``words``, ``min``, ``max``, ``default`` and ``is_required``.
     """
 
 def radio_course(radio: str, mobility: str, mean_bps: int, length_ms: int, seed: int) -> list[tuple[int, int]]:

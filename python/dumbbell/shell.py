@@ -60,7 +60,7 @@ def plan(path: Path) -> dict[str, Any]:
         "name": "shell",
         "duration_ns": _DAY_NS,
         "sample_ns": 1_000_000_000,
-        "ack_links": [down["bottleneck"]],
+        "ack_links": down["links"],
     }
     made["record"] = {"samples": False, "queue": False, "events": False, "pcap": False}
     made["host"] = {**up["host"], "qdisc": "none", "arp": False}
@@ -69,7 +69,7 @@ def plan(path: Path) -> dict[str, Any]:
     link = [{"kind": "link", "link": 0}]
     forward = [*delay, *_losses(up, path, "up"), *link]
     back = [*link, *_losses(down, path, "down"), *delay]
-    made["flows"] = [{**flow, "start_ns": 0, "stop_ns": _DAY_NS, "loss_ppb": 0, "forward": forward, "back": back}]
+    made["flows"] = [{**flow, "start_ns": 0, "stop_ns": _DAY_NS, "forward": forward, "back": back}]
     return made
 
 
@@ -135,8 +135,8 @@ def _buffer(path: Path, way: Way, buffer: str, name: str) -> str:
 
 def _losses(planned: Plan, path: Path, name: str) -> list[dict[str, Any]]:
     """Random loss of a direction, and the times at which it loses everything."""
-    ppb, way = planned["flows"][0]["loss_ppb"], path.up if name == "up" else path.down
-    found = [{"kind": "loss", "model": "random", "ppb": ppb, "correlation_ppb": 0}] if ppb else []
+    way = path.up if name == "up" else path.down
+    found = [stage for stage in planned["flows"][0]["forward"] if stage["kind"] == "loss"]
     if way.onoff is not None:
         found.append(_switched(way.onoff, f"--{name}-onoff", f"{path.seed} {name}"))
     return found

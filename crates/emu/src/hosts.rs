@@ -49,7 +49,7 @@ impl Hosts {
             ("net.ipv4.tcp_orphan_retries", "1".into()),
             ("net.ipv6.conf.all.disable_ipv6", "1".into()),
         ];
-        let values = path::hosts::sysctls(plan).into_iter().chain(own);
+        let values = ::hosts::sysctls(plan).into_iter().chain(own);
         for (name, value) in values {
             for netns in [&self.senders, &self.receivers] {
                 let is_optional = name.starts_with("net.ipv6") && netns.read(name).is_none();

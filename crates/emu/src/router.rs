@@ -101,7 +101,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
             control: sampler + 1,
             bypass: ControlBypass::new(plan),
             sample_every: Span::from_ns(plan.sample_ns),
-            pool: BufferPool::for_rate(plan.bottleneck.rate_bps),
+            pool: BufferPool::for_rate(plan.links[0].rate_bps),
             segmenter: Segmenter::default(),
             spinning_since: None,
             state,

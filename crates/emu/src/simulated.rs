@@ -150,11 +150,13 @@ pub fn opened() -> SimDevices {
 pub fn plan(keys: &str) -> Plan {
     let text = format!(
         r#"{{"name": "x", "seed": 1, "duration_ns": 2000000000, "sample_ns": 100000000,
-        "bottleneck": {{"rate_bps": 12112000, "burst_bytes": 1514,
-            "qdisc": {{"kind": "fifo", "limit_bytes": 10000, "limit_packets": null}}}},
+        "links": [{{"rate_bps": 12112000, "burst_bytes": 1514,
+            "qdisc": {{"kind": "fifo", "limit_bytes": 10000, "limit_packets": null}}}}],
         "host": {{"hz": 1000, "qdisc": "pfifo", "tso": true, "gro": false, "ecn": "off", "rcvbuf_bytes": 0,
             "sndbuf_bytes": 0, "delayed_ack": true}},
-        "flows": [{{"cca": "cubic", "params": {{}}, "rtt_ns": 20000000, "loss_ppb": 0, "jitter": null,
+        "flows": [{{"cca": "cubic", "params": {{}}, "rtt_ns": 20000000,
+            "forward": [{{"kind": "delay", "ns": 10000000}}, {{"kind": "link", "link": 0}}],
+            "back": [{{"kind": "delay", "ns": 10000000}}],
             "start_ns": 0, "stop_ns": 2000000000, "size_bytes": null, "max_rate_bps": null {keys}}}],
         "record": {{"samples": true, "queue": true, "events": true, "pcap": false}}}}"#
     );

@@ -5,7 +5,7 @@ use crate::flows::Client;
 use crate::hosts::{Hosts, DATA_PORT, RECEIVERS, SENDERS};
 use crate::tun::NAME;
 use crate::{Context, EmuError};
-use path::hosts::{self, Ends};
+use ::hosts::Ends;
 use path::plan::{self, Flow, Plan};
 use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;
@@ -155,7 +155,7 @@ fn client(
 fn iperf3(plan: &Plan, i: usize, cca: &str) -> Vec<String> {
     let (source, target) = (address(SENDERS, i), address(RECEIVERS, i));
     let ends = Ends { source, target, server_port: SERVER_PORT, data_port: DATA_PORT };
-    hosts::iperf3_client(plan, i, &ends, cca)
+    ::hosts::iperf3_client(plan, i, &ends, cca)
 }
 
 /// A shell command that sends the file that is its argument through netcat, as Borgli and Misund did. It removes

@@ -5,18 +5,18 @@
 //! (net/sched/sch_tbf.c): tokens are nanoseconds of transmission time, at most `burst`; a packet
 //! leaves once the bucket holds its transmission time.
 
+use crate::bucket::{Bucket, LinkRate};
 use crate::frame::Frame;
 pub use crate::qdisc::fifo::Limit;
 use crate::qdisc::{Cause, Queued};
-use crate::schedule::Schedule;
 use std::collections::VecDeque;
-use units::{Bytes, Rate, Span, Time};
+use units::{Bytes, Time};
 
-/// How the bottleneck is set.
-#[derive(Clone, Copy, Debug)]
+/// How it is set.
+#[derive(Clone, Debug)]
 pub struct Config {
-    /// Rate at which wire bytes leave; the first one of `schedule`, if there is one.
-    pub rate: Rate,
+    /// Rate at which wire bytes leave.
+    pub rate: LinkRate,
     /// Depth of the token bucket (tbf's `burst`); no packet larger than this passes.
     pub burst: Bytes,
     /// Drop-tail limit.
@@ -32,82 +32,37 @@ pub enum Verdict<P> {
     Dropped(P, Cause),
 }
 
-/// Counters since the start; bytes are wire bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Packets that left.
-    pub sent_packets: u64,
-    /// Wire bytes that left.
-    pub sent_bytes: u64,
-    /// Packets refused.
-    pub dropped_packets: u64,
-    /// Wire bytes refused.
-    pub dropped_bytes: u64,
-}
-
 /// See the module documentation.
 #[derive(Debug)]
 pub struct Fifo<P> {
-    config: Config,
+    limit: Limit,
+    bucket: Bucket,
     /// Packets with their departures.
     queue: VecDeque<(Time, Queued<P>)>,
     backlog: u64,
-    /// Transmission time available at `refilled`, ns.
-    tokens: Span,
-    bucket: Span,
-    refilled: Time,
-    /// Transmission time of a full frame, the common case.
-    frame: (u64, Span),
-    stats: Stats,
-    /// How the rate changes, and the tokens in bit-nanoseconds then.
-    schedule: Option<(Schedule, u128)>,
 }
 
-/// Bit-nanoseconds of a byte: what a rate in bit/s yields in a second is that many times its bytes.
-const BIT_NS_PER_BYTE: u128 = 8_000_000_000;
-
 impl<P: Frame> Fifo<P> {
-    /// An empty queue with a full bucket whose rate follows `schedule`.
-    pub fn with_schedule(config: Config, schedule: Schedule) -> Self {
-        let tokens = u128::from(config.burst.get()) * BIT_NS_PER_BYTE;
-        Fifo { schedule: Some((schedule, tokens)), ..Fifo::new(config) }
-    }
-
     /// An empty queue with a full bucket.
     pub fn new(config: Config) -> Self {
-        let bucket = config.rate.serialization_time(config.burst);
-        Fifo {
-            config,
-            queue: VecDeque::new(),
-            backlog: 0,
-            tokens: bucket,
-            bucket,
-            refilled: Time::ZERO,
-            frame: (1514, config.rate.serialization_time(Bytes::new(1514))),
-            stats: Stats::default(),
-            schedule: None,
-        }
+        let bucket = Bucket::new(config.rate, config.burst);
+        Fifo { limit: config.limit, bucket, queue: VecDeque::new(), backlog: 0 }
     }
 
     /// Offers a packet. Every packet whose departure is not later than `now` must have been taken.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: P) -> Verdict<P> {
         let len = packet.wire_bytes();
-        let admitted = match self.config.limit {
+        let admitted = match self.limit {
             Limit::Bytes(limit) => self.backlog + len.get() <= limit.get(),
             Limit::Packets(limit) => (self.queue.len() as u64) < limit,
         };
-        if !admitted || len > self.config.burst {
-            self.stats.dropped_packets += 1;
-            self.stats.dropped_bytes += len.get();
+        if !admitted || len > self.bucket.depth() {
             let cause = if admitted { Cause::TooLarge } else { Cause::Overflow };
             return Verdict::Dropped(packet, cause);
         }
         let from = self.queue.back().map_or(now, |&(at, _)| at.max(now));
-        let departure = match self.schedule {
-            None => self.depart(from, len),
-            Some(_) => self.depart_scheduled(from, len),
-        };
+        let departure = self.bucket.take(from, len);
         self.backlog += len.get();
         self.queue.push_back((departure, Queued { since: now, packet }));
         Verdict::Queued(departure)
@@ -125,10 +80,7 @@ impl<P: Frame> Fifo<P> {
         match self.queue.front() {
             Some(&(at, _)) if at <= now => {
                 let left = self.queue.pop_front()?;
-                let len = left.1.packet.wire_bytes().get();
-                self.backlog -= len;
-                self.stats.sent_packets += 1;
-                self.stats.sent_bytes += len;
+                self.backlog -= left.1.packet.wire_bytes().get();
                 Some(left)
             }
             _ => None,
@@ -157,55 +109,12 @@ impl<P: Frame> Fifo<P> {
 
     /// Wire bytes that can leave from the start to `end`, with those that the bucket holds at the start.
     pub fn capacity(&self, end: Time) -> Bytes {
-        let yielded = Bytes::new(match &self.schedule {
-            Some((schedule, _)) => (schedule.bit_ns(Time::ZERO, end) / BIT_NS_PER_BYTE) as u64,
-            None => self.config.rate.bytes_in(end.since(Time::ZERO)).get(),
-        });
-        yielded + self.config.burst
+        self.bucket.capacity(Time::ZERO, end)
     }
 
     /// Calls `each` for every packet that waits.
     pub fn for_each(&self, each: &mut dyn FnMut(&P)) {
         self.queue.iter().for_each(|(_, queued)| each(&queued.packet));
-    }
-
-    /// Counters since the start.
-    pub fn stats(&self) -> Stats {
-        self.stats
-    }
-
-    /// The departure of a packet that is at the head from `from` on, and the bucket's state then.
-    #[inline]
-    fn depart(&mut self, from: Time, len: Bytes) -> Time {
-        let cost = match len.get() == self.frame.0 {
-            true => self.frame.1,
-            false => self.config.rate.serialization_time(len),
-        };
-        let tokens = (self.tokens + from.since(self.refilled)).min(self.bucket);
-        if tokens >= cost {
-            self.tokens = tokens - cost;
-            self.refilled = from;
-        } else {
-            self.refilled = from + (cost - tokens);
-            self.tokens = Span::ZERO;
-        }
-        self.refilled
-    }
-
-    /// The same while the rate follows a schedule.
-    fn depart_scheduled(&mut self, from: Time, len: Bytes) -> Time {
-        let (schedule, tokens) = self.schedule.as_mut().expect("called with a schedule only");
-        let cost = u128::from(len.get()) * BIT_NS_PER_BYTE;
-        let bucket = u128::from(self.config.burst.get()) * BIT_NS_PER_BYTE;
-        let filled = (*tokens + schedule.bit_ns(self.refilled, from)).min(bucket);
-        if filled >= cost {
-            *tokens = filled - cost;
-            self.refilled = from;
-        } else {
-            *tokens = 0;
-            self.refilled = schedule.after(from, cost - filled);
-        }
-        self.refilled
     }
 }
 
@@ -213,14 +122,18 @@ impl<P: Frame> Fifo<P> {
 mod tests {
     use super::*;
     use crate::packet::Packet;
+    use crate::schedule::Schedule;
+    use units::{Rate, Span};
+
+    /// A full frame takes exactly 1 ms.
+    const RATE: Rate = Rate::from_bps(12_112_000);
 
     fn packet(seq: u32) -> Packet {
         Packet { flow: 0, seq, ts_val: 0, ts_ecr: 0, len: 1448, ..Packet::default() }
     }
 
     fn fifo(limit: Limit) -> Fifo<Packet> {
-        let rate = Rate::from_bps(12_112_000); // a full frame takes exactly 1 ms
-        Fifo::new(Config { rate, burst: Bytes::new(3028), limit })
+        Fifo::new(Config { rate: LinkRate::Constant(RATE), burst: Bytes::new(3028), limit })
     }
 
     #[test]
@@ -241,7 +154,6 @@ mod tests {
         assert!(matches!(q.enqueue(Time::ZERO, packet(0)), Verdict::Queued(_)));
         assert!(matches!(q.enqueue(Time::ZERO, packet(1)), Verdict::Queued(_)));
         assert_eq!(q.enqueue(Time::ZERO, packet(2)), Verdict::Dropped(packet(2), Cause::Overflow));
-        assert_eq!(q.stats().dropped_bytes, 1514);
     }
 
     #[test]
@@ -260,14 +172,10 @@ mod tests {
 
     #[test]
     fn a_schedule_of_one_rate_is_that_rate() {
-        let config = Config {
-            rate: Rate::from_bps(12_112_000),
-            burst: Bytes::new(3028),
-            limit: Limit::Packets(10),
-        };
-        let mut plain = Fifo::new(config);
+        let rate = LinkRate::Scheduled(Schedule::new(vec![(Time::ZERO, RATE)], None));
+        let mut plain = fifo(Limit::Packets(10));
         let mut stepped =
-            Fifo::with_schedule(config, Schedule::new(vec![(Time::ZERO, config.rate)], None));
+            Fifo::new(Config { rate, burst: Bytes::new(3028), limit: Limit::Packets(10) });
         for i in 0..8 {
             let now = Time::from_ns(u64::from(i) * 700_000);
             while plain.dequeue(now).is_some() {}
@@ -278,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_packet_larger_than_the_burst_never_passes() {
-        let rate = Rate::from_bps(1_000_000);
+        let rate = LinkRate::Constant(Rate::from_bps(1_000_000));
         let mut q = Fifo::new(Config { rate, burst: Bytes::new(1000), limit: Limit::Packets(9) });
         assert_eq!(q.enqueue(Time::ZERO, packet(0)), Verdict::Dropped(packet(0), Cause::TooLarge));
     }

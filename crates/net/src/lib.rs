@@ -2,6 +2,7 @@
 //! happened. They own no clock, no thread and no socket, so the simulator drives them with virtual
 //! time and the path emulator with the real one.
 
+pub mod bucket;
 pub mod correlated;
 pub mod delay;
 pub mod fifo;
@@ -15,6 +16,7 @@ pub mod qdisc;
 pub mod quic;
 pub mod rng;
 pub mod schedule;
+pub mod settings;
 pub mod trace;
 
 pub use frame::{ecn, Frame};

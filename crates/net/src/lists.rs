@@ -58,19 +58,6 @@ impl<T> Slab<T> {
         self.append(list, node);
     }
 
-    /// Adds behind `after`, a place in this list, or at the front.
-    pub fn insert_after(&mut self, list: &mut List, after: Option<Place>, item: T) {
-        let next = after.map_or(list.head, |place| self.next(place.0));
-        let node = self.occupy(item, next);
-        match after {
-            Some(place) => *self.next_mut(place.0) = node,
-            None => list.head = node,
-        }
-        if next == NIL {
-            list.tail = node;
-        }
-    }
-
     /// Takes from the front.
     #[inline]
     pub fn pop_front(&mut self, list: &mut List) -> Option<T> {
@@ -93,22 +80,6 @@ impl<T> Slab<T> {
             list.tail = after.map_or(NIL, |place| place.0);
         }
         Some(item)
-    }
-
-    /// Moves the first item of `from` behind the last of `to`.
-    #[inline]
-    pub fn move_front(&mut self, from: &mut List, to: &mut List) {
-        if let Some(node) = self.unlink_front(from) {
-            self.append(to, node);
-        }
-    }
-
-    /// Moves the first item behind the last.
-    #[inline]
-    pub fn rotate(&mut self, list: &mut List) {
-        if let Some(node) = self.unlink_front(list) {
-            self.append(list, node);
-        }
     }
 
     /// The first item.
@@ -156,15 +127,6 @@ impl<T> Slab<T> {
             *self.next_mut(list.tail) = node;
         }
         list.tail = node;
-    }
-
-    fn unlink_front(&mut self, list: &mut List) -> Option<u32> {
-        let node = list.head;
-        if node == NIL {
-            return None;
-        }
-        list.head = std::mem::replace(self.next_mut(node), NIL);
-        Some(node)
     }
 
     fn next(&self, node: u32) -> u32 {
@@ -220,21 +182,13 @@ mod tests {
         let n = rng.below(model.len() as u64 + 1) as usize;
         let after = n.checked_sub(1).and_then(|i| slab.iter(list).nth(i)).map(|(place, _)| place);
         let item = rng.next_u64();
-        match rng.below(6) {
+        match rng.below(4) {
             0 | 1 => {
                 slab.push_back(list, item);
                 model.push_back(item);
             }
-            2 => {
-                slab.insert_after(list, after, item);
-                model.insert(n, item);
-            }
-            3 => assert_eq!(slab.remove_after(list, after), model.remove(n)),
-            4 => assert_eq!(slab.pop_front(list), model.pop_front()),
-            _ => {
-                slab.rotate(list);
-                model.rotate_left(model.len().min(1));
-            }
+            2 => assert_eq!(slab.remove_after(list, after), model.remove(n)),
+            _ => assert_eq!(slab.pop_front(list), model.pop_front()),
         }
     }
 
@@ -247,12 +201,6 @@ mod tests {
         for _ in 0..20_000 {
             let i = rng.below(3) as usize;
             step(&mut rng, &mut slab, &mut lists[i], &mut models[i]);
-            if rng.below(8) == 0 {
-                let [a, b, _] = &mut lists;
-                slab.move_front(a, b);
-                let first = models[0].pop_front();
-                models[1].extend(first);
-            }
             for (list, model) in lists.iter().zip(&models) {
                 assert!(content(&slab, list).iter().eq(model), "{list:?} {model:?}");
                 assert_eq!(slab.front(list), model.front());

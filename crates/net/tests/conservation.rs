@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn red_conserves(steps in steps(), ecn: bool, gentle: bool, adaptive: bool, seed: u64) {
         let config = red::Config {
-            ecn, gentle, adaptive, probability: 1 << 31, ..red::Config::new(Bytes::new(60_000))
+            ecn, gentle, adaptive, probability: 500_000_000, ..red::Config::new(Bytes::new(60_000))
         };
         let red = Red::new(config, Rng::stream(seed, "red"));
         conserves(red.expect("the configuration is valid"), &steps);

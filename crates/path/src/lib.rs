@@ -12,17 +12,13 @@
 //! | [`timeline`] | who wants to be woken when |
 //! | [`histogram`] | counts of times by size |
 //! | [`waiting`] | how long the head of a queue has waited, over time |
-//! | [`hosts`] | what real hosts are set to, and how iperf3 is called |
-//! | `memory` | how much of it a socket may need on a path |
 //! | [`totals`] | what links and flows counted, as results are made from it |
 //!
 //! Nothing here owns a clock, a thread or a socket: calls take `now`, in order.
 
 pub mod build;
 pub mod histogram;
-pub mod hosts;
 pub mod link;
-mod memory;
 pub mod network;
 pub mod plan;
 pub mod route;

@@ -58,15 +58,21 @@ pub enum Stage<P> {
 /// A pipe of constant delay.
 pub struct Delay<P> {
     delay: Span,
-    /// What the first packet waits beside, while the other end's address is found out; those behind it
+    /// Extra delay of the first packet, while the other end's address is found out (ARP); packets after it
     /// wait with it.
     resolution: Span,
     pipe: Pipe<P>,
 }
 
 impl<P> Delay<P> {
-    pub fn new(delay: Span, resolution: Span) -> Self {
-        Delay { delay, resolution, pipe: Pipe::default() }
+    pub fn new(delay: Span) -> Self {
+        Delay { delay, resolution: Span::ZERO, pipe: Pipe::default() }
+    }
+
+    /// The same, where the first packet waits for the other end's address.
+    #[must_use]
+    pub fn after_resolution(self, resolution: Span) -> Self {
+        Delay { resolution, ..self }
     }
 
     /// A packet comes; when it goes on if it is the only one.

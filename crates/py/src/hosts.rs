@@ -1,7 +1,7 @@
 //! How real hosts are set and iperf3 is called, for Python's back ends.
 
 use crate::PlanError;
-use path::hosts::{self, Ends};
+use ::hosts::Ends;
 use path::plan::Traffic;
 use path::Plan;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ fn parse(plan_json: &str) -> PyResult<Plan> {
 /// Kernel parameters of both hosts, as a plan wants them.
 #[pyfunction]
 pub fn host_sysctls(plan_json: &str) -> PyResult<Vec<(&'static str, String)>> {
-    Ok(hosts::sysctls(&parse(plan_json)?).into())
+    Ok(::hosts::sysctls(&parse(plan_json)?).into())
 }
 
 /// Arguments of iperf3 at the sender, for each flow; see the stub.
@@ -26,7 +26,7 @@ pub fn iperf3_clients(
     let plan = parse(plan_json)?;
     let flows = ends.into_iter().zip(&ccas).enumerate().take(plan.flows.len());
     let client = |(i, ((source, target, server_port, data_port), cca)): (usize, (_, &String))| {
-        hosts::iperf3_client(&plan, i, &Ends { source, target, server_port, data_port }, cca)
+        ::hosts::iperf3_client(&plan, i, &Ends { source, target, server_port, data_port }, cca)
     };
     Ok(flows.map(client).collect())
 }

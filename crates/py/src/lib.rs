@@ -10,6 +10,7 @@ mod no_emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 mod no_kernel;
 mod own;
+mod parts;
 mod radio;
 mod sample;
 
@@ -22,7 +23,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use record::report::MeasuredError;
-use sim::{Plan, RunError};
+use sim::RunError;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::PoisonError;
@@ -95,7 +96,7 @@ fn run(
     let result = py.detach(|| {
         sim::guard::caught(|| {
             assert!(!PANICS.swap(false, Ordering::Relaxed), "a test asked for this");
-            let plan = Plan::from_json_with(plan_json, &modules)?;
+            let plan = sim::parse(plan_json, &modules)?;
             sim::run_with(&plan, &modules, &out_dir, &mut on_progress)
         })
     });
@@ -193,6 +194,8 @@ mod _native {
     #[pymodule_export]
     use super::own::{build, write_headers, BuildError};
     #[pymodule_export]
+    use super::parts::parts;
+    #[pymodule_export]
     use super::radio::{radio_course, radio_trace};
     #[pymodule_export]
     use super::sample::Sample;
@@ -201,9 +204,10 @@ mod _native {
         _panic_in_next_run, controllers, run, version, write_measured, ControllerError, PlanError,
     };
 
-    /// Version of the manifest and of the tables beside it.
+    /// Versions of the manifest and of the tables beside it.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("MANIFEST_VERSION", record::MANIFEST_VERSION)?;
         module.add("SCHEMA_VERSION", record::SCHEMA_VERSION)
     }
 }

@@ -40,6 +40,8 @@ use std::path::{Path, PathBuf};
 
 /// Version of the table schemas; it changes when a column is removed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 2;
+/// Version of the manifest, which holds the plan: 3 has one list of links and routes that are written out.
+pub const MANIFEST_VERSION: u32 = 3;
 
 /// A result file could not be written.
 #[derive(Debug, thiserror::Error)]

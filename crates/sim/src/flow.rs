@@ -1,6 +1,7 @@
 //! One flow: its two ends, and what is kept of them.
 
 use crate::application::Application;
+use crate::controllers;
 use crate::ends::Ends;
 use cca::{Controller, Modules};
 use net::rng::Rng;
@@ -12,10 +13,8 @@ use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc};
 use transport::{quic, tcp};
 use units::{Rate, Span, Time};
 
-/// Receive buffer before any tuning when the plan sets none, bytes.
-const RCVBUF_LARGE: (u64, u64) = (16 << 20, 1 << 30);
-/// Linux's default receive buffer, bytes (`tcp_rmem[1]`).
-const RCVBUF_DEFAULT: u64 = 131_072;
+/// Receive buffer at most when the plan sets none, bytes.
+const RCVBUF_MAX: u64 = 1 << 30;
 /// A finite transfer is read as it arrives, an endless one in pieces of this many bytes.
 const RCVLOWAT: u32 = 32_768;
 
@@ -55,7 +54,8 @@ pub struct Flow {
 impl Flow {
     pub fn new(plan: &Plan, i: usize, modules: &Modules) -> Result<Flow, PlanError> {
         let p = &plan.flows[i];
-        let controller = plan.controller(i, modules)?;
+        let made = modules.controller(&p.cca, &p.params);
+        let controller = made.map_err(|error| controllers::refused(i, &error))?;
         Ok(Flow {
             ends: match p.transport {
                 plan::Transport::Tcp => tcp_ends(plan, i, controller),
@@ -200,8 +200,8 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
         nodelay: host.nodelay,
         slow_start_after_idle: host.slow_start_after_idle,
         rcvbuf: match host.rcvbuf_bytes {
-            0 => RCVBUF_LARGE,
-            max => (max.min(RCVBUF_DEFAULT), max),
+            0 => (host.rcvbuf_initial_bytes(), RCVBUF_MAX),
+            most => (host.rcvbuf_initial_bytes(), most),
         },
         sndbuf: if host.sndbuf_bytes == 0 { u64::MAX } else { host.sndbuf_bytes },
         rcvlowat: match host.traffic {

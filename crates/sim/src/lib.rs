@@ -13,6 +13,7 @@
 mod application;
 pub mod bounds;
 mod capture;
+mod controllers;
 mod ends;
 mod flow;
 pub mod guard;
@@ -21,6 +22,7 @@ mod source;
 mod totals;
 mod world;
 
+pub use controllers::parse;
 pub use path::plan;
 pub use path::{Plan, PlanError};
 pub use record::Summary;

@@ -32,7 +32,7 @@ fn run(plan: &Path, out: &Path, own: &[String]) -> Result<String, Box<dyn std::e
         std::fs::create_dir_all(&folder)?;
         modules.add(&cca::compile(Path::new(file), &folder, hz)?)?;
     }
-    let plan = sim::Plan::from_json_with(&text, &modules)?;
+    let plan = sim::parse(&text, &modules)?;
     let summary = sim::run_with(&plan, &modules, out, &mut |_, _| true)?;
     Ok(serde_json::to_string(&summary)?)
 }

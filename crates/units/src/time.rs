@@ -1,14 +1,17 @@
 //! Virtual time: instants and the spans between them.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 /// An instant: nanoseconds since the start of the run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize)]
+#[serde(transparent)]
 pub struct Time(u64);
 
 /// A length of time in nanoseconds, never negative.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize)]
+#[serde(transparent)]
 pub struct Span(u64);
 
 impl Time {

@@ -93,7 +93,7 @@ class Collected:
         return summary
 
     def _queue_rows(self) -> list[dict[str, Any]]:
-        rate = self.plan["bottleneck"]["rate_bps"]
+        rate = self.plan["links"][0]["rate_bps"]
         return [
             {
                 "t_us": ns // 1000,
@@ -115,7 +115,7 @@ class Collected:
         if not self.queue:
             return ["the bottleneck's counters are missing: its figures are zero"]
         held, packets = (sum(getattr(now, f"backlog_{what}") for _, now in self.queue) for what in ("bytes", "packets"))
-        if self.plan["bottleneck"]["qdisc"].get("limit_packets") is None or held <= _SEGMENT_BYTES * packets:
+        if self.plan["links"][0]["qdisc"].get("limit_packets") is None or held <= _SEGMENT_BYTES * packets:
             return []
         return [
             (
@@ -128,7 +128,7 @@ class Collected:
         """Totals of the bottleneck. `tc` tells how much waits, and not for how long: that is what waits over the rate,
         which is constant here.
         """
-        rate, last = self.plan["bottleneck"]["rate_bps"], self.queue[-1] if self.queue else None
+        rate, last = self.plan["links"][0]["rate_bps"], self.queue[-1] if self.queue else None
         waits = sorted(now.backlog_bytes * 8_000_000 // rate for _, now in self.queue)
         sent = last[1] if last else sockets.Counters(0, 0, 0, 0, 0, 0)
         return {
@@ -137,7 +137,7 @@ class Collected:
             "dropped_packets": sent.dropped,
             "marked_packets": sent.marked,
             "capacity_bytes": (
-                rate * max(last[0] if last else 0, 0) // 8_000_000_000 + self.plan["bottleneck"]["burst_bytes"]
+                rate * max(last[0] if last else 0, 0) // 8_000_000_000 + self.plan["links"][0]["burst_bytes"]
             ),
             "queue": {
                 "mean_us": sum(waits) / len(waits) if waits else 0.0,

@@ -92,7 +92,7 @@ class ResultFolder:
 
         planned = self.planned
         return {
-            "schema_version": _native.SCHEMA_VERSION,
+            "schema_version": _native.MANIFEST_VERSION,
             "name": planned.name,
             "position": planned.position,
             "vary": planned.vary,

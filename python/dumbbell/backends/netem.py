@@ -214,7 +214,7 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
             raise ScenarioError("flow", f"more than {_LANE_FLOWS_MAX} flows on one path, wanted fewer with --on netem")
         host = f"{lane_number + 1}.{counts[lane_number]}"
         ends.append(script.Ends(f"10.1.{host}", f"10.2.{host}", script.SERVER_PORT, script.DATA_PORT + i))
-    shaped = tc.shaped(plan["bottleneck"], "out", "tbf")
+    shaped = tc.shaped(plan["links"][0], "out", "tbf")
     net = _Net(prefix)
     net.hosts()
     net.link("s", "near", "a", "near")
@@ -234,35 +234,7 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
 
 def _lane(flow: FlowPlan, at: str) -> Lane:
     forward, back = flow["forward"], flow["back"]
-    if forward is None:
-        jitter = flow["jitter"]
-        if jitter is not None:
-            normal = "stddev_ns" in jitter
-            spread = jitter["stddev_ns"] if normal else jitter["spread_ns"]
-            jitter = {
-                "distribution": jitter["kind"],
-                "spread_ns": spread,
-                "correlation_ppb": 0,
-                "reorder": jitter["reorder"],
-            }
-        delay = {
-            "kind": "delay",
-            "ns": flow["rtt_ns"] // 2,
-            "steps": [],
-            "repeat_ns": None,
-            "jitter": jitter,
-            "reorder": None,
-        }
-        forward = [
-            {"kind": "loss", "model": "random", "ppb": flow["loss_ppb"], "correlation_ppb": 0},
-            delay,
-            {"kind": "link", "link": 0},
-        ]
     there = [stage["kind"] for stage in forward].index("link")
-    if back is None:
-        back = [
-            {"kind": "delay", "ns": flow["rtt_ns"] - flow["rtt_ns"] // 2, "steps": [], "jitter": None, "reorder": None}
-        ]
     return Lane(tc.netem(forward[:there], at), tc.netem(forward[there + 1 :], at), tc.netem(back, at))
 
 

@@ -51,13 +51,13 @@ def refuse(planned: Planned, own: Own, backend: str) -> None:
             raise ScenarioError(
                 "record.pcap", f"got true, wanted false with --on {backend}; run tcpdump on a host instead"
             )
-        for links, name in ((plan["links"], "link"), (plan["ack_links"], "path.ack")):
+        for links, name in ((plan["links"][1:], "link"), (plan["ack_links"], "path.ack")):
             if links:
                 raise ScenarioError(
                     name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more"
                 )
-        tc.refuse(plan["bottleneck"])
-        tc.leaf(plan["bottleneck"]["qdisc"])
+        tc.refuse(plan["links"][0])
+        tc.leaf(plan["links"][0]["qdisc"])
         for i, flow in enumerate(plan["flows"]):
             if flow["transport"]["kind"] != "tcp":
                 raise ScenarioError(

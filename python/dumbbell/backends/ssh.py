@@ -29,7 +29,7 @@ from .session import Host, Session
 from .tc import Step
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.runs.plan_types import FlowPlan, Plan
 
 #: Instead of ``ssh``, with options, as in GIT_SSH_COMMAND.
 _COMMAND = "DUMBBELL_SSH"
@@ -155,6 +155,14 @@ def check(planned: Planned, own: Own, on: str) -> None:
         raise error.under(planned.name) from None
 
 
+def _is_left_alone(flow: FlowPlan) -> bool:
+    """Whether a flow's packets meet nothing but a constant delay and the bottleneck."""
+    delays = [flow["forward"][0], flow["back"][0]]
+    kinds = [[stage["kind"] for stage in stages] for stages in (flow["forward"], flow["back"])]
+    varies = any(delay.get(name) for delay in delays for name in ("steps", "jitter", "reorder"))
+    return kinds == [["delay", "link"], ["delay"]] and not varies
+
+
 def _check_path(plan: Plan) -> None:
     for i, flow in enumerate(plan["flows"]):
         at = f"flow[{i}]"
@@ -168,7 +176,7 @@ def _check_path(plan: Plan) -> None:
                 f"{at}.rtt",
                 "differs from another flow's, wanted the same for all flows with --on ssh: there is one real path",
             )
-        if flow["loss_ppb"] or flow["jitter"] is not None or flow["forward"] is not None or flow["back"] is not None:
+        if not _is_left_alone(flow):
             raise ScenarioError(
                 "path",
                 "loses, delays or reorders packets, wanted no impairment with --on ssh, whose path is real; --on netem"
@@ -272,7 +280,7 @@ def bottleneck(plan: Plan, facts: Facts, port: int) -> tuple[list[Step], str]:
     """Commands at the receiver, and the handle of the queue: what comes of the flows is sent through an ifb device with
     htb (tc-mirred(8)).
     """
-    shaped = tc.shaped(plan["bottleneck"], DEVICE, "htb")
+    shaped = tc.shaped(plan["links"][0], DEVICE, "htb")
     first, mask = covering(port, len(plan["flows"]))
     match = (
         "match",

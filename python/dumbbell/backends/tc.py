@@ -5,6 +5,7 @@ A limit counts wire bytes, as in the plan. References: tc-tbf(8), tc-htb(8), tc-
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
@@ -122,80 +123,35 @@ def _fifo(q: dict[str, Any]) -> Argv:
     return ("bfifo", "limit", f"{q['limit_bytes']}b")
 
 
-def _switch(q: dict[str, Any], *names: str) -> Argv:
-    return tuple(name for name in names if q[name])
+#: Settings that `tc` does not have.
+_NOT_IN_TC = {"red": {"gentle"}, "pie": {"ecn_limit_percent"}}
 
 
-def _ecn(q: dict[str, Any]) -> Argv:
-    return ("ecn" if q["ecn"] else "noecn",)
+def _options(q: dict[str, Any], *, but: Collection[str] = ()) -> Argv:
+    """Settings of a plan as `tc` names and writes them: a number after its name, a switch by its name alone."""
+    words: list[str] = []
+    for key, value in q.items():
+        if value is None or key == "kind" or key in but or key in _NOT_IN_TC.get(q["kind"], ()):
+            continue
+        name, _, unit = key.rpartition("_")
+        write = _WRITTEN.get(unit, str)
+        name = name if unit in _WRITTEN else key
+        if isinstance(value, bool):
+            words += [name] if value else ["noecn"] if name == "ecn" and q["kind"] != "red" else []
+        else:
+            words += [name, f"{value}b" if name == "memory_limit" else write(value)]
+    return tuple(words)
 
 
-def _threshold(q: dict[str, Any]) -> Argv:
-    return () if q["ce_threshold_ns"] is None else ("ce_threshold", time(q["ce_threshold_ns"]))
-
-
-def _codel(q: dict[str, Any]) -> Argv:
-    return (
-        "codel",
-        "limit",
-        str(q["limit_packets"]),
-        "target",
-        time(q["target_ns"]),
-        "interval",
-        time(q["interval_ns"]),
-        *_ecn(q),
-        *_threshold(q),
-    )
+def _own(q: dict[str, Any]) -> Argv:
+    """A discipline whose options are its settings."""
+    return (q["kind"], *_options(q))
 
 
 def _fq_codel(q: dict[str, Any]) -> Argv:
-    head = ("fq_codel", "limit", str(q["limit_packets"]), "flows", str(q["flows"]), "quantum", str(q["quantum_bytes"]))
-    times = ("target", time(q["target_ns"]), "interval", time(q["interval_ns"]))
-    memory = () if q["memory_limit_bytes"] is None else ("memory_limit", f"{q['memory_limit_bytes']}b")
-    selector = (
-        ("ce_threshold_selector", f"{q['ce_threshold_selector']:#x}/{q['ce_threshold_mask']:#x}")
-        if q["ce_threshold_mask"]
-        else ()
-    )
-    return (*head, *times, *memory, "drop_batch", str(q["drop_batch"]), *_ecn(q), *_threshold(q), *selector)
-
-
-def _pie(q: dict[str, Any]) -> Argv:
-    numbers = (
-        "target",
-        time(q["target_ns"]),
-        "tupdate",
-        time(q["tupdate_ns"]),
-        "alpha",
-        str(q["alpha"]),
-        "beta",
-        str(q["beta"]),
-    )
-    return ("pie", "limit", str(q["limit_packets"]), *numbers, *_ecn(q), *_switch(q, "bytemode", "dq_rate_estimator"))
-
-
-def _red(q: dict[str, Any]) -> Argv:
-    bounds = [
-        word for name in ("min", "max") if q[f"{name}_bytes"] is not None for word in (name, str(q[f"{name}_bytes"]))
-    ]
-    burst = () if q["burst_packets"] is None else ("burst", str(q["burst_packets"]))
-    rest = (
-        "avpkt",
-        str(q["avpkt_bytes"]),
-        "probability",
-        share(q["probability_ppb"], whole=1),
-        "bandwidth",
-        f"{q['bandwidth_bps']}bit",
-    )
-    return (
-        "red",
-        "limit",
-        str(q["limit_bytes"]),
-        *bounds,
-        *burst,
-        *rest,
-        *_switch(q, "ecn", "harddrop", "nodrop", "adaptive"),
-    )
+    selector = "ce_threshold_selector", "ce_threshold_mask"
+    value, mask = (q[name] for name in selector)
+    return ("fq_codel", *_options(q, but=selector), *((selector[0], f"{value:#x}/{mask:#x}") if mask else ()))
 
 
 def _cake(q: dict[str, Any]) -> Argv:
@@ -217,17 +173,25 @@ def _cake(q: dict[str, Any]) -> Argv:
         acks,
         *ways,
         *memory,
+        *_options(q, but=_CAKE),
     )
 
 
-def _fq(q: dict[str, Any]) -> Argv:
-    limits = ("limit", str(q["limit_packets"]), "flow_limit", str(q["flow_limit_packets"]))
-    quanta = ("quantum", str(q["quantum_bytes"]), "initial_quantum", str(q["initial_quantum_bytes"]))
-    rate = () if q["maxrate_bps"] is None else ("maxrate", f"{q['maxrate_bps']}bit")
-    return ("fq", *limits, *quanta, *rate, "low_rate_threshold", f"{q['low_rate_threshold_bps']}bit", *_threshold(q))
+#: Settings of `cake` that have words of their own.
+_CAKE = {
+    *("bandwidth_bps", "rtt_ns", "diffserv", "isolation", "overhead_bytes", "mpu_bytes", "framing", "ack_filter"),
+    *("ingress", "wash", "memory_limit_bytes"),
+}
 
-
-_LEAVES = {"fifo": _fifo, "codel": _codel, "fq_codel": _fq_codel, "pie": _pie, "red": _red, "cake": _cake, "fq": _fq}
+_LEAVES = {
+    "fifo": _fifo,
+    "codel": _own,
+    "fq_codel": _fq_codel,
+    "pie": _own,
+    "red": _own,
+    "cake": _cake,
+    "fq": _own,
+}
 
 
 def time(ns: int) -> str:
@@ -239,6 +203,17 @@ def share(ppb: int, *, whole: int = 100) -> str:
     """Parts in 10^9 as a decimal of `whole` (100: a percentage with its sign)."""
     digits = f"{ppb * whole / 10**9:.9f}".rstrip("0").rstrip(".")
     return f"{digits}%" if whole == 100 else digits
+
+
+#: How `tc` reads the units that names in a plan end with.
+_WRITTEN: dict[str, Callable[[int], str]] = {
+    "ns": time,
+    "bps": lambda value: f"{value}bit",
+    "ppb": lambda value: share(value, whole=1),
+    "bytes": str,
+    "packets": str,
+    "percent": str,
+}
 
 
 def netem(stages: list[dict[str, Any]], at: str) -> Argv | None:

@@ -229,7 +229,7 @@ def _links(parts: Sequence[Part]) -> str:
     cells: dict[tuple[str, str], list[Any]] = {}
     for part in parts:
         for run in part.runs:
-            if len(run.result.plan.data_links) > 1:
+            if len(run.result.plan.links) > 1:
                 for link, values in figures.link_rows(run):
                     cells.setdefault((_named(run.result), link), []).append(values)
     if not cells:

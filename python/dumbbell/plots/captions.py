@@ -49,7 +49,7 @@ def repetitions(results: Sequence[Result]) -> list[list[Result]]:
 
 
 def _rate(result: Result, number: int) -> str:
-    link = result.plan.data_links[number]
+    link = result.plan.links[number]
     head = "" if number == 0 else f"link {link.name} "
     return head + course_text(link, result.plan.duration_ns)
 
@@ -80,7 +80,7 @@ def _rtt(result: Result, _: int) -> str:
 
 def _queue(result: Result, number: int) -> str:
     plan = result.plan
-    link = plan.data_links[number]
+    link = plan.links[number]
     limit = link.qdisc.limit
     if limit is None:
         return link.qdisc.kind
@@ -92,7 +92,7 @@ def _queue(result: Result, number: int) -> str:
 
 
 def _policer(result: Result, number: int) -> str:
-    policer = result.plan.data_links[number].policer
+    policer = result.plan.links[number].policer
     return f"policer {rate_text(policer.rate_bps)}, burst {bytes_text(policer.burst_bytes)}" if policer else ""
 
 

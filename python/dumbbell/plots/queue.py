@@ -58,7 +58,7 @@ def queue(
     import numpy as np
 
     result = style.one(results)
-    links = result.plan.data_links
+    links = result.plan.links
     if not 0 <= link < len(links):
         raise wrong("--link", link, f"the number of a link, 0 to {len(links) - 1}")
     if unit is not None and unit not in UNITS:

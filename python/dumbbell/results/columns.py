@@ -74,7 +74,7 @@ def queue_column(result: Result, link: int, name: str) -> Column:
 
 
 def _links(result: Result) -> int:
-    return len(result.plan.data_links) + len(result.plan.ack_links)
+    return len(result.plan.links) + len(result.plan.ack_links)
 
 
 def joined(columns: Sequence[Column]) -> Column:

@@ -229,7 +229,7 @@ def summary(run: Measured) -> Summary:
         return run.result.summary
     result, window = run.result, run.window
     flows = tuple(_flow_summary(result, i, window) for i in range(len(result.plan.flows)))
-    links = tuple(_link_summary(result, i, window) for i in range(len(result.plan.data_links)))
+    links = tuple(_link_summary(result, i, window) for i in range(len(result.plan.links)))
     counted = metrics.steady_flows(result, window)
     return Summary(
         link=links[0], links=links[1:], flows=flows, jain=metrics.jain_index(result, window), jain_flows=len(counted)
@@ -271,9 +271,7 @@ def link_rows(run: Measured) -> list[tuple[str, Mapping[str, float | None]]]:
     """The links of the data direction by name, with their figures; the bottleneck first."""
     found = summary(run).data_links
     fields = ("utilization", "queue_mean_ms", "queue_p95_ms", "drops", "marks", "drop_rate")
-    return [
-        (planned.name, {name: one[name] for name in fields}) for planned, one in zip(run.result.plan.data_links, found)
-    ]
+    return [(planned.name, {name: one[name] for name in fields}) for planned, one in zip(run.result.plan.links, found)]
 
 
 def steady(run: Measured) -> int:

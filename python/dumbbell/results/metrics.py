@@ -130,7 +130,7 @@ def link_plan(result: Result, link: int) -> LinkView:
     """The plan of a link by the number that tables give it: 0 is the bottleneck, then those of the data direction in
     their order.
     """
-    links = result.plan.data_links
+    links = result.plan.links
     if not 0 <= link < len(links):
         raise ResultError(f"{result.folder}: there is no link {link}, wanted 0 to {len(links) - 1}")
     return links[link]

@@ -54,10 +54,14 @@ class WorkloadView(View, frozen=True, kw_only=True):
 
 
 class StageView(View, frozen=True, kw_only=True):
-    """A part of a flow's route; `link` is the number of the link where `kind` is ``link``."""
+    """A part of a flow's route; `link` is the number of the link where `kind` is ``link``, `ppb` the share in parts of
+    10^9 that a random `model` of ``loss`` loses.
+    """
 
     kind: str
     link: Count | None = None
+    model: str = ""
+    ppb: Count = 0
 
 
 class FlowView(View, frozen=True, kw_only=True):
@@ -69,15 +73,18 @@ class FlowView(View, frozen=True, kw_only=True):
     params: dict[str, int] = field(default_factory=dict)
     transport: TransportView = TransportView()
     rtt_ns: Count = 0
-    loss_ppb: Count = 0
-    """Random loss of the data direction, parts per billion."""
     start_ns: Count
     stop_ns: Count
     size_bytes: Count | None = None
     workload: WorkloadView | None = None
     max_rate_bps: Count | None = None
-    forward: tuple[StageView, ...] | None = None
-    back: tuple[StageView, ...] | None = None
+    forward: tuple[StageView, ...] = ()
+    back: tuple[StageView, ...] = ()
+
+    @property
+    def loss_ppb(self) -> int:
+        """Random loss of the data direction, parts per billion."""
+        return next((stage.ppb for stage in self.forward if stage.model == "random"), 0)
 
     @property
     def is_finite(self) -> bool:
@@ -263,18 +270,17 @@ class PlanView(View, frozen=True, kw_only=True):
     duration_ns: Positive
     sample_ns: Positive = 100_000_000
     measure: MeasureView | None = None
-    bottleneck: LinkView
-    links: tuple[LinkView, ...] = ()
-    """Further links of the data direction."""
+    links: Annotated[tuple[LinkView, ...], Meta(min_length=1)]
+    """Links of the data direction by the number that tables give them: 0 is the bottleneck."""
     ack_links: tuple[LinkView, ...] = ()
     host: HostView = HostView()
     flows: tuple[FlowView, ...]
     record: RecordView = RecordView()
 
     @property
-    def data_links(self) -> tuple[LinkView, ...]:
-        """The links of the data direction by the number that tables give them: 0 is the bottleneck."""
-        return (self.bottleneck, *self.links)
+    def bottleneck(self) -> LinkView:
+        """The link of `[path]`."""
+        return self.links[0]
 
     @property
     def duration_s(self) -> float:

@@ -38,7 +38,7 @@ def packets(planned: Plan) -> int:
     """Upper estimate of the packets that a run delivers: the links full of full segments, or all that finite flows have
     to send.
     """
-    links = [planned["bottleneck"], *planned["links"]]
+    links = planned["links"]
     full = sum(int(link_of(link).bits(0, planned["duration_ns"])) for link in links) // (8 * units.FRAME_BYTES)
     sizes = _sizes(planned["flows"])
     return full if sizes is None else min(full, sum(-(-size // units.MSS_BYTES) for size in sizes))
@@ -99,7 +99,7 @@ def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
 
 
 def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
-    path, link = case.scenario.path, planned["bottleneck"]
+    path, link = case.scenario.path, planned["links"][0]
     head = ", ".join(f"{key} = {units.value_text(value)}" for key, value in case.vary.items())
     bdp = plan.bdp_bytes(path, link["rate_bps"])
     rtt = "in steps" if isinstance(path.rtt, Schedule) else raw_at(path, "rtt")
@@ -110,7 +110,7 @@ def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
         *([f"  {head}"] if head else []),
         f"  path   {_rate(link)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
         f"  buffer {_buffer(link, str(raw_at(path, 'buffer')), bdp)}",
-        *[f"  link   {one['name']}: {_link(one)}" for one in planned["links"]],
+        *[f"  link   {one['name']}: {_link(one)}" for one in planned["links"][1:]],
         *[f"  acks   {_link(one, acks=True)}" for one in planned["ack_links"]],
         *_flows(planned, drawn=drawn),
     ]
@@ -171,10 +171,8 @@ def _flows(planned: Plan, *, drawn: bool) -> list[str]:
 def _flow(flow: FlowPlan, planned: Plan) -> list[str]:
     kind = flow["transport"]["kind"]
     parts = [flow["cca"] + ("" if kind == "tcp" else f" over {kind.upper()}"), f"RTT {units.span_text(flow['rtt_ns'])}"]
-    parts += [f"loss {flow['loss_ppb'] / 1e7:g} %"] if flow["loss_ppb"] else []
-    parts += [_jitter(flow["jitter"])] if flow["jitter"] else []
-    parts += [_route("by", flow["forward"], planned)] if flow["forward"] else []
-    parts += [_route("back by", flow["back"], planned)] if flow["back"] else []
+    parts += _route("by", flow["forward"], planned["links"], ["delay", "link"])
+    parts += _route("back by", flow["back"], planned["ack_links"], ["delay"])
     parts += ["finite"] if flow["size_bytes"] is not None else []
     parts += [flow["workload"]["kind"].replace("_", "-")] if flow["workload"] else []
     parts += [f"at most {units.rate_text(flow['max_rate_bps'])}"] if flow["max_rate_bps"] else []
@@ -184,22 +182,31 @@ def _flow(flow: FlowPlan, planned: Plan) -> list[str]:
     )
 
 
-def _route(head: str, stages: list[Stage], planned: Plan) -> str:
-    """The parts of a way by name."""
-    links = [planned["bottleneck"], *planned["links"]] if head == "by" else planned["ack_links"]
-    return f"{head} " + " > ".join(
-        links[stage["link"]]["name"] if stage["kind"] == "link" else _stage(stage) for stage in stages
-    )
+def _route(head: str, stages: list[Stage], links: list[LinkPlan], usual: list[str]) -> list[str]:
+    """The parts of a route by name; nothing for half the RTT and, in the data direction, the bottleneck."""
+    is_usual = [stage["kind"] for stage in stages] == usual and not _varies(stages[0]) and not stages[-1].get("link")
+    words = [links[stage["link"]]["name"] if stage["kind"] == "link" else _stage(stage) for stage in stages]
+    return [] if is_usual else [f"{head} {' > '.join(words)}"]
 
 
 def _stage(stage: Stage) -> str:
-    if stage["kind"] != "delay":
-        return str(
-            stage.get("model", stage["kind"]) if stage["kind"] != "loss" else f"{stage['model'].replace('_', ' ')} loss"
-        )
-    extras = ["in steps"] if stage["steps"] else []
-    extras += [name for name in ("jitter", "reorder") if stage[name]]
-    return f"{units.span_text(stage['ns'])}{' with ' + ' and '.join(extras) if extras else ''}"
+    match stage["kind"]:
+        case "delay":
+            extras = _varies(stage)
+            return f"{units.span_text(stage['ns'])}{' with ' + ' and '.join(extras) if extras else ''}"
+        case "loss" if stage["model"] == "random":
+            return f"loss {stage['ppb'] / 1e7:g} %"
+        case "loss":
+            return f"{stage['model'].replace('_', ' ')} loss"
+        case kind:
+            return str(kind)
+
+
+def _varies(delay: Stage) -> list[str]:
+    """How a delay varies, in words."""
+    steps = ["steps"] if delay["steps"] else []
+    jitter = [_jitter(delay["jitter"])] if delay["jitter"] else []
+    return steps + jitter + (["reorder"] if delay["reorder"] else [])
 
 
 def _sizes(flows: list[FlowPlan]) -> list[int] | None:
@@ -217,10 +224,8 @@ def _sizes_text(flows: list[FlowPlan]) -> str:
 
 
 def _jitter(jitter: Settings) -> str:
-    width = f"+- {units.span_text(jitter['spread_ns'])}"
-    if jitter["kind"] != "uniform":
-        width = f"sigma {units.span_text(jitter['stddev_ns'])}"
-    return f"jitter {width}{'' if jitter['reorder'] else ' in order'}"
+    is_uniform, spread = jitter["distribution"] == "uniform", units.span_text(jitter["spread_ns"])
+    return f"jitter {'+-' if is_uniform else 'sigma'} {spread}{'' if jitter['reorder'] else ' in order'}"
 
 
 def _starts(starts: list[int]) -> str:

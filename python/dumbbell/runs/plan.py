@@ -16,9 +16,8 @@ from dumbbell.errors import ScenarioError, together, wrong
 from dumbbell.scenario import arrivals, routes, schedule, units, warn
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced, varied
 from dumbbell.scenario.file import Flow, Host, Limits, Measure, Path, Scenario
-from dumbbell.scenario.impairments import Loss
 from dumbbell.scenario.names import Facts, names
-from dumbbell.scenario.routes import Ack, Link, Route
+from dumbbell.scenario.routes import Ack, Link
 
 if TYPE_CHECKING:
     from .plan_types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, Settings
@@ -152,8 +151,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         "duration_ns": duration,
         "sample_ns": record.every,
         "measure": _measure(case.measure, duration),
-        "bottleneck": data_links[0],
-        "links": data_links[1:],
+        "links": data_links,
         "ack_links": ack_links,
         "host": _host(case.host),
         "flows": _spread_starts(flows, case.host.start_jitter, seed),
@@ -201,9 +199,13 @@ def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan],
     """
     rtt = None if case.path.rtt is None else schedule.nominal(case.path.rtt)
 
+    # QUIC pads what opens a connection to a full frame.
+    is_padded = any(flow.transport.FORM != "tcp" for flow in case.flow)
+
     def made(table: Path | Link | Ack, name: str, at: str) -> Iterator[LinkPlan]:
+        packet_bytes = routes.ACK_BYTES if isinstance(table, Ack) and not is_padded else units.FRAME_BYTES
         try:
-            yield routes.link(table, name, at, rtt, case.folder)
+            yield routes.link(table, name, at, rtt, case.folder, packet_bytes=packet_bytes)
         except ScenarioError as error:
             errors.extend(error.errors)
 
@@ -278,7 +280,6 @@ class _Flows(NamedTuple):
         if rtt is None:
             raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
         route = routes.route(flow, self.path, rtt, self.links, at)
-        loss_ppb, jitter = self._impaired(route)
         one: FlowPlan = {
             "name": name,
             "table": number,
@@ -286,8 +287,6 @@ class _Flows(NamedTuple):
             "params": params,
             "transport": flow.transport.plan(),
             "rtt_ns": route.rtt_ns,
-            "loss_ppb": loss_ppb,
-            "jitter": jitter,
             "forward": route.forward,
             "back": route.back,
             "stop_ns": self.duration if flow.stop is None else flow.stop,
@@ -343,15 +342,6 @@ class _Flows(NamedTuple):
             )
             raise wrong(f"{at}.stop", raw_at(flow, "stop"), wanted)
         return [flow.start + i * flow.spacing for i in range(flow.count)]
-
-    def _impaired(self, route: Route) -> tuple[int, Settings | None]:
-        """Loss and jitter of a route that the engine makes by itself."""
-        if route.forward is not None:
-            return 0, None
-        loss = self.path.loss if self.flow.loss is None else self.flow.loss
-        jitter = self.path.jitter if self.flow.jitter is None else self.flow.jitter
-        assert not isinstance(loss, Loss)
-        return loss, None if jitter is None else jitter.plain()
 
     def _workload(self) -> Settings | None:
         """What the application does; raises ScenarioError if other keys exclude it."""

@@ -80,10 +80,8 @@ class FlowPlan(TypedDict):
     params: dict[str, int]
     transport: Settings
     rtt_ns: int
-    loss_ppb: int
-    jitter: Settings | None
-    forward: list[Stage] | None
-    back: list[Stage] | None
+    forward: list[Stage]
+    back: list[Stage]
     stop_ns: int
     size_bytes: int | None
     workload: Settings | None
@@ -123,8 +121,8 @@ class Plan(TypedDict):
     duration_ns: int
     sample_ns: int
     measure: MeasurePlan | None
-    bottleneck: LinkPlan
     links: list[LinkPlan]
+    """By their number; 0 is the bottleneck."""
     ack_links: list[LinkPlan]
     host: HostPlan
     flows: list[FlowPlan]

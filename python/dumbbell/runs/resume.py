@@ -61,9 +61,9 @@ def _compare(job: Job, made: dict[str, Any]) -> None:
     from dumbbell import _native
 
     at, elsewhere = job.folder, "choose another --out"
-    if made["schema_version"] != _native.SCHEMA_VERSION:
+    if made["schema_version"] != _native.MANIFEST_VERSION:
         raise ResultError(
-            f"{at}: written in format {made['schema_version']}, this is {_native.SCHEMA_VERSION}; {elsewhere}"
+            f"{at}: written in format {made['schema_version']}, this is {_native.MANIFEST_VERSION}; {elsewhere}"
         )
     if made["plan"] != json.loads(json.dumps(job.planned.plan)):  # steps are tuples in a plan, lists in a file
         raise ResultError(f"{at}: holds the result of another plan; --force replaces all results, or {elsewhere}")

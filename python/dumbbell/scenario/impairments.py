@@ -12,57 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import wrong
 
-from . import kinds
-from .declare import SWITCH, Choice, Forms, Key, Kind, Sub, Table, Variant, key, raw, raw_at, whole
-from .kinds import DELAY, SHARE, SPAN_ABOVE_ZERO
+from . import kinds, settings
+from .declare import Choice, Forms, Key, Kind, Sub, Table, Variant, key, raw, raw_at, whole
+from .kinds import SHARE, SPAN_ABOVE_ZERO
 from .schedule import REPEAT_SCHEMA, Schedule, in_steps, repeat_ns, steps_schema
 from .units import UnitError
 
 if TYPE_CHECKING:
-    from .keytypes import Fixed, MaybeNumber, MaybeQuantity, Number, Quantity, Share, Switch, Word
+    from .keytypes import Fixed, MaybeNumber, MaybeQuantity
 
 Stage = dict[str, Any]
 """One part of a route, as the engine takes it."""
 
-_CORRELATION = "netem's correlation with the previous packet's draw"
+
+def by_engine(table: Any) -> dict[str, Any]:
+    """The settings of a part as the engine counts them, by the engine's names."""
+    return {name: getattr(table, mine) for mine, name in table.ENGINE.items()}
 
 
-class Jitter(Table):
+class Jitter(settings.JitterSettings):
     """Random variation of a one-way delay; a delay below zero counts as zero."""
 
     AT = "jitter"
-
-    kind: Word = key(
-        Choice("uniform", "gaussian", "normal", "pareto", "paretonormal"),
-        "distribution: uniform over delay +- spread; gaussian (twelve uniform draws); or netem's tables",
-        default="uniform",
-    )
-    spread: Quantity = key(
-        DELAY, "half width of a uniform distribution, standard deviation of a Gaussian one, otherwise netem's jitter"
-    )
-    correlation: Share = key(SHARE, _CORRELATION, default=0)
-    reorder: Switch = key(
-        SWITCH, "whether packets may overtake one another, as in netem; false keeps them in order", default=True
-    )
-
-    def plan(self) -> dict[str, Any]:
-        """What the engine takes within a delay."""
-        return {
-            "distribution": self.kind,
-            "spread_ns": self.spread,
-            "correlation_ppb": self.correlation,
-            "reorder": self.reorder,
-        }
-
-    def plain(self) -> dict[str, Any] | None:
-        """What the engine takes on a flow itself, None where that cannot say it."""
-        if self.kind not in ("uniform", "gaussian") or self.correlation:
-            return None
-        return {
-            "kind": self.kind,
-            "spread_ns" if self.kind == "uniform" else "stddev_ns": self.spread,
-            "reorder": self.reorder,
-        }
 
 
 class Loss(Variant):
@@ -78,55 +49,28 @@ class Loss(Variant):
         """What the engine takes."""
 
 
-class RandomLoss(Loss, form="random", sign="rate"):
+class RandomLoss(settings.ShareSettings, Loss, form="random", sign="rate"):
     """Random loss, independent for each packet or correlated as in netem."""
 
-    rate: Share = key(SHARE, "share of the packets lost")
-    correlation: Share = key(SHARE, _CORRELATION, default=0)
-
     def stage(self) -> Stage:
         """What the engine takes."""
-        return {
-            "kind": "loss",
-            "model": "random",
-            "ppb": self.rate,
-            "correlation_ppb": self.correlation,
-        }
+        return {"kind": "loss", "model": "random", **by_engine(self)}
 
 
-class GilbertElliott(Loss, form="gilbert_elliott"):
+class GilbertElliott(settings.GilbertElliottSettings, Loss, form="gilbert_elliott"):
     """Two states (`netem loss gemodel`; Gilbert 1960, Elliott 1963)."""
 
-    p: Share = key(SHARE, "share of packets that change from the good to the bad state")
-    r: Share = key(SHARE, "share of packets that change back")
-    bad_loss: Share = key(SHARE, "share lost in the bad state (1 - h)", default=1)
-    good_loss: Share = key(SHARE, "share lost in the good state (1 - k)", default=0)
-
     def stage(self) -> Stage:
         """What the engine takes."""
-        return {
-            "kind": "loss",
-            "model": "gilbert_elliott",
-            **{f"{name}_ppb": getattr(self, name) for name in ("p", "r", "bad_loss", "good_loss")},
-        }
+        return {"kind": "loss", "model": "gilbert_elliott", **by_engine(self)}
 
 
-class FourState(Loss, form="four_state"):
+class FourState(settings.FourStateSettings, Loss, form="four_state"):
     """Four states (`netem loss state`; Salsano, Ludovici, Ordine and Giannuzzi 2012)."""
 
-    p13: Share = key(SHARE, "share of packets that begin a burst of losses")
-    p31: Share = key(SHARE, "share that end it")
-    p32: Share = key(SHARE, "share of packets that pass during it", default=0)
-    p23: Share = key(SHARE, "share that return to it", default=1)
-    p14: Share = key(SHARE, "share of single losses outside it", default=0)
-
     def stage(self) -> Stage:
         """What the engine takes."""
-        return {
-            "kind": "loss",
-            "model": "four_state",
-            **{f"{name}_ppb": getattr(self, name) for name in ("p13", "p31", "p32", "p23", "p14")},
-        }
+        return {"kind": "loss", "model": "four_state", **by_engine(self)}
 
 
 def _steps(value: object) -> Schedule:
@@ -182,13 +126,10 @@ class ListedLoss(Loss, form="packets", sign="packets"):
         return {"kind": "loss", "model": "list", "packets": list(self.packets)}
 
 
-class CorrelatedShare(Table):
+class CorrelatedShare(settings.ShareSettings):
     """A share of the packets, with netem's correlation."""
 
     AT = "share"
-
-    rate: Share = key(SHARE, "share of the packets")
-    correlation: Share = key(SHARE, _CORRELATION, default=0)
 
 
 class _ShareOrTable(Kind):
@@ -207,31 +148,20 @@ class _ShareOrTable(Kind):
         return CorrelatedShare(rate=value)  # type: ignore[arg-type]
 
 
-class Reorder(Table):
+class Reorder(settings.ReorderSettings):
     """Packets that skip the delay and so overtake others (`netem reorder`)."""
 
     AT = "reorder"
 
-    share: Share = key(SHARE, "share of these packets that skip it")
-    gap: Number = key(whole(1, 2**31), "each n-th packet may", default=1)
-    correlation: Share = key(SHARE, _CORRELATION, default=0)
 
-    def plan(self) -> dict[str, Any]:
-        """What the engine takes within a delay."""
-        return {"gap": self.gap, "ppb": self.share, "correlation_ppb": self.correlation}
-
-
-class Thin(Table):
+class Thin(settings.ThinSettings):
     """Of consecutive acknowledgements only each n-th continues."""
 
     AT = "thin"
 
-    every: Number = key(whole(1, 2**31), "n: number of acknowledgements that one replaces")
-    hold: Quantity = key(DELAY, "maximum time that one waits for others", default="0s")
-
     def stage(self) -> Stage:
         """What the engine takes."""
-        return {"kind": "thin", "every": self.every, "hold_ns": self.hold}
+        return {"kind": "thin", **by_engine(self)}
 
 
 class Aggregate(Table):
@@ -269,7 +199,7 @@ def loss_stage(loss: int | Loss) -> Stage | None:
 
 def share_stage(kind: str, share: CorrelatedShare) -> Stage | None:
     """The stage of duplicates or damaged packets; None for none."""
-    return {"kind": kind, "ppb": share.rate, "correlation_ppb": share.correlation} if share.rate else None
+    return {"kind": kind, **by_engine(share)} if share.rate else None
 
 
 def delay_stage(delay: int | Schedule, jitter: Jitter | None = None, reorder: Reorder | None = None) -> Stage:
@@ -280,6 +210,6 @@ def delay_stage(delay: int | Schedule, jitter: Jitter | None = None, reorder: Re
         "ns": steps[0][1] if isinstance(delay, Schedule) else delay,
         "steps": steps,
         "repeat_ns": repeat,
-        "jitter": None if jitter is None else jitter.plan(),
-        "reorder": None if reorder is None else reorder.plan(),
+        "jitter": None if jitter is None else by_engine(jitter),
+        "reorder": None if reorder is None else by_engine(reorder),
     }

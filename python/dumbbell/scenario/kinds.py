@@ -89,6 +89,30 @@ def size(low: str, high: str) -> Kind:
     )
 
 
+def rates(low: str, high: str) -> Kind:
+    """A rate between two others."""
+    least, most = units.rate_bps(low), units.rate_bps(high)
+    return quantity(within(units.rate_bps, units.RATE, least, most, f"{low} to {high}"), _BPS, "Mbps")
+
+
+def memory(low: str, high: str) -> Kind:
+    """An amount of memory between two others, or the link's buffer."""
+    return either("buffer", size(low, high), means="buffer")
+
+
+def switch_or(*words: str) -> Kind:
+    """Yes or no, which the engine calls on and off, or one of these words."""
+    engine: dict[bool | str, str] = {False: "off", True: "on", **{word: word for word in words}}
+    wanted = "true, false or " + ", ".join(f'"{word}"' for word in words)
+
+    def parse(value: object) -> str:
+        if not isinstance(value, (bool, str)) or value not in engine:
+            raise UnitError(wanted)
+        return engine[value]
+
+    return Kind(parse, {"enum": list(engine)})
+
+
 def _tick(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1 or 1000 % value:
         raise UnitError("ticks per second that divide 1000, such as 1000, 250 or 100")

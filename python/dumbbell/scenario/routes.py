@@ -1,4 +1,4 @@
-"""Links and the ways through them: the tables of a path, and the stages that the engine takes.
+"""Links and the routes through them: the tables of a path, and the stages that the engine takes.
 
 A data packet of a flow meets, in this order: the parts of `path.impair` (or loss, duplicate, corrupt), half the flow's
 RTT with its jitter and reordering, then for each link of `via` its policer, its queue and rate, and its own `delay`. An
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 
-from . import schedule
-from .declare import SWITCH, Choice, Each, Forms, Kind, Sub, Table, Variant, build, is_written, key, raw_at
+from . import schedule, settings
+from .declare import Choice, Each, Forms, Kind, Sub, Table, Variant, build, is_written, key, raw_at
 from .impairments import (
     LOSS,
     SHARE_OF,
@@ -25,16 +25,15 @@ from .impairments import (
     Reorder,
     Stage,
     Thin,
+    by_engine,
     delay_stage,
     loss_stage,
     share_stage,
 )
-from .kinds import BUFFER, BURST, DELAY, NAME, SHARE, quantity, within
+from .kinds import BUFFER, BURST, DELAY, NAME
 from .qdiscs import BufferContext, Qdisc
 from .schedule import Rate, Rtt, Schedule
-from .units import BPS
-from .units import RATE as RATE_WANTED
-from .units import rate_bps as _rate_bps
+from .units import FRAME_BYTES
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import LinkPlan, PolicerPlan, RatePlan, TracePlan
@@ -51,32 +50,29 @@ if TYPE_CHECKING:
         MaybeRate,
         MaybeSubTable,
         Quantity,
-        Share,
-        Switch,
     )
 
 #: Most parts of a chain, as the engine has it.
 PARTS_MAX = 64
 
+#: An acknowledgement on the wire with timestamps and three SACK blocks, bytes.
+ACK_BYTES = 94
+
 #: What `via` calls the link of `[path]`.
 BOTTLENECK = "bottleneck"
 
-_POLICED = quantity(within(_rate_bps, RATE_WANTED, 8, 10**12, "8bps to 1Tbps"), list(BPS))
 _QDISC = Forms(Qdisc, words=True)
 
 
-class Policer(Table):
+class Policer(settings.PolicerSettings):
     """A token bucket in front of a queue that refuses what exceeds it (`tc police`)."""
 
     AT = "policer"
 
-    rate: Quantity = key(_POLICED, "rate at which tokens come, wire bytes")
-    burst: Quantity = key(BURST, "most that passes at once, wire bytes")
-    mark: Switch = key(SWITCH, "marks ECN-capable packets instead of refusing them", default=False)
-
     def plan(self) -> PolicerPlan:
         """What the engine takes."""
-        return {"rate_bps": self.rate, "burst_bytes": self.burst, "mark": self.mark}
+        made: Any = by_engine(self)
+        return made  # type: ignore[no-any-return]
 
 
 class Link(Table):
@@ -111,18 +107,12 @@ class DelayPart(Part, form="delay"):
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip it", default=None)
 
 
-class DuplicatePart(Part, form="duplicate"):
+class DuplicatePart(settings.ShareSettings, Part, form="duplicate"):
     """A second copy of some packets."""
 
-    rate: Share = key(SHARE, "share of the packets")
-    correlation: Share = key(SHARE, "netem's correlation with the previous packet's draw", default=0)
 
-
-class CorruptPart(Part, form="corrupt"):
+class CorruptPart(settings.ShareSettings, Part, form="corrupt"):
     """Some packets are damaged, and the receiving host rejects them."""
-
-    rate: Share = key(SHARE, "share of the packets")
-    correlation: Share = key(SHARE, "netem's correlation with the previous packet's draw", default=0)
 
 
 class ThinPart(Thin, Part, form="thin"):
@@ -206,8 +196,8 @@ VIA = _Via()
 class Route(NamedTuple):
     """What a flow's data and acknowledgements meet, and its RTT."""
 
-    forward: list[Stage] | None
-    back: list[Stage] | None
+    forward: list[Stage]
+    back: list[Stage]
     rtt_ns: int
 
 
@@ -239,8 +229,16 @@ def rate(found: Rate, at: str, folder: FilePath) -> RatePlan:
     return {"rate_bps": schedule.nominal(found), "steps": steps, "repeat_ns": repeat, "trace": None}
 
 
-def link(table: Path | Link | Ack, name: str, at: str, rtt_ns: int | None, folder: FilePath) -> LinkPlan:
-    """A link as the engine takes it; `table` has a rate."""
+def link(
+    table: Path | Link | Ack,
+    name: str,
+    at: str,
+    rtt_ns: int | None,
+    folder: FilePath,
+    *,
+    packet_bytes: int = FRAME_BYTES,
+) -> LinkPlan:
+    """A link as the engine takes it; `table` has a rate, and its queue must hold a packet of this size."""
     assert table.rate is not None
     rated = rate(table.rate, at, folder)
     constant = not rated["steps"] and not rated["trace"]
@@ -250,7 +248,7 @@ def link(table: Path | Link | Ack, name: str, at: str, rtt_ns: int | None, folde
         **rated,
         "burst_bytes": table.burst,
         "policer": None if policer is None else policer.plan(),
-        "qdisc": table.qdisc.plan(BufferContext(at, rated["rate_bps"], rtt_ns, table, constant)),
+        "qdisc": table.qdisc.plan(BufferContext(at, rated["rate_bps"], rtt_ns, table, constant, packet_bytes)),
     }
 
 
@@ -269,7 +267,7 @@ def named(links: Sequence[Link]) -> dict[str, tuple[int, int]]:
 
 
 def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]], at: str) -> Route:
-    """The stages of a flow's data and acknowledgements; None where the engine takes them by itself."""
+    """The stages of a flow's data and acknowledgements."""
     via = flow.via
     for name in via:
         if name not in links:
@@ -281,13 +279,11 @@ def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]]
     there, back_delay = _one_way(rtt)
     crossed = [stage for name in via for stage in _crossed(*links[name])]
     if chain is None:
-        forward: list[Stage] | None = [*_lossy(path, loss), delay_stage(there, jitter, path.reorder), *crossed]
-        if _is_plain(flow, path, rtt, jitter, loss):
-            forward = None
+        forward = [*_lossy(path, loss), delay_stage(there, jitter, path.reorder), *crossed]
     else:
         _refuse_beside_impair(flow, path, at)
         forward = _chain(chain, there, crossed, f"{at}.impair" if flow.impair is not None else "path.impair")
-    if forward is not None and len(forward) > PARTS_MAX:
+    if len(forward) > PARTS_MAX:
         where = (
             "path.impair"
             if flow.impair is None and path.impair is not None
@@ -310,14 +306,6 @@ def _crossed(number: int, delay: int) -> list[Stage]:
 def _lossy(path: Path | Ack, loss: int | Loss) -> list[Stage]:
     found = (loss_stage(loss), share_stage("duplicate", path.duplicate), share_stage("corrupt", path.corrupt))
     return [stage for stage in found if stage]
-
-
-def _is_plain(flow: Flow, path: Path, rtt: Rtt, jitter: Jitter | None, loss: int | Loss) -> bool:
-    """Random loss, half the RTT with its jitter, then the bottleneck: what the engine does by itself."""
-    simple = (
-        not isinstance(rtt, Schedule) and not isinstance(loss, Loss) and (jitter is None or jitter.plain() is not None)
-    )
-    return simple and flow.via == (BOTTLENECK,) and path.reorder is None and len(_lossy(path, 0)) == 0
 
 
 def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
@@ -361,18 +349,16 @@ def _chain(chain: Sequence[Part | Loss], there: Rtt, crossed: list[Stage], at: s
 
 def _stage(part: Part | Loss, at: str) -> Stage:
     if isinstance(part, (DuplicatePart, CorruptPart)):
-        return {"kind": part.FORM, "ppb": part.rate, "correlation_ppb": part.correlation}
+        return {"kind": part.FORM, **by_engine(part)}
     if isinstance(part, Aggregate):
         return part.stage(at)
     assert isinstance(part, (Thin, Loss))
     return part.stage()
 
 
-def _back(ack: Ack | None, delay: Rtt, extra: int) -> tuple[list[Stage] | None, int]:
+def _back(ack: Ack | None, delay: Rtt, extra: int) -> tuple[list[Stage], int]:
     """What acknowledgements meet, and their delay without the links'."""
     if ack is None:
-        if not extra and isinstance(delay, int):
-            return None, delay
         return [delay_stage(delay), *([delay_stage(extra)] if extra else [])], _first(delay)
     delay = delay if ack.delay is None else ack.delay
     stages: list[Stage] = [] if ack.thin is None else [ack.thin.stage()]

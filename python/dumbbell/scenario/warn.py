@@ -62,7 +62,7 @@ def _number(value: object) -> str:
 
 def _marks(plan: Plan) -> Iterator[str]:
     """ECN that nothing marks, and controllers that need marks and get none."""
-    links = [plan["bottleneck"], *plan["links"]]
+    links = plan["links"]
     marking = [_is_marking(link) for link in links]
     ecn = plan["host"]["ecn"]
     if ecn != "off" and not any(marking):
@@ -70,9 +70,7 @@ def _marks(plan: Plan) -> Iterator[str]:
         yield f"host.ecn has no effect: no queue marks ({kinds}); a discipline with ecn = true or a ce_threshold does"
     for number in dict.fromkeys(flow["table"] for flow in plan["flows"]):
         flow = next(flow for flow in plan["flows"] if flow["table"] == number)
-        crossed = (
-            [0] if flow["forward"] is None else [stage["link"] for stage in flow["forward"] if stage["kind"] == "link"]
-        )
+        crossed = [stage["link"] for stage in flow["forward"] if stage["kind"] == "link"]
         if flow["cca"] in NEED_MARKS and not any(marking[link] for link in crossed):
             yield f"flow[{number}]: {flow['cca']} runs as Reno, because no queue on its way marks"
     for link in links:
@@ -154,19 +152,17 @@ def is_random(plan: Plan) -> bool:
 
     Errs on the side of yes: of a discipline that hashes flows, and of a controller that is not ours.
     """
-    links = [plan["bottleneck"], *plan["links"], *plan["ack_links"]]
+    links = [*plan["links"], *plan["ack_links"]]
     return any(link["qdisc"]["kind"] not in ("fifo", "codel") for link in links) or any(map(_draws, plan["flows"]))
 
 
 def _draws(flow: FlowPlan) -> bool:
-    if flow["cca"] not in STEADY or 0 < flow["loss_ppb"] < 10**9:
-        return True
-    if (flow["jitter"] or {}).get("spread_ns") or (flow["jitter"] or {}).get("stddev_ns"):
+    if flow["cca"] not in STEADY:
         return True
     workload = flow["workload"] or {}
     if any(isinstance(value, dict) and value.get("exponential") for value in workload.values()):
         return True
-    return any(map(_stage_draws, [*(flow["forward"] or []), *(flow["back"] or [])]))
+    return any(map(_stage_draws, [*flow["forward"], *flow["back"]]))
 
 
 def _stage_draws(stage: Stage) -> bool:
@@ -174,7 +170,7 @@ def _stage_draws(stage: Stage) -> bool:
         case "delay":
             return bool((stage["jitter"] or {}).get("spread_ns")) or stage["reorder"] is not None
         case "loss":
-            return bool(stage["model"] != "list")
+            return bool(stage["model"] != "list" and stage.get("ppb") != 10**9)
         case kind:
             return kind in ("duplicate", "corrupt")
 

@@ -3,40 +3,59 @@
 use super::table::{self, Table, SCALE};
 use crate::correlated::CorrelatedRng;
 use crate::rng::Rng;
+use crate::settings::{settings, words, Refused, DELAYS, SHARES};
 use units::Span;
 
-/// How a delay varies around its mean; a delay below zero is zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distribution {
-    /// MEAN - SPREAD + U(0, 2 SPREAD), as `netem delay MEAN SPREAD` without a table.
-    Uniform,
-    /// Normal with standard deviation SPREAD: the sum of twelve uniform draws, cut at six deviations.
-    /// With correlation it is `NormalTable`.
-    Gaussian,
-    /// Normal by `tc`'s table, as `netem delay MEAN SPREAD distribution normal`: 4096 values from -4.00
-    /// to +3.52 deviations.
-    NormalTable,
-    /// `distribution pareto`: shape 3, from -0.67 to +4.00 times SPREAD, its mean 0.03 below zero.
-    Pareto,
-    /// `distribution paretonormal`: a quarter normal and three quarters Pareto of the same rank.
-    ParetoNormal,
+words! {
+    /// How a delay varies around its mean; a delay below zero is zero.
+    pub enum Distribution {
+        /// MEAN - SPREAD + U(0, 2 SPREAD), as `netem delay MEAN SPREAD` without a table.
+        #[default]
+        Uniform = "uniform",
+        /// Normal with standard deviation SPREAD: the sum of twelve uniform draws, cut at six deviations.
+        /// With correlation it is `NormalTable`.
+        Gaussian = "gaussian",
+        /// Normal by `tc`'s table, as `netem delay MEAN SPREAD distribution normal`: 4096 values from -4.00
+        /// to +3.52 deviations.
+        NormalTable = "normal",
+        /// `distribution pareto`: shape 3, from -0.67 to +4.00 times SPREAD, its mean 0.03 below zero.
+        Pareto = "pareto",
+        /// `distribution paretonormal`: a quarter normal and three quarters Pareto of the same rank.
+        ParetoNormal = "paretonormal",
+    }
 }
 
-/// Random variation of a delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Jitter {
-    /// Its shape.
-    pub distribution: Distribution,
-    /// Half the width of a uniform distribution, the standard deviation of a Gaussian one, the unit of
-    /// the others' tables.
-    pub spread: Span,
-    /// Whether a packet may overtake an earlier one (netem without a rate does).
-    pub reorder: bool,
+settings! {
+    /// Random variation of a one-way delay; a delay below zero counts as zero.
+    pub struct Jitter for "jitter" {
+        /// Distribution: uniform over delay +- spread; gaussian (twelve uniform draws); or netem's tables.
+        distribution "distribution": Distribution = Distribution::Uniform;
+        /// Half width of a uniform distribution, standard deviation of a Gaussian one, netem's jitter otherwise.
+        spread "spread_ns": Span [DELAYS];
+        /// netem's correlation with the previous packet's draw.
+        // The kernel chooses by a remainder, which leaves next to nothing of it; here in proportion
+        correlation "correlation_ppb": u64 [SHARES, Share] = 0;
+        /// Whether packets may overtake one another, as in netem; false keeps them in order.
+        // netem without a rate
+        reorder "reorder": bool = true;
+    }
+    also Jitter::check_correlated;
+}
+
+impl Jitter {
+    /// netem's numbers have 32 bits.
+    fn check_correlated(&self) -> Result<(), Refused> {
+        if self.correlation > 0 && self.spread.as_ns() >= 1 << 31 {
+            let wanted = "below 2.147 s with a correlation";
+            return Err(Refused::new("spread_ns", self.spread.as_ns(), wanted));
+        }
+        Ok(())
+    }
 }
 
 /// How a correlated 32-bit number chooses among fewer values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pick {
+enum Pick {
     /// By its remainder, as netem does. Only the high bits of a correlated number are correlated, so
     /// next to nothing is left of the correlation, unless the spread is of the order of a second.
     Remainder,
@@ -53,19 +72,16 @@ pub struct Deviations {
 }
 
 impl Deviations {
-    /// Independent deviations.
-    pub fn new(jitter: Jitter, rng: Rng) -> Deviations {
-        Deviations { jitter, pick: Pick::Remainder, rng: CorrelatedRng::new(0, rng) }
-    }
-
-    /// Deviations each of which resembles the last.
+    /// Deviations from the first on. Correlated ones are picked in proportion.
     ///
     /// # Panics
-    /// If the correlation is above 10^9 ppb, or the spread above 2^31 - 1 ns (netem's largest).
-    pub fn correlated(jitter: Jitter, ppb: u64, pick: Pick, rng: Rng) -> Deviations {
-        let spread = jitter.spread;
-        assert!(spread.as_ns() < 1 << 31, "correlated jitter is below 2.147 s, got {spread}");
-        Deviations { jitter, pick, rng: CorrelatedRng::new(ppb, rng) }
+    /// If a correlation is above 10^9 ppb, or the spread with one above 2^31 - 1 ns (netem's largest).
+    pub fn new(jitter: Jitter, rng: Rng) -> Deviations {
+        let Jitter { spread, correlation, .. } = jitter;
+        let fits = correlation == 0 || spread.as_ns() < 1 << 31;
+        assert!(fits, "correlated jitter is below 2.147 s, got {spread}");
+        let pick = if correlation == 0 { Pick::Remainder } else { Pick::Proportion };
+        Deviations { jitter, pick, rng: CorrelatedRng::new(correlation, rng) }
     }
 
     /// The next deviation, ns.
@@ -117,7 +133,7 @@ mod tests {
     use super::*;
 
     fn jitter(distribution: Distribution) -> Jitter {
-        Jitter { distribution, spread: Span::from_ms(1), reorder: true }
+        Jitter { distribution, spread: Span::from_ms(1), ..Jitter::default() }
     }
 
     fn draws(mut deviations: Deviations) -> Vec<i64> {
@@ -172,7 +188,8 @@ mod tests {
     /// Correlation of neighbours, per mille.
     fn alike(distribution: Distribution, pick: Pick) -> i64 {
         let rng = Rng::stream(1, "test");
-        let x = draws(Deviations::correlated(jitter(distribution), 800_000_000, pick, rng));
+        let jitter = Jitter { correlation: 800_000_000, ..jitter(distribution) };
+        let x = draws(Deviations { pick, ..Deviations::new(jitter, rng) });
         let m = mean(&x);
         let x: Vec<i64> = x.iter().map(|v| (v - m) / 100).collect();
         let variance: i64 = x.iter().map(|v| v * v).sum();

@@ -1,6 +1,6 @@
 //! A pipe whose delay varies from packet to packet.
 
-use super::jitter::{Deviations, Jitter, Pick};
+use super::jitter::{Deviations, Jitter};
 use crate::rng::Rng;
 use crate::schedule::Steps;
 use std::cmp::Reverse;
@@ -77,30 +77,13 @@ impl<T> Ord for Entry<T> {
 
 impl<T> JitterPipe<T> {
     /// A pipe of this delay, constant or in steps.
-    pub fn new(delay: impl Into<Delay>, jitter: Jitter, rng: Rng) -> Self {
-        Self::with_deviations(delay, jitter, Deviations::new(jitter, rng))
-    }
-
-    /// A pipe whose delays resemble their predecessors, as `netem delay MEAN SPREAD CORRELATION`.
-    /// `correlation_ppb` is in parts of 10^9.
     ///
     /// # Panics
-    /// As [`Deviations::correlated`].
-    pub fn correlated(
-        delay: impl Into<Delay>,
-        jitter: Jitter,
-        correlation_ppb: u64,
-        pick: Pick,
-        rng: Rng,
-    ) -> Self {
-        let deviations = Deviations::correlated(jitter, correlation_ppb, pick, rng);
-        Self::with_deviations(delay, jitter, deviations)
-    }
-
-    fn with_deviations(delay: impl Into<Delay>, jitter: Jitter, deviations: Deviations) -> Self {
+    /// As [`Deviations::new`].
+    pub fn new(delay: impl Into<Delay>, jitter: Jitter, rng: Rng) -> Self {
         JitterPipe {
             delay: delay.into(),
-            deviations,
+            deviations: Deviations::new(jitter, rng),
             reorder: jitter.reorder,
             heap: BinaryHeap::new(),
             pushed: 0,
@@ -157,12 +140,10 @@ impl<T> JitterPipe<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Distribution;
     use super::*;
 
     fn out_of(reorder: bool) -> Vec<u32> {
-        let jitter =
-            Jitter { distribution: Distribution::Uniform, spread: Span::from_ms(10), reorder };
+        let jitter = Jitter { spread: Span::from_ms(10), reorder, ..Jitter::default() };
         let mut pipe = JitterPipe::new(Span::from_ms(20), jitter, Rng::stream(1, "test"));
         for i in 0..100 {
             pipe.push(Time::from_ns(i * 1_000_000), i as u32);
@@ -178,11 +159,7 @@ mod tests {
 
     #[test]
     fn a_delay_below_zero_is_zero() {
-        let jitter = Jitter {
-            distribution: Distribution::Uniform,
-            spread: Span::from_ms(50),
-            reorder: true,
-        };
+        let jitter = Jitter { spread: Span::from_ms(50), ..Jitter::default() };
         let mut pipe = JitterPipe::new(Span::from_ms(1), jitter, Rng::stream(1, "test"));
         for _ in 0..50 {
             pipe.push(Time::from_ns(5), ());
@@ -196,7 +173,7 @@ mod tests {
 
     /// When packets sent every 10 ms come out of a path that shortens from 50 to 10 ms at 20 ms.
     fn over_a_shortened_path(reorder: bool) -> Vec<(u64, u64)> {
-        let jitter = Jitter { distribution: Distribution::Uniform, spread: Span::ZERO, reorder };
+        let jitter = Jitter { reorder, ..Jitter::default() };
         let steps = Steps::new(vec![(ms(0), Span::from_ms(50)), (ms(20), Span::from_ms(10))], None);
         let mut pipe = JitterPipe::new(steps.unwrap(), jitter, Rng::stream(1, "test"));
         for i in 0..5 {
@@ -218,8 +195,7 @@ mod tests {
 
     #[test]
     fn an_undelayed_packet_overtakes_all_and_delays_nobody() {
-        let jitter =
-            Jitter { distribution: Distribution::Uniform, spread: Span::ZERO, reorder: false };
+        let jitter = Jitter { reorder: false, ..Jitter::default() };
         let mut pipe = JitterPipe::new(Span::from_ms(10), jitter, Rng::stream(1, "test"));
         pipe.push(ms(0), 'a');
         pipe.push_undelayed(ms(5), 'b');

@@ -3,16 +3,18 @@
 
 use crate::frame::{Frame, PureAck};
 use crate::qdisc::{Cause, Outcome};
+use crate::settings::{settings, DELAYS};
 use std::collections::VecDeque;
 use units::{Span, Time};
 
-/// How it is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThinningConfig {
-    /// Each one of this many goes on, at least 1 (1: all do, at once).
-    pub every: u32,
-    /// The longest that one is held while no other follows.
-    pub hold: Span,
+settings! {
+    /// Of consecutive acknowledgements only each n-th continues.
+    pub struct ThinningConfig for "thin" {
+        /// n: number of acknowledgements that one replaces.
+        every "every": u32 [1..=1 << 31];
+        /// The longest that one waits for others.
+        hold "hold_ns": Span [DELAYS] = Span::ZERO;
+    }
 }
 
 /// The last acknowledgement of a flow, waiting for a newer one.

@@ -1,5 +1,6 @@
 //! Random loss with a fixed probability: independent, or as correlated as netem makes it.
 
+use super::{assert_share, Share};
 use crate::correlated::{share_of_u32, CorrelatedRng};
 use crate::rng::Rng;
 
@@ -33,14 +34,14 @@ pub struct CorrelatedLoss {
 }
 
 impl CorrelatedLoss {
-    /// Loses a packet with a nominal probability `ppb` / 10^9 and this correlation, in parts of 10^9 too.
+    /// Loses a packet with this nominal probability.
     ///
     /// # Panics
-    /// If either is above one.
-    pub fn new(ppb: u64, correlation_ppb: u64, rng: Rng) -> CorrelatedLoss {
-        super::assert_share("loss", ppb);
-        let rng = CorrelatedRng::new(correlation_ppb, rng);
-        CorrelatedLoss { threshold: share_of_u32(ppb), rng }
+    /// If the share or its correlation is above one.
+    pub fn new(share: Share, rng: Rng) -> CorrelatedLoss {
+        assert_share("loss", share.rate);
+        let rng = CorrelatedRng::new(share.correlation, rng);
+        CorrelatedLoss { threshold: share_of_u32(share.rate), rng }
     }
 
     /// Whether the next packet is lost.
@@ -70,7 +71,8 @@ mod tests {
 
     /// Losses of 100 000 packets, and how many of them follow another.
     fn lost(ppb: u64, correlation_ppb: u64) -> (usize, usize) {
-        let mut loss = CorrelatedLoss::new(ppb, correlation_ppb, Rng::stream(3, "loss"));
+        let share = Share { rate: ppb, correlation: correlation_ppb };
+        let mut loss = CorrelatedLoss::new(share, Rng::stream(3, "loss"));
         let lost: Vec<bool> = (0..100_000).map(|_| loss.is_lost()).collect();
         let pairs = lost.windows(2).filter(|w| w[0] && w[1]).count();
         (lost.iter().filter(|&&l| l).count(), pairs)

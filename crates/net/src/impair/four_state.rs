@@ -6,22 +6,39 @@
 //!          \---------always--->      ^------------p31-----------/  ^-------p23---------/
 //! ```
 
-use super::assert_share;
+use super::{assert_share, CERTAIN};
 use crate::rng::Rng;
+use crate::settings::{settings, Refused, SHARES};
 
-/// Shares in parts of 10^9, a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FourStateConfig {
-    /// A burst begins.
-    pub p13_ppb: u64,
-    /// A burst ends (`tc`'s default 1 - p13).
-    pub p31_ppb: u64,
-    /// From loss to reception within a burst (`tc`'s default 0).
-    pub p32_ppb: u64,
-    /// From reception to loss within a burst (`tc`'s default 10^9).
-    pub p23_ppb: u64,
-    /// An isolated loss (`tc`'s default 0).
-    pub p14_ppb: u64,
+settings! {
+    /// Four states (`netem loss state`; Salsano, Ludovici, Ordine and Giannuzzi 2012).
+    pub struct FourStateConfig for "four_state" {
+        /// Share of packets that begin a burst of losses.
+        p13 "p13_ppb": u64 [SHARES, Share];
+        /// Share that end it.
+        // `tc`'s default is 1 - p13
+        p31 "p31_ppb": u64 [SHARES, Share];
+        /// Share that get through within it.
+        p32 "p32_ppb": u64 [SHARES, Share] = 0;
+        /// Share that fall back into it.
+        p23 "p23_ppb": u64 [SHARES, Share] = CERTAIN;
+        /// Share of single losses outside it.
+        p14 "p14_ppb": u64 [SHARES, Share] = 0;
+    }
+    also FourStateConfig::check_sums;
+}
+
+impl FourStateConfig {
+    /// What may leave one state is one share: the kernel's sums would overflow.
+    fn check_sums(&self) -> Result<(), Refused> {
+        for (key, sum) in [("p13_ppb", self.p13 + self.p14), ("p31_ppb", self.p31 + self.p32)] {
+            if sum > CERTAIN {
+                let other = if key == "p13_ppb" { "p14_ppb" } else { "p32_ppb" };
+                return Err(Refused::new(key, sum, format!("at most 10^9 together with {other}")));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,25 +63,25 @@ impl FourState {
     /// # Panics
     /// If a share is above one, or p13 + p14 or p31 + p32 is (the kernel's sums would overflow).
     pub fn new(config: FourStateConfig, rng: Rng) -> FourState {
-        assert_share("p23", config.p23_ppb);
-        assert_share("p13 + p14", config.p13_ppb.saturating_add(config.p14_ppb));
-        assert_share("p31 + p32", config.p31_ppb.saturating_add(config.p32_ppb));
+        assert_share("p23", config.p23);
+        assert_share("p13 + p14", config.p13.saturating_add(config.p14));
+        assert_share("p31 + p32", config.p31.saturating_add(config.p32));
         FourState { config, state: State::ReceivedInGap, rng }
     }
 
     /// Whether the next packet is lost: the state that it leads to decides, except that the packet
     /// behind an isolated loss always passes.
     pub fn is_lost(&mut self) -> bool {
-        let FourStateConfig { p13_ppb, p31_ppb, p32_ppb, p23_ppb, p14_ppb } = self.config;
-        let draw = self.rng.below(super::CERTAIN);
+        let FourStateConfig { p13, p31, p32, p23, p14 } = self.config;
+        let draw = self.rng.below(CERTAIN);
         self.state = match self.state {
-            State::ReceivedInGap if draw < p14_ppb => State::LostInGap,
-            State::ReceivedInGap if draw < p14_ppb + p13_ppb => State::LostInBurst,
+            State::ReceivedInGap if draw < p14 => State::LostInGap,
+            State::ReceivedInGap if draw < p14 + p13 => State::LostInBurst,
             State::ReceivedInGap => State::ReceivedInGap,
-            State::ReceivedInBurst if draw < p23_ppb => State::LostInBurst,
+            State::ReceivedInBurst if draw < p23 => State::LostInBurst,
             State::ReceivedInBurst => State::ReceivedInBurst,
-            State::LostInBurst if draw < p32_ppb => State::ReceivedInBurst,
-            State::LostInBurst if draw < p32_ppb + p31_ppb => State::ReceivedInGap,
+            State::LostInBurst if draw < p32 => State::ReceivedInBurst,
+            State::LostInBurst if draw < p32 + p31 => State::ReceivedInGap,
             State::LostInBurst => State::LostInBurst,
             State::LostInGap => State::ReceivedInGap,
         };
@@ -83,11 +100,11 @@ mod tests {
 
     fn lost(p13: u64, p31: u64, p32: u64, p23: u64, p14: u64, packets: usize) -> Vec<bool> {
         let config = FourStateConfig {
-            p13_ppb: p13 * PERCENT,
-            p31_ppb: p31 * PERCENT,
-            p32_ppb: p32 * PERCENT,
-            p23_ppb: p23 * PERCENT,
-            p14_ppb: p14 * PERCENT,
+            p13: p13 * PERCENT,
+            p31: p31 * PERCENT,
+            p32: p32 * PERCENT,
+            p23: p23 * PERCENT,
+            p14: p14 * PERCENT,
         };
         let mut channel = FourState::new(config, Rng::stream(11, "loss"));
         (0..packets).map(|_| channel.is_lost()).collect()

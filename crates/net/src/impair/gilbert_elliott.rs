@@ -8,20 +8,23 @@
 //!            r
 //! ```
 
-use super::assert_share;
+use super::{assert_share, CERTAIN};
 use crate::rng::Rng;
+use crate::settings::{settings, SHARES};
 
-/// Shares in parts of 10^9.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GilbertElliottConfig {
-    /// From good to bad, a packet.
-    pub p_ppb: u64,
-    /// From bad to good, a packet (`tc`'s default 1 - p). A burst lasts 1/r packets in the mean.
-    pub r_ppb: u64,
-    /// Loss in the bad state, 1 - h (`tc`'s default 10^9: all).
-    pub bad_loss_ppb: u64,
-    /// Loss in the good state, 1 - k (`tc`'s default 0).
-    pub good_loss_ppb: u64,
+settings! {
+    /// Two states (`netem loss gemodel`; Gilbert 1960, Elliott 1963).
+    pub struct GilbertElliottConfig for "gilbert_elliott" {
+        /// Share of packets that change from the good to the bad state.
+        p "p_ppb": u64 [SHARES, Share];
+        /// Share of packets that change back.
+        // A burst lasts 1/r packets in the mean; `tc`'s default is 1 - p
+        r "r_ppb": u64 [SHARES, Share];
+        /// Share lost in the bad state (1 - h).
+        bad_loss "bad_loss_ppb": u64 [SHARES, Share] = CERTAIN;
+        /// Share lost in the good state (1 - k).
+        good_loss "good_loss_ppb": u64 [SHARES, Share] = 0;
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,24 +47,24 @@ impl GilbertElliott {
     /// # Panics
     /// If a share is above one.
     pub fn new(config: GilbertElliottConfig, rng: Rng) -> GilbertElliott {
-        assert_share("p", config.p_ppb);
-        assert_share("r", config.r_ppb);
-        assert_share("1-h", config.bad_loss_ppb);
-        assert_share("1-k", config.good_loss_ppb);
+        assert_share("p", config.p);
+        assert_share("r", config.r);
+        assert_share("1-h", config.bad_loss);
+        assert_share("1-k", config.good_loss);
         GilbertElliott { config, state: State::Good, rng }
     }
 
     /// Whether the next packet is lost. The state moves first, but the loss is drawn by the old one.
     pub fn is_lost(&mut self) -> bool {
-        let GilbertElliottConfig { p_ppb, r_ppb, bad_loss_ppb, good_loss_ppb } = self.config;
+        let GilbertElliottConfig { p, r, bad_loss, good_loss } = self.config;
         let (leave, next, loss) = match self.state {
-            State::Good => (p_ppb, State::Bad, good_loss_ppb),
-            State::Bad => (r_ppb, State::Good, bad_loss_ppb),
+            State::Good => (p, State::Bad, good_loss),
+            State::Bad => (r, State::Good, bad_loss),
         };
-        if self.rng.below(super::CERTAIN) < leave {
+        if self.rng.below(CERTAIN) < leave {
             self.state = next;
         }
-        self.rng.below(super::CERTAIN) < loss
+        self.rng.below(CERTAIN) < loss
     }
 }
 
@@ -73,10 +76,10 @@ mod tests {
 
     fn lost(p: u64, r: u64, bad: u64, good: u64, packets: usize) -> Vec<bool> {
         let config = GilbertElliottConfig {
-            p_ppb: p * PERCENT,
-            r_ppb: r * PERCENT,
-            bad_loss_ppb: bad * PERCENT,
-            good_loss_ppb: good * PERCENT,
+            p: p * PERCENT,
+            r: r * PERCENT,
+            bad_loss: bad * PERCENT,
+            good_loss: good * PERCENT,
         };
         let mut channel = GilbertElliott::new(config, Rng::stream(11, "loss"));
         (0..packets).map(|_| channel.is_lost()).collect()

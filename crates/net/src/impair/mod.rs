@@ -14,13 +14,14 @@ mod once;
 mod scheduled;
 
 pub use ack_thinning::{AckThinning, ThinningConfig};
-pub use aggregation::{Aggregation, Release};
+pub use aggregation::{Aggregation, Filled, Periodic, Release};
 pub use bernoulli::{BernoulliLoss, CorrelatedLoss};
 pub use four_state::{FourState, FourStateConfig};
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottConfig};
-pub use once::{Corruption, Duplication, Reordering};
+pub use once::{Corruption, Duplication, Reordering, ReorderingConfig};
 pub use scheduled::{ListedLoss, ScheduledLoss};
 
+use crate::settings::{settings, SHARES};
 use units::Time;
 
 /// One in parts of 10^9.
@@ -29,6 +30,23 @@ const CERTAIN: u64 = 1_000_000_000;
 /// Refuses what is no share.
 fn assert_share(what: &str, ppb: u64) {
     assert!(ppb <= CERTAIN, "{what} must be at most 10^9 ppb, got {ppb}");
+}
+
+settings! {
+    /// A share of the packets, with netem's correlation.
+    pub struct Share for "share" {
+        /// Share of the packets.
+        rate "ppb": u64 [SHARES, Share];
+        /// netem's correlation with the previous packet's draw.
+        correlation "correlation_ppb": u64 [SHARES, Share] = 0;
+    }
+}
+
+impl Share {
+    /// A share without correlation, in parts of 10^9.
+    pub fn of(rate: u64) -> Share {
+        Share { rate, correlation: 0 }
+    }
 }
 
 /// Any of the ways to lose packets.

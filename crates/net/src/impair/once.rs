@@ -1,9 +1,10 @@
 //! What may befall a packet by one draw: a copy, damage, a place at the front (`netem duplicate`, `corrupt`
 //! and `reorder`; `netem_enqueue`, net/sched/sch_netem.c).
 
-use super::assert_share;
+use super::{assert_share, Share};
 use crate::correlated::{share_of_u32, CorrelatedRng};
 use crate::rng::Rng;
+use crate::settings::{settings, SHARES};
 
 /// Some packets are sent twice, back to back; a copy is not copied again.
 #[derive(Debug)]
@@ -13,14 +14,14 @@ pub struct Duplication {
 }
 
 impl Duplication {
-    /// Duplicates this share of the packets; both in parts of 10^9.
+    /// Duplicates this share of the packets.
     ///
     /// # Panics
-    /// If either is above one.
-    pub fn new(ppb: u64, correlation_ppb: u64, rng: Rng) -> Duplication {
-        assert_share("duplication", ppb);
-        let rng = CorrelatedRng::new(correlation_ppb, rng);
-        Duplication { threshold: share_of_u32(ppb), rng }
+    /// If the share or its correlation is above one.
+    pub fn new(share: Share, rng: Rng) -> Duplication {
+        assert_share("duplication", share.rate);
+        let rng = CorrelatedRng::new(share.correlation, rng);
+        Duplication { threshold: share_of_u32(share.rate), rng }
     }
 
     /// Whether the next packet is sent twice.
@@ -39,20 +40,33 @@ pub struct Corruption {
 }
 
 impl Corruption {
-    /// Damages this share of the packets; both in parts of 10^9.
+    /// Damages this share of the packets.
     ///
     /// # Panics
-    /// If either is above one.
-    pub fn new(ppb: u64, correlation_ppb: u64, rng: Rng) -> Corruption {
-        assert_share("corruption", ppb);
-        let rng = CorrelatedRng::new(correlation_ppb, rng);
-        Corruption { threshold: share_of_u32(ppb), rng }
+    /// If the share or its correlation is above one.
+    pub fn new(share: Share, rng: Rng) -> Corruption {
+        assert_share("corruption", share.rate);
+        let rng = CorrelatedRng::new(share.correlation, rng);
+        Corruption { threshold: share_of_u32(share.rate), rng }
     }
 
     /// Whether the next packet is damaged.
     #[inline]
     pub fn is_corrupted(&mut self) -> bool {
         self.rng.happens(self.threshold)
+    }
+}
+
+settings! {
+    /// Packets that skip the delay and so overtake others (`netem reorder`).
+    pub struct ReorderingConfig for "reorder" {
+        /// Share of those that may.
+        share "ppb": u64 [SHARES, Share];
+        /// Each n-th packet may.
+        // At least n - 1 packets are delayed between two that skip the delay
+        gap "gap": u32 [1..=1 << 31] = 1;
+        /// netem's correlation with the previous packet's draw.
+        correlation "correlation_ppb": u64 [SHARES, Share] = 0;
     }
 }
 
@@ -68,16 +82,16 @@ pub struct Reordering {
 }
 
 impl Reordering {
-    /// At least `gap` - 1 packets are delayed between two that skip the delay; each one behind them skips
-    /// it with this share, in parts of 10^9. `tc` takes 1 for the gap where only the share is given.
+    /// No packet was delayed yet.
     ///
     /// # Panics
     /// If the gap is zero or a share above one.
-    pub fn new(gap: u32, ppb: u64, correlation_ppb: u64, rng: Rng) -> Reordering {
-        assert!(gap > 0, "the gap is at least 1");
-        assert_share("reordering", ppb);
-        let rng = CorrelatedRng::new(correlation_ppb, rng);
-        Reordering { gap, threshold: share_of_u32(ppb), counter: 0, rng }
+    pub fn new(config: ReorderingConfig, rng: Rng) -> Reordering {
+        assert!(config.gap > 0, "the gap is at least 1");
+        assert_share("reordering", config.share);
+        let rng = CorrelatedRng::new(config.correlation, rng);
+        let threshold = share_of_u32(config.share);
+        Reordering { gap: config.gap, threshold, counter: 0, rng }
     }
 
     /// Whether the next packet skips the delay. Nothing is drawn within a gap.
@@ -98,10 +112,14 @@ mod tests {
         Rng::stream(2, "test")
     }
 
+    fn reordering(gap: u32, share: u64) -> Reordering {
+        Reordering::new(ReorderingConfig { gap, share, correlation: 0 }, rng())
+    }
+
     #[test]
     fn a_share_of_the_packets_is_duplicated_or_damaged() {
-        let mut twice = Duplication::new(CERTAIN / 50, 0, rng());
-        let mut damaged = Corruption::new(CERTAIN / 50, 0, rng());
+        let mut twice = Duplication::new(Share::of(CERTAIN / 50), rng());
+        let mut damaged = Corruption::new(Share::of(CERTAIN / 50), rng());
         let twice = (0..100_000).filter(|_| twice.is_duplicated()).count();
         let damaged = (0..100_000).filter(|_| damaged.is_corrupted()).count();
         assert!((1_850..2_150).contains(&twice), "{twice}");
@@ -110,21 +128,21 @@ mod tests {
 
     #[test]
     fn each_packet_behind_a_gap_skips_the_delay() {
-        let mut fifth = Reordering::new(5, CERTAIN, 0, rng());
+        let mut fifth = reordering(5, CERTAIN);
         let skipped: Vec<u32> = (0..20).filter(|_| fifth.skips_delay()).collect();
         assert_eq!(skipped, [4, 9, 14, 19]);
     }
 
     #[test]
     fn with_a_gap_of_one_the_share_alone_decides() {
-        let mut some = Reordering::new(1, CERTAIN / 4, 0, rng());
+        let mut some = reordering(1, CERTAIN / 4);
         let skipped = (0..100_000).filter(|_| some.skips_delay()).count();
         assert!((24_300..25_700).contains(&skipped), "{skipped}");
     }
 
     #[test]
     fn behind_a_gap_of_n_a_share_waits_for_its_turn() {
-        let mut some = Reordering::new(5, CERTAIN / 4, 0, rng());
+        let mut some = reordering(5, CERTAIN / 4);
         let skipped = (0..100_000).filter(|_| some.skips_delay()).count();
         // Four that are delayed anyway, then four tries in the mean.
         assert!((12_100..12_900).contains(&skipped), "{skipped}, expected 12500");

@@ -1,16 +1,112 @@
 //! Any queue discipline, chosen when a path is set up: one branch a call instead of an indirect one.
 
-use super::cake::Cake;
-use super::codel::Codel;
-use super::dualpi2::Dualpi2;
-use super::fifo::Fifo;
-use super::fq::Fq;
-use super::fq_codel::FqCodel;
-use super::pie::Pie;
-use super::red::Red;
+use super::cake::{self, Cake};
+use super::codel::{self, Codel};
+use super::dualpi2::{self, Dualpi2};
+use super::fifo::{self, Fifo, Limit};
+use super::fq::{self, Fq};
+use super::fq_codel::{self, FqCodel};
+use super::pie::{self, Pie};
+use super::red::{self, Red};
 use super::{Outcome, Qdisc, Queued};
 use crate::frame::Frame;
+use crate::rng::Rng;
+use crate::settings::{Refused, Settings};
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Time};
+
+/// How a queue discipline is set, as a plan holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Config {
+    Fifo(fifo::Config),
+    Codel(codel::Config),
+    FqCodel(fq_codel::Config),
+    Red(red::Config),
+    Pie(pie::Config),
+    /// With a bandwidth it shapes by itself.
+    Cake(cake::Config),
+    #[serde(rename = "dualpi2")]
+    Dualpi2(dualpi2::Config),
+    Fq(fq::Config),
+}
+
+/// Calls the same method of the settings of whichever discipline it is.
+macro_rules! each_config {
+    ($any:expr, $config:ident => $call:expr) => {
+        match $any {
+            Config::Fifo($config) => $call,
+            Config::Codel($config) => $call,
+            Config::FqCodel($config) => $call,
+            Config::Red($config) => $call,
+            Config::Pie($config) => $call,
+            Config::Cake($config) => $call,
+            Config::Dualpi2($config) => $call,
+            Config::Fq($config) => $call,
+        }
+    };
+}
+
+impl Config {
+    /// Refuses settings out of range.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub fn check(&self) -> Result<(), Refused> {
+        each_config!(self, config => config.check())
+    }
+
+    /// The limit of the queue; `None` where memory alone limits it.
+    pub fn limit(&self) -> Option<Limit> {
+        match self {
+            Config::Fifo(config) => Some(config.limit),
+            Config::Codel(config) => Some(Limit::Packets(config.limit)),
+            Config::FqCodel(config) => Some(Limit::Packets(config.limit)),
+            Config::Red(config) => Some(Limit::Bytes(config.limit)),
+            Config::Pie(config) => Some(Limit::Packets(config.limit)),
+            Config::Cake(_) => None,
+            Config::Dualpi2(config) => Some(Limit::Packets(config.limit)),
+            Config::Fq(config) => Some(Limit::Packets(config.limit)),
+        }
+    }
+
+    /// The limit of its memory, where it has one of its own.
+    pub fn memory_limit(&self) -> Option<Bytes> {
+        match self {
+            Config::FqCodel(config) => Some(config.memory_limit),
+            Config::Cake(config) => config.memory_limit,
+            Config::Fifo(_) | Config::Codel(_) | Config::Red(_) => None,
+            Config::Pie(_) | Config::Dualpi2(_) | Config::Fq(_) => None,
+        }
+    }
+
+    /// An empty queue. `hz` are the kernel's ticks per second; each discipline draws from `rng` only.
+    ///
+    /// # Errors
+    /// Where settings contradict each other.
+    pub fn build<P: Frame>(self, hz: u32, mut rng: Rng) -> Result<AnyQdisc<P>, Refused> {
+        Ok(match self {
+            Config::Fifo(config) => AnyQdisc::Fifo(Fifo::new(config)),
+            Config::Codel(config) => AnyQdisc::Codel(Codel::new(config)),
+            Config::FqCodel(config) => {
+                let perturbation = (rng.next_u64() >> 32) as u32;
+                let config = fq_codel::Config { perturbation, ..config };
+                AnyQdisc::FqCodel(Box::new(FqCodel::new(config)))
+            }
+            Config::Red(config) => {
+                let made = Red::new(red::Config { hz, ..config }, rng);
+                let refused = |e| Refused::new("", e, "settings that tc accepts");
+                AnyQdisc::Red(Box::new(made.map_err(refused)?))
+            }
+            Config::Pie(config) => {
+                AnyQdisc::Pie(Box::new(Pie::new(pie::Config { hz, ..config }, rng)))
+            }
+            Config::Cake(config) => AnyQdisc::Cake(Box::new(Cake::new(config, rng))),
+            Config::Dualpi2(config) => AnyQdisc::Dualpi2(Box::new(Dualpi2::new(config, rng))),
+            Config::Fq(config) => AnyQdisc::Fq(Box::new(Fq::new(fq::Config { hz, ..config }, rng))),
+        })
+    }
+}
 
 /// See the module documentation.
 #[derive(Debug)]

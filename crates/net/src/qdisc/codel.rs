@@ -4,42 +4,32 @@ pub mod control_law;
 
 use super::{Cause, Outcome, Qdisc, Queued};
 use crate::frame::Frame;
+use crate::settings::{settings, DELAYS, QUEUE_PACKETS, TIMES};
 use control_law::{Parameters, Source, State};
 use std::collections::VecDeque;
 use units::{Bytes, Span, Time};
 
-/// How it is set.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Packets that it holds; what comes beyond is dropped. Default 1000, from 0
-    /// (`DEFAULT_CODEL_LIMIT`).
-    pub limit: u64,
-    /// Standing delay that is acceptable. Default 5 ms, 0 to 2199 s in microseconds (RFC 8289,
-    /// section 4.4; `codel_params_init`).
-    pub target: Span,
-    /// For how long the delay must be above target: the worst usual RTT. Default 100 ms, up to 137 s
-    /// in microseconds (RFC 8289, section 4.3; `codel_params_init`).
-    pub interval: Span,
-    /// Marks ECN-capable packets instead of dropping them. Default off (`codel_params_init`).
-    pub ecn: bool,
-    /// Sojourn time above which every ECN-capable packet is marked, `ecn` or not. Default none; in
-    /// microseconds (`codel_dequeue`).
-    pub ce_threshold: Option<Span>,
-    /// While at most this remains behind a packet, it is not late, in bytes on the wire. Default
-    /// 1514: the device's MTU and link header (`psched_mtu`).
-    pub mtu: Bytes,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            limit: 1000,
-            target: Span::from_ms(5),
-            interval: Span::from_ms(100),
-            ecn: false,
-            ce_threshold: None,
-            mtu: Bytes::new(1514),
-        }
+settings! {
+    /// CoDel (RFC 8289).
+    pub struct Config for "codel" {
+        /// Packets that it holds.
+        // `DEFAULT_CODEL_LIMIT`
+        limit "limit_packets": u64 [QUEUE_PACKETS, Queue] = 1000;
+        /// Standing delay that is acceptable.
+        // RFC 8289, section 4.4; whole microseconds as in `codel_params_init`
+        target "target_ns": Span [TIMES] = Span::from_ms(5);
+        /// For how long the delay must stand before a packet is dropped.
+        // The worst usual RTT: RFC 8289, section 4.3; the clock holds 137 s
+        interval "interval_ns": Span [TIMES] = Span::from_ms(100);
+        /// Marks ECN-capable packets instead of dropping them.
+        ecn "ecn": bool = false;
+        /// Time in the queue above which every ECN-capable packet is marked, whatever `ecn` says.
+        // `codel_dequeue`
+        ce_threshold "ce_threshold_ns": Option<Span> [DELAYS] = None;
+    }
+    given {
+        /// While at most this remains after a packet, it is not late, in bytes on the wire (`psched_mtu`).
+        mtu: Bytes = Bytes::new(1514);
     }
 }
 

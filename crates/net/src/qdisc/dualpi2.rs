@@ -11,19 +11,35 @@
 use super::{Cause, Outcome, Qdisc, Queued};
 use crate::frame::{ecn, Frame};
 use crate::rng::Rng;
+use crate::settings::{settings, Setting, Unit, QUEUE_PACKETS, TIMES};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use units::{Bytes, Span, Time};
 
 #[cfg(test)]
 mod tests;
 
 /// Above what the step of the L queue marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
 pub enum Step {
     /// Packets that have waited longer.
     Sojourn(Span),
-    /// Packets that leave more than so many behind.
+    /// Packets that leave more than this many behind; not in a plan.
+    #[serde(skip)]
     Packets(u64),
+}
+
+impl Setting for Step {
+    const UNIT: Unit = Unit::Time;
+
+    fn number(self) -> Option<i128> {
+        match self {
+            Step::Sojourn(span) => span.number(),
+            Step::Packets(_) => None,
+        }
+    }
 }
 
 /// What goes into the L queue.
@@ -36,60 +52,47 @@ pub enum Classifier {
     AnyEct,
 }
 
-/// How it is set; defaults are the kernel's.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Packets in both queues, at least 1 (default 10000).
-    pub limit: u64,
-    /// Bytes of truesize in both queues (default twice a full-sized packet for each of the limit).
-    pub memory_limit: Option<Bytes>,
-    /// Delay that the controller aims at (default 15 ms).
-    pub target: Span,
-    /// Time between its updates, at least 1 us (default 16 ms).
-    pub tupdate: Span,
-    /// Integral gain, 1/256 Hz, 1 to 2^31 - 1 (default 41, about 0.16 Hz).
-    pub alpha: u32,
-    /// Proportional gain, 1/256 Hz, 1 to 2^31 - 1 (default 819, about 3.2 Hz).
-    pub beta: u32,
-    /// Coupling factor `k`, at least 1 (default 2: equal windows at equal round-trip times).
-    pub coupling: u8,
-    /// Step of the L queue (default 1 ms).
-    pub step: Step,
-    /// The step spares packets that found fewer than this in the L queue (default 0).
-    pub min_qlen_step: u64,
-    /// The C queue's weight in percent, 0 to 100; the L queue has the rest (default 10).
-    pub c_protection: u8,
-    /// What goes into the L queue (default ECT(1) and CE).
-    pub classifier: Classifier,
-    /// Once the L queue would be marked always, drop: from both queues with `p^2`, ECN-capable or not.
-    /// Otherwise `k p` stops at 1 and the queue grows to its limit (default drop).
-    pub drop_overload: bool,
-    /// Decide when packets come instead of when they leave (default when they leave).
-    pub drop_early: bool,
-    /// Largest packet with its link header, bytes (`psched_mtu`; default 1514).
-    pub mtu: Bytes,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            limit: 10_000,
-            memory_limit: None,
-            target: Span::from_ms(15),
-            tupdate: Span::from_ms(16),
-            alpha: 41,
-            beta: 819,
-            coupling: 2,
-            step: Step::Sojourn(Span::from_ms(1)),
-            min_qlen_step: 0,
-            c_protection: 10,
-            classifier: Classifier::L4s,
-            drop_overload: true,
-            drop_early: false,
-            mtu: Bytes::new(1514),
-        }
+settings! {
+    /// The coupled queues of L4S (RFC 9332).
+    // Defaults are the kernel's.
+    pub struct Config for "dualpi2" {
+        /// Packets in both queues.
+        limit "limit_packets": u64 [QUEUE_PACKETS, Queue] = 10_000;
+        /// Delay that the classic queue aims at.
+        target "target_ns": Span [TIMES] = Span::from_ms(15);
+        /// Time between two updates.
+        tupdate "tupdate_ns": Span [TIMES] = Span::from_ms(16);
+        /// Integral gain, 1/256 Hz (41: 0.16 Hz).
+        alpha "alpha": u32 [GAINS] = 41;
+        /// Proportional gain, 1/256 Hz (819: 3.2 Hz).
+        beta "beta": u32 [GAINS] = 819;
+        /// Coupling of the two queues' shares.
+        // 2: equal windows at equal round-trip times
+        coupling "coupling": u8 [1..=255] = 2;
+        /// Delay of the low-latency queue above which it marks.
+        step "step_ns": Step [TIMES] = Step::Sojourn(Span::from_ms(1));
+        /// Weight of the classic queue in percent.
+        c_protection "c_protection_percent": u8 [0..=100] = 10;
+        /// Drops from both queues once the low-latency queue would be marked always.
+        // With `p^2`, ECN-capable or not. Otherwise `k p` stops at 1 and the queue grows to its limit
+        drop_overload "drop_overload": bool = true;
+        /// Decides when packets come instead of when they leave.
+        drop_early "drop_early": bool = false;
+    }
+    given {
+        /// Bytes of truesize in both queues; twice a full-sized packet for each of the limit unless given.
+        memory_limit: Option<Bytes> = None;
+        /// The step spares packets that found fewer than this in the L queue.
+        min_qlen_step: u64 = 0;
+        /// What goes into the L queue.
+        classifier: Classifier = Classifier::L4s;
+        /// Largest packet with its link header, bytes (`psched_mtu`).
+        mtu: Bytes = Bytes::new(1514);
     }
 }
+
+/// Gains, 1/256 Hz.
+const GAINS: RangeInclusive<i128> = 1..=i32::MAX as i128;
 
 /// Shift between the gains that are set and those in use, in units of 256 and 64 ns.
 const GAIN_SHIFT: u32 = 2;

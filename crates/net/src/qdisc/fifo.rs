@@ -2,6 +2,8 @@
 
 use super::{Cause, Outcome, Qdisc, Queued};
 use crate::frame::Frame;
+use crate::settings::{settings, Refused, Settings, QUEUE_BYTES, QUEUE_PACKETS};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{Bytes, Time};
 
@@ -15,13 +17,59 @@ pub enum Limit {
 }
 
 /// How it is set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Config {
     /// How much it holds.
     pub limit: Limit,
     /// At the limit the oldest packets make room, instead of refusing the new one. Linux has this
     /// with a limit in packets only; here it goes with both.
     pub head_drop: bool,
+}
+
+settings! {
+    /// Drop tail, or drop head (`bfifo`, `pfifo`, `pfifo_head_drop`).
+    pub struct Written for "fifo" {
+        /// Wire bytes that it holds.
+        limit_bytes "limit_bytes": Option<Bytes> [QUEUE_BYTES, Queue] = None;
+        /// Packets that it holds.
+        limit_packets "limit_packets": Option<u64> [QUEUE_PACKETS, Queue] = None;
+        /// The oldest packet makes room for a new one, as in pfifo_head_drop.
+        head_drop "head_drop": bool = false;
+    }
+}
+
+impl TryFrom<Written> for Config {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Config, Self::Error> {
+        let limit = match (written.limit_bytes, written.limit_packets) {
+            (Some(bytes), None) => Limit::Bytes(bytes),
+            (None, Some(packets)) => Limit::Packets(packets),
+            _ => return Err("exactly one of limit_bytes and limit_packets must be given"),
+        };
+        Ok(Config { limit, head_drop: written.head_drop })
+    }
+}
+
+impl From<Config> for Written {
+    fn from(config: Config) -> Written {
+        let (limit_bytes, limit_packets) = match config.limit {
+            Limit::Bytes(bytes) => (Some(bytes), None),
+            Limit::Packets(packets) => (None, Some(packets)),
+        };
+        Written { limit_bytes, limit_packets, head_drop: config.head_drop }
+    }
+}
+
+impl Config {
+    /// Refuses a limit out of range.
+    ///
+    /// # Errors
+    /// The limit.
+    pub fn check(self) -> Result<(), Refused> {
+        Written::from(self).check()
+    }
 }
 
 /// See the module documentation.

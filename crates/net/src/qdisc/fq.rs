@@ -10,6 +10,7 @@ use super::{Cause, Outcome, Qdisc, Queued};
 use crate::frame::{spread, Frame};
 use crate::lists::{List, Slab};
 use crate::rng::Rng;
+use crate::settings::{settings, DELAYS, QUANTA, QUEUE_PACKETS, RATES};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::{Bytes, Rate, Span, Time};
@@ -23,52 +24,38 @@ const FAST_MAX: usize = 8;
 /// No packet delays the next of its flow by more.
 const DELAY_MAX_NS: u64 = 1_000_000_000;
 
-/// How it is set; defaults are the kernel's, for a link with 1514-byte packets.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Packets of each band (tc `limit`, default 10000).
-    pub limit: u64,
-    /// Packets of each flow (default 100).
-    pub flow_limit: u32,
-    /// Bytes added to a flow's credit in each round (256 to 2^20, default 3028).
-    pub quantum: u32,
-    /// Credit of a flow never seen before, bytes (up to 2^20, default 15140).
-    pub initial_quantum: u32,
-    /// A flow that was off the lists for longer starts with a quantum at least (default 40 ms).
-    pub refill_delay: Span,
-    /// Ticks per second in which `refill_delay` is counted (`CONFIG_HZ`, default 250).
-    pub hz: u64,
-    /// Whether flows are held to `maxrate` at all (tc `pacing`, default yes).
-    pub pacing: bool,
-    /// Rate of each flow, wire bytes (default none).
-    pub maxrate: Option<Rate>,
-    /// Up to this rate every packet is paced, above it one in a quantum (default 550 kbit/s).
-    pub low_rate_threshold: Rate,
-    /// Packets that leave later than this are marked (default 2^32 - 1 us, which is never).
-    pub ce_threshold: Span,
-    /// Bits of the hash that tell flows apart (default 1023).
-    pub orphan_mask: u32,
-    /// Bytes added to the credit of the bands in each round (tc `weights`, at least 16384 each; default
-    /// 589824, 196608 and 65536).
-    pub band_quanta: [u32; 3],
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            limit: 10_000,
-            flow_limit: 100,
-            quantum: 2 * 1514,
-            initial_quantum: 10 * 1514,
-            refill_delay: Span::from_ms(40),
-            hz: 250,
-            pacing: true,
-            maxrate: None,
-            low_rate_threshold: Rate::from_bps(550_000),
-            ce_threshold: Span::from_us(u32::MAX as u64),
-            orphan_mask: 1023,
-            band_quanta: [9 << 16, 3 << 16, 1 << 16],
-        }
+settings! {
+    /// Fair queueing (`sch_fq`), here for forwarded packets.
+    // Defaults are the kernel's, for a link with 1514-byte packets.
+    pub struct Config for "fq" {
+        /// Packets of each band.
+        limit "limit_packets": u64 [QUEUE_PACKETS, Queue] = 10_000;
+        /// Packets that it holds of one flow.
+        flow_limit "flow_limit_packets": u32 [1..=u32::MAX as i128, Queue] = 100;
+        /// Wire bytes that a flow may send in its turn.
+        quantum "quantum_bytes": u32 [QUANTA, Size] = 2 * 1514;
+        /// Wire bytes that a new flow may send at first.
+        initial_quantum "initial_quantum_bytes": u32 [QUANTA, Size] = 10 * 1514;
+        /// Largest rate of a flow.
+        maxrate "maxrate_bps": Option<Rate> [RATES] = None;
+        /// Rate up to which every packet of a flow is paced.
+        // Above it one in a quantum
+        low_rate_threshold "low_rate_threshold_bps": Rate [RATES] = Rate::from_bps(550_000);
+        /// Lateness above which every ECN-capable packet is marked.
+        // The kernel's default, 2^32 - 1 us, is never
+        ce_threshold "ce_threshold_ns": Option<Span> [DELAYS] = None;
+    }
+    given {
+        /// A flow that was off the lists for longer starts with a quantum at least.
+        refill_delay: Span = Span::from_ms(40);
+        /// Ticks per second in which `refill_delay` is counted (`CONFIG_HZ`).
+        hz: u32 = 250;
+        /// Whether flows are held to `maxrate` at all (tc `pacing`).
+        pacing: bool = true;
+        /// Bits of the hash that tell flows apart.
+        orphan_mask: u32 = 1023;
+        /// Bytes added to the credit of the bands in each round (tc `weights`, at least 16384 each).
+        band_quanta: [u32; 3] = [9 << 16, 3 << 16, 1 << 16];
     }
 }
 
@@ -282,7 +269,7 @@ impl<P: Frame> Fq<P> {
     fn send(&mut self, now: Time, flow: usize, outcome: &mut Outcome<P>) -> Option<Queued<P>> {
         let Waiting { mut queued, band } = self.packets.pop_front(&mut self.flows[flow].packets)?;
         let late = now.since(queued.since.max(self.flows[flow].next_packet));
-        if late > self.config.ce_threshold {
+        if self.config.ce_threshold.is_some_and(|most| late > most) {
             outcome.mark(&mut queued.packet, Cause::Threshold);
         }
         let len = queued.packet.wire_bytes().get();

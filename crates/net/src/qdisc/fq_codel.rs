@@ -6,62 +6,42 @@ use super::codel::control_law::{Parameters, Source, State};
 use super::{Cause, Outcome, Qdisc, Queued, LOOKED_AT};
 use crate::frame::{bucket, Frame};
 use crate::lists::{List, Slab};
+use crate::settings::{settings, DELAYS, MEMORY, QUANTA, QUEUE_PACKETS, TIMES};
 use units::{Bytes, Span, Time};
 
-/// How it is set. Defaults are those of `fq_codel_init` where nothing else is said.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Packets that it holds; beyond, the fattest bucket loses some. Default 10240, from 0.
-    pub limit: u64,
-    /// Buckets. Default 1024, 1 to 65536.
-    pub flows: u32,
-    /// Bytes on the wire that a bucket may send in its turn. Default 1514 (`psched_mtu`), 256 to
-    /// 2^20; what is outside becomes the nearest of these.
-    pub quantum: Bytes,
-    /// Memory that packets may occupy, by their `truesize`. Default 32 MiB, at most 2 GiB.
-    pub memory_limit: Bytes,
-    /// Packets that an overflow drops at most. Default 64, from 1.
-    pub drop_batch: u32,
-    /// Standing delay that is acceptable. Default 5 ms, 0 to 2199 s in microseconds
-    /// (`codel_params_init`).
-    pub target: Span,
-    /// For how long the delay must be above target. Default 100 ms, up to 137 s in microseconds
-    /// (`codel_params_init`).
-    pub interval: Span,
-    /// Marks ECN-capable packets instead of dropping them. Default on.
-    pub ecn: bool,
-    /// Sojourn time above which every ECN-capable packet is marked, `ecn` or not. Default none; in
-    /// microseconds (`codel_dequeue`).
-    pub ce_threshold: Option<Span>,
-    /// With a mask other than 0, `ce_threshold` is for packets whose DS byte (DSCP and ECN) under the
-    /// mask equals this. Default 0.
-    pub ce_threshold_selector: u8,
-    /// See `ce_threshold_selector`. Default 0.
-    pub ce_threshold_mask: u8,
-    /// While at most this remains in all buckets together, no packet is late, in bytes on the wire.
-    /// Default 1514 (`psched_mtu`).
-    pub mtu: Bytes,
-    /// Makes flows collide elsewhere, instead of the kernel's hash secret. Default 0, any.
-    pub perturbation: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            limit: 10_240,
-            flows: 1024,
-            quantum: Bytes::new(1514),
-            memory_limit: Bytes::new(32 << 20),
-            drop_batch: 64,
-            target: Span::from_ms(5),
-            interval: Span::from_ms(100),
-            ecn: true,
-            ce_threshold: None,
-            ce_threshold_selector: 0,
-            ce_threshold_mask: 0,
-            mtu: Bytes::new(1514),
-            perturbation: 0,
-        }
+settings! {
+    /// Fair queueing with CoDel (RFC 8290).
+    // Defaults are those of `fq_codel_init`.
+    pub struct Config for "fq_codel" {
+        /// Packets that it holds; beyond, the fattest queue loses some.
+        limit "limit_packets": u64 [QUEUE_PACKETS, Queue] = 10_240;
+        /// Queues that flows are hashed to.
+        flows "flows": u32 [1..=65_536] = 1024;
+        /// Wire bytes that a queue may send in its turn.
+        quantum "quantum_bytes": Bytes [QUANTA] = Bytes::new(1514);
+        /// Standing delay that is acceptable.
+        target "target_ns": Span [TIMES] = Span::from_ms(5);
+        /// For how long the delay must stand before a packet is dropped.
+        interval "interval_ns": Span [TIMES] = Span::from_ms(100);
+        /// Memory that packets may take, as Linux counts it (`truesize`).
+        memory_limit "memory_limit_bytes": Bytes [MEMORY, Memory] = Bytes::new(32 << 20);
+        /// Packets that an overflow drops at most.
+        drop_batch "drop_batch": u32 [1..=1 << 31] = 64;
+        /// Marks ECN-capable packets instead of dropping them.
+        ecn "ecn": bool = true;
+        /// Time in the queue above which every ECN-capable packet is marked, whatever `ecn` says.
+        ce_threshold "ce_threshold_ns": Option<Span> [DELAYS] = None;
+        /// With a mask: only packets whose DS byte under the mask is this are marked.
+        ce_threshold_selector "ce_threshold_selector": u8 [0..=255] = 0;
+        /// Mask of the selector; 0 for every packet.
+        ce_threshold_mask "ce_threshold_mask": u8 [0..=255] = 0;
+    }
+    given {
+        /// While at most this remains in all queues together, no packet is late, in bytes on the wire
+        /// (`psched_mtu`).
+        mtu: Bytes = Bytes::new(1514);
+        /// Makes flows collide elsewhere, instead of the kernel's hash secret.
+        perturbation: u32 = 0;
     }
 }
 
@@ -193,7 +173,8 @@ impl<P: Frame> FqCodel<P> {
             "flows must be within 1 to 65536, got {}",
             config.flows
         );
-        config.quantum = config.quantum.clamp(Bytes::new(256), Bytes::new(1 << 20));
+        let (least, most) = (*QUANTA.start() as u64, *QUANTA.end() as u64);
+        config.quantum = config.quantum.clamp(Bytes::new(least), Bytes::new(most));
         let parameters = Parameters::new(config.target, config.interval, config.mtu)
             .with_ecn(config.ecn)
             .with_ce_threshold(

@@ -7,60 +7,45 @@ use super::jiffies::Jiffies;
 use super::{Cause, Outcome, Qdisc, Queued};
 use crate::frame::Frame;
 use crate::rng::Rng;
+use crate::settings::{settings, QUEUE_PACKETS, TIMES};
 use control::{span_ticks, Parameters, State, ONE};
 use std::collections::VecDeque;
 use units::{Bytes, Span, Time};
 
-/// How it is set; defaults are those of `pie_params_init`.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Packets that it holds; what comes beyond is dropped. Default 1000, from 0.
-    pub limit: u64,
-    /// Delay that the controller aims at. Default 15 ms, in microseconds (RFC 8033, section 4.2).
-    pub target: Span,
-    /// Time between two updates of the probability, which the kernel rounds up to ticks and its timer
-    /// wheel prolongs by one. Default 15 ms, in microseconds; 0 updates once only.
-    pub tupdate: Span,
-    /// Weight of the delay's distance from target, in 1/16 of a probability a second. Default 2
-    /// (0.125), 0 to 32.
-    pub alpha: u32,
-    /// Weight of the delay's growth since the last update, in 1/16 of a probability a second. Default
-    /// 20 (1.25), 0 to 32.
-    pub beta: u32,
-    /// Marks ECN-capable packets instead of dropping them, where the probability is small. Default
-    /// off.
-    pub ecn: bool,
-    /// Probability up to which `ecn` marks, in percent; above it drops. Default 10, 0 to 100 (RFC
-    /// 8033, section 5.1).
-    pub ecn_limit: u32,
-    /// Scales the probability with a packet's length, up to an MTU. Default off (RFC 8033, section
-    /// 5.3).
-    pub bytemode: bool,
-    /// Takes the delay from the backlog and a measured drain rate (RFC 8033, section 5.2) instead of
-    /// the time that packets waited. Default off.
-    pub dq_rate_estimator: bool,
-    /// Longest packet, bytes on the wire; what finds less than two of these is not dropped. Default
-    /// 1514 (`psched_mtu`), 1 to 2^20; what is outside becomes the nearest of these.
-    pub mtu: Bytes,
-    /// The kernel's ticks a second, which the timer counts in. Default 1000, 1 to 10000.
-    pub hz: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            limit: 1000,
-            target: Span::from_ms(15),
-            tupdate: Span::from_ms(15),
-            alpha: 2,
-            beta: 20,
-            ecn: false,
-            ecn_limit: 10,
-            bytemode: false,
-            dq_rate_estimator: false,
-            mtu: Bytes::new(1514),
-            hz: 1000,
-        }
+settings! {
+    /// Proportional integral controller, enhanced (RFC 8033).
+    // Defaults are those of `pie_params_init`.
+    pub struct Config for "pie" {
+        /// Packets that it holds.
+        limit "limit_packets": u64 [QUEUE_PACKETS, Queue] = 1000;
+        /// Delay that it aims at.
+        // RFC 8033, section 4.2
+        target "target_ns": Span [TIMES] = Span::from_ms(15);
+        /// Time between two updates of the share dropped.
+        // The kernel rounds it up to ticks, and its timer wheel prolongs it by one
+        tupdate "tupdate_ns": Span [TIMES] = Span::from_ms(15);
+        /// Weight of the delay's distance from `target`, in 1/16 per second.
+        alpha "alpha": u32 [0..=32] = 2;
+        /// Weight of the delay's growth, in 1/16 per second.
+        beta "beta": u32 [0..=32] = 20;
+        /// Marks ECN-capable packets instead of dropping them, while the share is small.
+        ecn "ecn": bool = false;
+        /// Share in percent up to which `ecn` marks.
+        // RFC 8033, section 5.1
+        ecn_limit "ecn_limit_percent": u32 [0..=100] = 10;
+        /// Scales the share with a packet's length.
+        // Up to an MTU: RFC 8033, section 5.3
+        bytemode "bytemode": bool = false;
+        /// Takes the delay from a measured drain rate instead of the time that packets waited.
+        // RFC 8033, section 5.2
+        dq_rate_estimator "dq_rate_estimator": bool = false;
+    }
+    given {
+        /// Longest packet, bytes on the wire: what finds less than two of these is not dropped (`psched_mtu`).
+        /// What is not within 1 to 2^20 becomes the nearest of these.
+        mtu: Bytes = Bytes::new(1514);
+        /// The kernel's ticks a second, which the timer counts in: 1 to 10000.
+        hz: u32 = 1000;
     }
 }
 

@@ -4,29 +4,22 @@
 
 use super::{Cause, Outcome};
 use crate::frame::Frame;
+use crate::settings::{settings, BURSTS, RATES};
 use units::{Bytes, Rate, Time};
 
-/// What becomes of packets that exceed the rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Exceed {
-    /// They are dropped (tc `conform-exceed drop`).
-    #[default]
-    Drop,
-    /// They are marked CE, and dropped where they are not ECN-capable. `tc police` has no such action
-    /// of its own.
-    Mark,
-}
-
-/// How it is set. tc has no defaults for rate and burst.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Rate at which tokens come, at least 8 bit/s. The kernel counts in byte/s.
-    pub rate: Rate,
-    /// Most that passes at once, wire bytes; more than the largest packet, or none of that size ever
-    /// conforms. tc rounds the time that it takes up to 64 ns (`tc_calc_xmittime`).
-    pub burst: Bytes,
-    /// What becomes of the rest (default dropped).
-    pub exceed: Exceed,
+settings! {
+    /// A token bucket in front of a queue that refuses what exceeds it (`tc police`).
+    pub struct Config for "policer" {
+        /// Rate at which tokens come, wire bytes.
+        // The kernel counts in byte/s
+        rate "rate_bps": Rate [8..=*RATES.end()];
+        /// Most that passes at once, wire bytes.
+        // tc rounds the time that it takes up to 64 ns (`tc_calc_xmittime`)
+        burst "burst_bytes": Bytes [BURSTS];
+        /// Marks ECN-capable packets instead of refusing them.
+        // `tc police` has no such action of its own
+        mark "mark": bool = false;
+    }
 }
 
 /// Length of a psched tick, ns: what tc gives the burst in.
@@ -35,7 +28,7 @@ const TICK_NS: u128 = 64;
 /// See the module documentation. Tokens are nanoseconds of transmission time.
 #[derive(Debug)]
 pub struct Policer {
-    exceed: Exceed,
+    mark: bool,
     /// Time per byte is `mult / 2^shift` ns (`psched_ratecfg_precompute`).
     mult: u64,
     shift: u32,
@@ -56,11 +49,11 @@ impl Policer {
         let (mult, shift) = time_per_byte(rate);
         let burst = u128::from(config.burst.get()) * 1_000_000_000;
         let burst_ns = (burst.div_ceil(u128::from(rate) * TICK_NS) * TICK_NS) as u64;
-        let exceed = config.exceed;
-        Policer { exceed, mult, shift, burst_ns, tokens_ns: burst_ns, filled: Time::ZERO }
+        let mark = config.mark;
+        Policer { mark, mult, shift, burst_ns, tokens_ns: burst_ns, filled: Time::ZERO }
     }
 
-    /// Whether a packet of so many wire bytes conforms; if so, its tokens are taken.
+    /// Whether a packet of this many wire bytes conforms; if so, its tokens are taken.
     #[inline]
     pub fn conforms(&mut self, now: Time, bytes: Bytes) -> bool {
         let earned = now.since(self.filled).as_ns().min(self.burst_ns);
@@ -81,7 +74,7 @@ impl Policer {
         outcome: &mut Outcome<P>,
     ) -> Option<P> {
         if self.conforms(now, packet.wire_bytes())
-            || (self.exceed == Exceed::Mark && outcome.mark(&mut packet, Cause::Policed))
+            || (self.mark && outcome.mark(&mut packet, Cause::Policed))
         {
             return Some(packet);
         }
@@ -111,9 +104,9 @@ mod tests {
     use crate::packet::Packet;
 
     /// 8 Mbit/s: 1 us a byte.
-    fn policer(burst: u64, exceed: Exceed) -> Policer {
+    fn policer(burst: u64, mark: bool) -> Policer {
         let rate = Rate::from_bps(8_000_000);
-        Policer::new(Config { rate, burst: Bytes::new(burst), exceed })
+        Policer::new(Config { rate, burst: Bytes::new(burst), mark })
     }
 
     fn us(n: u64) -> Time {
@@ -130,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_rate() {
-        let mut policer = policer(3000, Exceed::Drop);
+        let mut policer = policer(3000, false);
         let mut passed = |now, bytes| policer.conforms(us(now), Bytes::new(bytes));
         assert!(passed(0, 1500) && passed(0, 1500) && !passed(0, 1500));
         assert!(!passed(1_499, 1500) && passed(1_500, 1500));
@@ -143,13 +136,13 @@ mod tests {
     #[test]
     fn the_burst_is_rounded_up_to_a_tick() {
         // 1001 bytes take 1001000 ns, 15640.625 ticks.
-        let policer = policer(1001, Exceed::Drop);
+        let policer = policer(1001, false);
         assert_eq!(policer.burst_ns, 15_641 * 64);
     }
 
     #[test]
     fn what_exceeds_is_marked_where_it_can_be() {
-        let mut policer = policer(100, Exceed::Mark);
+        let mut policer = policer(100, true);
         let mut outcome = Outcome::default();
         let capable = Packet { len: 1000, flow: 3, ecn: ecn::ECT0, ..Packet::default() };
         let passed = policer.police(us(0), capable, &mut outcome);

@@ -12,64 +12,63 @@ use super::jiffies::Jiffies;
 use super::{Cause, Outcome, Qdisc, Queued};
 use crate::frame::Frame;
 use crate::rng::Rng;
+use crate::settings::{settings, RATES, SHARES};
 use law::{Law, Verdict};
 use std::fmt;
+use std::ops::RangeInclusive;
 use units::{Bytes, Rate, Time};
 
-/// How it is set; defaults are those of `tc` (tc/q_red.c of iproute2).
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Bytes on the wire that it holds; `tc` wants it said.
-    pub limit: Bytes,
-    /// Average queue below which nothing is marked, in bytes on the wire. Default a third of `max`.
-    pub min: Option<Bytes>,
-    /// Average queue from which on everything is marked, in bytes on the wire, above `min`. Default
-    /// three times `min` where that is given, or a quarter of `limit`.
-    pub max: Option<Bytes>,
-    /// Size of an average packet, bytes. Default 1000, which tc-red(8) calls a good value; `tc` wants
-    /// it said.
-    pub avpkt: Bytes,
-    /// Packets of a burst that the average does not follow; more than `min` / `avpkt` - 1. Default
-    /// (2 `min` + `max`) / (3 `avpkt`).
-    pub burst: Option<u64>,
-    /// Probability of marking at `max`, in 2^-32. Default 2 %, from twice `max` - `min` in bytes.
-    pub probability: u32,
-    /// Rate of the link, by which the average decays in idle times. Default 10 Mbit/s.
-    pub bandwidth: Rate,
-    /// Marks ECN-capable packets instead of dropping them. Default off.
-    pub ecn: bool,
-    /// Drops, not marks, when the average is at `max` or above. Default off.
-    pub harddrop: bool,
-    /// With `ecn`, queues what cannot be marked. Default off.
-    pub nodrop: bool,
-    /// Keeps the average in the middle fifth between `min` and `max` by moving `probability` between
-    /// 1 and 50 % (Floyd, Gummadi and Shenker 2001; `red_adaptative_algo`). Default off.
-    pub adaptive: bool,
-    /// Between `max` and twice `max` the probability rises to 1, instead of being 1 (Floyd 2000).
-    /// Linux has no such rule. Default off.
-    pub gentle: bool,
-    /// The kernel's ticks a second, which `adaptive` counts in. Default 1000, 1 to 10000.
-    pub hz: u32,
+settings! {
+    /// Random early detection (Floyd and Jacobson 1993; `tc red`).
+    // Defaults are those of `tc` (tc/q_red.c of iproute2), which keeps sizes in 32 bits.
+    pub struct Config for "red" {
+        /// Bytes on the wire that it holds.
+        // `tc` has no default
+        limit "limit_bytes": Bytes [SIZES, Queue];
+        /// Average queue below which nothing is dropped; a third of `max` unless given.
+        min "min_bytes": Option<Bytes> [0..=*SIZES.end(), Queue] = None;
+        /// Average queue from which on everything is; a quarter of `limit`, or three times `min`, unless given.
+        max "max_bytes": Option<Bytes> [0..=*SIZES.end(), Queue] = None;
+        /// Share dropped where the average is at `max`.
+        // tc's 2 %
+        probability "probability_ppb": u32 [SHARES, Share] = 20_000_000;
+        /// Packets of a burst that the average does not follow; (2 min + max) / (3 avpkt) unless given.
+        burst "burst_packets": Option<u64> [0..=*SIZES.end(), Packets] = None;
+        /// Size of an average packet.
+        // tc-red(8) calls this a good value; `tc` has no default
+        avpkt "avpkt_bytes": Bytes [1..=65_535] = Bytes::new(1000);
+        /// Rate by which the average decays while the queue is idle; tc's default, not the link's rate.
+        bandwidth "bandwidth_bps": Rate [RATES] = Rate::from_bps(10_000_000);
+        /// Marks ECN-capable packets instead of dropping them.
+        ecn "ecn": bool = false;
+        /// Drops, not marks, where the average is at `max` or above.
+        harddrop "harddrop": bool = false;
+        /// With `ecn`: queues what cannot be marked.
+        nodrop "nodrop": bool = false;
+        /// Moves `probability` so that the average stays between `min` and `max` (Floyd, Gummadi and Shenker 2001).
+        // `red_adaptative_algo`: between 1 and 50 %, for an average in the middle fifth
+        adaptive "adaptive": bool = false;
+        /// From `max` to twice `max` the share rises to 1, instead of being 1 (Floyd 2000; Linux has no such rule).
+        gentle "gentle": bool = false;
+    }
+    given {
+        /// The kernel's ticks a second, which `adaptive` counts in: 1 to 10000.
+        hz: u32 = 1000;
+    }
 }
+
+/// Sizes in bytes: `tc` keeps them in 32 bits.
+const SIZES: RangeInclusive<i128> = 1..=u32::MAX as i128;
 
 impl Config {
     /// The defaults with a limit.
     pub fn new(limit: Bytes) -> Self {
-        Config {
-            limit,
-            min: None,
-            max: None,
-            avpkt: Bytes::new(1000),
-            burst: None,
-            probability: 85_899_345,
-            bandwidth: Rate::from_bps(10_000_000),
-            ecn: false,
-            harddrop: false,
-            nodrop: false,
-            adaptive: false,
-            gentle: false,
-            hz: 1000,
-        }
+        Config { limit, ..Config::default() }
+    }
+
+    /// `probability` in 2^-32, as the kernel counts it.
+    fn probability_q32(&self) -> u32 {
+        (u64::from(self.probability) * u64::from(u32::MAX) / 1_000_000_000) as u32
     }
 }
 

@@ -1,6 +1,7 @@
 //! Links against simpler models of themselves.
 
-use net::link::{tbf, Link, Tbf, TraceLink};
+use net::bucket::LinkRate;
+use net::link::{Link, Tbf, TraceLink};
 use net::qdisc::fifo::{self, Fifo};
 use net::qdisc::{Outcome, Qdisc};
 use net::schedule::Schedule;
@@ -102,9 +103,8 @@ proptest! {
         bps in 1_000_000_u64..50_000_000,
         burst in 1_000_u64..20_000,
     ) {
-        let (rate, burst) = (Rate::from_bps(bps), Bytes::new(burst));
-        let config = tbf::Config { rate: tbf::Course::Constant(rate), burst, peak: None };
-        let mut shaped = Tbf::new(config, queue(fifo::Limit::Packets(DEEP)));
+        let (rate, burst) = (LinkRate::Constant(Rate::from_bps(bps)), Bytes::new(burst));
+        let mut shaped = Tbf::new(rate.clone(), burst, queue(fifo::Limit::Packets(DEEP)));
         let limit = fast::Limit::Packets(DEEP);
         let mut known = fast::Fifo::new(fast::Config { rate, burst, limit });
         prop_assert_eq!(departures(&mut shaped, &arrivals), fast_departures(&mut known, &arrivals));
@@ -123,41 +123,11 @@ proptest! {
             rates.push((Time::from_ns(at), Rate::from_bps(bps)));
         }
         let schedule = Schedule::new(rates, Some(Span::from_ns(at + 5_000_000)));
-        let (rate, burst) = (Rate::from_bps(10_000_000), Bytes::new(burst));
-        let course = tbf::Course::Scheduled(schedule.clone());
-        let config = tbf::Config { rate: course, burst, peak: None };
-        let mut shaped = Tbf::new(config, queue(fifo::Limit::Packets(DEEP)));
+        let (rate, burst) = (LinkRate::Scheduled(schedule), Bytes::new(burst));
+        let mut shaped = Tbf::new(rate.clone(), burst, queue(fifo::Limit::Packets(DEEP)));
         let limit = fast::Limit::Packets(DEEP);
-        let mut known = fast::Fifo::with_schedule(fast::Config { rate, burst, limit }, schedule);
+        let mut known = fast::Fifo::new(fast::Config { rate, burst, limit });
         prop_assert_eq!(departures(&mut shaped, &arrivals), fast_departures(&mut known, &arrivals));
-    }
-
-    #[test]
-    fn with_a_peak_no_packet_leaves_earlier_and_none_beyond_either_rate(
-        arrivals in arrivals(),
-        bps in 1_000_000_u64..20_000_000,
-        burst in 1_514_u64..20_000,
-    ) {
-        let peak = tbf::Peak { rate: Rate::from_bps(2 * bps), mtu: Bytes::new(1_514) };
-        let (rate, burst) = (Rate::from_bps(bps), Bytes::new(burst));
-        let link = |peak| {
-            let config = tbf::Config { rate: tbf::Course::Constant(rate), burst, peak };
-            Tbf::new(config, queue(fifo::Limit::Packets(DEEP)))
-        };
-        let plain = departures(&mut link(None), &arrivals).out;
-        let slowed = departures(&mut link(Some(peak)), &arrivals).out;
-        prop_assert!(plain.iter().zip(&slowed).all(|(a, b)| a.1 == b.1 && a.0 <= b.0));
-        // Between any two departures no more leaves than the rate yields and the bucket holds.
-        for (i, &(start, _)) in slowed.iter().enumerate() {
-            let mut bytes = 0;
-            for &(end, seq) in &slowed[i..] {
-                bytes += arrivals[seq as usize].1.wire_bytes().get();
-                let span = end.since(start) + Span::from_ns(slowed.len() as u64);
-                let of = |rate: Rate, depth: Bytes| (rate.bytes_in(span) + depth).get() + 1;
-                prop_assert!(bytes <= of(rate, burst), "{bytes} in {span}");
-                prop_assert!(bytes <= of(peak.rate, peak.mtu), "{bytes} in {span} of the peak");
-            }
-        }
     }
 
     #[test]
@@ -187,12 +157,8 @@ proptest! {
         let trace = Trace::from_ms(vec![trace / 2, trace]).expect("in order");
         let limit = fifo::Limit::Bytes(Bytes::new(limit));
         let mut link = TraceLink::new(trace, Bytes::new(1_514), queue(limit));
-        let config = tbf::Config {
-            rate: tbf::Course::Constant(Rate::from_bps(5_000_000)),
-            burst: Bytes::new(1_200),
-            peak: None,
-        };
-        let mut shaped = Tbf::new(config, queue(limit));
+        let rate = LinkRate::Constant(Rate::from_bps(5_000_000));
+        let mut shaped = Tbf::new(rate, Bytes::new(1_200), queue(limit));
         for got in [departures(&mut link, &arrivals), departures(&mut shaped, &arrivals)] {
             let mut seqs: Vec<u32> = got.out.iter().map(|o| o.1).chain(got.dropped).collect();
             seqs.sort_unstable();

@@ -1,7 +1,7 @@
 //! Steps, and the parts that hold packets.
 
 use net::delay::{Distribution, Jitter, JitterPipe};
-use net::impair::{AckThinning, Aggregation, Release, ThinningConfig};
+use net::impair::{AckThinning, Aggregation, Filled, Periodic, Release, ThinningConfig};
 use net::qdisc::Outcome;
 use net::rng::Rng;
 use net::schedule::{Schedule, Steps};
@@ -68,7 +68,7 @@ proptest! {
             Distribution::Pareto,
             Distribution::ParetoNormal,
         ][kind];
-        let jitter = Jitter { distribution, spread: Span::from_ns(spread), reorder };
+        let jitter = Jitter { distribution, spread: Span::from_ns(spread), reorder, correlation: 0 };
         let rng = Rng::stream(seed, "test");
         let mut pipe = JitterPipe::new(Span::from_ms(10), jitter, rng);
         let mut now = Time::ZERO;
@@ -85,13 +85,13 @@ proptest! {
     #[test]
     fn bursts_keep_order_and_lose_nothing(
         gaps in prop::collection::vec(0_u64..5_000_000, 1..80),
-        packets in 1_usize..10,
+        packets in 1_u32..10,
         ms in 1_u64..20,
         is_periodic: bool,
     ) {
         let release = match is_periodic {
-            true => Release::Periodic { interval: Span::from_ms(ms), packets },
-            false => Release::Filled { packets, hold: Span::from_ms(ms) },
+            true => Release::Periodic(Periodic { every: Span::from_ms(ms), packets: Some(packets) }),
+            false => Release::Filled(Filled { packets, hold: Span::from_ms(ms) }),
         };
         let mut part = Aggregation::new(release);
         let (mut now, mut out) = (Time::ZERO, Vec::new());

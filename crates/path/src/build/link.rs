@@ -1,12 +1,14 @@
 //! Links of a plan: rate or trace, policer, and the queue in front.
 
-use super::qdisc::{limit, qdisc};
 use crate::link::{Link, Queue};
 use crate::plan::{self, PlanError, Qdisc};
+use net::bucket::LinkRate;
 use net::fifo;
-use net::link::tbf::{self, Course};
 use net::link::{Tbf, TraceLink};
-use net::qdisc::policer::{self, Policer};
+use net::qdisc::any::AnyQdisc;
+use net::qdisc::cake;
+use net::qdisc::policer::Policer;
+use net::rng::Rng;
 use net::schedule::{Schedule, Steps};
 use net::trace::{Opportunities, Trace, TraceReader};
 use net::Frame;
@@ -17,54 +19,49 @@ use units::{Bytes, Rate, Span, Time};
 /// Traces up to this size are read once and kept; larger ones are read as the run goes on.
 const TRACE_KEPT_MAX: u64 = 64 << 20;
 
-/// What every link of a run is given beside its own plan.
+/// What every link of a run is given besides its own plan.
 pub struct Context<'a> {
     pub seed: u64,
     pub hz: u32,
     /// Where the link stands in the plan.
     pub at: &'a str,
+    /// What its random streams are called.
+    pub stream: &'a str,
 }
 
 /// A link of the plan.
 pub fn link<P: Frame + Copy>(plan: &plan::Link, context: &Context) -> Result<Link<P>, PlanError> {
-    let policer = plan.policer.as_ref().map(|p| {
-        Policer::new(policer::Config {
-            rate: Rate::from_bps(p.rate_bps),
-            burst: Bytes::new(p.burst_bytes),
-            exceed: if p.mark { policer::Exceed::Mark } else { policer::Exceed::Drop },
-        })
-    });
-    Ok(Link::new(queue(plan, context)?, policer))
+    Ok(Link::new(queue(plan, context)?, plan.policer.map(Policer::new)))
 }
 
 fn queue<P: Frame + Copy>(plan: &plan::Link, context: &Context) -> Result<Queue<P>, PlanError> {
-    let rate = Rate::from_bps(plan.rate_bps);
     let burst = Bytes::new(plan.burst_bytes);
-    let schedule = schedule(plan, context)?;
+    let rate = match schedule(plan, context)? {
+        None => LinkRate::Constant(Rate::from_bps(plan.rate_bps)),
+        Some(schedule) => LinkRate::Scheduled(schedule),
+    };
     if let Some(trace) = &plan.trace {
         let size = Bytes::new(trace.opportunity_bytes);
         let opportunities = opportunities(trace, context)?;
         let link = TraceLink::new(opportunities, size, qdisc(plan, context)?);
         return Ok(Queue::Trace(Box::new(link)));
     }
-    match (&plan.qdisc, schedule) {
-        (Qdisc::Fifo { limit_bytes, limit_packets, head_drop: false }, schedule) => {
-            let config = fifo::Config { rate, burst, limit: limit(*limit_bytes, *limit_packets) };
-            Ok(Queue::Fifo(Box::new(match schedule {
-                None => fifo::Fifo::new(config),
-                Some(schedule) => fifo::Fifo::with_schedule(config, schedule),
-            })))
+    match plan.qdisc {
+        Qdisc::Fifo(queue) if !queue.head_drop => {
+            let config = fifo::Config { rate, burst, limit: queue.limit };
+            Ok(Queue::Fifo(Box::new(fifo::Fifo::new(config))))
         }
-        (Qdisc::Cake { bandwidth_bps: Some(bandwidth), .. }, _) => {
-            let shaped = qdisc(plan, context)?;
-            Ok(Queue::Shaping(Box::new(shaped), Rate::from_bps(*bandwidth)))
+        Qdisc::Cake(cake::Config { bandwidth: Some(bandwidth), .. }) => {
+            Ok(Queue::Shaping(Box::new(qdisc(plan, context)?), bandwidth))
         }
-        (_, schedule) => {
-            let rate = schedule.map_or(Course::Constant(rate), Course::Scheduled);
-            let config = tbf::Config { rate, burst, peak: None };
-            Ok(Queue::Bucket(Box::new(Tbf::new(config, qdisc(plan, context)?))))
-        }
+        _ => Ok(Queue::Bucket(Box::new(Tbf::new(rate, burst, qdisc(plan, context)?)))),
     }
+}
+
+fn qdisc<P: Frame>(plan: &plan::Link, context: &Context) -> Result<AnyQdisc<P>, PlanError> {
+    let rng = Rng::stream(context.seed, &format!("{}.qdisc", context.stream));
+    let refused = |refused| plan::at_key(&format!("{}.qdisc", context.at), refused);
+    plan.qdisc.build(context.hz, rng).map_err(refused)
 }
 
 fn schedule(plan: &plan::Link, context: &Context) -> Result<Option<Schedule>, PlanError> {

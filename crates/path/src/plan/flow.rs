@@ -1,6 +1,6 @@
-//! Flows in a plan: controller, way, times, application.
+//! Flows in a plan: controller, routes, times, application.
 
-use super::stage::Stage;
+use super::stage::{LinkNumber, Stage};
 use super::{check, PlanError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,19 +22,13 @@ pub struct Flow {
     /// What carries it.
     #[serde(default)]
     pub transport: Transport,
-    /// Two-way propagation delay, ns. Where `forward` and `back` say otherwise it only tells how long
-    /// the first packet waits for the other end's address, and what results show.
+    /// Two-way propagation delay, ns: how long the first packet waits for the other end's address, and what
+    /// results show. The routes say what packets meet.
     pub rtt_ns: u64,
-    /// Probability of random loss in the data direction, 10^-9; for routes that `forward` does not give.
-    pub loss_ppb: u64,
-    /// Random delay in the data direction; for routes that `forward` does not give.
-    pub jitter: Option<Jitter>,
-    /// Way of the data; `null` for random loss, half the RTT with its jitter, then the bottleneck.
-    #[serde(default)]
-    pub forward: Option<Vec<Stage>>,
-    /// Way of the acknowledgements; `null` for the other half of the RTT.
-    #[serde(default)]
-    pub back: Option<Vec<Stage>>,
+    /// What the data meet, in order.
+    pub forward: Vec<Stage>,
+    /// What the acknowledgements meet, in order.
+    pub back: Vec<Stage>,
     /// When the connection opens, ns.
     pub start_ns: u64,
     /// When the application closes, ns; at most the duration.
@@ -116,26 +110,6 @@ pub struct Duration {
     pub exponential: bool,
 }
 
-/// Random delay of data packets.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Jitter {
-    /// Uniform around the one-way delay.
-    Uniform {
-        /// Half width, ns.
-        spread_ns: u64,
-        /// Packets may overtake each other.
-        reorder: bool,
-    },
-    /// Normal around the one-way delay.
-    Gaussian {
-        /// Standard deviation, ns.
-        stddev_ns: u64,
-        /// Packets may overtake each other.
-        reorder: bool,
-    },
-}
-
 impl Transport {
     /// Its name in results.
     pub fn name(&self) -> &'static str {
@@ -156,6 +130,13 @@ impl Flow {
         }
     }
 
+    /// Whether packets of a QUIC flow cross this link on their way back.
+    pub(super) fn is_padded_on(&self, ack_link: usize) -> bool {
+        let crosses =
+            |stage: &Stage| matches!(stage, Stage::Link(one) if one.link as usize == ack_link);
+        matches!(self.transport, Transport::Quic { .. }) && self.back.iter().any(crosses)
+    }
+
     pub(super) fn check(
         &self,
         at: &str,
@@ -165,15 +146,8 @@ impl Flow {
     ) -> Result<(), PlanError> {
         let key = |name: &str| format!("{at}.{name}");
         check(self.rtt_ns <= 60_000_000_000, &key("rtt_ns"), self.rtt_ns, "at most 60 s")?;
-        check(self.loss_ppb <= 1_000_000_000, &key("loss_ppb"), self.loss_ppb, "at most 10^9")?;
-        let spread = match self.jitter {
-            None => 0,
-            Some(Jitter::Uniform { spread_ns, .. }) => spread_ns,
-            Some(Jitter::Gaussian { stddev_ns, .. }) => stddev_ns,
-        };
-        check(spread <= 60_000_000_000, &key("jitter"), spread, "at most 60 s")?;
-        check_route(self.forward.as_deref(), &key("forward"), links)?;
-        check_route(self.back.as_deref(), &key("back"), ack_links)?;
+        check_route(&self.forward, &key("forward"), links)?;
+        check_route(&self.back, &key("back"), ack_links)?;
         let (start, stop) = (self.start_ns, self.stop_ns);
         check(start < stop, &key("start_ns"), start, "before stop_ns")?;
         check(stop <= duration_ns, &key("stop_ns"), stop, "at most duration_ns")?;
@@ -232,13 +206,12 @@ impl Flow {
     }
 }
 
-fn check_route(stages: Option<&[Stage]>, at: &str, links: usize) -> Result<(), PlanError> {
+fn check_route(stages: &[Stage], at: &str, links: usize) -> Result<(), PlanError> {
     let mut met = BTreeSet::new();
-    let stages = stages.unwrap_or_default();
     check(stages.len() <= 64, at, stages.len(), "at most 64 parts")?;
     for (i, stage) in stages.iter().enumerate() {
         stage.check(&format!("{at}[{i}]"), links)?;
-        if let Stage::Link { link } = stage {
+        if let Stage::Link(LinkNumber { link }) = stage {
             check(met.insert(*link), &format!("{at}[{i}].link"), link, "each link once")?;
         }
     }

@@ -6,14 +6,20 @@ mod link;
 mod stage;
 mod traffic;
 
-pub use flow::{Duration, Flow, Jitter, Transport, Workload};
-pub use link::{AckFilter, Diffserv, Framing, Isolation, Link, Policer, Qdisc, Trace};
-pub use stage::{Distribution, Jitter as DelayJitter, Loss, Reorder, Stage};
+pub use flow::{Duration, Flow, Transport, Workload};
+pub use link::{Link, Trace};
+pub use net::qdisc::any::Config as Qdisc;
+pub use stage::{Delay, LinkNumber, Loss, Numbers, ShareSteps, Stage};
 pub use traffic::Traffic;
 
-use cca::{Controller, Modules, SelectError};
+use net::settings::Refused;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
+/// Bytes of a full frame.
+const FRAME_BYTES: u64 = 1514;
+/// Bytes of an acknowledgement with timestamps and three SACK blocks.
+const ACK_BYTES: u64 = 94;
 /// Longest run, ns: one day of simulated time.
 const DURATION_MAX_NS: u64 = 86_400_000_000_000;
 
@@ -32,12 +38,9 @@ pub struct Plan {
     /// The part of the run that readers of the result look at; engines run and record all of it.
     #[serde(default)]
     pub measure: Option<Window>,
-    /// The queue and link that all flows share.
-    pub bottleneck: Link,
-    /// Further links of the data direction, numbered from 1.
-    #[serde(default)]
+    /// Links of the data direction by their number; 0 is the bottleneck.
     pub links: Vec<Link>,
-    /// Links of the acknowledgements' direction, numbered from 0.
+    /// Links of the acknowledgements' direction by their number.
     #[serde(default)]
     pub ack_links: Vec<Link>,
     /// The end hosts.
@@ -124,6 +127,21 @@ fn yes() -> bool {
     true
 }
 
+/// Receive buffer before any tuning where the plan sets none, bytes.
+const RCVBUF_LARGE: u64 = 16 << 20;
+/// Linux's default receive buffer, bytes (`tcp_rmem[1]`).
+const RCVBUF_DEFAULT: u64 = 131_072;
+
+impl Host {
+    /// Receive buffer before any tuning, bytes.
+    pub fn rcvbuf_initial_bytes(&self) -> u64 {
+        match self.rcvbuf_bytes {
+            0 => RCVBUF_LARGE,
+            most => most.min(RCVBUF_DEFAULT),
+        }
+    }
+}
+
 /// Explicit congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -182,20 +200,13 @@ pub enum PlanError {
         wanted: String,
     },
     /// A controller that does not exist or does not take its parameters.
-    #[error("flows[{flow}].{}: {source}", key_of(.source))]
+    #[error("{key}: {said}")]
     Controller {
-        /// Index of the flow.
-        flow: usize,
+        /// Path of the key in the plan.
+        key: String,
         /// What is wrong.
-        source: SelectError,
+        said: String,
     },
-}
-
-fn key_of(error: &SelectError) -> &'static str {
-    match error {
-        SelectError::Param(_) => "params",
-        _ => "cca",
-    }
 }
 
 fn check(ok: bool, key: &str, got: impl ToString, wanted: &str) -> Result<(), PlanError> {
@@ -205,35 +216,26 @@ fn check(ok: bool, key: &str, got: impl ToString, wanted: &str) -> Result<(), Pl
     Err(PlanError::Value { key: key.into(), got: got.to_string(), wanted: wanted.into() })
 }
 
+fn within(range: RangeInclusive<i128>, key: &str, got: u64) -> Result<(), PlanError> {
+    let wanted = format!("{} to {}", range.start(), range.end());
+    check(range.contains(&i128::from(got)), key, got, &wanted)
+}
+
+/// What a part of the plan refuses, at its place.
+pub(crate) fn at_key(at: &str, refused: Refused) -> PlanError {
+    let Refused { key, got, wanted } = refused;
+    let dot = if key.is_empty() { "" } else { "." };
+    PlanError::Value { key: format!("{at}{dot}{key}"), got, wanted }
+}
+
 impl Plan {
-    /// Parses and checks a plan whose controllers somebody else knows: names and parameters pass as they are.
+    /// Parses and checks a plan. Controllers are known elsewhere: their names and parameters pass as they are.
     ///
     /// # Errors
     /// When it is not a plan, or a value is out of range.
     pub fn parse(text: &str) -> Result<Plan, PlanError> {
         let plan: Plan = serde_json::from_str(text)?;
         plan.check()?;
-        Ok(plan)
-    }
-
-    /// Parses and checks a plan whose flows use the built-in controllers.
-    ///
-    /// # Errors
-    /// When it is not a plan, or a value is out of range.
-    pub fn from_json(text: &str) -> Result<Plan, PlanError> {
-        Self::from_json_with(text, &Modules::new())
-    }
-
-    /// Parses and checks a plan; its controllers are looked for in `modules`.
-    ///
-    /// # Errors
-    /// When it is not a plan, or a value is out of range.
-    pub fn from_json_with(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
-        let plan = Self::parse(text)?;
-        for (flow, f) in plan.flows.iter().enumerate() {
-            let checked = modules.check(&f.cca, &f.params);
-            checked.map_err(|source| PlanError::Controller { flow, source })?;
-        }
         Ok(plan)
     }
 
@@ -249,12 +251,15 @@ impl Plan {
             check(from_ns < to_ns, "measure.from_ns", from_ns, "before measure.to_ns")?;
             check(to_ns <= self.duration_ns, "measure.to_ns", to_ns, "at most duration_ns")?;
         }
-        self.bottleneck.check("bottleneck")?;
+        check(!self.links.is_empty(), "links", 0, "at least 1 link")?;
         for (i, link) in self.links.iter().enumerate() {
-            link.check(&format!("links[{i}]"))?;
+            link.check(&format!("links[{i}]"), FRAME_BYTES)?;
         }
         for (i, link) in self.ack_links.iter().enumerate() {
-            link.check(&format!("ack_links[{i}]"))?;
+            // QUIC pads what opens a connection to a full frame.
+            let is_padded = self.flows.iter().any(|flow| flow.is_padded_on(i));
+            let largest = if is_padded { FRAME_BYTES } else { ACK_BYTES };
+            link.check(&format!("ack_links[{i}]"), largest)?;
         }
         check(
             (1..=1000).contains(&self.host.hz) && 1000 % self.host.hz == 0,
@@ -268,17 +273,9 @@ impl Plan {
             self.flows.len(),
             "1 to 100000 flows",
         )?;
-        let (links, ack_links) = (1 + self.links.len(), self.ack_links.len());
+        let (links, ack_links) = (self.links.len(), self.ack_links.len());
         self.flows.iter().enumerate().try_for_each(|(i, flow)| {
             flow.check(&format!("flows[{i}]"), self.duration_ns, links, ack_links)
         })
-    }
-
-    /// The controller of flow `i`.
-    pub fn controller(&self, i: usize, modules: &Modules) -> Result<Controller, PlanError> {
-        let flow = &self.flows[i];
-        modules
-            .controller(&flow.cca, &flow.params)
-            .map_err(|source| PlanError::Controller { flow: i, source })
     }
 }

@@ -1,261 +1,143 @@
 //! The parts of a flow's route in a plan, in the order in which packets meet them.
 
-use super::{check, PlanError};
+use super::{at_key, check, within, PlanError};
+use net::delay::Jitter;
+use net::impair::{
+    Filled, FourStateConfig, GilbertElliottConfig, Periodic, ReorderingConfig, Share,
+    ThinningConfig,
+};
+use net::settings::{Refused, Settings, DELAYS, SHARES};
 use serde::{Deserialize, Serialize};
-
-/// Longest delay, ns: one minute.
-const DELAY_MAX_NS: u64 = 60_000_000_000;
-/// A share of everything, in parts of 10^9.
-const CERTAIN: u64 = 1_000_000_000;
 
 /// One part of a route.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Stage {
     /// Delay, constant or in steps, with or without random variation.
-    Delay {
-        /// Mean, ns; with `steps` the first of them.
-        ns: u64,
-        /// How it changes: (ns, delay in ns), the first at 0; empty for a constant delay.
-        #[serde(default)]
-        steps: Vec<(u64, u64)>,
-        /// When the steps begin anew, ns; `null` for never.
-        #[serde(default)]
-        repeat_ns: Option<u64>,
-        /// Variation.
-        #[serde(default)]
-        jitter: Option<Jitter>,
-        /// Packets that skip the delay.
-        #[serde(default)]
-        reorder: Option<Reorder>,
-    },
+    Delay(Delay),
     /// Loss.
     Loss(Loss),
     /// A second copy of some packets.
-    Duplicate {
-        /// Share, 10^-9.
-        ppb: u64,
-        /// netem's correlation with the previous draw, 10^-9.
-        #[serde(default)]
-        correlation_ppb: u64,
-    },
+    Duplicate(Share),
     /// Some packets are damaged, and refused by the receiving host.
-    Corrupt {
-        /// Share, 10^-9.
-        ppb: u64,
-        /// netem's correlation with the previous draw, 10^-9.
-        #[serde(default)]
-        correlation_ppb: u64,
-    },
-    /// Of a row of acknowledgements only each n-th goes on.
-    Thin {
-        /// n.
-        every: u32,
-        /// The longest that one is held while no other follows, ns.
-        hold_ns: u64,
-    },
-    /// Packets are held and leave in bursts, once so many are held or the oldest was long enough.
-    Aggregate {
-        /// How many.
-        packets: u32,
-        /// How long, ns.
-        hold_ns: u64,
-    },
+    Corrupt(Share),
+    /// Of acknowledgements in a row only each n-th goes on.
+    Thin(ThinningConfig),
+    /// Packets are held and leave in bursts, once a burst is full or the oldest was held for long enough.
+    Aggregate(Filled),
     /// Packets are held and leave in bursts at regular times.
-    Serve {
-        /// Time between two, ns.
-        period_ns: u64,
-        /// Most that leave together; `null` for all.
-        packets: Option<u32>,
-    },
+    Serve(Periodic),
     /// A link of the same direction, by its number: 0 is the bottleneck, `links` follow.
-    Link {
-        /// Its number.
-        link: u32,
-    },
+    Link(LinkNumber),
+}
+
+/// Which link.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkNumber {
+    /// Its number.
+    pub link: u32,
+}
+
+/// A delay.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delay {
+    /// Mean, ns; with `steps` the first of them.
+    pub ns: u64,
+    /// How it changes: (ns, delay in ns), the first at 0; empty for a constant delay.
+    #[serde(default)]
+    pub steps: Vec<(u64, u64)>,
+    /// When the steps begin again, ns; `null` for never.
+    #[serde(default)]
+    pub repeat_ns: Option<u64>,
+    /// Random variation.
+    #[serde(default)]
+    pub jitter: Option<Jitter>,
+    /// Packets that skip the delay.
+    #[serde(default)]
+    pub reorder: Option<ReorderingConfig>,
 }
 
 /// Ways to lose packets.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(tag = "model", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "model", rename_all = "snake_case")]
 pub enum Loss {
     /// Each packet for itself, or correlated as in netem.
-    Random {
-        /// Share, 10^-9.
-        ppb: u64,
-        /// netem's correlation with the previous draw, 10^-9.
-        #[serde(default)]
-        correlation_ppb: u64,
-    },
+    Random(Share),
     /// Two states (`netem loss gemodel`).
-    GilbertElliott {
-        /// From good to bad, 10^-9 a packet.
-        p_ppb: u64,
-        /// From bad to good, 10^-9 a packet.
-        r_ppb: u64,
-        /// Loss in the bad state (1 - h), 10^-9.
-        bad_loss_ppb: u64,
-        /// Loss in the good state (1 - k), 10^-9.
-        good_loss_ppb: u64,
-    },
+    GilbertElliott(GilbertElliottConfig),
     /// Four states (`netem loss state`).
-    FourState {
-        /// A burst of losses begins, 10^-9 a packet.
-        p13_ppb: u64,
-        /// It ends.
-        p31_ppb: u64,
-        /// A packet gets through within it.
-        p32_ppb: u64,
-        /// The next one does not.
-        p23_ppb: u64,
-        /// A single loss outside it.
-        p14_ppb: u64,
-    },
+    FourState(FourStateConfig),
     /// A share that changes in steps.
-    Schedule {
-        /// (ns, 10^-9), the first at 0.
-        steps: Vec<(u64, u64)>,
-        /// When they begin anew, ns; `null` for never.
-        #[serde(default)]
-        repeat_ns: Option<u64>,
-    },
+    Schedule(ShareSteps),
     /// Packets by their number, from 0.
-    List {
-        /// The numbers.
-        packets: Vec<u64>,
-    },
+    List(Numbers),
 }
 
-/// Random variation of a delay; a delay below zero is zero.
+/// A share of packets over time.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Jitter {
-    /// Its shape.
-    pub distribution: Distribution,
-    /// Half width of a uniform one, standard deviation or spread of the others, ns.
-    pub spread_ns: u64,
-    /// netem's correlation with the previous draw, 10^-9.
+pub struct ShareSteps {
+    /// (ns, 10^-9), the first at 0.
+    pub steps: Vec<(u64, u64)>,
+    /// When they begin again, ns; `null` for never.
     #[serde(default)]
-    pub correlation_ppb: u64,
-    /// Packets may overtake each other.
-    pub reorder: bool,
+    pub repeat_ns: Option<u64>,
 }
 
-/// Shapes of random delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Distribution {
-    /// Mean - spread to mean + spread.
-    Uniform,
-    /// Normal, by twelve uniform draws.
-    Gaussian,
-    /// Normal, by netem's table.
-    Normal,
-    /// netem's table.
-    Pareto,
-    /// netem's table.
-    Paretonormal,
-}
-
-/// Packets that skip a delay (`netem reorder`).
+/// Packets by their number.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reorder {
-    /// Each n-th may.
-    pub gap: u32,
-    /// Share of these that do, 10^-9.
-    pub ppb: u64,
-    /// netem's correlation with the previous draw, 10^-9.
-    #[serde(default)]
-    pub correlation_ppb: u64,
+pub struct Numbers {
+    /// The numbers, from 0.
+    pub packets: Vec<u64>,
 }
 
 impl Stage {
     pub(super) fn check(&self, at: &str, links: usize) -> Result<(), PlanError> {
-        let key = |name: &str| format!("{at}.{name}");
-        let share = |name: &str, ppb: u64| check(ppb <= CERTAIN, &key(name), ppb, "at most 10^9");
+        let refused = |refused: Refused| at_key(at, refused);
         match self {
-            Stage::Delay { ns, steps, jitter, reorder, .. } => {
-                let longest = steps.iter().map(|s| s.1).fold(*ns, u64::max);
-                check(longest <= DELAY_MAX_NS, &key("ns"), longest, "at most 60 s")?;
-                if let Some(jitter) = jitter {
-                    let (spread, most) = (jitter.spread_ns, DELAY_MAX_NS);
-                    check(spread <= most, &key("jitter.spread_ns"), spread, "at most 60 s")?;
-                    let correlation = jitter.correlation_ppb;
-                    share("jitter.correlation_ppb", correlation)?;
-                    let fits = correlation == 0 || spread < 1 << 31;
-                    check(
-                        fits,
-                        &key("jitter.spread_ns"),
-                        spread,
-                        "below 2.147 s with a correlation",
-                    )?;
-                }
-                match reorder {
-                    Some(reorder) => {
-                        check(reorder.gap >= 1, &key("reorder.gap"), 0, "at least 1")?;
-                        share("reorder.ppb", reorder.ppb)?;
-                        share("reorder.correlation_ppb", reorder.correlation_ppb)
-                    }
-                    None => Ok(()),
-                }
-            }
+            Stage::Delay(delay) => delay.check(at),
             Stage::Loss(loss) => loss.check(at),
-            Stage::Duplicate { ppb, correlation_ppb } | Stage::Corrupt { ppb, correlation_ppb } => {
-                share("ppb", *ppb)?;
-                share("correlation_ppb", *correlation_ppb)
-            }
-            Stage::Thin { every, hold_ns } => {
-                check(*hold_ns <= DELAY_MAX_NS, &key("hold_ns"), hold_ns, "at most 60 s")?;
-                check(*every >= 1, &key("every"), every, "at least 1")
-            }
-            Stage::Aggregate { packets, hold_ns } => {
-                check(*hold_ns <= DELAY_MAX_NS, &key("hold_ns"), hold_ns, "at most 60 s")?;
-                check(*packets >= 1, &key("packets"), packets, "at least 1")
-            }
-            Stage::Serve { period_ns, packets } => {
-                let wanted = "1 ns to 60 s";
-                check(
-                    (1..=DELAY_MAX_NS).contains(period_ns),
-                    &key("period_ns"),
-                    period_ns,
-                    wanted,
-                )?;
-                check(*packets != Some(0), &key("packets"), 0, "at least 1")
-            }
-            Stage::Link { link } => {
+            Stage::Duplicate(share) | Stage::Corrupt(share) => share.check().map_err(refused),
+            Stage::Thin(thinning) => thinning.check().map_err(refused),
+            Stage::Aggregate(filled) => filled.check().map_err(refused),
+            Stage::Serve(periodic) => periodic.check().map_err(refused),
+            Stage::Link(LinkNumber { link }) => {
                 let wanted = format!("a number below {links}");
-                check((*link as usize) < links, &key("link"), link, &wanted)
+                check((*link as usize) < links, &format!("{at}.link"), link, &wanted)
             }
         }
     }
 }
 
+impl Delay {
+    fn check(&self, at: &str) -> Result<(), PlanError> {
+        let longest = self.steps.iter().map(|step| step.1).fold(self.ns, u64::max);
+        within(DELAYS, &format!("{at}.ns"), longest)?;
+        if let Some(jitter) = &self.jitter {
+            jitter.check().map_err(|refused| at_key(&format!("{at}.jitter"), refused))?;
+        }
+        if let Some(reorder) = &self.reorder {
+            reorder.check().map_err(|refused| at_key(&format!("{at}.reorder"), refused))?;
+        }
+        Ok(())
+    }
+}
+
 impl Loss {
     fn check(&self, at: &str) -> Result<(), PlanError> {
-        let share = |name: &str, ppb: u64| {
-            check(ppb <= CERTAIN, &format!("{at}.{name}"), ppb, "at most 10^9")
-        };
+        let refused = |refused: Refused| at_key(at, refused);
         match self {
-            Loss::Random { ppb, correlation_ppb } => {
-                share("ppb", *ppb)?;
-                share("correlation_ppb", *correlation_ppb)
+            Loss::Random(share) => share.check().map_err(refused),
+            Loss::GilbertElliott(config) => config.check().map_err(refused),
+            Loss::FourState(config) => config.check().map_err(refused),
+            Loss::Schedule(ShareSteps { steps, .. }) => {
+                let key = format!("{at}.steps");
+                steps.iter().try_for_each(|step| within(SHARES, &key, step.1))
             }
-            Loss::GilbertElliott { p_ppb, r_ppb, bad_loss_ppb, good_loss_ppb } => {
-                share("p_ppb", *p_ppb)?;
-                share("r_ppb", *r_ppb)?;
-                share("bad_loss_ppb", *bad_loss_ppb)?;
-                share("good_loss_ppb", *good_loss_ppb)
-            }
-            Loss::FourState { p13_ppb, p31_ppb, p32_ppb, p23_ppb, p14_ppb } => {
-                let shares = [p13_ppb, p31_ppb, p32_ppb, p23_ppb, p14_ppb];
-                let names = ["p13_ppb", "p31_ppb", "p32_ppb", "p23_ppb", "p14_ppb"];
-                names.iter().zip(shares).try_for_each(|(name, ppb)| share(name, *ppb))?;
-                share("p13_ppb", p13_ppb + p14_ppb)?;
-                share("p31_ppb", p31_ppb + p32_ppb)
-            }
-            Loss::Schedule { steps, .. } => steps.iter().try_for_each(|s| share("steps", s.1)),
-            Loss::List { .. } => Ok(()),
+            Loss::List(_) => Ok(()),
         }
     }
 }

@@ -11,20 +11,22 @@ use counting::counted;
 
 fn plan(cca: &str, jitter: &str, events: bool) -> Plan {
     let flow = format!(
-        r#"{{"cca": "{cca}", "params": {{}}, "rtt_ns": 20000000, "loss_ppb": 10000,
-            "jitter": {jitter}, "start_ns": 0, "stop_ns": 25000000000, "size_bytes": null,
+        r#"{{"cca": "{cca}", "params": {{}}, "rtt_ns": 20000000,
+            "forward": [{{"kind": "loss", "model": "random", "ppb": 10000}},
+                {{"kind": "delay", "ns": 10000000, "jitter": {jitter}}}, {{"kind": "link", "link": 0}}],
+            "back": [{{"kind": "delay", "ns": 10000000}}], "start_ns": 0, "stop_ns": 25000000000, "size_bytes": null,
             "max_rate_bps": null}}"#
     );
     let text = format!(
         r#"{{"name": "steady", "seed": 1, "duration_ns": 25000000000, "sample_ns": 100000000,
-            "bottleneck": {{"rate_bps": 200000000, "burst_bytes": 3028,
-                "qdisc": {{"kind": "fifo", "limit_bytes": 500000, "limit_packets": null}}}},
+            "links": [{{"rate_bps": 200000000, "burst_bytes": 3028,
+                "qdisc": {{"kind": "fifo", "limit_bytes": 500000, "limit_packets": null}}}}],
             "host": {{"hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": "off",
                 "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true}},
             "flows": [{flow}, {flow}, {flow}, {flow}],
             "record": {{"samples": false, "queue": false, "events": {events}, "pcap": false}}}}"#
     );
-    Plan::from_json(&text).expect("a plan")
+    sim::parse(&text, &cca::Modules::new()).expect("a plan")
 }
 
 /// Allocations and packets between 13 s and the end of a run: after the first PROBE_RTT of the BBR family, from which windows may grow
@@ -52,7 +54,9 @@ const RING_GROWTH_MAX: u64 = 40;
 #[test]
 fn nothing_is_allocated_per_packet() {
     for module in cca::Module::all() {
-        for jitter in ["null", r#"{"kind": "uniform", "spread_ns": 1000000, "reorder": true}"#] {
+        for jitter in
+            ["null", r#"{"distribution": "uniform", "spread_ns": 1000000, "reorder": true}"#]
+        {
             let (allocations, packets) = steady_state(&plan(module.name(), jitter, false));
             let what = format!("{} with jitter {jitter}: {allocations}/{packets}", module.name());
             assert!(packets > 50_000, "no steady state: {what}");

@@ -1,17 +1,19 @@
 //! Links whose rate changes, and delays that jitter.
 
 use crate::path::{goodput, samples, Path};
-use crate::plans::{greedy, MS, S};
+use crate::plans::{greedy, vary, MS, S};
 use crate::run::{run, Ran};
+use net::delay::{Distribution, Jitter};
 use serde_json::json;
 use sim::plan::Plan;
+use units::Span;
 
 /// One flow over a link whose rate is `mbps[0]` and from 10 s on `mbps[1]`; 40 ms, a buffer of `buffer` bytes.
 fn step_plan(cca: &str, mbps: [u64; 2], buffer: u64, seconds: u64) -> Plan {
     let mut plan = Path { mbps: mbps[0], rtt_ms: 40, buffer: 100 }.plan(seconds);
     let queue = json!({"kind": "fifo", "limit_bytes": buffer, "limit_packets": null});
-    plan.bottleneck.qdisc = serde_json::from_value(queue).expect("a queue");
-    plan.bottleneck.steps = vec![(0, mbps[0] * 1_000_000), (10 * S, mbps[1] * 1_000_000)];
+    plan.links[0].qdisc = serde_json::from_value(queue).expect("a queue");
+    plan.links[0].steps = vec![(0, mbps[0] * 1_000_000), (10 * S, mbps[1] * 1_000_000)];
     plan.flows.push(greedy(&plan, cca, 40 * MS));
     plan
 }
@@ -96,9 +98,9 @@ fn bbr2plus_keeps_less_queue_than_bbr2_on_a_rate_that_changes_every_two_seconds(
 fn square_wave(cca: &str, seed: u64) -> (f64, f64) {
     let path = Path { mbps: 20, rtt_ms: 40, buffer: 3200 };
     let mut plan = path.plan(60);
-    plan.bottleneck.steps = vec![(0, 25_000_000), (2 * S, 15_000_000)];
-    plan.bottleneck.repeat_ns = Some(4 * S);
-    plan.bottleneck.rate_bps = 25_000_000;
+    plan.links[0].steps = vec![(0, 25_000_000), (2 * S, 15_000_000)];
+    plan.links[0].repeat_ns = Some(4 * S);
+    plan.links[0].rate_bps = 25_000_000;
     plan.seed = seed;
     plan.flows.push(greedy(&plan, cca, 40 * MS));
     let ran = run(&plan);
@@ -132,9 +134,10 @@ fn under_jitter_of(
     let path = Path { mbps: 40, rtt_ms: 40, buffer: 3200 };
     let mut plan = path.plan(30);
     plan.seed = seed;
-    let jitter = json!({"kind": "gaussian", "stddev_ns": stddev_ms * MS, "reorder": reorder});
+    let distribution = Distribution::Gaussian;
+    let jitter = Jitter { distribution, spread: Span::from_ms(stddev_ms), correlation: 0, reorder };
     plan.flows.push(greedy(&plan, cca, 40 * MS));
-    plan.flows[0].jitter = serde_json::from_value(jitter).expect("jitter");
+    vary(&mut plan.flows[0], jitter);
     plan.flows[0].params = params.iter().map(|&(k, v)| (k.to_owned(), v)).collect();
     let ran = run(&plan);
     goodput(&ran, 0, 5000.0, 30_000.0) / path.capacity()

@@ -1,15 +1,17 @@
 //! Random loss, reordering and policing.
 
 use crate::path::{events, goodput, Path};
-use crate::plans::MS;
+use crate::plans::{lose, vary};
+use net::delay::Jitter;
 use sim::plan::Flow;
+use units::Span;
 
 const PATH: Path = Path { mbps: 40, rtt_ms: 40, buffer: 100 };
 
 /// Share of the link after 5 s at a loss rate in 1/1000.
 fn kept(cca: &str, per_mille: u64, params: &[(&str, i64)]) -> f64 {
     let ran = PATH.alone(cca, 25, |f| {
-        f.loss_ppb = per_mille * 1_000_000;
+        lose(f, per_mille * 1_000_000);
         f.params.extend(params.iter().map(|&(k, v)| (k.to_owned(), v)));
     });
     goodput(&ran, 0, 5000.0, 25_000.0) / PATH.capacity()
@@ -51,10 +53,7 @@ fn spurious_recoveries_are_undone_and_the_rate_is_kept() {
     let path = Path { mbps: 20, rtt_ms: 40, buffer: 400 };
     for cca in ["bbr", "bbr2", "bbr2plus", "bbr3"] {
         let jitter = |f: &mut Flow| {
-            f.jitter = serde_json::from_value(
-                serde_json::json!({"kind": "uniform", "spread_ns": 10 * MS, "reorder": true}),
-            )
-            .expect("jitter");
+            vary(f, Jitter { spread: Span::from_ms(10), ..Jitter::default() });
         };
         let ran = path.alone(cca, 20, jitter);
         let undos = events(&ran, 0, "undo", 0.0, 20_000.0);

@@ -7,7 +7,7 @@ use crate::run::run;
 /// 10 Mbit/s with a bucket of 250 kB (0.2 s), 4 packets of queue, 40 ms: goodput and lost segments of 5 to 30 s.
 fn policed(cca: &str, params: &[(&str, i64)]) -> (f64, i64) {
     let mut plan = Path { mbps: 10, rtt_ms: 40, buffer: 12 }.plan(30);
-    plan.bottleneck.burst_bytes = 250_000;
+    plan.links[0].burst_bytes = 250_000;
     let mut flow = greedy(&plan, cca, 40 * MS);
     flow.params = params.iter().map(|&(k, v)| (k.to_owned(), v)).collect();
     plan.flows.push(flow);

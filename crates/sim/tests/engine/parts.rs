@@ -16,19 +16,19 @@ fn one() -> Plan {
     plan
 }
 
-/// The flow's way with these parts before the bottleneck.
+/// The flow's route with these parts before the bottleneck.
 fn behind(plan: &mut Plan, parts: &[Value]) {
     let mut all = vec![json!({"kind": "delay", "ns": 10 * MS})];
     all.extend_from_slice(parts);
     all.push(json!({"kind": "link", "link": 0}));
-    plan.flows[0].forward = Some(stages(all));
+    plan.flows[0].forward = stages(all);
 }
 
-/// The way of the acknowledgements with these parts.
+/// The route of the acknowledgements with these parts.
 fn acks_through(plan: &mut Plan, parts: &[Value]) {
     let mut all = vec![json!({"kind": "delay", "ns": 10 * MS})];
     all.extend_from_slice(parts);
-    plan.flows[0].back = Some(stages(all));
+    plan.flows[0].back = stages(all);
 }
 
 fn stages<T: serde::de::DeserializeOwned>(parts: Vec<Value>) -> T {
@@ -36,7 +36,7 @@ fn stages<T: serde::de::DeserializeOwned>(parts: Vec<Value>) -> T {
 }
 
 fn fifo_link(rate_bps: u64, limit_bytes: u64) -> sim::plan::Link {
-    let mut link = plain(rate_bps, limit_bytes, S).bottleneck;
+    let mut link = plain(rate_bps, limit_bytes, S).links.remove(0);
     link.name = "another".into();
     link
 }
@@ -52,9 +52,9 @@ fn sum(ran: &Ran, column: &str) -> i64 {
 #[test]
 fn a_slower_link_behind_the_first_is_the_bottleneck() {
     let mut plan = one();
-    plan.links = vec![fifo_link(5_000_000, 50_000)];
+    plan.links.push(fifo_link(5_000_000, 50_000));
     behind(&mut plan, &[]);
-    let route = plan.flows[0].forward.as_mut().expect("given");
+    let route = &mut plan.flows[0].forward;
     route.extend(stages::<Vec<_>>(vec![json!({"kind": "link", "link": 1})]));
     let ran = run(&plan);
     assert!((0.95..1.01).contains(&(goodput(&ran, 0) / (5.0 * PAYLOAD))), "{}", goodput(&ran, 0));
@@ -65,11 +65,11 @@ fn a_slower_link_behind_the_first_is_the_bottleneck() {
 #[test]
 fn in_a_parking_lot_the_flow_over_both_links_gets_the_least() {
     let mut plan = plain(20_000_000, 50_000, 30 * S);
-    plan.links = vec![fifo_link(20_000_000, 50_000)];
+    plan.links.push(fifo_link(20_000_000, 50_000));
     for way in [vec![0, 1], vec![0], vec![1]] {
         let links = way.iter().map(|link| json!({"kind": "link", "link": link}));
         let delay = json!({"kind": "delay", "ns": 10 * MS});
-        let forward = Some(stages(std::iter::once(delay).chain(links).collect()));
+        let forward = stages(std::iter::once(delay).chain(links).collect());
         plan.flows.push(Flow { forward, ..greedy(&plan, "reno", 20 * MS) });
     }
     let ran = run(&plan);
@@ -88,7 +88,7 @@ fn a_trace_is_used_whole_and_repeats() {
     let mut plan = one();
     let path = file.path().to_str().expect("a path in UTF-8");
     let trace = json!({"path": path, "opportunity_bytes": 1514, "repeat": true});
-    plan.bottleneck.trace = serde_json::from_value(trace).expect("a trace");
+    plan.links[0].trace = serde_json::from_value(trace).expect("a trace");
     let ran = run(&plan);
     let mean = 1514.0 * 8.0 * 1250.0 / 2.0 / 1e6;
     let of_capacity = goodput(&ran, 0) / (mean * PAYLOAD);
@@ -103,18 +103,18 @@ fn a_trace_that_cannot_be_read_is_named_with_its_line() {
     let mut plan = one();
     let path = file.path().to_str().expect("a path in UTF-8");
     let trace = json!({"path": path, "opportunity_bytes": 1514, "repeat": true});
-    plan.bottleneck.trace = serde_json::from_value(trace).expect("a trace");
+    plan.links[0].trace = serde_json::from_value(trace).expect("a trace");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let error = sim::run(&plan, folder.path(), &mut |_, _| true).expect_err("a broken trace");
     let text = error.to_string();
-    assert!(text.starts_with("bottleneck.trace.path: ") && text.contains("line 3"), "{text}");
+    assert!(text.starts_with("links[0].trace.path: ") && text.contains("line 3"), "{text}");
 }
 
 #[test]
 fn a_policer_bounds_the_rate_without_a_queue() {
     let mut plan = one();
     let policer = json!({"rate_bps": 5_000_000, "burst_bytes": 30_000, "mark": false});
-    plan.bottleneck.policer = serde_json::from_value(policer).expect("a policer");
+    plan.links[0].policer = serde_json::from_value(policer).expect("a policer");
     let ran = run(&plan);
     assert!(goodput(&ran, 0) < 5.1 && goodput(&ran, 0) > 2.5, "{}", goodput(&ran, 0));
     assert_eq!(sum(&ran, "policed_drops"), sum(&ran, "queue_drops"));
@@ -130,7 +130,7 @@ fn a_queue_that_marks_keeps_ecn_flows_from_losing() {
             "kind": "codel", "limit_packets": 1000, "target_ns": 5 * MS, "interval_ns": 100 * MS, "ecn": true,
             "ce_threshold_ns": null,
         });
-        plan.bottleneck.qdisc = serde_json::from_value(codel).expect("a queue");
+        plan.links[0].qdisc = serde_json::from_value(codel).expect("a queue");
         let ran = run(&plan);
         let (drops, marks) = (sum(&ran, "aqm_drops"), sum(&ran, "ecn_marks"));
         assert_eq!(drops > 0, loses, "{ecn:?}: {drops} drops");
@@ -150,7 +150,7 @@ fn a_step_at_242_us_keeps_dctcp_below_a_millisecond_of_queue() {
             "kind": "codel", "limit_packets": 1000, "target_ns": 5 * MS, "interval_ns": 100 * MS, "ecn": false,
             "ce_threshold_ns": 242_000,
         });
-        plan.bottleneck.qdisc = serde_json::from_value(codel).expect("a queue");
+        plan.links[0].qdisc = serde_json::from_value(codel).expect("a queue");
         plan.flows = vec![greedy(&plan, "dctcp", MS); flows];
         let ran = run(&plan);
         let link = &ran.summary.link;
@@ -165,7 +165,7 @@ fn a_step_at_242_us_keeps_dctcp_below_a_millisecond_of_queue() {
 fn fair_queueing_gives_bbr_and_reno_the_same() {
     for kind in ["fq_codel", "cake", "fq"] {
         let mut plan = plain(20_000_000, 400_000, 30 * S);
-        plan.bottleneck.qdisc = serde_json::from_value(match kind {
+        plan.links[0].qdisc = serde_json::from_value(match kind {
             "fq_codel" => json!({
                 "kind": kind, "limit_packets": 10240, "flows": 1024, "quantum_bytes": 1514,
                 "memory_limit_bytes": 33_554_432, "drop_batch": 64, "target_ns": 5 * MS, "interval_ns": 100 * MS,
@@ -272,7 +272,7 @@ fn a_delay_in_steps_is_what_the_flow_measures() {
     plan.flows[0].max_rate_bps = Some(1_000_000);
     let steps = json!([[0, 10 * MS], [5 * S, 60 * MS]]);
     let delay = json!({"kind": "delay", "ns": 10 * MS, "steps": steps});
-    plan.flows[0].forward = Some(stages(vec![delay, json!({"kind": "link", "link": 0})]));
+    plan.flows[0].forward = stages(vec![delay, json!({"kind": "link", "link": 0})]);
     let rtts: Vec<(i64, i64)> = run(&plan)
         .table("samples")
         .iter()

@@ -12,17 +12,16 @@ pub fn any_path() -> impl Strategy<Value = Plan> {
     let ways = prop::collection::vec(any_way(), 5);
     (any_plan(), any_qdisc(), links, ack_links, ways).prop_map(
         |(mut plan, qdisc, links, ack_links, ways)| {
-            plan.bottleneck.qdisc = from(qdisc);
-            plan.links = links.into_iter().map(from).collect();
+            plan.links[0].qdisc = from(qdisc);
+            plan.links.extend(links.into_iter().map(from));
             plan.ack_links = ack_links.into_iter().map(from).collect();
             for (flow, way) in plan.flows.iter_mut().zip(ways) {
                 let (transport, workload, forward, back) = way;
                 flow.transport = from(transport);
                 let greedy_tcp = flow.size_bytes.is_none() && way_is_tcp(&flow.transport);
                 flow.workload = if greedy_tcp { from(workload) } else { None };
-                (flow.loss_ppb, flow.jitter) = (0, None);
-                flow.forward = Some(through(forward, 1 + plan.links.len()));
-                flow.back = Some(through(back, plan.ack_links.len()));
+                flow.forward = through(forward, plan.links.len());
+                flow.back = through(back, plan.ack_links.len());
             }
             plan
         },

@@ -1,8 +1,12 @@
 //! Plans for tests: a plain one, and random ones.
 
+use net::delay::Jitter;
+use net::impair::Share;
+use net::qdisc::fifo::{self, Limit};
 use proptest::prelude::*;
 use serde_json::json;
-use sim::plan::{Ecn, Flow, Host, HostQdisc, Jitter, Plan, Qdisc};
+use sim::plan::{Ecn, Flow, Host, HostQdisc, Loss, Plan, Qdisc, Stage};
+use units::Span;
 
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000 * MS;
@@ -12,10 +16,10 @@ pub const S: u64 = 1_000 * MS;
 pub fn plain(rate_bps: u64, limit_bytes: u64, duration_ns: u64) -> Plan {
     let plan = json!({
         "name": "test", "seed": 1, "duration_ns": duration_ns, "sample_ns": 100 * MS,
-        "bottleneck": {
+        "links": [{
             "rate_bps": rate_bps, "burst_bytes": 3028,
             "qdisc": {"kind": "fifo", "limit_bytes": limit_bytes.max(1514), "limit_packets": null},
-        },
+        }],
         "host": {
             "hz": 1000, "qdisc": "fq", "tso": true, "gro": false, "ecn": "off",
             "rcvbuf_bytes": 0, "sndbuf_bytes": 0, "delayed_ack": true, "arp": true,
@@ -29,10 +33,28 @@ pub fn plain(rate_bps: u64, limit_bytes: u64, duration_ns: u64) -> Plan {
 /// A flow without end and without impairment over the whole run.
 pub fn greedy(plan: &Plan, cca: &str, rtt_ns: u64) -> Flow {
     let flow = json!({
-        "cca": cca, "params": {}, "rtt_ns": rtt_ns, "loss_ppb": 0, "jitter": null,
+        "cca": cca, "params": {}, "rtt_ns": rtt_ns,
+        "forward": [{"kind": "delay", "ns": rtt_ns / 2}, {"kind": "link", "link": 0}],
+        "back": [{"kind": "delay", "ns": rtt_ns - rtt_ns / 2}],
         "start_ns": 0, "stop_ns": plan.duration_ns, "size_bytes": null, "max_rate_bps": null,
     });
     serde_json::from_value(flow).expect("a flow")
+}
+
+/// Loses this share of a flow's data at random, 10^-9.
+pub fn lose(flow: &mut Flow, ppb: u64) {
+    if ppb > 0 {
+        flow.forward.insert(0, Stage::Loss(Loss::Random(Share::of(ppb))));
+    }
+}
+
+/// Varies the delay of a flow's data.
+pub fn vary(flow: &mut Flow, jitter: Jitter) {
+    for stage in &mut flow.forward {
+        if let Stage::Delay(delay) = stage {
+            delay.jitter = Some(jitter);
+        }
+    }
 }
 
 /// Any plan of one to five flows over two seconds.
@@ -43,11 +65,10 @@ pub fn any_plan() -> impl Strategy<Value = Plan> {
         let (rate_bps, limit, in_packets, burst_bytes) = link;
         let mut plan = plain(rate_bps, limit, 2 * S);
         plan.seed = seed;
-        plan.bottleneck.burst_bytes = burst_bytes;
+        plan.links[0].burst_bytes = burst_bytes;
         if in_packets {
-            let limit_packets = Some(1 + limit / 1514);
-            plan.bottleneck.qdisc =
-                Qdisc::Fifo { limit_bytes: None, limit_packets, head_drop: false };
+            let limit = Limit::Packets(1 + limit / 1514);
+            plan.links[0].qdisc = Qdisc::Fifo(fifo::Config { limit, head_drop: false });
         }
         (plan.host, plan.flows) = (host, flows);
         plan.sample_ns = 10 * MS;
@@ -97,14 +118,18 @@ prop_compose! {
         size_bytes in prop::option::of(prop_oneof![1u64..10_000, 10_000u64..2_000_000]),
         max_rate_bps in prop::option::weighted(0.2, 10_000u64..20_000_000),
     ) -> Flow {
+        let mut flow = greedy(&plain(1, 1, 1), cca, rtt_ns);
+        if let Some((spread_ns, reorder)) = jitter {
+            let spread = Span::from_ns(spread_ns);
+            vary(&mut flow, Jitter { spread, reorder, ..Jitter::default() });
+        }
+        lose(&mut flow, loss_ppb);
         Flow {
-            loss_ppb,
-            jitter: jitter.map(|(spread_ns, reorder)| Jitter::Uniform { spread_ns, reorder }),
             start_ns,
             stop_ns: (start_ns + length_ns).min(duration_ns),
             size_bytes,
             max_rate_bps,
-            ..greedy(&plain(1, 1, 1), cca, rtt_ns)
+            ..flow
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What holds for any plan. A failure prints the plan, seed included; `dumbbell-sim` runs it again.
 
 use crate::paths::any_path;
-use crate::plans::{any_plan, greedy, plain, MS, S};
+use crate::plans::{any_plan, greedy, lose, plain, MS, S};
 use crate::run::{run, Cells, Ran};
 use net::impair::BernoulliLoss;
 use net::rng::Rng;
 use proptest::prelude::*;
-use sim::plan::{Jitter, Plan};
+use sim::plan::{Plan, Stage};
 
 /// Random plans of each property; `PROPTEST_CASES` overrides it.
 const CASES: u32 = 200;
@@ -62,7 +62,7 @@ proptest! {
 
 /// No more leaves the link than its rate and its bucket allow, and the drops are the flows' drops.
 fn check_link(plan: &Plan, ran: &Ran) {
-    let link = &plan.bottleneck;
+    let link = &plan.links[0];
     let seconds = plan.duration_ns as f64 / 1e9;
     let most = 1.0 + link.burst_bytes as f64 * 8.0 / (link.rate_bps as f64 * seconds);
     let utilization = ran.summary.link.utilization;
@@ -105,11 +105,11 @@ fn check_flow(plan: &Plan, row: &Cells) {
 }
 
 fn spread_ns(flow: &sim::plan::Flow) -> u64 {
-    match flow.jitter {
-        Some(Jitter::Uniform { spread_ns, .. }) => spread_ns,
-        Some(Jitter::Gaussian { stddev_ns, .. }) => 6 * stddev_ns,
-        None => 0,
-    }
+    let spread = |stage: &Stage| match stage {
+        Stage::Delay(delay) => delay.jitter.map_or(0, |jitter| jitter.spread.as_ns()),
+        _ => 0,
+    };
+    flow.forward.iter().map(spread).sum()
 }
 
 /// The events of a flow are those that its row counts.
@@ -163,10 +163,13 @@ fn check_samples(plan: &Plan, samples: &[Cells]) {
     }
 }
 
+/// Random loss of the flows below.
+const LOSS_PPB: u64 = 10_000_000;
+
 /// How many of the first `n` packets of flow `i` are lost at random.
 fn drawn(plan: &Plan, i: usize, n: i64) -> i64 {
     let stream = Rng::stream(plan.seed, &format!("flow{i}.loss"));
-    let mut loss = BernoulliLoss::new(plan.flows[i].loss_ppb, stream);
+    let mut loss = BernoulliLoss::new(LOSS_PPB, stream);
     (0..n).filter(|_| loss.is_lost()).count() as i64
 }
 
@@ -176,9 +179,9 @@ fn adding_flows_does_not_shift_the_random_losses_of_another() {
     for others in 0..4 {
         let mut plan = plain(20_000_000, 100_000, 5 * S);
         for cca in ["cubic", "reno", "bbr", "cubic"].iter().take(1 + others) {
-            let loss_ppb = 10_000_000;
-            let flow = greedy(&plan, cca, 30 * MS);
-            plan.flows.push(sim::plan::Flow { loss_ppb, ..flow });
+            let mut flow = greedy(&plan, cca, 30 * MS);
+            lose(&mut flow, LOSS_PPB);
+            plan.flows.push(flow);
         }
         for row in run(&plan).table("flows") {
             let i = row.int("flow") as usize;
@@ -199,8 +202,9 @@ fn adding_flows_does_not_shift_the_random_losses_of_another() {
 #[test]
 fn a_flow_of_its_own_seed_draws_its_own_losses() {
     let mut plan = plain(20_000_000, 100_000, 5 * S);
-    let flow = greedy(&plan, "cubic", 30 * MS);
-    plan.flows.push(sim::plan::Flow { loss_ppb: 10_000_000, ..flow });
+    let mut flow = greedy(&plan, "cubic", 30 * MS);
+    lose(&mut flow, LOSS_PPB);
+    plan.flows.push(flow);
     let one = run(&plan).bytes();
     plan.seed += 1;
     assert!(one["flows.parquet"] != run(&plan).bytes()["flows.parquet"]);

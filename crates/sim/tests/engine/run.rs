@@ -1,5 +1,6 @@
 //! Runs plans and reads their tables back.
 
+use cca::Modules;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use sim::{Plan, Summary};
@@ -16,7 +17,7 @@ pub struct Ran {
 /// Runs a plan; the engine itself asserts conservation at the end.
 pub fn run(plan: &Plan) -> Ran {
     let json = serde_json::to_string(plan).expect("a plan is JSON");
-    let plan = Plan::from_json(&json).unwrap_or_else(|e| panic!("{e}: {json}"));
+    let plan = sim::parse(&json, &Modules::new()).unwrap_or_else(|e| panic!("{e}: {json}"));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let summary = sim::run(&plan, folder.path(), &mut |_, _| true);
     Ran { summary: summary.unwrap_or_else(|e| panic!("{e}: {json}")), folder }

@@ -3,7 +3,7 @@
 //! One file per controller. `UPDATE_TABLES=1 cargo test -p dumbbell-sim --test engine snapshots` writes them again; say in the
 //! commit why they changed.
 
-use crate::plans::{greedy, plain, MS, S};
+use crate::plans::{greedy, lose, plain, MS, S};
 use crate::run::run;
 use sim::plan::Flow;
 use std::fmt::Write;
@@ -50,8 +50,9 @@ fn one_flow_over_buffer_and_loss(cca: &str) -> String {
     for (buffer, bytes) in [("0.1bdp", bdp / 10), ("1bdp", bdp), ("4bdp", 4 * bdp)] {
         for (loss, loss_ppb) in [("0", 0), ("0.01%", 100_000), ("1%", 10_000_000)] {
             let mut plan = plain(20_000_000, bytes, 10 * S);
-            let flow = greedy(&plan, cca, 40 * MS);
-            plan.flows.push(Flow { loss_ppb, ..flow });
+            let mut flow = greedy(&plan, cca, 40 * MS);
+            lose(&mut flow, loss_ppb);
+            plan.flows.push(flow);
             let summary = run(&plan).summary;
             let flow = &summary.flows[0];
             let _ = writeln!(

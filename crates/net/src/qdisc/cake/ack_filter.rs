@@ -8,17 +8,19 @@
 use crate::frame::{Frame, PureAck};
 use crate::lists::{List, Place, Slab};
 use crate::qdisc::Queued;
+use crate::settings::words;
 
-/// What the filter does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum AckFilter {
-    /// Nothing.
-    #[default]
-    Off,
-    /// Drops the older of two superfluous acknowledgements: one of them is left.
-    Normal,
-    /// Drops a single one too, if it stands directly before the new one.
-    Aggressive,
+words! {
+    /// What the filter does.
+    pub enum AckFilter {
+        /// Nothing.
+        #[default]
+        Off = "off",
+        /// Drops the older of two superfluous acknowledgements: one of them is left.
+        Normal = "on",
+        /// Drops a single one too, if it stands directly before the new one.
+        Aggressive = "aggressive",
+    }
 }
 
 /// ECE and CWR of [`PureAck::ecn_flags`]: a change of them tells the sender something.

@@ -1,62 +1,67 @@
 //! What can be set, and what follows from it.
 
+use super::overhead::Overhead;
 use super::tin::Tin;
 use super::tins::Params;
-use super::{AckFilter, Diffserv, Isolation, Overhead};
+use super::{AckFilter, Diffserv, Framing, Isolation};
+use crate::settings::{settings, MEMORY, RATES, TIMES};
 use units::{Bytes, Rate, Span};
 
-/// How it is set; defaults are the kernel's and tc's.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Rate of the shaper, at least 512 bit/s (default none: unlimited).
-    pub bandwidth: Option<Rate>,
-    /// Round-trip time that signals allow for, at least 1 us (default 100 ms). It is COBALT's
-    /// interval; the target is a twentieth of it, in whole microseconds.
-    pub rtt: Span,
-    /// Classes of service (default three).
-    pub diffserv: Diffserv,
-    /// What gets an equal share (default `triple-isolate`).
-    pub isolation: Isolation,
-    /// What a packet is charged (default its wire bytes).
-    pub overhead: Overhead,
-    /// Dropping of superfluous acknowledgements (default off).
-    pub ack_filter: AckFilter,
-    /// Dropped packets count against the rate: the link is before this queue (default off).
-    pub ingress: bool,
-    /// Clears the code point of every packet once its tin is known (default off).
-    pub wash: bool,
-    /// Memory for packets, bytes of truesize. By default, four intervals at the rate, at least
-    /// 4 MiB and at most 10240 packets of full size.
-    pub memory_limit: Option<Bytes>,
-    /// Largest packet with its link header, bytes (`psched_mtu`; default 1514).
-    pub mtu: Bytes,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            bandwidth: None,
-            rtt: Span::from_ms(100),
-            diffserv: Diffserv::default(),
-            isolation: Isolation::default(),
-            overhead: Overhead::default(),
-            ack_filter: AckFilter::default(),
-            ingress: false,
-            wash: false,
-            memory_limit: None,
-            mtu: Bytes::new(1514),
-        }
+settings! {
+    /// CAKE (Høiland-Jørgensen, Täht and Morton 2018), which shapes to the link's rate by itself.
+    // Defaults are the kernel's and tc's.
+    pub struct Config for "cake" {
+        /// Rate of its shaper; without one it does not shape.
+        bandwidth "bandwidth_bps": Option<Rate> [512..=*RATES.end(), Link] = None;
+        /// Round-trip time that signals allow for; the target is a twentieth of it.
+        // COBALT's interval; the target in whole microseconds
+        rtt "rtt_ns": Span [TIMES] = Span::from_ms(100);
+        /// Classes of service.
+        diffserv "diffserv": Diffserv = Diffserv::Diffserv3;
+        /// What gets an equal share.
+        isolation "isolation": Isolation = Isolation::Triple;
+        /// Bytes added to a packet's network length; without it a packet counts as it is on the wire.
+        // tc's range
+        overhead "overhead_bytes": Option<i32> [-64..=256] = None;
+        /// Minimum bytes that a packet counts as, before framing.
+        mpu "mpu_bytes": u32 [0..=256] = 0;
+        /// Cells of the link below.
+        framing "framing": Framing = Framing::None;
+        /// Drops superfluous acknowledgements.
+        ack_filter "ack_filter": AckFilter = AckFilter::Off;
+        /// Dropped packets count against the rate, because they have crossed the link already.
+        ingress "ingress": bool = false;
+        /// Clears the DSCP of every packet.
+        // Once its tin is known
+        wash "wash": bool = false;
+        /// Memory that packets may take (`truesize`); by the rate unless given.
+        // Four intervals at the rate, at least 4 MiB and at most 10240 packets of full size
+        memory_limit "memory_limit_bytes": Option<Bytes> [MEMORY, Memory] = None;
+    }
+    given {
+        /// Largest packet with its link header, bytes (`psched_mtu`).
+        mtu: Bytes = Bytes::new(1514);
     }
 }
 
 /// Packets of full size in the largest default buffer (`cake_init`'s limit).
 const PACKETS_MAX: u64 = 10240;
-/// Least default buffer of a shaper, bytes.
+/// Smallest default buffer of a shaper, bytes.
 const BUFFER_MIN: u32 = 4 << 20;
 
 impl Config {
     fn rate(&self) -> u64 {
         self.bandwidth.map_or(0, |rate| rate.as_bps() / 8)
+    }
+
+    /// What the shaper charges for a packet.
+    pub(super) fn overhead(&self) -> Overhead {
+        Overhead {
+            from_network_header: self.overhead.is_some(),
+            bytes: self.overhead.unwrap_or(0),
+            mpu: self.mpu,
+            framing: self.framing,
+        }
     }
 
     /// Target and interval, us.

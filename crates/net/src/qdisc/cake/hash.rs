@@ -4,30 +4,32 @@
 
 use super::tin::{Standing, Tin, QUEUES};
 use crate::frame::{spread, Frame};
+use crate::settings::words;
 
 /// Queues of a set.
 const WAYS: usize = 8;
 
-/// What gets an equal share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Isolation {
-    /// Nothing: one queue (tc `flowblind`).
-    Flowblind,
-    /// Source hosts.
-    SrcHost,
-    /// Destination hosts.
-    DstHost,
-    /// Pairs of hosts.
-    Hosts,
-    /// Flows.
-    Flows,
-    /// Source hosts, and flows of each (tc `dual-srchost`).
-    DualSrcHost,
-    /// Destination hosts, and flows of each (tc `dual-dsthost`).
-    DualDstHost,
-    /// Flows, divided by the larger number of flows of either host (tc `triple-isolate`).
-    #[default]
-    Triple,
+words! {
+    /// What gets an equal share.
+    pub enum Isolation {
+        /// Nothing: one queue.
+        Flowblind = "flowblind",
+        /// Source hosts.
+        SrcHost = "srchost",
+        /// Destination hosts.
+        DstHost = "dsthost",
+        /// Pairs of hosts.
+        Hosts = "hosts",
+        /// Flows.
+        Flows = "flows",
+        /// Source hosts, and flows of each.
+        DualSrcHost = "dual-srchost",
+        /// Destination hosts, and flows of each.
+        DualDstHost = "dual-dsthost",
+        /// Flows, divided by the larger number of flows of either host.
+        #[default]
+        Triple = "triple-isolate",
+    }
 }
 
 impl Isolation {

@@ -31,7 +31,7 @@ mod tests;
 pub use ack_filter::AckFilter;
 pub use config::Config;
 pub use hash::Isolation;
-pub use overhead::{Framing, Overhead};
+pub use overhead::Framing;
 pub use tins::Diffserv;
 
 use super::{Cause, Outcome, Qdisc, Queued, LOOKED_AT};
@@ -39,6 +39,7 @@ use crate::frame::Frame;
 use crate::lists::Slab;
 use crate::rng::Rng;
 use overflow::Overflow;
+use overhead::Overhead;
 use shaper::Shaper;
 use tin::Tin;
 use units::{Bytes, Time};
@@ -47,6 +48,7 @@ use units::{Bytes, Time};
 #[derive(Debug)]
 pub struct Cake<P> {
     config: Config,
+    overhead: Overhead,
     shaper: Shaper,
     tins: Vec<Tin>,
     /// Tin that is served, where nothing is shaped.
@@ -71,6 +73,7 @@ impl<P: Frame> Cake<P> {
         let tins = config.tins();
         Cake {
             config,
+            overhead: config.overhead(),
             shaper: Shaper::new(tins[0].params.time_per_byte),
             tins,
             current: 0,
@@ -148,7 +151,7 @@ impl<P: Frame> Cake<P> {
     /// Charges a packet to the shaper and its tin; returns its adjusted bytes (`cake_advance_shaper`).
     #[inline]
     fn charge(&mut self, now: Time, t: usize, packet: &P, dropped: bool) -> u64 {
-        let bytes = self.config.overhead.charged(packet.wire_bytes().get());
+        let bytes = self.overhead.charged(packet.wire_bytes().get());
         if self.shaper.is_limited() {
             self.tins[t].schedule.charge(now, bytes);
             self.shaper.charge(bytes, dropped);

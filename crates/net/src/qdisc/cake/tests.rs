@@ -60,8 +60,9 @@ fn packets_leave_by_the_rate_without_a_burst() {
 
 #[test]
 fn overhead_slows_the_shaper_down() {
-    let overhead = Overhead::default().with("pppoe-llcsnap").unwrap_or_default();
-    let mut cake = cake(Config { overhead, ..best_effort(mbps(10)) });
+    // tc's `pppoe-llcsnap`.
+    let (overhead, framing) = (Some(40), Framing::Atm);
+    let mut cake = cake(Config { overhead, framing, ..best_effort(mbps(10)) });
     fill(&mut cake, Time::ZERO, 2, Probe::default());
     // 33 cells of 53 bytes at 800 ns.
     assert_eq!(departures(&mut cake, Time::ZERO, 2)[1].0, Time::from_ns(33 * 53 * 800));

@@ -3,6 +3,7 @@
 
 use super::cobalt;
 use super::shaper::TimePerByte;
+use crate::settings::words;
 use units::Span;
 
 /// Most tins of any mode.
@@ -10,20 +11,21 @@ pub(super) const TINS_MAX: usize = 8;
 /// Bounds of a flow's quantum, bytes.
 const QUANTUM: (u64, u64) = (300, 1514);
 
-/// How packets are divided over tins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Diffserv {
-    /// One tin for all.
-    BestEffort,
-    /// Eight, by the old precedence bits.
-    Precedence,
-    /// Eight, by code point.
-    Diffserv8,
-    /// Best effort, bulk, video and voice.
-    Diffserv4,
-    /// Best effort, bulk and voice.
-    #[default]
-    Diffserv3,
+words! {
+    /// How packets are divided over tins.
+    pub enum Diffserv {
+        /// One tin for all.
+        BestEffort = "besteffort",
+        /// Eight, by the old precedence bits.
+        Precedence = "precedence",
+        /// Best effort, bulk and voice.
+        #[default]
+        Diffserv3 = "diffserv3",
+        /// Best effort, bulk, video and voice.
+        Diffserv4 = "diffserv4",
+        /// Eight, by code point.
+        Diffserv8 = "diffserv8",
+    }
 }
 
 impl Diffserv {

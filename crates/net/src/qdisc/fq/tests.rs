@@ -153,7 +153,7 @@ fn bands_share_nine_to_three_to_one() {
 
 #[test]
 fn what_leaves_later_than_the_threshold_is_marked() {
-    let mut queue = fq(Config { ce_threshold: Span::from_ms(1), ..Config::default() });
+    let mut queue = fq(Config { ce_threshold: Some(Span::from_ms(1)), ..Config::default() });
     occupy_fast_path(&mut queue);
     fill(&mut queue, us(10), 2, Probe { ecn: ecn::ECT0, ..Probe::default() });
     departures(&mut queue, us(10), FAST_MAX);

@@ -83,7 +83,8 @@ impl Law {
             return Err(Invalid::ThresholdsTooLarge { max });
         }
         let range = (max - min) as u32;
-        if u64::from(config.probability) <= 2 * u64::from(range) {
+        let probability = config.probability_q32();
+        if u64::from(probability) <= 2 * u64::from(range) {
             return Err(Invalid::ProbabilityTooSmall { least: 2 * u64::from(range) + 1 });
         }
         if config.nodrop && !config.ecn {
@@ -97,8 +98,8 @@ impl Law {
             max: max << average.log,
             range,
             target: (min + 2 * fifth, min + 3 * fifth),
-            probability: config.probability,
-            per_byte: (config.probability / range).max(1),
+            probability,
+            per_byte: (probability / range).max(1),
             gentle: config.gentle,
             count: None,
             drawn: Draw::default(),

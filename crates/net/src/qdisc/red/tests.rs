@@ -10,9 +10,9 @@ fn packet(seq: u32, ecn: u8) -> Packet {
     Packet { seq, len: (1000 - HEADER_BYTES) as u16, ecn, ..Packet::default() }
 }
 
-/// Thresholds of 5000 and 15000 bytes, and a probability so low that nothing is marked between them.
+/// Thresholds of 5000 and 15000 bytes, and a probability (20001 / 2^32) so low that nothing is marked between them.
 fn config() -> Config {
-    Config { probability: 20_001, ..Config::new(Bytes::new(60_000)) }
+    Config { probability: 4657, ..Config::new(Bytes::new(60_000)) }
 }
 
 fn red(config: Config) -> Red<Packet> {
@@ -57,7 +57,7 @@ fn ecn_marks_in_place_of_dropping_and_harddrop_and_nodrop_say_where_not() {
 
 #[test]
 fn an_early_signal_marks_although_harddrop_is_set() {
-    let config = Config { ecn: true, harddrop: true, probability: 1 << 31, ..config() };
+    let config = Config { ecn: true, harddrop: true, probability: 500_000_000, ..config() };
     let (dropped, marked) = offer(&mut red(config), FIRST_HARD, ecn::ECT0);
     assert!(dropped.is_empty() && marked > 0, "{dropped:?} {marked}");
 }
@@ -109,13 +109,13 @@ fn what_tc_or_the_kernel_refuse_is_refused() {
         refused(Config { burst: Some(3), ..config() }),
         Some(Invalid::BurstTooSmall { burst: 3, least: 6 })
     );
-    let large = Config { probability: u32::MAX, ..thresholds(1 << 28, 1 << 29) };
+    let large = Config { probability: 1_000_000_000, ..thresholds(1 << 28, 1 << 29) };
     assert_eq!(refused(large), Some(Invalid::ThresholdsTooLarge { max: 1 << 29 }));
     let (over, avpkt) = (thresholds(9, 1 << 32), Bytes::new(1 << 32));
     assert_eq!(refused(over), Some(Invalid::TooLarge { value: 1 << 32 }));
     assert_eq!(refused(Config { avpkt, ..config() }), Some(Invalid::TooLarge { value: 1 << 32 }));
     assert_eq!(
-        refused(Config { probability: 20_000, ..config() }),
+        refused(Config { probability: 4656, ..config() }),
         Some(Invalid::ProbabilityTooSmall { least: 20_001 })
     );
     assert_eq!(refused(Config { nodrop: true, ..config() }), Some(Invalid::NodropWithoutEcn));

@@ -1,13 +1,11 @@
 //! What real hosts are set to for a plan, and how iperf3 makes its flows: the same for every back end that has real
 //! hosts, wherever these are.
 
-use crate::memory;
-use crate::plan::{Ecn, Plan, Traffic};
+mod memory;
 
-/// Receive buffer before any tuning where the plan sets none: as in the simulator.
-const RCVBUF_LARGE: u64 = 16 << 20;
-/// Linux's own (`tcp_rmem[1]`, `tcp_wmem[1]`), bytes.
-const RCVBUF_DEFAULT: u64 = 131_072;
+use path::plan::{Ecn, Plan, Traffic};
+
+/// Linux's own (`tcp_wmem[1]`), bytes.
 const SNDBUF_DEFAULT: u64 = 16_384;
 /// Buffers at most where the plan sets none are what the path needs, but no less than Linux's own limits
 /// (`tcp_rmem[2]` and `tcp_wmem[2]` of 6.18 with a gigabyte of memory or more), and no more than this, bytes.
@@ -19,9 +17,10 @@ const BUFFER_MAX: u64 = 1 << 30;
 pub fn sysctls(plan: &Plan) -> [(&'static str, String); 5] {
     let host = &plan.host;
     let needed = memory::socket_bytes(plan);
-    let (rcv, rcv_most) = match host.rcvbuf_bytes {
-        0 => (RCVBUF_LARGE, needed.clamp(RCVBUF_MOST, BUFFER_MAX)),
-        most => (most.min(RCVBUF_DEFAULT), most),
+    let rcv = host.rcvbuf_initial_bytes();
+    let rcv_most = match host.rcvbuf_bytes {
+        0 => needed.clamp(RCVBUF_MOST, BUFFER_MAX),
+        most => most,
     };
     let snd_most = match host.sndbuf_bytes {
         0 => needed.clamp(SNDBUF_MOST, BUFFER_MAX),
@@ -88,11 +87,12 @@ mod tests {
     fn plan(rate_bps: u64, rtt_ns: u64, limit_bytes: u64, sndbuf_bytes: u64) -> Plan {
         let text = format!(
             r#"{{"name": "x", "seed": 1, "duration_ns": 2000000000, "sample_ns": 100000000,
-            "bottleneck": {{"rate_bps": {rate_bps}, "burst_bytes": 3028,
-                "qdisc": {{"kind": "fifo", "limit_bytes": {limit_bytes}, "limit_packets": null}}}},
+            "links": [{{"rate_bps": {rate_bps}, "burst_bytes": 3028,
+                "qdisc": {{"kind": "fifo", "limit_bytes": {limit_bytes}, "limit_packets": null}}}}],
             "host": {{"hz": 1000, "qdisc": "pfifo", "tso": true, "gro": false, "ecn": "off", "rcvbuf_bytes": 0,
                 "sndbuf_bytes": {sndbuf_bytes}, "delayed_ack": true}},
-            "flows": [{{"cca": "cubic", "params": {{}}, "rtt_ns": {rtt_ns}, "loss_ppb": 0, "jitter": null,
+            "flows": [{{"cca": "cubic", "params": {{}}, "rtt_ns": {rtt_ns},
+                "forward": [{{"kind": "link", "link": 0}}], "back": [],
                 "start_ns": 0, "stop_ns": 2000000000, "size_bytes": null, "max_rate_bps": null}}],
             "record": {{"samples": true, "queue": true, "events": true, "pcap": false}}}}"#
         );

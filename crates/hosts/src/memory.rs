@@ -1,7 +1,9 @@
 //! How much memory a socket may need on a path: its buffers are limited to that, because the memory of TCP belongs to the
 //! whole machine, and a socket that took more would slow down flows that have nothing to do with it.
 
-use crate::plan::{Flow, Link, Plan, Qdisc, Stage};
+use net::qdisc::fifo::Limit;
+use path::plan::{Delay, Flow, Link, Plan, Stage};
+use units::Bytes;
 
 /// Memory that a buffer may have for each byte that the path holds. The kernel counts 4.3 kB for a segment of 1.4 kB, and
 /// wants two windows of them (`tcp_sndbuf_expand`), of which each may be twice what is in flight.
@@ -17,8 +19,8 @@ const SPREADS: u64 = 4;
 
 /// Most that one socket can use, bytes: 16 for each that the path holds, which is the highest rate of its links times the
 /// longest round trip of its flows, and all queues.
-pub(crate) fn socket_bytes(plan: &Plan) -> u64 {
-    let links = [&plan.bottleneck].into_iter().chain(&plan.links).chain(&plan.ack_links);
+pub fn socket_bytes(plan: &Plan) -> u64 {
+    let links = plan.links.iter().chain(&plan.ack_links);
     let rate = links.clone().map(peak_bps).max().unwrap_or(0);
     let delay_ns = plan.flows.iter().map(delay_ns).max().unwrap_or(0);
     let in_flight = u128::from(rate) * u128::from(delay_ns) / 8_000_000_000;
@@ -35,42 +37,31 @@ fn peak_bps(link: &Link) -> u64 {
 
 /// Two-way delay without queues.
 fn delay_ns(flow: &Flow) -> u64 {
-    let route = |stages: &Option<Vec<Stage>>| {
-        let all = stages.iter().flatten().map(stage_ns);
-        all.fold(0, u64::saturating_add)
-    };
+    let route = |stages: &[Stage]| stages.iter().map(stage_ns).fold(0, u64::saturating_add);
     flow.rtt_ns.max(route(&flow.forward).saturating_add(route(&flow.back)))
 }
 
 fn stage_ns(stage: &Stage) -> u64 {
     match stage {
-        Stage::Delay { ns, steps, jitter, .. } => {
+        Stage::Delay(Delay { ns, steps, jitter, .. }) => {
             let most = steps.iter().map(|&(_, delay)| delay).max().unwrap_or(0).max(*ns);
-            let spread = jitter.as_ref().map_or(0, |jitter| jitter.spread_ns);
+            let spread = jitter.map_or(0, |jitter| jitter.spread.as_ns());
             most.saturating_add(spread.saturating_mul(SPREADS))
         }
-        Stage::Thin { hold_ns, .. } | Stage::Aggregate { hold_ns, .. } => *hold_ns,
-        Stage::Serve { period_ns, .. } => *period_ns,
-        Stage::Loss(_) | Stage::Duplicate { .. } | Stage::Corrupt { .. } | Stage::Link { .. } => 0,
+        Stage::Thin(thinning) => thinning.hold.as_ns(),
+        Stage::Aggregate(filled) => filled.hold.as_ns(),
+        Stage::Serve(periodic) => periodic.every.as_ns(),
+        Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) | Stage::Link(_) => 0,
     }
 }
 
 /// What a queue holds at most; without a limit of its own, Linux's 32 MiB.
 fn queue_bytes(link: &Link) -> u64 {
     const UNLIMITED: u64 = 32 << 20;
-    let bytes = match link.qdisc {
-        Qdisc::Fifo { limit_bytes, limit_packets, .. } => {
-            limit_bytes.or(limit_packets.map(|packets| packets.saturating_mul(PACKET)))
-        }
-        Qdisc::Codel { limit_packets, .. }
-        | Qdisc::Pie { limit_packets, .. }
-        | Qdisc::DualPi2 { limit_packets, .. }
-        | Qdisc::Fq { limit_packets, .. } => Some(limit_packets.saturating_mul(PACKET)),
-        Qdisc::FqCodel { limit_packets, memory_limit_bytes, .. } => {
-            Some(limit_packets.saturating_mul(PACKET).min(memory_limit_bytes))
-        }
-        Qdisc::Red { limit_bytes, .. } => Some(limit_bytes),
-        Qdisc::Cake { memory_limit_bytes, .. } => memory_limit_bytes,
-    };
-    bytes.unwrap_or(UNLIMITED)
+    let bytes = link.qdisc.limit().map(|limit| match limit {
+        Limit::Bytes(bytes) => bytes.get(),
+        Limit::Packets(packets) => packets.saturating_mul(PACKET),
+    });
+    let memory = link.qdisc.memory_limit().map(Bytes::get);
+    bytes.into_iter().chain(memory).min().unwrap_or(UNLIMITED)
 }

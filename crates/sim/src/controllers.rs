@@ -1,0 +1,22 @@
+//! The controllers that a plan names, which the simulator knows.
+
+use cca::{Modules, SelectError};
+use path::{Plan, PlanError};
+
+/// Parses and checks a plan; its controllers are looked for in `modules`.
+///
+/// # Errors
+/// When it is not a plan, a value is out of range, or a controller does not exist or take its parameters.
+pub fn parse(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
+    let plan = Plan::parse(text)?;
+    for (i, flow) in plan.flows.iter().enumerate() {
+        modules.check(&flow.cca, &flow.params).map_err(|error| refused(i, &error))?;
+    }
+    Ok(plan)
+}
+
+/// The controller of flow `i` is refused.
+pub fn refused(i: usize, error: &SelectError) -> PlanError {
+    let key = if matches!(error, SelectError::Param(_)) { "params" } else { "cca" };
+    PlanError::Controller { key: format!("flows[{i}].{key}"), said: error.to_string() }
+}
