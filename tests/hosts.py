@@ -177,6 +177,8 @@ def _sshd(folder: Path, namespace: str, address: str) -> Iterator[None]:
         f"Port 2222\nListenAddress {address}\nHostKey {folder}/host\nAuthorizedKeysFile"
         f" {folder}/authorized\nStrictModes no\nPidFile none\nUsePAM no\nPermitRootLogin"
         " prohibit-password\nPasswordAuthentication no\nMaxStartups 100\n"
+        # bash takes itself for a shell in a shell, and does not read what this user's ~/.bashrc starts.
+        "SetEnv SHLVL=2\n"
     )
     command = ["ip", "netns", "exec", namespace, str(which("sshd")), "-D", "-e", "-f", str(config)]
     with (folder / f"log_{address}").open("w") as log:
