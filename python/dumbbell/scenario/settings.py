@@ -232,7 +232,7 @@ class CakeSettings(Table):
         "bytes added to a packet's network length; without it a packet counts as it is on the wire",
         default=None,
     )
-    mpu: Number = key(whole(0, 256), "minimum bytes that a packet counts, before framing", default=0)
+    mpu: Number = key(whole(0, 256), "minimum bytes that a packet counts as, before framing", default=0)
     framing: Word = key(Choice("none", "atm", "ptm"), "cells of the link below", default="none")
     ack_filter: WordOrSwitch = key(switch_or("aggressive"), "drops superfluous acknowledgements", default=False)
     ingress: Switch = key(
@@ -291,6 +291,7 @@ class FqSettings(Table):
         "maxrate": "maxrate_bps",
         "low_rate_threshold": "low_rate_threshold_bps",
         "ce_threshold": "ce_threshold_ns",
+        "orphan_mask": "orphan_mask",
     }
 
     limit: Limit = key(
@@ -310,6 +311,9 @@ class FqSettings(Table):
     maxrate: MaybeQuantity = key(RATE, "largest rate of a flow", default=None)
     low_rate_threshold: Quantity = key(RATE, "rate up to which every packet of a flow is paced", default="550kbps")
     ce_threshold: MaybeQuantity = key(DELAY, "lateness above which every ECN-capable packet is marked", default=None)
+    orphan_mask: Number = key(
+        whole(0, 65535), "bits of the hash that tell flows apart, as a mask; 0: one queue for all", default=1023
+    )
 
 
 class PolicerSettings(Table):
@@ -338,7 +342,7 @@ class JitterSettings(Table):
         default="uniform",
     )
     spread: Quantity = key(
-        DELAY, "half width of a uniform distribution, standard deviation of a Gaussian one, otherwise netem's jitter"
+        DELAY, "half width of a uniform distribution, standard deviation of a Gaussian one, netem's jitter otherwise"
     )
     correlation: Share = key(SHARE, "netem's correlation with the previous packet's draw", default=0)
     reorder: Switch = key(
@@ -384,8 +388,8 @@ class FourStateSettings(Table):
 
     p13: Share = key(SHARE, "share of packets that begin a burst of losses")
     p31: Share = key(SHARE, "share that end it")
-    p32: Share = key(SHARE, "share of packets that pass during it", default=0)
-    p23: Share = key(SHARE, "share that return to it", default=1)
+    p32: Share = key(SHARE, "share that get through within it", default=0)
+    p23: Share = key(SHARE, "share that fall back into it", default=1)
     p14: Share = key(SHARE, "share of single losses outside it", default=0)
 
 
@@ -400,9 +404,9 @@ class ReorderSettings(Table):
 
 
 class ThinSettings(Table):
-    """Of acknowledgements in a row only each n-th goes on."""
+    """Of consecutive acknowledgements only each n-th continues."""
 
     ENGINE: ClassVar[dict[str, str]] = {"every": "every", "hold": "hold_ns"}
 
-    every: Number = key(whole(1, 2147483648), "n: how many acknowledgements one stands for")
+    every: Number = key(whole(1, 2147483648), "n: number of acknowledgements that one replaces")
     hold: Quantity = key(DELAY, "the longest that one waits for others", default="0ns")

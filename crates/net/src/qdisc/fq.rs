@@ -44,6 +44,9 @@ settings! {
         /// Lateness above which every ECN-capable packet is marked.
         // The kernel's default, 2^32 - 1 us, is never
         ce_threshold "ce_threshold_ns": Option<Span> [DELAYS] = None;
+        /// Bits of the hash that tell flows apart, as a mask; 0: one queue for all.
+        // Of packets that no socket of this host owns (tc-fq(8))
+        orphan_mask "orphan_mask": u32 [0..=65_535] = 1023;
     }
     given {
         /// A flow that was off the lists for longer starts with a quantum at least.
@@ -52,8 +55,6 @@ settings! {
         hz: u32 = 250;
         /// Whether flows are held to `maxrate` at all (tc `pacing`).
         pacing: bool = true;
-        /// Bits of the hash that tell flows apart.
-        orphan_mask: u32 = 1023;
         /// Bytes added to the credit of the bands in each round (tc `weights`, at least 16384 each).
         band_quanta: [u32; 3] = [9 << 16, 3 << 16, 1 << 16];
     }

@@ -173,3 +173,17 @@ fn every_setting_conserves_packets() {
     // All flows in two queues.
     assert_conserves(|rng| Fq::new(Config { orphan_mask: 1, ..config }, rng), true);
 }
+
+#[test]
+fn flows_that_the_mask_does_not_tell_apart_share_one_limit_and_leave_as_they_came() {
+    for (orphan_mask, refused) in [(1023, 0), (0, 60)] {
+        let mut queue = fq(Config { orphan_mask, ..Config::default() });
+        occupy_fast_path(&mut queue);
+        let first = fill(&mut queue, Time::ZERO, 80, Probe::default());
+        let second = fill(&mut queue, Time::ZERO, 80, Probe { flow: 1, ..Probe::default() });
+        assert_eq!((first, second), (0, refused), "mask {orphan_mask}");
+        let order: Vec<u32> =
+            departures(&mut queue, us(1), 108).iter().map(|(_, packet)| packet.flow).collect();
+        assert_eq!(order[8..].is_sorted(), orphan_mask == 0, "mask {orphan_mask}");
+    }
+}
