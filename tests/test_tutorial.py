@@ -26,7 +26,7 @@ def test_there_are_eight_questions() -> None:
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.splitlines()[0])
 def test_a_question_is_answered_by_its_commands(section: str, tmp_path: Path) -> None:
     ran = tutorial.run(section, tmp_path)
-    assert ran.text == section, "make tutorial writes the page anew"
+    assert ran.text == section, "make tutorial writes the page again"
     assert len(ran.commands) == 2
     shown = re.findall(r"\(img/tutorial/([\w-]+\.png)\)", section)
     assert [picture.name for picture in ran.pictures] == shown

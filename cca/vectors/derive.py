@@ -39,7 +39,7 @@ class Cubic:
         return self.origin - distance if t < self.k else self.origin + distance
 
     def look_up(self, tick, acked):
-        """Read the curve anew: the count of segments per one of growth."""
+        """Read the curve again: the count of segments per one of growth."""
         if self.epoch is None:
             self.epoch, self.acked_unseen, self.reno = tick, acked, self.cwnd
             below = self.w_max > self.cwnd

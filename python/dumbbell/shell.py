@@ -24,7 +24,7 @@ _SWITCHES = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class Direction:
     """One direction: a rate or a Mahimahi trace, or neither; its queue, its loss, and the mean times for which it is on
     and off, as ``4s,500ms``.
     """
@@ -40,11 +40,11 @@ class Way:
 @dataclass(frozen=True, kw_only=True)
 class Path:
     """Both directions; texts are as in a scenario file, rates also as `tc` writes them (12mbit). `buffer`, `aqm` and
-    `loss` are of a way without its own.
+    `loss` are of a direction without its own.
     """
 
-    up: Way = Way()
-    down: Way = Way()
+    up: Direction = Direction()
+    down: Direction = Direction()
     delay: str = "0s"
     buffer: str | None = None
     aqm: str | None = None
@@ -94,21 +94,22 @@ def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward:
     return ended
 
 
-def _planned(path: Path, way: Way, name: str) -> Plan:
+def _planned(path: Path, direction: Direction, name: str) -> Plan:
     from .runs import plan as planning
     from .scenario.file import from_dict
 
-    if way.rate is not None and way.trace is not None:
+    if direction.rate is not None and direction.trace is not None:
         raise ScenarioError(
-            f"--{name}-trace", f"got {way.trace} and the rate {way.rate}, wanted one of the two for a direction"
+            f"--{name}-trace",
+            f"got {direction.trace} and the rate {direction.rate}, wanted one of the two for a direction",
         )
-    rate: Any = {"trace": way.trace} if way.trace else _rate(way.rate)
-    table: dict[str, Any] = {"rate": rate, "rtt": _twice(path.delay), "loss": way.loss or path.loss}
-    aqm, buffer = way.aqm or path.aqm, way.buffer or path.buffer
+    rate: Any = {"trace": direction.trace} if direction.trace else _rate(direction.rate)
+    table: dict[str, Any] = {"rate": rate, "rtt": _twice(path.delay), "loss": direction.loss or path.loss}
+    aqm, buffer = direction.aqm or path.aqm, direction.buffer or path.buffer
     if aqm:
         table["qdisc"] = aqm
     if buffer or not aqm:
-        table["buffer"] = _buffer(path, way, buffer or _BUFFER, name)
+        table["buffer"] = _buffer(path, direction, buffer or _BUFFER, name)
     given = {"name": "shell", "duration": "1s", "seed": path.seed, "path": table, "flow": [{"cca": "cubic"}]}
     try:
         runs = planning.runs(from_dict(given))
@@ -117,12 +118,12 @@ def _planned(path: Path, way: Way, name: str) -> Plan:
     return next(iter(runs)).plan
 
 
-def _buffer(path: Path, way: Way, buffer: str, name: str) -> str:
+def _buffer(path: Path, direction: Direction, buffer: str, name: str) -> str:
     """A buffer in BDP needs both of what a BDP is made of."""
     if not buffer.casefold().endswith("bdp"):
         return buffer
-    option = f"--{name}-buffer" if way.buffer else "--buffer"
-    if way.rate is None and way.trace is None:
+    option = f"--{name}-buffer" if direction.buffer else "--buffer"
+    if direction.rate is None and direction.trace is None:
         raise ScenarioError(
             option,
             f"got {buffer}, wanted a rate as well (--rate, --{name}-rate or --{name}-trace): a BDP is rate times round"
@@ -135,10 +136,10 @@ def _buffer(path: Path, way: Way, buffer: str, name: str) -> str:
 
 def _losses(planned: Plan, path: Path, name: str) -> list[dict[str, Any]]:
     """Random loss of a direction, and the times at which it loses everything."""
-    way = path.up if name == "up" else path.down
+    direction = path.up if name == "up" else path.down
     found = [stage for stage in planned["flows"][0]["forward"] if stage["kind"] == "loss"]
-    if way.onoff is not None:
-        found.append(_switched(way.onoff, f"--{name}-onoff", f"{path.seed} {name}"))
+    if direction.onoff is not None:
+        found.append(_switched(direction.onoff, f"--{name}-onoff", f"{path.seed} {name}"))
     return found
 
 
@@ -181,12 +182,12 @@ def _twice(delay: str) -> str:
         raise wrong("--delay", delay, str(error)) from None
 
 
-def ways(rate: str | None, up: Way, down: Way) -> tuple[Way, Way]:
+def directions(rate: str | None, up: Direction, down: Direction) -> tuple[Direction, Direction]:
     """Each direction with its own rate, otherwise that of both. Raises ScenarioError for a rate of both next to a
     trace of one.
     """
-    for name, way in (("up", up), ("down", down)):
-        if rate is not None and way.trace is not None:
+    for name, direction in (("up", up), ("down", down)):
+        if rate is not None and direction.trace is not None:
             other = "down" if name == "up" else "up"
             raise ScenarioError(
                 "--rate",

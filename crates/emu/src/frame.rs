@@ -5,7 +5,7 @@ use crate::hosts::{DATA_PORT, RECEIVERS, SENDERS};
 use crate::tun::Direction;
 use net::frame::{ecn, PureAck, SKB_OVERHEAD};
 use net::Frame;
-use path::route::Traveller;
+use path::route::PathPacket;
 use units::{Bytes, Time};
 
 /// Ethernet's header: TUN devices have bare IP packets, but rates and buffers count it as `tbf` does.
@@ -156,8 +156,8 @@ impl Frame for RealFrame {
     }
 }
 
-impl Traveller for RealFrame {
-    const IS_HELD: bool = true;
+impl PathPacket for RealFrame {
+    const IS_BUFFERED: bool = true;
 
     fn is_damaged(&self) -> bool {
         self.is_damaged

@@ -297,7 +297,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
         }
         for network in [&mut self.forward, &mut self.back] {
             network.copied.drain(..).for_each(|frame| self.pool.copy(frame.buffer));
-            network.gone.drain(..).for_each(|frame| self.pool.give_back(frame.buffer));
+            network.ended.drain(..).for_each(|frame| self.pool.give_back(frame.buffer));
         }
         while let Some(frame) = self.forward.arrived.pop_front() {
             self.leave(Direction::Forward, &frame);

@@ -8,7 +8,7 @@ use units::{Rate, Span, Time};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps<T> {
     steps: Vec<(Time, T)>,
-    /// After this time the steps begin anew; otherwise the last value stays.
+    /// After this time the steps begin again; otherwise the last value stays.
     period: Option<Span>,
 }
 
@@ -93,7 +93,7 @@ impl<T: Copy> Steps<T> {
         &self.steps
     }
 
-    /// After which time the steps begin anew.
+    /// After which time the steps begin again.
     pub fn period(&self) -> Option<Span> {
         self.period
     }

@@ -3,7 +3,7 @@
 //! what happened to the others is counted by flow and cause.
 
 use crate::link::Link;
-use crate::route::{Passed, Popped, Route, Stage, Traveller};
+use crate::route::{PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
 use net::qdisc::{Cause, Outcome};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use units::{Bytes, Time};
 /// Packets of a flow by what became of them: `sent + duplicated` is the sum of the others and what is
 /// still under way. Marks are counted beside.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fate {
+pub struct PacketCounts {
     pub sent: u64,
     pub duplicated: u64,
     /// Reached the other host, damaged ones not counted.
@@ -29,13 +29,13 @@ pub struct Fate {
     pub marked: u64,
 }
 
-impl Fate {
+impl PacketCounts {
     /// Dropped at a link, whatever the cause.
     pub fn queue_drops(&self) -> u64 {
         self.overflow + self.aqm + self.policed + self.superseded
     }
 
-    fn gone(&self) -> u64 {
+    fn ended(&self) -> u64 {
         self.delivered + self.damaged + self.lost + self.queue_drops()
     }
 
@@ -71,10 +71,10 @@ pub struct Network<P> {
     /// Packets at the end of their route, to be taken by the engine.
     pub arrived: VecDeque<P>,
     /// Packets of which there is one copy more, and packets that will not arrive, to be taken by the engine
-    /// in this order; only where [`Traveller::IS_HELD`].
+    /// in this order; only where [`PathPacket::IS_BUFFERED`].
     pub copied: Vec<P>,
     /// See `copied`.
-    pub gone: Vec<P>,
+    pub ended: Vec<P>,
     /// (flow, what, how many), where events are recorded.
     pub notices: Vec<(u32, Notice, u64)>,
     noticing: bool,
@@ -86,7 +86,7 @@ pub struct Network<P> {
     outcome: Outcome<P>,
 }
 
-impl<P: Traveller> Network<P> {
+impl<P: PathPacket> Network<P> {
     /// A network whose event slots begin at `base`.
     pub fn new(base: u32, links: Vec<Link<P>>, routes: Vec<Vec<Stage<P>>>, noticing: bool) -> Self {
         let mut holders = Vec::new();
@@ -97,7 +97,7 @@ impl<P: Traveller> Network<P> {
                 let count = stages.len() as u32;
                 holders.extend((0..count).map(|stage| Holder::Stage { flow, stage }));
                 let links = links_of(&stages);
-                Route { stages, links, slot, fate: Fate::default() }
+                Route { stages, links, slot, counts: PacketCounts::default() }
             })
             .collect();
         let link_slots = base + holders.len() as u32;
@@ -107,7 +107,7 @@ impl<P: Traveller> Network<P> {
             routes,
             arrived: VecDeque::new(),
             copied: Vec::new(),
-            gone: Vec::new(),
+            ended: Vec::new(),
             notices: Vec::new(),
             noticing,
             holders,
@@ -118,14 +118,16 @@ impl<P: Traveller> Network<P> {
     }
 
     /// What became of the packets of each flow.
-    pub fn fates(&self) -> Vec<Fate> {
-        self.routes.iter().map(|route| route.fate).collect()
+    pub fn fates(&self) -> Vec<PacketCounts> {
+        self.routes.iter().map(|route| route.counts).collect()
     }
 
     /// Packets that were sent, or came twice, and are neither there nor gone.
     pub fn under_way(&self) -> u64 {
-        let held = |fate: &Fate| (fate.sent + fate.duplicated).saturating_sub(fate.gone());
-        self.routes.iter().map(|route| held(&route.fate)).sum()
+        let held = |counts: &PacketCounts| {
+            (counts.sent + counts.duplicated).saturating_sub(counts.ended())
+        };
+        self.routes.iter().map(|route| held(&route.counts)).sum()
     }
 
     /// Event slots that it uses.
@@ -144,7 +146,7 @@ impl<P: Traveller> Network<P> {
     #[inline]
     pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
         timeline.fire();
-        self.routes[packet.flow() as usize].fate.sent += 1;
+        self.routes[packet.flow() as usize].counts.sent += 1;
         self.pass(now, packet, 0, timeline);
     }
 
@@ -168,9 +170,9 @@ impl<P: Traveller> Network<P> {
         loop {
             let route = &mut self.routes[flow as usize];
             match route.stages[stage as usize].pop(now) {
-                Popped::Packet(packet) => self.pass(now, packet, next, timeline),
-                Popped::Later(at) => return timeline.set(slot, at),
-                Popped::Never => return timeline.clear(slot),
+                Release::Packet(packet) => self.pass(now, packet, next, timeline),
+                Release::Later(at) => return timeline.set(slot, at),
+                Release::Never => return timeline.clear(slot),
             }
         }
     }
@@ -213,23 +215,23 @@ impl<P: Traveller> Network<P> {
                 return self.arrive(packet);
             };
             match stage.take(now, &mut packet, &mut self.outcome) {
-                Passed::Held(None) => break,
-                Passed::Held(Some(at)) => {
+                Verdict::Hold(None) => break,
+                Verdict::Hold(Some(at)) => {
                     timeline.set(route.slot + place as u32, at);
                     break;
                 }
-                Passed::Link(link) => return self.enter(now, packet, link, timeline),
-                Passed::On => place += 1,
-                Passed::Twice => {
+                Verdict::Link(link) => return self.enter(now, packet, link, timeline),
+                Verdict::Forward => place += 1,
+                Verdict::Duplicate => {
                     place += 1;
-                    route.fate.duplicated += 1;
-                    if P::IS_HELD {
+                    route.counts.duplicated += 1;
+                    if P::IS_BUFFERED {
                         self.copied.push(packet);
                     }
                     self.go_on(now, packet, place, timeline);
                 }
-                Passed::Lost => {
-                    route.fate.lost += 1;
+                Verdict::Drop => {
+                    route.counts.lost += 1;
                     self.lose(packet);
                     return self.notice(packet.flow(), Notice::Lost);
                 }
@@ -242,12 +244,12 @@ impl<P: Traveller> Network<P> {
 
     #[inline]
     fn arrive(&mut self, packet: P) {
-        let fate = &mut self.routes[packet.flow() as usize].fate;
+        let counts = &mut self.routes[packet.flow() as usize].counts;
         if packet.is_damaged() {
-            fate.damaged += 1;
+            counts.damaged += 1;
             self.lose(packet);
         } else {
-            fate.delivered += 1;
+            counts.delivered += 1;
             self.arrived.push_back(packet);
         }
     }
@@ -255,8 +257,8 @@ impl<P: Traveller> Network<P> {
     /// A packet will not arrive.
     #[inline]
     fn lose(&mut self, packet: P) {
-        if P::IS_HELD {
-            self.gone.push(packet);
+        if P::IS_BUFFERED {
+            self.ended.push(packet);
         }
     }
 
@@ -269,7 +271,7 @@ impl<P: Traveller> Network<P> {
                 self.settle(Some(link));
             }
             let Some(packet) = next else { break };
-            let place = self.routes[packet.flow() as usize].behind(link);
+            let place = self.routes[packet.flow() as usize].place_after(link);
             self.pass(now, packet, place, timeline);
         }
         let slot = self.link_slots + link;
@@ -287,7 +289,7 @@ impl<P: Traveller> Network<P> {
             if let Some(link) = link {
                 self.links[link as usize].count(packet.wire_bytes(), Some(cause));
             }
-            self.routes[packet.flow() as usize].fate.drop_by(cause);
+            self.routes[packet.flow() as usize].counts.drop_by(cause);
             self.lose(packet);
             self.notice(packet.flow(), Notice::Dropped);
         }
@@ -295,7 +297,7 @@ impl<P: Traveller> Network<P> {
             if let Some(link) = link {
                 self.links[link as usize].count(Bytes::ZERO, None);
             }
-            self.routes[flow as usize].fate.marked += 1;
+            self.routes[flow as usize].counts.marked += 1;
             self.notice(flow, Notice::Marked);
         }
         self.outcome = outcome;
@@ -320,11 +322,11 @@ impl<P: Traveller> Network<P> {
             link.for_each(&mut |packet| under_way[packet.flow() as usize] += 1);
         }
         for (flow, (route, held)) in self.routes.iter().zip(under_way).enumerate() {
-            let fate = &route.fate;
-            let (came, accounted) = (fate.sent + fate.duplicated, fate.gone() + held);
+            let counts = &route.counts;
+            let (came, accounted) = (counts.sent + counts.duplicated, counts.ended() + held);
             assert_eq!(
                 came, accounted,
-                "flow {flow}: sent and accounted for: {fate:?}, {held} under way"
+                "flow {flow}: sent and accounted for: {counts:?}, {held} under way"
             );
         }
     }

@@ -1,6 +1,6 @@
 //! What a packet of one flow meets on its way, in order: delays, impairments, links.
 
-use crate::network::Fate;
+use crate::network::PacketCounts;
 use net::delay::{JitterPipe, Pipe};
 use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss, Reordering};
 use net::qdisc::Outcome;
@@ -8,17 +8,17 @@ use net::{flags, Ack, Frame, Packet};
 use units::{Span, Time};
 
 /// A packet that the engine can copy, and that can be damaged on its way.
-pub trait Traveller: Frame + Copy {
+pub trait PathPacket: Frame + Copy {
     /// Its content is kept elsewhere, by somebody who must hear of copies and of the end of each
-    /// ([`Network::copied`](crate::network::Network::copied), [`Network::gone`](crate::network::Network::gone)).
-    const IS_HELD: bool = false;
+    /// ([`Network::copied`](crate::network::Network::copied), [`Network::ended`](crate::network::Network::ended)).
+    const IS_BUFFERED: bool = false;
     /// Whether it was corrupted.
     fn is_damaged(&self) -> bool;
     /// Corrupts it.
     fn damage(&mut self);
 }
 
-impl Traveller for Packet {
+impl PathPacket for Packet {
     #[inline]
     fn is_damaged(&self) -> bool {
         self.flags & flags::DAMAGED != 0
@@ -28,7 +28,7 @@ impl Traveller for Packet {
     }
 }
 
-impl Traveller for Ack {
+impl PathPacket for Ack {
     #[inline]
     fn is_damaged(&self) -> bool {
         self.is_damaged
@@ -45,12 +45,12 @@ pub enum Stage<P> {
     /// A link, by its number.
     Link(u32),
     /// Delay that varies; some packets may skip it.
-    Vary(Box<(JitterPipe<P>, Option<Reordering>)>),
+    Jitter(Box<(JitterPipe<P>, Option<Reordering>)>),
     Loss(Box<Loss>),
     Duplicate(Box<Duplication>),
     Corrupt(Box<Corruption>),
     /// Only each n-th acknowledgement of a row.
-    Thin(Box<AckThinning<P>>),
+    ThinAcks(Box<AckThinning<P>>),
     /// Bursts.
     Aggregate(Box<Aggregation<P>>),
 }
@@ -87,18 +87,18 @@ impl<P> Delay<P> {
 }
 
 /// What became of a packet at a stage.
-pub enum Passed {
-    On,
+pub enum Verdict {
+    Forward,
     /// It goes on two times.
-    Twice,
-    Lost,
+    Duplicate,
+    Drop,
     /// It is held; when the stage wants to be woken, where that has changed.
-    Held(Option<Time>),
+    Hold(Option<Time>),
     Link(u32),
 }
 
 /// What a stage has to give.
-pub enum Popped<P> {
+pub enum Release<P> {
     Packet(P),
     /// Nothing before this time.
     Later(Time),
@@ -106,50 +106,54 @@ pub enum Popped<P> {
     Never,
 }
 
-impl<P: Traveller> Stage<P> {
+impl<P: PathPacket> Stage<P> {
     /// A packet comes; what the stage drops in its place is left in `outcome`.
     #[inline]
-    pub fn take(&mut self, now: Time, packet: &mut P, outcome: &mut Outcome<P>) -> Passed {
+    pub fn take(&mut self, now: Time, packet: &mut P, outcome: &mut Outcome<P>) -> Verdict {
         match self {
-            Stage::Delay(delay) => Passed::Held(delay.take(now, *packet)),
-            Stage::Link(link) => Passed::Link(*link),
+            Stage::Delay(delay) => Verdict::Hold(delay.take(now, *packet)),
+            Stage::Link(link) => Verdict::Link(*link),
             _ => self.impair(now, packet, outcome),
         }
     }
 
-    fn impair(&mut self, now: Time, packet: &mut P, outcome: &mut Outcome<P>) -> Passed {
+    fn impair(&mut self, now: Time, packet: &mut P, outcome: &mut Outcome<P>) -> Verdict {
         let head = self.next_wakeup();
         match self {
             Stage::Loss(loss) => {
-                return if loss.is_lost(now) { Passed::Lost } else { Passed::On };
+                return if loss.is_lost(now) { Verdict::Drop } else { Verdict::Forward };
             }
             Stage::Duplicate(duplication) => {
-                return if duplication.is_duplicated() { Passed::Twice } else { Passed::On };
+                return if duplication.is_duplicated() {
+                    Verdict::Duplicate
+                } else {
+                    Verdict::Forward
+                };
             }
             Stage::Corrupt(corruption) => {
                 if corruption.is_corrupted() {
                     packet.damage();
                 }
-                return Passed::On;
+                return Verdict::Forward;
             }
-            Stage::Vary(vary) => match vary.1.as_mut().is_some_and(Reordering::skips_delay) {
-                true => vary.0.push_undelayed(now, *packet),
-                false => vary.0.push(now, *packet),
+            Stage::Jitter(jitter) => match jitter.1.as_mut().is_some_and(Reordering::skips_delay) {
+                true => jitter.0.push_undelayed(now, *packet),
+                false => jitter.0.push(now, *packet),
             },
-            Stage::Thin(thinning) => thinning.push(now, *packet, outcome),
+            Stage::ThinAcks(thinning) => thinning.push(now, *packet, outcome),
             Stage::Aggregate(aggregation) => aggregation.push(now, *packet),
             Stage::Delay(_) | Stage::Link(_) => unreachable!("taken before"),
         }
         let next = self.next_wakeup();
-        Passed::Held(next.filter(|_| next != head).map(|at| at.max(now)))
+        Verdict::Hold(next.filter(|_| next != head).map(|at| at.max(now)))
     }
 
     /// When the next held packet goes on.
     fn next_wakeup(&self) -> Option<Time> {
         match self {
             Stage::Delay(delay) => delay.pipe.next_wakeup(),
-            Stage::Vary(vary) => vary.0.next_wakeup(),
-            Stage::Thin(thinning) => thinning.next_wakeup(),
+            Stage::Jitter(jitter) => jitter.0.next_wakeup(),
+            Stage::ThinAcks(thinning) => thinning.next_wakeup(),
             Stage::Aggregate(aggregation) => aggregation.next_wakeup(),
             Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
@@ -157,23 +161,23 @@ impl<P: Traveller> Stage<P> {
 
     /// Takes a held packet that goes on by `now`.
     #[inline]
-    pub fn pop(&mut self, now: Time) -> Popped<P> {
+    pub fn pop(&mut self, now: Time) -> Release<P> {
         let (packet, next) = match self {
             Stage::Delay(delay) => (delay.pipe.pop(now), delay.pipe.next_wakeup()),
             _ => (self.pop_any(now), self.next_wakeup()),
         };
         match (packet, next) {
-            (Some(packet), _) => Popped::Packet(packet),
-            (None, Some(at)) => Popped::Later(at.max(now)),
-            (None, None) => Popped::Never,
+            (Some(packet), _) => Release::Packet(packet),
+            (None, Some(at)) => Release::Later(at.max(now)),
+            (None, None) => Release::Never,
         }
     }
 
     fn pop_any(&mut self, now: Time) -> Option<P> {
         match self {
             Stage::Delay(delay) => delay.pipe.pop(now),
-            Stage::Vary(vary) => vary.0.pop(now),
-            Stage::Thin(thinning) => thinning.pop(now),
+            Stage::Jitter(jitter) => jitter.0.pop(now),
+            Stage::ThinAcks(thinning) => thinning.pop(now),
             Stage::Aggregate(aggregation) => aggregation.pop(now),
             Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
@@ -188,8 +192,8 @@ impl<P: Traveller> Stage<P> {
     pub fn len(&self) -> usize {
         match self {
             Stage::Delay(delay) => delay.pipe.len(),
-            Stage::Vary(vary) => vary.0.len(),
-            Stage::Thin(thinning) => thinning.len(),
+            Stage::Jitter(jitter) => jitter.0.len(),
+            Stage::ThinAcks(thinning) => thinning.len(),
             Stage::Aggregate(aggregation) => aggregation.len(),
             Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => 0,
         }
@@ -199,17 +203,17 @@ impl<P: Traveller> Stage<P> {
 /// A flow's way in one direction. It meets each link at most once.
 pub struct Route<P> {
     pub stages: Vec<Stage<P>>,
-    /// Links with the place behind each.
+    /// Links, with the place after each.
     pub links: Vec<(u32, usize)>,
     /// Event slot of the first stage; each stage has one.
     pub slot: u32,
-    pub fate: Fate,
+    pub counts: PacketCounts,
 }
 
 impl<P> Route<P> {
-    /// The place on the route behind a link.
+    /// The place on the route after a link.
     #[inline]
-    pub fn behind(&self, link: u32) -> usize {
+    pub fn place_after(&self, link: u32) -> usize {
         let found = self.links.iter().find(|&&(l, _)| l == link);
         found.expect("a packet leaves a link that is on its route").1
     }

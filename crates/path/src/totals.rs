@@ -2,7 +2,7 @@
 
 use crate::histogram::Histogram;
 use crate::link::Link;
-use crate::network::Fate;
+use crate::network::PacketCounts;
 use crate::plan::Flow;
 use net::Frame;
 use record::{Delays, FlowTotals, LinkTotals, QueueRow};
@@ -54,7 +54,7 @@ impl Histogram {
 
 impl Flow {
     /// What the plan says of a flow, and the path of its packets; the rest is at its default.
-    pub fn totals(&self, fate: &Fate) -> FlowTotals {
+    pub fn totals(&self, counts: &PacketCounts) -> FlowTotals {
         FlowTotals {
             name: self.label().to_string(),
             table: self.table,
@@ -63,13 +63,13 @@ impl Flow {
             rtt_ns: self.rtt_ns,
             planned_ns: self.start_ns,
             size_bytes: self.size_bytes,
-            queue_drops: fate.queue_drops(),
-            random_drops: fate.lost,
-            ecn_marks: fate.marked,
-            aqm_drops: fate.aqm,
-            policed_drops: fate.policed,
-            damaged: fate.damaged,
-            duplicated: fate.duplicated,
+            queue_drops: counts.queue_drops(),
+            random_drops: counts.lost,
+            ecn_marks: counts.marked,
+            aqm_drops: counts.aqm,
+            policed_drops: counts.policed,
+            damaged: counts.damaged,
+            duplicated: counts.duplicated,
             ..FlowTotals::default()
         }
     }

@@ -19,7 +19,7 @@ def main(arguments: argparse.Namespace) -> int:
         raise ScenarioError(
             "shell", "wanted a command after --, as in: dumbbell shell --delay 20ms -- iperf3 -c 10.2.0.1"
         )
-    up, down = shell.ways(arguments.rate, _way(arguments, "up"), _way(arguments, "down"))
+    up, down = shell.directions(arguments.rate, _direction(arguments, "up"), _direction(arguments, "down"))
     path = shell.Path(
         up=up, down=down, delay=arguments.delay, buffer=arguments.buffer, aqm=arguments.aqm, loss=arguments.loss,
         seed=arguments.seed
@@ -37,9 +37,9 @@ def main(arguments: argparse.Namespace) -> int:
     return int(ended["status"])
 
 
-def _way(arguments: argparse.Namespace, name: str) -> shell.Way:
+def _direction(arguments: argparse.Namespace, name: str) -> shell.Direction:
     """The options of a direction."""
     given = {
         field: getattr(arguments, f"{name}_{field}") for field in ("rate", "trace", "buffer", "aqm", "loss", "onoff")
     }
-    return shell.Way(**given)
+    return shell.Direction(**given)

@@ -32,7 +32,7 @@ pub struct Wander {
 }
 
 impl Wander {
-    /// It starts where it may be at any time; its correlation time is so many steps.
+    /// It starts where it may be at any time; its correlation time is this many steps.
     pub fn new(memory: i64, rng: &mut Rng) -> Wander {
         // A step forgets 1/m and adds noise of sqrt(2/m), so that the deviation stays one: the largest n
         // with n^2 m <= 2 * 2^32.
@@ -53,7 +53,7 @@ impl Wander {
         self.x
     }
 
-    /// Begins anew somewhere else.
+    /// Begins again somewhere else.
     pub fn jump(&mut self, rng: &mut Rng) {
         self.x = normal(rng);
     }

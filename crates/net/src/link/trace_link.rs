@@ -1,7 +1,7 @@
 //! A link that delivers by the opportunities of a Mahimahi trace (`LinkQueue::rationalize`,
 //! src/frontend/link_queue.cc).
 //!
-//! An opportunity carries so many bytes. Packets share it as long as it lasts; one that is larger than
+//! An opportunity carries this many bytes. Packets share it as long as it lasts; one that is larger than
 //! what is left takes the rest from the next, and leaves with its last byte. What an opportunity
 //! cannot use because nothing waits is lost. One at the very time at which a packet comes is over.
 //!

@@ -1,6 +1,6 @@
 //! Timers that the kernel counts in jiffies (kernel/time/timer.c). Its timer wheel never fires early,
 //! so it fires late: a timer set in a tick for n ticks later runs n + 1 ticks later, and one for long
-//! at the next multiple of 8 or more. What sets its timer anew whenever it runs has that period.
+//! at the next multiple of 8 or more. What sets its timer again whenever it runs has that period.
 
 use units::{Span, Time};
 

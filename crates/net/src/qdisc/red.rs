@@ -101,7 +101,7 @@ pub enum Invalid {
         /// Packets that would do.
         least: u64,
     },
-    /// No weight averages over so many packets.
+    /// No weight averages over this many packets.
     BurstTooLarge {
         /// Packets.
         burst: u64,

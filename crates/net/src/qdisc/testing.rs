@@ -75,7 +75,7 @@ impl Frame for Probe {
     }
 }
 
-/// The instant so many microseconds after the start.
+/// The instant this many microseconds after the start.
 pub fn us(n: u64) -> Time {
     Time::ZERO + Span::from_us(n)
 }

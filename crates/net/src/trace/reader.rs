@@ -56,7 +56,7 @@ impl TraceReader {
         self.each
     }
 
-    /// The next opportunity of the round, ms; `None` once at its end, where the next call begins anew.
+    /// The next opportunity of the round, ms; `None` once at its end, where the next call begins again.
     pub fn next_ms(&mut self) -> Result<Option<u32>, TraceError> {
         let gone = TraceError { line: 0, kind: TraceErrorKind::Changed };
         let lines = self.lines.as_mut().ok_or(gone)?;

@@ -4,7 +4,7 @@ mod link;
 
 use crate::link::Link;
 use crate::plan::{self, Plan, PlanError};
-use crate::route::{Delay, Stage, Traveller};
+use crate::route::{Delay, PathPacket, Stage};
 use link::Context;
 use net::delay::{Jitter, JitterPipe};
 use net::impair::{
@@ -18,7 +18,7 @@ use units::{Span, Time};
 
 /// The links of the data direction. Their random streams keep the names that they had when the bottleneck
 /// stood apart from the others, so that seeds give the same runs.
-pub fn links<P: Traveller>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
+pub fn links<P: PathPacket>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
     let stream = |i: usize| match i {
         0 => "bottleneck".into(),
         _ => format!("links[{}]", i - 1),
@@ -29,7 +29,7 @@ pub fn links<P: Traveller>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
 }
 
 /// The links of the acknowledgements' direction.
-pub fn ack_links<P: Traveller>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
+pub fn ack_links<P: PathPacket>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
     let all = plan.ack_links.iter().enumerate();
     all.map(|(i, given)| {
         let at = format!("ack_links[{i}]");
@@ -43,7 +43,7 @@ fn context<'a>(plan: &Plan, at: &'a str, stream: &'a str) -> Context<'a> {
 }
 
 /// Route of flow `i` from sender to receiver.
-pub fn forward<P: Traveller>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
+pub fn forward<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
     let flow = &plan.flows[i];
     let mut route = Route::new(plan, format!("flow{i}"));
     let mut stages = route.stages(&flow.forward, &format!("flows[{i}].forward"))?;
@@ -54,13 +54,13 @@ pub fn forward<P: Traveller>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, Pla
 }
 
 /// Route of flow `i` from receiver to sender.
-pub fn back<P: Traveller>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
+pub fn back<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
     let mut route = Route::new(plan, format!("flow{i}.ack"));
     route.stages(&plan.flows[i].back, &format!("flows[{i}].back"))
 }
 
 /// The first packet waits in its host for the other end's address: one that the path loses has waited too.
-fn wait_for_address<P: Traveller>(stages: &mut Vec<Stage<P>>, resolution: Span) {
+fn wait_for_address<P: PathPacket>(stages: &mut Vec<Stage<P>>, resolution: Span) {
     let delay = match stages.first_mut() {
         Some(Stage::Delay(delay)) => std::mem::replace(delay, Delay::new(Span::ZERO)),
         _ => {
@@ -91,7 +91,7 @@ impl Route<'_> {
         Rng::stream(self.plan.seed, &format!("{}.{what}{number}", self.name))
     }
 
-    fn stages<P: Traveller>(
+    fn stages<P: PathPacket>(
         &mut self,
         stages: &[plan::Stage],
         at: &str,
@@ -100,7 +100,7 @@ impl Route<'_> {
         numbered.map(|(k, stage)| self.stage(stage, &format!("{at}[{k}]"))).collect()
     }
 
-    fn stage<P: Traveller>(
+    fn stage<P: PathPacket>(
         &mut self,
         stage: &plan::Stage,
         at: &str,
@@ -114,7 +114,7 @@ impl Route<'_> {
             plan::Stage::Corrupt(share) => {
                 Stage::Corrupt(Box::new(Corruption::new(*share, self.stream("corrupt"))))
             }
-            plan::Stage::Thin(config) => Stage::Thin(Box::new(AckThinning::new(*config))),
+            plan::Stage::Thin(config) => Stage::ThinAcks(Box::new(AckThinning::new(*config))),
             plan::Stage::Aggregate(filled) => {
                 Stage::Aggregate(Box::new(Aggregation::new(Release::Filled(*filled))))
             }
@@ -125,7 +125,11 @@ impl Route<'_> {
         })
     }
 
-    fn delay<P: Traveller>(&mut self, plan: &plan::Delay, at: &str) -> Result<Stage<P>, PlanError> {
+    fn delay<P: PathPacket>(
+        &mut self,
+        plan: &plan::Delay,
+        at: &str,
+    ) -> Result<Stage<P>, PlanError> {
         let mean = Span::from_ns(plan.ns);
         if plan.steps.is_empty() && plan.jitter.is_none() && plan.reorder.is_none() {
             return Ok(Stage::Delay(Delay::new(mean)));
@@ -138,7 +142,7 @@ impl Route<'_> {
         let still = Jitter { reorder: false, ..Jitter::default() };
         let pipe = JitterPipe::new(delay, plan.jitter.unwrap_or(still), self.stream("jitter"));
         let reordering = plan.reorder.map(|config| Reordering::new(config, self.stream("reorder")));
-        Ok(Stage::Vary(Box::new((pipe, reordering))))
+        Ok(Stage::Jitter(Box::new((pipe, reordering))))
     }
 
     fn loss(&mut self, loss: &plan::Loss, at: &str) -> Result<Loss, PlanError> {

@@ -215,7 +215,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// A flow that opened and closed at these seconds and got so many megabytes.
+    /// A flow that opened and closed at these seconds and got this many megabytes.
     fn flow(start: u64, stop: u64, megabytes: u64) -> FlowTotals {
         FlowTotals {
             start_ns: start * S,

@@ -71,7 +71,7 @@ impl Cobalt {
     /// Judges a packet at the head that has waited for `sojourn`. `bulk_flows` raises the target
     /// (ingress mode; 0 otherwise); `mark` marks it if that is possible.
     #[inline]
-    pub fn judge(
+    pub fn should_drop(
         &mut self,
         params: &Params,
         now: Time,
@@ -82,7 +82,7 @@ impl Cobalt {
     ) -> Verdict {
         let due = self.is_due(now);
         let mut late = now > self.drop_next;
-        self.follow(params, now, sojourn, bulk_flows);
+        self.update_dropping(params, now, sojourn, bulk_flows);
         let mut verdict = Verdict { drop: false, marked: false };
         if due && self.dropping {
             verdict.marked = mark();
@@ -132,14 +132,14 @@ impl Cobalt {
     }
 
     /// Enters and leaves the dropping state.
-    fn follow(&mut self, params: &Params, now: Time, sojourn: Span, bulk_flows: u32) {
+    fn update_dropping(&mut self, params: &Params, now: Time, sojourn: Span, bulk_flows: u32) {
         let over = sojourn > params.target
             && sojourn > params.mtu_time * u64::from(bulk_flows) * 2
             && sojourn > params.mtu_time * 4;
         if over {
             if !self.dropping {
                 self.dropping = true;
-                self.drop_next = self.law(params, now);
+                self.drop_next = self.control_law(params, now);
             }
             self.count = self.count.max(1);
         } else {
@@ -172,12 +172,12 @@ impl Cobalt {
             Some(&cached) => cached,
             None => newton(self.inv_sqrt, self.count),
         };
-        self.drop_next = self.law(params, self.drop_next);
+        self.drop_next = self.control_law(params, self.drop_next);
     }
 
     /// CoDel's control law, `t + interval / sqrt(count)`; the interval counts in 32 bits
     /// (`reciprocal_scale`).
-    fn law(&self, params: &Params, t: Time) -> Time {
+    fn control_law(&self, params: &Params, t: Time) -> Time {
         let interval = u64::from(params.interval.as_ns() as u32);
         t + Span::from_ns((interval * u64::from(self.inv_sqrt)) >> 32)
     }
@@ -203,17 +203,17 @@ mod tests {
     }
 
     /// Judges a markable packet.
-    fn judge(cobalt: &mut Cobalt, now: Time, sojourn_ms: u64) -> Verdict {
+    fn should_drop(cobalt: &mut Cobalt, now: Time, sojourn_ms: u64) -> Verdict {
         let mut rng = Rng::stream(1, "cobalt");
-        cobalt.judge(&PARAMS, now, Span::from_ms(sojourn_ms), 0, &mut rng, || true)
+        cobalt.should_drop(&PARAMS, now, Span::from_ms(sojourn_ms), 0, &mut rng, || true)
     }
 
     #[test]
     fn a_fresh_queue_signals_with_the_second_packet_over_target() {
         let mut cobalt = Cobalt::default();
-        assert!(!judge(&mut cobalt, ms(50), 4).marked);
-        assert!(!judge(&mut cobalt, ms(60), 6).marked);
-        assert!(judge(&mut cobalt, ms(61), 6).marked);
+        assert!(!should_drop(&mut cobalt, ms(50), 4).marked);
+        assert!(!should_drop(&mut cobalt, ms(60), 6).marked);
+        assert!(should_drop(&mut cobalt, ms(61), 6).marked);
         // Count is 2: interval / sqrt(2) after 60 ms, when the first was due.
         assert_eq!(cobalt.drop_next, Time::from_ns(60_000_000 + 70_710_678));
     }
@@ -221,32 +221,32 @@ mod tests {
     #[test]
     fn once_decayed_to_nothing_a_queue_waits_a_full_interval() {
         let mut cobalt = Cobalt::default();
-        judge(&mut cobalt, ms(60), 6);
+        should_drop(&mut cobalt, ms(60), 6);
         // Under target one interval long: 1 decays to 0, and the root is 1.
-        assert!(!judge(&mut cobalt, ms(200), 1).marked);
+        assert!(!should_drop(&mut cobalt, ms(200), 1).marked);
         assert_eq!((cobalt.count, cobalt.inv_sqrt), (0, u32::MAX));
-        assert!(!judge(&mut cobalt, ms(290), 6).marked);
-        assert!(!judge(&mut cobalt, ms(389), 6).marked);
-        assert!(judge(&mut cobalt, ms(390), 6).marked);
+        assert!(!should_drop(&mut cobalt, ms(290), 6).marked);
+        assert!(!should_drop(&mut cobalt, ms(389), 6).marked);
+        assert!(should_drop(&mut cobalt, ms(390), 6).marked);
     }
 
     #[test]
     fn after_an_interval_without_packets_the_second_over_target_is_signalled_again() {
         let mut cobalt = Cobalt::default();
-        judge(&mut cobalt, ms(60), 6);
-        judge(&mut cobalt, ms(200), 1);
+        should_drop(&mut cobalt, ms(60), 6);
+        should_drop(&mut cobalt, ms(200), 1);
         // Until 300 ms the state is kept; the first packet after that sets the due time to its own.
-        assert!(!judge(&mut cobalt, ms(301), 6).marked);
-        assert!(judge(&mut cobalt, ms(302), 6).marked);
+        assert!(!should_drop(&mut cobalt, ms(301), 6).marked);
+        assert!(should_drop(&mut cobalt, ms(302), 6).marked);
     }
 
     #[test]
     fn signals_come_faster_by_the_root_of_their_count() {
         let mut cobalt = Cobalt::default();
-        judge(&mut cobalt, ms(0), 6);
+        should_drop(&mut cobalt, ms(0), 6);
         let mut times = Vec::new();
         for us in 1..400_000 {
-            if judge(&mut cobalt, Time::from_ns(us * 1_000), 6).marked {
+            if should_drop(&mut cobalt, Time::from_ns(us * 1_000), 6).marked {
                 times.push(us);
             }
         }
@@ -268,7 +268,7 @@ mod tests {
         let mut over = |sojourn_ms, bulk_flows| {
             let mut cobalt = Cobalt::default();
             let sojourn = Span::from_ms(sojourn_ms);
-            cobalt.judge(&params, ms(100), sojourn, bulk_flows, &mut rng, || true);
+            cobalt.should_drop(&params, ms(100), sojourn, bulk_flows, &mut rng, || true);
             cobalt.dropping
         };
         assert!(!over(40, 0) && over(41, 0));
@@ -293,16 +293,16 @@ mod tests {
     #[test]
     fn blue_drops_what_codel_has_just_marked() {
         let mut cobalt = Cobalt { p_drop: u32::MAX, ..Cobalt::default() };
-        judge(&mut cobalt, ms(60), 6);
-        assert_eq!(judge(&mut cobalt, ms(61), 6), Verdict { drop: true, marked: true });
+        should_drop(&mut cobalt, ms(60), 6);
+        assert_eq!(should_drop(&mut cobalt, ms(61), 6), Verdict { drop: true, marked: true });
     }
 
     #[test]
     fn what_cannot_be_marked_is_dropped() {
         let mut rng = Rng::stream(1, "cobalt");
         let mut cobalt = Cobalt::default();
-        judge(&mut cobalt, ms(60), 6);
-        let verdict = cobalt.judge(&PARAMS, ms(61), Span::from_ms(6), 0, &mut rng, || false);
+        should_drop(&mut cobalt, ms(60), 6);
+        let verdict = cobalt.should_drop(&PARAMS, ms(61), Span::from_ms(6), 0, &mut rng, || false);
         assert_eq!(verdict, Verdict { drop: true, marked: false });
     }
 

@@ -2,7 +2,7 @@
 //! nine meet in a set; and the hosts whose share is divided over their flows (`cake_hash`,
 //! net/sched/sch_cake.c).
 
-use super::tin::{Standing, Tin, QUEUES};
+use super::tin::{FlowSet, Tin, QUEUES};
 use crate::frame::{spread, Frame};
 use crate::settings::words;
 
@@ -84,7 +84,7 @@ impl Tin {
             }
         };
         let own = hash as usize % QUEUES;
-        if self.flows[own].tag == hash && self.flows[own].standing != Standing::Idle {
+        if self.flows[own].tag == hash && self.flows[own].set != FlowSet::Idle {
             return own;
         }
         self.find_slot(packet, salt, hash, own)
@@ -93,7 +93,7 @@ impl Tin {
     /// The way that has the flow's tag, else one that is idle, else a collision in its own.
     fn find_slot<P: Frame>(&mut self, packet: &P, salt: u32, hash: u32, own: usize) -> usize {
         let flows = &self.flows;
-        let is_idle = |slot: usize| flows[slot].standing == Standing::Idle;
+        let is_idle = |slot: usize| flows[slot].set == FlowSet::Idle;
         let tagged = way(own, |slot| flows[slot].tag == hash);
         if let Some(slot) = tagged.filter(|&slot| !is_idle(slot)) {
             return slot;
@@ -106,7 +106,7 @@ impl Tin {
 
     /// Gives the flow in a slot its hosts. In a collision the bulk flow there moves to the new ones.
     fn settle_hosts(&mut self, slot: usize, (src, dst): (u32, u32)) {
-        let is_bulk = self.flows[slot].standing == Standing::Bulk;
+        let is_bulk = self.flows[slot].set == FlowSet::Bulk;
         if is_bulk {
             self.count_bulk_src(slot, false);
             self.count_bulk_dst(slot, false);
@@ -237,7 +237,7 @@ mod tests {
             let slot = tin.slot(&packet(flow), SALT);
             tin.on_arrival(slot, &mut rng);
             // A packet is there: it becomes bulk when it has used its quantum.
-            tin.flows[slot].standing = Standing::SparseWait;
+            tin.flows[slot].set = FlowSet::SparseWait;
             tin.on_arrival(slot, &mut rng);
         }
         let slot = tin.slot(&packet(flows[8]), SALT);
@@ -280,7 +280,7 @@ mod tests {
         for flow in 0..4 {
             slot = tin.slot(&packet(flow), SALT);
             tin.on_arrival(slot, &mut rng);
-            tin.flows[slot].standing = Standing::SparseWait;
+            tin.flows[slot].set = FlowSet::SparseWait;
             tin.on_arrival(slot, &mut rng);
         }
         assert_eq!(tin.host_load(slot), 4);

@@ -172,7 +172,7 @@ impl<P: Frame> Cake<P> {
     fn drop_fattest(&mut self, now: Time, outcome: &mut Outcome<P>) {
         let (t, flow) = self.overflow.fattest(&self.tins);
         let Some(head) = self.packets.pop_front(&mut self.tins[t].flows[flow].packets) else {
-            self.overflow.distrust();
+            self.overflow.invalidate();
             return;
         };
         let tin = &mut self.tins[t];
@@ -209,7 +209,7 @@ impl<P: Frame> Cake<P> {
         }
     }
 
-    /// Serves flows of a tin until one has a packet to send, or is empty: then the tin is chosen anew.
+    /// Serves flows of a tin until one has a packet to send, or is empty: then the tin is chosen again.
     fn serve(
         &mut self,
         now: Time,
@@ -270,7 +270,7 @@ impl<P: Frame> Cake<P> {
         let sojourn = now.since(head.since);
         let packet = &mut head.packet;
         let mark = || packet.mark_ce();
-        tin.flows[flow].cobalt.judge(params, now, sojourn, bulk, &mut self.rng, mark)
+        tin.flows[flow].cobalt.should_drop(params, now, sojourn, bulk, &mut self.rng, mark)
     }
 }
 

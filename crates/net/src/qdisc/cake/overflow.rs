@@ -40,8 +40,8 @@ impl Overflow {
         (queue / QUEUES, queue % QUEUES)
     }
 
-    /// The fattest was found empty: build it anew next time.
-    pub fn distrust(&mut self) {
+    /// The fattest was found empty: build it again next time.
+    pub fn invalidate(&mut self) {
         self.kept_up = 0;
     }
 

@@ -8,7 +8,7 @@ use crate::settings::words;
 const LINK_HEADER: i64 = 14;
 /// Payload and size of an ATM cell, bytes.
 const CELL: (u64, u64) = (48, 53);
-/// PTM's 64b/65b coding adds a byte to each of so many.
+/// PTM's 64b/65b coding adds a byte to each group of this many.
 const PTM_BLOCK: u64 = 64;
 
 words! {

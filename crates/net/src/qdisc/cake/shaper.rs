@@ -37,7 +37,7 @@ impl TimePerByte {
         self.ns != 0
     }
 
-    /// What so many bytes take. `ns` is below 2^34, so anything below 2^30 bytes fits.
+    /// What this many bytes take. `ns` is below 2^34, so anything below 2^30 bytes fits.
     #[inline]
     pub fn span(self, bytes: u64) -> Span {
         Span::from_ns((bytes * self.ns) >> self.shift)
@@ -80,7 +80,7 @@ impl Shaper {
         }
     }
 
-    /// Charges a packet of so many (adjusted) bytes that was sent, or dropped in ingress mode.
+    /// Charges a packet of this many (adjusted) bytes that was sent, or dropped in ingress mode.
     #[inline]
     pub fn charge(&mut self, bytes: u64, dropped: bool) {
         let span = self.rate.span(bytes);

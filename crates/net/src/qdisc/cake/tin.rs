@@ -44,13 +44,13 @@ impl Dither {
     }
 }
 
-/// Where a flow queue stands.
+/// The set that a flow queue is in (`enum cake_flow_set`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// On no chain.
+pub(super) enum FlowSet {
+    /// In no chain.
     #[default]
     Idle,
-    /// On the chain of new flows.
+    /// In the chain of new flows.
     Sparse,
     /// Among the old flows until its deficit is paid, but empty and counted as sparse.
     SparseWait,
@@ -74,7 +74,7 @@ pub(super) struct Flow {
     pub dst_host: u16,
     /// Hash of the flow that the queue is reserved for.
     pub tag: u32,
-    pub standing: Standing,
+    pub set: FlowSet,
 }
 
 /// The three chains of flows, in the order of their heads' numbers behind the flows'.
@@ -174,7 +174,7 @@ pub(super) struct Tin {
     pub backlog: u64,
     /// What it may send in this round where nothing is shaped, adjusted bytes.
     pub deficit: i64,
-    /// Flows with this standing; sparse ones include those that wait.
+    /// Flows with this set; sparse ones include those that wait.
     pub sparse: u32,
     pub bulk: u32,
     chains: Chains,
@@ -217,19 +217,19 @@ impl Tin {
     /// A packet was added to a flow.
     #[inline]
     pub fn on_arrival(&mut self, flow: usize, rng: &mut Rng) {
-        match self.flows[flow].standing {
-            Standing::Idle | Standing::Decaying => {
+        match self.flows[flow].set {
+            FlowSet::Idle | FlowSet::Decaying => {
                 self.chains.move_to_tail(flow, Chain::New);
-                self.flows[flow].standing = Standing::Sparse;
+                self.flows[flow].set = FlowSet::Sparse;
                 self.sparse += 1;
                 let quantum = self.quantum(flow, rng);
                 self.flows[flow].deficit = quantum;
             }
-            Standing::SparseWait => {
+            FlowSet::SparseWait => {
                 self.sparse -= 1;
                 self.enter_bulk(flow);
             }
-            Standing::Sparse | Standing::Bulk => {}
+            FlowSet::Sparse | FlowSet::Bulk => {}
         }
     }
 
@@ -241,11 +241,9 @@ impl Tin {
             if self.flows[flow].deficit > 0 {
                 return Some(flow);
             }
-            match self.flows[flow].standing {
-                Standing::Bulk | Standing::SparseWait => self.replenish_old(flow, rng),
-                Standing::Sparse | Standing::Decaying | Standing::Idle => {
-                    self.retire_new(flow, rng)
-                }
+            match self.flows[flow].set {
+                FlowSet::Bulk | FlowSet::SparseWait => self.replenish_old(flow, rng),
+                FlowSet::Sparse | FlowSet::Decaying | FlowSet::Idle => self.retire_new(flow, rng),
             }
         }
     }
@@ -282,9 +280,9 @@ impl Tin {
 
     /// A new flow has used up its round: it gets a quantum and goes behind the old ones.
     fn retire_new(&mut self, flow: usize, rng: &mut Rng) {
-        if self.flows[flow].standing == Standing::Sparse {
+        if self.flows[flow].set == FlowSet::Sparse {
             if self.flows[flow].packets.is_empty() {
-                self.flows[flow].standing = Standing::SparseWait;
+                self.flows[flow].set = FlowSet::SparseWait;
             } else {
                 self.sparse -= 1;
                 self.enter_bulk(flow);
@@ -298,22 +296,22 @@ impl Tin {
     /// A flow was served and empty.
     #[inline]
     pub fn retire(&mut self, flow: usize, decays: bool) {
-        match self.flows[flow].standing {
-            Standing::Bulk => self.leave_bulk(flow),
-            Standing::Sparse | Standing::SparseWait => self.sparse -= 1,
-            Standing::Decaying | Standing::Idle => {}
+        match self.flows[flow].set {
+            FlowSet::Bulk => self.leave_bulk(flow),
+            FlowSet::Sparse | FlowSet::SparseWait => self.sparse -= 1,
+            FlowSet::Decaying | FlowSet::Idle => {}
         }
         if decays {
             self.chains.move_to_tail(flow, Chain::Decaying);
-            self.flows[flow].standing = Standing::Decaying;
+            self.flows[flow].set = FlowSet::Decaying;
         } else {
             self.chains.remove(flow);
-            self.flows[flow].standing = Standing::Idle;
+            self.flows[flow].set = FlowSet::Idle;
         }
     }
 
     fn enter_bulk(&mut self, flow: usize) {
-        self.flows[flow].standing = Standing::Bulk;
+        self.flows[flow].set = FlowSet::Bulk;
         self.bulk += 1;
         self.count_bulk_src(flow, true);
         self.count_bulk_dst(flow, true);

@@ -12,7 +12,7 @@ pub(super) struct Average {
     pub log: u32,
     /// Idle time is counted in cells of 2^`cell_log` us (`Scell_log`).
     cell_log: u32,
-    /// By how many bits so many idle cells shift the average (`Stab`).
+    /// By how many bits this many idle cells shift the average (`Stab`).
     decay: [u8; 256],
 }
 

@@ -28,7 +28,7 @@ fn offer(red: &mut Red<Packet>, n: u32, ecn: u8) -> (Vec<(u32, Cause)>, usize) {
     (outcome.drops.iter().map(|d| (d.0.seq, d.1)).collect(), outcome.marks.len())
 }
 
-/// The average exceeds 15000 bytes when so many packets of 1000 bytes have come: 0, 1000, 2875, 5516,
+/// The average exceeds 15000 bytes when this many packets of 1000 bytes have come: 0, 1000, 2875, 5516,
 /// ..., 115395, 122971 of 120000 (A + 1000 k - floor(A / 8)).
 const FIRST_HARD: u32 = 22;
 

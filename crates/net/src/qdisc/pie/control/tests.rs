@@ -190,7 +190,7 @@ fn the_estimator_measures_the_rate_over_16_kib_and_divides_the_backlog_by_it() {
         send(&mut state, n, 16_383);
     }
     assert_eq!((state.rate, state.cycle), (279 - 34 + 32, None));
-    // 20000 bytes are less than 2 ms, so the measurement starts anew.
+    // 20000 bytes are less than 2 ms, so the measurement starts again.
     state.update(&p, 20_000);
     assert_eq!((state.delay, state.old_delay, state.rate), (20_000 * 256 / 277, 0, 0));
 }
