@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,6 +18,15 @@ from dumbbell.runs import interrupts
 
 #: They hold the program to times in which it must answer.
 pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(autouse=True, scope="module")
+def hangup() -> Iterator[None]:
+    """SIGHUP as a terminal leaves it: under nohup these tests, and the programs that they start, would ignore it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
 
 #: As the program starts, with a mark on stdout when our own code begins: what a signal does to Python's own start is
 #: Python's.
