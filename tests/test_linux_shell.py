@@ -112,21 +112,21 @@ def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path:
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        (shell.Path(up=shell.Way(rate="12parsec")), "shell, up"),
+        (shell.Path(up=shell.Direction(rate="12parsec")), "shell, up"),
         (shell.Path(delay="20"), "--delay: got"),
         (shell.Path(aqm="codell"), 'did you mean "codel"?'),
         (shell.Path(buffer="2bdp"), "--buffer: got 2bdp, wanted a rate as well"),
         (
-            shell.Path(up=shell.Way(rate="1Mbps"), down=shell.Way(rate="1Mbps"), buffer="2bdp"),
+            shell.Path(up=shell.Direction(rate="1Mbps"), down=shell.Direction(rate="1Mbps"), buffer="2bdp"),
             "--buffer: got 2bdp, wanted a delay as well",
         ),
-        (shell.Path(down=shell.Way(buffer="1bdp"), delay="1ms"), "--down-buffer: got 1bdp, wanted a rate as well"),
+        (shell.Path(down=shell.Direction(buffer="1bdp"), delay="1ms"), "--down-buffer: got 1bdp, wanted a rate as well"),
         (
-            shell.Path(up=shell.Way(rate="1Mbps", trace="x")),
+            shell.Path(up=shell.Direction(rate="1Mbps", trace="x")),
             "--up-trace: got x and the rate 1Mbps, wanted one of the two",
         ),
-        (shell.Path(up=shell.Way(onoff="4s")), '--up-onoff: got "4s", wanted two times above zero'),
-        (shell.Path(down=shell.Way(onoff="4s,often")), '--down-onoff: got "4s,often", wanted two times above zero'),
+        (shell.Path(up=shell.Direction(onoff="4s")), '--up-onoff: got "4s", wanted two times above zero'),
+        (shell.Path(down=shell.Direction(onoff="4s,often")), '--down-onoff: got "4s,often", wanted two times above zero'),
     ],
 )
 def test_a_path_that_cannot_be_says_which_option_is_wrong(path: shell.Path, expected: str) -> None:
@@ -147,8 +147,8 @@ def test_a_rate_of_both_directions_beside_a_trace_of_one_is_refused(cli: Any, tm
 
 def test_each_direction_has_its_own_queue_and_loss(cli: Any) -> None:
     up, down = (
-        shell.Way(rate="10Mbps", buffer="20pkt", loss="100%"),
-        shell.Way(rate="20Mbps", aqm="codel", onoff="2s,1s"),
+        shell.Direction(rate="10Mbps", buffer="20pkt", loss="100%"),
+        shell.Direction(rate="20Mbps", aqm="codel", onoff="2s,1s"),
     )
     made = shell.plan(shell.Path(up=up, down=down, delay="10ms", loss="1%"))
     assert (made["links"][0]["rate_bps"], made["links"][0]["qdisc"]["kind"]) == (10_000_000, "fifo")
