@@ -120,13 +120,19 @@ def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path:
             shell.Path(up=shell.Direction(rate="1Mbps"), down=shell.Direction(rate="1Mbps"), buffer="2bdp"),
             "--buffer: got 2bdp, wanted a delay as well",
         ),
-        (shell.Path(down=shell.Direction(buffer="1bdp"), delay="1ms"), "--down-buffer: got 1bdp, wanted a rate as well"),
+        (
+            shell.Path(down=shell.Direction(buffer="1bdp"), delay="1ms"),
+            "--down-buffer: got 1bdp, wanted a rate as well",
+        ),
         (
             shell.Path(up=shell.Direction(rate="1Mbps", trace="x")),
             "--up-trace: got x and the rate 1Mbps, wanted one of the two",
         ),
         (shell.Path(up=shell.Direction(onoff="4s")), '--up-onoff: got "4s", wanted two times above zero'),
-        (shell.Path(down=shell.Direction(onoff="4s,often")), '--down-onoff: got "4s,often", wanted two times above zero'),
+        (
+            shell.Path(down=shell.Direction(onoff="4s,often")),
+            '--down-onoff: got "4s,often", wanted two times above zero',
+        ),
     ],
 )
 def test_a_path_that_cannot_be_says_which_option_is_wrong(path: shell.Path, expected: str) -> None:
