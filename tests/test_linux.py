@@ -185,26 +185,21 @@ def test_runs_go_at_once_where_that_is_asked_for(tmp_path: Path, cli: Any) -> No
     ]
 
 
+# A virtual machine that stands still for some milliseconds in the first ten round trips moves the exit; a paced
+# socket, or rounds that are shifted, agree in no attempt.
+@pytest.mark.flaky(reruns=7)
 def test_slow_start_ends_where_the_simulators_does(tmp_path: Path, cli: Any) -> None:
     """HyStart sees how ACKs are spaced: it tells whether a socket was paced that should not be, and whether iperf3's
     greeting shifted its rounds.
     """
 
-    def exit_window(on: str) -> tuple[int, list[str]]:
+    def exit_window(on: str) -> int:
         file = scenario(tmp_path, "hystart", seconds=2, path='buffer = "8bdp"', host='traffic = "iperf3"')
         out = tmp_path / f"out-{on}-{time.monotonic_ns()}"
         done = cli("run", file, "--on", on, "--out", out, "--set", "record.every=10ms")
         assert done.returncode == 0, done.stderr
-        run = dumbbell.load(out)[0]
-        table = run.samples.to_pydict()
-        return next(int(value) for value in table["ssthresh"] if value and value < 1_000_000), run.manifest.warnings
+        table = dumbbell.load(out)[0].samples.to_pydict()
+        return next(int(value) for value in table["ssthresh"] if value and value < 1_000_000)
 
-    wanted, _ = exit_window("sim")
-    # A virtual machine that stands still for some milliseconds in the first ten round trips moves it: an attempt
-    # that agrees is enough, since a paced socket, or rounds that are shifted, agree in none.
-    attempts = []
-    while len(attempts) < 8:
-        attempts.append(exit_window("linux"))
-        if abs(attempts[-1][0] - wanted) <= 0.1 * wanted:
-            return
-    pytest.fail(f"slow start ends at {wanted} in the simulator, on Linux at {attempts}")
+    wanted = exit_window("sim")
+    assert abs(exit_window("linux") - wanted) <= 0.1 * wanted
