@@ -8,7 +8,7 @@ controllers without, of cong_avoid; the time of all hooks that ran meanwhile is 
 path has a round-trip time, without which every ACK would begin a round: a relay in user space.
 
 "ratio" is of these times as they are; "net" is without what hooks cost that do nothing (``kernel/nothing.c``), which is
-the clock's own share. Noise only adds, so the least of several runs is taken. Not in any of these figures: the
+the clock's own share. Noise only adds, so the minimum of several runs is taken. Not in any of these figures: the
 trampoline through which the kernel enters a BPF hook, some ten nanoseconds that its own controllers do not pay.
 """
 
@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from dumbbell import kernel  # noqa: E402
-from kernel_path import LEFT, RECEIVER, RIGHT, Relay, sh  # noqa: E402
+from kernel_path import RIGHT, Relay, iperf_client, sh  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,21 +69,7 @@ def flow(kernel_name: str, seconds: float) -> float:
     try:
         while ":5201" not in sh("ip", "netns", "exec", RIGHT, "ss", "-ltn"):
             pass
-        client = [
-            "ip",
-            "netns",
-            "exec",
-            LEFT,
-            "iperf3",
-            "--client",
-            RECEIVER,
-            "--congestion",
-            kernel_name,
-            "--time",
-            str(seconds),
-            "--json",
-        ]
-        report = json.loads(sh(*client))
+        report = json.loads(sh(*iperf_client(kernel_name, seconds)))
         server.wait(timeout=20)
     finally:
         server.kill()

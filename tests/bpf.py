@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dumbbell import kernel
-from kernel_path import LEFT, RECEIVER, RIGHT, SENDER, within
+from kernel_path import LEFT, RIGHT, SENDER, iperf_client, within
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 PINS = Path("/sys/fs/bpf/dumbbell")
@@ -55,21 +55,9 @@ class Iperf:
         server = ["ip", "netns", "exec", RIGHT, "iperf3", "--server", "--one-off", "--json"]
         self._server = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until(lambda: ":5201" in within(RIGHT, "ss", "-ltn"), "iperf3 listens")
-        client = [
-            "ip",
-            "netns",
-            "exec",
-            LEFT,
-            "iperf3",
-            "--client",
-            RECEIVER,
-            "--congestion",
-            kernel_name,
-            "--time",
-            str(seconds),
-            "--json",
-        ]
-        self._client = subprocess.Popen(client, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._client = subprocess.Popen(
+            iperf_client(kernel_name, seconds), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def __enter__(self) -> Iperf:
         return self

@@ -33,6 +33,12 @@ def within(netns: str, *command: str) -> str:
     return sh("ip", "netns", "exec", netns, *command)
 
 
+def iperf_client(kernel_name: str, seconds: float) -> list[str]:
+    """The command of a bulk flow between the namespaces, which prints JSON."""
+    flow = ["--client", RECEIVER, "--congestion", kernel_name, "--time", str(seconds), "--json"]
+    return ["ip", "netns", "exec", LEFT, "iperf3", *flow]
+
+
 class Namespaces:
     """Two network namespaces, removed at the end with all that is in them."""
 
