@@ -33,7 +33,7 @@ def measure(command: list[str], *, core: int) -> tuple[Cost, str]:
     """Run ``command`` on ``core`` alone and return its cost and its standard output.
 
     Python may keep what it compiled, as it does for a user: where the environment forbids that, each run would compile
-    every module anew.
+    every module again.
 
     Raises
     ------

@@ -194,5 +194,5 @@ def test_the_summary_has_a_part_for_each_link_and_flow(ran: Runner) -> None:
     result = ran(FULL)
     summary = json.loads((Path(result.folder) / "manifest.json").read_text())["summary"]
     assert (len(summary["flows"]), len(summary["links"])) == (3, 0)
-    # At the least a packet has an event when it reaches the link, one when it leaves it, and its ACK one.
+    # A packet has at least one event when it reaches the link, one when it leaves it, and its ACK one.
     assert summary["events"] > rows(result, "queue")[-1]["sent_packets"] * 2

@@ -201,7 +201,7 @@ def test_where_linux_has_a_controller_of_that_name_ours_says_under_which_it_is(c
 
 
 def test_an_own_file_registers_under_its_own_name(cli: Cli, tmp_path: Path) -> None:
-    """Whatever the name inside; so a changed copy of a controller stands beside it."""
+    """The new name replaces the one in the source, so that a changed copy of a controller can be loaded as well."""
     (tmp_path / "gentler.c").write_text((ROOT / "scenarios" / "examples" / "gentle.c").read_text())
     try:
         assert cli("kernel", "load", ROOT / "scenarios" / "examples" / "gentle.c").stdout == "gentle\n"

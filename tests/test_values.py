@@ -1,4 +1,4 @@
-"""Tables of a scenario hold values; what was written stays beside them."""
+"""Tables of a scenario hold values, and keep the text as it was written."""
 
 from __future__ import annotations
 

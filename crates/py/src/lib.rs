@@ -204,7 +204,7 @@ mod _native {
         _panic_in_next_run, controllers, run, version, write_measured, ControllerError, PlanError,
     };
 
-    /// Versions of the manifest and of the tables beside it.
+    /// Versions of the manifest and of the tables.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("MANIFEST_VERSION", record::MANIFEST_VERSION)?;
