@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import dumbbell
-from dumbbell import cli
+from dumbbell import backends, cli
 from dumbbell.backends import sim
 from dumbbell.results import agreement
 from dumbbell.results.manifest import Summary
@@ -81,8 +81,8 @@ def test_the_command_prints_a_row_per_combination(
 ) -> None:
     # The simulator stands in for the other back end, so the two agree to the digit.
     twin = ModuleType("dumbbell.backends.twin")
-    vars(twin).update(run=sim.run, check=lambda *_: None, prepare=lambda *_: None)
-    monkeypatch.setattr("dumbbell.backends.NAMES", ("sim", "twin"))
+    vars(twin).update(run=sim.run, check=sim.check)
+    monkeypatch.setitem(backends.KINDS, "twin", backends.Kind("twin"))
     monkeypatch.setitem(sys.modules, "dumbbell.backends.twin", twin)
     (tmp_path / "x.toml").write_text(SCENARIO)
     out = tmp_path / "out"
@@ -103,9 +103,9 @@ def test_three_back_ends_are_held_against_the_first(
 
     for name, run in (("twin", sim.run), ("half", halved)):
         module = ModuleType(f"dumbbell.backends.{name}")
-        vars(module).update(run=run, check=lambda *_: None)
+        vars(module).update(run=run, check=sim.check)
         monkeypatch.setitem(sys.modules, f"dumbbell.backends.{name}", module)
-    monkeypatch.setattr("dumbbell.backends.NAMES", ("sim", "twin", "half"))
+        monkeypatch.setitem(backends.KINDS, name, backends.Kind(name))
     (tmp_path / "x.toml").write_text(SCENARIO.replace(', "2bdp"', ""))
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin,half", "--out", str(tmp_path / "out")]) == 1
     [utilization] = [line for line in capsys.readouterr().out.splitlines() if "utilization" in line]
@@ -178,9 +178,9 @@ def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     for name, run in (("twin", sim.run), ("late", warned)):
         module = ModuleType(f"dumbbell.backends.{name}")
-        vars(module).update(run=run, check=lambda *_: None)
+        vars(module).update(run=run, check=sim.check)
         monkeypatch.setitem(sys.modules, f"dumbbell.backends.{name}", module)
-    monkeypatch.setattr("dumbbell.backends.NAMES", ("sim", "twin", "late"))
+        monkeypatch.setitem(backends.KINDS, name, backends.Kind(name))
     (tmp_path / "x.toml").write_text(SCENARIO)
     return tmp_path
 
@@ -198,9 +198,8 @@ def test_the_folder_of_a_comparison_is_one_of_results_that_vary_by_back_end(
     out = compared / "out"
     cli.main(["compare", str(compared / "x.toml"), "--on", "sim,twin", "--out", str(out)])
     runs = dumbbell.load(out)
-    # both of the simulator, as their manifests say, for the twin is the simulator
     assert [run.vary for run in runs] == [
-        {"on": "sim", "path.buffer": buffer} for buffer in ("1bdp", "1bdp", "2bdp", "2bdp")
+        {"on": on, "path.buffer": buffer} for buffer in ("1bdp", "2bdp") for on in ("sim", "twin")
     ]
     capsys.readouterr()
     assert cli.main(["show", str(out)]) == 0

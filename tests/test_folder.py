@@ -16,13 +16,14 @@ import dumbbell
 from conftest import SMALL
 from dumbbell import ControllerError, EngineError, ScenarioError, _native, from_text
 from dumbbell.backends import folder
+from dumbbell.backends.request import Request
 from dumbbell.errors import DiskFullError
 from dumbbell.runs import plan
 
 
 def made_in(out: Path, name: str = "run") -> folder.ResultFolder:
     planned = plan.runs(from_text(SMALL))[0]
-    return folder.ResultFolder(planned, out / name, scenario_text=SMALL, overrides=(), backend="sim")
+    return folder.ResultFolder(Request(planned, scenario_text=SMALL), out / name)
 
 
 def written(out: Path, name: str = "run", **more: Any) -> dict[str, Any]:

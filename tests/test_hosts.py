@@ -17,9 +17,9 @@ import pytest
 from conftest import ROOT
 from dumbbell import ScenarioError, from_file
 from dumbbell.backends import netem, script, sockets, ssh
+from dumbbell.backends.request import Request
 from dumbbell.backends.tc import module
 from dumbbell.runs import plan
-from dumbbell.scenario.own import Own
 from hosts import planned
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "commands"
@@ -111,7 +111,7 @@ def test_flows_that_are_delayed_differently_have_lanes_of_their_own() -> None:
 )
 def test_what_netem_cannot_do_is_one_error_before_anything_starts(path: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError) as error:
-        netem.check(planned(**path), Own())
+        netem.check(Request(planned(**path), "netem"))
     assert str(error.value).startswith(message)
 
 
@@ -127,7 +127,7 @@ def test_what_a_path_of_its_own_cannot_do_is_one_error_before_a_host_is_asked(
     flows: Any, path: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ScenarioError) as error:
-        ssh.check(planned(flows, **path), Own(), "ssh://a,b")
+        ssh.check(Request(planned(flows, **path), "ssh://a,b"))
     assert str(error.value).startswith(message)
 
 

@@ -19,9 +19,9 @@ import hosts
 from conftest import ROOT, Cli
 from dumbbell import kernel
 from dumbbell.backends import netem, script, session, ssh
+from dumbbell.backends.request import Request
 from dumbbell.errors import EngineError
 from dumbbell.results import load as results
-from dumbbell.scenario.own import Own
 from hosts import planned
 
 pytestmark = pytest.mark.alone
@@ -124,16 +124,15 @@ def test_a_flow_over_netem_is_paced_by_nobody_whatever_the_machines_default(
         monkeypatch.setattr(netem._Net, "controllers", lambda *_: None)
     said = set()
 
-    def look(_: int, __: int) -> bool:
+    def look(_: int, __: int) -> None:
         sockets = kernel.status(controller.kernel_name)[0].sockets
         said.update(one.estimates.state for one in sockets if one.local.endswith(":50000") and one.cwnd)
-        return True
 
     with kernel.load(str(ROOT / "tests" / "controllers" / "pacing.c"), numbered=True) as controller:
         of_it = planned([{"cca": "reno"}])
         of_it.plan["flows"][0]["cca"], of_it.plan["host"]["qdisc"] = controller.kernel_name, "pfifo"
         of_it.plan["duration_ns"] = of_it.plan["flows"][0]["stop_ns"] = 2 * 10**9
-        netem.run(of_it, tmp_path / "out", scenario_text="", overrides=(), progress=look, own=Own())
+        netem.run(Request(of_it, "netem", progress=look), tmp_path / "out")
     assert said == {"UNPACED" if by_route else "PACED_BY_TCP"}
 
 
@@ -142,7 +141,7 @@ def test_a_module_that_the_kernel_lacks_is_named(tmp_path: Path) -> None:
     if netem._has("netem"):
         pytest.skip("this kernel has netem")
     with pytest.raises(EngineError, match="no module sch_netem"):
-        netem.check(planned(rtt="20ms"), Own())
+        netem.check(Request(planned(rtt="20ms"), "netem"))
 
 
 @pytest.fixture

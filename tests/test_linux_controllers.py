@@ -17,8 +17,8 @@ import dumbbell
 from conftest import ROOT
 from dumbbell import kernel
 from dumbbell.backends import linux
+from dumbbell.backends.request import Request
 from dumbbell.runs import plan
-from dumbbell.scenario.own import Own
 from emulated import PAYLOAD, ran, scenario, untroubled, why_not
 
 
@@ -149,7 +149,7 @@ def test_nobody_paces_a_flow_whatever_the_machines_default(tmp_path: Path) -> No
     with kernel.load(str(ROOT / "tests" / "controllers" / "pacing.c"), numbered=True) as controller:
         planned.plan["flows"][0]["cca"] = controller.kernel_name
         planned.plan["record"]["states"] = True
-        linux.run(planned, tmp_path / "out", scenario_text="", overrides=(), progress=lambda *_: True, own=Own())
+        linux.run(Request(planned, "linux"), tmp_path / "out")
     states = dumbbell.load(tmp_path / "out")[0].samples.to_pandas().cca_state
     assert set(states) - {""} == {"UNPACED"}
 
@@ -163,7 +163,7 @@ def _flow_of(tmp_path: Path, kernel_name: str, name: str, *, seconds: int, path:
         ).scenario
     )[0]
     planned.plan["flows"][0]["cca"] = kernel_name
-    linux.run(planned, tmp_path / name, scenario_text="", overrides=(), progress=lambda *_: True, own=Own())
+    linux.run(Request(planned, "linux"), tmp_path / name)
     return dumbbell.load(tmp_path / name)[0]
 
 

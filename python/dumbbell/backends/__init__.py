@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dumbbell.errors import ScenarioError, show, wrong
 
@@ -11,86 +11,86 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from dumbbell.runs.plan import Planned
-    from dumbbell.scenario.own import Own
+    from .request import Request
 
-    from .folder import Progress
 
-#: Names of those that there are, as ``--on`` takes them.
-NAMES = ("sim", "linux", "bpf", "netem", "ssh")
+class Kind(NamedTuple):
+    """What is known of a back end before its module is imported.
+
+    Attributes
+    ----------
+    module
+        The module of this folder that has `check` and `run`, as `Backend` describes them.
+    is_exact
+        Whether a run depends on its plan alone, so that repetitions which draw no random number are the same run.
+    is_real_time
+        Whether a run takes as long as its duration says.
+    jobs, jobs_max
+        How many runs go at once unless ``--jobs`` says otherwise (None: one per core), and at most (None: any number).
+    has_hosts
+        Whether ``--on`` names hosts after a colon.
+    """
+
+    module: str
+    is_exact: bool = False
+    is_real_time: bool = True
+    jobs: int | None = 1
+    jobs_max: int | None = None
+    has_hosts: bool = False
+
+
+#: The back ends by their names, as ``--on`` takes them.
+KINDS = {
+    "sim": Kind("sim", is_exact=True, is_real_time=False, jobs=None),
+    "linux": Kind("linux"),
+    "bpf": Kind("linux"),
+    "netem": Kind("netem", jobs_max=1),
+    "ssh": Kind("ssh", jobs_max=1, has_hosts=True),
+}
 
 
 class Backend(Protocol):
     """What a back end's module has."""
 
-    def run(
-        self,
-        planned: Planned,
-        folder: Path,
-        *,
-        scenario_text: str,
-        overrides: tuple[str, ...],
-        progress: Progress,
-        own: Own,
-    ) -> dict[str, Any]:
-        """Run one plan into `folder`, which must not exist yet, and return its manifest."""
+    def check(self, request: Request) -> None:
+        """Raise ScenarioError for what of a plan this back end cannot do, EngineError for what this machine lacks."""
+
+    def run(self, request: Request, folder: Path) -> dict[str, Any]:
+        """Run a plan into `folder`, which must not exist yet, and return its manifest."""
 
 
-def run(
-    on: str,
-    planned: Planned,
-    folder: Path,
-    *,
-    scenario_text: str,
-    overrides: tuple[str, ...],
-    progress: Progress,
-    own: Own,
-) -> dict[str, Any]:
-    """Run one plan on the back end of this name; ``ssh://...`` names the hosts as well."""
-    given: dict[str, Any] = {"scenario_text": scenario_text, "overrides": overrides, "progress": progress, "own": own}
-    if on.startswith("ssh:"):
-        given["on"] = on
-    made: dict[str, Any] = named(on).run(planned, folder, **given)
-    return made
+def run(request: Request, folder: Path) -> dict[str, Any]:
+    """Run a plan on its back end into `folder`, which must not exist yet, and return its manifest."""
+    return _module(request.on).run(request, folder)
 
 
-def check(on: str, planned: Planned, own: Own) -> None:
-    """Raise for what of a plan the back end of this name cannot do; the simulator does everything."""
-    module: Any = named(on)
-    if on.startswith("ssh:"):
-        module.check(planned, own, on)
-    elif on != "sim":
-        module.check(planned, own)
+def kind(on: str) -> Kind:
+    """Of the back end that ``--on`` names; raises ScenarioError for one that does not exist."""
+    name, colon, _ = on.partition(":")
+    found = KINDS.get(name)
+    if found is None or (colon and not found.has_hosts):
+        raise wrong("--on", on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
+    return found
 
 
-def named(on: str) -> Backend:
-    """The back end of this name."""
-    module: Any = import_module(f"{__name__}.{on.partition(':')[0]}")
+def _module(on: str) -> Backend:
+    module: Any = import_module(f"{__name__}.{kind(on).module}")
     backend: Backend = module
     return backend
 
 
-def check_name(on: str) -> None:
-    """Raise ScenarioError for a back end that there is not."""
-    name = on.partition(":")[0]
-    if name not in NAMES or name not in ("ssh", on):
-        raise wrong("--on", on, f"one of: {', '.join(map(show, NAMES))}", list(NAMES))
-
-
-def workers(on: str, plans: Iterable[tuple[Planned, Own]], wanted: int | None) -> int | None:
-    """How many runs go at once, `None` for the default, on a back end that can run these plans. Raises ScenarioError
-    for one that it cannot.
+def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | None:
+    """How many of these runs go at once, None for one per core. Raises ScenarioError for a plan that this back end
+    cannot run, before anything starts.
     """
-    if on == "sim":
-        return wanted
-    if on in ("linux", "bpf"):
-        from . import linux
-
-        return linux.workers(plans, wanted, ours=on == "bpf")
-    if wanted not in (None, 1):
+    which = kind(on)
+    if which.jobs_max and (wanted or 1) > which.jobs_max:
         raise ScenarioError(
-            "--jobs", f"got {wanted}, wanted 1 with --on {on.partition(':')[0]}: runs at once would disturb each other"
+            "--jobs",
+            f"got {wanted}, wanted {which.jobs_max} with --on {on.partition(':')[0]}: runs at once would disturb each"
+            " other",
         )
-    for planned, own in plans:
-        check(on, planned, own)
-    return 1
+    check = _module(on).check
+    for request in requests:
+        check(request)
+    return wanted or which.jobs

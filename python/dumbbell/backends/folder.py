@@ -1,6 +1,6 @@
 """The result folder of one run, whole or absent: the same writer for every back end.
 
-    with ResultFolder(planned, folder, scenario_text=..., overrides=..., backend="sim") as made:
+    with ResultFolder(request, folder) as made:
         summary = ...                  # tables go into made.path
         return made.finish(summary)
 
@@ -16,15 +16,17 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
 from dumbbell.runs import origin
-from dumbbell.runs.plan import Planned
+
+if TYPE_CHECKING:
+    from .request import Request
 
 #: Name of the file that says what a folder is.
 MANIFEST = "manifest.json"
@@ -38,9 +40,6 @@ _SMALL_BYTES = 100_000
 #: Errors of a disk that takes no more.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
-Progress = Callable[[int, int], None]
-"""Called with (simulated nanoseconds, delivered packets); an exception from it stops the run."""
-
 
 class ResultFolder:
     """A result folder in the making, as a context. Leaving it without `finish`, for whatever reason, leaves nothing
@@ -50,11 +49,8 @@ class ResultFolder:
     DiskFullError, EngineError.
     """
 
-    def __init__(
-        self, planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], backend: str
-    ) -> None:
-        self.planned, self.folder, self.backend = planned, folder, backend
-        self.scenario_text, self.overrides = scenario_text, overrides
+    def __init__(self, request: Request, folder: Path) -> None:
+        self.request, self.folder = request, folder
         self.path = folder.parent / f"{BESIDE}{os.getpid()}-{folder.name}"
         self.began_s = time.perf_counter()
 
@@ -90,7 +86,8 @@ class ResultFolder:
         """What a result folder says of itself, whichever back end made it; docs/results.md describes it."""
         from dumbbell import _native
 
-        planned = self.planned
+        request = self.request
+        planned = request.planned
         return {
             "schema_version": _native.MANIFEST_VERSION,
             "name": planned.name,
@@ -98,8 +95,8 @@ class ResultFolder:
             "vary": planned.vary,
             "repetition": planned.repetition,
             "seed": planned.plan["seed"],
-            "scenario": self.scenario_text,
-            "set": list(self.overrides),
+            "scenario": request.scenario_text,
+            "set": list(request.overrides),
             "plan": planned.plan,
             "summary": summary,
             "warnings": [*planned.warnings, *summary["warnings"]],
@@ -108,7 +105,7 @@ class ResultFolder:
             "kernel": origin.kernel(),
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "wall_s": round(wall_s, 6),
-            "backend": self.backend,
+            "backend": request.on,
         }
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

@@ -1,5 +1,7 @@
 """Real hosts: the kernel's TCP and iperf3 in network namespaces, with the simulator's own path between them in real
 time.
+
+`--on bpf` is the same with every flow's controller ours, also where the kernel has one of that name.
 """
 
 from __future__ import annotations
@@ -7,19 +9,19 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.runs.plan import Planned
-from dumbbell.scenario.own import Own
 
-from .folder import Progress, ResultFolder
+from .folder import ResultFolder
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import Plan
+
+    from .request import Request
 
 #: Controllers that the running kernel offers to every network namespace.
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -40,54 +42,38 @@ def prepare() -> None:
             raise EngineError(str(error)) from None
 
 
-def workers(plans: Iterable[tuple[Planned, Own]], wanted: int | None, *, ours: bool = False) -> int:
-    """How many of these runs go at once: one, unless more are asked for. Raises ScenarioError for what of them real
-    hosts cannot do, before anything starts.
-    """
-    prepare()
-    for planned, own in plans:
-        check(planned, own, ours=ours)
-    return wanted or 1
-
-
-def check(planned: Planned, own: Own, *, ours: bool = False) -> None:
-    """Raise ScenarioError for what of a plan real hosts cannot do; `ours`: with our controllers only."""
+def check(request: Request) -> None:
+    """Raise ScenarioError for what of a plan real hosts cannot do, EngineError where no namespaces can be made."""
     from dumbbell import _native
 
-    if own:
+    prepare()
+    if request.own:
         raise ScenarioError(
-            "--cca", "files are not taken with --on linux, only controllers that the kernel or this build has"
+            "--cca", f"files are not taken with --on {request.on}, only controllers that the kernel or this build has"
         )
+    planned = request.planned
     try:
         _native.emulate(json.dumps(planned.plan), None, ".")
     except _native.PlanError as error:
         raise ScenarioError("", str(error), source=planned.name) from None
-    wanted(planned.plan, ours=ours)
+    wanted(planned.plan, ours=_is_ours(request))
 
 
-def run(
-    planned: Planned,
-    folder: Path,
-    *,
-    scenario_text: str,
-    overrides: tuple[str, ...],
-    progress: Progress,
-    own: Own,
-    ours: bool = False,
-) -> dict[str, Any]:
-    """Run one plan into `folder`, as `sim.run` does, and return its manifest; `ours`: with our controllers also where
-    the kernel has its own.
-    """
+def run(request: Request, folder: Path) -> dict[str, Any]:
+    """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
     from dumbbell import _native
 
-    check(planned, own, ours=ours)
-    backend = "bpf" if ours else "linux"
-    with ResultFolder(planned, folder, scenario_text=scenario_text, overrides=overrides, backend=backend) as made:
-        with controllers(planned.plan, ours=ours) as names:
-            outcome = json.loads(_native.emulate(json.dumps(planned.plan), names, str(made.path), progress))
-        return made.finish(
-            outcome["summary"], warnings=_host_warnings(planned.plan), more={"emulator": outcome["emulator"]}
-        )
+    check(request)
+    plan = request.planned.plan
+    with ResultFolder(request, folder) as made:
+        with controllers(plan, ours=_is_ours(request)) as names:
+            outcome = json.loads(_native.emulate(json.dumps(plan), names, str(made.path), request.progress))
+        return made.finish(outcome["summary"], warnings=_host_warnings(plan), more={"emulator": outcome["emulator"]})
+
+
+def _is_ours(request: Request) -> bool:
+    """Whether every flow has our controller."""
+    return request.on == "bpf"
 
 
 def _host_warnings(plan: Plan) -> list[str]:

@@ -21,17 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.runs.plan import Planned
-from dumbbell.scenario.own import Own
 
 from . import linux, pair, script, tc
 from .collected import Collected
-from .folder import Progress
 from .session import Host, Session
 from .tc import Argv
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import FlowPlan, HostPlan, Plan
+
+    from .request import Request
 
 #: Names of the namespaces begin with it; the process that made them follows.
 _PREFIX = "dumbbell-"
@@ -57,9 +56,10 @@ class Topology(NamedTuple):
     handle: str
 
 
-def check(planned: Planned, own: Own) -> None:
+def check(request: Request) -> None:
     """Raise ScenarioError for what of a plan this back end cannot do, EngineError for what this machine lacks."""
-    pair.refuse(planned, own, "netem")
+    pair.refuse(request)
+    planned = request.planned
     try:
         made = topology(planned.plan, "check-", [flow["cca"] for flow in planned.plan["flows"]])
     except ScenarioError as error:
@@ -96,14 +96,12 @@ def _has(kind: str) -> bool:
     return "kind is unknown" not in asked.stderr
 
 
-def run(
-    planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own
-) -> dict[str, Any]:
+def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
-    check(planned, own)
+    check(request)
     clean()
     prefix = f"{_PREFIX}{os.getpid()}-"
-    plan = planned.plan
+    plan = request.planned.plan
     tuned = script.sysctls(plan)
     with ExitStack() as stack:
         ccas = stack.enter_context(linux.controllers(plan))
@@ -127,8 +125,7 @@ def run(
                 "hosts": {"commands": [" ".join(argv) for argv in made.build], "controllers": ccas, "sysctls": tuned}
             }, warnings
 
-        given: dict[str, Any] = {"scenario_text": scenario_text, "overrides": overrides, "progress": progress}
-        return pair.run(planned, folder, both, backend="netem", more=more, **given)
+        return pair.run(request, folder, both, more=more)
 
 
 @contextmanager

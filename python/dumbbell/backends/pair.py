@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.runs.plan import Planned
-from dumbbell.scenario.own import Own
 
 from . import script, tc
 from .collected import Collected
-from .folder import Progress, ResultFolder
+from .folder import ResultFolder
 from .session import GIVE_UP_S, Session, again, remove_all
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import Plan
+
+    from .request import Progress, Request
 
 #: How long hosts may take to be ready, s, and a sender to end after its run.
 _READY_S, _ENDING_S = 60.0, 30.0
@@ -35,11 +35,11 @@ class Pair(NamedTuple):
     skew_ns: int = 0
 
 
-def refuse(planned: Planned, own: Own, backend: str) -> None:
+def refuse(request: Request) -> None:
     """Raise ScenarioError for what two real hosts and a shaper of the kernel cannot do."""
-    plan = planned.plan
+    plan, backend = request.planned.plan, request.backend
     try:
-        if own:
+        if request.own:
             raise ScenarioError(
                 "--cca", f"files are not taken with --on {backend}, only controllers that the kernel or this build has"
             )
@@ -66,7 +66,7 @@ def refuse(planned: Planned, own: Own, backend: str) -> None:
             if flow["workload"] is not None:
                 raise ScenarioError(f"flow[{i}].workload", "got one, wanted none: iperf3 makes plain transfers")
     except ScenarioError as error:
-        raise error.under(planned.name) from None
+        raise error.under(request.planned.name) from None
 
 
 def explained(error: EngineError) -> EngineError:
@@ -81,23 +81,16 @@ def explained(error: EngineError) -> EngineError:
 
 
 def run(
-    planned: Planned,
-    folder: Path,
-    pair: Pair,
-    *,
-    scenario_text: str,
-    overrides: tuple[str, ...],
-    progress: Progress,
-    backend: str,
-    more: Callable[[Collected], tuple[dict[str, Any], list[str]]],
+    request: Request, folder: Path, pair: Pair, *, more: Callable[[Collected], tuple[dict[str, Any], list[str]]]
 ) -> dict[str, Any]:
     """Run both scripts, collect, write the result folder, and leave nothing on the hosts; `more` gives further keys and
     warnings of the manifest.
     """
+    plan = request.planned.plan
     try:
-        with ResultFolder(planned, folder, scenario_text=scenario_text, overrides=overrides, backend=backend) as made:
-            left = _conduct(planned.plan, pair, made.path / "raw", progress)
-            collected = Collected(planned.plan, made.path / "raw", handle=pair.handle, skew_ns=pair.skew_ns)
+        with ResultFolder(request, folder) as made:
+            left = _conduct(plan, pair, made.path / "raw", request.progress)
+            collected = Collected(plan, made.path / "raw", handle=pair.handle, skew_ns=pair.skew_ns)
             summary = collected.write(made.path)
             keys, warnings = more(collected)
             _keep_reports(made.path / "raw", made.path / "iperf3")

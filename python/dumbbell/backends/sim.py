@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dumbbell.runs.plan import Planned
-from dumbbell.scenario.own import Own
+if TYPE_CHECKING:
+    from pathlib import Path
 
-from .folder import Progress, ResultFolder
+    from .request import Request
 
 
-def run(
-    planned: Planned, folder: Path, *, scenario_text: str, overrides: tuple[str, ...], progress: Progress, own: Own
-) -> dict[str, Any]:
-    """Run one plan into `folder`, which must not exist yet, and return its manifest. `progress` is what lets Ctrl-C
-    through.
-    """
+def check(_: Request) -> None:
+    """Raise nothing: the simulator runs every plan."""
+
+
+def run(request: Request, folder: Path) -> dict[str, Any]:
+    """Run one plan into `folder`, which must not exist yet, and return its manifest."""
     from dumbbell import _native
 
-    with ResultFolder(planned, folder, scenario_text=scenario_text, overrides=overrides, backend="sim") as made:
-        summary = json.loads(
-            _native.run(json.dumps(planned.plan), str(made.path), progress, own.native(planned.plan["host"]["hz"]))
-        )
+    from .folder import ResultFolder
+
+    plan, own = request.planned.plan, request.own
+    with ResultFolder(request, folder) as made:
+        native = own.native(plan["host"]["hz"])
+        summary = json.loads(_native.run(json.dumps(plan), str(made.path), request.progress, native))
         return made.finish(summary, controllers=own.record())

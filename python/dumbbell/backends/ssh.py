@@ -14,22 +14,22 @@ import ipaddress
 import os
 import shlex
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
-from dumbbell.runs.plan import Planned
-from dumbbell.scenario.own import Own
 
 from . import pair, script, tc
 from .collected import Collected
-from .folder import Progress
 from .session import Host, Session
 from .tc import Step
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dumbbell.runs.plan_types import FlowPlan, Plan
+
+    from .request import Request
 
 #: Instead of ``ssh``, with options, as in GIT_SSH_COMMAND.
 _COMMAND = "DUMBBELL_SSH"
@@ -141,12 +141,12 @@ def _destination(host: str) -> tuple[str, ...]:
     return ("-p", port, bare) if port else (bare,)
 
 
-def check(planned: Planned, own: Own, on: str) -> None:
+def check(request: Request) -> None:
     """Raise ScenarioError for what of a plan two hosts on a path of their own cannot do; the hosts are not asked
     yet.
     """
-    given = target(on)
-    pair.refuse(planned, own, "ssh")
+    given, planned = target(request.on), request.planned
+    pair.refuse(request)
     try:
         _check_path(planned.plan)
         if given.port + len(planned.plan["flows"]) > 65_536:
@@ -191,19 +191,10 @@ def _check_path(plan: Plan) -> None:
             )
 
 
-def run(
-    planned: Planned,
-    folder: Path,
-    *,
-    scenario_text: str,
-    overrides: tuple[str, ...],
-    progress: Progress,
-    own: Own,
-    on: str,
-) -> dict[str, Any]:
+def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
-    check(planned, own, on)
-    given, plan = target(on), planned.plan
+    check(request)
+    given, plan = target(request.on), request.planned.plan
     ssh = (*shlex.split(os.environ.get(_COMMAND, "ssh")), *_OPTIONS)
     sender = Session(Host("sender " + given.sender[-1], (*ssh, *given.sender), True), SENDER_FOLDER)
     receiver = Session(Host("receiver " + given.receiver[-1], (*ssh, *given.receiver), True), RECEIVER_FOLDER)
@@ -235,16 +226,7 @@ def run(
         }
         return {"hosts": hosts}, [*_path_warnings(plan, collected), *default_warnings(plan, facts.default)]
 
-    return pair.run(
-        planned,
-        folder,
-        both,
-        scenario_text=scenario_text,
-        overrides=overrides,
-        progress=progress,
-        backend=on,
-        more=more,
-    )
+    return pair.run(request, folder, both, more=more)
 
 
 def _path_warnings(plan: Plan, collected: Collected) -> list[str]:

@@ -71,7 +71,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _names(text: str) -> list[str]:
-    names, known = text.split(","), [name for name in backends.NAMES if name != "ssh"]
+    names, known = text.split(","), [name for name, kind in backends.KINDS.items() if not kind.has_hosts]
     for name in names:
         if name not in known:
             raise wrong("--on", name, f"two or three of: {', '.join(known)}, with commas between", known)

@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
     flows where a scenario leaves it open.
     """
     with interrupts.Raised():
-        backends.check_name(arguments.on)
+        backends.kind(arguments.on)
         wanted = _table(arguments)
         overrides = tuple(arguments.overrides)
         scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
@@ -52,7 +52,7 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
         )
         if not arguments.quiet:
             warn_of(scenarios, planned)
-        workers = backends.workers(arguments.on, [(job.planned, job.own) for job in planned], arguments.jobs)
+        workers = backends.workers(arguments.on, (job.request for job in planned), arguments.jobs)
         place = placed(arguments, scenarios[0].scenario.name)
         what = show or Show.of(arguments)
         return go(planned, place, workers=workers, show=what, quiet=arguments.quiet, wanted=wanted)

@@ -20,7 +20,7 @@ def check(arguments: argparse.Namespace) -> int:
     from dumbbell.scenario.own import Own
     from dumbbell.scenario.source import placed
 
-    backends.check_name(arguments.on)
+    backends.kind(arguments.on)
     own = Own.load(arguments.cca)
     for file in arguments.files:
         given = from_file(file, overrides=tuple(arguments.overrides))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dumbbell import backends
 from dumbbell.results.plan_view import link_of
 from dumbbell.scenario import units, warn
 from dumbbell.scenario.declare import raw_at, varied
@@ -50,7 +51,7 @@ def describe(
     """The scenario as paragraphs (grid, each path, its flows, and the time that it takes on a back end), and what there
     is to warn of.
     """
-    runs = plan.runs(scenario, own.known() if own else None, once=on == "sim")
+    runs = plan.runs(scenario, own.known() if own else None, once=backends.kind(on).is_exact)
     first = [run for run in runs if run.repetition == 0]
     cases = [case for case, _ in zip(plan.cases(scenario), range(RUNS_SHOWN))]
     grid = [f"{path}: {', '.join(units.value_text(value) for value, _ in values)}" for path, values in varied(scenario)]
@@ -86,7 +87,7 @@ def _paragraphs(cases: list[list[str]]) -> list[str]:
 
 def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
     """How long these take."""
-    if on != "sim":
+    if backends.kind(on).is_real_time:
         workers = min(jobs or 1, len(plans))
         seconds = sum(one["duration_ns"] / 1e9 + REAL_START_S for one in plans) / workers
         return f"  {_wall(seconds)} on {on}, in real time, {workers} run{'s' * (workers != 1)} at once"

@@ -61,16 +61,17 @@ def _compare(job: Job, made: dict[str, Any]) -> None:
     from dumbbell import _native
 
     at, elsewhere = job.folder, "choose another --out"
+    own, on = job.request.own, job.request.on
     if made["schema_version"] != _native.MANIFEST_VERSION:
         raise ResultError(
             f"{at}: written in format {made['schema_version']}, this is {_native.MANIFEST_VERSION}; {elsewhere}"
         )
     if made["plan"] != json.loads(json.dumps(job.planned.plan)):  # steps are tuples in a plan, lists in a file
         raise ResultError(f"{at}: holds the result of another plan; --force replaces all results, or {elsewhere}")
-    if made.get("controllers", []) != job.own.record():
+    if made.get("controllers", []) != own.record():
         raise ResultError(f"{at}: made with other controllers of one's own (--cca); {elsewhere}")
-    if made.get("backend") != job.on:
-        raise ResultError(f"{at}: made with --on {made.get('backend')}, this is {job.on}; {elsewhere}")
+    if made.get("backend") != on:
+        raise ResultError(f"{at}: made with --on {made.get('backend')}, this is {on}; {elsewhere}")
     versions = made.get("versions")
     engine, ours = versions.get("engine") if isinstance(versions, dict) else None, origin.versions()["engine"]
     if engine != ours:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends
 from dumbbell.backends.folder import BESIDE
+from dumbbell.backends.request import Request
 from dumbbell.errors import DiskFullError, DumbbellError, EngineError, ScenarioError
 from dumbbell.scenario import units
 from dumbbell.scenario.file import Given, Scenario, from_dict, from_file
@@ -40,12 +41,13 @@ class Job(NamedTuple):
     """One run and the folder that it writes."""
 
     number: int
-    planned: plan.Planned
     folder: Path
-    scenario_text: str
-    overrides: tuple[str, ...]
-    own: Own = Own()
-    on: str = "sim"
+    request: Request
+
+    @property
+    def planned(self) -> plan.Planned:
+        """Its plan."""
+        return self.request.planned
 
 
 class Outcome(NamedTuple):
@@ -76,13 +78,13 @@ def jobs_of(
     """
     jobs: list[Job] = []
     names: set[str] = set()
-    own = own or Own()
+    own, once = own or Own(), backends.kind(on).is_exact
     for scenario, text, source in scenarios:
         if scenario.name in names:
             raise ScenarioError("name", f'"{scenario.name}" stands in two scenarios, wanted a name of its own in each')
         names.add(scenario.name)
         try:
-            runs = plan.runs(scenario, own.known() if own else None, once=on == "sim")
+            runs = plan.runs(scenario, own.known() if own else None, once=once)
         except ScenarioError as error:
             raise placed(error, text, source, overrides) from None
         for planned in runs:
@@ -91,9 +93,8 @@ def jobs_of(
             host = planned.plan["host"]
             if traffic and host["traffic"] == "auto":
                 planned.plan["host"] = {**host, "traffic": traffic}
-            jobs.append(
-                Job(len(jobs), planned, out / folder_name(planned, scenario.repetitions), text, overrides, own, on)
-            )
+            request = Request(planned, on, text, overrides, own)
+            jobs.append(Job(len(jobs), out / folder_name(planned, scenario.repetitions), request))
     if len({job.folder for job in jobs}) < len(jobs):
         jobs = [job._replace(folder=out / f"{job.planned.name}_{job.number:05d}") for job in jobs]
     return jobs
@@ -251,13 +252,7 @@ def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
             observe(job, sim_ns, packets)
 
     try:
-        given: dict[str, Any] = {
-            "scenario_text": job.scenario_text,
-            "overrides": job.overrides,
-            "progress": progress,
-            "own": job.own,
-        }
-        made = backends.run(job.on, job.planned, job.folder, **given)
+        made = backends.run(job.request._replace(progress=progress), job.folder)
     except DumbbellError as error:
         return Outcome(job, None, error)
     except Exception as error:  # a bug, which must not take the other runs along
@@ -328,9 +323,8 @@ def run(
 
         made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
         given = Given(made, to_toml(made))
-    backends.check_name(on)
     planned = jobs_of([given], Path(), own=Own.load(cca, controllers), on=on)
-    workers = backends.workers(on, [(job.planned, job.own) for job in planned], jobs)
+    workers = backends.workers(on, (job.request for job in planned), jobs)
     if out is not None:
         return _run(planned, Place(Path(out), resume=resume, force=force), workers, progress=progress)
     from .temporary import Temporary
