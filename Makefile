@@ -26,7 +26,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null))
 native_sources := $(call tracked,$(NATIVE))
-c_sources := $(call tracked,'cca/*.c' 'cca/*.h')
+c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
 .PHONY: help setup build demo test test-rust test-python lint lint-rust lint-c lint-python fmt tutorial gen compare bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short bpf sanitize package clean
 
