@@ -16,7 +16,7 @@ import pytest
 
 from conftest import ROOT
 from dumbbell import ScenarioError, from_file
-from dumbbell.backends import netem, script, sockets, ssh
+from dumbbell.backends import netem, script, sockets, ssh, ssh_target
 from dumbbell.backends.request import Request
 from dumbbell.backends.tc import module
 from dumbbell.runs import plan
@@ -152,9 +152,9 @@ def test_a_default_that_paces_is_a_warning_for_flows_that_do_not(
 
 
 def test_a_url_names_two_hosts_as_ssh_takes_them() -> None:
-    made = ssh.target("ssh://me@a:2222,[2001:db8::1]:22?to=192.0.2.7&iface=ens7&port=6000")
+    made = ssh_target.target("ssh://me@a:2222,[2001:db8::1]:22?to=192.0.2.7&iface=ens7&port=6000")
     assert made == (("-p", "2222", "me@a"), ("-p", "22", "2001:db8::1"), "192.0.2.7", None, "ens7", 6000)
-    assert ssh.target("ssh://near,far").receiver == ("far",)
+    assert ssh_target.target("ssh://near,far").receiver == ("far",)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_url_names_two_hosts_as_ssh_takes_them() -> None:
 )
 def test_a_url_that_says_something_else_is_refused(url: str) -> None:
     with pytest.raises(ScenarioError, match=r"^--on: got "):
-        ssh.target(url)
+        ssh_target.target(url)
 
 
 @pytest.mark.parametrize(("port", "count"), [(5201, 1), (5201, 2), (5201, 100), (65_000, 500), (1024, 2000)])

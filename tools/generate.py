@@ -16,6 +16,7 @@ from dumbbell.results import catalogue, metrics
 from dumbbell.scenario import file as scenario
 from dumbbell.scenario import schema
 from dumbbell.scenario.declare import REQUIRED, Key, Table, Variant
+from dumbbell.scenario.host import Host
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "docs/scenario.md"
@@ -29,7 +30,7 @@ HEADINGS: dict[type[Table], str] = {
     scenario.Path: "[path]",
     scenario.Ack: "[path.ack]",
     scenario.Link: "[[link]]",
-    scenario.Host: "[host]",
+    Host: "[host]",
     scenario.Flow: "[[flow]]",
     scenario.Measure: "[measure]",
     scenario.Record: "[record]",

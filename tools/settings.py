@@ -27,10 +27,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from .declare import SWITCH, Choice, Table, key, whole
+from .declare import Table, key
 from .kinds import (
     BUFFER, BURST, DELAY, LIMIT, PACKETS, RATE, SHARE, memory, rates, size, span, switch_or,
 )
+from .plain_kinds import SWITCH, Choice, whole
 
 if TYPE_CHECKING:
     from .keytypes import (

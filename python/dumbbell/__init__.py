@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from .results.load import Result, Results, load
     from .runs import plan
     from .runs.sweep import run
-    from .scenario.file import Flow, Host, Path, Record, Scenario, from_dict, from_file, from_text
+    from .scenario.file import Flow, Path, Record, Scenario, from_dict, from_file, from_text
+    from .scenario.host import Host
     from .scenario.impairments import Jitter
     from .scenario.qdiscs import Qdisc
     from .scenario.routes import Ack, Link
@@ -46,7 +47,7 @@ _HOME = {
     "load": (".results.load", "load"),
     "Ack": (".scenario.routes", "Ack"),
     "Flow": (".scenario.file", "Flow"),
-    "Host": (".scenario.file", "Host"),
+    "Host": (".scenario.host", "Host"),
     "Jitter": (".scenario.impairments", "Jitter"),
     "Link": (".scenario.routes", "Link"),
     "Path": (".scenario.file", "Path"),

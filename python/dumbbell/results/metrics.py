@@ -9,52 +9,32 @@ a figure covers the whole run, start included. Counts at the edges of a window a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dumbbell.errors import ResultError
-
-from .columns import flow_column, joined, queue_column, sample_column
+from .columns import flow_column, joined, queue_column
 from .plan_view import Window as Span
 from .statistic import Distribution, Interval, difference_interval, distribution, jain, mean_interval, student_t
+from .windows import (
+    Which,
+    Window,
+    check_bin,
+    counted_at,
+    edges,
+    flows_of,
+    grown,
+    link_plan,
+    queue_inside,
+    queue_series,
+    windowed,
+    within,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from .load import Result
-    from .plan_view import LinkView
     from .statistic import Column as Column  # noqa: PLC0414 - plots take it from here
-
-    Mask = NDArray[np.bool_]
-
-Window = Span | None
-Which = int | str | Sequence[int]
 
 #: Part of the run or window, at either end, in which a flow need not be there to count in Jain's index.
 JAIN_MARGIN = 0.1
-
-
-def flows_of(result: Result, which: Which) -> list[int]:
-    """Numbers of the flows that `which` means: a flow's own, or those of a [[flow]] table's name, of a controller, or
-    all. Raises ResultError for none.
-    """
-    flows = result.plan.flows
-    if not isinstance(which, str):
-        numbers = [which] if isinstance(which, int) else list(which)
-        for number in numbers:
-            if not 0 <= number < len(flows):
-                raise ResultError(f"{result.folder}: there is no flow {number}, wanted 0 to {len(flows) - 1}")
-        return numbers
-    if which == "all":
-        return list(range(len(flows)))
-    found = result.plan.groups.get(which) or [i for i, flow in enumerate(flows) if flow.cca == which]
-    if not found:
-        names = dict.fromkeys([*result.plan.groups, *(flow.cca for flow in flows)])
-        raise ResultError(
-            f"{result.folder}: no flow has the name or controller {which}, wanted one of: {', '.join(names)}, or all"
-        )
-    return found
 
 
 def active_s(result: Result, which: Which, window: Window = None) -> Span:
@@ -70,7 +50,7 @@ def active_s(result: Result, which: Which, window: Window = None) -> Span:
 
 def goodput_bytes(result: Result, which: Which = "all", window: Window = None) -> float:
     """Payload that the receiving applications got, each byte once."""
-    return _grown(result, flows_of(result, which), "goodput_bytes", "goodput_bytes", window)
+    return grown(result, flows_of(result, which), "goodput_bytes", "goodput_bytes", window)
 
 
 def goodput_bps(result: Result, which: Which, window: Window = None) -> float:
@@ -103,7 +83,7 @@ def throughput_bps(result: Result, which: Which, window: Window = None) -> float
 def _sent_bytes(result: Result, flow: int, window: Window) -> float:
     sent, segments = (float(flow_column(result, name)[flow]) for name in ("bytes_sent", "segs_sent"))
     return (
-        sent if window is None else _grown(result, [flow], "segs_sent", "segs_sent", window) * sent / (segments or 1.0)
+        sent if window is None else grown(result, [flow], "segs_sent", "segs_sent", window) * sent / (segments or 1.0)
     )
 
 
@@ -118,22 +98,12 @@ def utilization(result: Result, window: Window = None, *, link: int = 0) -> floa
     t, sent, backlog = (queue_column(result, link, name) for name in ("t_us", "sent_bytes", "backlog_bytes"))
     if not t.size:
         return math.nan
-    first, last = (-1, t.size - 1) if window is None else _edges(t, window)
+    first, last = (-1, t.size - 1) if window is None else edges(t, window)
     begin_ns, before, is_waiting = (
         (0, 0.0, False) if window is None else (int(t[first]) * 1000, float(sent[first]), bool(backlog[first]))
     )
     could = planned.bits(begin_ns, int(t[last]) * 1000) + (0 if is_waiting else planned.bucket_bits)
     return min(float(sent[last] - before) * 8 / could, 1.0) if could else 0.0
-
-
-def link_plan(result: Result, link: int) -> LinkView:
-    """The plan of a link by the number that tables give it: 0 is the bottleneck, then those of the data direction in
-    their order.
-    """
-    links = result.plan.links
-    if not 0 <= link < len(links):
-        raise ResultError(f"{result.folder}: there is no link {link}, wanted 0 to {len(links) - 1}")
-    return links[link]
 
 
 def steady_flows(result: Result, window: Window = None) -> list[int]:
@@ -180,7 +150,7 @@ def retransmission_rate(result: Result, which: Which, window: Window = None) -> 
     """
     flows = flows_of(result, which)
     sent = segments_sent(result, flows, window)
-    return _grown(result, flows, "retrans_segs", "retrans_total", window) / sent if sent else 0.0
+    return grown(result, flows, "retrans_segs", "retrans_total", window) / sent if sent else 0.0
 
 
 def loss_rate(result: Result, window: Window = None, *, link: int = 0) -> float:
@@ -202,14 +172,14 @@ def rtt_ms(result: Result, which: Which = "all", window: Window = None, *, smoot
     sample times of all these flows.
     """
     name = "srtt_us" if smoothed else "rtt_us"
-    return distribution(joined([_windowed(result, flow, name, window) for flow in flows_of(result, which)]) / 1000)
+    return distribution(joined([windowed(result, flow, name, window) for flow in flows_of(result, which)]) / 1000)
 
 
 def queueing_delay_ms(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
     """How long the packet at the head of a link's queue (0: the bottleneck) has waited, at the sample times: mean and
     percentiles over time.
     """
-    return distribution(_inside(result, "sojourn_us", window, link) / 1000)
+    return distribution(queue_inside(result, "sojourn_us", window, link) / 1000)
 
 
 def sojourn_ms(result: Result, *, link: int = 0) -> Distribution:
@@ -230,7 +200,7 @@ def sojourn_ms(result: Result, *, link: int = 0) -> Distribution:
 
 def queue_occupancy_bytes(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
     """Wire bytes in the queue of a link (0: the bottleneck), at the sample times."""
-    return distribution(_inside(result, "backlog_bytes", window, link))
+    return distribution(queue_inside(result, "backlog_bytes", window, link))
 
 
 def one_way_delay_ms(result: Result, which: Which = "all") -> Distribution:
@@ -264,16 +234,16 @@ def goodput_series(result: Result, which: Which, *, bin_s: float = 1.0, window: 
     import numpy as np
 
     flows = flows_of(result, which)
-    _check_bin(result, bin_s)
-    times = [t for t in (_windowed(result, flow, "t_us", window) for flow in flows) if t.size]
+    check_bin(result, bin_s)
+    times = [t for t in (windowed(result, flow, "t_us", window) for flow in flows) if t.size]
     if not times:
         return np.empty(0), np.empty(0)
     begin, end = min(t[0] for t in times) / 1e6, max(t[-1] for t in times) / 1e6
-    edges = begin + bin_s * np.arange(int((end - begin) / bin_s + 1e-9) + 1)
+    ends = begin + bin_s * np.arange(int((end - begin) / bin_s + 1e-9) + 1)
     total = sum(
-        (_course(result, flow, "goodput_bytes", "goodput_bytes", edges) for flow in flows), np.zeros(edges.size)
+        (counted_at(result, flow, "goodput_bytes", "goodput_bytes", ends) for flow in flows), np.zeros(ends.size)
     )
-    return edges[1:], np.diff(total) * 8 / bin_s
+    return ends[1:], np.diff(total) * 8 / bin_s
 
 
 def convergence_time_s(
@@ -289,14 +259,14 @@ def convergence_time_s(
     """
     import numpy as np
 
-    _check_bin(result, bin_s)
+    check_bin(result, bin_s)
     starts, stops = (flow_column(result, name) / 1e6 for name in ("start_us", "stop_us"))
     begin = float(starts.max())
     running = [int(i) for i in np.flatnonzero(stops > begin)]
     if len(running) < min(2, starts.size):
         return None
     grid = np.arange(begin, float(stops[running].min()) + 1e-9, bin_s)
-    rates = np.array([np.diff(_course(result, flow, "goodput_bytes", "goodput_bytes", grid)) for flow in running])
+    rates = np.array([np.diff(counted_at(result, flow, "goodput_bytes", "goodput_bytes", grid)) for flow in running])
     fair = [jain(list(rates[:, i])) >= fairness and bool(rates[:, i].any()) for i in range(rates.shape[1])]
     need = max(1, round(hold_s / bin_s))
     for i in range(len(fair) - need + 1):
@@ -321,7 +291,7 @@ def completion_times_s(result: Result, which: Which = "all", window: Window = No
 
     flows = flows_of(result, which)
     starts, ends = (flow_column(result, name)[flows] / 1e6 for name in ("start_us", "completed_us"))
-    taken = ~np.isnan(ends) & (_within(starts, window))
+    taken = ~np.isnan(ends) & (within(starts, window))
     return np.sort(ends[taken] - starts[taken])
 
 
@@ -335,7 +305,7 @@ def request_latencies_s(result: Result, which: Which = "all", window: Window = N
 
     table = result.messages
     asked, done, of = (floats(table, name) for name in ("asked_us", "completed_us", "flow"))
-    taken = ~np.isnan(done) & np.isin(of, flows_of(result, which)) & _within(asked / 1e6, window)
+    taken = ~np.isnan(done) & np.isin(of, flows_of(result, which)) & within(asked / 1e6, window)
     return np.sort(done[taken] - asked[taken]) / 1e6
 
 
@@ -344,13 +314,7 @@ def samples(result: Result, flow: int, window: Window = None) -> dict[str, Colum
     from .columns import SAMPLES
 
     flows_of(result, flow)
-    return {name: _windowed(result, flow, name, window) for name in SAMPLES}
-
-
-def queue_series(result: Result, name: str, *, link: int = 0) -> tuple[Column, Column]:
-    """A column of the queue table over time for a link (0: the bottleneck): (times in s, values)."""
-    link_plan(result, link)
-    return queue_column(result, link, "t_us") / 1e6, queue_column(result, link, name)
+    return {name: windowed(result, flow, name, window) for name in SAMPLES}
 
 
 def counted(result: Result, name: str, window: Window = None, *, link: int = 0) -> float:
@@ -360,81 +324,13 @@ def counted(result: Result, name: str, window: Window = None, *, link: int = 0) 
     t, count = queue_series(result, name, link=link)
     if window is None:
         return float(count[-1]) if count.size else 0.0
-    first, last = _edges(t * 1e6, window)
+    first, last = edges(t * 1e6, window)
     return float(count[last] - count[first])
 
 
 def segments_sent(result: Result, which: Which = "all", window: Window = None) -> float:
     """Data segments that these flows sent, retransmissions included."""
-    return _grown(result, flows_of(result, which), "segs_sent", "segs_sent", window)
-
-
-def _check_bin(result: Result, bin_s: float) -> None:
-    """Refuses bins between two samples, which would be as smooth as the line between these."""
-    every_s = result.plan.sample_ns / 1e9
-    if bin_s < every_s * (1 - 1e-9):
-        raise ResultError(
-            f"{result.folder}: bins of {bin_s:g} s: wanted {every_s:g} s or more, as its samples are apart ([record]"
-            " every)"
-        )
-
-
-def _within(t_s: Column, window: Window) -> Mask:
-    """Which times lie inside the window."""
-    import numpy as np
-
-    found: Mask = np.ones(t_s.size, dtype=bool) if window is None else (t_s >= window[0]) & (t_s <= window[1])
-    return found
-
-
-def _windowed(result: Result, flow: int, name: str, window: Window) -> Column:
-    """A column of the samples of a flow inside the window."""
-    found = sample_column(result, flow, name)
-    return found if window is None else found[_within(sample_column(result, flow, "t_us") / 1e6, window)]
-
-
-def _grown(result: Result, flows: Sequence[int], total: str, so_far: str, window: Window) -> float:
-    """How much these flows counted: column `total` of their rows, or the growth of `so_far` of the samples inside the
-    window.
-    """
-    import numpy as np
-
-    if window is None:
-        return float(flow_column(result, total)[list(flows)].sum())
-    return float(sum(np.diff(_course(result, flow, total, so_far, np.array(window)))[0] for flow in flows))
-
-
-def _course(result: Result, flow: int, total: str, so_far: str, at_s: Column) -> Column:
-    """What a flow had counted at these times: 0 before its start, linear between samples, its total from its end on."""
-    import numpy as np
-
-    start, stop = (float(flow_column(result, name)[flow]) for name in ("start_us", "stop_us"))
-    t, count = sample_column(result, flow, "t_us"), sample_column(result, flow, so_far)
-    if not t.size and stop > start and not result.plan.record.samples:
-        raise ResultError(
-            f"{result.folder}: it has no samples, which a window needs; [record] samples = true records them"
-        )
-    inside = (t > start) & (t < stop)
-    end = float(flow_column(result, total)[flow])
-    found: Column = np.interp(
-        at_s * 1e6, np.concatenate([[start], t[inside], [stop]]), np.concatenate([[0.0], count[inside], [end]])
-    )
-    return found
-
-
-def _inside(result: Result, name: str, window: Window, link: int) -> Column:
-    t, column = queue_series(result, name, link=link)
-    return column[_within(t, window)]
-
-
-def _edges(t_us: Column, window: Span) -> tuple[int, int]:
-    """First and last sample inside the window."""
-    import numpy as np
-
-    inside = np.flatnonzero(_within(t_us / 1e6, window))
-    if inside.size < 2:
-        raise ResultError(f"window {window[0]:g} to {window[1]:g} s: wanted two sample times inside it")
-    return int(inside[0]), int(inside[-1])
+    return grown(result, flows_of(result, which), "segs_sent", "segs_sent", window)
 
 
 __all__ = [

@@ -15,7 +15,8 @@ from dumbbell import controllers
 from dumbbell.errors import ScenarioError, together, wrong
 from dumbbell.scenario import arrivals, routes, schedule, units, warn
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced, varied
-from dumbbell.scenario.file import Flow, Host, Limits, Measure, Path, Scenario
+from dumbbell.scenario.file import Flow, Limits, Measure, Path, Scenario
+from dumbbell.scenario.host import Host
 from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import Ack, Link
 

@@ -18,8 +18,9 @@ from dumbbell.errors import wrong
 from dumbbell.files import DATA_MAX, UnreadableError, read_text
 
 from . import units
-from .declare import Forms, Key, Kind, Table, Variant, key, raw_at
+from .declare import Forms, Key, Table, Variant, key, raw_at
 from .kinds import SIZE, SPAN_ABOVE_ZERO
+from .plain_kinds import Kind
 from .units import UnitError
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ say key, given and accepted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, dataclass_transform, overload
 
 from dumbbell.errors import ScenarioError, guess, together, unknown_key, wrong
 
-from .units import UnitError
+from .plain_kinds import Choice, Kind
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,35 +29,6 @@ VALUES_MAX = 100_000
 
 REQUIRED: Any = object()
 """Default of a key that must be written."""
-
-
-class Kind:
-    """What a key accepts: parses one written value and describes it to editors."""
-
-    def __init__(self, parse: Callable[[object], Any], schema: dict[str, Any]) -> None:
-        self.parse = parse
-        self.schema = schema
-
-    def take(self, value: object, at: str) -> Any:
-        """The value of what was written at key `at`; raises ScenarioError."""
-        try:
-            return self.parse(value)
-        except UnitError as error:
-            raise wrong(at, value, str(error)) from None
-
-
-class Choice(Kind):
-    """One of a few words."""
-
-    def __init__(self, *options: str) -> None:
-        self.options = list(options)
-        self.schema = {"enum": self.options}
-
-    def take(self, value: object, at: str) -> str:
-        """The word itself."""
-        if value not in self.options or not isinstance(value, str):
-            raise wrong(at, value, "one of: " + ", ".join(f'"{o}"' for o in self.options), self.options)
-        return value
 
 
 class Sub(Kind):
@@ -128,26 +99,6 @@ class Each(Kind):
         if found:
             raise together(found)
         return tuple(taken)
-
-
-def whole(low: int, high: int) -> Kind:
-    """A whole number from `low` to `high`."""
-
-    def parse(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise UnitError(f"a whole number from {low} to {high}")
-        return value
-
-    return Kind(parse, {"type": "integer", "minimum": low, "maximum": high})
-
-
-def _switch(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise UnitError("true or false")
-    return value
-
-
-SWITCH = Kind(_switch, {"type": "boolean"})
 
 
 def _hashable(value: object) -> object:

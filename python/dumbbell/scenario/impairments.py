@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.errors import wrong
 
 from . import kinds, settings
-from .declare import Choice, Forms, Key, Kind, Sub, Table, Variant, key, raw, raw_at, whole
+from .declare import Forms, Key, Sub, Table, Variant, key, raw, raw_at
 from .kinds import SHARE, SPAN_ABOVE_ZERO
+from .plain_kinds import Choice, Kind, whole
 from .schedule import REPEAT_SCHEMA, Schedule, in_steps, repeat_ns, steps_schema
 from .units import UnitError
 

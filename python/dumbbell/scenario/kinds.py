@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import units
-from .declare import Kind
 from .names import LENGTH_MAX as LABEL_MAX
+from .plain_kinds import Kind
 from .units import Buffer, UnitError
 
 T = TypeVar("T")

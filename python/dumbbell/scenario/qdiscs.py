@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import ScenarioError, wrong
 
 from . import settings, units
-from .declare import SWITCH, Table, Variant, key, raw_at
+from .declare import Table, Variant, key, raw_at
 from .kinds import BUFFER, LIMIT
+from .plain_kinds import SWITCH
 from .units import Buffer
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import ScenarioError, wrong
 
 from . import schedule, settings
-from .declare import Choice, Each, Forms, Kind, Sub, Table, Variant, build, is_written, key, raw_at
+from .declare import Each, Forms, Sub, Table, Variant, build, is_written, key, raw_at
 from .impairments import (
     LOSS,
     SHARE_OF,
@@ -31,6 +31,7 @@ from .impairments import (
     share_stage,
 )
 from .kinds import BUFFER, BURST, DELAY, NAME
+from .plain_kinds import Choice, Kind
 from .qdiscs import BufferContext, Qdisc
 from .schedule import Rate, Rtt, Schedule
 from .units import FRAME_BYTES

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from . import kinds, units
-from .declare import SWITCH, Kind
+from .plain_kinds import SWITCH, Kind
 from .units import UnitError
 
 FORM = '{ steps = [["0s", "40Mbps"], ["2s", "45Mbps"]], repeat = true }'

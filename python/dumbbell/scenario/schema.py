@@ -12,7 +12,8 @@ from typing import Any
 from dumbbell import controllers
 
 from . import file as scenario
-from .declare import REQUIRED, Each, Forms, Key, Kind, Sub, Table, Variant
+from .declare import REQUIRED, Each, Forms, Key, Sub, Table, Variant
+from .plain_kinds import Kind
 
 
 def tables() -> list[type[Table]]:

@@ -6,8 +6,9 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from . import kinds
-from .declare import SWITCH, Variant, key, whole
+from .declare import Variant, key
 from .kinds import DELAY, DURATION, RATE
+from .plain_kinds import SWITCH, whole
 
 if TYPE_CHECKING:
     from .keytypes import MaybeQuantity, Number, Quantity, Switch

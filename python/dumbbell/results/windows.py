@@ -1,0 +1,131 @@
+"""What metrics read: the flows and links that their arguments mean, and the columns of tables inside a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dumbbell.errors import ResultError
+
+from .columns import flow_column, queue_column, sample_column
+from .plan_view import Window as Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .load import Result
+    from .plan_view import LinkView
+    from .statistic import Column
+
+    Mask = NDArray[np.bool_]
+
+Window = Span | None
+Which = int | str | Sequence[int]
+
+
+def flows_of(result: Result, which: Which) -> list[int]:
+    """Numbers of the flows that `which` means: a flow's own, or those of a [[flow]] table's name, of a controller, or
+    all. Raises ResultError for none.
+    """
+    flows = result.plan.flows
+    if not isinstance(which, str):
+        numbers = [which] if isinstance(which, int) else list(which)
+        for number in numbers:
+            if not 0 <= number < len(flows):
+                raise ResultError(f"{result.folder}: there is no flow {number}, wanted 0 to {len(flows) - 1}")
+        return numbers
+    if which == "all":
+        return list(range(len(flows)))
+    found = result.plan.groups.get(which) or [i for i, flow in enumerate(flows) if flow.cca == which]
+    if not found:
+        names = dict.fromkeys([*result.plan.groups, *(flow.cca for flow in flows)])
+        raise ResultError(
+            f"{result.folder}: no flow has the name or controller {which}, wanted one of: {', '.join(names)}, or all"
+        )
+    return found
+
+
+def link_plan(result: Result, link: int) -> LinkView:
+    """The plan of a link by the number that tables give it: 0 is the bottleneck, then those of the data direction in
+    their order.
+    """
+    links = result.plan.links
+    if not 0 <= link < len(links):
+        raise ResultError(f"{result.folder}: there is no link {link}, wanted 0 to {len(links) - 1}")
+    return links[link]
+
+
+def queue_series(result: Result, name: str, *, link: int = 0) -> tuple[Column, Column]:
+    """A column of the queue table over time for a link (0: the bottleneck): (times in s, values)."""
+    link_plan(result, link)
+    return queue_column(result, link, "t_us") / 1e6, queue_column(result, link, name)
+
+
+def check_bin(result: Result, bin_s: float) -> None:
+    """Refuses bins between two samples, which would be as smooth as the line between these."""
+    every_s = result.plan.sample_ns / 1e9
+    if bin_s < every_s * (1 - 1e-9):
+        raise ResultError(
+            f"{result.folder}: bins of {bin_s:g} s: wanted {every_s:g} s or more, as its samples are apart ([record]"
+            " every)"
+        )
+
+
+def within(t_s: Column, window: Window) -> Mask:
+    """Which times lie inside the window."""
+    import numpy as np
+
+    found: Mask = np.ones(t_s.size, dtype=bool) if window is None else (t_s >= window[0]) & (t_s <= window[1])
+    return found
+
+
+def windowed(result: Result, flow: int, name: str, window: Window) -> Column:
+    """A column of the samples of a flow inside the window."""
+    found = sample_column(result, flow, name)
+    return found if window is None else found[within(sample_column(result, flow, "t_us") / 1e6, window)]
+
+
+def grown(result: Result, flows: Sequence[int], total: str, so_far: str, window: Window) -> float:
+    """How much these flows counted: column `total` of their rows, or the growth of `so_far` of the samples inside the
+    window.
+    """
+    import numpy as np
+
+    if window is None:
+        return float(flow_column(result, total)[list(flows)].sum())
+    return float(sum(np.diff(counted_at(result, flow, total, so_far, np.array(window)))[0] for flow in flows))
+
+
+def counted_at(result: Result, flow: int, total: str, so_far: str, at_s: Column) -> Column:
+    """What a flow had counted at these times: 0 before its start, linear between samples, its total from its end on."""
+    import numpy as np
+
+    start, stop = (float(flow_column(result, name)[flow]) for name in ("start_us", "stop_us"))
+    t, count = sample_column(result, flow, "t_us"), sample_column(result, flow, so_far)
+    if not t.size and stop > start and not result.plan.record.samples:
+        raise ResultError(
+            f"{result.folder}: it has no samples, which a window needs; [record] samples = true records them"
+        )
+    inside = (t > start) & (t < stop)
+    end = float(flow_column(result, total)[flow])
+    found: Column = np.interp(
+        at_s * 1e6, np.concatenate([[start], t[inside], [stop]]), np.concatenate([[0.0], count[inside], [end]])
+    )
+    return found
+
+
+def queue_inside(result: Result, name: str, window: Window, link: int) -> Column:
+    """A column of the queue table for a link inside the window."""
+    t, column = queue_series(result, name, link=link)
+    return column[within(t, window)]
+
+
+def edges(t_us: Column, window: Span) -> tuple[int, int]:
+    """First and last sample inside the window."""
+    import numpy as np
+
+    inside = np.flatnonzero(within(t_us / 1e6, window))
+    if inside.size < 2:
+        raise ResultError(f"window {window[0]:g} to {window[1]:g} s: wanted two sample times inside it")
+    return int(inside[0]), int(inside[-1])

@@ -1,0 +1,86 @@
+"""The [host] table: settings of the end hosts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .declare import Table, key
+from .kinds import SOCKET_BUFFER, SPAN, TICK
+from .plain_kinds import SWITCH, Choice, Kind
+from .units import UnitError
+
+if TYPE_CHECKING:
+    from .keytypes import Number, Quantity, Switch, Word, WordOrSwitch
+
+
+def _ecn(value: object) -> str:
+    words = {False: "off", True: "classic", "classic": "classic", "accurate": "accurate"}
+    if not isinstance(value, (bool, str)) or value not in words:
+        raise UnitError('true, false, "classic" or "accurate"')
+    return words[value]
+
+
+ECN = Kind(_ecn, {"enum": [False, True, "classic", "accurate"]})
+
+
+class Host(Table):
+    """Settings of the end hosts."""
+
+    AT = "host"
+
+    qdisc: Word = key(
+        Choice("fq", "pfifo", "none"),
+        "queue discipline of the senders: fq paces, pfifo leaves pacing to TCP, none hands packets to the wire",
+        default="fq",
+    )
+    tso: Switch = key(
+        SWITCH, "sends of several segments that leave back to back, sized by the pacing rate", default=True
+    )
+    gro: Switch = key(SWITCH, "whether receivers see merged segments, and so send fewer ACKs", default=False)
+    ecn: WordOrSwitch = key(
+        ECN,
+        'whether connections negotiate ECN: true or "classic" (RFC 3168; for DCTCP its own echo), "accurate" (AccECN)',
+        default=False,
+    )
+    hz: Number = key(TICK, "ticks per second that jiffies-based rules count in", default=1000)
+    rcvbuf: Quantity = key(
+        SOCKET_BUFFER,
+        "receive buffer of a socket; auto grows with the flow and never limits it in practice",
+        default="auto",
+    )
+    sndbuf: Quantity = key(SOCKET_BUFFER, "send buffer of a socket; auto as for rcvbuf", default="auto")
+    delayed_ack: Switch = key(
+        SWITCH, "whether receivers delay ACKs (RFC 1122, 4.2.3.2); false: one per segment", default=True
+    )
+    arp: Switch = key(
+        SWITCH,
+        "whether hosts meet for the first time, as on a new testbed (Mininet, namespaces): ARP crosses the path's"
+        " delay once each way before a flow's first packet, so every flow takes a round trip longer",
+        default=False,
+    )
+    nodelay: Switch = key(SWITCH, "a segment that ends a message leaves at once (TCP_NODELAY)", default=True)
+    slow_start_after_idle: Switch = key(
+        SWITCH, "the window restarts after an idle time (tcp_slow_start_after_idle)", default=True
+    )
+    receivers: Word = key(
+        Choice("one", "own"),
+        "all receivers are on one host, as cake's isolation sees it, or each has its own",
+        default="one",
+    )
+    processors: Word = key(
+        Choice("one", "own"),
+        "processor of the hosts: one for all, as for namespaces, so that fq's timers fire together, or each"
+        " its own (docs/fidelity.md)",
+        default="one",
+    )
+    traffic: Word = key(
+        Choice("auto", "iperf3", "netcat"),
+        "program that makes the flows; in the simulator iperf3 greets and waits a round trip (docs/linux.md), auto"
+        " sends at once; on real hosts auto is iperf3",
+        default="auto",
+    )
+    start_jitter: Quantity = key(
+        SPAN,
+        "each flow starts up to this much later, at random; makes repetitions differ if nothing else is random",
+        default="0s",
+    )
