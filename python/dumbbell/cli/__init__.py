@@ -19,6 +19,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     """Arguments of the command; only its own parser is made, because all of them take 4 ms, a tenth of a short run."""
     from .commands import COMMANDS, parser
 
+    if argv == ["--version"]:
+        return argparse.Namespace(command="version")
     if argv and argv[0] in COMMANDS:
         return parser(argv[0]).parse_args(argv[1:], argparse.Namespace(command=argv[0]))
     made = parser()

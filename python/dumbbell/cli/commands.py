@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import BAD_INPUT
 from .options_host import add_cca, add_kernel, add_shell
@@ -12,8 +14,29 @@ from .options_results import add_plot, add_show
 from .options_run import add_check, add_compare, add_jobs, add_run, count
 
 
+class _Formatter(argparse.HelpFormatter):
+    """The usual form of help; the width is found without `shutil`, which every command would import for it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    """Width of the terminal, as `shutil.get_terminal_size` finds it."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # no terminal, or no stdout at all
+        return 80
+
+
 class _Parser(argparse.ArgumentParser):
     """Argument errors in one line, status 2."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{"formatter_class": _Formatter, **given})
 
     def error(self, message: str) -> None:  # type: ignore[override]
         self.exit(BAD_INPUT, f"{self.prog}: {message}\n")
