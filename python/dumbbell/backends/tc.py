@@ -66,13 +66,18 @@ def kind_of(words: list[str] | Argv) -> str | None:
     return None
 
 
-def shaped(link: LinkPlan, device: str, shaper: str) -> Shaped:
-    """A link of a plan on a device, inside `shaper` ("tbf" or "htb"); raises ScenarioError for what these cannot do."""
-    refuse(link)
+def shaped(link: LinkPlan, device: str, shaper: str, *, in_virtual_time: bool = False) -> Shaped:
+    """A link of a plan on a device, inside `shaper` ("tbf" or "htb"); raises ScenarioError for what these cannot do.
+
+    In virtual time no timer is late: the burst is the plan's, and the rate may change (the commands are those of its
+    first).
+    """
+    refuse(link, in_virtual_time=in_virtual_time)
     qdisc, rate = link["qdisc"], int(link["rate_bps"])
-    if qdisc["kind"] == "cake" and qdisc["bandwidth_bps"] is not None:
+    if qdisc["kind"] == "cake" and qdisc["bandwidth_bps"] is not None and not link["steps"]:
         return Shaped([_qdisc(device, ("root", "handle", QUEUE), leaf(qdisc))], QUEUE)
-    burst = max(int(link["burst_bytes"]), rate * _BURST_NS // (8 * 10**9))
+    late_ns = 0 if in_virtual_time else _BURST_NS
+    burst = max(int(link["burst_bytes"]), rate * late_ns // (8 * 10**9))
     bytes_only = qdisc["kind"] == "fifo" and qdisc["limit_bytes"] is not None and not qdisc["head_drop"]
     if shaper == "htb":
         steps = [
@@ -97,9 +102,11 @@ def _qdisc(device: str, where: Argv, what: Argv) -> Step:
     return Step(("tc", "qdisc", "add", "dev", device, *where, *what))
 
 
-def refuse(link: LinkPlan) -> None:
-    """Raise ScenarioError for a link that no shaper of the kernel is."""
-    if link["steps"] or link["trace"] is not None:
+def refuse(link: LinkPlan, *, in_virtual_time: bool = False) -> None:
+    """Raise ScenarioError for a link that no shaper of the kernel is; in virtual time its rate may change in steps."""
+    if link["trace"] is not None and in_virtual_time:
+        raise ScenarioError("path.rate", "got a trace, wanted a rate or steps; --on sim and linux have traces")
+    if (link["steps"] and not in_virtual_time) or link["trace"] is not None:
         raise ScenarioError(
             "path.rate", "changes, wanted a constant rate: the kernel's shapers support no other; --on linux does"
         )
@@ -216,9 +223,11 @@ _WRITTEN: dict[str, Callable[[int], str]] = {
 }
 
 
-def netem(stages: list[dict[str, Any]], at: str) -> Argv | None:
+def netem(stages: list[dict[str, Any]], at: str, *, in_virtual_time: bool = False) -> Argv | None:
     """One netem that does what these impairments do; None where they do nothing. It loses, copies and damages before it
     delays, whatever their order.
+
+    In virtual time the delay may change in steps (the command is that of its first), and packets may be kept in order.
     """
     words: dict[str, Argv] = {}
     for stage in stages:
@@ -234,9 +243,22 @@ def netem(stages: list[dict[str, Any]], at: str) -> Argv | None:
             raise wrong(
                 f"{at}.impair", kind, f"one of {', '.join(_STAGES)}, which netem has; --on linux has the others"
             )
-        words[kind] = made(stage, at)
+        words[kind] = _varying(stage, at) if kind == "delay" and in_virtual_time else made(stage, at)
     all_words = tuple(word for kind in _STAGES for word in words.get(kind, ()))
     return ("netem", "limit", str(_NETEM_LIMIT), *all_words) if all_words else None
+
+
+#: A netem with a rate sends no packet before the one ahead of it (`netem_enqueue`, net/sched/sch_netem.c): with one at
+#: which a frame takes 12 ps, jitter and changes of the delay keep the order.
+_IN_ORDER = ("rate", "1000tbit")
+
+
+def _varying(stage: dict[str, Any], at: str) -> Argv:
+    """The first step of a delay; packets keep their order in it where they do so in the simulator."""
+    jitter = stage["jitter"]
+    is_ordered = bool(stage["steps"]) if jitter is None else not jitter["reorder"]
+    first = {**stage, "steps": [], "jitter": jitter and {**jitter, "reorder": True}}
+    return _delay(first, at) + (_IN_ORDER if is_ordered else ())
 
 
 def _delay(stage: dict[str, Any], at: str) -> Argv:
@@ -251,6 +273,8 @@ def _delay(stage: dict[str, Any], at: str) -> Argv:
                 f"{at}.jitter.reorder",
                 "got false, wanted true: packets overtake each other in netem; --on linux keeps their order",
             )
+        if jitter["distribution"] == "gaussian":
+            raise wrong(f"{at}.jitter.kind", "gaussian", "uniform or one of netem's tables; --on sim and linux have it")
         out += [time(spread), *((share(jitter["correlation_ppb"]),) if jitter["correlation_ppb"] else ())]
         out += [] if jitter["distribution"] == "uniform" else ["distribution", jitter["distribution"]]
     if reorder:
@@ -266,7 +290,9 @@ def _loss(stage: dict[str, Any], at: str) -> Argv:
         return ("loss", "gemodel", *(share(stage[f"{name}_ppb"]) for name in ("p", "r", "bad_loss", "good_loss")))
     if stage["model"] == "four_state":
         return ("loss", "state", *(share(stage[f"{name}_ppb"]) for name in ("p13", "p31", "p32", "p23", "p14")))
-    raise wrong(f"{at}.loss", stage["model"], "random, gilbert_elliott or four_state, which netem has")
+    raise wrong(
+        f"{at}.loss", stage["model"], "random, gilbert_elliott or four_state, which netem has; --on linux has it"
+    )
 
 
 def _share_of(stage: dict[str, Any], _: str) -> Argv:
