@@ -127,8 +127,8 @@ def test_two_kernels_are_held_to_less() -> None:
         (
             "sim,linx",
             (
-                'dumbbell: --on: got "linx", wanted two or three of: sim, linux, bpf, netem, with commas between; did'
-                ' you mean "linux"?'
+                'dumbbell: --on: got "linx", wanted two or three of: sim, linux, bpf, uml, uml-ours, netem, with commas'
+                ' between; did you mean "linux"?'
             ),
         ),
     ],

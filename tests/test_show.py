@@ -360,8 +360,8 @@ def test_a_table_that_cannot_be_is_refused_before_anything_runs(
 
 
 def test_a_queueing_delay_that_is_an_estimate_is_said_to_be_one(show: Any, short: Path, tmp_path: Path) -> None:
-    said = "queue: the backlog over the rate, because tc tells no waiting times (netem, ssh)\n"
-    for backend in ("sim", "netem", "ssh://a,b"):
+    said = "queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)\n"
+    for backend in ("sim", "netem", "ssh://a,b", "uml-ours"):
         run = tmp_path / backend.partition(":")[0]
         shutil.copytree(short, run)
         for path in run.rglob("manifest.json"):

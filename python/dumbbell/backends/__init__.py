@@ -44,6 +44,8 @@ KINDS = {
     "sim": Kind("sim", is_exact=True, is_real_time=False, jobs=None),
     "linux": Kind("linux"),
     "bpf": Kind("linux"),
+    "uml": Kind("uml", is_real_time=False, jobs=None),
+    "uml-ours": Kind("uml", is_real_time=False, jobs=None),
     "netem": Kind("netem", jobs_max=1),
     "ssh": Kind("ssh", jobs_max=1, has_hosts=True),
 }

@@ -6,7 +6,8 @@ import argparse
 
 _ON = (
     "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; "
-    "bpf: the same with our controllers only; netem: over the kernel's own tbf and netem; "
+    "bpf: the same with our controllers only; uml: an unmodified Linux in virtual time (docs/uml.md); "
+    "uml-ours: the same with our controllers only; netem: over this kernel's own tbf and netem; "
     "ssh://SENDER,RECEIVER: between two hosts, with the queue at the receiver (docs/hosts.md)"
 )
 
@@ -120,7 +121,7 @@ def add_check(check: argparse.ArgumentParser) -> None:
         "--on",
         metavar="BACKEND",
         default="sim",
-        help="back end whose time is estimated: sim (default), linux, bpf, netem, ssh://...",
+        help="back end whose time is estimated: sim (default), linux, bpf, uml, netem, ssh://...",
     )
     check.add_argument("--jobs", type=count, metavar="N", help="number of runs at the same time")
     add_own(check)

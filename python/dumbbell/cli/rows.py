@@ -27,7 +27,7 @@ RANKS = {
 
 
 #: Back ends whose queueing delays are estimates.
-_ESTIMATED = ("netem", "ssh:")
+_ESTIMATED = ("netem", "ssh:", "uml")
 
 
 class Asked(NamedTuple):
@@ -84,7 +84,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> str:
     if any(column.name.startswith("queue") for column in kept) and any(
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
-        notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh)")
+        notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
     notes = ["", *notes] if notes else []
     return f"{title}\n\n{table.text(kept)}{_links(parts)}" + "".join(f"{note}\n" for note in notes)
 

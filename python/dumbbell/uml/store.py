@@ -136,8 +136,7 @@ def version(series: str) -> tuple[int, ...]:
 def program(name: str) -> Path:
     """The static program of `agent/NAME.c`, compiled where this source has not been yet. Raises EngineError."""
     source = SOURCES / f"{name}.c"
-    text = source.read_bytes()
-    made = place() / "programs" / f"{name}-{hashlib.sha256(text).hexdigest()[:16]}"
+    made = place() / "programs" / f"{name}-{program_key(name)[:16]}"
     if not made.is_file():
         made.parent.mkdir(parents=True, exist_ok=True)
         _compile(source, made)
@@ -145,8 +144,9 @@ def program(name: str) -> Path:
 
 
 def program_key(name: str) -> str:
-    """SHA-256 of the source of `agent/NAME.c`."""
-    return hashlib.sha256((SOURCES / f"{name}.c").read_bytes()).hexdigest()
+    """SHA-256 of the source of `agent/NAME.c`, with the headers beside it."""
+    sources = [SOURCES / f"{name}.c", *sorted(SOURCES.glob("*.h"))]
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def _kernels() -> Iterator[Kernel]:

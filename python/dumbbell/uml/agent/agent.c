@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The program in the guest of a run in virtual time. It opens the flows of a plan between network namespaces,
+ * writes and reads as their applications do, changes the path when that is due, and writes down what sockets
+ * and queues say.
+ *
+ *	agent SPEC OUT
+ *
+ * SPEC has one thing a line, in the order of this list; times are ns from the start of the run.
+ *
+ *	duration NS
+ *	sample NS			interval of the samples
+ *	set NETNS PATH VALUE		a kernel parameter below /proc/sys; the value is the rest of the line
+ *	plain NETNS DEVICE GRO		no segmentation by the device; GRO is 1 where it merges what it receives
+ *	queue NETNS DEVICE		where the bottleneck is
+ *	netem NETNS DEVICE FLOW		where packets of a flow are impaired: counters at the end
+ *	report NAME			/proc/net/dumbbell_NAME is copied at every sample
+ *	flow SENDER SOURCE PORT RECEIVER TARGET PORT CCA START STOP
+ *	with KEY=NUMBER ...		settings of the flow before; their names are in `keys`
+ *	lengths NS ...			of the flow before: on and off times by turns, or times to think
+ *	step NS KICK NETNS WORD ...	`tc WORD ...` at a time; KICK is 1 for the bottleneck
+ *
+ * OUT gets samples, queue, flows, messages, counters and, where a module reports, reports; `progress` holds
+ * the virtual time.
+ */
+#define _GNU_SOURCE
+#include "results.h"
+#include "specification.h"
+
+static void handle(const struct epoll_event *event)
+{
+	uint32_t kind = event->data.u64 >> 32, i = (uint32_t)event->data.u64;
+	struct flow *flow = &flows[i];
+	uint64_t count;
+
+	if (kind == TIMER) {
+		if (read(timer_fd, &count, sizeof(count)) == sizeof(count))
+			is_due = 1;
+	} else if (kind == LISTENER) {
+		accept_one(flow, i);
+	} else if (kind == RECEIVER) {
+		on_readable(flow, now());
+		is_due |= flow->done >= 0 || flow->next != NEVER;
+	} else if (flow->life == RUNNING && kind == ANSWER) {
+		if (recv(flow->asks, sink, sizeof(sink), 0) > 0 && !flow->begun) {
+			flow->next = NEVER;
+			begin(flow, now());
+			is_due = 1;
+		}
+	} else if (flow->life == RUNNING && kind == SENDER) {
+		if (event->events & (EPOLLIN | EPOLLERR | EPOLLHUP))
+			on_sender_readable(flow, now());
+		if (flow->life == RUNNING && event->events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+			on_writable(flow, now());
+		is_due |= flow->next != NEVER || flow->stop <= now();
+	}
+}
+
+/* Waits for packets and applications until a time, or until something that may bring another one. */
+static void wait_until(ns_t t)
+{
+	ns_t at = zero_time.tv_nsec + t;
+	struct itimerspec timer = { .it_value = { zero_time.tv_sec + at / 1000000000,
+						  at % 1000000000 } };
+	struct epoll_event events[64];
+
+	timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+	for (is_due = 0; !is_due;) {
+		int n = epoll_wait(epoll_fd, events, 64, -1);
+
+		for (int i = 0; i < n; i++)
+			handle(&events[i]);
+	}
+}
+
+/* Flows that are due open, act or end; when the next of them is due. */
+static ns_t run_flows(ns_t t)
+{
+	ns_t next = NEVER;
+
+	for (int i = 0; i < flows_n; i++) {
+		struct flow *flow = &flows[i];
+
+		if (flow->life == WAITING && t >= flow->start)
+			open_sender(flow, i, t);
+		while (flow->life == RUNNING && flow->next <= t && t < flow->stop)
+			act(flow, t);
+		if (flow->life == RUNNING && (t >= flow->stop || flow->done >= 0))
+			end(flow, t);
+		if (flow->life == WAITING && flow->start < next)
+			next = flow->start;
+		if (flow->life == RUNNING && flow->stop < next)
+			next = flow->stop;
+		if (flow->life == RUNNING && flow->next < next)
+			next = flow->next;
+	}
+	return next;
+}
+
+static void take_step(struct step *step)
+{
+	pid_t pid;
+	int status;
+
+	enter(step->ns);
+	errno = posix_spawnp(&pid, "tc", NULL, NULL, step->words, environ);
+	leave();
+	if (errno || waitpid(pid, &status, 0) != pid || status)
+		fail("tc %s ... in %s at %lld ns", step->words[1], step->ns, step->at);
+}
+
+/* Changes of the path that are due; when the next one is. A shaper whose rate has changed looks at its queue when
+ * the time that it had set comes, or a packet: an empty frame, which the receiver does not know, is one. */
+static ns_t run_steps(ns_t t)
+{
+	struct sockaddr_ll nobody = { .sll_family = AF_PACKET,
+				      .sll_ifindex = queue_index,
+				      .sll_halen = ETH_ALEN };
+	uint8_t frame[ETH_HLEN] = { 2, [12] = 0x88,
+				    0xb5 }; /* an EtherType for local experiments (IEEE 802) */
+
+	for (; step_i < steps_n && steps[step_i].at <= t; step_i++) {
+		take_step(&steps[step_i]);
+		if (!steps[step_i].kick || !count(queue_fd, queue_index).queue.backlog)
+			continue;
+		if (sendto(kick_fd, frame, sizeof(frame), 0, (void *)&nobody, sizeof(nobody)) < 0)
+			kicks_dropped++;
+		else
+			kicks_sent++;
+	}
+	return step_i < steps_n ? steps[step_i].at : NEVER;
+}
+
+static void copy_reports(ns_t t)
+{
+	char path[64];
+	size_t length;
+
+	for (int i = 0; i < reports_n; i++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/net/dumbbell_%s", reports[i]);
+		file = fopen(path, "re");
+		if (!file)
+			fail("%s", path);
+		fprintf(reports_file, "@%lld %s\n", t, reports[i]);
+		while ((length = fread(answer, 1, sizeof(answer), file)))
+			fwrite(answer, 1, length, reports_file);
+		fclose(file);
+	}
+}
+
+static void sample(ns_t t)
+{
+	char text[32];
+
+	for (int i = 0; i < flows_n; i++) {
+		if (flows[i].life != RUNNING)
+			continue;
+		look(&flows[i]);
+		fprintf(samples_file, "%lld %d ", t, i);
+		print_info(samples_file, &flows[i]);
+	}
+	if (queue_fd >= 0) {
+		struct counted counted = look_at_queue();
+
+		fprintf(queue_file, "%lld ", t);
+		print_queue(queue_file, &counted);
+	}
+	copy_reports(t);
+	snprintf(text, sizeof(text), "%20lld\n", t);
+	if (pwrite(progress_fd, text, strlen(text), 0) < 0)
+		fail("progress");
+}
+
+static void run(void)
+{
+	ns_t next_sample = every;
+
+	for (;;) {
+		ns_t t = now(), next = run_steps(t), other = run_flows(t);
+
+		next = other < next ? other : next;
+		if (t >= next_sample || t >= duration) {
+			sample(t >= duration ? duration : next_sample);
+			while (next_sample <= t)
+				next_sample += every;
+		}
+		if (t >= duration)
+			break;
+		next = next_sample < next ? next_sample : next;
+		wait_until(next < duration ? next : duration);
+	}
+	for (int i = 0; i < flows_n; i++)
+		if (flows[i].life == RUNNING)
+			end(&flows[i], duration);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return fputs("usage: agent SPEC OUT\n", stderr), 2;
+	signal(SIGPIPE, SIG_IGN);
+	own_ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	out_folder = argv[2];
+	read_specification(argv[1]);
+	open_outputs();
+	open_queue();
+	for (int i = 0; i < flows_n; i++)
+		open_listener(&flows[i], i);
+	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	watch(timer_fd, EPOLLIN, TIMER, 0);
+	clock_gettime(CLOCK_MONOTONIC, &zero_time);
+	run();
+	write_counters();
+	write_messages();
+	fclose(samples_file);
+	fclose(flows_file);
+	fclose(queue_file);
+	fclose(reports_file);
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Network namespaces: entering one, its kernel parameters and devices. */
+#ifndef AGENT_NAMESPACES_H
+#define AGENT_NAMESPACES_H
+
+#include "run.h"
+
+static void enter(const char *ns)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", ns);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		fail("%s", path);
+	close(fd);
+}
+
+static void leave(void)
+{
+	if (setns(own_ns, CLONE_NEWNET))
+		fail("setns");
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		fail("%s = %s", path, text);
+	close(fd);
+}
+
+/* A kernel without IPv6, or an older one, may lack a parameter: that is an error, said by its name. */
+static void set_parameter(const char *ns, const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	if (strcmp(ns, "-"))
+		enter(ns);
+	write_file(path, value);
+	leave();
+}
+
+static void make_plain(const char *ns, const char *device, int gro)
+{
+	static const struct {
+		int command, is_gro;
+	} offloads[] = {
+		{ ETHTOOL_STSO, 0 },
+		{ ETHTOOL_SGSO, 0 },
+		{ ETHTOOL_SGRO, 1 },
+	};
+	int fd;
+
+	enter(ns);
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	for (int i = 0; i < 3; i++) {
+		struct ethtool_value value = { offloads[i].command, offloads[i].is_gro && gro };
+		struct ifreq request = { .ifr_data = (void *)&value };
+
+		snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
+		if (ioctl(fd, SIOCETHTOOL, &request))
+			fail("%s %s: offloads", ns, device);
+	}
+	close(fd);
+	leave();
+}
+
+#endif /* AGENT_NAMESPACES_H */

@@ -1,0 +1,414 @@
+"""What the guest's agent wrote, as a result's tables and summary: the same columns as every back end's.
+
+Of each flow the agent tells what its socket says (TCP_INFO), and the kernel what happened in the network namespace of
+its sender, which is the flow's alone. `agent/agent.c` says how the files are written.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.results.plan_view import LinkView, link_of
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import Plan
+
+#: ssthresh of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h), and a number that is not set.
+_INFINITE_SSTHRESH, _UNSET = 0x7FFFFFFF, 0xFFFFFFFF
+#: A pacing rate that limits nothing (SK_PACING... of include/net/sock.h: ~0UL), bytes/s.
+_UNPACED = 2**64 - 1
+#: Of TCP_INFO, in the order of their numbers.
+CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
+#: Counters of a sender's namespace (TcpExt of /proc/net/netstat) that are a flow's.
+_RECOVERIES = ("TCPRenoRecovery", "TCPSackRecovery")
+_UNDOS = ("TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo")
+_PROBES = ("TCPLossProbes",)
+#: Counters that say that a host had too little memory; none of them moves in a run that measures its path.
+_SHORTAGES = (
+    "TCPMemoryPressures",
+    "PruneCalled",
+    "RcvPruned",
+    "OfoPruned",
+    "TCPBacklogDrop",
+    "TCPRcvQDrop",
+    "TCPZeroWindowDrop",
+    "TCPWqueueTooBig",
+    "TCPOFODrop",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of numbers: their names are those of its file's heading. What is not there is "-"."""
+
+    names: dict[str, int]
+    words: list[str]
+
+    def get(self, name: str) -> int | None:
+        """A number, if it is there."""
+        word = self.words[self.names[name]]
+        return None if word == "-" else int(word)
+
+    def __getitem__(self, name: str) -> int:
+        return int(self.words[self.names[name]])
+
+
+class Estimates(NamedTuple):
+    """What a controller says of itself at a time; gains are in 1/256."""
+
+    state: str | None = None
+    lost: int | None = None
+    bw: int | None = None
+    min_rtt: int | None = None
+    pacing_gain: int | None = None
+    cwnd_gain: int | None = None
+    inflight_lo: int | None = None
+    inflight_hi: int | None = None
+
+
+class Measured:
+    """One run's raw data in `folder`."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.plan, self.folder = plan, folder
+        self.flows = [Flow(self, i) for i in range(len(plan["flows"]))]
+
+    def rows(self, name: str) -> list[Row]:
+        """The lines of a file with a heading."""
+        heading, *lines = (self.folder / name).read_text().splitlines()
+        names = {word: at for at, word in enumerate(heading.split())}
+        return [Row(names, line.split()) for line in lines]
+
+    @cached_property
+    def samples(self) -> list[list[Row]]:
+        """Of each flow its samples, in order."""
+        found: list[list[Row]] = [[] for _ in self.flows]
+        for row in self.rows("samples"):
+            found[row["flow"]].append(row)
+        return found
+
+    @cached_property
+    def ends(self) -> dict[int, Row]:
+        """Of each flow that opened a connection its end."""
+        return {row["flow"]: row for row in self.rows("flows")}
+
+    @cached_property
+    def reports(self) -> dict[int, dict[int, Estimates]]:
+        """Of each flow what a controller of ours said at each sample, by its time."""
+        ports = {f"{source}": i for i, source in enumerate(self.sources)}
+        found: dict[int, dict[int, Estimates]] = {}
+        for stamp, _, lines in _parts(self.folder / "reports"):
+            if not lines:
+                continue
+            names = lines[0].split()
+            for line in lines[1:]:
+                one = dict(zip(names, line.split()))
+                i = ports.get(one["local"])
+                if i is not None:
+                    found.setdefault(i, {})[int(stamp)] = _estimates(one)
+        return found
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """Address and port of each flow's sender."""
+        lines = (self.folder / "specification").read_text().splitlines()
+        words = [line.split() for line in lines if line.startswith("flow ")]
+        return [f"{word[2]}:{word[3]}" for word in words]
+
+    @cached_property
+    def counters(self) -> dict[tuple[str, str], list[str]]:
+        """What was left at the end: lines by namespace and file."""
+        return {(namespace, name): lines for namespace, name, lines in _parts(self.folder / "counters")}
+
+    def netstat(self, namespace: str) -> dict[str, int]:
+        """TcpExt of a namespace."""
+        found: dict[str, int] = {}
+        for names, values in pairwise(self.counters.get((namespace, "/proc/self/net/netstat"), [])):
+            if names.startswith("TcpExt:") and values.startswith("TcpExt:"):
+                found = {name: int(value) for name, value in zip(names.split()[1:], values.split()[1:])}
+                break
+        return found
+
+    def netem_drops(self, i: int) -> int:
+        """Packets of a flow that netem lost on their way there."""
+        lines = self.counters.get((f"m{i}", f"netem {i} wan"), [])
+        return int(lines[0].split()[2]) if lines else 0
+
+    def write(self, out: Path) -> dict[str, Any]:
+        """Write the tables and return the summary."""
+        from dumbbell import _native
+
+        record = self.plan["record"]
+        samples = sorted(
+            (row for flow in self.flows for row in flow.rows()), key=lambda row: (row["t_us"], row["flow"])
+        )
+        events = sorted((row for flow in self.flows for row in flow.events()), key=lambda row: row["t_ns"])
+        measured = {
+            "totals": {
+                "end_ns": self.plan["duration_ns"],
+                "packets_delivered": sum(flow.count("delivered") for flow in self.flows),
+                "warnings": self.warnings(),
+                "links": [self.link()],
+                "flows": [flow.totals() for flow in self.flows],
+            },
+            "samples": _columns(samples),
+            "queue": _columns(self.queue),
+            "events": _columns(events),
+        }
+        switched = {name: bool(record[name]) for name in ("samples", "queue", "events")}
+        summary: dict[str, Any] = json.loads(_native.write_measured(json.dumps(measured), str(out), **switched))
+        return summary
+
+    def warnings(self) -> list[str]:
+        """What shaped the result besides the path."""
+        found = []
+        for namespace, who in [(f"s{i}", f"flow {i}") for i in range(len(self.flows))] + [("d", "receivers")]:
+            moved = [
+                f"{name} {count}" for name, count in self.netstat(namespace).items() if name in _SHORTAGES and count
+            ]
+            if moved:
+                found.append(f"{who}: the guest had too little memory ({', '.join(moved)})")
+        waiting = self.counters.get(("-", "/proc/net/softnet_stat"), [])
+        dropped = sum(int(line.split()[1], 16) for line in waiting)
+        if dropped:
+            found.append(f"the guest itself dropped {dropped} packets between devices")
+        for i, flow in enumerate(self.plan["flows"]):
+            loses = any(stage["kind"] == "loss" for stage in flow["forward"] + flow["back"])
+            if not loses and self.netem_drops(i):
+                found.append(f"flow {i}: netem dropped {self.netem_drops(i)} packets beyond its limit")
+        return found
+
+    @cached_property
+    def queue(self) -> list[dict[str, Any]]:
+        """Rows of queue.parquet."""
+        link = link_of(self.plan["links"][0])
+        return [
+            {
+                "t_us": row["t"] // 1000,
+                "link": 0,
+                "backlog_bytes": row["backlog_bytes"],
+                "backlog_packets": row["backlog_packets"],
+                "sojourn_us": _sojourn_us(link, row["t"], row["backlog_bytes"] * 8),
+                "sent_bytes": row["sent_bytes"],
+                "sent_packets": row["sent_packets"],
+                "dropped_packets": row["dropped"],
+                "dropped_bytes": 0,
+                "marked_packets": row["marked"],
+            }
+            for row in self.rows("queue")
+        ]
+
+    def link(self) -> dict[str, Any]:
+        """Totals of the bottleneck."""
+        link, last = link_of(self.plan["links"][0]), self.queue[-1]
+        waits = sorted(row["sojourn_us"] for row in self.queue)
+        capacity = int(link.bits(0, self.plan["duration_ns"])) + link.bucket_bits
+        return {
+            **{name: last[name] for name in ("sent_packets", "sent_bytes", "dropped_packets", "marked_packets")},
+            "capacity_bytes": capacity // 8,
+            "queue": {"mean_us": sum(waits) / len(waits), "p95_us": waits[-(-len(waits) * 95 // 100) - 1]},
+        }
+
+
+class Flow:
+    """One flow of a run."""
+
+    def __init__(self, of: Measured, i: int) -> None:
+        self.of, self.i, self.planned = of, i, of.plan["flows"][i]
+
+    @property
+    def end(self) -> Row | None:
+        """Its socket at its end; None where it never opened one."""
+        return self.of.ends.get(self.i)
+
+    def count(self, name: str) -> int:
+        """A counter at its end."""
+        return 0 if self.end is None else self.end[name]
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether all of a transfer that has an end had arrived."""
+        return self.end is not None and self.end["done"] >= 0
+
+    def totals(self) -> dict[str, Any]:
+        """What is known of it; the rest is 0 or null."""
+        planned, end = self.planned, self.end
+        known: dict[str, Any] = {
+            "name": planned["name"],
+            "table": planned["table"],
+            "transport": planned["transport"]["kind"],
+            "cca": planned["cca"],
+            "rtt_ns": planned["rtt_ns"],
+            "planned_ns": planned["start_ns"],
+            "size_bytes": planned["size_bytes"],
+        }
+        if end is None:
+            return {**known, "start_ns": planned["start_ns"], "stop_ns": planned["start_ns"]}
+        seen = self.of.netstat(f"s{self.i}")
+        known |= {
+            "start_ns": end["opened"],
+            "stop_ns": end["done"] if self.is_completed else end["ended"],
+            "established_ns": end["established"] if end["established"] >= 0 else None,
+            "is_completed": self.is_completed,
+            "goodput_bytes": self.goodput(end),
+            "segs_sent": end["segs_sent"],
+            "retrans_segs": end["retrans_total"],
+            "bytes_sent": end["sent"],
+            "delivered_segs": end["delivered"],
+            "rtos": end["rtos"],
+            "acks_sent": end["acks"],
+            "recoveries": sum(seen.get(name, 0) for name in _RECOVERIES),
+            "undos": sum(seen.get(name, 0) for name in _UNDOS),
+            "tlps": sum(seen.get(name, 0) for name in _PROBES),
+            "random_drops": self.of.netem_drops(self.i),
+            "min_rtt_us": _set(end["min_rtt_us"]),
+            "srtt_us": [row["srtt_us"] for row in self.of.samples[self.i] if row["srtt_us"] and row["delivered"]],
+            "waits": {name: end[its] for name, its in _WAITS.items()},
+        }
+        return known
+
+    def goodput(self, row: Row) -> int:
+        """Payload that had arrived in order, less what opens the connection."""
+        greeting = 37 if self.of.plan["host"]["traffic"] == "iperf3" and self.planned["workload"] is None else 0
+        return max(0, row["received"] - greeting)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Its rows of samples.parquet."""
+        before, had = self.end["opened"] if self.end else 0, 0
+        reports = self.of.reports.get(self.i, {})
+        for row in self.of.samples[self.i]:
+            now = self.goodput(row)
+            said = reports.get(row["t"]) or _of_bbr(row)
+            rate = (now - had) * 8 * 10**9 // max(row["t"] - before, 1)
+            yield _sample(row, self.i, now, max(0, rate), said)
+            before, had = row["t"], now
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Its start, its end, and the states of TCP and of the controller as samples saw them."""
+        end = self.end
+        if end is None:
+            return
+        blank = {"flow": self.i, "value": None, "note": None}
+        yield {**blank, "t_ns": end["opened"], "kind": "start"}
+        if end["established"] >= 0:
+            yield {**blank, "t_ns": end["established"], "kind": "established"}
+        yield from ({**blank, **state} for state in self._states())
+        if self.is_completed:
+            yield {**blank, "t_ns": end["done"], "kind": "complete", "value": self.goodput(end)}
+        else:
+            yield {**blank, "t_ns": end["ended"], "kind": "stop"}
+
+    def _states(self) -> Iterator[dict[str, Any]]:
+        tcp, cca = CA_STATES[0], None
+        reports = self.of.reports.get(self.i, {})
+        for row in self.of.samples[self.i]:
+            now, said = CA_STATES[row["ca_state"]], reports.get(row["t"], Estimates()).state
+            if now != tcp:
+                tcp = now
+                yield {"t_ns": row["t"], "kind": "ca_state", "note": now}
+            if said is not None and said != cca:
+                cca = said
+                yield {"t_ns": row["t"], "kind": "cca_state", "note": said}
+
+
+#: How long a sender was busy, and of that, waited for buffers of the hosts.
+_WAITS = {"busy_us": "busy_us", "receive_us": "rwnd_us", "send_us": "sndbuf_us"}
+
+
+def _sample(row: Row, flow: int, goodput: int, rate: int, said: Estimates) -> dict[str, Any]:
+    out, sacked, lost, retrans = (row[name] for name in ("packets_out", "sacked", "lost", "retrans_out"))
+    ssthresh, pacing = row["ssthresh"], row["pacing_rate"]
+    return {
+        "t_us": row["t"] // 1000,
+        "flow": flow,
+        "goodput_bytes": goodput,
+        "goodput_bps": rate,
+        "cwnd": row["cwnd"],
+        "ssthresh": ssthresh if 0 < ssthresh < _INFINITE_SSTHRESH else None,
+        "pacing_bps": pacing * 8 if 0 < pacing < _UNPACED else None,
+        "srtt_us": row["srtt_us"] or None,
+        "min_rtt_us": _set(row["min_rtt_us"]),
+        "in_flight": out - sacked - lost + retrans,
+        "packets_out": out,
+        "sacked": sacked,
+        "lost": lost,
+        "retrans_out": retrans,
+        "delivered": row["delivered"],
+        "lost_total": said.lost or 0,
+        "retrans_total": row["retrans_total"],
+        "segs_sent": row["segs_sent"],
+        "delivery_rate_bps": row["delivery_rate"] * 8 or None,
+        "ca_state": row["ca_state"],
+        "cca_state": said.state or "",
+        "bw_bps": None if said.bw is None else said.bw * 8,
+        "cca_min_rtt_us": _set(said.min_rtt),
+        "pacing_gain": None if said.pacing_gain is None else said.pacing_gain / 256,
+        "cwnd_gain": None if said.cwnd_gain is None else said.cwnd_gain / 256,
+        "inflight_lo": _set(said.inflight_lo),
+        "inflight_hi": _set(said.inflight_hi),
+    }
+
+
+def _of_bbr(row: Row) -> Estimates:
+    """What the kernel's own BBR says, where that drives the flow."""
+    return Estimates(
+        bw=row.get("bbr_bw"),
+        min_rtt=row.get("bbr_min_rtt_us"),
+        pacing_gain=row.get("bbr_pacing_gain"),
+        cwnd_gain=row.get("bbr_cwnd_gain"),
+    )
+
+
+def _estimates(one: dict[str, str]) -> Estimates:
+    """What a module says of a socket."""
+    there = {name: word for name, word in one.items() if word != "-"}
+    numbers = {name: int(there[name]) for name in Estimates._fields if name != "state" and name in there}
+    return Estimates(state=there.get("state"), **numbers)
+
+
+def _set(value: int | None) -> int | None:
+    return value if value and value != _UNSET else None
+
+
+def _sojourn_us(link: LinkView, at: int, bits: int) -> int:
+    """How long it takes from a time to send what waits then, where no more comes, us."""
+    if not link.steps:
+        return bits * 1_000_000 // link.rate_bps
+    begin, period = at, link.repeat_ns
+    left = bits
+    while left > 0:
+        inside = at % period if period else at
+        step = bisect_right(link.steps, inside, key=lambda one: one[0]) - 1
+        rate = link.steps[step][1]
+        following = link.steps[step + 1][0] if step + 1 < len(link.steps) else period
+        if following is None:
+            return (at - begin + left * 10**9 // rate) // 1000 if rate else (at - begin) // 1000
+        served = rate * (following - inside) // 10**9
+        if served >= left:
+            return (at - begin + left * 10**9 // rate) // 1000
+        left -= served
+        at += following - inside
+    return (at - begin) // 1000
+
+
+def _parts(path: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Parts of a file that each begin with ``@WORD REST``."""
+    try:
+        text = path.read_text()
+    except OSError:
+        return
+    for part in text.split("@")[1:]:
+        heading, *lines = part.splitlines()
+        first, _, rest = heading.partition(" ")
+        yield first, rest, lines
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

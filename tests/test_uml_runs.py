@@ -1,0 +1,111 @@
+"""Runs of scenarios by an unmodified Linux in virtual time; skipped where no such kernel is built."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dumbbell
+from dumbbell.backends.folder import sha256
+from dumbbell.errors import EngineError
+from dumbbell.uml import store
+
+SCENARIO = """
+name = "{name}"
+duration = "{duration}"
+seed = 7
+[path]
+rate = {rate}
+rtt = {rtt}
+buffer = {buffer}
+{path}
+[host]
+traffic = "{traffic}"
+arp = {arp}
+{flows}
+"""
+TWO = '[[flow]]\ncca = "cubic"\n[[flow]]\ncca = "bbr"\nstart = "100ms"\n'
+
+
+@pytest.fixture(autouse=True)
+def _kernel() -> None:
+    try:
+        store.find()
+    except EngineError as error:
+        pytest.skip(str(error))
+
+
+def ran(folder: Path, *arguments: str, **given: str) -> Any:
+    """The result of a scenario's run, by the command line."""
+    from dumbbell.cli import main
+
+    given = {"name": "t", "duration": "3s", "rate": '"20Mbps"', "rtt": '"20ms"', "buffer": '"50pkt"', "path": "", "traffic": "auto",
+             "arp": "false", "flows": TWO, **given}  # fmt: skip
+    folder.mkdir(exist_ok=True)
+    file = folder / "x.toml"
+    file.write_text(SCENARIO.format(**given))
+    assert main(["run", str(file), "--on", "uml", "--out", str(folder / "out"), *arguments]) == 0
+    return dumbbell.load(folder / "out")
+
+
+def test_two_runs_and_two_at_once_are_the_same_bytes(tmp_path: Path) -> None:
+    two = '["1bdp", "2bdp"]'
+    made = [ran(tmp_path / "a", buffer=two), ran(tmp_path / "b", "--jobs", "2", buffer=two)]
+    tables = [
+        [sha256(path) for result in results for path in sorted(result.folder.glob("*.parquet"))] for results in made
+    ]
+    assert len(tables[0]) >= 8
+    assert tables[0] == tables[1]
+
+
+def test_a_pair_fills_its_link_and_its_tables(tmp_path: Path) -> None:
+    (result,) = ran(tmp_path, duration="5s")
+    assert result.summary.link.utilization > 0.9
+    samples = result.samples.to_pylist()
+    assert [row["t_us"] for row in samples if row["flow"] == 0] == [100_000 * (i + 1) for i in range(50)]
+    last = samples[-1]
+    assert last["goodput_bytes"] == result.summary.flows[1].goodput_bytes > 0
+    assert last["bw_bps"] > 1e6
+    assert last["pacing_gain"] > 0.7
+    kinds = {row["kind"] for row in result.events.to_pylist()}
+    assert {"start", "established", "stop"} <= kinds
+    flow = result.flows.to_pylist()[0]
+    assert flow["acks_sent"] > 1000
+    assert flow["min_rtt_us"] in range(20_000, 21_000)
+    assert result.manifest.kernel.startswith("Linux 6.")
+
+
+def test_a_rate_and_an_rtt_that_change_are_seen_at_their_times(tmp_path: Path) -> None:
+    rate = '{ steps = [["0s", "20Mbps"], ["2s", "5Mbps"], ["4s", "20Mbps"]] }'
+    (result,) = ran(tmp_path, duration="6s", rate=rate, rtt='{ steps = [["0s", "20ms"], ["2s", "60ms"]] }')
+    sent = {row["t_us"]: row["sent_bytes"] for row in result.queue.to_pylist()}
+    mbps = [
+        8 * (sent[end] - sent[begin]) / (end - begin) for begin, end in ((500_000, 2_000_000), (2_500_000, 4_000_000))
+    ]
+    assert mbps[0] > 15
+    assert 4 < mbps[1] < 5.1
+
+
+def test_applications_write_messages_and_transfers_end(tmp_path: Path) -> None:
+    flows = """
+[[flow]]
+cca = "reno"
+size = "200kB"
+[[flow]]
+cca = "cubic"
+workload = { kind = "request_response", response = "50kB", think = "50ms", count = 5 }
+[[flow]]
+cca = "cubic"
+workload = { kind = "on_off", on = "300ms", off = "200ms" }
+"""
+    (result,) = ran(tmp_path, flows=flows, traffic="iperf3")
+    first, second, third = result.flows.to_pylist()
+    assert first["goodput_bytes"] == 200_000
+    assert first["completed_us"] > 5 * 20_000
+    assert second["goodput_bytes"] == 250_000
+    assert second["completed_us"] > 5 * 70_000
+    assert third["completed_us"] is None
+    assert json.loads((result.folder / "manifest.json").read_text())["warnings"] == []

@@ -1,0 +1,109 @@
+"""What the guest of a run in virtual time does, without any guest: its files as text, and what is refused before
+anything starts.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from dumbbell import ScenarioError, from_file
+from dumbbell.runs import plan
+from dumbbell.scenario.file import from_dict
+from dumbbell.uml import script
+
+SNAPSHOTS = Path(__file__).parent / "snapshots" / "uml"
+PATH = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
+
+
+def planned(flows: Any = None, host: Any = None, duration: str = "10s", **path: Any) -> Any:
+    given = {"name": "t", "duration": duration, "path": {**PATH, **path}, "flow": flows or [{"cca": "reno"}]}
+    return plan.runs(from_dict({**given, "host": host or {}}))[0].plan
+
+
+def of(name: str, i: int = 0) -> Any:
+    return plan.runs(from_file(ROOT / "scenarios" / f"{name}.toml").scenario)[i].plan
+
+
+def text(given: Any) -> str:
+    made = script.guest(given, [flow["cca"] for flow in given["flows"]])
+    files = "".join(f"== {name}\n{content}" for name, content in made.files.items())
+    return f"memory {made.memory_mb} MB\n== script\n{made.script}{files}"
+
+
+STEPS = {"steps": [["0s", "10Mbps"], ["1s", "0bps"], ["2s", "20Mbps"]]}
+TURNS = {"kind": "on_off", "on": "300ms", "off": "200ms"}
+CASES = {
+    "pair": lambda: of("pair-cubic-bbr"),
+    "kfoury-cake": lambda: of("kfoury-fig21a", 13),
+    "kfoury-fq_codel": lambda: of("kfoury-fig21a", 14),
+    "steps": lambda: planned(rate=STEPS, qdisc={"kind": "fifo", "limit": "50pkt"}, duration="3s"),
+    "rtt-steps": lambda: planned(rtt={"steps": [["0s", "20ms"], ["1s", "60ms"]]}, duration="3s"),
+    "in-order": lambda: planned(jitter={"kind": "normal", "spread": "5ms", "reorder": False}, loss="1%"),
+    "applications": lambda: planned(
+        [
+            {"cca": "cubic", "workload": TURNS},
+            {"cca": "bbr", "workload": {"kind": "request_response", "response": "100kB", "think": "50ms", "count": 3}},
+            {"cca": "reno", "size": "1MB", "max_rate": "2Mbps"},
+        ],
+        {"qdisc": "pfifo", "tso": False, "gro": True, "arp": True, "receivers": "own", "traffic": "iperf3",
+         "delayed_ack": False},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_plan_becomes_these_files(name: str) -> None:
+    made, snapshot = text(CASES[name]()), SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        snapshot.parent.mkdir(exist_ok=True)
+        snapshot.write_text(made)
+    assert made == snapshot.read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rate": {"trace": str(ROOT / "scenarios" / "traces" / "lte-mobile.trace")}}, "path.rate: got a trace"),
+        ({"policer": {"rate": "5Mbps", "burst": "10kB"}}, "path.policer: got one, wanted none"),
+        ({"qdisc": "dualpi2"}, 'path.qdisc: got "dualpi2", wanted one of: '),
+        ({"ack": {"rate": "1Mbps", "buffer": "1bdp"}}, "path.ack: got one, wanted none with --on uml"),
+        ({"jitter": {"kind": "gaussian", "spread": "1ms"}}, 'flow[0].jitter.kind: got "gaussian", wanted uniform'),
+        ({"flows": [{"cca": "reno", "transport": "quic"}]}, "flow[0].transport: got quic, wanted tcp"),
+        ({"host": {"ecn": "accurate"}}, 'host.ecn: got "accurate", wanted false or classic'),
+        ({"host": {"processors": "own"}}, 'host.processors: got "own", wanted "one"'),
+        ({"flows": [{"cca": "reno", "count": 501}]}, "flow: 501 flows in all, wanted at most 500"),
+    ],
+)
+def test_what_the_guest_cannot_do_is_one_error_that_says_what_can(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        script.refuse(planned(**given))
+    assert str(error.value).startswith(message)
+    assert "--on" in str(error.value) or "wanted one of" in str(error.value)
+
+
+def test_the_guest_has_memory_for_what_the_path_holds() -> None:
+    assert script.memory_mb(planned()) == 1024
+    assert script.memory_mb(planned(rate="1Gbps", rtt="300ms", buffer="10bdp")) == 4096
+    assert script.memory_mb(planned([{"cca": "reno", "count": 400}])) == 4096
+
+
+def test_times_that_are_drawn_are_those_of_the_seed() -> None:
+    work = {"kind": "on_off", "on": "1s", "off": "1s", "random": True}
+    first, again = (text(planned([{"cca": "reno", "workload": work}])) for _ in range(2))
+    assert first == again
+    assert len(set(first.partition("lengths ")[2].splitlines()[0].split())) > 2
+
+
+def test_a_rate_of_nothing_is_an_outage_and_every_change_of_a_shaper_restores_its_queue() -> None:
+    made = script.guest(planned(rate=STEPS, qdisc={"kind": "fifo", "limit": "50pkt"}), ["reno"])
+    steps = [line.split() for line in made.files["specification"].splitlines() if line.startswith("step ")]
+    assert [(step[1], step[2]) for step in steps] == [
+        ("1000000000", "0"), ("1000000000", "1"), ("2000000000", "0"), ("2000000000", "1"),
+    ]  # fmt: skip
+    assert "100bit" in steps[0]
+    assert steps[1][-3:] == ["pfifo", "limit", "50"]
