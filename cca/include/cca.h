@@ -3,8 +3,8 @@
  * The only header that a controller includes.
  *
  * A controller is one C file in kernel style. It is compiled natively for the
- * simulator and with clang for BPF, unmodified. What the two hosts do
- * differently has these names:
+ * simulator, with clang for BPF, and as a kernel module, unmodified. What these
+ * hosts do differently has these names:
  *
  *   CCA_PARAMS(LIST)        declare the parameters of an X-macro list; each row is
  *                           P(name, default, min, max, "unit", "what it does").
@@ -18,12 +18,12 @@
  *                           PRESET(name, "what it stands for", VALUES), and VALUES is again an X-macro
  *                           list, of V(parameter, value).
  *   param(sk, name)         value of a parameter, u32. Natively from the flow's
- *                           table; under BPF a variable that all its sockets share, which
- *                           may change between two hooks (dumbbell kernel set).
+ *                           table; in a kernel a variable that all its sockets share, which
+ *                           may change between two hooks (dumbbell kernel set, /sys/module).
  *   CCA_STATE(x, type)      private state inside the socket (104 bytes at most);
  *                           defines x_state(sk), never NULL.
  *   CCA_STATE_LARGE(x, type) private state of any size, kept per socket outside it;
- *                           defines x_state(sk), which may be NULL under BPF:
+ *                           defines x_state(sk), which may be NULL in a kernel:
  *                           every hook must check.
  *   CCA_OP(type, name, args) define a hook of struct tcp_congestion_ops. Hooks are
  *                           entry points; they do not call each other. One with four
@@ -33,7 +33,7 @@
  *                           whoever asks for the state of a socket runs it, so it only reads.
  *   CCA_LOST_OP(name)       define void name(struct sock *sk, const struct lost_burst *lost),
  *                           and CCA_TSO_SEGS_OP(name) u32 name(struct sock *sk, u32 mss). Linux
- *                           has neither hook, so under BPF they are never called:
+ *                           has neither hook, so in a kernel they are never called:
  *                           CCA_TELLS_LOSSES is 0, and the stack sizes bursts.
  *   CCA_MIN_TSO_OP(name)    define u32 name(struct sock *sk), the hook min_tso_segs; under BPF it is
  *                           left to Linux, which then asks for two segments.
@@ -45,12 +45,12 @@
  *   CCA_GUARD_OP(name);     last two also repair what cannot be an answer of the first, or of undo_cwnd
  *                           (hosts/bpf/guard.h). Without a pkts_acked of its own: CCA_GUARD_OP, and
  *                           CCA_GUARD(name) inside CCA_MODULE.
- *   struct cca_flight_log   kept in the private state, so that both hosts can tell what was lost
+ *   struct cca_flight_log   kept in the private state, so that every host can tell what was lost
  *                           since the sampled segment was sent, and how much was in flight then:
  *                           cca_flight_lost(log, tp, rs), cca_flight_at_send(rs, lost).
  *   cca_acks_loss_probe(rs)  this ACK ends where a retransmitted tail loss probe ends, and
  *                           cca_probed_app_limited(tp) what that repeats was app-limited; Linux
- *                           tells neither, so under BPF both are false.
+ *                           tells neither, so in a kernel both are false.
  *   CCA_STATES(...)         names of the controller's states, for cca_info.state;
  *                           CCA_NO_STATES when there are none.
  *   CCA_MODULE(x, "name", flags, hooks...)  register; x is the file name with "_" for "-".
@@ -67,13 +67,19 @@
 #ifndef CCA_H
 #define CCA_H
 
-#ifdef __bpf__
+#if defined(__bpf__)
 #define CCA_HOST_BPF
+#elif defined(__KERNEL__)
+#define CCA_HOST_KMOD
 #else
 #define CCA_HOST_SIM
 #endif
 
+#ifdef CCA_HOST_KMOD
+#include "../hosts/kmod/kernel.h"
+#else
 #include "kernel.h"
+#endif
 #include "info.h"
 #include "math.h"
 
@@ -92,8 +98,10 @@ static inline void *inet_csk_ca(const struct sock *sk)
 	return (void *)inet_csk(sk)->icsk_ca_priv;
 }
 
-#ifdef CCA_HOST_BPF
+#if defined(CCA_HOST_BPF)
 #include "../hosts/bpf/host.h"
+#elif defined(CCA_HOST_KMOD)
+#include "../hosts/kmod/host.h"
 #else
 #include "../hosts/sim/host.h"
 #endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Integer arithmetic for controllers: comparisons, sequence numbers, division,
- * cube root, windowed minimum and maximum. Nothing here depends on the host.
+ * cube root, windowed minimum and maximum. Nothing here depends on the host, but inside
+ * a kernel module (CCA_HOST_KMOD) what the kernel offers under these names is the kernel's.
  */
 #ifndef CCA_MATH_H
 #define CCA_MATH_H
 
+#ifndef CCA_HOST_KMOD
 #include "kernel.h"
+#endif
 
 /* Both sides must have one type; each argument is evaluated once. */
 #define min(a, b)                       \
@@ -35,9 +38,10 @@
 	})
 #define clamp_t(type, v, lo, hi) min_t(type, max_t(type, v, lo), hi)
 
-#define ARRAY_SIZE(a)		 (sizeof(a) / sizeof((a)[0]))
-#define likely(x)		 __builtin_expect(!!(x), 1)
-#define unlikely(x)		 __builtin_expect(!!(x), 0)
+#ifndef CCA_HOST_KMOD
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define likely(x)     __builtin_expect(!!(x), 1)
+#define unlikely(x)   __builtin_expect(!!(x), 0)
 
 /* Order of wrapping 32-bit numbers (RFC 1982): is a earlier than b? */
 static inline bool before(u32 a, u32 b)
@@ -61,6 +65,7 @@ static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier)
 {
 	return later > earlier ? (u32)(later - earlier) : 0;
 }
+#endif
 
 /*
  * Integer cube root, floor(a^(1/3)), exact for every a.
@@ -98,6 +103,7 @@ static inline u32 cube_root(u64 a)
  * quarter of the window and the third from its second half, so that when the
  * best falls out of the window a fair successor is at hand.
  */
+#ifndef CCA_HOST_KMOD
 static inline u32 minmax_get(const struct minmax *m)
 {
 	return m->s[0].v;
@@ -112,6 +118,7 @@ static inline u32 minmax_reset(struct minmax *m, u32 t, u32 v)
 	m->s[2] = now;
 	return v;
 }
+#endif
 
 /* Drop what is older than the window, and fill the empty sub-windows. */
 static inline u32 minmax_age(struct minmax *m, u32 win, struct minmax_sample now)
@@ -167,5 +174,4 @@ static inline u32 minmax_running_min(struct minmax *m, u32 win, u32 t, u32 v)
 	}
 	return minmax_age(m, win, now);
 }
-
 #endif /* CCA_MATH_H */

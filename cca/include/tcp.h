@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Small functions of the TCP stack that controllers use, under the kernel's names.
- * The same text serves both hosts, so that both do the same.
+ * The same text serves the simulator and BPF, so that both do the same; inside a kernel
+ * module (CCA_HOST_KMOD) they are the kernel's own.
  */
 #ifndef CCA_TCP_H
 #define CCA_TCP_H
 
+#ifndef CCA_HOST_KMOD
 static inline u32 tcp_snd_cwnd(const struct tcp_sock *tp)
 {
 	return tp->snd_cwnd;
@@ -101,6 +103,7 @@ static inline u32 tcp_reno_ssthresh(struct sock *sk)
 {
 	return max(tcp_snd_cwnd(tcp_sk(sk)) >> 1, 2U);
 }
+#endif
 
 /* Slow start up to the threshold, then one segment per window. */
 static inline void tcp_reno_grow_as(struct sock *sk, u32 acked, u32 connections)

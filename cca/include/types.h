@@ -3,13 +3,17 @@
  * The kernel's short names for fixed-width integers.
  *
  * Controllers are compiled without any C library, natively and for BPF, so the
- * types are spelled out here rather than taken from <stdint.h>. All targets are
+ * types are spelled out here rather than taken from <stdint.h>. Inside a kernel
+ * module they are the kernel's. All targets are
  * LP64: `long` has 64 bits, as on every kernel that a controller can be loaded
  * into.
  */
 #ifndef CCA_TYPES_H
 #define CCA_TYPES_H
 
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -23,6 +27,7 @@ typedef _Bool bool;
 #define true 1
 #define false 0
 #define NULL ((void *)0)
+#endif
 
 _Static_assert(sizeof(long) == 8, "controllers need an LP64 target");
 

@@ -152,10 +152,6 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 #define CCA_MIN_TSO_OP(name) static __attribute__((unused)) u32 name(struct sock *sk)
 #define CCA_SNDBUF(name)
 #define CCA_SNDBUF_OP(name) static __attribute__((unused)) u32 name(struct sock *sk)
-struct lost_burst {
-	u32 segs, tx_in_flight, lost_at_send, delivered_at_send;
-	bool is_app_limited;
-};
 #define CCA_LOST_OP(name) \
 	static __attribute__((unused)) void name(struct sock *sk, const struct lost_burst *lost)
 #define CCA_TSO_SEGS_OP(name) static __attribute__((unused)) u32 name(struct sock *sk, u32 mss)
@@ -165,56 +161,7 @@ static inline u32 cca_random_below(struct sock *sk, u32 n)
 	return (u32)(((u64)bpf_get_prandom_u32() * n) >> 32);
 }
 
-/*
- * Totals of losses, each with the `delivered` at which it was first seen: Linux does not keep with
- * a segment what was lost when it was sent, but it keeps `delivered`, by which this finds it.
- */
-#define CCA_FLIGHT_MARKS 16
-struct cca_flight_log {
-	u32 n; /* marks written so far */
-	struct {
-		u32 delivered, lost;
-	} marks[CCA_FLIGHT_MARKS];
-};
-
-/* Segments marked lost since the sampled segment was sent; no more than the log goes back. */
-static inline u32 cca_flight_lost(struct cca_flight_log *log, const struct tcp_sock *tp,
-				  const struct rate_sample *rs)
-{
-	u32 last = (log->n - 1) & (CCA_FLIGHT_MARKS - 1), then = 0, i;
-
-	if (!log->n || log->marks[last].lost != tp->lost) {
-		last = log->n++ & (CCA_FLIGHT_MARKS - 1);
-		log->marks[last].delivered = tp->delivered;
-		log->marks[last].lost = tp->lost;
-	}
-	for (i = 0; i < CCA_FLIGHT_MARKS; i++) {
-		u32 at = (last - i) & (CCA_FLIGHT_MARKS - 1);
-
-		if (i >= log->n)
-			break;
-		then = log->marks[at].lost;
-		if (!after(log->marks[at].delivered, rs->prior_delivered))
-			break;
-	}
-	return tp->lost - then;
-}
-
-/* What was in flight at the send has since been delivered or lost. */
-static inline u32 cca_flight_at_send(const struct rate_sample *rs, u32 lost)
-{
-	return rs->delivered > 0 ? (u32)rs->delivered + lost : 0;
-}
-
-static inline bool cca_acks_loss_probe(const struct rate_sample *rs)
-{
-	return false;
-}
-
-static inline bool cca_probed_app_limited(const struct tcp_sock *tp)
-{
-	return false;
-}
+#include "../../include/flight.h"
 
 /* Two writers cannot meet here: hooks run with the socket locked. (fq may set SK_PACING_FQ
  * at the same time; it does so on each packet, hence soon again.)
