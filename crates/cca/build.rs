@@ -21,27 +21,33 @@ fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join("modules.rs");
     fs::write(&out, table).unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
     let out = out.with_file_name("headers.rs");
-    fs::write(&out, header_table(&cca))
+    let headers =
+        text_table("FILES", &cca, &["include", "hosts/sim", "hosts/module"], &["h", "c", "txt"]);
+    let sources =
+        text_table("SOURCES", &cca, &["", "bbr1", "bbr2", "bbr2plus", "hosts/kmod"], &["h", "c"]);
+    fs::write(&out, headers + &sources)
         .unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
 }
 
-/// What a user's own controller is compiled with, embedded so that an installed program needs no
-/// files beside it: path below `cca/` and text.
-fn header_table(cca: &Path) -> String {
+/// Files below `cca/` that are compiled where the program is installed, embedded so that it needs no files beside it: path
+/// and text.
+fn text_table(name: &str, cca: &Path, folders: &[&str], extensions: &[&str]) -> String {
     let mut rows = String::new();
-    for folder in ["include", "hosts/sim", "hosts/module"] {
+    for folder in folders {
         let mut files: Vec<PathBuf> = fs::read_dir(cca.join(folder))
             .unwrap_or_else(|e| panic!("cannot read {folder}: {e}"))
             .map(|entry| entry.expect("readable directory entry").path())
+            .filter(|path| {
+                path.extension().is_some_and(|found| extensions.iter().any(|one| found == *one))
+            })
             .collect();
         files.sort();
         for file in files {
-            let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-            writeln!(rows, "    ({:?}, include_str!({file:?})),", format!("{folder}/{name}"))
-                .expect("String never fails");
+            let path = file.strip_prefix(cca).expect("below cca/").to_str().expect("UTF-8");
+            writeln!(rows, "    ({path:?}, include_str!({file:?})),").expect("String never fails");
         }
     }
-    format!("static FILES: &[(&str, &str)] = &[\n{rows}];\n")
+    format!("static {name}: &[(&str, &str)] = &[\n{rows}];\n")
 }
 
 /// The controllers' sources, sorted by name so that the build is reproducible.

@@ -25,6 +25,7 @@ __all__ = [
     "kernel_left_over",
     "kernel_load",
     "kernel_loaded",
+    "kernel_name",
     "kernel_set",
     "kernel_status",
     "kernel_unload",
@@ -36,6 +37,7 @@ __all__ = [
     "version",
     "write_headers",
     "write_measured",
+    "write_sources",
 ]
 
 MANIFEST_VERSION: int
@@ -196,6 +198,14 @@ def write_headers(folder: str) -> None:
     """Write the headers that C controllers include: ``folder/cca/include`` (cca.h) and ``folder/kernel`` (for Linux
     modules).
     """
+
+def write_sources(folder: str) -> None:
+    """Write what kernel modules are compiled from: the controllers in ``folder/cca``, and the headers that they
+    include.
+    """
+
+def kernel_name(name: str) -> str:
+    """What a kernel calls a controller: ``bbr_hsr`` for ``bbr-hsr``, and ``d_cubic`` where Linux has one of that name."""
 
 def parts() -> str:
     """What can be set of each part of a path, as a JSON list: ``kind``, ``text`` and ``fields`` with ``name``, ``key`` (in

@@ -29,7 +29,7 @@ mod table;
 
 pub use error::Error;
 pub use load::{load, Loaded, Name};
-pub use object::{kernel_name, Object};
+pub use object::Object;
 pub use report::{Reader, Reading, Socket};
 pub use table::Param;
 

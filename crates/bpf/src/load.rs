@@ -4,7 +4,6 @@ use libbpf_rs::btf::types::{MemberAttr, Struct};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, ObjectBuilder, OpenMapMut, OpenObject};
 
-use crate::object;
 use crate::pins::{self, Pins};
 use crate::sys::{self, Kernel, Lock};
 use crate::table::Table;
@@ -187,11 +186,11 @@ fn describe(object: &Object, open: &mut OpenObject) -> Result<Table, Error> {
 
 /// Its own name, or with `d_` where somebody else has registered that.
 fn own_name(name: &str) -> Result<String, Error> {
-    let own = object::kernel_name(name);
+    let own = cca::kernel_name(name);
     if Pins::exist(&own) || !sys::is_registered(&own) {
         return wanted_name(name, &own);
     }
-    wanted_name(name, &object::prefixed(name))
+    wanted_name(name, &cca::prefixed_name(name))
 }
 
 /// This name, if it is one and free.
@@ -213,7 +212,7 @@ fn wanted_name(name: &str, wanted: &str) -> Result<String, Error> {
 /// The first numbered name that is free; the caller holds the lock.
 fn free_number(name: &str) -> String {
     let is_free = |name: &String| !Pins::exist(name) && !sys::is_registered(name);
-    let mut names = (1u32..).map(|number| numbered(&object::prefixed(name), number));
+    let mut names = (1u32..).map(|number| numbered(&cca::prefixed_name(name), number));
     names.find(is_free).expect("more names than controllers")
 }
 

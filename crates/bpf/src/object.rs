@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cca::{includes_cca_h, kernel_name, prefixed_name};
+
 use crate::flags::CLANG_FLAGS;
 use crate::Error;
 
@@ -34,7 +36,7 @@ impl Object {
         if OBJECTS.is_empty() {
             return Err(Error::NotBuilt { name: name.to_owned() });
         }
-        let is_it = |one: &str| [one, &*kernel_name(one), &*prefixed(one)].contains(&name);
+        let is_it = |one: &str| [one, &*kernel_name(one), &*prefixed_name(one)].contains(&name);
         let found = OBJECTS.iter().find(|(one, _)| is_it(one));
         let (name, bytes) = found.ok_or_else(|| Error::UnknownController {
             name: name.to_owned(),
@@ -74,51 +76,6 @@ impl Object {
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
         Self { name: name.to_owned(), bytes: Cow::Owned(bytes) }
     }
-}
-
-/// Linux's own controllers (net/ipv4/tcp_*.c of 6.18), whether their modules are loaded or not.
-const OF_LINUX: [&str; 17] = [
-    "bbr",
-    "bic",
-    "cdg",
-    "cubic",
-    "dctcp",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "lp",
-    "nv",
-    "reno",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
-];
-
-/// What the kernel calls the controller of this file name: `bbr_hsr` for `bbr-hsr`, because it refuses hyphens in names
-/// from BPF, and `d_bbr` where Linux has one of that name.
-#[must_use]
-pub fn kernel_name(name: &str) -> String {
-    if OF_LINUX.contains(&name) {
-        return prefixed(name);
-    }
-    name.replace('-', "_")
-}
-
-/// A name that is never Linux's own.
-pub(crate) fn prefixed(name: &str) -> String {
-    format!("d_{}", name.replace('-', "_"))
-}
-
-/// Is this a controller in our style?
-fn includes_cca_h(text: &str) -> bool {
-    text.lines().any(|line| {
-        let line = line.trim_start().strip_prefix('#').map(str::trim_start);
-        let file = line.and_then(|line| line.strip_prefix("include")).map(str::trim_start);
-        file.is_some_and(|file| file.starts_with("\"cca.h\""))
-    })
 }
 
 fn run_clang(source: &Path, folder: &Path, object: &Path) -> Result<(), Error> {

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::load::{MODULE, ROWS, STATES, VALUES};
-use crate::object::{kernel_name, prefixed};
 use crate::sys;
 use crate::table::Table;
 use crate::Error;
@@ -144,7 +143,7 @@ impl Entry {
     }
 
     fn is_renamed(&self) -> bool {
-        let own = [kernel_name(&self.table.name), prefixed(&self.table.name)];
+        let own = [cca::kernel_name(&self.table.name), cca::prefixed_name(&self.table.name)];
         !own.contains(&self.table.kernel_name)
     }
 

@@ -75,11 +75,7 @@ pub fn compile(source: &Path, out: &Path, hz: u32) -> Result<Built, BuildError> 
 /// # Errors
 /// When a file cannot be written.
 pub fn write_headers(folder: &Path) -> io::Result<()> {
-    for (path, text) in FILES {
-        let file = folder.join("cca").join(path);
-        fs::create_dir_all(file.parent().expect("below a folder"))?;
-        fs::write(file, text)?;
-    }
+    write_files(folder, FILES)?;
     let list = FILES.iter().find(|(path, _)| *path == "hosts/module/headers.txt");
     let (_, list) = list.expect("embedded by the build script");
     for name in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -92,13 +88,32 @@ pub fn write_headers(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes what kernel modules are compiled from into `folder`: `cca/` with the controllers and the headers of that host.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_sources(folder: &Path) -> io::Result<()> {
+    write_files(folder, FILES)?;
+    write_files(folder, SOURCES)
+}
+
+fn write_files(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
+    for (path, text) in files {
+        let file = folder.join("cca").join(path);
+        fs::create_dir_all(file.parent().expect("below a folder"))?;
+        fs::write(file, text)?;
+    }
+    Ok(())
+}
+
 fn read(path: &Path) -> Result<String, BuildError> {
     let bytes = fs::read(path).map_err(|e| BuildError(format!("{}: {e}", path.display())))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Is this a controller in our style?
-fn includes_cca_h(text: &str) -> bool {
+/// Is this the text of a controller in our style?
+#[must_use]
+pub fn includes_cca_h(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_start().strip_prefix('#').map(str::trim_start);
         let file = line.and_then(|line| line.strip_prefix("include")).map(str::trim_start);

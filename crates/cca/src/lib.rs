@@ -23,15 +23,17 @@ mod custom;
 mod library;
 mod module;
 mod modules;
+mod names;
 mod sample;
 mod sock;
 
-pub use compile::{compile, write_headers, BuildError, Built};
+pub use compile::{compile, includes_cca_h, write_headers, write_sources, BuildError, Built};
 pub use controller::{Controller, ParamError};
 pub use custom::{Custom, CustomMaker};
 pub use library::LoadError;
 pub use module::{interned, Module, Param, Preset};
 pub use modules::{Modules, SelectError};
+pub use names::{kernel_name, prefixed_name};
 pub use sample::{
     AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,
     CA_ACK_WIN_UPDATE, FLAG_ECE,

@@ -89,7 +89,7 @@ pub fn kernel_load(
 /// Names of the controllers that are built in for BPF, and the kernel's for them.
 #[pyfunction]
 pub fn kernel_built_in() -> Vec<(String, String)> {
-    bpf::Object::built_in().map(|name| (name.to_owned(), bpf::kernel_name(name))).collect()
+    bpf::Object::built_in().map(|name| (name.to_owned(), cca::kernel_name(name))).collect()
 }
 
 /// Name, the kernel's name, and whether it is kept, of the controllers that are loaded.

@@ -192,7 +192,7 @@ mod _native {
         kernel_unload, KernelController, KernelError,
     };
     #[pymodule_export]
-    use super::own::{build, write_headers, BuildError};
+    use super::own::{build, kernel_name, write_headers, write_sources, BuildError};
     #[pymodule_export]
     use super::parts::parts;
     #[pymodule_export]

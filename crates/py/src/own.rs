@@ -46,6 +46,18 @@ pub fn write_headers(folder: PathBuf) -> PyResult<()> {
     Ok(cca::write_headers(&folder)?)
 }
 
+/// Writes what kernel modules are compiled from; see the stub.
+#[pyfunction]
+pub fn write_sources(folder: PathBuf) -> PyResult<()> {
+    Ok(cca::write_sources(&folder)?)
+}
+
+/// What a kernel calls a controller; see the stub.
+#[pyfunction]
+pub fn kernel_name(name: &str) -> String {
+    cca::kernel_name(name)
+}
+
 /// The exception that ended a run, if one did.
 pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
