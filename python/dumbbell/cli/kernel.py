@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 from dumbbell import kernel
-from dumbbell.errors import ScenarioError
+from dumbbell.errors import OutError, ScenarioError
 
 from . import BAD_INPUT, FAILED, OK
 
@@ -32,7 +34,14 @@ HEADS = (
 
 def main(arguments: argparse.Namespace) -> int:
     """The action in `arguments`."""
-    actions = {"list": show_list, "load": load, "set": change, "unload": unload, "status": status}
+    actions = {
+        "list": show_list,
+        "load": load,
+        "module": module,
+        "set": change,
+        "unload": unload,
+        "status": status,
+    }
     try:
         return actions[arguments.action](arguments)
     except kernel.KernelError as error:
@@ -136,6 +145,29 @@ def load(arguments: argparse.Namespace) -> int:
                 signal.pause()
         except KeyboardInterrupt:
             print(f"unloading {controller.name}{_remains(kernel.status(controller.kernel_name)[0])}", file=sys.stderr)
+    return OK
+
+
+def module(arguments: argparse.Namespace) -> int:
+    """Compile some as kernel modules; stdout is the paths of the files."""
+    from dumbbell.runs.temporary import Temporary
+    from dumbbell.uml import modules
+
+    if arguments.kernel_name is not None and len(arguments.names) > 1:
+        raise ScenarioError(
+            "--as", f"got {len(arguments.names)} controllers, wanted one: a name exists once in a kernel"
+        )
+    wanted = [modules.Wanted(name, arguments.kernel_name) for name in arguments.names]
+    tree = Path(arguments.build).absolute() if arguments.build else modules.headers_of_this_kernel()
+    out = Path(arguments.out)
+    kept = Temporary("modules")
+    made = modules.build(wanted, tree, kept.path)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for one in made:
+            print(shutil.copy(one.file, out / one.file.name))
+    except OSError as error:
+        raise OutError(f"--out: {error.filename}: {error.strerror}") from None
     return OK
 
 

@@ -38,6 +38,21 @@ def add_kernel(kernel: argparse.ArgumentParser) -> None:
         help="its name in the kernel, up to 15 letters; allows several with different parameters",
     )
     load.add_argument("--foreground", action="store_true", help="only as long as this process runs")
+    module = actions.add_parser(
+        "module", help="compile controllers as kernel modules (NAME.ko), for insmod; print their paths"
+    )
+    module.add_argument(
+        "names", metavar="NAME", nargs="+", help="name, a C file that includes cca.h, or the source of a Linux module"
+    )
+    module.add_argument(
+        "--as", dest="kernel_name", metavar="NAME", help="its name in the kernel and of its file, for one controller"
+    )
+    module.add_argument(
+        "--build",
+        metavar="DIR",
+        help="headers or sources of the kernel (default: /lib/modules/VERSION/build of the running one)",
+    )
+    module.add_argument("--out", metavar="DIR", default=".", help="folder for the modules (default: this one)")
     change = actions.add_parser(
         "set", help="change parameters of a loaded controller, from the next ACK of its flows on"
     )
