@@ -15,6 +15,9 @@ import pytest
 import dumbbell
 from closed_form import Runner
 from dumbbell import controllers
+from dumbbell.errors import EngineError
+from dumbbell.uml import store
+from dumbbell.uml.store import Kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -86,6 +89,15 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     controllers.known.cache_clear()
     yield module
     controllers.known.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def uml_kernel() -> Kernel:
+    """The kernel for virtual time that this machine has; without one the test says how to get it."""
+    try:
+        return store.find()
+    except EngineError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

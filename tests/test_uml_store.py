@@ -17,7 +17,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "dumbbell" / "uml"
 
 
-def kept(series: str, hz: int = 1000) -> store.Kernel:
+def kept(series: str, hz: int = 1000, *, recipe: str = "b" * 64) -> store.Kernel:
+    """A kernel in the cache, which cannot be started."""
     folder = store.place() / store.folder_name(series, hz)
     folder.mkdir(parents=True)
     kernel = store.Kernel(
@@ -27,7 +28,7 @@ def kept(series: str, hz: int = 1000) -> store.Kernel:
         release=f"{series}.1",
         package=f"linux-source-{series} {series}.1-1",
         source_sha256="a" * 64,
-        recipe="b" * 64,
+        recipe=recipe,
         key="c" * 64,
         compiler="gcc 12.2.0",
         made="2026-01-01T00:00:00Z",

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes sure that the system programs named as arguments are there. Installs what is missing on Debian
 # and Ubuntu as root; elsewhere names it and fails.
-#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|netcat-openbsd|openssh-server...
+#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|netcat-openbsd|openssh-server|uml...
 set -eu
 
 is_there() {
@@ -13,6 +13,8 @@ is_there() {
     libbpf) test -e /usr/include/bpf/bpf_helpers.h ;;
     libelf) pkg-config --exists libelf zlib ;;
     iproute2) command -v ip && command -v ss && command -v tc ;;
+    uml) for name in make bc bison flex xz setarch ip tc ethtool dpkg-deb; do command -v $name || test -x "/usr/sbin/$name" || return 1; done &&
+      test -e /usr/lib/x86_64-linux-gnu/libc.a && apt-cache pkgnames linux-source- | grep -q . ;;
     openssh-server) command -v ssh && test -x /usr/sbin/sshd ;;
     netcat-openbsd) command -v nc.openbsd ;;
     iperf3 | bpftool | tshark | cpio | qemu-system-x86_64) command -v "$1" || test -x "/usr/sbin/$1" ;;
@@ -27,6 +29,7 @@ debian_package() {
     libbpf) echo libbpf-dev ;;
     qemu-system-x86_64) echo qemu-system-x86 ;;
     libelf) echo libelf-dev zlib1g-dev pkg-config ;;
+    uml) echo gcc libc6-dev make bc bison flex xz-utils iproute2 ethtool ;;
     openssh-server) echo openssh-server openssh-client ;;
     *) echo "$1" ;;
   esac

@@ -12,6 +12,7 @@ from . import BAD_INPUT
 from .options_host import add_cca, add_kernel, add_shell
 from .options_results import add_plot, add_show
 from .options_run import add_check, add_compare, add_jobs, add_run, count
+from .options_uml import add_uml
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -132,6 +133,12 @@ COMMANDS = {
         "put controllers into the running Linux kernel, look at their flows, change their parameters (root)",
         add_kernel,
         "kernel:main",
+        has_signals=True,
+    ),
+    "uml": Command(
+        "make kernels that run in virtual time, for --on uml; list and remove them",
+        add_uml,
+        "uml:main",
         has_signals=True,
     ),
     "shell": Command("run one command at one end of an emulated path", add_shell, "shell:main", has_signals=True),

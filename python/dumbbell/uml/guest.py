@@ -9,6 +9,7 @@ is a function of the kernel, the script, what the script reads, and the seed.
 from __future__ import annotations
 
 import os
+import re
 import select
 import shutil
 import signal
@@ -23,12 +24,16 @@ from .store import Kernel
 
 #: The folder of the run, as the guest sees it.
 FOLDER = "/run/dumbbell-uml"
+#: Loads a module in the guest: a file, then its parameters as NAME=VALUE.
+INSMOD = f"{FOLDER}/init insmod"
 #: What the kernel and the first process print.
 CONSOLE = "console.txt"
 #: Between two calls of `tick`, s.
 TICK_S = 0.1
 #: Letters of the console that an error shows.
 _TAIL = 1500
+#: Lines of the kernel that name functions and words of its stack.
+_TRACE = re.compile(r" *(\[<[0-9a-f]+>\]|[0-9a-f]{8} )")
 #: Virtual time begins here, 2023-11-14, ns since 1970.
 _START_NS = 1_700_000_000_000_000_000
 #: Files of a guest that are taken away at its end.
@@ -131,9 +136,14 @@ def _failure(folder: Path, code: int) -> str:
         status = ""
     if status == "0":
         return ""
-    what = f"the guest's script ended with status {status}" if status else f"the guest ended early ({_how(code)})"
-    tail = (folder / CONSOLE).read_text(encoding="utf-8", errors="replace").strip()[-_TAIL:]
-    return f"{what}; its console:\n{tail}" if tail else what
+    console = (folder / CONSOLE).read_text(encoding="utf-8", errors="replace")
+    lines = [line for line in console.splitlines() if not _TRACE.match(line)]
+    panic = re.search(r"Kernel panic - not syncing: (.+)", console)
+    if status:
+        what = f"the guest's script ended with status {status}"
+    else:
+        what = f"the guest's kernel stopped: {panic[1]}" if panic else f"the guest ended early ({_how(code)})"
+    return "; its console:\n".join(filter(None, [what, "\n".join(lines).strip()[-_TAIL:]]))
 
 
 def _how(code: int) -> str:

@@ -34,7 +34,8 @@ HZ = 1000
 #: Sources of the programs in the guest; part of the package.
 SOURCES = Path(__file__).with_name("agent")
 
-_NAME = re.compile(r"(\d+(?:\.\d+)+)-hz(\d+)")
+_SERIES = re.compile(r"(\d+(?:\.\d+)+)(?:-[a-z0-9]+)?")
+_NAME = re.compile(rf"{_SERIES.pattern}-hz\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class Kernel:
 
     folder: Path
     series: str
-    """As in the name of the distribution's package: 6.12."""
+    """As in the name of the distribution's package, 6.12; of a source that was given also with a word, 6.12-mine."""
     hz: int
     release: str
     """What `uname -r` says in the guest: 6.12.117."""
@@ -128,9 +129,25 @@ def write(kernel: Kernel) -> None:
     (kernel.folder / "kernel.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
 
 
+def named(name: str) -> list[Kernel]:
+    """The kernel of this name, or all of this series; empty where there is none."""
+    return [kernel for kernel in all_kernels() if name in (kernel.name, kernel.series)]
+
+
+def size(folder: Path) -> int:
+    """What it takes on the disk, bytes."""
+    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
+
+
 def version(series: str) -> tuple[int, ...]:
     """To sort by: 6.12 comes after 6.1."""
-    return tuple(map(int, series.split(".")))
+    return tuple(map(int, series.partition("-")[0].split(".")))
+
+
+def is_series_of(series: str, release: str) -> bool:
+    """Whether a kernel of this release may be kept under this name: 6.12, 6.12.117 or 6.12-mine for 6.12.117."""
+    match = _SERIES.fullmatch(series)
+    return match is not None and f"{release}.".startswith(f"{match[1]}.")
 
 
 def program(name: str) -> Path:

@@ -4,6 +4,8 @@
  * (which is the current folder of the kernel's own process) at /run/dumbbell-uml. There it runs the shell script
  * "script", leaves its status in "status", and switches the machine off.
  *
+ * Called with "insmod FILE [PARAMETER=VALUE]..." it loads a module, so that guests need no package for that.
+ *
  * The name of this program, and so the kernel's command line, is the same in every run: the kernel mixes the command
  * line into its random numbers.
  */
@@ -16,6 +18,7 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define FOLDER "/run/dumbbell-uml"
@@ -40,6 +43,15 @@ static void attach(const char *type, const char *where, const char *options)
 		fail(where);
 }
 
+static void leave(const char *name, const char *text, int flags)
+{
+	ssize_t length = strlen(text);
+	int fd = open(name, flags, 0644);
+
+	if (fd < 0 || write(fd, text, length) != length || close(fd))
+		fail(name);
+}
+
 static int run(void)
 {
 	static char *const argv[] = { "sh", FOLDER "/script", NULL };
@@ -62,10 +74,33 @@ static int run(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int main(void)
+static int load(int argc, char **argv)
+{
+	char params[1024] = "";
+	int fd = open(argv[2], O_RDONLY | O_CLOEXEC);
+	int i;
+
+	for (i = 3; i < argc; i++) {
+		if (strlen(params) + strlen(argv[i]) + 2 > sizeof(params)) {
+			fprintf(stderr, "%s: parameters of more than %zu letters\n", argv[2],
+				sizeof(params) - 1);
+			return 1;
+		}
+		strcat(strcat(params, argv[i]), " ");
+	}
+	if (fd < 0 || syscall(SYS_finit_module, fd, params, 0)) {
+		fprintf(stderr, "%s: %s\n", argv[2], strerror(errno));
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	char text[16];
-	int fd, length;
+
+	if (argc > 2 && !strcmp(argv[1], "insmod"))
+		return load(argc, argv);
 
 	attach("proc", "/proc", NULL);
 	attach("sysfs", "/sys", NULL);
@@ -73,9 +108,9 @@ int main(void)
 	if (mkdir(FOLDER, 0755) || mkdir("/run/netns", 0755))
 		fail(FOLDER);
 	attach("hostfs", FOLDER, "/proc/self/cwd");
-	length = snprintf(text, sizeof(text), "%d\n", run());
-	fd = open(FOLDER "/status", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	if (fd < 0 || write(fd, text, length) != length || close(fd))
-		fail("status");
+	/* Virtual time may stand still while memory is sought: a guest without enough of it ends. */
+	leave("/proc/sys/vm/panic_on_oom", "2\n", O_WRONLY);
+	snprintf(text, sizeof(text), "%d\n", run());
+	leave(FOLDER "/status", text, O_WRONLY | O_CREAT | O_TRUNC);
 	off();
 }

@@ -1,0 +1,336 @@
+"""`dumbbell uml build`: what it refuses, the source it finds, its edits and settings; on small sources, without a kernel."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import subprocess
+import tarfile
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.uml import build, source, store
+
+SOME = Path(store.__file__)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache; the folder of its kernels."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return store.place()
+
+
+@pytest.fixture
+def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A distribution with two series, whose packages hold one file; the folder of its programs."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "apt-cache").write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        "  pkgnames*) printf 'linux-source-6.12\\nlinux-source\\nlinux-source-6.1\\nlinux-source-6.1-rt\\n' ;;\n"
+        "  *6.12) printf 'Package: linux-source-6.12\\nVersion: 6.12.9-1\\nSize: 7\\nSHA256: %s\\n' "
+        "$(printf content | sha256sum | cut -d' ' -f1) ;;\n"
+        "esac\n"
+    )
+    (programs / "apt-get").write_text("#!/bin/sh\nprintf content > linux-source-6.12_6.12.9-1_all.deb\n")
+    for path in programs.iterdir():
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    return programs
+
+
+def tree(folder: Path, *, release: str = "6.12.9") -> Path:
+    """A source with what the edits look for."""
+    version, level, sub = release.split(".")
+    files = {
+        "Makefile": f"VERSION = {version}\nPATCHLEVEL = {level}\nSUBLEVEL = {sub}\nEXTRAVERSION =\nNAME = Fixture\n",
+        **{edit.file: f"before\n{edit.find}after\n" for edit in source.edits(1000)},
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def test_missing_programs_are_named_together_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "missing", lambda names: [name for name in names if name in ("bison", "tc", "dpkg-deb")])
+    with pytest.raises(EngineError) as raised:
+        build.build(build.Plan())
+    assert str(raised.value) == (
+        "missing here: bison, tc, dpkg-deb (Debian and Ubuntu: apt install bison iproute2 dpkg libc6-dev)"
+    )
+
+
+def test_a_source_that_is_given_needs_no_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "missing", lambda names: [name for name in names if name == "apt-get"])
+    with pytest.raises(ScenarioError, match="no such file"):
+        build.build(build.Plan(source=tmp_path / "none.deb"))
+
+
+@pytest.mark.parametrize("hz", [23, 10_001])
+def test_a_tick_that_linux_cannot_have_is_refused(hz: int) -> None:
+    with pytest.raises(ScenarioError, match=f"--hz: got {hz}, wanted 24 to 10000 ticks per second"):
+        build.build(build.Plan(hz=hz))
+
+
+def test_another_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Machine:
+        machine = "aarch64"
+
+    monkeypatch.setattr(build.os, "uname", Machine)  # type: ignore[attr-defined]
+    with pytest.raises(EngineError, match="needs an x86-64 machine, this is aarch64"):
+        build.build(build.Plan())
+
+
+def test_an_unknown_series_says_what_the_distribution_carries(apt: Path) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        source.package("6.13")
+    assert str(raised.value) == '--kernel: got "6.13", wanted a series that this distribution carries: 6.1, 6.12'
+
+
+def test_without_lists_of_packages_the_error_says_how_to_get_them(apt: Path) -> None:
+    (apt / "apt-cache").write_text("#!/bin/sh\n")
+    with pytest.raises(EngineError, match=r"apt-get update.*--source FILE"):
+        source.package("6.12")
+
+
+def test_without_apt_the_error_names_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(EngineError, match=r"no apt is here.*give --source FILE"):
+        source.carried()
+
+
+def test_too_little_room_is_said_before_anything_is_loaded(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "missing", lambda _: [])
+    monkeypatch.setattr(build, "SCRATCH_BYTES", 1 << 60)
+    with pytest.raises(EngineError, match=r"GB are free, a build needs .* GB \(XDG_CACHE_HOME"):
+        build.build(build.Plan())
+    assert [path.name for path in store.place().iterdir()] == [".lock"]
+
+
+# --- the package ----------------------------------------------------------------------------------
+
+
+def test_a_package_is_known_by_its_checksum(apt: Path) -> None:
+    wanted = source.package("6.12")
+    assert (wanted.name, wanted.version, wanted.size) == ("linux-source-6.12", "6.12.9-1", 7)
+    assert source.kept(wanted) is None
+    command, folder = source.command_for(wanted)
+    subprocess.run(command, cwd=folder, check=True)
+    path = source.kept(wanted)
+    assert path == folder / "linux-source-6.12_6.12.9-1_all.deb"
+    path.write_text("damaged")
+    assert source.kept(wanted) is None
+
+
+def test_a_package_with_another_checksum_ends_the_build(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "missing", lambda _: [])
+    (apt / "apt-get").write_text("#!/bin/sh\nprintf other > linux-source-6.12_6.12.9-1_all.deb\n")
+    with pytest.raises(
+        EngineError, match=r"linux-source-6\.12 6\.12\.9-1: the file that apt loaded has another checksum"
+    ):
+        build.build(build.Plan())
+
+
+def test_a_package_that_cannot_be_loaded_says_what_apt_says(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "missing", lambda _: [])
+    (apt / "apt-get").write_text("#!/bin/sh\necho E: no such host >&2\nexit 100\n")
+    told: list[str] = []
+    with pytest.raises(EngineError, match=r"(?s)loading the package failed.*build\.log:.*E: no such host"):
+        build.build(build.Plan(), build.Shown(told.append))
+    assert told == ["programs of the guest", "loading linux-source-6.12 6.12.9-1, 0 MB"]
+    assert sorted(path.name for path in store.place().iterdir()) == [".lock", "build.log", "packages", "programs"]
+
+
+def test_older_versions_of_a_package_are_removed(tmp_path: Path) -> None:
+    for name in ("linux-source-6.12_6.12.8-1_all.deb", "linux-source-6.12_6.12.9-1_all.deb", "linux-source-6.1_1.deb"):
+        (tmp_path / name).write_text("")
+    source.discard_others(tmp_path / "linux-source-6.12_6.12.9-1_all.deb")
+    assert sorted(path.name for path in tmp_path.glob("*.deb")) == [
+        "linux-source-6.12_6.12.9-1_all.deb",
+        "linux-source-6.1_1.deb",
+    ]
+
+
+# --- the source -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("net/ipv4/tcp_input.c", True),
+        ("drivers/net/veth.c", True),
+        ("drivers/net/ethernet/intel/e1000/e1000_main.c", False),
+        ("drivers/net/ethernet/intel/Kconfig", True),
+        ("arch/x86/um/user-offsets.c", True),
+        ("arch/arm64/Kconfig.debug", True),
+        ("arch/arm64/kernel/head.S", False),
+        ("Documentation/Kconfig", True),
+        ("Documentation/networking/ip-sysctl.rst", False),
+    ],
+)
+def test_only_what_a_kernel_needs_is_unpacked(path: str, *, wanted: bool) -> None:
+    assert source.is_needed(PurePosixPath(path)) is wanted
+
+
+@pytest.mark.parametrize("kind", ["xz", "gz", "bz2"])
+def test_an_archive_is_unpacked_without_its_top_folder(tmp_path: Path, kind: str) -> None:
+    tree(tmp_path / "linux-6.12.9")
+    (tmp_path / "linux-6.12.9" / "Documentation").mkdir()
+    (tmp_path / "linux-6.12.9" / "Documentation" / "big.rst").write_text("")
+    (tmp_path / "linux-6.12.9" / "link").symlink_to("Makefile")
+    (tmp_path / "linux-6.12.9" / "Makefile").chmod(0o755)
+    archive = tmp_path / f"linux-6.12.9.tar.{kind}"
+    with tarfile.open(archive, f"w:{kind}") as tar:  # type: ignore[call-overload]
+        tar.add(tmp_path / "linux-6.12.9", "linux-6.12.9")
+    source.unpack(archive, tmp_path / "made")
+    assert source.release_of(tmp_path / "made") == "6.12.9"
+    assert (tmp_path / "made" / "link").readlink() == Path("Makefile")
+    assert (tmp_path / "made" / "Makefile").stat().st_mode & 0o777 == 0o755
+    assert not (tmp_path / "made" / "Documentation").exists()
+
+
+def test_an_archive_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
+    archive = tmp_path / "linux-6.12.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.addfile(tarfile.TarInfo("linux/../../outside"), io.BytesIO())
+    with pytest.raises(ScenarioError, match="outside of it"):
+        source.unpack(archive, tmp_path / "made")
+    assert not (tmp_path.parent / "outside").exists()
+
+
+@pytest.mark.parametrize(("name", "text"), [("x.deb", b"nothing"), ("x.tar.xz", b"\xfd7zXZ\0damaged"), ("x", b"text")])
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, name: str, text: bytes) -> None:
+    (tmp_path / name).write_bytes(text)
+    with pytest.raises(ScenarioError, match=rf"--source: .*{name}: no package and no archive that can be read"):
+        source.unpack(tmp_path / name, tmp_path / "made")
+
+
+def test_a_folder_is_copied_and_its_checksum_covers_names_and_texts(tmp_path: Path) -> None:
+    given = tree(tmp_path / "linux")
+    source.unpack(given, tmp_path / "made")
+    first = source.folder_sha256(tmp_path / "made")
+    assert first == source.folder_sha256(given)
+    (given / "Makefile").rename(given / "makefile")
+    assert source.folder_sha256(given) != first
+
+
+def test_what_is_no_source_of_linux_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="it is no source of Linux"):
+        source.release_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("series", "fits"),
+    [("6.12", True), ("6.12.9", True), ("6.12-mine", True), ("6.1", False), ("6.12.9.1", False), ("mine", False)],
+)
+def test_a_series_is_the_beginning_of_the_release(series: str, *, fits: bool) -> None:
+    assert store.is_series_of(series, "6.12.9") is fits
+
+
+# --- edits and settings ---------------------------------------------------------------------------
+
+
+def test_every_edit_says_why_and_is_made_at_one_place(tmp_path: Path) -> None:
+    made = tree(tmp_path)
+    for edit in source.edits(250):
+        assert len(edit.why) > 20, edit.name
+        assert source.apply(edit, made)
+        text = (made / edit.file).read_text()
+        assert text == f"before\n{edit.put}after\n", edit.name
+    assert "default 250\n" in (made / "arch" / "um" / "Kconfig").read_text()
+
+
+def test_an_edit_whose_place_is_missing_or_there_twice_is_named(tmp_path: Path) -> None:
+    made = tree(tmp_path)
+    edit = source.edits(1000)[0]
+    path = made / edit.file
+    path.write_text(edit.find * 2)
+    with pytest.raises(EngineError, match=r"edit tick \(.*\): arch/um/Kconfig has the text .* 2 times, wanted once"):
+        source.apply(edit, made)
+    path.write_text("")
+    with pytest.raises(EngineError, match=r"edit tick .* 0 times"):
+        source.apply(edit, made)
+    path.unlink()
+    with pytest.raises(EngineError, match=r"edit tick .*arch/um/Kconfig: No such file"):
+        source.apply(edit, made)
+
+
+def test_an_edit_that_a_series_does_not_need_is_left_out(tmp_path: Path) -> None:
+    edit = source.Edit(name="one", why="", file="file", find="old", put="new", unless=["other", "better"])
+    (tmp_path / "file").write_text("old, and better")
+    assert not source.apply(edit, tmp_path)
+    assert (tmp_path / "file").read_text() == "old, and better"
+
+
+def test_settings_that_the_configuration_did_not_take_end_the_build(tmp_path: Path) -> None:
+    taken = [setting for setting, may_lack in source.settings().items() if not may_lack]
+    (tmp_path / ".config").write_text("\n".join(taken))
+    assert source.lacking(tmp_path) == [setting for setting, may_lack in source.settings().items() if may_lack]
+    (tmp_path / ".config").write_text("\n".join(one for one in taken if one != "CONFIG_VETH=y"))
+    with pytest.raises(EngineError, match=r"did not take CONFIG_VETH=y$"):
+        source.lacking(tmp_path)
+
+
+def test_settings_are_written_once_each() -> None:
+    lines = [line.partition(" ")[0] for line in source.CONFIG.read_text().splitlines() if line.startswith("CONFIG_")]
+    assert len(lines) == len(set(lines)) == len(source.settings())
+    assert all(line.count("=") == 1 for line in lines)
+
+
+def test_the_recipe_changes_with_the_tick(tmp_path: Path) -> None:
+    assert source.recipe(1000) == source.recipe(1000) != source.recipe(250)
+
+
+def test_edits_have_the_keys_that_they_may_have() -> None:
+    names = [one["name"] for one in tomllib.loads(source.EDITS.read_text())["edit"]]
+    assert names == ["tick", "registers", "seed", "interrupts", "memory", "end", "children"]
+
+
+# --- builds that fail -----------------------------------------------------------------------------
+
+
+def test_a_compiler_that_fails_leaves_its_log_and_nothing_else(tmp_path: Path) -> None:
+    given = tree(tmp_path / "linux")
+    (given / "Makefile").write_text((given / "Makefile").read_text() + "allnoconfig:\n\t@echo broken; exit 1\n")
+    told: list[str] = []
+    with pytest.raises(EngineError, match=r"(?s)configuring failed; the end of .*build\.log:.*broken"):
+        build.build(build.Plan(source=given), build.Shown(told.append))
+    assert told[-1] == "configuring"
+    assert sorted(path.name for path in store.place().iterdir()) == [".lock", "build.log", "programs"]
+    assert "default 100\n" in (given / "arch" / "um" / "Kconfig").read_text(), "the user's folder stays as it is"
+
+
+def test_a_name_that_is_not_of_the_source_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"--kernel: got 6\.1, wanted the series of the source, 6\.12\.9, as in 6"):
+        build.build(build.Plan(series="6.1", source=tree(tmp_path / "linux")))
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    (store.place() / ".build-1" / "tree").mkdir(parents=True)
+    with pytest.raises(ScenarioError):
+        build.build(build.Plan(series="6.1", source=tree(tmp_path / "linux")))
+    assert not (store.place() / ".build-1").exists()
+
+
+def test_a_second_build_waits_for_the_first(tmp_path: Path) -> None:
+    class HeldError(Exception):
+        pass
+
+    def stop(text: str) -> None:
+        raise HeldError(text)
+
+    store.place().mkdir(parents=True)
+    with (store.place() / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(HeldError, match="another build is running: waiting for its end"):
+            build.build(build.Plan(source=tree(tmp_path / "linux")), build.Shown(stop))
