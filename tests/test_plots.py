@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -106,6 +109,26 @@ def test_rtt_has_its_distribution_beside_it(results: Results) -> None:
     _, cdf = figure.axes
     assert (cdf.get_xlabel(), cdf.get_ylabel()) == ("RTT (ms)", "Share of samples (CDF)")
     assert cdf.get_lines()[0].get_ydata()[-1] == 1
+
+
+def test_of_a_kernel_that_tells_no_rtt_the_smoothed_one_is_drawn_and_named(results: Results, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(results[0].folder, folder)
+    table = pq.read_table(folder / "samples.parquet")
+    column = table.schema.get_field_index("rtt_us")
+    nothing = pa.nulls(table.num_rows, table.schema.field(column).type)
+    pq.write_table(table.set_column(column, table.schema.field(column), nothing), folder / "samples.parquet")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["samples.parquet"]["bytes"] = (folder / "samples.parquet").stat().st_size
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    result = dumbbell.load(folder)[0]
+
+    ax = plot.rtt(result)
+    assert ax.get_ylabel() == "Smoothed RTT (ms)"
+    drawn = ax.get_lines()[0].get_ydata()
+    srtt = [row["srtt_us"] / 1000 for row in table.to_pylist() if row["flow"] == 0 and row["srtt_us"] is not None]
+    assert [value for value in drawn if not math.isnan(value)] == pytest.approx(srtt)
+    assert plot.rtt_cdf(result).get_xlabel() == "Smoothed RTT (ms)"
 
 
 def test_goodput_and_throughput_stand_at_the_middle_of_their_bins(results: Results) -> None:

@@ -74,6 +74,13 @@ def column(result: Result, flows: Sequence[int], name: str, window: Window, *, s
     return made
 
 
+def rtt_column(result: Result) -> tuple[str, str]:
+    """The column with round-trip times, and what an axis calls it: a kernel reports smoothed ones only."""
+    measured = result.samples["rtt_us"]
+    is_absent = measured.null_count == len(measured)
+    return ("srtt_us", "Smoothed RTT (ms)") if is_absent else ("rtt_us", "RTT (ms)")
+
+
 def bins(window: Window, bin_s: float) -> Column:
     """Edges of bins of `bin_s` from the window's start; the last one ends with the window and is dropped if it is
     shorter than half a bin.

@@ -25,7 +25,8 @@ def rtt(
     log: bool = False,
     **page: Unpack[style.Page],
 ) -> Axes:
-    """RTT of each flow at the sample times, in ms, and its cumulative distribution; returns the axes over time.
+    """RTT of each flow at the sample times, in ms, and its cumulative distribution; returns the axes over time. Of a
+    kernel it is the smoothed RTT, and the axis says so.
 
     Parameters
     ----------
@@ -43,9 +44,10 @@ def rtt(
     result = style.one(results)
     chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
     sheet = style.Sheet(ax, page) if ax is not None else style.Sheet(None, page, columns=2, width_ratios=[2, 1])
-    series.lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, "rtt_us", span, scale=1e-3), chosen)
+    name, label = reading.rtt_column(result)
+    series.lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, name, span, scale=1e-3), chosen)
     series.time_axis(sheet.ax, span)
-    series.value_axis(sheet, sheet.ax, "RTT (ms)", log=log)
+    series.value_axis(sheet, sheet.ax, label, log=log)
     for cdf in sheet.axes[1:]:
         _cdf(sheet, cdf, result, chosen, span, log=log)
     sheet.finish(captions.of_run(result, window))
@@ -78,8 +80,9 @@ def _cdf(sheet: style.Sheet, ax: Axes, result: Result, chosen: Sequence[int], sp
 
     found = groups.of(result, chosen)
     colours, labels = groups.colours(found), groups.flow_labels(found)
+    name, axis_label = reading.rtt_column(result)
     for group in series.drawing_order(found):
-        read = reading.column(result, group.flows, "rtt_us", span, scale=1e-3)
+        read = reading.column(result, group.flows, name, span, scale=1e-3)
         pooled = series.is_banded(group, chosen)
         sets = [np.concatenate([of.values for of in read.values()])] if pooled else [of.values for of in read.values()]
         for i, values in enumerate(sets):
@@ -96,7 +99,7 @@ def _cdf(sheet: style.Sheet, ax: Axes, result: Result, chosen: Sequence[int], sp
             if len(sheet.axes) == 1:
                 sheet.entry(drawn, label)
     ax.set_ylim(0, 1.01)
-    ax.set_xlabel("RTT (ms)")
+    ax.set_xlabel(axis_label)
     ax.set_ylabel("Share of samples (CDF)")
     if log:
         ax.set_xscale("log")

@@ -67,8 +67,8 @@ class FlowLook(NamedTuple):
     colour: str
     linestyle: Any
     marker: Any
-    markevery: tuple[float, float]
-    """Where its first marker stands and how far they are apart, parts of the axes' diagonal."""
+    markers: tuple[float, float]
+    """Where its first marker stands and how far they are apart, parts of the line's points."""
 
 
 def flow_look(group: Group, found: Sequence[Group], i: int, label: str) -> FlowLook:
@@ -89,7 +89,8 @@ def flow_look(group: Group, found: Sequence[Group], i: int, label: str) -> FlowL
 
 
 def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, of: FlowLook) -> None:
-    """One flow's line with sparse markers."""
+    """One flow's line with sparse markers, which are as far apart where the line is jagged as where it is smooth."""
+    first, apart = (round(part * len(t)) for part in of.markers)
     drawn = ax.plot(
         t,
         values,
@@ -97,7 +98,7 @@ def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, of: FlowLook) 
         linestyle=of.linestyle,
         marker=of.marker,
         markersize=3.5,
-        markevery=of.markevery if len(t) > 30 else None,
+        markevery=(first, apart) if len(t) > 30 else None,
         label=of.label,
     )[0]
     sheet.entry(drawn, of.label)

@@ -31,7 +31,7 @@ def stack(
     rows
         Functions of one run that take `ax`, and the runs that they draw.
     names
-        A word for the corner of each row.
+        A word above the right end of each row.
     same_scale
         Whether all rows have the axis of the one that needs most.
     panel_height
@@ -48,7 +48,7 @@ def stack(
         captions.append(" ".join(legend.get_title().get_text().split()).replace(r"\$", "$"))
         legend.remove()
     for ax, name in zip(sheet.axes, names):
-        ax.text(0.995, 0.96, style.plain(name), transform=ax.transAxes, ha="right", va="top", fontweight="bold")
+        ax.text(1, 1.02, style.plain(name), transform=ax.transAxes, ha="right", va="bottom", fontweight="bold")
     for ax in sheet.axes[:-1]:
         ax.set_xlabel("")
     if same_scale:
