@@ -1,12 +1,13 @@
-"""Do two back ends agree? Figures of the same scenario from both, with fixed tolerances.
+"""Do two back ends agree? Figures of the same scenario from both, with fixed tolerances (`TOLERANCES`).
 
-The tolerances are those against the measured rows of real Linux (docs/fidelity.md): utilisation within 0.03; each
-flow's share of the goodput within 0.07; retransmission rates within a factor of 1.5, or 0.001; mean smoothed RTT within
-12 %, or 1 ms; completion times within 12 %. Runs of more than eight flows are compared by [[flow]] table, and Jain's
-index within 0.07. Repetitions are compared by their medians.
+Runs of more than eight flows are compared by [[flow]] table, and by Jain's index. Completion times take the place of
+the utilisation.
 
-A difference beyond the tolerance that the repetitions' own spread explains (its 95 % interval, Welch 1947, holds zero)
-is neither: it is unclear.
+`figures` compares medians over repetitions. A difference beyond the tolerance that the repetitions' own spread explains
+(its 95 % interval, Welch 1947, holds zero) is neither agreement nor disagreement: it is unclear.
+
+`judged` is the judge of docs/fidelity.md. It compares means, and widens the tolerance to `SPREAD` times half of the
+range of the reference's repetitions, where that is more.
 
 Where both are real kernels over the same path (`STRICT`), shares may differ by 0.05 and RTTs by 10 %.
 """
@@ -14,7 +15,7 @@ Where both are real kernels over the same path (`STRICT`), shares may differ by 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,56 +54,93 @@ class Figure(NamedTuple):
         )  # never true of nan: one repetition tells nothing of chance
 
 
-def _tolerance(kind: str, reference: float, *, strict: bool) -> float:
-    return {
-        "utilization": 0.03,
-        "jain": 0.07,
-        "share": 0.05 if strict else 0.07,
-        "retrans_rate": max(0.5 * reference, 0.001),
-        "srtt_mean_ms": max((0.1 if strict else 0.12) * reference, 1.0),
-        "fct_s": 0.12 * reference,
-    }[kind]
+class Tolerance(NamedTuple):
+    """How far a figure may be from the reference: an amount, or a share of the reference where that is more."""
+
+    amount: float
+    share: float = 0.0
+
+    def at(self, reference: float) -> float:
+        """For this value of the reference."""
+        return max(self.amount, self.share * reference)
+
+
+#: By the kind of figure; a rate of retransmission within half of it is within a factor of 1.5.
+TOLERANCES = {
+    "utilization": Tolerance(0.03),
+    "share": Tolerance(0.07),
+    "retrans_rate": Tolerance(0.001, 0.5),
+    "srtt_mean_ms": Tolerance(1.0, 0.12),
+    "fct_s": Tolerance(0.0, 0.12),
+    "jain": Tolerance(0.07),
+}
+#: The same for two real kernels over the same path.
+STRICT_TOLERANCES = {**TOLERANCES, "share": Tolerance(0.05), "srtt_mean_ms": Tolerance(1.0, 0.1)}
+#: How many times half of the range of the reference's repetitions a figure may be off.
+SPREAD = 1.5
+
+Measured = Mapping[str, float | None]
+"""Figures of one run by their name; None for one that it does not have."""
 
 
 def figures(reference: Sequence[Summary], other: Sequence[Summary], *, strict: bool = False) -> list[Figure]:
     """Every figure that both have, of the summaries of a run's repetitions (`Result.summary`); `strict` is for two real
     kernels.
     """
-    return list(_figures(_seen(reference), _seen(other), strict=strict))
+    tolerances = STRICT_TOLERANCES if strict else TOLERANCES
+    references, others = _by_name(map(measured, reference)), _by_name(map(measured, other))
+    found = []
+    for name, values in references.items():
+        if name in others:
+            value, chance = median(values), difference_interval(values, others[name])
+            found.append(Figure(name, value, median(others[name]), tolerances[kind(name)].at(value), chance))
+    return found
 
 
-def _figures(reference: dict[str, _Seen], other: dict[str, _Seen], *, strict: bool) -> Iterator[Figure]:
-    finite = any(one.kind == "fct_s" for one in reference.values())
-    for name, one in reference.items():
-        if name in other and not (finite and one.kind == "utilization"):
-            value, values = median(one.values), other[name].values
-            chance = difference_interval(one.values, values)
-            yield Figure(name, value, median(values), _tolerance(one.kind, value, strict=strict), chance)
+def judged(reference: Sequence[Measured], other: Sequence[Measured]) -> list[Figure]:
+    """Every figure that either has, of the repetitions of a run (`measured`). One that only one of them has is nan in
+    the other, and does not agree.
+    """
+    references, others = _by_name(reference), _by_name(other)
+    found = []
+    for name in {**references, **others}:
+        values = references.get(name, [math.nan])
+        value, half_range = fmean(values), (max(values) - min(values)) / 2
+        tolerance = max(TOLERANCES[kind(name)].at(value), SPREAD * half_range)
+        found.append(Figure(name, value, fmean(others.get(name, [math.nan])), tolerance))
+    return found
 
 
-class _Seen(NamedTuple):
-    """A figure's kind, and its values over repetitions."""
-
-    kind: str
-    values: list[float]
-
-
-def _seen(summaries: Sequence[Summary]) -> dict[str, _Seen]:
-    """Each figure by its name."""
-    seen: dict[str, _Seen] = {}
-    for summary in summaries:
-        for name, kind, value in _values(summary):
-            seen.setdefault(name, _Seen(kind, [])).values.append(value)
-    return seen
+def measured(summary: Summary) -> dict[str, float]:
+    """The figures of a run that are compared, by their name."""
+    found = dict(_values(summary))
+    if any(kind(name) == "fct_s" for name in found):
+        del found["utilization"]
+    return found
 
 
-def _values(summary: Summary) -> Iterator[tuple[str, str, float]]:
-    yield "utilization", "utilization", summary.link.utilization
+def kind(name: str) -> str:
+    """What a figure is, by its name: ``cubic[0] share`` is a share."""
+    return name.rpartition(" ")[2]
+
+
+def _by_name(runs: Iterable[Measured]) -> dict[str, list[float]]:
+    """The values of each figure over repetitions."""
+    found: dict[str, list[float]] = {}
+    for run in runs:
+        for name, value in run.items():
+            if value is not None:
+                found.setdefault(name, []).append(value)
+    return found
+
+
+def _values(summary: Summary) -> Iterator[tuple[str, float]]:
+    yield "utilization", summary.link.utilization
     if len(summary.flows) > FLOWS_MAX and summary.jain is not None:
-        yield "jain", "jain", summary.jain
+        yield "jain", summary.jain
     for i, (name, members) in enumerate(_compared(summary.flows)):
-        for kind, value in _of(members):
-            yield f"{name}[{i}] {kind}", kind, value
+        for what, value in _of(members):
+            yield f"{name}[{i}] {what}", value
 
 
 def _compared(flows: Sequence[FlowSummary]) -> list[tuple[str, list[FlowSummary]]]:
