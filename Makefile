@@ -23,6 +23,9 @@ SECONDS_MAX ?= 60
 SEED ?= 1
 # Runs a command on processor time that nobody else wants.
 IDLE := $(if $(shell command -v chrt),chrt --idle 0)
+# Of `make fidelity`: which scenarios, and how many are drawn at random.
+SET ?= tests
+COUNT ?= 100
 # C and Python bindings find the same interpreter however cargo is started.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
@@ -30,7 +33,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-rust test-kernel test-python test-alone lint lint-rust lint-c lint-python fmt tutorial gen compare bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-rust test-kernel test-python test-alone lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +119,9 @@ compare: $(STAMPS)/native ## Hold the simulator against measured rows: make comp
 	@test -n "$(ORACLE)" || { echo "say where the measured rows are: make compare ORACLE=DIR" >&2; exit 2; }
 	$(PYTHON) $(ORACLE)/compare.py --dumbbell $(BIN)/dumbbell --dir $(ORACLE) --cca "$(CCA)" \
 		--only '$(ONLY)' --need $(NEED) --json build/compare.json
+
+fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, and write docs/fidelity.md: make fidelity [ONLY=REGEX] [SET=tests|random|smoke] [COUNT=100] [SEED=1]
+	nice $(BIN)/python tools/fidelity.py run --set $(SET) --only '$(if $(filter .,$(ONLY)),,$(ONLY))' --seed $(SEED) --count $(COUNT)
 
 bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same session (REPEATS=3)
 	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench.json

@@ -1,0 +1,220 @@
+"""The fidelity table: its judge, its drawn scenarios, the page that it writes, and a short comparison with Linux."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import fidelity  # noqa: E402
+import fidelity_draw  # noqa: E402
+import fidelity_page  # noqa: E402
+import fidelity_rows  # noqa: E402
+import fidelity_runs  # noqa: E402
+import fidelity_table  # noqa: E402
+from dumbbell import backends  # noqa: E402
+from dumbbell.errors import EngineError  # noqa: E402
+from dumbbell.results import agreement  # noqa: E402
+from dumbbell.scenario.own import Own  # noqa: E402
+from fidelity_page import Cause  # noqa: E402
+from fidelity_table import Record, Section, Table  # noqa: E402
+
+
+def record(linux: list[float], sim: list[float], name: str = "utilization", **more: Any) -> Record:
+    given: dict[str, Any] = {"row": "a", "family": "plain", "path": "drop tail", **more}
+    return Record(linux=[{name: value} for value in linux], sim=[{name: value} for value in sim], **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "linux", "sim", "agrees"),
+    [
+        ("utilization", [0.9, 0.9, 0.9], [0.93, 0.93, 0.93], True),
+        ("utilization", [0.9, 0.9, 0.9], [0.93, 0.93, 0.934], False),
+        # The range of Linux's seeds is 0.2: 1.5 times its half is 0.15.
+        ("bbr[0] share", [0.4, 0.5, 0.6], [0.65, 0.65, 0.65], True),
+        ("bbr[0] share", [0.4, 0.5, 0.6], [0.66, 0.66, 0.66], False),
+        ("bbr[0] retrans_rate", [0.004], [0.006], True),
+        ("bbr[0] retrans_rate", [0.004], [0.0061], False),
+        ("bbr[0] retrans_rate", [0.0], [0.001], True),
+        ("bbr[0] srtt_mean_ms", [50.0], [56.0], True),
+        ("bbr[0] srtt_mean_ms", [5.0], [6.1], False),
+        ("cubic[0] fct_s", [1.0, 1.2], [1.232, 1.232], True),
+        ("cubic[0] fct_s", [1.0, 1.0], [1.13, 1.13], False),
+        ("jain", [0.8], [0.72], False),
+    ],
+)
+def test_means_are_judged_by_the_tolerance_or_by_the_spread_of_linux(
+    name: str, linux: list[float], sim: list[float], *, agrees: bool
+) -> None:
+    assert record(linux, sim, name).agrees is agrees
+
+
+def test_a_figure_that_one_side_lacks_differs() -> None:
+    one = Record(row="a", family="plain", path="short transfers", linux=[{"cubic[0] fct_s": 1.0}], sim=[{}])
+    assert [figure.name for figure in one.differences] == ["cubic[0] fct_s"]
+    assert math.isnan(one.differences[0].other)
+    swapped = Record(row="a", family="plain", path="short transfers", linux=[{}], sim=[{"cubic[0] fct_s": 1.0}])
+    assert not swapped.agrees
+
+
+def test_single_seeds_are_judged_against_the_other_seeds_of_linux() -> None:
+    one = record([0.90, 0.92, 0.99], [0.95, 0.94, 0.945])
+    # Without the first: mean 0.955, half range 0.035, tolerance 0.0525. Without the second: 0.945, 0.045, 0.0675.
+    # Without the third: 0.91, 0.01, 0.03.
+    assert one.ceiling() == [False, True, False]
+    assert one.single() == [True, True, False]
+
+
+def test_rows_count_in_their_family_in_their_kind_of_path_and_in_all() -> None:
+    rows = [
+        record([0.9, 0.9], [0.9, 0.9]),
+        record([0.9, 0.9], [0.5, 0.5], family="BBRv2 family"),
+    ]
+    counts = fidelity_table.counts(rows)
+    assert {name: (count.rows, count.agree) for name, count in counts.items()} == {
+        "plain": (1, 1),
+        "BBRv2 family": (1, 0),
+        "drop tail": (2, 1),
+        "all": (2, 1),
+    }
+    assert counts["all"].ceiling == [True] * 4
+    assert counts["all"].singles == [True, True, False, False]
+
+
+def test_what_moved_since_the_stored_table_is_named() -> None:
+    before, after = record([0.9, 0.9], [0.9, 0.9]), record([0.9, 0.9], [0.8, 0.9])
+    assert fidelity_table.moved(before, before) == []
+    assert fidelity_table.moved(before, after) == ["DIFFERS now", "sim utilization 0.9 -> 0.85"]
+
+
+def test_the_stored_table_reads_back_with_a_line_for_each_run(tmp_path: Path) -> None:
+    row = record([0.9, 0.91], [0.92, 0.93], warnings=["tcp_mem"])
+    table = Table(sections={"tests": Section(commit="c", kernel="k", seeds=2, rows=[row])}, more={"a": row})
+    path = tmp_path / "table.json"
+    fidelity_table.write(table, path)
+    assert fidelity_table.read(path) == table
+    assert sum("utilization" in line for line in path.read_text().splitlines()) == 8
+    assert fidelity_table.read(tmp_path / "none.json") == Table()
+
+
+@pytest.mark.parametrize(
+    ("flows", "qdisc", "forward", "groups"),
+    [
+        (["cubic"], "fifo", [], ("plain", "drop tail")),
+        (["cubic", "bbr"], "codel", [], ("BBRv1 family", "queue discipline")),
+        (["bbr", "bbr2"], "fifo", [{"kind": "loss"}], ("BBRv2 family", "loss or jitter")),
+        (["reno"], "fifo", [{"kind": "delay", "jitter": {}}], ("plain", "drop tail")),
+        (["reno"], "fifo", [{"kind": "delay", "jitter": {"spread_ns": 1}}], ("plain", "loss or jitter")),
+        (["bbr"] * 9, "codel", [{"kind": "loss"}], ("BBRv1 family", "crowd")),
+    ],
+)
+def test_a_plan_belongs_to_one_family_and_one_kind_of_path(
+    flows: list[str], qdisc: str, forward: list[dict[str, Any]], groups: tuple[str, str]
+) -> None:
+    plan = {
+        "flows": [{"cca": cca, "size_bytes": None, "forward": forward} for cca in flows],
+        "links": [{"qdisc": {"kind": qdisc}}],
+    }
+    assert (fidelity_rows.family(plan), fidelity_rows.path(plan)) == groups
+    plan["flows"][0]["size_bytes"] = 1
+    assert fidelity_rows.path(plan) == "short transfers"
+
+
+def test_every_row_of_the_table_has_a_name_of_its_own() -> None:
+    rows = fidelity_rows.rows(fidelity_rows.tests(), seeds=1)
+    assert len({row.name for row in rows}) == len(rows) > 150
+    assert {row.path for row in rows} == set(fidelity_rows.PATHS)
+
+
+def test_the_same_seed_draws_the_same_scenarios_and_more_only_adds_some() -> None:
+    few, many = fidelity_draw.draw(7, 3), fidelity_draw.draw(7, 5)
+    assert list(many.values())[:3] == list(few.values())
+    assert fidelity_draw.draw(8, 3) != few
+    assert len(set(many.values())) == 5
+
+
+def test_drawn_scenarios_stay_within_their_bounds_and_linux_can_run_them(tmp_path: Path) -> None:
+    rows = fidelity_rows.rows(fidelity_draw.write(3, 150, tmp_path), seeds=1)
+    assert len(rows) == 150
+    for row in rows:
+        plan = row.plans[0].plan
+        assert 10**6 <= plan["links"][0]["rate_bps"] <= 500 * 10**6
+        assert 1 <= len(plan["flows"]) <= 40
+        assert all(2 * 10**6 <= flow["rtt_ns"] <= 300 * 10**6 for flow in plan["flows"])
+        backends.check("uml", row.plans[0], Own())
+
+
+def test_linux_can_run_the_scenarios_of_the_table() -> None:
+    for row in fidelity_rows.rows([*fidelity_rows.tests(), *fidelity_rows.SMOKE.glob("*.toml")], seeds=1):
+        backends.check("uml", row.plans[0], Own())
+
+
+def section(*rows: Record) -> Table:
+    return Table(sections={"tests": Section(commit="c", kernel="k", seeds=3, rows=list(rows))})
+
+
+def test_a_row_that_differs_needs_a_cause_and_chance_needs_more_seeds() -> None:
+    differs, fine = record([0.9], [0.5]), record([0.9], [0.9], row="b")
+    table = section(differs, fine)
+    assert fidelity_page.complaints(table, {}) == ["a: differs, and has no cause in causes.toml"]
+    assert fidelity_page.complaints(table, {"a": Cause("timers")}) == []
+    assert fidelity_page.complaints(table, {"a": Cause("")}) == ["a: its cause has no text"]
+    assert "does not differ" in fidelity_page.complaints(table, {"a": Cause("x"), "b": Cause("x")})[0]
+    chance = {"a": Cause("", is_chance=True)}
+    assert "chance needs 10 seeds" in fidelity_page.complaints(table, chance)[0]
+    table.more["a"] = record([0.9] * 10, [0.9] * 9)
+    assert "chance needs 10 seeds" in fidelity_page.complaints(table, chance)[0]
+    table.more["a"] = record([0.9] * 10, [0.5] * 10)
+    assert "not chance" in fidelity_page.complaints(table, chance)[0]
+    table.more["a"] = record([0.9] * 10, [0.9] * 10)
+    assert fidelity_page.complaints(table, chance) == []
+
+
+def test_only_what_is_between_the_markers_is_written() -> None:
+    table = section(record([0.9, 0.9], [0.5, 0.5]))
+    text = f"before\n{fidelity_page.BEGIN}\nold\n{fidelity_page.END}\nafter"
+    made = fidelity_page.renewed(text, table, {"a": Cause("timers")})
+    assert made.startswith(f"before\n{fidelity_page.BEGIN}\n\n| figure | tolerance |")
+    assert made.endswith(f"\n{fidelity_page.END}\nafter")
+    assert "| `a` | utilisation 0.5 / 0.9 | timers |" in made
+    assert "| **plain** | 0 of 1 (0%) | 0 of 2 (0%) | 2 of 2 (100%) |" in made
+    assert "old" not in made
+    assert fidelity_page.renewed(made, table, {"a": Cause("timers")}) == made
+    with pytest.raises(ValueError, match="begin"):
+        fidelity_page.renewed("no markers", table, {})
+
+
+def test_every_tolerance_has_its_word_on_the_page() -> None:
+    assert fidelity_page.WORDS.keys() == agreement.TOLERANCES.keys()
+
+
+def test_the_page_and_its_causes_are_those_of_the_stored_table() -> None:
+    assert fidelity.main(["page", "--check"]) == 0
+
+
+def test_a_run_is_made_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["run", "--set", "smoke", "--only", "short", "--reference", "sim", "--cache", str(tmp_path), "--need", "1"]
+    assert fidelity.main(given) == 0
+    first = capsys.readouterr()
+    assert first.err.count("sim ") == 6
+    assert first.out.splitlines()[-1].split()[:4] == ["all", "1", "of", "1"]
+    assert fidelity.main(given) == 0
+    second = capsys.readouterr()
+    assert (second.out, second.err) == (first.out, "")
+    assert fidelity.main([*given, "--cached", "--seeds", "4"]) == 1
+    assert "none smoke-short: not run" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_simulator_agrees_with_linux_on_a_few_short_rows(tmp_path: Path) -> None:
+    try:
+        fidelity_runs.side("uml")
+    except EngineError as error:
+        pytest.skip(str(error))
+    assert fidelity.main(["run", "--set", "smoke", "--cache", str(tmp_path), "--need", "1"]) == 0

@@ -1,0 +1,209 @@
+"""Holds the simulator against Linux in User-Mode Linux, row by row: `make fidelity`.
+
+run      make the runs that are missing, on both sides, and write docs/fidelity.json and docs/fidelity.md
+changed  what is otherwise than in docs/fidelity.json; --linux stored takes Linux's figures from there
+draw     write scenarios drawn at random
+page     write the generated part of docs/fidelity.md again; --check only complains
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import fidelity_draw
+import fidelity_page
+import fidelity_rows
+import fidelity_runs
+import fidelity_table
+from dumbbell.errors import DumbbellError
+from fidelity_rows import ROOT, Row
+from fidelity_table import Record, Section, Table
+
+#: Where the runs are kept unless told otherwise.
+CACHE = ROOT / "build/fidelity"
+#: Seeds of each row.
+SEEDS = 3
+#: Where both sides are the same back end, the reference has these seeds.
+OTHER_SEED = 1_000_003
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """See the head of this file."""
+    arguments = _arguments(given)
+    try:
+        status: int = arguments.call(arguments)
+    except DumbbellError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return status
+
+
+def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, call in (("run", run), ("changed", changed)):
+        one = commands.add_parser(name)
+        one.set_defaults(call=call)
+        one.add_argument("--set", choices=("tests", "random", "smoke"), default="tests")
+        one.add_argument("--only", default="", metavar="REGEX", help="rows whose name has this; stores nothing")
+        one.add_argument("--seed", type=int, default=1, help="of the random set")
+        one.add_argument("--count", type=int, default=100, help="scenarios of the random set")
+        one.add_argument(
+            "--seeds", type=int, default=SEEDS, help="runs of each row; from 10 on they are stored as more"
+        )
+        one.add_argument("--cache", type=Path, default=CACHE, metavar="DIR")
+        one.add_argument("--jobs", type=int, help="runs at once; default: one for each core")
+        one.add_argument("--reference", default="uml", metavar="NAME", help="back end that is Linux's (uml, uml:6.1)")
+        one.add_argument("--linux", choices=("run", "stored"), default="run", help="stored: from docs/fidelity.json")
+        one.add_argument("--cached", action="store_true", help="make no runs: only rows whose runs are all kept")
+        one.add_argument("--dry", action="store_true", help="store nothing")
+        one.add_argument("--need", type=float, default=0.0, help="share of rows that must agree, for the exit status")
+    one = commands.add_parser("draw")
+    one.set_defaults(call=draw)
+    one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--count", type=int, default=100)
+    one.add_argument("--out", type=Path, required=True, metavar="DIR")
+    one = commands.add_parser("page")
+    one.set_defaults(call=page)
+    one.add_argument("--check", action="store_true")
+    return parser.parse_args(given)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, print, and store where the set is whole."""
+    section = measured(arguments, _rows(arguments))
+    _print(section)
+    table, name = fidelity_table.read(), _section_name(arguments)
+    if arguments.seeds >= fidelity_table.SEEDS_CHANCE:
+        table.more.update({row.row: row for row in section.rows})
+    elif not arguments.only and arguments.set != "smoke":
+        table.sections[name] = section
+    else:
+        arguments.dry = True
+    if not arguments.dry:
+        fidelity_table.write(table)
+        _write_page(table)
+    agree = sum(row.agrees for row in section.rows)
+    return 0 if agree >= arguments.need * (len(section.rows) + len(section.failed)) else 1
+
+
+def changed(arguments: argparse.Namespace) -> int:
+    """Print what moved since the table was stored; status 1 where a verdict did."""
+    stored = fidelity_table.read().sections.get(_section_name(arguments))
+    if stored is None:
+        print(f"{fidelity_table.FILE.name} has no {_section_name(arguments)}", file=sys.stderr)
+        return 2
+    before, now = {row.row: row for row in stored.rows}, measured(arguments, _rows(arguments))
+    print(f"stored: commit {stored.commit}, {stored.kernel}; now: commit {now.commit}, {now.kernel}")
+    found = {row.row: fidelity_table.moved(before[row.row], row) for row in now.rows if row.row in before}
+    for name in [row.row for row in now.rows if row.row not in before]:
+        print(f"{name}: new")
+    for name, what in found.items():
+        if what:
+            print(f"{name}: {'; '.join(what)}")
+    print(f"{sum(map(bool, found.values()))} of {len(found)} rows moved")
+    return int(any(before[row.row].agrees != row.agrees for row in now.rows if row.row in before))
+
+
+def draw(arguments: argparse.Namespace) -> int:
+    """Write the files."""
+    fidelity_draw.write(arguments.seed, arguments.count, arguments.out)
+    return 0
+
+
+def page(arguments: argparse.Namespace) -> int:
+    """Write or check the generated part."""
+    table, text = fidelity_table.read(), fidelity_page.PAGE.read_text(encoding="utf-8")
+    found = fidelity_page.complaints(table, fidelity_page.causes())
+    if arguments.check and fidelity_page.renewed(text, table, fidelity_page.causes()) != text:
+        found.append("docs/fidelity.md is stale: tools/fidelity.py page")
+    if not arguments.check:
+        _write_page(table)
+    print("\n".join(found), file=sys.stderr, end="\n" if found else "")
+    return int(bool(found))
+
+
+def _write_page(table: Table) -> None:
+    text = fidelity_page.PAGE.read_text(encoding="utf-8")
+    fidelity_page.PAGE.write_text(fidelity_page.renewed(text, table, fidelity_page.causes()), encoding="utf-8")
+
+
+def _rows(arguments: argparse.Namespace, seed: int | None = None) -> list[Row]:
+    if arguments.set == "random":
+        files = fidelity_draw.write(arguments.seed, arguments.count, CACHE / _section_name(arguments))
+    else:
+        files = fidelity_rows.tests() if arguments.set == "tests" else sorted(fidelity_rows.SMOKE.glob("*.toml"))
+    return fidelity_rows.rows(files, seeds=arguments.seeds, only=arguments.only, seed=seed)
+
+
+def _section_name(arguments: argparse.Namespace) -> str:
+    return f"random-{arguments.seed}" if arguments.set == "random" else str(arguments.set)
+
+
+def measured(arguments: argparse.Namespace, rows: list[Row]) -> Section:
+    """Both sides of these rows."""
+    kept = fidelity_runs.Kept(arguments.cache)
+    sim = fidelity_runs.side("sim")
+    simulated, failed = _side(arguments, sim, rows, kept)
+    if arguments.linux == "stored":
+        stored = fidelity_table.read().sections[_section_name(arguments)]
+        linux = {row.row: (row.linux, row.warnings) for row in stored.rows}
+        kernel = stored.kernel
+    else:
+        reference = fidelity_runs.side(arguments.reference)
+        others = _rows(arguments, OTHER_SEED) if reference == sim else rows
+        linux, more = _side(arguments, reference, others, kept)
+        failed, kernel = {**failed, **more}, fidelity_runs.described(arguments.reference)
+    records = [
+        Record(row=row.name, family=row.family, path=row.path, linux=linux[row.name][0], sim=simulated[row.name][0],
+               warnings=linux[row.name][1])
+        for row in rows
+        if row.name in linux and row.name in simulated
+    ]  # fmt: skip
+    return Section(commit=fidelity_runs.commit(), kernel=kernel, seeds=arguments.seeds, rows=records, failed=failed)
+
+
+def _side(
+    arguments: argparse.Namespace, side: fidelity_runs.Side, rows: list[Row], kept: fidelity_runs.Kept
+) -> tuple[dict[str, tuple[fidelity_table.Runs, list[str]]], dict[str, str]]:
+    """Figures by seed and warnings of the rows that this side ran, and errors of the others."""
+    errors = {}
+    if not arguments.cached:
+        plans = [planned for row in rows for planned in row.plans]
+        errors = fidelity_runs.make(side, plans, kept, jobs=arguments.jobs, note=_note)
+    found, failed = {}, {}
+    for row in rows:
+        keys = [side.key(planned) for planned in row.plans]
+        ran = [one for key in keys if (one := kept.found(key))]
+        if len(ran) == len(keys):
+            figures = [fidelity_table.rounded(one.figures) for one in ran]
+            found[row.name] = figures, list(dict.fromkeys(text for one in ran for text in one.warnings))
+        else:
+            failed[row.name] = next((errors[key] for key in keys if key in errors), "not run")
+    return found, failed
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _print(section: Section) -> None:
+    for row in section.rows:
+        told = [f"{f.name} {f.other:.4g} (Linux {f.reference:.4g} +- {f.tolerance:.2g})" for f in row.differences]
+        print(f"DIFF {row.row}: {'; '.join(told)}" if told else f"ok   {row.row}")
+    for name, error in section.failed.items():
+        print(f"none {name}: {error}")
+    for group, count in fidelity_table.counts(section.rows).items():
+        singles, ceiling = count.singles, count.ceiling
+        print(
+            f"{group:18} {count.agree:4} of {count.rows:<4} {count.agree / count.rows:4.0%};"
+            f" single seeds {sum(singles):4} of {len(singles):<4} {sum(singles) / max(1, len(singles)):4.0%};"
+            f" Linux's {sum(ceiling):4} of {len(ceiling):<4} {sum(ceiling) / max(1, len(ceiling)):4.0%}"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

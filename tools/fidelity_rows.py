@@ -1,0 +1,86 @@
+"""Rows of the fidelity table: every combination of varied values of some scenario files, with the groups that it counts
+in and its plans, one for each seed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.runs import plan
+from dumbbell.runs.sweep import folder_name
+from dumbbell.scenario.file import from_file
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan import Planned
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Scenario files of the repository: the table's own, and the few that CI runs.
+TESTS, SMOKE = ROOT / "tests/fidelity", ROOT / "tests/fidelity/smoke"
+#: Controllers by the family that a row with one of them counts in; all others are plain.
+FAMILIES = {
+    "BBRv2 family": ("bbr2", "bbr2plus", "bbr3"),
+    "BBRv1 family": ("bbr", "bbr-drain", "bbr-hsr", "bbrplus", "tsunami", "tsunami-zhang"),
+}
+PLAIN = "plain"
+#: Kinds of paths; a row counts in the first that fits.
+PATHS = ("short transfers", "crowd", "queue discipline", "loss or jitter", "drop tail")
+#: Flows from which on they are a crowd.
+CROWD = 9
+
+
+class Row(NamedTuple):
+    """One combination: its name, its groups, and its plans."""
+
+    name: str
+    family: str
+    path: str
+    plans: tuple[Planned, ...]
+
+
+def rows(files: Iterable[Path], *, seeds: int, only: str = "", seed: int | None = None) -> list[Row]:
+    """The rows of these files whose name has `only` in it, a regular expression; `seed` instead of that of the
+    files.
+    """
+    found = []
+    for file in files:
+        overrides = (f"repetitions={seeds}", *(() if seed is None else (f"seed={seed}",)))
+        runs = plan.runs(from_file(file, overrides=overrides).scenario)
+        for i in range(0, len(runs), seeds):
+            plans = tuple(runs[i : i + seeds])
+            name = folder_name(plans[0])
+            if re.search(only, name):
+                found.append(Row(name, family(plans[0].plan), path(plans[0].plan), plans))
+    return found
+
+
+def tests() -> list[Path]:
+    """The scenario files of the table; those that take longest come last."""
+    files = sorted(TESTS.glob("*.toml"), key=lambda file: ("gigabit" in file.name, file.name))
+    return [file for file in files if file != CAUSES]
+
+
+#: Why the rows differ that differ, written by hand.
+CAUSES = TESTS / "causes.toml"
+
+
+def family(made: Mapping[str, Any]) -> str:
+    """The family of controllers that a plan counts in: of several, the first of `FAMILIES`."""
+    names = {flow["cca"] for flow in made["flows"]}
+    return next((name for name, members in FAMILIES.items() if names.intersection(members)), PLAIN)
+
+
+def path(made: Mapping[str, Any]) -> str:
+    """The kind of path that a plan counts in."""
+    flows = made["flows"]
+    stages = [stage for flow in flows for stage in flow["forward"]]
+    fits = (
+        any(flow["size_bytes"] is not None for flow in flows),
+        len(flows) >= CROWD,
+        made["links"][0]["qdisc"]["kind"] != "fifo",
+        any(stage["kind"] == "loss" or stage.get("jitter") for stage in stages),
+        True,
+    )
+    return PATHS[fits.index(True)]

@@ -1,0 +1,162 @@
+"""The fidelity table as data: figures of each row by seed, from Linux and from the simulator, and what they say.
+
+The judge is `dumbbell.results.agreement.judged`: means against means. The ceiling judges Linux by Linux, one seed
+against the others; the simulator's single seeds are judged against the same seeds, so that both columns compare.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct, field
+
+from dumbbell.results.agreement import Figure, judged
+from fidelity_rows import FAMILIES, PATHS, PLAIN, ROOT
+
+FILE = ROOT / "docs/fidelity.json"
+#: Seeds from which on a row counts as repeated often enough to call a difference chance.
+SEEDS_CHANCE = 10
+#: Significant digits that are kept.
+DIGITS = 5
+
+Runs = list[dict[str, float]]
+"""Figures of each repetition by name."""
+
+
+class Record(Struct, kw_only=True, omit_defaults=True):
+    """A row with what was measured."""
+
+    row: str
+    family: str
+    path: str
+    linux: Runs
+    sim: Runs
+    warnings: list[str] = field(default_factory=list)
+    """What the guest warned of."""
+
+    def figures(self) -> list[Figure]:
+        """Linux's mean and the simulator's of every figure."""
+        return judged(self.linux, self.sim)
+
+    @property
+    def differences(self) -> list[Figure]:
+        """The figures that do not agree."""
+        return [figure for figure in self.figures() if not figure.agrees]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every figure does."""
+        return not self.differences
+
+    def single(self) -> list[bool]:
+        """Of each seed: whether the simulator's run agrees with Linux's other seeds."""
+        return [_agrees(self._without(i), run) for i, run in enumerate(self.sim[: len(self.linux)])]
+
+    def ceiling(self) -> list[bool]:
+        """Of each seed: whether Linux's run agrees with Linux's other seeds."""
+        return [_agrees(self._without(i), run) for i, run in enumerate(self.linux)]
+
+    def _without(self, i: int) -> Runs:
+        return self.linux[:i] + self.linux[i + 1 :]
+
+
+def _agrees(reference: Runs, run: dict[str, float]) -> bool:
+    return all(figure.agrees for figure in judged(reference, [run]))
+
+
+class Section(Struct, kw_only=True):
+    """Rows that were measured together, and on what."""
+
+    commit: str
+    kernel: str
+    seeds: int
+    rows: list[Record]
+    failed: dict[str, str] = field(default_factory=dict)
+    """Rows that a side could not run, with its error."""
+
+
+class Table(Struct, kw_only=True):
+    """The file: sections by name (`tests`, `random-1`), and rows repeated with more seeds."""
+
+    sections: dict[str, Section] = field(default_factory=dict)
+    more: dict[str, Record] = field(default_factory=dict)
+
+
+class Count(NamedTuple):
+    """Of some rows, how many agree, and how many single seeds."""
+
+    rows: int
+    agree: int
+    singles: list[bool]
+    ceiling: list[bool]
+
+
+def read(path: Path = FILE) -> Table:
+    """The stored table; an empty one where there is none."""
+    return msgspec.json.decode(path.read_bytes(), type=Table) if path.exists() else Table()
+
+
+def write(table: Table, path: Path = FILE) -> None:
+    """Store it: a line for each run, so that what changed can be read."""
+    path.write_text(_text(msgspec.to_builtins(table)) + "\n", encoding="utf-8")
+
+
+def _text(value: Any, indent: str = "") -> str:
+    """JSON with what holds only plain values on one line."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(isinstance(one, (dict, list)) for one in inner):
+        return json.dumps(value, ensure_ascii=False)
+    deeper = indent + " "
+    if isinstance(value, list):
+        lines = [deeper + _text(one, deeper) for one in value]
+        return "[\n" + ",\n".join(lines) + f"\n{indent}]"
+    lines = [f"{deeper}{json.dumps(name, ensure_ascii=False)}: {_text(one, deeper)}" for name, one in value.items()]
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+
+
+def rounded(figures: Mapping[str, float]) -> dict[str, float]:
+    """Figures as they are stored."""
+    return {name: float(f"{value:.{DIGITS}g}") for name, value in figures.items()}
+
+
+def counts(rows: Iterable[Record]) -> dict[str, Count]:
+    """By family, by kind of path, and of all."""
+    rows = list(rows)
+    found = {}
+    for name, belongs in _groups():
+        members = [row for row in rows if belongs(row)]
+        if members:
+            singles = [agrees for row in members for agrees in row.single()]
+            ceiling = [agrees for row in members for agrees in row.ceiling()]
+            found[name] = Count(len(members), sum(row.agrees for row in members), singles, ceiling)
+    return found
+
+
+def _groups() -> Iterator[tuple[str, Callable[[Record], bool]]]:
+    for family in (PLAIN, *FAMILIES):
+        yield family, lambda row, family=family: row.family == family  # type: ignore[misc]
+    for path in PATHS:
+        yield path, lambda row, path=path: row.path == path  # type: ignore[misc]
+    yield "all", lambda _: True
+
+
+def moved(before: Record, after: Record) -> list[str]:
+    """What of a row is otherwise than it was: the verdict, and means of either side by more than rounding."""
+    found = [] if before.agrees == after.agrees else ["agrees now" if after.agrees else "DIFFERS now"]
+    was = {figure.name: figure for figure in before.figures()}
+    for figure in after.figures():
+        old = was.get(figure.name)
+        for side, new, value in (
+            ("Linux", figure.reference, old.reference if old else math.nan),
+            ("sim", figure.other, old.other if old else math.nan),
+        ):
+            if not math.isclose(new, value, rel_tol=10**-4, abs_tol=1e-9) and not (
+                math.isnan(new) and math.isnan(value)
+            ):
+                found.append(f"{side} {figure.name} {value:.4g} -> {new:.4g}")
+    return found
