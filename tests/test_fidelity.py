@@ -19,9 +19,9 @@ import fidelity_rows  # noqa: E402
 import fidelity_runs  # noqa: E402
 import fidelity_table  # noqa: E402
 from dumbbell import backends  # noqa: E402
+from dumbbell.backends.request import Request  # noqa: E402
 from dumbbell.errors import EngineError  # noqa: E402
 from dumbbell.results import agreement  # noqa: E402
-from dumbbell.scenario.own import Own  # noqa: E402
 from fidelity_page import Cause  # noqa: E402
 from fidelity_table import Record, Section, Table  # noqa: E402
 
@@ -147,12 +147,12 @@ def test_drawn_scenarios_stay_within_their_bounds_and_linux_can_run_them(tmp_pat
         assert 10**6 <= plan["links"][0]["rate_bps"] <= 500 * 10**6
         assert 1 <= len(plan["flows"]) <= 40
         assert all(2 * 10**6 <= flow["rtt_ns"] <= 300 * 10**6 for flow in plan["flows"])
-        backends.check("uml", row.plans[0], Own())
+        backends.workers("uml", [Request(row.plans[0], "uml")], None)
 
 
 def test_linux_can_run_the_scenarios_of_the_table() -> None:
     for row in fidelity_rows.rows([*fidelity_rows.tests(), *fidelity_rows.SMOKE.glob("*.toml")], seeds=1):
-        backends.check("uml", row.plans[0], Own())
+        backends.workers("uml", [Request(row.plans[0], "uml")], None)
 
 
 def section(*rows: Record) -> Table:
@@ -183,7 +183,7 @@ def test_only_what_is_between_the_markers_is_written() -> None:
     assert made.startswith(f"before\n{fidelity_page.BEGIN}\n\n| figure | tolerance |")
     assert made.endswith(f"\n{fidelity_page.END}\nafter")
     assert "| `a` | utilisation 0.5 / 0.9 | timers |" in made
-    assert "| **plain** | 0 of 1 (0%) | 0 of 2 (0%) | 2 of 2 (100%) |" in made
+    assert "| **plain** | 0 of 1 (0%) | 1 of 1 (100%) | 0 of 2 (0%) | 2 of 2 (100%) |" in made
     assert "old" not in made
     assert fidelity_page.renewed(made, table, {"a": Cause("timers")}) == made
     with pytest.raises(ValueError, match="begin"):

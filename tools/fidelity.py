@@ -12,6 +12,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import fidelity_draw
 import fidelity_page
@@ -28,6 +29,13 @@ CACHE = ROOT / "build/fidelity"
 SEEDS = 3
 #: Where both sides are the same back end, the reference has these seeds.
 OTHER_SEED = 1_000_003
+
+
+class Measured(NamedTuple):
+    """What one side gave for a row: figures by seed, and warnings."""
+
+    runs: fidelity_table.Runs
+    warnings: list[str]
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -118,6 +126,11 @@ def page(arguments: argparse.Namespace) -> int:
     """Write or check the generated part."""
     table, text = fidelity_table.read(), fidelity_page.PAGE.read_text(encoding="utf-8")
     found = fidelity_page.complaints(table, fidelity_page.causes())
+    if stored := table.sections.get(fidelity_page.TESTS):
+        listed = {row.name for row in fidelity_rows.rows(fidelity_rows.tests(), seeds=1)}
+        measured = {*(row.row for row in stored.rows), *stored.failed}
+        found += [f"{row}: not measured yet" for row in sorted(listed - measured)]
+        found += [f"{row}: measured, but no longer a row" for row in sorted(measured - listed)]
     if arguments.check and fidelity_page.renewed(text, table, fidelity_page.causes()) != text:
         found.append("docs/fidelity.md is stale: tools/fidelity.py page")
     if not arguments.check:
@@ -146,29 +159,36 @@ def _section_name(arguments: argparse.Namespace) -> str:
 def measured(arguments: argparse.Namespace, rows: list[Row]) -> Section:
     """Both sides of these rows."""
     kept = fidelity_runs.Kept(arguments.cache)
-    sim = fidelity_runs.side("sim")
+    sim, other_rows = fidelity_runs.side("sim"), _rows(arguments, OTHER_SEED)
     simulated, failed = _side(arguments, sim, rows, kept)
+    again, _ = _side(arguments, sim, other_rows, kept)
     if arguments.linux == "stored":
         stored = fidelity_table.read().sections[_section_name(arguments)]
-        linux = {row.row: (row.linux, row.warnings) for row in stored.rows}
+        linux = {row.row: Measured(row.linux, row.warnings) for row in stored.rows}
         kernel = stored.kernel
     else:
         reference = fidelity_runs.side(arguments.reference)
-        others = _rows(arguments, OTHER_SEED) if reference == sim else rows
-        linux, more = _side(arguments, reference, others, kept)
+        linux, more = _side(arguments, reference, other_rows if reference == sim else rows, kept)
         failed, kernel = {**failed, **more}, fidelity_runs.described(arguments.reference)
     records = [
-        Record(row=row.name, family=row.family, path=row.path, linux=linux[row.name][0], sim=simulated[row.name][0],
-               warnings=linux[row.name][1])
+        Record(
+            row=row.name,
+            family=row.family,
+            path=row.path,
+            linux=linux[row.name].runs,
+            sim=simulated[row.name].runs,
+            itself=fidelity_table.agree(again[row.name].runs, simulated[row.name].runs),
+            warnings=linux[row.name].warnings,
+        )
         for row in rows
-        if row.name in linux and row.name in simulated
-    ]  # fmt: skip
+        if row.name in linux and row.name in simulated and row.name in again
+    ]
     return Section(commit=fidelity_runs.commit(), kernel=kernel, seeds=arguments.seeds, rows=records, failed=failed)
 
 
 def _side(
     arguments: argparse.Namespace, side: fidelity_runs.Side, rows: list[Row], kept: fidelity_runs.Kept
-) -> tuple[dict[str, tuple[fidelity_table.Runs, list[str]]], dict[str, str]]:
+) -> tuple[dict[str, Measured], dict[str, str]]:
     """Figures by seed and warnings of the rows that this side ran, and errors of the others."""
     errors = {}
     if not arguments.cached:
@@ -180,7 +200,7 @@ def _side(
         ran = [one for key in keys if (one := kept.found(key))]
         if len(ran) == len(keys):
             figures = [fidelity_table.rounded(one.figures) for one in ran]
-            found[row.name] = figures, list(dict.fromkeys(text for one in ran for text in one.warnings))
+            found[row.name] = Measured(figures, list(dict.fromkeys(text for one in ran for text in one.warnings)))
         else:
             failed[row.name] = next((errors[key] for key in keys if key in errors), "not run")
     return found, failed

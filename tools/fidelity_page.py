@@ -90,10 +90,17 @@ def _section(name: str, section: Section) -> Iterator[str]:
     what = f"drawn at random with seed {seed}" if seed else "the scenarios of `tests/fidelity`"
     option = f" SET=random SEED={seed} COUNT={size}" if seed else ""
     yield from (f"### {len(section.rows)} rows: {what}", "")
-    yield from ("| rows | agree | one seed of the simulator | one seed of Linux |", "| --- | --- | --- | --- |")
+    heads = ("rows", "agree", "the simulator with itself", "one seed of the simulator", "one seed of Linux")
+    yield from (f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|")
     for group, count in counts(section.rows).items():
         label = group if group in PATHS else f"**{group}**"
-        yield f"| {label} | {_of(count.agree, count.rows)} | {_singles(count.singles)} | {_singles(count.ceiling)} |"
+        cells = (
+            _of(count.agree, count.rows),
+            _of(count.itself, count.rows),
+            _singles(count.singles),
+            _singles(count.ceiling),
+        )
+        yield f"| {label} | {' | '.join(cells)} |"
     yield from ("", f"Command: `make fidelity{option}`. State: commit {section.commit}, {section.kernel},")
     yield from (f"{section.seeds} seeds of each.", "")
     warned = [f"`{row.row}`: {'; '.join(row.warnings)}" for row in section.rows if row.warnings]

@@ -17,17 +17,16 @@ import msgspec
 
 from dumbbell import backends
 from dumbbell.backends.folder import remove
+from dumbbell.backends.request import Request
 from dumbbell.results import agreement
 from dumbbell.results.manifest import Summary
 from dumbbell.runs.place import Place
 from dumbbell.runs.sweep import Job, Sweep
-from dumbbell.scenario.own import Own
 from fidelity_rows import ROOT
 
 if TYPE_CHECKING:
-    from dumbbell.uml.store import Kernel
-
     from dumbbell.runs.plan import Planned
+    from dumbbell.uml.store import Kernel
 
 #: Sources that decide what the simulator gives for a plan.
 ENGINE = [
@@ -137,9 +136,8 @@ def make(
     missing = list({side.key(planned): planned for planned in plans if not kept.found(side.key(planned))}.items())
     if not missing:
         return {}
-    own = Own()
-    workers = backends.workers(side.on, [(planned, own) for _, planned in missing], jobs)
-    listed = [Job(i, planned, Path(str(i)), "", (), own, side.on) for i, (_, planned) in enumerate(missing)]
+    listed = [Job(i, Path(str(i)), Request(planned, side.on)) for i, (_, planned) in enumerate(missing)]
+    workers = backends.workers(side.on, [job.request for job in listed], jobs)
     errors = {}
     with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
         for done, (key, error, made) in enumerate(_ended(listed, missing, Path(folder), workers), start=1):

@@ -36,6 +36,8 @@ class Record(Struct, kw_only=True, omit_defaults=True):
     path: str
     linux: Runs
     sim: Runs
+    itself: bool = True
+    """Whether the simulator agrees with itself: these seeds, judged by as many others."""
     warnings: list[str] = field(default_factory=list)
     """What the guest warned of."""
 
@@ -51,22 +53,23 @@ class Record(Struct, kw_only=True, omit_defaults=True):
     @property
     def agrees(self) -> bool:
         """Whether every figure does."""
-        return not self.differences
+        return agree(self.linux, self.sim)
 
     def single(self) -> list[bool]:
         """Of each seed: whether the simulator's run agrees with Linux's other seeds."""
-        return [_agrees(self._without(i), run) for i, run in enumerate(self.sim[: len(self.linux)])]
+        return [agree(self._without(i), [run]) for i, run in enumerate(self.sim[: len(self.linux)])]
 
     def ceiling(self) -> list[bool]:
         """Of each seed: whether Linux's run agrees with Linux's other seeds."""
-        return [_agrees(self._without(i), run) for i, run in enumerate(self.linux)]
+        return [agree(self._without(i), [run]) for i, run in enumerate(self.linux)]
 
     def _without(self, i: int) -> Runs:
         return self.linux[:i] + self.linux[i + 1 :]
 
 
-def _agrees(reference: Runs, run: dict[str, float]) -> bool:
-    return all(figure.agrees for figure in judged(reference, [run]))
+def agree(reference: Runs, other: Runs) -> bool:
+    """Whether every figure does."""
+    return all(figure.agrees for figure in judged(reference, other))
 
 
 class Section(Struct, kw_only=True):
@@ -88,10 +91,13 @@ class Table(Struct, kw_only=True):
 
 
 class Count(NamedTuple):
-    """Of some rows, how many agree, and how many single seeds."""
+    """Of some rows, in how many the simulator agrees with Linux, and with itself; and of each single seed of the
+    simulator, and of Linux, whether it agrees with Linux's others.
+    """
 
     rows: int
     agree: int
+    itself: int
     singles: list[bool]
     ceiling: list[bool]
 
@@ -133,7 +139,13 @@ def counts(rows: Iterable[Record]) -> dict[str, Count]:
         if members:
             singles = [agrees for row in members for agrees in row.single()]
             ceiling = [agrees for row in members for agrees in row.ceiling()]
-            found[name] = Count(len(members), sum(row.agrees for row in members), singles, ceiling)
+            found[name] = Count(
+                len(members),
+                sum(row.agrees for row in members),
+                sum(row.itself for row in members),
+                singles,
+                ceiling,
+            )
     return found
 
 

@@ -73,8 +73,9 @@ def main(arguments: argparse.Namespace) -> int:
 def _names(text: str) -> list[str]:
     names, known = text.split(","), [name for name, kind in backends.KINDS.items() if not kind.has_hosts]
     for name in names:
-        if name not in known:
+        if name.partition(":")[0] not in known:
             raise wrong("--on", name, f"two or three of: {', '.join(known)}, with commas between", known)
+        backends.kind(name)
     if not 2 <= len(names) <= MOST or len(set(names)) < len(names):
         raise ScenarioError("--on", f'got "{text}", wanted two or three different back ends, such as sim,linux')
     return names
@@ -104,7 +105,7 @@ def _found(out: Path) -> dict[str, list[Result]]:
 
 def _rows(found: dict[str, dict[str, list[Result]]]) -> Iterator[Row]:
     reference, *others = found
-    strict = agreement.STRICT.issuperset(found)
+    strict = agreement.is_strict(found)
     for key, runs in found[reference].items():
         if any(key not in found[other] for other in others):
             continue  # a folder that is resumed may hold more than was asked for

@@ -9,7 +9,7 @@ the utilisation.
 `judged` is the judge of docs/fidelity.md. It compares means, and widens the tolerance to `SPREAD` times half of the
 range of the reference's repetitions, where that is more.
 
-Where both are real kernels over the same path (`STRICT`), shares may differ by 0.05 and RTTs by 10 %.
+Where all are real kernels over the same path (`is_strict`), shares may differ by 0.05 and RTTs by 10 %.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .statistic import Interval, difference_interval
 if TYPE_CHECKING:
     from .manifest import FlowSummary, Summary
 
-#: Back ends that differ in nothing but the origin of their controllers.
-STRICT = frozenset({"linux", "bpf"})
+#: Back ends that differ in nothing but their kernel, or the origin of their controllers.
+_STRICT = (frozenset({"linux", "bpf"}), frozenset({"uml", "uml-ours"}))
 #: Flows up to which each is compared for itself.
 FLOWS_MAX = 8
 
@@ -81,6 +81,12 @@ SPREAD = 1.5
 
 Measured = Mapping[str, float | None]
 """Figures of one run by their name; None for one that it does not have."""
+
+
+def is_strict(names: Iterable[str]) -> bool:
+    """Whether these back ends, as ``--on`` names them, are real kernels over the same path."""
+    kinds = {name.partition(":")[0] for name in names}
+    return any(same.issuperset(kinds) for same in _STRICT)
 
 
 def figures(reference: Sequence[Summary], other: Sequence[Summary], *, strict: bool = False) -> list[Figure]:
