@@ -41,6 +41,23 @@ def add_compare(compare: argparse.ArgumentParser) -> None:
         default="sim,linux",
         help="two or three back ends; the first is the reference (default: sim,linux)",
     )
+    _add_compared(compare)
+
+
+def add_compare_kernels(compare: argparse.ArgumentParser) -> None:
+    """Of `dumbbell uml compare`."""
+    compare.add_argument(
+        "kernels",
+        nargs=2,
+        metavar="SERIES",
+        help="two kernels that are built, such as 6.1 6.12; the first is the reference",
+    )
+    compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
+    _add_compared(compare)
+
+
+def _add_compared(compare: argparse.ArgumentParser) -> None:
+    """What is drawn, printed and judged, whatever is compared."""
     compare.add_argument(
         "--plot",
         metavar="KIND",
