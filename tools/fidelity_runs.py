@@ -26,6 +26,7 @@ from fidelity_rows import ROOT
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan import Planned
+    from dumbbell.runs.plan_types import Plan
     from dumbbell.uml.store import Kernel
 
 #: Sources that decide what the simulator gives for a plan.
@@ -33,11 +34,10 @@ ENGINE = [
     "Cargo.lock", "cca/*.c", "cca/*.h", "cca/bbr1", "cca/bbr2", "cca/include", "cca/hosts/sim",
     *(f"crates/{name}/src" for name in ("units", "net", "cca", "transport", "record", "path", "sim")),
 ]  # fmt: skip
-#: What decides what Linux gives, beside the kernel: how a plan becomes a guest, and the controllers that it lacks.
-GUEST = [
-    "cca/*.c", "cca/*.h", "cca/bbr1", "cca/bbr2", "cca/include", "cca/hosts/kmod",
-    "python/dumbbell/uml", "python/dumbbell/backends/uml.py", "python/dumbbell/backends/tc.py",
-]  # fmt: skip
+#: Sources that decide what Linux gives, beside the kernel and what the guest is told: its program, and its reader here.
+GUEST = ["python/dumbbell/uml/agent", "python/dumbbell/uml/measured.py"]
+#: Sources of the controllers that the kernel lacks.
+MODULES = ["cca/*.c", "cca/*.h", "cca/bbr1", "cca/bbr2", "cca/include", "cca/hosts/kmod"]
 
 
 class Ran(NamedTuple):
@@ -56,8 +56,19 @@ class Side(NamedTuple):
     def key(self, planned: Planned) -> str:
         """Names the result of a plan here. What it is called, and limits that it does not reach, change nothing."""
         kept = {name: value for name, value in planned.plan.items() if name not in ("name", "limits", "record")}
-        text = json.dumps([self.on, self.identity, kept], sort_keys=True)
+        guest = _guest(planned.plan) if self.on.startswith("uml") else []
+        text = json.dumps([self.on, self.identity, kept, guest], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _guest(plan: Plan) -> list[object]:
+    """What a guest is told and loads for a plan."""
+    from dumbbell.backends import uml
+    from dumbbell.uml import script
+
+    names = [flow["cca"] for flow in plan["flows"]]
+    modules = digest(MODULES) if set(names).difference(uml.own_controllers()) else ""
+    return [*script.guest(plan, names), modules]
 
 
 def side(on: str) -> Side:
