@@ -18,6 +18,7 @@ import msgspec
 from dumbbell import backends
 from dumbbell.backends.folder import remove
 from dumbbell.backends.request import Request
+from dumbbell.errors import ScenarioError
 from dumbbell.results import agreement
 from dumbbell.results.manifest import Summary
 from dumbbell.runs.place import Place
@@ -95,7 +96,11 @@ def _kernel(on: str) -> Kernel:
 @cache
 def _digest(patterns: tuple[str, ...]) -> str:
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--", *patterns], cwd=ROOT, check=True, capture_output=True, text=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     total = hashlib.sha256()
     for name in sorted(filter(None, listed.split("\0"))):
@@ -144,25 +149,32 @@ def make(
     side: Side, plans: Iterable[Planned], kept: Kept, *, jobs: int | None, note: Callable[[str], None]
 ) -> dict[str, str]:
     """Make the runs of these plans that are not kept; errors by the key of the run that had them."""
-    missing = list({side.key(planned): planned for planned in plans if not kept.found(side.key(planned))}.items())
+    errors: dict[str, str] = {}
+    missing, workers = [], None
+    for key, planned in {side.key(planned): planned for planned in plans}.items():
+        request = Request(planned, side.on)
+        try:
+            if not kept.found(key):
+                workers = backends.workers(side.on, [request], jobs)
+                missing.append((key, request))
+        except ScenarioError as refusal:
+            errors[key] = str(refusal)
     if not missing:
-        return {}
-    listed = [Job(i, Path(str(i)), Request(planned, side.on)) for i, (_, planned) in enumerate(missing)]
-    workers = backends.workers(side.on, [job.request for job in listed], jobs)
-    errors = {}
+        return errors
+    listed = [Job(i, Path(str(i)), request) for i, (_, request) in enumerate(missing)]
     with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
         for done, (key, error, made) in enumerate(_ended(listed, missing, Path(folder), workers), start=1):
             if error:
                 errors[key] = error
             else:
                 kept.keep(key, _ran(made))
-            what = f"{error}" if error else f"{made['wall_s']:.1f} s"
+            what = error or f"{made['wall_s']:.1f} s"
             note(f"{side.on} {done}/{len(missing)}: {listed[done - 1].planned.name}: {what}")
     return errors
 
 
 def _ended(
-    listed: list[Job], missing: list[tuple[str, Planned]], folder: Path, workers: int | None
+    listed: list[Job], missing: list[tuple[str, Request]], folder: Path, workers: int | None
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Key, error and manifest of each run as it ends; what it wrote is taken away."""
     with Sweep(listed, Place(folder), workers=workers) as sweep:
