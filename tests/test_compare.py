@@ -13,6 +13,8 @@ import pytest
 import dumbbell
 from dumbbell import backends, cli
 from dumbbell.backends import sim
+from dumbbell.cli import compare
+from dumbbell.errors import ScenarioError
 from dumbbell.results import agreement
 from dumbbell.results.manifest import Summary
 
@@ -74,6 +76,20 @@ def test_many_flows_are_compared_by_table_and_by_jains_index() -> None:
     names = [figure.name for figure in agreement.figures([many], [many])]
     assert names[:3] == ["utilization", "jain", "cubic 20ms[0] share"]
     assert len(names) == 2 + 2 * 3
+
+
+def test_two_real_kernels_over_the_same_path_are_strict() -> None:
+    assert agreement.is_strict(["linux", "bpf"])
+    assert agreement.is_strict(["uml:6.1", "uml:6.12"])
+    assert not agreement.is_strict(["sim", "uml"])
+    assert not agreement.is_strict(["linux", "uml"])
+
+
+def test_a_kernel_follows_only_back_ends_that_have_some() -> None:
+    assert compare._names("uml:6.1,uml:6.12") == ["uml:6.1", "uml:6.12"]
+    for wrong in ("sim:6.1,uml", "uml:6.1,uml:6.1", "uml"):
+        with pytest.raises(ScenarioError, match="--on"):
+            compare._names(wrong)
 
 
 def test_the_command_prints_a_row_per_combination(

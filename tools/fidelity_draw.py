@@ -98,7 +98,7 @@ def _qdisc(draws: _Draws, path: _Path) -> tuple[str, bool]:
         return "", False
     kind, is_ecn = draws.one(QDISCS), draws.chance(0.4)
     if kind == "red":
-        least = max(path.buffer_bytes // 12, 3 * 1514)
+        least = min(max(path.buffer_bytes // 12, 3 * 1514), 250_000)  # tc holds no larger averages
         ecn = str(is_ecn).lower()
         return (
             f'{{ kind = "red", limit = "{12 * least}B", min = "{least}B", max = "{3 * least}B", ecn = {ecn} }}',

@@ -68,7 +68,7 @@ def _guest(plan: Plan) -> list[object]:
     from dumbbell.uml import script
 
     names = [flow["cca"] for flow in plan["flows"]]
-    modules = digest(MODULES) if set(names).difference(uml.own_controllers()) else ""
+    modules = digest(MODULES) if set(names).difference(uml.OWN) else ""
     return [*script.guest(plan, names), modules]
 
 

@@ -29,6 +29,8 @@ class Kind(NamedTuple):
         How many runs go at once unless ``--jobs`` says otherwise (None: one per core), and at most (None: any number).
     has_hosts
         Whether ``--on`` names hosts after a colon.
+    has_series
+        Whether ``--on`` may name a kernel after a colon, as ``uml:6.1``.
     """
 
     module: str
@@ -37,6 +39,7 @@ class Kind(NamedTuple):
     jobs: int | None = 1
     jobs_max: int | None = None
     has_hosts: bool = False
+    has_series: bool = False
 
 
 #: The back ends by their names, as ``--on`` takes them.
@@ -44,8 +47,8 @@ KINDS = {
     "sim": Kind("sim", is_exact=True, is_real_time=False, jobs=None),
     "linux": Kind("linux"),
     "bpf": Kind("linux"),
-    "uml": Kind("uml", is_real_time=False, jobs=None),
-    "uml-ours": Kind("uml", is_real_time=False, jobs=None),
+    "uml": Kind("uml", is_real_time=False, jobs=None, has_series=True),
+    "uml-ours": Kind("uml", is_real_time=False, jobs=None, has_series=True),
     "netem": Kind("netem", jobs_max=1),
     "ssh": Kind("ssh", jobs_max=1, has_hosts=True),
 }
@@ -70,7 +73,7 @@ def kind(on: str) -> Kind:
     """Of the back end that ``--on`` names; raises ScenarioError for one that does not exist."""
     name, colon, _ = on.partition(":")
     found = KINDS.get(name)
-    if found is None or (colon and not found.has_hosts):
+    if found is None or (colon and not (found.has_hosts or found.has_series)):
         raise wrong("--on", on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
     return found
 

@@ -44,7 +44,7 @@ def check(request: Request) -> None:
         controllers(plan, ours=_is_ours(request))
     except ScenarioError as error:
         raise error.under(request.planned.name) from None
-    kernel_of(plan)
+    kernel_of(request)
     for program, package in _PROGRAMS.items():
         if shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
             raise EngineError(f"--on {request.backend}: needs the program {program} (Debian: {package})")
@@ -59,7 +59,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
     check(request)
     plan = request.planned.plan
-    kernel, names = kernel_of(plan), controllers(plan, ours=_is_ours(request))
+    kernel, names = kernel_of(request), controllers(plan, ours=_is_ours(request))
     made_for = script.guest(plan, names)
     with ResultFolder(request, folder) as made:
         raw = made.path / "raw"
@@ -73,11 +73,11 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
         return made.finish(summary, warnings=_warnings(plan, kernel), more=more)
 
 
-def kernel_of(plan: Plan) -> Kernel:
-    """The kernel that runs this plan; raises EngineError where there is none."""
+def kernel_of(request: Request) -> Kernel:
+    """The kernel that runs this plan, of the series that ``uml:6.1`` names; raises EngineError where there is none."""
     from dumbbell.uml import store
 
-    return store.find(hz=plan["host"]["hz"])
+    return store.find(request.on.partition(":")[2] or None, hz=request.planned.plan["host"]["hz"])
 
 
 def controllers(plan: Plan, *, ours: bool) -> list[str]:
