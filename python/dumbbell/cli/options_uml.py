@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .options_run import count
+from .options_run import add_compare_kernels, count
 
 
 def add_uml(uml: argparse.ArgumentParser) -> None:
@@ -31,3 +31,6 @@ def add_uml(uml: argparse.ArgumentParser) -> None:
     remove = actions.add_parser("remove", help="remove kernels")
     remove.add_argument("name", metavar="NAME", nargs="?", help="a kernel (6.12-hz1000) or all of a series (6.12)")
     remove.add_argument("--all", action="store_true", help="all kernels, source packages and programs")
+    add_compare_kernels(
+        actions.add_parser("compare", help="run a scenario on two kernels, and say where their figures differ")
+    )

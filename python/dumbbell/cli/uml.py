@@ -18,7 +18,7 @@ from .table import Column, text
 
 def main(arguments: argparse.Namespace) -> int:
     """The action in `arguments`."""
-    actions = {"build": build, "status": status, "remove": remove}
+    actions = {"build": build, "status": status, "remove": remove, "compare": compare}
     return actions[arguments.action](arguments)
 
 
@@ -54,6 +54,14 @@ def build(arguments: argparse.Namespace) -> int:
         print(f"Linux {kernel.release}, {kernel.hz} ticks a second: {how}", file=sys.stderr)
     print(kernel.folder)
     return OK
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """One scenario on two kernels, and which figures moved, by the tolerances of two real kernels."""
+    from . import compare as comparing
+
+    names = [f"uml:{series}" for series in arguments.kernels]
+    return comparing.main(argparse.Namespace(**{**vars(arguments), "on": ",".join(names)}))
 
 
 def _utc(monotonic: float) -> str:
