@@ -15,6 +15,7 @@ from dumbbell import ScenarioError, from_file
 from dumbbell.runs import plan
 from dumbbell.scenario.file import from_dict
 from dumbbell.uml import script
+from dumbbell.uml.controllers import Loaded
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "uml"
 PATH = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
@@ -30,7 +31,7 @@ def of(name: str, i: int = 0) -> Any:
 
 
 def text(given: Any) -> str:
-    made = script.guest(given, [flow["cca"] for flow in given["flows"]])
+    made = script.guest(given, Loaded([flow["cca"] for flow in given["flows"]]))
     files = "".join(f"== {name}\n{content}" for name, content in made.files.items())
     return f"memory {made.memory_mb} MB\n== script\n{made.script}{files}"
 
@@ -100,7 +101,7 @@ def test_times_that_are_drawn_are_those_of_the_seed() -> None:
 
 
 def test_a_rate_of_nothing_is_an_outage_and_every_change_of_a_shaper_restores_its_queue() -> None:
-    made = script.guest(planned(rate=STEPS, qdisc={"kind": "fifo", "limit": "50pkt"}), ["reno"])
+    made = script.guest(planned(rate=STEPS, qdisc={"kind": "fifo", "limit": "50pkt"}), Loaded(["reno"]))
     steps = [line.split() for line in made.files["specification"].splitlines() if line.startswith("step ")]
     assert [(step[1], step[2]) for step in steps] == [
         ("1000000000", "0"), ("1000000000", "1"), ("2000000000", "0"), ("2000000000", "1"),

@@ -118,7 +118,8 @@ def leaf(qdisc: dict[str, Any]) -> Argv:
     """Kind and options of a queue discipline of a plan, as `tc` takes them."""
     made = _LEAVES.get(qdisc["kind"])
     if made is None:
-        raise wrong("path.qdisc", qdisc["kind"], f"one of: {', '.join(_LEAVES)}", list(_LEAVES))
+        known = f"one of: {', '.join(_LEAVES)}; --on sim and linux have more"
+        raise wrong("path.qdisc", qdisc["kind"], known, list(_LEAVES))
     return made(qdisc)
 
 

@@ -11,13 +11,14 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.errors import EngineError, ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from dumbbell.runs.plan_types import Plan
+    from dumbbell.uml.controllers import Loaded
     from dumbbell.uml.script import Guest
     from dumbbell.uml.store import Kernel
 
@@ -25,52 +26,55 @@ if TYPE_CHECKING:
 
 #: Programs that the guest runs, and where they come from.
 _PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "setarch": "util-linux"}
-#: The kernel's own controllers: its configuration (uml/kernel/kernel.config) has all that Linux has.
-OWN = (
-    *("reno", "cubic", "bbr", "htcp", "dctcp", "vegas", "westwood", "highspeed", "hybla", "veno", "nv", "scalable"),
-    *("yeah", "illinois", "bic", "cdg", "lp"),
-)
 
 
 def check(request: Request) -> None:
     """Raise ScenarioError for what of a plan the guest cannot do, EngineError for what this machine lacks."""
-    from dumbbell.uml import script
-
-    plan = request.planned.plan
-    try:
-        script.refuse(plan)
-        if request.own:
-            raise ScenarioError("--cca", f"files are not taken with --on {request.backend}; --on sim takes them")
-        controllers(plan, ours=_is_ours(request))
-    except ScenarioError as error:
-        raise error.under(request.planned.name) from None
+    refuse(request)
     kernel_of(request)
     for program, package in _PROGRAMS.items():
         if shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
             raise EngineError(f"--on {request.backend}: needs the program {program} (Debian: {package})")
 
 
+def refuse(request: Request) -> None:
+    """Raise ScenarioError for what of a plan the guest cannot do, whatever this machine has."""
+    from dumbbell.uml import controllers, script
+
+    try:
+        script.refuse(request.planned.plan)
+        controllers.instances(request.planned.plan, request.own, ours=_is_ours(request))
+    except ScenarioError as error:
+        raise error.under(request.planned.name) from None
+
+
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
-    from dumbbell.uml import guest, script
+    from dumbbell.uml import controllers, guest, script
     from dumbbell.uml.measured import Measured
 
     from .folder import ResultFolder
 
     check(request)
     plan = request.planned.plan
-    kernel, names = kernel_of(request), controllers(plan, ours=_is_ours(request))
-    made_for = script.guest(plan, names)
+    kernel = kernel_of(request)
+    loaded = controllers.load(plan, request.own, kernel, ours=_is_ours(request))
+    made_for = script.guest(plan, loaded)
     with ResultFolder(request, folder) as made:
         raw = made.path / "raw"
-        _write(raw, made_for)
-        given = {"init": made_for.script, "memory_mb": made_for.memory_mb, "seed": plan["seed"]}
-        guest.boot(kernel, raw, tick=_tick(raw, request.progress), **given)  # type: ignore[arg-type]
-        measured = Measured(plan, raw)
-        summary = measured.write(made.path)
+        _write(raw, made_for, loaded.files)
+        guest.boot(
+            kernel,
+            raw,
+            init=made_for.script,
+            memory_mb=made_for.memory_mb,
+            seed=plan["seed"],
+            tick=_tick(raw, request.progress),
+        )
+        summary = Measured(plan, raw).write(made.path)
         shutil.rmtree(raw)
-        more = {"kernel": f"Linux {kernel.release}, {kernel.hz} Hz, in virtual time", "hosts": _hosts(kernel, names)}
-        return made.finish(summary, warnings=_warnings(plan, kernel), more=more)
+        more = {"kernel": f"Linux {kernel.release}, {kernel.hz} Hz, in virtual time", "hosts": _hosts(kernel, loaded)}
+        return made.finish(summary, controllers=request.own.record(), warnings=_warnings(plan, kernel), more=more)
 
 
 def kernel_of(request: Request) -> Kernel:
@@ -80,27 +84,18 @@ def kernel_of(request: Request) -> Kernel:
     return store.find(request.on.partition(":")[2] or None, hz=request.planned.plan["host"]["hz"])
 
 
-def controllers(plan: Plan, *, ours: bool) -> list[str]:
-    """The kernel's name of each flow's controller; raises ScenarioError for one that there is not."""
-    for i, flow in enumerate(plan["flows"]):
-        if ours or flow["cca"] not in OWN:
-            raise wrong(f"flow[{i}].cca", flow["cca"], f"one that this Linux has: {', '.join(OWN)}", list(OWN))
-        if flow["params"]:
-            raise ScenarioError(f"flow[{i}].params", "got some, wanted none with the kernel's own controllers")
-    return [flow["cca"] for flow in plan["flows"]]
-
-
 def _is_ours(request: Request) -> bool:
     return request.backend == "uml-ours"
 
 
-def _write(raw: Path, made_for: Guest) -> None:
+def _write(raw: Path, made_for: Guest, modules: Mapping[str, Path]) -> None:
     from dumbbell.uml import store
 
     raw.mkdir()
     for name, text in made_for.files.items():
         (raw / name).write_text(text, encoding="ascii")
-    (raw / "agent").symlink_to(store.program("agent"))
+    for name, file in {**modules, "agent": store.program("agent")}.items():
+        shutil.copy(file, raw / name)
 
 
 def _tick(raw: Path, progress: Callable[[int, int], None]) -> Callable[[], None]:
@@ -116,9 +111,10 @@ def _tick(raw: Path, progress: Callable[[int, int], None]) -> Callable[[], None]
     return tick
 
 
-def _hosts(kernel: Kernel, names: list[str]) -> dict[str, Any]:
+def _hosts(kernel: Kernel, loaded: Loaded) -> dict[str, Any]:
     return {
-        "controllers": names,
+        "controllers": loaded.names,
+        "modules": loaded.modules,
         "package": kernel.package,
         "source_sha256": kernel.source_sha256,
         "recipe": kernel.recipe,

@@ -15,6 +15,8 @@ from . import OK
 def check(arguments: argparse.Namespace) -> int:
     """What each file would run."""
     from dumbbell import backends
+    from dumbbell.backends.request import Request
+    from dumbbell.runs import plan
     from dumbbell.runs.estimate import describe
     from dumbbell.scenario.file import from_file
     from dumbbell.scenario.own import Own
@@ -26,6 +28,9 @@ def check(arguments: argparse.Namespace) -> int:
         given = from_file(file, overrides=tuple(arguments.overrides))
         try:
             text, warnings = describe(given.scenario, own, on=arguments.on, jobs=arguments.jobs)
+            if backends.kind(arguments.on).refuses:
+                for planned in plan.runs(given.scenario, own.known() if own else None):
+                    backends.refuse(Request(planned, arguments.on, own=own))
         except ScenarioError as error:
             raise placed(error, given.text, file, tuple(arguments.overrides)) from None
         print(text)

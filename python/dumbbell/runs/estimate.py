@@ -17,11 +17,6 @@ from . import plan, sweep
 if TYPE_CHECKING:
     from .plan_types import FlowPlan, LinkPlan, Plan, Settings, Stage
 
-#: Packets delivered per CPU second. Measured on a 2-core Xeon virtual machine: 2.0 million with 100 CUBIC flows at 1
-#: Gbit/s, 2.6 million with BBR and CUBIC at 100 Mbit/s, 5.9 million in the demo; `make bench` measures it on the
-#: machine at hand.
-PACKETS_PER_CPU_S = 3_000_000
-
 #: What a run on real hosts takes in addition to its duration, seconds: namespaces and programs start and end.
 REAL_START_S = 2.0
 
@@ -94,7 +89,7 @@ def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
     total = sum(map(packets, plans))
     workers = min(jobs or sweep.default_workers(), len(plans))
     return (
-        f"  about {total:,} packets, {_wall(total / PACKETS_PER_CPU_S / workers)} on {workers}"
+        f"  about {total:,} packets, {_wall(total / backends.kind(on).packets_per_cpu_s / workers)} on {workers}"
         f" core{'s' * (workers != 1)}"
     )
 

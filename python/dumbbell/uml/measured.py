@@ -262,6 +262,7 @@ class Flow:
             "retrans_segs": end["retrans_total"],
             "bytes_sent": end["sent"],
             "delivered_segs": end["delivered"],
+            "lost_segs": self.lost,
             "rtos": end["rtos"],
             "acks_sent": end["acks"],
             "recoveries": sum(seen.get(name, 0) for name in _RECOVERIES),
@@ -274,6 +275,11 @@ class Flow:
         }
         return known
 
+    @property
+    def lost(self) -> int:
+        """Segments marked lost, which the kernel's own controllers do not report."""
+        return max((said.lost or 0 for said in self.of.reports.get(self.i, {}).values()), default=0)
+
     def goodput(self, row: Row) -> int:
         """Payload that had arrived in order, less what opens the connection."""
         greeting = 37 if self.of.plan["host"]["traffic"] == "iperf3" and self.planned["workload"] is None else 0
@@ -282,12 +288,12 @@ class Flow:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Its rows of samples.parquet."""
         before, had = self.end["opened"] if self.end else 0, 0
-        reports = self.of.reports.get(self.i, {})
+        reports, said = self.of.reports.get(self.i, {}), None
         for row in self.of.samples[self.i]:
             now = self.goodput(row)
-            said = reports.get(row["t"]) or _of_bbr(row)
+            said = reports.get(row["t"], said)
             rate = (now - had) * 8 * 10**9 // max(row["t"] - before, 1)
-            yield _sample(row, self.i, now, max(0, rate), said)
+            yield _sample(row, self.i, now, max(0, rate), said or _of_bbr(row))
             before, had = row["t"], now
 
     def events(self) -> Iterator[dict[str, Any]]:

@@ -24,6 +24,8 @@ from dumbbell.results.plan_view import qdisc_of
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import FlowPlan, Plan, Settings, Stage, Steps
 
+    from .controllers import Loaded
+
 #: Most flows: each has two network namespaces and four devices.
 FLOWS_MAX = 500
 #: Bytes that wake the reader of a flow without an end (as crates/sim/src/flow.rs): one wakeup for each queue of this
@@ -53,15 +55,11 @@ class Guest(NamedTuple):
     memory_mb: int
 
 
-def guest(plan: Plan, ccas: Sequence[str], modules: Sequence[str] = (), reports: Sequence[str] = ()) -> Guest:
-    """All that a guest needs for a plan, for flows with these controllers of the kernel's.
-
-    `modules` are commands that load controllers, `reports` the names of those that report. Raises ScenarioError for
-    what the guest cannot do.
-    """
+def guest(plan: Plan, loaded: Loaded) -> Guest:
+    """All that a guest needs for a plan with these controllers. Raises ScenarioError for what the guest cannot do."""
     net = _Net(plan)
-    files = {**net.files(), "specification": _specification(plan, net, ccas, reports)}
-    return Guest(files, _script(net, modules), memory_mb(plan))
+    files = {**net.files(), "specification": _specification(plan, net, loaded)}
+    return Guest(files, _script(net), memory_mb(plan))
 
 
 def memory_mb(plan: Plan) -> int:
@@ -84,9 +82,9 @@ def _held_bytes(plan: Plan) -> int:
     return rate * max(delays) // (8 * 10**9) + queue
 
 
-def _script(net: _Net, modules: Sequence[str]) -> str:
+def _script(net: _Net) -> str:
     """Batches, because a process costs more here than all that it does."""
-    lines = ["set -e", *modules, "ip -batch namespaces", "ip -batch links"]
+    lines = ["set -e", "ip -batch namespaces", "ip -batch links"]
     lines += [f"ip -n {name} -batch {name}.ip" for name in net.hosts]
     lines += [f"tc -n {name} -batch {name}.tc" for name in net.hosts if net.queues[name]]
     return "\n".join([*lines, "./agent specification .", ""])
@@ -258,7 +256,7 @@ def _times(steps: Steps, repeat_ns: int | None, duration_ns: int) -> Iterator[tu
         begin += repeat_ns
 
 
-def _specification(plan: Plan, net: _Net, ccas: Sequence[str], reports: Sequence[str]) -> str:
+def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
     """What the agent does; `agent/agent.c` says how it is written."""
     lines = [f"duration {plan['duration_ns']}", f"sample {plan['sample_ns']}"]
     pages = memory_mb(plan) * 256
@@ -266,6 +264,7 @@ def _specification(plan: Plan, net: _Net, ccas: Sequence[str], reports: Sequence
         f"set - net/ipv4/tcp_mem {pages // 2} {pages * 3 // 4} {pages * 7 // 8}",
         f"set - net/core/netdev_max_backlog {_BACKLOG}",
     ]
+    lines += [f"load {module}" for module in loaded.modules]
     tuned = [f"{name.replace('.', '/')} {value}" for name, value in sysctls(plan).items()]
     for name in net.hosts:
         lines += [f"set {name} {one}" for one in (tuned if name[0] in "sd" else ["net/ipv4/ip_forward 1"])]
@@ -274,8 +273,8 @@ def _specification(plan: Plan, net: _Net, ccas: Sequence[str], reports: Sequence
         lines += [f"plain {name} {device} {merges if name == 'd' else 0}" for device in devices]
     lines.append("queue r bott")
     lines += [f"netem {name} {device} {i}" for name, device, i in net.impaired]
-    lines += [f"report {name}" for name in reports]
-    for i, (flow, cca) in enumerate(zip(plan["flows"], ccas, strict=True)):
+    lines += [f"report {name}" for name in loaded.reports]
+    for i, (flow, cca) in enumerate(zip(plan["flows"], loaded.names, strict=True)):
         source, target = net.ends[i]
         lines.append(
             f"flow s{i} {source} {DATA_PORT} d {target} {DATA_PORT + 1 + i} {cca} {flow['start_ns']} {flow['stop_ns']}"

@@ -11,6 +11,7 @@
  *	duration NS
  *	sample NS			interval of the samples
  *	set NETNS PATH VALUE		a kernel parameter below /proc/sys; the value is the rest of the line
+ *	load FILE PARAMETER=VALUE ...	a kernel module
  *	plain NETNS DEVICE GRO		no segmentation by the device; GRO is 1 where it merges what it receives
  *	queue NETNS DEVICE		where the bottleneck is
  *	netem NETNS DEVICE FLOW		where packets of a flow are impaired: counters at the end
@@ -158,8 +159,7 @@ static void sample(ns_t t)
 		if (flows[i].life != RUNNING)
 			continue;
 		look(&flows[i]);
-		fprintf(samples_file, "%lld %d ", t, i);
-		print_info(samples_file, &flows[i]);
+		print_sample(&flows[i], t);
 	}
 	if (queue_fd >= 0) {
 		struct counted counted = look_at_queue();
@@ -178,16 +178,18 @@ static void run(void)
 	ns_t next_sample = every;
 
 	for (;;) {
-		ns_t t = now(), next = run_steps(t), other = run_flows(t);
+		ns_t t = now(), next, other;
 
-		next = other < next ? other : next;
 		if (t >= next_sample || t >= duration) {
 			sample(t >= duration ? duration : next_sample);
 			while (next_sample <= t)
 				next_sample += every;
 		}
+		next = run_steps(t);
+		other = run_flows(t);
 		if (t >= duration)
 			break;
+		next = other < next ? other : next;
 		next = next_sample < next ? next_sample : next;
 		wait_until(next < duration ? next : duration);
 	}

@@ -103,8 +103,7 @@ static void end(struct flow *flow, ns_t t)
 	fprintf(flows_file, "%td %lld %lld %lld %lld %d ", flow - flows, flow->opened,
 		flow->established, flow->done, t, flow->has_info);
 	print_info(flows_file, flow);
-	fprintf(samples_file, "%lld %td ", t, flow - flows);
-	print_info(samples_file, flow);
+	print_sample(flow, t);
 	setsockopt(flow->sender, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 	close(flow->sender);
 	flow->sender = -1;

@@ -44,6 +44,16 @@ static void set_parameter(const char *ns, const char *name, const char *value)
 	leave();
 }
 
+/* Loads a kernel module; what it says of its parameters is in the kernel's log. */
+static void load_module(const char *file, const char *parameters)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, parameters, 0))
+		fail("module %s %s", file, parameters);
+	close(fd);
+}
+
 static void make_plain(const char *ns, const char *device, int gro)
 {
 	static const struct {

@@ -30,6 +30,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -73,6 +74,7 @@ struct flow {
 	uint8_t info_more[64];
 	int has_info;
 	uint64_t received, acks;
+	ns_t sampled;
 };
 
 struct step {

@@ -74,4 +74,14 @@ static void print_info(FILE *file, const struct flow *flow)
 		fputs(" - - - -\n", file);
 }
 
+/* Not twice at one time: a flow may end at a sample. */
+static void print_sample(struct flow *flow, ns_t t)
+{
+	if (flow->sampled == t)
+		return;
+	flow->sampled = t;
+	fprintf(samples_file, "%lld %td ", t, flow - flows);
+	print_info(samples_file, flow);
+}
+
 #endif /* AGENT_SOCKETS_H */

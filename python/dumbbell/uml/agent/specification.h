@@ -41,7 +41,7 @@ static void read_flow(char **rest)
 	flow->stop = number(rest);
 	flow->block = sizeof(zeros);
 	flow->listener = flow->sender = flow->receiver = flow->answers = -1;
-	flow->opened = flow->established = flow->done = -1;
+	flow->opened = flow->established = flow->done = flow->sampled = -1;
 	flow->next = NEVER;
 }
 
@@ -114,6 +114,10 @@ static void read_line(char *line)
 		char *ns = word(&rest), *path = word(&rest);
 
 		set_parameter(ns, path, strsep(&rest, "\n"));
+	} else if (!strcmp(what, "load")) {
+		char *file = word(&rest);
+
+		load_module(file, strsep(&rest, "\n"));
 	} else if (!strcmp(what, "plain")) {
 		char *ns = word(&rest), *device = word(&rest);
 
