@@ -109,3 +109,35 @@ workload = { kind = "on_off", on = "300ms", off = "200ms" }
     assert second["completed_us"] > 5 * 70_000
     assert third["completed_us"] is None
     assert json.loads((result.folder / "manifest.json").read_text())["warnings"] == []
+
+
+def test_our_controllers_are_modules_with_parameters_of_their_own_and_report(tmp_path: Path) -> None:
+    flows = """
+[[flow]]
+cca = "bbr2"
+params = { loss_thresh = 10 }
+[[flow]]
+cca = "bbr2"
+[[flow]]
+cca = "cubic"
+"""
+    (result,) = ran(tmp_path, flows=flows)
+    manifest = json.loads((result.folder / "manifest.json").read_text())
+    assert manifest["hosts"]["modules"] == ["bbr2.ko loss_thresh=10", "bbr2_2.ko"]
+    assert manifest["hosts"]["controllers"] == ["bbr2", "bbr2_2", "cubic"]
+    states = {(row["flow"], row["cca_state"]) for row in result.samples.to_pylist()}
+    assert {(0, "STARTUP"), (1, "STARTUP"), (2, "")} <= states
+    assert len(states) > 4
+    assert "cca_state" in {row["kind"] for row in result.events.to_pylist()}
+
+
+def test_an_unknown_controller_is_refused_before_anything_starts(tmp_path: Path, capsys: Any) -> None:
+    from dumbbell.cli import main
+
+    file = tmp_path / "x.py"
+    file.write_text("class Mine:\n    def on_ack(self, ack):\n        pass\n")
+    scenario = tmp_path / "x.toml"
+    scenario.write_text(SCENARIO.format(name="t", duration="1s", rate='"1Mbps"', rtt='"1ms"', buffer='"9pkt"', path="",
+                                        traffic="auto", arp="false", flows='[[flow]]\ncca = "mine"'))  # fmt: skip
+    assert main(["check", str(scenario), "--on", "uml", "--cca", str(file)]) == 2
+    assert "wanted a controller in C: a kernel runs no Python; --on sim does" in capsys.readouterr().err
