@@ -211,6 +211,16 @@ def test_only_the_kernel_commands_need_libelf(run: Run, tmp_path: Path) -> None:
     assert load.stderr.startswith("dumbbell: cannot load libelf.so.1"), load.stderr
 
 
+def guests() -> set[str]:
+    """What kernels for virtual time are made of, beside Python: settings, edits, programs of the guest."""
+    top = ROOT / "python" / "dumbbell" / "uml"
+    found = {
+        path.relative_to(top).as_posix() for path in top.glob("*/*") if path.suffix in (".c", ".h", ".toml", ".config")
+    }
+    assert {"agent/init.c", "kernel/edits.toml", "kernel/kernel.config"} <= found
+    return found
+
+
 def test_the_wheel_has_its_licences_the_gallery_and_a_tag_that_pip_takes_elsewhere() -> None:
     wheel = only("dumbbell-*.whl")
     with zipfile.ZipFile(wheel) as archive:
@@ -231,6 +241,7 @@ def test_the_wheel_has_its_licences_the_gallery_and_a_tag_that_pip_takes_elsewhe
     assert {"dumbbell/_build.py", "dumbbell/py.typed", "dumbbell/scenario/schema.json", "dumbbell/_native.pyi"} <= set(
         names
     )
+    assert guests() <= {name.removeprefix("dumbbell/uml/") for name in names}
     assert not [name for name in names if name.startswith(("scenarios/", "tests/", "tools/", "docs/", "cca/"))]
     if sys.platform == "linux":
         tag = wheel.stem.rsplit("-", 1)[1]
@@ -251,6 +262,7 @@ def test_the_source_distribution_has_what_a_build_and_a_reader_need() -> None:
         *LICENSE_FILES,
     }
     assert {f"cca/{path.name}" for path in (ROOT / "cca").glob("*.c")} <= names
+    assert guests() <= {name.removeprefix("python/dumbbell/uml/") for name in names}
     assert {f"python/dumbbell/scenarios/{path.name}" for path in (ROOT / "scenarios").glob("*.toml")} <= names
     assert not [
         name

@@ -145,7 +145,7 @@ def test_a_package_that_cannot_be_loaded_says_what_apt_says(apt: Path, monkeypat
     monkeypatch.setattr(build, "missing", lambda _: [])
     (apt / "apt-get").write_text("#!/bin/sh\necho E: no such host >&2\nexit 100\n")
     told: list[str] = []
-    with pytest.raises(EngineError, match=r"(?s)loading the package failed.*build\.log:.*E: no such host"):
+    with pytest.raises(EngineError, match=r"(?s)loading the package failed; from .*build\.log:.*E: no such host"):
         build.build(build.Plan(), build.Shown(told.append))
     assert told == ["programs of the guest", "loading linux-source-6.12 6.12.9-1, 0 MB"]
     assert sorted(path.name for path in store.place().iterdir()) == [".lock", "build.log", "packages", "programs"]
@@ -293,7 +293,7 @@ def test_the_recipe_changes_with_the_tick(tmp_path: Path) -> None:
 
 def test_edits_have_the_keys_that_they_may_have() -> None:
     names = [one["name"] for one in tomllib.loads(source.EDITS.read_text())["edit"]]
-    assert names == ["tick", "registers", "seed", "interrupts", "memory", "end", "children"]
+    assert names == ["tick", "registers", "seed", "interrupts", "memory", "end", "death", "death-declared", "children"]
 
 
 # --- builds that fail -----------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_a_compiler_that_fails_leaves_its_log_and_nothing_else(tmp_path: Path) -
     given = tree(tmp_path / "linux")
     (given / "Makefile").write_text((given / "Makefile").read_text() + "allnoconfig:\n\t@echo broken; exit 1\n")
     told: list[str] = []
-    with pytest.raises(EngineError, match=r"(?s)configuring failed; the end of .*build\.log:.*broken"):
+    with pytest.raises(EngineError, match=r"(?s)configuring failed; from .*build\.log:.*broken"):
         build.build(build.Plan(source=given), build.Shown(told.append))
     assert told[-1] == "configuring"
     assert sorted(path.name for path in store.place().iterdir()) == [".lock", "build.log", "programs"]

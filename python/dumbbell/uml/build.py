@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +48,7 @@ SCRATCH_BYTES = 1_300_000_000
 HZ_MIN, HZ_MAX = 24, 10_000
 #: Lines of the compiler that an error shows.
 _TAIL = 15
+_ERROR = re.compile(r"\b(fatal )?error: |^E: |\*\*\* ")
 #: The banner is mixed into the guest's random numbers: it is the same in every build by one compiler.
 _BANNER = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 2026",
@@ -54,9 +56,13 @@ _BANNER = {
     "KBUILD_BUILD_HOST": "dumbbell",
     "KBUILD_BUILD_VERSION": "1",
 }
-#: What `make M=...` reads of a source that is built, beside scripts/ and include/.
-_TREE_FILES = ("Makefile", "Kconfig", "Kbuild", ".config", "Module.symvers")
-_TREE_FOLDERS = ("arch/um/include", "arch/um/scripts", "arch/x86/include", "arch/x86/um")
+#: What `make M=...` reads of a source that is built: only these of a folder, or (`_TREE_LESS`) all but these.
+_TREE = {
+    "": ("arch", "include", "scripts", "Makefile", "Kbuild", "Kconfig", ".config", "Module.symvers"),
+    "arch": ("um", "x86"),
+    "include": ("drm", "dt-bindings", "media", "sound"),
+}
+_TREE_LESS = ("include",)
 #: The guest's first run: a path through its devices, a second that takes none, and its version.
 _TRIAL = """\
 set -e
@@ -169,6 +175,18 @@ def _locked(shown: Shown) -> Iterator[None]:
         yield
 
 
+def failure(said: Sequence[str]) -> Sequence[str]:
+    """The lines of a log that say what failed: around the first error, else the last ones. What a compiler beside did
+    may follow for long.
+
+    >>> failure(["  CC a.o", "a.c:1: error: x", "  CC b.o"] + ["  CC c.o"] * 20)[:2]
+    ['  CC a.o', 'a.c:1: error: x']
+    """
+    at = next((i for i, line in enumerate(said) if _ERROR.search(line)), len(said))
+    first = max(min(at - 2, len(said) - _TAIL), 0)
+    return said[first : first + _TAIL]
+
+
 class _Build:
     """One build, step by step."""
 
@@ -263,18 +281,13 @@ class _Build:
 
     def _trim(self) -> None:
         """Leave what compiling a module needs."""
-        for above, folders, files in os.walk(self.tree, topdown=False):
-            here = Path(above).relative_to(self.tree).as_posix()
-            if f"{here}/".startswith(("scripts/", "include/")):
-                continue
-            is_headers = f"{here}/".startswith(tuple(f"{folder}/" for folder in _TREE_FOLDERS))
-            for name in files:
-                if not (name.startswith(_TREE_FILES) or (is_headers and not name.endswith((".o", ".cmd", ".c")))):
-                    (Path(above) / name).unlink()
-            for name in folders:
-                path = Path(above) / name
-                if not path.is_symlink() and not any(path.iterdir()):
-                    path.rmdir()
+        for folder, kept in _TREE.items():
+            for path in (self.tree / folder).iterdir():
+                if (path.name in kept) == (folder in _TREE_LESS):
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        for path in (self.tree / "arch").rglob("*"):
+            if path.name.endswith((".o", ".a", ".c", ".cmd", ".S")):
+                path.unlink()
 
     def _described(self, series: str, name: str, digest: str) -> Kernel:
         release = (self.tree / "include" / "config" / "kernel.release").read_text(encoding="ascii").strip()
@@ -338,8 +351,8 @@ class _Build:
                 process.wait()
                 raise
         if process.returncode:
-            tail = "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL:])
-            raise EngineError(f"{step} failed; the end of {self.log}:\n{tail}")
+            said = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+            raise EngineError(f"{step} failed; from {self.log}:\n" + "\n".join(failure(said)))
 
     def _last(self) -> str:
         """The file that is being compiled."""
