@@ -18,9 +18,10 @@ import fidelity_page  # noqa: E402
 import fidelity_rows  # noqa: E402
 import fidelity_runs  # noqa: E402
 import fidelity_table  # noqa: E402
+from dumbbell.backends import uml  # noqa: E402
+from dumbbell.backends.request import Request  # noqa: E402
 from dumbbell.errors import EngineError  # noqa: E402
 from dumbbell.results import agreement  # noqa: E402
-from dumbbell.uml import script  # noqa: E402
 from fidelity_page import Cause  # noqa: E402
 from fidelity_table import Record, Section, Table  # noqa: E402
 
@@ -146,12 +147,12 @@ def test_drawn_scenarios_stay_within_their_bounds_and_linux_can_run_them(tmp_pat
         assert 10**6 <= plan["links"][0]["rate_bps"] <= 500 * 10**6
         assert 1 <= len(plan["flows"]) <= 40
         assert all(2 * 10**6 <= flow["rtt_ns"] <= 300 * 10**6 for flow in plan["flows"])
-        script.refuse(row.plans[0].plan)
+        uml.refuse(Request(row.plans[0], "uml"))
 
 
 def test_linux_can_run_the_scenarios_of_the_table() -> None:
     for row in fidelity_rows.rows([*fidelity_rows.tests(), *fidelity_rows.SMOKE.glob("*.toml")], seeds=1):
-        script.refuse(row.plans[0].plan)
+        uml.refuse(Request(row.plans[0], "uml"))
 
 
 def section(*rows: Record) -> Table:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from dumbbell import backends
+from dumbbell.backends import uml
 from dumbbell.backends.folder import remove
 from dumbbell.backends.request import Request
 from dumbbell.errors import ScenarioError
@@ -27,7 +28,6 @@ from fidelity_rows import ROOT
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan import Planned
-    from dumbbell.runs.plan_types import Plan
     from dumbbell.uml.store import Kernel
 
 #: Sources that decide what the simulator gives for a plan.
@@ -37,8 +37,6 @@ ENGINE = [
 ]  # fmt: skip
 #: Sources that decide what Linux gives, beside the kernel and what the guest is told: its program, and its reader here.
 GUEST = ["python/dumbbell/uml/agent", "python/dumbbell/uml/measured.py"]
-#: Sources of the controllers that the kernel lacks.
-MODULES = ["cca/*.c", "cca/*.h", "cca/bbr1", "cca/bbr2", "cca/include", "cca/hosts/kmod"]
 
 
 class Ran(NamedTuple):
@@ -57,19 +55,22 @@ class Side(NamedTuple):
     def key(self, planned: Planned) -> str:
         """Names the result of a plan here. What it is called, and limits that it does not reach, change nothing."""
         kept = {name: value for name, value in planned.plan.items() if name not in ("name", "limits", "record")}
-        guest = _guest(planned.plan) if self.on.startswith("uml") else []
+        guest = _guest(Request(planned, self.on)) if self.on.startswith("uml") else []
         text = json.dumps([self.on, self.identity, kept, guest], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _guest(plan: Plan) -> list[object]:
-    """What a guest is told and loads for a plan."""
-    from dumbbell.backends import uml
-    from dumbbell.uml import script
+def _guest(request: Request) -> list[object]:
+    """What a guest is told for a plan, and the modules that it loads; or why it refuses."""
+    from dumbbell.uml import controllers, script
 
-    names = [flow["cca"] for flow in plan["flows"]]
-    modules = digest(MODULES) if set(names).difference(uml.OWN) else ""
-    return [*script.guest(plan, names), modules]
+    plan, kernel, ours = request.planned.plan, uml.kernel_of(request), request.backend == "uml-ours"
+    try:
+        loaded = controllers.load(plan, request.own, kernel, ours=ours)
+        guest = script.guest(plan, loaded)
+    except ScenarioError as refusal:
+        return [str(refusal)]
+    return [*guest, {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in loaded.files.items()}]
 
 
 def side(on: str) -> Side:
