@@ -202,7 +202,7 @@ def _side(
             figures = [fidelity_table.rounded(one.figures) for one in ran]
             found[row.name] = Measured(figures, list(dict.fromkeys(text for one in ran for text in one.warnings)))
         else:
-            failed[row.name] = next((errors[key] for key in keys if key in errors), "not run")
+            failed[row.name] = next((errors[key] for key in keys if key in errors), fidelity_table.NOT_RUN)
     return found, failed
 
 

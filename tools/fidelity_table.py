@@ -24,6 +24,9 @@ SEEDS_CHANCE = 10
 #: Significant digits that are kept.
 DIGITS = 5
 
+#: The error of a row whose runs are not kept, where no runs are made.
+NOT_RUN = "not run"
+
 Runs = list[dict[str, float]]
 """Figures of each repetition by name."""
 

@@ -203,8 +203,13 @@ _LEAVES = {
 
 
 def time(ns: int) -> str:
-    """A time as `tc` reads it, exact."""
-    return f"{ns // 1000}us" if ns % 1000 == 0 else f"{ns}ns"
+    """A time as `tc` reads it, exact; not every version knows nanoseconds by their name.
+
+    >>> time(4_570_000), time(4_570_500), time(20)
+    ('4570us', '4570.5us', '0.02us')
+    """
+    us, rest = divmod(ns, 1000)
+    return f"{us}.{rest:03}".rstrip("0").rstrip(".") + "us" if rest else f"{us}us"
 
 
 def share(ppb: int, *, whole: int = 100) -> str:
