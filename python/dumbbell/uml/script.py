@@ -84,7 +84,7 @@ def _held_bytes(plan: Plan) -> int:
 
 def _script(net: _Net) -> str:
     """Batches, because a process costs more here than all that it does."""
-    lines = ["set -e", "ip -batch namespaces", "ip -batch links"]
+    lines = ["set -e", "ulimit -n 100000", "ip -batch namespaces", "ip -batch links"]
     lines += [f"ip -n {name} -batch {name}.ip" for name in net.hosts]
     lines += [f"tc -n {name} -batch {name}.tc" for name in net.hosts if net.queues[name]]
     return "\n".join([*lines, "./agent specification .", ""])

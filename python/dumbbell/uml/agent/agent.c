@@ -40,20 +40,19 @@ static void handle(const struct epoll_event *event)
 	} else if (kind == LISTENER) {
 		accept_one(flow, i);
 	} else if (kind == RECEIVER) {
-		on_readable(flow, now());
-		is_due |= flow->done >= 0 || flow->next != NEVER;
+		on_readable(flow);
 	} else if (flow->life == RUNNING && kind == ANSWER) {
-		if (recv(flow->asks, sink, sizeof(sink), 0) > 0 && !flow->begun) {
-			flow->next = NEVER;
+		if (recv(flow->asks, sink, sizeof(sink), 0) > 0 && !flow->begun)
 			begin(flow, now());
-			is_due = 1;
-		}
 	} else if (flow->life == RUNNING && kind == SENDER) {
 		if (event->events & (EPOLLIN | EPOLLERR | EPOLLHUP))
-			on_sender_readable(flow, now());
-		if (flow->life == RUNNING && event->events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
-			on_writable(flow, now());
-		is_due |= flow->next != NEVER || flow->stop <= now();
+			on_sender_readable(flow);
+		if (!(event->events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+			return;
+		if (flow->established < 0)
+			on_established(flow);
+		else
+			on_writable(flow);
 	}
 }
 

@@ -61,7 +61,9 @@ static ns_t message_time(const struct flow *flow, ns_t since, uint64_t n)
 static void begin(struct flow *flow, ns_t t)
 {
 	flow->begun = 1;
+	flow->next = NEVER;
 	flow->on_since = t;
+	is_due = 1;
 	if (flow->app == BULK) {
 		flow->to_write = flow->size ? (uint64_t)flow->size : ENDLESS;
 		flow->closes = flow->size > 0;
@@ -79,6 +81,7 @@ static void act(struct flow *flow, ns_t t)
 	if (!flow->begun) { /* the path has lost the answer to the greeting, or may have */
 		send(flow->answers, zeros, 1, 0);
 		flow->next = t + 1000000000;
+		is_due = 1;
 	} else if (flow->app == PACED) {
 		add_message(flow, t, t, flow->message);
 		flow->next = message_time(flow, flow->on_since, ++flow->on_written);
@@ -110,61 +113,69 @@ static void act(struct flow *flow, ns_t t)
 }
 
 /* The sender has a request, or the answer to its greeting. */
-static void on_sender_readable(struct flow *flow, ns_t t)
+static void on_sender_readable(struct flow *flow)
 {
 	if (recv(flow->sender, sink, sizeof(sink), 0) <= 0 || flow->app != RESPONSES)
 		return;
 	flow->closes = flow->messages_n + 1 == flow->count;
-	add_message(flow, flow->on_since, t, flow->message);
+	add_message(flow, flow->on_since, now(), flow->message);
 }
 
-static void on_writable(struct flow *flow, ns_t t)
+static void on_established(struct flow *flow)
 {
-	uint64_t length =
-		flow->to_write < (uint64_t)flow->block ? flow->to_write : (uint64_t)flow->block;
-	ssize_t count;
-
-	if (flow->established < 0) {
-		flow->established = t;
-		if (flow->greeting) {
-			if (send(flow->sender, zeros, flow->greeting, MSG_NOSIGNAL) !=
-			    flow->greeting)
-				fail("flow %td: greeting", flow - flows);
-			watch_writable(flow, 0);
-			return;
-		}
-		begin(flow, t);
+	flow->established = now();
+	if (!flow->greeting) {
+		begin(flow, flow->established);
 		return;
 	}
-	if (!length) {
+	if (send(flow->sender, zeros, flow->greeting, MSG_NOSIGNAL) != flow->greeting)
+		fail("flow %td: greeting", flow - flows);
+	watch_writable(flow, 0);
+}
+
+static void on_writable(struct flow *flow)
+{
+	uint64_t most = flow->block;
+	ssize_t count;
+
+	if (flow->to_write < most)
+		most = flow->to_write;
+	if (!most) {
 		watch_writable(flow, 0);
 		return;
 	}
-	count = send(flow->sender, zeros, length, MSG_NOSIGNAL);
+	count = send(flow->sender, zeros, most, MSG_NOSIGNAL);
 	if (count > 0) {
 		if (flow->to_write != ENDLESS)
 			flow->to_write -= count;
 	} else if (errno != EAGAIN) {
-		flow->stop = t;
+		flow->stop = now();
+		is_due = 1;
 	}
 }
 
-static void on_read(struct flow *flow, ns_t t)
+/* Messages that have arrived are complete, and so is a transfer that ends with them. */
+static void on_read(struct flow *flow)
 {
-	uint64_t all = (uint64_t)flow->size + flow->greeting;
-
 	while (flow->complete < flow->messages_n &&
 	       flow->messages[flow->complete].end <= flow->read) {
-		flow->messages[flow->complete++].completed = t;
+		flow->messages[flow->complete].completed = now();
 		if (flow->app == RESPONSES && !flow->closes)
-			flow->next = t + length(flow);
+			flow->next = flow->messages[flow->complete].completed + length(flow);
+		flow->complete++;
+		is_due = 1;
 	}
-	if (flow->app == BULK ? flow->closes && flow->read >= all
-			      : flow->closes && flow->complete == flow->messages_n)
-		flow->done = t;
+	if (!flow->closes || flow->done >= 0)
+		return;
+	if (flow->app == BULK ? flow->read >= (uint64_t)(flow->size + flow->greeting)
+			      : flow->complete == flow->messages_n) {
+		flow->done = now();
+		is_due = 1;
+	}
 }
 
-static void on_readable(struct flow *flow, ns_t t)
+/* The clock is read only where something has happened: every reading is a call of the guest's kernel. */
+static void on_readable(struct flow *flow)
 {
 	ssize_t count = recv(flow->receiver, sink, sizeof(sink), MSG_TRUNC);
 
@@ -178,8 +189,8 @@ static void on_readable(struct flow *flow, ns_t t)
 	flow->read += count;
 	if (!flow->begun && flow->next == NEVER && flow->greeting &&
 	    flow->read >= (uint64_t)flow->greeting)
-		act(flow, t);
-	on_read(flow, t);
+		act(flow, now());
+	on_read(flow);
 }
 
 #endif /* AGENT_APPLICATIONS_H */
