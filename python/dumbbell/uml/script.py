@@ -59,7 +59,7 @@ def guest(plan: Plan, loaded: Loaded) -> Guest:
     """All that a guest needs for a plan with these controllers. Raises ScenarioError for what the guest cannot do."""
     net = _Net(plan)
     files = {**net.files(), "specification": _specification(plan, net, loaded)}
-    return Guest(files, _script(net), memory_mb(plan))
+    return Guest(files, _SCRIPT, memory_mb(plan))
 
 
 def memory_mb(plan: Plan) -> int:
@@ -82,12 +82,15 @@ def _held_bytes(plan: Plan) -> int:
     return rate * max(delays) // (8 * 10**9) + queue
 
 
-def _script(net: _Net) -> str:
-    """Batches, because a process costs more here than all that it does."""
-    lines = ["set -e", "ulimit -n 100000", "ip -batch namespaces", "ip -batch links"]
-    lines += [f"ip -n {name} -batch {name}.ip" for name in net.hosts]
-    lines += [f"tc -n {name} -batch {name}.tc" for name in net.hosts if net.queues[name]]
-    return "\n".join([*lines, "./agent specification .", ""])
+#: What the guest's shell does: everything else is the agent's, whose programs need no file system of their own, as
+#: those of `ip -n` do.
+_SCRIPT = """\
+set -e
+ulimit -n 100000
+ip -batch namespaces
+ip -batch links
+./agent specification .
+"""
 
 
 class _Net:
@@ -259,6 +262,8 @@ def _times(steps: Steps, repeat_ns: int | None, duration_ns: int) -> Iterator[tu
 def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
     """What the agent does; `agent/agent.c` says how it is written."""
     lines = [f"duration {plan['duration_ns']}", f"sample {plan['sample_ns']}"]
+    lines += [f"run {name} ip -batch {name}.ip" for name in net.hosts]
+    lines += [f"run {name} tc -batch {name}.tc" for name in net.hosts if net.queues[name]]
     pages = memory_mb(plan) * 256
     lines += [
         f"set - net/ipv4/tcp_mem {pages // 2} {pages * 3 // 4} {pages * 7 // 8}",
@@ -283,7 +288,7 @@ def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
         lengths = _lengths(plan, i)
         lines += [f"lengths {' '.join(map(str, lengths))}"] if lengths else []
     lines += [
-        f"step {at} {kick} {name} {words}" for at, kick, name, words in sorted(net.steps, key=lambda step: step[0])
+        f"step {at} {kick} {name} tc {words}" for at, kick, name, words in sorted(net.steps, key=lambda step: step[0])
     ]
     return "".join(f"{line}\n" for line in lines)
 

@@ -10,6 +10,7 @@
  *
  *	duration NS
  *	sample NS			interval of the samples
+ *	run NETNS WORD ...		a program, at once
  *	set NETNS PATH VALUE		a kernel parameter below /proc/sys; the value is the rest of the line
  *	load FILE PARAMETER=VALUE ...	a kernel module
  *	plain NETNS DEVICE GRO		no segmentation by the device; GRO is 1 where it merges what it receives
@@ -19,7 +20,7 @@
  *	flow SENDER SOURCE PORT RECEIVER TARGET PORT CCA START STOP
  *	with KEY=NUMBER ...		settings of the flow before; their names are in `keys`
  *	lengths NS ...			of the flow before: on and off times by turns, or times to think
- *	step NS KICK NETNS WORD ...	`tc WORD ...` at a time; KICK is 1 for the bottleneck
+ *	step NS KICK NETNS WORD ...	a program at a time; KICK is 1 for the bottleneck
  *
  * OUT gets samples, queue, flows, messages, counters and, where a module reports, reports; `progress` holds
  * the virtual time.
@@ -97,18 +98,6 @@ static ns_t run_flows(ns_t t)
 	return next;
 }
 
-static void take_step(struct step *step)
-{
-	pid_t pid;
-	int status;
-
-	enter(step->ns);
-	errno = posix_spawnp(&pid, "tc", NULL, NULL, step->words, environ);
-	leave();
-	if (errno || waitpid(pid, &status, 0) != pid || status)
-		fail("tc %s ... in %s at %lld ns", step->words[1], step->ns, step->at);
-}
-
 /* Changes of the path that are due; when the next one is. A shaper whose rate has changed looks at its queue when
  * the time that it had set comes, or a packet: an empty frame, which the receiver does not know, is one. */
 static ns_t run_steps(ns_t t)
@@ -120,7 +109,7 @@ static ns_t run_steps(ns_t t)
 				    0xb5 }; /* an EtherType for local experiments (IEEE 802) */
 
 	for (; step_i < steps_n && steps[step_i].at <= t; step_i++) {
-		take_step(&steps[step_i]);
+		run_program(steps[step_i].ns, steps[step_i].words);
 		if (!steps[step_i].kick || !count(queue_fd, queue_index).queue.backlog)
 			continue;
 		if (sendto(kick_fd, frame, sizeof(frame), 0, (void *)&nobody, sizeof(nobody)) < 0)

@@ -44,6 +44,21 @@ static void set_parameter(const char *ns, const char *name, const char *value)
 	leave();
 }
 
+/* Runs a program in a namespace, and waits for it. In the guest's time that is no time at all. */
+static void run_program(const char *ns, char **words)
+{
+	pid_t pid;
+	int status;
+
+	enter(ns);
+	errno = posix_spawnp(&pid, words[0], NULL, NULL, words, environ);
+	leave();
+	if (errno)
+		fail("%s", words[0]);
+	if (waitpid(pid, &status, 0) != pid || status)
+		fail("%s %s %s ... in %s", words[0], words[1], words[2], ns);
+}
+
 /* Loads a kernel module; what it says of its parameters is in the kernel's log. */
 static void load_module(const char *file, const char *parameters)
 {

@@ -78,22 +78,29 @@ static void read_lengths(struct flow *flow, char *rest)
 	}
 }
 
-static void read_step(char **rest)
+static char **read_words(char *rest)
+{
+	char **words = calloc(strlen(rest) + 1, sizeof(char *)), *one;
+	int n = 0;
+
+	if (!words)
+		fail("memory");
+	while ((one = strsep(&rest, " \n")))
+		if (*one)
+			words[n++] = strdup(one);
+	return words;
+}
+
+static void read_step(char *rest)
 {
 	struct step *step;
-	char *one;
-	int n = 0;
 
 	steps = grown(steps, steps_n, sizeof(*steps));
 	step = &steps[steps_n++];
-	step->at = number(rest);
-	step->kick = number(rest);
-	COPY(step->ns, rest);
-	step->words = calloc(strlen(*rest) + 3, sizeof(char *));
-	step->words[n++] = "tc";
-	while ((one = strsep(rest, " \n")))
-		if (*one)
-			step->words[n++] = strdup(one);
+	step->at = number(&rest);
+	step->kick = number(&rest);
+	COPY(step->ns, &rest);
+	step->words = read_words(rest);
 }
 
 static void read_place(struct place *place, char **rest)
@@ -110,6 +117,10 @@ static void read_line(char *line)
 		duration = number(&rest);
 	} else if (!strcmp(what, "sample")) {
 		every = number(&rest);
+	} else if (!strcmp(what, "run")) {
+		char *ns = word(&rest);
+
+		run_program(ns, read_words(rest));
 	} else if (!strcmp(what, "set")) {
 		char *ns = word(&rest), *path = word(&rest);
 
@@ -138,7 +149,7 @@ static void read_line(char *line)
 	} else if (!strcmp(what, "lengths")) {
 		read_lengths(&flows[flows_n - 1], rest);
 	} else if (!strcmp(what, "step")) {
-		read_step(&rest);
+		read_step(rest);
 	} else {
 		errno = 0;
 		fail("%s: unknown", what);
