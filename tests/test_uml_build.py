@@ -49,8 +49,9 @@ def tree(folder: Path, *, release: str = "6.12.9") -> Path:
     version, level, sub = release.split(".")
     files = {
         "Makefile": f"VERSION = {version}\nPATCHLEVEL = {level}\nSUBLEVEL = {sub}\nEXTRAVERSION =\nNAME = Fixture\n",
-        **{edit.file: f"before\n{edit.find}after\n" for edit in source.edits(1000)},
     }
+    for edit in source.edits(1000):
+        files[edit.file] = f"{files.get(edit.file, '')}before\n{edit.find}after\n"
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -246,7 +247,8 @@ def test_every_edit_says_why_and_is_made_at_one_place(tmp_path: Path) -> None:
         assert len(edit.why) > 20, edit.name
         assert source.apply(edit, made)
         text = (made / edit.file).read_text()
-        assert text == f"before\n{edit.put}after\n", edit.name
+        assert f"before\n{edit.put}after\n" in text, edit.name
+        assert f"before\n{edit.find}" not in text or edit.find in edit.put, edit.name
     assert "default 250\n" in (made / "arch" / "um" / "Kconfig").read_text()
 
 
@@ -293,7 +295,18 @@ def test_the_recipe_changes_with_the_tick(tmp_path: Path) -> None:
 
 def test_edits_have_the_keys_that_they_may_have() -> None:
     names = [one["name"] for one in tomllib.loads(source.EDITS.read_text())["edit"]]
-    assert names == ["tick", "registers", "seed", "interrupts", "memory", "end", "death", "death-declared", "children"]
+    assert names == [
+        "tick",
+        "registers",
+        "seed",
+        "interrupts",
+        "memory",
+        "end",
+        "death",
+        "death-declared",
+        "children",
+        "grandchildren",
+    ]
 
 
 # --- builds that fail -----------------------------------------------------------------------------

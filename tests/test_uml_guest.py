@@ -140,7 +140,7 @@ def test_a_script_that_fails_is_an_error_with_what_it_said(boot: Boot, uml_kerne
 
 def test_a_guest_without_enough_memory_is_an_error_with_its_console(boot: Boot) -> None:
     with pytest.raises(
-        EngineError, match=r"(?s)the guest's kernel stopped: Out of memory.*; its console:.*head invoked oom-killer"
+        EngineError, match=r"(?s)the guest's kernel stopped: Out of memory.*; its console:.* invoked oom-killer"
     ):
         boot("set -e; head -c 100000000 /dev/zero | tail -c 100000000 > /dev/null", memory_mb=64)
 
