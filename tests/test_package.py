@@ -174,6 +174,18 @@ def test_a_controller_of_ones_own_compiles_against_the_installed_headers(run: Ru
     assert done.returncode == 0, done.stderr
 
 
+def test_modules_are_compiled_from_what_is_installed(run: Run, tmp_path: Path) -> None:
+    # A kernel's tree as far as make looks at it: its rule finds the sources, and leaves what would be the module.
+    (tmp_path / "tree/include/config").mkdir(parents=True)
+    (tmp_path / "tree/include/config/kernel.release").write_text("6.12.1\n")
+    (tmp_path / "tree/include/config/auto.conf").write_text("")
+    rule = "modules:\n\tcp $(M)/cca/bbr2.c $(M)/bbr2.ko\n\tcd $(M)/cca && test -f hosts/kmod/host.h -a -f bbr2/core.h\n"
+    (tmp_path / "tree/Makefile").write_text(rule)
+    done = run("dumbbell", "kernel", "module", "bbr2", "--build", tmp_path / "tree", "--out", "modules")
+    assert (done.stdout, done.returncode) == ("modules/bbr2.ko\n", 0), done.stderr
+    assert (tmp_path / "modules/bbr2.ko").read_bytes() == (ROOT / "cca/bbr2.c").read_bytes()
+
+
 def test_the_demo_draws_its_picture(run: Run, tmp_path: Path) -> None:
     # The command as it is, over less time: only the scenario's length is another.
     shorter = """
