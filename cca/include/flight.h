@@ -9,7 +9,10 @@
 #ifndef CCA_FLIGHT_H
 #define CCA_FLIGHT_H
 
+/* Totals in the log, a power of two; where more ACKs of a round trip show losses than that, it seems to lose less. */
+#ifndef CCA_FLIGHT_MARKS
 #define CCA_FLIGHT_MARKS 16
+#endif
 struct cca_flight_log {
 	u32 n; /* marks written so far */
 	struct {
