@@ -30,8 +30,12 @@ use cca::{
 };
 use toml::{Table, Value};
 
+#[path = "vectors/names.rs"]
+mod names;
 #[path = "vectors/states.rs"]
 mod states;
+
+use names::{ca_event, ca_state, field, integer, no_other_keys, number, set_field, table};
 
 const START_US: u64 = 1_000_000;
 
@@ -52,10 +56,10 @@ fn bbr_follows_its_vectors() {
 
 #[test]
 fn bbr_variants_follow_their_vectors() {
-    for (cca, least) in
+    for (cca, minimum) in
         [("bbr-drain", 3), ("bbr-hsr", 5), ("bbrplus", 7), ("tsunami", 5), ("tsunami-zhang", 2)]
     {
-        run_all(cca, least);
+        run_all(cca, minimum);
     }
 }
 
@@ -103,8 +107,8 @@ fn an_unknown_key_fails() {
     }
 }
 
-/// Every vector of a controller, of which there are at least `least`.
-fn run_all(cca: &str, least: usize) {
+/// Every vector of a controller, of which there are at minimum `minimum`.
+fn run_all(cca: &str, minimum: usize) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cca/vectors").join(cca);
     let mut files: Vec<PathBuf> = fs::read_dir(&folder)
         .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
@@ -112,7 +116,7 @@ fn run_all(cca: &str, least: usize) {
         .filter(|path| path.extension().is_some_and(|ext| ext == "toml"))
         .collect();
     files.sort();
-    assert!(files.len() >= least, "{cca} has {} vectors, expected {least}", files.len());
+    assert!(files.len() >= minimum, "{cca} has {} vectors, expected {minimum}", files.len());
     let failures: Vec<String> = files
         .iter()
         .filter_map(|file| {
@@ -369,74 +373,5 @@ impl Bench {
             other => field(&self.sk, other).ok_or(format!("nothing called `{other}`"))?,
         };
         Ok(Value::Integer(value))
-    }
-}
-
-macro_rules! fields {
-    ($($name:ident: $type:ty),*) => {
-        fn set_field(sk: &mut TcpSock, name: &str, value: i64) -> Option<()> {
-            match name {
-                $(stringify!($name) => sk.$name = <$type>::try_from(value).ok()?,)*
-                _ => return None,
-            }
-            Some(())
-        }
-
-        fn field(sk: &TcpSock, name: &str) -> Option<i64> {
-            match name {
-                $(stringify!($name) => i64::try_from(sk.$name).ok(),)*
-                _ => None,
-            }
-        }
-    };
-}
-
-fields! {
-    sk_pacing_rate: u64, sk_max_pacing_rate: u64, sk_pacing_status: u32, sk_gso_max_size: u32,
-    icsk_ca_state: u8, tcp_wstamp_ns: u64, snd_una: u32, snd_nxt: u32, mss_cache: u32, srtt_us: u32,
-    mdev_us: u32, write_seq: u32, snd_wnd: u32,
-    snd_cwnd: u32, snd_cwnd_cnt: u32, snd_cwnd_clamp: u32, snd_ssthresh: u32, prior_cwnd: u32,
-    packets_out: u32, retrans_out: u32, sacked_out: u32, lost_out: u32, max_packets_out: u32,
-    is_cwnd_limited: u8, ecn_flags: u8, delivered: u32, lost: u32, app_limited: u32, lsndtime: u32
-}
-
-fn ca_state(name: &str) -> Result<CaState> {
-    match name {
-        "Disorder" => Ok(CaState::Disorder),
-        "Recovery" => Ok(CaState::Recovery),
-        "Cwr" => Ok(CaState::Cwr),
-        other => Err(format!("cannot enter `{other}`")),
-    }
-}
-
-fn ca_event(name: &str) -> Result<CaEvent> {
-    match name {
-        "TxStart" => Ok(CaEvent::TxStart),
-        "TlpRecovery" => Ok(CaEvent::TlpRecovery),
-        "CwndRestart" => Ok(CaEvent::CwndRestart),
-        other => Err(format!("unknown event `{other}`")),
-    }
-}
-
-fn integer(value: &Value) -> Result<i64> {
-    value.as_integer().ok_or(format!("`{value}` is not an integer"))
-}
-
-fn number(table: &mut Table, key: &str) -> Result<Option<i64>> {
-    table.remove(key).map(|value| integer(&value)).transpose()
-}
-
-fn table(of: &mut Table, key: &str) -> Result<Table> {
-    match of.remove(key) {
-        None => Ok(Table::new()),
-        Some(Value::Table(inner)) => Ok(inner),
-        Some(other) => Err(format!("`{key} = {other}` is not a table")),
-    }
-}
-
-fn no_other_keys(table: &Table) -> Result<()> {
-    match table.keys().next() {
-        Some(key) => Err(format!("unknown key `{key}`")),
-        None => Ok(()),
     }
 }
