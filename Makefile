@@ -22,7 +22,7 @@ REPEATS ?= 3
 SECONDS_MAX ?= 60
 SEED ?= 1
 # Runs a command on processor time that nobody else wants.
-IDLE := $(if $(shell command -v chrt),chrt --idle 0)
+IDLE := tools/idle.sh
 # Of `make fidelity`: which scenarios, and how many are drawn at random.
 SET ?= tests
 COUNT ?= 100
