@@ -177,7 +177,7 @@ def test_a_row_that_differs_needs_a_cause_and_chance_needs_more_seeds() -> None:
 
 
 def test_only_what_is_between_the_markers_is_written() -> None:
-    table = section(record([0.9, 0.9], [0.5, 0.5]))
+    table = section(record([0.9, 0.9], [0.5, 0.5], itself=True))
     text = f"before\n{fidelity_page.BEGIN}\nold\n{fidelity_page.END}\nafter"
     made = fidelity_page.renewed(text, table, {"a": Cause("timers")})
     assert made.startswith(f"before\n{fidelity_page.BEGIN}\n\n| figure | tolerance |")

@@ -177,11 +177,11 @@ def measured(arguments: argparse.Namespace, rows: list[Row]) -> Section:
             path=row.path,
             linux=linux[row.name].runs,
             sim=simulated[row.name].runs,
-            itself=fidelity_table.agree(again[row.name].runs, simulated[row.name].runs),
+            itself=fidelity_table.agree(again[row.name].runs, simulated[row.name].runs) if row.name in again else None,
             warnings=linux[row.name].warnings,
         )
         for row in rows
-        if row.name in linux and row.name in simulated and row.name in again
+        if row.name in linux and row.name in simulated
     ]
     return Section(commit=fidelity_runs.commit(), kernel=kernel, seeds=arguments.seeds, rows=records, failed=failed)
 

@@ -96,7 +96,7 @@ def _section(name: str, section: Section) -> Iterator[str]:
         label = group if group in PATHS else f"**{group}**"
         cells = (
             _of(count.agree, count.rows),
-            _of(count.itself, count.rows),
+            _singles(count.itself),
             _singles(count.singles),
             _singles(count.ceiling),
         )

@@ -39,8 +39,8 @@ class Record(Struct, kw_only=True, omit_defaults=True):
     path: str
     linux: Runs
     sim: Runs
-    itself: bool = True
-    """Whether the simulator agrees with itself: these seeds, judged by as many others."""
+    itself: bool | None = None
+    """Whether the simulator agrees with itself: these seeds, judged by as many others; None where these are missing."""
     warnings: list[str] = field(default_factory=list)
     """What the guest warned of."""
 
@@ -100,7 +100,7 @@ class Count(NamedTuple):
 
     rows: int
     agree: int
-    itself: int
+    itself: list[bool]
     singles: list[bool]
     ceiling: list[bool]
 
@@ -145,7 +145,7 @@ def counts(rows: Iterable[Record]) -> dict[str, Count]:
             found[name] = Count(
                 len(members),
                 sum(row.agrees for row in members),
-                sum(row.itself for row in members),
+                [row.itself for row in members if row.itself is not None],
                 singles,
                 ceiling,
             )
