@@ -172,6 +172,8 @@ def test_a_row_that_differs_needs_a_cause_and_chance_needs_more_seeds() -> None:
     assert "chance needs 10 seeds" in fidelity_page.complaints(table, chance)[0]
     table.more["a"] = record([0.9] * 10, [0.5] * 10)
     assert "not chance" in fidelity_page.complaints(table, chance)[0]
+    table.more["a"] = record([0.5, 0.98] * 5, [0.4, 0.75] * 5)
+    assert fidelity_page.complaints(table, chance) == []
     table.more["a"] = record([0.9] * 10, [0.9] * 10)
     assert fidelity_page.complaints(table, chance) == []
 

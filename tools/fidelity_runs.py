@@ -40,7 +40,7 @@ GUEST = ["python/dumbbell/uml/agent", "python/dumbbell/uml/measured.py"]
 
 
 class Ran(NamedTuple):
-    """One run's figures by name, and what it warned of."""
+    """One run's figures by name, and what it warned of; warnings of the scenario's own keys are left out."""
 
     figures: dict[str, float]
     warnings: list[str]
@@ -187,4 +187,5 @@ def _ended(
 
 def _ran(manifest: dict[str, Any]) -> Ran:
     summary = msgspec.convert(manifest["summary"], Summary)
-    return Ran(agreement.measured(summary), list(manifest["warnings"]))
+    warnings = [text for text in manifest["warnings"] if not text.startswith(("path.", "flow[", "host."))]
+    return Ran(agreement.measured(summary), warnings)

@@ -10,12 +10,14 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
 
-from dumbbell.results.agreement import Figure, judged
+from dumbbell.results.agreement import TOLERANCES, Figure, judged, kind
+from dumbbell.results.statistic import difference_interval
 from fidelity_rows import FAMILIES, PATHS, PLAIN, ROOT
 
 FILE = ROOT / "docs/fidelity.json"
@@ -57,6 +59,16 @@ class Record(Struct, kw_only=True, omit_defaults=True):
     def agrees(self) -> bool:
         """Whether every figure does."""
         return agree(self.linux, self.sim)
+
+    def is_beyond_chance(self, name: str) -> bool:
+        """Whether a figure's means are further apart than the tolerance, and more than chance explains (Welch, 95 %).
+        The range of many seeds is wide, so it does not count here.
+        """
+        linux, sim = ([run[name] for run in runs if name in run] for runs in (self.linux, self.sim))
+        if not linux or not sim:
+            return True
+        difference, tolerance = difference_interval(linux, sim), TOLERANCES[kind(name)].at(fmean(linux))
+        return abs(fmean(sim) - fmean(linux)) > tolerance and abs(difference.mean) >= difference.half_width
 
     def single(self) -> list[bool]:
         """Of each seed: whether the simulator's run agrees with Linux's other seeds."""
