@@ -73,9 +73,12 @@ def test_the_verifiers_refusal_is_shown(cli: Cli, file: str, program: str, reaso
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["load", "cubci"], "unknown controller cubci, wanted one of: bbr, .*, vegas"),
-        (["load", "bbr22"], "unknown controller bbr22, .*; did you mean bbr2\\?"),
-        (["load", "cubic", "--param", "bata=1"], "cubic: unknown parameter bata, did you mean beta\\?"),
+        (["load", "cubci"], 'unknown controller cubci, wanted one of: bbr, .*, vegas; did you mean "cubic"\\?'),
+        (["load", "bbr22"], 'unknown controller bbr22, .*; did you mean "bbr2"\\?'),
+        (
+            ["load", "cubic", "--param", "bata=1"],
+            'cubic: unknown parameter bata, wanted one of: .*; did you mean "beta"\\?',
+        ),
         (["load", "cubic", "--param", "beta=1"], "cubic: beta: got 1, wanted a whole number from 256 to 1000"),
         (
             ["load", "bbr2", "--param", "colour=1"],
@@ -145,7 +148,7 @@ def test_without_the_rights_it_says_so(tmp_path: Path) -> None:
 
 
 def test_loads_at_once_take_turns() -> None:
-    """Two of one name: one gets it, the other is told; neither damages the other's pins."""
+    """Two of one name: one gets it, the other gets an error; neither damages the other's pins."""
     results: list[object] = []
 
     def load() -> None:
@@ -160,13 +163,13 @@ def test_loads_at_once_take_turns() -> None:
     for thread in threads:
         thread.join()
     held = [result for result in results if isinstance(result, kernel.Loaded)]
-    told = [str(result) for result in results if isinstance(result, kernel.KernelError)]
+    refused = [str(result) for result in results if isinstance(result, kernel.KernelError)]
     assert len(held) == 1
     taken = (
         "htcp: the name d_htcp is taken by a controller that is loaded already; `dumbbell kernel unload d_htcp` first,"
         " or load this one under another name"
     )
-    assert told == [f"{taken} (--as NAME)"] * 3
+    assert refused == [f"{taken} (--as NAME)"] * 3
     held[0].unload()
 
 

@@ -58,7 +58,9 @@ class EmulatorError(RuntimeError):
     """What the emulator needs is not there: rights, devices, programs."""
 
 class KernelError(RuntimeError):
-    """The kernel has not got, or not changed, a controller: (text, whether the caller's input is wrong)."""
+    """The kernel has not got, or not changed, a controller: (text, whether the caller's input is wrong, the unknown name
+    and the names that exist, or None).
+    """
 
 @final
 class KernelController:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .errors import DumbbellError
+from .errors import DumbbellError, nearest
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -217,8 +217,8 @@ def _told() -> Iterator[None]:
     try:
         yield
     except _native.KernelError as error:
-        text, is_input = error.args
-        raise KernelError(text, is_input=is_input) from None
+        text, is_input, unknown = error.args
+        raise KernelError(text + (nearest(*unknown) if unknown else ""), is_input=is_input) from None
 
 
 def _texts(params: Mapping[str, int | str]) -> list[tuple[str, str]]:

@@ -1,7 +1,5 @@
 //! What can go wrong, a variant for each thing that a caller can do differently.
 
-use std::fmt::Write as _;
-
 /// Why the kernel has not got, or not changed, a controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -46,7 +44,7 @@ pub enum Error {
         reason: String,
     },
     /// No object of that name was built in.
-    #[error("{}", unknown(.name, .known))]
+    #[error("unknown controller {name}, wanted one of: {}", .known.join(", "))]
     UnknownController {
         /// As given.
         name: String,
@@ -149,29 +147,27 @@ impl Error {
             | Self::Held { .. } => false,
         }
     }
-}
 
-fn unknown(name: &str, known: &[String]) -> String {
-    let mut text = format!("unknown controller {name}, wanted one of: {}", known.join(", "));
-    if let Some(near) = nearest(name, known) {
-        write!(text, "; did you mean {near}?").expect("String never fails");
+    /// The name that does not exist, and those that do, for a suggestion.
+    #[must_use]
+    pub fn unknown(&self) -> Option<(&str, &[String])> {
+        match self {
+            Self::UnknownController { name, known } | Self::UnknownParam { name, known, .. } => {
+                Some((name, known))
+            }
+            _ => None,
+        }
     }
-    text
 }
 
-/// Maximum number of names in a message; of more only the nearest is named.
+/// Maximum number of names in a message; of more only their number is given.
 const LISTED_MAX: usize = 12;
 
 fn unknown_param(name: &str, known: &[String], of: &str) -> String {
-    let wanted = match (nearest(name, known), known) {
-        (_, []) => "wanted none: there are none".to_owned(),
-        (Some(near), _) => format!("did you mean {near}?"),
-        (None, known) if known.len() <= LISTED_MAX => {
-            format!("wanted one of: {}", known.join(", "))
-        }
-        (None, known) => {
-            format!("wanted one of {} (`dumbbell cca show {of}` lists them)", known.len())
-        }
+    let wanted = match known {
+        [] => "wanted none: there are none".to_owned(),
+        known if known.len() <= LISTED_MAX => format!("wanted one of: {}", known.join(", ")),
+        known => format!("wanted one of {} (`dumbbell cca show {of}` lists them)", known.len()),
     };
     format!("{of}: unknown parameter {name}, {wanted}")
 }
@@ -183,63 +179,17 @@ fn not_loaded(name: &str, loaded: &[String]) -> String {
     }
 }
 
-/// The known name that takes the fewest edits, if they are at most a third of its letters (or one).
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
-    let best = known.iter().map(|one| (distance(name, one), one)).min()?;
-    (best.0 <= (best.1.len() / 3).max(1)).then_some(best.1)
-}
-
-/// Minimum number of letters to insert, delete or replace (Levenshtein 1966).
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_name_suggests_the_nearest() {
-        let known: Vec<String> = ["bbr", "bbr2plus", "cubic"].map(str::to_owned).into();
-        assert_eq!(nearest("bbr2pluss", &known), Some("bbr2plus"));
-        assert_eq!(nearest("cubci", &known), None, "two edits in five letters are another word");
-        assert_eq!(nearest("cubi", &known), Some("cubic"));
-        assert_eq!(nearest("westwood", &known), None);
-        let error = Error::UnknownController { name: "cubi".into(), known };
-        let text =
-            "unknown controller cubi, wanted one of: bbr, bbr2plus, cubic; did you mean cubic?";
-        assert_eq!(error.to_string(), text);
-    }
-
-    #[test]
-    fn an_unknown_parameter_is_told_with_the_nearest_and_not_with_all() {
+    fn of_many_parameters_only_their_number_is_given() {
         let known: Vec<String> =
             (0..55).map(|i| format!("gain_{i}")).chain(["beta".into()]).collect();
-        assert_eq!(
-            unknown_param("bata", &known, "bbr2"),
-            "bbr2: unknown parameter bata, did you mean beta?"
-        );
         let text = "bbr2: unknown parameter colour, wanted one of 56 (`dumbbell cca show bbr2` lists them)";
         assert_eq!(unknown_param("colour", &known, "bbr2"), text);
         let text = "x: unknown parameter colour, wanted one of: beta";
         assert_eq!(unknown_param("colour", &known[55..], "x"), text);
-    }
-
-    #[test]
-    fn distance_counts_edits() {
-        for (a, b, edits) in [("", "abc", 3), ("abc", "abc", 0), ("kitten", "sitting", 3)] {
-            assert_eq!(distance(a, b), edits, "{a} {b}");
-            assert_eq!(distance(b, a), edits, "{b} {a}");
-        }
     }
 }

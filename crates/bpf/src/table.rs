@@ -37,10 +37,15 @@ pub(crate) struct Table {
     pub(crate) states: Vec<String>,
 }
 
+/// Sizes of the texts in these tables, bytes.
+const NAME: usize = 48;
+const KERNEL_NAME: usize = 16;
+const UNIT: usize = 32;
+const DOC: usize = 160;
 /// `sizeof(struct cca_module_row)`: two names.
-const MODULE_ROW: usize = 48 + 16;
+const MODULE_ROW: usize = NAME + KERNEL_NAME;
 /// `sizeof(struct cca_param_row)`: three texts and three numbers.
-const PARAM_ROW: usize = 48 + 32 + 160 + 3 * 4;
+const PARAM_ROW: usize = NAME + UNIT + DOC + 3 * size_of::<u32>();
 /// `CCA_STATE_NAME_MAX`.
 const STATE_ROW: usize = 24;
 
@@ -56,9 +61,10 @@ impl Table {
         if values.len() < rows.len() {
             return None;
         }
+        let mut module = Fields(module);
         let table = Self {
-            name: text(&module[..48]),
-            kernel_name: text(&module[48..MODULE_ROW]),
+            name: module.text(NAME),
+            kernel_name: module.text(KERNEL_NAME),
             params: rows.iter().zip(values).map(|(row, value)| param(row, value)).collect(),
             states: states.chunks_exact(STATE_ROW).map(text).collect(),
         };
@@ -107,14 +113,32 @@ impl Table {
 }
 
 fn param(row: &[u8], value: u32) -> Param {
+    let mut row = Fields(row);
     Param {
-        name: text(&row[..48]),
+        name: row.text(NAME),
         value,
-        unit: text(&row[48..80]),
-        doc: text(&row[80..240]),
-        default: number(row, 240),
-        min: number(row, 244),
-        max: number(row, 248),
+        unit: row.text(UNIT),
+        doc: row.text(DOC),
+        default: row.number(),
+        min: row.number(),
+        max: row.number(),
+    }
+}
+
+/// The fields of a row that are not read yet, in the order of the C struct, which has no padding.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn text(&mut self, len: usize) -> String {
+        let (field, rest) = self.0.split_at(len);
+        self.0 = rest;
+        text(field)
+    }
+
+    fn number(&mut self) -> u32 {
+        let found = number(self.0, 0);
+        self.0 = &self.0[size_of::<u32>()..];
+        found
     }
 }
 
@@ -179,7 +203,7 @@ mod tests {
         for (bad, error) in [
             (set("cut", "256"), "my-cca: cut: got 256, wanted a whole number from 1 to 255"),
             (set("cut", "-1"), "my-cca: cut: got -1, wanted a whole number from 1 to 255"),
-            (set("cutt", "2"), "my-cca: unknown parameter cutt, did you mean cut?"),
+            (set("cutt", "2"), "my-cca: unknown parameter cutt, wanted one of: gain, cut"),
         ] {
             let refused = table().write(&[set("gain", "7"), bad], &mut values).expect_err(error);
             assert_eq!(refused.to_string(), error);

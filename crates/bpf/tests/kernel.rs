@@ -88,7 +88,7 @@ fn parameters_are_set_at_load_and_later_and_wrong_ones_change_nothing() {
     assert!(matches!(bpf::set("cubic", &given("beta", "600")), Err(Error::NotLoaded { .. })));
     let refused =
         bpf::load(&cubic, &given("betta", "1"), Name::Own).expect_err("no such parameter");
-    assert!(refused.to_string().ends_with("did you mean beta?"), "{refused}");
+    assert!(matches!(refused, Error::UnknownParam { .. }), "{refused}");
     assert!(!is_registered("d_cubic"));
 }
 

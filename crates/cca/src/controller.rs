@@ -16,14 +16,12 @@ use crate::sock::TcpSock;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParamError {
     /// No parameter has that name.
-    #[error("{cca} has no parameter `{name}`{}", hint(.nearest.as_deref(), .valid))]
+    #[error("{cca} has no parameter `{name}`{}", takes(.valid))]
     Unknown {
         /// The controller.
         cca: String,
         /// The name given.
         name: String,
-        /// The most similar valid name, when one is similar.
-        nearest: Option<String>,
         /// All valid names.
         valid: Vec<String>,
     },
@@ -36,20 +34,19 @@ pub enum ParamError {
         name: String,
         /// The value given.
         value: i64,
-        /// Least value accepted.
+        /// Minimum value accepted.
         min: i64,
-        /// Largest value accepted.
+        /// Maximum value accepted.
         max: i64,
         /// Unit of the value.
         unit: String,
     },
 }
 
-fn hint(nearest: Option<&str>, valid: &[String]) -> String {
-    match (nearest, valid) {
-        (Some(name), _) => format!("; did you mean `{name}`?"),
-        (None, []) => "; it takes no parameters".to_owned(),
-        (None, names) => format!("; it takes {}", names.join(", ")),
+fn takes(valid: &[String]) -> String {
+    match valid {
+        [] => "; it takes no parameters".to_owned(),
+        names => format!("; it takes {}", names.join(", ")),
     }
 }
 
@@ -344,23 +341,5 @@ pub(crate) fn values_as(
 
 fn unknown(cca: &str, module: &Module, name: &str) -> ParamError {
     let valid: Vec<String> = module.params().iter().map(|p| p.name.to_owned()).collect();
-    let near =
-        |candidate: &&String| distance(candidate, name) <= candidate.len().max(name.len()) / 3;
-    let nearest = valid.iter().filter(near).min_by_key(|v| distance(v, name)).cloned();
-    ParamError::Unknown { cca: cca.to_owned(), name: name.to_owned(), nearest, valid }
-}
-
-/// Edit distance (Levenshtein), in bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    ParamError::Unknown { cca: cca.to_owned(), name: name.to_owned(), valid }
 }

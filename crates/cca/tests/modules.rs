@@ -55,11 +55,10 @@ fn only_bbr_controls_the_rate_itself() {
 }
 
 #[test]
-fn an_unknown_parameter_suggests_the_nearest() {
+fn an_unknown_parameter_is_refused_with_those_that_exist() {
     let error = Controller::new(module("cubic"), &params(&[("betta", 1)])).unwrap_err();
-    assert_eq!(error.to_string(), "cubic has no parameter `betta`; did you mean `beta`?");
-    let error = Controller::new(module("cubic"), &params(&[("xyzzy", 1)])).unwrap_err();
-    assert!(error.to_string().contains("it takes fast_convergence, beta,"), "{error}");
+    let start = "cubic has no parameter `betta`; it takes fast_convergence, beta,";
+    assert!(error.to_string().starts_with(start), "{error}");
 }
 
 #[test]

@@ -10,11 +10,13 @@ create_exception!(
     _native,
     KernelError,
     PyRuntimeError,
-    "The kernel has not got, or not changed, a controller: (text, whether the caller's input is wrong)."
+    "The kernel has not got, or not changed, a controller: (text, whether the caller's input is wrong, the unknown name \
+     and the names that exist, or None)."
 );
 
 fn to_python(error: bpf::Error) -> PyErr {
-    KernelError::new_err((error.to_string(), error.is_input()))
+    let unknown = error.unknown().map(|(name, known)| (name.to_owned(), known.to_vec()));
+    KernelError::new_err((error.to_string(), error.is_input(), unknown))
 }
 
 type Params = Vec<(String, String)>;
