@@ -85,8 +85,6 @@ impl Record {
 
 /// `AF_INET6`.
 const AF_INET6: u16 = 10;
-/// `ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
-const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// `TCP_LISTEN`: a socket that waits for others, which will use the controller.
 const TCP_LISTEN: u8 = 10;
 
@@ -210,7 +208,7 @@ fn socket(record: &Record, netns: &str, states: &[String]) -> Socket {
         tcp_state: CA_STATES.get(usize::from(record.ca_state)).unwrap_or(&"?"),
         uid: record.uid,
         cwnd: record.cwnd,
-        ssthresh: known(record.ssthresh, INFINITE_SSTHRESH),
+        ssthresh: known(record.ssthresh, units::INFINITE_SSTHRESH),
         in_flight: record.in_flight,
         mss: record.mss,
         srtt_us: known(record.srtt_us >> 3, 0),

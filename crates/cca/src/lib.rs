@@ -39,9 +39,10 @@ pub use sample::{
     CA_ACK_WIN_UPDATE, FLAG_ECE,
 };
 pub use sock::{
-    minmax_running_min, MinMax, MinMaxSample, TcpSock, INFINITE_SSTHRESH, SK_PACING_FQ,
-    SK_PACING_NEEDED, SK_PACING_NONE, TCP_ECN_OK, UNLIMITED_RATE,
+    minmax_running_min, MinMax, MinMaxSample, TcpSock, SK_PACING_FQ, SK_PACING_NEEDED,
+    SK_PACING_NONE, TCP_ECN_OK, UNLIMITED_RATE,
 };
+pub use units::INFINITE_SSTHRESH;
 
 #[cfg(test)]
 mod layout;

@@ -5,6 +5,7 @@
 
 use std::ffi::c_void;
 use std::mem;
+use units::INFINITE_SSTHRESH;
 
 /// One sample of a windowed minimum or maximum.
 #[repr(C)]
@@ -51,8 +52,6 @@ pub fn minmax_running_min(m: &mut MinMax, win: u32, t: u32, v: u32) -> u32 {
     unsafe { cca_minmax_running_min(m, win, t, v) }
 }
 
-/// Slow-start threshold of a connection that has met no congestion, in segments.
-pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// `sk_pacing_rate` that means "do not pace", bytes/s.
 pub const UNLIMITED_RATE: u64 = u64::MAX;
 /// The bit of `ecn_flags` that says: ECN was negotiated.

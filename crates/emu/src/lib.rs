@@ -35,6 +35,7 @@ mod sampler;
 mod shell;
 #[cfg(test)]
 mod simulated;
+mod source;
 mod traffic;
 mod tun;
 mod wire;

@@ -12,6 +12,7 @@ use crate::gso::{self, Segmenter};
 use crate::header::{set_tos, Ip, Tcp};
 use crate::hosts::{RECEIVERS, SENDERS};
 use crate::pool::BufferPool;
+use crate::source::{Slots, Source};
 use crate::tun::{Devices, Direction};
 use crate::wire::{Measured, TimedNotice, WireCounters};
 use path::build;
@@ -45,10 +46,7 @@ pub struct Router<C, D> {
     forward: Network<RealFrame>,
     back: Network<RealFrame>,
     timeline: Timeline,
-    back_slots: u32,
-    sampler: u32,
-    /// Slot of the control connections.
-    control: u32,
+    slots: Slots,
     bypass: ControlBypass,
     sample_every: Span,
     pool: BufferPool,
@@ -83,10 +81,9 @@ impl<C: Clock, D: Devices> Router<C, D> {
         let n = plan.flows.len();
         let routes = (0..n).map(|i| build::forward(plan, i)).collect::<Result<_, _>>()?;
         let forward = Network::new(0, build::links(plan)?, routes, plan.record.events);
-        let back_slots = forward.slots();
         let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
-        let back = Network::new(back_slots, build::ack_links(plan)?, routes, false);
-        let sampler = back_slots + back.slots();
+        let back = Network::new(forward.slots(), build::ack_links(plan)?, routes, false);
+        let slots = Slots::new(forward.slots(), back.slots());
         let wire = plan.flows.iter().map(|flow| WireCounters::new(flow.size_bytes)).collect();
         Ok(Router {
             clock,
@@ -95,10 +92,8 @@ impl<C: Clock, D: Devices> Router<C, D> {
             devices,
             forward,
             back,
-            timeline: Timeline::new(sampler as usize + 2),
-            back_slots,
-            sampler,
-            control: sampler + 1,
+            timeline: Timeline::new(slots.count()),
+            slots,
             bypass: ControlBypass::new(plan),
             sample_every: Span::from_ns(plan.sample_ns),
             pool: BufferPool::for_rate(plan.links[0].rate_bps),
@@ -129,7 +124,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
     /// frames, and the devices their counters, as soon as they are closed.
     pub fn run(mut self) -> (Routed, D) {
         self.clock.sleep_until(Time::ZERO);
-        self.timeline.set(self.sampler, Time::ZERO);
+        self.timeline.set(self.slots.slot(Source::Sampler), Time::ZERO);
         self.forward.start(&mut self.timeline);
         self.back.start(&mut self.timeline);
         while !self.state.stop.load(Relaxed) {
@@ -157,14 +152,11 @@ impl<C: Clock, D: Devices> Router<C, D> {
         while self.timeline.next_at().is_some_and(|at| at <= now) {
             let (at, slot) = self.timeline.advance().expect("there is one");
             self.measured.stats.on_event(self.clock.now().since(at));
-            if slot == self.sampler {
-                self.sample(at);
-            } else if slot == self.control {
-                self.release_control(at);
-            } else if slot < self.back_slots {
-                self.forward.wake(at, slot, &mut self.timeline);
-            } else {
-                self.back.wake(at, slot, &mut self.timeline);
+            match self.slots.source(slot) {
+                Source::Forward(slot) => self.forward.wake(at, slot, &mut self.timeline),
+                Source::Back(slot) => self.back.wake(at, slot, &mut self.timeline),
+                Source::Sampler => self.sample(at),
+                Source::Control => self.release_control(at),
             }
             self.deliver(at);
         }
@@ -257,8 +249,8 @@ impl<C: Clock, D: Devices> Router<C, D> {
 
     fn arm_control(&mut self) {
         match self.bypass.next_at() {
-            Some(at) => self.timeline.set(self.control, at),
-            None => self.timeline.clear(self.control),
+            Some(at) => self.timeline.set(self.slots.slot(Source::Control), at),
+            None => self.timeline.clear(self.slots.slot(Source::Control)),
         }
     }
 
@@ -350,7 +342,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
         for (link, number) in self.forward.links.iter().zip(0..) {
             self.measured.queue_rows.push(link.row(at, number));
         }
-        self.timeline.set(self.sampler, at + self.sample_every);
+        self.timeline.set(self.slots.slot(Source::Sampler), at + self.sample_every);
     }
 
     /// Counts the last turn of the loop as waiting if it found nothing to do.

@@ -9,10 +9,8 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
-use units::{Span, Time};
+use units::{Span, Time, INFINITE_SSTHRESH};
 
-/// `ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
-const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// The longest sleep, so that the sampler sees a request to stop also where samples are far apart.
 const SLEEP_MAX: Span = Span::from_ms(50);
 

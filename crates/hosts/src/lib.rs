@@ -3,7 +3,7 @@
 
 mod memory;
 
-use path::plan::{Ecn, Plan, Traffic};
+use path::plan::{EcnMode, Plan, Traffic};
 
 /// Linux's own (`tcp_wmem[1]`), bytes.
 const SNDBUF_DEFAULT: u64 = 16_384;
@@ -28,9 +28,9 @@ pub fn sysctls(plan: &Plan) -> [(&'static str, String); 5] {
     };
     let ecn = match host.ecn {
         // Connections do not ask, but an answer to those that must have it.
-        Ecn::Off => "2",
-        Ecn::Classic => "1",
-        Ecn::Accurate => "3",
+        EcnMode::Off => "2",
+        EcnMode::Classic => "1",
+        EcnMode::Accurate => "3",
     };
     let restart = u8::from(host.slow_start_after_idle).to_string();
     [

@@ -8,6 +8,7 @@ pub mod delay;
 pub mod fifo;
 pub mod frame;
 pub mod generate;
+pub mod host;
 pub mod impair;
 pub mod link;
 pub mod lists;

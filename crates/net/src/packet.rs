@@ -2,7 +2,7 @@
 //!
 //! Sequence numbers count full-sized segments, not bytes: every segment but the last of a finite
 //! transfer carries one MSS, so a byte sequence number is `seq * mss`. The fields are described as TCP
-//! uses them; what QUIC puts into those of a data packet is said where it differs.
+//! uses them; what QUIC puts into those of a data packet is said where it differs ([`Packet::quic`]).
 
 use crate::frame::{ecn, spread, Frame, PureAck, SKB_OVERHEAD};
 use crate::quic::{self, AckFrame};
@@ -22,9 +22,9 @@ pub struct Packet {
     pub flow: u32,
     /// Segment number (0 is the first data segment). QUIC: packet number.
     pub seq: u32,
-    /// TCP timestamp value, milliseconds of the sender's clock. QUIC: segment of the stream.
+    /// TCP timestamp value, milliseconds of the sender's clock; of QUIC see [`Packet::segment`].
     pub ts_val: u32,
-    /// TCP timestamp echo, milliseconds of the receiver's clock. QUIC: what STOP_WAITING says.
+    /// TCP timestamp echo, milliseconds of the receiver's clock; of QUIC see [`Packet::lowest_awaited`].
     pub ts_ecr: u32,
     /// Payload bytes; 0 for a SYN or a pure ACK.
     pub len: u16,
@@ -52,11 +52,38 @@ pub mod flags {
     pub const CWR: u8 = 8;
     /// A packet of QUIC.
     pub const QUIC: u8 = 16;
-    /// It has a STOP_WAITING frame: packet numbers below `ts_ecr` will not be asked for any more.
+    /// It has a STOP_WAITING frame: packet numbers below [`Packet::lowest_awaited`](super::Packet::lowest_awaited) will not be asked for any more.
     pub const STOP_WAITING: u8 = 32;
 }
 
 impl Packet {
+    /// A data packet of QUIC, which has no timestamps: their words carry the number of its segment of the stream, and
+    /// the lowest packet number that the sender still waits for.
+    #[inline]
+    pub fn quic(number: u32, segment: u32, lowest_awaited: u32) -> Packet {
+        Packet {
+            seq: number,
+            ts_val: segment,
+            ts_ecr: lowest_awaited,
+            flags: flags::QUIC,
+            ..Packet::default()
+        }
+    }
+
+    /// Of QUIC: the segment of the stream that it carries.
+    #[inline]
+    pub fn segment(&self) -> u32 {
+        debug_assert!(self.flags & flags::QUIC != 0, "a segment of {self:?}");
+        self.ts_val
+    }
+
+    /// Of QUIC: what a STOP_WAITING frame says; packet numbers below it will not be asked for any more.
+    #[inline]
+    pub fn lowest_awaited(&self) -> u32 {
+        debug_assert!(self.flags & flags::QUIC != 0, "a STOP_WAITING frame of {self:?}");
+        self.ts_ecr
+    }
+
     /// Length on the wire, link header included (what `tbf` and buffers count).
     #[inline]
     pub const fn wire_bytes(&self) -> Bytes {

@@ -9,7 +9,7 @@ use path::histogram::Histogram;
 use path::plan::{self, Plan, PlanError};
 use transport::app::{self, Length, Workload};
 use transport::common::Stream;
-use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc};
+use transport::tcp::{Feedback, HostConfig};
 use transport::{quic, tcp};
 use units::{Rate, Span, Time};
 
@@ -137,7 +137,7 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         handshake,
         window_unit: window_unit_bytes,
         initial_rtt: Span::from_ns(initial_rtt_ns),
-        ecn: plan.host.ecn != plan::Ecn::Off,
+        ecn: plan.host.ecn != plan::EcnMode::Off,
         ..quic::Config::default()
     };
     let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, payload_bytes));
@@ -185,18 +185,11 @@ fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
     let host = &plan.host;
     HostConfig {
         hz: host.hz,
-        qdisc: match host.qdisc {
-            plan::HostQdisc::Fq => HostQdisc::Fq,
-            plan::HostQdisc::Pfifo | plan::HostQdisc::None => HostQdisc::Pfifo,
-        },
+        qdisc: host.qdisc,
         tso: host.tso,
         gro: host.gro,
         delayed_ack: host.delayed_ack,
-        ecn: match host.ecn {
-            plan::Ecn::Off => EcnMode::Off,
-            plan::Ecn::Classic => EcnMode::Classic,
-            plan::Ecn::Accurate => EcnMode::Accurate,
-        },
+        ecn: host.ecn,
         nodelay: host.nodelay,
         slow_start_after_idle: host.slow_start_after_idle,
         rcvbuf: match host.rcvbuf_bytes {

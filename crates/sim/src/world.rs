@@ -12,6 +12,7 @@ use net::{flags, Ack, Packet};
 use path::build;
 use path::network::{Network, Notice};
 use path::plan::{Limits, Plan};
+use path::route::Stage;
 use path::timeline::Timeline;
 use record::{RecordError, Summary};
 use std::path::Path;
@@ -48,6 +49,27 @@ pub struct World {
     is_processor_shared: bool,
 }
 
+/// A route's parts, in order.
+type Route = Vec<Stage<Packet>>;
+
+/// The flows, and each one's route to its receiver.
+fn flows_with_routes(
+    plan: &Plan,
+    modules: &Modules,
+    progress: &mut Progress<'_>,
+) -> Result<(Vec<Flow>, Vec<Route>), RunError> {
+    let n = plan.flows.len();
+    let (mut flows, mut routes) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    for i in 0..n {
+        if i.is_multiple_of(FLOWS_PER_PROGRESS) && !progress(0, 0) {
+            return Err(RunError::Stopped);
+        }
+        flows.push(Flow::new(plan, i, modules)?);
+        routes.push(build::forward(plan, i)?);
+    }
+    Ok((flows, routes))
+}
+
 impl World {
     pub fn new(
         plan: &Plan,
@@ -56,14 +78,7 @@ impl World {
         progress: &mut Progress<'_>,
     ) -> Result<World, RunError> {
         let n = plan.flows.len();
-        let (mut flows, mut forward) = (Vec::with_capacity(n), Vec::with_capacity(n));
-        for i in 0..n {
-            if i.is_multiple_of(FLOWS_PER_PROGRESS) && !progress(0, 0) {
-                return Err(RunError::Stopped);
-            }
-            flows.push(Flow::new(plan, i, modules)?);
-            forward.push(build::forward(plan, i)?);
-        }
+        let (flows, forward) = flows_with_routes(plan, modules, progress)?;
         let data_base = Slots::data_base(n);
         let mut data = Network::new(data_base, build::links(plan)?, forward, plan.record.events);
         let back_base = data_base + data.slots();

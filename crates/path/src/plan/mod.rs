@@ -8,6 +8,7 @@ mod traffic;
 
 pub use flow::{Duration, Flow, Transport, Workload};
 pub use link::{Link, Trace};
+pub use net::host::{EcnMode, HostQdisc};
 pub use net::qdisc::any::Config as Qdisc;
 pub use stage::{Delay, LinkNumber, Loss, Numbers, ShareSteps, Stage};
 pub use traffic::Traffic;
@@ -93,7 +94,7 @@ pub struct Host {
     /// The receiver merges segments.
     pub gro: bool,
     /// What connections agree on.
-    pub ecn: Ecn,
+    pub ecn: EcnMode,
     /// Receive buffer at most, bytes; 0: large enough for anything.
     pub rcvbuf_bytes: u64,
     /// Send buffer at most, bytes; 0: large enough for anything.
@@ -140,30 +141,6 @@ impl Host {
             most => most.min(RCVBUF_DEFAULT),
         }
     }
-}
-
-/// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ecn {
-    /// None, unless the controller needs it.
-    Off,
-    /// RFC 3168, or DCTCP's echo for controllers that need that.
-    Classic,
-    /// AccECN: counters.
-    Accurate,
-}
-
-/// Sender's queue discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HostQdisc {
-    /// Paces by departure time.
-    Fq,
-    /// Does not pace; TCP does by its own timer.
-    Pfifo,
-    /// None: packets go to the wire as TCP sends them, paced by its own timer.
-    None,
 }
 
 /// What a run keeps.

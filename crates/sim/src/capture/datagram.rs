@@ -47,10 +47,10 @@ pub fn of_packet(flow: &Flow, packet: &Packet) -> Datagram {
     made.put(&packet.seq.to_be_bytes());
     if packet.flags & flags::STOP_WAITING != 0 {
         made.put(&[STOP_WAITING]);
-        made.put(&packet.ts_ecr.to_be_bytes());
+        made.put(&packet.lowest_awaited().to_be_bytes());
     }
     // Every segment but the last is as long as the first.
-    let offset = u64::from(packet.ts_val) * u64::from(flow.ends.payload(0));
+    let offset = u64::from(packet.segment()) * u64::from(flow.ends.payload(0));
     made.put(&[STREAM, 0]);
     made.put(&varint4(offset));
     made

@@ -9,11 +9,11 @@ mod held;
 use crate::flow::Flow;
 use held::{Held, Record};
 use net::{flags, Ack, Packet, TcpAck};
-use path::plan::{Ecn, Plan};
+use path::plan::Plan;
 use record::pcap::{PcapSegment, PcapWriter, SynOptions, ACK, AE, CWR, ECE, PSH, SYN};
 use record::RecordError;
 use std::path::Path;
-use transport::tcp::{EcnMode, Feedback, Lengths, MSS};
+use transport::tcp::{Feedback, Lengths, MSS};
 use units::{Span, Time};
 
 /// Window of both ends before scaling is in force, bytes.
@@ -46,15 +46,10 @@ pub struct Capture {
 impl Capture {
     /// Creates `trace.pcap` in `out`.
     pub fn create(plan: &Plan, flows: &[Flow], out: &Path) -> Result<Capture, RecordError> {
-        let mode = match plan.host.ecn {
-            Ecn::Off => EcnMode::Off,
-            Ecn::Classic => EcnMode::Classic,
-            Ecn::Accurate => EcnMode::Accurate,
-        };
         let seen = flows.iter().zip(&plan.flows).map(|(flow, planned)| Seen {
             resolution: plan.host.arp.then(|| Span::from_ns(planned.rtt_ns)),
             resolved: Time::ZERO,
-            feedback: Feedback::of(flow.ends.controller(), mode),
+            feedback: Feedback::of(flow.ends.controller(), plan.host.ecn),
             lengths: Lengths::new(MSS),
         });
         Ok(Capture {

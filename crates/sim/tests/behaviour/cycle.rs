@@ -59,9 +59,9 @@ fn the_wait_between_probes_is_two_to_three_seconds_or_sixty_three_rounds() {
         assert!(waits.len() >= 10, "{cca}: {} waits", waits.len());
         assert!(waits.iter().all(|w| (2000.0..3050.0).contains(w)), "{cca}: {waits:?} ms");
         // They are drawn, so they differ.
-        let (least, most) =
+        let (shortest, most) =
             waits.iter().fold((f64::MAX, 0.0_f64), |(a, b), &w| (a.min(w), b.max(w)));
-        assert!(most - least > 200.0, "{cca}: {least} to {most} ms");
+        assert!(most - shortest > 200.0, "{cca}: {shortest} to {most} ms");
     }
 }
 
@@ -97,7 +97,7 @@ fn refill_lasts_one_round() {
 fn up_ends_with_a_quarter_bdp_queued_or_on_a_plateau() {
     // bbr2: one min_rtt at least, until 1.25 BDP are in flight (facts 2.1): with a gain of 1.25 from a full
     // pipe this takes about one to three rounds. bbr3: three rounds without growth (v3 full_bw_now).
-    for (cca, least, most) in [("bbr2", 39.0, 160.0), ("bbr3", 100.0, 300.0)] {
+    for (cca, shortest, most) in [("bbr2", 39.0, 160.0), ("bbr3", 100.0, 300.0)] {
         let ran = DEEP.alone(cca, 40, |_| ());
         // PROBE_RTT comes when it is due, in the middle of a probe too.
         let stays = stays(&ran, 0);
@@ -105,7 +105,7 @@ fn up_ends_with_a_quarter_bdp_queued_or_on_a_plateau() {
         let probes: Vec<_> = stays.windows(2).filter(whole).map(|w| w[0].clone()).collect();
         assert!(probes.len() >= 10, "{cca}");
         for stay in probes {
-            assert!((least..most).contains(&stay.ms()), "{cca}: UP lasts {} ms", stay.ms());
+            assert!((shortest..most).contains(&stay.ms()), "{cca}: UP lasts {} ms", stay.ms());
             let rows = samples(&ran, 0, stay.to - 20.0, stay.to + 10.0);
             let most = rows.iter().map(|r| r.int("in_flight")).max().expect("samples") as f64;
             assert!(most >= 1.2 * DEEP.bdp(), "{cca}: {most} in flight at the end of UP");
@@ -153,9 +153,9 @@ fn loss_ends_up_and_bounds_inflight() {
             .iter()
             .map(|row| row.get("inflight_hi").expect("a bound since the first loss") as f64)
             .collect();
-        let (least, most) =
+        let (shortest, most) =
             bounds.iter().fold((f64::MAX, 0.0_f64), |(a, b), &h| (a.min(h), b.max(h)));
-        assert!(least >= 0.69 * SHALLOW.bdp(), "{cca}: inflight_hi {least}");
+        assert!(shortest >= 0.69 * SHALLOW.bdp(), "{cca}: inflight_hi {shortest}");
         assert!(most <= 1.45 * SHALLOW.bdp(), "{cca}: inflight_hi {most}");
         // The price of probing stays small: Google's aim is a loss rate below 2 % (alpha).
         assert!(ran.summary.flows[0].retrans_rate < 0.02, "{cca}");

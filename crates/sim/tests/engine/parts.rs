@@ -3,7 +3,7 @@
 use crate::plans::{greedy, plain, MS, S};
 use crate::run::{run, Ran};
 use serde_json::{json, Value};
-use sim::plan::{Ecn, Flow, Plan};
+use sim::plan::{EcnMode, Flow, Plan};
 use std::io::Write as _;
 
 /// Share of a full frame that is payload.
@@ -17,7 +17,7 @@ fn one() -> Plan {
 }
 
 /// The flow's route with these parts before the bottleneck.
-fn behind(plan: &mut Plan, parts: &[Value]) {
+fn before_bottleneck(plan: &mut Plan, parts: &[Value]) {
     let mut all = vec![json!({"kind": "delay", "ns": 10 * MS})];
     all.extend_from_slice(parts);
     all.push(json!({"kind": "link", "link": 0}));
@@ -53,7 +53,7 @@ fn sum(ran: &Ran, column: &str) -> i64 {
 fn a_slower_link_behind_the_first_is_the_bottleneck() {
     let mut plan = one();
     plan.links.push(fifo_link(5_000_000, 50_000));
-    behind(&mut plan, &[]);
+    before_bottleneck(&mut plan, &[]);
     let route = &mut plan.flows[0].forward;
     route.extend(stages::<Vec<_>>(vec![json!({"kind": "link", "link": 1})]));
     let ran = run(&plan);
@@ -123,7 +123,9 @@ fn a_policer_bounds_the_rate_without_a_queue() {
 
 #[test]
 fn a_queue_that_marks_keeps_ecn_flows_from_losing() {
-    for (ecn, loses) in [(Ecn::Off, true), (Ecn::Classic, false), (Ecn::Accurate, false)] {
+    for (ecn, loses) in
+        [(EcnMode::Off, true), (EcnMode::Classic, false), (EcnMode::Accurate, false)]
+    {
         let mut plan = one();
         plan.host.ecn = ecn;
         let codel = json!({
@@ -247,7 +249,7 @@ fn damaged_and_copied_packets_are_counted_apart_from_lost_ones() {
         json!({"kind": "corrupt", "ppb": 2_000_000}),
         json!({"kind": "duplicate", "ppb": 2_000_000}),
     ];
-    behind(&mut plan, &parts);
+    before_bottleneck(&mut plan, &parts);
     let ran = run(&plan);
     let (damaged, copied) = (sum(&ran, "damaged"), sum(&ran, "duplicated"));
     assert!(damaged > 5 && copied > 5, "{damaged} damaged, {copied} copied");
@@ -259,7 +261,10 @@ fn damaged_and_copied_packets_are_counted_apart_from_lost_ones() {
 fn packets_on_a_list_are_lost_and_no_others() {
     let mut plan = one();
     plan.flows[0].size_bytes = Some(1_000_000);
-    behind(&mut plan, &[json!({"kind": "loss", "model": "list", "packets": [10, 11, 50]})]);
+    before_bottleneck(
+        &mut plan,
+        &[json!({"kind": "loss", "model": "list", "packets": [10, 11, 50]})],
+    );
     let ran = run(&plan);
     assert_eq!((sum(&ran, "random_drops"), sum(&ran, "queue_drops")), (3, 0));
     assert_eq!(sum(&ran, "retrans_segs"), 3);

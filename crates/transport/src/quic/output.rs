@@ -165,23 +165,16 @@ impl Sender {
     /// A retransmission says what the receiver need not wait for any more, as in Zhang's transport; so
     /// does the next packet once a lost one was forgotten.
     fn packet(&mut self, number: u32, load: Load, len: u16) -> Packet {
-        let mut bits = flags::QUIC;
+        let mut packet = Packet::quic(number, load.segment, self.packets.base());
+        packet.len = len;
+        packet.ecn = if self.ecn.is_on { ecn::ECT0 } else { ecn::NOT_ECT };
         if load.is_retrans {
-            bits |= flags::RETRANS;
+            packet.flags |= flags::RETRANS;
         }
         if std::mem::take(&mut self.owes_stop_waiting) || load.is_retrans {
-            bits |= flags::STOP_WAITING;
+            packet.flags |= flags::STOP_WAITING;
         }
-        Packet {
-            flow: 0,
-            seq: number,
-            ts_val: load.segment,
-            ts_ecr: self.packets.base(),
-            len,
-            flags: bits,
-            ecn: if self.ecn.is_on { ecn::ECT0 } else { ecn::NOT_ECT },
-            sent_us: 0,
-        }
+        packet
     }
 
     /// The next departure: a burst first, then one packet per its length at the pacing rate.

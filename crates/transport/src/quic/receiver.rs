@@ -77,7 +77,7 @@ impl Receiver {
         }
         self.stats.packets += 1;
         if packet.flags & flags::STOP_WAITING != 0 {
-            self.ranges.stop_waiting(packet.ts_ecr);
+            self.ranges.stop_waiting(packet.lowest_awaited());
         }
         if !self.ranges.insert(packet.seq) {
             self.stats.duplicates += 1;
@@ -90,7 +90,7 @@ impl Receiver {
             self.largest_at = now;
         }
         self.count_ecn(packet.ecn);
-        self.store(packet.ts_val);
+        self.store(packet.segment());
         self.schedule(now, !in_order || packet.ecn == ecn::CE, out);
     }
 

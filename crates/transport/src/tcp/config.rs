@@ -1,18 +1,9 @@
 //! How the end hosts are set.
 
-use super::ecn::EcnMode;
+use net::host::{EcnMode, HostQdisc};
 
 /// Payload of a full segment, bytes: an MTU of 1500 less the headers of IPv4 and of TCP with timestamps.
 pub const MSS: u32 = 1448;
-
-/// Sender's queue discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostQdisc {
-    /// `fq`: holds each packet until its earliest departure time.
-    Fq,
-    /// `pfifo`: no pacing below TCP; a controller that asks for pacing gets TCP's own timer.
-    Pfifo,
-}
 
 /// Settings of both hosts of a flow.
 #[derive(Clone, Copy, Debug)]

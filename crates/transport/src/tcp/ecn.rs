@@ -7,6 +7,7 @@
 //! have one setting, so the SYN-ACK alone tells the sender what was negotiated.
 
 use cca::Controller;
+use net::host::EcnMode;
 
 /// ECT(0), the code point that Linux sends.
 pub const ECT0: u8 = 2;
@@ -20,18 +21,6 @@ pub const ACE_INIT: u8 = 5;
 pub const ACE_SYN_ACK: u8 = 2;
 /// The ACE field has three bits.
 const ACE_MASK: u32 = 7;
-
-/// What the hosts are set to (`tcp_ecn`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EcnMode {
-    /// No ECN, unless the controller needs it.
-    #[default]
-    Off,
-    /// RFC 3168, or DCTCP's echo where the controller wants that.
-    Classic,
-    /// Accurate ECN.
-    Accurate,
-}
 
 /// How the receiver reports marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

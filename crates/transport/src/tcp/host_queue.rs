@@ -3,8 +3,8 @@
 //!
 //! The discipline runs whenever TCP hands something down, and when fq's watchdog fires; what is due by then leaves.
 
-use super::config::HostQdisc;
 use crate::common::clock::run_time;
+use net::host::HostQdisc;
 use std::collections::VecDeque;
 use units::{Span, Time};
 
@@ -64,7 +64,7 @@ impl HostQueue {
     pub fn push(&mut self, now: Time, edt_ns: u64, burst: Burst) {
         let at = match self.qdisc {
             HostQdisc::Fq => run_time(edt_ns).max(now),
-            HostQdisc::Pfifo => now,
+            HostQdisc::Pfifo | HostQdisc::None => now,
         };
         let at = self.ring.back().map_or(at, |&(last, _)| last.max(at));
         self.wmem += u64::from(burst.truesize);

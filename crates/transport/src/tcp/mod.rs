@@ -19,9 +19,10 @@ pub mod sender;
 mod supply;
 pub mod timer;
 
-pub use config::{HostConfig, HostQdisc, MSS};
-pub use ecn::{EcnMode, Feedback};
+pub use config::{HostConfig, MSS};
+pub use ecn::Feedback;
 pub use host_queue::Burst;
 pub use lengths::Lengths;
+pub use net::host::{EcnMode, HostQdisc};
 pub use receiver::Receiver;
 pub use sender::Sender;

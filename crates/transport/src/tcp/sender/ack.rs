@@ -90,25 +90,34 @@ impl Sender {
         self.count_accurate_ce(ack, delivered, &mut st);
         self.notify_ack(&st);
         self.recovery.on_probe_ack(&mut self.sk, &self.rtx, ack.ack, &mut st);
-        if !st.has(flag::NOT_DUP)
-            || st.has(flag::CA_ALERT)
-            || self.recovery.ca_state() != CaState::Open
-        {
-            st.is_dupack = !st.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);
-            self.alert(&mut st);
-        }
+        self.alert_if_suspicious(&mut st);
         if st.has(flag::SET_XMIT_TIMER) {
             self.set_xmit_timer();
         }
         let acked = self.sk.delivered.wrapping_sub(delivered);
         let losses = self.sk.lost.wrapping_sub(lost) as i32;
-        self.sk.stats.delivered += u64::from(acked);
-        st.sampler.rs.is_ack_delayed = st.has(flag::ACK_MAYBE_DELAYED);
-        st.sampler.rs.is_ece = st.has(flag::ECE);
-        st.sampler
-            .finish(&mut self.sk, (acked, losses), was_reneged, |end| self.supply.sampled_end(end));
+        self.finish_sample(&mut st, (acked, losses), was_reneged);
         self.cong_control(acked, &st);
         self.transmit_recovery(st.rexmit);
+    }
+
+    /// The recovery state machine runs (`tcp_fastretrans_alert`) for an ACK that is dubious, or in any state but Open.
+    fn alert_if_suspicious(&mut self, st: &mut AckState) {
+        if !st.has(flag::NOT_DUP)
+            || st.has(flag::CA_ALERT)
+            || self.recovery.ca_state() != CaState::Open
+        {
+            st.is_dupack = !st.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);
+            self.alert(st);
+        }
+    }
+
+    /// Completes the rate sample of an ACK that delivered and lost this many segments.
+    fn finish_sample(&mut self, st: &mut AckState, counts: (u32, i32), was_reneged: bool) {
+        self.sk.stats.delivered += u64::from(counts.0);
+        st.sampler.rs.is_ack_delayed = st.has(flag::ACK_MAYBE_DELAYED);
+        st.sampler.rs.is_ece = st.has(flag::ECE);
+        st.sampler.finish(&mut self.sk, counts, was_reneged, |end| self.supply.sampled_end(end));
     }
 
     /// An ACK below the window still carries SACK information.

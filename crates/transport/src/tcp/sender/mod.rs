@@ -12,7 +12,7 @@ mod timers;
 mod transmit;
 mod write;
 
-use super::config::{HostConfig, HostQdisc};
+use super::config::HostConfig;
 use super::cwnd_use::CwndUse;
 use super::host_queue::{Burst, HostQueue};
 use super::recovery::{rack, Recovery};
@@ -23,6 +23,7 @@ use super::timer::XmitTimer;
 use crate::common::clock::run_time;
 use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
 use cca::{Controller, TcpSock};
+use net::host::HostQdisc;
 use net::Ack;
 use units::{Span, Time};
 
@@ -82,7 +83,7 @@ impl Sender {
     /// before [`Sender::start`].
     pub fn set_max_pacing_rate(&mut self, bytes_per_s: u64) {
         self.sk.set_max_pacing_rate(bytes_per_s);
-        if self.config.qdisc == HostQdisc::Pfifo {
+        if self.config.qdisc != HostQdisc::Fq {
             self.sk.sk_pacing_status = cca::SK_PACING_NEEDED;
         }
     }
@@ -263,7 +264,7 @@ fn socket(config: &HostConfig) -> Box<TcpSock> {
     sk.sk_gso_max_segs = if config.tso { 65_535 } else { 1 };
     sk.sk_pacing_status = match config.qdisc {
         HostQdisc::Fq => cca::SK_PACING_FQ,
-        HostQdisc::Pfifo => cca::SK_PACING_NONE,
+        HostQdisc::Pfifo | HostQdisc::None => cca::SK_PACING_NONE,
     };
     sk.reordering = rack::REORDERING;
     sk.app_limited = u32::MAX;

@@ -1,0 +1,28 @@
+//! How the end hosts are set, in the words of a plan, which both ends of a transport follow.
+
+use serde::{Deserialize, Serialize};
+
+/// Explicit congestion notification (`tcp_ecn`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnMode {
+    /// None, unless the controller needs it.
+    #[default]
+    Off,
+    /// RFC 3168, or DCTCP's echo for controllers that need that.
+    Classic,
+    /// AccECN: counters.
+    Accurate,
+}
+
+/// Sender's queue discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostQdisc {
+    /// `fq`: holds each packet until its earliest departure time.
+    Fq,
+    /// `pfifo`: no pacing below TCP; a controller that asks for pacing gets TCP's own timer.
+    Pfifo,
+    /// None: packets go to the wire as TCP sends them; pacing as for `pfifo`.
+    None,
+}
