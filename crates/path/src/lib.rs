@@ -7,6 +7,7 @@
 //! | [`plan`] | what an engine runs: every quantity absolute, explicit and an integer |
 //! | [`build`] | links, routes and their random streams, made from a plan |
 //! | [`network`] | one direction: every flow's route, and the links that routes share |
+//! | [`counts`] | what became of the packets of a flow |
 //! | [`route`] | what a packet of one flow meets, in order |
 //! | [`link`] | a queue and its rate, and what passed through it |
 //! | [`timeline`] | who wants to be woken when |
@@ -17,6 +18,7 @@
 //! Nothing here owns a clock, a thread or a socket: calls take `now`, in order.
 
 pub mod build;
+pub mod counts;
 pub mod histogram;
 pub mod link;
 pub mod network;

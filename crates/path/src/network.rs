@@ -2,52 +2,16 @@
 //! that routes share. Packets go in at the start of their flow's route and come out in `arrived`;
 //! what happened to the others is counted by flow and cause.
 
+use crate::counts::PacketCounts;
 use crate::link::Link;
 use crate::route::{PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
-use net::qdisc::{Cause, Outcome};
+use net::qdisc::Outcome;
 use std::collections::VecDeque;
 use units::{Bytes, Time};
 
-/// Packets of a flow by what became of them: `sent + duplicated` is the sum of the others and what is
-/// still under way. Marks are counted beside.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PacketCounts {
-    pub sent: u64,
-    pub duplicated: u64,
-    /// Reached the other host, damaged ones not counted.
-    pub delivered: u64,
-    pub damaged: u64,
-    /// Taken by random loss.
-    pub lost: u64,
-    /// Dropped by a queue discipline or policer, by cause.
-    pub overflow: u64,
-    pub aqm: u64,
-    pub policed: u64,
-    pub superseded: u64,
-    /// Marked CE (not an end).
-    pub marked: u64,
-}
-
-impl PacketCounts {
-    /// Dropped at a link, whatever the cause.
-    pub fn queue_drops(&self) -> u64 {
-        self.overflow + self.aqm + self.policed + self.superseded
-    }
-
-    fn ended(&self) -> u64 {
-        self.delivered + self.damaged + self.lost + self.queue_drops()
-    }
-
-    fn drop_by(&mut self, cause: Cause) {
-        *match cause {
-            Cause::Overflow | Cause::TooLarge => &mut self.overflow,
-            Cause::Aqm | Cause::Threshold => &mut self.aqm,
-            Cause::Policed => &mut self.policed,
-            Cause::Superseded => &mut self.superseded,
-        } += 1;
-    }
-}
+#[cfg(test)]
+mod tests;
 
 /// Something that an event table wants to know; equal ones in a row are one with a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -332,11 +296,11 @@ impl<P: PathPacket> Network<P> {
     }
 }
 
-/// Links of a route with the place behind each.
+/// Links of a route with the place after each.
 fn links_of<P>(stages: &[Stage<P>]) -> Vec<(u32, usize)> {
     let number = |stage: &Stage<P>| match stage {
         Stage::Link(link) => Some(*link),
         _ => None,
     };
-    (1..).zip(stages).filter_map(|(behind, s)| number(s).map(|link| (link, behind))).collect()
+    (1..).zip(stages).filter_map(|(after, s)| number(s).map(|link| (link, after))).collect()
 }

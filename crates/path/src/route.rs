@@ -1,6 +1,6 @@
 //! What a packet of one flow meets on its way, in order: delays, impairments, links.
 
-use crate::network::PacketCounts;
+use crate::counts::PacketCounts;
 use net::delay::{JitterPipe, Pipe};
 use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss, Reordering};
 use net::qdisc::Outcome;
@@ -216,5 +216,83 @@ impl<P> Route<P> {
     pub fn place_after(&self, link: u32) -> usize {
         let found = self.links.iter().find(|&&(l, _)| l == link);
         found.expect("a packet leaves a link that is on its route").1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net::impair::{Share, ThinningConfig};
+    use net::rng::Rng;
+
+    fn at_ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// What is popped at `now`: numbers of the packets, and when the stage wants to be woken.
+    fn drained(stage: &mut Stage<Packet>, now: Time) -> (Vec<u32>, Option<Time>) {
+        let mut numbers = Vec::new();
+        loop {
+            match stage.pop(now) {
+                Release::Packet(packet) => numbers.push(packet.seq),
+                Release::Later(at) => return (numbers, Some(at)),
+                Release::Never => return (numbers, None),
+            }
+        }
+    }
+
+    #[test]
+    fn a_delay_asks_to_be_woken_for_its_first_packet_only() {
+        let mut delay = Delay::new(Span::from_ms(10));
+        assert_eq!(delay.take(at_ms(1), Packet { seq: 1, ..Packet::default() }), Some(at_ms(11)));
+        assert_eq!(delay.take(at_ms(3), Packet { seq: 2, ..Packet::default() }), None);
+        let mut stage = Stage::Delay(delay);
+        assert_eq!(drained(&mut stage, at_ms(11)), (vec![1], Some(at_ms(13))));
+        assert_eq!(drained(&mut stage, at_ms(13)), (vec![2], None));
+        assert!(stage.is_empty());
+    }
+
+    #[test]
+    fn packets_wait_with_the_one_that_waits_for_an_address() {
+        let mut delay = Delay::new(Span::from_ms(10)).after_resolution(Span::from_ms(20));
+        assert_eq!(delay.take(at_ms(0), Packet::default()), Some(at_ms(30)));
+        assert_eq!(delay.take(at_ms(5), Packet::default()), None);
+        let mut stage = Stage::Delay(delay);
+        assert_eq!(drained(&mut stage, at_ms(30)).0.len(), 2);
+    }
+
+    #[test]
+    fn stages_without_memory_hold_nothing() {
+        let rng = || Rng::stream(1, "stage");
+        let always = Share::of(1_000_000_000);
+        let mut outcome = Outcome::default();
+        let mut packet = Packet::default();
+        let mut corrupt = Stage::Corrupt(Box::new(Corruption::new(always, rng())));
+        assert!(matches!(corrupt.take(at_ms(1), &mut packet, &mut outcome), Verdict::Forward));
+        assert!(packet.is_damaged());
+        let mut duplicate = Stage::Duplicate(Box::new(Duplication::new(always, rng())));
+        assert!(matches!(duplicate.take(at_ms(1), &mut packet, &mut outcome), Verdict::Duplicate));
+        assert!(corrupt.is_empty() && duplicate.is_empty() && outcome.is_empty());
+    }
+
+    #[test]
+    fn thinning_leaves_the_older_acknowledgement_as_a_drop() {
+        let config = ThinningConfig { every: 3, hold: Span::from_ms(5) };
+        let mut stage = Stage::ThinAcks(Box::new(AckThinning::new(config)));
+        let mut outcome = Outcome::default();
+        let ack = |number| Ack::from(net::TcpAck { ack: number, ..net::TcpAck::default() });
+        for number in [1, 2] {
+            let verdict = stage.take(at_ms(0), &mut ack(number), &mut outcome);
+            assert!(matches!(verdict, Verdict::Hold(_)));
+        }
+        assert_eq!((stage.len(), outcome.drops.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_packet_goes_on_after_the_link_that_it_leaves() {
+        let counts = PacketCounts::default();
+        let route =
+            Route::<Packet> { stages: vec![], links: vec![(4, 2), (0, 5)], slot: 0, counts };
+        assert_eq!((route.place_after(4), route.place_after(0)), (2, 5));
     }
 }

@@ -24,7 +24,7 @@ const NOWHERE: u32 = 0;
 struct EventKey(u128);
 
 impl EventKey {
-    /// Behind all others.
+    /// After all others.
     const ABSENT: EventKey = EventKey(u128::MAX);
 
     #[inline]
@@ -46,7 +46,7 @@ impl EventKey {
 
 /// A 4-ary heap whose entries can be moved: each slot is in it at most once.
 pub struct Timeline {
-    /// From [`ROOT`] to `end`; absent ones before and behind, so that there are always four children to
+    /// From [`ROOT`] to `end`; absent ones before and after, so that there are always four children to
     /// compare, or none.
     keys: Vec<EventKey>,
     end: usize,
@@ -191,7 +191,7 @@ impl Timeline {
         self.put(i, key);
     }
 
-    /// Puts `key` at `i` or, behind earlier ones, further from the root.
+    /// Puts `key` at `i` or, after earlier ones, further from the root.
     fn sink(&mut self, mut i: usize, key: EventKey) {
         while let Some(children) = self.children(i) {
             let (mut least, mut below) = (0, children[0]);

@@ -1,8 +1,8 @@
 //! What links and flows counted, in the form that results are made from ([`record::report`]).
 
+use crate::counts::PacketCounts;
 use crate::histogram::Histogram;
 use crate::link::Link;
-use crate::network::PacketCounts;
 use crate::plan::Flow;
 use net::Frame;
 use record::{Delays, FlowTotals, LinkTotals, QueueRow};

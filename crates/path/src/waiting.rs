@@ -89,7 +89,7 @@ mod tests {
     fn what_waits_at_the_end_counts_until_then() {
         let mut waiting = Waiting::default();
         waiting.on_left(ms(10), ms(0));
-        // Behind it one that came at 5 waits through an outage.
+        // After it, one that came at 5 waits through an outage.
         let delay = waiting.until(ms(1_005), Some(ms(5)));
         let area = 50.0 + (1_000.0f64.powi(2) - 5.0f64.powi(2)) / 2.0;
         assert!((delay.mean_us - area / 1_005.0 * 1e3).abs() < 1e-3, "{delay:?}");

@@ -3,11 +3,13 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`source`] | the tracked files, with comments and text blanked out |
+//! | [`circles`] | files that include or import each other |
 //! | [`functions`] | where functions begin and end, in Rust, C and Python |
 //! | [`tidy`] | the style rules that a machine can judge |
 //! | [`generate`] | documentation that is written from code |
 //! | [`pages`] | what the maps of the repository name |
 
+pub mod circles;
 pub mod functions;
 pub mod generate;
 pub mod pages;

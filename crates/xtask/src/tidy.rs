@@ -1,5 +1,6 @@
 //! The style rules that a machine can judge. Each rule is a function from a file to findings.
 
+use crate::circles;
 use crate::functions::functions;
 use crate::source::{Language, Source};
 use std::fmt;
@@ -43,6 +44,10 @@ pub fn findings(sources: &[Source]) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         sources.iter().flat_map(|s| rules.iter().flat_map(move |rule| rule(s))).collect();
     found.extend(dead_files(sources));
+    found.extend(circles::circles(sources).into_iter().map(|circle| {
+        let text = format!("include or import each other: {}", circle.join(", "));
+        Finding { path: circle[0].clone(), line: 0, text, error: true }
+    }));
     found
 }
 

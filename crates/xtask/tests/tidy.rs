@@ -1,5 +1,6 @@
 //! Style as a test: the repository against the rules, and the rules against small examples.
 
+use xtask::circles::circles;
 use xtask::functions::{functions, Function};
 use xtask::generate;
 use xtask::pages::{all_dead_names, dead_names};
@@ -133,4 +134,53 @@ fn a_rust_file_that_nothing_declares_is_an_error() {
     let found = tidy::findings(&sources);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].path, "crates/a/src/lost.rs");
+}
+
+/// The circles among these files.
+fn circles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    let sources: Vec<Source> =
+        files.iter().map(|(path, text)| Source::new(path, (*text).to_string())).collect();
+    circles(&sources)
+}
+
+#[test]
+fn headers_that_include_each_other_are_a_circle() {
+    let files = [
+        ("cca/bbr1/core.h", "#include \"model.h\"\n"),
+        ("cca/bbr1/model.h", "#include \"../bbr2/path.h\"\n"),
+        ("cca/bbr2/path.h", "#include \"../bbr1/core.h\"\n#include \"kernel.h\"\n"),
+        ("cca/include/kernel.h", ""),
+    ];
+    let circle = ["cca/bbr1/core.h", "cca/bbr1/model.h", "cca/bbr2/path.h"];
+    assert_eq!(circles_of(&files), [circle]);
+    assert!(circles_of(&files[1..]).is_empty());
+}
+
+#[test]
+fn python_imports_inside_functions_make_no_circle() {
+    let one = ("python/dumbbell/runs/one.py", "from dumbbell.scenario import two\n");
+    for (import, count) in [
+        ("from ..runs.one import (\n    Thing,\n)\n", 1),
+        ("from dumbbell.runs import one\n", 1),
+        ("def later():\n    from dumbbell.runs import one\n", 0),
+        ("if TYPE_CHECKING:\n    from ..runs.one import Thing\n", 0),
+    ] {
+        let files = [one, ("python/dumbbell/scenario/two.py", import)];
+        assert_eq!(circles_of(&files).len(), count, "{import}");
+    }
+}
+
+#[test]
+fn rust_modules_that_use_each_other_are_a_circle_but_for_their_tests() {
+    let link = "use crate::{\n    a::b,\n    route::{Hop, Stage},\n};\n";
+    let lib = ("crates/path/src/lib.rs", "mod link;\nmod route;\n");
+    let route = |text| [lib, ("crates/path/src/link.rs", link), ("crates/path/src/route.rs", text)];
+    for (text, count) in [
+        ("use super::link::Link;\n", 1),
+        ("fn f() { crate::link::f() }\n", 1),
+        ("// crate::link::f\n", 0),
+        ("fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::link::Link;\n}\n", 0),
+    ] {
+        assert_eq!(circles_of(&route(text)).len(), count, "{text}");
+    }
 }

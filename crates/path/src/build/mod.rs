@@ -174,6 +174,6 @@ fn steps<T: Copy>(
     Steps::new(all, repeat_ns.map(Span::from_ns)).map_err(|error| PlanError::Value {
         key: format!("{at}.steps"),
         got: error.to_string(),
-        wanted: "ascending steps from 0 ns, and a period behind the last".into(),
+        wanted: "ascending steps from 0 ns, and a period after the last".into(),
     })
 }
