@@ -32,7 +32,7 @@ DELAY_MS, MBPS, PACKETS = 10, 100, 167
 SECONDS, WARM_S = 8, 1.5
 LOW_PPS = 200
 FULL_PPS = MBPS * 1.2e6 / 8 / 1500
-#: Share of events late by more than 1 ms, and least utilisation, up to which a rate is kept.
+#: Share of events late by more than 1 ms, and minimum utilisation, up to which a rate is kept.
 LATE_SHARE_MAX, UTILIZATION_MIN = 1e-3, 0.95
 #: Delay error p99 at low load, ms.
 ERROR_MS_MAX = 1.0

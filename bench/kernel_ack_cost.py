@@ -85,7 +85,7 @@ def measure(name: str, *, mbps: int, seconds: float) -> dict[str, float]:
         kernel.load(str(OWN_FILES.get(name, name))) as controller,
     ):
         goodput = flow(controller.kernel_name, seconds)
-        ran = [told for number, told in programs().items() if number not in before]
+        ran = [program for number, program in programs().items() if number not in before]
     acks, main_ns = max(
         ((calls, ns) for hook, calls, ns in ran if hook.endswith(("_main", "_cong_avoid"))), default=(0, 0)
     )
@@ -114,7 +114,7 @@ def main() -> int:
     rows = {name: row(runs[name], per_call) for name in names if name != NOTHING}
     reference = rows[REFERENCE]
     print(
-        f"Linux {os.uname().release}, {args.mbps} Mbit/s and 20 ms, least of {args.repeats} runs; a call that does"
+        f"Linux {os.uname().release}, {args.mbps} Mbit/s and 20 ms, minimum of {args.repeats} runs; a call that does"
         f" nothing: {per_call:.0f} ns\n"
     )
     print(

@@ -83,5 +83,6 @@ def _goodput_bytes(line: dict) -> float:
     """
     flows = json.loads((Path(line["dir"]) / "manifest.json").read_text(encoding="utf-8"))["plan"]["flows"]
     return sum(
-        told["goodput_mbps"] / 8e3 * (flow["stop_ns"] - flow["start_ns"]) for told, flow in zip(line["flows"], flows)
+        flow_result["goodput_mbps"] / 8e3 * (flow["stop_ns"] - flow["start_ns"])
+        for flow_result, flow in zip(line["flows"], flows)
     )

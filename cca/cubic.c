@@ -78,7 +78,7 @@ CCA_PRESETS(CUBIC_PRESETS);
 static const u32 cubic_curve_shift = 10 + 3 * CUBIC_TIME_SHIFT;
 /* C is given in bic_scale/1024 for an RTT of 100 ms: ten steps a second. */
 static const u32 cubic_rtts_per_second = 10;
-/* Least window after a reduction, in segments (RFC 5681, eq. 4). */
+/* Minimum window after a reduction, in segments (RFC 5681, eq. 4). */
 static const u32 cubic_ssthresh_min = 2;
 /* Growth is at most one segment per two delivered, 1.5 W per RTT (RFC 9438 sec. 4.4). */
 static const u32 cubic_cnt_min = 2;

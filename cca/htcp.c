@@ -61,7 +61,7 @@ static const u32 htcp_beta_rtt_min_ms = 10;
 static const u32 htcp_rtt_memory_percent = 95;
 /* Throughput samples of this many round trips after congestion start afresh. */
 static const u32 htcp_fresh_rtts = 3;
-/* Least window after a reduction, segments (RFC 5681, eq. 4). */
+/* Minimum window after a reduction, segments (RFC 5681, eq. 4). */
 static const u32 htcp_ssthresh_min = 2;
 
 struct htcp {

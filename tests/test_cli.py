@@ -180,8 +180,10 @@ def test_several_files_run_together(cli: Any, small: Path) -> None:
 def test_check_says_what_would_run(cli: Any) -> None:
     done = cli("check", ROOT / "scenarios" / "rtt-unfairness.toml")
     assert (done.returncode, done.stderr) == (0, "")
-    told = done.stdout.rsplit("\n\n", 1)[0] + "\n"  # the last paragraph tells the time that it takes on this machine
-    assert told == (ROOT / "tests" / "snapshots" / "check-rtt-unfairness.txt").read_text()
+    plan_text = (
+        done.stdout.rsplit("\n\n", 1)[0] + "\n"
+    )  # the last paragraph tells the time that it takes on this machine
+    assert plan_text == (ROOT / "tests" / "snapshots" / "check-rtt-unfairness.txt").read_text()
     assert "packets, " in done.stdout
 
 

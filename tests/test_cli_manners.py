@@ -93,11 +93,11 @@ def test_a_fault_of_ours_is_one_line_and_says_how_to_see_more(
     monkeypatch.setattr(origin, "versions", broken)
     monkeypatch.setattr(commands, "_drop_output", lambda: None)
     assert commands.main(["version"]) == 1
-    told = (
+    message = (
         "dumbbell: a fault of this program: ZeroDivisionError: by zero (DUMBBELL_TRACEBACK=1 shows where; please report"
         " it)\n"
     )
-    assert capsys.readouterr().err == told
+    assert capsys.readouterr().err == message
     monkeypatch.setenv(commands.TRACEBACK, "1")
     with pytest.raises(ZeroDivisionError):
         commands.main(["version"])

@@ -33,8 +33,8 @@ def test_the_help_of_plot_names_what_plots_can_draw() -> None:
     from dumbbell import plots
     from dumbbell.cli import commands
 
-    told = " ".join(commands.parser("plot").format_help().split())
-    assert all(kind in told for kind in plots.KINDS)
+    help_text = " ".join(commands.parser("plot").format_help().split())
+    assert all(kind in help_text for kind in plots.KINDS)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -203,9 +203,9 @@ def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_warnings_that_explain_a_difference_are_printed(compared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compare", str(compared / "x.toml"), "--on", "sim,late", "--out", str(compared / "out")]) == 1
-    told = capsys.readouterr().out
-    assert told.count("  late: host.hz: this kernel's tick is 250, not 1000\n") == 2
-    assert "DIFFERS (of one repetition; --set repetitions=5 tells whether it is chance)" in told
+    output = capsys.readouterr().out
+    assert output.count("  late: host.hz: this kernel's tick is 250, not 1000\n") == 2
+    assert "DIFFERS (of one repetition; --set repetitions=5 tells whether it is chance)" in output
 
 
 def test_the_folder_of_a_comparison_is_one_of_results_that_vary_by_back_end(

@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "problem"),
     [
         ("flows.parquet", None, "flows.parquet is missing"),
         ("flows.parquet", b"rows" * 50, "flows.parquet has 200 bytes instead of 400"),
@@ -106,13 +106,13 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
         ("traffic/0.json", b"", "traffic/0.json has 0 bytes instead of 2"),
     ],
 )
-def test_damage_is_told(tmp_path: Path, name: str, content: bytes | None, told: str) -> None:
+def test_damage_is_named(tmp_path: Path, name: str, content: bytes | None, problem: str) -> None:
     made = written(tmp_path)
     assert folder.damage(tmp_path / "run", made) == ""
     (tmp_path / "run" / name).unlink()
     if content is not None:
         (tmp_path / "run" / name).write_bytes(content)
-    assert folder.damage(tmp_path / "run", made) == told
+    assert folder.damage(tmp_path / "run", made) == problem
 
 
 @pytest.mark.parametrize("size", [0, 99_999, 100_000, 300_000])

@@ -13,7 +13,7 @@ from dumbbell.runs.sweep import run
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 
-#: Simulated time behind the last start, s: 5 million packets at 10 Gbit/s would take too long.
+#: Simulated time after the last start, s: 5 million packets at 10 Gbit/s would take too long.
 SHOWN_S = {"fabric-10g": 0.3}
 
 

@@ -76,9 +76,9 @@ def test_bbrs_find_rate_and_delay_of_the_path_and_go_through_their_states(name: 
     assert report["end"]["sum_received"]["bits_per_second"] > 14e6
     late = [socket.estimates for socket in seen if socket.delivered > 3000]
     payload_bps = 20e6 * 1448 / 1500
-    bandwidths = sorted(told.bw_bps or 0 for told in late)
+    bandwidths = sorted(row.bw_bps or 0 for row in late)
     assert 0.75 * payload_bps < bandwidths[len(bandwidths) // 2] < 1.35 * payload_bps
-    assert all(30_000 <= (told.min_rtt_us or 0) < 40_000 for told in late)
+    assert all(30_000 <= (row.min_rtt_us or 0) < 40_000 for row in late)
     if name in ("bbr2", "bbr2plus", "bbr3"):
         assert {"PROBE_BW_DOWN", "PROBE_BW_CRUISE"} & set(runs), runs
 

@@ -116,16 +116,16 @@ def test_a_panic_in_the_engine_ends_its_own_run_with_a_message(
     for jobs in ("1", "2"):
         _native._panic_in_next_run()
         status = main(["run", str(small), "--jobs", jobs, "--out", str(tmp_path / jobs)])
-        told = capfd.readouterr().err
+        stderr = capfd.readouterr().err
         assert status == 1
         assert re.search(
             r"^dumbbell: \S+small_buffer=\S+: the engine failed, which is a bug: please report it with the scenario \(a"
             r" test asked for this \(\S+\.rs:\d+\)\)$",
-            told,
+            stderr,
             re.MULTILINE,
-        ), told
-        assert "panicked" not in told
-        assert "Traceback" not in told
+        ), stderr
+        assert "panicked" not in stderr
+        assert "Traceback" not in stderr
         assert len(list((tmp_path / jobs).glob("*/manifest.json"))) == 1, "the other run goes on"
         assert not list((tmp_path / jobs).glob(".tmp-*"))
 
@@ -194,10 +194,10 @@ def test_ctrl_c_is_answered_at_once_whatever_a_run_does(tmp_path: Path, change: 
     time.sleep(2)
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=20)
+    _, stderr = process.communicate(timeout=20)
     took = time.monotonic() - began
-    assert process.returncode in (130, 1), told  # 1: a limit came first
-    assert "Traceback" not in told
+    assert process.returncode in (130, 1), stderr  # 1: a limit came first
+    assert "Traceback" not in stderr
     assert took < 3, f"{took:.2f} s"  # 0.2 s on a machine that does nothing else
 
 

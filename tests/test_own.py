@@ -161,7 +161,7 @@ def test_what_does_not_compile_is_bad_input_in_one_line(tmp_path: Path, cli: Any
 def test_wrong_files_names_and_parameters_are_bad_input(tmp_path: Path, cli: Any) -> None:
     file = write(tmp_path)
     (tmp_path / "x.toml").write_text(SCENARIO.replace("CCA", "mien"))
-    told = {
+    messages = {
         ("run", "x.toml", "--cca", file): 'flow[0].cca: got "mien", wanted one of: ',
         ("run", "x.toml", "--cca", "none.c"): '--cca: got "none.c" (No such file',
         ("run", "x.toml", "--cca", "x.toml"): '--cca: got "x.toml", wanted a C source (.c) or a Python file (.py)',
@@ -178,7 +178,7 @@ def test_wrong_files_names_and_parameters_are_bad_input(tmp_path: Path, cli: Any
         ): 'did you mean "keep"?',
         ("cca", "show"): "NAME: missing",
     }
-    for arguments, message in told.items():
+    for arguments, message in messages.items():
         done = cli(*arguments)
         assert done.returncode == 2, done.stderr
         assert message in done.stderr

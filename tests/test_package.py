@@ -108,14 +108,14 @@ def test_it_says_its_version_and_the_commit_that_it_was_built_from(run: Run) -> 
     ).stdout.strip()
     done = run("dumbbell", "--version")
     assert (done.returncode, done.stderr) == (0, "")
-    told = done.stdout.split()
-    told = dict(zip(told[::2], told[1::2], strict=True))
+    versions = done.stdout.split()
+    versions = dict(zip(versions[::2], versions[1::2], strict=True))
     assert (
-        told["dumbbell"]
-        == told["engine"]
+        versions["dumbbell"]
+        == versions["engine"]
         == only("dumbbell-*.tar.gz").name.removeprefix("dumbbell-").removesuffix(".tar.gz")
     )
-    assert told["commit"].rstrip("+") == head
+    assert versions["commit"].rstrip("+") == head
 
 
 def test_pip_finds_its_dependencies_and_nothing_is_missing(installed: Path, run: Run) -> None:

@@ -58,9 +58,9 @@ def test_the_command_prints_each_cell_beside_the_papers(cli: Any, tmp_path: Path
     assert cells[2]["agrees"] == (abs(cells[2]["ours"] - cells[2]["paper"]) <= 0.03)
     found = {run.plan["flows"][0]["cca"]: run for run in load(tmp_path / "out")}
     assert cells[0]["ours"] == found["bbr"].summary["link"]["drop_rate"]
-    told = cli("paper", "zhang2019", "--table", "5", "--out", "out", "--duration", "60s", "--resume").stdout
-    assert "Table 5, utility:" in told
-    assert "60s instead of the paper's time" in told
+    output = cli("paper", "zhang2019", "--table", "5", "--out", "out", "--duration", "60s", "--resume").stdout
+    assert "Table 5, utility:" in output
+    assert "60s instead of the paper's time" in output
     assert cli("paper", "zhang2019", "--table", "6").stderr == "dumbbell: --table: got 6, wanted one of: 3, 4, 5, 7\n"
     assert "wanted one of: zhang2019" in cli("paper", "zhang").stderr
 

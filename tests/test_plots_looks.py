@@ -71,10 +71,10 @@ def test_many_points_have_numbers_that_the_legend_explains(tmp_path: Path) -> No
     against = [Flow(cca=["bbr", "bbr2", "bbr3", "htcp", "reno"]), Flow(cca="cubic", start="7ms")]
     results = dumbbell.run(dumbbell.Scenario(duration="1s", path=path, flow=against), tmp_path / "out")
     ax = plot.tradeoff(results)
-    told = labels(ax)
-    assert told[:2] == ["1: BBR", "2: CUBIC, against BBR"]
+    legend = labels(ax)
+    assert legend[:2] == ["1: BBR", "2: CUBIC, against BBR"]
     assert [text.get_text() for text in ax.texts] == [*(str(n) for n in range(1, 11)), "better"]
-    assert len(told) == 11
+    assert len(legend) == 11
     few = plot.tradeoff(Results(list(results)[:2]))
     assert [text.get_text() for text in few.texts][:2] == ["BBR", "CUBIC, against BBR"]
     assert labels(few) == ["link rate"]

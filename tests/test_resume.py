@@ -73,9 +73,9 @@ DAMAGE: list[tuple[str, Callable[[Path], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("do", "told"), [pytest.param(do, told, id=name) for name, do, told in DAMAGE])
+@pytest.mark.parametrize(("do", "problem"), [pytest.param(do, problem, id=name) for name, do, problem in DAMAGE])
 def test_a_damaged_run_is_run_again_and_the_others_are_kept(
-    tmp_path: Path, do: Callable[[Path], object], told: str
+    tmp_path: Path, do: Callable[[Path], object], problem: str
 ) -> None:
     run(tmp_path / "out")
     whole = tables(tmp_path / "out")
@@ -83,7 +83,7 @@ def test_a_damaged_run_is_run_again_and_the_others_are_kept(
     outcomes, notes = run(tmp_path / "out", resume=True)
     assert [(outcome.error, outcome.kept) for outcome in outcomes] == [(None, False), (None, True)]
     assert len(notes) == 1
-    assert notes[0].startswith(f"{tmp_path / 'out' / FIRST}: {told}")
+    assert notes[0].startswith(f"{tmp_path / 'out' / FIRST}: {problem}")
     assert tables(tmp_path / "out") == whole
 
 

@@ -280,12 +280,12 @@ def test_a_measured_part_is_what_run_and_show_tell(
     text = SHORT.replace('duration = "10s"', 'duration = "10s"\nmeasure = { from = "2s", to = "8s" }')
     (tmp_path / "m.toml").write_text(text)
     assert cli.main(["run", str(tmp_path / "m.toml"), "--json", "--out", str(tmp_path / "out")]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["window_s"] == [2, 8]
-    assert json.loads(show(tmp_path / "out", "--json")) == told
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["window_s"] == [2, 8]
+    assert json.loads(show(tmp_path / "out", "--json")) == shown
     (run,) = dumbbell.load(tmp_path / "out")
-    assert told["flows"][0]["goodput_mbps"] == pytest.approx(metrics.goodput_bps(run, 0, (2, 8)) / 1e6)
-    assert told["flows"][0]["goodput_mbps"] != pytest.approx(run.summary.flows[0].goodput_mbps, rel=1e-6)
+    assert shown["flows"][0]["goodput_mbps"] == pytest.approx(metrics.goodput_bps(run, 0, (2, 8)) / 1e6)
+    assert shown["flows"][0]["goodput_mbps"] != pytest.approx(run.summary.flows[0].goodput_mbps, rel=1e-6)
 
 
 def test_the_links_have_a_table_and_requests_their_latency(show: Any, tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ def test_an_early_signal_is_answered_at_once_and_leaves_nothing(long: Path, numb
         time.sleep(delay_ms / 1000)
         process.send_signal(number)
         err, took = ended(process, number)
-        told = "dumbbell: interrupted; 0 of 3 runs are finished in out, --resume runs the rest\n"
-        assert err in ("", "dumbbell: interrupted\n", told), f"after {delay_ms} ms"
+        summary = "dumbbell: interrupted; 0 of 3 runs are finished in out, --resume runs the rest\n"
+        assert err in ("", "dumbbell: interrupted\n", summary), f"after {delay_ms} ms"
         assert left(long) == [], f"after {delay_ms} ms"
         assert took < 2.0  # 0.2 on a machine with nothing else to do
 

@@ -83,8 +83,8 @@ def test_errors_of_planning_have_lines_too(tmp_path: Path, cli: Any) -> None:
     for command in (("check", file), ("run", file, "--out", "out")):
         done = cli(*command)
         assert done.returncode == 2
-        told = [line.split(": ")[1:3] for line in done.stderr.splitlines()]
-        assert told == [
+        problems = [line.split(": ")[1:3] for line in done.stderr.splitlines()]
+        assert problems == [
             [f"{file}:2", "path.buffer"],
             [f"{file}:5", "flow[1].cca"],
             [f"{file}:6", "flow[2].stop"],

@@ -119,10 +119,10 @@ def test_check_and_run_say_it_once_per_file_and_results_keep_it(tmp_path: Path, 
     for command in (("check", file), ("run", file, "--json", "--out", "out")):
         done = cli(*command)
         assert done.returncode == 0, done.stderr
-        told = [
+        warnings = [
             line.removeprefix(f"dumbbell: warning: {file}: ") for line in done.stderr.splitlines() if str(file) in line
         ]
-        assert [line.split(";")[0][:60] for line in told] == [
+        assert [line.split(";")[0][:60] for line in warnings] == [
             CODEL[:60].split(";", maxsplit=1)[0],
             "repetitions: nothing here is random, so all 4 would be equal",
             "path.buffer has no effect: its 2 values make equal runs"[:60],

@@ -36,7 +36,7 @@ struct CCA_OPS_TAG {
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	/* An ACK arrived; called before state, window and rate are updated. */
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
-	/* Least number of segments in a burst. */
+	/* Minimum number of segments in a burst. */
 	u32 (*min_tso_segs)(struct sock *sk);
 	/* Last step of each ACK: set cwnd and pacing rate. Replaces cong_avoid, PRR
 	 * and the stack's own pacing rate.
@@ -53,7 +53,7 @@ struct CCA_OPS_TAG {
 #ifndef CCA_HOST_BPF
 	/* Report estimates; stands in for get_info(), which BPF may not have. */
 	void (*info)(struct sock *sk, struct cca_info *info);
-	/* A burst was marked lost, for each, before the ACK that showed it is told of. */
+	/* A burst was marked lost, for each, before the ACK that showed it is reported. */
 	void (*skb_marked_lost)(struct sock *sk, const struct lost_burst *lost);
 	/* Segments in a burst with segments of `mss` bytes; replaces the stack's autosizing. */
 	u32 (*tso_segs)(struct sock *sk, u32 mss);

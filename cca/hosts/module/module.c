@@ -213,17 +213,17 @@ static void bbr_info(const struct tcp_bbr_info *bbr, struct cca_info *info)
 static void host_info(struct sock *sk, struct cca_info *info)
 {
 	const struct tcp_congestion_ops *ops = enter(sk);
-	union tcp_cc_info told;
+	union tcp_cc_info kernel_info;
 	int kind = 0;
 
-	memset(&told, 0, sizeof(told));
-	if (!ops || !ops->get_info || !ops->get_info(sk, ~0U, &kind, &told))
+	memset(&kernel_info, 0, sizeof(kernel_info));
+	if (!ops || !ops->get_info || !ops->get_info(sk, ~0U, &kind, &kernel_info))
 		return;
 	if (kind == INET_DIAG_BBRINFO) {
-		bbr_info(&told.bbr, info);
-	} else if (kind == INET_DIAG_VEGASINFO && told.vegas.tcpv_enabled) {
-		info->min_rtt_us = told.vegas.tcpv_minrtt;
-		info->flags = told.vegas.tcpv_minrtt < S32_MAX ? CCA_INFO_MIN_RTT : 0;
+		bbr_info(&kernel_info.bbr, info);
+	} else if (kind == INET_DIAG_VEGASINFO && kernel_info.vegas.tcpv_enabled) {
+		info->min_rtt_us = kernel_info.vegas.tcpv_minrtt;
+		info->flags = kernel_info.vegas.tcpv_minrtt < S32_MAX ? CCA_INFO_MIN_RTT : 0;
 	}
 }
 

@@ -65,15 +65,15 @@ int param_set_bool(const char *text, const struct kernel_param *kp)
 	return kstrtobool(text, kp->arg);
 }
 
-int param_set_uint_minmax(const char *text, const struct kernel_param *kp, unsigned int least,
-			  unsigned int most)
+int param_set_uint_minmax(const char *text, const struct kernel_param *kp, unsigned int minimum,
+			  unsigned int maximum)
 {
 	unsigned int value;
 	int error = kstrtouint(text, 0, &value);
 
 	if (error)
 		return error;
-	if (value < least || value > most)
+	if (value < minimum || value > maximum)
 		return -EINVAL;
 	*(unsigned int *)kp->arg = value;
 	return 0;
@@ -131,19 +131,19 @@ const struct kernel_param_ops param_ops_bool = { .set = param_set_bool, .get = p
 	T("bool", bool, 0, 1)                    \
 	T("invbool", bool, 0, 1)
 
-#define IF_READ(type_, c, least, most)                 \
+#define IF_READ(type_, c, minimum, maximum)            \
 	if (!strcmp(kp->type, type_)) {                \
 		row->def = (s64)((c *)kp->arg)[index]; \
-		row->min = (s64)(least);               \
-		row->max = (s64)(most);                \
+		row->min = (s64)(minimum);             \
+		row->max = (s64)(maximum);             \
 		return true;                           \
 	}
-#define IF_WRITE(type_, c, least, most)                          \
-	if (!strcmp(kp->type, type_)) {                          \
-		if (value < (s64)(least) || value > (s64)(most)) \
-			return -ERANGE;                          \
-		((c *)kp->arg)[index] = (c)value;                \
-		return 0;                                        \
+#define IF_WRITE(type_, c, minimum, maximum)                          \
+	if (!strcmp(kp->type, type_)) {                               \
+		if (value < (s64)(minimum) || value > (s64)(maximum)) \
+			return -ERANGE;                               \
+		((c *)kp->arg)[index] = (c)value;                     \
+		return 0;                                             \
 	}
 
 /* Fills in default and range; false for a type that has no number (charp). */

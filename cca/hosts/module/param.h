@@ -35,7 +35,7 @@ extern int param_set_int(const char *text, const struct kernel_param *kp);
 extern int param_set_uint(const char *text, const struct kernel_param *kp);
 extern int param_set_bool(const char *text, const struct kernel_param *kp);
 extern int param_set_uint_minmax(const char *text, const struct kernel_param *kp,
-				 unsigned int least, unsigned int most);
+				 unsigned int minimum, unsigned int maximum);
 extern int param_get_int(char *buffer, const struct kernel_param *kp);
 extern int param_get_uint(char *buffer, const struct kernel_param *kp);
 extern int param_get_bool(char *buffer, const struct kernel_param *kp);

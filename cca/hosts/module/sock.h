@@ -170,7 +170,7 @@ extern u64 cca_module_random(void);
 			_to[_i] = (u8)(cca_module_random() >> 56); \
 	} while (0)
 
-/* ---- segments, for hooks that are told of one (skb_marked_lost) ---- */
+/* ---- segments, for hooks that get one (skb_marked_lost) ---- */
 
 struct tcp_skb_cb {
 	u32 seq, end_seq;

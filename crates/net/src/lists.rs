@@ -64,7 +64,7 @@ impl<T> Slab<T> {
         self.remove_after(list, None)
     }
 
-    /// Takes what is behind `after`, a place in this list, or the first.
+    /// Takes what follows `after`, a place in this list, or the first.
     #[inline]
     pub fn remove_after(&mut self, list: &mut List, after: Option<Place>) -> Option<T> {
         let node = after.map_or(list.head, |place| self.next(place.0));

@@ -21,7 +21,7 @@ pub enum StepsError {
     StartsLate(Time),
     /// This step (from 0) is not later than the one before it.
     NotAscending(usize),
-    /// The period does not lie behind the last step.
+    /// The period does not lie after the last step.
     PeriodTooShort {
         /// As given.
         period: Span,
@@ -39,7 +39,7 @@ impl fmt::Display for StepsError {
                 write!(f, "steps must ascend, step {} is not later than step {i}", i + 1)
             }
             StepsError::PeriodTooShort { period, last } => {
-                write!(f, "the period must end behind the last step at {last}, got {period}")
+                write!(f, "the period must end after the last step at {last}, got {period}")
             }
         }
     }
@@ -116,7 +116,7 @@ impl Schedule {
     /// A schedule of `steps` in ascending order.
     ///
     /// # Panics
-    /// When there is none, the first is not at zero, they do not ascend, the period does not lie behind the last
+    /// When there is none, the first is not at zero, they do not ascend, the period does not lie after the last
     /// step, or an outage has no end ([`Schedule::is_endless_outage`]).
     pub fn new(steps: Vec<(Time, Rate)>, period: Option<Span>) -> Schedule {
         match Steps::new(steps, period) {
@@ -278,7 +278,7 @@ mod tests {
         );
         assert_eq!(
             error(vec![at(0), at(7)], Some(Span::from_ns(7))),
-            "the period must end behind the last step at 7ns, got 7ns"
+            "the period must end after the last step at 7ns, got 7ns"
         );
     }
 

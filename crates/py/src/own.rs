@@ -30,14 +30,14 @@ pub fn build(py: Python<'_>, source: PathBuf, folder: PathBuf, hz: u32) -> PyRes
 fn build_here(source: &Path, folder: &Path, hz: u32) -> Result<String, String> {
     let built = cca::compile(source, folder, hz).map_err(|e| e.to_string())?;
     let module = built.open().map_err(|e| format!("{}: {e}", source.display()))?;
-    let mut told = crate::described(&module);
-    told["library"] = built.library.display().to_string().into();
-    told["symbol"] = built.symbol.clone().into();
-    told["compiler"] = built.compiler.clone().into();
+    let mut described = crate::described(&module);
+    described["library"] = built.library.display().to_string().into();
+    described["symbol"] = built.symbol.clone().into();
+    described["compiler"] = built.compiler.clone().into();
     let beside: Vec<String> =
         built.companions.iter().map(|path| path.display().to_string()).collect();
-    told["companions"] = beside.into();
-    Ok(told.to_string())
+    described["companions"] = beside.into();
+    Ok(described.to_string())
 }
 
 /// Writes the headers that such a source includes; see the stub.
@@ -238,7 +238,7 @@ fn apply(
 }
 
 /// A whole number or a float (cut to a whole one) in this range; a bool is neither.
-fn number(value: &Bound<'_, PyAny>, least: u64, most: u64) -> Option<u64> {
+fn number(value: &Bound<'_, PyAny>, minimum: u64, most: u64) -> Option<u64> {
     if value.is_instance_of::<pyo3::types::PyBool>() {
         return None;
     }
@@ -246,11 +246,11 @@ fn number(value: &Bound<'_, PyAny>, least: u64, most: u64) -> Option<u64> {
         Ok(whole) => whole,
         Err(_) => {
             let float: f64 = value.extract().ok()?;
-            if !(float >= least as f64 && float < 1.8e19) {
+            if !(float >= minimum as f64 && float < 1.8e19) {
                 return None;
             }
             float as u64
         }
     };
-    (least..=most).contains(&whole).then_some(whole)
+    (minimum..=most).contains(&whole).then_some(whole)
 }

@@ -44,7 +44,7 @@ class Lane(NamedTuple):
     """How packets of some flows are impaired: before the bottleneck, after it, and in the return direction."""
 
     before: Argv | None
-    behind: Argv | None
+    after: Argv | None
     back: Argv | None
 
 
@@ -198,7 +198,7 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
         where.append(lanes.index(lane))
     if len(lanes) > _LANES_MAX:
         raise ScenarioError("flow", f"{len(lanes)} different paths, wanted at most {_LANES_MAX} with --on netem")
-    if len({lane.behind for lane in lanes}) > 1:
+    if len({lane.after for lane in lanes}) > 1:
         raise ScenarioError(
             "flow",
             "flows are impaired differently after the bottleneck, wanted the same impairments with --on netem;"
@@ -222,8 +222,8 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     net.routes(len(lanes), delayed_ack=plan["host"]["delayed_ack"])
     net.controllers(ends, ccas)
     net.host_devices(plan["host"])
-    if lanes[0].behind:
-        net.at("c", "tc", "qdisc", "add", "dev", "far", "root", *lanes[0].behind)
+    if lanes[0].after:
+        net.at("c", "tc", "qdisc", "add", "dev", "far", "root", *lanes[0].after)
     for step in shaped.steps:
         net.at("b", *step.do)
     return Topology(net.commands, ends, shaped.handle)

@@ -131,14 +131,14 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
             }
             for same in by_name
         ]
-        told = {
+        head = {
             "scenario": row.name,
             "vary": row.vary,
             "agrees": row.agrees,
             "repetitions": row.repetitions,
             "warnings": row.warnings,
         }
-        print(json.dumps({**told, "figures": figures}), flush=True)
+        print(json.dumps({**head, "figures": figures}), flush=True)
         return
     varied = ", ".join(f"{key} = {units.value_text(value)}" for key, value in row.vary.items())
     print(f"{row.name}{' (' + varied + ')' if varied else ''}: {row.verdict}")

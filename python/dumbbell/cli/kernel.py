@@ -73,11 +73,11 @@ def show_list(arguments: argparse.Namespace) -> int:
             "dumbbell: no objects for BPF are in this build, because it was made without clang 14 or newer",
             file=sys.stderr,
         )
-    told = {None: "-", True: "yes", False: "held"}
+    loaded = {None: "-", True: "yes", False: "held"}
     _print_columns(
         [
             ("name", "in the kernel", "loaded", ""),
-            *((row["name"], row["kernel_name"], told[row["is_kept"]], row["summary"]) for row in rows),
+            *((row["name"], row["kernel_name"], loaded[row["is_kept"]], row["summary"]) for row in rows),
         ]
     )
     left = kernel.left_over()
@@ -265,15 +265,15 @@ def _row(socket: kernel.Socket) -> tuple[str, ...]:
     local = _place(socket.netns) + socket.local
     if socket.is_listening:
         return (local, "listens", *[""] * (len(HEADS) - 2))
-    told = socket.estimates
-    bounds = [str(bound) if bound is not None else "-" for bound in (told.inflight_lo, told.inflight_hi)]
+    own = socket.estimates
+    bounds = [str(bound) if bound is not None else "-" for bound in (own.inflight_lo, own.inflight_hi)]
     return (
         local,
         socket.remote,
-        told.state or "-",
+        own.state or "-",
         socket.tcp_state,
-        _scaled(told.bw_bps, 1e6),
-        _scaled(told.min_rtt_us if told.min_rtt_us is not None else socket.tcp_min_rtt_us, 1e3),
+        _scaled(own.bw_bps, 1e6),
+        _scaled(own.min_rtt_us if own.min_rtt_us is not None else socket.tcp_min_rtt_us, 1e3),
         _scaled(socket.srtt_us, 1e3),
         str(socket.cwnd),
         str(socket.in_flight),

@@ -117,10 +117,10 @@ def go(
                     progress.clear()
                 if outcome.error:
                     status = _worse(status, outcome.error)
-                    told = (
+                    hint = (
                         f"; {_finished(going)}" if isinstance(outcome.error, DiskFullError) and len(planned) > 1 else ""
                     )
-                    _note(f"{outcome.error}{told}")
+                    _note(f"{outcome.error}{hint}")
                 elif outcome.manifest:
                     finished.append(outcome.job.folder)
                     done.append((outcome.job.folder, {"files": outcome.manifest.get("files", {})}))

@@ -18,8 +18,8 @@ def version(_: argparse.Namespace) -> int:
     """Versions of package, engine and Python, and the commit."""
     from dumbbell.runs import origin
 
-    told = {**origin.versions(), "commit": origin.git_revision() or "unknown"}
-    print(" ".join(f"{name} {value}" for name, value in told.items()))
+    versions = {**origin.versions(), "commit": origin.git_revision() or "unknown"}
+    print(" ".join(f"{name} {value}" for name, value in versions.items()))
     return OK
 
 

@@ -116,8 +116,8 @@ def claims(found: list[Point]) -> list[Claim]:
 def crossover_bdp(found: list[Point]) -> float | None:
     """Buffer at which CUBIC overtakes BBR, interpolated along the logarithm of the buffer; None where it does not."""
     for before, after in pairwise(found):
-        ahead, behind = before.bbr_share - 0.5, after.bbr_share - 0.5
-        if ahead >= 0 > behind:
-            part = ahead / (ahead - behind)
+        above, below = before.bbr_share - 0.5, after.bbr_share - 0.5
+        if above >= 0 > below:
+            part = above / (above - below)
             return float(before.buffer_bdp * (after.buffer_bdp / before.buffer_bdp) ** part)
     return None

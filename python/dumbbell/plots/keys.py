@@ -249,8 +249,8 @@ _STEPS = {
 
 def _scaled(numbers: Sequence[float], unit: str) -> tuple[list[float], str]:
     """The numbers in the largest unit in which none of them is below 0.1."""
-    least = min((number for number in numbers if number > 0), default=0.0)
+    smallest = min((number for number in numbers if number > 0), default=0.0)
     for size, name in _STEPS.get(unit, ()):
-        if least >= size / 10 or name == _STEPS[unit][-1][1]:
+        if smallest >= size / 10 or name == _STEPS[unit][-1][1]:
             return [round(number / size, 12) for number in numbers], name
     return list(numbers), unit

@@ -139,8 +139,8 @@ def normalised(found: Sequence[Spot]) -> dict[str, list[tuple[float, float, floa
     made: dict[str, list[tuple[float, float, float]]] = {}
     for spot in found:
         same = [other for other in found if other.path == spot.path]
-        least, best = min(other.mean_ms for other in same) or 1.0, max(other.goodput for other in same) or 1.0
-        made.setdefault(spot.cca, []).append((spot.mean_ms / least, spot.goodput / best, spot.p95_ms / least))
+        lowest, best = min(other.mean_ms for other in same) or 1.0, max(other.goodput for other in same) or 1.0
+        made.setdefault(spot.cca, []).append((spot.mean_ms / lowest, spot.goodput / best, spot.p95_ms / lowest))
     return made
 
 

@@ -215,8 +215,8 @@ def _sizes_text(flows: list[FlowPlan]) -> str:
     sizes = _sizes(flows)
     if sizes is None:
         return ""
-    least, most = units.bytes_text(min(sizes)), units.bytes_text(max(sizes))
-    return f", {least}" if least == most else f", {least} to {most}"
+    smallest, most = units.bytes_text(min(sizes)), units.bytes_text(max(sizes))
+    return f", {smallest}" if smallest == most else f", {smallest} to {most}"
 
 
 def _jitter(jitter: Settings) -> str:

@@ -24,7 +24,7 @@ from .interrupts import Held
 
 #: Name of the file that is locked.
 LOCK = ".dumbbell-lock"
-#: Name of the file that lists the folders of a sweep's runs, so that what is missing can be told.
+#: Name of the file that lists the folders of a sweep's runs, so that missing ones are known.
 SWEEP = "sweep.json"
 #: What a run's folder may hold without its manifest saying so.
 _TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages"))
@@ -190,7 +190,7 @@ def _is_report(path: Path) -> bool:
 
 
 def _is_picture(path: Path) -> bool:
-    """Whether a file has the name of a picture that `plot`, `compare` or `demo` writes unless told otherwise."""
+    """Whether a file has the name of a picture that `plot`, `compare` or `demo` writes by default."""
     if path.suffix not in _PICTURES:
         return False
     from dumbbell import plots
@@ -212,7 +212,7 @@ def _lock(out: Path) -> int | None:
             who = os.read(fd, 200).decode(errors="replace").strip() or "another command"
             os.close(fd)
             raise ResultError(f"{out}: {who} writes to it; wait until it has ended, or choose another --out") from None
-        except OSError:  # a file system without locks: nothing can be told of others
+        except OSError:  # a file system without locks: nothing is known of others
             os.close(fd)
             path.unlink(missing_ok=True)
             return None

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def finished(job: Job, note: Callable[[str], None]) -> dict[str, Any] | None:
     """The manifest of a run that is there already; None where it has to be run.
 
-    A folder that is damaged or not complete is taken away, of which `note` is told. Raises ResultError where another
-    run than this, or something that this program has not written, stands in its place.
+    A folder that is damaged or not complete is removed, and `note` is called with a line about it.
+    Raises ResultError where another run than this, or something that this program has not written, stands in its place.
     """
     folder = job.folder
     if not folder.exists() and not folder.is_symlink():

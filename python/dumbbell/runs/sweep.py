@@ -184,8 +184,8 @@ class Sweep:
     ) -> Iterator[Outcome]:
         """Run what is missing and yield every outcome in order; a full disk is the last one.
 
-        `note` is told of folders that were found damaged and are run again. Raises ResultError where a folder holds
-        something else.
+        `note` is called with a line about each folder that was found damaged and is run again. Raises
+        ResultError where a folder holds something else.
         """
         kept = {}
         if self.place.resume:
@@ -300,7 +300,7 @@ def run(
     cca
         Files with controllers of one's own (.c or .py), as ``dumbbell run --cca`` takes them.
     on
-        Back end: ``sim``, or ``linux`` for real hosts (docs/linux.md), whose runs go one by one unless told otherwise.
+        Back end: ``sim``, or ``linux`` for real hosts (docs/linux.md), whose runs go one by one unless `jobs` is given.
     progress
         Whether to show how far the runs are: below the cell of a notebook, else on stderr. Unless given, in notebooks
         only.

@@ -76,17 +76,17 @@ class Forms(Kind):
 
 
 class Each(Kind):
-    """A list of tables (``[[flow]]``), at least one unless `least` is 0, at most `most`."""
+    """A list of tables (``[[flow]]``), at least one unless `minimum` is 0, at most `most`."""
 
-    def __init__(self, item: Kind | type[Table], *, least: int = 1, most: int) -> None:
+    def __init__(self, item: Kind | type[Table], *, minimum: int = 1, most: int) -> None:
         self.item = item if isinstance(item, Kind) else Sub(item)
-        self.least, self.most = least, most
-        self.schema = {"type": "array", "minItems": least, "maxItems": most, "items": self.item.schema}
+        self.minimum, self.most = minimum, most
+        self.schema = {"type": "array", "minItems": minimum, "maxItems": most, "items": self.item.schema}
 
     def take(self, value: object, at: str) -> tuple[Any, ...]:
         """The tables as a tuple, which tells them from a list of varied values."""
-        if not isinstance(value, (list, tuple)) or len(value) < self.least:
-            raise wrong(at, value, f"at least one [[{at}]] table" if self.least else "a list of tables")
+        if not isinstance(value, (list, tuple)) or len(value) < self.minimum:
+            raise wrong(at, value, f"at least one [[{at}]] table" if self.minimum else "a list of tables")
         if len(value) > self.most:
             raise wrong(at, f"{len(value)} tables", f"{self.most} at most")
         taken: list[Any] = []

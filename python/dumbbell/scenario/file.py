@@ -281,7 +281,7 @@ class Scenario(Table):
     )
     path: SubTable[Path] = key(Sub(Path), "the [path] table", varies=False)
     link: Tables[Link] = key(
-        Each(Link, least=0, most=LINKS_MAX),
+        Each(Link, minimum=0, most=LINKS_MAX),
         "further links of the data direction, [[link]] tables",
         default=(),
         varies=False,

@@ -91,8 +91,8 @@ def size(low: str, high: str) -> Kind:
 
 def rates(low: str, high: str) -> Kind:
     """A rate between two others."""
-    least, most = units.rate_bps(low), units.rate_bps(high)
-    return quantity(within(units.rate_bps, units.RATE, least, most, f"{low} to {high}"), _BPS, "Mbps")
+    lowest, most = units.rate_bps(low), units.rate_bps(high)
+    return quantity(within(units.rate_bps, units.RATE, lowest, most, f"{low} to {high}"), _BPS, "Mbps")
 
 
 def memory(low: str, high: str) -> Kind:

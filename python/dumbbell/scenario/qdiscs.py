@@ -166,16 +166,16 @@ class Red(settings.RedSettings, Qdisc, form="red"):
             if value is not None and value > _RED_MAX:
                 raise wrong(key_, text, f"below 2^32, as RED counts (it comes to {value})")
         most = high if high is not None else limit // 4 if low is None else low * 3
-        least = most // 3 if low is None else low
-        if most <= least:
-            raise wrong(where, written, f"more: max comes to {most} bytes, a quarter of it, and min to {least}")
-        packets = (2 * least + most) // (3 * avpkt) if burst is None else burst
-        if (packets + 1) * avpkt < least + avpkt:
+        minimum = most // 3 if low is None else low
+        if most <= minimum:
+            raise wrong(where, written, f"more: max comes to {most} bytes, a quarter of it, and min to {minimum}")
+        packets = (2 * minimum + most) // (3 * avpkt) if burst is None else burst
+        if (packets + 1) * avpkt < minimum + avpkt:
             raise wrong(
                 *((where, written) if burst is None else (f"{at}.burst", raw_at(self, "burst"))),
-                f"a burst of {1 + least // avpkt} packets (it is {packets})",
+                f"a burst of {1 + minimum // avpkt} packets (it is {packets})",
             )
-        wanted = (packets + 1) * avpkt - least  # tc_red_eval_ewma
+        wanted = (packets + 1) * avpkt - minimum  # tc_red_eval_ewma
         log = next((w for w in range(1, 32) if wanted <= avpkt * (1 - (1 - 2.0**-w) ** packets) * 2**w), 32)
         if most.bit_length() + log >= _RED_BITS:
             where, written = (where, written) if high is None else (f"{at}.max", raw_at(self, "max"))
@@ -184,11 +184,11 @@ class Red(settings.RedSettings, Qdisc, form="red"):
                 written,
                 f"less, as for tc: max of {most} bytes times 2^{log} of the average's weight must stay below 2^31",
             )
-        if made["probability_ppb"] * 2**32 // 10**9 <= 2 * (most - least):
+        if made["probability_ppb"] * 2**32 // 10**9 <= 2 * (most - minimum):
             raise wrong(
                 f"{at}.probability",
                 raw_at(self, "probability"),
-                f"more than {2 * (most - least) / 2**32:.2g}, as for tc, because max - min is {most - least} bytes",
+                f"more than {2 * (most - minimum) / 2**32:.2g}, as for tc, because max - min is {most - minimum} bytes",
             )
 
 

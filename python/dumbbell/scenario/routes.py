@@ -147,7 +147,7 @@ class _AnyPart(Forms):
         return super().take(value, at)
 
 
-IMPAIR = Each(_AnyPart(), least=0, most=PARTS_MAX)
+IMPAIR = Each(_AnyPart(), minimum=0, most=PARTS_MAX)
 
 
 class Ack(Table):

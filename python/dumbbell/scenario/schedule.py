@@ -192,7 +192,7 @@ def _table(required: str, **properties: Any) -> dict[str, Any]:
 
 
 def steps_schema(one: dict[str, Any]) -> dict[str, Any]:
-    """What an editor is told of steps of these values."""
+    """The JSON Schema of steps of these values."""
     step = {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": "string"}, one]}
     return {"type": "array", "minItems": 1, "items": step}
 

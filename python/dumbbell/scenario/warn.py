@@ -179,7 +179,7 @@ def once(scenario: Scenario) -> str:
     """What is said where repetitions cannot differ and one is run."""
     return (
         f"repetitions: nothing here is random, so all {scenario.repetitions} would be equal and one is run; "
-        'host.start_jitter = "20ms" lets flows start up to so much later at random'
+        'host.start_jitter = "20ms" lets flows start up to this much later at random'
     )
 
 

@@ -15,7 +15,7 @@
 //! | ATT-LTE-driving-2016.up | 1.91 | 1.22 | 0.6 | 13.6 % | 0.167 | 12 % |
 //!
 //! The first three, whose files do not say how they were carried, are the model of the stationary form,
-//! the driving ones of the other. An outage is taken for a handover there: behind it the capacity is that
+//! the driving ones of the other. An outage is taken for a handover there: after it the capacity is that
 //! of another cell.
 
 use super::noise::{exp, Spells, Wander};
@@ -32,7 +32,7 @@ struct Form {
     between_ms: u64,
     /// Mean length of an outage, ms.
     outage_ms: u64,
-    /// Whether the capacity behind an outage is another one.
+    /// Whether the capacity after an outage is another one.
     hands_over: bool,
 }
 

@@ -63,17 +63,17 @@ impl Wander {
 pub struct Spells {
     /// Steps that are left of the spell.
     left: u64,
-    /// Mean steps between spells, and of a spell beyond `least`.
+    /// Mean steps between spells, and of a spell beyond `minimum`.
     between: u64,
     mean: u64,
     /// The shortest spell, steps.
-    least: u64,
+    minimum: u64,
 }
 
 impl Spells {
     /// No spell yet.
-    pub fn new(between: u64, least: u64, mean: u64) -> Spells {
-        Spells { left: 0, between, mean, least }
+    pub fn new(between: u64, minimum: u64, mean: u64) -> Spells {
+        Spells { left: 0, between, mean, minimum }
     }
 
     /// Goes a step: whether it lies within a spell, and whether a spell just ended.
@@ -83,8 +83,8 @@ impl Spells {
             return (self.left > 0, self.left == 0);
         }
         if rng.below(self.between) == 0 {
-            self.left = self.least;
-            while rng.below(self.mean - self.least + 1) != 0 {
+            self.left = self.minimum;
+            while rng.below(self.mean - self.minimum + 1) != 0 {
                 self.left += 1;
             }
         }

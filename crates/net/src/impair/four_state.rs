@@ -70,7 +70,7 @@ impl FourState {
     }
 
     /// Whether the next packet is lost: the state that it leads to decides, except that the packet
-    /// behind an isolated loss always passes.
+    /// after an isolated loss always passes.
     pub fn is_lost(&mut self) -> bool {
         let FourStateConfig { p13, p31, p32, p23, p14 } = self.config;
         let draw = self.rng.below(CERTAIN);

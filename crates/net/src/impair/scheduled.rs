@@ -37,7 +37,7 @@ impl ScheduledLoss {
 pub struct ListedLoss {
     /// Ascending, without repetition.
     numbers: Vec<u64>,
-    /// Entries of `numbers` that lie behind.
+    /// Entries of `numbers` that have been passed.
     passed: usize,
     next: u64,
 }

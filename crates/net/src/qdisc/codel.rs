@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn the_last_packets_are_not_dropped_however_late() {
         let (mut codel, mut outcome) = late(Config::default(), 3, ecn::NOT_ECT);
-        // One packet remains behind this one: an MTU, so this one is not late.
+        // One packet remains after this one: an MTU, so this one is not late.
         assert_eq!(codel.dequeue(at_ms(500), &mut outcome).map(|q| q.packet.seq), Some(1));
         assert_eq!(codel.dequeue(at_ms(900), &mut outcome).map(|q| q.packet.seq), Some(2));
         assert_eq!(codel.dequeue(at_ms(901), &mut outcome), None);

@@ -99,7 +99,7 @@ struct Flow {
     credit: i64,
     band: usize,
     place: Place,
-    /// Behind it on its list.
+    /// The next one on its list.
     next: u32,
     /// When its rate lets the next packet go; zero before the first that was paced.
     next_packet: Time,
@@ -203,7 +203,7 @@ impl<P: Frame> Fq<P> {
         }
     }
 
-    /// Puts a flow behind the others of its band.
+    /// Puts a flow after the others of its band.
     fn give_turn(&mut self, flow: usize, new: bool) {
         let band = &mut self.bands[self.flows[flow].band];
         let turns = if new { &mut band.new } else { &mut band.old };

@@ -67,7 +67,7 @@ struct Flow {
     deficit: i64,
     /// It is in `new` or `old`.
     has_turn: bool,
-    /// The bucket behind it there.
+    /// The bucket after it there.
     next: u32,
     codel: State,
 }
@@ -173,8 +173,8 @@ impl<P: Frame> FqCodel<P> {
             "flows must be within 1 to 65536, got {}",
             config.flows
         );
-        let (least, most) = (*QUANTA.start() as u64, *QUANTA.end() as u64);
-        config.quantum = config.quantum.clamp(Bytes::new(least), Bytes::new(most));
+        let (minimum, most) = (*QUANTA.start() as u64, *QUANTA.end() as u64);
+        config.quantum = config.quantum.clamp(Bytes::new(minimum), Bytes::new(most));
         let parameters = Parameters::new(config.target, config.interval, config.mtu)
             .with_ecn(config.ecn)
             .with_ce_threshold(

@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_longer_timer_fires_at_the_next_multiple_of_its_level() {
-        // 125 ticks of 4 ms to the multiple of 8 behind; 500 of 1 ms likewise.
+        // 125 ticks of 4 ms to the next multiple of 8; 500 of 1 ms likewise.
         assert_eq!(Jiffies::new(250).expiry(Time::ZERO, 125), at_ms(512));
         assert_eq!(Jiffies::new(250).expiry(at_ms(512), 125), at_ms(1024));
         assert_eq!(Jiffies::new(1000).expiry(Time::ZERO, 500), at_ms(504));

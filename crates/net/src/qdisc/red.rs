@@ -99,7 +99,7 @@ pub enum Invalid {
         /// Packets.
         burst: u64,
         /// Packets that would do.
-        least: u64,
+        minimum: u64,
     },
     /// No weight averages over this many packets.
     BurstTooLarge {
@@ -109,7 +109,7 @@ pub enum Invalid {
     /// The probability a byte is less than 2^-31.
     ProbabilityTooSmall {
         /// In 2^-32.
-        least: u64,
+        minimum: u64,
     },
     /// Idle times do not fit the table.
     BandwidthTooSmall,
@@ -130,12 +130,12 @@ impl fmt::Display for Invalid {
             Invalid::ThresholdsTooLarge { max } => {
                 write!(f, "max times the packets averaged over must be below 2^31, max is {max}")
             }
-            Invalid::BurstTooSmall { burst, least } => {
-                write!(f, "burst must be at least {least} packets, got {burst}")
+            Invalid::BurstTooSmall { burst, minimum } => {
+                write!(f, "burst must be at least {minimum} packets, got {burst}")
             }
             Invalid::BurstTooLarge { burst } => write!(f, "burst is too large, got {burst}"),
-            Invalid::ProbabilityTooSmall { least } => {
-                write!(f, "probability must be at least {least} / 2^32 for these thresholds")
+            Invalid::ProbabilityTooSmall { minimum } => {
+                write!(f, "probability must be at least {minimum} / 2^32 for these thresholds")
             }
             Invalid::BandwidthTooSmall => write!(f, "bandwidth is too small for avpkt"),
             Invalid::NodropWithoutEcn => write!(f, "nodrop is for use with ecn only"),

@@ -93,7 +93,7 @@ impl<R: BufRead> Lines<R> {
         Lines { source, line: 0, last_ms: 0 }
     }
 
-    /// The next time, ms; `None` behind the last line.
+    /// The next time, ms; `None` after the last line.
     pub fn next(&mut self) -> Result<Option<u32>, TraceError> {
         let mut line = [0; LINE_LENGTH_MAX];
         let length = match self.read_line(&mut line) {

@@ -60,12 +60,12 @@ impl Opportunities {
         Opportunities { rounds, repeat: true, start: Time::ZERO, over: false, error: None }
     }
 
-    /// The trace is used one time (`mm-link --once`); the link is dead behind it.
+    /// The trace is used one time (`mm-link --once`); the link is dead after it.
     pub fn once(self) -> Opportunities {
         Opportunities { repeat: false, ..self }
     }
 
-    /// When the next opportunity is; never before an earlier one. `None` behind the last one, or once the
+    /// When the next opportunity is; never before an earlier one. `None` after the last one, or once the
     /// trace could not be read on.
     pub fn next_time(&mut self) -> Option<Time> {
         while !self.over {

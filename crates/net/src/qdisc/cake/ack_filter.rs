@@ -33,7 +33,7 @@ struct Eligible {
     ecn: u8,
 }
 
-/// Finds the packet in `queue` that `newest`, which goes behind all of them, makes superfluous;
+/// Finds the packet in `queue` that `newest`, which comes after all of them, makes superfluous;
 /// `Some(place)` is the place before it, of which there is none before the first.
 pub(super) fn superfluous<P: Frame>(
     slab: &Slab<Queued<P>>,

@@ -33,7 +33,7 @@ const INV_SQRT_CACHE: [u32; 16] = [
 /// Times that depend on the tin's share of the rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Params {
-    /// Sojourn above which a queue is congested, and the least time between BLUE's steps.
+    /// Sojourn above which a queue is congested, and the minimum time between BLUE's steps.
     pub target: Span,
     /// Time before the first signal, and scale of those that follow.
     pub interval: Span,

@@ -4,7 +4,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `shaper` | when the next packet may leave |
-//! | `overhead` | what it occupies on the link behind |
+//! | `overhead` | what it occupies on the next link |
 //! | `tins` | classes of service and their times |
 //! | `hash` | the queue and the hosts of a flow |
 //! | `tin` | the rounds in which queues are served |

@@ -77,7 +77,7 @@ pub(super) struct Flow {
     pub set: FlowSet,
 }
 
-/// The three chains of flows, in the order of their heads' numbers behind the flows'.
+/// The three chains of flows, in the order of their heads' numbers after the flows'.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chain {
     New,
@@ -115,7 +115,7 @@ impl Chains {
         (next < QUEUES).then_some(next)
     }
 
-    /// The flow behind another one, in a circle.
+    /// The flow after another one, in a circle.
     #[inline]
     fn after(&self, flow: usize, chain: Chain) -> usize {
         let next = usize::from(self.links[flow].next);
@@ -265,7 +265,7 @@ impl Tin {
             .or_else(decaying)
     }
 
-    /// Old flows from the first on go behind the others with a quantum, until one may send. What is
+    /// Old flows from the first on go after the others with a quantum, until one may send. What is
     /// moved in the circle is its head, once.
     #[inline]
     fn replenish_old(&mut self, first: usize, rng: &mut Rng) {
@@ -278,7 +278,7 @@ impl Tin {
         self.chains.turn_to(flow, Chain::Old);
     }
 
-    /// A new flow has used up its round: it gets a quantum and goes behind the old ones.
+    /// A new flow has used up its round: it gets a quantum and goes after the old ones.
     fn retire_new(&mut self, flow: usize, rng: &mut Rng) {
         if self.flows[flow].set == FlowSet::Sparse {
             if self.flows[flow].packets.is_empty() {

@@ -26,7 +26,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Parameters without ECN and `ce_threshold`. At most `mtu` bytes behind the head are no queue.
+    /// Parameters without ECN and `ce_threshold`. At most `mtu` bytes after the head are no queue.
     pub fn new(target: Span, interval: Span, mtu: Bytes) -> Self {
         Parameters {
             target: span_ticks(target),

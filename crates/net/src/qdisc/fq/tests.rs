@@ -30,7 +30,7 @@ fn departures(queue: &mut Fq<Probe>, mut now: Time, count: usize) -> Vec<(u64, P
     departures
 }
 
-/// So many packets of another flow first, which take the fast path.
+/// This many packets of another flow first, which take the fast path.
 fn occupy_fast_path(queue: &mut Fq<Probe>) {
     fill(queue, Time::ZERO, FAST_MAX as u32, Probe { flow: 99, ..Probe::default() });
 }

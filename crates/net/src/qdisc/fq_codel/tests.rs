@@ -52,7 +52,7 @@ fn an_emptied_new_flow_waits_for_a_turn_of_the_old_ones() {
     }
     fill(&mut queue, &mut outcome, 2, 1, 66);
     assert_eq!(next(&mut queue, 0, &mut outcome), Some((2, 0)));
-    // Flow 2 is found empty and goes behind flow 1; what comes now does not overtake.
+    // Flow 2 is found empty and goes after flow 1; what comes now does not overtake.
     assert_eq!(next(&mut queue, 0, &mut outcome), Some((1, 3)));
     queue.enqueue(Time::ZERO, packet(2, 1, 66), &mut outcome);
     assert_eq!(queue.new.len, 0);

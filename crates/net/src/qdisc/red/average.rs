@@ -50,13 +50,13 @@ impl Average {
 /// 2^63 is 1.
 const ONE: u128 = 1 << 63;
 
-/// The least w at which a burst is let through: burst + 1 - min/avpkt is at most
+/// The minimum w at which a burst is let through: burst + 1 - min/avpkt is at most
 /// (1 - (1 - W)^burst) / W with W = 2^-w (`tc_red_eval_ewma`). All are below 2^32, so products stay
 /// below 2^127.
 fn weight_log(min: u64, burst: u64, avpkt: u64) -> Result<u32, Invalid> {
     let wanted = (burst + 1) * avpkt;
     if wanted < min + avpkt {
-        return Err(Invalid::BurstTooSmall { burst, least: 1 + min / avpkt });
+        return Err(Invalid::BurstTooSmall { burst, minimum: 1 + min / avpkt });
     }
     let wanted = u128::from(wanted - min) * ONE;
     (1..32)
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(weight_log(30_000, 55, 1000), Ok(5));
         assert_eq!(
             weight_log(30_000, 29, 1000),
-            Err(Invalid::BurstTooSmall { burst: 29, least: 31 })
+            Err(Invalid::BurstTooSmall { burst: 29, minimum: 31 })
         );
         assert!(weight_log(30_000, 30, 1000).is_ok());
     }

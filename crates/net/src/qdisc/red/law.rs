@@ -85,7 +85,7 @@ impl Law {
         let range = (max - min) as u32;
         let probability = config.probability_q32();
         if u64::from(probability) <= 2 * u64::from(range) {
-            return Err(Invalid::ProbabilityTooSmall { least: 2 * u64::from(range) + 1 });
+            return Err(Invalid::ProbabilityTooSmall { minimum: 2 * u64::from(range) + 1 });
         }
         if config.nodrop && !config.ecn {
             return Err(Invalid::NodropWithoutEcn);

@@ -107,7 +107,7 @@ fn what_tc_or_the_kernel_refuse_is_refused() {
     assert_eq!(refused(thresholds(9, 9)), Some(Invalid::Thresholds { min: 9, max: 9 }));
     assert_eq!(
         refused(Config { burst: Some(3), ..config() }),
-        Some(Invalid::BurstTooSmall { burst: 3, least: 6 })
+        Some(Invalid::BurstTooSmall { burst: 3, minimum: 6 })
     );
     let large = Config { probability: 1_000_000_000, ..thresholds(1 << 28, 1 << 29) };
     assert_eq!(refused(large), Some(Invalid::ThresholdsTooLarge { max: 1 << 29 }));
@@ -116,7 +116,7 @@ fn what_tc_or_the_kernel_refuse_is_refused() {
     assert_eq!(refused(Config { avpkt, ..config() }), Some(Invalid::TooLarge { value: 1 << 32 }));
     assert_eq!(
         refused(Config { probability: 4656, ..config() }),
-        Some(Invalid::ProbabilityTooSmall { least: 20_001 })
+        Some(Invalid::ProbabilityTooSmall { minimum: 20_001 })
     );
     assert_eq!(refused(Config { nodrop: true, ..config() }), Some(Invalid::NodropWithoutEcn));
     assert_eq!(refused(Config { avpkt: Bytes::ZERO, ..config() }), Some(Invalid::NoPacket));
