@@ -121,4 +121,5 @@ def main() -> None:
         print(json.dumps(told), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
