@@ -33,7 +33,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-rust test-kernel test-python test-alone lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,12 +50,16 @@ demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture
 # processors (SCHED_IDLE): they take no time from a test that has to wake at a given moment.
 test: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python, a minute of fuzzing
 	status=0; \
-	{ others=0; \
-	$(IDLE) $(MAKE) --keep-going --jobs 2 --output-sync=target test-rust sanitize uml bpf fuzz-short || others=1; \
-	$(IDLE) $(MAKE) test-python || others=1; \
-	exit $$others; } & others=$$!; \
+	$(IDLE) $(MAKE) test-beside & others=$$!; \
+	trap 'kill $$others 2> /dev/null || true' EXIT; \
 	$(MAKE) --keep-going test-kernel test-alone || status=1; \
 	wait $$others || status=1; \
+	exit $$status
+
+test-beside:
+	status=0; \
+	$(MAKE) --keep-going --jobs 2 --output-sync=target test-rust sanitize uml bpf fuzz-short || status=1; \
+	$(MAKE) test-python || status=1; \
 	exit $$status
 
 test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test

@@ -21,11 +21,15 @@ pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(autouse=True, scope="module")
-def hangup() -> Iterator[None]:
-    """SIGHUP as a terminal leaves it: under nohup these tests, and the programs that they start, would ignore it."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def signals() -> Iterator[None]:
+    """Both signals as a terminal leaves them: under nohup, and in the background of a script, these tests and the
+    programs that they start would ignore them.
+    """
+    terminal = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.signal(number, handler) for number, handler in terminal.items()}
     yield
-    signal.signal(signal.SIGHUP, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 #: As the program starts, with a mark on stdout when our own code begins: what a signal does to Python's own start is
