@@ -98,7 +98,8 @@ def test_an_interrupted_build_leaves_nothing_half_made(tmp_path: Path, cache: Pa
     )
     for edit in source.edits(1000):
         (given / edit.file).parent.mkdir(parents=True, exist_ok=True)
-        (given / edit.file).write_text(edit.find)
+        with (given / edit.file).open("a") as file:
+            file.write(f"{edit.find}\n")
     process = subprocess.Popen(
         [sys.executable, "-m", "dumbbell", "uml", "build", "--source", str(given)],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
