@@ -36,7 +36,8 @@ newest_of_each() {
 # Path of the kernel of a package; newer ones have it in a package beside, linux-binary-....
 image() {
   local into=$kernels/$1 package=linux-binary-${1#linux-image-} found
-  if [ ! -s "$into" ]; then
+  if [ ! -f "$into" ]; then
+    rm -rf "$into"
     apt-cache "${apt[@]}" show "$package" >/dev/null 2>&1 || package=$1
     (cd "$scratch" && apt-get "${apt[@]}" download "$package" >/dev/null && dpkg-deb -x "$package"_*.deb unpacked)
     found=$(find "$scratch/unpacked" -type f -name 'vmlinuz*' | head -n 1)
