@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import email
+import fcntl
 import json
 import os
 import shutil
@@ -34,6 +35,9 @@ LICENSE = "(MIT OR Apache-2.0) AND (GPL-2.0-only OR BSD-3-Clause)"
 LICENSE_FILES = {"LICENSE-APACHE", "LICENSE-MIT", "LICENSES/BSD-3-Clause.txt", "LICENSES/GPL-2.0.txt", "cca/LICENSE"}
 #: The oldest glibc that a wheel may need; Debian 12, Ubuntu 22.04 and RHEL 9 have it.
 GLIBC = (2, 34)
+
+#: What Cargo calls the files that it makes of our own crates, without "lib" before and the hash after.
+OUR_CRATES = {"_native", "native", *(path.name for path in (ROOT / "crates").iterdir())}
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -70,21 +74,47 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         _checked([*pip, "--no-index", "--no-deps", str(only("dumbbell-*.whl"))], cwd=place)
     else:
         _checked([*pip, *lock, "-r", str(ROOT / "requirements-build.lock")], cwd=place)
-        # The registry's crates are those that the tests in Rust have compiled; optimising the engine once more would
-        # take minutes. Our own crates are compiled from what was packed: Cargo goes by the time of a file, and the files
-        # of the source distribution are all old.
-        for compiled in (ROOT / "target" / "debug" / ".fingerprint").glob("dumbbell-*"):
-            shutil.rmtree(compiled)
+        target = _target()
         path = f"{place / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
         env = {
             **os.environ,
-            "CARGO_TARGET_DIR": str(ROOT / "target"),
+            "CARGO_TARGET_DIR": str(target),
             "CARGO_INCREMENTAL": "0",
             "MATURIN_PEP517_ARGS": "--profile dev",
             "PATH": path,
         }
         _checked([*pip, "--no-deps", "--no-build-isolation", str(only("dumbbell-*.tar.gz"))], cwd=place, env=env)
     return place / "venv" / "bin"
+
+
+def _target() -> Path:
+    """A target folder for Cargo with the registry's crates as the tests in Rust compiled them (optimising the engine
+    once more would take minutes), and none of our own, which are compiled from what was packed. It is not the checkout's
+    folder: other programs compile there meanwhile. Its files are links, made while Cargo's lock keeps the others out.
+    """
+    compiled = ROOT / "target" / "debug"
+    target = ROOT / "target" / "packed" / "debug"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    if not compiled.is_dir():
+        return target.parent
+    with (compiled / ".cargo-lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for name in ("deps", "build", ".fingerprint"):
+            if (compiled / name).is_dir():
+                shutil.copytree(
+                    compiled / name,
+                    target / name,
+                    copy_function=os.link,
+                    ignore=lambda _, names: filter(_ours, names),
+                )
+    return target.parent
+
+
+def _ours(name: str) -> bool:
+    """Whether a file or folder of Cargo's is of one of our own crates."""
+    crate, dash, _ = name.removeprefix("lib").rpartition("-")
+    return bool(dash) and (crate.startswith("dumbbell") or crate in OUR_CRATES)
 
 
 def _checked(command: list[str], *, cwd: Path, env: dict[str, str] | None = None) -> str:
