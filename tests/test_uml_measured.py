@@ -71,4 +71,4 @@ def test_a_backlog_takes_as_long_as_the_rates_to_come_need(tmp_path: Path) -> No
     rate = {"steps": [["0s", "10Mbps"], ["110ms", "0bps"], ["150ms", "1Mbps"]]}
     made, _ = measured(tmp_path, rate=rate, buffer="50pkt")
     # 12,500 B at 100 ms: 10 ms at 10 Mbit/s carry all but nothing; at 200 ms 25,000 B at 1 Mbit/s.
-    assert [row["sojourn_us"] for row in made.queue] == [10_000, 200_000]
+    assert [row["sojourn_us"] for row in made.queue()] == [10_000, 200_000]

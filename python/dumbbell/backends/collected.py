@@ -9,15 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import script, sockets
+from . import script, sockets, tables
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import Plan
 
 #: A packet in a queue that is longer than it holds several segments, bytes: 1514, and some for tags.
 _SEGMENT_BYTES = 1_600
-#: ssthresh of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
-_INFINITE_SSTHRESH = 0x7FFFFFFF
 
 
 class At(NamedTuple):
@@ -69,51 +67,30 @@ class Collected:
 
     def write(self, out: Path) -> dict[str, Any]:
         """Write the tables and return the summary."""
-        from dumbbell import _native
-
-        record = self.plan["record"]
-        samples = sorted(
-            (row for flow in self.flows for row in flow.samples()), key=lambda row: (row["t_us"], row["flow"])
+        return tables.write(
+            self.plan,
+            out,
+            packets_delivered=sum(flow.last.whole("delivered") for flow in self.flows if flow.last),
+            capacity_bytes=self._capacity_bytes(),
+            flows=[flow.totals() for flow in self.flows],
+            samples=(row for flow in self.flows for row in flow.samples()),
+            queue=self._queue_rows(),
+            events=(row for flow in self.flows for row in flow.events()),
+            warnings=[*self._queue_warnings(), *(warning for flow in self.flows for warning in flow.warnings())],
         )
-        events = sorted((row for flow in self.flows for row in flow.events()), key=lambda row: row["t_ns"])
-        measured = {
-            "totals": {
-                "end_ns": self.plan["duration_ns"],
-                "packets_delivered": sum(flow.last.whole("delivered") for flow in self.flows if flow.last),
-                "warnings": [*self._queue_warnings(), *(warning for flow in self.flows for warning in flow.warnings())],
-                "links": [self._link()],
-                "flows": [flow.totals() for flow in self.flows],
-            },
-            "samples": _columns(samples),
-            "queue": _columns(self._queue_rows()),
-            "events": _columns(events),
-        }
-        switched = {name: bool(record[name]) for name in ("samples", "queue", "events")}
-        summary: dict[str, Any] = json.loads(_native.write_measured(json.dumps(measured), str(out), **switched))
-        return summary
 
     def _queue_rows(self) -> list[dict[str, Any]]:
+        """Rows of queue.parquet. `tc` tells how much waits, and not for how long: that is what waits over the rate,
+        which is constant here.
+        """
         rate = self.plan["links"][0]["rate_bps"]
         return [
-            {
-                "t_us": ns // 1000,
-                "link": 0,
-                "backlog_bytes": now.backlog_bytes,
-                "backlog_packets": now.backlog_packets,
-                "sojourn_us": now.backlog_bytes * 8_000_000 // rate,
-                "sent_bytes": now.sent_bytes,
-                "sent_packets": now.sent_packets,
-                "dropped_packets": now.dropped,
-                "dropped_bytes": 0,
-                "marked_packets": now.marked,
-            }
+            tables.queue_row(ns, now._asdict(), sojourn_us=now.backlog_bytes * 8_000_000 // rate)
             for ns, now in self.queue
         ]
 
     def _queue_warnings(self) -> list[str]:
         """Whether a limit in packets meant more than packets of the wire."""
-        if not self.queue:
-            return ["the bottleneck's counters are missing: its figures are zero"]
         held, packets = (sum(getattr(now, f"backlog_{what}") for _, now in self.queue) for what in ("bytes", "packets"))
         if self.plan["links"][0]["qdisc"].get("limit_packets") is None or held <= _SEGMENT_BYTES * packets:
             return []
@@ -124,26 +101,10 @@ class Collected:
             )
         ]
 
-    def _link(self) -> dict[str, Any]:
-        """Totals of the bottleneck. `tc` tells how much waits, and not for how long: that is what waits over the rate,
-        which is constant here.
-        """
-        rate, last = self.plan["links"][0]["rate_bps"], self.queue[-1] if self.queue else None
-        waits = sorted(now.backlog_bytes * 8_000_000 // rate for _, now in self.queue)
-        sent = last[1] if last else sockets.Counters(0, 0, 0, 0, 0, 0)
-        return {
-            "sent_packets": sent.sent_packets,
-            "sent_bytes": sent.sent_bytes,
-            "dropped_packets": sent.dropped,
-            "marked_packets": sent.marked,
-            "capacity_bytes": (
-                rate * max(last[0] if last else 0, 0) // 8_000_000_000 + self.plan["links"][0]["burst_bytes"]
-            ),
-            "queue": {
-                "mean_us": sum(waits) / len(waits) if waits else 0.0,
-                "p95_us": waits[-(-len(waits) * 95 // 100) - 1] if waits else 0,
-            },
-        }
+    def _capacity_bytes(self) -> int:
+        """What the bottleneck could send until its counters were last read."""
+        link, last_ns = self.plan["links"][0], self.queue[-1][0] if self.queue else 0
+        return link["rate_bps"] * max(last_ns, 0) // 8_000_000_000 + link["burst_bytes"]
 
 
 class Flow:
@@ -226,18 +187,12 @@ class Flow:
 
     def totals(self) -> dict[str, Any]:
         """What is known of it; the rest is 0 or null."""
-        last, planned = self.last, self.planned
+        last = self.last
         known: dict[str, Any] = {
-            "name": planned["name"],
-            "table": planned["table"],
-            "transport": planned["transport"]["kind"],
-            "cca": planned["cca"],
-            "rtt_ns": planned["rtt_ns"],
-            "planned_ns": planned["start_ns"],
+            **tables.planned(self.planned),
             "start_ns": self.start_ns,
             "stop_ns": self.stop_ns,
             "is_completed": self.completed_ns is not None,
-            "size_bytes": planned["size_bytes"],
             "goodput_bytes": self.goodput_bytes,
         }
         if last is None:
@@ -301,23 +256,17 @@ class Flow:
 
 def _sample(t_us: int, flow: int, goodput: int, rate: int, socket: sockets.Socket) -> dict[str, Any]:
     n, bbr = socket.whole, socket.bbr
-    out, sacked, lost, retrans = n("unacked"), n("sacked"), n("lost"), n("retrans")
-    ssthresh = n("ssthresh")
     return {
         "t_us": t_us,
         "flow": flow,
         "goodput_bytes": goodput,
         "goodput_bps": rate,
         "cwnd": n("cwnd"),
-        "ssthresh": ssthresh if 0 < ssthresh < _INFINITE_SSTHRESH else None,
+        "ssthresh": tables.ssthresh(n("ssthresh")),
         "pacing_bps": n("pacing_rate") or None,
         "srtt_us": socket.us("rtt"),
         "min_rtt_us": socket.us("minrtt"),
-        "in_flight": out - sacked - lost + retrans,
-        "packets_out": out,
-        "sacked": sacked,
-        "lost": lost,
-        "retrans_out": retrans,
+        **tables.scoreboard(packets_out=n("unacked"), sacked=n("sacked"), lost=n("lost"), retrans_out=n("retrans")),
         "delivered": n("delivered"),
         "lost_total": 0,
         "retrans_total": n("retrans_other"),
@@ -330,10 +279,6 @@ def _sample(t_us: int, flow: int, goodput: int, rate: int, socket: sockets.Socke
         "pacing_gain": bbr.get("pacing_gain"),
         "cwnd_gain": bbr.get("cwnd_gain"),
     }
-
-
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def _since(now: sockets.Counters, first: sockets.Counters) -> sockets.Counters:

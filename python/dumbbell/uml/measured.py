@@ -6,7 +6,6 @@ its sender, which is the flow's alone. `agent/agent.c` says how the files are wr
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,13 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.backends import tables
 from dumbbell.results.plan_view import LinkView, link_of
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import Plan
 
-#: ssthresh of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h), and a number that is not set.
-_INFINITE_SSTHRESH, _UNSET = 0x7FFFFFFF, 0xFFFFFFFF
+#: A number that is not set.
+_UNSET = 0xFFFFFFFF
 #: A pacing rate that limits nothing (SK_PACING... of include/net/sock.h: ~0UL), bytes/s.
 _UNPACED = 2**64 - 1
 #: Of TCP_INFO, in the order of their numbers.
@@ -143,28 +143,17 @@ class Measured:
 
     def write(self, out: Path) -> dict[str, Any]:
         """Write the tables and return the summary."""
-        from dumbbell import _native
-
-        record = self.plan["record"]
-        samples = sorted(
-            (row for flow in self.flows for row in flow.rows()), key=lambda row: (row["t_us"], row["flow"])
+        return tables.write(
+            self.plan,
+            out,
+            packets_delivered=sum(flow.count("delivered") for flow in self.flows),
+            capacity_bytes=self.capacity_bytes(),
+            flows=[flow.totals() for flow in self.flows],
+            samples=(row for flow in self.flows for row in flow.rows()),
+            queue=self.queue(),
+            events=(row for flow in self.flows for row in flow.events()),
+            warnings=self.warnings(),
         )
-        events = sorted((row for flow in self.flows for row in flow.events()), key=lambda row: row["t_ns"])
-        measured = {
-            "totals": {
-                "end_ns": self.plan["duration_ns"],
-                "packets_delivered": sum(flow.count("delivered") for flow in self.flows),
-                "warnings": self.warnings(),
-                "links": [self.link()],
-                "flows": [flow.totals() for flow in self.flows],
-            },
-            "samples": _columns(samples),
-            "queue": _columns(self.queue),
-            "events": _columns(events),
-        }
-        switched = {name: bool(record[name]) for name in ("samples", "queue", "events")}
-        summary: dict[str, Any] = json.loads(_native.write_measured(json.dumps(measured), str(out), **switched))
-        return summary
 
     def warnings(self) -> list[str]:
         """What shaped the result besides the path."""
@@ -185,36 +174,18 @@ class Measured:
                 found.append(f"flow {i}: netem dropped {self.netem_drops(i)} packets beyond its limit")
         return found
 
-    @cached_property
     def queue(self) -> list[dict[str, Any]]:
         """Rows of queue.parquet."""
         link = link_of(self.plan["links"][0])
         return [
-            {
-                "t_us": row["t"] // 1000,
-                "link": 0,
-                "backlog_bytes": row["backlog_bytes"],
-                "backlog_packets": row["backlog_packets"],
-                "sojourn_us": _sojourn_us(link, row["t"], row["backlog_bytes"] * 8),
-                "sent_bytes": row["sent_bytes"],
-                "sent_packets": row["sent_packets"],
-                "dropped_packets": row["dropped"],
-                "dropped_bytes": 0,
-                "marked_packets": row["marked"],
-            }
+            tables.queue_row(row["t"], row, sojourn_us=_sojourn_us(link, row["t"], row["backlog_bytes"] * 8))
             for row in self.rows("queue")
         ]
 
-    def link(self) -> dict[str, Any]:
-        """Totals of the bottleneck."""
-        link, last = link_of(self.plan["links"][0]), self.queue[-1]
-        waits = sorted(row["sojourn_us"] for row in self.queue)
-        capacity = int(link.bits(0, self.plan["duration_ns"])) + link.bucket_bits
-        return {
-            **{name: last[name] for name in ("sent_packets", "sent_bytes", "dropped_packets", "marked_packets")},
-            "capacity_bytes": capacity // 8,
-            "queue": {"mean_us": sum(waits) / len(waits), "p95_us": waits[-(-len(waits) * 95 // 100) - 1]},
-        }
+    def capacity_bytes(self) -> int:
+        """What the bottleneck could send during the run."""
+        link = link_of(self.plan["links"][0])
+        return (int(link.bits(0, self.plan["duration_ns"])) + link.bucket_bits) // 8
 
 
 class Flow:
@@ -239,18 +210,9 @@ class Flow:
 
     def totals(self) -> dict[str, Any]:
         """What is known of it; the rest is 0 or null."""
-        planned, end = self.planned, self.end
-        known: dict[str, Any] = {
-            "name": planned["name"],
-            "table": planned["table"],
-            "transport": planned["transport"]["kind"],
-            "cca": planned["cca"],
-            "rtt_ns": planned["rtt_ns"],
-            "planned_ns": planned["start_ns"],
-            "size_bytes": planned["size_bytes"],
-        }
+        known, end = tables.planned(self.planned), self.end
         if end is None:
-            return {**known, "start_ns": planned["start_ns"], "stop_ns": planned["start_ns"]}
+            return {**known, "start_ns": self.planned["start_ns"], "stop_ns": self.planned["start_ns"]}
         seen = self.of.netstat(f"s{self.i}")
         known |= {
             "start_ns": end["opened"],
@@ -329,23 +291,18 @@ _WAITS = {"busy_us": "busy_us", "receive_us": "rwnd_us", "send_us": "sndbuf_us"}
 
 
 def _sample(row: Row, flow: int, goodput: int, rate: int, said: Estimates) -> dict[str, Any]:
-    out, sacked, lost, retrans = (row[name] for name in ("packets_out", "sacked", "lost", "retrans_out"))
-    ssthresh, pacing = row["ssthresh"], row["pacing_rate"]
+    pacing = row["pacing_rate"]
     return {
         "t_us": row["t"] // 1000,
         "flow": flow,
         "goodput_bytes": goodput,
         "goodput_bps": rate,
         "cwnd": row["cwnd"],
-        "ssthresh": ssthresh if 0 < ssthresh < _INFINITE_SSTHRESH else None,
+        "ssthresh": tables.ssthresh(row["ssthresh"]),
         "pacing_bps": pacing * 8 if 0 < pacing < _UNPACED else None,
         "srtt_us": row["srtt_us"] or None,
         "min_rtt_us": _set(row["min_rtt_us"]),
-        "in_flight": out - sacked - lost + retrans,
-        "packets_out": out,
-        "sacked": sacked,
-        "lost": lost,
-        "retrans_out": retrans,
+        **tables.scoreboard(**{name: row[name] for name in ("packets_out", "sacked", "lost", "retrans_out")}),
         "delivered": row["delivered"],
         "lost_total": said.lost or 0,
         "retrans_total": row["retrans_total"],
@@ -414,7 +371,3 @@ def _parts(path: Path) -> Iterator[tuple[str, str, list[str]]]:
         heading, *lines = part.splitlines()
         first, _, rest = heading.partition(" ")
         yield first, rest, lines
-
-
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

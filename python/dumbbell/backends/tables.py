@@ -1,0 +1,129 @@
+"""Tables and summary of a run that was measured outside of the engine, and the parts of them that do not depend on who
+measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import FlowPlan, Plan
+
+#: ssthresh of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
+_INFINITE_SSTHRESH = 0x7FFFFFFF
+
+Row = dict[str, Any]
+"""A row of a table: its columns by name."""
+
+
+def write(
+    plan: Plan,
+    out: Path,
+    *,
+    packets_delivered: int,
+    capacity_bytes: int,
+    flows: Sequence[Row],
+    samples: Iterable[Row],
+    queue: Sequence[Row],
+    events: Iterable[Row],
+    warnings: Sequence[str],
+) -> Row:
+    """Write the tables that the plan records into `out` and return the summary. `capacity_bytes` is what the bottleneck
+    could send, `flows` the totals of each flow; `queue` is in the order of time.
+    """
+    from dumbbell import _native
+
+    tables = {
+        "samples": sorted(samples, key=lambda row: (row["t_us"], row["flow"])),
+        "queue": queue,
+        "events": sorted(events, key=lambda row: row["t_ns"]),
+    }
+    measured = {
+        "totals": {
+            "end_ns": plan["duration_ns"],
+            "packets_delivered": packets_delivered,
+            "warnings": [*_missing(queue), *warnings],
+            "links": [_link(queue, capacity_bytes)],
+            "flows": flows,
+        },
+        **{name: _columns(rows) for name, rows in tables.items()},
+    }
+    record = {name: bool(plan["record"][name]) for name in ("samples", "queue", "events")}
+    summary: Row = json.loads(_native.write_measured(json.dumps(measured), str(out), **record))
+    return summary
+
+
+def _columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def _missing(queue: Sequence[Row]) -> list[str]:
+    return [] if queue else ["the bottleneck's counters are missing: its figures are zero"]
+
+
+def _link(queue: Sequence[Row], capacity_bytes: int) -> Row:
+    """Totals of the bottleneck; zeros where there are no rows."""
+    waits = sorted(row["sojourn_us"] for row in queue)
+    counted = ("sent_packets", "sent_bytes", "dropped_packets", "marked_packets")
+    return {
+        **{name: queue[-1][name] if queue else 0 for name in counted},
+        "capacity_bytes": capacity_bytes,
+        "queue": {
+            "mean_us": sum(waits) / len(waits) if waits else 0.0,
+            "p95_us": waits[-(-len(waits) * 95 // 100) - 1] if waits else 0,
+        },
+    }
+
+
+class _Counters(Protocol):
+    """Numbers by name."""
+
+    def __getitem__(self, name: str, /) -> int: ...
+
+
+def queue_row(ns: int, counters: _Counters, *, sojourn_us: int) -> Row:
+    """A row of queue.parquet from what a queue discipline has counted until `ns`."""
+    return {
+        "t_us": ns // 1000,
+        "link": 0,
+        "backlog_bytes": counters["backlog_bytes"],
+        "backlog_packets": counters["backlog_packets"],
+        "sojourn_us": sojourn_us,
+        "sent_bytes": counters["sent_bytes"],
+        "sent_packets": counters["sent_packets"],
+        "dropped_packets": counters["dropped"],
+        "dropped_bytes": 0,
+        "marked_packets": counters["marked"],
+    }
+
+
+def planned(flow: FlowPlan) -> Row:
+    """Totals of a flow that its plan tells."""
+    return {
+        "name": flow["name"],
+        "table": flow["table"],
+        "transport": flow["transport"]["kind"],
+        "cca": flow["cca"],
+        "rtt_ns": flow["rtt_ns"],
+        "planned_ns": flow["start_ns"],
+        "size_bytes": flow["size_bytes"],
+    }
+
+
+def scoreboard(*, packets_out: int, sacked: int, lost: int, retrans_out: int) -> Row:
+    """The columns of samples.parquet that count what is in flight (tcp_packets_in_flight, include/net/tcp.h)."""
+    return {
+        "in_flight": packets_out - sacked - lost + retrans_out,
+        "packets_out": packets_out,
+        "sacked": sacked,
+        "lost": lost,
+        "retrans_out": retrans_out,
+    }
+
+
+def ssthresh(segments: int) -> int | None:
+    """None for a connection that has none."""
+    return segments if 0 < segments < _INFINITE_SSTHRESH else None
