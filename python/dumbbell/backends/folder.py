@@ -67,13 +67,16 @@ class ResultFolder:
         *,
         controllers: Sequence[Mapping[str, Any]] = (),
         warnings: Sequence[str] = (),
+        hz: int | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Write the manifest, give the folder its name and return the manifest; `more` are further keys of it."""
+        """Write the manifest, give the folder its name and return the manifest; `hz` is the tick of the kernel that ran
+        the plan, `more` are further keys of the manifest.
+        """
         made = self._manifest(summary, time.perf_counter() - self.began_s)
         made["controllers"] = list(controllers)
         made.update(more or {})
-        made["warnings"] += warnings
+        made["warnings"] += [*warnings, *_tick_warnings(hz, planned=self.request.planned.plan["host"]["hz"])]
         made["files"] = {name: {"bytes": size, "sha256": sha256(self.path / name)} for name, size in _files(self.path)}
         (self.path / MANIFEST).write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         is_safe = _sync_files(self.path)
@@ -120,6 +123,10 @@ class ResultFolder:
             raise ScenarioError("", str(error), source=self.folder.name) from None
         if isinstance(error, (RuntimeError, OSError)):
             raise _system_error(str(self.folder), error) from None
+
+
+def _tick_warnings(hz: int | None, *, planned: int) -> list[str]:
+    return [] if hz in (None, planned) else [f"host.hz: this kernel's tick is {hz}, not {planned}"]
 
 
 def _system_error(at: str, error: Exception) -> EngineError:

@@ -68,18 +68,12 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     with ResultFolder(request, folder) as made:
         with controllers(plan, ours=_is_ours(request)) as names:
             outcome = json.loads(_native.emulate(json.dumps(plan), names, str(made.path), request.progress))
-        return made.finish(outcome["summary"], warnings=_host_warnings(plan), more={"emulator": outcome["emulator"]})
+        return made.finish(outcome["summary"], hz=_kernel_hz(), more={"emulator": outcome["emulator"]})
 
 
 def _is_ours(request: Request) -> bool:
     """Whether every flow has our controller."""
     return request.on == "bpf"
-
-
-def _host_warnings(plan: Plan) -> list[str]:
-    """What this kernel is otherwise than planned."""
-    hz, wanted = _kernel_hz(), plan["host"]["hz"]
-    return [] if hz == wanted else [f"host.hz: this kernel's tick is {hz}, not {wanted}"]
 
 
 def _kernel_hz() -> int:

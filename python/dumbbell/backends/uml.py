@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from dumbbell.runs.plan_types import Plan
     from dumbbell.uml.controllers import Loaded
     from dumbbell.uml.script import Guest
     from dumbbell.uml.store import Kernel
@@ -74,7 +73,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
         summary = Measured(plan, raw).write(made.path)
         shutil.rmtree(raw)
         more = {"kernel": f"Linux {kernel.release}, {kernel.hz} Hz, in virtual time", "hosts": _hosts(kernel, loaded)}
-        return made.finish(summary, controllers=request.own.record(), warnings=_warnings(plan, kernel), more=more)
+        return made.finish(summary, controllers=request.own.record(), hz=kernel.hz, more=more)
 
 
 def kernel_of(request: Request) -> Kernel:
@@ -120,9 +119,3 @@ def _hosts(kernel: Kernel, loaded: Loaded) -> dict[str, Any]:
         "recipe": kernel.recipe,
         "linux_sha256": kernel.key,
     }
-
-
-def _warnings(plan: Plan, kernel: Kernel) -> list[str]:
-    """What this kernel is otherwise than planned."""
-    wanted = plan["host"]["hz"]
-    return [] if kernel.hz == wanted else [f"host.hz: this kernel's tick is {kernel.hz}, not {wanted}"]
