@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 from .errors import unknown_key, wrong
 
+#: Longest name of a controller in the kernel, bytes (TCP_CA_NAME_MAX less the closing zero).
+NAME_MAX = 15
+
 
 class Param(NamedTuple):
     """A parameter of a controller; `minimum` and `maximum` are both allowed."""

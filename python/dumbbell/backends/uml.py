@@ -7,7 +7,6 @@ parameters; `uml-ours` takes ours for every flow.
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +22,18 @@ if TYPE_CHECKING:
 
     from .request import Request
 
-#: Programs that the guest runs, and where they come from.
-_PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "setarch": "util-linux"}
+#: Programs that a run needs.
+_PROGRAMS = ("ip", "tc", "setarch")
 
 
 def check(request: Request) -> None:
     """Raise ScenarioError for what of a plan the guest cannot do, EngineError for what this machine lacks."""
+    from dumbbell.uml import build
+
     refuse(request)
     kernel_of(request)
-    for program, package in _PROGRAMS.items():
-        if shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
-            raise EngineError(f"--on {request.backend}: needs the program {program} (Debian: {package})")
+    for program in build.missing(_PROGRAMS):
+        raise EngineError(f"--on {request.backend}: needs the program {program} (Debian: {build.PROGRAMS[program]})")
 
 
 def refuse(request: Request) -> None:

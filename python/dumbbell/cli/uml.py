@@ -28,15 +28,15 @@ def build(arguments: argparse.Namespace) -> int:
     from dumbbell.uml import build as building
 
     began, drawn = time.monotonic(), screen()
-    told = [began]
+    shown = [began]
 
     def step(line: str) -> None:
         drawn.clear()
         print(line, file=sys.stderr, flush=True)
 
     def now(line: str) -> None:
-        if time.monotonic() - told[0] >= drawn.every_s:
-            told[0] = time.monotonic()
+        if time.monotonic() - shown[0] >= drawn.every_s:
+            shown[0] = time.monotonic()
             drawn.draw(line[: drawn.width])
 
     plan = building.Plan(
@@ -92,10 +92,9 @@ def status(arguments: argparse.Namespace) -> int:
 def _row(kernel: store.Kernel) -> dict[str, Any]:
     from dumbbell.uml import source
 
-    told = {name: value for name, value in vars(kernel).items() if name != "folder"}
     return {
         "name": kernel.name,
-        **told,
+        **kernel.record,
         "is_current": kernel.recipe == source.recipe(kernel.hz),
         "bytes": store.size(kernel.folder),
         "folder": str(kernel.folder),

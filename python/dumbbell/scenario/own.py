@@ -15,12 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dumbbell.controllers import Controller, Param, from_item, known
+from dumbbell.controllers import NAME_MAX, Controller, Param, from_item, known
 from dumbbell.errors import ControllerError, ScenarioError, show
 from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
-
-#: Longest name of a controller, as the kernel has it (TCP_CA_NAME_MAX less the closing zero).
-NAME_MAX = 15
 
 _INT64 = (-(2**63), 2**63 - 1)
 

@@ -131,7 +131,7 @@ def remove_all() -> None:
             shutil.rmtree(store.place() / name, ignore_errors=True)
 
 
-def missing(names: dict[str, str]) -> list[str]:
+def missing(names: Iterable[str]) -> list[str]:
     """Those of these programs that are not here."""
     path = os.pathsep.join([os.environ.get("PATH", ""), PATH])
     return [name for name in names if shutil.which(name, path=path) is None]

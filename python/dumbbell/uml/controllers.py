@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from dumbbell.controllers import known
+from dumbbell.controllers import NAME_MAX, known
 from dumbbell.errors import ScenarioError, wrong
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 #: Those of the plans' controllers that the kernel has itself, as `kernel/kernel.config` has it.
 LINUX = ("reno", "cubic", "bbr", "htcp", "dctcp", "vegas")
-#: Longest name of a controller in the kernel (TCP_CA_NAME_MAX less the closing zero).
-_NAME_MAX = 15
 
 
 class Instance(NamedTuple):
@@ -97,7 +95,7 @@ def _kernel_names(wanted: list[Instance]) -> dict[Instance, Wanted]:
     for one in wanted:
         number = sum(other.cca == one.cca for other in made)
         tail = f"_{number + 1}"
-        name = f"{_native.kernel_name(one.cca)[: _NAME_MAX - len(tail)]}{tail}" if number else None
+        name = f"{_native.kernel_name(one.cca)[: NAME_MAX - len(tail)]}{tail}" if number else None
         made[one] = Wanted(one.source, name)
     return made
 

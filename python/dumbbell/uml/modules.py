@@ -18,13 +18,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from dumbbell.controllers import NAME_MAX, known
 from dumbbell.errors import EngineError, ScenarioError, nearest, show
 from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
 
 #: The oldest Linux that our controllers are written for: the window has its accessors (tcp_snd_cwnd) since 5.19.
 _OLDEST = (6, 1)
-#: Longest name of a controller in the kernel (TCP_CA_NAME_MAX less the closing zero).
-_NAME_MAX = 15
 #: Headers of the tree that decide what is compiled, and what tells one tree from another.
 _TREE_FILES = ("include/config/kernel.release", "include/config/auto.conf", "Module.symvers")
 
@@ -123,16 +122,14 @@ def _unit(wanted: Wanted, folder: Path) -> _Unit:
     if not re.search(r'^\s*#\s*include\s*"cca\.h"', text, re.MULTILINE):
         return _linux_module(wanted, source, text)
     name = wanted.kernel_name or _native.kernel_name(source.stem)
-    if not re.fullmatch(rf"\w{{1,{_NAME_MAX}}}", name, re.ASCII):
-        problem = f"got the name {show(name)} for the kernel, wanted 1 to {_NAME_MAX} letters, digits and _"
+    if not re.fullmatch(rf"\w{{1,{NAME_MAX}}}", name, re.ASCII):
+        problem = f"got the name {show(name)} for the kernel, wanted 1 to {NAME_MAX} letters, digits and _"
         raise ScenarioError("", f"{source.stem}: {problem}")
     lines = [f'#define CCA_KERNEL_NAME "{name}"', f'#include "{source}"']
     return _Unit(name, name, source, "\n".join(lines) + "\n")
 
 
 def _source(source: str, folder: Path) -> Path:
-    from dumbbell.controllers import known
-
     if source.endswith(".c"):
         return Path(source).absolute()
     if source not in known():

@@ -66,6 +66,11 @@ class Kernel:
         return self.folder.name
 
     @property
+    def record(self) -> dict[str, Any]:
+        """What `kernel.json` says: everything but where it is."""
+        return {name: value for name, value in vars(self).items() if name != "folder"}
+
+    @property
     def linux(self) -> Path:
         """The kernel as a program."""
         return self.folder / "linux"
@@ -116,8 +121,8 @@ def find(series: str | None = None, hz: int = HZ) -> Kernel:
 def read(folder: Path) -> Kernel | None:
     """The kernel in this folder; None where there is none."""
     try:
-        told: dict[str, Any] = json.loads((folder / "kernel.json").read_text(encoding="utf-8"))
-        kernel = Kernel(folder=folder, **told)
+        record: dict[str, Any] = json.loads((folder / "kernel.json").read_text(encoding="utf-8"))
+        kernel = Kernel(folder=folder, **record)
     except (OSError, ValueError, TypeError):
         return None
     return kernel if kernel.linux.is_file() else None
@@ -125,8 +130,7 @@ def read(folder: Path) -> Kernel | None:
 
 def write(kernel: Kernel) -> None:
     """Its `kernel.json`, which `read` takes."""
-    told = {name: value for name, value in vars(kernel).items() if name != "folder"}
-    (kernel.folder / "kernel.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    (kernel.folder / "kernel.json").write_text(json.dumps(kernel.record, indent=2) + "\n", encoding="utf-8")
 
 
 def named(name: str) -> list[Kernel]:
@@ -161,7 +165,7 @@ def program(name: str) -> Path:
 
 
 def program_key(name: str) -> str:
-    """SHA-256 of the source of `agent/NAME.c`, with the headers beside it."""
+    """SHA-256 of the source file `agent/NAME.c` and of all headers in its folder."""
     sources = [SOURCES / f"{name}.c", *sorted(SOURCES.glob("*.h"))]
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
