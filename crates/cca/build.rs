@@ -29,8 +29,8 @@ fn main() {
         .unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
 }
 
-/// Files below `cca/` that are compiled where the program is installed, embedded so that it needs no files beside it: path
-/// and text.
+/// Rust source of a table with path and text of each file in these folders of `cca/`. The installed program compiles them
+/// for its user, and carries them in itself because the checkout is not there.
 fn text_table(name: &str, cca: &Path, folders: &[&str], extensions: &[&str]) -> String {
     let mut rows = String::new();
     for folder in folders {

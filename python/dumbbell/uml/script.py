@@ -248,7 +248,7 @@ def _behind(plan: Plan) -> tc.Argv | None:
 
 
 def _times(steps: Steps, repeat_ns: int | None, duration_ns: int) -> Iterator[tuple[int, Any]]:
-    """Times after the start of the run, and what is so from then on."""
+    """Each change of a value during the run: when it happens, ns after the start, and the new value."""
     begin = 0
     while steps and begin < duration_ns:
         for at, value in steps:
