@@ -35,8 +35,8 @@ ENGINE = [
     "Cargo.lock", "cca/*.c", "cca/*.h", "cca/bbr1", "cca/bbr2", "cca/include", "cca/hosts/sim",
     *(f"crates/{name}/src" for name in ("units", "net", "cca", "transport", "record", "path", "sim")),
 ]  # fmt: skip
-#: Sources that decide what Linux gives, beside the kernel and what the guest is told: its program, and its reader here.
-GUEST = ["python/dumbbell/uml/agent", "python/dumbbell/uml/measured.py"]
+#: Sources that decide what Linux gives, beside the kernel and what the guest is told: its program, and its readers.
+GUEST = ["python/dumbbell/uml/agent", "python/dumbbell/uml/measured.py", "python/dumbbell/backends/tables.py"]
 
 
 class Ran(NamedTuple):
