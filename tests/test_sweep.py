@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ import dumbbell
 from conftest import SMALL
 from dumbbell import ResultError, ScenarioError, from_text, load
 from dumbbell.errors import EngineError
-from dumbbell.runs import sweep, temporary
+from dumbbell.runs import origin, sweep, temporary
 from dumbbell.runs.place import Place
 from dumbbell.scenario.file import Given
 
@@ -83,6 +83,22 @@ def test_the_manifest_tells_where_a_result_comes_from(tmp_path: Path) -> None:
         "kernel", "created", "wall_s", "backend", "controllers", "files",
     }  # fmt: skip
     assert set(manifest["versions"]) == {"dumbbell", "engine", "python"}
+
+
+def test_a_checkout_is_believed_before_what_a_killed_build_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "python" / "dumbbell" / "runs" / "origin.py"
+    monkeypatch.setattr(origin, "__file__", str(module))
+    monkeypatch.setitem(sys.modules, "dumbbell._build", SimpleNamespace(COMMIT="left"))
+    for folder in ("tools", ".git"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("checked out\n")
+    assert origin.git_revision() == "left"  # a package below somebody else's repository
+    (tmp_path / "tools" / "build_backend.py").touch()
+    assert origin.git_revision() == "checked out"
+    (tmp_path / ".git").rename(tmp_path / "gone")
+    assert origin.git_revision() == "left"  # a source distribution
 
 
 def test_resume_keeps_what_is_finished_and_runs_what_is_missing(tmp_path: Path) -> None:

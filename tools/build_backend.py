@@ -1,7 +1,8 @@
 """The build backend of the package (PEP 517, 660): maturin, and what it does not do.
 
 - The commit goes into the package as ``dumbbell/_build.py``, so that two builds of one version can be told apart. In a
-  source distribution the file is there already.
+  source distribution the file is there already. In a checkout with git nothing reads it, so what a killed build leaves
+  does no harm.
 - Where the headers of libelf and zlib are missing, the package is built without `dumbbell kernel`, and says so.
 """
 

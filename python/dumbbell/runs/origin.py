@@ -15,17 +15,19 @@ def versions() -> dict[str, str]:
 
 
 def git_revision() -> str | None:
-    """Commit that this was built from, with ``+`` if files differed from it, or that of the checkout that it runs from;
-    None if nothing tells it.
+    """Commit of the checkout that this runs from, or else that this was built from, with ``+`` if files differed from
+    it; None if nothing tells it.
     """
     from importlib import import_module
 
+    checkout = Path(__file__).resolve().parents[3]
+    # In a checkout the file of a build (tools/build_backend.py) is what one that was killed has left.
+    if (checkout / ".git").exists() and (checkout / "tools" / "build_backend.py").exists():
+        return _checked_out(checkout / ".git")
     try:
-        commit: str = import_module(
-            "dumbbell._build"
-        ).COMMIT  # written when a package is built (tools/build_backend.py)
+        commit: str = import_module("dumbbell._build").COMMIT
     except ImportError:
-        return _checked_out(Path(__file__).resolve().parents[3] / ".git")
+        return None
     return commit
 
 
