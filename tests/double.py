@@ -43,6 +43,11 @@ def controllers() -> str:
     return json.dumps([_controller("reno", []), _controller("cubic", [beta]), _controller("bbr", [])])
 
 
+def digests() -> dict[str, str]:
+    """Of no sources."""
+    return dict.fromkeys(("engine", "modules", "all", "cca/reno", "cca/cubic", "cca/bbr"), "double")
+
+
 def version() -> str:
     """Not a version that the real engine ever has."""
     return "0.0.0+double"

@@ -16,6 +16,7 @@ __all__ = [
     "_panic_in_next_run",
     "build",
     "controllers",
+    "digests",
     "emulate",
     "enter_user_namespace",
     "host_sysctls",
@@ -278,6 +279,12 @@ def write_measured(
 
 def controllers() -> str:
     """The congestion controllers as a JSON list: name, doc, summary, license, params, states, priv_bytes."""
+
+def digests() -> dict[str, str]:
+    """Digests of the sources of this build: ``engine`` (all that a simulated run passes through but the controllers),
+    ``cca/NAME`` (of a controller, with the files that it shares with its variants), ``modules`` (what makes a controller
+    a kernel module), ``all`` (everything).
+    """
 
 def version() -> str:
     """Version of the engine."""

@@ -24,6 +24,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use record::report::MeasuredError;
 use sim::RunError;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::PoisonError;
@@ -177,6 +178,14 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+include!(concat!(env!("OUT_DIR"), "/digests.rs"));
+
+/// Digests of the sources of the engine and of each controller; see the stub.
+#[pyfunction]
+fn digests() -> BTreeMap<&'static str, &'static str> {
+    DIGESTS.iter().copied().collect()
+}
+
 /// The module `dumbbell._native`.
 #[pymodule]
 mod _native {
@@ -201,7 +210,8 @@ mod _native {
     use super::sample::Sample;
     #[pymodule_export]
     use super::{
-        _panic_in_next_run, controllers, run, version, write_measured, ControllerError, PlanError,
+        _panic_in_next_run, controllers, digests, run, version, write_measured, ControllerError,
+        PlanError,
     };
 
     /// Versions of the manifest and of the tables.

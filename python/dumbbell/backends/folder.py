@@ -58,7 +58,7 @@ class ResultFolder:
         try:
             self.path.mkdir()
         except OSError as error:
-            raise _system_error(str(self.path), error) from None
+            raise system_error(str(self.path), error) from None
         return self
 
     def finish(
@@ -78,6 +78,10 @@ class ResultFolder:
         made.update(more or {})
         made["warnings"] += [*warnings, *_tick_warnings(hz, planned=self.request.planned.plan["host"]["hz"])]
         made["files"] = {name: {"bytes": size, "sha256": sha256(self.path / name)} for name, size in _files(self.path)}
+        return self.close(made)
+
+    def close(self, made: dict[str, Any]) -> dict[str, Any]:
+        """Write a manifest, give the folder its name and return the manifest."""
         (self.path / MANIFEST).write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         is_safe = _sync_files(self.path)
         self.path.rename(self.folder)
@@ -122,14 +126,14 @@ class ResultFolder:
         if isinstance(error, _native.PlanError):
             raise ScenarioError("", str(error), source=self.folder.name) from None
         if isinstance(error, (RuntimeError, OSError)):
-            raise _system_error(str(self.folder), error) from None
+            raise system_error(str(self.folder), error) from None
 
 
 def _tick_warnings(hz: int | None, *, planned: int) -> list[str]:
     return [] if hz in (None, planned) else [f"host.hz: this kernel's tick is {hz}, not {planned}"]
 
 
-def _system_error(at: str, error: Exception) -> EngineError:
+def system_error(at: str, error: Exception) -> EngineError:
     """Ours for an error of the disk or of the engine, whose own text ends with the system's."""
     text = (isinstance(error, OSError) and error.strerror) or str(error)
     full = next((os.strerror(number) for number in _FULL if os.strerror(number) in text), None)

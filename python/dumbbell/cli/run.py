@@ -13,6 +13,7 @@ from dumbbell import backends
 from dumbbell.errors import DiskFullError, ScenarioError
 from dumbbell.runs import interrupts, sweep
 from dumbbell.runs.place import Place
+from dumbbell.runs.pool import Job
 from dumbbell.runs.progress import Progress, screen
 from dumbbell.scenario import warn
 from dumbbell.scenario.file import Given, from_file
@@ -73,7 +74,7 @@ def _table(arguments: argparse.Namespace) -> Asked | None:
     return checked(Asked.of(arguments))
 
 
-def warn_of(scenarios: list[Given], jobs: list[sweep.Job]) -> None:
+def warn_of(scenarios: list[Given], jobs: list[Job]) -> None:
     """Say once per file what its scenario gives reason to warn of."""
     for given in scenarios:
         runs = [job.planned for job in jobs if job.planned.name == given.scenario.name]
@@ -97,7 +98,7 @@ def placed(arguments: argparse.Namespace, name: str) -> Place:
 
 
 def go(
-    planned: list[sweep.Job],
+    planned: list[Job],
     place: Place,
     *,
     workers: int | None,

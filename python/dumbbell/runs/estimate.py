@@ -12,7 +12,7 @@ from dumbbell.scenario.file import Scenario
 from dumbbell.scenario.own import Own
 from dumbbell.scenario.schedule import Schedule
 
-from . import plan, sweep
+from . import plan, pool
 
 if TYPE_CHECKING:
     from .plan_types import FlowPlan, LinkPlan, Plan, Settings, Stage
@@ -87,7 +87,7 @@ def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
         seconds = sum(one["duration_ns"] / 1e9 + REAL_START_S for one in plans) / workers
         return f"  {_wall(seconds)} on {on}, in real time, {workers} run{'s' * (workers != 1)} at once"
     total = sum(map(packets, plans))
-    workers = min(jobs or sweep.default_workers(), len(plans))
+    workers = min(jobs or pool.default_workers(), len(plans))
     return (
         f"  about {total:,} packets, {_wall(total / backends.kind(on).packets_per_cpu_s / workers)} on {workers}"
         f" core{'s' * (workers != 1)}"

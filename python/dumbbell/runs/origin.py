@@ -52,3 +52,8 @@ def _checked_out(git: Path) -> str | None:
 def kernel() -> str:
     """Name and release of the kernel."""
     return f"{os.uname().sysname} {os.uname().release}"
+
+
+def host() -> str:
+    """Name of this machine."""
+    return os.uname().nodename

@@ -9,10 +9,8 @@ OUT/
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from typing import Any
 from dumbbell.backends.folder import BESIDE, MANIFEST, remove
 from dumbbell.errors import OutError, ResultError
 
+from . import locks
 from .interrupts import Held
 
 #: Name of the file that is locked.
@@ -75,7 +74,7 @@ class Place:
         with Held():
             self._clear()
             if self._lock is not None:
-                _unlock(self.path, self._lock)
+                locks.leave(self.path / LOCK, self._lock)
                 self._lock = None
             for folder in reversed(self._made):
                 try:
@@ -203,34 +202,7 @@ def _lock(out: Path) -> int | None:
     """Hold a folder; raises ResultError that says who does where somebody else does. None where the file system has no
     locks.
     """
-    path = out / LOCK
-    while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            who = os.read(fd, 200).decode(errors="replace").strip() or "another command"
-            os.close(fd)
-            raise ResultError(f"{out}: {who} writes to it; wait until it has ended, or choose another --out") from None
-        except OSError:  # a file system without locks: nothing is known of others
-            os.close(fd)
-            path.unlink(missing_ok=True)
-            return None
-        if _is_same(fd, path):
-            os.truncate(fd, 0)
-            now = time.strftime("%Y-%m-%d %H:%M:%S")
-            os.write(fd, f"process {os.getpid()} on {os.uname().nodename} (since {now})\n".encode())
-            return fd
-        os.close(fd)  # its holder has just ended, and took it away
-
-
-def _is_same(fd: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(fd), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _unlock(out: Path, fd: int) -> None:
-    (out / LOCK).unlink(missing_ok=True)  # while it is held, so that it is ours
-    os.close(fd)
+        return locks.take(out / LOCK)
+    except locks.TakenError as error:
+        raise ResultError(f"{out}: {error} writes to it; wait until it has ended, or choose another --out") from None

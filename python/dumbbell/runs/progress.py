@@ -11,7 +11,7 @@ from _thread import allocate_lock
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 if TYPE_CHECKING:
-    from .sweep import Job
+    from .pool import Job
 
 #: Seconds between two drawings in place, faster only costs time; and between two lines where nothing can be drawn over.
 EVERY_S, LINE_EVERY_S = 0.1, 30.0

@@ -1,8 +1,4 @@
-"""Many runs: grids, repetitions, parallel workers, resume.
-
-Workers are threads: the engine releases the GIL, and threads share the interpreter's start-up cost. Runs are handed out
-in order and reported in order, whichever ends first; what a run writes does not depend on the worker.
-"""
+"""Many runs: grids, repetitions, resume, and the folder that holds them."""
 
 from __future__ import annotations
 
@@ -11,12 +7,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from dumbbell import backends
 from dumbbell.backends.folder import BESIDE
 from dumbbell.backends.request import Request
-from dumbbell.errors import DiskFullError, DumbbellError, EngineError, ScenarioError
+from dumbbell.errors import DiskFullError, ScenarioError
 from dumbbell.scenario import units
 from dumbbell.scenario.file import Given, Scenario, from_dict, from_file
 from dumbbell.scenario.own import Own
@@ -24,43 +20,12 @@ from dumbbell.scenario.source import placed
 
 from . import interrupts, plan
 from .place import SWEEP, Place
+from .pool import Job, Make, Observe, Outcome, Pool
 
 if TYPE_CHECKING:
-    import threading
-
     from dumbbell.results.load import Results
 
     from .progress import Progress
-
-Observe = Callable[["Job", int, int], None]
-"""Called with (job, simulated nanoseconds, delivered packets) while a run goes on and when it has ended,
-from its worker's thread."""
-
-
-class Job(NamedTuple):
-    """One run and the folder that it writes."""
-
-    number: int
-    folder: Path
-    request: Request
-
-    @property
-    def planned(self) -> plan.Planned:
-        """Its plan."""
-        return self.request.planned
-
-
-class Outcome(NamedTuple):
-    """How a run ended: a manifest or an error; `kept` when it was found finished by --resume."""
-
-    job: Job
-    manifest: dict[str, Any] | None
-    error: DumbbellError | None
-    kept: bool = False
-
-
-class _Stopped(BaseException):
-    """Raised in a worker's progress callback when the sweep is interrupted."""
 
 
 def jobs_of(
@@ -133,12 +98,12 @@ class Sweep:
         The runs, each with its folder below `out`.
     """
 
-    def __init__(self, planned: list[Job], place: Place, *, workers: int | None = None) -> None:
+    def __init__(
+        self, planned: list[Job], place: Place, *, workers: int | None = None, make: Make = backends.run
+    ) -> None:
         self.jobs, self.place = planned, place
         self.out = place.path
-        self._workers = workers or default_workers()
-        self._stop: list[bool] = []
-        self._threads: list[threading.Thread] = []
+        self._pool = Pool(workers, make)
         self._leave = ExitStack()
         self._is_listed = False
 
@@ -147,7 +112,7 @@ class Sweep:
         try:
             with interrupts.Held():
                 self.out = self._leave.enter_context(self.place)
-                self._leave.callback(self._end)
+                self._leave.callback(self._pool.end)
         except BaseException:
             self._leave.close()
             raise
@@ -173,12 +138,6 @@ class Sweep:
         with interrupts.Held():
             self._leave.close()
 
-    def _end(self) -> None:
-        """Stop the workers and wait for them: none may outlive the interpreter."""
-        self._stop.append(True)
-        for thread in self._threads:
-            thread.join()
-
     def outcomes(
         self, observe: Observe | None = None, note: Callable[[str], None] = lambda _: None
     ) -> Iterator[Outcome]:
@@ -193,8 +152,7 @@ class Sweep:
 
             kept = {job.number: Outcome(job, found, None, True) for job in self.jobs if (found := finished(job, note))}
         todo = [job for job in self.jobs if job.number not in kept]
-        workers = min(self._workers, len(todo))
-        running = self._in_order(todo, workers, observe) if workers > 1 else (_one(job, observe, None) for job in todo)
+        running = self._pool.outcomes(todo, observe)
         for job in self.jobs:
             outcome = kept[job.number] if job.number in kept else next(running)
             if outcome.manifest and not self._is_listed:
@@ -202,69 +160,6 @@ class Sweep:
             yield outcome
             if isinstance(outcome.error, DiskFullError):
                 return
-
-    def _in_order(self, todo: list[Job], workers: int, observe: Observe | None) -> Iterator[Outcome]:
-        """Outcomes in the order of `todo`, from that many threads."""
-        import threading
-
-        done: dict[int, Outcome] = {}
-        changed = threading.Condition()
-        waiting = iter(todo)
-
-        def work() -> None:
-            while not self._stop:
-                with changed:
-                    job = next(waiting, None)
-                if job is None:
-                    return
-                try:
-                    outcome = _one(job, observe, self._stop)
-                except _Stopped:
-                    return
-                except (
-                    BaseException
-                ) as error:  # from `observe`: hand it to the caller's thread instead of a silent hang
-                    outcome = Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
-                with changed:
-                    done[job.number] = outcome
-                    if isinstance(outcome.error, DiskFullError):
-                        for _ in waiting:  # the rest would end in the same way
-                            pass
-                    changed.notify_all()
-
-        with interrupts.Held():
-            for _ in range(workers):
-                thread = threading.Thread(target=work, daemon=True)
-                thread.start()
-                self._threads.append(thread)
-        for job in todo:
-            with changed:
-                changed.wait_for(lambda number=job.number: number in done)  # type: ignore[misc]
-                outcome = done.pop(job.number)
-            yield outcome
-
-
-def _one(job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
-    def progress(sim_ns: int, packets: int) -> None:
-        if stop:
-            raise _Stopped
-        if observe:
-            observe(job, sim_ns, packets)
-
-    try:
-        made = backends.run(job.request._replace(progress=progress), job.folder)
-    except DumbbellError as error:
-        return Outcome(job, None, error)
-    except Exception as error:  # a bug, which must not take the other runs along
-        return Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
-    if observe:
-        observe(job, job.planned.plan["duration_ns"], made["summary"]["packets_delivered"])
-    return Outcome(job, made, None)
-
-
-def default_workers() -> int:
-    """As many workers as this process may use cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(

@@ -1,0 +1,146 @@
+"""Runs on several threads at once: handed out in their order and reported in it, whichever ends first.
+
+Workers are threads: the engine releases the GIL, and threads share the interpreter's start-up cost. What a run writes
+does not depend on the worker.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell import backends
+from dumbbell.backends.request import Request
+from dumbbell.errors import DiskFullError, DumbbellError, EngineError
+
+from . import interrupts
+
+if TYPE_CHECKING:
+    import threading
+
+    from .plan import Planned
+
+Observe = Callable[["Job", int, int], None]
+"""Called with (job, simulated nanoseconds, delivered packets) while a run goes on and when it has ended,
+from its worker's thread."""
+
+Make = Callable[[Request, Path], dict[str, Any]]
+"""Makes a run in a folder that does not exist yet, and returns its manifest."""
+
+
+class Job(NamedTuple):
+    """One run and the folder that it writes."""
+
+    number: int
+    folder: Path
+    request: Request
+
+    @property
+    def planned(self) -> Planned:
+        """Its plan."""
+        return self.request.planned
+
+
+class Outcome(NamedTuple):
+    """How a run ended: a manifest or an error; `kept` when it was found finished by --resume."""
+
+    job: Job
+    manifest: dict[str, Any] | None
+    error: DumbbellError | None
+    kept: bool = False
+
+
+class _Stopped(BaseException):
+    """Raised in a worker's progress callback when the pool ends."""
+
+
+def default_workers() -> int:
+    """As many workers as this process may use cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Pool:
+    """Worker threads, as a context that none of them outlives: they may not outlive the interpreter."""
+
+    def __init__(self, workers: int | None = None, make: Make = backends.run) -> None:
+        self._workers, self._make = workers or default_workers(), make
+        self._stop: list[bool] = []
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Stop the workers and wait for them."""
+        self._stop.append(True)
+        for thread in self._threads:
+            thread.join()
+
+    def outcomes(self, jobs: Sequence[Job], observe: Observe | None = None) -> Iterator[Outcome]:
+        """Run these and yield the outcomes in order; nothing is started after a full disk."""
+        workers = min(self._workers, len(jobs))
+        if workers <= 1:
+            return (self._one(job, observe, None) for job in jobs)
+        return self._in_order(jobs, workers, observe)
+
+    def _in_order(self, jobs: Sequence[Job], workers: int, observe: Observe | None) -> Iterator[Outcome]:
+        """Outcomes in the order of `jobs`, from that many threads."""
+        import threading
+
+        done: dict[int, Outcome] = {}
+        changed = threading.Condition()
+        waiting = iter(jobs)
+
+        def work() -> None:
+            while not self._stop:
+                with changed:
+                    job = next(waiting, None)
+                if job is None:
+                    return
+                try:
+                    outcome = self._one(job, observe, self._stop)
+                except _Stopped:
+                    return
+                except (
+                    BaseException
+                ) as error:  # from `observe`: hand it to the caller's thread instead of a silent hang
+                    outcome = Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
+                with changed:
+                    done[job.number] = outcome
+                    if isinstance(outcome.error, DiskFullError):
+                        for _ in waiting:  # the rest would end in the same way
+                            pass
+                    changed.notify_all()
+
+        with interrupts.Held():
+            for _ in range(workers):
+                thread = threading.Thread(target=work, daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        for job in jobs:
+            with changed:
+                changed.wait_for(lambda number=job.number: number in done)  # type: ignore[misc]
+                outcome = done.pop(job.number)
+            yield outcome
+
+    def _one(self, job: Job, observe: Observe | None, stop: list[bool] | None) -> Outcome:
+        def progress(sim_ns: int, packets: int) -> None:
+            if stop:
+                raise _Stopped
+            if observe:
+                observe(job, sim_ns, packets)
+
+        try:
+            made = self._make(job.request._replace(progress=progress), job.folder)
+        except DumbbellError as error:
+            return Outcome(job, None, error)
+        except Exception as error:  # a bug, which must not take the other runs along
+            return Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
+        if observe:
+            observe(job, job.planned.plan["duration_ns"], made["summary"]["packets_delivered"])
+        return Outcome(job, made, None)

@@ -1,0 +1,205 @@
+"""Finished runs by what they are a function of: a run that exists is never run again, whichever sweep or figure asks.
+
+STORE/
+    3f/3fa0.../         a run, by its key (`identity.py`): an ordinary result folder
+    3f/.tmp-...         one that is not complete
+    .locks/3fa0...      while a run is under way; says whose it is
+
+    store = Store("results/.store")
+    for job, folder in store.run(jobs):     # finds what exists, runs what is missing
+        ...
+
+Any number of processes may use a store at once. A run is there whole or not at all: it is made beside its place and
+renamed, so what kills a process or fills the disk takes no finished run along.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell import backends
+from dumbbell.backends.folder import BESIDE, MANIFEST, ResultFolder, damage, remove, system_error
+from dumbbell.errors import EngineError, ResultError
+
+from . import identity, locks
+from .place import manifest_of
+from .pool import Job, Make, Observe, Pool
+
+if TYPE_CHECKING:
+    from dumbbell.backends.request import Request
+    from dumbbell.results.load import Results
+
+#: Where the locks are.
+LOCKS = ".locks"
+#: Names the store of a user, instead of `DEFAULT`.
+VARIABLE = "DUMBBELL_STORE"
+#: The store below the current folder.
+DEFAULT = "results/.store"
+#: Between two looks at a run that another process has under way, seconds.
+_LOOK_S = 0.1
+
+
+def default() -> Path:
+    """The store that $DUMBBELL_STORE names, else that of the current folder."""
+    return Path(os.environ.get(VARIABLE) or DEFAULT)
+
+
+class Store:
+    """A folder of finished runs.
+
+    Parameters
+    ----------
+    path
+        The folder, which is made with the first run.
+    make
+        What makes a run that is missing; its back end unless given.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, make: Make = backends.run) -> None:
+        self.path = default() if path is None else Path(path)
+        self._make = make
+
+    def key(self, request: Request) -> str:
+        """What a run is known by; see `identity.key` for what it raises."""
+        return identity.key(request)
+
+    def folder(self, key: str) -> Path:
+        """Where the run of a key is, or would be."""
+        return self.path / key[:2] / key
+
+    def get(self, key: str) -> Path | None:
+        """The folder of a run that is there, with every file as it was written; None where it has to be run."""
+        folder = self.folder(key)
+        return folder if _whole(folder) is not None else None
+
+    def put(self, request: Request) -> dict[str, Any]:
+        """The manifest of this run in the store, which is run now if it is missing or damaged.
+
+        While another process has it under way, this waits for it. Raises what its back end raises.
+        """
+        key = self.key(request)
+        folder = self.folder(key)
+        found = _whole(folder)
+        if found is not None:
+            return found
+        with self._held(key, request):
+            found = _whole(folder)
+            if found is None:
+                for left in (folder, *folder.parent.glob(f"{BESIDE}*-{key}")):
+                    remove(left)
+                found = self._made(request, folder)
+        return found
+
+    def _made(self, request: Request, folder: Path) -> dict[str, Any]:
+        planned = request.planned._replace(position=0, vary={}, repetition=0, warnings=())
+        try:
+            return self._make(request._replace(planned=planned), folder)
+        except EngineError:
+            found = _whole(folder)  # of a file system without locks: somebody else was first
+            if found is None:
+                raise
+            return found
+
+    @contextmanager
+    def _held(self, key: str, request: Request) -> Iterator[None]:
+        """Hold the key, as soon as nobody else does."""
+        path = self.path / LOCKS / key
+        lock: int | None = None
+        while True:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self.folder(key).parent.mkdir(exist_ok=True)
+                lock = locks.take(path)
+                break
+            except locks.TakenError:
+                request.progress(0, 0)  # lets the end of the pool through
+                time.sleep(_LOOK_S)
+            except OSError as error:
+                raise system_error(str(self.path), error) from None
+        try:
+            yield
+        finally:
+            if lock is not None:
+                locks.leave(path, lock)
+
+    def place(self, request: Request, folder: Path) -> dict[str, Any]:
+        """The run as a result folder of its own, which must not exist yet, and its manifest; its files are hard links
+        to those of the store where the file system has them.
+        """
+        stored = self.put(request)
+        source = self.folder(self.key(request))
+        with ResultFolder(request, folder) as made:
+            for name in stored["files"]:
+                (made.path / name).parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    os.link(source / name, made.path / name)
+                except OSError:
+                    shutil.copy2(source / name, made.path / name)
+            return made.close(asked(stored, request))
+
+    def run(
+        self, jobs: Sequence[Job], workers: int | None = None, observe: Observe | None = None
+    ) -> Iterator[tuple[Job, Path]]:
+        """Each job with its folder in the store, in order; what is missing is run, by this many workers at once.
+
+        The folder's manifest has the name, the varied values and the plan of the one who asked for the run first:
+        `results` has those of the jobs. The error of a job is raised in its turn; runs that are finished stay.
+        """
+        keys = {job.number: self.key(job.request) for job in jobs}
+        with Pool(workers, lambda request, _: self.put(request)) as pool:
+            for outcome in pool.outcomes(jobs, observe):
+                if outcome.error is not None:
+                    raise outcome.error
+                yield outcome.job, self.folder(keys[outcome.job.number])
+
+    def results(self, jobs: Sequence[Job]) -> Results:
+        """The runs of these jobs, as they asked for them; raises ResultError for one that is not there."""
+        import msgspec
+
+        from dumbbell.results.load import Result, Results
+        from dumbbell.results.manifest import Manifest
+
+        found = []
+        for job in jobs:
+            folder = self.folder(self.key(job.request))
+            stored = _whole(folder)
+            if stored is None:
+                raise ResultError(f"{folder}: this run is not in the store")
+            result = Result(folder)
+            result.manifest = msgspec.convert(asked(stored, job.request), Manifest)
+            found.append(result)
+        return Results(found)
+
+
+def asked(stored: dict[str, Any], request: Request) -> dict[str, Any]:
+    """The manifest of a run in the store, as this request asks for it."""
+    planned = request.planned
+    return {
+        **stored,
+        "name": planned.name,
+        "position": planned.position,
+        "vary": planned.vary,
+        "repetition": planned.repetition,
+        "scenario": request.scenario_text,
+        "set": list(request.overrides),
+        "plan": planned.plan,
+        "warnings": [*planned.warnings, *stored["warnings"]],
+    }
+
+
+def _whole(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a run whose files are all as they were written."""
+    try:
+        made = manifest_of((folder / MANIFEST).read_text(encoding="utf-8"))
+        return made if made is not None and not damage(folder, made) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+__all__ = ["DEFAULT", "VARIABLE", "Store", "asked", "default"]
