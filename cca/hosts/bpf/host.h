@@ -56,22 +56,14 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
+#include "../../include/declare.h"
 #include "table.h"
 #include "report.h"
 
 #define tcp_jiffies32 ((u32)bpf_jiffies64())
 #define HZ	      (cca_loader.hz)
 
-#define CCA_STATE(x, type)                                                       \
-	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                        \
-		       "private state exceeds the socket: use CCA_STATE_LARGE"); \
-	enum { CCA_PRIV_BYTES = sizeof(type) };                                  \
-	static inline type *x##_state(const struct sock *sk)                     \
-	{                                                                        \
-		return inet_csk_ca(sk);                                          \
-	}                                                                        \
-	_Static_assert(1, "ends with a semicolon")
-#define CCA_STATE_LARGE(x, T)                                                              \
+#define CCA_LARGE_STATE_(x, T)                                                             \
 	struct {                                                                           \
 		__uint(type, CCA_BPF_MAP_TYPE_SK_STORAGE);                                 \
 		__uint(map_flags, CCA_BPF_F_NO_PREALLOC);                                  \
@@ -87,9 +79,7 @@ static inline bool tcp_cwnd_limited_flag(const struct tcp_sock *tp)
 		return bpf_sk_storage_get(&x##_storage, sk, 0, 0);                         \
 	}                                                                                  \
 	static const cca_has_state_fn cca_has_state_op = x##_has_state;                    \
-	enum { CCA_PRIV_BYTES = 0 };                                                       \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_NO_STATE enum { CCA_PRIV_BYTES = 0 }
 
 /*
  * A hook with four arguments is cong_control, which had but two, (sk, rs), before Linux 6.10. The

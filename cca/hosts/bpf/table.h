@@ -39,24 +39,15 @@ struct cca_loader {
 const volatile struct cca_loader cca_loader SEC(".rodata.loader") = { .hz = 250 };
 
 /* Parameters are variables that a loader changes while sockets run, so each hook reads them again. */
-#define CCA_PARAM_INDEX_(name, def, min, max, unit, doc) CCA_PARAM_##name,
+extern volatile u32 cca_param_values[] SEC(".data.params");
+
 #define CCA_PARAM_VALUE_(name, def, min, max, unit, doc) def,
 #define CCA_PARAM_ROW_(name, def, min, max, unit, doc)	 { #name, unit, doc, def, min, max },
-#define CCA_NO_ROWS(P)
 #define CCA_PARAM_TABLE_(LIST, OWN)                                               \
 	const struct cca_param_row cca_param_rows[] SEC(                          \
 		".rodata.params") = { LIST(CCA_PARAM_ROW_) OWN(CCA_PARAM_ROW_) }; \
 	volatile u32 cca_param_values[CCA_N_PARAMS] SEC(                          \
 		".data.params") = { LIST(CCA_PARAM_VALUE_) OWN(CCA_PARAM_VALUE_) }
-#define CCA_PARAMS(LIST)                              \
-	enum { LIST(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
-	CCA_PARAM_TABLE_(LIST, CCA_NO_ROWS)
-#define CCA_FAMILY_PARAMS(LIST)                              \
-	enum { LIST(CCA_PARAM_INDEX_) CCA_N_FAMILY_PARAMS }; \
-	extern volatile u32 cca_param_values[] SEC(".data.params")
-#define CCA_PARAMS_OF_FAMILY(LIST, OWN)                                                          \
-	enum { CCA_PARAMS_LAST_ = CCA_N_FAMILY_PARAMS - 1, OWN(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
-	CCA_PARAM_TABLE_(LIST, OWN)
 #define CCA_NO_PARAMS	_Static_assert(1, "ends with a semicolon")
 #define param(sk, name) (cca_param_values[CCA_PARAM_##name])
 

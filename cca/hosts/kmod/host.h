@@ -31,6 +31,7 @@ static const struct cca_module cca_module;
 #define CCA_FLIGHT_MARKS 256
 #include "../../include/flight.h"
 #include "../../include/hooks.h"
+#include "../../include/declare.h"
 #include "params.h"
 #include "flows.h"
 #include "report.h"
@@ -38,23 +39,12 @@ static const struct cca_module cca_module;
 /* Linux does not tell of lost bursts. */
 #define CCA_TELLS_LOSSES 0
 
-#define CCA_STATE(x, type)                                                       \
-	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                        \
-		       "private state exceeds the socket: use CCA_STATE_LARGE"); \
-	enum { CCA_LARGE_BYTES = 0 };                                            \
-	static inline type *x##_state(const struct sock *sk)                     \
-	{                                                                        \
-		return inet_csk_ca(sk);                                          \
-	}                                                                        \
-	_Static_assert(1, "ends with a semicolon")
-#define CCA_STATE_LARGE(x, type)                             \
-	enum { CCA_LARGE_BYTES = sizeof(type) };             \
+#define CCA_LARGE_STATE_(x, type)                            \
 	static inline type *x##_state(const struct sock *sk) \
 	{                                                    \
 		return cca_large_state(sk);                  \
 	}                                                    \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_NO_STATE	enum { CCA_LARGE_BYTES = 0 }
 
 #define CCA_STATES(...) static const char *const cca_state_names[] = { __VA_ARGS__ }
 #define CCA_NO_STATES	static const char *const cca_state_names[] = {}

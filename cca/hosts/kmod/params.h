@@ -39,25 +39,16 @@ static const struct kernel_param_ops cca_param_ops __maybe_unused = {
 	.get = cca_param_get,
 };
 
-#define CCA_PARAM_INDEX_(name, def, min, max, unit, doc) CCA_PARAM_##name,
 #define CCA_PARAM_VALUE_(name, def, min, max, unit, doc) { def, min, max },
 #define CCA_PARAM_OF_MODULE_(name, def, min, max, unit, doc)                        \
 	module_param_cb(name, &cca_param_ops, &cca_params[CCA_PARAM_##name], 0644); \
 	MODULE_PARM_DESC(name, doc " [" unit "]");
 
-#define CCA_NO_ROWS(P)
 #define CCA_PARAM_TABLE_(LIST, OWN)                                                       \
 	struct cca_param cca_params[] = { LIST(CCA_PARAM_VALUE_) OWN(CCA_PARAM_VALUE_) }; \
 	LIST(CCA_PARAM_OF_MODULE_)                                                        \
 	OWN(CCA_PARAM_OF_MODULE_)                                                         \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_PARAMS(LIST)                              \
-	enum { LIST(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
-	CCA_PARAM_TABLE_(LIST, CCA_NO_ROWS)
-#define CCA_FAMILY_PARAMS(LIST) enum { LIST(CCA_PARAM_INDEX_) CCA_N_FAMILY_PARAMS }
-#define CCA_PARAMS_OF_FAMILY(LIST, OWN)                                                          \
-	enum { CCA_PARAMS_LAST_ = CCA_N_FAMILY_PARAMS - 1, OWN(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
-	CCA_PARAM_TABLE_(LIST, OWN)
 #define CCA_NO_PARAMS	_Static_assert(1, "ends with a semicolon")
 #define param(sk, name) READ_ONCE(cca_params[CCA_PARAM_##name].value)
 

@@ -7,28 +7,19 @@
 #define CCA_HOST_H
 
 #include "table.h"
+#include "../../include/declare.h"
 
-#define CCA_PARAM_INDEX_(name, def, min, max, unit, doc) CCA_PARAM_##name,
-#define CCA_PARAM_ROW_(name, def, min, max, unit, doc)	 { #name, unit, doc, def, min, max },
+#define CCA_PARAM_ROW_(name, def, min, max, unit, doc) { #name, unit, doc, def, min, max },
 
-#define CCA_PARAM_MIN_(name, def, min, max, unit, doc)	 CCA_PARAM_MIN_##name = (min),
-#define CCA_PARAM_MAX_(name, def, min, max, unit, doc)	 CCA_PARAM_MAX_##name = (max),
+#define CCA_PARAM_MIN_(name, def, min, max, unit, doc) CCA_PARAM_MIN_##name = (min),
+#define CCA_PARAM_MAX_(name, def, min, max, unit, doc) CCA_PARAM_MAX_##name = (max),
 
-/* LIST and OWN one after the other; the rows of a controller without a family are all LIST. */
-#define CCA_NO_ROWS(P)
 #define CCA_PARAM_TABLE_(LIST, OWN)                                                  \
 	enum { LIST(CCA_PARAM_MIN_) OWN(CCA_PARAM_MIN_) CCA_PARAM_MIN };             \
 	enum { LIST(CCA_PARAM_MAX_) OWN(CCA_PARAM_MAX_) CCA_PARAM_MAX };             \
 	static const struct cca_param_info cca_param_rows[] = { LIST(CCA_PARAM_ROW_) \
 									OWN(CCA_PARAM_ROW_) }
 
-#define CCA_PARAMS(LIST)                              \
-	enum { LIST(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
-	CCA_PARAM_TABLE_(LIST, CCA_NO_ROWS)
-#define CCA_FAMILY_PARAMS(LIST) enum { LIST(CCA_PARAM_INDEX_) CCA_N_FAMILY_PARAMS }
-#define CCA_PARAMS_OF_FAMILY(LIST, OWN)                                                          \
-	enum { CCA_PARAMS_LAST_ = CCA_N_FAMILY_PARAMS - 1, OWN(CCA_PARAM_INDEX_) CCA_N_PARAMS }; \
-	CCA_PARAM_TABLE_(LIST, OWN)
 #define CCA_NO_PARAMS          \
 	enum { CCA_N_PARAMS }; \
 	static const struct cca_param_info *const cca_param_rows = NULL
@@ -65,23 +56,12 @@ static const struct cca_presets cca_module_presets __attribute__((unused));
 	enum { CCA_N_STATES }; \
 	static const char *const *const cca_state_names = NULL
 
-#define CCA_STATE(x, type)                                                       \
-	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                        \
-		       "private state exceeds the socket: use CCA_STATE_LARGE"); \
-	enum { CCA_PRIV_BYTES = sizeof(type), CCA_IS_LARGE = 0 };                \
-	static inline type *x##_state(const struct sock *sk)                     \
-	{                                                                        \
-		return inet_csk_ca(sk);                                          \
-	}                                                                        \
+#define CCA_LARGE_STATE_(x, type)                            \
+	static inline type *x##_state(const struct sock *sk) \
+	{                                                    \
+		return sk->sk_host.storage;                  \
+	}                                                    \
 	_Static_assert(1, "ends with a semicolon")
-#define CCA_STATE_LARGE(x, type)                                  \
-	enum { CCA_PRIV_BYTES = sizeof(type), CCA_IS_LARGE = 1 }; \
-	static inline type *x##_state(const struct sock *sk)      \
-	{                                                         \
-		return sk->sk_host.storage;                       \
-	}                                                         \
-	_Static_assert(1, "ends with a semicolon")
-#define CCA_NO_STATE enum { CCA_PRIV_BYTES = 0, CCA_IS_LARGE = 0 }
 
 #include "../../include/hooks.h"
 
@@ -101,8 +81,8 @@ static const struct cca_presets cca_module_presets __attribute__((unused));
 		.presets = &cca_module_presets,                               \
 		.n_params = CCA_N_PARAMS,                                     \
 		.n_states = CCA_N_STATES,                                     \
-		.priv_bytes = CCA_PRIV_BYTES,                                 \
-		.is_large = CCA_IS_LARGE,                                     \
+		.priv_bytes = CCA_PRIV_BYTES + CCA_LARGE_BYTES,               \
+		.is_large = CCA_LARGE_BYTES > 0,                              \
 	}
 
 #define tcp_jiffies32 ((sk)->sk_host.jiffies)
