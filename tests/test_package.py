@@ -225,9 +225,9 @@ def test_the_demo_draws_its_picture(run: Run, tmp_path: Path) -> None:
     shorter = """
 import sys
 from dumbbell.cli import main
-from dumbbell.papers import kfoury2020
-made = kfoury2020.Scenario
-kfoury2020.Scenario = lambda **given: made(**{**given, "duration": "1s"})
+from dumbbell.papers import demo
+made = demo.Scenario
+demo.Scenario = lambda **given: made(**{**given, "duration": "1s"})
 sys.exit(main(["demo", "--out", "demo"]))
 """
     done = run("python", "-c", shorter)

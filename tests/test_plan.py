@@ -132,10 +132,10 @@ def test_a_scenario_written_as_a_file_means_the_same() -> None:
 def test_the_demo_and_the_gallery_run_the_same_plans() -> None:
     from conftest import ROOT
     from dumbbell import from_file
-    from dumbbell.papers import kfoury2020
+    from dumbbell.papers import demo
 
     gallery = from_file(ROOT / "scenarios" / "kfoury-fig11a.toml").scenario
-    assert plan.runs(gallery) == plan.runs(kfoury2020.fig11a())
+    assert plan.runs(gallery) == plan.runs(demo.fig11a())
 
 
 def test_start_jitter_moves_each_flow_by_its_own_seeded_draw() -> None:

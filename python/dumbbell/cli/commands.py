@@ -72,6 +72,32 @@ def _add_paper(paper: argparse.ArgumentParser) -> None:
     add_jobs(paper)
 
 
+def _add_papers(listed: argparse.ArgumentParser) -> None:
+    listed.add_argument("id", metavar="ID", nargs="*", help="only these papers or figures")
+    listed.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
+
+
+def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
+    reproduce.add_argument(
+        "id", metavar="ID", nargs="+", help="all, a paper (kfoury2020) or a figure (kfoury2020/fig14a)"
+    )
+    reproduce.add_argument(
+        "--fast",
+        action="store_true",
+        help="shorter runs and fewer repetitions than the paper's; verdicts are provisional",
+    )
+    reproduce.add_argument(
+        "--on", metavar="BACKEND", default="sim", help="sim (default), or uml: Linux in virtual time"
+    )
+    reproduce.add_argument("--out", metavar="DIR", help="folder for figures and scoreboard (default: results/papers)")
+    reproduce.add_argument(
+        "--store", metavar="DIR", help="where runs are kept (default: $DUMBBELL_STORE or results/.store)"
+    )
+    reproduce.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
+    reproduce.add_argument("--jobs", type=count, metavar="N", help="runs at the same time (default: one per core)")
+    reproduce.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
 def _add_trace(trace: argparse.ArgumentParser) -> None:
     trace.add_argument("radio", choices=("lte", "wifi"), help="kind of radio")
     trace.add_argument(
@@ -148,6 +174,13 @@ COMMANDS = {
     ),
     "paper": Command(
         "run the tables of a published paper, and print its values next to ours", _add_paper, "paper:main"
+    ),
+    "papers": Command("list the figures and tables of papers that can be reproduced", _add_papers, "papers:main"),
+    "reproduce": Command(
+        "run figures of papers, draw them as the paper does, and judge the paper's claims",
+        _add_reproduce,
+        "papers:reproduce",
+        has_signals=True,
     ),
     "gallery": Command("list the scenarios that come with dumbbell, or print one", _add_gallery, "gallery:main"),
     "new": Command("copy a scenario of the gallery, to start from", _add_new, "gallery:main"),

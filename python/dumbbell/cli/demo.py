@@ -13,7 +13,7 @@ from dumbbell.scenario.toml_text import to_toml
 from . import FAILED, OK, run
 
 if TYPE_CHECKING:
-    from dumbbell.papers.kfoury2020 import Claim, Point
+    from dumbbell.papers.demo import Claim, Point
 
 #: Name of the picture in the results' folder.
 PICTURE = "kfoury-fig11a.png"
@@ -21,9 +21,9 @@ PICTURE = "kfoury-fig11a.png"
 
 def main(arguments: argparse.Namespace) -> int:
     """Run, print, draw."""
-    from dumbbell.papers import kfoury2020
+    from dumbbell.papers import demo
 
-    scenario = kfoury2020.fig11a(full=arguments.full)
+    scenario = demo.fig11a(full=arguments.full)
     planned = sweep.jobs_of([Given(scenario, to_toml(scenario))], Path())
     place = run.placed(arguments, scenario.name)
     status = run.go(planned, place, workers=arguments.jobs, show=run.Show.NOTHING, quiet=arguments.quiet)
@@ -33,24 +33,24 @@ def main(arguments: argparse.Namespace) -> int:
 def report(out: Path, *, full: bool) -> int:
     """Table, picture and claims of the results in `out`."""
     from dumbbell import plots
-    from dumbbell.papers import kfoury2020
+    from dumbbell.papers import demo
     from dumbbell.results.load import load
 
     results = load(out)
-    found = kfoury2020.points(results)
+    found = demo.points(results)
     print_points(found)
     picture = out / PICTURE
     plots.save(plots.draw("vary", results, metric="goodput", jain=True), picture)
     print(f"\nPicture: {picture}\n")
-    crossover = kfoury2020.crossover_bdp(found)
+    crossover = demo.crossover_bdp(found)
     print(
         "CUBIC overtakes BBR "
         + ("nowhere in this range" if crossover is None else f"at a buffer of about {crossover:.2g} BDP")
     )
-    print_claims(kfoury2020.claims(found))
+    print_claims(demo.claims(found))
     print("\nWhat differs from the paper's set-up:")
     for line in [
-        *kfoury2020.DIFFERENCES,
+        *demo.DIFFERENCES,
         *([] if full else ["120 s and one repetition instead of 300 s and ten; --full has the paper's"]),
     ]:
         print(f"  - {line}")

@@ -1,0 +1,153 @@
+"""`dumbbell papers`: what can be reproduced. `dumbbell reproduce`: run it, draw it, judge its claims."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dumbbell import papers
+from dumbbell.errors import ResultError
+
+from . import FAILED, OK
+
+if TYPE_CHECKING:
+    from dumbbell.papers.book import Book, Judged
+
+#: The colours of verdicts on a terminal.
+_COLOURS = {"holds": "green", "fails": "red", "unjudged": "yellow"}
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """List the figures and tables."""
+    from dumbbell.papers import text_of
+
+    texts = [text_of(name) for name in papers.chosen(arguments.id or ["all"])]
+    if arguments.json:
+        for text in texts:
+            claims = [{"id": one.id, "text": one.text, "expected": one.wanted} for one in text.claims]
+            print(json.dumps({"id": text.id, "title": text.title, "item": text.item, "claims": claims}))
+        return OK
+    from rich import box
+    from rich.table import Table
+
+    from .table import console
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for head, side in (("id", "left"), ("claims", "right"), ("", "left")):
+        table.add_column(head, justify=side)  # type: ignore[arg-type]
+    for text in texts:
+        table.add_row(text.id, str(len(text.claims)), text.title)
+    console().print(table)
+    return OK
+
+
+def reproduce(arguments: argparse.Namespace) -> int:
+    """Run what is missing, draw, judge."""
+    from dumbbell.papers.book import Book
+    from dumbbell.papers.entry import FAST, FULL
+    from dumbbell.runs.store import Store
+
+    names = papers.chosen(arguments.id)
+    out = Path(arguments.out or "results/papers")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultError(f"{out}: cannot be made ({error.strerror})") from None
+    profile = FAST if arguments.fast else FULL
+    book = Book(Store(arguments.store), profile, on=arguments.on, workers=arguments.jobs)
+    _run(book, names, quiet=arguments.quiet)
+    judged: list[Judged] = []
+    figures: dict[str, Path] = {}
+    for name in names:
+        one = book.judged(name)
+        judged.append(one)
+        figure = _draw(one, out)
+        if figure:
+            figures[name] = figure
+        if arguments.json:
+            from dumbbell.papers.score import entry_json
+
+            print(json.dumps(entry_json(one, figure)), flush=True)
+        else:
+            _print(one, figure)
+        book.forget(name)
+    _write(judged, book, figures, out, quiet=arguments.json)
+    return OK if all(one.verdicts or not one.text.claims for one in judged) else FAILED
+
+
+def _run(book: Book, names: list[str], *, quiet: bool) -> None:
+    """Make what is missing, with progress over all of it."""
+    from dumbbell.runs import interrupts
+    from dumbbell.runs.progress import Progress, screen
+
+    jobs = book.jobs(book.needed(names))
+    shown = None if quiet else Progress(jobs, screen())
+    try:
+        with interrupts.Raised():
+            for _ in book.run(names, shown.observe if shown else None):
+                pass
+    except interrupts.Interrupted as error:
+        interrupts.pass_on(error)
+    finally:
+        if shown:
+            shown.clear()
+
+
+def _draw(one: Judged, out: Path) -> Path | None:
+    from dumbbell import plots
+
+    if one.table.entry.draw is None or not one.table.points:
+        return None
+    path = out / (one.text.id.replace("/", "-") + ".png")
+    plots.save(one.table.entry.draw(one.table), path)
+    return path
+
+
+def _print(one: Judged, figure: Path | None) -> None:
+    """A row per claim."""
+    from rich import box
+    from rich.table import Table
+
+    from dumbbell.papers.score import measured_text, wanted_text
+
+    from .table import console
+
+    table = Table(title=f"{one.text.id}: {one.text.title}", title_justify="left", box=box.SIMPLE_HEAD)
+    for head in ("claim", "", "measured", "expected", "tolerance", ""):
+        table.add_column(head, overflow="fold")
+    for verdict in one.verdicts:
+        colour = _COLOURS[verdict.verdict]
+        table.add_row(
+            f"{verdict.claim.id} {verdict.claim.text}", f"[{colour}]{verdict.verdict}[/]", measured_text(verdict),
+            wanted_text(verdict), f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", verdict.reason,
+        )  # fmt: skip
+    console().print(table)
+    for what, chosen in one.table.entry.choices.items():
+        print(f"  left open: {what}: {chosen}")
+    if figure:
+        print(f"Picture: {figure}\n")
+
+
+def _write(judged: list[Judged], book: Book, figures: dict[str, Path], out: Path, *, quiet: bool) -> None:
+    """The scoreboard: on the terminal, and as files beside the figures."""
+    from dumbbell.papers import score
+
+    (out / "scoreboard.json").write_text(json.dumps(score.as_json(judged, book.profile), indent=1) + "\n")
+    (out / "scoreboard.md").write_text(score.markdown(judged, book.profile, figures), encoding="utf-8")
+    if quiet:
+        return
+    from rich import box
+    from rich.table import Table
+
+    from .table import console
+
+    provisional = "" if book.profile.is_full else ", provisional: shorter runs, fewer repetitions"
+    table = Table(title=f"Claims{provisional}", title_justify="left", box=box.SIMPLE_HEAD)
+    for head in ("paper", *score.COLUMNS):
+        table.add_column(head, justify="left" if head == "paper" else "right")
+    for line in score.lines(judged):
+        table.add_row(line.paper, *line.cells())
+    console().print(table)
+    print(f"Page: {out / 'scoreboard.md'}")

@@ -1,0 +1,102 @@
+"""Runs the entries of the papers, each run once: figures that ask for the same scenario share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from dumbbell.papers import entry_of, text_of
+
+from .judge import Verdict, judge
+from .table import PaperError, Point, Table
+
+if TYPE_CHECKING:
+    from dumbbell.runs.pool import Job, Observe
+    from dumbbell.runs.store import Store
+
+    from .claims import Text
+    from .entry import Case, Profile
+
+
+class Judged(NamedTuple):
+    """An entry with its verdicts."""
+
+    text: Text
+    table: Table
+    verdicts: tuple[Verdict, ...]
+
+
+class Book:
+    """The papers' runs at one profile and back end.
+
+    Parameters
+    ----------
+    store
+        Where runs are kept.
+    workers
+        How many go at once; None: as many as there are cores.
+    """
+
+    def __init__(self, store: Store, profile: Profile, *, on: str = "sim", workers: int | None = None) -> None:
+        self.store, self.profile, self.on, self.workers = store, profile, on, workers
+        self._tables: dict[str, Table] = {}
+
+    def needed(self, names: Iterable[str]) -> list[str]:
+        """These entries, and those whose runs their claims read too."""
+        found: dict[str, None] = {}
+        for name in names:
+            found[name] = None
+            entry = entry_of(name)
+            found.update(dict.fromkeys((*entry.also, *entry.needs)))
+        return list(found)
+
+    def jobs(self, names: Iterable[str]) -> list[Job]:
+        """The runs of these entries that differ from each other."""
+        jobs: dict[str, Job] = {}
+        for name in names:
+            for case in entry_of(name).cases(self.profile):
+                for job in self._jobs_of(name, case):
+                    jobs.setdefault(self.store.key(job.request), job)
+        return [job._replace(number=i) for i, job in enumerate(jobs.values())]
+
+    def run(self, names: Iterable[str], observe: Observe | None = None) -> Iterator[Job]:
+        """Run what is missing, and yield each run when it is there."""
+        for job, _ in self.store.run(self.jobs(self.needed(names)), self.workers, observe):
+            yield job
+
+    def table(self, name: str) -> Table:
+        """The runs of an entry; those that are missing are run."""
+        if name not in self._tables:
+            points = []
+            for case in entry_of(name).cases(self.profile):
+                jobs = self._jobs_of(name, case)
+                for _ in self.store.run(jobs, self.workers, None):
+                    pass
+                points.append(Point(case.series, case.at, tuple(self.store.results(jobs))))
+            self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on)
+        return self._tables[name]
+
+    def forget(self, name: str) -> None:
+        """Let go of what was read of an entry's runs; figures of other entries may read them again."""
+        self._tables.pop(name, None)
+
+    def judged(self, name: str) -> Judged:
+        """The verdicts on an entry's claims."""
+        table = self.table(name)
+        entry = entry_of(name)
+        points = [*table.points, *(point for other in entry.also for point in self.table(other).points)]
+        wide = Table(text_of(name), entry, points, kind=self.on)
+        return Judged(text_of(name), table, tuple(judge(claim, table, wide, self) for claim in text_of(name).claims))
+
+    def _jobs_of(self, name: str, case: Case) -> list[Job]:
+        from pathlib import Path
+
+        from dumbbell.runs.sweep import jobs_of
+        from dumbbell.scenario.file import Given, from_dict
+        from dumbbell.scenario.toml_text import to_toml
+
+        scenario = from_dict({"name": "paper", **case.scenario})
+        jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
+        if any(job.planned.vary for job in jobs):
+            raise PaperError(f"{name}: a case has a list")
+        return jobs

@@ -1,0 +1,53 @@
+"""What lies behind claims that do not hold: found by hand, in the folder `findings`, a file per paper.
+
+A finding has `claims` (ids such as ``kfoury2020/fig11a#c2``), `bin`, `evidence` (what was run, and its numbers) and
+`mechanism`. Bins: ``linux``: it fails on a real stack in the same setting too; ``paper``: the paper contradicts
+itself or arithmetic; ``chance``: repetitions decide it; ``setup``: a choice that the paper leaves open decides it;
+``here``: it fails in this simulator only, or nobody knows better.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDER = Path(__file__).parent / "findings"
+
+#: The bins of failing claims, with what the scoreboard calls them.
+BINS = {
+    "linux": "fails on real Linux too",
+    "paper": "the paper contradicts itself",
+    "chance": "chance",
+    "setup": "decided by what the paper leaves open",
+    "here": "fails here only, or not known",
+}
+
+
+class Finding(NamedTuple):
+    """Why claims do not hold."""
+
+    bin: str
+    evidence: str
+    mechanism: str
+
+
+@cache
+def of_paper(paper: str) -> dict[str, Finding]:
+    """The findings of a paper by the claim's id."""
+    path = _FOLDER / f"{paper}.toml"
+    if not path.exists():
+        return {}
+    with path.open("rb") as file:
+        found = tomllib.load(file).get("finding", [])
+    return {
+        claim: Finding(one["bin"], one.get("evidence", ""), one.get("mechanism", ""))
+        for one in found
+        for claim in one["claims"]
+    }
+
+
+def of(claim: str) -> Finding | None:
+    """The finding on a claim, by its id with the paper and figure."""
+    return of_paper(claim.partition("/")[0]).get(claim)

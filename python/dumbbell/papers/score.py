@@ -1,0 +1,156 @@
+"""The scoreboard: how many claims of each paper hold, fail and cannot be judged, and why those fail that do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import PAPERS, findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from .book import Judged
+    from .entry import Profile
+    from .judge import Verdict
+
+#: Columns of the scoreboard after the paper, in order.
+COLUMNS = ("claims", "judged", "hold", "share", *findings.BINS, "unjudged")
+
+
+class Line(NamedTuple):
+    """One paper, or all of them."""
+
+    paper: str
+    claims: int
+    holds: int
+    unjudged: int
+    bins: dict[str, int]
+
+    @property
+    def judged(self) -> int:
+        """Claims with a verdict."""
+        return self.claims - self.unjudged
+
+    def cells(self) -> list[str]:
+        """As the columns have them."""
+        share = f"{100 * self.holds / self.judged:.0f} %" if self.judged else "-"
+        return [
+            *map(str, (self.claims, self.judged, self.holds)), share,
+            *(str(self.bins.get(name, 0)) for name in findings.BINS), str(self.unjudged),
+        ]  # fmt: skip
+
+
+def lines(judged: Sequence[Judged]) -> list[Line]:
+    """A line per paper that was judged, and one for all of them."""
+    made = []
+    for paper in PAPERS:
+        own = [one for one in judged if one.text.id.startswith(paper + "/")]
+        if own:
+            made.append(_line(paper, own))
+    return [*made, _line("all", judged)] if len(made) > 1 else made
+
+
+def _line(paper: str, judged: Sequence[Judged]) -> Line:
+    found = [(one.text.id, verdict) for one in judged for verdict in one.verdicts]
+    count = Counter(verdict.verdict for _, verdict in found)
+    bins = Counter(cause(name, verdict) for name, verdict in found if verdict.verdict == "fails")
+    return Line(paper, len(found), count["holds"], count["unjudged"], dict(bins))
+
+
+def cause(entry: str, verdict: Verdict) -> str:
+    """The bin of a claim that fails: `here` unless somebody has found out more."""
+    finding = findings.of(f"{entry}#{verdict.claim.id}")
+    return "here" if finding is None else finding.bin
+
+
+def as_json(judged: Sequence[Judged], profile: Profile) -> dict[str, Any]:
+    """The whole of it: counts per paper, and every verdict with its finding."""
+    return {
+        "profile": profile.name,
+        "provisional": not profile.is_full,
+        "papers": [dict(zip(("paper", *COLUMNS), (one.paper, *one.cells()), strict=True)) for one in lines(judged)],
+        "entries": [entry_json(one) for one in judged],
+    }
+
+
+def entry_json(one: Judged, figure: Path | None = None) -> dict[str, Any]:
+    """An entry as `dumbbell reproduce --json` prints it."""
+    claims = []
+    for verdict in one.verdicts:
+        finding = findings.of(f"{one.text.id}#{verdict.claim.id}") if verdict.verdict == "fails" else None
+        claims.append({**verdict.as_json(), **({"finding": finding._asdict()} if finding else {})})
+    return {"id": one.text.id, "figure": str(figure) if figure else None, "claims": claims}
+
+
+def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path]) -> str:
+    """The scoreboard as a page: counts, then every figure with its command, its choices and its claims."""
+    head = ["paper", *COLUMNS]
+    out = ["# The papers, reproduced", ""]
+    if not profile.is_full:
+        out += [
+            "Made with `--fast`: shorter runs and fewer repetitions than the papers'. Every verdict is provisional.",
+            "",
+        ]
+    out += [_row(head), _row(["---"] * len(head)), *(_row([one.paper, *one.cells()]) for one in lines(judged)), ""]
+    for paper in PAPERS:
+        own = [one for one in judged if one.text.id.startswith(paper + "/")]
+        if own:
+            out += [f"## {PAPERS[paper]}", ""]
+        for one in own:
+            out += _section(one, profile, figures.get(one.text.id))
+    return "\n".join(out) + "\n"
+
+
+def _section(one: Judged, profile: Profile, figure: Path | None) -> Iterable[str]:
+    text = one.text
+    out = [
+        f"### {text.item}: {text.title}",
+        "",
+        f"`dumbbell reproduce {text.id}{'' if profile.is_full else ' --fast'}`",
+        "",
+    ]
+    if figure:
+        out += [f"![{text.item}]({figure.name})", ""]
+    if one.table.entry.choices:
+        out += [f"- {what}: {chosen}" for what, chosen in one.table.entry.choices.items()] + [""]
+    if one.verdicts:
+        out += [_row(["claim", "", "measured", "expected", "tolerance", "why"]), _row(["---"] * 6)]
+    for verdict in one.verdicts:
+        claim, finding = verdict.claim, findings.of(f"{text.id}#{verdict.claim.id}")
+        why = verdict.reason
+        if verdict.verdict == "fails" and finding:
+            why += f" ({findings.BINS[finding.bin]}: {finding.mechanism or finding.evidence})"
+        out.append(_row([
+            f"{claim.id} {claim.text}", verdict.verdict, measured_text(verdict), wanted_text(verdict),
+            f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", why,
+        ]))  # fmt: skip
+    return [*out, ""]
+
+
+def measured_text(verdict: Verdict) -> str:
+    """What was measured, in a cell: a number, a few, or the smallest and the largest of many."""
+    if verdict.measured is None:
+        return "-"
+    if not isinstance(verdict.measured, list):
+        return f"{verdict.measured:.4g}"
+    values = [one["value"] for one in verdict.measured if one["value"] is not None]
+    if len(values) > 4:
+        return f"{min(values):.4g} to {max(values):.4g} ({len(values)} points)"
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
+def wanted_text(verdict: Verdict) -> str:
+    """What the paper says, in a cell."""
+    wanted = verdict.claim.wanted
+    if verdict.claim.kind == "ordering":
+        return " > ".join(wanted)
+    if verdict.claim.kind == "range":
+        low, high = ("" if end is None else f"{end:g}" for end in wanted)
+        return f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+    return wanted if isinstance(wanted, str) else f"{wanted:g}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

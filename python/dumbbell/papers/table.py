@@ -1,0 +1,174 @@
+"""The runs of an entry, read as a table: a metric of a line at the points of the figure, a value per repetition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from math import isnan, nan
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import DumbbellError
+from dumbbell.results.statistic import mean_interval
+
+from .measure import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dumbbell.results.load import Result
+
+    from .claims import Text
+    from .entry import Entry, Place
+
+_EXPRESSION = re.compile(r"(min|max)\((.+)\)")
+
+
+class Reading(NamedTuple):
+    """A metric at one point of a figure."""
+
+    at: Place
+    values: tuple[float, ...]
+    """One per repetition."""
+    inside: str = ""
+    """The case's own name, where the line is one of several in its runs: figures with two opponents have two such cases
+    at one place."""
+
+    @property
+    def mean(self) -> float:
+        """Mean over the repetitions that have the figure; nan where none has."""
+        known = [value for value in self.values if not isnan(value)]
+        return fmean(known) if known else nan
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval of the mean; nan for one repetition."""
+        return mean_interval([value for value in self.values if not isnan(value)] or [nan]).half_width
+
+
+class Point(NamedTuple):
+    """A case with the results of its repetitions."""
+
+    series: str | None
+    at: Place
+    runs: tuple[Result, ...]
+
+
+class Table:
+    """The points of an entry, run on a back end."""
+
+    def __init__(self, text: Text, entry: Entry, points: Sequence[Point], *, kind: str = "sim") -> None:
+        self.text, self.id, self.entry, self.points, self.kind = text, text.id, entry, list(points), kind
+        self._known: dict[tuple[str, str | None, int], tuple[Any, ...]] = {}
+
+    def lines(self) -> list[str]:
+        """Names of the lines, in the order of the cases, then of the flows within a run."""
+        names: dict[str, None] = {}
+        for point in self.points:
+            if point.series is not None:
+                names[point.series] = None
+            else:
+                names.update(dict.fromkeys(flow.name for flow in point.runs[0].plan.flows))
+        return list(names)
+
+    def points_of(self, label: str | None, at: Place | None = None) -> list[tuple[Point, str | None]]:
+        """The points of a line, each with the flows' name to read there: None for all flows of its runs."""
+        wanted = dict(at or {})
+        case = wanted.pop("case_name", None)
+        chosen = [
+            point for point in self.points if (case is None or point.series == case) and matches(point.at, wanted)
+        ]
+        own = [point for point in chosen if point.series == label and label is not None]
+        if own or label is None:
+            return [(point, None) for point in own or chosen]
+        return [(point, label) for point in chosen if any(flow.name == label for flow in point.runs[0].plan.flows)]
+
+    def raw(
+        self, metric: str, label: str | None = None, at: Place | None = None
+    ) -> list[tuple[Place, tuple[Any, ...], str]]:
+        """A metric that may be a list of numbers for each run: (place, one value per repetition, name of the case).
+
+        `at` may have the key ``case_name`` beside those of the axes.
+        """
+        read = self.metric(metric)
+        found = []
+        for point, name in self.points_of(label, at):
+            key = (metric, name, id(point))
+            if key not in self._known:
+                self._known[key] = tuple(read(run, name) for run in point.runs)
+            found.append((point.at, self._known[key], point.series or "" if name else ""))
+        return found
+
+    def metric(self, name: str) -> Callable[[Result, str | None], Any]:
+        """How a metric is read from a run. Raises PaperError for a name that nobody knows."""
+        read = self.entry.metrics.get(name) or METRICS.get(name)
+        if read is None:
+            raise PaperError(f"{self.id}: there is no metric {name}")
+        return read
+
+    def read(self, metric: str, label: str | None = None, at: Place | None = None) -> list[Reading]:
+        """A metric of a line, which may be ``min(A,B)`` or ``max(A,B)`` of lines, at each of its points."""
+        if label is not None and label in self.entry.series:
+            return self.entry.series[label](self, metric, at or {})
+        expression = _EXPRESSION.fullmatch(label or "")
+        if expression:
+            pick = {"min": min, "max": max}[expression[1]]
+            return merged([self.read(metric, part.strip(), at) for part in expression[2].split(",")], pick)
+        found = [
+            Reading(place, tuple(map(float, values)), inside) for place, values, inside in self.raw(metric, label, at)
+        ]
+        if not found:
+            raise PaperError(f"{self.id}: no run has {label or 'a point'} at {dict(at or {})}")
+        return found
+
+
+class PaperError(DumbbellError):
+    """An entry of a paper that does not fit its own claims: a fault of this program."""
+
+
+def merged(parts: Sequence[Sequence[Reading]], pick: Callable[[list[float]], float]) -> list[Reading]:
+    """Readings of several lines as one: at each place that all have, the picked one by its mean, with its values."""
+    made = []
+    for place, found in by_place(parts):
+        wanted = pick([reading.mean for reading in found])
+        made.append(next((Reading(place, one.values) for one in found if one.mean == wanted), found[0]))
+    return made
+
+
+def by_place(parts: Sequence[Sequence[Reading]]) -> list[tuple[Place, list[Reading]]]:
+    """The readings of several lines at the places that all of them have, in the order of the first. Lines of one run
+    are compared within it.
+    """
+    made = []
+    for first in parts[0]:
+        beside = [_beside(first, part) for part in parts[1:]]
+        if all(beside):
+            made.append((first.at, [first, *(one for one in beside if one)]))
+    return made
+
+
+def _beside(first: Reading, part: Sequence[Reading]) -> Reading | None:
+    same = [one for one in part if one.at == first.at]
+    return next((one for one in same if one.inside == first.inside or not (one.inside and first.inside)), None)
+
+
+def matches(at: Place, wanted: Mapping[str, Any]) -> bool:
+    """Whether a place meets the conditions: ``key: value``, ``key: [values]``, ``key_min``, ``key_max``.
+
+    >>> matches({"buffer_bdp": 2}, {"buffer_bdp_min": 1}), matches({"buffer_bdp": 2}, {"buffer_bdp": [1, 4]})
+    (True, False)
+    """
+    for key, value in wanted.items():
+        if key in at:
+            allowed = value if isinstance(value, list) else [value]
+            if at[key] not in allowed:
+                return False
+        elif key.endswith("_min") and key[:-4] in at:
+            if at[key[:-4]] < value:
+                return False
+        elif key.endswith("_max") and key[:-4] in at:
+            if at[key[:-4]] > value:
+                return False
+        else:
+            raise PaperError(f"no axis {key} at {dict(at)}")
+    return True

@@ -1,0 +1,161 @@
+"""The registry of papers and its judge: what a claim of each kind asks for, how places are matched, and that every claim
+of every figure can be read from its runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+from dumbbell import papers
+from dumbbell.papers import claims, findings, judge
+from dumbbell.papers.book import Book
+from dumbbell.papers.claims import Claim, Tolerance
+from dumbbell.papers.entry import FAST, FULL, Case
+from dumbbell.papers.table import PaperError, Reading, by_place, matches
+from dumbbell.runs.store import Store
+
+
+def claim(kind: str, **given: Any) -> Claim:
+    """A claim with a relative tolerance of 10 %."""
+    tolerance = Tolerance("rel", 0.1)
+    fields: dict[str, Any] = {
+        "id": "c1", "text": "", "kind": kind, "metric": "jain", "series": (), "at": {}, "expected": None, "lower": None,
+        "upper": None, "order": (), "min_gap": 0.0, "x_var": "x", "direction": "",
+        "tolerances": {"sim": tolerance, "real": tolerance}, "unit": "", "strength": "", "origin": "", "note": "",
+        "needs": "",
+    }  # fmt: skip
+    return Claim(**{**fields, **given})
+
+
+class Lines:
+    """A table with these lines: name to values at x = 1, 2, ...; one repetition each."""
+
+    kind = "sim"
+    id = "paper/fig"
+
+    def __init__(self, **lines: list[float]) -> None:
+        self.lines = lines
+
+        class entry:  # noqa: N801
+            unjudged: dict[str, str] = {}  # noqa: RUF012
+            read: dict[str, Any] = {}  # noqa: RUF012
+
+        self.entry = entry
+
+    def read(self, _: str, label: str | None = None, at: dict[str, Any] | None = None) -> list[Reading]:
+        """The points of a line."""
+        values = self.lines[label or "all"]
+        found = [Reading({"x": i + 1}, (value,)) for i, value in enumerate(values)]
+        return [one for one in found if matches(one.at, at or {})]
+
+
+def verdict(of: Claim, **lines: list[float]) -> str:
+    """What a claim comes to on these lines."""
+    table: Any = Lines(**lines)
+    return judge.judge(of, table, table, None).verdict  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "values", "wanted"),
+    [
+        ("approx", {"expected": 10}, [10.9], "holds"),
+        ("approx", {"expected": 10}, [11.1], "fails"),
+        ("value", {"expected": 10}, [9.1, 8.9], "fails"),
+        ("range", {"lower": 10}, [9.1, 1000], "holds"),
+        ("range", {"lower": 10}, [8.9], "fails"),
+        ("range", {"upper": 10}, [10.9], "holds"),
+        ("range", {"lower": 10, "upper": 20}, [22.1], "fails"),
+        ("trend", {"direction": "increase"}, [1, 2, 1.9, 3], "holds"),
+        ("trend", {"direction": "increase"}, [1, 2, 1.7, 3], "fails"),
+        ("trend", {"direction": "increase"}, [1.0, 1.05, 0.99], "fails"),
+        ("trend", {"direction": "decrease"}, [3, 2, 1], "holds"),
+        ("trend", {"direction": "flat"}, [1, 1.05, 0.95], "holds"),
+        ("trend", {"direction": "flat"}, [1, 1.5, 1], "fails"),
+        ("trend", {"direction": "increase"}, [1], "unjudged"),
+        ("approx", {"expected": 10}, [float("nan")], "unjudged"),
+    ],
+)
+def test_a_claim_of_values_holds_where_every_point_is_within_its_tolerance(
+    kind: str, given: dict[str, Any], values: list[float], wanted: str
+) -> None:
+    assert verdict(claim(kind, **given), all=values) == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "lines", "wanted"),
+    [
+        ({}, {"a": [3], "b": [2], "c": [1]}, "holds"),
+        ({}, {"a": [3], "b": [3.2], "c": [1]}, "holds"),  # a tie
+        ({}, {"a": [3], "b": [3.4], "c": [1]}, "fails"),
+        ({"min_gap": 0.5}, {"a": [3], "b": [1.5], "c": [0.5]}, "holds"),
+        ({"min_gap": 0.5}, {"a": [3], "b": [2], "c": [0.5]}, "fails"),
+        ({}, {"a": [3, 1], "b": [2, 2], "c": [1, 1]}, "fails"),
+    ],
+)
+def test_an_ordering_holds_where_every_point_has_the_order(
+    given: dict[str, Any], lines: dict[str, list[float]], wanted: str
+) -> None:
+    assert verdict(claim("ordering", order=("a", "b", "c"), **given), **lines) == wanted
+
+
+def test_lines_of_one_run_are_compared_within_it() -> None:
+    cubic = [Reading({"x": 1}, (1.0,), "against BBR"), Reading({"x": 1}, (2.0,), "against BBRv2")]
+    bbr2 = [Reading({"x": 1}, (3.0,), "against BBRv2")]
+    assert by_place([bbr2, cubic]) == [({"x": 1}, [bbr2[0], cubic[1]])]
+
+
+def test_a_place_that_names_an_unknown_axis_is_a_fault_of_the_entry() -> None:
+    assert matches({"x": 2}, {"x": [1, 2]})
+    assert not matches({"x": 2}, {"x_min": 3})
+    with pytest.raises(PaperError, match="no axis buffer"):
+        matches({"x": 2}, {"buffer": 1})
+
+
+@pytest.mark.parametrize("paper", papers.PAPERS)
+def test_every_figure_of_a_paper_is_there_and_says_what_the_paper_leaves_open(paper: str) -> None:
+    for name in papers.ids(paper):
+        entry, text = papers.entry_of(name), papers.text_of(name)
+        assert entry.choices or not text.not_stated, f"{name} leaves open {text.not_stated}"
+        assert {*entry.read, *entry.unjudged} <= {one.id for one in text.claims}
+        assert {*entry.also, *entry.needs} <= set(papers.ids(paper))
+    known = {f"{name}#{one.id}" for name in papers.ids(paper) for one in papers.text_of(name).claims}
+    found = findings.of_paper(paper)
+    assert set(found) <= known
+    assert {one.bin for one in found.values()} <= set(findings.BINS)
+
+
+@pytest.mark.parametrize("paper", papers.PAPERS)
+def test_every_claim_of_a_paper_can_be_read_from_its_runs(
+    paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Book._jobs_of
+
+    def glance(self: Book, name: str, case: Case) -> Any:
+        short = {key: value for key, value in case.scenario.items() if key != "measure"}
+        return made(self, name, case._replace(scenario={**short, "duration": "0.4s", "repetitions": 1}))
+
+    monkeypatch.setattr(Book, "_jobs_of", glance)
+    book = Book(Store(tmp_path), FAST)
+    for name in papers.ids(paper):
+        judged = book.judged(name)
+        assert len(judged.verdicts) == len(claims.of_paper(paper)[name].claims)
+        if judged.table.points and judged.table.entry.draw:
+            judged.table.entry.draw(judged.table)
+
+
+def test_the_full_profile_has_the_papers_times_and_repetitions() -> None:
+    for name in papers.ids("kfoury2020"):
+        for case in papers.entry_of(name).cases(FULL):
+            assert case.scenario["repetitions"] == 10
+            assert case.scenario["duration"] in ("300s", "400s")
+
+
+def test_an_unknown_figure_is_refused_with_the_nearest(cli: Cli) -> None:
+    done = cli("reproduce", "kfoury2020/fig14x")
+    assert done.returncode == 2
+    assert "kfoury2020/fig14" in done.stderr
+    assert done.stderr.count("\n") == 1
