@@ -21,22 +21,18 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+from throwing import INPUT_S_MAX, ROOT, arguments, hang, numbers, summarize
 
 import dumbbell
 from dumbbell import cli
 from dumbbell.errors import DumbbellError
 from dumbbell.results import metrics
 from dumbbell.results.catalogue import FIGURES, Measured
-
-ROOT = Path(__file__).resolve().parent.parent
-INPUT_S_MAX = 20
-"""Longer than this on one folder is a hang."""
 
 SCENARIO = """
 duration = "1s"
@@ -75,11 +71,7 @@ VIEWS = (
 
 def main() -> int:
     """Damage folders until the time is over."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=int, metavar="I", help="only damage number I")
-    args = parser.parse_args()
+    args = arguments(__doc__)
     with tempfile.TemporaryDirectory() as made:
         whole = Path(made) / "whole"
         dumbbell.run(dumbbell.from_text(SCENARIO), whole)
@@ -93,7 +85,7 @@ def throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
 
 
 def _throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
-    signal.signal(signal.SIGALRM, _hang)
+    signal.signal(signal.SIGALRM, hang)
     seen: Counter[str] = Counter()
     for i in numbers(args):
         rng = random.Random(f"{args.seed}:{i}")
@@ -120,22 +112,8 @@ def _throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
             return 1
         finally:
             signal.alarm(0)
-    print(
-        f"{sum(seen.values())} folders of seed {args.seed}: "
-        + ", ".join(f"{name} {count}" for name, count in sorted(seen.items()))
-    )
+    summarize(args, seen, "folders")
     return 0
-
-
-def numbers(args: argparse.Namespace) -> Iterator[int]:
-    """Numbers until the time is over."""
-    if args.only is not None:
-        yield args.only
-        return
-    end, i = time.monotonic() + args.seconds, 0
-    while time.monotonic() < end:
-        yield i
-        i += 1
 
 
 def damage(folder: Path, rng: random.Random) -> str:
@@ -239,10 +217,6 @@ def said(text: str) -> None:
     """An error must say something, in one line."""
     if not text or "\n" in text.strip() or "Traceback" in text:
         raise AssertionError(f"an error of one line was wanted, got {text!r}")
-
-
-def _hang(*_: object) -> None:
-    raise TimeoutError(f"longer than {INPUT_S_MAX} s")
 
 
 if __name__ == "__main__":

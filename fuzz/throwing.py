@@ -39,7 +39,7 @@ def arguments(text: str | None) -> argparse.Namespace:
 
 def throw(args: argparse.Namespace, choose: Callable[[random.Random], tuple[Callable[..., str], Any]]) -> int:
     """Hand what `choose` makes, (target, input), to its target until the time is over; the status."""
-    signal.signal(signal.SIGALRM, _hang)
+    signal.signal(signal.SIGALRM, hang)
     seen: Counter[str] = Counter()
     for i in numbers(args):
         target, thrown = choose(random.Random(f"{args.seed}:{i}"))
@@ -52,11 +52,14 @@ def throw(args: argparse.Namespace, choose: Callable[[random.Random], tuple[Call
             return found(args.seed, i, target, thrown, error)
         finally:
             signal.alarm(0)
-    print(
-        f"{sum(seen.values())} inputs of seed {args.seed}: "
-        + ", ".join(f"{name} {count}" for name, count in sorted(seen.items()))
-    )
+    summarize(args, seen, "inputs")
     return 0
+
+
+def summarize(args: argparse.Namespace, seen: Counter[str], what: str) -> None:
+    """How many of each kind there were."""
+    kinds = ", ".join(f"{name} {count}" for name, count in sorted(seen.items()))
+    print(f"{sum(seen.values())} {what} of seed {args.seed}: {kinds}")
 
 
 def numbers(args: argparse.Namespace) -> Iterator[int]:
@@ -107,5 +110,6 @@ def found(seed: int, i: int, target: Callable[..., str], thrown: object, error: 
     return 1
 
 
-def _hang(_signal: int, _frame: object) -> None:
+def hang(_signal: int, _frame: object) -> None:
+    """What the alarm does."""
     raise TimeoutError(f"more than {INPUT_S_MAX} s on one input")

@@ -5,7 +5,7 @@ prints at several widths.
 from __future__ import annotations
 
 import csv
-import importlib.util
+import importlib
 import io
 import json
 import re
@@ -311,13 +311,9 @@ def test_the_links_have_a_table_and_requests_their_latency(show: Any, tmp_path: 
     assert re.search(rf"narrow +{dumbbell.load(tmp_path / 'out')[0].summary.links[0].utilization:.3f}", printed)
 
 
-def test_damaged_folders_never_give_a_traceback(tmp_path: Path) -> None:
-    source = Path(__file__).parent.parent / "fuzz/results.py"
-    spec = importlib.util.spec_from_file_location("fuzz_results", source)
-    assert spec
-    assert spec.loader
-    fuzz = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(fuzz)
+def test_damaged_folders_never_give_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "fuzz")
+    fuzz = importlib.import_module("results")
     dumbbell.run(dumbbell.from_text(fuzz.SCENARIO), tmp_path / "whole")
     assert fuzz.throw(tmp_path / "whole", tmp_path, Namespace(seconds=6, seed=11, only=None)) == 0
 
