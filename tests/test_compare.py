@@ -19,6 +19,7 @@ from dumbbell.results import agreement
 from dumbbell.results.manifest import Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SCENARIO = """
@@ -92,14 +93,20 @@ def test_a_kernel_follows_only_back_ends_that_have_some() -> None:
             compare._names(wrong)
 
 
+def register(monkeypatch: pytest.MonkeyPatch, **runs: Callable[..., dict[str, Any]]) -> None:
+    """Back ends of these names, each of which runs a plan by its function."""
+    for name, run in runs.items():
+        module = ModuleType(f"dumbbell.backends.{name}")
+        vars(module).update(run=run, check=sim.check)
+        monkeypatch.setitem(sys.modules, f"dumbbell.backends.{name}", module)
+        monkeypatch.setitem(backends.KINDS, name, backends.Kind(name))
+
+
 def test_the_command_prints_a_row_per_combination(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The simulator stands in for the other back end, so the two agree to the digit.
-    twin = ModuleType("dumbbell.backends.twin")
-    vars(twin).update(run=sim.run, check=sim.check)
-    monkeypatch.setitem(backends.KINDS, "twin", backends.Kind("twin"))
-    monkeypatch.setitem(sys.modules, "dumbbell.backends.twin", twin)
+    register(monkeypatch, twin=sim.run)
     (tmp_path / "x.toml").write_text(SCENARIO)
     out = tmp_path / "out"
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--out", str(out), "--json"]) == 0
@@ -117,11 +124,7 @@ def test_three_back_ends_are_held_against_the_first(
         (given[1] / "manifest.json").write_text(json.dumps(made))
         return made
 
-    for name, run in (("twin", sim.run), ("half", halved)):
-        module = ModuleType(f"dumbbell.backends.{name}")
-        vars(module).update(run=run, check=sim.check)
-        monkeypatch.setitem(sys.modules, f"dumbbell.backends.{name}", module)
-        monkeypatch.setitem(backends.KINDS, name, backends.Kind(name))
+    register(monkeypatch, twin=sim.run, half=halved)
     (tmp_path / "x.toml").write_text(SCENARIO.replace(', "2bdp"', ""))
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin,half", "--out", str(tmp_path / "out")]) == 1
     [utilization] = [line for line in capsys.readouterr().out.splitlines() if "utilization" in line]
@@ -192,11 +195,7 @@ def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (given[1] / "manifest.json").write_text(json.dumps(made))
         return made
 
-    for name, run in (("twin", sim.run), ("late", warned)):
-        module = ModuleType(f"dumbbell.backends.{name}")
-        vars(module).update(run=run, check=sim.check)
-        monkeypatch.setitem(sys.modules, f"dumbbell.backends.{name}", module)
-        monkeypatch.setitem(backends.KINDS, name, backends.Kind(name))
+    register(monkeypatch, twin=sim.run, late=warned)
     (tmp_path / "x.toml").write_text(SCENARIO)
     return tmp_path
 
