@@ -22,7 +22,6 @@ import dumbbell
 from dumbbell import ScenarioError, _native, from_dict, from_text
 from dumbbell.cli import main
 from dumbbell.runs import plan
-from dumbbell.scenario import traces
 
 ONE: dict[str, Any] = {
     "duration": "2s",
@@ -263,19 +262,6 @@ def test_a_large_trace_is_read_in_bounded_memory(tmp_path: Path) -> None:
     took = timed(lambda: plan.runs(from_dict(scenario(rate={"trace": "trace"}), folder=tmp_path)))
     assert took < 10
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) < 150_000
-
-
-@pytest.mark.parametrize("line", [" 5", "\t5", "+5", " +5", "005"])
-def test_a_time_of_a_trace_is_written_as_mahimahi_reads_it(tmp_path: Path, line: str) -> None:
-    (tmp_path / "link.trace").write_text(f"1\n{line}\n")
-    assert list(traces.read(tmp_path / "link.trace", "path.rate").times_ms) == [1, 5]
-
-
-@pytest.mark.parametrize("line", ["", " ", "+", "++5", "5 ", "5\r", "+ 5", " " * 39 + "5", "4294967296"])
-def test_other_lines_of_a_trace_are_refused(tmp_path: Path, line: str) -> None:
-    (tmp_path / "link.trace").write_bytes(f"1\n{line}\n7\n".encode())
-    with pytest.raises(ScenarioError, match="line 2 is"):
-        traces.read(tmp_path / "link.trace", "path.rate")
 
 
 # --- ranges that the engine holds

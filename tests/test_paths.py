@@ -9,6 +9,7 @@ import pytest
 
 from dumbbell import ScenarioError, from_dict, from_file
 from dumbbell.runs import plan
+from dumbbell.scenario import traces
 from dumbbell.scenario.qdiscs import Codel, Qdisc
 
 PATH = {"rate": "40Mbps", "rtt": "40ms", "buffer": "1bdp"}
@@ -218,3 +219,16 @@ def test_what_is_no_trace_is_an_error_that_names_the_key(text: str, tmp_path: Pa
                 {"duration": "1s", "path": {**PATH, "rate": {"trace": "t"}}, "flow": [{"cca": "reno"}]}, folder=tmp_path
             )
         )
+
+
+@pytest.mark.parametrize("line", [" 5", "\t5", "+5", " +5", "005"])
+def test_a_time_of_a_trace_is_written_as_mahimahi_reads_it(tmp_path: Path, line: str) -> None:
+    (tmp_path / "link.trace").write_text(f"1\n{line}\n")
+    assert list(traces.read(tmp_path / "link.trace", "path.rate").times_ms) == [1, 5]
+
+
+@pytest.mark.parametrize("line", ["", " ", "+", "++5", "5 ", "5\r", "+ 5", " " * 39 + "5", "4294967296"])
+def test_other_lines_of_a_trace_are_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "link.trace").write_bytes(f"1\n{line}\n7\n".encode())
+    with pytest.raises(ScenarioError, match="line 2 is"):
+        traces.read(tmp_path / "link.trace", "path.rate")
