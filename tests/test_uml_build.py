@@ -14,8 +14,6 @@ import pytest
 from dumbbell.errors import EngineError, ScenarioError
 from dumbbell.uml import build, source, store
 
-SOME = Path(store.__file__)
-
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -7,7 +7,6 @@
 #define DUMBBELL_MODULE_BASE_H
 
 #define CCA_HOST_SIM
-#define CCA_HOST_MODULE
 /* The simulator's hooks; the module's struct tcp_congestion_ops is in ops.h. */
 #define CCA_OPS_TAG cca_host_ops
 #include "../../include/kernel.h"

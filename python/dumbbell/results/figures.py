@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from .load import Result
     from .plan_view import Window
 
-#: How the flows of a run make rows: each for itself, by their [[flow]] table, or all together.
-BY = ("flow", "table", "run")
-
 #: Runs with more flows than this are shown by table by default.
 FLOWS_MAX = 8
 
