@@ -41,8 +41,11 @@
 
 CCA_PARAMS_OF_FAMILY(BBR1_NAMES, CCA_NO_ROWS);
 
+/* clang-format off */
 #define BBR_PRESETS(PRESET) \
-	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework (BBR of Zhang)", BBR1_CHROMIUM)
+	PRESET(chromium, "BBRv1 of Chromium in Zhang's framework (BBR of Zhang)", BBR1_CHROMIUM) \
+	PRESET(linux-4.9, "BBR as Linux 4.9 first had it (BBR of Borgli and Misund)", BBR1_LINUX_4_9)
+/* clang-format on */
 CCA_PRESETS(BBR_PRESETS);
 
 static const struct bbr_rules bbr_rules = { BBR1_LINUX_6_12 };

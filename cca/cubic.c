@@ -52,7 +52,9 @@
 	P(hystart, 1, 0, 1, "bool", "leave slow start before loss (HyStart)")	\
 	P(hystart_detect, 3, 0, 3, "bits", "1: ACK train, 2: delay, 3: both")	\
 	P(hystart_low_window, 16, 0, 65535, "segments", "HyStart is idle below this window") \
-	P(hystart_ack_delta_us, 2000, 0, 1000000, "us", "longest gap between ACKs of one train")
+	P(hystart_ack_delta_us, 2000, 0, 1000000, "us", "longest gap between ACKs of one train") \
+	P(hystart_half_train, 0, 0, 1, "bool",					\
+	  "a train is long after half the minimum delay, paced or not; Linux before 5.6: 1")
 
 /*
  * Chromium (quiche, cubic_bytes.cc) stands for N = 2 flows: the window falls to (N - 1 + 0.7) / N = 0.85, Reno's growth
@@ -63,8 +65,12 @@
 	V(friendly_connections, 2)						\
 	V(hystart_detect, 2)
 
+#define CUBIC_LINUX_4_9(V)							\
+	V(hystart_half_train, 1)
+
 #define CUBIC_PRESETS(PRESET)							\
-	PRESET(chromium, "CUBIC of Chromium, which stands for two connections (Cubic of Zhang)", CUBIC_CHROMIUM)
+	PRESET(chromium, "CUBIC of Chromium, which stands for two connections (Cubic of Zhang)", CUBIC_CHROMIUM) \
+	PRESET(linux-4.9, "CUBIC of Linux 4.9 (CUBIC of Borgli and Misund)", CUBIC_LINUX_4_9)
 /* clang-format on */
 
 CCA_PARAMS(CUBIC_PARAMS);
@@ -268,8 +274,10 @@ static bool hystart_train_is_long(const struct sock *sk, struct cubic *ca)
 	if (now - ca->last_ack_us > param(sk, hystart_ack_delta_us))
 		return false;
 	ca->last_ack_us = now;
-	threshold = ca->delay_min_us + hystart_ack_delay_us(sk);
-	if (sk->sk_pacing_status == SK_PACING_NONE)
+	threshold = ca->delay_min_us;
+	if (!param(sk, hystart_half_train))
+		threshold += hystart_ack_delay_us(sk);
+	if (sk->sk_pacing_status == SK_PACING_NONE || param(sk, hystart_half_train))
 		threshold >>= 1;
 	return now - ca->round_start_us > threshold;
 }

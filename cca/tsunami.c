@@ -51,15 +51,10 @@ static u32 tsunami_cycle_gain(const struct sock *sk, const struct bbr *bbr)
 	return bbr->cycle_idx < 2 ? bbr_linux_cycle_gain(sk, bbr) : param(sk, cruise_gain);
 }
 
-static void tsunami_step_cycle(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
-{
-	if (!bbr->lt_use_bw && bbr_phase_is_over(sk, bbr, rs))
-		bbr_next_phase(sk, bbr);
-}
-
 static const struct bbr_rules bbr_rules = {
 	.keeps_gains = true,
 	.cycles_behind_policer = true,
+	.stops_behind_policer = true,
 	.waits_for_delivery = true,
 	.undo_forgets_pipe = true,
 	.is_window_even = true,
@@ -67,7 +62,6 @@ static const struct bbr_rules bbr_rules = {
 	.ends_idle_on_any_ack = true,
 	.halves_in_probe_rtt = true,
 	.cycle_gain = tsunami_cycle_gain,
-	.step_cycle = tsunami_step_cycle,
 };
 
 CCA_MODULE(tsunami, "tsunami", TCP_CONG_NON_RESTRICTED, BBR1_HOOKS);

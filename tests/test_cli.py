@@ -208,6 +208,9 @@ Presets:
   chromium
       CUBIC of Chromium, which stands for two connections (Cubic of Zhang):
       beta = 870, friendly_connections = 2, hystart_detect = 2
+  linux-4.9
+      CUBIC of Linux 4.9 (CUBIC of Borgli and Misund):
+      hystart_half_train = 1
 """), shown
 
 

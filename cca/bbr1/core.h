@@ -18,7 +18,7 @@
 /* Those of mode and phase; before Linux 4.20 a policer's gain of 1 stayed until one of these began. */
 static void bbr_update_gains(const struct sock *sk, struct bbr *bbr)
 {
-	if (bbr_rules.keeps_gains && !bbr->gains_due)
+	if (bbr_rule(sk, keeps_gains) && !bbr->gains_due)
 		return;
 	bbr->gains_due = 0;
 	switch (bbr->mode) {
@@ -99,7 +99,7 @@ CCA_OP(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	bbr->ack_epoch_acked = 0;
 	if (bbr->mode == BBR_PROBE_BW)
 		bbr_set_pacing_rate(sk, bbr, bbr_bw(bbr), BBR_UNIT);
-	else if (bbr_rules.ends_probe_rtt_idle && bbr->mode == BBR_PROBE_RTT)
+	else if (bbr_rule(sk, ends_probe_rtt_idle) && bbr->mode == BBR_PROBE_RTT)
 		bbr_check_probe_rtt_done(sk, bbr);
 }
 
@@ -128,7 +128,7 @@ CCA_OP(u32, bbr_undo_cwnd, struct sock *sk)
 {
 	struct bbr *bbr = bbr_state(sk);
 
-	if (bbr_rules.undo_forgets_pipe && !param(sk, recovery_window)) {
+	if (bbr_rule(sk, undo_forgets_pipe) && !param(sk, recovery_window)) {
 		bbr->full_bw = 0;
 		bbr->full_bw_cnt = 0;
 		bbr_lt_reset(sk, bbr);

@@ -57,7 +57,7 @@ static void bbr_set_cwnd(struct sock *sk, struct bbr *bbr, const struct rate_sam
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 cwnd = tcp_snd_cwnd(tp);
 
-	if (!rs->acked_sacked && bbr_rules.waits_for_delivery)
+	if (!rs->acked_sacked && bbr_rule(sk, waits_for_delivery))
 		return;
 	if (rs->acked_sacked) {
 		cwnd = bbr_recover_or_restore(sk, bbr, rs);

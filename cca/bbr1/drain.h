@@ -14,7 +14,7 @@ static void bbr_check_drain(struct sock *sk, struct bbr *bbr)
 
 	if (bbr->mode == BBR_STARTUP && bbr->full_bw_reached) {
 		bbr_enter(bbr, BBR_DRAIN);
-		if (bbr_rules.shows_bdp)
+		if (bbr_rule(sk, shows_bdp))
 			tp->snd_ssthresh = bbr_inflight(sk, bbr, bbr_max_bw(bbr), BBR_UNIT);
 	}
 	if (bbr->mode == BBR_DRAIN &&

@@ -75,13 +75,26 @@ enum {
 	P(renew_equal_rtt, V##_RENEW_EQUAL_RTT, 0, 1, "bool",			\
 	  "a sample equal to the minimum RTT makes it young again; Chromium and Linux since 4.20: 0") \
 	P(extra_acked_rounds, V##_EXTRA_ACKED_ROUNDS, 1, 31, "round trips",	\
-	  "half of the window of the maximum of ACK aggregation")
+	  "half of the window of the maximum of ACK aggregation")		\
+	P(rules_4_9, 0, 0, 1, "bool", "the rules of Linux 4.9 in all that no other parameter names")
 
 #define BBR1_NAMES(P) BBR1_PARAMS(P, BBR1)
 
 /* In variants that do not cruise at the bandwidth. */
 #define BBR1_CRUISE_GAIN_ROW(P, def)						\
 	P(cruise_gain, def, 256, 1023, "1/256", "pacing gain of the other six phases")
+
+/*
+ * BBR of Linux 4.9: paces IP packets without a margin (what is missing is the link's header), counts neither departures
+ * nor ACK aggregation, and has the rules of bbr_rules_4_9 (state.h).
+ */
+#define BBR1_LINUX_4_9(V)							\
+	V(pacing_margin_percent, 0)						\
+	V(pacing_header_bytes, 52)						\
+	V(extra_acked_gain, 0)							\
+	V(count_departures, 0)							\
+	V(renew_equal_rtt, 1)							\
+	V(rules_4_9, 1)
 
 /*
  * Chromium's BBRv1 (quiche, bbr_sender.cc) with the gains that Zhang's framework gives it (DrainQueueCongestion,

@@ -54,10 +54,13 @@ static void bbr_init_pacing_rate_from_rtt(struct sock *sk, struct bbr *bbr)
 static void bbr_set_pacing_rate(struct sock *sk, struct bbr *bbr, u32 bw, u32 gain)
 {
 	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
+	bool may_fall;
 
 	if (unlikely(!bbr->has_seen_rtt && tcp_sk(sk)->srtt_us))
 		bbr_init_pacing_rate_from_rtt(sk, bbr);
-	if (bbr->full_bw_reached || rate > sk->sk_pacing_rate)
+	may_fall =
+		bbr_rule(sk, slows_after_startup) ? bbr->mode != BBR_STARTUP : bbr->full_bw_reached;
+	if (may_fall || rate > sk->sk_pacing_rate)
 		sk->sk_pacing_rate = rate;
 }
 
@@ -102,9 +105,9 @@ static u32 bbr_quantization_budget(const struct sock *sk, const struct bbr *bbr,
 	if (!param(sk, burst_budget))
 		return max(cwnd, param(sk, cwnd_min));
 	cwnd += 3 * bbr_tso_segs_goal(sk);
-	if (bbr_rules.is_window_even)
+	if (bbr_rule(sk, is_window_even))
 		cwnd = (cwnd + 1) & ~1U;
-	if (bbr_rules.has_probe_room && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx == 0)
+	if (bbr_rule(sk, has_probe_room) && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx == 0)
 		cwnd += 2;
 	return cwnd;
 }

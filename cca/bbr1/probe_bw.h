@@ -39,7 +39,7 @@ static inline u32 bbr_linux_cycle_gain(const struct sock *sk, const struct bbr *
 
 static u32 bbr_cycle_gain(const struct sock *sk, const struct bbr *bbr)
 {
-	if (bbr->lt_use_bw && !bbr_rules.cycles_behind_policer)
+	if (bbr->lt_use_bw && !bbr_rule(sk, cycles_behind_policer))
 		return BBR_UNIT;
 	return bbr_rules.cycle_gain ? bbr_rules.cycle_gain(sk, bbr) : bbr_linux_cycle_gain(sk, bbr);
 }
@@ -102,7 +102,7 @@ static inline bool bbr_phase_is_over_and_drained(const struct sock *sk, const st
 
 static void bbr_update_cycle_phase(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
-	if (bbr->mode != BBR_PROBE_BW)
+	if (bbr->mode != BBR_PROBE_BW || (bbr->lt_use_bw && bbr_rule(sk, stops_behind_policer)))
 		return;
 	if (bbr_rules.step_cycle)
 		bbr_rules.step_cycle(sk, bbr, rs);

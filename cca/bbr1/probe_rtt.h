@@ -23,7 +23,7 @@ static void bbr_save_cwnd(const struct sock *sk, struct bbr *bbr)
 /* The window is held down in PROBE_RTT, at once or, halved by each ACK, within a few. */
 static u32 bbr_probe_rtt_cwnd(const struct sock *sk, u32 cwnd)
 {
-	if (bbr_rules.halves_in_probe_rtt)
+	if (bbr_rule(sk, halves_in_probe_rtt))
 		return max(cwnd >> 1, param(sk, cwnd_min));
 	return min(cwnd, param(sk, cwnd_min));
 }
@@ -44,7 +44,7 @@ static void bbr_check_probe_rtt_done(struct sock *sk, struct bbr *bbr)
 	if (!bbr->probe_rtt_done_stamp || !after(tcp_jiffies32, bbr->probe_rtt_done_stamp))
 		return;
 	bbr->min_rtt_stamp = tcp_jiffies32;
-	if (bbr_rules.waits_for_delivery)
+	if (bbr_rule(sk, waits_for_delivery))
 		bbr->restore_cwnd = 1;
 	else
 		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
@@ -82,7 +82,7 @@ static void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr, const struct ra
 
 	if (rs->rtt_us >= 0 &&
 	    (rs->rtt_us < (long)bbr->min_rtt_us + (long)param(sk, renew_equal_rtt) ||
-	     (expired && (bbr_rules.trusts_delayed_acks || !rs->is_ack_delayed)))) {
+	     (expired && (bbr_rule(sk, trusts_delayed_acks) || !rs->is_ack_delayed)))) {
 		bbr->min_rtt_us = (u32)rs->rtt_us;
 		bbr->min_rtt_stamp = tcp_jiffies32;
 	}
@@ -94,7 +94,7 @@ static void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr, const struct ra
 	}
 	if (bbr->mode == BBR_PROBE_RTT)
 		bbr_probe_rtt(sk, bbr);
-	if (rs->delivered > 0 || bbr_rules.ends_idle_on_any_ack)
+	if (rs->delivered > 0 || bbr_rule(sk, ends_idle_on_any_ack))
 		bbr->idle_restart = 0;
 }
 

@@ -98,6 +98,7 @@ CCA_STATE(bbr, struct bbr);
 struct bbr_rules {
 	bool	keeps_gains;		/* gains change when a mode or phase begins, not by each ACK */
 	bool	cycles_behind_policer;	/* a cycle on a path with a policer has its phase's gain */
+	bool	stops_behind_policer;	/* the cycle stands still on a path with a policer */
 	bool	is_window_even;		/* windows are rounded up to an even number */
 	bool	has_probe_room;		/* two segments more in flight while probing */
 	bool	trusts_delayed_acks;	/* a delayed ACK's RTT may replace a minimum RTT too old */
@@ -107,6 +108,7 @@ struct bbr_rules {
 	bool	undo_forgets_pipe;	/* an undo restarts the search for a full pipe or a policer */
 	bool	shows_bdp;		/* ssthresh shows the BDP after STARTUP */
 	bool	halves_in_probe_rtt;	/* each ACK halves the window; else it is cut at once */
+	bool	slows_after_startup;	/* the rate may fall in every mode but STARTUP, not once the pipe is full */
 
 	/* What a variant does otherwise; NULL: as Linux 6.12. */
 	u32	(*cycle_gain)(const struct sock *sk, const struct bbr *bbr);	/* pacing gain of the phase, 1/256 */
@@ -118,9 +120,19 @@ struct bbr_rules {
 #define BBR1_LINUX_6_12								\
 	.is_window_even = true, .has_probe_room = true, .ends_probe_rtt_idle = true, \
 	.undo_forgets_pipe = true, .shows_bdp = true
+
+/* Linux 4.9, and in most of these up to 4.19. */
+#define BBR1_LINUX_4_9_RULES							\
+	.keeps_gains = true, .cycles_behind_policer = true, .stops_behind_policer = true, \
+	.is_window_even = true, .trusts_delayed_acks = true, .ends_idle_on_any_ack = true, \
+	.waits_for_delivery = true, .slows_after_startup = true
 /* clang-format on */
 
 static const struct bbr_rules bbr_rules;
+static const struct bbr_rules bbr_rules_4_9 = { BBR1_LINUX_4_9_RULES };
+
+/* One of the rules that are true or false; with rules_4_9 that of Linux 4.9. */
+#define bbr_rule(sk, name) (param(sk, rules_4_9) ? bbr_rules_4_9.name : bbr_rules.name)
 
 /* ---- Modes and phases ---- */
 

@@ -31,13 +31,13 @@
 	_Static_assert((value) >= CCA_PARAM_MIN_##name && (value) <= CCA_PARAM_MAX_##name, \
 		       "in a preset: " #name " = " #value " is out of range");
 #define CCA_PRESET_VALUE_(name, value) { CCA_PARAM_##name, value },
-#define CCA_PRESET_VALUES_(name, doc, VALUES)                                       \
-	VALUES(CCA_PRESET_CHECK_)                                                   \
-	static const struct cca_preset_value cca_preset_values_##name[] = { VALUES( \
+#define CCA_PRESET_VALUES_(name, doc, VALUES)                                         \
+	VALUES(CCA_PRESET_CHECK_)                                                     \
+	static const struct cca_preset_value cca_preset_values_##VALUES[] = { VALUES( \
 		CCA_PRESET_VALUE_) };
-#define CCA_PRESET_ROW_(name, doc, VALUES)      \
-	{ #name, doc, cca_preset_values_##name, \
-	  sizeof(cca_preset_values_##name) / sizeof(cca_preset_values_##name[0]) },
+#define CCA_PRESET_ROW_(name, doc, VALUES)        \
+	{ #name, doc, cca_preset_values_##VALUES, \
+	  sizeof(cca_preset_values_##VALUES) / sizeof(cca_preset_values_##VALUES[0]) },
 
 #define CCA_PRESETS(LIST)                                                             \
 	LIST(CCA_PRESET_VALUES_)                                                      \

@@ -84,6 +84,7 @@ fn every_preset_makes_a_controller_and_says_what_it_stands_for() {
     let chromium =
         ["bbr", "bbr-drain", "bbr-hsr", "bbr2", "bbrplus", "cubic", "reno", "tsunami-zhang"];
     assert_eq!(with("chromium"), chromium);
+    assert_eq!(with("linux-4.9"), ["bbr", "cubic"]);
     for module in Module::all() {
         let presets = module.presets();
         let names: BTreeSet<_> = presets.iter().map(|preset| preset.name).collect();
@@ -103,6 +104,17 @@ fn a_preset_holds_the_values_of_its_source() {
     let presets = module("cubic").presets();
     let values = [("beta", 870), ("friendly_connections", 2), ("hystart_detect", 2)];
     assert_eq!(presets[0].values, values);
+    assert_eq!(presets[1].values, [("hystart_half_train", 1)]);
+    let bbr = &module("bbr").presets()[1];
+    let of_4_9 = [
+        ("pacing_margin_percent", 0),
+        ("pacing_header_bytes", 52),
+        ("extra_acked_gain", 0),
+        ("count_departures", 0),
+        ("renew_equal_rtt", 1),
+        ("rules_4_9", 1),
+    ];
+    assert_eq!((bbr.name, &bbr.values[..]), ("linux-4.9", &of_4_9[..]));
     assert!(module("vegas").presets().is_empty());
 }
 
