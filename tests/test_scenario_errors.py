@@ -25,7 +25,7 @@ MISSING_BUFFER = (
 CASES = [
     ({"flow": '[{ cca = "cubic" }, { ccaa = "bbr" }]'},
      "flow[1].ccaa: unknown key, wanted one of: name, cca, count, rtt, start, spacing, stop, size, workload, arrivals, transport, via, loss, jitter, impair, max_rate, preset, params; did you mean \"cca\"?"),
-    ({"durration": '"1s"'}, "durration: unknown key, wanted one of: name, duration, seed, repetitions, path, link, host, flow, measure, record, limits; did you mean \"duration\"?"),
+    ({"durration": '"1s"'}, "durration: unknown key, wanted one of: name, duration, seed, repetitions, together, path, link, host, flow, measure, record, limits; did you mean \"duration\"?"),
     ({"path.rate": "40"}, 'path.rate: got 40, wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "40Mbps"?'),
     ({"path.rate": '"40mbps"'},
      'path.rate: got "40mbps", wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "Mbps"?'),
@@ -171,7 +171,8 @@ def test_a_parameter_of_a_controller_that_has_none_is_refused(double: object) ->
 
 def test_an_unknown_preset_gets_the_list_and_the_nearest() -> None:
     with pytest.raises(
-        ScenarioError, match=r'^flow\[0\].preset: got "chromum", wanted one of: "chromium", "linux-4.9"; did you mean "chromium"\?$'
+        ScenarioError,
+        match=r'^flow\[0\].preset: got "chromum", wanted one of: "chromium", "linux-4.9"; did you mean "chromium"\?$',
     ):
         plan.runs(from_text(toml({"flow": '[{ cca = "bbr", preset = "chromum" }]'})))
     with pytest.raises(ScenarioError, match=r'^flow\[0\].preset: got "chromium", wanted no preset: vegas has none$'):

@@ -222,7 +222,7 @@ def test_where_keeps_the_rows_that_meet_all_conditions(
     ]
     assert show(sweep, "--csv", "--where", "utilization >= 1e1").count("\n") == 1
     for given, said in (
-        ("utilisation > 1", "wanted one of: goodput, "),
+        ("utilised > 1", "wanted one of: goodput, "),
         ("goodput = 3", 'got "goodput = 3", wanted COLUMN OP NUMBER'),
         ("srtt > 5%", "wanted a number in ms: srtt is no fraction"),
     ):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .scenario.host import Host
     from .scenario.impairments import Jitter
     from .scenario.qdiscs import Qdisc
+    from .scenario.ranges import ranged
     from .scenario.routes import Ack, Link
 
     __version__: str
@@ -57,6 +58,7 @@ _HOME = {
     "from_dict": (".scenario.file", "from_dict"),
     "from_file": (".scenario.file", "from_file"),
     "from_text": (".scenario.file", "from_text"),
+    "ranged": (".scenario.ranges", "ranged"),
     "run": (".runs.sweep", "run"),
 }
 
@@ -64,7 +66,7 @@ __all__ = [
     "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path",
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics",
-    "plan", "plot", "run",
+    "plan", "plot", "ranged", "run",
 ]  # fmt: skip
 
 

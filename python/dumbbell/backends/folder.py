@@ -100,6 +100,7 @@ class ResultFolder:
             "name": planned.name,
             "position": planned.position,
             "vary": planned.vary,
+            **({"together": planned.together} if planned.together else {}),
             "repetition": planned.repetition,
             "seed": planned.plan["seed"],
             "scenario": request.scenario_text,

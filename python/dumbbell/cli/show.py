@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dumbbell.errors import wrong
 from dumbbell.results import figures, manifest
-from dumbbell.results.catalogue import FIGURES, Measured, figure
+from dumbbell.results.catalogue import FIGURES, SPELLINGS, Measured, figure
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
@@ -100,7 +100,7 @@ def _names(text: str | None) -> list[str]:
         return []
     if text == "all":
         return list(FIGURES)
-    names = [name.strip() for name in text.split(",")]
+    names = [SPELLINGS.get(name.strip(), name.strip()) for name in text.split(",")]
     for name in names:
         figure(name)
     return list(dict.fromkeys(names))

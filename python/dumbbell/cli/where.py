@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from dumbbell.errors import ScenarioError, wrong
-from dumbbell.results.catalogue import FIGURES
+from dumbbell.errors import ScenarioError
+from dumbbell.results.catalogue import SPELLINGS, figure
 from dumbbell.results.figures import Row
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -44,9 +44,8 @@ def condition(text: str) -> Condition:
             f" {' '.join(_OPERATORS)}",
         )
     name, sign, number, percent = match.groups()
-    if name not in FIGURES:
-        raise wrong("--where", name, "one of: " + ", ".join(FIGURES), list(FIGURES))
-    unit = FIGURES[name].unit
+    unit = figure(name, "--where").unit
+    name = SPELLINGS.get(name, name)
     if percent and unit not in ("", "%"):
         raise ScenarioError("--where", f'got "{text}", wanted a number in {unit}: {name} is no fraction')
     return Condition(name, sign, float(number) / (100 if percent else 1))

@@ -11,6 +11,7 @@ from dumbbell.errors import ResultError, wrong
 from dumbbell.results.metrics import mean_interval
 
 from . import captions, groups, keys, look
+from .keys import SCENARIO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from .figures import Metric
     from .groups import Group
     from .keys import VariedKey
-
-#: The pseudo-key of a folder that holds several scenarios.
-SCENARIO = "scenario"
 
 
 class Cell(NamedTuple):
@@ -64,9 +62,11 @@ class Found(NamedTuple):
         return any(cell.interval(self.metric)[3] for cell in self.cells)
 
 
-def varied_keys(results: Results, *, needed: bool = True) -> dict[str, VariedKey]:
-    """The keys of which the runs have several values; raises ResultError where there is none, or where scenarios do not
-    vary the same.
+def varied_keys(results: Results, *, needed: bool = True, along: str | None = None) -> dict[str, VariedKey]:
+    """The keys of which the runs have several values, those whose values go in step as one; raises ResultError where
+    there is none, or where scenarios do not vary the same.
+
+    `along` is the one of them that stands for those that go with it.
     """
     names = list(dict.fromkeys(run.name for run in results))
     first = set(results[0].vary)
@@ -81,15 +81,47 @@ def varied_keys(results: Results, *, needed: bool = True) -> dict[str, VariedKey
     found = {key: of for key, of in found.items() if len(of.values) > 1}
     if needed and not found:
         raise ResultError("no key varies in these results; a list instead of a value in the scenario makes it vary")
+    for group in results[0].manifest.together:
+        parts = [found[key] for key in group if key in found]
+        if len(parts) > 1:
+            found = _in_step(found, parts, list(results), along)
     return found
 
 
-def collect(results: Results, name: str, metric: Metric, window: Window | None, *, needed: bool = True) -> Found:
-    """Read the metric of every run; `needed`: something must vary."""
-    varied = varied_keys(results, needed=needed)
+def _in_step(
+    found: dict[str, VariedKey], parts: list[VariedKey], runs: list[Result], along: str | None
+) -> dict[str, VariedKey]:
+    """The keys with these as one."""
+    joined = keys.in_step(parts, runs)
+    for part in parts:
+        if part.key == along:
+            if len(part.values) < len(joined.values):
+                raise ResultError(
+                    f"{along}: several of the cases that go together have the same value of it; use --x '{joined.key}'"
+                )
+            joined = part
+    gone = [part.key for part in parts]
+    return {
+        one.key: one
+        for key, of in found.items()
+        for one in ([joined] if key == gone[0] else [] if key in gone else [of])
+    }
+
+
+def collect(
+    results: Results,
+    name: str,
+    metric: Metric,
+    window: Window | None,
+    *,
+    needed: bool = True,
+    along: str | None = None,
+) -> Found:
+    """Read the metric of every run; `needed`: something must vary; `along`: the key along x, if one is asked for."""
+    varied = varied_keys(results, needed=needed, along=along)
     cells: list[Cell] = []
     for runs in captions.repetitions(list(results)):
-        vary = {key: runs[0].name if key == SCENARIO else runs[0].vary[key] for key in varied}
+        vary = {key: one.value_of(runs[0]) for key, one in varied.items()}
         read: dict[int, tuple[Group | None, list[float]]] = {}
         for run in runs:
             span = window or run.plan.window
@@ -136,15 +168,23 @@ def label(cell: Cell, varied: Sequence[VariedKey], x: VariedKey | None, cells: S
     group = cell.group
     if group is None:
         return _of_run(cell, varied)
-    own = x is not None and x.is_cca and x.table == group.table
+    own = x is not None and is_of(x, cells or [cell])
     head = "the controller on the axis" if own else group.label
-    against = [key.text(cell.vary[key.key]) for key in varied if key.is_cca and key.table != group.table]
-    if any(key.is_cca and key.table == group.table for key in varied) and look.name(group.cca) not in head:
+    against = [key.text(cell.vary[key.key]) for key in varied if key.is_cca and not is_of(key, [cell])]
+    if any(is_of(key, [cell]) for key in varied) and look.name(group.cca) not in head:
         head += f" ({look.name(group.cca)})"
     if x is not None and x.is_cca and not own:
         against.append("the one on the axis")
     others = [key.phrase(cell.vary[key.key]) for key in varied if not key.is_cca]
     return ", ".join([head, *([f"against {' and '.join(against)}"] if against else []), *others, *_over(cells, metric)])
+
+
+def is_of(key: VariedKey, cells: Sequence[Cell]) -> bool:
+    """Whether a key is the controller of the flows that these cells are about."""
+    group = cells[0].group
+    if group is None or not key.is_cca or key.table is not None:
+        return group is not None and key.is_cca and key.table == group.table
+    return all(cell.group is not None and cell.group.cca == cell.vary[key.key] for cell in cells)
 
 
 def _over(cells: Sequence[Cell], metric: Metric) -> list[str]:
@@ -163,4 +203,4 @@ def _of_run(cell: Cell, varied: Sequence[VariedKey]) -> str:
     return ", ".join(filter(None, [mix, *others])) or "all flows"
 
 
-__all__ = ["SCENARIO", "Cell", "Found", "collect", "label", "varied_keys", "x_key"]
+__all__ = ["SCENARIO", "Cell", "Found", "collect", "is_of", "label", "varied_keys", "x_key"]

@@ -174,7 +174,7 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
     varied = list(cells.varied_keys(runs, needed=False).values())
     made: list[Kind] = []
     for same in captions.repetitions(list(runs)):
-        vary = {key.key: same[0].name if key.key == cells.SCENARIO else same[0].vary[key.key] for key in varied}
+        vary = {key.key: key.value_of(same[0]) for key in varied}
         for number, group in enumerate(groups.of(same[0])):
             if not wanted(same[0], group):
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dumbbell.results.catalogue import FIGURES, Measured, figure
+from dumbbell.results.catalogue import FIGURES, SPELLINGS, Measured, figure
 
 from . import reading
 
@@ -68,6 +68,8 @@ _TITLES = {
     "share": "Share of all goodput",
     "retrans_rate": "Retransmitted segments",
     "unfinished": "Flows that did not complete",
+    "cov": "Coefficient of variation of goodput",
+    "cov_arrivals": "Coefficient of variation of arrivals",
     "jain": "Jain's index",
     "jain_flows": "Flows that Jain's index counts",
     "utilization": "Utilization of the bottleneck",
@@ -86,7 +88,7 @@ _UNITS = {"drops": "packets", "marks": "packets", "unfinished": "flows"}
 
 def metric(name: str) -> Metric:
     """The metric of a name; raises ScenarioError."""
-    found = figure(name, "--metric")
+    found, name = figure(name, "--metric"), SPELLINGS.get(name, name)
     how = "" if found.of_run else found.over or "all"
     return Metric(name, _TITLES.get(name, found.title), _UNITS.get(name, found.unit), how, _MOST.get(name, _OPEN))
 

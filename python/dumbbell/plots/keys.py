@@ -69,8 +69,12 @@ _WORDS = {
 }
 
 
+#: The pseudo-key of a folder that holds several scenarios.
+SCENARIO = "scenario"
+
+
 class VariedKey(NamedTuple):
-    """A varied key with its values."""
+    """A varied key with its values, or several whose values go in step."""
 
     key: str
     title: str
@@ -80,6 +84,14 @@ class VariedKey(NamedTuple):
     """As written, in the order of their appearance."""
     numbers: tuple[float, ...]
     """The values in `unit`; empty for categories."""
+    parts: tuple[VariedKey, ...] = ()
+    """Keys whose values go in step, where there are several: a value is then one of each."""
+
+    def value_of(self, run: Result) -> Any:
+        """The value that a run has."""
+        if self.parts:
+            return tuple(run.vary[part.key] for part in self.parts)
+        return run.name if self.key == SCENARIO else run.vary[self.key]
 
     @property
     def table(self) -> int | None:
@@ -89,8 +101,8 @@ class VariedKey(NamedTuple):
 
     @property
     def is_cca(self) -> bool:
-        """Whether it is the controller of a [[flow]] table."""
-        return bool(re.fullmatch(r"flow\[\d+\]\.cca", self.key))
+        """Whether it is the controller of a [[flow]] table, or of several at once."""
+        return bool(re.fullmatch(r"flow(\[\d+\])?\.cca", self.key))
 
     @property
     def axis_title(self) -> str:
@@ -110,6 +122,8 @@ class VariedKey(NamedTuple):
 
     def text(self, value: Any) -> str:
         """A value on a tick, without unit."""
+        if self.parts:
+            return ", ".join(f"{part.text(one)} {part.unit}".rstrip() for part, one in zip(self.parts, value))
         if self.numbers:
             return f"{self.numbers[self.values.index(value)]:g}"
         if isinstance(value, bool):
@@ -118,6 +132,8 @@ class VariedKey(NamedTuple):
 
     def phrase(self, value: Any) -> str:
         """A value in a label, as in ``buffer 2 BDP`` or ``fq_codel``."""
+        if self.parts:
+            return ", ".join(part.phrase(one) for part, one in zip(self.parts, value))
         if self.numbers:
             unit = f" {self.unit}" if self.unit and "/" not in self.unit[:2] else ""
             return f"{_lower(self.title)} {self.text(value)}{unit}"
@@ -144,15 +160,23 @@ def of(key: str, runs: Sequence[Result], values: Sequence[Any] | None = None) ->
     return VariedKey(key, title, "", tuple(found), ())
 
 
+def in_step(parts: Sequence[VariedKey], runs: Sequence[Result]) -> VariedKey:
+    """Keys whose values go in step, as one."""
+    title = ", ".join([parts[0].title, *(_lower(part.title) for part in parts[1:])])
+    values = tuple(dict.fromkeys(tuple(part.values.index(run.vary[part.key]) for part in parts) for run in runs))
+    named = tuple(tuple(part.values[i] for part, i in zip(parts, value)) for value in values)
+    return VariedKey("+".join(part.key for part in parts), title, "", named, (), tuple(parts))
+
+
 def _title(key: str, runs: Sequence[Result]) -> tuple[str, str]:
     """Title, and the unit where the key itself decides it."""
     key = re.sub(r"^path\.impair\[\d+\]\.", "path.", key)
     if key in _TITLES:
         return _TITLES[key], ""
-    match = re.fullmatch(r"flow\[(\d+)\]\.(.+)", key)
+    match = re.fullmatch(r"flow(?:\[(\d+)\])?\.(.+)", key)
     if match:
-        table, rest = int(match[1]), match[2]
-        whose = _whose(table, runs)
+        table, rest = int(match[1] or 0), match[2]
+        whose = _whose(table, runs) if match[1] else ""
         if rest.startswith("params."):
             name = rest.removeprefix("params.")
             return f"{name}{whose}", _param_unit(table, name, runs)

@@ -89,7 +89,7 @@ def vary(
     ResultError
         Where nothing varies, no run has the metric, or too much varies for one figure.
     """
-    found = cells.collect(results, metric, figures.metric(metric), window)
+    found = cells.collect(results, metric, figures.metric(metric), window, along=x)
     layout = _layout(found, x, panels, form)
     parts = _parts(found, layout)
     if ax is not None and len(parts) > 1:
@@ -119,7 +119,7 @@ def _with_jain(
     """Jain's index above, the metric below, on one x axis (the layout of Kfoury et al., Fig. 11); returns the lower
     axes.
     """
-    index = cells.collect(results, "jain", figures.METRICS["jain"], window)
+    index = cells.collect(results, "jain", figures.METRICS["jain"], window, along=layout.x.key)
     sheet = style.Sheet(None, page, rows=2, height=2.2, sharex=True)
     above, below = sheet.axes
     varied.panel(sheet, below, found.cells, found, layout=layout, log=log)
@@ -221,7 +221,7 @@ def _parts(found: Found, layout: Layout) -> list[tuple[str, list[Cell]]]:
             own = [
                 key
                 for key in (layout.x, layout.y)
-                if key is not None and cell.group and key.is_cca and key.table == cell.group.table
+                if key is not None and cells.is_of(key, [one for one in found.cells if one.number == cell.number])
             ]
             head = f"the controller of {own[0].key.partition('.')[0]}" if own else group
             title = ", ".join(

@@ -31,6 +31,9 @@ class Measured(NamedTuple):
 Read = Callable[[Measured, Sequence[int]], float | None]
 """``read(run, flows)`` gives a figure of these flows; None or nan where there is none."""
 
+#: Bins in which rates vary: those of Borgli and Misund, Fig. 7, s.
+BIN_S = 0.5
+
 #: The statistics of many times or delays, and how their names end.
 _WHICH = {"mean": "", "p50": "_p50", "p95": "_p95", "p99": "_p99"}
 
@@ -87,6 +90,17 @@ def _unfinished(result: Result, flows: Sequence[int], window: Window | None) -> 
     begin, end = window or (0.0, math.inf)
     sized = [i for i in flows if result.plan.flows[i].is_finite and begin <= result.plan.flows[i].start_ns / 1e9 <= end]
     return float(len(sized) - sum(metrics.completion_times_s(result, i).size for i in sized)) if sized else math.nan
+
+
+def _in_bins(measure: Callable[..., float]) -> Tables:
+    """A figure over bins: of half a second, or as far apart as samples are; none without samples."""
+
+    def read(result: Result, flows: Sequence[int], window: Window | None) -> float:
+        if not result.plan.record.samples:
+            return math.nan
+        return measure(result, flows, window, bin_s=max(BIN_S, result.plan.sample_ns / 1e9))
+
+    return read
 
 
 def _times(short: str, unit: str, read: Times, scale: float, digits: int) -> dict[str, Figure]:
@@ -193,6 +207,8 @@ FIGURES: dict[str, Figure] = {
     **_times("fct", "s", metrics.completion_times_s, 1.0, 3),
     "unfinished": Figure("unfinished", "", "unfinished", 0, _flow("", _unfinished), over="sum"),
     **_times("latency", "ms", metrics.request_latencies_s, 1e3, 1),
+    "cov": Figure("CoV goodput", "", "cov", 3, _flow("", _in_bins(metrics.coefficient_of_variation))),
+    "cov_arrivals": Figure("CoV arrivals", "", "cov_arrivals", 3, _flow("", _in_bins(metrics.arrival_variation))),
     "jain": Figure("Jain", "", "jain", 3, _jain, of_run=True),
     "jain_flows": Figure("Jain of", "flows", "jain_flows", 0, _jain_flows, of_run=True),
     "utilization": Figure("util.", "", "utilization", 3, _link("utilization", metrics.utilization), of_run=True),
@@ -205,8 +221,13 @@ FIGURES: dict[str, Figure] = {
 """Every figure by its name, in the order of tables."""
 
 
+#: Other spellings of names.
+SPELLINGS = {"utilisation": "utilization"}
+
+
 def figure(name: str, at: str = "--columns") -> Figure:
     """The figure of a name; raises ScenarioError that names the option `at`."""
+    name = SPELLINGS.get(name, name)
     if name not in FIGURES:
         raise wrong(at, name, "one of: " + ", ".join(FIGURES), list(FIGURES))
     return FIGURES[name]

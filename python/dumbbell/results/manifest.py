@@ -87,6 +87,7 @@ class Manifest(View, frozen=True, kw_only=True):
     name: str
     position: Count
     vary: dict[str, Any]
+    together: list[list[str]] = field(default_factory=list)
     repetition: Count
     seed: Count
     scenario: str = ""

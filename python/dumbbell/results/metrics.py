@@ -221,15 +221,39 @@ def coefficient_of_variation(result: Result, which: Which, window: Window = None
 
     The default bin is that of Borgli and Misund (500 ms, Fig. 7).
     """
+    return _variation(goodput_series(result, which, bin_s=bin_s, window=window)[1])
+
+
+def arrival_variation(result: Result, which: Which, window: Window = None, *, bin_s: float = 0.5) -> float:
+    """Standard deviation over mean of the segments that arrive in bins of `bin_s`, in whichever order (the measure of
+    Borgli and Misund, Fig. 7, who bin captured packets).
+
+    A segment counts when its acknowledgement, selective or not, reaches the sender. `coefficient_of_variation` counts
+    goodput, which stands still while a hole in front of it is filled.
+    """
+    return _variation(_series(result, which, "delivered", "delivered_segs", bin_s=bin_s, window=window)[1])
+
+
+def _variation(amounts: Column) -> float:
+    """Standard deviation over mean; nan where nothing came."""
     import numpy as np
 
-    rates = goodput_series(result, which, bin_s=bin_s, window=window)[1]
-    return float(np.std(rates) / np.mean(rates)) if rates.size and np.mean(rates) else math.nan
+    return float(np.std(amounts) / np.mean(amounts)) if amounts.size and np.mean(amounts) else math.nan
 
 
 def goodput_series(result: Result, which: Which, *, bin_s: float = 1.0, window: Window = None) -> tuple[Column, Column]:
     """Goodput of these flows together in whole bins of `bin_s`, no shorter than samples are apart, from the first one's
     first sample: (ends in s, bit/s).
+    """
+    ends, amounts = _series(result, which, "goodput_bytes", "goodput_bytes", bin_s=bin_s, window=window)
+    return ends, amounts * 8 / bin_s
+
+
+def _series(
+    result: Result, which: Which, sampled: str, total: str, *, bin_s: float, window: Window
+) -> tuple[Column, Column]:
+    """How much a count of these flows together, by its names in the samples and in the table of flows, grows in whole
+    bins: (ends in s, amounts).
     """
     import numpy as np
 
@@ -240,10 +264,8 @@ def goodput_series(result: Result, which: Which, *, bin_s: float = 1.0, window: 
         return np.empty(0), np.empty(0)
     begin, end = min(t[0] for t in times) / 1e6, max(t[-1] for t in times) / 1e6
     ends = begin + bin_s * np.arange(int((end - begin) / bin_s + 1e-9) + 1)
-    total = sum(
-        (counted_at(result, flow, "goodput_bytes", "goodput_bytes", ends) for flow in flows), np.zeros(ends.size)
-    )
-    return ends[1:], np.diff(total) * 8 / bin_s
+    count = sum((counted_at(result, flow, total, sampled, ends) for flow in flows), np.zeros(ends.size))
+    return ends[1:], np.diff(count)
 
 
 def convergence_time_s(
@@ -334,7 +356,8 @@ def segments_sent(result: Result, which: Which = "all", window: Window = None) -
 
 
 __all__ = [
-    "JAIN_MARGIN", "Distribution", "Interval", "Which", "Window", "active_s", "coefficient_of_variation",
+    "JAIN_MARGIN", "Distribution", "Interval", "Which", "Window", "active_s", "arrival_variation",
+    "coefficient_of_variation",
     "completion_time_s", "completion_times_s",
     "convergence_time_s", "counted", "difference_interval", "distribution", "flows_of", "goodput_bps", "goodput_bytes",
     "goodput_ratio", "goodput_series",

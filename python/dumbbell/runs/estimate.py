@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dumbbell import backends
 from dumbbell.results.plan_view import link_of
-from dumbbell.scenario import units, warn
-from dumbbell.scenario.declare import raw_at, varied
+from dumbbell.scenario import axes, units, warn
+from dumbbell.scenario.declare import raw_at
 from dumbbell.scenario.file import Scenario
 from dumbbell.scenario.own import Own
 from dumbbell.scenario.schedule import Schedule
@@ -49,7 +49,7 @@ def describe(
     runs = plan.runs(scenario, own.known() if own else None, once=backends.kind(on).is_exact)
     first = [run for run in runs if run.repetition == 0]
     cases = [case for case, _ in zip(plan.cases(scenario), range(RUNS_SHOWN))]
-    grid = [f"{path}: {', '.join(units.value_text(value) for value, _ in values)}" for path, values in varied(scenario)]
+    grid = [f"{', '.join(axis.keys)}: {', '.join(map(_point, axis.points))}" for axis in axes.of(scenario)]
     repeated = (
         f" ({len(first)} x {scenario.repetitions} repetitions)"
         if len(runs) == len(first) * scenario.repetitions > len(first)
@@ -66,6 +66,11 @@ def describe(
     lines += ["", _time([run.plan for run in runs], on, jobs)]
     warnings = dict.fromkeys([*(text for run in runs for text in run.warnings), *warn.of_grid(scenario, runs)])
     return "\n".join(lines), list(warnings)
+
+
+def _point(point: axes.Point) -> str:
+    """The values of an axis that go together."""
+    return " with ".join(map(units.value_text, point.vary.values()))
 
 
 def _paragraphs(cases: list[list[str]]) -> list[str]:

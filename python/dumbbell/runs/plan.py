@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import controllers
 from dumbbell.errors import ScenarioError, together, wrong
-from dumbbell.scenario import arrivals, routes, schedule, units, warn
-from dumbbell.scenario.declare import is_written, raw, raw_at, replaced, varied
+from dumbbell.scenario import arrivals, axes, routes, schedule, units, warn
+from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import Flow, Limits, Measure, Path, Scenario
 from dumbbell.scenario.host import Host
 from dumbbell.scenario.names import Facts, names
@@ -49,6 +49,8 @@ class Planned(NamedTuple):
     plan: Plan
     warnings: tuple[str, ...] = ()
     """What the scenario itself gives reason to warn of."""
+    together: tuple[tuple[str, ...], ...] = ()
+    """Keys of `vary` whose values go in step."""
 
 
 def derived_seed(seed: int, repetition: int) -> int:
@@ -66,28 +68,24 @@ def derived_seed(seed: int, repetition: int) -> int:
 
 
 def cases(scenario: Scenario) -> list[Case]:
-    """Every combination of the varied values (the full grid), in the documented order."""
-    axes = list(varied(scenario))
-    count = prod(len(values) for _, values in axes) * scenario.repetitions
+    """Every combination of the varied values (the full grid, but for what goes together), in the documented order."""
+    found = axes.of(scenario)
+    count = prod(len(axis.points) for axis in found) * scenario.repetitions
     most = scenario.limits.runs
     if count > most:
-        what = " x ".join([path for path, _ in axes] + (["repetitions"] if scenario.repetitions > 1 else []))
+        names = [" + ".join(axis.keys) for axis in found]
+        what = " x ".join(names + (["repetitions"] if scenario.repetitions > 1 else []))
         raise wrong("limits.runs", most, f"as many as there are runs: {count} ({what})")
-    if not axes:
-        return [Case({}, scenario)]
-    places = [_place(path) for path, _ in axes]
-    found = []
-    for combination in product(*(values for _, values in axes)):
-        made = scenario
-        for place, value in zip(places, combination):
-            made = replaced(made, place, value)
-        found.append(Case({path: text for (path, _), (text, _) in zip(axes, combination)}, made))
-    return found
-
-
-def _place(path: str) -> list[str | int]:
-    """The steps of a key path: ``flow[1].cca`` is flow, 1, cca."""
-    return [int(step[:-1]) if step.endswith("]") else step for step in path.replace("[", ".").split(".")]
+    made = []
+    one = replaced(scenario, ("together",), ((), ())) if scenario.together else scenario
+    for combination in product(*(axis.points for axis in found)):
+        case, vary = one, {}
+        for point in combination:
+            vary.update(point.vary)
+            for place, value in point.changes:
+                case = replaced(case, place, value)
+        made.append(Case(vary, case))
+    return made
 
 
 def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) -> list[Planned]:
@@ -97,6 +95,7 @@ def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
     differ in the simulator, only the first is kept.
     """
     planned: list[Planned] = []
+    together = tuple(axis.keys for axis in axes.of(scenario) if len(axis.keys) > 1)
     for vary, case in cases(scenario):
         base = plan(case, known)
         warnings = warn.of_case(case, base)
@@ -107,7 +106,7 @@ def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
         for repetition in range(repetitions):
             seed = derived_seed(base["seed"], repetition)
             made = {**base, "seed": seed} if repetition == 0 or not _draws(case) else plan(case, known, seed=seed)
-            planned.append(Planned(len(planned), scenario.name, vary, repetition, made, tuple(warnings)))
+            planned.append(Planned(len(planned), scenario.name, vary, repetition, made, tuple(warnings), together))
     return planned
 
 

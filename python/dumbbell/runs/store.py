@@ -97,7 +97,7 @@ class Store:
         return found
 
     def _made(self, request: Request, folder: Path) -> dict[str, Any]:
-        planned = request.planned._replace(position=0, vary={}, repetition=0, warnings=())
+        planned = request.planned._replace(position=0, vary={}, repetition=0, warnings=(), together=())
         try:
             return self._make(request._replace(planned=planned), folder)
         except EngineError:
@@ -180,11 +180,13 @@ class Store:
 def asked(stored: dict[str, Any], request: Request) -> dict[str, Any]:
     """The manifest of a run in the store, as this request asks for it."""
     planned = request.planned
+    kept = {name: value for name, value in stored.items() if name != "together"}
     return {
-        **stored,
+        **kept,
         "name": planned.name,
         "position": planned.position,
         "vary": planned.vary,
+        **({"together": planned.together} if planned.together else {}),
         "repetition": planned.repetition,
         "scenario": request.scenario_text,
         "set": list(request.overrides),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, dataclass_tra
 
 from dumbbell.errors import ScenarioError, guess, together, unknown_key, wrong
 
+from . import ranges
 from .plain_kinds import Choice, Kind
 
 if TYPE_CHECKING:
@@ -101,17 +102,6 @@ class Each(Kind):
         return tuple(taken)
 
 
-def _hashable(value: object) -> object:
-    """What tells a written value from others, for sets; equal numbers are one, as in a comparison."""
-    if isinstance(value, Table):
-        return type(value).__name__, _hashable(raw(value))
-    if isinstance(value, Mapping):
-        return tuple(sorted((str(name), _hashable(item)) for name, item in value.items()))
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_hashable, value))
-    return value
-
-
 def _kept(value: object, taken: object) -> Any:
     """What to keep of a written value: tables, which keep what was written in them, or a copy."""
     if isinstance(value, (str, int, float)):
@@ -164,6 +154,8 @@ class Key(Generic[W, T]):
 
     def take(self, value: object, at: str) -> tuple[Any, Any]:
         """The value of what was written, and what to keep of that; a list of each where the key is varied."""
+        if self.varies and isinstance(value, Mapping) and ranges.is_range(value):
+            value = ranges.values(value, at)
         if not self.varies or not isinstance(value, list):
             taken = self.kind.take(value, at)
             return taken, _kept(value, taken)
@@ -171,14 +163,12 @@ class Key(Generic[W, T]):
             raise wrong(at, value, "at least one value to vary")
         if len(value) > VALUES_MAX:
             raise wrong(at, f"{len(value)} values", f"{VALUES_MAX} at most")
-        values, texts, met = [], [], set()
+        values, texts = [], []
         for item in value:
             one = self.kind.take(item, at)
-            hashable = _hashable(item)
-            if hashable in met:
-                raise wrong(at, item, "each varied value once")
-            met.add(hashable)
-            if isinstance(one, Table) and any(varied(one)):
+            if (isinstance(one, Table) and any(varied(one))) or (
+                isinstance(one, dict) and any(isinstance(inner, list) for inner in one.values())
+            ):
                 raise wrong(at, item, "one value for each of its keys, because the list around it varies already")
             values.append(one)
             texts.append(_kept(item, one))
@@ -245,6 +235,9 @@ class Table:
 
     def __init__(self, **given: object) -> None:
         _fill(self, {name.removesuffix("_"): value for name, value in given.items()}, self.AT)
+
+    def check(self) -> None:
+        """Raise ScenarioError for keys that contradict each other."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: make a new one instead of setting {name}")
@@ -320,6 +313,7 @@ def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
             found.append(ScenarioError(f"{at}.{name}" if at else name, f"missing: {spec.doc}"))
     if found:
         raise together(found)
+    table.check()
 
 
 def build(table: type[AnyTable], given: Mapping[Any, object], at: str, **beside: object) -> AnyTable:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 
-from . import schedule
+from . import axes, schedule
 from .arrivals import Arrivals
 from .declare import Each, Forms, Key, Sub, Table, build, key
 from .host import Host
@@ -194,8 +194,10 @@ class Flow(Table):
         "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params override it",
         default=None,
     )
-    params: Key[dict[str, int | list[int]] | None, dict[str, int] | None] = key(
-        _Params(), "parameters of the controller", default=None, varies=False
+    params: Key[dict[str, int | list[int]] | list[dict[str, int]] | None, dict[str, int] | None] = key(
+        _Params(),
+        "parameters of the controller; also a list of such tables, to go together with a list of controllers",
+        default=None,
     )
 
 
@@ -279,6 +281,13 @@ class Scenario(Table):
     repetitions: Fixed[int] = key(
         whole(1, 100_000), "runs per combination, each with a seed of its own", default=1, varies=False
     )
+    together: Key[list[list[str]], tuple[tuple[str, ...], ...]] = key(
+        axes.TOGETHER,
+        "keys whose lists of values go in step instead of making a grid, as lists of keys; `flow.cca`, without a"
+        " number, is the key of every [[flow]] table that has a list there",
+        default=(),
+        varies=False,
+    )
     path: SubTable[Path] = key(Sub(Path), "the [path] table", varies=False)
     link: Tables[Link] = key(
         Each(Link, minimum=0, most=LINKS_MAX),
@@ -293,6 +302,10 @@ class Scenario(Table):
     )
     record: SubTable[Record] = key(Sub(Record), "the [record] table", default=Record(), varies=False)
     limits: SubTable[Limits] = key(Sub(Limits), "the [limits] table", default=Limits(), varies=False)
+
+    def check(self) -> None:
+        """Raise ScenarioError for lists that cannot go together, and for a value that one has twice."""
+        axes.of(self)
 
     @property
     def folder(self) -> FilePath:

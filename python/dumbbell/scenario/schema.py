@@ -12,6 +12,7 @@ from typing import Any
 from dumbbell import controllers
 
 from . import file as scenario
+from . import ranges, units
 from .declare import REQUIRED, Each, Forms, Key, Sub, Table, Variant
 from .plain_kinds import Kind
 
@@ -54,7 +55,7 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Dumbbell scenario",
         **_object(scenario.Scenario),
-        "$defs": {table.__name__: _definition(table) for table in tables()},
+        "$defs": {**{table.__name__: _definition(table) for table in tables()}, "Range": ranges.SCHEMA},
     }
 
 
@@ -101,17 +102,25 @@ def _with_names(name: str, one: dict[str, Any]) -> dict[str, Any]:
     for each in known.values():
         for param in each.params:
             owners.setdefault(param, []).append(each.name)
-    value = {"$ref": "#/$defs/Flow/properties/params/additionalProperties"}
+    value = {"$ref": "#/$defs/Flow/properties/params/anyOf/0/additionalProperties"}
     named = {param: {"description": f"of {', '.join(owners[param])}", **value} for param in sorted(owners)}
     return {**one, "properties": named}
 
 
+def _ranges(one: dict[str, Any]) -> list[dict[str, Any]]:
+    """A range of values, of a key that takes numbers."""
+
+    def has_numbers(schema: dict[str, Any]) -> bool:
+        is_quantity = units.NUMBER in schema.get("pattern", "")
+        return (
+            is_quantity or schema.get("type") in ("integer", "number") or any(map(has_numbers, schema.get("anyOf", [])))
+        )
+
+    return [{"$ref": "#/$defs/Range"}] if has_numbers(one) else []
+
+
 def _property(key: Key[Any, Any], one: dict[str, Any]) -> dict[str, Any]:
-    made = (
-        {"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}]}
-        if key.varies
-        else dict(one)
-    )
+    made = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}, *_ranges(one)]} if key.varies else dict(one)
     shown = key.default is not REQUIRED and key.default is not None and not isinstance(key.default, Table)
     default = {"default": list(key.default) if isinstance(key.default, tuple) else key.default} if shown else {}
     return {"description": key.doc, **default, **made}

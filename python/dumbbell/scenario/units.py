@@ -195,7 +195,7 @@ def value_text(value: object) -> str:
             for k, v in value.items()
             if k not in ("kind", "model", "steps", "trace") and v is not False
         ]
-        return " ".join(head + rest)
+        return " ".join(head + rest) or "-"
     if (
         isinstance(value, (list, tuple))
         and value

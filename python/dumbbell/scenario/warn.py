@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from . import units
-from .declare import is_written, raw_at, varied
+from . import axes, units
+from .declare import is_written, raw_at
 from .impairments import Loss
 from .qdiscs import Fifo, Qdisc, Red
 
@@ -114,22 +114,24 @@ def _uses_buffer(qdisc: Qdisc) -> bool:
 
 def of_grid(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
     """Keys that are varied without effect, and lists of one value."""
-    axes = {path: [units.value_text(value) for value, _ in values] for path, values in varied(scenario)}
-    found = [f"{path}: a list of one value varies nothing" for path, values in axes.items() if len(values) == 1]
+    found_axes = axes.of(scenario)
+    found = [
+        f"{', '.join(keys)}: a list of one value varies nothing" for keys, points in found_axes if len(points) == 1
+    ]
     first = [run for run in runs if run.repetition == 0]
     if len(first) < 2 or sum(len(run.plan["flows"]) for run in first) * 500 > COMPARED_MAX:
         return found
     texts = [_text(run.plan) for run in first]
-    for path, values in axes.items():
+    for keys, points in found_axes:
         groups: dict[str, list[int]] = {}
         for i, run in enumerate(first):
             groups.setdefault(
-                json.dumps({key: value for key, value in run.vary.items() if key != path}, default=str), []
+                json.dumps({key: value for key, value in run.vary.items() if key not in keys}, default=str), []
             ).append(i)
         idle = [key for key, group in groups.items() if len(group) > 1 and len({texts[i] for i in group}) == 1]
         if not idle:
             continue
-        what = f"{path} has no effect: its {len(values)} values make equal runs"
+        what = f"{', '.join(keys)} has no effect: its {len(points)} values make equal runs"
         where = (
             "" if len(idle) == len(groups) else " with " + "; ".join(_words(json.loads(key)) for key in idle[:SHOWN])
         )

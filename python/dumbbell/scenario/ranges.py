@@ -1,0 +1,168 @@
+"""Values between two ends, as a person writes them: evenly spaced, or by a constant factor.
+
+    rate = { from = "10Mbps", to = "1Gbps", steps = 7, spacing = "log" }
+    buffer = { from = "1bdp", to = "5bdp", step = "0.5bdp" }
+
+Sums are exact. What is not a short decimal is rounded: to three digits with logarithmic spacing, else to six; between
+whole numbers, and in units that have no parts (packets, bytes, ns, bit/s), to whole ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from dumbbell.errors import ScenarioError, wrong
+
+from . import units
+from .units import UnitError
+
+FORM = '{ from = "10Mbps", to = "1Gbps", steps = 7, spacing = "log" } or { from = 1, to = 9, step = 2 }'
+SPACINGS = ("linear", "log")
+
+#: Most values of a range.
+STEPS_MAX = 10_000
+
+_KEYS = {"from", "to", "steps", "step", "spacing"}
+#: Units that have no parts.
+_WHOLE = frozenset({"pkt", "B", "ns", "bps", "bit/s", "bit"})
+_LOG_DIGITS, _DIGITS, _EXACT_DIGITS = 3, 6, 15
+
+SCHEMA: dict[str, Any] = {
+    "description": f"Values between two ends: {FORM}.",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["from", "to"],
+    "oneOf": [{"required": ["steps"]}, {"required": ["step"]}],
+    "properties": {
+        "from": {"description": "the first value", "type": ["string", "number"]},
+        "to": {"description": "the last value, above the first", "type": ["string", "number"]},
+        "steps": {"description": "how many values, the ends included", "type": "integer", "minimum": 2},
+        "step": {"description": "from one value to the next", "type": ["string", "number"]},
+        "spacing": {"description": "with steps: equal differences, or equal factors", "enum": list(SPACINGS)},
+    },
+}
+
+
+class Amount(NamedTuple):
+    """A number with its unit; a bare one has none."""
+
+    number: Fraction
+    unit: str
+    is_bare: bool
+    is_whole: bool
+
+    @classmethod
+    def of(cls, value: object, at: str) -> Amount:
+        """Read a written value; raises ScenarioError."""
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return cls(Fraction(repr(value)), "", True, isinstance(value, int))
+        wanted = 'a number with its unit, such as "10Mbps"'
+        try:
+            numerator, denominator, unit = units.split(value, wanted)
+        except UnitError:
+            raise wrong(at, value, wanted) from None
+        return cls(Fraction(numerator, denominator), unit, False, unit in _WHOLE)
+
+    def in_unit_of(self, other: Amount, at: str) -> Fraction:
+        """The number in the unit of another; raises ScenarioError where they measure different things."""
+        if (self.unit, self.is_bare) == (other.unit, other.is_bare):
+            return self.number
+        for family in (units.BPS, units.NS, units.BYTES):
+            if self.unit in family and other.unit in family:
+                return self.number * Fraction(family[self.unit], family[other.unit])
+        raise ScenarioError(at, f'the units "{other.unit}" and "{self.unit}" measure different things')
+
+    def written(self, number: Fraction, digits: int | None = None) -> Any:
+        """A number of this unit as a person writes it, with that many digits."""
+        if self.is_whole:
+            number = Fraction(round(number))
+        text = _decimal(number, None if self.is_whole else digits)
+        if not self.is_bare:
+            return f"{text}{self.unit}"
+        return int(text) if self.is_whole else float(text)
+
+
+def _decimal(number: Fraction, digits: int | None) -> str:
+    exact = Context(prec=_EXACT_DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator))
+    if digits is None and Fraction(exact) == number:
+        made = exact
+    else:
+        made = Context(prec=digits or _DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator))
+    text = format(made, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def is_range(value: object) -> bool:
+    """Whether a written value is a range of values."""
+    return isinstance(value, Mapping) and "from" in value and "to" in value
+
+
+def values(given: Mapping[str, Any], at: str) -> list[Any]:
+    """The written values of a range, in order; raises ScenarioError."""
+    unknown = sorted(str(name) for name in set(given) - _KEYS)
+    spacing = given.get("spacing", "linear")
+    if unknown or ("steps" in given) == ("step" in given) or spacing not in SPACINGS:
+        raise wrong(at, given, f"a range such as {FORM}" + (f"; no key {unknown[0]}" if unknown else ""))
+    first, last = (Amount.of(given[name], at) for name in ("from", "to"))
+    low, high = first.number, last.in_unit_of(first, at)
+    first = first._replace(is_whole=first.is_whole and (last.is_whole or not first.is_bare))
+    if low >= high:
+        raise wrong(at, given, "a range whose `to` is above its `from`")
+    if "step" in given:
+        if spacing != "linear":
+            raise wrong(at, given, '`steps` instead of `step` where spacing is "log"')
+        return _by_step(first, low, high, Amount.of(given["step"], at), at)
+    steps = given["steps"]
+    if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= STEPS_MAX:
+        raise wrong(at, given, f"a range of 2 to {STEPS_MAX} steps")
+    if spacing == "linear":
+        inner = [first.written(low + (high - low) * i / (steps - 1)) for i in range(1, steps - 1)]
+    elif low <= 0:
+        raise wrong(at, given, 'a range that begins above zero where spacing is "log"')
+    else:
+        factor = float(high / low)
+        inner = [first.written(low * Fraction(factor ** (i / (steps - 1))), _LOG_DIGITS) for i in range(1, steps - 1)]
+    return [given["from"], *inner, given["to"]]
+
+
+def _by_step(first: Amount, low: Fraction, high: Fraction, step: Amount, at: str) -> list[Any]:
+    by = step.in_unit_of(first, at)
+    if by <= 0 or (high - low) / by >= STEPS_MAX:
+        raise ScenarioError(at, f"a step above zero that makes {STEPS_MAX} values at most")
+    first = first._replace(is_whole=first.is_whole and by.denominator == 1)
+    return [first.written(low + by * i) for i in range(int((high - low) / by) + 1)]
+
+
+def ranged(low: Any, high: Any, *, steps: int | None = None, step: Any = None, spacing: str = "linear") -> list[Any]:
+    """Values from `low` to `high`, to vary a key: `steps` of them, or one every `step`.
+
+    Parameters
+    ----------
+    low, high
+        The ends, as a key takes them: texts with a unit, or bare numbers.
+    steps
+        How many values, the ends included.
+    step
+        From one value to the next, instead of `steps`.
+    spacing
+        ``linear``, or ``log`` for equal factors.
+
+    Raises
+    ------
+    ScenarioError
+        The ends measure different things, or the range makes no sense.
+
+    >>> ranged("10Mbps", "1Gbps", steps=5, spacing="log")
+    ['10Mbps', '31.6Mbps', '100Mbps', '316Mbps', '1Gbps']
+    >>> ranged(1, 9, step=4)
+    [1, 5, 9]
+    """
+    given = {"from": low, "to": high, "spacing": spacing}
+    given |= {name: value for name, value in (("steps", steps), ("step", step)) if value is not None}
+    return values(given, "ranged")
+
+
+__all__ = ["FORM", "SCHEMA", "is_range", "ranged", "values"]
