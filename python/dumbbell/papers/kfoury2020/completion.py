@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.papers.claims import of_paper
 from dumbbell.papers.draw import cdf, lines, page
 from dumbbell.papers.entry import Case, Entry, Profile
 from dumbbell.papers.table import Reading, Table, by_place
@@ -72,6 +73,15 @@ def _as_without_loss(other: str) -> Any:
     return read
 
 
+def _ends(table: Table, claim: Claim, _: Book) -> list[Reading]:
+    """Where the distribution of completion times begins and ends."""
+    made = []
+    for place, found, _inside in table.raw("flow_fcts_s", claim.series[0], claim.at):
+        for word, pick in (("first", min), ("last", max)):
+            made.append(Reading({**place, "flow": word}, tuple(pick(times) for times in found)))
+    return made
+
+
 def _transfers_drawn() -> Any:
     return page(lines("buffer_bdp", "fct_s", spread="sd"))
 
@@ -103,6 +113,8 @@ def _completions() -> Iterator[tuple[str, Entry]]:
             elif item == 19:
                 other = f"fig17{letter}"
                 read, needs = {"c3": _as_without_loss(other)}, (f"kfoury2020/{other}",)
+            claims = of_paper("kfoury2020")[f"kfoury2020/fig{item}{letter}"].claims
+            read |= {claim.id: _ends for claim in claims if claim.metric == "fct_s"}
             yield (
                 f"fig{item}{letter}",
                 Entry(
