@@ -89,6 +89,13 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
     reproduce.add_argument(
         "--on", metavar="BACKEND", default="sim", help="sim (default), or uml: Linux in virtual time"
     )
+    reproduce.add_argument(
+        "--beside", metavar="BACKEND", help="run it on this back end too, and draw both into one picture: linux, uml"
+    )
+    reproduce.add_argument(
+        "--scale", type=float, default=1.0, metavar="FACTOR",
+        help="rates and sizes times this, where a back end does not carry the paper's; buffers in BDP follow",
+    )  # fmt: skip
     reproduce.add_argument("--out", metavar="DIR", help="folder for figures and scoreboard (default: results/papers)")
     reproduce.add_argument(
         "--store", metavar="DIR", help="where runs are kept (default: $DUMBBELL_STORE or results/.store)"

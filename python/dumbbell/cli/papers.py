@@ -56,13 +56,18 @@ def reproduce(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise ResultError(f"{out}: cannot be made ({error.strerror})") from None
     profile = FAST if arguments.fast else FULL
-    book = Book(Store(arguments.store), profile, on=arguments.on, workers=arguments.jobs)
-    _run(book, names, quiet=arguments.quiet)
+    store, scale = Store(arguments.store), arguments.scale
+    book = Book(store, profile, on=arguments.on, workers=arguments.jobs, scale=scale)
+    beside = Book(store, profile, on=arguments.beside, scale=scale) if arguments.beside else None
+    for made in (book, beside):
+        if made is not None:
+            _run(made, names, quiet=arguments.quiet)
     judged: list[Judged] = []
     figures: dict[str, Path] = {}
     for name in names:
         one = book.judged(name)
         judged.append(one)
+        one.table.beside = beside.table(name) if beside else None
         figure = _draw(one, out)
         if figure:
             figures[name] = figure

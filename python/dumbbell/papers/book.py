@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell import backends
+from dumbbell.errors import wrong
 from dumbbell.papers import entry_of, text_of
 
 from .judge import Verdict, judge
@@ -35,10 +38,15 @@ class Book:
         Where runs are kept.
     workers
         How many go at once; None: as many as there are cores.
+    scale
+        What rates, bursts and sizes are multiplied with, for back ends that do not carry the paper's; buffers in BDP
+        follow.
     """
 
-    def __init__(self, store: Store, profile: Profile, *, on: str = "sim", workers: int | None = None) -> None:
-        self.store, self.profile, self.on, self.workers = store, profile, on, workers
+    def __init__(
+        self, store: Store, profile: Profile, *, on: str = "sim", workers: int | None = None, scale: float = 1.0
+    ) -> None:
+        self.store, self.profile, self.on, self.workers, self.scale = store, profile, on, workers, scale
         self._tables: dict[str, Table] = {}
 
     def needed(self, names: Iterable[str]) -> list[str]:
@@ -61,7 +69,9 @@ class Book:
 
     def run(self, names: Iterable[str], observe: Observe | None = None) -> Iterator[Job]:
         """Run what is missing, and yield each run when it is there."""
-        for job, _ in self.store.run(self.jobs(self.needed(names)), self.workers, observe):
+        jobs = self.jobs(self.needed(names))
+        workers = backends.workers(self.on, (job.request for job in jobs), self.workers)
+        for job, _ in self.store.run(jobs, workers, observe):
             yield job
 
     def table(self, name: str) -> Table:
@@ -70,7 +80,7 @@ class Book:
             points = []
             for case in entry_of(name).cases(self.profile):
                 jobs = self._jobs_of(name, case)
-                for _ in self.store.run(jobs, self.workers, None):
+                for _ in self.store.run(jobs, backends.workers(self.on, (), self.workers), None):
                     pass
                 points.append(Point(case.series, case.at, tuple(self.store.results(jobs))))
             self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on)
@@ -95,8 +105,33 @@ class Book:
         from dumbbell.scenario.file import Given, from_dict
         from dumbbell.scenario.toml_text import to_toml
 
-        scenario = from_dict({"name": "paper", **case.scenario})
+        scenario = from_dict({"name": "paper", **scaled(case.scenario, self.scale)})
         jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
         if any(job.planned.vary for job in jobs):
             raise PaperError(f"{name}: a case has a list")
         return jobs
+
+
+_QUANTITY = re.compile(r"([0-9.]+)\s*([A-Za-z]+)")
+
+
+def scaled(scenario: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    """A scenario at other rates: the bottleneck's rate and burst, the sizes of flows and their largest rates times a
+    factor. Raises ScenarioError where the rate is not one number.
+    """
+    if factor == 1:
+        return dict(scenario)
+    path = scenario["path"]
+    if not isinstance(path["rate"], str) or not str(path.get("buffer", "1bdp")).endswith("bdp"):
+        raise wrong("--scale", factor, "1 for figures whose rate changes, or whose buffer is not in BDP")
+    flows = [_times(flow, ("size", "max_rate"), factor) for flow in scenario["flow"]]
+    return {**scenario, "path": _times(path, ("rate", "burst"), factor), "flow": flows}
+
+
+def _times(table: Mapping[str, Any], keys: Iterable[str], factor: float) -> dict[str, Any]:
+    made = dict(table)
+    for key in keys:
+        found = _QUANTITY.fullmatch(str(made.get(key, "")))
+        if found:
+            made[key] = f"{float(found[1]) * factor:.10g}{found[2]}"
+    return made

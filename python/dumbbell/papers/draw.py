@@ -170,16 +170,16 @@ def lines(
         for label in labels:
             if label and not is_of_run and not table.points_of(label, at):
                 continue
-            found = sorted(table.read(y, label, at), key=lambda one: one.at[x])
+            found = table.read(y, label, at)
             own = looks[label] if label else {"color": look.NEUTRAL, "marker": "o", "linestyle": "-"}
-            xs, means = [one.at[x] for one in found], [one.mean for one in found]
-            places.update(xs)
-            handle = ax.errorbar(xs, means, yerr=_spreads(found, spread), capsize=2, markersize=4, **own)
-            for one in found:
-                if 1 < len(one.values) < INTERVAL_FROM:
-                    ax.plot([one.at[x]] * len(one.values), one.values, ".", color=own["color"], ms=3, alpha=0.6)
+            places.update(one.at[x] for one in found)
+            handle = _points(ax, found, x, spread, own)
             if label:
                 sheet.entry(handle, label)
+            if table.beside is not None:
+                hollow = {**own, "markersize": 7, "markerfacecolor": "none", "linestyle": ":"}
+                handle = _points(ax, table.beside.read(y, label, at), x, spread, hollow)
+                sheet.entry(handle, f"{label or 'all'}, {table.beside.kind}")
             for claim in printed(table, y, label, at):
                 _mark(ax, claim, x, places)
         _axis(ax, AXES.get(x, Axis(x)), sorted(places))
@@ -191,6 +191,16 @@ def lines(
             style.panel_title(sheet, ax, title)
 
     return draw
+
+
+def _points(ax: Axes, found: Sequence[Reading], x: str, spread: str, own: dict[str, Any]) -> Any:
+    """A line through the means, with what shows how far the repetitions are apart."""
+    line = sorted(found, key=lambda one: one.at[x])
+    for one in line:
+        if 1 < len(one.values) < INTERVAL_FROM:
+            ax.plot([one.at[x]] * len(one.values), one.values, ".", color=own["color"], ms=3, alpha=0.6)
+    places, means = [one.at[x] for one in line], [one.mean for one in line]
+    return ax.errorbar(places, means, yerr=_spreads(line, spread), capsize=2, **{"markersize": 4, **own})
 
 
 def _spreads(found: Sequence[Reading], spread: str) -> list[float] | None:

@@ -59,6 +59,8 @@ class Table:
 
     def __init__(self, text: Text, entry: Entry, points: Sequence[Point], *, kind: str = "sim") -> None:
         self.text, self.id, self.entry, self.points, self.kind = text, text.id, entry, list(points), kind
+        self.beside: Table | None = None
+        """The same figure on another back end, drawn into the same axes."""
         self._known: dict[tuple[str, str | None, int], tuple[Any, ...]] = {}
 
     def lines(self) -> list[str]:
