@@ -25,6 +25,8 @@ SEED ?= 1
 IDLE := tools/idle.sh
 # Of `make fidelity`: which scenarios, and how many are drawn at random.
 SET ?= tests
+# Of `make papers`: all, a paper, or a figure.
+ID ?= all
 COUNT ?= 100
 # C and Python bindings find the same interpreter however cargo is started.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
@@ -33,7 +35,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity papers bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,6 +129,9 @@ compare: $(STAMPS)/native ## Hold the simulator against measured rows: make comp
 
 fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, and write docs/fidelity.md: make fidelity [ONLY=REGEX] [SET=tests|random|smoke] [COUNT=100] [SEED=1]
 	nice $(BIN)/python tools/fidelity.py run --set $(SET) --only '$(if $(filter .,$(ONLY)),,$(ONLY))' --seed $(SEED) --count $(COUNT)
+
+papers: $(STAMPS)/native ## Reproduce the papers: figures and scoreboard in out/papers (ID=all, FULL=1 for the papers' times and repetitions)
+	$(BIN)/dumbbell reproduce $(ID) $(if $(FULL),,--fast) --out out/papers --store out/runs
 
 bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same session (REPEATS=3)
 	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench.json

@@ -11,8 +11,9 @@ import pytest
 
 from conftest import Cli
 from dumbbell import papers
+from dumbbell.errors import ScenarioError
 from dumbbell.papers import claims, findings, judge
-from dumbbell.papers.book import Book
+from dumbbell.papers.book import Book, scaled
 from dumbbell.papers.claims import Claim, Tolerance
 from dumbbell.papers.entry import FAST, FULL, Case
 from dumbbell.papers.table import PaperError, Reading, by_place, matches
@@ -152,6 +153,19 @@ def test_the_full_profile_has_the_papers_times_and_repetitions() -> None:
         for case in papers.entry_of(name).cases(FULL):
             assert case.scenario["repetitions"] == 10
             assert case.scenario["duration"] in ("300s", "400s")
+
+
+def test_a_scaled_scenario_has_its_rates_and_sizes_times_the_factor_and_its_buffer_in_bdp() -> None:
+    given = {
+        "path": {"rate": "1Gbps", "buffer": "0.5bdp", "burst": "500kB"},
+        "flow": [{"cca": "bbr", "size": "100MB"}, {"cca": "cubic", "max_rate": "8.5Mbps"}],
+    }
+    assert scaled(given, 0.1) == {
+        "path": {"rate": "0.1Gbps", "buffer": "0.5bdp", "burst": "50kB"},
+        "flow": [{"cca": "bbr", "size": "10MB"}, {"cca": "cubic", "max_rate": "0.85Mbps"}],
+    }
+    with pytest.raises(ScenarioError, match="--scale: got 0.1, wanted 1 for figures whose rate changes"):
+        scaled({**given, "path": {**given["path"], "buffer": "63pkt"}}, 0.1)  # type: ignore[dict-item]
 
 
 def test_an_unknown_figure_is_refused_with_the_nearest(cli: Cli) -> None:
