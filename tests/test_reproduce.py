@@ -164,7 +164,7 @@ def test_a_scaled_scenario_has_its_rates_and_sizes_times_the_factor_and_its_buff
         "path": {"rate": "0.1Gbps", "buffer": "0.5bdp", "burst": "50kB"},
         "flow": [{"cca": "bbr", "size": "10MB"}, {"cca": "cubic", "max_rate": "0.85Mbps"}],
     }
-    with pytest.raises(ScenarioError, match="--scale: got 0.1, wanted 1 for figures whose rate changes"):
+    with pytest.raises(ScenarioError, match="--scale"):
         scaled({**given, "path": {**given["path"], "buffer": "63pkt"}}, 0.1)  # type: ignore[dict-item]
 
 
