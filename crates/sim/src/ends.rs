@@ -146,12 +146,12 @@ impl Ends {
     }
 
     pub fn controller(&self) -> &Controller {
-        sender!(self, s => s.controller())
+        sender!(self, s => s.sk.controller())
     }
 
     #[inline]
     pub fn controller_state(&mut self) -> Option<u32> {
-        sender!(self, s => s.controller_state())
+        sender!(self, s => s.sk.controller_state())
     }
 
     pub fn stats(&self) -> &SenderStats {
@@ -167,7 +167,7 @@ impl Ends {
     }
 
     pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
-        sender!(self, s => s.take_events())
+        sender!(self, s => s.sk.take_events())
     }
 
     /// Payload of a segment, bytes.

@@ -110,7 +110,7 @@ fn tcp_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         sender.set_max_pacing_rate(rate / 8);
     }
     if plan.record.events {
-        sender.set_record_events();
+        sender.sk.set_record_events();
     }
     let receiver = tcp::Receiver::new(config, stream.segments, stream.last_len, feedback);
     Ends::Tcp(Box::new(sender), Box::new(receiver))
@@ -146,7 +146,7 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         sender.set_max_pacing_rate(rate / 8);
     }
     if plan.record.events {
-        sender.set_record_events();
+        sender.sk.set_record_events();
     }
     let receiver = quic::Receiver::new(config, stream.segments, stream.last_len);
     Ends::Quic(Box::new(sender), Box::new(receiver))

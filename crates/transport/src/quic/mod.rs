@@ -4,15 +4,11 @@
 //! RFC 9002. The controllers are the ones of TCP and see the same socket, in packets. What is left out
 //! is listed in `docs/models/quic.md`.
 
-mod ack;
 pub mod arrivals;
 pub mod config;
-mod congestion;
 pub mod delivered;
 mod ecn;
 mod episode;
-mod loss;
-mod output;
 mod pacer;
 pub mod ranges;
 pub mod receiver;

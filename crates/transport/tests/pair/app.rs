@@ -96,7 +96,7 @@ fn samples_of_an_application_limited_flow_do_not_lower_the_bandwidth_of_bbr() {
     let config = HostConfig { qdisc: HostQdisc::Fq, ..plain() };
     let setup = Setup { cca: "bbr", config, segments: 0, one_way: ms(10), ..Setup::default() };
     let mut pair = Pair::new(setup, losing(&[])).drive_for(ms(50));
-    let bandwidth = |p: &Pair<'_>| p.sender.controller().info(&p.sender.sk).bw().expect("BBR");
+    let bandwidth = |p: &Pair<'_>| p.sender.sk.controller().info(&p.sender.sk).bw().expect("BBR");
     pair.supply(Write::Greedy);
     pair = pair.drive_for(ms(3_000));
     pair.supply(Write::Pause);
@@ -122,7 +122,7 @@ fn bbr_paces_at_the_bandwidth_when_it_restarts_after_idle_time() {
     pair = pair.drive_for(ms(1_000));
     pair.supply(Write::Bytes(100 * FULL));
     let sk = &pair.sender.sk;
-    let bw = pair.sender.controller().info(sk).bw().expect("BBR");
+    let bw = pair.sender.sk.controller().info(sk).bw().expect("BBR");
     // Whatever phase of gain it stopped in: bandwidth less the pacing margin of 1 %.
     assert!(sk.sk_pacing_rate.abs_diff(bw / 100 * 99) <= bw / 200, "{} of {bw}", sk.sk_pacing_rate);
     assert!(sk.app_limited > 0);

@@ -224,7 +224,7 @@ impl Ends for TcpEnds {
     }
 
     fn take_events(&mut self) -> Vec<SenderEvent> {
-        self.sender.take_events().collect()
+        self.sender.sk.take_events().collect()
     }
 
     fn in_flight(&self) -> u32 {
@@ -256,7 +256,7 @@ impl<'a> Pair<'a> {
             n => Stream { segments: n, last_len: MSS },
         };
         let mut sender = Sender::new(controller, setup.config, stream, 1);
-        sender.set_record_events();
+        sender.sk.set_record_events();
         let ends = TcpEnds {
             sender,
             receiver: Receiver::new(setup.config, stream.segments, stream.last_len, feedback),

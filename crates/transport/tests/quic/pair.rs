@@ -173,7 +173,7 @@ impl Ends for QuicEnds {
     }
 
     fn take_events(&mut self) -> Vec<SenderEvent> {
-        self.sender.take_events().collect()
+        self.sender.sk.take_events().collect()
     }
 
     fn in_flight(&self) -> u32 {
@@ -196,7 +196,7 @@ impl<'a> Pair<'a> {
     /// A pair that has not started; `judge` decides about each data packet.
     pub fn new(setup: Setup, judge: impl FnMut(Sent) -> Verdict + 'a) -> Pair<'a> {
         let (mut sender, receiver) = setup.ends();
-        sender.set_record_events();
+        sender.sk.set_record_events();
         let ends = QuicEnds {
             sender,
             receiver,

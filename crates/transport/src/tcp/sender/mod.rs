@@ -21,7 +21,7 @@ use super::rtx_queue::RtxQueue;
 use super::supply::Supply;
 use super::timer::XmitTimer;
 use crate::common::clock::run_time;
-use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
+use crate::common::{Conn, SenderStats, Socket, Stream};
 use cca::{Controller, TcpSock};
 use net::host::HostQdisc;
 use net::Ack;
@@ -86,11 +86,6 @@ impl Sender {
         if self.config.qdisc != HostQdisc::Fq {
             self.sk.sk_pacing_status = cca::SK_PACING_NEEDED;
         }
-    }
-
-    /// Keeps the events of [`Sender::take_events`].
-    pub fn set_record_events(&mut self) {
-        self.sk.set_record_events();
     }
 
     /// Opens the connection: a SYN leaves the host.
@@ -203,17 +198,6 @@ impl Sender {
         &self.sk.stats
     }
 
-    /// The controller.
-    pub fn controller(&self) -> &Controller {
-        self.sk.controller()
-    }
-
-    /// The controller's state, where it tells one.
-    #[inline]
-    pub fn controller_state(&mut self) -> Option<u32> {
-        self.sk.controller_state()
-    }
-
     /// Last round-trip time that the controller saw, us; 0 before the first.
     pub fn last_rtt_us(&self) -> u32 {
         self.last_rtt_us
@@ -228,11 +212,6 @@ impl Sender {
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.sk.packets_in_flight()
-    }
-
-    /// What happened since the last call, oldest first.
-    pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
-        self.sk.take_events()
     }
 
     /// `tcp_set_rto`: from the estimate, without backoff.

@@ -1,11 +1,11 @@
 //! What one acknowledgement does (RFC 9002 appendix A.7), and what the controller hears of it, in the
 //! order in which TCP tells it.
 
-use super::arrivals::Arrivals;
-use super::rtt::{Estimator, GRANULARITY_US};
-use super::sender::Sender;
-use super::sent::{Sent, ACKED, APP_LIMITED, ECT, IN_FLIGHT, LOST, RETRANS};
+use super::Sender;
 use crate::common::rate::Sampler;
+use crate::quic::arrivals::Arrivals;
+use crate::quic::rtt::{Estimator, GRANULARITY_US};
+use crate::quic::sent::{Sent, ACKED, APP_LIMITED, ECT, IN_FLIGHT, LOST, RETRANS};
 use cca::{AckSample, CaState};
 use net::quic::AckFrame;
 use net::Ack;

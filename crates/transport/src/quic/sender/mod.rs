@@ -1,5 +1,10 @@
 //! The sending half of a connection: the data it keeps, and the events that drive it.
 
+mod ack;
+mod congestion;
+mod loss;
+mod output;
+
 use super::arrivals::Arrivals;
 use super::config::Config;
 use super::delivered::Delivered;
@@ -20,38 +25,38 @@ pub struct Sender {
     /// The socket as the controller sees it. Its sequence numbers are packet numbers times the payload:
     /// what is lost counts as gone, so a round of `snd_una` to `snd_nxt` ends as in TCP.
     pub sk: Socket,
-    pub(super) config: Config,
-    pub(super) conn: Conn,
-    pub(super) stream: Stream,
+    config: Config,
+    conn: Conn,
+    stream: Stream,
     /// Next segment of the stream that was never sent.
-    pub(super) segment_nxt: u32,
-    pub(super) delivered: Delivered,
+    segment_nxt: u32,
+    delivered: Delivered,
     /// Segments whose owner was lost, oldest loss first.
-    pub(super) pending: VecDeque<u32>,
-    pub(super) packets: SentPackets,
-    pub(super) largest_acked: Option<u32>,
-    pub(super) state: CaState,
+    pending: VecDeque<u32>,
+    packets: SentPackets,
+    largest_acked: Option<u32>,
+    state: CaState,
     /// Losses of packets below this number belong to a congestion event that was answered.
-    pub(super) high: u32,
-    pub(super) undo: Undo,
+    high: u32,
+    undo: Undo,
     /// One packet may leave beyond the window when recovery begins (RFC 9002 section 7.3.2).
-    pub(super) extra: bool,
-    pub(super) run: LossRun,
-    pub(super) rtt: Estimator,
-    pub(super) last_rtt_us: u32,
-    pub(super) timer: Timer,
+    extra: bool,
+    run: LossRun,
+    rtt: Estimator,
+    last_rtt_us: u32,
+    timer: Timer,
     /// Probes still to be sent for the last probe timeout, for packets below the number.
-    pub(super) probes: (u32, u32),
-    pub(super) pacer: Pacer,
+    probes: (u32, u32),
+    pacer: Pacer,
     /// A STOP_WAITING frame has something new to say.
-    pub(super) owes_stop_waiting: bool,
+    owes_stop_waiting: bool,
     /// The Initial packet is to be sent.
-    pub(super) owes_initial: bool,
+    owes_initial: bool,
     /// Something was sent since the window was last validated.
-    pub(super) sent_some: bool,
-    pub(super) usage_end: u32,
-    pub(super) ecn: EcnCounts,
-    pub(super) spurious: u64,
+    sent_some: bool,
+    usage_end: u32,
+    ecn: EcnCounts,
+    spurious: u64,
 }
 
 impl Sender {
@@ -91,11 +96,6 @@ impl Sender {
     pub fn set_max_pacing_rate(&mut self, bytes_per_s: u64) {
         self.sk.set_max_pacing_rate(bytes_per_s);
         self.sk.sk_pacing_status = cca::SK_PACING_NEEDED;
-    }
-
-    /// Keeps the events of [`Sender::take_events`].
-    pub fn set_record_events(&mut self) {
-        self.sk.set_record_events();
     }
 
     /// Opens the connection: [`Sender::depart`] has the Initial packet, or data without a handshake.
@@ -175,17 +175,6 @@ impl Sender {
         self.spurious
     }
 
-    /// The controller.
-    pub fn controller(&self) -> &Controller {
-        self.sk.controller()
-    }
-
-    /// The controller's state, where it tells one.
-    #[inline]
-    pub fn controller_state(&mut self) -> Option<u32> {
-        self.sk.controller_state()
-    }
-
     /// Last round-trip time, us; 0 before the first.
     pub fn last_rtt_us(&self) -> u32 {
         self.last_rtt_us
@@ -199,11 +188,6 @@ impl Sender {
     /// What is remembered of the packets sent.
     pub fn packets(&self) -> &SentPackets {
         &self.packets
-    }
-
-    /// What happened since the last call, oldest first.
-    pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
-        self.sk.take_events()
     }
 
     /// Payload bytes of a segment.
@@ -223,7 +207,7 @@ impl Sender {
     }
 
     /// The handshake is over, or there is none: the controller starts.
-    pub(super) fn establish(&mut self) {
+    fn establish(&mut self) {
         self.conn = Conn::Established;
         self.timer = Timer::default();
         // Linux counts the SYN as delivered: 0 means "no sample" to controllers.
@@ -244,12 +228,12 @@ impl Sender {
 
     /// Sequence number of a packet's start, as the controller sees it.
     #[inline]
-    pub(super) fn byte_seq(&self, number: u32) -> u32 {
+    fn byte_seq(&self, number: u32) -> u32 {
         number.wrapping_mul(self.config.payload).wrapping_add(1)
     }
 
     /// The controller's view of the sequence space. Data that waits to be sent lies beyond `snd_nxt`.
-    pub(super) fn sync_seq(&mut self) {
+    fn sync_seq(&mut self) {
         self.sk.snd_una = self.byte_seq(self.packets.una());
         self.sk.snd_nxt = self.byte_seq(self.packets.next());
         let waits = !self.pending.is_empty() || self.segment_nxt < self.stream.segments;
@@ -257,11 +241,11 @@ impl Sender {
         self.sk.write_seq = self.sk.snd_nxt.wrapping_add(ahead);
     }
 
-    pub(super) fn set_rto(&mut self) {
+    fn set_rto(&mut self) {
         self.sk.icsk_rto = self.sk.tick().from_us(Estimator::pto_us(&self.sk, &self.config));
     }
 
-    pub(super) fn set_ca_state(&mut self, state: CaState) {
+    fn set_ca_state(&mut self, state: CaState) {
         self.sk.set_ca_state(state);
         self.state = state;
     }

@@ -1,10 +1,10 @@
 //! What may be sent, and when: data lost first, then new data, as far as the window and the pacer let
 //! it, and probes whatever they say.
 
-use super::sender::Sender;
-use super::sent::{Sent, APP_LIMITED, ECT, IN_FLIGHT, OWNER, RETRANS};
+use super::Sender;
 use crate::common::clock::run_time;
 use crate::common::Stamps;
+use crate::quic::sent::{Sent, APP_LIMITED, ECT, IN_FLIGHT, OWNER, RETRANS};
 use cca::{CaEvent, CaState};
 use net::{ecn, flags, Packet};
 

@@ -1,10 +1,10 @@
 //! Loss detection (RFC 9002 section 6): by later packets, by time, by probes, and persistent congestion.
 
-use super::rtt::Estimator;
-use super::sender::Sender;
-use super::sent::{APP_LIMITED, IN_FLIGHT, LOST, OWNER};
+use super::Sender;
 use crate::common::clock::run_time;
 use crate::common::{Conn, SenderEvent};
+use crate::quic::rtt::Estimator;
+use crate::quic::sent::{APP_LIMITED, IN_FLIGHT, LOST, OWNER};
 use cca::LostBurst;
 use units::{Span, Time};
 

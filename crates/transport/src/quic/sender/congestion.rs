@@ -10,11 +10,11 @@
 //! There is no proportional rate reduction: the window falls to what the controller says at once, and
 //! one packet may leave beyond it. A loss of a packet sent before an event began belongs to that event.
 
-use super::episode::Undo;
-use super::rtt::Estimator;
-use super::sender::Sender;
-use super::sent::Sent;
+use super::Sender;
 use crate::common::SenderEvent;
+use crate::quic::episode::Undo;
+use crate::quic::rtt::Estimator;
+use crate::quic::sent::Sent;
 use cca::{CaEvent, CaState};
 
 /// Minimum window of a controller that leaves it to the transport, packets (RFC 9002 section 7.2).
