@@ -1,5 +1,7 @@
 //! What can go wrong, a variant for each thing that a caller can do differently.
 
+use cca::shown;
+
 /// Why the kernel has not got, or not changed, a controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -44,7 +46,7 @@ pub enum Error {
         reason: String,
     },
     /// No object of that name was built in.
-    #[error("unknown controller {name}, wanted one of: {}", .known.join(", "))]
+    #[error("unknown controller {}, wanted one of: {}", shown(.name), .known.join(", "))]
     UnknownController {
         /// As given.
         name: String,
@@ -74,7 +76,7 @@ pub enum Error {
         kernel_name: String,
     },
     /// The kernel takes no such name.
-    #[error("{name}: got the name {kernel_name} for the kernel, wanted 1 to 15 letters, digits and _ (--as NAME)")]
+    #[error("{name}: got the name {} for the kernel, wanted 1 to 15 letters, digits and _ (--as NAME)", shown(.kernel_name))]
     BadName {
         /// As given.
         name: String,
@@ -106,7 +108,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The value is out of range.
-    #[error("{controller}: {name}: got {got}, wanted a whole number from {min} to {max}")]
+    #[error("{controller}: {name}: got {}, wanted a whole number from {min} to {max}", shown(.got))]
     OutOfRange {
         /// The controller.
         controller: String,
@@ -169,10 +171,11 @@ fn unknown_param(name: &str, known: &[String], of: &str) -> String {
         known if known.len() <= LISTED_MAX => format!("wanted one of: {}", known.join(", ")),
         known => format!("wanted one of {} (`dumbbell cca show {of}` lists them)", known.len()),
     };
-    format!("{of}: unknown parameter {name}, {wanted}")
+    format!("{of}: unknown parameter {}, {wanted}", shown(name))
 }
 
 fn not_loaded(name: &str, loaded: &[String]) -> String {
+    let name = shown(name);
     match loaded {
         [] => format!("{name}: is not loaded; none is"),
         loaded => format!("{name}: is not loaded; loaded are: {}", loaded.join(", ")),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::custom::Custom;
 use crate::module::{Module, RawOps};
+use crate::names::shown;
 use crate::sample::{AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample};
 use crate::sock::TcpSock;
 
@@ -16,7 +17,7 @@ use crate::sock::TcpSock;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParamError {
     /// No parameter has that name.
-    #[error("{cca} has no parameter `{name}`{}", takes(.valid))]
+    #[error("{cca} has no parameter `{}`{}", shown(.name), takes(.valid))]
     Unknown {
         /// The controller.
         cca: String,

@@ -33,7 +33,7 @@ pub use custom::{Custom, CustomMaker};
 pub use library::LoadError;
 pub use module::{interned, Module, Param, Preset};
 pub use modules::{Modules, SelectError};
-pub use names::{kernel_name, prefixed_name};
+pub use names::{kernel_name, prefixed_name, shown};
 pub use sample::{
     AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,
     CA_ACK_WIN_UPDATE, FLAG_ECE,

@@ -9,12 +9,13 @@ use crate::controller::{values, Controller, ModuleRef, ParamError};
 use crate::custom::{self, CustomMaker};
 use crate::library::{self, LoadError};
 use crate::module::Module;
+use crate::names::shown;
 
 /// A flow's controller that cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
     /// No controller has that name.
-    #[error("no controller \"{got}\"; there are {known}")]
+    #[error("no controller \"{}\"; there are {known}", shown(.got))]
     Unknown {
         /// What was given.
         got: String,
