@@ -59,6 +59,10 @@ TITLES = {
     "loss_rate_pct": "Dropped at the bottleneck (%)",
     "mean_owd_ms": "One-way delay (ms)",
     "mean_queue_delay_ms": "Time in the queue (ms)",
+    "cov_throughput": "Coefficient of variation",
+    "bandwidth_estimates": "Estimate of the bandwidth (Mbit/s)",
+    "throughput": "Throughput (Mbit/s)",
+    "queue_occupancy_bdp": "In the queue (BDP)",
 }
 
 #: From this many repetitions on their interval says something; of fewer, each is shown.
@@ -70,6 +74,7 @@ CONTROLLERS = {
     "Cubic": "cubic",
     "Reno": "reno",
     "H-TCP": "htcp",
+    "HTCP": "htcp",
     "BBR": "bbr",
     "BBRv1": "bbr",
     "BBRv2": "bbr2",
@@ -275,6 +280,27 @@ def cdf(y: str, *, title: str = "", at: dict[str, Any] | None = None, low: float
             ax.set_xlim(left=low)
         ax.set_xlabel(TITLES.get(y, y))
         style.value_title(sheet, ax, "CDF")
+        if title:
+            style.panel_title(sheet, ax, title)
+
+    return draw
+
+
+def bars(y: str, *, title: str = "") -> Panel:
+    """A metric of the flows' lines, in groups by case."""
+
+    def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
+        cases = [point.series or "" for point in table.points]
+        names = list(dict.fromkeys(flow.name for point in table.points for flow in point.runs[0].plan.flows))
+        width = 0.8 / len(names)
+        for i, name in enumerate(names):
+            found = [table.read(y, name, {"case_name": case})[0] for case in cases]
+            places = [k + (i - (len(names) - 1) / 2) * width for k in range(len(cases))]
+            high = [one.mean for one in found]
+            made = ax.bar(places, high, width, color=colour(name).colour, yerr=_spreads(found, "interval"), capsize=2)
+            sheet.entry(made, name)
+        ax.set_xticks(range(len(cases)), cases)
+        style.value_title(sheet, ax, TITLES.get(y, y))
         if title:
             style.panel_title(sheet, ax, title)
 
