@@ -83,7 +83,7 @@ CASES = [
      'path.rate: got {"lte": "train", "mean": "8Mbps"}, wanted a radio link such as { lte = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 }'),
     ({"path.impair": '[{ kind = "delay" }, { kind = "delay" }]'}, "path.impair[1].time: missing: another part is the flow's own delay already"),
     ({"path.impair": '[{ kind = "lose" }]'},
-     'path.impair[0].kind: got "lose", wanted one of: "loss", "delay", "duplicate", "corrupt", "thin", "aggregate", "links"; did you mean "loss"?'),
+     'path.impair[0].kind: got "lose", wanted one of: "loss", "delay", "duplicate", "corrupt", "thin", "aggregate", "segment", "links"; did you mean "loss"?'),
     ({"path.impair": '[{ kind = "loss", rate = "1%" }]', "path.loss": '"1%"'}, 'path.loss: got "1%", wanted no such key next to impair, whose list has it'),
     ({"path.ack": '{ aggregate = { packets = 4 } }'}, 'path.ack.aggregate: got {"packets": 4}, wanted either `every`, or `packets` with `hold`'),
     ({"path.policer": '{ rate = "1Mbps", burst = "1kB" }'},

@@ -78,6 +78,26 @@ def test_a_pair_fills_its_link_and_its_tables(tmp_path: Path) -> None:
     assert result.manifest.kernel.startswith("Linux 6.")
 
 
+def test_super_packets_reach_netem_and_the_shaper_whole_and_the_simulator_loses_as_many_segments(
+    tmp_path: Path,
+) -> None:
+    from dumbbell.cli import main
+
+    path = 'burst = "128kB"\nloss = "0.5%"'
+    flow = '[[flow]]\ncca = "bbr"\n'
+    given = {"rate": '"100Mbps"', "buffer": '"4bdp"', "path": path, "flows": flow, "duration": "20s"}
+    (linux,) = ran(tmp_path, "--set", "host.nic=virtual", "--set", "host.tso=true", **given)
+    assert main(["run", str(tmp_path / "x.toml"), "--set", "host.nic=virtual", "--out", str(tmp_path / "sim")]) == 0
+    (simulated,) = dumbbell.load(tmp_path / "sim")
+    row, same = (result.flows.to_pylist()[0] for result in (linux, simulated))
+    # netem counts buffers, TCP segments: each buffer has many.
+    assert row["retrans_segs"] > 5 * row["random_drops"] > 0
+    assert abs(row["goodput_bytes"] / same["goodput_bytes"] - 1) < 0.05
+    assert abs(row["acks_sent"] / same["acks_sent"] - 1) < 0.1
+    assert 0.5 < row["retrans_segs"] / same["retrans_segs"] < 2
+    assert same["random_drops"] <= same["retrans_segs"]
+
+
 def test_a_rate_and_an_rtt_that_change_are_seen_at_their_times(tmp_path: Path) -> None:
     rate = '{ steps = [["0s", "20Mbps"], ["2s", "5Mbps"], ["4s", "20Mbps"]] }'
     (result,) = ran(tmp_path, duration="6s", rate=rate, rtt='{ steps = [["0s", "20ms"], ["2s", "60ms"]] }')

@@ -45,6 +45,7 @@ CASES = {
     "steps": lambda: planned(rate=STEPS, qdisc={"kind": "fifo", "limit": "50pkt"}, duration="3s"),
     "rtt-steps": lambda: planned(rtt={"steps": [["0s", "20ms"], ["1s", "60ms"]]}, duration="3s"),
     "in-order": lambda: planned(jitter={"kind": "normal", "spread": "5ms", "reorder": False}, loss="1%"),
+    "super-packets": lambda: planned(host={"nic": "virtual"}, burst="128kB", loss="1%"),
     "applications": lambda: planned(
         [
             {"cca": "cubic", "workload": TURNS},

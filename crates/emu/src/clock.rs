@@ -97,7 +97,7 @@ impl LoopStats {
     #[inline]
     pub fn on_event(&mut self, late: Span) {
         self.events += 1;
-        self.lateness.add_span(late);
+        self.lateness.add_span(late, 1);
         self.lateness_max = self.lateness_max.max(late);
         self.missed += u64::from(late > LATE);
     }

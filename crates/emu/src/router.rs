@@ -309,7 +309,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
         match direction {
             Direction::Forward => {
                 if frame.is_data {
-                    wire.one_way.add_span(now.since(frame.entered));
+                    wire.one_way.add_span(now.since(frame.entered), 1);
                     self.state.delivered.fetch_add(1, Relaxed);
                 }
             }

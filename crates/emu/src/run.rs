@@ -10,7 +10,7 @@ use crate::router::Router;
 use crate::sampler::{ReadControllers, Sampler, Sources};
 use crate::tun::{self, TunPair};
 use crate::{traffic, Context, EmuError};
-use path::plan::{self, Flow, Plan, Transport};
+use path::plan::{self, Flow, Nic, Plan, Transport};
 use record::{PcapWriter, TableWriter};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -36,6 +36,10 @@ pub fn check(plan: &Plan) -> Result<(), EmuError> {
     };
     if plan.flows.len() > FLOWS_MAX {
         return refuse("flows".into(), &plan.flows.len().to_string(), "2000 at most");
+    }
+    if plan.host.nic == Nic::Virtual {
+        let wanted = "physical: the path carries frames; --on sim and uml carry bursts whole";
+        return refuse("host.nic".into(), "virtual", wanted);
     }
     for (i, flow) in plan.flows.iter().enumerate() {
         let Flow { transport, workload, .. } = flow;
@@ -168,5 +172,9 @@ mod tests {
             assert!(error.starts_with(key), "{error}");
         }
         assert!(check(&plan("")).is_ok());
+        let mut whole = plan("");
+        whole.host.nic = Nic::Virtual;
+        let error = check(&whole).expect_err("bursts are cut").to_string();
+        assert!(error.starts_with("host.nic: got virtual, wanted physical"), "{error}");
     }
 }

@@ -51,7 +51,11 @@ fn stage_ns(stage: &Stage) -> u64 {
         Stage::Thin(thinning) => thinning.hold.as_ns(),
         Stage::Aggregate(filled) => filled.hold.as_ns(),
         Stage::Serve(periodic) => periodic.every.as_ns(),
-        Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) | Stage::Link(_) => 0,
+        Stage::Loss(_)
+        | Stage::Duplicate(_)
+        | Stage::Corrupt(_)
+        | Stage::Segment
+        | Stage::Link(_) => 0,
     }
 }
 

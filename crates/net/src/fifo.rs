@@ -68,6 +68,12 @@ impl<P: Frame> Fifo<P> {
         Verdict::Queued(departure)
     }
 
+    /// The largest packet that passes (tbf's `burst`).
+    #[inline]
+    pub fn largest(&self) -> Bytes {
+        self.bucket.depth()
+    }
+
     /// When the head leaves.
     #[inline]
     pub fn next_wakeup(&self) -> Option<Time> {

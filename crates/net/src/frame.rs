@@ -33,7 +33,8 @@ pub const SKB_OVERHEAD: u32 = 960;
 
 /// See the module documentation.
 pub trait Frame {
-    /// Length that rates and queues count: the wire, link header included (`qdisc_pkt_len`).
+    /// Length that rates and queues count: the wire, link header included (`qdisc_pkt_len`); of a super-packet that of
+    /// its frames together (`qdisc_pkt_len_init`).
     fn wire_bytes(&self) -> Bytes;
 
     /// The flow that it belongs to, a small number: statistics are kept by it.
@@ -64,6 +65,20 @@ pub trait Frame {
     /// Memory that the packet occupies in the kernel (`skb->truesize`): what `fq_codel`'s and `cake`'s
     /// memory limits count.
     fn truesize(&self) -> Bytes;
+
+    /// Frames that it is on a wire: more than one for a super-packet, which is one item until something cuts it.
+    #[inline]
+    fn segments(&self) -> u32 {
+        1
+    }
+
+    /// The `i`-th of these frames.
+    fn frame(&self, _i: u32) -> Self
+    where
+        Self: Copy,
+    {
+        *self
+    }
 
     /// What an ACK filter needs, where the packet is an acknowledgement without data.
     fn pure_ack(&self) -> Option<PureAck> {

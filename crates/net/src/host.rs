@@ -26,3 +26,14 @@ pub enum HostQdisc {
     /// None: packets go to the wire as TCP sends them; pacing as for `pfifo`.
     None,
 }
+
+/// A sender's network interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Nic {
+    /// It cuts super-packets into frames (TSO).
+    #[default]
+    Physical,
+    /// It passes them on as they are, as veth does.
+    Virtual,
+}

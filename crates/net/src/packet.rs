@@ -8,25 +8,30 @@ use crate::frame::{ecn, spread, Frame, PureAck, SKB_OVERHEAD};
 use crate::quic::{self, AckFrame};
 use units::Bytes;
 
+/// Payload of a full segment of TCP, bytes: an MTU of 1500 less the headers of IPv4 and of TCP with timestamps.
+pub const MSS: u32 = 1448;
+/// Most full segments in an IP packet of 64 kB.
+pub const SEGMENTS_MAX: u32 = 45;
 /// Link, IPv4 and TCP header with timestamps: 14 + 20 + 32 bytes on the wire.
 pub const HEADER_BYTES: u64 = 66;
 /// A SYN carries MSS, SACK-permitted, timestamps and window scale: 14 + 20 + 40 bytes.
 pub const SYN_BYTES: u64 = 74;
 
-/// One packet from sender to receiver. Aligned so that it is copied in the words that it was written in:
+/// One packet from sender to receiver: a frame, or a super-packet, which holds several full segments of TCP (the last
+/// may be short) until something cuts it (generic segmentation offload). Aligned so that it is copied in the words that it was written in:
 /// otherwise the processor waits for the writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(align(8))]
 pub struct Packet {
     /// Index of the flow in the plan.
     pub flow: u32,
-    /// Segment number (0 is the first data segment). QUIC: packet number.
+    /// Segment number (0 is the first data segment), of a super-packet its first. QUIC: packet number.
     pub seq: u32,
     /// TCP timestamp value, milliseconds of the sender's clock; of QUIC see [`Packet::segment`].
     pub ts_val: u32,
     /// TCP timestamp echo, milliseconds of the receiver's clock; of QUIC see [`Packet::lowest_awaited`].
     pub ts_ecr: u32,
-    /// Payload bytes; 0 for a SYN or a pure ACK.
+    /// Payload bytes; 0 for a SYN or a pure ACK, more than [`MSS`] for a super-packet.
     pub len: u16,
     /// `flags::*`.
     pub flags: u8,
@@ -91,9 +96,31 @@ impl Packet {
             Bytes::new(self.quic_bytes())
         } else if self.flags & flags::SYN != 0 {
             Bytes::new(SYN_BYTES)
-        } else {
+        } else if self.len as u32 <= MSS {
             Bytes::new(HEADER_BYTES + self.len as u64)
+        } else {
+            Bytes::new(HEADER_BYTES * self.segments() as u64 + self.len as u64)
         }
+    }
+
+    /// Segments that it holds: 1 unless it is a super-packet.
+    #[inline]
+    pub const fn segments(&self) -> u32 {
+        let len = self.len as u32;
+        if len <= MSS {
+            1
+        } else {
+            len.div_ceil(MSS)
+        }
+    }
+
+    /// The `i`-th frame that a super-packet is cut into (`tcp_gso_segment`, net/ipv4/tcp_offload.c): CWR is on the first
+    /// one only, PSH on the last.
+    fn frame(&self, i: u32) -> Packet {
+        let first = if i == 0 { 0 } else { flags::CWR };
+        let last = if i + 1 == self.segments() { 0 } else { flags::PUSH };
+        let len = (u32::from(self.len) - i * MSS).min(MSS) as u16;
+        Packet { seq: self.seq + i, len, flags: self.flags & !first & !last, ..*self }
     }
 
     const fn quic_bytes(&self) -> u64 {
@@ -142,6 +169,15 @@ impl Frame for Packet {
     #[inline]
     fn truesize(&self) -> Bytes {
         Bytes::new(u64::from(SKB_OVERHEAD) + u64::from(self.len))
+    }
+
+    #[inline]
+    fn segments(&self) -> u32 {
+        Packet::segments(self)
+    }
+
+    fn frame(&self, i: u32) -> Packet {
+        Packet::frame(self, i)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use net::qdisc::Cause;
 
-/// Packets of a flow by what became of them: `sent + duplicated` is the sum of the others and what is
+/// Packets of a flow by what became of them, a super-packet as many as it has segments: `sent + duplicated` is the sum of the others and what is
 /// still under way. Marks are counted beside.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketCounts {
@@ -32,12 +32,12 @@ impl PacketCounts {
         self.delivered + self.damaged + self.lost + self.queue_drops()
     }
 
-    pub(crate) fn drop_by(&mut self, cause: Cause) {
+    pub(crate) fn drop_by(&mut self, cause: Cause, segments: u64) {
         *match cause {
             Cause::Overflow | Cause::TooLarge => &mut self.overflow,
             Cause::Aqm | Cause::Threshold => &mut self.aqm,
             Cause::Policed => &mut self.policed,
             Cause::Superseded => &mut self.superseded,
-        } += 1;
+        } += segments;
     }
 }

@@ -24,17 +24,17 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one more.
+    /// Counts it this many times.
     #[inline]
-    pub fn add(&mut self, value_us: u32) {
-        self.counts[bucket(value_us)] += 1;
-        self.sum_us += u64::from(value_us);
+    pub fn add(&mut self, value_us: u32, times: u32) {
+        self.counts[bucket(value_us)] += times;
+        self.sum_us += u64::from(value_us) * u64::from(times);
     }
 
-    /// Counts one more; longer than the range counts as its end.
+    /// Counts it this many times; longer than the range counts as its end.
     #[inline]
-    pub fn add_span(&mut self, value: Span) {
-        self.add(value.as_us().min(u64::from(u32::MAX)) as u32);
+    pub fn add_span(&mut self, value: Span, times: u32) {
+        self.add(value.as_us().min(u64::from(u32::MAX)) as u32, times);
     }
 
     /// How many were counted.
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn quantiles_of_a_thousand_even_values() {
         let mut h = Histogram::default();
-        (1..=1000).for_each(|ms| h.add(ms * 1000));
+        (1..=1000).for_each(|ms| h.add(ms * 1000, 1));
         assert_eq!(h.total(), 1000);
         assert_eq!(h.mean_us(), Some(500_500.0));
         for (per_mille, expected) in [(500, 500_000), (950, 950_000), (1000, 1_000_000)] {

@@ -7,12 +7,12 @@ use net::link::trace_link::FULL_FRAME;
 use net::link::{Link as _, Tbf, TraceLink};
 use net::qdisc::any::AnyQdisc;
 use net::qdisc::policer::Policer;
-use net::qdisc::{Cause, Outcome, Qdisc, Queued};
+use net::qdisc::{Outcome, Qdisc, Queued};
 use net::Frame;
 use record::QueueDelay;
 use units::{Bytes, Rate, Span, Time};
 
-/// Counters since the start; bytes are wire bytes.
+/// Counters since the start; bytes are wire bytes, and a super-packet counts its segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkStats {
     pub sent_packets: u64,
@@ -49,7 +49,7 @@ macro_rules! each {
 /// See the module documentation.
 pub struct Link<P> {
     pub queue: Queue<P>,
-    policer: Option<Policer>,
+    pub policer: Option<Policer>,
     pub stats: LinkStats,
     /// Time in the queue of the packets that left it.
     pub sojourn: Histogram,
@@ -77,6 +77,35 @@ impl<P: Frame + Copy> Link<P> {
                 None => return true,
             }
         }
+        if packet.segments() > 1 && self.cuts(&packet) {
+            self.enqueue_frames(now, packet, outcome);
+            return true;
+        }
+        self.queue_up(now, packet, outcome)
+    }
+
+    /// Whether a super-packet is cut before it is queued: a token bucket cuts one that it never holds (`tbf_segment`,
+    /// net/sched/sch_tbf.c), and a link of delivery opportunities carries frames.
+    #[cold]
+    fn cuts(&self, packet: &P) -> bool {
+        match &self.queue {
+            Queue::Fifo(fifo) => packet.wire_bytes() > fifo.largest(),
+            Queue::Bucket(tbf) => packet.wire_bytes() > tbf.largest() || tbf.child().cuts(),
+            Queue::Shaping(qdisc, _) => qdisc.cuts(),
+            Queue::Trace(_) => true,
+        }
+    }
+
+    /// Each frame of a super-packet is queued, or dropped, by itself.
+    #[cold]
+    fn enqueue_frames(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
+        for i in 0..packet.segments() {
+            self.queue_up(now, packet.frame(i), outcome);
+        }
+    }
+
+    #[inline(always)]
+    fn queue_up(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) -> bool {
         if let Queue::Fifo(fifo) = &mut self.queue {
             return match fifo.enqueue(now, packet) {
                 Verdict::Queued(_) => fifo.len() == 1,
@@ -113,13 +142,14 @@ impl<P: Frame + Copy> Link<P> {
             Queue::Fifo(fifo) => fifo.dequeue(now)?,
             _ => (now, self.dequeue_any(now, outcome)?),
         };
-        self.sojourn.add_span(left.since(since));
+        let segments = packet.segments();
+        self.sojourn.add_span(left.since(since), segments);
         if self.is_overtaken() {
             self.waiting.on_changed(left, self.head_since());
         } else {
             self.waiting.on_left(left, since);
         }
-        self.stats.sent_packets += 1;
+        self.stats.sent_packets += u64::from(segments);
         self.stats.sent_bytes += packet.wire_bytes().get();
         Some(packet)
     }
@@ -140,15 +170,15 @@ impl<P: Frame + Copy> Link<P> {
         each!(&mut self.queue, _fifo => (), queue => queue.on_timer(now));
     }
 
-    /// Notes a drop or a mark.
-    pub fn count(&mut self, wire: Bytes, cause: Option<Cause>) {
-        match cause {
-            Some(_) => {
-                self.stats.dropped_packets += 1;
-                self.stats.dropped_bytes += wire.get();
-            }
-            None => self.stats.marked_packets += 1,
-        }
+    /// Notes a packet that was dropped.
+    pub fn count_drop(&mut self, packet: &P) {
+        self.stats.dropped_packets += u64::from(packet.segments());
+        self.stats.dropped_bytes += packet.wire_bytes().get();
+    }
+
+    /// Notes a segment that was marked.
+    pub fn count_mark(&mut self) {
+        self.stats.marked_packets += 1;
     }
 
     /// Wire bytes waiting.
@@ -156,7 +186,7 @@ impl<P: Frame + Copy> Link<P> {
         each!(&self.queue, fifo => fifo.backlog(), queue => queue.backlog())
     }
 
-    /// Packets waiting.
+    /// Packets waiting; a super-packet is one.
     pub fn len(&self) -> usize {
         each!(&self.queue, fifo => fifo.len(), queue => queue.len())
     }

@@ -8,7 +8,7 @@ use crate::route::{PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
 use net::qdisc::Outcome;
 use std::collections::VecDeque;
-use units::{Bytes, Time};
+use units::Time;
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ enum Holder {
     Link(u32),
 }
 
-/// See the module documentation.
+/// See the module documentation. Counts are of segments: a super-packet is one item here, and counts as many as it holds.
 pub struct Network<P> {
     pub links: Vec<Link<P>>,
     routes: Vec<Route<P>>,
@@ -110,7 +110,7 @@ impl<P: PathPacket> Network<P> {
     #[inline]
     pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
         timeline.fire();
-        self.routes[packet.flow() as usize].counts.sent += 1;
+        self.routes[packet.flow() as usize].counts.sent += u64::from(packet.segments());
         self.pass(now, packet, 0, timeline);
     }
 
@@ -188,16 +188,18 @@ impl<P: PathPacket> Network<P> {
                 Verdict::Forward => place += 1,
                 Verdict::Duplicate => {
                     place += 1;
-                    route.counts.duplicated += 1;
+                    route.counts.duplicated += u64::from(packet.segments());
                     if P::IS_BUFFERED {
                         self.copied.push(packet);
                     }
                     self.go_on(now, packet, place, timeline);
                 }
+                Verdict::Cut { damages } => return self.cut(now, packet, place, damages, timeline),
                 Verdict::Drop => {
-                    route.counts.lost += 1;
+                    let segments = u64::from(packet.segments());
+                    route.counts.lost += segments;
                     self.lose(packet);
-                    return self.notice(packet.flow(), Notice::Lost);
+                    return self.notice(packet.flow(), Notice::Lost, segments);
                 }
             }
         }
@@ -206,14 +208,28 @@ impl<P: PathPacket> Network<P> {
         }
     }
 
+    /// A super-packet goes on as frames from the stage that cuts it. One that damages the first meets the others anew,
+    /// as netem queues them again (`netem_enqueue`).
+    #[cold]
+    fn cut(&mut self, now: Time, packet: P, at: usize, damages: bool, timeline: &mut Timeline) {
+        let mut first = packet.frame(0);
+        if damages {
+            first.damage();
+        }
+        self.go_on(now, first, at + 1, timeline);
+        let next = if damages { at } else { at + 1 };
+        (1..packet.segments()).for_each(|i| self.go_on(now, packet.frame(i), next, timeline));
+    }
+
     #[inline]
     fn arrive(&mut self, packet: P) {
         let counts = &mut self.routes[packet.flow() as usize].counts;
+        let segments = u64::from(packet.segments());
         if packet.is_damaged() {
-            counts.damaged += 1;
+            counts.damaged += segments;
             self.lose(packet);
         } else {
-            counts.delivered += 1;
+            counts.delivered += segments;
             self.arrived.push_back(packet);
         }
     }
@@ -251,40 +267,41 @@ impl<P: PathPacket> Network<P> {
         let mut outcome = std::mem::take(&mut self.outcome);
         for (packet, cause) in outcome.drops.drain(..) {
             if let Some(link) = link {
-                self.links[link as usize].count(packet.wire_bytes(), Some(cause));
+                self.links[link as usize].count_drop(&packet);
             }
-            self.routes[packet.flow() as usize].counts.drop_by(cause);
+            let segments = u64::from(packet.segments());
+            self.routes[packet.flow() as usize].counts.drop_by(cause, segments);
             self.lose(packet);
-            self.notice(packet.flow(), Notice::Dropped);
+            self.notice(packet.flow(), Notice::Dropped, segments);
         }
         for (flow, _) in outcome.marks.drain(..) {
             if let Some(link) = link {
-                self.links[link as usize].count(Bytes::ZERO, None);
+                self.links[link as usize].count_mark();
             }
             self.routes[flow as usize].counts.marked += 1;
-            self.notice(flow, Notice::Marked);
+            self.notice(flow, Notice::Marked, 1);
         }
         self.outcome = outcome;
     }
 
     #[cold]
-    fn notice(&mut self, flow: u32, what: Notice) {
+    fn notice(&mut self, flow: u32, what: Notice, count: u64) {
         if !self.noticing {
             return;
         }
         match self.notices.last_mut() {
-            Some(last) if (last.0, last.1) == (flow, what) => last.2 += 1,
-            _ => self.notices.push((flow, what, 1)),
+            Some(last) if (last.0, last.1) == (flow, what) => last.2 += count,
+            _ => self.notices.push((flow, what, count)),
         }
     }
 
     /// Every packet sent was delivered, dropped or is still on its way.
     pub fn check_conservation(&self) {
-        let mut under_way: Vec<u64> =
-            self.routes.iter().map(|r| r.stages.iter().map(|s| s.len() as u64).sum()).collect();
-        for link in &self.links {
-            link.for_each(&mut |packet| under_way[packet.flow() as usize] += 1);
-        }
+        let mut under_way = vec![0u64; self.routes.len()];
+        let mut add =
+            |packet: &P| under_way[packet.flow() as usize] += u64::from(packet.segments());
+        self.routes.iter().flat_map(|r| &r.stages).for_each(|stage| stage.for_each(&mut add));
+        self.links.iter().for_each(|link| link.for_each(&mut add));
         for (flow, (route, held)) in self.routes.iter().zip(under_way).enumerate() {
             let counts = &route.counts;
             let (came, accounted) = (counts.sent + counts.duplicated, counts.ended() + held);

@@ -49,6 +49,8 @@ pub enum Stage<P> {
     Loss(Box<Loss>),
     Duplicate(Box<Duplication>),
     Corrupt(Box<Corruption>),
+    /// A network card that cuts super-packets into frames.
+    Segment,
     /// Only each n-th acknowledgement of a row.
     ThinAcks(Box<AckThinning<P>>),
     /// Bursts.
@@ -91,6 +93,10 @@ pub enum Verdict {
     Forward,
     /// It goes on two times.
     Duplicate,
+    /// It goes on as frames; the stage may damage the first.
+    Cut {
+        damages: bool,
+    },
     Drop,
     /// It is held; when the stage wants to be woken, where that has changed.
     Hold(Option<Time>),
@@ -131,11 +137,17 @@ impl<P: PathPacket> Stage<P> {
                 };
             }
             Stage::Corrupt(corruption) => {
-                if corruption.is_corrupted() {
-                    packet.damage();
+                match corruption.is_corrupted() {
+                    true if packet.segments() > 1 => return Verdict::Cut { damages: true },
+                    true => packet.damage(),
+                    false => {}
                 }
                 return Verdict::Forward;
             }
+            Stage::Segment if packet.segments() > 1 => {
+                return Verdict::Cut { damages: false };
+            }
+            Stage::Segment => return Verdict::Forward,
             Stage::Jitter(jitter) => match jitter.1.as_mut().is_some_and(Reordering::skips_delay) {
                 true => jitter.0.push_undelayed(now, *packet),
                 false => jitter.0.push(now, *packet),
@@ -155,7 +167,8 @@ impl<P: PathPacket> Stage<P> {
             Stage::Jitter(jitter) => jitter.0.next_wakeup(),
             Stage::ThinAcks(thinning) => thinning.next_wakeup(),
             Stage::Aggregate(aggregation) => aggregation.next_wakeup(),
-            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
+            Stage::Link(_) | Stage::Segment => None,
+            Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
     }
 
@@ -179,23 +192,20 @@ impl<P: PathPacket> Stage<P> {
             Stage::Jitter(jitter) => jitter.0.pop(now),
             Stage::ThinAcks(thinning) => thinning.pop(now),
             Stage::Aggregate(aggregation) => aggregation.pop(now),
-            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
+            Stage::Link(_) | Stage::Segment => None,
+            Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
     }
 
-    /// Whether none is held.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Packets held.
-    pub fn len(&self) -> usize {
+    /// Calls `each` for every packet that is held, in no particular order.
+    pub fn for_each(&self, each: &mut dyn FnMut(&P)) {
         match self {
-            Stage::Delay(delay) => delay.pipe.len(),
-            Stage::Jitter(jitter) => jitter.0.len(),
-            Stage::ThinAcks(thinning) => thinning.len(),
-            Stage::Aggregate(aggregation) => aggregation.len(),
-            Stage::Link(_) | Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => 0,
+            Stage::Delay(delay) => delay.pipe.items().for_each(each),
+            Stage::Jitter(jitter) => jitter.0.items().for_each(each),
+            Stage::ThinAcks(thinning) => thinning.items().for_each(each),
+            Stage::Aggregate(aggregation) => aggregation.items().for_each(each),
+            Stage::Link(_) | Stage::Segment => {}
+            Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => {}
         }
     }
 }
@@ -241,6 +251,12 @@ mod tests {
         }
     }
 
+    fn held<P: PathPacket>(stage: &Stage<P>) -> u32 {
+        let mut count = 0;
+        stage.for_each(&mut |_| count += 1);
+        count
+    }
+
     #[test]
     fn a_delay_asks_to_be_woken_for_its_first_packet_only() {
         let mut delay = Delay::new(Span::from_ms(10));
@@ -249,7 +265,7 @@ mod tests {
         let mut stage = Stage::Delay(delay);
         assert_eq!(drained(&mut stage, at_ms(11)), (vec![1], Some(at_ms(13))));
         assert_eq!(drained(&mut stage, at_ms(13)), (vec![2], None));
-        assert!(stage.is_empty());
+        assert_eq!(held(&stage), 0);
     }
 
     #[test]
@@ -272,7 +288,7 @@ mod tests {
         assert!(packet.is_damaged());
         let mut duplicate = Stage::Duplicate(Box::new(Duplication::new(always, rng())));
         assert!(matches!(duplicate.take(at_ms(1), &mut packet, &mut outcome), Verdict::Duplicate));
-        assert!(corrupt.is_empty() && duplicate.is_empty() && outcome.is_empty());
+        assert!(held(&corrupt) + held(&duplicate) == 0 && outcome.is_empty());
     }
 
     #[test]
@@ -285,7 +301,7 @@ mod tests {
             let verdict = stage.take(at_ms(0), &mut ack(number), &mut outcome);
             assert!(matches!(verdict, Verdict::Hold(_)));
         }
-        assert_eq!((stage.len(), outcome.drops.len()), (1, 1));
+        assert_eq!((held(&stage), outcome.drops.len()), (1, 1));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The two hosts of a flow, whichever transport they speak.
 
 use cca::{Controller, TcpSock};
+use net::host::Nic;
+use net::packet::{MSS, SEGMENTS_MAX};
 use net::{flags, Ack, Packet};
 use transport::app::Write;
 use transport::common::{Conn, SenderEvent, SenderStats};
@@ -43,7 +45,7 @@ macro_rules! receiver {
 }
 
 impl Departure {
-    /// Packets in it.
+    /// Segments in it, or packets without data.
     #[inline]
     pub fn len(&self) -> u32 {
         match self {
@@ -100,9 +102,10 @@ impl Ends {
         }
     }
 
-    /// The `i`-th packet of a departure of this flow.
+    /// The packet of a departure of this flow that begins with its `i`-th segment: a frame, or as many full segments, the
+    /// last of them full or not, as a super-packet holds.
     #[inline]
-    pub fn packet(&self, now: Time, flow: u32, departure: &Departure, i: u32) -> Packet {
+    pub fn packet(&self, now: Time, flow: u32, departure: &Departure, i: u32, nic: Nic) -> Packet {
         let sent_us = now.as_us() as u32;
         let burst = match departure {
             Departure::Packet(packet) => return Packet { flow, sent_us, ..*packet },
@@ -110,13 +113,22 @@ impl Ends {
         };
         let is_data = burst.segments > 0;
         let seq = burst.seq + i;
-        let last = i + 1 == burst.segments;
+        let mut len = if is_data { self.payload(seq) } else { 0 };
+        let mut end = i + 1;
+        if nic == Nic::Virtual {
+            let full = SEGMENTS_MAX.min(burst.segments - i.min(burst.segments));
+            while end < i + full && len == (end - i) * MSS {
+                len += self.payload(burst.seq + end);
+                end += 1;
+            }
+        }
+        let last = end == burst.segments;
         Packet {
             flow,
             seq,
             ts_val: burst.ts_val,
             ts_ecr: burst.ts_ecr,
-            len: if is_data { self.payload(seq) as u16 } else { 0 },
+            len: len as u16,
             flags: burst.flags & if i == 0 { !0 } else { !flags::CWR }
                 | if burst.push && last { flags::PUSH } else { 0 },
             ecn: burst.ecn,

@@ -4,6 +4,7 @@ use crate::application::Application;
 use crate::controllers;
 use crate::ends::Ends;
 use cca::{Controller, Modules};
+use net::host::Nic;
 use net::rng::Rng;
 use path::histogram::Histogram;
 use path::plan::{self, Plan, PlanError};
@@ -31,6 +32,8 @@ pub struct Flow {
     /// The application, where the flow is not one transfer.
     pub app: Option<Application>,
     pub life: Life,
+    /// What becomes of its bursts at the sender's network interface.
+    pub nic: Nic,
     /// One-way delays of the packets that arrived.
     pub one_way: Histogram,
     pub start: Time,
@@ -63,6 +66,7 @@ impl Flow {
             },
             app: application(plan, i),
             life: Life::Waiting,
+            nic: plan.host.nic,
             one_way: Histogram::default(),
             start: Time::from_ns(p.start_ns),
             stop: Time::from_ns(p.stop_ns),

@@ -212,8 +212,9 @@ impl World {
     fn on_packet(&mut self, packet: &Packet) {
         let i = packet.flow as usize;
         let flow = &mut self.flows[i];
-        flow.one_way.add((self.now.as_us() as u32).wrapping_sub(packet.sent_us));
-        self.delivered += u64::from(packet.len > 0);
+        let segments = packet.segments();
+        flow.one_way.add((self.now.as_us() as u32).wrapping_sub(packet.sent_us), segments);
+        self.delivered += u64::from(if packet.len > 0 { segments } else { 0 });
         flow.ends.on_packet(self.now, packet, &mut self.acks);
         self.after_receiver(i);
     }
@@ -269,8 +270,11 @@ impl World {
     /// What leaves the sending host now goes on its way.
     fn depart(&mut self, i: usize) {
         while let Some(departure) = self.flows[i].ends.depart(self.now) {
-            for k in 0..departure.len() {
-                let mut packet = self.flows[i].ends.packet(self.now, i as u32, &departure, k);
+            let mut k = 0;
+            while k < departure.len() {
+                let flow = &self.flows[i];
+                let mut packet = flow.ends.packet(self.now, i as u32, &departure, k, flow.nic);
+                k += packet.segments();
                 packet.flags |= self.flags;
                 if let Some(capture) = &mut self.capture {
                     capture.packet(self.now, i, &self.flows[i], &packet);

@@ -128,6 +128,8 @@ def _check_path(plan: Plan) -> None:
                 " and --on linux can do this",
             )
     host = plan["host"]
+    if host["nic"] == "virtual":
+        raise wrong("host.nic", "virtual", "physical with --on ssh, whose hosts have the interfaces they have")
     for key, is_on in (("tso", host["tso"]), ("delayed_ack", host["delayed_ack"])):
         if not is_on:
             raise ScenarioError(

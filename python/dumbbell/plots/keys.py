@@ -63,6 +63,7 @@ _WORDS = {
     "qdisc": "queue discipline",
     "cca": "controller",
     "tso": "TSO",
+    "nic": "NIC",
     "gro": "GRO",
     "hz": "HZ",
     "arp": "ARP",

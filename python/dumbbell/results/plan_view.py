@@ -230,6 +230,7 @@ class HostView(View, frozen=True, kw_only=True):
     qdisc: str = "fq"
     ecn: str = "off"
     tso: bool = True
+    nic: str = "physical"
     gro: bool = False
     delayed_ack: bool = True
     arp: bool = False

@@ -245,6 +245,7 @@ def _host(host: Host) -> HostPlan:
         "hz": host.hz,
         "qdisc": host.qdisc,
         "tso": host.tso,
+        "nic": host.nic,
         "gro": host.gro,
         "ecn": host.ecn,
         "rcvbuf_bytes": host.rcvbuf,

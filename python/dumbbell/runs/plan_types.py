@@ -58,6 +58,7 @@ class HostPlan(TypedDict):
     hz: int
     qdisc: str
     tso: bool
+    nic: str
     gro: bool
     ecn: str
     rcvbuf_bytes: int

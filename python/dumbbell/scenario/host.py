@@ -36,6 +36,12 @@ class Host(Table):
     tso: Switch = key(
         SWITCH, "sends of several segments that leave back to back, sized by the pacing rate", default=True
     )
+    nic: Word = key(
+        Choice("physical", "virtual"),
+        "the senders' interface: physical cuts such a send into frames, virtual (veth, as of Mininet and namespaces)"
+        " passes it whole, so that loss, delay and queues act on up to 64 kB at once (docs/models/link.md)",
+        default="physical",
+    )
     gro: Switch = key(SWITCH, "whether receivers see merged segments, and so send fewer ACKs", default=False)
     ecn: WordOrSwitch = key(
         ECN,

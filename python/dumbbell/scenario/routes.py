@@ -124,6 +124,10 @@ class AggregatePart(Aggregate, Part, form="aggregate"):
     """Packets are held and leave in bursts."""
 
 
+class SegmentPart(Part, form="segment"):
+    """A network card that cuts super-packets (`host.nic = "virtual"`) into frames."""
+
+
 class LinksPart(Part, form="links"):
     """The links of the flow's `via`; after all other parts unless the list has their place."""
 
@@ -351,6 +355,8 @@ def _chain(chain: Sequence[Part | Loss], there: Rtt, crossed: list[Stage], at: s
 def _stage(part: Part | Loss, at: str) -> Stage:
     if isinstance(part, (DuplicatePart, CorruptPart)):
         return {"kind": part.FORM, **by_engine(part)}
+    if isinstance(part, SegmentPart):
+        return {"kind": part.FORM}
     if isinstance(part, Aggregate):
         return part.stage(at)
     assert isinstance(part, (Thin, Loss))

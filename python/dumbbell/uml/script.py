@@ -5,8 +5,9 @@ r"""What the guest of a run does, from its plan: the files of its folder, made w
     s2 --- m2 ---/                            r the bottleneck's router
 
 Each flow has a host and a router of its own. Devices have neither segmentation nor merging, so that every queue sees
-packets of the wire's size; a sender's bursts are cut behind its queue discipline. What impairs packets after the
-bottleneck is between r and d, on a router x.
+packets of the wire's size; a sender's bursts are cut behind its queue discipline. With `host.nic = "virtual"` devices
+segment, as veth does unless told otherwise: bursts stay whole unless a queue discipline cuts them. What
+impairs packets after the bottleneck is between r and d, on a router x.
 """
 
 from __future__ import annotations
@@ -274,8 +275,9 @@ def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
     for name in net.hosts:
         lines += [f"set {name} {one}" for one in (tuned if name[0] in "sd" else ["net/ipv4/ip_forward 1"])]
     merges = int(plan["host"]["gro"])
+    segments = int(plan["host"]["nic"] == "virtual")
     for name, devices in net.devices.items():
-        lines += [f"plain {name} {device} {merges if name == 'd' else 0}" for device in devices]
+        lines += [f"offloads {name} {device} {segments} {merges if name == 'd' else 0}" for device in devices]
     lines.append("queue r bott")
     lines += [f"netem {name} {device} {i}" for name, device, i in net.impaired]
     lines += [f"report {name}" for name in loaded.reports]

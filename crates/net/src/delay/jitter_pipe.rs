@@ -127,7 +127,12 @@ impl<T> JitterPipe<T> {
         self.heap.pop().map(|e| e.0.item)
     }
 
-    /// Items inside.
+    /// Items inside, in no particular order.
+    pub fn items(&self) -> impl Iterator<Item = &T> {
+        self.heap.iter().map(|e| &e.0.item)
+    }
+
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.heap.len()
     }

@@ -52,7 +52,12 @@ impl<T> Pipe<T> {
         }
     }
 
-    /// Items inside.
+    /// Items inside, in the order in which they come out.
+    pub fn items(&self) -> impl Iterator<Item = &T> {
+        self.ring.iter().map(|(_, item)| item)
+    }
+
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.ring.len()
     }

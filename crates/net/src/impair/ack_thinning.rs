@@ -88,7 +88,12 @@ impl<P: Frame> AckThinning<P> {
         self.ready.pop_front().map(|(_, packet)| packet)
     }
 
-    /// Packets inside.
+    /// Packets inside, in no particular order.
+    pub fn items(&self) -> impl Iterator<Item = &P> {
+        self.held.iter().map(|h| &h.packet).chain(self.ready.iter().map(|(_, packet)| packet))
+    }
+
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.held.len() + self.ready.len()
     }

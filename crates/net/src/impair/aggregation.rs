@@ -96,7 +96,12 @@ impl<T> Aggregation<T> {
         self.held.pop_front().map(|(_, item)| item)
     }
 
-    /// Packets inside.
+    /// Packets inside, in order.
+    pub fn items(&self) -> impl Iterator<Item = &T> {
+        self.held.iter().map(|(_, item)| item)
+    }
+
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.held.len()
     }

@@ -43,6 +43,11 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
         &self.child
     }
 
+    /// The largest packet that passes.
+    pub fn largest(&self) -> Bytes {
+        self.bucket.depth()
+    }
+
     /// Asks the child for the packet that goes next, if none is held.
     fn park(&mut self, now: Time, outcome: &mut Outcome<P>) {
         if self.parked.is_some() || self.child.is_empty() {

@@ -214,10 +214,10 @@ mod tests {
 
     #[test]
     fn a_large_packet_may_take_several_opportunities() {
-        let packets = [packet(0, 9014), packet(1, 66)];
-        // Six of 1514 are 9084: 70 bytes are left for the other.
+        let packets = [packet(0, 1514), packet(1, 66)];
+        // Six of 264 are 1584: 70 bytes are left for the other.
         let trace = [1, 2, 3, 4, 5, 6, 7];
-        assert_eq!(leave(link(FULL_FRAME.get(), &trace), ms(0), &packets), [(6, 0), (6, 1)]);
+        assert_eq!(leave(link(264, &trace), ms(0), &packets), [(6, 0), (6, 1)]);
     }
 
     #[test]

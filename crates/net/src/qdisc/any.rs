@@ -145,6 +145,14 @@ macro_rules! each {
     };
 }
 
+impl<P> AnyQdisc<P> {
+    /// Whether it cuts super-packets before it queues them (`cake`'s `split-gso`, and DualPI2's, which are the
+    /// defaults).
+    pub fn cuts(&self) -> bool {
+        matches!(self, AnyQdisc::Cake(_) | AnyQdisc::Dualpi2(_))
+    }
+}
+
 impl<P: Frame> Qdisc<P> for AnyQdisc<P> {
     #[inline]
     fn enqueue(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {

@@ -55,7 +55,7 @@ const LOOKED_AT: usize = 16;
 pub struct Outcome<P> {
     /// Packets dropped since it was last emptied, in order.
     pub drops: Vec<(P, Cause)>,
-    /// Flows whose packets were marked, in order.
+    /// Flows whose packets were marked, in order, once for each segment.
     pub marks: Vec<(u32, Cause)>,
 }
 
@@ -77,7 +77,8 @@ impl<P: Frame> Outcome<P> {
     pub fn mark(&mut self, packet: &mut P, cause: Cause) -> bool {
         let markable = packet.mark_ce();
         if markable {
-            self.marks.push((packet.flow(), cause));
+            let mark = (packet.flow(), cause);
+            self.marks.extend((0..packet.segments()).map(|_| mark));
         }
         markable
     }
@@ -110,7 +111,7 @@ pub trait Qdisc<P: Frame> {
     /// Wire bytes waiting.
     fn backlog(&self) -> Bytes;
 
-    /// Packets waiting.
+    /// Packets waiting; a super-packet is one (`qlen`).
     fn len(&self) -> usize;
 
     /// Whether nothing waits.

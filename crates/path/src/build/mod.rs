@@ -121,6 +121,7 @@ impl Route<'_> {
             plan::Stage::Serve(periodic) => {
                 Stage::Aggregate(Box::new(Aggregation::new(Release::Periodic(*periodic))))
             }
+            plan::Stage::Segment => Stage::Segment,
             plan::Stage::Link(number) => Stage::Link(number.link),
         })
     }

@@ -6,10 +6,13 @@ use crate::route::Delay;
 use net::bucket::LinkRate;
 use net::fifo::{self, Fifo};
 use net::impair::{Corruption, Duplication, ListedLoss, Loss, Share};
+use net::link::Tbf;
+use net::qdisc::any;
 use net::qdisc::fifo::Limit;
+use net::qdisc::policer::{self, Policer};
 use net::rng::Rng;
-use net::{flags, Packet};
-use units::{Rate, Span};
+use net::{ecn, flags, Packet};
+use units::{Bytes, Rate, Span};
 
 const FULL_SHARE: u64 = 1_000_000_000;
 
@@ -135,4 +138,132 @@ fn a_damaged_packet_takes_its_time_and_does_not_arrive() {
     assert_eq!((counts.sent, counts.damaged, counts.delivered), (2, 2, 0));
     assert_eq!(path.network.links[0].stats.dropped_packets, 0, "it was carried");
     assert_eq!(packet(0, 0).flags & flags::DAMAGED, 0);
+}
+
+/// A super-packet of this many segments.
+fn burst(seq: u32, segments: u16) -> Packet {
+    Packet { len: segments * 1448, ..packet(0, seq) }
+}
+
+fn bucket(burst: u64, limit: Limit) -> Link<Packet> {
+    let rate = LinkRate::Constant(Rate::from_bps(12_112_000));
+    let config = fifo::Config { rate, burst: Bytes::new(burst), limit };
+    Link::new(Queue::Fifo(Box::new(Fifo::new(config))), None)
+}
+
+#[test]
+fn a_super_packet_is_lost_as_one_and_counted_by_its_segments() {
+    let mut path = Path::new(vec![], vec![vec![loss(&[1]), delay(2)]]);
+    path.send([burst(0, 10), burst(10, 20), burst(30, 5)]);
+    assert_eq!(path.arrivals(), [(2_000, 0, 0), (2_000, 0, 30)]);
+    assert_eq!(path.network.notices, [(0, Notice::Lost, 20)]);
+    let counts = path.network.fates()[0];
+    assert_eq!((counts.sent, counts.lost, counts.delivered), (35, 20, 15));
+}
+
+#[test]
+fn a_token_bucket_passes_what_it_can_hold_whole_and_cuts_what_it_cannot() {
+    let arrivals = |depth: u64| {
+        let link = bucket(depth, Limit::Packets(100));
+        let mut path = Path::new(vec![link], vec![vec![Stage::Link(0)]]);
+        path.send([burst(0, 3), burst(3, 3)]);
+        let stats = |path: &Path| path.network.links[0].stats;
+        let found = path.arrivals();
+        assert_eq!((stats(&path).sent_packets, stats(&path).sent_bytes), (6, 6 * 1514));
+        found
+    };
+    assert_eq!(arrivals(3 * 1514), [(0, 0, 0), (3_000, 0, 3)]);
+    let frames: Vec<_> = (0..6).map(|i| (u64::from(i) * 1_000, 0, i)).collect();
+    assert_eq!(arrivals(1514), frames);
+    assert_eq!(arrivals(3 * 1514 - 1).len(), 6);
+}
+
+#[test]
+fn a_limit_in_bytes_counts_a_super_packets_frames_and_one_in_packets_counts_one() {
+    let delivered = |limit| {
+        let mut path = Path::new(vec![bucket(4 * 1514, limit)], vec![vec![Stage::Link(0)]]);
+        path.send((0..4).map(|i| burst(4 * i, 4)));
+        path.arrivals();
+        let counts = path.network.fates()[0];
+        assert_eq!(counts.delivered + counts.overflow, 16);
+        assert_eq!(path.network.links[0].stats.dropped_packets, counts.overflow);
+        counts.delivered
+    };
+    // The first leaves at once.
+    assert_eq!(delivered(Limit::Bytes(Bytes::new(8 * 1514))), 12);
+    assert_eq!(delivered(Limit::Bytes(Bytes::new(8 * 1514 - 1))), 8);
+    assert_eq!(delivered(Limit::Packets(2)), 12);
+    assert_eq!(delivered(Limit::Packets(3)), 16);
+}
+
+#[test]
+fn frames_that_a_bucket_cut_are_dropped_one_by_one() {
+    let mut path = Path::new(vec![bucket(1514, Limit::Packets(2))], vec![vec![Stage::Link(0)]]);
+    path.send([burst(0, 5)]);
+    // tbf hands all of them to its queue before it sends the first.
+    assert_eq!(path.arrivals(), [(0, 0, 0), (1_000, 0, 1)]);
+    assert_eq!(path.network.fates()[0].overflow, 3);
+}
+
+#[test]
+fn a_network_card_on_the_way_cuts_into_frames_with_the_flags_of_their_place() {
+    let mut path = Path::new(vec![], vec![vec![Stage::Segment]]);
+    let sent = Packet { flags: flags::CWR | flags::PUSH, len: 2 * 1448 + 100, ..packet(0, 7) };
+    path.send([sent]);
+    let found: Vec<_> = path.network.arrived.iter().map(|p| (p.seq, p.len, p.flags)).collect();
+    assert_eq!(found, [(7, 1448, flags::CWR), (8, 1448, 0), (9, 100, flags::PUSH)]);
+    assert_eq!(path.network.fates()[0].delivered, 3);
+    let wire: u64 = path.network.arrived.iter().map(|p| p.wire_bytes().get()).sum();
+    assert_eq!(wire, sent.wire_bytes().get());
+}
+
+#[test]
+fn damage_cuts_a_super_packet_and_each_frame_is_drawn_for_anew() {
+    let damaged = |ppb| {
+        let share = Corruption::new(Share::of(ppb), Rng::stream(1, "corrupt"));
+        let mut path = Path::new(vec![], vec![vec![Stage::Corrupt(Box::new(share))]]);
+        path.send((0..100).map(|i| burst(i * 10, 10)));
+        path.arrivals();
+        path.network.fates()[0].damaged
+    };
+    assert_eq!(damaged(FULL_SHARE), 1000);
+    // One draw in ten hits, and cuts; of its other nine frames each is hit with the same chance.
+    assert!((12..=30).contains(&damaged(FULL_SHARE / 10)), "{}", damaged(FULL_SHARE / 10));
+}
+
+#[test]
+fn a_mark_is_on_every_segment() {
+    let police =
+        policer::Config { rate: Rate::from_bps(8_000), burst: Bytes::new(100), mark: true };
+    let mut link = bucket(1514, Limit::Packets(100));
+    link.policer = Some(Policer::new(police));
+    let mut path = Path::new(vec![link], vec![vec![Stage::Link(0)]]);
+    path.send([Packet { ecn: ecn::ECT0, ..burst(0, 4) }]);
+    let mut marked = 0;
+    while let Some((at, slot)) = path.timeline.advance() {
+        path.network.wake(at, slot, &mut path.timeline);
+        marked += path.network.arrived.drain(..).filter(|p| p.ecn == ecn::CE).count();
+    }
+    marked += path.network.arrived.drain(..).filter(|p| p.ecn == ecn::CE).count();
+    assert_eq!(marked, 4);
+    assert_eq!(path.network.fates()[0].marked, 4);
+    assert_eq!(path.network.links[0].stats.marked_packets, 4);
+    assert_eq!(path.network.notices, [(0, Notice::Marked, 4)]);
+}
+
+#[test]
+fn cake_cuts_and_fq_codel_does_not() {
+    let frames = |written: &str| {
+        let config: any::Config = serde_json::from_str(written).expect("a discipline");
+        let qdisc = config.build(1000, Rng::stream(1, "qdisc")).expect("settings");
+        let rate = LinkRate::Constant(Rate::from_bps(12_112_000));
+        let tbf = Tbf::new(rate, Bytes::new(64 * 1024), qdisc);
+        let link = Link::new(Queue::Bucket(Box::new(tbf)), None);
+        let mut path = Path::new(vec![link], vec![vec![Stage::Link(0)]]);
+        path.send([burst(0, 20)]);
+        path.network.arrived.len()
+    };
+    assert_eq!(frames(r#"{"kind": "cake"}"#), 20);
+    assert_eq!(frames(r#"{"kind": "dualpi2"}"#), 20);
+    assert_eq!(frames(r#"{"kind": "fq_codel"}"#), 1);
 }

@@ -8,7 +8,7 @@ mod traffic;
 
 pub use flow::{Duration, Flow, Transport, Workload};
 pub use link::{Link, Trace};
-pub use net::host::{EcnMode, HostQdisc};
+pub use net::host::{EcnMode, HostQdisc, Nic};
 pub use net::qdisc::any::Config as Qdisc;
 pub use stage::{Delay, LinkNumber, Loss, Numbers, ShareSteps, Stage};
 pub use traffic::Traffic;
@@ -91,6 +91,9 @@ pub struct Host {
     pub qdisc: HostQdisc,
     /// Autosized bursts.
     pub tso: bool,
+    /// What becomes of these bursts when they leave the sender.
+    #[serde(default)]
+    pub nic: Nic,
     /// The receiver merges segments.
     pub gro: bool,
     /// What connections agree on.

@@ -27,6 +27,8 @@ pub enum Stage {
     Aggregate(Filled),
     /// Packets are held and leave in bursts at regular times.
     Serve(Periodic),
+    /// A network card: super-packets are cut into frames.
+    Segment,
     /// A link of the same direction, by its number: 0 is the bottleneck, `links` follow.
     Link(LinkNumber),
 }
@@ -104,6 +106,7 @@ impl Stage {
             Stage::Thin(thinning) => thinning.check().map_err(refused),
             Stage::Aggregate(filled) => filled.check().map_err(refused),
             Stage::Serve(periodic) => periodic.check().map_err(refused),
+            Stage::Segment => Ok(()),
             Stage::Link(LinkNumber { link }) => {
                 let wanted = format!("a number below {links}");
                 check((*link as usize) < links, &format!("{at}.link"), link, &wanted)

@@ -3,7 +3,7 @@
 use crate::plans::{greedy, plain, MS, S};
 use crate::run::{run, Ran};
 use serde_json::{json, Value};
-use sim::plan::{EcnMode, Flow, Plan};
+use sim::plan::{EcnMode, Flow, Nic, Plan};
 use std::io::Write as _;
 
 /// Share of a full frame that is payload.
@@ -334,4 +334,25 @@ fn a_paced_application_leaves_the_link_to_others() {
     let ran = run(&plan);
     assert!((1.95..2.05).contains(&goodput(&ran, 0)), "{}", goodput(&ran, 0));
     assert!(ran.summary.link.queue_mean_ms < 1.0 && ran.summary.link.drops == 0);
+}
+
+#[test]
+fn a_virtual_interface_passes_bursts_whole_and_one_draw_takes_all_of_one() {
+    let mut plan = plain(100_000_000, 1_000_000, 5 * S);
+    plan.links[0].burst_bytes = 128_000;
+    plan.flows.push(greedy(&plan, "cubic", 20 * MS));
+    before_bottleneck(&mut plan, &[json!({"kind": "loss", "model": "list", "packets": [500]})]);
+    let cut = run(&plan);
+    plan.host.nic = Nic::Virtual;
+    let whole = run(&plan);
+    assert_eq!(sum(&cut, "random_drops"), 1);
+    let lost = sum(&whole, "random_drops");
+    assert!((2..=45).contains(&lost), "{lost} segments of a super-packet");
+    assert_eq!(sum(&whole, "retrans_segs"), lost + sum(&whole, "queue_drops"));
+    // One decision whether to acknowledge for each buffer.
+    assert!(sum(&whole, "acks_sent") * 3 < sum(&cut, "acks_sent"));
+    assert!((goodput(&whole, 0) / goodput(&cut, 0) - 1.0).abs() < 0.02);
+    // An interface on the way cuts them again: only its receiver sees frames.
+    before_bottleneck(&mut plan, &[json!({"kind": "segment"})]);
+    assert!(sum(&run(&plan), "acks_sent") * 3 > sum(&cut, "acks_sent"));
 }

@@ -122,7 +122,7 @@ fn any_qdisc() -> impl Strategy<Value = Value> {
 }
 
 fn any_stage() -> impl Strategy<Value = Value> {
-    (0..11, 0u64..50_000_000, 0u64..30 * MS, 1u32..20, any::<bool>()).prop_map(
+    (0..12, 0u64..50_000_000, 0u64..30 * MS, 1u32..20, any::<bool>()).prop_map(
         |(kind, ppb, ns, n, on)| match kind {
             0 => json!({"kind": "delay", "ns": ns}),
             1 => json!({
@@ -149,6 +149,7 @@ fn any_stage() -> impl Strategy<Value = Value> {
             7 => json!({"kind": "duplicate", "ppb": ppb}),
             8 => json!({"kind": "corrupt", "ppb": ppb}),
             9 => json!({"kind": "thin", "every": n, "hold_ns": ns / 4}),
+            10 => json!({"kind": "segment"}),
             _ if on => json!({"kind": "aggregate", "packets": n, "hold_ns": ns / 4}),
             _ => json!({"kind": "serve", "period_ns": 1 + ns / 4, "packets": 64}),
         },

@@ -5,7 +5,7 @@ use net::impair::Share;
 use net::qdisc::fifo::{self, Limit};
 use proptest::prelude::*;
 use serde_json::json;
-use sim::plan::{EcnMode, Flow, Host, HostQdisc, Loss, Plan, Qdisc, Stage};
+use sim::plan::{EcnMode, Flow, Host, HostQdisc, Loss, Nic, Plan, Qdisc, Stage};
 use units::Span;
 
 pub const MS: u64 = 1_000_000;
@@ -81,6 +81,7 @@ prop_compose! {
         hz in prop::sample::select(vec![100, 250, 1000]),
         fq in any::<bool>(),
         switches in any::<[bool; 7]>(),
+        nic in prop::sample::select(vec![Nic::Physical, Nic::Virtual]),
         ecn in prop::sample::select(vec![EcnMode::Off, EcnMode::Classic, EcnMode::Accurate]),
         rcvbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
         sndbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
@@ -93,6 +94,7 @@ prop_compose! {
             hz,
             qdisc,
             tso,
+            nic,
             gro,
             ecn,
             rcvbuf_bytes,

@@ -2,8 +2,7 @@
 
 use net::host::{EcnMode, HostQdisc};
 
-/// Payload of a full segment, bytes: an MTU of 1500 less the headers of IPv4 and of TCP with timestamps.
-pub const MSS: u32 = 1448;
+pub use net::packet::MSS;
 
 /// Settings of both hosts of a flow.
 #[derive(Clone, Copy, Debug)]

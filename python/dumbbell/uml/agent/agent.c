@@ -13,7 +13,7 @@
  *	run NETNS WORD ...		a program, at once
  *	set NETNS PATH VALUE		a kernel parameter below /proc/sys; the value is the rest of the line
  *	load FILE PARAMETER=VALUE ...	a kernel module
- *	plain NETNS DEVICE GRO		no segmentation by the device; GRO is 1 where it merges what it receives
+ *	offloads NETNS DEVICE GSO GRO	GSO is 1 where bursts leave the device whole, GRO where it merges what it receives
  *	queue NETNS DEVICE		where the bottleneck is
  *	netem NETNS DEVICE FLOW		where packets of a flow are impaired: counters at the end
  *	report NAME			/proc/net/dumbbell_NAME is copied at every sample

@@ -69,7 +69,7 @@ static void load_module(const char *file, const char *parameters)
 	close(fd);
 }
 
-static void make_plain(const char *ns, const char *device, int gro)
+static void set_offloads(const char *ns, const char *device, int gso, int gro)
 {
 	static const struct {
 		int command, is_gro;
@@ -83,7 +83,7 @@ static void make_plain(const char *ns, const char *device, int gro)
 	enter(ns);
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	for (int i = 0; i < 3; i++) {
-		struct ethtool_value value = { offloads[i].command, offloads[i].is_gro && gro };
+		struct ethtool_value value = { offloads[i].command, offloads[i].is_gro ? gro : gso };
 		struct ifreq request = { .ifr_data = (void *)&value };
 
 		snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);

@@ -129,10 +129,11 @@ static void read_line(char *line)
 		char *file = word(&rest);
 
 		load_module(file, strsep(&rest, "\n"));
-	} else if (!strcmp(what, "plain")) {
+	} else if (!strcmp(what, "offloads")) {
 		char *ns = word(&rest), *device = word(&rest);
+		int gso = number(&rest);
 
-		make_plain(ns, device, number(&rest));
+		set_offloads(ns, device, gso, number(&rest));
 	} else if (!strcmp(what, "queue")) {
 		read_place(&queue, &rest);
 	} else if (!strcmp(what, "netem")) {

@@ -4,15 +4,14 @@
 //! Merged are consecutive segments with the same timestamps and ECN bits, up to 64 kB, that arrive
 //! while the interrupt is held back; PSH and anything else ends the run.
 
+use net::packet::SEGMENTS_MAX;
 use net::{flags, Packet};
 use units::{Span, Time};
 
 /// How long the network card holds its interrupt back (`rx-usecs`; drivers' defaults are 8 to 100 us).
 const COALESCE: Span = Span::from_us(50);
-/// Most segments of 1448 bytes in a packet of 64 kB.
-const SEGMENTS_MAX: u32 = 45;
 
-/// Segments that arrived in one piece: the first, and how many.
+/// Segments that arrived in one piece: their header, which is that of the first packet, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     pub first: Packet,
@@ -22,10 +21,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run of one.
-    pub fn single(packet: &Packet, mss: u32) -> Run {
-        let pushed = packet.flags & flags::PUSH != 0 || u32::from(packet.len) < mss;
-        Run { first: *packet, count: 1, pushed }
+    /// What a packet brings: one segment, or those of a super-packet.
+    pub fn of(packet: &Packet, mss: u32) -> Run {
+        let count = packet.segments();
+        let pushed = packet.flags & flags::PUSH != 0 || u32::from(packet.len) < count * mss;
+        Run { first: *packet, count, pushed }
     }
 
     fn takes(&self, next: &Run) -> bool {
@@ -81,10 +81,7 @@ mod tests {
     use super::*;
 
     fn segment(seq: u32, ts_val: u32) -> Run {
-        Run::single(
-            &Packet { flow: 0, seq, ts_val, ts_ecr: 0, len: 1448, ..Packet::default() },
-            1448,
-        )
+        Run::of(&Packet { flow: 0, seq, ts_val, ts_ecr: 0, len: 1448, ..Packet::default() }, 1448)
     }
 
     #[test]
@@ -94,6 +91,16 @@ mod tests {
         assert_eq!(gro.offer(Time::ZERO, segment(1, 1)), None);
         assert_eq!(gro.offer(Time::ZERO, segment(2, 2)).map(|run| run.count), Some(2));
         assert_eq!(gro.flush().map(|run| (run.first.seq, run.count)), Some((2, 1)));
+    }
+
+    #[test]
+    fn a_super_packet_is_a_run_by_itself() {
+        let whole = Packet { len: 3 * 1448, ..Packet::default() };
+        let run = Run::of(&whole, 1448);
+        assert_eq!((run.count, run.pushed), (3, false));
+        let short = Packet { len: 2 * 1448 + 1, ..whole };
+        let run = Run::of(&short, 1448);
+        assert_eq!((run.count, run.pushed), (3, true));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use compression::Compression;
 use ecn::{Reaction, ReceiverEcn};
 use extent::Extent;
 use gro::{Gro, Run};
-use net::{flags, Ack, Packet, TcpAck};
+use net::{flags, Ack, Frame, Packet, TcpAck};
 use sack_blocks::OutOfOrder;
 use timestamps::Timestamps;
 use units::Time;
@@ -32,13 +32,13 @@ use window::Window;
 pub struct ReceiverStats {
     /// Payload bytes handed to the application.
     pub delivered_bytes: u64,
-    /// Data packets that arrived.
+    /// Data segments that arrived.
     pub packets: u64,
-    /// Data packets that PAWS dropped.
+    /// Data segments that PAWS dropped.
     pub paws_rejected: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,
-    /// Packets that arrived CE-marked.
+    /// Segments that arrived CE-marked.
     pub ce_packets: u64,
 }
 
@@ -108,9 +108,15 @@ impl Receiver {
         if packet.len == 0 {
             return;
         }
-        self.stats.packets += 1;
+        let run = Run::of(packet, self.config.mss);
+        self.stats.packets += u64::from(run.count);
+        if run.count > 1 {
+            // GRO leaves a super-packet as it is.
+            self.extent.note(&packet.frame(run.count - 1), self.rcv_wup);
+            self.flush_gro(now, out);
+            return self.on_run(now, &run, out);
+        }
         self.extent.note(packet, self.rcv_wup);
-        let run = Run::single(packet, self.config.mss);
         if self.config.gro {
             if let Some(ended) = self.gro.offer(now, run) {
                 self.on_run(now, &ended, out);
