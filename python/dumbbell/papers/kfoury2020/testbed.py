@@ -19,6 +19,7 @@ CCAS = {"CUBIC": "cubic", "BBRv1": "bbr", "BBRv2": "bbr2"}
 COMMON = {
     "start of the flows": "at random within 100 ms: the scripts start the clients in a loop",
     "burst of tbf": "500 kB, as the authors' scripts have it; in the heat maps 10 kB (20 Mbit/s) to 500 kB",
+    "offloads": "on, and nothing on the way cuts a super-packet: hosts and switches are namespaces of one machine",
     "socket buffers": "never limit: the scripts' 1.3 GB is far above 10 BDP",
     "TCP": "the rules of Linux 6.12 with BBRv2 of Google's v2alpha; the paper ran 5.2-rc3",
 }  # fmt: skip
@@ -58,7 +59,7 @@ def scenario(
             **({"loss": f"{loss_pct:g}%"} if loss_pct else {}),
             **path,
         },
-        "host": {"start_jitter": "100ms"},
+        "host": {"start_jitter": "100ms", "nic": "virtual"},
         "flow": list(tables),
         "record": {"samples": False, "queue": False, "events": False},
     }
