@@ -22,7 +22,7 @@ def _against(count: int, loss_pct: float) -> Any:
     def cases(profile: Profile) -> Iterator[Case]:
         for buffer in PAIR_BUFFERS:
             for label in ("BBRv1", "BBRv2"):
-                fast = "30s" if count > 1 else "60s" if buffer < 50 else "120s"
+                fast = "30s" if count > 1 else "40s" if buffer < 50 else "100s"
                 yield Case(
                     f"{label} vs CUBIC",
                     {"buffer_bdp": buffer},

@@ -66,7 +66,7 @@ def _retransmissions(profile: Profile) -> Iterator[Case]:
             yield Case(
                 label,
                 {"n_flows": count},
-                scenario([flows(label, count)], duration=profile.pick("300s", "100s" if count == 1 else "30s"),
+                scenario([flows(label, count)], duration=profile.pick("300s", "60s" if count == 1 else "30s"),
                          repetitions=profile.pick(10, 1), buffer_bdp=0.02, rtt="100ms"),
             )  # fmt: skip
 
@@ -78,7 +78,7 @@ def _round_trips(count: int) -> Any:
                 yield Case(
                     label,
                     {"buffer_bdp": buffer, "n_flows": count},
-                    scenario([flows(label, count)], duration=profile.pick("300s", "200s" if buffer > 10 else "60s"),
+                    scenario([flows(label, count)], duration=profile.pick("300s", "120s" if buffer > 10 else "40s"),
                              repetitions=profile.pick(10, 1), buffer_bdp=buffer, rtt="30ms"),
                 )  # fmt: skip
 
@@ -95,7 +95,7 @@ def _lossy(buffer: float) -> Any:
                 yield Case(
                     label,
                     {"loss_pct": loss},
-                    scenario([flows(label)], duration=profile.pick("300s", "100s"), repetitions=profile.pick(10, 2),
+                    scenario([flows(label)], duration=profile.pick("300s", "60s"), repetitions=profile.pick(10, 2),
                              buffer_bdp=buffer, rtt="100ms", loss_pct=loss),
                 )  # fmt: skip
 

@@ -28,7 +28,7 @@ def _two_rtts(labels: Sequence[str], qdisc: str) -> Any:
                 yield Case(
                     label,
                     {"buffer_bdp": buffer},
-                    scenario(tables, duration=profile.pick("300s", "60s"), repetitions=profile.pick(10, 2),
+                    scenario(tables, duration=profile.pick("300s", "40s"), repetitions=profile.pick(10, 2),
                              buffer_bdp=buffer, rtt="50ms", qdisc=qdisc),
                 )  # fmt: skip
 
@@ -91,7 +91,7 @@ def _policies(ours: int, theirs: int) -> Any:
                     name,
                     {"buffer_bdp": buffer},
                     scenario([flows("BBRv2", ours), flows("CUBIC", theirs)],
-                             duration=profile.pick("300s", "60s" if ours < 50 else "30s"),
+                             duration=profile.pick("300s", "30s"),
                              repetitions=profile.pick(10, 1), buffer_bdp=buffer, qdisc=qdisc),
                 )  # fmt: skip
 
