@@ -152,7 +152,8 @@ class Progress:
         packets = sum(count for _, count in self._now.values())
         runs = f"{done}/{len(self._total_ns)} runs" if len(self._total_ns) > 1 else ""
         simulated = f"simulated {sim_ns / 1e9:.1f} of {total_ns / 1e9:g} s"
-        rate = f"{packets / wall_s / 1e6 if wall_s > 0 else 0.0:.2f} M packets/s"
+        # Not every back end counts packets on the way.
+        rate = f"{packets / wall_s / 1e6:.2f} M packets/s" if packets and wall_s > 0 else ""
         left = f"{wall_s * (total_ns - sim_ns) / sim_ns:.0f} s left" if sim_ns and wall_s > 0 else "..."
         forms = (
             (runs, simulated, rate, left),
