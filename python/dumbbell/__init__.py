@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .results import metrics
     from .results.load import Result, Results, load
     from .runs import plan
+    from .runs.explore import find, sweep
     from .runs.sweep import run
     from .scenario.file import Flow, Path, Record, Scenario, from_dict, from_file, from_text
     from .scenario.host import Host
@@ -55,6 +56,8 @@ _HOME = {
     "Qdisc": (".scenario.qdiscs", "Qdisc"),
     "Record": (".scenario.file", "Record"),
     "Scenario": (".scenario.file", "Scenario"),
+    "find": (".runs.explore", "find"),
+    "sweep": (".runs.explore", "sweep"),
     "from_dict": (".scenario.file", "from_dict"),
     "from_file": (".scenario.file", "from_file"),
     "from_text": (".scenario.file", "from_text"),
@@ -65,8 +68,9 @@ _HOME = {
 __all__ = [
     "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path",
     "Qdisc", "Record", "Result",
-    "ResultError", "Results", "Scenario", "ScenarioError", "from_dict", "from_file", "from_text", "load", "metrics",
-    "plan", "plot", "ranged", "run",
+    "ResultError", "Results", "Scenario", "ScenarioError",
+    "find", "from_dict", "from_file", "from_text", "load", "metrics",
+    "plan", "plot", "ranged", "run", "sweep",
 ]  # fmt: skip
 
 

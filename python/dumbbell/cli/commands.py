@@ -12,6 +12,7 @@ from . import BAD_INPUT
 from .options_host import add_cca, add_kernel, add_shell
 from .options_results import add_plot, add_show
 from .options_run import add_check, add_compare, add_jobs, add_run, count
+from .options_sweep import add_sweep
 from .options_uml import add_uml
 
 
@@ -155,6 +156,12 @@ COMMANDS = {
     "run": Command("run scenarios and write a result folder per run", add_run, "run:main"),
     "compare": Command(
         "run scenarios on two or three back ends, and say where their figures differ", add_compare, "compare:main"
+    ),
+    "sweep": Command(
+        "run a scenario over what varies: axes from the command line, random samples, repetitions until intervals are"
+        " small, searches; what was run before is not run again",
+        add_sweep,
+        "sweep:main",
     ),
     "check": Command("say what a scenario would run, and how long it would take", add_check, "views:check"),
     "show": Command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-_ON = (
+ON = (
     "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; "
     "bpf: the same with our controllers only; uml: an unmodified Linux in virtual time (docs/uml.md); "
     "uml-ours: the same with our controllers only; netem: over this kernel's own tbf and netem; "
@@ -24,11 +24,11 @@ def add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
     run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
-    run.add_argument("--on", metavar="BACKEND", default="sim", help=_ON)
+    run.add_argument("--on", metavar="BACKEND", default="sim", help=ON)
     add_jobs(run)
     add_own(run)
     run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
-    _add_set(run)
+    add_set(run)
     add_rows(run.add_argument_group("table at the end"))
 
 
@@ -81,7 +81,7 @@ def _add_compared(compare: argparse.ArgumentParser) -> None:
     )
     add_jobs(compare)
     add_own(compare)
-    _add_set(compare)
+    add_set(compare)
 
 
 def add_own(command: argparse.ArgumentParser) -> None:
@@ -120,7 +120,8 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_set(command: argparse.ArgumentParser) -> None:
+def add_set(command: argparse.ArgumentParser) -> None:
+    """Overrides of keys."""
     command.add_argument(
         "--set",
         action="append",
@@ -142,7 +143,7 @@ def add_check(check: argparse.ArgumentParser) -> None:
     )
     check.add_argument("--jobs", type=count, metavar="N", help="number of runs at the same time")
     add_own(check)
-    _add_set(check)
+    add_set(check)
 
 
 def add_rows(command: argparse._ActionsContainer) -> None:

@@ -17,13 +17,13 @@ from dumbbell.results.catalogue import FIGURES, SPELLINGS, Measured, figure
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
+from dumbbell.results.where import chosen, condition
 from dumbbell.scenario import units
 from dumbbell.scenario.units import UnitError
 
 from . import OK, diff
 from .rows import RANKS, Asked, Part, shortened
 from .rows import text as table_text
-from .where import chosen, condition
 
 #: Rows that `dumbbell run` prints at its end.
 ROWS_MAX = 40

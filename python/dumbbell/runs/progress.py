@@ -11,6 +11,8 @@ from _thread import allocate_lock
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .pool import Job
 
 #: Seconds between two drawings in place, faster only costs time; and between two lines where nothing can be drawn over.
@@ -123,21 +125,31 @@ def is_notebook() -> bool:
 class Progress:
     """Drawn from whichever thread has news."""
 
-    def __init__(self, jobs: list[Job], on: Screen) -> None:
-        self._screen = on
+    def __init__(self, jobs: Iterable[Job], on: Screen, *, has_kept: bool = False) -> None:
+        """`has_kept`: runs whose first news is their end were there already, and say nothing of the time left."""
+        self._screen, self._has_kept = on, has_kept
         self._began = self._drawn = time.monotonic()
         self._total_ns = {job.number: job.planned.plan["duration_ns"] for job in jobs}
         self._now: dict[int, tuple[int, int]] = {}
+        self._kept_ns = 0
         self._lock = allocate_lock()
 
     def observe(self, job: Job, sim_ns: int, packets: int) -> None:
         """News of a running job, or of one that has just ended."""
         with self._lock:
+            if self._has_kept and job.number not in self._now and sim_ns >= self._total_ns[job.number]:
+                self._kept_ns += sim_ns
+                packets = 0
             self._now[job.number] = (sim_ns, packets)
             now = time.monotonic()
             if now - self._drawn >= self._screen.every_s:
                 self._drawn = now
                 self._screen.draw(self.text(now - self._began, self._screen.width))
+
+    def expect(self, jobs: Iterable[Job]) -> None:
+        """More runs are to come."""
+        with self._lock:
+            self._total_ns |= {job.number: job.planned.plan["duration_ns"] for job in jobs}
 
     def clear(self) -> None:
         """Wipe the line."""
@@ -154,7 +166,8 @@ class Progress:
         simulated = f"simulated {sim_ns / 1e9:.1f} of {total_ns / 1e9:g} s"
         # Not every back end counts packets on the way.
         rate = f"{packets / wall_s / 1e6:.2f} M packets/s" if packets and wall_s > 0 else ""
-        left = f"{wall_s * (total_ns - sim_ns) / sim_ns:.0f} s left" if sim_ns and wall_s > 0 else "..."
+        ran_ns = sim_ns - self._kept_ns
+        left = f"{wall_s * (total_ns - sim_ns) / ran_ns:.0f} s left" if ran_ns > 0 and wall_s > 0 else "..."
         forms = (
             (runs, simulated, rate, left),
             (runs, simulated, left),

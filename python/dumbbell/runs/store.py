@@ -97,6 +97,7 @@ class Store:
         return found
 
     def _made(self, request: Request, folder: Path) -> dict[str, Any]:
+        request.progress(0, 0)
         planned = request.planned._replace(position=0, vary={}, repetition=0, warnings=(), together=())
         try:
             return self._make(request._replace(planned=planned), folder)

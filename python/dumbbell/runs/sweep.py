@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +105,6 @@ class Sweep:
         self.out = place.path
         self._pool = Pool(workers, make)
         self._leave = ExitStack()
-        self._is_listed = False
 
     def __enter__(self) -> Sweep:
         self._leave.enter_context(interrupts.Raised())
@@ -119,16 +118,16 @@ class Sweep:
         self.jobs = [job._replace(folder=self.out / job.folder) for job in self.jobs]
         return self
 
-    def _list_runs(self) -> None:
+    def _list_runs(self, jobs: Sequence[Job]) -> None:
         """Write which runs are to be there, those of a resumed sweep included; once one of them is, so that an empty
         folder stays empty.
         """
-        path, self._is_listed = self.out / SWEEP, True
+        path = self.out / SWEEP
         try:
             before = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             before = []
-        names = list(dict.fromkeys([*before, *(job.folder.name for job in self.jobs)]))
+        names = list(dict.fromkeys([*before, *(job.folder.name for job in jobs)]))
         if len(names) > 1:
             beside = path.with_name(f"{BESIDE}{os.getpid()}-{SWEEP}")
             beside.write_text(json.dumps({"runs": names}, indent=1) + "\n", encoding="utf-8")
@@ -139,24 +138,30 @@ class Sweep:
             self._leave.close()
 
     def outcomes(
-        self, observe: Observe | None = None, note: Callable[[str], None] = lambda _: None
+        self,
+        observe: Observe | None = None,
+        note: Callable[[str], None] = lambda _: None,
+        jobs: Sequence[Job] | None = None,
     ) -> Iterator[Outcome]:
-        """Run what is missing and yield every outcome in order; a full disk is the last one.
+        """Run what is missing and yield every outcome in order; a full disk is the last one. `jobs` are some of this
+        sweep's, all unless given.
 
         `note` is called with a line about each folder that was found damaged and is run again. Raises
         ResultError where a folder holds something else.
         """
+        jobs, is_listed = self.jobs if jobs is None else jobs, False
         kept = {}
         if self.place.resume:
             from .resume import finished
 
-            kept = {job.number: Outcome(job, found, None, True) for job in self.jobs if (found := finished(job, note))}
-        todo = [job for job in self.jobs if job.number not in kept]
+            kept = {job.number: Outcome(job, found, None, True) for job in jobs if (found := finished(job, note))}
+        todo = [job for job in jobs if job.number not in kept]
         running = self._pool.outcomes(todo, observe)
-        for job in self.jobs:
+        for job in jobs:
             outcome = kept[job.number] if job.number in kept else next(running)
-            if outcome.manifest and not self._is_listed:
-                self._list_runs()
+            if outcome.manifest and not is_listed:
+                is_listed = True
+                self._list_runs(jobs)
             yield outcome
             if isinstance(outcome.error, DiskFullError):
                 return
@@ -236,25 +241,26 @@ def _run(planned: list[Job], place: Place, workers: int | None, *, progress: boo
 
     from dumbbell.results.load import Results
 
-    shown = _shown(planned, is_wanted=progress)
+    line = shown(planned, is_wanted=progress)
     try:
         with Sweep(planned, place, workers=workers) as sweep:
-            outcomes = list(sweep.outcomes(shown.observe if shown else None, lambda text: warn(text, stacklevel=4)))
+            outcomes = list(sweep.outcomes(line.observe if line else None, lambda text: warn(text, stacklevel=4)))
     except interrupts.Interrupted as error:
         interrupts.pass_on(error)
     finally:
-        if shown:
-            shown.clear()
+        if line:
+            line.clear()
     for outcome in outcomes:
         if outcome.error:
             raise outcome.error
     return Results.of([outcome.job.folder for outcome in outcomes])
 
 
-def _shown(planned: list[Job], *, is_wanted: bool | None) -> Progress | None:
+def shown(planned: list[Job], *, is_wanted: bool | None, has_kept: bool = False) -> Progress | None:
+    """What shows how far these runs are; None where it is not wanted, which is so outside of notebooks unless said."""
     from .progress import Notebook, Progress, is_notebook, screen
 
     notebook = is_notebook()
     if is_wanted is False or (is_wanted is None and not notebook):
         return None
-    return Progress(planned, Notebook() if notebook else screen())
+    return Progress(planned, Notebook() if notebook else screen(), has_kept=has_kept)

@@ -12,11 +12,10 @@ say key, given and accepted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeGuard, TypeVar, dataclass_transform, overload
 
 from dumbbell.errors import ScenarioError, guess, together, unknown_key, wrong
 
-from . import ranges
 from .plain_kinds import Choice, Kind
 
 if TYPE_CHECKING:
@@ -102,6 +101,11 @@ class Each(Kind):
         return tuple(taken)
 
 
+def is_range(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a written value is a range of values (`ranges.py`)."""
+    return isinstance(value, Mapping) and "from" in value and "to" in value
+
+
 def _kept(value: object, taken: object) -> Any:
     """What to keep of a written value: tables, which keep what was written in them, or a copy."""
     if isinstance(value, (str, int, float)):
@@ -154,7 +158,9 @@ class Key(Generic[W, T]):
 
     def take(self, value: object, at: str) -> tuple[Any, Any]:
         """The value of what was written, and what to keep of that; a list of each where the key is varied."""
-        if self.varies and isinstance(value, Mapping) and ranges.is_range(value):
+        if self.varies and is_range(value):
+            from . import ranges  # its arithmetic takes a millisecond to import
+
             value = ranges.values(value, at)
         if not self.varies or not isinstance(value, list):
             taken = self.kind.take(value, at)

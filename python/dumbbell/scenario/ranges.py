@@ -95,11 +95,6 @@ def _decimal(number: Fraction, digits: int | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def is_range(value: object) -> bool:
-    """Whether a written value is a range of values."""
-    return isinstance(value, Mapping) and "from" in value and "to" in value
-
-
 def values(given: Mapping[str, Any], at: str) -> list[Any]:
     """The written values of a range, in order; raises ScenarioError."""
     unknown = sorted(str(name) for name in set(given) - _KEYS)
@@ -165,4 +160,4 @@ def ranged(low: Any, high: Any, *, steps: int | None = None, step: Any = None, s
     return values(given, "ranged")
 
 
-__all__ = ["FORM", "SCHEMA", "is_range", "ranged", "values"]
+__all__ = ["FORM", "SCHEMA", "ranged", "values"]

@@ -15,20 +15,21 @@ def to_toml(scenario: Scenario) -> str:
 
     given = raw(scenario)
     flows = given.pop("flow")
-    lines = [f"{name} = {_value(value)}" for name, value in given.items() if not isinstance(value, dict)]
+    lines = [f"{name} = {value_text(value)}" for name, value in given.items() if not isinstance(value, dict)]
     tables = [(f"[{name}]", value) for name, value in given.items() if isinstance(value, dict)] + [
         ("[[flow]]", flow) for flow in flows
     ]
     for head, table in tables:
-        lines += ["", head, *(f"{name} = {_value(value)}" for name, value in table.items())]
+        lines += ["", head, *(f"{name} = {value_text(value)}" for name, value in table.items())]
     return "\n".join(lines) + "\n"
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value as a file would hold it."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_name(name)} = {_value(item)}" for name, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{_name(name)} = {value_text(item)}" for name, item in value.items()) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
+        return "[" + ", ".join(value_text(item) for item in value) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 

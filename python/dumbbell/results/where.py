@@ -1,6 +1,4 @@
-"""`show --where 'COLUMN OP VALUE'`: rows whose figure, which is the mean where repetitions are taken together, meets a
-condition.
-"""
+"""Conditions on figures, ``COLUMN OP NUMBER``; a figure is the mean where repetitions are taken together."""
 
 from __future__ import annotations
 
@@ -10,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from dumbbell.errors import ScenarioError
-from dumbbell.results.catalogue import SPELLINGS, figure
-from dumbbell.results.figures import Row
+
+from .catalogue import SPELLINGS, figure
+from .figures import Row
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,

@@ -1,0 +1,217 @@
+"""`dumbbell sweep`: a scenario over what varies, with a store of runs, until intervals are small, or in search of a
+value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dumbbell import backends
+from dumbbell.errors import DiskFullError, ScenarioError, wrong
+from dumbbell.runs import interrupts
+from dumbbell.runs import vary as varying
+from dumbbell.runs.goals import Goal
+from dumbbell.runs.progress import Progress, screen
+from dumbbell.runs.store import Store
+from dumbbell.runs.study import MOST, Choice, Found, Looked, Prepared, Study, prepared
+from dumbbell.runs.sweep import Sweep
+from dumbbell.scenario import units
+from dumbbell.scenario.own import Own
+
+from . import BAD_INPUT, FAILED, INTERRUPTED, OK, run
+from .rows import Asked, cell
+from .show import checked, of_runs
+
+if TYPE_CHECKING:
+    from dumbbell.results.where import Condition
+    from dumbbell.runs.pool import Outcome
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the sweep in `arguments`; see `dumbbell sweep --help`."""
+    with interrupts.Raised():
+        backends.kind(arguments.on)
+        choice, conditions = _choice(arguments), _conditions(arguments)
+        wanted = checked(Asked(by=arguments.by, flows=arguments.flows, columns=arguments.columns, wide=arguments.wide))
+        own = Own.load(arguments.cca)
+        made = prepared(arguments.file, choice, overrides=tuple(arguments.overrides), own=own, on=arguments.on)
+        if not arguments.quiet:
+            run.warn_of([made.given], made.jobs)
+        workers = backends.workers(arguments.on, (job.request for job in made.jobs), arguments.jobs)
+        place = run.placed(arguments, made.given.scenario.name)
+        make = Store(arguments.store).place
+        with Sweep(made.jobs, place, workers=workers, make=make) as going:
+            return _go(arguments, made, going, choice=choice, conditions=conditions, wanted=wanted)
+
+
+def _choice(arguments: argparse.Namespace) -> Choice:
+    if arguments.until and arguments.repetitions:
+        raise ScenarioError("--repetitions", "--until says how many there are: wanted one of them, or --max")
+    if arguments.most and not arguments.until:
+        raise ScenarioError("--max", "is of --until, which is not given")
+    return Choice(
+        vary=[varying.wanted(text) for text in arguments.vary],
+        together=[[key.strip() for key in text.split(",")] for text in arguments.together],
+        sample=arguments.sample,
+        seed=arguments.seed,
+        repetitions=arguments.repetitions,
+        until=[Goal.of(text) for text in arguments.until],
+        most=arguments.most or MOST,
+        by=arguments.by,
+        flows=arguments.flows,
+    )
+
+
+def _conditions(arguments: argparse.Namespace) -> list[Condition]:
+    from dumbbell.results.where import condition
+
+    if bool(arguments.find) != bool(arguments.where):
+        raise ScenarioError("--find", "wanted --find min|max KEY and --where CONDITION together")
+    if arguments.find and arguments.find[0] not in ("min", "max"):
+        raise wrong("--find", arguments.find[0], 'one of: "min", "max"', ["min", "max"])
+    if arguments.find and arguments.sample:
+        raise ScenarioError("--sample", "makes points without an order, in which --find cannot search")
+    return [condition(text) for text in arguments.where]
+
+
+class _Teller:
+    """Says what comes of each run, and remembers the exit status."""
+
+    def __init__(self, progress: Progress | None, *, has_lines: bool) -> None:
+        self.progress, self.has_lines, self.status = progress, has_lines, OK
+
+    def tell(self, outcome: Outcome) -> None:
+        """An error on stderr, or a line of JSON on stdout."""
+        if self.progress:
+            self.progress.clear()
+        if outcome.error:
+            self.status = max(self.status, BAD_INPUT if isinstance(outcome.error, ScenarioError) else FAILED)
+            hint = "; finished runs are kept in the store" if isinstance(outcome.error, DiskFullError) else ""
+            _note(f"{outcome.error}{hint}")
+        elif self.has_lines and outcome.manifest:
+            print(json.dumps(run.line(outcome.manifest, outcome.job.folder)), flush=True)
+
+
+def _go(
+    arguments: argparse.Namespace,
+    made: Prepared,
+    going: Sweep,
+    *,
+    choice: Choice,
+    conditions: list[Condition],
+    wanted: Asked,
+) -> int:
+    """Run, and print what came of it; returns the exit status."""
+    progress = None if arguments.quiet else Progress([], screen(), has_kept=True)
+    teller, found = _Teller(progress, has_lines=arguments.json and not conditions), None
+    study = Study(going, choice, tell=teller.tell, progress=progress, note=_note)
+    try:
+        if conditions:
+            found = study.find(made.given.scenario, arguments.find[1], conditions, largest=arguments.find[0] == "max")
+        else:
+            study.run()
+    except KeyboardInterrupt as error:
+        _note(f"interrupted; {len(study.finished)} runs are finished, the same command runs the rest")
+        return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
+    finally:
+        if progress:
+            progress.clear()
+    if found is not None:
+        _print_found(arguments, found, conditions)
+    elif not arguments.json and not arguments.quiet:
+        _print_table(study, going, choice, wanted)
+    return teller.status
+
+
+def _print_table(study: Study, going: Sweep, choice: Choice, wanted: Asked) -> None:
+    folders = [job.folder for job in going.jobs if job.number in study.finished]
+    if folders:
+        sys.stdout.write(of_runs(folders, going.out, wanted))
+    for text in _short(study, choice):
+        _note(text)
+
+
+def _short(study: Study, choice: Choice) -> list[str]:
+    """Combinations that have all repetitions, and intervals that are wider than was wanted."""
+    from dumbbell.runs import goals
+
+    wide = 0
+    for case, jobs in study.cases.items():
+        if choice.until and case not in study.errors and all(job.number in study.finished for job in jobs):
+            rows = study.rows(case, [goal.name for goal in choice.until])
+            wide += goals.wanted(choice.until, rows) > len(jobs)
+    return (
+        [f"{wide} of {len(study.cases)} combinations have wider intervals after {choice.most} repetitions"]
+        if wide
+        else []
+    )
+
+
+def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: list[Condition]) -> None:
+    which, key = arguments.find
+    if arguments.json:
+        for one in found:
+            print(json.dumps(_line(one, key)))
+        return
+    if arguments.quiet:
+        return
+    size = "smallest" if which == "min" else "largest"
+    print(f"{size} {key} with {' and '.join(arguments.where)}:\n")
+    for one in found:
+        head = ", ".join(f"{name} = {units.value_text(value)}" for name, value in one.vary.items())
+        print(f"  {head + ': ' if head else ''}{_answer(one)}")
+        for looked in one.looked:
+            mark = "holds" if looked.holds else "does not"
+            print(f"      {units.value_text(looked.value):>12}  {_figures(looked, conditions)}  {mark}")
+    print(
+        "\nIt is assumed that the condition changes once along the axis; neighbours of the answer were looked at,"
+        f" {sum(len(one.looked) for one in found)} points in all."
+    )
+
+
+def _answer(one: Found) -> str:
+    if one.error:
+        return f"unknown: {one.error}"
+    text = "none" if one.value is None else units.value_text(one.value)
+    doubts = [] if one.is_monotone else ["the condition changes more than once along the axis"]
+    doubts += ["an interval next to the answer has the bound inside"] if one.is_certain is False else []
+    return f"{text} ({'; '.join(doubts)})" if doubts else text
+
+
+def _figures(looked: Looked, conditions: list[Condition]) -> str:
+    return ", ".join(f"{each.name} {cell(each.name, looked.figures.get(each.name))}" for each in conditions)
+
+
+def _line(one: Found, key: str) -> dict[str, Any]:
+    """An answer as JSON has it; half widths are null without repetitions."""
+    looked = [
+        {
+            "value": point.value,
+            "holds": point.holds,
+            "figures": {
+                name: {
+                    "mean": interval.mean,
+                    "half_width": None if interval.half_width != interval.half_width else interval.half_width,
+                    "n": interval.n,
+                }
+                for name, interval in point.figures.items()
+            },
+        }
+        for point in one.looked
+    ]
+    return {
+        "vary": one.vary,
+        "key": key,
+        "value": one.value,
+        "monotone": one.is_monotone,
+        "certain": one.is_certain,
+        "error": one.error or None,
+        "looked": looked,
+    }
+
+
+def _note(text: str) -> None:
+    print(f"dumbbell: {text}", file=sys.stderr)

@@ -1,0 +1,65 @@
+"""How many repetitions are enough: until the confidence interval of a figure is small.
+
+goodput ci 2%          the half width of the 95 % interval is at most 2 % of the mean
+queue ci 0.5           at most 0.5, in the figure's own unit
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from dumbbell.errors import ScenarioError
+from dumbbell.results.catalogue import SPELLINGS, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dumbbell.results.figures import Row
+
+#: Repetitions before an interval is looked at: with two, Student's t is 12.7 and nearly nothing is small enough, and
+#: what is may be so by chance.
+FIRST = 3
+
+_FORM = re.compile(r"\s*(\w+)\s+ci\s+(\d+\.?\d*|\.\d+)\s*(%?)\s*")
+
+
+class Goal(NamedTuple):
+    """A figure, and how wide half of its interval may be."""
+
+    name: str
+    width: float
+    is_relative: bool
+
+    @classmethod
+    def of(cls, text: str) -> Goal:
+        """Read ``FIGURE ci WIDTH``; raises ScenarioError."""
+        match = _FORM.fullmatch(text)
+        if match is None or not float(match[2]):
+            raise ScenarioError(
+                "--until", f'got "{text}", wanted FIGURE ci WIDTH, such as "goodput ci 2%" or "queue ci 0.5"'
+            )
+        name = SPELLINGS.get(match[1], match[1])
+        figure(name, "--until")
+        return cls(name, float(match[2]) / (100 if match[3] else 1), bool(match[3]))
+
+    def wanted(self, row: Row) -> int:
+        """How many repetitions a row needs, from those that it has; these where they are enough, and where the row
+        has no such figure.
+        """
+        found = row.values.get(self.name)
+        if found is None:
+            return row.n
+        most = self.width * (abs(found.mean) if self.is_relative else 1.0)
+        if found.half_width <= most:
+            return row.n
+        if math.isnan(found.half_width) or not most:
+            return row.n + 1
+        # An interval shrinks with the root of the number; at most twice as many, because its width is uncertain, too.
+        return max(row.n + 1, min(2 * row.n, math.ceil(found.n * (found.half_width / most) ** 2)))
+
+
+def wanted(goals: Sequence[Goal], rows: Sequence[Row]) -> int:
+    """How many repetitions these rows of one combination need."""
+    return max(goal.wanted(row) for goal in goals for row in rows)

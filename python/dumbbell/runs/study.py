@@ -1,0 +1,295 @@
+"""Sweeps whose runs depend on the results of others: repetitions until intervals are small, and searches along an axis.
+
+`explore.py` is the API; the command line uses `prepared` and `Study`, as it does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import DiskFullError, DumbbellError
+from dumbbell.results import figures
+from dumbbell.results.load import Result
+from dumbbell.scenario.file import Given, Scenario, from_dict, from_file, from_text
+from dumbbell.scenario.own import Own
+
+from . import goals, search
+from . import vary as varying
+from .pool import Job, Outcome
+from .search import Bisection
+from .sweep import Sweep, jobs_of
+
+if TYPE_CHECKING:
+    from dumbbell.results.figures import Row
+    from dumbbell.results.statistic import Interval
+    from dumbbell.results.where import Condition
+
+    from .goals import Goal
+    from .progress import Progress
+
+#: Repetitions at most, where intervals decide.
+MOST = 30
+
+
+class Choice(NamedTuple):
+    """What a sweep is to run.
+
+    Attributes
+    ----------
+    vary
+        Keys with their values, besides the scenario's own lists.
+    together
+        Groups of keys whose values go in step.
+    sample, seed
+        How many points are drawn at random, of all that varies; None for the full grid.
+    repetitions
+        Of each combination; the scenario's own unless given.
+    until, most
+        Intervals that are to be small, and how many repetitions there may be for that.
+    by, flows
+        Which rows these intervals, and the conditions of a search, are of: as `show --by` and `--flows`.
+    """
+
+    vary: Sequence[varying.Wanted] = ()
+    together: Sequence[Sequence[str]] = ()
+    sample: int | None = None
+    seed: int = 1
+    repetitions: int | None = None
+    until: Sequence[Goal] = ()
+    most: int = MOST
+    by: str | None = None
+    flows: str | None = None
+
+
+class Prepared(NamedTuple):
+    """A scenario with all that it varies, and every run that it may need."""
+
+    given: Given
+    jobs: list[Job]
+
+
+def prepared(
+    scenario: Scenario | str | Path | Mapping[str, object],
+    choice: Choice,
+    *,
+    overrides: tuple[str, ...] = (),
+    own: Own | None = None,
+    on: str = "sim",
+) -> Prepared:
+    """Plan a sweep; raises ScenarioError."""
+    from dumbbell.scenario import source
+    from dumbbell.scenario.toml_text import to_toml
+
+    is_file = isinstance(scenario, (str, Path))
+    if isinstance(scenario, (str, Path)):
+        text = source.read(source.located(scenario))
+    else:
+        made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
+        text, folder = to_toml(made), made.folder
+    count = choice.most if choice.until else choice.repetitions
+    overrides = (*overrides, *([f"repetitions={count}"] if count else []))
+    overrides = varying.overrides(
+        text, overrides, choice.vary, together=choice.together, sample=choice.sample, seed=choice.seed
+    )
+    given = (
+        from_file(str(scenario), overrides=overrides)
+        if is_file
+        else Given(from_text(text, overrides=overrides, folder=folder), text)
+    )
+    return Prepared(given, jobs_of([given], Path(), overrides=overrides, own=own, on=on))
+
+
+class Looked(NamedTuple):
+    """One point of a search: the value, whether the conditions hold, and the figures that they are about."""
+
+    value: Any
+    holds: bool
+    figures: dict[str, Interval]
+
+
+class Found(NamedTuple):
+    """The answer of a search for one combination of the other values.
+
+    Attributes
+    ----------
+    vary
+        That combination.
+    value
+        As written; None where the condition holds nowhere, or a run failed.
+    looked
+        Every point that was looked at, in ascending order.
+    is_monotone
+        Whether all of them agree with one change along the axis, which the search assumes.
+    is_certain
+        Whether the intervals at the answer and next to it leave out the bound; None where nothing was repeated.
+    error
+        Why there is no answer, where a run failed.
+    """
+
+    vary: dict[str, Any]
+    value: Any
+    looked: list[Looked]
+    is_monotone: bool
+    is_certain: bool | None
+    error: str = ""
+
+
+class Study:
+    """The runs of a sweep as its context goes on.
+
+    Parameters
+    ----------
+    going
+        The sweep, entered, whose jobs are all that may be needed.
+    choice
+        What is to be run.
+    tell
+        Called with each outcome.
+    progress, note
+        What is shown of running jobs, and of folders found damaged.
+    result
+        Where the result of a finished job is; in its folder unless given.
+    """
+
+    def __init__(
+        self,
+        going: Sweep,
+        choice: Choice,
+        *,
+        tell: Callable[[Outcome], None] = lambda _: None,
+        progress: Progress | None = None,
+        note: Callable[[str], None] = lambda _: None,
+        result: Callable[[Job], Result] = lambda job: Result(job.folder),
+    ) -> None:
+        self._result = result
+        self._going, self._choice, self._tell = going, choice, tell
+        self._progress, self._note = progress, note
+        self.finished: dict[int, Job] = {}
+        self.errors: dict[str, DumbbellError] = {}
+        self.is_full = False
+        self.cases: dict[str, list[Job]] = {}
+        for job in going.jobs:
+            self.cases.setdefault(_case(job.planned.vary), []).append(job)
+
+    def run(self, cases: Iterable[str] | None = None) -> None:
+        """Run these combinations, all unless given, with as many repetitions as they need."""
+        wanted = {
+            case: min(len(self.cases[case]), goals.FIRST) if self._choice.until else len(self.cases[case])
+            for case in (self.cases if cases is None else cases)
+        }
+        while wanted and not self.is_full:
+            self._round([job for case, count in wanted.items() for job in self.cases[case][:count]])
+            wanted = {
+                case: most
+                for case, count in wanted.items()
+                if case not in self.errors and (most := self._more(case, count)) > count
+            }
+
+    def _round(self, jobs: Sequence[Job]) -> None:
+        jobs = [job for job in jobs if job.number not in self.finished]
+        if self._progress:
+            self._progress.expect(jobs)
+        for outcome in self._going.outcomes(self._progress.observe if self._progress else None, self._note, jobs):
+            if outcome.error is None:
+                self.finished[outcome.job.number] = outcome.job
+            else:
+                self.errors[_case(outcome.job.planned.vary)] = outcome.error
+                self.is_full |= isinstance(outcome.error, DiskFullError)
+            self._tell(outcome)
+
+    def _more(self, case: str, count: int) -> int:
+        """How many repetitions a combination needs, which has this many."""
+        if not self._choice.until:
+            return count
+        rows = self.rows(case, [goal.name for goal in self._choice.until])
+        return min(goals.wanted(self._choice.until, rows), len(self.cases[case]))
+
+    def rows(self, case: str, names: Sequence[str]) -> list[Row]:
+        """The figures of a combination over its repetitions that are finished."""
+        runs = [figures.measured(self._result(job)) for job in self.cases[case] if job.number in self.finished]
+        by = self._choice.by or (
+            "table" if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else "flow"
+        )
+        made = [row for run in runs for row in figures.rows(run, names, by=by, only=self._choice.flows)]
+        return figures.over_repetitions(made)
+
+    def find(self, scenario: Scenario, key: str, conditions: Sequence[Condition], *, largest: bool) -> list[Found]:
+        """For each combination of the other values the smallest (or largest) value of `key` at which the conditions
+        hold, in every row.
+        """
+        along = search.ordered(scenario, key)
+        values = along.values[::-1] if largest else along.values
+        combinations: dict[str, dict[int, str]] = {}
+        for case, jobs in self.cases.items():
+            vary = jobs[0].planned.vary
+            others = _case({name: value for name, value in vary.items() if name not in along.axis.keys})
+            combinations.setdefault(others, {})[values.index(vary[key])] = case
+        going = {others: Bisection(len(points)) for others, points in combinations.items()}
+        looked: dict[str, dict[int, Looked]] = {others: {} for others in combinations}
+        while not self.is_full:
+            asked = {
+                others: i
+                for others, one in going.items()
+                if not self._failed(combinations[others]) and (i := one.next()) is not None
+            }
+            if not asked:
+                break
+            self.run(combinations[others][i] for others, i in asked.items())
+            for others, i in asked.items():
+                case = combinations[others][i]
+                if case not in self.errors and not self.is_full:
+                    looked[others][i] = self._looked(
+                        values[i], self.rows(case, [one.name for one in conditions]), conditions
+                    )
+                    going[others].told[i] = looked[others][i].holds
+        return [
+            _found(
+                json.loads(others), one, looked[others], conditions, self._failed(combinations[others]), largest=largest
+            )
+            for others, one in going.items()
+        ]
+
+    def _failed(self, points: Mapping[int, str]) -> str:
+        return next((str(self.errors[case]) for case in points.values() if case in self.errors), "")
+
+    @staticmethod
+    def _looked(value: Any, rows: Sequence[Row], conditions: Sequence[Condition]) -> Looked:
+        holds = bool(rows) and all(one.holds(row) for one in conditions for row in rows)
+        found = {}
+        for one in conditions:
+            known = [row.values[one.name] for row in rows if one.name in row.values]
+            if known:
+                pick = min if one.operator.startswith(">") else max
+                found[one.name] = pick(known, key=lambda interval: interval.mean)
+        return Looked(value, holds, found)
+
+
+def _found(
+    vary: dict[str, Any],
+    one: Bisection,
+    looked: Mapping[int, Looked],
+    conditions: Sequence[Condition],
+    error: str,
+    *,
+    largest: bool,
+) -> Found:
+    ordered = [looked[i] for i in sorted(looked, reverse=largest)]
+    if error or one.first is None:
+        return Found(vary, None, ordered, one.is_monotone, None, error)
+    beside = [looked[i] for i in (one.first, one.first - 1) if i in looked]
+    pairs = [
+        (point.figures[each.name], each.value) for point in beside for each in conditions if each.name in point.figures
+    ]
+    is_repeated = all(interval.n > 1 for interval, _ in pairs)
+    is_certain = (
+        all(abs(interval.mean - bound) > interval.half_width for interval, bound in pairs) if is_repeated else None
+    )
+    return Found(vary, looked[one.first].value, ordered, one.is_monotone, is_certain)
+
+
+def _case(vary: Mapping[str, Any]) -> str:
+    """A combination of values as a key of dictionaries."""
+    return json.dumps(vary, default=str)
