@@ -10,7 +10,7 @@ use crate::router::Router;
 use crate::sampler::{ReadControllers, Sampler, Sources};
 use crate::tun::{self, TunPair};
 use crate::{traffic, Context, EmuError};
-use path::plan::{self, Flow, Nic, Plan, Transport};
+use path::plan::{self, EcnMode, Flow, FlowHost, Nic, Plan, Transport};
 use record::{PcapWriter, TableWriter};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -45,6 +45,11 @@ pub fn check(plan: &Plan) -> Result<(), EmuError> {
         let Flow { transport, workload, .. } = flow;
         if !matches!(transport, Transport::Tcp) {
             return refuse(format!("flow[{i}].transport"), "quic", "tcp, the kernel's own");
+        }
+        let host = FlowHost { ecn: None, ..flow.host };
+        if host != FlowHost::default() || flow.host.ecn == Some(EcnMode::Accurate) {
+            let wanted = "ecn, on or off, alone: all senders are one host; --on sim allows more";
+            return refuse(format!("flow[{i}].host"), "settings of its own", wanted);
         }
         if flow.max_rate_bps.is_some() && plan.host.traffic == plan::Traffic::Netcat {
             return refuse(format!("flow[{i}].max_rate"), "one", "none with host.traffic = netcat");
@@ -172,6 +177,9 @@ mod tests {
             assert!(error.starts_with(key), "{error}");
         }
         assert!(check(&plan("")).is_ok());
+        assert!(check(&plan(r#", "host": {"ecn": "classic"}"#)).is_ok());
+        let error = check(&plan(r#", "host": {"tso": false}"#)).expect_err("one host").to_string();
+        assert!(error.starts_with("flow[0].host: got settings of its own, wanted ecn"), "{error}");
         let mut whole = plan("");
         whole.host.nic = Nic::Virtual;
         let error = check(&whole).expect_err("bursts are cut").to_string();

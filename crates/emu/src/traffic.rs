@@ -130,7 +130,7 @@ fn client(
     flow: &Flow,
     cca: &str,
 ) -> Result<(Process, Option<ChildStdin>), EmuError> {
-    choose_by_route(hosts, i, cca)?;
+    choose_by_route(plan, hosts, i, cca)?;
     let mut command = hosts.senders.command("sh");
     match plan.host.traffic {
         plan::Traffic::Auto | plan::Traffic::Iperf3 => {
@@ -180,9 +180,14 @@ fn zeros(path: &Path, flow: &Flow) -> Result<PathBuf, EmuError> {
 /// none, and iperf3 only when it is connected: until then the kernel's default would drive the flow, and what that
 /// has switched on stays on. Where the default is `bbr`, iperf3's CUBIC and Reno are paced by TCP's timer
 /// (`sk_pacing_status`), and HyStart leaves slow start at twice the window.
-fn choose_by_route(hosts: &Hosts, i: usize, cca: &str) -> Result<(), EmuError> {
+///
+/// Where only some flows ask for ECN, these do so by their route, too.
+fn choose_by_route(plan: &Plan, hosts: &Hosts, i: usize, cca: &str) -> Result<(), EmuError> {
     let (own, to) = (address(SENDERS, i), address(RECEIVERS, i));
-    let route = ["route", "add", &to, "dev", NAME, "src", &own, "congctl", cca];
+    let mut route = vec!["route", "add", &to, "dev", NAME, "src", &own, "congctl", cca];
+    if ::hosts::asks_for_ecn(plan, i) {
+        route.extend(["features", "ecn"]);
+    }
     hosts.senders.run("ip", &route).map(|_| ())
 }
 

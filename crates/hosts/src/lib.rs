@@ -27,6 +27,8 @@ pub fn sysctls(plan: &Plan) -> [(&'static str, String); 5] {
         most => most,
     };
     let ecn = match host.ecn {
+        // Connections that ask do so by their own way to the receiver.
+        _ if does_ecn_differ(plan) => "2",
         // Connections do not ask, but an answer to those that must have it.
         EcnMode::Off => "2",
         EcnMode::Classic => "1",
@@ -40,6 +42,16 @@ pub fn sysctls(plan: &Plan) -> [(&'static str, String); 5] {
         ("net.ipv4.tcp_ecn", ecn.into()),
         ("net.ipv4.tcp_slow_start_after_idle", restart),
     ]
+}
+
+/// Whether a flow negotiates ECN otherwise than the plan's hosts.
+fn does_ecn_differ(plan: &Plan) -> bool {
+    plan.flows.iter().any(|flow| flow.host.ecn.is_some_and(|ecn| ecn != plan.host.ecn))
+}
+
+/// Whether a flow's route to its receiver asks for ECN (`features ecn`); none does where all flows agree.
+pub fn asks_for_ecn(plan: &Plan, i: usize) -> bool {
+    plan.host_of(i).ecn == EcnMode::Classic && does_ecn_differ(plan)
 }
 
 /// Where a flow goes.

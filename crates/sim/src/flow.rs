@@ -66,7 +66,7 @@ impl Flow {
             },
             app: application(plan, i),
             life: Life::Waiting,
-            nic: plan.host.nic,
+            nic: plan.host_of(i).nic,
             one_way: Histogram::default(),
             start: Time::from_ns(p.start_ns),
             stop: Time::from_ns(p.stop_ns),
@@ -102,7 +102,7 @@ impl Flow {
 
 fn tcp_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
     let p = &plan.flows[i];
-    let config = host_config(plan, p);
+    let config = host_config(&plan.host_of(i), p);
     let stream = match p.size_bytes {
         _ if is_application(plan, p) => Stream::EMPTY,
         Some(bytes) => Stream::of_bytes(bytes, config.mss),
@@ -121,7 +121,7 @@ fn tcp_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
 }
 
 fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
-    let p = &plan.flows[i];
+    let (p, host) = (&plan.flows[i], plan.host_of(i));
     let plan::Transport::Quic {
         payload_bytes,
         ack_every,
@@ -134,14 +134,14 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         unreachable!("matched by the caller")
     };
     let config = quic::Config {
-        hz: plan.host.hz,
+        hz: host.hz,
         payload: payload_bytes,
         ack_every,
         max_ack_delay: Span::from_ns(ack_delay_ns),
         handshake,
         window_unit: window_unit_bytes,
         initial_rtt: Span::from_ns(initial_rtt_ns),
-        ecn: plan.host.ecn != plan::EcnMode::Off,
+        ecn: host.ecn != plan::EcnMode::Off,
         ..quic::Config::default()
     };
     let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, payload_bytes));
@@ -185,8 +185,7 @@ fn seed(plan: &Plan, i: usize) -> u64 {
     Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64()
 }
 
-fn host_config(plan: &Plan, flow: &plan::Flow) -> HostConfig {
-    let host = &plan.host;
+fn host_config(host: &plan::Host, flow: &plan::Flow) -> HostConfig {
     HostConfig {
         hz: host.hz,
         qdisc: host.qdisc,

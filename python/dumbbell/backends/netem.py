@@ -220,7 +220,7 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     net.link("b", "out", "c", "in")
     net.link("c", "far", "d", "far")
     net.routes(len(lanes), delayed_ack=plan["host"]["delayed_ack"])
-    net.controllers(ends, ccas)
+    net.controllers(ends, ccas, script.asking_for_ecn(plan))
     net.host_devices(plan["host"])
     if lanes[0].after:
         net.at("c", "tc", "qdisc", "add", "dev", "far", "root", *lanes[0].after)
@@ -326,14 +326,16 @@ class _Net:
         self.at("c", "ip", "route", "add", "10.2.0.0/16", "via", f"{far}.2")
         self.at("c", "ip", "route", "add", "10.1.0.0/16", "via", f"{out}.1")
 
-    def controllers(self, ends: Sequence[script.Ends], ccas: Sequence[str]) -> None:
-        """A way to each flow's receiver that names its controller, so that its socket has it from the first packet on.
+    def controllers(self, ends: Sequence[script.Ends], ccas: Sequence[str], asking: Sequence[bool]) -> None:
+        """A way to each flow's receiver that names its controller, so that its socket has it from the first packet on,
+        and asks for ECN where not all flows do.
 
         iperf3 asks for one only when it has connected, and until then the machine's default drives the socket: where
         that is BBR, every flow stays paced.
         """
-        for one, cca in zip(ends, ccas):
-            self.at("s", "ip", "route", "add", one.target, "via", "10.0.1.2", "congctl", cca)
+        for one, cca, asks in zip(ends, ccas, asking):
+            ecn = ("features", "ecn") if asks else ()
+            self.at("s", "ip", "route", "add", one.target, "via", "10.0.1.2", "congctl", cca, *ecn)
 
     def host_devices(self, host: HostPlan) -> None:
         """The senders' queue discipline and size of bursts."""

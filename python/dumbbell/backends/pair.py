@@ -56,6 +56,7 @@ def refuse(request: Request) -> None:
                 raise ScenarioError(
                     name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more"
                 )
+        script.refuse_hosts(plan, ("ecn",) if backend == "netem" else (), f"with --on {backend}")
         tc.refuse(plan["links"][0])
         tc.leaf(plan["links"][0]["qdisc"])
         for i, flow in enumerate(plan["flows"]):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+from dumbbell.errors import ScenarioError, wrong
 
 from .tc import Argv, Step
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.runs.plan_types import HostPlan, Plan
 
 #: First port of the data connections at the sender, one a flow; and where the first iperf3 server listens.
 DATA_PORT, SERVER_PORT = 50_000, 5_201
@@ -45,6 +47,31 @@ def sysctls(plan: Plan) -> dict[str, str]:
     from dumbbell import _native
 
     return dict(_native.host_sysctls(json.dumps(plan)))
+
+
+def host_of(plan: Plan, i: int) -> HostPlan:
+    """How the hosts of a flow are set."""
+    return {**plan["host"], **plan["flows"][i]["host"]}  # type: ignore[typeddict-item]
+
+
+def refuse_hosts(plan: Plan, possible: Collection[str], where: str) -> None:
+    """Raise ScenarioError for a flow whose hosts differ from the others' in other settings than the `possible` ones."""
+    for i, flow in enumerate(plan["flows"]):
+        for name, value in flow["host"].items():
+            key, at = name.removesuffix("_bytes"), f"flow[{i}].host"
+            if name not in possible and value != plan["host"][name]:  # type: ignore[literal-required]
+                raise ScenarioError(
+                    f"{at}.{key}", f"differs from host.{key}, wanted the same for all flows {where}; --on sim allows it"
+                )
+            if name == "ecn" and value == "accurate":
+                raise wrong(f"{at}.ecn", "accurate", f"true, false or classic {where}; --on sim has it")
+
+
+def asking_for_ecn(plan: Plan) -> list[bool]:
+    """Whether each flow's route to its receiver asks for ECN (`features ecn`); none where all flows agree."""
+    modes = [host_of(plan, i)["ecn"] for i in range(len(plan["flows"]))]
+    differ = any(mode != plan["host"]["ecn"] for mode in modes)
+    return [differ and mode == "classic" for mode in modes]
 
 
 def clients(plan: Plan, ends: Sequence[Ends], ccas: Sequence[str]) -> list[Argv]:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.errors import ScenarioError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from .request import Request
 
 
-def check(_: Request) -> None:
-    """Raise nothing: the simulator runs every plan."""
+def check(request: Request) -> None:
+    """Raise ScenarioError for a controller of --cca on a host with another tick: it is compiled for one."""
+    plan = request.planned.plan
+    for i, flow in enumerate(plan["flows"]):
+        if flow["host"].get("hz", plan["host"]["hz"]) != plan["host"]["hz"] and flow["cca"] in request.own.sources:
+            raise ScenarioError(
+                f"flow[{i}].host.hz",
+                f"got {flow['host']['hz']}, wanted that of host.hz ({plan['host']['hz']}) for a controller of --cca,"
+                " which is compiled for one tick",
+            )
 
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
@@ -21,6 +31,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
     from .folder import ResultFolder
 
+    check(request)
     plan, own = request.planned.plan, request.own
     with ResultFolder(request, folder) as made:
         native = own.native(plan["host"]["hz"])

@@ -78,6 +78,8 @@ class FlowView(View, frozen=True, kw_only=True):
     size_bytes: Count | None = None
     workload: WorkloadView | None = None
     max_rate_bps: Count | None = None
+    host: dict[str, bool | int | str] = field(default_factory=dict)
+    """What of its hosts differs from the plan's."""
     forward: tuple[StageView, ...] = ()
     back: tuple[StageView, ...] = ()
 

@@ -294,6 +294,7 @@ class _Flows(NamedTuple):
             "size_bytes": flow.size,
             "workload": self._workload(),
             "max_rate_bps": flow.max_rate,
+            "host": {} if flow.host is None else flow.host.plan(),
             "start_ns": 0,
         }
         if flow.arrivals is not None:
@@ -322,6 +323,7 @@ class _Flows(NamedTuple):
             "via " + "+".join(flow.via) if is_written(flow, "via") else "",
             flow.preset or "",
             " ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
+            "" if flow.host is None else " ".join(f"{name}={value}" for name, value in flow.host.plan().items()),
             "" if flow.max_rate is None else f"at most {_close(units.rate_text(flow.max_rate))}",
         )
 

@@ -87,6 +87,8 @@ class FlowPlan(TypedDict):
     size_bytes: int | None
     workload: Settings | None
     max_rate_bps: int | None
+    host: Settings
+    """What of its hosts differs from the plan's."""
     start_ns: int
 
 

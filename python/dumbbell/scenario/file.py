@@ -29,7 +29,7 @@ from dumbbell.errors import ScenarioError, wrong
 from . import axes, schedule
 from .arrivals import Arrivals
 from .declare import Each, Forms, Key, Sub, Table, build, key
-from .host import Host
+from .host import FlowHost, Host
 from .impairments import LOSS, SHARE_OF, Jitter, Reorder
 from .kinds import (
     BUFFER,
@@ -189,6 +189,11 @@ class Flow(Table):
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation; overrides path.jitter", default=None)
     impair: Impair = key(IMPAIR, "an ordered chain of impairments; overrides path.impair", default=None, varies=False)
     max_rate: MaybeQuantity = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
+    host: MaybeSubTable[FlowHost] = key(
+        Sub(FlowHost),
+        "settings of its hosts that differ from [host]: ecn, qdisc, tso, nic, gro, hz, rcvbuf, sndbuf",
+        default=None,
+    )
     preset: MaybeWord = key(
         NAME,
         "a set of the controller's parameters, such as chromium (`dumbbell cca show NAME`); params override it",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .declare import Table, key
+from .declare import Key, Table, is_written, key
 from .kinds import SOCKET_BUFFER, SPAN, TICK
 from .plain_kinds import SWITCH, Choice, Kind
 from .units import UnitError
 
 if TYPE_CHECKING:
-    from .keytypes import Number, Quantity, Switch, Word, WordOrSwitch
+    from .keytypes import MaybeNumber, MaybeQuantity, MaybeWord, Number, Quantity, Switch, Word, WordOrSwitch
 
 
 def _ecn(value: object) -> str:
@@ -90,3 +90,28 @@ class Host(Table):
         "each flow starts up to this much later, at random; makes repetitions differ if nothing else is random",
         default="0s",
     )
+
+
+def _own(of: Key[Any, Any]) -> Any:
+    """A key of [host] that a flow may have differently."""
+    return Key(of.kind, f"host.{of.name} of these flows", default=None, varies=True)
+
+
+class FlowHost(Table):
+    """Settings of the hosts of a table's flows, with the rules of [host], which has what is left out."""
+
+    AT = "flow.host"
+
+    qdisc: MaybeWord = _own(Host.qdisc)
+    tso: Key[Any, bool | None] = _own(Host.tso)
+    nic: MaybeWord = _own(Host.nic)
+    gro: Key[Any, bool | None] = _own(Host.gro)
+    ecn: Key[Any, str | None] = _own(Host.ecn)
+    hz: MaybeNumber = _own(Host.hz)
+    rcvbuf: MaybeQuantity = _own(Host.rcvbuf)
+    sndbuf: MaybeQuantity = _own(Host.sndbuf)
+
+    def plan(self) -> dict[str, Any]:
+        """What of it is written, as the engine takes it."""
+        names = {"rcvbuf": "rcvbuf_bytes", "sndbuf": "sndbuf_bytes"}
+        return {names.get(name, name): getattr(self, name) for name in self.KEYS if is_written(self, name)}

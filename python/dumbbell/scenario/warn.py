@@ -64,10 +64,11 @@ def _marks(plan: Plan) -> Iterator[str]:
     """ECN that nothing marks, and controllers that need marks and get none."""
     links = plan["links"]
     marking = [_is_marking(link) for link in links]
-    ecn = plan["host"]["ecn"]
-    if ecn != "off" and not any(marking):
-        kinds = ", ".join(dict.fromkeys(link["qdisc"]["kind"] for link in links))
-        yield f"host.ecn has no effect: no queue marks ({kinds}); a discipline with ecn = true or a ce_threshold does"
+    kinds = ", ".join(dict.fromkeys(link["qdisc"]["kind"] for link in links))
+    asking = ["host.ecn"] if plan["host"]["ecn"] != "off" else []
+    asking += [f"flow[{flow['table']}].host.ecn" for flow in plan["flows"] if flow["host"].get("ecn", "off") != "off"]
+    for at in dict.fromkeys(asking) if not any(marking) else ():
+        yield f"{at} has no effect: no queue marks ({kinds}); a discipline with ecn = true or a ce_threshold does"
     for number in dict.fromkeys(flow["table"] for flow in plan["flows"]):
         flow = next(flow for flow in plan["flows"] if flow["table"] == number)
         crossed = [stage["link"] for stage in flow["forward"] if stage["kind"] == "link"]

@@ -18,12 +18,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.backends import tc
-from dumbbell.backends.script import DATA_PORT, sysctls
+from dumbbell.backends.script import DATA_PORT, host_of, refuse_hosts, sysctls
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.plan_view import qdisc_of
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, Plan, Settings, Stage, Steps
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, Plan, Settings, Stage, Steps
 
     from .controllers import Loaded
 
@@ -159,13 +159,13 @@ class _Net:
         self.hosts[router].append(f"route add default via {self._far}")
         self.hosts["r"].append(f"route add {source}/32 via {self._near}")
         self.ends.append((source, self._targets[i]))
-        self._sender_queue(sender)
+        self._sender_queue(i)
         there = [stage["kind"] for stage in flow["forward"]].index("link")
         self._impair(router, "wan", flow["forward"][:there], key, i)
         self._impair(router, "lan", flow["back"], key, i)
 
-    def _sender_queue(self, sender: str) -> None:
-        host = self.plan["host"]
+    def _sender_queue(self, i: int) -> None:
+        sender, host = f"s{i}", host_of(self.plan, i)
         kinds = {
             "fq": "fq limit 1000000 flow_limit 100000",
             "pfifo": "pfifo limit 100000",
@@ -271,12 +271,15 @@ def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
         f"set - net/core/netdev_max_backlog {_BACKLOG}",
     ]
     lines += [f"load {module}" for module in loaded.modules]
-    tuned = [f"{name.replace('.', '/')} {value}" for name, value in sysctls(plan).items()]
+    own = {f"s{i}": i for i, flow in enumerate(plan["flows"]) if flow["host"]}
+    tuned = _tuned(plan, plan["host"])
     for name in net.hosts:
-        lines += [f"set {name} {one}" for one in (tuned if name[0] in "sd" else ["net/ipv4/ip_forward 1"])]
+        host = _tuned(plan, host_of(plan, own[name])) if name in own else tuned
+        lines += [f"set {name} {one}" for one in (host if name[0] in "sd" else ["net/ipv4/ip_forward 1"])]
     merges = int(plan["host"]["gro"])
-    segments = int(plan["host"]["nic"] == "virtual")
+    whole = [host_of(plan, i)["nic"] == "virtual" for i in range(len(plan["flows"]))]
     for name, devices in net.devices.items():
+        segments = int(whole[int(name[1:])] if name[0] == "s" else any(whole))
         lines += [f"offloads {name} {device} {segments} {merges if name == 'd' else 0}" for device in devices]
     lines.append("queue r bott")
     lines += [f"netem {name} {device} {i}" for name, device, i in net.impaired]
@@ -293,6 +296,13 @@ def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
         f"step {at} {kick} {name} tc {words}" for at, kick, name, words in sorted(net.steps, key=lambda step: step[0])
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _tuned(plan: Plan, host: HostPlan) -> list[str]:
+    """Kernel parameters of a host that is set like this, as the agent writes them."""
+    flows: list[FlowPlan] = [{**flow, "host": {}} for flow in plan["flows"]]
+    one: Plan = {**plan, "host": host, "flows": flows}
+    return [f"{name.replace('.', '/')} {value}" for name, value in sysctls(one).items()]
 
 
 def _settings(plan: Plan, flow: FlowPlan) -> dict[str, int]:
@@ -369,6 +379,7 @@ def refuse(plan: Plan) -> None:
             raise ScenarioError(
                 name, "got one, wanted none with --on uml: there is one bottleneck; --on sim and linux have more"
             )
+    refuse_hosts(plan, ("qdisc", "tso", "nic", "ecn", "sndbuf_bytes"), "with --on uml")
     if host["ecn"] == "accurate":
         raise wrong("host.ecn", "accurate", "false or classic: this Linux has no AccECN; --on sim has it")
     if not host["shared_processor"]:

@@ -1,7 +1,8 @@
 //! Flows in a plan: controller, routes, times, application.
 
 use super::stage::{LinkNumber, Stage};
-use super::{check, PlanError};
+use super::{check, check_hz, PlanError};
+use net::host::{EcnMode, HostQdisc, Nic};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +41,39 @@ pub struct Flow {
     pub workload: Option<Workload>,
     /// Upper bound of the pacing rate, bit/s of payload.
     pub max_rate_bps: Option<u64>,
+    /// How its hosts differ from the plan's.
+    #[serde(default)]
+    pub host: FlowHost,
+}
+
+/// Settings of a flow's hosts; what is not given is as [`super::Host`] has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowHost {
+    /// Kernel tick, 1/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hz: Option<u32>,
+    /// Sender's queue discipline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qdisc: Option<HostQdisc>,
+    /// Autosized bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tso: Option<bool>,
+    /// What becomes of these bursts when they leave the sender.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nic: Option<Nic>,
+    /// The receiver merges segments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gro: Option<bool>,
+    /// What the connection agrees on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<EcnMode>,
+    /// Receive buffer at most, bytes; 0: large enough for anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rcvbuf_bytes: Option<u64>,
+    /// Send buffer at most, bytes; 0: large enough for anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sndbuf_bytes: Option<u64>,
 }
 
 /// What carries a flow.
@@ -151,6 +185,7 @@ impl Flow {
         let (start, stop) = (self.start_ns, self.stop_ns);
         check(start < stop, &key("start_ns"), start, "before stop_ns")?;
         check(stop <= duration_ns, &key("stop_ns"), stop, "at most duration_ns")?;
+        self.host.hz.map_or(Ok(()), |hz| check_hz(&key("host.hz"), hz))?;
         check(self.size_bytes != Some(0), &key("size_bytes"), 0, "at least 1")?;
         check(
             self.size_bytes.is_none_or(|s| s < 1 << 42),

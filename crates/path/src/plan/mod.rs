@@ -6,7 +6,7 @@ mod link;
 mod stage;
 mod traffic;
 
-pub use flow::{Duration, Flow, Transport, Workload};
+pub use flow::{Duration, Flow, FlowHost, Transport, Workload};
 pub use link::{Link, Trace};
 pub use net::host::{EcnMode, HostQdisc, Nic};
 pub use net::qdisc::any::Config as Qdisc;
@@ -81,8 +81,8 @@ pub struct Window {
     pub to_ns: u64,
 }
 
-/// The end hosts of every flow.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// The end hosts of every flow that has none of its own.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Kernel tick, 1/s.
@@ -137,6 +137,21 @@ const RCVBUF_LARGE: u64 = 16 << 20;
 const RCVBUF_DEFAULT: u64 = 131_072;
 
 impl Host {
+    /// The hosts of a flow that has settings of its own.
+    fn of(&self, own: &FlowHost) -> Host {
+        Host {
+            hz: own.hz.unwrap_or(self.hz),
+            qdisc: own.qdisc.unwrap_or(self.qdisc),
+            tso: own.tso.unwrap_or(self.tso),
+            nic: own.nic.unwrap_or(self.nic),
+            gro: own.gro.unwrap_or(self.gro),
+            ecn: own.ecn.unwrap_or(self.ecn),
+            rcvbuf_bytes: own.rcvbuf_bytes.unwrap_or(self.rcvbuf_bytes),
+            sndbuf_bytes: own.sndbuf_bytes.unwrap_or(self.sndbuf_bytes),
+            ..*self
+        }
+    }
+
     /// Receive buffer before any tuning, bytes.
     pub fn rcvbuf_initial_bytes(&self) -> u64 {
         match self.rcvbuf_bytes {
@@ -196,6 +211,10 @@ fn check(ok: bool, key: &str, got: impl ToString, wanted: &str) -> Result<(), Pl
     Err(PlanError::Value { key: key.into(), got: got.to_string(), wanted: wanted.into() })
 }
 
+fn check_hz(key: &str, hz: u32) -> Result<(), PlanError> {
+    check((1..=1000).contains(&hz) && 1000 % hz == 0, key, hz, "a divisor of 1000")
+}
+
 fn within(range: RangeInclusive<i128>, key: &str, got: u64) -> Result<(), PlanError> {
     let wanted = format!("{} to {}", range.start(), range.end());
     check(range.contains(&i128::from(got)), key, got, &wanted)
@@ -209,6 +228,11 @@ pub(crate) fn at_key(at: &str, refused: Refused) -> PlanError {
 }
 
 impl Plan {
+    /// The end hosts of flow `i`.
+    pub fn host_of(&self, i: usize) -> Host {
+        self.host.of(&self.flows[i].host)
+    }
+
     /// Parses and checks a plan. Controllers are known elsewhere: their names and parameters pass as they are.
     ///
     /// # Errors
@@ -241,12 +265,7 @@ impl Plan {
             let largest = if is_padded { FRAME_BYTES } else { ACK_BYTES };
             link.check(&format!("ack_links[{i}]"), largest)?;
         }
-        check(
-            (1..=1000).contains(&self.host.hz) && 1000 % self.host.hz == 0,
-            "host.hz",
-            self.host.hz,
-            "a divisor of 1000",
-        )?;
+        check_hz("host.hz", self.host.hz)?;
         check(
             !self.flows.is_empty() && self.flows.len() <= 100_000,
             "flows",

@@ -46,10 +46,10 @@ pub struct Capture {
 impl Capture {
     /// Creates `trace.pcap` in `out`.
     pub fn create(plan: &Plan, flows: &[Flow], out: &Path) -> Result<Capture, RecordError> {
-        let seen = flows.iter().zip(&plan.flows).map(|(flow, planned)| Seen {
-            resolution: plan.host.arp.then(|| Span::from_ns(planned.rtt_ns)),
+        let seen = flows.iter().enumerate().map(|(i, flow)| Seen {
+            resolution: plan.host.arp.then(|| Span::from_ns(plan.flows[i].rtt_ns)),
             resolved: Time::ZERO,
-            feedback: Feedback::of(flow.ends.controller(), plan.host.ecn),
+            feedback: Feedback::of(flow.ends.controller(), plan.host_of(i).ecn),
             lengths: Lengths::new(MSS),
         });
         Ok(Capture {

@@ -5,7 +5,7 @@ use net::impair::Share;
 use net::qdisc::fifo::{self, Limit};
 use proptest::prelude::*;
 use serde_json::json;
-use sim::plan::{EcnMode, Flow, Host, HostQdisc, Loss, Nic, Plan, Qdisc, Stage};
+use sim::plan::{EcnMode, Flow, FlowHost, Host, HostQdisc, Loss, Nic, Plan, Qdisc, Stage};
 use units::Span;
 
 pub const MS: u64 = 1_000_000;
@@ -119,6 +119,7 @@ prop_compose! {
         length_ns in 1u64..duration_ns,
         size_bytes in prop::option::of(prop_oneof![1u64..10_000, 10_000u64..2_000_000]),
         max_rate_bps in prop::option::weighted(0.2, 10_000u64..20_000_000),
+        own in prop::option::of((any::<bool>(), any::<bool>(), any::<bool>(), 10_000u64..1_000_000)),
     ) -> Flow {
         let mut flow = greedy(&plain(1, 1, 1), cca, rtt_ns);
         if let Some((spread_ns, reorder)) = jitter {
@@ -131,6 +132,15 @@ prop_compose! {
             stop_ns: (start_ns + length_ns).min(duration_ns),
             size_bytes,
             max_rate_bps,
+            host: own.map_or(FlowHost::default(), |(is_virtual, tso, asks, buffer)| FlowHost {
+                hz: Some(250),
+                nic: Some(if is_virtual { Nic::Virtual } else { Nic::Physical }),
+                tso: Some(tso),
+                ecn: asks.then_some(EcnMode::Classic),
+                rcvbuf_bytes: Some(buffer),
+                sndbuf_bytes: Some(buffer),
+                ..FlowHost::default()
+            }),
             ..flow
         }
     }
