@@ -32,6 +32,15 @@ def of(name: str, i: int = 0) -> plan.Planned:
     return plan.runs(from_file(ROOT / "scenarios" / f"{name}.toml").scenario)[i]
 
 
+def overtaking(run: plan.Planned) -> plan.Planned:
+    """The same, with jitter that netem can do: packets overtake."""
+    for flow in run.plan["flows"]:
+        for stage in flow["forward"]:
+            if stage.get("jitter"):
+                stage["jitter"]["reorder"] = True
+    return run
+
+
 def netem_text(run: plan.Planned) -> str:
     return "".join(
         f"{shlex.join(argv)}\n"
@@ -56,7 +65,7 @@ CASES = {
     "netem-kfoury-fq_codel": lambda: netem_text(of("kfoury-fig21a", 14)),
     "netem-kfoury-fq_codel-buffer": lambda: netem_text(of("kfoury-fig21a", 15)),
     "netem-kfoury-fq_codel-ecn": lambda: netem_text(of("kfoury-fig21a-ecn", 0)),
-    "netem-yang-jitter": lambda: netem_text(of("yang-jitter", 8)),
+    "netem-yang-jitter": lambda: netem_text(overtaking(of("yang-jitter", 8))),
     "ssh-borgli-fig1": lambda: ssh_text(of("borgli-fig1")),
     "ssh-fabric-10g": lambda: ssh_text(of("fabric-10g")),
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 #: The papers, by the names that ids begin with.
 PAPERS = {
     "kfoury2020": "Kfoury, Gomez, Crichigno and Bou-Harb: An emulation-based evaluation of TCP BBRv2 alpha (2020)",
+    "yang2021": "Yang and others: BBRv2+, delay-based bandwidth probing (2021)",
     "borgli": "Borgli and Misund: Comparing BBR and CUBIC congestion controls",
     "gomez_fabric": "Gomez, Kfoury and Crichigno: Understanding the performance of TCP BBRv2 using FABRIC",
 }

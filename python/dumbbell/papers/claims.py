@@ -9,6 +9,7 @@ tolerance for the simulator and one for real stacks.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -107,8 +108,8 @@ def of_paper(paper: str) -> dict[str, Text]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """``BBRv1,BBRv2`` is two lines; ``paced, no loss`` is one."""
-    return (text,) if ", " in text else tuple(text.split(",")) if text else ()
+    """``BBRv1,BBRv2`` is two lines; ``paced, no loss`` and ``BBRv2(2%,0)`` are one."""
+    return (text,) if ", " in text else tuple(re.split(r",(?![^(]*\))", text)) if text else ()
 
 
 def _claim(given: dict[str, Any]) -> Claim:

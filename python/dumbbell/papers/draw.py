@@ -39,6 +39,8 @@ AXES = {
     "bandwidth_mbps": Axis("Rate (Mbit/s)"),
     "delay_ms": Axis("Propagation RTT (ms)"),
     "queue_packets": Axis("Queue (packets)"),
+    "alpha_pct": Axis("Loss threshold (%)", log=True),
+    "jitter_mean_ms": Axis("Mean jitter (ms)"),
     "case": Axis("Case"),
 }
 
@@ -60,6 +62,8 @@ TITLES = {
     "mean_owd_ms": "One-way delay (ms)",
     "mean_queue_delay_ms": "Time in the queue (ms)",
     "cov_throughput": "Coefficient of variation",
+    "inflight_bytes": "In flight (bytes)",
+    "tput_gain_pct": "Gain of BBRv1 over BBRv2 (%)",
     "bandwidth_estimates": "Estimate of the bandwidth (Mbit/s)",
     "throughput": "Throughput (Mbit/s)",
     "queue_occupancy_bdp": "In the queue (BDP)",

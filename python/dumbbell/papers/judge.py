@@ -70,7 +70,7 @@ def _points(claim: Claim, table: Table, book: Book) -> list[tuple[str, Reading]]
     """What a claim about values or a trend reads: (series, reading)."""
     own = table.entry.read.get(claim.id)
     if own is not None:
-        return [("", one) for one in own(table, claim, book) if isinstance(one, Reading)]
+        return [(one.inside, one) for one in own(table, claim, book) if isinstance(one, Reading)]
     at = {key: value for key, value in claim.at.items() if key not in ("from_x", "to_x")}
     found = [
         (name or "", reading) for name in claim.series or (None,) for reading in table.read(claim.metric, name, at)

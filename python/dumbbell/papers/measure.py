@@ -15,7 +15,7 @@ from dumbbell.results import metrics, statistic
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
-    from dumbbell.results.manifest import FlowSummary
+    from dumbbell.results.manifest import FlowSummary, LinkSummary
 
 Metric = Callable[["Result", "str | None"], Any]
 
@@ -63,6 +63,11 @@ def completion_times(result: Result, label: str | None) -> list[float]:
     return [inf if flow.fct_s is None else flow.fct_s for flow in _summaries(result, label)]
 
 
+def waiting_ms(link: LinkSummary) -> float:
+    """Mean time in the queue, ms: of packets, or over time on a kernel, which does not tell it of packets."""
+    return _known(link.queue_mean_ms if link.sojourn_mean_ms is None else link.sojourn_mean_ms)
+
+
 def _rtts(result: Result, label: str | None) -> statistic.Distribution:
     return metrics.rtt_ms(result, flows(result, label))
 
@@ -86,6 +91,6 @@ METRICS: dict[str, Metric] = {
     "loss_rate_pct": lambda result, _: 100 * result.summary.link.drop_rate,
     "loss_fraction": lambda result, _: result.summary.link.drop_rate,
     "mean_owd_ms": lambda result, label: fmean(_known(flow.owd_mean_ms) for flow in _summaries(result, label)),
-    "mean_queue_delay_ms": lambda result, _: _known(result.summary.link.sojourn_mean_ms),
+    "mean_queue_delay_ms": lambda result, _: waiting_ms(result.summary.link),
     "median_rtt_ms": lambda result, label: _rtts(result, label).p50,
 }

@@ -72,6 +72,18 @@ def draw(
     spots = [
         Spot(point.path, point.cca, fmean(point.goodput), fmean(point.mean_ms), fmean(point.p95_ms)) for point in found
     ]
+    panel(sheet, spots, title)
+    paths = len({point.path for point in found})
+    said = (
+        f"; {paths} paths, each normalised; ellipses: one standard deviation over the paths; whiskers: to the 95th"
+        " percentile"
+    )
+    sheet.finish(captions.of_runs(list(results), window) + said + note)
+    return sheet.ax
+
+
+def panel(sheet: style.Sheet, spots: Sequence[Spot], title: str) -> None:
+    """All controllers on all paths, normalised, in the sheet's first axes; `title` says which delay it is."""
     for cca, places in normalised(spots).items():
         _controller(sheet, cca, places)
     sheet.ax.set_xscale("log")
@@ -89,13 +101,6 @@ def draw(
         color="#555555",
         arrowprops={"arrowstyle": "->", "color": "#555555"},
     )
-    paths = len({point.path for point in found})
-    said = (
-        f"; {paths} paths, each normalised; ellipses: one standard deviation over the paths; whiskers: to the 95th"
-        " percentile"
-    )
-    sheet.finish(captions.of_runs(list(results), window) + said + note)
-    return sheet.ax
 
 
 def _controller(sheet: style.Sheet, cca: str, places: Sequence[tuple[float, float, float]]) -> None:

@@ -1,0 +1,105 @@
+"""The set-up of Yang and others, and what several of their figures read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.papers.table import Reading, Table, by_place
+
+if TYPE_CHECKING:
+    from dumbbell.papers.book import Book
+    from dumbbell.papers.claims import Claim
+    from dumbbell.papers.entry import Place
+
+#: Parts of 256 for the loss thresholds in per cent; 255 is the largest that the module takes.
+ALPHAS = {2: 5, 5: 13, 10: 26, 15: 38, 20: 51, 30: 77, 50: 128, 100: 255}
+
+
+def variant(alpha: int, beta: float = 0.3) -> dict[str, Any]:
+    """BBRv2(alpha, beta) of the paper: loss threshold in per cent, and the factor of reductions."""
+    params = {"loss_thresh": ALPHAS[alpha], **({} if beta else {"beta": 0})}
+    return {"name": f"BBRv2({alpha}%,{beta:g})", "cca": "bbr2", "params": params}
+
+
+#: [[flow]] tables by the paper's names. Section 5 runs BBRv2+ with a loss threshold of 20 %.
+FLOWS: dict[str, dict[str, Any]] = {
+    "CUBIC": {"cca": "cubic"},
+    "BBRv1": {"cca": "bbr"},
+    "BBRv2": {"cca": "bbr2"},
+    "BBRv2+": {"cca": "bbr2plus", "params": {"loss_thresh": ALPHAS[20]}},
+    "BBRv2+ (dual mode off)": {
+        "cca": "bbr2plus",
+        "params": {"loss_thresh": ALPHAS[20], "switch_to_bbr2_thresh": 0},
+    },
+}
+
+COMMON = {
+    "BBRv2+": "the published module with its defaults, and a loss threshold of 20 %, as section 5 says",
+    "packets": "single frames: the paper does not say whether offloads of its virtual links were off",
+    "TCP": "the rules of Linux 6.12; the paper ran BBRv2's alpha kernel on Ubuntu 18.04",
+    "repetitions": "starts at random within 100 ms, so that they differ",
+}
+NO_LENGTH = "60 s: the length is not printed for this experiment"
+
+
+def flow(label: str, **keys: Any) -> dict[str, Any]:
+    """A [[flow]] table by the paper's name of the controller."""
+    return {"name": label, **FLOWS[label], **keys}
+
+
+def scenario(
+    tables: Sequence[Mapping[str, Any]],
+    *,
+    duration: str,
+    repetitions: int,
+    buffer: str,
+    rate: Any = "40Mbps",
+    rtt: str = "40ms",
+    record: Mapping[str, Any] | None = None,
+    **path: Any,
+) -> dict[str, Any]:
+    """A scenario of this testbed; without `record` only summaries are kept."""
+    return {
+        "duration": duration,
+        "repetitions": repetitions,
+        "path": {"rate": rate, "rtt": rtt, "buffer": buffer, **path},
+        "host": {"start_jitter": "100ms"},
+        "flow": list(tables),
+        "record": {"samples": False, "queue": False, "events": False, **(record or {})},
+    }
+
+
+Reader = Callable[[Table, "Claim", "Book"], list[Reading]]
+
+
+def compared(metric: str, one: str, other: str, made: Callable[[float, float], float]) -> Reader:
+    """A claim about a figure of one line against that of another, at each place that both have."""
+
+    def read(table: Table, claim: Claim, _: Book) -> list[Reading]:
+        parts = [table.read(metric, label, claim.at) for label in (one, other)]
+        return [
+            Reading(at, tuple(made(a, b) for a, b in zip(first.values, second.values, strict=True)))
+            for at, (first, second) in by_place(parts)
+        ]
+
+    return read
+
+
+def over(one: float, other: float) -> float:
+    """Ratio; nan where there is nothing to divide by."""
+    return one / other if other else float("nan")
+
+
+def minus(one: float, other: float) -> float:
+    """Difference."""
+    return one - other
+
+
+def as_another(name: str) -> Callable[[Table, str, Place], list[Reading]]:
+    """A name in claims for a line that has another."""
+
+    def read(table: Table, metric: str, at: Place) -> list[Reading]:
+        return table.read(metric, name, at)
+
+    return read
