@@ -19,6 +19,7 @@ def joined(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """A CUBIC flow, and one of BBR that joins after 5 s; queue of 52 packets."""
     tables = [borgli.flow("CUBIC"), borgli.flow("BBRv1", start="5s")]
     made = {**borgli.scenario(tables, 52, FAST), "name": "joined", "duration": "20s", "repetitions": 1}
+    made["record"] = {"samples": True, "queue": True}
     return dumbbell.run(made, out=tmp_path_factory.mktemp("runs") / "out")[0]
 
 
@@ -28,13 +29,15 @@ def test_the_queue_of_55_packets_is_the_bdps_that_the_report_computes() -> None:
     assert bdps == pytest.approx(1.537, abs=0.001)
 
 
-def test_a_queue_holds_two_frames_for_each_packet_and_fq_paces_only_beside_bbr(joined: Result) -> None:
+def test_a_queue_is_in_packets_of_mostly_two_segments_and_fq_paces_only_beside_bbr(joined: Result) -> None:
     limit = joined.plan.bottleneck.qdisc.limit
     assert limit is not None
-    assert (limit.measure, limit.amount) == ("packets", 104)
+    assert (limit.measure, limit.amount) == ("packets", 52)
     for case in borgli.ENTRIES["fig9"].cases(FULL):
         assert case.scenario["host"]["qdisc"] == {"CUBIC": "pfifo", "BBRv1": "fq"}[case.series or ""]
         assert case.scenario["duration"] == "300s"
+    waiting = [(row["backlog_bytes"], row["backlog_packets"]) for row in joined.queue.to_pylist()]
+    assert 1.5 < sum(held for held, _ in waiting) / sum(packets for _, packets in waiting) / 1514 <= 2
     assert {flow.params["rules_4_9"] for flow in joined.plan.flows if flow.cca == "bbr"} == {1}
 
 

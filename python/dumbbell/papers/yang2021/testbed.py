@@ -36,7 +36,8 @@ FLOWS: dict[str, dict[str, Any]] = {
 
 COMMON = {
     "BBRv2+": "the published module with its defaults, and a loss threshold of 20 %, as section 5 says",
-    "packets": "single frames: the paper does not say whether offloads of its virtual links were off",
+    "packets": "single frames. The paper does not say whether offloads were off; netem's rate has no bucket, and one"
+    " that holds a super-packet would let bursts pass",
     "TCP": "the rules of Linux 6.12; the paper ran BBRv2's alpha kernel on Ubuntu 18.04",
     "repetitions": "starts at random within 100 ms, so that they differ",
 }
