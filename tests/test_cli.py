@@ -101,7 +101,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
             ["run", "small.toml", "--on", "linus"],
             (
                 'dumbbell: --on: got "linus", wanted one of: "sim", "linux", "bpf", "uml", "uml-ours",'
-                ' "netem", "ssh"; did you mean'
+                ' "netem", "ssh", "ray"; did you mean'
                 ' "linux"?\n'
             ),
         ),

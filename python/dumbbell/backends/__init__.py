@@ -38,6 +38,8 @@ class Kind(NamedTuple):
         virtual time 30,000 to 60,000.
     refuses
         Whether the module has `refuse`, which says what of a plan it cannot do on any machine.
+    has_workers
+        Whether the module has `workers`, which says how many runs go at once unless ``--jobs`` does.
     """
 
     module: str
@@ -49,6 +51,7 @@ class Kind(NamedTuple):
     has_series: bool = False
     packets_per_cpu_s: int = 3_000_000
     refuses: bool = False
+    has_workers: bool = False
 
 
 #: The back ends by their names, as ``--on`` takes them.
@@ -60,6 +63,7 @@ KINDS = {
     "uml-ours": Kind("uml", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, refuses=True, has_series=True),
     "netem": Kind("netem", jobs_max=1),
     "ssh": Kind("ssh", jobs_max=1, has_hosts=True),
+    "ray": Kind("cluster", is_exact=True, is_real_time=False, jobs=None, has_hosts=True, has_workers=True),
 }
 
 
@@ -113,7 +117,7 @@ def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | N
             f"got {wanted}, wanted {which.jobs_max} with --on {on.partition(':')[0]}: runs at once would disturb each"
             " other",
         )
-    check = _module(on).check
+    module: Any = _module(on)
     for request in requests:
-        check(request)
-    return wanted or which.jobs
+        module.check(request)
+    return wanted or (module.workers(on) if which.has_workers else which.jobs)

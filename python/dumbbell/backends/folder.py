@@ -113,7 +113,7 @@ class ResultFolder:
             "kernel": origin.kernel(),
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "wall_s": round(wall_s, 6),
-            "backend": request.on,
+            "backend": request.recorded,
         }
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

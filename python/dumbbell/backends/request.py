@@ -46,3 +46,8 @@ class Request(NamedTuple):
     def backend(self) -> str:
         """Name of the back end, without its hosts."""
         return self.on.partition(":")[0]
+
+    @property
+    def recorded(self) -> str:
+        """What a manifest calls the back end: on a cluster it is the simulator that runs."""
+        return "sim" if self.backend == "ray" else self.on

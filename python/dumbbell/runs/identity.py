@@ -82,11 +82,11 @@ def _program(request: Request) -> dict[str, Any]:
     """What turns the plan into tables."""
     from dumbbell import _native, backends
 
-    digests, name = _native.digests(), request.backend
+    digests = _native.digests()
     own = {record["name"] for record in request.own.record()}
     built_in = [cca for cca in _used(request.planned.plan["flows"]) if cca not in own]
     ours = {cca: digests.get(f"cca/{cca}", "") for cca in built_in}
-    if name == "sim":
+    if request.recorded == "sim":
         return {"on": "sim", "engine": digests["engine"], "controllers": ours}
     module = backends.kind(request.on).module
     made: dict[str, Any] = {"on": request.on, "sources": _sources(_SOURCES.get(module, ("backends",)))}

@@ -61,7 +61,7 @@ def _compare(job: Job, made: dict[str, Any]) -> None:
     from dumbbell import _native
 
     at, elsewhere = job.folder, "choose another --out"
-    own, on = job.request.own, job.request.on
+    own, on = job.request.own, job.request.recorded
     if made["schema_version"] != _native.MANIFEST_VERSION:
         raise ResultError(
             f"{at}: written in format {made['schema_version']}, this is {_native.MANIFEST_VERSION}; {elsewhere}"
