@@ -66,7 +66,7 @@ def _retransmissions(profile: Profile) -> Iterator[Case]:
             yield Case(
                 label,
                 {"n_flows": count},
-                scenario([flows(label, count)], duration=profile.pick("300s", "60s" if count == 1 else "30s"),
+                scenario([flows(label, count)], duration=profile.pick("300s", "300s" if count == 1 else "30s"),
                          repetitions=profile.pick(10, 1), buffer_bdp=0.02, rtt="100ms"),
             )  # fmt: skip
 
