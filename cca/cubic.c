@@ -49,6 +49,8 @@
 	  "grow at least as fast as Reno would (RFC 9438 sec. 4.3)")		\
 	P(friendly_connections, 1, 1, 16, "flows",				\
 	  "Reno flows that growth is to keep up with, as in Chromium; beta stays what it is") \
+	P(byte_count, 0, 0, 1024, "1/1024 segments",				\
+	  "what an acknowledged packet counts beyond slow start, with windows kept in parts of a segment, as in Chromium; 0: whole segments") \
 	P(hystart, 1, 0, 1, "bool", "leave slow start before loss (HyStart)")	\
 	P(hystart_detect, 3, 0, 3, "bits", "1: ACK train, 2: delay, 3: both")	\
 	P(hystart_low_window, 16, 0, 65535, "segments", "HyStart is idle below this window") \
@@ -79,6 +81,8 @@ CCA_PRESETS(CUBIC_PRESETS);
 /* Unit of time on the curve: 2^-10 s, so that a cube needs three shifts by 10. */
 #define CUBIC_TIME_SHIFT 10
 #define CUBIC_BETA_ONE	 1024
+/* Parts of a segment in which windows are kept with byte_count. */
+#define CUBIC_PART 1024U
 
 /* Shift of C (t - K)^3: 10 for the scale of C, 30 for the cubed unit of time. */
 static const u32 cubic_curve_shift = 10 + 3 * CUBIC_TIME_SHIFT;
@@ -120,6 +124,8 @@ struct cubic {
 	u32 epoch_start;  /* jiffies; 0: the next ACK starts an epoch */
 	u32 ack_cnt;	  /* segments delivered that w_est has not counted */
 	u32 w_est;	  /* window that Reno would have, segments */
+	u32 w;		  /* with byte_count: the window, 1/1024 segments */
+	u32 w_est_parts;  /* ... and the one that Reno would have */
 	u32 delay_min_us; /* minimum RTT since the last timeout; 0: unknown */
 	/* HyStart */
 	u32 round_start_us;
@@ -237,6 +243,80 @@ static void cubic_update(struct sock *sk, struct cubic *ca, u32 cwnd, u32 acked)
 	ca->cnt = max(ca->cnt, cubic_cnt_min);
 }
 
+/* ---- Windows in bytes, as Chromium's (cubic_bytes.cc) ---- */
+
+/* The exact window; snd_cwnd is the nearest whole one, unless somebody else has set it. */
+static u32 cubic_parts(const struct sock *sk, const struct cubic *ca)
+{
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+
+	if ((ca->w + CUBIC_PART / 2) / CUBIC_PART == cwnd)
+		return ca->w;
+	return cwnd * CUBIC_PART;
+}
+
+/* W(t + RTT) in parts of a segment. */
+static u32 cubic_target_parts(const struct sock *sk, const struct cubic *ca)
+{
+	u64 ticks = (u64)(tcp_jiffies32 - ca->epoch_start) + usecs_to_jiffies(sk, ca->delay_min_us);
+	u64 t = div64_u64(ticks << CUBIC_TIME_SHIFT, HZ);
+	u64 off = t < ca->k ? ca->k - t : t - ca->k;
+	u32 delta = (u32)((cubic_c(sk) * off * off * off) >> (cubic_curve_shift - 10));
+
+	return t < ca->k ? ca->origin - min(delta, ca->origin) : ca->origin + delta;
+}
+
+/* The first ACK after a reduction fixes the curve; w_max and origin are in parts here. */
+static void cubic_begin_parts(struct sock *sk, struct cubic *ca, u32 w)
+{
+	ca->epoch_start = tcp_jiffies32;
+	ca->w_est_parts = w;
+	ca->k = 0;
+	ca->origin = w;
+	if (ca->w_max > w) {
+		u64 inverse_c = div64_u64(1ULL << cubic_curve_shift, cubic_c(sk));
+
+		ca->k = cube_root((inverse_c * (ca->w_max - w)) >> 10);
+		ca->origin = ca->w_max;
+	}
+}
+
+/*
+ * Window after an ACK (CubicBytes::CongestionWindowAfterAck): the curve, at most half of what is acknowledged above the
+ * window, or Reno's window, which grows by alpha per window acknowledged.
+ */
+static void cubic_avoid_by_bytes(struct sock *sk, struct cubic *ca, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 beta = param(sk, beta), flows = param(sk, friendly_connections);
+	u32 w = cubic_parts(sk, ca), part = acked * param(sk, byte_count);
+	u32 alpha =
+		3 * flows * flows * CUBIC_PART * (CUBIC_BETA_ONE - beta) / (CUBIC_BETA_ONE + beta);
+	u32 target;
+
+	if (!ca->epoch_start)
+		cubic_begin_parts(sk, ca, w);
+	target = min(cubic_target_parts(sk, ca), w + part / 2);
+	ca->w_est_parts += (u32)div64_u64((u64)part * alpha, max(ca->w_est_parts, 1U));
+	ca->w = max(target, ca->w_est_parts);
+	ca->w_est = ca->w_est_parts / CUBIC_PART;
+	tcp_snd_cwnd_set(tp, min((ca->w + CUBIC_PART / 2) / CUBIC_PART, tp->snd_cwnd_clamp));
+}
+
+/* CubicBytes::CongestionWindowAfterPacketLoss; a segment below the maximum is not below it. */
+static u32 cubic_reduce_by_bytes(struct sock *sk, struct cubic *ca)
+{
+	u32 w = cubic_parts(sk, ca), beta = param(sk, beta);
+
+	ca->epoch_start = 0;
+	if (w + CUBIC_PART < ca->w_max && param(sk, fast_convergence))
+		ca->w_max = (u32)((u64)w * (CUBIC_BETA_ONE + beta) / (2 * CUBIC_BETA_ONE));
+	else
+		ca->w_max = w;
+	ca->w = max((u32)((u64)w * beta / CUBIC_BETA_ONE), cubic_ssthresh_min * CUBIC_PART);
+	return (ca->w + CUBIC_PART / 2) / CUBIC_PART;
+}
+
 /* ---- HyStart ---- */
 
 static void hystart_begin_round(const struct sock *sk, struct cubic *ca)
@@ -344,6 +424,10 @@ CCA_AVOID_OP(cubic_cong_avoid)
 		if (!acked)
 			return;
 	}
+	if (param(sk, byte_count)) {
+		cubic_avoid_by_bytes(sk, ca, acked);
+		return;
+	}
 	cubic_update(sk, ca, tcp_snd_cwnd(tp), acked);
 	tcp_cong_avoid_ai(tp, ca->cnt, acked);
 }
@@ -357,6 +441,8 @@ CCA_SSTHRESH_OP(cubic_ssthresh)
 	u64 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 	u32 beta = param(sk, beta);
 
+	if (param(sk, byte_count))
+		return cubic_reduce_by_bytes(sk, ca);
 	ca->epoch_start = 0;
 	if (cwnd < ca->w_max && param(sk, fast_convergence))
 		ca->w_max = (u32)(cwnd * (CUBIC_BETA_ONE + beta) / (2 * CUBIC_BETA_ONE));
@@ -418,6 +504,7 @@ CCA_INFO_OP(cubic_info)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct cubic *ca = cubic_state(sk);
+	u32 origin = param(sk, byte_count) ? ca->origin / CUBIC_PART : ca->origin;
 
 	info->flags = CCA_INFO_STATE;
 	if (tcp_in_slow_start(tp))
@@ -425,7 +512,7 @@ CCA_INFO_OP(cubic_info)
 	else if (ca->w_est > tcp_snd_cwnd(tp))
 		info->state = CUBIC_RENO_FRIENDLY;
 	else
-		info->state = tcp_snd_cwnd(tp) < ca->origin ? CUBIC_CONCAVE : CUBIC_CONVEX;
+		info->state = tcp_snd_cwnd(tp) < origin ? CUBIC_CONCAVE : CUBIC_CONVEX;
 	if (ca->delay_min_us) {
 		info->flags |= CCA_INFO_MIN_RTT;
 		info->min_rtt_us = ca->delay_min_us;

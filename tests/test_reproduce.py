@@ -137,7 +137,13 @@ def test_every_claim_of_a_paper_can_be_read_from_its_runs(
 
     def glance(self: Book, name: str, case: Case) -> Any:
         short = {key: value for key, value in case.scenario.items() if key != "measure"}
-        flows = [{**flow, **({"start": "0.1s"} if "start" in flow else {})} for flow in short["flow"]]
+        flows = [
+            {
+                **{key: value for key, value in flow.items() if key != "stop"},
+                **({"start": "0.1s"} if "start" in flow else {}),
+            }
+            for flow in short["flow"]
+        ]
         changed = {**short, "flow": flows, "duration": "0.4s", "repetitions": 1}
         return made(self, name, case._replace(scenario=changed))
 

@@ -129,10 +129,18 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         handshake,
         initial_rtt_ns,
         window_unit_bytes,
+        packet_threshold,
+        initial_window,
+        clock_ns,
+        clock_offset_ns,
+        rto_min_ns,
+        counts_sent,
+        prr,
     } = p.transport
     else {
         unreachable!("matched by the caller")
     };
+    let default = quic::Config::default();
     let config = quic::Config {
         hz: host.hz,
         payload: payload_bytes,
@@ -141,8 +149,15 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         handshake,
         window_unit: window_unit_bytes,
         initial_rtt: Span::from_ns(initial_rtt_ns),
+        packet_threshold: packet_threshold.unwrap_or(default.packet_threshold),
+        initial_window: initial_window.unwrap_or(default.initial_window),
+        clock: clock_ns.map_or(default.clock, Span::from_ns),
+        clock_offset: clock_offset_ns.map_or(default.clock_offset, Span::from_ns),
+        rto_min: rto_min_ns.map_or(default.rto_min, Span::from_ns),
+        counts_sent,
+        prr,
         ecn: host.ecn != plan::EcnMode::Off,
-        ..quic::Config::default()
+        ..default
     };
     let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, payload_bytes));
     let mut sender = quic::Sender::new(controller, config, stream, seed(plan, i));

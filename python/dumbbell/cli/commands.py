@@ -64,15 +64,6 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
     add_jobs(demo)
 
 
-def _add_paper(paper: argparse.ArgumentParser) -> None:
-    paper.add_argument("name", metavar="NAME", help="zhang2019 (BBR and its variants, arXiv:1909.03673)")
-    paper.add_argument("--table", type=count, nargs="+", metavar="N", help="which tables: 3, 4, 5, 7 (default: all)")
-    paper.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME-<n>)")
-    paper.add_argument("--json", action="store_true", help="print one JSON object per cell and line, and nothing else")
-    paper.add_argument("--duration", metavar="TIME", help="simulated time instead of the paper's, for a quick look")
-    add_jobs(paper)
-
-
 def _add_papers(listed: argparse.ArgumentParser) -> None:
     listed.add_argument("id", metavar="ID", nargs="*", help="only these papers or figures")
     listed.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
@@ -185,9 +176,6 @@ COMMANDS = {
     "schema": Command("print the JSON Schema of scenario files", _add_nothing, "views:schema"),
     "demo": Command(
         "BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo, "demo:main"
-    ),
-    "paper": Command(
-        "run the tables of a published paper, and print its values next to ours", _add_paper, "paper:main"
     ),
     "papers": Command("list the figures and tables of papers that can be reproduced", _add_papers, "papers:main"),
     "reproduce": Command(

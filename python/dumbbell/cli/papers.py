@@ -110,19 +110,45 @@ def _draw(one: Judged, out: Path) -> Path | None:
     return path
 
 
-def _print(one: Judged, figure: Path | None) -> None:
-    """A row per claim."""
+def _print_cells(one: Judged) -> None:
+    """A table of numbers as the paper has it, ours beside its."""
     from rich import box
     from rich.table import Table
 
+    from dumbbell.papers import cells
+
+    from .table import console
+
+    heads, rows = cells.rows(one.table, one.table.entry.cells)
+    table = Table(
+        title=f"{one.text.item}: ours (the paper's), * within tolerance", title_justify="left", box=box.SIMPLE_HEAD
+    )
+    for i, head in enumerate(heads):
+        table.add_column(head, justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+    print(f"Within the tolerance: {cells.agreement(one.table)}\n")
+
+
+def _print(one: Judged, figure: Path | None) -> None:
+    """A row per claim; those that are cells of a table stand in the table."""
+    from rich import box
+    from rich.table import Table
+
+    from dumbbell.papers.cells import is_cell
     from dumbbell.papers.score import measured_text, wanted_text
 
     from .table import console
 
+    if one.table.entry.cells:
+        _print_cells(one)
     table = Table(title=f"{one.text.id}: {one.text.title}", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("claim", "", "measured", "expected", "tolerance", ""):
         table.add_column(head, overflow="fold")
     for verdict in one.verdicts:
+        if one.table.entry.cells and is_cell(verdict.claim):
+            continue
         colour = _COLOURS[verdict.verdict]
         table.add_row(
             f"{verdict.claim.id} {verdict.claim.text}", f"[{colour}]{verdict.verdict}[/]", measured_text(verdict),

@@ -21,6 +21,7 @@ PAPERS = {
     "yang2021": "Yang and others: BBRv2+, delay-based bandwidth probing (2021)",
     "borgli": "Borgli and Misund: Comparing BBR and CUBIC congestion controls",
     "gomez_fabric": "Gomez, Kfoury and Crichigno: Understanding the performance of TCP BBRv2 using FABRIC",
+    "zhang2019": "Zhang: An evaluation of BBR and its variants (2019)",
 }
 
 

@@ -7,7 +7,7 @@ share its runs, because runs are kept by their content.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .book import Book
+    from .cells import Column
     from .claims import Claim
     from .table import Reading, Table
 
@@ -70,5 +71,7 @@ class Entry:
     """Other entries whose cases a trend of this one needs, because each panel of a figure is an entry."""
     needs: tuple[str, ...] = ()
     """Other entries that `read` asks the book for."""
+    cells: Sequence[Column] = ()
+    """The columns of a table of numbers, which is printed with the paper's beside ours (`cells.py`)."""
     unjudged: Mapping[str, str] = field(default_factory=dict)
     """Claims that cannot be judged, with the reason."""

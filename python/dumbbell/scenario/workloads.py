@@ -11,7 +11,7 @@ from .kinds import DELAY, DURATION, RATE
 from .plain_kinds import SWITCH, whole
 
 if TYPE_CHECKING:
-    from .keytypes import MaybeQuantity, Number, Quantity, Switch
+    from .keytypes import MaybeNumber, MaybeQuantity, Number, Quantity, Switch
 
 _MESSAGE = kinds.size("1B", "1GB")
 
@@ -53,12 +53,60 @@ class Quic(Transport, form="quic"):
         " (Chromium: 1460 bytes, whatever packets carry)",
         default=None,
     )
+    packet_threshold: MaybeNumber = key(
+        whole(1, 1000),
+        "later packets whose acknowledgement makes one lost; default: 3 (Zhang: any gap, 1)",
+        default=None,
+    )
+    initial_window: MaybeNumber = key(
+        whole(1, 10_000), "window at the start, in packets; default: 10 (Zhang: 15)", default=None
+    )
+    clock: MaybeQuantity = key(
+        kinds.span("1us", "100ms"),
+        "what the sender's clock counts in: it measures RTT and rates with it, and its pacer lets go what is due within"
+        " one; default: exact (Zhang: 1 ms)",
+        default=None,
+    )
+    clock_offset: MaybeQuantity = key(
+        kinds.span("1us", "100ms"),
+        "when in a tick of the clock its alarms go off, below the tick; default: at its beginning (Zhang's senders"
+        " share a processor, which polls them in turn)",
+        default=None,
+    )
+    rto_min: MaybeQuantity = key(
+        kinds.span("1ms", "60s"),
+        "minimum retransmission timeout, which replaces probes and persistent congestion; default: probes"
+        " (Zhang: 200 ms)",
+        default=None,
+    )
+    counts_sent: Switch = key(
+        SWITCH,
+        "the sending rate of a sample counts what was sent, lost packets included, as in Chromium; false: what was"
+        " delivered of it, as in Linux",
+        default=False,
+    )
+    prr: Switch = key(
+        SWITCH,
+        "controllers that do not set their window themselves leave reductions by proportional rate reduction, as in"
+        " Chromium; false: the window falls at once",
+        default=False,
+    )
 
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
+        sender = {
+            "packet_threshold": self.packet_threshold,
+            "initial_window": self.initial_window,
+            "clock_ns": self.clock,
+            "clock_offset_ns": self.clock_offset,
+            "rto_min_ns": self.rto_min,
+            "counts_sent": self.counts_sent,
+            "prr": self.prr,
+        }
         times = {"ack_delay_ns": self.ack_delay, "initial_rtt_ns": self.initial_rtt}
         sizes = {"payload_bytes": self.payload, "window_unit_bytes": self.window_unit or 0}
-        return {"kind": "quic", "ack_every": self.ack_every, "handshake": self.handshake, **sizes, **times}
+        own = {name: value for name, value in sender.items() if value}
+        return {"kind": "quic", "ack_every": self.ack_every, "handshake": self.handshake, **sizes, **times, **own}
 
 
 class Workload(Variant):

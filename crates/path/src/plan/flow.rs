@@ -98,6 +98,27 @@ pub enum Transport {
         /// What one of a window stands for, bytes; 0: a packet.
         #[serde(default)]
         window_unit_bytes: u32,
+        /// Later packets whose acknowledgement makes one lost; `null`: 3.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        packet_threshold: Option<u32>,
+        /// Window at the start, packets; `null`: 10.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        initial_window: Option<u32>,
+        /// What the sender's clock counts in, ns; `null`: it is exact.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        clock_ns: Option<u64>,
+        /// When in a tick of the clock its alarms go off, ns; `null`: at its beginning.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        clock_offset_ns: Option<u64>,
+        /// Minimum retransmission timeout, ns; `null`: probes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rto_min_ns: Option<u64>,
+        /// The sending rate of samples counts what was sent.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        counts_sent: bool,
+        /// Proportional rate reduction.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        prr: bool,
     },
 }
 

@@ -36,6 +36,21 @@ pub struct Config {
     /// A reduction is undone when every loss that it answered proves spurious. Not in RFC 9002,
     /// which leaves it open; `undo_cwnd` of the controllers exists for it.
     pub undo: bool,
+    /// What the sender's clock counts in; zero: it is exact. Zhang's has whole milliseconds (`DqcSimuClock`): RTTs
+    /// and rates are measured in them, and the pacer lets go what is due within one (Chromium's
+    /// `alarm_granularity_`).
+    pub clock: Span,
+    /// When in a tick of the clock its alarms go off: Zhang's senders share a processor, which polls them in turn.
+    pub clock_offset: Span,
+    /// Minimum retransmission timeout, instead of probes; zero: probes (RFC 9002 section 6.2). Zhang's
+    /// sender has one of 200 ms (`kMinRetransmissionTimeMs`).
+    pub rto_min: Span,
+    /// A sample's sending rate counts what was sent, lost packets included, and not what was delivered of it; samples
+    /// shorter than the minimum RTT count (`BandwidthSampler` of Chromium).
+    pub counts_sent: bool,
+    /// Window-based controllers leave a reduction by proportional rate reduction, as in Chromium; otherwise the
+    /// window falls at once.
+    pub prr: bool,
 }
 
 impl Default for Config {
@@ -55,12 +70,18 @@ impl Default for Config {
             max_ack_delay: Span::from_ms(25),
             packet_threshold: 3,
             undo: true,
+            clock: Span::ZERO,
+            clock_offset: Span::ZERO,
+            rto_min: Span::ZERO,
+            counts_sent: false,
+            prr: false,
         }
     }
 }
 
 impl Config {
-    /// As in Zhang's simulations: every packet is acknowledged, no handshake, 100 ms assumed at first.
+    /// As in Zhang's simulations: every packet is acknowledged, no handshake, 100 ms assumed at first, any gap is a
+    /// loss, a clock of milliseconds, a retransmission timeout.
     pub fn zhang() -> Config {
         Config {
             ack_every: 1,
@@ -68,6 +89,11 @@ impl Config {
             initial_rtt: Span::from_ms(100),
             window_unit: 1460,
             undo: false,
+            packet_threshold: 1,
+            clock: Span::from_ms(1),
+            rto_min: Span::from_ms(200),
+            counts_sent: true,
+            prr: true,
             ..Config::default()
         }
     }

@@ -10,6 +10,7 @@ pub mod delivered;
 mod ecn;
 mod episode;
 mod pacer;
+mod prr;
 pub mod ranges;
 pub mod receiver;
 mod rtt;

@@ -12,6 +12,9 @@ pub struct Timer {
     pub backoff: u32,
     /// When the last packet was sent.
     pub last_sent: Time,
+    /// When the retransmission timeout was last put off: something was acknowledged or retransmitted, or sent with
+    /// nothing in flight.
+    pub heard_at: Time,
     /// When the Initial packet was sent, while it is the only one.
     pub initial_sent_at: Option<Time>,
 }
@@ -23,6 +26,7 @@ impl Default for Timer {
             loss_at: Time::NEVER,
             backoff: 0,
             last_sent: Time::ZERO,
+            heard_at: Time::ZERO,
             initial_sent_at: None,
         }
     }

@@ -12,6 +12,7 @@ mod loss;
 mod pacing;
 mod pair;
 mod transfer;
+mod zhang;
 
 use pair::{Sent, Verdict};
 

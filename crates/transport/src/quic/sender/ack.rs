@@ -6,7 +6,7 @@ use crate::common::rate::Sampler;
 use crate::quic::arrivals::Arrivals;
 use crate::quic::rtt::{Estimator, GRANULARITY_US};
 use crate::quic::sent::{Sent, ACKED, APP_LIMITED, ECT, IN_FLIGHT, LOST, RETRANS};
-use cca::{AckSample, CaState};
+use cca::{AckSample, CaState, RateSample};
 use net::quic::AckFrame;
 use net::Ack;
 use units::Span;
@@ -29,6 +29,18 @@ struct AckState {
     largest: u32,
     /// Newly reported CE marks.
     ce: u32,
+    /// Packets sent in the sample's sending interval.
+    sent: u32,
+}
+
+/// The lower of sending rate and ACK rate, each over its own interval (`BandwidthSampler::OnPacketAcknowledgedInner`):
+/// the interval in which what was delivered has this rate.
+fn count_sent(rs: &mut RateSample, sent: u32) {
+    if rs.delivered <= 0 || rs.rcv_interval_us == 0 {
+        return;
+    }
+    let sending = u64::from(rs.snd_interval_us) * rs.delivered as u64 / u64::from(sent.max(1));
+    rs.interval_us = sending.max(u64::from(rs.rcv_interval_us)) as i64;
 }
 
 impl Sender {
@@ -50,6 +62,7 @@ impl Sender {
         }
         let mut st = AckState::default();
         st.sampler.rs.prior_in_flight = self.in_flight();
+        self.prior_in_flight = u64::from(self.in_flight()) * self.packet_bytes();
         let prior_lost = self.sk.lost;
         let prior_una = self.packets.una();
         self.take_arrivals(frame, arrivals, &mut st);
@@ -67,6 +80,7 @@ impl Sender {
             self.enter_cwr();
         }
         self.detect_lost();
+        self.count_for_prr(st.acked);
         self.sync_seq();
         let losses = self.sk.lost.wrapping_sub(prior_lost);
         st.sampler.rs.is_ece = st.ce > 0;
@@ -74,8 +88,12 @@ impl Sender {
         st.sampler.finish(&mut self.sk, acked, false, |number| {
             (number + 1).wrapping_mul(mss).wrapping_add(1)
         });
+        if self.config.counts_sent {
+            count_sent(&mut st.sampler.rs, st.sent);
+        }
         self.cong_control(&st, prior_una);
         self.reset_backoff();
+        self.timer.heard_at = self.sk.now();
         self.forget_packets();
         self.set_timer();
     }
@@ -110,6 +128,8 @@ impl Sender {
             st.sampler.take(&mut self.sk, &packet.stamps, number);
             st.sampler.rs.is_app_limited = packet.is(APP_LIMITED);
             st.sampler.rs.is_retrans = packet.is(RETRANS);
+            st.sent = packet.sent.wrapping_sub(packet.sent_at_acked);
+            self.sent_at_acked = packet.sent;
         }
     }
 
@@ -145,6 +165,14 @@ impl Sender {
         }
         st.ce = ce;
         self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(ce.min(st.acked));
+    }
+
+    /// Acknowledged packets of a reduction, those of the ACK that began it included.
+    fn count_for_prr(&mut self, acked: u32) {
+        if self.prr_reduces() {
+            let packet = self.packet_bytes();
+            (0..acked).for_each(|_| self.prr.on_acked(packet));
+        }
     }
 
     fn tell_delivery(&mut self, st: &AckState) {
@@ -196,5 +224,29 @@ impl Sender {
         let window = u64::from(sk.snd_cwnd) * u64::from(unit);
         let rate = window * 1_250_000 / srtt_us;
         sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval_ms(snd: u32, rcv: u32, delivered: i32, sent: u32) -> i64 {
+        let mut rs = RateSample {
+            snd_interval_us: snd * 1_000,
+            rcv_interval_us: rcv * 1_000,
+            delivered,
+            interval_us: -1,
+            ..RateSample::default()
+        };
+        count_sent(&mut rs, sent);
+        rs.interval_us / 1_000
+    }
+
+    #[test]
+    fn a_sample_has_the_lower_of_sending_rate_and_ack_rate() {
+        // 90 of 100 sent in 100 ms were delivered, in 95 ms and in 80 ms: 0.947 and 1 packet/ms.
+        assert_eq!(interval_ms(100, 95, 90, 100), 95);
+        assert_eq!(interval_ms(100, 80, 90, 100), 90);
     }
 }

@@ -7,12 +7,14 @@
 //!    +-----------> CWR               acknowledged, or all losses were spurious (Recovery): Open
 //! ```
 //!
-//! There is no proportional rate reduction: the window falls to what the controller says at once, and
-//! one packet may leave beyond it. A loss of a packet sent before an event began belongs to that event.
+//! The window falls to what the controller says at once, and one packet may leave beyond it; `Config::prr` has
+//! packets leave by proportional rate reduction meanwhile. A loss of a packet sent before an event began belongs to that
+//! event.
 
 use super::Sender;
 use crate::common::SenderEvent;
 use crate::quic::episode::Undo;
+use crate::quic::prr::Prr;
 use crate::quic::rtt::Estimator;
 use crate::quic::sent::Sent;
 use cca::{CaEvent, CaState};
@@ -45,7 +47,7 @@ impl Sender {
     fn enter_recovery(&mut self) {
         self.sk.prior_ssthresh = self.sk.ssthresh_to_restore();
         self.reduce(self.config.undo);
-        self.extra = !self.sk.has_cong_control();
+        self.extra = !self.sk.has_cong_control() && !self.config.prr;
         self.sk.stats.recoveries += 1;
         self.set_ca_state(CaState::Recovery);
     }
@@ -72,6 +74,7 @@ impl Sender {
             prior_high: self.high,
         };
         self.set_high();
+        self.prr = Prr::restart(self.prior_in_flight);
         self.sk.undo_marker = if may_undo { self.sk.snd_una } else { 0 };
         self.sk.snd_cwnd_cnt = 0;
         self.sk.prior_cwnd = self.sk.snd_cwnd;

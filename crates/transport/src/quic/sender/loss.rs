@@ -1,7 +1,6 @@
 //! Loss detection (RFC 9002 section 6): by later packets, by time, by probes, and persistent congestion.
 
 use super::Sender;
-use crate::common::clock::run_time;
 use crate::common::{Conn, SenderEvent};
 use crate::quic::rtt::Estimator;
 use crate::quic::sent::{APP_LIMITED, IN_FLIGHT, LOST, OWNER};
@@ -12,6 +11,8 @@ use units::{Span, Time};
 const PROBES: u32 = 2;
 /// Doublings of the probe timeout that are made; 2^16 PTOs are hours.
 const BACKOFF_MAX: u32 = 16;
+/// Packets that a retransmission timeout takes out of flight (Zhang's `kMaxFastRetransNum`).
+const RTO_PACKETS: u32 = 2;
 
 impl Sender {
     /// Declares packets lost that were sent before an acknowledged one, by number or by age.
@@ -32,7 +33,7 @@ impl Sender {
                 lost += 1;
             } else {
                 let wait = u64::from(delay_us - age_us);
-                let at = run_time((self.sk.tcp_mstamp + wait) * 1_000);
+                let at = self.clock_reaches((self.sk.tcp_mstamp + wait) * 1_000);
                 self.timer.loss_at = self.timer.loss_at.min(at);
             }
         }
@@ -70,8 +71,11 @@ impl Sender {
     }
 
     /// Whether the run of losses that ends with this packet is long enough. Packets from before the
-    /// first RTT sample do not count (RFC 9002 section 7.6.2).
+    /// first RTT sample do not count (RFC 9002 section 7.6.2), nor any where there are no probes.
     fn is_persistent(&mut self, number: u32, tx_us: u32) -> bool {
+        if self.config.rto_min > Span::ZERO {
+            return false;
+        }
         let Some(first_us) = self.rtt.first_at_us else { return false };
         if (tx_us.wrapping_sub(first_us as u32) as i32) < 0 {
             return false;
@@ -94,6 +98,8 @@ impl Sender {
             if !self.sk.has_cong_control() {
                 self.update_pacing_rate();
             }
+        } else if self.config.rto_min > Span::ZERO {
+            self.on_retransmission_timeout();
         } else {
             self.on_probe_timeout();
         }
@@ -111,6 +117,34 @@ impl Sender {
         self.sk.log(SenderEvent::Tlp);
     }
 
+    /// The retransmission timeout of Zhang's sender (`SendPacketManager::FastRetransmit`): the data of the two oldest
+    /// packets are to be sent again, one packet leaves whatever window and pacer say, and the controller hears nothing.
+    fn on_retransmission_timeout(&mut self) {
+        self.timer.heard_at = self.sk.now();
+        let (una, next) = (self.packets.una(), self.packets.next());
+        let now_us = self.sk.now_us();
+        let mut taken = 0;
+        for number in una..next {
+            let packet = self.packets.at_mut(number);
+            if taken == RTO_PACKETS || !packet.is(IN_FLIGHT) {
+                continue;
+            }
+            let before = *packet;
+            packet.flags = packet.flags & !(IN_FLIGHT | OWNER) | LOST;
+            packet.lost_us = now_us;
+            self.sk.packets_out -= 1;
+            taken += 1;
+            if before.is(OWNER) && !self.delivered.contains(before.segment) {
+                self.pending.push_back(before.segment);
+            }
+        }
+        self.packets.advance();
+        self.sync_seq();
+        self.probes = (1, next);
+        self.sk.stats.rtos += 1;
+        self.sk.log(SenderEvent::Rto);
+    }
+
     /// Something was acknowledged.
     pub(super) fn reset_backoff(&mut self) {
         self.timer.backoff = 0;
@@ -124,6 +158,9 @@ impl Sender {
             Time::NEVER
         } else if self.timer.loss_at.is_set() {
             self.timer.loss_at
+        } else if self.config.rto_min > Span::ZERO {
+            let rto = Span::from_us(Estimator::timeout_us(&self.sk, &self.config));
+            self.timer.heard_at + rto.max(self.config.rto_min)
         } else {
             let pto_us = Estimator::pto_us(&self.sk, &self.config);
             self.timer.last_sent + self.backed_off(pto_us)

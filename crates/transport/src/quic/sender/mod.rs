@@ -11,9 +11,11 @@ use super::delivered::Delivered;
 use super::ecn::EcnCounts;
 use super::episode::{LossRun, Undo};
 use super::pacer::Pacer;
+use super::prr::Prr;
 use super::rtt::Estimator;
 use super::sent::SentPackets;
 use super::timer::Timer;
+use crate::common::clock::run_time;
 use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
 use cca::{CaState, Controller, TcpSock};
 use net::{Ack, Packet};
@@ -41,6 +43,11 @@ pub struct Sender {
     undo: Undo,
     /// One packet may leave beyond the window when recovery begins (RFC 9002 section 7.3.2).
     extra: bool,
+    prr: Prr,
+    /// Packets sent until and with the packet acknowledged last.
+    sent_at_acked: u32,
+    /// Bytes in flight before the ACK that is processed.
+    prior_in_flight: u64,
     run: LossRun,
     rtt: Estimator,
     last_rtt_us: u32,
@@ -77,6 +84,9 @@ impl Sender {
             high: 0,
             undo: Undo::default(),
             extra: false,
+            prr: Prr::default(),
+            sent_at_acked: 0,
+            prior_in_flight: 0,
             run: LossRun::default(),
             rtt: Estimator::default(),
             last_rtt_us: 0,
@@ -101,7 +111,7 @@ impl Sender {
     /// Opens the connection: [`Sender::depart`] has the Initial packet, or data without a handshake.
     pub fn start(&mut self, now: Time) {
         assert_eq!(self.conn, Conn::Closed, "started twice");
-        self.sk.refresh(now);
+        self.refresh(now);
         if self.config.handshake {
             self.conn = Conn::SynSent;
             self.owes_initial = true;
@@ -121,7 +131,7 @@ impl Sender {
     /// An acknowledgement arrives; `arrivals` is the receiver's log, of which it takes what the frame
     /// reports. [`Sender::depart`] must follow.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, arrivals: &mut Arrivals) {
-        self.sk.refresh(now);
+        self.refresh(now);
         match self.conn {
             Conn::SynSent if ack.syn => self.on_handshake(),
             Conn::Established if ack.syn => {}
@@ -139,7 +149,7 @@ impl Sender {
     /// Runs the timer if it is due. [`Sender::depart`] must follow.
     pub fn on_timer(&mut self, now: Time) {
         if self.timer.fires_at() <= now {
-            self.sk.refresh(now);
+            self.refresh(now);
             self.on_loss_timer();
         }
     }
@@ -147,7 +157,7 @@ impl Sender {
     /// Takes the next packet that leaves at `now`: call it after every event until it returns `None`.
     /// The packet's `flow` is the caller's to set.
     pub fn depart(&mut self, now: Time) -> Option<Packet> {
-        self.sk.refresh(now);
+        self.refresh(now);
         match self.conn {
             Conn::SynSent if std::mem::take(&mut self.owes_initial) => Some(Sender::initial()),
             Conn::Established => self.next_packet(),
@@ -204,6 +214,28 @@ impl Sender {
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.sk.packets_out
+    }
+
+    /// Brings the clocks to `now`; the one that stamps and rates are taken with counts in `config.clock`.
+    #[inline]
+    fn refresh(&mut self, now: Time) {
+        self.sk.refresh(now);
+        let tick = self.config.clock.as_ns();
+        if tick > 0 {
+            self.sk.tcp_clock_cache -= self.sk.tcp_clock_cache % tick;
+            self.sk.tcp_mstamp = self.sk.tcp_clock_cache / 1_000;
+        }
+    }
+
+    /// When the sender's clock has reached a time of it, ns.
+    pub(super) fn clock_reaches(&self, host_ns: u64) -> Time {
+        run_time(host_ns.next_multiple_of(self.config.clock.as_ns().max(1)))
+    }
+
+    /// What a packet counts for where windows and flights are in bytes: its stream data and frame.
+    #[inline]
+    pub(super) fn packet_bytes(&self) -> u64 {
+        u64::from(self.config.payload) + (net::quic::DATA_BYTES - net::quic::DATAGRAM_BYTES)
     }
 
     /// The handshake is over, or there is none: the controller starts.

@@ -25,7 +25,7 @@ impl Sender {
     pub(super) fn next_packet(&mut self) -> Option<Packet> {
         self.pacer.is_waiting = false;
         if let Some(load) = self.next_probe() {
-            self.sk.stats.tlps += 1;
+            self.sk.stats.tlps += u32::from(self.config.rto_min == units::Span::ZERO);
             return Some(self.send(load));
         }
         let load = self.next_load();
@@ -102,21 +102,47 @@ impl Sender {
         if unit == 0 || self.sk.has_cong_control() {
             return cwnd;
         }
-        let packet =
-            u64::from(self.config.payload) + (net::quic::DATA_BYTES - net::quic::DATAGRAM_BYTES);
-        u32::try_from((u64::from(cwnd) * u64::from(unit)).div_ceil(packet)).unwrap_or(u32::MAX)
+        let bytes = u64::from(cwnd) * u64::from(unit);
+        u32::try_from(bytes.div_ceil(self.packet_bytes())).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the window lets a packet out; while it is being reduced, whether proportional rate reduction does.
+    #[inline]
+    fn fits(&self) -> bool {
+        let reduces = self.prr_reduces();
+        if !reduces {
+            return self.in_flight() < self.window_packets();
+        }
+        let packet = self.packet_bytes();
+        let unit = match self.config.window_unit {
+            0 => packet,
+            unit => u64::from(unit),
+        };
+        let window = u64::from(self.sk.snd_cwnd) * unit;
+        self.prr.may_send(window, u64::from(self.in_flight()) * packet, unit)
+    }
+
+    /// Whether a window-based controller's window is being reduced, by proportional rate reduction.
+    #[inline]
+    pub(super) fn prr_reduces(&self) -> bool {
+        self.config.prr
+            && matches!(self.state, CaState::Cwr | CaState::Recovery)
+            && !self.sk.has_cong_control()
     }
 
     /// Window and pacer.
     fn may_send(&mut self) -> bool {
-        let fits = self.in_flight() < self.window_packets();
+        let fits = self.fits();
         if !fits && !self.extra {
             return false;
         }
         let paced = self.sk.sk_pacing_status != cca::SK_PACING_NONE;
-        if paced && self.sk.tcp_wstamp_ns > self.sk.tcp_clock_cache {
+        let tick = self.config.clock.as_ns();
+        if paced && self.sk.tcp_wstamp_ns > self.sk.tcp_clock_cache + tick {
             self.pacer.is_waiting = true;
-            self.pacer.wakes_at = run_time(self.sk.tcp_wstamp_ns);
+            // An alarm goes off in the tick in which it is due.
+            let due = self.sk.tcp_wstamp_ns;
+            self.pacer.wakes_at = run_time(due - due % tick.max(1)) + self.config.clock_offset;
             return false;
         }
         if !fits {
@@ -131,12 +157,16 @@ impl Sender {
             sk.cwnd_event(CaEvent::TxStart);
             sk.first_tx_mstamp = sk.tcp_mstamp;
             sk.delivered_mstamp = sk.tcp_mstamp;
+            self.timer.heard_at = sk.now();
             if self.state == CaState::Open {
                 self.pacer.tokens = self.config.burst.min(sk.snd_cwnd);
             }
         }
         sk.lsndtime = sk.jiffies;
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
+        if sk.packets_out == 0 {
+            self.sent_at_acked = sk.data_segs_out;
+        }
         sk.packets_out += 1;
         sk.total_retrans = sk.total_retrans.wrapping_add(u32::from(load.is_retrans));
         let len = self.payload(load.segment);
@@ -145,6 +175,9 @@ impl Sender {
         self.sk.stats.retrans_segs += u64::from(load.is_retrans);
         let number = self.remember(load);
         self.charge(len);
+        if self.prr_reduces() {
+            self.prr.on_sent(self.packet_bytes());
+        }
         self.timer.last_sent = self.sk.now();
         self.sent_some = true;
         self.sync_seq();
@@ -159,7 +192,14 @@ impl Sender {
         bits |= if load.is_retrans { RETRANS } else { 0 };
         bits |= if sk.app_limited != 0 { APP_LIMITED } else { 0 };
         bits |= if self.ecn.is_on { ECT } else { 0 };
-        self.packets.push(Sent { stamps, segment: load.segment, lost_us: 0, flags: bits })
+        self.packets.push(Sent {
+            stamps,
+            segment: load.segment,
+            sent: sk.data_segs_out,
+            sent_at_acked: self.sent_at_acked,
+            lost_us: 0,
+            flags: bits,
+        })
     }
 
     /// A retransmission says what the receiver need not wait for any more, as in Zhang's transport; so
