@@ -18,7 +18,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 from collections import Counter
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from throwing import INPUT_S_MAX, ROOT, arguments, hang, numbers, summarize
+from throwing import ROOT, arguments, numbers, summarize, watched
 
 import dumbbell
 from dumbbell import cli
@@ -85,7 +84,6 @@ def throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
 
 
 def _throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
-    signal.signal(signal.SIGALRM, hang)
     seen: Counter[str] = Counter()
     for i in numbers(args):
         rng = random.Random(f"{args.seed}:{i}")
@@ -93,9 +91,9 @@ def _throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(whole, folder)
         what = damage(folder, rng)
-        signal.alarm(INPUT_S_MAX)
         try:
-            seen[f"{what} {read(folder, rng)}"] += 1
+            with watched():
+                seen[f"{what} {read(folder, rng)}"] += 1
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
@@ -110,8 +108,6 @@ def _throw(whole: Path, at: Path, args: argparse.Namespace) -> int:
 
             traceback.print_exception(error, limit=-6)
             return 1
-        finally:
-            signal.alarm(0)
     summarize(args, seen, "folders")
     return 0
 

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from dumbbell.errors import ERRORS_SHOWN, ScenarioError
 
 ROOT = Path(__file__).resolve().parent.parent
 INPUT_S_MAX = 20
-"""Longer than this on one input is a hang."""
+"""More processor time than this on one input is a hang."""
+WAIT_S_MAX = 300
+"""So is a wait of this long; on processors that others use an input may wait for its turn."""
 LINE_MAX = 2_000
 """Letters of one error of a scenario: it names a key, what was given (shortened) and all that is accepted."""
 
@@ -39,19 +42,16 @@ def arguments(text: str | None) -> argparse.Namespace:
 
 def throw(args: argparse.Namespace, choose: Callable[[random.Random], tuple[Callable[..., str], Any]]) -> int:
     """Hand what `choose` makes, (target, input), to its target until the time is over; the status."""
-    signal.signal(signal.SIGALRM, hang)
     seen: Counter[str] = Counter()
     for i in numbers(args):
         target, thrown = choose(random.Random(f"{args.seed}:{i}"))
-        signal.alarm(INPUT_S_MAX)
         try:
-            seen[target(thrown)] += 1
+            with watched():
+                seen[target(thrown)] += 1
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             return found(args.seed, i, target, thrown, error)
-        finally:
-            signal.alarm(0)
     summarize(args, seen, "inputs")
     return 0
 
@@ -110,6 +110,21 @@ def found(seed: int, i: int, target: Callable[..., str], thrown: object, error: 
     return 1
 
 
-def hang(_signal: int, _frame: object) -> None:
-    """What the alarm does."""
-    raise TimeoutError(f"more than {INPUT_S_MAX} s on one input")
+@contextmanager
+def watched() -> Iterator[None]:
+    """Raises TimeoutError where what is inside hangs."""
+    signal.signal(signal.SIGPROF, _hang)
+    signal.signal(signal.SIGALRM, _hang)
+    signal.setitimer(signal.ITIMER_PROF, INPUT_S_MAX)
+    signal.alarm(WAIT_S_MAX)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.alarm(0)
+
+
+def _hang(number: int, _frame: object) -> None:
+    """What the alarms do."""
+    spent = f"{INPUT_S_MAX} s of processor time" if number == signal.SIGPROF else f"{WAIT_S_MAX} s"
+    raise TimeoutError(f"more than {spent} on one input")
