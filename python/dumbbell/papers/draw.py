@@ -1,7 +1,7 @@
 """The figures of the papers: panels that read a `Table`, and the page that they stand on.
 
 A panel is a function ``(table, sheet, axes)``; `page` puts panels side by side or below each other. Numbers that the
-paper prints are drawn as hollow black marks, ranges as black bars, at the place that the claim names.
+paper prints are drawn as rings in the line's colour, bounds as flat ends, at the place that the claim names.
 """
 
 from __future__ import annotations
@@ -131,10 +131,14 @@ def _caption(table: Table) -> str:
          f"{most} repetition" + ("s" if most > 1 else "")),
         *(["bars: 95 % interval of the mean"] if most >= INTERVAL_FROM else []),
         *(["dots: each repetition"] if 1 < most < INTERVAL_FROM else []),
-        "black marks: the paper's numbers",
+        *(["rings and flat ends: the paper's numbers and bounds"] if any(map(_has_number, table.text.claims)) else []),
         f"seed {plan.seed}",
     ]  # fmt: skip
     return "; ".join(words) + "."
+
+
+def _has_number(claim: Claim) -> bool:
+    return claim.kind in ("value", "approx", "range")
 
 
 def colour(label: str) -> look.Look:
@@ -190,7 +194,7 @@ def lines(
                 handle = _points(ax, table.beside.read(y, label, at), x, spread, hollow)
                 sheet.entry(handle, f"{label or 'all'}, {table.beside.kind}")
             for claim in printed(table, y, label, at):
-                _mark(ax, claim, x, places)
+                _mark(ax, claim, x, places, own["color"])
         _axis(ax, AXES.get(x, Axis(x)), sorted(places))
         style.value_title(sheet, ax, TITLES.get(y, y))
         if log_y:
@@ -235,7 +239,7 @@ def printed(table: Table, metric: str, label: str | None, at: dict[str, Any] | N
     ]
 
 
-def _mark(ax: Axes, claim: Claim, x: str, places: set[float]) -> None:
+def _mark(ax: Axes, claim: Claim, x: str, places: set[float], shade: str) -> None:
     """The paper's number or range at the places that the claim names."""
     for place in places:
         try:
@@ -244,10 +248,10 @@ def _mark(ax: Axes, claim: Claim, x: str, places: set[float]) -> None:
         except Exception:
             continue
         if claim.expected is not None:
-            ax.plot([place], [claim.expected], "o", mfc="none", mec="black", ms=8, mew=1.0, zorder=5, ls="none")
+            ax.plot([place], [claim.expected], "o", mfc="none", mec=shade, ms=9, mew=1.2, zorder=5, ls="none")
         else:
             ends = [end for end in (claim.lower, claim.upper) if end is not None]
-            ax.plot([place] * len(ends), ends, "-", color="black", lw=1.0, marker="_", ms=8, zorder=5)
+            ax.plot([place] * len(ends), ends, "-", color=shade, lw=1.2, marker="_", ms=11, zorder=5)
 
 
 def _axis(ax: Axes, axis: Axis, places: Sequence[Any]) -> None:

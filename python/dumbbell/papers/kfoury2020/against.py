@@ -193,7 +193,7 @@ def _maps() -> Iterator[tuple[str, Entry]]:
             Number("jain", None),
             below=(Number("link_util", None, 100), Number("share", "CUBIC", 100), Number("share", "BBRv2", 100)),
             low=0.5,
-            bar="Jain's index; in the cells: utilization (%), CUBIC | BBRv2 (%)",
+            title="In the cells: utilization (%), CUBIC | BBRv2 (% of the goodput)",
         ),
         height=4.2,
     )
