@@ -6,6 +6,7 @@ paper prints are drawn as rings in the line's colour, bounds as flat ends, at th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -147,15 +148,24 @@ def colour(label: str) -> look.Look:
     return look.of(CONTROLLERS[name] if name else label)
 
 
+#: Of a controller's further lines.
+_MARKERS = ("D", "o", "^", "v", "P", "X", "<", ">")
+
+
 def _looks(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour, marker and line of each label; several of one controller differ in their line."""
-    met: dict[str, int] = {}
+    """Colour, marker and line of each label; those of one controller are shades of its colour."""
+    counts = Counter(colour(label).colour for label in labels)
+    met: Counter[str] = Counter()
     made = {}
     for label in labels:
         its = colour(label)
-        nth = met.get(its.colour, 0)
-        met[its.colour] = nth + 1
-        made[label] = {"color": its.colour, "marker": its.marker, "linestyle": look.LINES[nth % len(look.LINES)]}
+        nth, count = met[its.colour], counts[its.colour]
+        met[its.colour] += 1
+        made[label] = {
+            "color": its.colour if count == 1 else look.shade(its.colour, nth, count),
+            "marker": its.marker if nth == 0 else _MARKERS[nth % len(_MARKERS)],
+            "linestyle": look.LINES[nth % len(look.LINES)],
+        }
     return made
 
 
