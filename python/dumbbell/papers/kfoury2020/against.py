@@ -7,11 +7,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.papers import draw
+from dumbbell.papers.compared import minus, pair
 from dumbbell.papers.draw import Number, heat, lines, page
 from dumbbell.papers.entry import Case, Entry, Place, Profile
 from dumbbell.papers.table import Reading, Table, by_place
 
-from .testbed import COMMON, PAIR_BUFFERS, difference, flows, over, scenario
+from .testbed import COMMON, PAIR_BUFFERS, averaged, flows, scenario
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book
@@ -134,7 +135,7 @@ def _cells(buffer: float, loss_pct: float) -> Any:
 
 def _mean_jain(table: Table, _: str, __: Place) -> list[Reading]:
     """Mean over the cells of a heat map."""
-    return [over(table.read("jain"))]
+    return [averaged(table.read("jain"))]
 
 
 def _mean_jain_of(panel: str) -> Any:
@@ -150,7 +151,7 @@ def _mean_jain_of(panel: str) -> Any:
 def _jain_change(free: str) -> Any:
     def read(table: Table, _: Claim, book: Book) -> list[Reading]:
         parts = [table.read("jain"), book.table(f"kfoury2020/fig13{free}").read("jain")]
-        return [over([difference(at, *found) for at, found in by_place(parts)])]
+        return [averaged([pair(at, minus, *found) for at, found in by_place(parts)])]
 
     return read
 
@@ -162,7 +163,7 @@ def _by_bdp(label: str | None) -> Any:
         cells: dict[float, list[Reading]] = {}
         for one in table.read(claim.metric, label):
             cells.setdefault(one.at["bdp"], []).append(one)
-        return [Reading({"bdp": bdp}, over(found).values) for bdp, found in sorted(cells.items())]
+        return [Reading({"bdp": bdp}, averaged(found).values) for bdp, found in sorted(cells.items())]
 
     return read
 

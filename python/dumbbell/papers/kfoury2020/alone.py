@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.papers.compared import compared, minus, over, pair
 from dumbbell.papers.draw import cdf, lines, page
 from dumbbell.papers.entry import Case, Entry, Profile
 from dumbbell.papers.table import Reading, Table
 
-from .testbed import BUFFERS, CCAS, COMMON, difference, flows, ratio, scenario
+from .testbed import BUFFERS, CCAS, COMMON, flows, scenario
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book
@@ -38,7 +39,7 @@ def _gap(table: Table, _: Claim, book: Book) -> list[Reading]:
         for label in CCAS:
             at = {"buffer_bdp": free.points[0].at["buffer_bdp"]}
             lossy, without = table.read("link_util", label, at)[0], free.read("link_util", label)[0]
-            found.append(difference({**at, "cca": label}, lossy, without))
+            found.append(pair({**at, "cca": label}, minus, lossy, without))
     return found
 
 
@@ -47,7 +48,9 @@ def _hundreds() -> Iterator[tuple[str, Entry]]:
         for letter, buffer in zip("abcde", BUFFERS, strict=True):
             also = tuple(f"kfoury2020/{throughput}{other}" for other in "abcde" if other != letter)
             read = (
-                {"c1": ratio("mean_flow_throughput_mbps", "BBRv2", "CUBIC")} if throughput + letter == "fig4c" else {}
+                {"c1": compared("mean_flow_throughput_mbps", "BBRv2", "CUBIC", over)}
+                if throughput + letter == "fig4c"
+                else {}
             )
             cases = _hundred([buffer], loss)
             yield (
@@ -120,7 +123,7 @@ def _alone() -> Iterator[tuple[str, Entry]]:
     for first, second, buffer in (("a", "b", 0.1), ("c", "d", 1)):
         cases, choices = _lossy(buffer), {**COMMON, "loss rates": "0.001 to 10 %: three of them are named"}
         yield f"fig10{first}", Entry(cases=cases, draw=page(lines("loss_pct", "throughput_mbps")), choices=choices)
-        read = {"c1": ratio("retrans_rate_pct", "BBRv1", "BBRv2")} if second == "d" else {}
+        read = {"c1": compared("retrans_rate_pct", "BBRv1", "BBRv2", over)} if second == "d" else {}
         yield (
             f"fig10{second}",
             Entry(cases=cases, draw=page(lines("loss_pct", "retrans_rate_pct")), choices=choices, read=read),

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.papers.claims import of_paper
+from dumbbell.papers.compared import minus, over, pair
 from dumbbell.papers.draw import cdf, lines, page
 from dumbbell.papers.entry import Case, Entry, Profile
 from dumbbell.papers.table import Reading, Table, by_place
 
-from .testbed import CCAS, COMMON, difference, flows, ratio_of, scenario
+from .testbed import CCAS, COMMON, flows, scenario
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book
@@ -51,7 +52,7 @@ def _completion_gap(table: Table, _: Claim, book: Book) -> list[list[Reading]]:
     made = []
     for one in (book.table("kfoury2020/fig17a"), table):
         cubic, bbr2 = (one.read("median_fct_s", label)[0] for label in ("CUBIC", "BBRv2"))
-        made.append([Reading({}, difference({}, cubic, bbr2).values)])
+        made.append([pair({}, minus, cubic, bbr2)])
     return made
 
 
@@ -68,7 +69,7 @@ def _other_panel(other: str) -> Any:
 def _as_without_loss(other: str) -> Any:
     def read(table: Table, claim: Claim, book: Book) -> list[Reading]:
         parts = [made.read("median_fct_s", claim.series[0]) for made in (table, book.table(f"kfoury2020/{other}"))]
-        return [ratio_of(at, *found) for at, found in by_place(parts)]
+        return [pair(at, over, *found) for at, found in by_place(parts)]
 
     return read
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.papers.compared import minus, pair
 from dumbbell.papers.draw import lines, page
 from dumbbell.papers.entry import Case, Entry, Place, Profile
 from dumbbell.papers.table import Reading, Table, by_place
 
-from .testbed import COMMON, difference, flows, scenario
+from .testbed import COMMON, flows, scenario
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book
@@ -141,7 +142,7 @@ def _both_losses(pace: str) -> Any:
 
 def _loss_change(table: Table, claim: Claim, _: Book) -> list[Reading]:
     parts = [table.read("jain", f"unpaced, {word}", claim.at) for word in ("1 % loss", "no loss")]
-    return [difference(at, *found) for at, found in by_place(parts)]
+    return [pair(at, minus, *found) for at, found in by_place(parts)]
 
 
 def _every_line(table: Table, claim: Claim, _: Book) -> list[Reading]:

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.papers.entry import Place
-from dumbbell.papers.table import Reading, Table, by_place
+from dumbbell.papers.table import Reading
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
-    from dumbbell.papers.claims import Claim
+    pass
 
 CCAS = {"CUBIC": "cubic", "BBRv1": "bbr", "BBRv2": "bbr2"}
 
@@ -65,26 +63,6 @@ def scenario(
     }
 
 
-def difference(at: Place, one: Reading, other: Reading) -> Reading:
-    """One less the other, repetition by repetition."""
-    return Reading(at, tuple(a - b for a, b in zip(one.values, other.values, strict=False)))
-
-
-def ratio_of(at: Place, one: Reading, other: Reading) -> Reading:
-    """One over the other, repetition by repetition."""
-    return Reading(at, tuple(a / b if b else float("nan") for a, b in zip(one.values, other.values, strict=False)))
-
-
-def ratio(metric: str, above: str, below: str) -> Any:
-    """Claims about one line over another."""
-
-    def read(table: Table, claim: Claim, _: Book) -> list[Reading]:
-        parts = [table.read(metric, label, claim.at) for label in (above, below)]
-        return [ratio_of(at, *found) for at, found in by_place(parts)]
-
-    return read
-
-
-def over(found: Sequence[Reading]) -> Reading:
+def averaged(found: Sequence[Reading]) -> Reading:
     """The mean over these points, repetition by repetition."""
     return Reading({}, tuple(fmean(values) for values in zip(*(one.values for one in found), strict=True)))

@@ -8,12 +8,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.papers import draw, measure, timed
+from dumbbell.papers.compared import compared, over
 from dumbbell.papers.draw import lines, page
 from dumbbell.papers.entry import Case, Entry, Profile
 from dumbbell.papers.table import Reading, Table
 from dumbbell.results.columns import queue_column, sample_column
 
-from .testbed import COMMON, NO_LENGTH, compared, flow, over, scenario
+from .testbed import COMMON, NO_LENGTH, flow, scenario
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book

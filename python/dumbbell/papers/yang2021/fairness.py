@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.papers import draw, measure
+from dumbbell.papers.compared import compared, minus
 from dumbbell.papers.draw import lines, page
 from dumbbell.papers.entry import Case, Entry, Profile
 from dumbbell.papers.table import Reading, Table
 from dumbbell.results.columns import sample_column
 
-from .testbed import COMMON, as_another, compared, flow, minus, scenario, variant
+from .testbed import COMMON, as_another, flow, scenario, variant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.papers import draw
+from dumbbell.papers.compared import compared, over, pair
 from dumbbell.papers.draw import Number, heat, lines, page
 from dumbbell.papers.entry import Case, Entry, Place, Profile
 from dumbbell.papers.table import Reading, Table, by_place
 from dumbbell.results.load import Result
 
 from .fairness import median_in_flight
-from .testbed import ALPHAS, COMMON, NO_LENGTH, compared, flow, over, scenario, variant
+from .testbed import ALPHAS, COMMON, NO_LENGTH, flow, scenario, variant
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book
@@ -49,10 +50,7 @@ def _map(metric: str, label: str | None, *, high: float, low: float = 0.0) -> dr
 def _gain(table: Table, _: str, at: Place) -> list[Reading]:
     """BBRv1's throughput over BBRv2's, less 1, per cent (Eq. 2)."""
     parts = [table.read("throughput_mbps", label, at) for label in ("BBRv1", "BBRv2")]
-    return [
-        Reading(place, tuple(100 * (over(a, b) - 1) for a, b in zip(one.values, other.values, strict=True)))
-        for place, (one, other) in by_place(parts)
-    ]
+    return [pair(place, lambda a, b: 100 * (over(a, b) - 1), *found) for place, found in by_place(parts)]
 
 
 def _gains(table: Table, claim: Claim, _: Book) -> list[Reading]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.papers.table import Reading, Table, by_place
+from dumbbell.papers.table import Reading, Table
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
-    from dumbbell.papers.claims import Claim
     from dumbbell.papers.entry import Place
 
 #: Parts of 256 for the loss thresholds in per cent; 255 is the largest that the module takes.
@@ -69,32 +67,6 @@ def scenario(
         "flow": list(tables),
         "record": {"samples": False, "queue": False, "events": False, **(record or {})},
     }
-
-
-Reader = Callable[[Table, "Claim", "Book"], list[Reading]]
-
-
-def compared(metric: str, one: str, other: str, made: Callable[[float, float], float]) -> Reader:
-    """A claim about a figure of one line against that of another, at each place that both have."""
-
-    def read(table: Table, claim: Claim, _: Book) -> list[Reading]:
-        parts = [table.read(metric, label, claim.at) for label in (one, other)]
-        return [
-            Reading(at, tuple(made(a, b) for a, b in zip(first.values, second.values, strict=True)))
-            for at, (first, second) in by_place(parts)
-        ]
-
-    return read
-
-
-def over(one: float, other: float) -> float:
-    """Ratio; nan where there is nothing to divide by."""
-    return one / other if other else float("nan")
-
-
-def minus(one: float, other: float) -> float:
-    """Difference."""
-    return one - other
 
 
 def as_another(name: str) -> Callable[[Table, str, Place], list[Reading]]:
