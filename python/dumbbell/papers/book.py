@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends
@@ -48,6 +48,7 @@ class Book:
     ) -> None:
         self.store, self.profile, self.on, self.workers, self.scale = store, profile, on, workers, scale
         self._tables: dict[str, Table] = {}
+        self._planned: dict[str, list[tuple[Case, list[Job]]]] = {}
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """These entries, and those whose runs their claims read too."""
@@ -62,14 +63,13 @@ class Book:
         """The runs of these entries that differ from each other."""
         jobs: dict[str, Job] = {}
         for name in names:
-            for case in entry_of(name).cases(self.profile):
-                for job in self._jobs_of(name, case):
+            for _, own in self._cases(name):
+                for job in own:
                     jobs.setdefault(self.store.key(job.request), job)
         return [job._replace(number=i) for i, job in enumerate(jobs.values())]
 
-    def run(self, names: Iterable[str], observe: Observe | None = None) -> Iterator[Job]:
-        """Run what is missing, and yield each run when it is there."""
-        jobs = self.jobs(self.needed(names))
+    def run(self, jobs: Sequence[Job], observe: Observe | None = None) -> Iterator[Job]:
+        """Run what is missing of these, and yield each run when it is there."""
         workers = backends.workers(self.on, (job.request for job in jobs), self.workers)
         for job, _ in self.store.run(jobs, workers, observe):
             yield job
@@ -78,8 +78,7 @@ class Book:
         """The runs of an entry; those that are missing are run."""
         if name not in self._tables:
             points = []
-            for case in entry_of(name).cases(self.profile):
-                jobs = self._jobs_of(name, case)
+            for case, jobs in self._cases(name):
                 for _ in self.store.run(jobs, backends.workers(self.on, (), self.workers), None):
                     pass
                 points.append(Point(case.series, case.at, tuple(self.store.results(jobs))))
@@ -89,6 +88,7 @@ class Book:
     def forget(self, name: str) -> None:
         """Let go of what was read of an entry's runs; figures of other entries may read them again."""
         self._tables.pop(name, None)
+        self._planned.pop(name, None)
 
     def judged(self, name: str) -> Judged:
         """The verdicts on an entry's claims."""
@@ -97,6 +97,12 @@ class Book:
         points = [*table.points, *(point for other in entry.also for point in self.table(other).points)]
         wide = Table(text_of(name), entry, points, kind=self.on)
         return Judged(text_of(name), table, tuple(judge(claim, table, wide, self) for claim in text_of(name).claims))
+
+    def _cases(self, name: str) -> list[tuple[Case, list[Job]]]:
+        """The cases of an entry with their runs; planned once, because that costs as much as a short run."""
+        if name not in self._planned:
+            self._planned[name] = [(case, self._jobs_of(name, case)) for case in entry_of(name).cases(self.profile)]
+        return self._planned[name]
 
     def _jobs_of(self, name: str, case: Case) -> list[Job]:
         from pathlib import Path
