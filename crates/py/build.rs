@@ -83,7 +83,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A file of C and what it includes beside it; `cca/include` belongs to the simulator as a whole.
+/// Adds a C file and the headers that it includes; those in `cca/include` count as part of the simulator.
 fn add_included(file: &Path, found: &mut BTreeSet<PathBuf>) {
     if !found.insert(file.to_owned()) {
         return;

@@ -208,8 +208,8 @@ impl<P: PathPacket> Network<P> {
         }
     }
 
-    /// A super-packet goes on as frames from the stage that cuts it. One that damages the first meets the others anew,
-    /// as netem queues them again (`netem_enqueue`).
+    /// Cuts a super-packet into frames, which go on from the stage that cut it. A stage that damages the first frame
+    /// handles the others again, as netem does, which queues them a second time (`netem_enqueue`).
     #[cold]
     fn cut(&mut self, now: Time, packet: P, at: usize, damages: bool, timeline: &mut Timeline) {
         let mut first = packet.frame(0);

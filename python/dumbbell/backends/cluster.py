@@ -91,7 +91,7 @@ def _on_stderr(data: Mapping[str, Any], **_: object) -> None:
 
 
 def _sources(own: Own) -> list[list[tuple[str, str]]]:
-    """The files of the user's own controllers, each with those that it needs beside it, by name and text; raises
+    """The files of the user's own controllers as (name, text), each followed by the files that it needs; raises
     ScenarioError for a controller without one.
     """
     from pathlib import Path

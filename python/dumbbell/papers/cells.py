@@ -1,4 +1,4 @@
-"""Tables of numbers in papers: each printed cell with ours beside it, on a terminal and as a picture."""
+"""The papers' tables of numbers: our value and the printed one in each cell, on a terminal and as a picture."""
 
 from __future__ import annotations
 

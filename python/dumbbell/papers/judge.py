@@ -1,7 +1,7 @@
 """Holds a claim against what was measured.
 
-A claim with several points holds where it holds at every one. Means over the repetitions are compared; the 95 %
-intervals are shown beside them.
+A claim with several points holds where it holds at every one. The judge compares
+means over the repetitions; reports also give the 95 % intervals.
 """
 
 from __future__ import annotations
