@@ -115,6 +115,19 @@ def test_the_command_prints_a_row_per_combination(
     assert all(figure["sim"] == figure["twin"] and figure["agrees"] for row in rows for figure in row["figures"])
 
 
+@pytest.mark.parametrize(("is_real_time", "traffic"), [(True, "iperf3"), (False, "auto")])
+def test_flows_are_made_as_by_run_unless_a_back_end_takes_iperf3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traffic: str, *, is_real_time: bool
+) -> None:
+    register(monkeypatch, twin=sim.run)
+    monkeypatch.setitem(backends.KINDS, "twin", backends.Kind("twin", is_real_time=is_real_time))
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    out = tmp_path / "out"
+    assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--out", str(out)]) == 0
+    for name in ("sim", "twin"):
+        assert {result.plan.host.traffic for result in dumbbell.load(out / name)} == {traffic}
+
+
 def test_three_back_ends_are_held_against_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

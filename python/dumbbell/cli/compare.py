@@ -19,8 +19,8 @@ from . import FAILED, OK, run
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
 
-#: What makes the flows on every back end where a scenario leaves it open: the simulator is to do what the real program
-#: does.
+#: What makes the flows on every back end where a scenario leaves it open and one of them runs in real time, which takes
+#: this program: the others are to do what it does.
 TRAFFIC = "iperf3"
 #: Most back ends at once.
 MOST = 3
@@ -57,8 +57,9 @@ def main(arguments: argparse.Namespace) -> int:
     names = _names(arguments.on)
     _check_kind(arguments.plot)
     with interrupts.Raised(), run.placed(arguments, f"compare-{Path(arguments.files[0]).stem}") as out:
+        traffic = TRAFFIC if any(backends.kind(name).is_real_time for name in names) else None
         for name in names:
-            status = _run(arguments, name, out / name)
+            status = _run(arguments, name, out / name, traffic)
             if status != OK:
                 return status
     rows = list(_rows({name: _found(out / name) for name in names}))
@@ -88,9 +89,9 @@ def _check_kind(kind: str) -> None:
         raise wrong("--plot", kind, "one of: " + ", ".join(plots.SINGLE), list(plots.SINGLE))
 
 
-def _run(arguments: argparse.Namespace, name: str, out: Path) -> int:
+def _run(arguments: argparse.Namespace, name: str, out: Path, traffic: str | None) -> int:
     given = argparse.Namespace(**{**vars(arguments), "on": name, "out": str(out), "pcap": False, "force": False})
-    return run.main(given, show=run.Show.NOTHING, traffic=TRAFFIC)
+    return run.main(given, show=run.Show.NOTHING, traffic=traffic)
 
 
 def _found(out: Path) -> dict[str, list[Result]]:
