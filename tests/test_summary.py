@@ -228,7 +228,8 @@ def measured(**changes: Any) -> dict[str, Any]:
     }
     queue |= {key: [0, 0] for key in ("dropped_packets", "dropped_bytes", "marked_packets")}
     events = {"t_ns": [5], "flow": [0], "kind": ["start"], "value": [None]}
-    return {"totals": totals, "queue": queue, "events": events, **changes}
+    messages = {"flow": [0], "asked_us": [1], "written_us": [2], "bytes": [3]}
+    return {"totals": totals, "queue": queue, "events": events, "messages": messages, **changes}
 
 
 def test_a_run_that_was_measured_elsewhere_gets_the_same_tables_and_summary(tmp_path: Path, ran: Runner) -> None:
@@ -245,6 +246,9 @@ def test_a_run_that_was_measured_elsewhere_gets_the_same_tables_and_summary(tmp_
     assert pq.read_table(tmp_path / "queue.parquet")["sojourn_us"].to_pylist() == [0, 1]
     assert pq.read_table(tmp_path / "events.parquet").to_pylist() == [
         {"t_ns": 5, "flow": 0, "kind": "start", "value": None, "note": None}
+    ]
+    assert pq.read_table(tmp_path / "messages.parquet").to_pylist() == [
+        {"flow": 0, "asked_us": 1, "written_us": 2, "bytes": 3, "completed_us": None}
     ]
     assert pq.read_table(tmp_path / "samples.parquet").num_rows == 0
 

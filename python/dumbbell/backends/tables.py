@@ -30,9 +30,11 @@ def write(
     queue: Sequence[Row],
     events: Iterable[Row],
     warnings: Sequence[str],
+    messages: Sequence[Row] = (),
 ) -> Row:
     """Write the tables that the plan records into `out` and return the summary. `capacity_bytes` is what the bottleneck
-    could send, `flows` the totals of each flow; `queue` is in the order of time.
+    could send, `flows` the totals of each flow; `queue` is in the order of time, `messages` in that of flows and
+    writes.
     """
     from dumbbell import _native
 
@@ -40,6 +42,7 @@ def write(
         "samples": sorted(samples, key=lambda row: (row["t_us"], row["flow"])),
         "queue": queue,
         "events": sorted(events, key=lambda row: row["t_ns"]),
+        "messages": messages,
     }
     measured = {
         "totals": {

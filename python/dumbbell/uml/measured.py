@@ -153,6 +153,7 @@ class Measured:
             queue=self.queue(),
             events=(row for flow in self.flows for row in flow.events()),
             warnings=self.warnings(),
+            messages=[_message(row) for row in self.rows("messages")],
         )
 
     def warnings(self) -> list[str]:
@@ -316,6 +317,18 @@ def _sample(row: Row, flow: int, goodput: int, rate: int, said: Estimates) -> di
         "cwnd_gain": None if said.cwnd_gain is None else said.cwnd_gain / 256,
         "inflight_lo": _set(said.inflight_lo),
         "inflight_hi": _set(said.inflight_hi),
+    }
+
+
+def _message(row: Row) -> dict[str, Any]:
+    """A row of messages.parquet."""
+    times = {name: row[name] // 1000 for name in ("asked", "written", "completed")}
+    return {
+        "flow": row["flow"],
+        "asked_us": times["asked"],
+        "written_us": times["written"],
+        "bytes": row["bytes"],
+        "completed_us": times["completed"] if row["completed"] >= 0 else None,
     }
 
 

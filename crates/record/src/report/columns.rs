@@ -4,7 +4,7 @@
 use super::summary::Summary;
 use super::totals::RunTotals;
 use crate::table::{Table, TableWriter};
-use crate::{EventRow, Options, QueueRow, RecordError, SampleRow, Tables};
+use crate::{EventRow, MessageRow, Options, QueueRow, RecordError, SampleRow, Tables};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -46,6 +46,8 @@ struct Measured {
     queue: Map<String, Value>,
     #[serde(default)]
     events: Map<String, Value>,
+    #[serde(default)]
+    messages: Map<String, Value>,
 }
 
 /// Writes the tables of the run that `json` describes into `out`, which must exist, and sums up.
@@ -61,6 +63,7 @@ pub fn write_measured(out: &Path, json: &str, options: Options) -> Result<Summar
     fill::<SampleRow>(&measured.samples, &mut tables.samples)?;
     fill::<QueueRow>(&measured.queue, &mut tables.queue)?;
     fill::<EventRow>(&measured.events, &mut tables.events)?;
+    fill::<MessageRow>(&measured.messages, &mut tables.messages)?;
     for (i, flow) in measured.totals.flows.iter().enumerate() {
         tables.flows.push(&flow.row(i));
     }
