@@ -60,7 +60,7 @@ def test_the_running_kernels_headers_are_taken_or_what_to_install_is_said(cli: C
         (["bbr2", "--as", "sixteen_letters_"], "wanted 1 to 15 letters"),
         (["bbr2", "reno", "--as", "mine"], "--as: got 2 controllers, wanted one"),
         (["nowhere.c"], "nowhere.c"),
-        ([str(EXAMPLES / "tcp_steady.c"), "--as", "mine"], "names itself in its source"),
+        ([str(EXAMPLES / "tcp_steady.c"), "--as", "a-b"], 'tcp_steady: got the name "a-b" for the kernel'),
     ],
 )
 def test_what_cannot_be_a_module_is_refused(cli: Cli, tree: Path, arguments: list[str], text: str) -> None:
@@ -109,6 +109,20 @@ def test_a_module_is_compiled_again_only_when_something_has_changed(tree: Path, 
     assert (second != first, calls) == (True, 2)
     (tree / "include/config/auto.conf").write_text("CONFIG_MODULES=y\nCONFIG_X=y\n")
     assert build()[1] == 3
+
+
+def test_a_linux_module_keeps_its_name_or_registers_another(tree: Path, tmp_path: Path) -> None:
+    (tree / "Makefile").write_text("modules:\n\tfor one in $(M)/*.c; do cp $$one $${one%.c}.ko; done\n")
+    steady = str(EXAMPLES / "tcp_steady.c")
+    own, same, other = modules.build([Wanted(steady), Wanted(steady, "steady"), Wanted(steady, "mine")], tree, tmp_path)
+    assert own == same
+    assert (own.kernel_name, own.file.name, own.file.read_text()) == (
+        "steady",
+        "tcp_steady.ko",
+        f'#include "{steady}"\n',
+    )
+    assert (other.kernel_name, other.file.name) == ("mine", "mine.ko")
+    assert 'strscpy(ops->name, "mine", ' in other.file.read_text()
 
 
 def test_two_files_of_one_name_are_refused(tree: Path, tmp_path: Path) -> None:

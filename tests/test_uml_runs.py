@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
@@ -129,6 +131,12 @@ workload = { kind = "on_off", on = "300ms", off = "200ms" }
     assert second["completed_us"] > 5 * 70_000
     assert third["completed_us"] is None
     assert json.loads((result.folder / "manifest.json").read_text())["warnings"] == []
+    messages = pq.read_table(result.folder / "messages.parquet").to_pylist()
+    assert [(row["flow"], row["bytes"]) for row in messages] == [(1, 50_000)] * 5
+    for row, following in pairwise(messages):
+        assert row["asked_us"] + 10_000 <= row["written_us"], "a request takes half an RTT"
+        assert row["written_us"] + 10_000 < row["completed_us"]
+        assert row["completed_us"] + 50_000 == following["asked_us"], "the time to think"
 
 
 def test_our_controllers_are_modules_with_parameters_of_their_own_and_report(tmp_path: Path) -> None:
@@ -149,6 +157,18 @@ cca = "cubic"
     assert {(0, "STARTUP"), (1, "STARTUP"), (2, "")} <= states
     assert len(states) > 4
     assert "cca_state" in {row["kind"] for row in result.events.to_pylist()}
+
+
+def test_a_linux_module_replaces_one_that_the_kernel_has(tmp_path: Path) -> None:
+    text = (Path(__file__).parent.parent / "scenarios/examples/tcp_steady.c").read_text()
+    own = tmp_path / "own.c"
+    own.write_text(text.replace('"steady"', '"vegas"') + "\nint tcp_vegas_init;\nEXPORT_SYMBOL_GPL(tcp_vegas_init);\n")
+    flows = '[[flow]]\ncca = "vegas"\n[[flow]]\ncca = "vegas"\nparams = { alpha = 3 }\n[[flow]]\ncca = "htcp"\n'
+    (result,) = ran(tmp_path, "--cca", str(own), flows=flows)
+    hosts = json.loads((result.folder / "manifest.json").read_text())["hosts"]
+    assert hosts["controllers"] == ["d_vegas", "d_vegas_2", "htcp"]
+    assert hosts["modules"] == ["d_vegas.ko", "d_vegas_2.ko alpha=3"]
+    assert all(flow.goodput_bytes > 0 for flow in result.summary.flows)
 
 
 def test_an_unknown_controller_is_refused_before_anything_starts(tmp_path: Path, capsys: Any) -> None:

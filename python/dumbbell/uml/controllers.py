@@ -86,7 +86,9 @@ def load(plan: Plan, own: Own, kernel: Kernel, *, ours: bool) -> Loaded:
 
 
 def _kernel_names(wanted: list[Instance]) -> dict[Instance, Wanted]:
-    """The first of a controller has its own name, others with other parameters a number after it."""
+    """The first of a controller has its own name, with ``d_`` before it where Linux has one of that name; others with
+    other parameters have a number after it.
+    """
     from dumbbell import _native
 
     from .modules import Wanted
@@ -94,9 +96,8 @@ def _kernel_names(wanted: list[Instance]) -> dict[Instance, Wanted]:
     made: dict[Instance, Wanted] = {}
     for one in wanted:
         number = sum(other.cca == one.cca for other in made)
-        tail = f"_{number + 1}"
-        name = f"{_native.kernel_name(one.cca)[: NAME_MAX - len(tail)]}{tail}" if number else None
-        made[one] = Wanted(one.source, name)
+        tail = f"_{number + 1}" if number else ""
+        made[one] = Wanted(one.source, f"{_native.kernel_name(one.cca)[: NAME_MAX - len(tail)]}{tail}")
     return made
 
 

@@ -4,7 +4,7 @@ kernel's own source tree), and kept by the content of everything that goes into 
 build([Wanted("bbr2"), Wanted("bbr2", "bbr2_lossy"), Wanted("./mine.c")], tree, cache)
 
 A controller of ours, or a file that includes cca.h, is compiled with ``cca/hosts/kmod``; any other C file is a Linux
-module already, and is compiled as it is.
+module already, and is compiled as it is; only the name that it registers may be another one.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Wanted(NamedTuple):
     """A controller that is to be a module: the name of a built-in one or the path of a C file (``.c``), and what the
     kernel is to call it.
 
-    Without `kernel_name` that is its own name, with ``d_`` before it where Linux has one of that name (``d_cubic``); a
-    Linux module names itself.
+    Without `kernel_name` that is its own name, with ``d_`` before it where Linux has one of that name (``d_cubic``), or
+    the name in the source of a Linux module.
     """
 
     source: str
@@ -41,8 +41,8 @@ class Wanted(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A compiled module: `kernel_name` is the name for sockets, the file is called after it (a Linux module's after its
-    source).
+    """A compiled module: `kernel_name` is the name for sockets; the file is called after it, or after the source of a
+    Linux module that keeps its name.
     """
 
     kernel_name: str
@@ -121,12 +121,16 @@ def _unit(wanted: Wanted, folder: Path) -> _Unit:
     text = _text(source, wanted.source)
     if not re.search(r'^\s*#\s*include\s*"cca\.h"', text, re.MULTILINE):
         return _linux_module(wanted, source, text)
-    name = wanted.kernel_name or _native.kernel_name(source.stem)
+    name = _name(wanted.kernel_name or _native.kernel_name(source.stem), source)
+    lines = [f'#define CCA_KERNEL_NAME "{name}"', f'#include "{source}"']
+    return _Unit(name, name, source, "\n".join(lines) + "\n")
+
+
+def _name(name: str, source: Path) -> str:
     if not re.fullmatch(rf"\w{{1,{NAME_MAX}}}", name, re.ASCII):
         problem = f"got the name {show(name)} for the kernel, wanted 1 to {NAME_MAX} letters, digits and _"
         raise ScenarioError("", f"{source.stem}: {problem}")
-    lines = [f'#define CCA_KERNEL_NAME "{name}"', f'#include "{source}"']
-    return _Unit(name, name, source, "\n".join(lines) + "\n")
+    return name
 
 
 def _source(source: str, folder: Path) -> Path:
@@ -151,9 +155,6 @@ def _text(source: Path, given: str) -> str:
 
 def _linux_module(wanted: Wanted, source: Path, text: str) -> _Unit:
     """A source that has a module_init() of its own; its name is that of the struct that it registers."""
-    if wanted.kernel_name is not None:
-        problem = "names itself in its source: only files that include cca.h take another name"
-        raise ScenarioError("", f"{source}: {problem}")
     ops = re.search(r"tcp_register_congestion_control\(\s*&\s*(\w+)", text)
     body = ops and re.search(rf"struct\s+tcp_congestion_ops\s+{ops[1]}\b[^;]*?\.name\s*=\s*\"([^\"]+)\"", text)
     if not body:
@@ -162,7 +163,27 @@ def _linux_module(wanted: Wanted, source: Path, text: str) -> _Unit:
         )
     if not re.fullmatch(r"[\w-]+", source.stem, re.ASCII):
         raise ScenarioError("", f"{source}: got {show(source.stem)}, wanted a file name of letters, digits, _ and -")
-    return _Unit(body[1], source.stem, source, f'#include "{source}"\n')
+    if wanted.kernel_name in (None, body[1]):
+        return _Unit(body[1], source.stem, source, f'#include "{source}"\n')
+    name = _name(wanted.kernel_name, source)
+    return _Unit(name, name, source, _RENAMED.format(name=name, source=source))
+
+
+#: A Linux module with another name. The kernel may have the same module built in, and refuses symbols that it has.
+_RENAMED = """\
+#define __DISABLE_EXPORTS
+#define tcp_register_congestion_control register_renamed
+#include "{source}"
+#undef tcp_register_congestion_control
+
+int tcp_register_congestion_control(struct tcp_congestion_ops *ops);
+
+int register_renamed(struct tcp_congestion_ops *ops)
+{{
+	strscpy(ops->name, "{name}", sizeof(ops->name));
+	return tcp_register_congestion_control(ops);
+}}
+"""
 
 
 def _check_names(units: list[_Unit]) -> None:
