@@ -17,7 +17,7 @@ use crate::tun::{Devices, Direction};
 use crate::wire::{Measured, TimedNotice, WireCounters};
 use path::build;
 use path::network::Network;
-use path::plan::{Plan, PlanError};
+use path::plan::{self, Plan, PlanError};
 use path::timeline::Timeline;
 use record::PcapWriter;
 use std::sync::atomic::Ordering::Relaxed;
@@ -78,11 +78,8 @@ impl<C: Clock, D: Devices> Router<C, D> {
         clock: C,
         state: Arc<RunState>,
     ) -> Result<Self, PlanError> {
-        let n = plan.flows.len();
-        let routes = (0..n).map(|i| build::forward(plan, i)).collect::<Result<_, _>>()?;
-        let forward = Network::new(0, build::links(plan)?, routes, plan.record.events);
-        let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
-        let back = Network::new(forward.slots(), build::ack_links(plan)?, routes, false);
+        let forward = build::network(plan, plan::Direction::Down, 0)?;
+        let back = build::network(plan, plan::Direction::Up, forward.slots())?;
         let slots = Slots::new(forward.slots(), back.slots());
         let wire = plan.flows.iter().map(|flow| WireCounters::new(flow.size_bytes)).collect();
         Ok(Router {

@@ -43,6 +43,9 @@ pub fn check(plan: &Plan) -> Result<(), EmuError> {
     }
     for (i, flow) in plan.flows.iter().enumerate() {
         let Flow { transport, workload, .. } = flow;
+        if flow.is_up() {
+            return refuse(format!("flow[{i}].direction"), "up", "down; --on sim has both");
+        }
         if !matches!(transport, Transport::Tcp) {
             return refuse(format!("flow[{i}].transport"), "quic", "tcp, the kernel's own");
         }

@@ -4,6 +4,7 @@
 
 pub mod bucket;
 pub mod correlated;
+pub mod crossing;
 pub mod delay;
 pub mod fifo;
 pub mod frame;
@@ -20,5 +21,6 @@ pub mod schedule;
 pub mod settings;
 pub mod trace;
 
+pub use crossing::Crossing;
 pub use frame::{ecn, Frame};
 pub use packet::{flags, Ack, AckBody, Packet, TcpAck};

@@ -1,4 +1,4 @@
-//! All that lies between senders and receivers in one direction: every flow's route, and the links
+//! All that lies between the hosts in one direction: every flow's route, and the links
 //! that routes share. Packets go in at the start of their flow's route and come out in `arrived`;
 //! what happened to the others is counted by flow and cause.
 
@@ -39,9 +39,9 @@ pub struct Network<P> {
     pub copied: Vec<P>,
     /// See `copied`.
     pub ended: Vec<P>,
-    /// (flow, what, how many), where events are recorded.
+    /// (flow, what, how many), of flows whose events are recorded.
     pub notices: Vec<(u32, Notice, u64)>,
-    noticing: bool,
+    noticed: Vec<bool>,
     holders: Vec<Holder>,
     /// Number of its first event slot.
     base: u32,
@@ -51,8 +51,14 @@ pub struct Network<P> {
 }
 
 impl<P: PathPacket> Network<P> {
-    /// A network whose event slots begin at `base`.
-    pub fn new(base: u32, links: Vec<Link<P>>, routes: Vec<Vec<Stage<P>>>, noticing: bool) -> Self {
+    /// A network whose event slots begin at `base`, and that gives notice of what happens to packets of the flows
+    /// that are `noticed`.
+    pub fn new(
+        base: u32,
+        links: Vec<Link<P>>,
+        routes: Vec<Vec<Stage<P>>>,
+        noticed: Vec<bool>,
+    ) -> Self {
         let mut holders = Vec::new();
         let routes: Vec<Route<P>> = (0..)
             .zip(routes)
@@ -73,7 +79,7 @@ impl<P: PathPacket> Network<P> {
             copied: Vec::new(),
             ended: Vec::new(),
             notices: Vec::new(),
-            noticing,
+            noticed,
             holders,
             base,
             link_slots,
@@ -286,7 +292,7 @@ impl<P: PathPacket> Network<P> {
 
     #[cold]
     fn notice(&mut self, flow: u32, what: Notice, count: u64) {
-        if !self.noticing {
+        if !self.noticed[flow as usize] {
             return;
         }
         match self.notices.last_mut() {

@@ -4,7 +4,7 @@ use crate::counts::PacketCounts;
 use net::delay::{JitterPipe, Pipe};
 use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss, Reordering};
 use net::qdisc::Outcome;
-use net::{flags, Ack, Frame, Packet};
+use net::{flags, Ack, Crossing, Frame, Packet};
 use units::{Span, Time};
 
 /// A packet that the engine can copy, and that can be damaged on its way.
@@ -35,6 +35,22 @@ impl PathPacket for Ack {
     }
     fn damage(&mut self) {
         self.is_damaged = true;
+    }
+}
+
+impl PathPacket for Crossing {
+    #[inline]
+    fn is_damaged(&self) -> bool {
+        match self {
+            Crossing::Data(packet) => packet.is_damaged(),
+            Crossing::Ack(ack) => ack.is_damaged(),
+        }
+    }
+    fn damage(&mut self) {
+        match self {
+            Crossing::Data(packet) => packet.damage(),
+            Crossing::Ack(ack) => ack.damage(),
+        }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Flow {
     /// The application, where the flow is not one transfer.
     pub app: Option<Application>,
     pub life: Life,
+    /// Its data go up.
+    pub is_up: bool,
     /// What becomes of its bursts at the sender's network interface.
     pub nic: Nic,
     /// One-way delays of the packets that arrived.
@@ -66,6 +68,7 @@ impl Flow {
             },
             app: application(plan, i),
             life: Life::Waiting,
+            is_up: p.is_up(),
             nic: plan.host_of(i).nic,
             one_way: Histogram::default(),
             start: Time::from_ns(p.start_ns),

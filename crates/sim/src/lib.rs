@@ -9,6 +9,9 @@
 //!                                                   queue + token bucket -> receiver i
 //!  sender i <------------- delay RTT/2 <----------------------------------- ACKs
 //! ```
+//!
+//! That is the way down; where flows go up as well, the way up has its own queue, and each queue has the data of one
+//! direction and the acknowledgements of the other.
 
 mod application;
 pub mod bounds;
@@ -20,6 +23,7 @@ pub mod guard;
 mod probe;
 mod source;
 mod totals;
+mod traffic;
 mod world;
 
 pub use controllers::parse;
@@ -68,7 +72,20 @@ pub fn run_with(
     out: &Path,
     progress: &mut Progress<'_>,
 ) -> Result<Summary, RunError> {
-    let mut world = world::World::new(plan, modules, out, progress)?;
+    if plan.is_two_way() {
+        run_traffic::<traffic::TwoWay>(plan, modules, out, progress)
+    } else {
+        run_traffic::<traffic::OneWay>(plan, modules, out, progress)
+    }
+}
+
+fn run_traffic<T: traffic::Traffic>(
+    plan: &Plan,
+    modules: &cca::Modules,
+    out: &Path,
+    progress: &mut Progress<'_>,
+) -> Result<Summary, RunError> {
+    let mut world = world::World::<T>::new(plan, modules, out, progress)?;
     world.run(progress)?;
     Ok(world.finish(plan)?)
 }

@@ -2,15 +2,15 @@
 
 use crate::application::Application;
 use crate::flow::Flow;
-use net::Packet;
 use path::link::Link;
 use path::plan::Plan;
+use path::route::PathPacket;
 use record::{
     EventKind, EventRow, FlowTotals, MessageRow, Options, RecordError, SampleRow, Tables, CA_STATES,
 };
 use std::path::Path;
 use transport::common::SenderEvent;
-use units::{Span, Time};
+use units::Time;
 
 pub struct Probe {
     tables: Tables,
@@ -122,27 +122,21 @@ impl Probe {
         }
     }
 
-    /// The run ends between two samples: its queues have a last row, so that what they counted is complete.
-    pub fn end(&mut self, now: Time, every: Span, links: &[Link<Packet>]) {
-        if self.queue && !now.as_ns().is_multiple_of(every.as_ns()) {
-            self.sample_links(now, links);
-        }
-    }
-
-    /// One row per running flow and one of the queue.
-    pub fn sample(&mut self, now: Time, flows: &mut [Flow], links: &[Link<Packet>]) {
+    /// One row per running flow.
+    pub fn sample(&mut self, now: Time, flows: &mut [Flow]) {
         for (i, flow) in flows.iter_mut().enumerate() {
             if flow.is_running() && now > flow.start {
                 self.sample_flow(now, i, flow);
             }
         }
-        if self.queue {
-            self.sample_links(now, links);
-        }
     }
 
-    fn sample_links(&mut self, now: Time, links: &[Link<Packet>]) {
-        for (link, number) in links.iter().zip(0..) {
+    /// One row per link, whose numbers begin with `first`.
+    pub fn sample_links<P: PathPacket>(&mut self, now: Time, links: &[Link<P>], first: usize) {
+        if !self.queue {
+            return;
+        }
+        for (link, number) in links.iter().zip(first as i32..) {
             self.tables.queue.push(&link.row(now, number));
         }
     }

@@ -14,10 +14,10 @@ pub enum Source {
     Life(usize),
     /// A flow's application writes or asks.
     App(usize),
-    /// A part of the network from senders to receivers, by its number there.
-    Data(u32),
-    /// A part of the network back.
-    Back(u32),
+    /// A part of the way down, by its number there.
+    Down(u32),
+    /// A part of the way up.
+    Up(u32),
     /// A sample is due.
     Sampler,
 }
@@ -25,21 +25,21 @@ pub enum Source {
 /// Where the slots of the networks and the sampler begin; those of the flows' hosts come first.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
-    data: u32,
-    back: u32,
+    down: u32,
+    up: u32,
     sampler: u32,
 }
 
 impl Slots {
     /// Slots of `flows` flows and of networks with this many parts each.
-    pub fn new(flows: usize, data_parts: u32, back_parts: u32) -> Slots {
-        let data = Slots::data_base(flows);
-        let back = data + data_parts;
-        Slots { data, back, sampler: back + back_parts }
+    pub fn new(flows: usize, down_parts: u32, up_parts: u32) -> Slots {
+        let down = Slots::down_base(flows);
+        let up = down + down_parts;
+        Slots { down, up, sampler: up + up_parts }
     }
 
-    /// First slot of the network from senders to receivers; that of the network back follows its last one.
-    pub fn data_base(flows: usize) -> u32 {
+    /// First slot of the way down; that of the way up follows its last one.
+    pub fn down_base(flows: usize) -> u32 {
         flows as u32 * HOSTS
     }
 
@@ -56,8 +56,8 @@ impl Slots {
             Source::Receiver(flow) => flow as u32 * HOSTS + 1,
             Source::Life(flow) => flow as u32 * HOSTS + 2,
             Source::App(flow) => flow as u32 * HOSTS + 3,
-            Source::Data(part) => self.data + part,
-            Source::Back(part) => self.back + part,
+            Source::Down(part) => self.down + part,
+            Source::Up(part) => self.up + part,
             Source::Sampler => self.sampler,
         }
     }
@@ -65,10 +65,10 @@ impl Slots {
     /// The source that has this slot.
     #[inline]
     pub fn source(&self, slot: u32) -> Source {
-        if slot >= self.data {
+        if slot >= self.down {
             return match slot {
-                slot if slot < self.back => Source::Data(slot - self.data),
-                slot if slot < self.sampler => Source::Back(slot - self.back),
+                slot if slot < self.up => Source::Down(slot - self.down),
+                slot if slot < self.sampler => Source::Up(slot - self.up),
                 slot => {
                     debug_assert_eq!(slot, self.sampler, "no such slot");
                     Source::Sampler
@@ -92,8 +92,8 @@ mod tests {
 
     #[test]
     fn every_slot_is_that_of_its_source_and_every_source_has_one() {
-        for (flows, data, back) in [(1, 1, 1), (3, 7, 5), (2, 2, 0)] {
-            let slots = Slots::new(flows, data, back);
+        for (flows, down, up) in [(1, 1, 1), (3, 7, 5), (2, 2, 0)] {
+            let slots = Slots::new(flows, down, up);
             let mut sources = Vec::new();
             for slot in 0..slots.count() as u32 {
                 let source = slots.source(slot);
@@ -106,8 +106,8 @@ mod tests {
                 .chain(hosts(Source::Receiver))
                 .chain(hosts(Source::Life))
                 .chain(hosts(Source::App))
-                .chain((0..data).map(Source::Data))
-                .chain((0..back).map(Source::Back))
+                .chain((0..down).map(Source::Down))
+                .chain((0..up).map(Source::Up))
                 .chain([Source::Sampler]);
             assert!(expected.clone().all(|source| sources.contains(&source)));
             assert_eq!(expected.count(), sources.len());

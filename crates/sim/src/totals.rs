@@ -1,28 +1,35 @@
 //! What a run counted, of its flows and links.
 
 use crate::flow::{Flow, Life};
-use net::Packet;
+use crate::traffic::Traffic;
 use path::link::Link;
 use path::network::Network;
 use path::plan::Plan;
 use record::{FlowTotals, RunTotals};
 use units::Time;
 
-pub(crate) fn totals(
+pub(crate) fn totals<T: Traffic>(
     plan: &Plan,
     flows: &[Flow],
-    data: &Network<Packet>,
+    (down, up): (&Network<T::Down>, &Network<T::Up>),
     (end, delivered, events): (Time, u64, u64),
 ) -> RunTotals {
-    let fates = data.fates();
+    let fates = [down.fates(), up.fates()];
+    let mut links: Vec<_> = down.links.iter().map(|link| link.totals(end)).collect();
+    let mut warnings: Vec<_> = down.links.iter().filter_map(Link::warning).collect();
+    if T::RECORDS_UP {
+        links.extend(up.links.iter().map(|link| link.totals(end)));
+        warnings.extend(up.links.iter().filter_map(Link::warning));
+    }
+    let fate = |i: usize| &fates[usize::from(flows[i].is_up)][i];
     RunTotals {
         end_ns: end.as_ns(),
         packets_delivered: delivered,
         events,
-        warnings: data.links.iter().filter_map(Link::warning).collect(),
-        links: data.links.iter().map(|link| link.totals(end)).collect(),
+        warnings,
+        links,
         flows: (0..flows.len())
-            .map(|i| of_flow(&flows[i], plan.flows[i].totals(&fates[i]), end))
+            .map(|i| of_flow(&flows[i], plan.flows[i].totals(fate(i)), end))
             .collect(),
     }
 }

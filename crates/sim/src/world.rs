@@ -6,13 +6,13 @@ use crate::flow::{Flow, Life};
 use crate::probe::Probe;
 use crate::source::{Slots, Source};
 use crate::totals::totals;
+use crate::traffic::{Traffic, Way};
 use crate::{Progress, RunError};
 use cca::Modules;
-use net::{flags, Ack, Packet};
+use net::{flags, Ack, Crossing, Packet};
 use path::build;
 use path::network::{Network, Notice};
-use path::plan::{Limits, Plan};
-use path::route::Stage;
+use path::plan::{Direction, Limits, Plan};
 use path::timeline::Timeline;
 use record::{RecordError, Summary};
 use std::path::Path;
@@ -25,12 +25,12 @@ const EVENTS_PER_CHECK: u64 = 1 << 16;
 /// Flows that are made between two calls of the progress function.
 const FLOWS_PER_PROGRESS: usize = 256;
 
-pub struct World {
+pub struct World<T: Traffic> {
     flows: Vec<Flow>,
-    /// From senders to receivers.
-    data: Network<Packet>,
-    /// From receivers to senders.
-    back: Network<Ack>,
+    /// The way down.
+    down: Network<T::Down>,
+    /// The way up.
+    up: Network<T::Up>,
     timeline: Timeline,
     end: Time,
     now: Time,
@@ -49,52 +49,47 @@ pub struct World {
     is_processor_shared: bool,
 }
 
-/// A route's parts, in order.
-type Route = Vec<Stage<Packet>>;
-
-/// The flows, and each one's route to its receiver.
-fn flows_with_routes(
+/// The flows of a plan.
+fn flows(
     plan: &Plan,
     modules: &Modules,
     progress: &mut Progress<'_>,
-) -> Result<(Vec<Flow>, Vec<Route>), RunError> {
+) -> Result<Vec<Flow>, RunError> {
     let n = plan.flows.len();
-    let (mut flows, mut routes) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    let mut flows = Vec::with_capacity(n);
     for i in 0..n {
         if i.is_multiple_of(FLOWS_PER_PROGRESS) && !progress(0, 0) {
             return Err(RunError::Stopped);
         }
         flows.push(Flow::new(plan, i, modules)?);
-        routes.push(build::forward(plan, i)?);
     }
-    Ok((flows, routes))
+    Ok(flows)
 }
 
-impl World {
+impl<T: Traffic> World<T> {
     pub fn new(
         plan: &Plan,
         modules: &Modules,
         out: &Path,
         progress: &mut Progress<'_>,
-    ) -> Result<World, RunError> {
+    ) -> Result<World<T>, RunError> {
         let n = plan.flows.len();
-        let (flows, forward) = flows_with_routes(plan, modules, progress)?;
-        let data_base = Slots::data_base(n);
-        let mut data = Network::new(data_base, build::links(plan)?, forward, plan.record.events);
-        let back_base = data_base + data.slots();
-        let routes = (0..n).map(|i| build::back(plan, i)).collect::<Result<_, _>>()?;
-        let mut back = Network::new(back_base, build::ack_links(plan)?, routes, false);
-        let slots = Slots::new(n, data.slots(), back.slots());
+        let flows = flows(plan, modules, progress)?;
+        let base = Slots::down_base(n);
+        let mut down = build::network(plan, Direction::Down, base)?;
+        let base = base + down.slots();
+        let mut up = build::network(plan, Direction::Up, base)?;
+        let slots = Slots::new(n, down.slots(), up.slots());
         let mut timeline = Timeline::new(slots.count());
         timeline.set(slots.slot(Source::Sampler), Time::ZERO);
-        data.start(&mut timeline);
-        back.start(&mut timeline);
+        down.start(&mut timeline);
+        up.start(&mut timeline);
         for (i, flow) in flows.iter().enumerate() {
             timeline.set(slots.slot(Source::Life(i)), flow.start);
         }
         Ok(World {
-            data,
-            back,
+            down,
+            up,
             timeline,
             end: Time::from_ns(plan.duration_ns),
             now: Time::ZERO,
@@ -132,7 +127,10 @@ impl World {
                 self.end_flow(i, false);
             }
         }
-        self.probe.end(self.now, self.sample_every, &self.data.links);
+        if !self.now.as_ns().is_multiple_of(self.sample_every.as_ns()) {
+            // The run ends between two samples: its queues have a last row, so that what they counted is complete.
+            self.sample_links();
+        }
         self.check();
         Ok(())
     }
@@ -145,7 +143,7 @@ impl World {
         }
         if self.events.is_multiple_of(EVENTS_PER_CHECK) {
             let messages = self.flows.iter().map(Flow::messages_held).sum();
-            let packets = self.data.under_way() + self.back.under_way();
+            let packets = self.down.under_way() + self.up.under_way();
             let held = Held { packets, messages };
             bounds::check(&self.limits, self.now, self.events, held)?;
         }
@@ -155,7 +153,7 @@ impl World {
     /// Writes the tables and sums up.
     pub fn finish(self, plan: &Plan) -> Result<Summary, RecordError> {
         let counts = (self.end, self.delivered, self.events);
-        let totals = totals(plan, &self.flows, &self.data, counts);
+        let totals = totals::<T>(plan, &self.flows, (&self.down, &self.up), counts);
         if let Some(capture) = self.capture {
             capture.finish(self.end)?;
         }
@@ -165,8 +163,8 @@ impl World {
 
     fn wake(&mut self, slot: u32) {
         match self.slots.source(slot) {
-            Source::Data(_) => self.data.wake(self.now, slot, &mut self.timeline),
-            Source::Back(_) => self.back.wake(self.now, slot, &mut self.timeline),
+            Source::Down(_) => self.down.wake(self.now, slot, &mut self.timeline),
+            Source::Up(_) => self.up.wake(self.now, slot, &mut self.timeline),
             Source::Sender(i) => self.on_sender_timer(i, slot),
             Source::Receiver(i) => self.on_receiver_timer(i, slot),
             Source::App(i) => self.on_app(i, slot),
@@ -180,12 +178,16 @@ impl World {
     fn receive(&mut self) {
         self.note();
         loop {
-            if let Some(packet) = self.data.arrived.pop_front() {
-                self.on_packet(&packet);
-            } else if let Some(ack) = self.back.arrived.pop_front() {
-                self.on_ack(&ack);
-            } else {
-                break;
+            let came = match self.down.arrived.pop_front() {
+                Some(packet) => T::came_down(packet),
+                None => match self.up.arrived.pop_front() {
+                    Some(packet) => T::came_up(packet),
+                    None => break,
+                },
+            };
+            match came {
+                Crossing::Data(packet) => self.on_packet(&packet),
+                Crossing::Ack(ack) => self.on_ack(&ack),
             }
         }
     }
@@ -193,14 +195,14 @@ impl World {
     /// Writes down what the network did to packets.
     #[inline]
     fn note(&mut self) {
-        if !self.data.notices.is_empty() {
+        if !self.down.notices.is_empty() || (T::RECORDS_UP && !self.up.notices.is_empty()) {
             self.write_notices();
         }
     }
 
     #[cold]
     fn write_notices(&mut self) {
-        for (flow, notice, count) in self.data.notices.drain(..) {
+        for (flow, notice, count) in self.down.notices.drain(..).chain(self.up.notices.drain(..)) {
             match notice {
                 Notice::Lost => self.probe.random_drops(self.now, flow as usize, count),
                 Notice::Dropped => self.probe.queue_drops(self.now, flow as usize, count),
@@ -237,8 +239,10 @@ impl World {
 
     fn send_acks(&mut self, i: usize) {
         for ack in self.acks.drain(..) {
-            let ack = Ack { flow: i as u32, ..ack };
-            self.back.send(self.now, ack, &mut self.timeline);
+            match T::ack(Ack { flow: i as u32, ..ack }, self.flows[i].is_up) {
+                Way::Down(ack) => self.down.send(self.now, ack, &mut self.timeline),
+                Way::Up(ack) => self.up.send(self.now, ack, &mut self.timeline),
+            }
         }
         let deadline = self.flows[i].ends.receiver_deadline();
         self.timeline.set_if_earlier(self.slots.slot(Source::Receiver(i)), deadline);
@@ -279,7 +283,10 @@ impl World {
                 if let Some(capture) = &mut self.capture {
                     capture.packet(self.now, i, &self.flows[i], &packet);
                 }
-                self.data.send(self.now, packet, &mut self.timeline);
+                match T::data(packet, self.flows[i].is_up) {
+                    Way::Down(packet) => self.down.send(self.now, packet, &mut self.timeline),
+                    Way::Up(packet) => self.up.send(self.now, packet, &mut self.timeline),
+                }
             }
         }
         self.note();
@@ -365,15 +372,24 @@ impl World {
     }
 
     fn on_sample(&mut self, slot: u32) {
-        self.probe.sample(self.now, &mut self.flows, &self.data.links);
+        self.probe.sample(self.now, &mut self.flows);
+        self.sample_links();
         self.next_sample += self.sample_every;
         self.timeline.set(slot, self.next_sample);
     }
 
+    /// One row of each queue; those of the way up have the numbers after those of the way down.
+    fn sample_links(&mut self) {
+        self.probe.sample_links(self.now, &self.down.links, 0);
+        if T::RECORDS_UP {
+            self.probe.sample_links(self.now, &self.up.links, self.down.links.len());
+        }
+    }
+
     /// Every packet is accounted for, and what was acknowledged was sent.
     fn check(&self) {
-        self.data.check_conservation();
-        self.back.check_conservation();
+        self.down.check_conservation();
+        self.up.check_conservation();
         self.flows.iter().enumerate().for_each(|(i, flow)| flow.ends.check(i));
     }
 }

@@ -3,7 +3,8 @@
 mod link;
 
 use crate::link::Link;
-use crate::plan::{self, Plan, PlanError};
+use crate::network::Network;
+use crate::plan::{self, Direction, Plan, PlanError};
 use crate::route::{Delay, PathPacket, Stage};
 use link::Context;
 use net::delay::{Jitter, JitterPipe};
@@ -16,9 +17,29 @@ use net::schedule::Steps;
 use std::collections::BTreeMap;
 use units::{Span, Time};
 
-/// The links of the data direction. Their random streams keep the names that they had when the bottleneck
+/// All that packets meet on one way, whose event slots begin at `base`; of the flows whose data go this way it gives
+/// notice, where events are recorded.
+pub fn network<P: PathPacket>(
+    plan: &Plan,
+    way: Direction,
+    base: u32,
+) -> Result<Network<P>, PlanError> {
+    let links = match way {
+        Direction::Down => links(plan)?,
+        Direction::Up => ack_links(plan)?,
+    };
+    let routes = (0..plan.flows.len()).map(|i| match plan.flows[i].direction == way {
+        true => forward(plan, i),
+        false => back(plan, i),
+    });
+    let routes = routes.collect::<Result<_, _>>()?;
+    let noticed = plan.flows.iter().map(|flow| plan.record.events && flow.direction == way);
+    Ok(Network::new(base, links, routes, noticed.collect()))
+}
+
+/// The links of the way down. Their random streams keep the names that they had when the bottleneck
 /// stood apart from the others, so that seeds give the same runs.
-pub fn links<P: PathPacket>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
+fn links<P: PathPacket>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
     let stream = |i: usize| match i {
         0 => "bottleneck".into(),
         _ => format!("links[{}]", i - 1),
@@ -28,8 +49,8 @@ pub fn links<P: PathPacket>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
         .collect()
 }
 
-/// The links of the acknowledgements' direction.
-pub fn ack_links<P: PathPacket>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
+/// The links of the way up.
+fn ack_links<P: PathPacket>(plan: &Plan) -> Result<Vec<Link<P>>, PlanError> {
     let all = plan.ack_links.iter().enumerate();
     all.map(|(i, given)| {
         let at = format!("ack_links[{i}]");
@@ -43,7 +64,7 @@ fn context<'a>(plan: &Plan, at: &'a str, stream: &'a str) -> Context<'a> {
 }
 
 /// Route of flow `i` from sender to receiver.
-pub fn forward<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
+fn forward<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
     let flow = &plan.flows[i];
     let mut route = Route::new(plan, format!("flow{i}"));
     let mut stages = route.stages(&flow.forward, &format!("flows[{i}].forward"))?;
@@ -54,7 +75,7 @@ pub fn forward<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, Pl
 }
 
 /// Route of flow `i` from receiver to sender.
-pub fn back<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
+fn back<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
     let mut route = Route::new(plan, format!("flow{i}.ack"));
     route.stages(&plan.flows[i].back, &format!("flows[{i}].back"))
 }

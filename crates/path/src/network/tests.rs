@@ -46,7 +46,8 @@ struct Path {
 
 impl Path {
     fn new(links: Vec<Link<Packet>>, routes: Vec<Vec<Stage<Packet>>>) -> Path {
-        let network = Network::new(0, links, routes, true);
+        let noticed = vec![true; routes.len()];
+        let network = Network::new(0, links, routes, noticed);
         let timeline = Timeline::new(network.slots() as usize);
         Path { network, timeline }
     }

@@ -26,6 +26,9 @@ pub struct Flow {
     /// Two-way propagation delay, ns: how long the first packet waits for the other end's address, and what
     /// results show. The routes say what packets meet.
     pub rtt_ns: u64,
+    /// Which way its data go; its acknowledgements go the other way.
+    #[serde(default, skip_serializing_if = "Direction::is_down")]
+    pub direction: Direction,
     /// What the data meet, in order.
     pub forward: Vec<Stage>,
     /// What the acknowledgements meet, in order.
@@ -44,6 +47,23 @@ pub struct Flow {
     /// How its hosts differ from the plan's.
     #[serde(default)]
     pub host: FlowHost,
+}
+
+/// Which way something goes along the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Across [`super::Plan::links`].
+    #[default]
+    Down,
+    /// Across [`super::Plan::ack_links`].
+    Up,
+}
+
+impl Direction {
+    fn is_down(&self) -> bool {
+        *self == Direction::Down
+    }
 }
 
 /// Settings of a flow's hosts; what is not given is as [`super::Host`] has it.
@@ -185,10 +205,18 @@ impl Flow {
         }
     }
 
-    /// Whether packets of a QUIC flow cross this link on their way back.
-    pub(super) fn is_padded_on(&self, ack_link: usize) -> bool {
+    /// Whether its data go up.
+    pub fn is_up(&self) -> bool {
+        self.direction == Direction::Up
+    }
+
+    /// Whether full frames of it cross this link of the way up: its data, or what opens a connection of QUIC.
+    pub(super) fn has_frames_on(&self, ack_link: usize) -> bool {
         let crosses =
             |stage: &Stage| matches!(stage, Stage::Link(one) if one.link as usize == ack_link);
+        if self.is_up() {
+            return self.forward.iter().any(crosses);
+        }
         matches!(self.transport, Transport::Quic { .. }) && self.back.iter().any(crosses)
     }
 
@@ -201,8 +229,9 @@ impl Flow {
     ) -> Result<(), PlanError> {
         let key = |name: &str| format!("{at}.{name}");
         check(self.rtt_ns <= 60_000_000_000, &key("rtt_ns"), self.rtt_ns, "at most 60 s")?;
-        check_route(&self.forward, &key("forward"), links)?;
-        check_route(&self.back, &key("back"), ack_links)?;
+        let (there, back) = if self.is_up() { (ack_links, links) } else { (links, ack_links) };
+        check_route(&self.forward, &key("forward"), there)?;
+        check_route(&self.back, &key("back"), back)?;
         let (start, stop) = (self.start_ns, self.stop_ns);
         check(start < stop, &key("start_ns"), start, "before stop_ns")?;
         check(stop <= duration_ns, &key("stop_ns"), stop, "at most duration_ns")?;

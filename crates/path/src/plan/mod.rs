@@ -6,7 +6,7 @@ mod link;
 mod stage;
 mod traffic;
 
-pub use flow::{Duration, Flow, FlowHost, Transport, Workload};
+pub use flow::{Direction, Duration, Flow, FlowHost, Transport, Workload};
 pub use link::{Link, Trace};
 pub use net::host::{EcnMode, HostQdisc, Nic};
 pub use net::qdisc::any::Config as Qdisc;
@@ -39,9 +39,10 @@ pub struct Plan {
     /// The part of the run that readers of the result look at; engines run and record all of it.
     #[serde(default)]
     pub measure: Option<Window>,
-    /// Links of the data direction by their number; 0 is the bottleneck.
+    /// Links of the way down by their number; 0 is the bottleneck.
     pub links: Vec<Link>,
-    /// Links of the acknowledgements' direction by their number.
+    /// Links of the way up by their number: of the acknowledgements of flows that go down, and of the data of those
+    /// that go up.
     #[serde(default)]
     pub ack_links: Vec<Link>,
     /// The end hosts.
@@ -228,6 +229,11 @@ pub(crate) fn at_key(at: &str, refused: Refused) -> PlanError {
 }
 
 impl Plan {
+    /// Whether data go both ways, so that links carry data and acknowledgements.
+    pub fn is_two_way(&self) -> bool {
+        self.flows.iter().any(Flow::is_up)
+    }
+
     /// The end hosts of flow `i`.
     pub fn host_of(&self, i: usize) -> Host {
         self.host.of(&self.flows[i].host)
@@ -260,9 +266,8 @@ impl Plan {
             link.check(&format!("links[{i}]"), FRAME_BYTES)?;
         }
         for (i, link) in self.ack_links.iter().enumerate() {
-            // QUIC pads what opens a connection to a full frame.
-            let is_padded = self.flows.iter().any(|flow| flow.is_padded_on(i));
-            let largest = if is_padded { FRAME_BYTES } else { ACK_BYTES };
+            let has_frames = self.flows.iter().any(|flow| flow.has_frames_on(i));
+            let largest = if has_frames { FRAME_BYTES } else { ACK_BYTES };
             link.check(&format!("ack_links[{i}]"), largest)?;
         }
         check_hz("host.hz", self.host.hz)?;

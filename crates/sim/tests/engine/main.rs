@@ -6,3 +6,4 @@ mod plans;
 mod properties;
 mod run;
 mod snapshots;
+mod two_way;

@@ -3,7 +3,7 @@
 use crate::plans::{any_plan, MS};
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use sim::plan::{Plan, Stage};
+use sim::plan::{Direction, Plan, Stage};
 
 /// Any plan whose links, routes, transports and applications are of any kind.
 pub fn any_path() -> impl Strategy<Value = Plan> {
@@ -16,23 +16,30 @@ pub fn any_path() -> impl Strategy<Value = Plan> {
             plan.links.extend(links.into_iter().map(from));
             plan.ack_links = ack_links.into_iter().map(from).collect();
             for (flow, way) in plan.flows.iter_mut().zip(ways) {
-                let (transport, workload, forward, back) = way;
+                let (transport, workload, forward, back, goes_up) = way;
                 flow.transport = from(transport);
                 let greedy_tcp = flow.size_bytes.is_none() && way_is_tcp(&flow.transport);
                 flow.workload = if greedy_tcp { from(workload) } else { None };
-                flow.forward = through(forward, plan.links.len());
-                flow.back = through(back, plan.ack_links.len());
+                let mut counts = (plan.links.len(), plan.ack_links.len());
+                // Without a link nothing bounds what is sent.
+                if goes_up && counts.1 > 0 {
+                    flow.direction = Direction::Up;
+                    counts = (counts.1, counts.0);
+                }
+                flow.forward = through(forward, counts.0);
+                flow.back = through(back, counts.1);
             }
             plan
         },
     )
 }
 
-type Way = (Value, Value, Vec<Value>, Vec<Value>);
+/// Transport, workload, parts there and back, and whether data go up.
+type Way = (Value, Value, Vec<Value>, Vec<Value>, bool);
 
 fn any_way() -> impl Strategy<Value = Way> {
     let parts = || prop::collection::vec(any_stage(), 0..5);
-    (any_transport(), any_workload(), parts(), parts())
+    (any_transport(), any_workload(), parts(), parts(), prop::bool::weighted(0.3))
 }
 
 fn way_is_tcp(transport: &sim::plan::Transport) -> bool {

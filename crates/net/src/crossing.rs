@@ -1,0 +1,96 @@
+//! What a link carries where data and acknowledgements share it: the data of flows that go one way, and the
+//! acknowledgements of those that go the other.
+
+use crate::frame::{Frame, PureAck};
+use crate::packet::{Ack, Packet};
+use units::Bytes;
+
+/// See the module documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// From a flow's sender.
+    Data(Packet),
+    /// From its receiver.
+    Ack(Ack),
+}
+
+/// Calls the same method of whichever it is.
+macro_rules! each {
+    ($crossing:expr, $one:ident => $call:expr) => {
+        match $crossing {
+            Crossing::Data($one) => $call,
+            Crossing::Ack($one) => $call,
+        }
+    };
+}
+
+impl Frame for Crossing {
+    #[inline]
+    fn wire_bytes(&self) -> Bytes {
+        each!(self, one => Frame::wire_bytes(one))
+    }
+
+    #[inline]
+    fn flow(&self) -> u32 {
+        each!(self, one => one.flow)
+    }
+
+    #[inline]
+    fn flow_hash(&self) -> u32 {
+        each!(self, one => one.flow_hash())
+    }
+
+    #[inline]
+    fn hosts(&self) -> (u32, u32) {
+        each!(self, one => one.hosts())
+    }
+
+    #[inline]
+    fn ecn(&self) -> u8 {
+        each!(self, one => one.ecn)
+    }
+
+    #[inline]
+    fn mark_ce(&mut self) -> bool {
+        each!(self, one => one.mark_ce())
+    }
+
+    #[inline]
+    fn truesize(&self) -> Bytes {
+        each!(self, one => one.truesize())
+    }
+
+    #[inline]
+    fn segments(&self) -> u32 {
+        each!(self, one => Frame::segments(one))
+    }
+
+    fn frame(&self, i: u32) -> Crossing {
+        match self {
+            Crossing::Data(packet) => Crossing::Data(Frame::frame(packet, i)),
+            Crossing::Ack(ack) => Crossing::Ack(*ack),
+        }
+    }
+
+    fn pure_ack(&self) -> Option<PureAck> {
+        each!(self, one => one.pure_ack())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::TcpAck;
+
+    #[test]
+    fn data_and_acknowledgements_are_what_they_are_alone() {
+        let packet = Packet { flow: 3, len: 2 * 1448, ..Packet::default() };
+        let ack = Ack { flow: 4, ..TcpAck { ack: 7, n_sacks: 1, ..TcpAck::default() }.into() };
+        let (data, acks) = (Crossing::Data(packet), Crossing::Ack(ack));
+        assert_eq!((data.wire_bytes().get(), data.segments(), data.flow()), (3028, 2, 3));
+        assert_eq!((acks.wire_bytes().get(), acks.segments(), acks.flow()), (78, 1, 4));
+        assert_eq!((data.hosts(), acks.hosts()), (packet.hosts(), ack.hosts()));
+        assert_eq!((data.pure_ack(), acks.pure_ack()), (None, ack.pure_ack()));
+        assert_eq!(data.frame(1), Crossing::Data(Frame::frame(&packet, 1)));
+    }
+}

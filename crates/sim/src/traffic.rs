@@ -1,0 +1,96 @@
+//! What the two ways of a path carry. Where all data go down, each way has packets of its own form; where data go
+//! both ways, or there are probes, both carry [`Crossing`]s, which are larger.
+
+use net::{Ack, Crossing, Packet};
+use path::route::PathPacket;
+
+/// A packet on the way that it takes.
+pub enum Way<D, U> {
+    Down(D),
+    Up(U),
+}
+
+/// See the module documentation.
+pub trait Traffic {
+    /// What goes down.
+    type Down: PathPacket;
+    /// What goes up.
+    type Up: PathPacket;
+    /// The links of the way up are recorded.
+    const RECORDS_UP: bool;
+    /// Data of a flow that goes up or down.
+    fn data(packet: Packet, is_up: bool) -> Way<Self::Down, Self::Up>;
+    /// An acknowledgement of a flow that goes up or down.
+    fn ack(ack: Ack, is_up: bool) -> Way<Self::Down, Self::Up>;
+    /// What has come down.
+    fn came_down(packet: Self::Down) -> Crossing;
+    /// What has come up.
+    fn came_up(packet: Self::Up) -> Crossing;
+}
+
+/// All data go down.
+pub struct OneWay;
+
+impl Traffic for OneWay {
+    type Down = Packet;
+    type Up = Ack;
+    const RECORDS_UP: bool = false;
+
+    #[inline(always)]
+    fn data(packet: Packet, _is_up: bool) -> Way<Packet, Ack> {
+        Way::Down(packet)
+    }
+
+    #[inline(always)]
+    fn ack(ack: Ack, _is_up: bool) -> Way<Packet, Ack> {
+        Way::Up(ack)
+    }
+
+    #[inline(always)]
+    fn came_down(packet: Packet) -> Crossing {
+        Crossing::Data(packet)
+    }
+
+    #[inline(always)]
+    fn came_up(ack: Ack) -> Crossing {
+        Crossing::Ack(ack)
+    }
+}
+
+/// Data go both ways.
+pub struct TwoWay;
+
+impl Traffic for TwoWay {
+    type Down = Crossing;
+    type Up = Crossing;
+    const RECORDS_UP: bool = true;
+
+    #[inline]
+    fn data(packet: Packet, is_up: bool) -> Way<Crossing, Crossing> {
+        on_way(Crossing::Data(packet), is_up)
+    }
+
+    #[inline]
+    fn ack(ack: Ack, is_up: bool) -> Way<Crossing, Crossing> {
+        on_way(Crossing::Ack(ack), !is_up)
+    }
+
+    #[inline]
+    fn came_down(packet: Crossing) -> Crossing {
+        packet
+    }
+
+    #[inline]
+    fn came_up(packet: Crossing) -> Crossing {
+        packet
+    }
+}
+
+#[inline]
+fn on_way(packet: Crossing, goes_up: bool) -> Way<Crossing, Crossing> {
+    if goes_up {
+        Way::Up(packet)
+    } else {
+        Way::Down(packet)
+    }
+}
