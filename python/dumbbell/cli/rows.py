@@ -148,7 +148,10 @@ def _label(row: Row) -> str:
 
 def shortened(keys: Sequence[str]) -> list[str]:
     """Keys without what they do not need to be told apart: ``buffer`` for ``path.buffer``."""
-    last = [key.removeprefix("path.") if key.startswith("path.ack.") else key.rsplit(".", 1)[-1] for key in keys]
+    last = [
+        key.removeprefix("path.") if key.startswith(("path.ack.", "path.up.")) else key.rsplit(".", 1)[-1]
+        for key in keys
+    ]
     return [
         short if last.count(short) == 1 and not key.startswith("flow[") else key.removeprefix("path.")
         for key, short in zip(keys, last)
@@ -229,7 +232,7 @@ def _links(parts: Sequence[Part]) -> str:
     cells: dict[tuple[str, str], list[Any]] = {}
     for part in parts:
         for run in part.runs:
-            if len(run.result.plan.links) > 1:
+            if len(run.result.plan.recorded_links) > 1:
                 for link, values in figures.link_rows(run):
                     cells.setdefault((_named(run.result), link), []).append(values)
     if not cells:

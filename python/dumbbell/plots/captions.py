@@ -49,7 +49,7 @@ def repetitions(results: Sequence[Result]) -> list[list[Result]]:
 
 
 def _rate(result: Result, number: int) -> str:
-    link = result.plan.links[number]
+    link = result.plan.recorded_links[number]
     head = "" if number == 0 else f"link {link.name} "
     return head + course_text(link, result.plan.duration_ns)
 
@@ -80,7 +80,7 @@ def _rtt(result: Result, _: int) -> str:
 
 def _queue(result: Result, number: int) -> str:
     plan = result.plan
-    link = plan.links[number]
+    link = plan.recorded_links[number]
     limit = link.qdisc.limit
     if limit is None:
         return link.qdisc.kind
@@ -92,7 +92,7 @@ def _queue(result: Result, number: int) -> str:
 
 
 def _policer(result: Result, number: int) -> str:
-    policer = result.plan.links[number].policer
+    policer = result.plan.recorded_links[number].policer
     return f"policer {rate_text(policer.rate_bps)}, burst {bytes_text(policer.burst_bytes)}" if policer else ""
 
 
@@ -103,7 +103,8 @@ def _loss(result: Result, _: int) -> str:
 
 def _acks(result: Result, _: int) -> str:
     links = result.plan.ack_links
-    return f"ACKs at {course_text(links[0], result.plan.duration_ns)}" if links else ""
+    what = "up" if result.plan.is_two_way else "ACKs"
+    return f"{what} at {course_text(links[0], result.plan.duration_ns)}" if links else ""
 
 
 def _flows(result: Result, _: int) -> str:
@@ -132,7 +133,17 @@ _SAID = frozenset(
     {
         *(
             f"path.{name}"
-            for name in ("rate", "rtt", "buffer", "qdisc", "loss", "ack.rate", "policer.rate", "policer.burst")
+            for name in (
+                "rate",
+                "rtt",
+                "buffer",
+                "qdisc",
+                "loss",
+                "ack.rate",
+                "up.rate",
+                "policer.rate",
+                "policer.burst",
+            )
         ),
         "duration",
         *(f"flow[{i}].cca" for i in range(100)),

@@ -46,7 +46,8 @@ def queue(
     ax
         Axes to draw into; a new figure unless given.
     link
-        Number of the link: 0 is the bottleneck, then the links of the plan.
+        Number of the link: 0 is the bottleneck, then the other links of the way down, then that of the way up
+        where data go up.
     unit
         ``bytes``, ``packets``, or ``ms`` for the time that a packet leaving now has waited; the unit of the queue's
         limit unless given. A limit in bytes has an axis in ms at the right as well, where the rate is constant.
@@ -58,7 +59,7 @@ def queue(
     import numpy as np
 
     result = style.one(results)
-    links = result.plan.links
+    links = result.plan.recorded_links
     if not 0 <= link < len(links):
         raise wrong("--link", link, f"the number of a link, 0 to {len(links) - 1}")
     if unit is not None and unit not in UNITS:

@@ -67,14 +67,9 @@ def sample_column(result: Result, flow: int, name: str) -> Column:
 
 def queue_column(result: Result, link: int, name: str) -> Column:
     """A column of the queue table for one link; 0 is the bottleneck."""
-    kept: Keyed = _kept(
-        result, "queue", lambda: Keyed(result.queue, "link", _links(result), result.folder / "queue.parquet")
-    )
+    links = len(result.plan.recorded_links)
+    kept: Keyed = _kept(result, "queue", lambda: Keyed(result.queue, "link", links, result.folder / "queue.parquet"))
     return kept.column(link, name)
-
-
-def _links(result: Result) -> int:
-    return len(result.plan.links) + len(result.plan.ack_links)
 
 
 def joined(columns: Sequence[Column]) -> Column:

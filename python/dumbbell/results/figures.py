@@ -226,7 +226,7 @@ def summary(run: Measured) -> Summary:
         return run.result.summary
     result, window = run.result, run.window
     flows = tuple(_flow_summary(result, i, window) for i in range(len(result.plan.flows)))
-    links = tuple(_link_summary(result, i, window) for i in range(len(result.plan.links)))
+    links = tuple(_link_summary(result, i, window) for i in range(len(result.plan.recorded_links)))
     counted = metrics.steady_flows(result, window)
     return Summary(
         link=links[0], links=links[1:], flows=flows, jain=metrics.jain_index(result, window), jain_flows=len(counted)
@@ -265,10 +265,11 @@ def _null(value: float) -> float | None:
 
 
 def link_rows(run: Measured) -> list[tuple[str, Mapping[str, float | None]]]:
-    """The links of the data direction by name, with their figures; the bottleneck first."""
+    """The recorded links by name, with their figures; the bottleneck first."""
     found = summary(run).data_links
     fields = ("utilization", "queue_mean_ms", "queue_p95_ms", "drops", "marks", "drop_rate")
-    return [(planned.name, {name: one[name] for name in fields}) for planned, one in zip(run.result.plan.links, found)]
+    links = run.result.plan.recorded_links
+    return [(planned.name, {name: one[name] for name in fields}) for planned, one in zip(links, found)]
 
 
 def steady(run: Measured) -> int:

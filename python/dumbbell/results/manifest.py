@@ -106,7 +106,7 @@ class Manifest(View, frozen=True, kw_only=True):
     files: dict[str, TableFile] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        flows, links = len(self.plan.flows), len(self.plan.links) - 1
+        flows, links = len(self.plan.flows), len(self.plan.recorded_links) - 1
         if len(self.summary.flows) != flows:
             raise ValueError(f"summary.flows has {len(self.summary.flows)} flows, its plan {flows}")
         if len(self.summary.links) != links and self.summary.links:

@@ -80,6 +80,8 @@ class FlowView(View, frozen=True, kw_only=True):
     max_rate_bps: Count | None = None
     host: dict[str, bool | int | str] = field(default_factory=dict)
     """What of its hosts differs from the plan's."""
+    direction: str = "down"
+    """Which way its data go; its acknowledgements go the other way."""
     forward: tuple[StageView, ...] = ()
     back: tuple[StageView, ...] = ()
 
@@ -274,11 +276,24 @@ class PlanView(View, frozen=True, kw_only=True):
     sample_ns: Positive = 100_000_000
     measure: MeasureView | None = None
     links: Annotated[tuple[LinkView, ...], Meta(min_length=1)]
-    """Links of the data direction by the number that tables give them: 0 is the bottleneck."""
+    """Links of the way down: 0 is the bottleneck."""
     ack_links: tuple[LinkView, ...] = ()
+    """Links of the way up."""
     host: HostView = HostView()
     flows: tuple[FlowView, ...]
     record: RecordView = RecordView()
+
+    @property
+    def is_two_way(self) -> bool:
+        """Whether data go both ways."""
+        return any(flow.direction == "up" for flow in self.flows)
+
+    @property
+    def recorded_links(self) -> tuple[LinkView, ...]:
+        """The links that tables have rows of, by the number that these give them: those of the way down, and where data
+        go up too, those of the way up.
+        """
+        return self.links + (self.ack_links if self.is_two_way else ())
 
     @property
     def bottleneck(self) -> LinkView:

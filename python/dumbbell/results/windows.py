@@ -47,10 +47,10 @@ def flows_of(result: Result, which: Which) -> list[int]:
 
 
 def link_plan(result: Result, link: int) -> LinkView:
-    """The plan of a link by the number that tables give it: 0 is the bottleneck, then those of the data direction in
-    their order.
+    """The plan of a link by the number that tables give it: 0 is the bottleneck, then those of the way down in their
+    order, then those of the way up where data go up.
     """
-    links = result.plan.links
+    links = result.plan.recorded_links
     if not 0 <= link < len(links):
         raise ResultError(f"{result.folder}: there is no link {link}, wanted 0 to {len(links) - 1}")
     return links[link]

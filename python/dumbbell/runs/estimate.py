@@ -101,6 +101,7 @@ def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
 
 def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
     path, link = case.scenario.path, planned["links"][0]
+    goes_up = any(_is_up(flow) for flow in planned["flows"])
     head = ", ".join(f"{key} = {units.value_text(value)}" for key, value in case.vary.items())
     bdp = plan.bdp_bytes(path, link["rate_bps"])
     rtt = "in steps" if isinstance(path.rtt, Schedule) else raw_at(path, "rtt")
@@ -112,7 +113,7 @@ def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
         f"  path   {_rate(link)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
         f"  buffer {_buffer(link, str(raw_at(path, 'buffer')), bdp)}",
         *[f"  link   {one['name']}: {_link(one)}" for one in planned["links"][1:]],
-        *[f"  acks   {_link(one, acks=True)}" for one in planned["ack_links"]],
+        *[f"  {'up  ' if goes_up else 'acks'}   {_link(one, acks=not goes_up)}" for one in planned["ack_links"]],
         *_flows(planned, drawn=drawn),
     ]
 
@@ -172,8 +173,12 @@ def _flows(planned: Plan, *, drawn: bool) -> list[str]:
 def _flow(flow: FlowPlan, planned: Plan) -> list[str]:
     kind = flow["transport"]["kind"]
     parts = [flow["cca"] + ("" if kind == "tcp" else f" over {kind.upper()}"), f"RTT {units.span_text(flow['rtt_ns'])}"]
-    parts += _route("by", flow["forward"], planned["links"], ["delay", "link"])
-    parts += _route("back by", flow["back"], planned["ack_links"], ["delay"])
+    if _is_up(flow):
+        parts += ["up", *_route("by", flow["forward"], planned["ack_links"], ["link", "delay"])]
+        parts += _route("back by", flow["back"], planned["links"], ["delay", "link"])
+    else:
+        parts += _route("by", flow["forward"], planned["links"], ["delay", "link"])
+        parts += _route("back by", flow["back"], planned["ack_links"], ["delay"])
     parts += ["finite"] if flow["size_bytes"] is not None else []
     parts += [flow["workload"]["kind"].replace("_", "-")] if flow["workload"] else []
     parts += [f"at most {units.rate_text(flow['max_rate_bps'])}"] if flow["max_rate_bps"] else []
@@ -183,9 +188,15 @@ def _flow(flow: FlowPlan, planned: Plan) -> list[str]:
     )
 
 
+def _is_up(flow: FlowPlan) -> bool:
+    return flow.get("direction") == "up"
+
+
 def _route(head: str, stages: list[Stage], links: list[LinkPlan], usual: list[str]) -> list[str]:
     """The parts of a route by name; nothing for half the RTT and, in the data direction, the bottleneck."""
-    is_usual = [stage["kind"] for stage in stages] == usual and not _varies(stages[0]) and not stages[-1].get("link")
+    is_usual = [stage["kind"] for stage in stages] == usual and not any(
+        stage.get("link") or (stage["kind"] == "delay" and _varies(stage)) for stage in stages
+    )
     words = [links[stage["link"]]["name"] if stage["kind"] == "link" else _stage(stage) for stage in stages]
     return [] if is_usual else [f"{head} {' > '.join(words)}"]
 

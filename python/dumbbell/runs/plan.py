@@ -18,7 +18,7 @@ from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import Flow, Limits, Measure, Path, Scenario
 from dumbbell.scenario.host import Host
 from dumbbell.scenario.names import Facts, names
-from dumbbell.scenario.routes import Ack, Link
+from dumbbell.scenario.routes import Link, Up
 
 if TYPE_CHECKING:
     from .plan_types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, Settings
@@ -194,16 +194,16 @@ def _named(tables: list[_Flows]) -> list[str]:
 
 
 def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan], list[LinkPlan]]:
-    """The links of the data, the bottleneck first, and those of the acknowledgements; what is wrong with them is added
+    """The links of the way down, the bottleneck first, and that of the way up; what is wrong with them is added
     to `errors`.
     """
     rtt = None if case.path.rtt is None else schedule.nominal(case.path.rtt)
 
     # QUIC pads what opens a connection to a full frame.
-    is_padded = any(flow.transport.FORM != "tcp" for flow in case.flow)
+    has_frames = any(flow.transport.FORM != "tcp" or flow.direction == "up" for flow in case.flow)
 
-    def made(table: Path | Link | Ack, name: str, at: str) -> Iterator[LinkPlan]:
-        packet_bytes = routes.ACK_BYTES if isinstance(table, Ack) and not is_padded else units.FRAME_BYTES
+    def made(table: Path | Link | Up, name: str, at: str) -> Iterator[LinkPlan]:
+        packet_bytes = units.FRAME_BYTES if has_frames or not isinstance(table, Up) else routes.ACK_BYTES
         try:
             yield routes.link(table, name, at, rtt, case.folder, packet_bytes=packet_bytes)
         except ScenarioError as error:
@@ -212,8 +212,8 @@ def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan],
     found = [*made(case.path, routes.BOTTLENECK, "path")]
     for i, one in enumerate(case.link):
         found += made(one, one.name, f"link[{i}]")
-    ack = case.path.ack
-    return found, [*made(ack, "ack", "path.ack")] if ack is not None and ack.rate is not None else []
+    at, up = case.path.way_up
+    return found, [*made(up, at.removeprefix("path."), at)] if up is not None and up.rate is not None else []
 
 
 def _once(errors: list[ScenarioError]) -> list[ScenarioError]:
@@ -297,6 +297,8 @@ class _Flows(NamedTuple):
             "host": {} if flow.host is None else flow.host.plan(),
             "start_ns": 0,
         }
+        if flow.direction == "up":
+            one["direction"] = "up"
         if flow.arrivals is not None:
             made = arrivals.expand(
                 flow.arrivals, starts[0], one["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most
@@ -315,6 +317,7 @@ class _Flows(NamedTuple):
             application = "" if flow.size is None else _close(units.bytes_text(flow.size))
         return (
             flow.cca,
+            flow.direction,
             "" if flow.transport.FORM == "tcp" else flow.transport.FORM,
             _close(units.value_text(rtt)),
             f"from {_close(units.span_text(flow.start))}" if flow.start else "",

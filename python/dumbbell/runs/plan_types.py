@@ -7,7 +7,7 @@ parts per billion (ppb). `None` is the absence of a thing.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 Steps = list[tuple[int, int]]
 """(ns, value), ascending, the first at 0."""
@@ -81,6 +81,8 @@ class FlowPlan(TypedDict):
     params: dict[str, int]
     transport: Settings
     rtt_ns: int
+    direction: NotRequired[str]
+    """``up``, where its data go up."""
     forward: list[Stage]
     back: list[Stage]
     stop_ns: int
@@ -125,8 +127,9 @@ class Plan(TypedDict):
     sample_ns: int
     measure: MeasurePlan | None
     links: list[LinkPlan]
-    """By their number; 0 is the bottleneck."""
+    """Of the way down, by their number; 0 is the bottleneck."""
     ack_links: list[LinkPlan]
+    """Of the way up."""
     host: HostPlan
     flows: list[FlowPlan]
     record: RecordPlan

@@ -28,7 +28,7 @@ from dumbbell.errors import ScenarioError, wrong
 
 from . import axes, schedule
 from .arrivals import Arrivals
-from .declare import Each, Forms, Key, Sub, Table, build, key
+from .declare import Each, Forms, Key, Sub, Table, build, key, raw
 from .host import FlowHost, Host
 from .impairments import LOSS, SHARE_OF, Jitter, Reorder
 from .kinds import (
@@ -46,9 +46,9 @@ from .kinds import (
     SPAN_ABOVE_ZERO,
     size,
 )
-from .plain_kinds import SWITCH, Kind, whole
+from .plain_kinds import SWITCH, Choice, Kind, whole
 from .qdiscs import BUFFER_DOC, Qdisc
-from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer
+from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer, Up
 from .units import UnitError
 from .workloads import Transport, Workload
 
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 
 class Path(Table):
-    """The bottleneck, and what is common to all flows."""
+    """The bottleneck and the way down, and what is common to all flows."""
 
     AT = "path"
 
@@ -103,14 +103,14 @@ class Path(Table):
     )
     policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of the bottleneck's queue", default=None)
     loss: AnyLoss = key(
-        LOSS, "loss in the data direction, before the bottleneck: a share, or a table with a model", default=0
+        LOSS, "loss of what goes down, before the bottleneck: a share, or a table with a model", default=0
     )
     jitter: MaybeSubTable[Jitter] = key(
         Sub(Jitter), "delay variation of flows that set none of their own", default=None
     )
-    duplicate: AnyShare = key(SHARE_OF, "share of data packets that arrive twice, or { rate, correlation }", default=0)
-    corrupt: AnyShare = key(SHARE_OF, "share of data packets that arrive damaged, or { rate, correlation }", default=0)
-    reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "data packets that skip the delay", default=None)
+    duplicate: AnyShare = key(SHARE_OF, "share of packets that arrive twice, or { rate, correlation }", default=0)
+    corrupt: AnyShare = key(SHARE_OF, "share of packets that arrive damaged, or { rate, correlation }", default=0)
+    reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip the delay", default=None)
     impair: Impair = key(
         IMPAIR,
         "an ordered chain of impairments instead of loss, jitter, duplicate, corrupt and reorder",
@@ -120,9 +120,23 @@ class Path(Table):
     burst: Quantity = key(
         BURST, "depth of the bottleneck's token bucket; two full frames, the minimum of tbf", default="3028B"
     )
-    ack: MaybeSubTable[Ack] = key(
-        Sub(Ack), "the acknowledgements' direction, the [path.ack] table", default=None, varies=False
+    up: MaybeSubTable[Up] = key(
+        Sub(Up),
+        "the way up, of acknowledgements and of flows that go up: the [path.up] table",
+        default=None,
+        varies=False,
     )
+    ack: MaybeSubTable[Ack] = key(Sub(Ack), "the same by its former name, [path.ack]", default=None, varies=False)
+
+    def check(self) -> None:
+        """Raise ScenarioError where the way up is there twice."""
+        if self.up is not None and self.ack is not None:
+            raise wrong("path.ack", raw(self.ack), "no such table next to [path.up], which is the same way")
+
+    @property
+    def way_up(self) -> tuple[str, Up | None]:
+        """The table of the way up, and its name."""
+        return ("path.up", self.up) if self.ack is None else ("path.ack", self.ack)
 
 
 def _param(value: object) -> object:
@@ -162,6 +176,12 @@ class Flow(Table):
         varies=False,
     )
     cca: Word = key(CONTROLLER, "congestion controller (`dumbbell cca list`)")
+    direction: Word = key(
+        Choice("down", "up"),
+        "which way its data go: down, across the links of `via`, or up, across the link of [path.up]; its"
+        " acknowledgements go the other way",
+        default="down",
+    )
     count: Number = key(whole(1, 100_000), "number of such flows", default=1)
     rtt: MaybeRtt = key(schedule.RTT, "two-way propagation delay; overrides path.rtt", default=None)
     start: Quantity = key(SPAN, "when the flow opens its connection", default="0s")
@@ -181,13 +201,17 @@ class Flow(Table):
     )
     via: Key[Any, tuple[str, ...]] = key(
         VIA,
-        "links that its data crosses, by name, in this order; the link of [path] is called bottleneck",
+        "links of the way down that it crosses, by name, in this order; the link of [path] is called bottleneck",
         default=(BOTTLENECK,),
         varies=False,
     )
-    loss: MaybeLoss = key(LOSS, "loss in the data direction; overrides path.loss", default=None)
-    jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation; overrides path.jitter", default=None)
-    impair: Impair = key(IMPAIR, "an ordered chain of impairments; overrides path.impair", default=None, varies=False)
+    loss: MaybeLoss = key(LOSS, "loss of its data; overrides path.loss (up: path.up.loss)", default=None)
+    jitter: MaybeSubTable[Jitter] = key(
+        Sub(Jitter), "delay variation of its data; overrides path.jitter (up: path.up.jitter)", default=None
+    )
+    impair: Impair = key(
+        IMPAIR, "an ordered chain of impairments of its data; overrides path.impair", default=None, varies=False
+    )
     max_rate: MaybeQuantity = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
     host: MaybeSubTable[FlowHost] = key(
         Sub(FlowHost),

@@ -1,9 +1,10 @@
 """Links and the routes through them: the tables of a path, and the stages that the engine takes.
 
-A data packet of a flow meets, in this order: the parts of `path.impair` (or loss, duplicate, corrupt), half the flow's
-RTT with its jitter and reordering, then for each link of `via` its policer, its queue and rate, and its own `delay`. An
-acknowledgement meets thin, aggregate, loss, duplicate and corrupt of `[path.ack]`, its link if that has a rate, then
-the other half of the RTT and the delays of the links of `via`.
+What goes down meets, in this order: the parts of `path.impair` (or loss, duplicate, corrupt), half the flow's RTT with
+its jitter and reordering, then for each link of `via` its policer, its queue and rate, and its own `delay`. What goes
+up meets the parts of `path.up.impair` (or thin, aggregate, loss, duplicate, corrupt), its link if that has a rate, then
+the other half of the RTT and the delays of the links of `via`. Data of a flow go down unless its `direction` is up;
+its acknowledgements go the other way.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         AnyRate,
         AnyShare,
         Fixed,
+        Impair,
         MaybeBuffer,
         MaybeQuantity,
         MaybeRate,
@@ -154,27 +156,40 @@ class _AnyPart(Forms):
 IMPAIR = Each(_AnyPart(), minimum=0, most=PARTS_MAX)
 
 
-class Ack(Table):
-    """The acknowledgements' direction; what is left out is as without this table: half the RTT and nothing else."""
+class Up(Table):
+    """The way up: of the acknowledgements of flows that go down, and of the data of flows that go up. What is left out
+    is as without this table: half the RTT and nothing else.
+    """
 
-    AT = "path.ack"
+    AT = "path.up"
 
     rate: MaybeRate = key(
-        schedule.RATE, "rate of a link that acknowledgements share; default: no such link", default=None
+        schedule.RATE, "rate of a link that all that goes up shares; default: no such link", default=None
     )
     buffer: MaybeBuffer = key(BUFFER, "limit of its queue; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "its queue discipline", default="fifo")
     burst: Quantity = key(BURST, "depth of its token bucket", default="3028B")
+    policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of its queue", default=None)
     delay: MaybeQuantity = key(DELAY, "one-way delay; default: the other half of the flow's RTT", default=None)
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation", default=None)
-    reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "acknowledgements that skip the delay", default=None)
-    loss: AnyLoss = key(LOSS, "loss of acknowledgements", default=0)
+    reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip the delay", default=None)
+    loss: AnyLoss = key(LOSS, "loss of what goes up", default=0)
     duplicate: AnyShare = key(SHARE_OF, "share that comes twice", default=0)
     corrupt: AnyShare = key(SHARE_OF, "share that arrives damaged", default=0)
     thin: MaybeSubTable[Thin] = key(Sub(Thin), "of consecutive acknowledgements only each n-th continues", default=None)
     aggregate: MaybeSubTable[Aggregate] = key(
-        Sub(Aggregate), "acknowledgements that leave in bursts, as over WiFi", default=None
+        Sub(Aggregate), "packets that leave in bursts, as over WiFi", default=None
     )
+    impair: Impair = key(
+        IMPAIR,
+        "an ordered chain of impairments instead of thin, aggregate, loss, jitter, duplicate, corrupt and reorder",
+        default=None,
+        varies=False,
+    )
+
+
+#: What the table was called before data could go up.
+Ack = Up
 
 
 class _Via(Kind):
@@ -235,7 +250,7 @@ def rate(found: Rate, at: str, folder: FilePath) -> RatePlan:
 
 
 def link(
-    table: Path | Link | Ack,
+    table: Path | Link | Up,
     name: str,
     at: str,
     rtt_ns: int | None,
@@ -247,12 +262,11 @@ def link(
     assert table.rate is not None
     rated = rate(table.rate, at, folder)
     constant = not rated["steps"] and not rated["trace"]
-    policer = None if isinstance(table, Ack) else table.policer
     return {
         "name": name,
         **rated,
         "burst_bytes": table.burst,
-        "policer": None if policer is None else policer.plan(),
+        "policer": None if table.policer is None else table.policer.plan(),
         "qdisc": table.qdisc.plan(BufferContext(at, rated["rate_bps"], rtt_ns, table, constant, packet_bytes)),
     }
 
@@ -273,42 +287,57 @@ def named(links: Sequence[Link]) -> dict[str, tuple[int, int]]:
 
 def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]], at: str) -> Route:
     """The stages of a flow's data and acknowledgements."""
-    via = flow.via
+    via, goes_up = flow.via, flow.direction == "up"
     for name in via:
         if name not in links:
             raise wrong(f"{at}.via", name, "one of: " + ", ".join(f'"{n}"' for n in links), list(links))
     extra = sum(links[name][1] for name in via)
-    jitter = path.jitter if flow.jitter is None else flow.jitter
-    loss = path.loss if flow.loss is None else flow.loss
-    chain = path.impair if flow.impair is None else flow.impair
-    there, back_delay = _one_way(rtt)
+    there, back = _one_way(rtt)
+    named, up = path.way_up
     crossed = [stage for name in via for stage in _crossed(*links[name])]
-    if chain is None:
-        forward = [*_lossy(path, loss), delay_stage(there, jitter, path.reorder), *crossed]
-    else:
-        _refuse_beside_impair(flow, path, at)
-        forward = _chain(chain, there, crossed, f"{at}.impair" if flow.impair is not None else "path.impair")
-    if len(forward) > PARTS_MAX:
-        where = (
-            "path.impair"
-            if flow.impair is None and path.impair is not None
-            else f"{at}.impair"
-            if flow.impair is not None
-            else f"{at}.via"
-        )
-        raise ScenarioError(
-            where,
-            f"comes to {len(forward)} parts with the links and delays of the flow's way, wanted {PARTS_MAX} at most",
-        )
-    back, taken = _back(path.ack, back_delay, extra)
-    return Route(forward, back, schedule.nominal(rtt) // 2 + taken + 2 * extra)
+    down = _way("path", path, None if goes_up else (at, flow), there, crossed)
+    rising: list[Stage] = [delay_stage(back)]
+    if up is not None:
+        back = back if up.delay is None else up.delay
+        link_up: list[Stage] = [] if up.rate is None else [{"kind": "link", "link": 0}]
+        rising = _way(named, up, (at, flow) if goes_up else None, back, link_up)
+    if goes_up and (up is None or up.rate is None):
+        raise ScenarioError("path.up.rate", f"missing, wanted a rate, because {at} goes up")
+    rising += [delay_stage(extra)] if extra else []
+    for stages, whose in ((down, "path.impair"), (rising, f"{named}.impair")):
+        if len(stages) > PARTS_MAX:
+            where = f"{at}.impair" if flow.impair is not None else whose if path.impair is not None else f"{at}.via"
+            raise ScenarioError(
+                where,
+                f"comes to {len(stages)} parts with the links and delays of the flow's way, wanted {PARTS_MAX} at most",
+            )
+    rtt_ns = schedule.nominal(rtt) // 2 + _first(back) + 2 * extra
+    return Route(rising, down, rtt_ns) if goes_up else Route(down, rising, rtt_ns)
+
+
+def _way(named: str, way: Path | Up, data: tuple[str, Flow] | None, delay: Rtt, crossed: list[Stage]) -> list[Stage]:
+    """What a flow's packets meet down or up; its own impairments are for its `data`."""
+    at, flow = data or ("", None)
+    own = None if flow is None else flow.impair
+    chain, where = (way.impair, f"{named}.impair") if own is None else (own, f"{at}.impair")
+    if chain is not None:
+        _refuse_beside_impair(named, way, data)
+        return _chain(chain, delay, crossed, where, links_first=isinstance(way, Up))
+    jitter = way.jitter if flow is None or flow.jitter is None else flow.jitter
+    loss = way.loss if flow is None or flow.loss is None else flow.loss
+    delayed = delay_stage(delay, jitter, way.reorder)
+    if not isinstance(way, Up):
+        return [*_lossy(way, loss), delayed, *crossed]
+    stages: list[Stage] = [] if way.thin is None or data else [way.thin.stage()]
+    stages += [] if way.aggregate is None else [way.aggregate.stage(f"{named}.aggregate")]
+    return [*stages, *_lossy(way, loss), *crossed, delayed]
 
 
 def _crossed(number: int, delay: int) -> list[Stage]:
     return [{"kind": "link", "link": number}, *([delay_stage(delay)] if delay else [])]
 
 
-def _lossy(path: Path | Ack, loss: int | Loss) -> list[Stage]:
+def _lossy(path: Path | Up, loss: int | Loss) -> list[Stage]:
     found = (loss_stage(loss), share_stage("duplicate", path.duplicate), share_stage("corrupt", path.corrupt))
     return [stage for stage in found if stage]
 
@@ -320,19 +349,22 @@ def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
     return rtt.map(lambda one: one // 2), rtt.map(lambda one: one - one // 2)
 
 
-def _refuse_beside_impair(flow: Flow, path: Path, at: str) -> None:
+def _refuse_beside_impair(named: str, way: Path | Up, data: tuple[str, Flow] | None) -> None:
     """A chain lists all impairments: no other key may repeat one of them."""
+    mine = ("thin", "aggregate") if isinstance(way, Up) else ()
     tables: list[tuple[str, Table, tuple[str, ...]]] = [
-        ("path", path, ("loss", "jitter", "duplicate", "corrupt", "reorder")),
-        (at, flow, ("loss", "jitter")),
+        (named, way, ("loss", "jitter", "duplicate", "corrupt", "reorder", *mine)),
     ]
+    tables += [] if data is None else [(*data, ("loss", "jitter"))]
     for where, table, names in tables:
         for name in names:
             if is_written(table, name):
                 raise wrong(f"{where}.{name}", raw_at(table, name), "no such key next to impair, whose list has it")
 
 
-def _chain(chain: Sequence[Part | Loss], there: Rtt, crossed: list[Stage], at: str) -> list[Stage]:
+def _chain(
+    chain: Sequence[Part | Loss], there: Rtt, crossed: list[Stage], at: str, *, links_first: bool
+) -> list[Stage]:
     stages: list[Stage] = []
     own = linked = False
     for i, part in enumerate(chain):
@@ -348,8 +380,8 @@ def _chain(chain: Sequence[Part | Loss], there: Rtt, crossed: list[Stage], at: s
             linked = True
         else:
             stages += [_stage(part, f"{at}[{i}]")]
-    stages += [] if own else [delay_stage(there)]
-    return stages + ([] if linked else crossed)
+    left = [[] if own else [delay_stage(there)], [] if linked else crossed]
+    return [*stages, *(stage for stages in (reversed(left) if links_first else left) for stage in stages)]
 
 
 def _stage(part: Part | Loss, at: str) -> Stage:
@@ -361,19 +393,6 @@ def _stage(part: Part | Loss, at: str) -> Stage:
         return part.stage(at)
     assert isinstance(part, (Thin, Loss))
     return part.stage()
-
-
-def _back(ack: Ack | None, delay: Rtt, extra: int) -> tuple[list[Stage], int]:
-    """What acknowledgements meet, and their delay without the links'."""
-    if ack is None:
-        return [delay_stage(delay), *([delay_stage(extra)] if extra else [])], _first(delay)
-    delay = delay if ack.delay is None else ack.delay
-    stages: list[Stage] = [] if ack.thin is None else [ack.thin.stage()]
-    stages += [] if ack.aggregate is None else [ack.aggregate.stage("path.ack.aggregate")]
-    stages += _lossy(ack, ack.loss)
-    stages += [{"kind": "link", "link": 0}] if ack.rate is not None else []
-    stages.append(delay_stage(delay, ack.jitter, ack.reorder))
-    return stages + ([delay_stage(extra)] if extra else []), _first(delay)
 
 
 def _first(delay: Rtt) -> int:

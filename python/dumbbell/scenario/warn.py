@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dumbbell.runs.plan_types import FlowPlan, LinkPlan, Plan, Stage
 
     from .file import Flow, Path, Scenario
-    from .routes import Ack, Link
+    from .routes import Link, Up
 
 #: Controllers that draw no random numbers; the others, and those of the user's own, may.
 STEADY = frozenset({"reno", "cubic", "htcp", "vegas", "dctcp"})
@@ -91,9 +91,10 @@ def _is_marking(link: LinkPlan) -> bool:
 
 def _buffers(case: Scenario) -> Iterator[str]:
     """A buffer next to a discipline that has a limit of its own."""
-    tables: list[tuple[str, Path | Link | Ack]] = [("path", case.path)]
+    tables: list[tuple[str, Path | Link | Up]] = [("path", case.path)]
     tables += [(f"link[{i}]", link) for i, link in enumerate(case.link)]
-    tables += [] if case.path.ack is None else [("path.ack", case.path.ack)]
+    named, up = case.path.way_up
+    tables += [] if up is None else [(named, up)]
     for at, table in tables:
         if table.buffer is None or _uses_buffer(table.qdisc):
             continue
