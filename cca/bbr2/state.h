@@ -117,7 +117,7 @@ struct bbr2 {
 	u8	probe_up_rounds;	/* rounds of growth in this UP, at most 30 */
 	u8	loss_events_in_round;	/* lossy ACKs of the round, in STARTUP; at most 15 */
 	u8	round_loss_events;	/* lossy ACKs of this round trip, at most 15 */
-	u8	startup_ecn_rounds;	/* rounds with too many CE marks in a row */
+	u8	startup_ecn_rounds : 2; /* rounds with too many CE marks in a row; wraps, as where it was published */
 	u8	full_bw_cnt;		/* rounds without growth of the bandwidth */
 	bool	full_bw_now;		/* the bandwidth does not grow at present (bbr3) */
 	bool	full_bw_reached;	/* the pipe is full: STARTUP is over */
