@@ -82,7 +82,10 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
                 raise wrong(f"{at}.params.{given}", value, f"no parameters: {name} has none")
             raise unknown_key(f"{at}.params", given, list(declared))
         param = declared[given]
-        if not isinstance(value, int) or not param.minimum <= value <= param.maximum:
+        is_switch = (param.minimum, param.maximum) == (0, 1)
+        if not isinstance(value, int) or not param.minimum <= value <= param.maximum or (
+            isinstance(value, bool) and not is_switch
+        ):
             unit = f" ({param.unit})" if param.unit else ""
             wanted = f"a whole number from {param.minimum} to {param.maximum}{unit}"
             raise wrong(f"{at}.params.{given}", value, wanted + _in_units(value, param))
@@ -104,10 +107,11 @@ def with_preset(
     at: str,
     controllers: Mapping[str, Controller] | None = None,
 ) -> dict[str, int]:
-    """The parameters of a flow, checked: those of the preset, and over them those given."""
+    """The parameters of a flow, checked: those of the preset, and over them those given; true and false as 1 and 0."""
     check(name, params, at, controllers)
+    params = {key: int(value) for key, value in params.items()}
     if preset is None:
-        return dict(params)
+        return params
     presets = (known() if controllers is None else controllers)[name].presets
     if preset not in presets:
         wanted = "one of: " + ", ".join(f'"{n}"' for n in presets) if presets else f"no preset: {name} has none"

@@ -140,8 +140,8 @@ class Path(Table):
 
 
 def _param(value: object) -> object:
-    """A number; the controller knows whether it is in its range, and says so of a fraction too."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < 2**63:
+    """A number, or true or false; the controller knows whether it is in its range, and says so of a fraction too."""
+    if not isinstance(value, (int, float)) or not abs(value) < 2**63:
         raise UnitError("a whole number that the controller takes (`dumbbell cca show NAME`)")
     return value
 
@@ -150,9 +150,10 @@ class _Params(Kind):
     """Controller parameters: whole numbers by name, whose names and ranges the controller knows (`plan.py` asks it)."""
 
     def __init__(self) -> None:
-        value = {"anyOf": [{"type": "integer"}, {"type": "array", "minItems": 1, "items": {"type": "integer"}}]}
+        one = {"type": ["integer", "boolean"]}
+        value = {"anyOf": [one, {"type": "array", "minItems": 1, "items": one}]}
         self.schema = {"type": "object", "additionalProperties": value}
-        self.value: Key[Any, int] = Key(Kind(_param, {"type": "integer"}), "", default=None, varies=True)
+        self.value: Key[Any, int] = Key(Kind(_param, one), "", default=None, varies=True)
 
     def take(self, value: object, at: str) -> dict[str, int]:
         if not isinstance(value, Mapping):
