@@ -101,6 +101,11 @@ struct minmax {
 /* Ours (info.h), not the kernel's, whose structs follow. */
 struct cca_info;
 
+/* A stamp in us, which was a struct before Linux 4.13 (hosts/module/stamp.h). */
+#ifndef CCA_STAMP
+#define CCA_STAMP u64
+#endif
+
 #ifdef CCA_HOST_BPF
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 /* A bit-field of the kernel; read it through its accessor in the host header. */
@@ -131,6 +136,7 @@ struct sock {
 #ifndef CCA_HOST_BPF
 	u8 sk_state; /* 1: TCP_ESTABLISHED; for loaded modules */
 	struct cca_host sk_host;
+	struct proto *sk_prot; /* W its operations (setsockopt); for loaded modules */
 #endif
 };
 
@@ -157,10 +163,10 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn; /* must be first */
 
 	/* Clocks. */
-	u64 tcp_mstamp;	     /* now, us */
-	u64 tcp_clock_cache; /* now, ns */
-	u64 tcp_wstamp_ns;   /* earliest departure of the next packet, ns */
-	u32 lsndtime;	     /* last data sent, jiffies */
+	CCA_STAMP tcp_mstamp; /* now, us */
+	u64 tcp_clock_cache;  /* now, ns */
+	u64 tcp_wstamp_ns;    /* earliest departure of the next packet, ns */
+	u32 lsndtime;	      /* last data sent, jiffies */
 
 	/* Sequence space. */
 	u32 snd_una;	  /* first byte not acknowledged, seq */
@@ -206,11 +212,11 @@ struct tcp_sock {
 	u32 data_segs_out; /* data segments sent, retransmissions included */
 
 	/* Delivery rate. */
-	u32 app_limited;      /* W samples up to this `delivered` are limited; 0: none */
-	u64 first_tx_mstamp;  /* start of the current sending interval, us */
-	u64 delivered_mstamp; /* time of the last delivery, us */
-	u32 rate_delivered;   /* last good rate sample: segments ... */
-	u32 rate_interval_us; /* ... in this time, us */
+	u32 app_limited;	    /* W samples up to this `delivered` are limited; 0: none */
+	CCA_STAMP first_tx_mstamp;  /* start of the current sending interval, us */
+	CCA_STAMP delivered_mstamp; /* time of the last delivery, us */
+	u32 rate_delivered;	    /* last good rate sample: segments ... */
+	u32 rate_interval_us;	    /* ... in this time, us */
 	CCA_BITS(u8, rate_app_limited, 1); /* ... while application-limited */
 
 	u32 reordering; /* tolerated reordering, segments */
@@ -230,6 +236,9 @@ struct tcp_sock {
 	u8 is_sack_reneg;	      /* the receiver took back a SACK; always 0 here */
 	u8 tlp_orig_data_app_limited; /* what a tail loss probe repeats was app-limited */
 	u8 wants_cwr;		      /* W a hook asked for a reduction (tcp_enter_cwr) */
+	u64 bytes_acked;	      /* acknowledged, the SYN counts as one, bytes */
+	u64 bytes_sent;		      /* payload sent, retransmissions included, bytes */
+	u64 bytes_retrans;	      /* of these: retransmitted, bytes */
 #endif
 };
 

@@ -53,7 +53,7 @@ class BuildError(ValueError):
     """A controller of one's own that does not compile or load; the message names file and line."""
 
 class ControllerError(RuntimeError):
-    """A Python controller raised an exception, which is the cause of this one."""
+    """A controller of one's own failed: an exception in Python, which is the cause of this one, or a crash in C."""
 
 class EmulatorError(RuntimeError):
     """What the emulator needs is not there: rights, devices, programs."""
@@ -233,7 +233,8 @@ def _panic_in_next_run() -> None:
 def run(
     plan_json: str, out_dir: str, progress: Callable[[int, int], None] | None = None, own: dict[str, Any] | None = None
 ) -> str:
-    """Run one plan in the calling thread, with the GIL released, and return its summary as JSON.
+    """Run one plan in the calling thread, with the GIL released, and return its summary as JSON. With a shared object
+    among `own`, the thread forks a process for the run and waits for it, so that what goes wrong in C ends the run only.
 
     Parameters
     ----------
@@ -254,7 +255,7 @@ def run(
     PlanError
         The plan is refused.
     ControllerError
-        A Python controller raised an exception.
+        A Python controller raised an exception, or a shared object crashed or did not return from a hook.
     RuntimeError
         A table could not be written.
     """

@@ -83,15 +83,17 @@ class DiskFullError(EngineError):
 
 
 class ControllerError(DumbbellError):
-    """A controller of one's own in Python raised an exception: the text is its traceback, the cause is the
-    exception.
+    """A controller of one's own failed. In Python it raised an exception: the text is its traceback, the cause is the
+    exception. In C it crashed or does not return: the text says in which hook, when, and in which line.
     """
 
-    def __init__(self, where: str, error: BaseException) -> None:
+    def __init__(self, where: str, error: BaseException | str) -> None:
         from traceback import format_exception
 
         self.error = error
-        super().__init__(f"{where}: the controller raised\n{''.join(format_exception(error)).rstrip()}")
+        if not isinstance(error, str):
+            error = f"the controller raised\n{''.join(format_exception(error)).rstrip()}"
+        super().__init__(f"{where}: {error}")
 
 
 def show(value: object) -> str:

@@ -9,6 +9,7 @@
 #define CCA_HOST_SIM
 /* The simulator's hooks; the module's struct tcp_congestion_ops is in ops.h. */
 #define CCA_OPS_TAG cca_host_ops
+#include "stamp.h"
 #include "../../include/kernel.h"
 /* How much private state the module's kernel grants (ICSK_CA_PRIV_SIZE there). */
 #undef ICSK_CA_PRIV_SIZE
@@ -131,32 +132,52 @@ struct static_key_true {
 #define U64_C(v)	 v##ULL
 #define S64_C(v)	 v##LL
 #define U8_MAX		 ((u8)~0U)
+#define S8_MAX		 ((s8)(U8_MAX >> 1))
+#define S8_MIN		 ((s8)(-S8_MAX - 1))
 #define U16_MAX		 ((u16)~0U)
 #define U32_MAX		 ((u32)~0U)
 #define U64_MAX		 ((u64)~0ULL)
 #define S16_MAX		 ((s16)(U16_MAX >> 1))
+#define S16_MIN		 ((s16)(-S16_MAX - 1))
 #define S32_MAX		 ((s32)(U32_MAX >> 1))
 #define S32_MIN		 ((s32)(-S32_MAX - 1))
 #define S64_MAX		 ((s64)(U64_MAX >> 1))
+#define S64_MIN		 ((s64)(-S64_MAX - 1))
 #define INT_MAX		 S32_MAX
 #define INT_MIN		 S32_MIN
 #define UINT_MAX	 U32_MAX
+#define SHRT_MAX	 S16_MAX
+#define SHRT_MIN	 S16_MIN
 #define USHRT_MAX	 U16_MAX
 #define LONG_MAX	 ((long)S64_MAX)
+#define LONG_MIN	 ((long)S64_MIN)
 #define ULONG_MAX	 (~0UL)
+#define LLONG_MAX	 ((long long)S64_MAX)
+#define LLONG_MIN	 ((long long)S64_MIN)
+#define ULLONG_MAX	 U64_MAX
+#define SIZE_MAX	 (~(size_t)0)
 
 #define EPERM		 1
 #define ENOENT		 2
 #define ENOMEM		 12
+#define EFAULT		 14
 #define EBUSY		 16
 #define EEXIST		 17
 #define EINVAL		 22
 #define ENOSPC		 28
 #define ERANGE		 34
 #define ENOBUFS		 105
+#define ENOPROTOOPT	 92
 #define EOPNOTSUPP	 95
+#define EAGAIN		 11
 
 /* Messages of a module go nowhere; broken assertions are printed once, as the kernel does. */
+#define KERN_EMERG   ""
+#define KERN_ALERT   ""
+#define KERN_CRIT    ""
+#define KERN_NOTICE  ""
+#define KERN_DEFAULT ""
+#define KERN_CONT    ""
 #define KERN_DEBUG   ""
 #define KERN_INFO    ""
 #define KERN_WARNING ""
@@ -171,6 +192,14 @@ static inline __printf(1, 2) int cca_no_print(const char *format, ...)
 #define printk(...)		  cca_no_print("" __VA_ARGS__)
 #define trace_printk(...)	  printk(__VA_ARGS__)
 #define pr_emerg(...)		  printk(__VA_ARGS__)
+#define pr_alert(...)		  printk(__VA_ARGS__)
+#define pr_crit(...)		  printk(__VA_ARGS__)
+#define pr_cont(...)		  printk(__VA_ARGS__)
+#define pr_devel(...)		  printk(__VA_ARGS__)
+#define pr_notice_once(...)	  printk(__VA_ARGS__)
+#define pr_err_ratelimited(...)	  printk(__VA_ARGS__)
+#define pr_info_ratelimited(...)  printk(__VA_ARGS__)
+#define pr_debug_ratelimited(...) printk(__VA_ARGS__)
 #define pr_err(...)		  printk(__VA_ARGS__)
 #define pr_err_once(...)	  printk(__VA_ARGS__)
 #define pr_warn(...)		  printk(__VA_ARGS__)
@@ -221,6 +250,18 @@ extern size_t strlen(const char *text);
 extern int strcmp(const char *a, const char *b);
 extern int strncmp(const char *a, const char *b, size_t size);
 
+/* Copies what fits, the closing zero included; its length, or -E2BIG when it was cut. */
+static inline ssize_t strscpy(char *to, const char *from, size_t size)
+{
+	size_t n = strlen(from);
+
+	if (!size)
+		return -7;
+	memcpy(to, from, n < size ? n + 1 : size);
+	to[n < size ? n : size - 1] = 0;
+	return n < size ? (ssize_t)n : -7;
+}
+
 /* Memory comes from the C library; gfp flags mean nothing. */
 extern void *calloc(size_t count, size_t size);
 extern void free(void *memory);
@@ -232,6 +273,12 @@ extern void free(void *memory);
 #define kcalloc(count, size, flags)	  calloc(count, size)
 #define kmalloc_array(count, size, flags) calloc(count, size)
 #define kzalloc(size, flags)		  calloc(1, size)
+#define kvzalloc(size, flags)		  calloc(1, size)
+#define kvmalloc(size, flags)		  calloc(1, size)
+#define kvcalloc(count, size, flags)	  calloc(count, size)
+#define vzalloc(size)			  calloc(1, size)
+#define vmalloc(size)			  calloc(1, size)
+#define vfree(memory)			  free((void *)(memory))
 #define kmalloc(size, flags)		  calloc(1, size)
 #define kvfree(memory)			  free((void *)(memory))
 #define kfree(memory)			  free((void *)(memory))
@@ -240,6 +287,8 @@ extern void free(void *memory);
 struct btf_kfunc_id_set {
 	void *owner;
 	const void *set;
+	const void *check_set; /* 5.18 and 5.19, with the four below */
+	const void *acquire_set, *release_set, *ret_null_set, *kptr_acquire_set;
 };
 #define BTF_KFUNCS_START(name) static const char name __attribute__((unused)) = 0;
 #define BTF_KFUNCS_END(name)
@@ -251,5 +300,9 @@ struct btf_kfunc_id_set {
 #define BTF_ID(...)
 #define BPF_PROG_TYPE_STRUCT_OPS	     0
 #define register_btf_kfunc_id_set(type, set) ((void)(set), 0)
+/* 5.16 and 5.17 */
+#define DEFINE_KFUNC_BTF_ID_SET(ids, name)     const void *const name __attribute__((unused)) = (ids)
+#define register_kfunc_btf_id_set(list, set)   ((void)(set))
+#define unregister_kfunc_btf_id_set(list, set) ((void)(set))
 
 #endif /* DUMBBELL_MODULE_BASE_H */

@@ -14,6 +14,8 @@
 
 /* Why cca_module_start() failed; empty when the module gave a reason by number only. */
 EXPORT extern const char *cca_module_error;
+/* Takes the text of a WARN_ON or, with is_bug, a BUG_ON, from which it does not return. */
+EXPORT extern void (*cca_module_tell)(const char *file, int line, const char *what, int is_bug);
 /* The module but for its hooks, which it has after cca_module_start(). */
 EXPORT extern const struct cca_module *cca_module_describe(void);
 /* Sets a parameter by its place in the list; 0 or a negative error number. */

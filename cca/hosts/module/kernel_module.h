@@ -7,7 +7,9 @@
  *
  *   base.h    types' long names, compiler, bits, errors, messages
  *   math64.h  division, logarithms, random numbers
+ *   stamp.h   stamps of kernels before 4.13
  *   sock.h    socket, time, segments, what TCP offers to its controllers
+ *   sockopt.h socket options of a module
  *   ops.h     struct tcp_congestion_ops, estimates for `ss` (get_info)
  *   param.h   module_param() and what else describes a module
  *
@@ -20,6 +22,7 @@
 #include "base.h"
 #include "math64.h"
 #include "sock.h"
+#include "sockopt.h"
 #include "ops.h"
 #include "param.h"
 

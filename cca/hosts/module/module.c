@@ -7,7 +7,6 @@
 #include "../../include/info.h"
 #include "glue.h"
 
-extern int dprintf(int fd, const char *format, ...);
 extern void abort(void) __attribute__((noreturn));
 
 extern int cca_module_init(void) __attribute__((weak));
@@ -31,22 +30,36 @@ struct net init_net = { .ipv4 = {
 				.sysctl_tcp_reordering = 3,
 			} };
 
+/*
+ * Private state of a flow. Modules whose authors have switched off the check against ICSK_CA_PRIV_SIZE
+ * have more than Linux grants; Google's trees grant more.
+ */
+enum { GRANTED_BYTES = 512 };
+
 static struct tcp_congestion_ops *registered;
 static struct cca_host_ops host_ops;
 static struct cca_module described;
 
+/* With CCA_SANITIZE=1: what the sanitizer finds ends the run as a crash does. */
+EXPORT extern const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+	return "abort_on_error=1";
+}
+
 const char *cca_module_error = "";
+void (*cca_module_tell)(const char *file, int line, const char *what, int is_bug);
 
 /* ---- what base.h and sock.h promise ---- */
 
 void cca_module_warn(const char *file, int line, const char *what)
 {
-	dprintf(2, "%s:%d: %s\n", file, line, what);
+	cca_module_tell(file, line, what, 0);
 }
 
 void cca_module_bug(const char *file, int line, const char *what)
 {
-	cca_module_warn(file, line, what);
+	cca_module_tell(file, line, what, 1);
 	abort();
 }
 
@@ -66,7 +79,7 @@ const struct cca_module *cca_module_describe(void)
 {
 	described.n_params = cca_module_params(&described.params);
 	described.license = cca_module_license();
-	described.priv_bytes = CCA_MODULE_PRIV_BYTES;
+	described.priv_bytes = GRANTED_BYTES;
 	described.is_large = 1;
 	return &described;
 }
@@ -80,12 +93,52 @@ static inline const struct tcp_congestion_ops *enter(struct sock *sk)
 	return inet_csk(sk)->icsk_ca_ops;
 }
 
+static int no_option(struct sock *sk, int level, int optname, sockptr_t optval, unsigned int optlen)
+{
+	(void)sk, (void)level, (void)optname, (void)optval, (void)optlen;
+	return -ENOPROTOOPT;
+}
+
+struct proto tcp_prot = { .setsockopt = no_option, .name = "TCP" };
+
+/* tcp-brutal has its rate from the application, by an option of the socket; here from parameters. */
+#ifdef CCA_MODULE_BRUTAL
+#define TCP_BRUTAL_PARAMS 23301
+
+static unsigned long long rate;
+module_param(rate, ullong, 0);
+MODULE_PARM_DESC(rate, "rate that the application asks for, bytes/s; 0: it does not ask");
+static unsigned int cwnd_gain = 20;
+module_param(cwnd_gain, uint, 0);
+MODULE_PARM_DESC(cwnd_gain, "window over rate times RTT, in tenths");
+
+static void set_options(struct sock *sk)
+{
+	struct {
+		u64 rate;
+		u32 cwnd_gain;
+	} __packed wanted = { rate, cwnd_gain };
+	sockptr_t option = { .kernel = &wanted, .is_kernel = true };
+
+	if (rate)
+		BUG_ON(sk->sk_prot->setsockopt(sk, IPPROTO_TCP, TCP_BRUTAL_PARAMS, option,
+					       sizeof(wanted)));
+}
+#else
+static void set_options(struct sock *sk)
+{
+	(void)sk;
+}
+#endif
+
 static void host_init(struct sock *sk)
 {
 	cca_module_sk = sk;
+	sk->sk_prot = &tcp_prot;
 	inet_csk(sk)->icsk_ca_ops = registered;
 	if (registered->init)
 		registered->init(sk);
+	set_options(sk);
 }
 
 /* A socket whose init() never ran (a test, a flow that never opened) has no hooks yet. */
@@ -222,8 +275,12 @@ static void host_info(struct sock *sk, struct cca_info *info)
 	if (kind == INET_DIAG_BBRINFO) {
 		bbr_info(&kernel_info.bbr, info);
 	} else if (kind == INET_DIAG_VEGASINFO && kernel_info.vegas.tcpv_enabled) {
-		info->min_rtt_us = kernel_info.vegas.tcpv_minrtt;
-		info->flags = kernel_info.vegas.tcpv_minrtt < S32_MAX ? CCA_INFO_MIN_RTT : 0;
+		/* Vegas and YeAH have the path's minimum in tcpv_rtt and the last round's beside it;
+		 * others the path's minimum in tcpv_minrtt and a later RTT, or 0, beside it.
+		 */
+		info->min_rtt_us =
+			min_not_zero(kernel_info.vegas.tcpv_rtt, kernel_info.vegas.tcpv_minrtt);
+		info->flags = info->min_rtt_us < S32_MAX ? CCA_INFO_MIN_RTT : 0;
 	}
 }
 
@@ -231,8 +288,10 @@ static void host_info(struct sock *sk, struct cca_info *info)
 
 int tcp_register_congestion_control(struct tcp_congestion_ops *ops)
 {
-	if (registered)
-		return 0;
+	if (registered) {
+		cca_module_error = "it registers a second congestion control; wanted one";
+		return -EEXIST;
+	}
 	if (!ops->ssthresh || !ops->undo_cwnd || !(ops->cong_avoid || ops->cong_control)) {
 		cca_module_error = "it registers hooks without ssthresh, undo_cwnd and one of "
 				   "cong_avoid and cong_control";
@@ -258,9 +317,9 @@ int cca_module_start(void)
 		return -ENOENT;
 	}
 	error = cca_module_init();
-	if (!registered && !*cca_module_error)
+	if (!error && !registered && !*cca_module_error)
 		cca_module_error = "its module_init() registers no congestion control";
-	if (error || !registered)
+	if (error || !registered || *cca_module_error)
 		return error ? error : -ENOENT;
 	memcpy(host_ops.name, registered->name, TCP_CA_NAME_MAX - 1);
 	host_ops.flags = registered->flags & TCP_CONG_MASK;

@@ -76,7 +76,10 @@ extern int kstrtobool(const char *text, bool *value);
 	}
 #endif
 
-#define module_param(name, type, perm) module_param_named(name, name, type, perm)
+#define module_param(name, type, perm)	      module_param_named(name, name, type, perm)
+#define module_param_unsafe(name, type, perm) module_param(name, type, perm)
+#define module_param_named_unsafe(name, value, type, perm) \
+	module_param_named(name, value, type, perm)
 #define module_param_named(name, value, type, perm) \
 	CCA_PARAM_ROW_(name, NULL, (void *)&(value), #type, 0, NULL)
 #define module_param_cb(name, ops, arg, perm) CCA_PARAM_ROW_(name, ops, (void *)(arg), "", 0, NULL)

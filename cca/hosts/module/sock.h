@@ -119,35 +119,51 @@ static inline u32 cca_module_jiffies(void)
 	return cca_module_sk->sk_host.jiffies;
 }
 
-#define tcp_jiffies32	      cca_module_jiffies()
-#define jiffies		      ((unsigned long)cca_module_jiffies())
-#define jiffies_64	      ((u64)cca_module_jiffies())
-#define time_after(a, b)      ((long)((b) - (a)) < 0)
-#define time_before(a, b)     time_after(b, a)
-#define time_after_eq(a, b)   ((long)((a) - (b)) >= 0)
-#define time_before_eq(a, b)  time_after_eq(b, a)
-#define time_after32(a, b)    ((s32)((u32)(b) - (u32)(a)) < 0)
-#define time_before32(a, b)   time_after32(b, a)
-#define msecs_to_jiffies(ms)  ((unsigned long)DIV_ROUND_UP((u64)(ms)*HZ, MSEC_PER_SEC))
-#define usecs_to_jiffies(us)  ((unsigned long)DIV_ROUND_UP((u64)(us)*HZ, USEC_PER_SEC))
-#define nsecs_to_jiffies(ns)  ((unsigned long)((u64)(ns)*HZ / NSEC_PER_SEC))
-#define jiffies_to_msecs(j)   ((unsigned int)((u64)(j)*MSEC_PER_SEC / HZ))
-#define jiffies_to_usecs(j)   ((unsigned int)((u64)(j)*USEC_PER_SEC / HZ))
-#define tcp_clock_ns()	      ((u64)tcp_sk(cca_module_sk)->tcp_clock_cache)
-#define tcp_clock_us()	      (tcp_clock_ns() / NSEC_PER_USEC)
-#define tcp_clock_ms()	      (tcp_clock_ns() / NSEC_PER_MSEC)
-#define ktime_get()	      ((ktime_t)tcp_clock_ns())
-#define ktime_get_ns()	      tcp_clock_ns()
-#define ktime_get_real()      ktime_get()
-#define ktime_get_real_ns()   tcp_clock_ns()
-#define ktime_to_us(t)	      ((s64)(t) / 1000)
-#define ktime_to_ms(t)	      ((s64)(t) / NSEC_PER_MSEC)
-#define ktime_to_ns(t)	      ((s64)(t))
-#define ktime_us_delta(a, b)  ktime_to_us((a) - (b))
-#define ktime_sub(a, b)	      ((a) - (b))
-#define local_clock()	      tcp_clock_ns()
-#define sched_clock()	      tcp_clock_ns()
-#define tcp_time_stamp(tp)    ((u32)((tp)->tcp_mstamp / 1000))
+#define tcp_jiffies32	     cca_module_jiffies()
+#define jiffies		     ((unsigned long)cca_module_jiffies())
+#define jiffies_64	     ((u64)cca_module_jiffies())
+#define time_after(a, b)     ((long)((b) - (a)) < 0)
+#define time_before(a, b)    time_after(b, a)
+#define time_after_eq(a, b)  ((long)((a) - (b)) >= 0)
+#define time_before_eq(a, b) time_after_eq(b, a)
+#define time_after32(a, b)   ((s32)((u32)(b) - (u32)(a)) < 0)
+#define time_before32(a, b)  time_after32(b, a)
+#define msecs_to_jiffies(ms) ((unsigned long)DIV_ROUND_UP((u64)(ms)*HZ, MSEC_PER_SEC))
+#define usecs_to_jiffies(us) ((unsigned long)DIV_ROUND_UP((u64)(us)*HZ, USEC_PER_SEC))
+#define nsecs_to_jiffies(ns) ((unsigned long)((u64)(ns)*HZ / NSEC_PER_SEC))
+#define jiffies_to_msecs(j)  ((unsigned int)((u64)(j)*MSEC_PER_SEC / HZ))
+#define jiffies_to_usecs(j)  ((unsigned int)((u64)(j)*USEC_PER_SEC / HZ))
+#define tcp_clock_ns()	     ((u64)tcp_sk(cca_module_sk)->tcp_clock_cache)
+#define tcp_clock_us()	     (tcp_clock_ns() / NSEC_PER_USEC)
+#define tcp_clock_ms()	     (tcp_clock_ns() / NSEC_PER_MSEC)
+#define ktime_get()	     ((ktime_t)tcp_clock_ns())
+#define ktime_get_ns()	     tcp_clock_ns()
+#define ktime_get_real()     ktime_get()
+#define ktime_get_real_ns()  tcp_clock_ns()
+#define ktime_to_us(t)	     ((s64)(t) / 1000)
+#define ktime_to_ms(t)	     ((s64)(t) / NSEC_PER_MSEC)
+#define ktime_to_ns(t)	     ((s64)(t))
+#define ktime_get_seconds()  ((s64)(tcp_clock_ns() / NSEC_PER_SEC))
+#define get_seconds()	     ((unsigned long)ktime_get_seconds())
+#define ktime_get_boottime() ktime_get()
+#define ktime_compare(a, b)  ((a) < (b) ? -1 : (a) > (b))
+#define ktime_before(a, b)   ((a) < (b))
+#define ktime_after(a, b)    ((a) > (b))
+#define ktime_add(a, b)	     ((a) + (b))
+#define ktime_add_ns(a, b)   ((a) + (s64)(b))
+#define ktime_add_us(a, b)   ((a) + (s64)(b)*1000)
+#define ktime_add_ms(a, b)   ((a) + (s64)(b)*NSEC_PER_MSEC)
+#define ktime_sub_us(a, b)   ((a) - (s64)(b)*1000)
+#define ktime_ms_delta(a, b) ktime_to_ms((a) - (b))
+#define ktime_us_delta(a, b) ktime_to_us((a) - (b))
+#define ktime_sub(a, b)	     ((a) - (b))
+#define local_clock()	     tcp_clock_ns()
+#define sched_clock()	     tcp_clock_ns()
+#ifdef CCA_MODULE_OLD_STAMPS
+#define tcp_time_stamp tcp_jiffies32
+#else
+#define tcp_time_stamp(tp) ((u32)((tp)->tcp_mstamp / 1000))
+#endif
 #define tcp_time_stamp_ms(tp) ((u32)((tp)->tcp_mstamp / 1000))
 #define tcp_time_stamp_ts(tp) ((u32)((tp)->tcp_mstamp / 1000))
 
@@ -207,6 +223,12 @@ struct sk_buff {
 static inline bool between(u32 s1, u32 s2, u32 s3)
 {
 	return s3 - s2 >= s1 - s2;
+}
+
+/* Does TCP pace by a timer of its own (up to 4.19)? */
+static inline bool tcp_needs_internal_pacing(const struct sock *sk)
+{
+	return sk->sk_pacing_status == SK_PACING_NEEDED;
 }
 
 static inline u32 tcp_highest_sack_seq(const struct tcp_sock *tp)

@@ -21,6 +21,8 @@ const PRIV_BYTES: u32 = 104;
 const PRIV_BYTES_LARGE: u32 = 512;
 /// Names that only modules of Google's trees use.
 const LARGE_MARKS: [&str; 4] = ["skb_marked_lost", "tx_in_flight", "fast_ack_mode", "tso_segs"];
+/// What is said of floating point.
+const NO_FLOATS: &str = "error: floating point, which a kernel module may not use";
 /// Other files that one module may need.
 const COMPANIONS_MAX: usize = 8;
 
@@ -42,6 +44,8 @@ pub struct Built {
     pub compiler: String,
     /// Other files that were compiled along, because they export a symbol that the module needs.
     pub companions: Vec<PathBuf>,
+    /// Headers beside the sources that they include.
+    pub headers: Vec<PathBuf>,
 }
 
 impl Built {
@@ -172,8 +176,35 @@ struct Job<'a> {
     compiler: (String, String),
 }
 
+/// What of a module's form is not Linux 6.12's.
+#[derive(Clone, Copy)]
+struct Form {
+    /// `cong_control()` has two arguments, as before Linux 6.10.
+    old_control: bool,
+    /// Stamps are a `struct skb_mstamp` and `tcp_time_stamp` is the tick, as before Linux 4.13.
+    old_stamps: bool,
+    /// It takes the socket option of tcp-brutal.
+    has_brutal: bool,
+}
+
+impl Form {
+    fn of(text: &str) -> Form {
+        Form {
+            old_control: false,
+            old_stamps: text.contains("struct skb_mstamp "),
+            has_brutal: mentions(text, "TCP_BRUTAL_PARAMS"),
+        }
+    }
+}
+
 /// What a run of the compiler said when it failed.
 struct Refused(String);
+
+impl Refused {
+    fn errors(&self) -> usize {
+        self.0.lines().filter(|line| line.contains("error:")).count()
+    }
+}
 
 impl Job<'_> {
     fn ours(&self) -> Result<Built, BuildError> {
@@ -182,6 +213,7 @@ impl Job<'_> {
         let mut cc = self.cc();
         cc.arg("-iquote").arg(self.out.join("cca/include"));
         cc.args(["-shared", "-Wl,-z,defs"]).arg(self.source).arg("-o").arg(&library);
+        cc.arg("-MMD").arg("-MF").arg(self.out.join("controller.d"));
         self.run(cc).map_err(|refused| self.error(&refused))?;
         let symbol = format!("cca_module_{}", stem.replace('-', "_"));
         Ok(self.built(library, Some(symbol), Vec::new()))
@@ -189,28 +221,27 @@ impl Job<'_> {
 
     fn module(&self) -> Result<Built, BuildError> {
         let object = self.out.join("module.o");
-        let mut old_control = false;
-        if let Err(refused) = self.object(self.source, &object, false, false) {
-            // cong_control() lost two arguments for modules of before Linux 6.10.
-            let is_type = refused.0.contains("incompatible") || refused.0.contains("cong_control");
-            old_control = is_type && self.object(self.source, &object, true, false).is_ok();
-            if !old_control {
-                return Err(self.error(&refused));
+        let mut form = Form::of(self.text);
+        if let Err(refused) = self.object(self.source, &object, form, false) {
+            let old = Form { old_control: true, ..form };
+            if let Err(again) = self.object(self.source, &object, old, false) {
+                let nearer = if again.errors() < refused.errors() { again } else { refused };
+                return Err(self.error(&nearer));
             }
+            form = old;
         }
         let mut objects = vec![object];
         for part in ["module", "param"] {
             let glue = self.out.join(format!("glue-{part}.o"));
             let source = self.out.join("cca/hosts/module").join(part).with_extension("c");
-            self.object(&source, &glue, old_control, false)
-                .map_err(|refused| self.error(&refused))?;
+            self.object(&source, &glue, form, false).map_err(|refused| self.error(&refused))?;
             objects.push(glue);
         }
-        self.link(objects, old_control)
+        self.link(objects, form)
     }
 
     /// Links; searches the other files in the source's folder for undefined symbols.
-    fn link(&self, mut objects: Vec<PathBuf>, old: bool) -> Result<Built, BuildError> {
+    fn link(&self, mut objects: Vec<PathBuf>, form: Form) -> Result<Built, BuildError> {
         let library = self.out.join("controller.so");
         let mut companions: Vec<PathBuf> = Vec::new();
         loop {
@@ -225,12 +256,15 @@ impl Job<'_> {
             };
             let missing = undefined(&refused.0);
             let Some(symbol) = missing.first() else { return Err(self.error(&refused)) };
+            if is_soft_float(symbol) {
+                return Err(self.float_error(&refused, symbol));
+            }
             let found = self.exporter(symbol).filter(|file| !companions.contains(file));
             let Some(file) = found.filter(|_| companions.len() < COMPANIONS_MAX) else {
                 return Err(self.undefined_error(symbol));
             };
             let object = self.out.join(format!("companion{}.o", companions.len()));
-            self.object(&file, &object, old, true).map_err(|refused| self.error(&refused))?;
+            self.object(&file, &object, form, true).map_err(|refused| self.error(&refused))?;
             objects.push(object);
             companions.push(file);
         }
@@ -243,6 +277,14 @@ impl Job<'_> {
             "{}{line}: `{symbol}` is not defined: not by this program, and no .c file in its folder exports it",
             self.source.display()
         ))
+    }
+
+    /// The linker lacks what floating point is done with where the processor's registers for it may not be used.
+    fn float_error(&self, refused: &Refused, symbol: &str) -> BuildError {
+        let line = refused.0.lines().find(|line| mentions(line, symbol) && line.contains(".c:"));
+        let place = line.and_then(|line| line.split(": undefined reference").next());
+        let place = place.map_or_else(|| self.source.display().to_string(), str::to_owned);
+        BuildError(format!("{place}: {NO_FLOATS}"))
     }
 
     /// The file in the source's folder that has `EXPORT_SYMBOL(symbol)`.
@@ -262,7 +304,7 @@ impl Job<'_> {
     }
 
     /// Compiles one file of a kernel module.
-    fn object(&self, file: &Path, to: &Path, old: bool, companion: bool) -> Result<(), Refused> {
+    fn object(&self, file: &Path, to: &Path, form: Form, companion: bool) -> Result<(), Refused> {
         let is_large = LARGE_MARKS.iter().any(|mark| mentions(self.text, mark));
         let bytes = if is_large { PRIV_BYTES_LARGE } else { PRIV_BYTES };
         let mut cc = self.cc();
@@ -271,14 +313,36 @@ impl Job<'_> {
         cc.arg(format!("-DCCA_MODULE_HZ={}", self.hz));
         cc.arg(format!("-DCCA_MODULE_PRIV_BYTES={bytes}"));
         cc.arg(format!("-DCCA_MODULE_NAME=\"{}\"", self.stem()));
-        if old {
-            cc.arg("-DCCA_MODULE_OLD_CONTROL");
+        if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+            cc.arg("-mgeneral-regs-only");
+        }
+        for (is_so, name) in [
+            (form.old_control, "-DCCA_MODULE_OLD_CONTROL"),
+            (form.old_stamps, "-DCCA_MODULE_OLD_STAMPS"),
+            (form.has_brutal, "-DCCA_MODULE_BRUTAL"),
+        ] {
+            if is_so {
+                cc.arg(name);
+            }
         }
         if companion {
             cc.arg("-DCCA_MODULE_COMPANION");
         }
-        cc.arg("-c").arg(file).arg("-o").arg(to);
+        cc.arg("-MMD").arg("-c").arg(file).arg("-o").arg(to);
         self.run(cc)
+    }
+
+    /// Headers of the user's that the sources include, by the lists that the compiler wrote beside the objects.
+    fn headers(&self) -> Vec<PathBuf> {
+        let lists =
+            fs::read_dir(self.out).into_iter().flatten().filter_map(|e| Some(e.ok()?.path()));
+        let lists = lists.filter(|path| path.extension().is_some_and(|e| e == "d"));
+        let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
+        let found: BTreeSet<PathBuf> = texts.flat_map(|text| prerequisites(&text)).collect();
+        let is_theirs = |path: &PathBuf| {
+            !path.starts_with(self.out) && path.extension().is_none_or(|e| e != "c")
+        };
+        found.into_iter().filter(is_theirs).collect()
     }
 
     /// The compiler with what all kinds need. What C forgives and a kernel does not is an error.
@@ -313,6 +377,9 @@ impl Job<'_> {
         let first = refused.0.lines().find(|line| line.contains("error:"));
         let line = first.or(refused.0.lines().next()).unwrap_or("the compiler failed");
         let line = line.replace(&format!("{}/cca/", self.out.display()), "<dumbbell>/");
+        if let Some((place, _)) = line.split_once(": error: SSE register") {
+            return BuildError(format!("{place}: {NO_FLOATS}"));
+        }
         BuildError(line.split(" [-Werror").next().unwrap_or(&line).to_owned())
     }
 
@@ -322,7 +389,8 @@ impl Job<'_> {
 
     fn built(&self, library: PathBuf, symbol: Option<String>, companions: Vec<PathBuf>) -> Built {
         let compiler = self.compiler.1.clone();
-        Built { library, symbol, doc: head_comment(self.text), compiler, companions }
+        let headers = self.headers();
+        Built { library, symbol, doc: head_comment(self.text), compiler, companions, headers }
     }
 }
 
@@ -356,4 +424,21 @@ fn undefined(said: &str) -> Vec<String> {
         (!name.is_empty()).then_some(name)
     });
     names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Is this a function that a compiler calls for floating point where it has no registers for it?
+fn is_soft_float(symbol: &str) -> bool {
+    let Some(name) = symbol.strip_prefix("__") else { return false };
+    let kind = ["add", "sub", "mul", "div", "neg", "fix", "float", "extend", "trunc"];
+    let compared = ["lt", "le", "eq", "ne", "gt", "ge", "unord"]
+        .map(|k| [format!("{k}sf2"), format!("{k}df2")]);
+    (kind.iter().any(|kind| name.starts_with(kind)) && (name.contains("df") || name.contains("sf")))
+        || compared.concat().iter().any(|compared| compared == name)
+}
+
+/// The files of a rule of make.
+fn prerequisites(rule: &str) -> Vec<PathBuf> {
+    let Some((_, files)) = rule.split_once(": ") else { return Vec::new() };
+    let files = files.replace("\\\n", " ").replace("\\ ", "\u{1}");
+    files.split_whitespace().map(|file| file.replace('\u{1}', " ").into()).collect()
 }

@@ -8,8 +8,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::custom::Custom;
-use crate::module::{Module, RawOps};
+use crate::guard::Guarded;
+use crate::module::Module;
 use crate::names::shown;
+use crate::raw::RawOps;
 use crate::sample::{AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample};
 use crate::sock::TcpSock;
 
@@ -90,6 +92,7 @@ enum State {
     Words(
         #[allow(dead_code, reason = "reached through Controller::storage")] Box<[UnsafeCell<u64>]>,
     ),
+    Guarded(#[allow(dead_code, reason = "reached through Controller::storage")] Guarded),
     Custom(
         #[allow(dead_code, reason = "reached through Controller::storage")]
         Box<UnsafeCell<Box<dyn Custom>>>,
@@ -117,14 +120,18 @@ impl Controller {
     /// table keeps what fits (a kernel module has them in variables of its own).
     pub(crate) fn with(module: ModuleRef, values: &[i64]) -> Self {
         let words = module.storage_bytes().div_ceil(size_of::<u64>());
-        let storage: Box<[_]> = (0..words).map(|_| UnsafeCell::new(0_u64)).collect();
-        Self {
-            ops: NonNull::from(module.ops()),
-            params: values.iter().map(|&v| v as u32).collect(),
-            storage: NonNull::from(&*storage).cast(),
-            _state: State::Words(storage),
-            module,
-        }
+        let params = values.iter().map(|&v| v as u32).collect();
+        let (ops, storage, state) = match &module {
+            ModuleRef::BuiltIn(module) => {
+                let memory: Box<[_]> = (0..words).map(|_| UnsafeCell::new(0_u64)).collect();
+                (NonNull::from(module.ops()), NonNull::from(&*memory).cast(), State::Words(memory))
+            }
+            ModuleRef::Loaded(module) => {
+                let guarded = Guarded::new(module.name(), module.ops(), words);
+                (guarded.ops(), guarded.storage(), State::Guarded(guarded))
+            }
+        };
+        Self { ops, params, storage, _state: state, module }
     }
 
     /// A controller that is a Rust value.
@@ -203,7 +210,7 @@ macro_rules! hooks {
 hooks! {
     /// Called once when the connection is established.
     init();
-    /// Called once when the connection ends.
+    /// Called once when a connection ends that was established; no hook is called afterwards.
     release();
     /// `acked` segments were delivered by an ACK for `ack` (seq), outside recovery: grow.
     cong_avoid(ack: u32 as ack, acked: u32 as acked);

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::ffi::c_char;
 use std::ptr;
 
-use crate::module::{Module, RawModule, RawOps};
+use crate::module::{Module, RawModule};
+use crate::raw::RawOps;
 use crate::sample::RateSample;
 use crate::sock::TcpSock;
 

@@ -52,7 +52,7 @@ macro_rules! mirror {
 fn layout_in_rust() -> Layout {
     let mut map = Layout::new();
     mirror!(map, TcpSock, sk_pacing_rate sk_max_pacing_rate sk_pacing_status sk_gso_max_size
-        sk_gso_max_segs sk_pacing_shift sk_state params storage rng hz jiffies icsk_rto icsk_ca_state
+        sk_gso_max_segs sk_pacing_shift sk_state params storage rng hz jiffies sk_prot icsk_rto icsk_ca_state
         icsk_retransmits icsk_backoff icsk_ack_pending icsk_ca_priv icsk_ca_ops tcp_mstamp tcp_clock_cache
         tcp_wstamp_ns lsndtime snd_una snd_nxt write_seq high_seq undo_marker undo_retrans snd_wnd
         max_window mss_cache srtt_us mdev_us rttvar_us rtt_min snd_cwnd snd_cwnd_cnt snd_cwnd_clamp
@@ -60,7 +60,8 @@ fn layout_in_rust() -> Layout {
         lost_out max_packets_out cwnd_usage_seq is_cwnd_limited ecn_flags delivered delivered_ce lost
         total_retrans data_segs_out app_limited first_tx_mstamp delivered_mstamp rate_delivered
         rate_interval_us rate_app_limited reordering rcv_tsval rcv_tsecr rack_rtt_us rcv_nxt
-        reord_seen fast_ack_mode is_sack_reneg tlp_orig_data_app_limited wants_cwr);
+        reord_seen fast_ack_mode is_sack_reneg tlp_orig_data_app_limited wants_cwr
+        bytes_acked bytes_sent bytes_retrans);
     mirror!(map, RateSample, prior_mstamp prior_delivered prior_delivered_ce delivered delivered_ce
         interval_us snd_interval_us rcv_interval_us rtt_us losses acked_sacked prior_in_flight
         last_end_seq is_app_limited is_retrans is_ack_delayed is_ece

@@ -20,29 +20,36 @@
 mod compile;
 mod controller;
 mod custom;
+mod guard;
 mod library;
 mod module;
 mod modules;
 mod names;
+mod raw;
+mod running;
 mod sample;
 mod sock;
+mod watch;
 
 pub use compile::{compile, includes_cca_h, write_headers, write_sources, BuildError, Built};
 pub use controller::{Controller, ParamError};
 pub use custom::{Custom, CustomMaker};
+pub use guard::take_warnings;
 pub use library::LoadError;
-pub use module::{interned, Module, Param, Preset};
+pub use module::{Module, Param, Preset};
 pub use modules::{Modules, SelectError};
 pub use names::{kernel_name, prefixed_name, shown};
+pub use raw::interned;
 pub use sample::{
     AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,
     CA_ACK_WIN_UPDATE, FLAG_ECE,
 };
 pub use sock::{
-    minmax_running_min, MinMax, MinMaxSample, TcpSock, SK_PACING_FQ, SK_PACING_NEEDED,
+    minmax_running_min, MinMax, MinMaxSample, TcpSock, BOOT, SK_PACING_FQ, SK_PACING_NEEDED,
     SK_PACING_NONE, TCP_ECN_OK, UNLIMITED_RATE,
 };
 pub use units::INFINITE_SSTHRESH;
+pub use watch::{watch, Report, REPORT_MARK};
 
 #[cfg(test)]
 mod layout;

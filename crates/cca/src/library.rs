@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::module::{text, Module, RawModule};
+use crate::guard::{around, tell};
+use crate::module::{Module, RawModule};
+use crate::raw::{interned, text, COPY};
 
 extern "C" {
     fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
@@ -44,6 +46,8 @@ pub enum LoadError {
 #[derive(Debug)]
 pub(crate) struct Library {
     handle: NonNull<c_void>,
+    /// The controller in it, once that is known.
+    name: &'static str,
     stop: Option<unsafe extern "C" fn()>,
 }
 
@@ -68,7 +72,7 @@ impl Library {
         });
         // Open or not, the file has done its service; the mapping stays.
         drop(fs::remove_file(&copy));
-        opened.map(|handle| Self { handle, stop: None })
+        opened.map(|handle| Self { handle, name: "", stop: None })
     }
 
     /// Address of a symbol, when there is one.
@@ -83,7 +87,7 @@ impl Drop for Library {
     fn drop(&mut self) {
         if let Some(stop) = self.stop {
             // SAFETY: cca_module_stop of this library, whose flows are gone: `Module` is borrowed by them.
-            unsafe { stop() };
+            around(self.name, "module_exit", || unsafe { stop() });
         }
         // SAFETY: opened once, closed once; nothing of it is used any more.
         unsafe { dlclose(self.handle.as_ptr()) };
@@ -105,7 +109,7 @@ fn private_copy(path: &Path) -> std::io::Result<PathBuf> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     let folder = path.parent().unwrap_or(Path::new("."));
-    let copy = folder.join(format!(".copy-{}-{n}.so", std::process::id()));
+    let copy = folder.join(format!("{COPY}{}-{n}.so", std::process::id()));
     fs::copy(path, &copy)?;
     Ok(copy)
 }
@@ -146,7 +150,11 @@ struct Glue {
     start: unsafe extern "C" fn() -> c_int,
     stop: unsafe extern "C" fn(),
     error: NonNull<*const c_char>,
+    tell: NonNull<Tell>,
 }
+
+/// `cca_module_tell` of glue.h.
+type Tell = unsafe extern "C" fn(*const c_char, c_int, *const c_char, c_int);
 
 impl Glue {
     fn find(library: &Library) -> Result<Self, LoadError> {
@@ -157,7 +165,7 @@ impl Glue {
         };
         let (describe, set) = (need("cca_module_describe")?, need("cca_module_set")?);
         let (start, stop) = (need("cca_module_start")?, need("cca_module_stop")?);
-        let error = need("cca_module_error")?;
+        let (error, tell) = (need("cca_module_error")?, need("cca_module_tell")?);
         // SAFETY: glue.h declares the symbols with the types of these fields; none is NULL.
         unsafe {
             Ok(Self {
@@ -168,6 +176,7 @@ impl Glue {
                 start: mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(start),
                 stop: mem::transmute::<*mut c_void, unsafe extern "C" fn()>(stop),
                 error: NonNull::new_unchecked(error.cast()),
+                tell: NonNull::new_unchecked(tell.cast()),
             })
         }
     }
@@ -176,7 +185,7 @@ impl Glue {
     fn set_all(&self, module: &Module, values: Vec<(u32, i64)>) -> Result<(), LoadError> {
         for (index, value) in values {
             // SAFETY: writes a variable of the module.
-            if unsafe { (self.set)(index, value) } != 0 {
+            if around("", "module_param", || unsafe { (self.set)(index, value) }) != 0 {
                 let name = module.params()[index as usize].name.to_owned();
                 let reason = format!("parameter `{name}` refuses {value}");
                 return Err(LoadError::NoController { reason });
@@ -187,8 +196,10 @@ impl Glue {
 
     /// Runs the module's `module_init()`.
     fn start(&self) -> Result<(), LoadError> {
+        // SAFETY: a pointer of module.c that nobody reads at present.
+        unsafe { self.tell.as_ptr().write(tell) };
         // SAFETY: called once per library, before anybody else sees the module.
-        let failed = unsafe { (self.start)() };
+        let failed = around("", "module_init", || unsafe { (self.start)() });
         if failed == 0 {
             return Ok(());
         }
@@ -215,6 +226,8 @@ fn kernel(mut library: Library, doc: String, values: Values<'_>) -> Result<Modul
     drop(view);
     glue.start()?;
     library.stop = Some(glue.stop);
+    // SAFETY: complete now; its operations have a name.
+    library.name = interned(text(unsafe { (*raw.ops).name.as_ptr() }));
     // SAFETY: complete now, and immutable from now on.
     Ok(unsafe { Module::loaded(raw, doc, Some(library)) })
 }

@@ -5,7 +5,7 @@
 
 use std::ffi::c_void;
 use std::mem;
-use units::INFINITE_SSTHRESH;
+use units::{Span, INFINITE_SSTHRESH};
 
 /// One sample of a windowed minimum or maximum.
 #[repr(C)]
@@ -52,6 +52,9 @@ pub fn minmax_running_min(m: &mut MinMax, win: u32, t: u32, v: u32) -> u32 {
     unsafe { cca_minmax_running_min(m, win, t, v) }
 }
 
+/// Simulated hosts booted this long before the run starts, because Linux code takes zero stamps for
+/// "unset". A multiple of every tick.
+pub const BOOT: Span = Span::from_ms(1_000_000);
 /// `sk_pacing_rate` that means "do not pace", bytes/s.
 pub const UNLIMITED_RATE: u64 = u64::MAX;
 /// The bit of `ecn_flags` that says: ECN was negotiated.
@@ -96,6 +99,8 @@ pub struct TcpSock {
     pub hz: u32,
     /// Now, in jiffies; wraps. Keep it in step with `tcp_mstamp`.
     pub jiffies: u32,
+    /// Operations of the socket, which a loaded module may exchange; C's alone.
+    pub(crate) sk_prot: *const c_void,
     // struct inet_connection_sock
     /// Retransmission timeout, jiffies.
     pub icsk_rto: u32,
@@ -218,6 +223,12 @@ pub struct TcpSock {
     pub tlp_orig_data_app_limited: u8,
     /// A hook asked for a reduction (`tcp_enter_cwr`); the transport clears it.
     pub wants_cwr: u8,
+    /// Acknowledged, the SYN counts as one, bytes.
+    pub bytes_acked: u64,
+    /// Payload sent, retransmissions included, bytes.
+    pub bytes_sent: u64,
+    /// Payload retransmitted, bytes.
+    pub bytes_retrans: u64,
 }
 
 // SAFETY: the pointers are written by `Controller` before each call into C, point to what that

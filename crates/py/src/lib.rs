@@ -1,5 +1,6 @@
 //! `dumbbell._native`: the engine for Python. Converts, releases the GIL, maps errors; nothing else.
 
+mod apart;
 #[cfg(target_os = "linux")]
 mod emulator;
 mod hosts;
@@ -14,6 +15,7 @@ mod parts;
 mod radio;
 mod sample;
 
+use apart::Ended;
 #[cfg(not(target_os = "linux"))]
 use no_emulator as emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
@@ -36,7 +38,7 @@ create_exception!(
     _native,
     ControllerError,
     PyRuntimeError,
-    "A Python controller raised an exception, which is the cause of this one."
+    "A controller of one's own failed: an exception in Python, which is the cause of this one, or a crash in C."
 );
 
 fn to_python(error: RunError) -> PyErr {
@@ -68,10 +70,6 @@ fn _panic_in_next_run() {
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs one plan with the GIL released; see the stub for the contract.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the machine's clock says when to call Python; the run itself never sees it"
-)]
 #[pyfunction]
 #[pyo3(signature = (plan_json, out_dir, progress=None, own=None))]
 fn run(
@@ -80,6 +78,73 @@ fn run(
     out_dir: PathBuf,
     progress: Option<Py<PyAny>>,
     own: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
+    let libraries = own::libraries(own);
+    let progress = progress.as_ref();
+    if libraries.is_empty() {
+        return run_here(py, plan_json, out_dir, own, &mut |at, packets| {
+            Python::attach(|py| tell(py, progress, at, packets))
+        });
+    }
+    let mut on_progress = |py: Python<'_>, at, packets| tell(py, progress, at, packets);
+    let ended = apart::apart(py, &libraries, &mut on_progress, |py, teller| {
+        let done = run_here(py, plan_json, out_dir, own, &mut |at, packets| {
+            let gone = || PyRuntimeError::new_err("nobody waits for this run");
+            teller.progress(at, packets).then_some(()).ok_or_else(gone)
+        });
+        written(py, done).into_bytes()
+    })?;
+    match ended {
+        Ended::Well(bytes) => read(&String::from_utf8_lossy(&bytes)),
+        Ended::Badly(said) => Err(ControllerError::new_err(said)),
+    }
+}
+
+/// What a run gave as one text, to hand to another process: its first letter is the kind.
+fn written(py: Python<'_>, done: PyResult<String>) -> String {
+    let error = match done {
+        Ok(summary) => return format!("+{summary}"),
+        Err(error) => error,
+    };
+    let said = error.value(py).to_string();
+    if error.is_instance_of::<PlanError>(py) {
+        format!("p{said}")
+    } else if error.is_instance_of::<ControllerError>(py) {
+        let traceback = error.cause(py).and_then(|cause| traceback(py, &cause).ok());
+        format!("c{}", traceback.unwrap_or(said))
+    } else {
+        format!("r{said}")
+    }
+}
+
+/// The reverse of [`written`].
+fn read(text: &str) -> PyResult<String> {
+    let rest = text.get(1..).unwrap_or_default().to_owned();
+    match text.as_bytes().first() {
+        Some(b'+') => Ok(rest),
+        Some(b'p') => Err(PlanError::new_err(rest)),
+        Some(b'c') => Err(ControllerError::new_err(rest)),
+        _ => Err(PyRuntimeError::new_err(rest)),
+    }
+}
+
+/// An exception as Python prints it.
+fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
+    let lines = py.import("traceback")?.call_method1("format_exception", (error.value(py),))?;
+    Ok(format!("the controller raised\n{}", lines.extract::<Vec<String>>()?.concat().trim_end()))
+}
+
+/// Runs one plan in this process. `tell` is called about every 50 ms with how far it is, and its error ends the run.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the machine's clock says when to tell; the run itself never sees it"
+)]
+fn run_here(
+    py: Python<'_>,
+    plan_json: &str,
+    out_dir: PathBuf,
+    own: Option<&Bound<'_, PyDict>>,
+    tell: &mut (dyn FnMut(u64, u64) -> PyResult<()> + Send),
 ) -> PyResult<String> {
     let raised = own::Raised::default();
     let modules = own::modules(own, &raised)?;
@@ -91,7 +156,7 @@ fn run(
         }
         told_at = Some(Instant::now());
         let has_failed = raised.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        stopped = Python::attach(|py| tell(py, progress.as_ref(), sim_ns, packets)).err();
+        stopped = tell(sim_ns, packets).err();
         !has_failed && stopped.is_none()
     };
     let result = py.detach(|| {

@@ -9,9 +9,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::apart::{apart, Ended};
 use crate::sample::Sample;
 
 create_exception!(
@@ -24,19 +25,39 @@ create_exception!(
 /// Compiles a controller and says what it is; see the stub for the contract.
 #[pyfunction]
 pub fn build(py: Python<'_>, source: PathBuf, folder: PathBuf, hz: u32) -> PyResult<String> {
-    py.detach(|| build_here(&source, &folder, hz)).map_err(BuildError::new_err)
+    let built = py.detach(|| cca::compile(&source, &folder, hz));
+    let built = built.map_err(|e| BuildError::new_err(e.to_string()))?;
+    let mut let_signals_in = |py: Python<'_>, _, _| py.check_signals();
+    let libraries = [built.library.clone()];
+    let ended = apart(py, &libraries, &mut let_signals_in, |_, _| {
+        match describe(&built) {
+            Ok(text) => format!("+{text}"),
+            Err(text) => format!("-{text}"),
+        }
+        .into_bytes()
+    })?;
+    let text = match ended {
+        Ended::Well(text) => String::from_utf8_lossy(&text).into_owned(),
+        Ended::Badly(said) => format!("-{said}"),
+    };
+    match text.strip_prefix('+') {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(BuildError::new_err(format!("{}: {}", source.display(), &text[1..]))),
+    }
 }
 
-fn build_here(source: &Path, folder: &Path, hz: u32) -> Result<String, String> {
-    let built = cca::compile(source, folder, hz).map_err(|e| e.to_string())?;
-    let module = built.open().map_err(|e| format!("{}: {e}", source.display()))?;
+/// Opens what was built, which runs its `module_init()`, and says what it is.
+fn describe(built: &cca::Built) -> Result<String, String> {
+    let module = built.open().map_err(|e| e.to_string())?;
     let mut described = crate::described(&module);
     described["library"] = built.library.display().to_string().into();
     described["symbol"] = built.symbol.clone().into();
     described["compiler"] = built.compiler.clone().into();
-    let beside: Vec<String> =
-        built.companions.iter().map(|path| path.display().to_string()).collect();
-    described["companions"] = beside.into();
+    let names = |paths: &[PathBuf]| -> Vec<String> {
+        paths.iter().map(|path| path.display().to_string()).collect()
+    };
+    described["companions"] = names(&built.companions).into();
+    described["headers"] = names(&built.headers).into();
     Ok(described.to_string())
 }
 
@@ -60,6 +81,13 @@ pub fn kernel_name(name: &str) -> String {
 
 /// The exception that ended a run, if one did.
 pub type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// The shared objects among the controllers of one run.
+pub fn libraries(own: Option<&Bound<'_, PyDict>>) -> Vec<PathBuf> {
+    let own = own.into_iter().flat_map(|own| own.iter());
+    let library = |what: Bound<'_, PyAny>| what.extract::<(PathBuf, Option<String>)>().ok();
+    own.filter_map(|(_, what)| library(what)).map(|(path, _)| path).collect()
+}
 
 /// The controllers of one run: `own` maps names to (library, symbol) or to a callable that makes one.
 pub fn modules(own: Option<&Bound<'_, PyDict>>, raised: &Raised) -> PyResult<Modules> {

@@ -85,7 +85,10 @@ fn run_traffic<T: traffic::Traffic>(
     out: &Path,
     progress: &mut Progress<'_>,
 ) -> Result<Summary, RunError> {
+    cca::take_warnings(); // of a run in this thread that failed
     let mut world = world::World::<T>::new(plan, modules, out, progress)?;
     world.run(progress)?;
-    Ok(world.finish(plan)?)
+    let mut summary = world.finish(plan)?;
+    summary.warnings.extend(cca::take_warnings());
+    Ok(summary)
 }

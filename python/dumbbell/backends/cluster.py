@@ -167,11 +167,11 @@ def elsewhere(
         plan = _with_traces(json.loads(plan_json), traces, place)
         try:
             own = Own.load([_written(place / str(i), files) for i, files in enumerate(sources)])
-            summary = _native.run(json.dumps(plan), str(out), None, own.native(plan["host"]["hz"]))
+            summary = _native.run(json.dumps(plan), str(out), None, own.native(plan["host"]["hz"], own.sources))
         except _native.PlanError as error:
             return Made(refused=str(error))
         except _native.ControllerError as error:
-            return Made(failed=str(ControllerError(host, error.__cause__ or error)))
+            return Made(failed=str(ControllerError(host, error.__cause__ or str(error))))
         except (DumbbellError, RuntimeError, OSError) as error:
             return Made(failed=f"{host}: {error}")
         return Made(summary, {path.name: path.read_bytes() for path in out.iterdir()})

@@ -123,7 +123,7 @@ class ResultFolder:
 
         remove(self.path)
         if isinstance(error, _native.ControllerError):
-            raise ControllerError(self.folder.name, error.__cause__ or error) from error.__cause__
+            raise ControllerError(self.folder.name, error.__cause__ or str(error)) from error.__cause__
         if isinstance(error, _native.PlanError):
             raise ScenarioError("", str(error), source=self.folder.name) from None
         if isinstance(error, (RuntimeError, OSError)):

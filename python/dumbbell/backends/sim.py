@@ -34,6 +34,6 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     check(request)
     plan, own = request.planned.plan, request.own
     with ResultFolder(request, folder) as made:
-        native = own.native(plan["host"]["hz"])
+        native = own.native(plan["host"]["hz"], {flow["cca"] for flow in plan["flows"]})
         summary = json.loads(_native.run(json.dumps(plan), str(made.path), request.progress, native))
         return made.finish(summary, controllers=own.record())

@@ -67,9 +67,10 @@ class Own:
         """
         return [source.record for source in self.sources.values()]
 
-    def native(self, hz: int) -> dict[str, Any]:
-        """What the engine takes."""
-        return {name: source.library(hz) if source.library else source.maker for name, source in self.sources.items()}
+    def native(self, hz: int, names: Iterable[str]) -> dict[str, Any]:
+        """What the engine takes, of the controllers with these names that are the user's own."""
+        used = {name: self.sources[name] for name in names if name in self.sources}
+        return {name: source.library(hz) if source.library else source.maker for name, source in used.items()}
 
 
 def _load(file: Path) -> list[Source]:
@@ -119,8 +120,8 @@ def _compiled(file: Path) -> Source:
 
     item = build(1000)
     record = _record(item["name"], str(file), digest, compiler=item["compiler"])
-    if item["companions"]:
-        record["with"] = [{"file": path, "sha256": _digest(Path(path))} for path in item["companions"]]
+    if beside := [*item["companions"], *item["headers"]]:
+        record["with"] = [{"file": path, "sha256": _digest(Path(path))} for path in beside]
     return Source(from_item(item), record, library, None)
 
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use cca::{compile, BuildError, Built, Controller, Modules, Preset, TcpSock};
 use tempfile::TempDir;
 
+mod strangers;
 mod trees;
 
 type Params = BTreeMap<String, i64>;
@@ -263,7 +264,7 @@ fn errors_name_the_line_and_what_is_missing() {
         ("#include <net/tcp.h>\nstruct s { char c[105]; };\nvoid f(void) { BUILD_BUG_ON(sizeof(struct s) > ICSK_CA_PRIV_SIZE); }", "tcp_mine.c:3:", "BUILD_BUG_ON"),
         ("#include <net/tcp.h>\n", "", "it has no module_init()"),
         ("#include <linux/module.h>\nstatic int __init f(void) { return 0; }\nmodule_init(f);", "", "registers no congestion control"),
-        ("#include <linux/module.h>\nstatic int __init f(void) { return -12; }\nmodule_init(f);", "", "registers no congestion control"),
+        ("#include <linux/module.h>\nstatic int __init f(void) { return -12; }\nmodule_init(f);", "", "its module_init() fails with error 12"),
         ("#include <net/tcp.h>\n#include <linux/module.h>\nstatic struct tcp_congestion_ops o = { .name = \"x\" };\nstatic int f(void) { return tcp_register_congestion_control(&o); }\nmodule_init(f);", "", "without ssthresh, undo_cwnd"),
         ("#include \"cca.h\"\nint x = nothing;\n", "tcp_mine.c:2:", "nothing"),
         ("#include \"cca.h\"\nint x;\n", "", "no `cca_module_tcp_mine`"),

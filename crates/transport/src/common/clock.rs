@@ -1,10 +1,8 @@
 //! The clocks of a Linux host: nanoseconds, microseconds, the jiffy tick and the timer wheel.
 
-use units::{Divisor, Span, Time};
+use units::{Divisor, Time};
 
-/// Simulated hosts booted this long before the run starts, because Linux code takes zero stamps for
-/// "unset". A multiple of every tick.
-pub const BOOT: Span = Span::from_ms(1_000_000);
+pub use cca::BOOT;
 
 /// The tick that jiffies-based rules count in.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +85,7 @@ pub fn timestamp_ms(host_ns: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Span;
 
     fn fires_after_ms(delay: u32, armed_at_ms: u64) -> u64 {
         let now = Time::ZERO + Span::from_ms(armed_at_ms);

@@ -218,6 +218,8 @@ macro_rules! hooks {
 
 hooks! {
     init();
+    release();
+    sndbuf_expand() -> u32;
     ssthresh() -> u32;
     undo_cwnd() -> u32;
     cwnd_event(event: CaEvent);

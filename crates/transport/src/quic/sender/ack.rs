@@ -120,6 +120,7 @@ impl Sender {
         self.delivered.insert(packet.segment);
         self.sk.delivered = self.sk.delivered.wrapping_add(1);
         self.sk.stats.delivered += 1;
+        self.sk.bytes_acked += u64::from(self.config.payload);
         st.acked += 1;
         st.acked_after += u32::from(number >= self.high);
         st.acked_ect += u32::from(packet.is(ECT));

@@ -121,8 +121,11 @@ impl Sender {
         }
     }
 
-    /// The application closes: nothing is sent any more, timers are cleared.
+    /// The application closes: nothing is sent any more, timers are cleared, the controller lets go of the socket.
     pub fn stop(&mut self) {
+        if self.conn == Conn::Established {
+            self.sk.release();
+        }
         self.conn = Conn::Stopped;
         self.timer = Timer::default();
         self.pacer.is_waiting = false;

@@ -172,6 +172,7 @@ impl Sender {
         let len = self.payload(load.segment);
         self.sk.stats.segs_sent += 1;
         self.sk.stats.bytes_sent += u64::from(len);
+        self.sk.bytes_sent += u64::from(len);
         self.sk.stats.retrans_segs += u64::from(load.is_retrans);
         let number = self.remember(load);
         self.charge(len);

@@ -47,6 +47,8 @@ impl Sender {
         self.sk.snd_cwnd = if self.syn.retries > 1 { 1 } else { 10 };
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
         self.sk.init();
+        // `tcp_init_buffer_space` asks; here the send buffer has its size from the start.
+        self.sk.sndbuf_expand();
         if !self.sk.has_cong_control() {
             self.update_pacing_rate();
         }

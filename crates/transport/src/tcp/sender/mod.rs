@@ -96,8 +96,11 @@ impl Sender {
         self.send_syn();
     }
 
-    /// The application closes: nothing is sent any more, timers are cleared.
+    /// The application closes: nothing is sent any more, timers are cleared, the controller lets go of the socket.
     pub fn stop(&mut self) {
+        if self.conn == Conn::Established {
+            self.sk.release();
+        }
         self.conn = Conn::Stopped;
         self.timer.clear();
         self.pacing_timer = Time::NEVER;
@@ -226,7 +229,10 @@ impl Sender {
 
     /// The controller's view of the sequence space.
     fn sync_seq(&mut self) {
-        self.sk.snd_una = self.supply.byte_seq(self.rtx.una());
+        let una = self.supply.byte_seq(self.rtx.una());
+        let acked = una.wrapping_sub(self.sk.snd_una);
+        self.sk.bytes_acked = self.sk.bytes_acked.wrapping_add_signed(i64::from(acked as i32));
+        self.sk.snd_una = una;
         self.sk.snd_nxt = self.supply.byte_seq(self.rtx.nxt());
         self.sync_write_seq();
     }

@@ -72,6 +72,10 @@ impl Sender {
         self.sk.data_segs_out = self.sk.data_segs_out.wrapping_add(n);
         self.sk.stats.segs_sent += u64::from(n);
         self.sk.stats.bytes_sent += u64::from(bytes);
+        self.sk.bytes_sent += u64::from(bytes);
+        if is_retrans {
+            self.sk.bytes_retrans += u64::from(bytes);
+        }
         let needs_ecn = self.sk.controller().module().needs_ecn();
         let (ecn, cwr) = self.recovery.ecn.on_send(is_retrans, needs_ecn);
         let burst = Burst {
