@@ -139,15 +139,29 @@ def test_a_warning_of_a_module_is_a_warning_of_the_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_ends_an_endless_loop(folder: Path, jobs: str) -> None:
+def test_ctrl_c_ends_an_endless_loop(folder: Path, jobs: str, request: pytest.FixtureRequest) -> None:
+    # As a terminal leaves it: a program started in the background of a script ignores it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     write(folder, 'asm volatile("");\n\t\tfor (;;) sum++;')
-    command = [sys.executable, "-m", "dumbbell", "run", "x.toml", "--cca", "tcp_wrong.c", "--out", "out", "--jobs", jobs]
+    command = [
+        sys.executable,
+        "-m",
+        "dumbbell",
+        "run",
+        "x.toml",
+        "--cca",
+        "tcp_wrong.c",
+        "--out",
+        "out",
+        "--jobs",
+        jobs,
+    ]
     process = subprocess.Popen(
         [*command, "--set", 'flow[0].cca="wrong"', "--set", "repetitions=2", "--quiet"],
         cwd=folder,
         stderr=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(folder / "tmp")},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     until = time.monotonic() + 60
     while not list(folder.glob("out/.tmp-*/samples.parquet")) and time.monotonic() < until:
@@ -200,7 +214,11 @@ def test_the_process_of_a_run_also_serves_python_controllers(folder: Path) -> No
                 raise ValueError("enough")
             return 20, None
 
-    made = {"duration": "1s", "path": {"rate": "20Mbps", "rtt": "20ms", "buffer": "1bdp"}, "flow": [{"cca": "wrong"}, {"cca": "fixed"}]}
+    made = {
+        "duration": "1s",
+        "path": {"rate": "20Mbps", "rtt": "20ms", "buffer": "1bdp"},
+        "flow": [{"cca": "wrong"}, {"cca": "fixed"}],
+    }
     (run,) = dumbbell.run(made, folder / "out", cca=[folder / "tcp_wrong.c"], controllers={"fixed": Fixed})
     assert all(flow["goodput_mbps"] > 1 for flow in run.summary["flows"])
     with pytest.raises(dumbbell.ControllerError, match=r"(?s)the controller raised\nTraceback.*ValueError: enough"):

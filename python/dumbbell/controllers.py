@@ -83,8 +83,10 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
             raise unknown_key(f"{at}.params", given, list(declared))
         param = declared[given]
         is_switch = (param.minimum, param.maximum) == (0, 1)
-        if not isinstance(value, int) or not param.minimum <= value <= param.maximum or (
-            isinstance(value, bool) and not is_switch
+        if (
+            not isinstance(value, int)
+            or not param.minimum <= value <= param.maximum
+            or (isinstance(value, bool) and not is_switch)
         ):
             unit = f" ({param.unit})" if param.unit else ""
             wanted = f"a whole number from {param.minimum} to {param.maximum}{unit}"
