@@ -40,7 +40,7 @@ CASES = [
     (scenario(path={"qdisc": {"kind": "fifo", "limit": "9kB"}}),
      ['path.buffer has no effect: fifo has a limit of its own; { kind = "fifo", limit = "buffer" } gives it the buffer']),
     (scenario(path={"buffer": None, "qdisc": "dualpi2"}),
-     ["bottleneck: the low-latency queue of dualpi2 stays empty, because no controller here sends ECT(1); all flows share its classic queue"]),
+     ["bottleneck: the low-latency queue of dualpi2 stays empty, because no flow sends ECT(1), as prague does; all flows share its classic queue"]),
 ]  # fmt: skip
 
 

@@ -45,9 +45,13 @@
 /* Flags of struct tcp_congestion_ops. */
 #define TCP_CONG_NON_RESTRICTED 0x1 /* any user may choose it */
 #define TCP_CONG_NEEDS_ECN	0x2 /* negotiate ECN, mark every packet ECT */
+/* Since Linux 7.0; hosts whose kernel does not know them leave them out. */
+#define TCP_CONG_NEEDS_ACCECN	   0x4 /* ... accurate ECN */
+#define TCP_CONG_ECT_1_NEGOTIATION 0x8 /* ... and ECT(1) on every packet then */
 
-/* The bit of ecn_flags that says: ECN was negotiated. */
-#define TCP_ECN_OK 1
+/* The bits of ecn_flags that say: ECN was negotiated; it is accurate ECN (since Linux 6.18). */
+#define TCP_ECN_OK	    1
+#define TCP_ECN_MODE_ACCECN 16
 
 /* The bit of cong_control()'s `flag` that says: this ACK carried ECE. */
 #define FLAG_ECE 0x40

@@ -60,6 +60,18 @@ static inline u64 div64_u64(u64 dividend, u64 divisor)
 	return dividend / divisor;
 }
 
+/* (a b) >> shift of the product's 128 bits, shift from 1 to 63; what does not fit into 64 bits is cut off. */
+static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
+{
+	u64 low = (u64)(u32)a * (u32)b, high = (a >> 32) * (b >> 32);
+	u64 middle = (a >> 32) * (u32)b, other = (u32)a * (b >> 32);
+	u64 carried = (low >> 32) + (u32)middle + (u32)other;
+
+	low = carried << 32 | (u32)low;
+	high += (middle >> 32) + (other >> 32) + (carried >> 32);
+	return low >> shift | high << (64 - shift);
+}
+
 /* later - earlier in us, 0 when the order is the other way round. */
 static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier)
 {

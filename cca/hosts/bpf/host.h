@@ -162,6 +162,9 @@ static inline void cca_request_pacing(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/* A kernel refuses flags that it does not know, and these are the ones that all know. */
+#define CCA_BPF_FLAGS (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
+
 #define CCA_MODULE(x, name_, flags_, ...)                                                        \
 	_Static_assert(sizeof("d_" #x) <= TCP_CA_NAME_MAX, "name too long");                     \
 	const volatile struct cca_module_row cca_module_row SEC(".rodata.module") = { name_,     \
@@ -172,7 +175,9 @@ static inline void cca_request_pacing(struct sock *sk)
 		return cca_report_one(ctx, cca_module_row.kernel_name);                          \
 	}                                                                                        \
 	SEC(CCA_STRUCT_OPS_SECTION)                                                              \
-	struct tcp_congestion_ops x##_ops = { .name = "d_" #x, .flags = (flags_), __VA_ARGS__ }; \
+	struct tcp_congestion_ops x##_ops = { .name = "d_" #x,                                   \
+					      .flags = (flags_)&CCA_BPF_FLAGS,                   \
+					      __VA_ARGS__ };                                     \
 	char _license[] SEC("license") = "Dual BSD/GPL"
 
 #endif /* CCA_HOST_H */

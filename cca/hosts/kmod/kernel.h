@@ -25,6 +25,17 @@
 
 /* The bit of cong_control()'s `flag` that says: this ACK carried ECE (net/ipv4/tcp_input.c). */
 #define FLAG_ECE 0x40
+/* What kernels before 7.0 do not know: flags that say nothing there. */
+#ifndef TCP_CONG_NEEDS_ACCECN
+#define TCP_CONG_NEEDS_ACCECN 0
+#endif
+#ifndef TCP_CONG_ECT_1_NEGOTIATION
+#define TCP_CONG_ECT_1_NEGOTIATION 0
+#endif
+/* ... and kernels before 6.18: the bit of ecn_flags is never set there. */
+#ifndef TCP_ECN_MODE_ACCECN
+#define TCP_ECN_MODE_ACCECN 16
+#endif
 /* An event that Linux does not have: no hook ever gets it. */
 #define CCA_EVENT_TLP_RECOVERY ((enum tcp_ca_event) - 1)
 

@@ -46,7 +46,7 @@ pub use sample::{
 };
 pub use sock::{
     minmax_running_min, MinMax, MinMaxSample, TcpSock, BOOT, SK_PACING_FQ, SK_PACING_NEEDED,
-    SK_PACING_NONE, TCP_ECN_OK, UNLIMITED_RATE,
+    SK_PACING_NONE, TCP_ECN_MODE_ACCECN, TCP_ECN_OK, UNLIMITED_RATE,
 };
 pub use units::INFINITE_SSTHRESH;
 pub use watch::{watch, Report, REPORT_MARK};

@@ -61,6 +61,8 @@ include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
 /// `TCP_CONG_NEEDS_ECN` of `kernel.h`.
 const NEEDS_ECN: u32 = 0x2;
+/// `TCP_CONG_NEEDS_ACCECN` and `TCP_CONG_ECT_1_NEGOTIATION` of `kernel.h`.
+const NEEDS_L4S: u32 = 0x4 | 0x8;
 
 /// One parameter of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +210,12 @@ impl Module {
     #[must_use]
     pub fn needs_ecn(&self) -> bool {
         self.ops().flags & NEEDS_ECN != 0
+    }
+
+    /// Does it ask for accurate ECN with ECT(1) on every packet (`TCP_CONG_ECT_1_NEGOTIATION`)?
+    #[must_use]
+    pub fn needs_l4s(&self) -> bool {
+        self.ops().flags & NEEDS_L4S == NEEDS_L4S
     }
 
     /// Does `cong_control` replace `cong_avoid`, PRR and the stack's pacing rate?

@@ -59,6 +59,8 @@ pub const BOOT: Span = Span::from_ms(1_000_000);
 pub const UNLIMITED_RATE: u64 = u64::MAX;
 /// The bit of `ecn_flags` that says: ECN was negotiated.
 pub const TCP_ECN_OK: u8 = 1;
+/// The bit that says: it is accurate ECN.
+pub const TCP_ECN_MODE_ACCECN: u8 = 16;
 /// Value of `sk_state` of an open connection.
 const TCP_ESTABLISHED: u8 = 1;
 /// Values of `sk_pacing_status`: nobody paces.

@@ -94,6 +94,11 @@ fn dctcp_follows_its_vectors() {
 }
 
 #[test]
+fn prague_follows_its_vectors() {
+    run_all("prague", 12);
+}
+
+#[test]
 fn a_wrong_expectation_fails() {
     let vector = "step = [{ ack = { acked = 1 }, expect = { snd_cwnd = 12 } }]";
     let failure = run("reno", vector).unwrap_err();

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.scenario.warn import NEED_MARKS
 
 from .folder import ResultFolder
 
@@ -68,7 +69,20 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     with ResultFolder(request, folder) as made:
         with controllers(plan, ours=_is_ours(request)) as names:
             outcome = json.loads(_native.emulate(json.dumps(plan), names, str(made.path), request.progress))
-        return made.finish(outcome["summary"], hz=_kernel_hz(), more={"emulator": outcome["emulator"]})
+        refused = list(_refused_ecn(plan))
+        more = {"emulator": outcome["emulator"]}
+        return made.finish(outcome["summary"], hz=_kernel_hz(), warnings=refused, more=more)
+
+
+def _refused_ecn(plan: Plan) -> Iterator[str]:
+    """Flows whose SYN is ECN-capable, as their controller wants it: `tcp_ecn_create_request` refuses ECN to these
+    where the receiver's own controller does not need it.
+    """
+    for cca in dict.fromkeys(flow["cca"] for flow in plan["flows"] if flow["cca"] in NEED_MARKS):
+        yield (
+            f"flow.cca: {cca} runs without ECN here, because its receiver has another controller: its packets are"
+            " marked instead of dropped, and it does not see the marks; --on sim has ECN at both ends"
+        )
 
 
 def _is_ours(request: Request) -> bool:

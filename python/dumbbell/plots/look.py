@@ -26,6 +26,7 @@ LOOKS = {
     "bbr3": Look("#56B4E9", "P", "BBRv3"),
     "bbrplus": Look("#8C6D31", "X", "BBRPlus"),
     "dctcp": Look("#000000", "*", "DCTCP"),
+    "prague": Look("#CC3311", (5, 0, 0), "Prague"),
     "htcp": Look("#332288", "h", "H-TCP"),
     "vegas": Look("#999933", "<", "Vegas"),
     "bbr-drain": Look("#882255", ">", "BBR-drain"),

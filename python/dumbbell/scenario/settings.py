@@ -258,6 +258,7 @@ class Dualpi2Settings(Table):
         "beta": "beta",
         "coupling": "coupling",
         "step": "step_ns",
+        "min_qlen_step": "min_qlen_step",
         "c_protection": "c_protection_percent",
         "drop_overload": "drop_overload",
         "drop_early": "drop_early",
@@ -274,6 +275,11 @@ class Dualpi2Settings(Table):
     beta: Number = key(whole(1, 2147483647), "proportional gain, 1/256 Hz (819: 3.2 Hz)", default=819)
     coupling: Number = key(whole(1, 255), "coupling of the two queues' shares", default=2)
     step: Quantity = key(span("1us", "100s"), "delay of the low-latency queue above which it marks", default="1ms")
+    min_qlen_step: Number = key(
+        whole(0, 1000000),
+        "the step spares packets that found fewer packets than this in the low-latency queue",
+        default=0,
+    )
     c_protection: Number = key(whole(0, 100), "weight of the classic queue in percent", default=10)
     drop_overload: Switch = key(
         SWITCH, "drops from both queues once the low-latency queue would be marked always", default=True

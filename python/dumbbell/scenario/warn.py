@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from .routes import Link, Up
 
 #: Controllers that draw no random numbers; the others, and those of the user's own, may.
-STEADY = frozenset({"reno", "cubic", "htcp", "vegas", "dctcp"})
+STEADY = frozenset({"reno", "cubic", "htcp", "vegas", "dctcp", "prague"})
 
 #: Controllers that react to marks alone, or to marks in their own way only.
-NEED_MARKS = frozenset({"dctcp"})
+NEED_MARKS = frozenset({"dctcp", "prague"})
+
+#: Controllers that send ECT(1), where their peer has accurate ECN.
+L4S = frozenset({"prague"})
 
 #: A loss above this share is probably a percentage without its sign, 10^-9.
 LOSS_LIKELY = 200_000_000
@@ -74,12 +77,22 @@ def _marks(plan: Plan) -> Iterator[str]:
         crossed = [stage["link"] for stage in flow["forward"] if stage["kind"] == "link"]
         if flow["cca"] in NEED_MARKS and not any(marking[link] for link in crossed):
             yield f"flow[{number}]: {flow['cca']} runs as Reno, because no queue on its way marks"
-    for link in links:
-        if link["qdisc"]["kind"] == "dualpi2":
+        elif flow["cca"] in L4S and _ecn_of(plan, flow) == "classic":
             yield (
-                f"{link['name']}: the low-latency queue of dualpi2 stays empty, because no controller here sends"
-                " ECT(1); all flows share its classic queue"
+                f"flow[{number}]: {flow['cca']} runs as a paced Reno and sends ECT(0), because its peer has classic"
+                ' ECN only (host.ecn); it has accurate ECN with "accurate" or false'
             )
+    is_l4s = any(flow["cca"] in L4S and _ecn_of(plan, flow) != "classic" for flow in plan["flows"])
+    for link in links:
+        if link["qdisc"]["kind"] == "dualpi2" and not is_l4s:
+            yield (
+                f"{link['name']}: the low-latency queue of dualpi2 stays empty, because no flow sends ECT(1), as"
+                " prague does; all flows share its classic queue"
+            )
+
+
+def _ecn_of(plan: Plan, flow: FlowPlan) -> str:
+    return str(flow["host"].get("ecn", plan["host"]["ecn"]))
 
 
 def _is_marking(link: LinkPlan) -> bool:

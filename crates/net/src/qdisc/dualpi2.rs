@@ -71,6 +71,8 @@ settings! {
         coupling "coupling": u8 [1..=255] = 2;
         /// Delay of the low-latency queue above which it marks.
         step "step_ns": Step [TIMES] = Step::Sojourn(Span::from_ms(1));
+        /// The step spares packets that found fewer packets than this in the low-latency queue.
+        min_qlen_step "min_qlen_step": u64 [0..=1_000_000] = 0;
         /// Weight of the classic queue in percent.
         c_protection "c_protection_percent": u8 [0..=100] = 10;
         /// Drops from both queues once the low-latency queue would be marked always.
@@ -82,8 +84,6 @@ settings! {
     given {
         /// Bytes of truesize in both queues; twice a full-sized packet for each of the limit unless given.
         memory_limit: Option<Bytes> = None;
-        /// The step spares packets that found fewer than this in the L queue.
-        min_qlen_step: u64 = 0;
         /// What goes into the L queue.
         classifier: Classifier = Classifier::L4s;
         /// Largest packet with its link header, bytes (`psched_mtu`).

@@ -134,7 +134,7 @@ impl Capture {
         if packet.flags & flags::CWR != 0 {
             tcp |= CWR;
         }
-        if !is_syn && *feedback == Feedback::Accurate {
+        if !is_syn && matches!(feedback, Feedback::Accurate | Feedback::L4s) {
             tcp |= ACE_OF_SENDER;
         }
         PcapSegment {
@@ -160,7 +160,7 @@ fn asks(feedback: Feedback, syn: &Packet) -> u16 {
         _ if syn.flags & flags::RETRANS != 0 => 0,
         Feedback::None => 0,
         Feedback::Classic | Feedback::Dctcp => ECE | CWR,
-        Feedback::Accurate => AE | CWR | ECE,
+        Feedback::Accurate | Feedback::L4s => AE | CWR | ECE,
     }
 }
 

@@ -4,15 +4,13 @@
 //! unless the controller needs ECN; CWR on the next new segment after a reduction. Accurate ECN (RFC
 //! 9768, the ACE field without its options) is not in Linux 6.12; its arithmetic follows the RFC's
 //! appendix A. It changes the feedback only, not which packets are ECN-capable. Both hosts of a flow
-//! have one setting, so the SYN-ACK alone tells the sender what was negotiated.
+//! have one setting, so the SYN-ACK alone tells the sender what was negotiated. A controller of L4S (RFC
+//! 9331) gets accurate ECN, and ECT(1) on every packet, as in the kernel of the L4S team.
 
 use cca::Controller;
+use net::frame::ecn::{ECT0, ECT1, NOT_ECT};
 use net::host::EcnMode;
 
-/// ECT(0), the code point that Linux sends.
-pub const ECT0: u8 = 2;
-/// Congestion experienced.
-pub const CE: u8 = 3;
 /// First value of AccECN's counter: all zeros and all ones would look like other protocols' flags
 /// (RFC 9768, section 3.2.1).
 pub const ACE_INIT: u8 = 5;
@@ -34,13 +32,23 @@ pub enum Feedback {
     Dctcp,
     /// A counter of marked packets in each ACK (RFC 9768).
     Accurate,
+    /// The same, with ECT(1) on every packet (RFC 9331).
+    L4s,
 }
 
 impl Feedback {
     /// What a flow with this controller gets. In Linux both ends choose their controller; here the
     /// receiver follows the sender's: DCTCP's echo where the module needs ECN, or where its parameter
-    /// `ecn_enable` (BBRv2 and later) says that it answers marks one by one.
+    /// `ecn_enable` (BBRv2 and later) says that it answers marks one by one. A module of L4S gets accurate
+    /// ECN whatever the host is set to (`tcp_ecn_send_syn` of the L4S team), unless that is classic ECN,
+    /// which stands for a peer that knows no other.
     pub fn of(controller: &Controller, mode: EcnMode) -> Feedback {
+        if controller.module().needs_l4s() {
+            return match mode {
+                EcnMode::Off | EcnMode::Accurate => Feedback::L4s,
+                EcnMode::Classic => Feedback::Classic,
+            };
+        }
         let needs = controller.module().needs_ecn();
         let is_precise = needs || controller.param("ecn_enable").is_some_and(|on| on != 0);
         match mode {
@@ -71,6 +79,8 @@ pub struct SenderEcn {
     pub is_on: bool,
     /// Marks are counted by the ACE field, and CWR is a bit of it.
     pub is_accurate: bool,
+    /// Packets carry ECT(1) instead of ECT(0).
+    pub is_l4s: bool,
     queue_cwr: bool,
     /// `tp->delivered` when a mark was last counted (AccECN).
     counted_at: Option<u32>,
@@ -92,6 +102,15 @@ pub struct AceProgress {
 }
 
 impl SenderEcn {
+    /// What controllers see of it (`tp->ecn_flags`).
+    pub fn flags(&self) -> u8 {
+        match (self.is_on, self.is_accurate) {
+            (false, _) => 0,
+            (true, false) => cca::TCP_ECN_OK,
+            (true, true) => cca::TCP_ECN_OK | cca::TCP_ECN_MODE_ACCECN,
+        }
+    }
+
     /// A reduction began: tell the receiver on the next new segment.
     pub fn queue_cwr(&mut self) {
         self.queue_cwr = self.is_on && !self.is_accurate;
@@ -106,12 +125,31 @@ impl SenderEcn {
     #[inline]
     pub fn on_send(&mut self, is_retrans: bool, needs_ecn: bool) -> (u8, u8) {
         if !self.is_on || (is_retrans && !needs_ecn) {
-            return (0, 0);
+            return (NOT_ECT, 0);
         }
         if !is_retrans && std::mem::take(&mut self.queue_cwr) {
             return (ECT0, net::flags::CWR);
         }
-        (ECT0, 0)
+        (self.capable(), 0)
+    }
+
+    /// Code point of a packet without data: ECN-capable only if the controller needs that.
+    pub fn on_control(&self, needs_ecn: bool) -> u8 {
+        if self.is_on && needs_ecn {
+            self.capable()
+        } else {
+            NOT_ECT
+        }
+    }
+
+    /// Code point of an ECN-capable packet.
+    #[inline]
+    fn capable(&self) -> u8 {
+        if self.is_l4s {
+            ECT1
+        } else {
+            ECT0
+        }
     }
 
     /// Packets that an ACK newly reports as marked (RFC 9768, section 3.2.2.5 and appendix A.2).
@@ -161,6 +199,15 @@ mod tests {
         let mut ecn = SenderEcn { is_on: true, is_accurate: true, ..SenderEcn::default() };
         ecn.queue_cwr();
         assert_eq!(ecn.on_send(false, false), (ECT0, 0));
+    }
+
+    #[test]
+    fn l4s_marks_every_packet_ect_1() {
+        let mut ecn =
+            SenderEcn { is_on: true, is_accurate: true, is_l4s: true, ..SenderEcn::default() };
+        ecn.queue_cwr();
+        assert_eq!([ecn.on_send(false, true), ecn.on_send(true, true)], [(ECT1, 0); 2]);
+        assert_eq!(ecn.on_control(true), ECT1);
     }
 
     fn marked(ecn: &mut SenderEcn, ace: u8, delivered_ce: u32, acked: u32, delivered: u32) -> u32 {

@@ -99,6 +99,31 @@ fn dctcp_marks_everything_ect_acks_too() {
 }
 
 #[test]
+fn prague_marks_everything_ect_1_acks_too_and_counts_each_mark() {
+    for mode in [EcnMode::Off, EcnMode::Accurate] {
+        let verdict = |sent: Sent| match (sent.copy, sent.seq % 40) {
+            (0, 20) if sent.seq == 20 => Verdict::Drop,
+            (_, 10 | 11 | 25) => Verdict::Mark,
+            _ => Verdict::Deliver,
+        };
+        let setup = Setup { segments: 400, ..setup("prague", mode) };
+        let pair = Pair::new(setup, verdict).drive(60);
+        assert!(pair.sent.iter().all(|s| s.ecn == 1) && pair.sent.iter().any(|s| s.copy > 0));
+        assert!(pair.acks.iter().all(|(_, ack)| ack.0.ecn == 1));
+        assert_eq!(pair.sender.sk.delivered_ce, 30);
+    }
+}
+
+#[test]
+fn prague_with_a_classic_peer_halves_at_a_mark_and_sends_ect_0() {
+    let pair = Pair::new(setup("prague", EcnMode::Classic), marking(|seq| seq == 40))
+        .drive_for(Span::from_ms(1000));
+    assert_eq!(reductions(&pair), 1);
+    assert!(pair.sent.iter().filter(|s| s.copy == 0).all(|s| s.ecn == 2));
+    assert!(pair.acks.iter().skip(1).any(|(_, ack)| ack.ece));
+}
+
+#[test]
 fn a_dctcp_receiver_mirrors_the_marks_and_answers_each_change_at_once() {
     // Segments 400 to 404 and 411 of a stream that has long left quick ACKs behind.
     let is_marked = |seq| (400..405).contains(&seq) || seq == 411;

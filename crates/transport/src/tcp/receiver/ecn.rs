@@ -1,6 +1,7 @@
 //! The receiver's half of ECN: what an arriving code point does to the acknowledgements.
 
-use super::super::ecn::{Feedback, ACE_INIT, ACE_SYN_ACK, CE, ECT0};
+use super::super::ecn::{Feedback, ACE_INIT, ACE_SYN_ACK};
+use net::frame::ecn::{CE, ECT0, ECT1, NOT_ECT};
 use net::TcpAck;
 
 /// Marked packets of which each ACK must tell the sender before more come (RFC 9768, section
@@ -55,7 +56,7 @@ impl ReceiverEcn {
         match self.feedback {
             Feedback::None => {}
             Feedback::Classic | Feedback::Dctcp => ack.ece = true,
-            Feedback::Accurate => ack.ace = ACE_SYN_ACK,
+            Feedback::Accurate | Feedback::L4s => ack.ace = ACE_SYN_ACK,
         }
     }
 
@@ -64,7 +65,7 @@ impl ReceiverEcn {
         match self.feedback {
             Feedback::None => {}
             Feedback::Classic | Feedback::Dctcp => ack.ece = self.demand_cwr,
-            Feedback::Accurate => {
+            Feedback::Accurate | Feedback::L4s => {
                 ack.ace = ((u64::from(ACE_INIT) + self.marked) & 7) as u8;
                 self.unreported = 0;
             }
@@ -74,10 +75,10 @@ impl ReceiverEcn {
     /// Where the controllers need ECN, every packet is ECN-capable, ACKs too (`INET_ECN_xmit`).
     #[inline]
     pub fn codepoint(&self) -> u8 {
-        if self.feedback == Feedback::Dctcp {
-            ECT0
-        } else {
-            0
+        match self.feedback {
+            Feedback::Dctcp => ECT0,
+            Feedback::L4s => ECT1,
+            Feedback::None | Feedback::Classic | Feedback::Accurate => NOT_ECT,
         }
     }
 
@@ -96,7 +97,7 @@ impl ReceiverEcn {
     pub fn on_data(&mut self, ecn: u8, count: u32, next: u32) -> Reaction {
         let reaction = match self.feedback {
             Feedback::None => return Reaction::None,
-            Feedback::Accurate => self.count(ecn, count),
+            Feedback::Accurate | Feedback::L4s => self.count(ecn, count),
             Feedback::Classic => self.echo(ecn),
             Feedback::Dctcp if ecn == 0 => self.echo(ecn),
             Feedback::Dctcp => self.mirror(ecn == CE, next),

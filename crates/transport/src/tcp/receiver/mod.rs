@@ -14,13 +14,14 @@ mod timestamps;
 mod window;
 
 use super::config::HostConfig;
-use super::ecn::{Feedback, CE};
+use super::ecn::Feedback;
 use crate::common::clock::{host_ns, timestamp_ms, Tick};
 use ack_policy::{AckPolicy, MAX_QUICKACKS};
 use compression::Compression;
 use ecn::{Reaction, ReceiverEcn};
 use extent::Extent;
 use gro::{Gro, Run};
+use net::frame::ecn::CE;
 use net::{flags, Ack, Frame, Packet, TcpAck};
 use sack_blocks::OutOfOrder;
 use timestamps::Timestamps;

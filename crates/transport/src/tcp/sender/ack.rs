@@ -33,7 +33,9 @@ impl Sender {
         self.sk.max_window = ack.window;
         self.recovery.ecn.is_accurate = ack.ace != 0;
         self.recovery.ecn.is_on = ack.ece || self.recovery.ecn.is_accurate;
-        self.sk.ecn_flags = if self.recovery.ecn.is_on { cca::TCP_ECN_OK } else { 0 };
+        self.recovery.ecn.is_l4s =
+            self.recovery.ecn.is_accurate && self.sk.controller().module().needs_l4s();
+        self.sk.ecn_flags = self.recovery.ecn.flags();
         self.sync_seq();
         // After a retransmission only the echoed timestamp says which SYN was answered.
         let rtt_us = match self.syn.retries {

@@ -2,16 +2,16 @@
 //! `tcp_update_skb_after_send` in net/ipv4/tcp_output.c).
 
 use super::super::host_queue::Burst;
+use super::super::rtt;
 use super::super::rtx_queue::{APP_LIMITED, EVER_RETRANS, RETRANS, SKB_START};
 use super::super::timer::Pending;
-use super::super::{ecn, rtt};
 use super::output::buffer_segs;
 use super::Sender;
 use crate::common::clock::timestamp_ms;
 use crate::common::Stamps;
 use cca::CaEvent;
-use net::flags;
 use net::frame::SKB_OVERHEAD;
+use net::{ecn, flags};
 
 /// Sends before this many data segments are not paced (`tcp_update_skb_after_send`).
 const UNPACED_SEGS: u32 = 10;
@@ -134,7 +134,7 @@ impl Sender {
             seq: 0,
             segments: 0,
             flags: flags::SYN | retrans_flag(self.syn.retries > 0),
-            ecn: self.control_ecn(),
+            ecn: self.syn_ecn(),
             push: false,
             ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: 0,
@@ -152,7 +152,7 @@ impl Sender {
             seq: 0,
             segments: 0,
             flags: 0,
-            ecn: if self.recovery.ecn.is_on { self.control_ecn() } else { 0 },
+            ecn: self.recovery.ecn.on_control(self.sk.controller().module().needs_ecn()),
             push: false,
             ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: self.peer_ts_val,
@@ -161,13 +161,13 @@ impl Sender {
         self.host.push(self.sk.now(), self.sk.tcp_clock_cache, burst);
     }
 
-    /// Code point of packets without data: ECN-capable only if the controller needs that
-    /// (`tcp_ecn_send_syn`).
-    fn control_ecn(&self) -> u8 {
-        if self.sk.controller().module().needs_ecn() {
-            ecn::ECT0
-        } else {
-            0
+    /// Code point of the SYN: ECN-capable only if the controller needs that (`tcp_ecn_send_syn`).
+    fn syn_ecn(&self) -> u8 {
+        let module = self.sk.controller().module();
+        match (module.needs_l4s(), module.needs_ecn()) {
+            (true, _) => ecn::ECT1,
+            (false, true) => ecn::ECT0,
+            (false, false) => ecn::NOT_ECT,
         }
     }
 

@@ -1,0 +1,80 @@
+"""L4S: Prague beside CUBIC over the queues that RFC 9332 and its critics speak of, with bounds that a sound
+implementation keeps: coexistence, the delay of the low-latency queue, and the known failures.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+from closed_form import Runner
+from dumbbell.results.load import Result
+
+DUALPI2 = '{ kind = "dualpi2", min_qlen_step = 2 }'
+CODEL = '{ kind = "codel", ecn = true }'
+ONE_BUCKET = '{ kind = "fq_codel", ecn = true, flows = 1 }'
+
+
+def pair(qdisc: str, *, rate: str = "40Mbps", rtt: str = "5ms", peer: str = "accurate") -> str:
+    """A Prague and a CUBIC flow for 30 s, both with ECN."""
+    return f"""
+duration = "30s"
+path = {{ rate = "{rate}", rtt = "{rtt}", qdisc = {qdisc} }}
+flow = [{{ cca = "prague", host = {{ ecn = "{peer}" }} }}, {{ cca = "cubic", host = {{ ecn = "classic" }} }}]
+"""
+
+
+def share(result: Result) -> float:
+    """Prague's part of what both delivered."""
+    prague, cubic = result.flows["goodput_bytes"].to_pylist()
+    return float(prague / (prague + cubic))
+
+
+def delay_ms(result: Result, base_ms: float) -> float:
+    """99th percentile of Prague's RTT above that of the path, after 5 s."""
+    samples = result.samples
+    rows = samples.filter(pc.and_(pc.equal(samples["flow"], 0), pc.greater(samples["t_us"], 5_000_000)))
+    return float(np.percentile(rows["rtt_us"].to_numpy(), 99)) / 1000 - base_ms
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt"), [("12Mbps", "5ms"), ("40Mbps", "5ms"), ("40Mbps", "10ms"), ("120Mbps", "5ms")]
+)
+def test_prague_and_cubic_share_a_dualpi2_link_within_a_factor_of_two(ran: Runner, rate: str, rtt: str) -> None:
+    assert 1 / 3 < share(ran(pair(DUALPI2, rate=rate, rtt=rtt))) < 2 / 3
+
+
+@pytest.mark.parametrize(("rate", "rtt_ms"), [("40Mbps", 5), ("40Mbps", 20), ("120Mbps", 20)])
+def test_prague_waits_less_than_two_milliseconds_in_the_low_latency_queue(ran: Runner, rate: str, rtt_ms: int) -> None:
+    result = ran(pair(DUALPI2, rate=rate, rtt=f"{rtt_ms}ms"))
+    assert 0 < delay_ms(result, rtt_ms) < 2
+    cubic = result.samples.filter(pc.equal(result.samples["flow"], 1))["srtt_us"].to_numpy()
+    assert np.nanmedian(cubic) / 1000 - rtt_ms > 5  # which waits in the other queue
+
+
+def test_a_single_queue_with_classic_marks_gives_prague_nearly_everything(ran: Runner) -> None:
+    assert share(ran(pair(CODEL, rtt="20ms"))) > 0.8
+
+
+def test_flows_of_one_tunnel_share_one_queue_of_fq_codel_and_so_do_their_marks(ran: Runner) -> None:
+    tunnel, single = ran(pair(ONE_BUCKET, rtt="20ms")), ran(pair(CODEL, rtt="20ms"))
+    assert tunnel.flows["goodput_bytes"] == single.flows["goodput_bytes"]
+    assert abs(share(ran(pair('{ kind = "fq_codel", ecn = true }', rtt="20ms"))) - 0.5) < 0.05
+
+
+def test_with_a_classic_peer_prague_is_a_classic_flow(ran: Runner) -> None:
+    result = ran(pair(DUALPI2, rtt="20ms", peer="classic"))
+    states = set(result.samples.filter(pc.equal(result.samples["flow"], 0))["cca_state"].to_pylist()) - {None}
+    assert states == {"CLASSIC"}
+    assert 0.2 < share(result) < 0.8
+    assert any("paced Reno" in warning for warning in result.warnings)
+
+
+def test_pragues_share_does_not_depend_on_an_rtt_below_the_target(ran: Runner) -> None:
+    text = f"""
+duration = "30s"
+path = {{ rate = "40Mbps", rtt = "5ms", qdisc = {DUALPI2} }}
+flow = [{{ cca = "prague" }}, {{ cca = "prague", rtt = "20ms" }}]
+"""
+    assert 0.35 < share(ran(text)) < 0.65
