@@ -46,6 +46,12 @@ CASES = {
     "rtt-steps": lambda: planned(rtt={"steps": [["0s", "20ms"], ["1s", "60ms"]]}, duration="3s"),
     "in-order": lambda: planned(jitter={"kind": "normal", "spread": "5ms", "reorder": False}, loss="1%"),
     "super-packets": lambda: planned(host={"nic": "virtual"}, burst="128kB", loss="1%"),
+    "two-way": lambda: planned(
+        [{"cca": "cubic"}, {"cca": "bbr", "direction": "up", "loss": "1%"}],
+        {"receivers": "own", "gro": True},
+        up={"rate": "2Mbps", "buffer": "20kB"},
+        impair=[{"kind": "links"}, {"kind": "delay"}],
+    ),
     "applications": lambda: planned(
         [
             {"cca": "cubic", "workload": TURNS},
@@ -73,7 +79,10 @@ def test_a_plan_becomes_these_files(name: str) -> None:
         ({"rate": {"trace": str(ROOT / "scenarios" / "traces" / "lte-mobile.trace")}}, "path.rate: got a trace"),
         ({"policer": {"rate": "5Mbps", "burst": "10kB"}}, "path.policer: got one, wanted none"),
         ({"qdisc": "dualpi2"}, 'path.qdisc: got "dualpi2", wanted one of: '),
-        ({"ack": {"rate": "1Mbps", "buffer": "1bdp"}}, "path.ack: got one, wanted none with --on uml"),
+        (
+            {"up": {"rate": "1Mbps", "buffer": "1bdp", "loss": "1%"}},
+            "path.up: impairs acknowledgements before its link, wanted impairments after it with --on uml",
+        ),
         ({"jitter": {"kind": "gaussian", "spread": "1ms"}}, 'flow[0].jitter.kind: got "gaussian", wanted uniform'),
         ({"flows": [{"cca": "reno", "transport": "quic"}]}, "flow[0].transport: got quic, wanted tcp"),
         ({"host": {"ecn": "accurate"}}, 'host.ecn: got "accurate", wanted false or classic'),

@@ -71,7 +71,7 @@ class Collected:
             self.plan,
             out,
             packets_delivered=sum(flow.last.whole("delivered") for flow in self.flows if flow.last),
-            capacity_bytes=self._capacity_bytes(),
+            capacity_bytes=[self._capacity_bytes()],
             flows=[flow.totals() for flow in self.flows],
             samples=(row for flow in self.flows for row in flow.samples()),
             queue=self._queue_rows(),

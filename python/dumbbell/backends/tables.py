@@ -24,7 +24,7 @@ def write(
     out: Path,
     *,
     packets_delivered: int,
-    capacity_bytes: int,
+    capacity_bytes: Sequence[int],
     flows: Sequence[Row],
     samples: Iterable[Row],
     queue: Sequence[Row],
@@ -32,8 +32,8 @@ def write(
     warnings: Sequence[str],
     messages: Sequence[Row] = (),
 ) -> Row:
-    """Write the tables that the plan records into `out` and return the summary. `capacity_bytes` is what the bottleneck
-    could send, `flows` the totals of each flow; `queue` is in the order of time, `messages` in that of flows and
+    """Write the tables that the plan records into `out` and return the summary. `capacity_bytes` is what each recorded
+    link could send, `flows` the totals of each flow; `queue` is in the order of time, `messages` in that of flows and
     writes.
     """
     from dumbbell import _native
@@ -49,7 +49,9 @@ def write(
             "end_ns": plan["duration_ns"],
             "packets_delivered": packets_delivered,
             "warnings": [*_missing(queue), *warnings],
-            "links": [_link(queue, capacity_bytes)],
+            "links": [
+                _link([row for row in queue if row["link"] == i], could) for i, could in enumerate(capacity_bytes)
+            ],
             "flows": flows,
         },
         **{name: _columns(rows) for name, rows in tables.items()},
@@ -68,7 +70,7 @@ def _missing(queue: Sequence[Row]) -> list[str]:
 
 
 def _link(queue: Sequence[Row], capacity_bytes: int) -> Row:
-    """Totals of the bottleneck; zeros where there are no rows."""
+    """Totals of a link; zeros where there are no rows."""
     waits = sorted(row["sojourn_us"] for row in queue)
     counted = ("sent_packets", "sent_bytes", "dropped_packets", "marked_packets")
     return {
@@ -87,11 +89,11 @@ class _Counters(Protocol):
     def __getitem__(self, name: str, /) -> int: ...
 
 
-def queue_row(ns: int, counters: _Counters, *, sojourn_us: int) -> Row:
+def queue_row(ns: int, counters: _Counters, *, sojourn_us: int, link: int = 0) -> Row:
     """A row of queue.parquet from what a queue discipline has counted until `ns`."""
     return {
         "t_us": ns // 1000,
-        "link": 0,
+        "link": link,
         "backlog_bytes": counters["backlog_bytes"],
         "backlog_packets": counters["backlog_packets"],
         "sojourn_us": sojourn_us,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.backends import tables
-from dumbbell.results.plan_view import LinkView, link_of
+from dumbbell.results.plan_view import LinkView, view
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import Plan
@@ -177,16 +177,22 @@ class Measured:
 
     def queue(self) -> list[dict[str, Any]]:
         """Rows of queue.parquet."""
-        link = link_of(self.plan["links"][0])
+        recorded = view(self.plan).recorded_links
         return [
-            tables.queue_row(row["t"], row, sojourn_us=_sojourn_us(link, row["t"], row["backlog_bytes"] * 8))
+            tables.queue_row(
+                row["t"],
+                row,
+                link=row["link"],
+                sojourn_us=_sojourn_us(recorded[row["link"]], row["t"], row["backlog_bytes"] * 8),
+            )
             for row in self.rows("queue")
+            if row["link"] < len(recorded)
         ]
 
-    def capacity_bytes(self) -> int:
-        """What the bottleneck could send during the run."""
-        link = link_of(self.plan["links"][0])
-        return (int(link.bits(0, self.plan["duration_ns"])) + link.bucket_bits) // 8
+    def capacity_bytes(self) -> list[int]:
+        """What each link could send during the run."""
+        links = view(self.plan).recorded_links
+        return [(int(link.bits(0, self.plan["duration_ns"])) + link.bucket_bits) // 8 for link in links]
 
 
 class Flow:

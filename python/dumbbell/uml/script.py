@@ -4,10 +4,18 @@ r"""What the guest of a run does, from its plan: the files of its folder, made w
     s1 --- m1 ----  r ===bottleneck=== d      m routers that delay and impair the packets of one flow
     s2 --- m2 ---/                            r the bottleneck's router
 
-Each flow has a host and a router of its own. Devices have neither segmentation nor merging, so that every queue sees
-packets of the wire's size; a sender's bursts are cut behind its queue discipline. With `host.nic = "virtual"` devices
-segment, as veth does unless told otherwise: bursts stay whole unless a queue discipline cuts them. What
-impairs packets after the bottleneck is between r and d, on a router x.
+Where the way up has a link, a router q is at its end:
+
+    s0 --- m0 ---\                       /--- d
+    e1 --- m1 ----  r ===both links=== q ---- n1 --- s1
+
+Flow 1 goes up: its sender is behind q, and its receiver, e, where senders are otherwise; n is there where something
+impairs its data before the link. Each flow has a host and a router of its own.
+
+Devices have neither segmentation nor merging, so that every queue sees packets of the wire's size; a sender's bursts
+are cut behind its queue discipline. With `host.nic = "virtual"` devices segment, as veth does unless told otherwise:
+bursts stay whole unless a queue discipline cuts them. What
+impairs packets after the bottleneck is between r and d (or q), on a router x.
 """
 
 from __future__ import annotations
@@ -23,7 +31,7 @@ from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.plan_view import qdisc_of
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, Plan, Settings, Stage, Steps
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, Settings, Stage, Steps
 
     from .controllers import Loaded
 
@@ -71,16 +79,16 @@ def memory_mb(plan: Plan) -> int:
 
 def _held_bytes(plan: Plan) -> int:
     """What the path holds when it is full."""
-    link = plan["links"][0]
-    rate: int = max([link["rate_bps"], *(rate for _, rate in link["steps"])])
+    links = [*plan["links"], *plan["ack_links"]]
+    rate: int = max(rate for link in links for rate in (link["rate_bps"], *(rate for _, rate in link["steps"])))
     delays: list[int] = [
         sum(max([stage["ns"], *(ns for _, ns in stage["steps"])]) for stage in route if stage["kind"] == "delay")
         for flow in plan["flows"]
         for route in (flow["forward"] + flow["back"],)
     ]
-    limit = qdisc_of(link["qdisc"]).limit
-    queue = min(limit.wire_bytes, rate * 60 // 8) if limit else _UNLIMITED_BYTES
-    return rate * max(delays) // (8 * 10**9) + queue
+    limits = [qdisc_of(link["qdisc"]).limit for link in links]
+    queues = [min(limit.wire_bytes, rate * 60 // 8) if limit else _UNLIMITED_BYTES for limit in limits]
+    return rate * max(delays) // (8 * 10**9) + sum(queues)
 
 
 #: What the guest's shell does: everything else is the agent's, whose programs need no file system of their own, as
@@ -106,7 +114,9 @@ class _Net:
         self.devices: dict[str, list[str]] = {}
         self.steps: list[tuple[int, int, str, str]] = []
         self.impaired: list[tuple[str, str, int]] = []
-        self.ends: list[tuple[str, str]] = []
+        self.ends: list[tuple[str, str, str, str]] = []
+        self.shaped: list[tuple[str, str]] = []
+        self.beyond = ""
         self._addresses = 0
         self._build()
 
@@ -120,7 +130,8 @@ class _Net:
     def _build(self) -> None:
         plan = self.plan
         behind = _behind(plan)
-        for name in ("r", *(["x"] if behind else []), "d"):
+        ups = plan["ack_links"]
+        for name in ("r", *(["x"] if behind else []), *(["q"] if ups else []), "d"):
             self._host(name)
         last = "r"
         if behind:
@@ -129,11 +140,22 @@ class _Net:
             self.hosts["x"].append(f"route add default via {self._near}")
             self.queues["x"].append(_add("far", behind))
             last = "x"
-        self._link(last, "far" if behind else "bott", "d", "eth0")
+        there = "far" if behind else "bott"
+        if ups:
+            self._link(last, there, "q", "rise")
+            self.hosts["q"].append(f"route add default via {self._near}")
+            if behind:
+                self.beyond = self._far
+            else:
+                self.hosts["r"].append(f"route add 10.0.0.0/8 via {self._far}")
+            last, there = "q", "lan"
+        self._link(last, there, "d", "eth0")
         self._receivers(last)
         for i, flow in enumerate(plan["flows"]):
             self._flow(i, flow)
-        self._bottleneck()
+        self._shaped("r", "bott", plan["links"][0])
+        if ups:
+            self._shaped("q", "rise", ups[0])
 
     def _receivers(self, last: str) -> None:
         """The receivers' addresses: one, or one for each flow where each is a host of its own, as cake sees it."""
@@ -146,23 +168,55 @@ class _Net:
             addresses = [f"10.254.{i >> 8}.{i & 255}" for i in range(len(addresses))]
             self.hosts["d"] += [f"address add {address}/32 dev lo" for address in addresses]
             self.hosts[last].append(f"route add 10.254.0.0/16 via {here}")
+            self._reach("10.254.0.0/16")
+        self._reach(f"{here}/32")
         self._targets = addresses
 
+    def _reach(self, net: str) -> None:
+        """The way of a router x to what is behind q."""
+        if self.beyond:
+            self.hosts["x"].append(f"route add {net} via {self.beyond}")
+
     def _flow(self, i: int, flow: FlowPlan) -> None:
-        sender, router, key = f"s{i}", f"m{i}", f"flow[{i}]"
-        self._host(sender)
+        router, key = f"m{i}", f"flow[{i}]"
+        goes_up = flow.get("direction") == "up"
+        there, back = flow["forward"], flow["back"]
+        near, down, up = (f"e{i}", back, there) if goes_up else (f"s{i}", there, back)
+        self._host(near)
         self._host(router)
-        self._link(sender, "eth0", router, "lan")
-        gate, source = self._far, self._near
-        self.hosts[sender].append(f"route add default via {gate}")
+        self._link(near, "eth0", router, "lan")
+        gate, here = self._far, self._near
+        quick = " quickack 1" if goes_up and not self.plan["host"]["delayed_ack"] else ""
+        self.hosts[near].append(f"route add default via {gate}{quick}")
         self._link(router, "wan", "r", f"in{i}")
         self.hosts[router].append(f"route add default via {self._far}")
-        self.hosts["r"].append(f"route add {source}/32 via {self._near}")
-        self.ends.append((source, self._targets[i]))
+        self.hosts["r"].append(f"route add {here}/32 via {self._near}")
+        before, after = _around_link(up)
+        if goes_up:
+            self.ends.append((f"s{i}", self._sender_up(i, before, key), near, here))
+        else:
+            self.ends.append((near, here, "d", self._targets[i]))
         self._sender_queue(i)
-        there = [stage["kind"] for stage in flow["forward"]].index("link")
-        self._impair(router, "wan", flow["forward"][:there], key, i)
-        self._impair(router, "lan", flow["back"], key, i)
+        self._impair(router, "wan", _around_link(down)[0], key, i)
+        self._impair(router, "lan", after, key, i)
+
+    def _sender_up(self, i: int, before: list[Stage], key: str) -> str:
+        """The sender of a flow that goes up; its address."""
+        sender, gate = f"s{i}", "q"
+        self._host(sender)
+        if before:
+            gate = f"n{i}"
+            self._host(gate)
+            self._link(gate, "wan", "q", f"in{i}")
+            self.hosts[gate].append(f"route add default via {self._far}")
+            way = self._near
+            self._impair(gate, "wan", before, key, i)
+        self._link(sender, "eth0", gate, f"in{i}")
+        self.hosts[sender].append(f"route add default via {self._far}")
+        if before:
+            self.hosts["q"].append(f"route add {self._near}/32 via {way}")
+        self._reach(f"{self._near}/32")
+        return self._near
 
     def _sender_queue(self, i: int) -> None:
         sender, host = f"s{i}", host_of(self.plan, i)
@@ -187,17 +241,18 @@ class _Net:
                 changed = tc.netem(now, key, in_virtual_time=True)
                 self.steps.append((at, 0, router, f"qdisc change dev {device} root {' '.join(changed or ())}"))
 
-    def _bottleneck(self) -> None:
-        link = self.plan["links"][0]
-        shaped = tc.shaped(link, "bott", "tbf", in_virtual_time=True)
-        self.queues["r"] += [" ".join(step.do[1:]) for step in shaped.steps]
+    def _shaped(self, router: str, device: str, link: LinkPlan) -> None:
+        """A link of the plan, at the end of a device."""
+        shaped = tc.shaped(link, device, "tbf", in_virtual_time=True)
+        self.shaped.append((router, device))
+        self.queues[router] += [" ".join(step.do[1:]) for step in shaped.steps]
         for at, rate in _times(link["steps"], link["repeat_ns"], self.plan["duration_ns"]):
-            now = tc.shaped({**link, "rate_bps": max(rate, _OUTAGE_BPS)}, "bott", "tbf", in_virtual_time=True)
+            now = tc.shaped({**link, "rate_bps": max(rate, _OUTAGE_BPS)}, device, "tbf", in_virtual_time=True)
             # A change of tbf sets the limit of a fifo in it to its own, which counts bytes.
             steps = now.steps if link["qdisc"]["kind"] == "fifo" else now.steps[:1]
             for step in steps:
                 words = ["qdisc", "change", *step.do[3:]]
-                self.steps.append((at, int(step is steps[-1]), "r", " ".join(words)))
+                self.steps.append((at, len(self.shaped) if step is steps[-1] else 0, router, " ".join(words)))
 
     def _host(self, name: str) -> None:
         self.hosts[name] = ["link set lo up"]
@@ -230,12 +285,24 @@ def _add(device: str, words: Sequence[str]) -> str:
     return f"qdisc add dev {device} root {' '.join(words)}"
 
 
+def _around_link(stages: list[Stage]) -> tuple[list[Stage], list[Stage]]:
+    """The parts of a way before its link and after it; all are after where it has none."""
+    links = [i for i, stage in enumerate(stages) if stage["kind"] == "link"]
+    return (stages[: links[0]], stages[links[0] + 1 :]) if links else ([], stages)
+
+
 def _behind(plan: Plan) -> tc.Argv | None:
     """What impairs packets after the bottleneck, which all flows have in common."""
     found = []
     for i, flow in enumerate(plan["flows"]):
-        there = [stage["kind"] for stage in flow["forward"]].index("link")
-        stages = flow["forward"][there + 1 :]
+        goes_up = flow.get("direction") == "up"
+        stages = _around_link(flow["back" if goes_up else "forward"])[1]
+        if not goes_up and _around_link(flow["back"])[0]:
+            raise ScenarioError(
+                f"path.{plan['ack_links'][0]['name']}",
+                "impairs acknowledgements before its link, wanted impairments after it with --on uml"
+                ' (impair = [{ kind = "links" }, ...]); --on sim and linux have both',
+            )
         if any(stage.get("steps") for stage in stages):
             raise ScenarioError(f"flow[{i}].rtt", "changes after the bottleneck, wanted before it with --on uml")
         found.append(tc.netem(stages, f"flow[{i}]", in_virtual_time=True))
@@ -275,19 +342,20 @@ def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
     tuned = _tuned(plan, plan["host"])
     for name in net.hosts:
         host = _tuned(plan, host_of(plan, own[name])) if name in own else tuned
-        lines += [f"set {name} {one}" for one in (host if name[0] in "sd" else ["net/ipv4/ip_forward 1"])]
+        lines += [f"set {name} {one}" for one in (host if name[0] in "sde" else ["net/ipv4/ip_forward 1"])]
     merges = int(plan["host"]["gro"])
     whole = [host_of(plan, i)["nic"] == "virtual" for i in range(len(plan["flows"]))]
     for name, devices in net.devices.items():
         segments = int(whole[int(name[1:])] if name[0] == "s" else any(whole))
-        lines += [f"offloads {name} {device} {segments} {merges if name == 'd' else 0}" for device in devices]
-    lines.append("queue r bott")
+        lines += [f"offloads {name} {device} {segments} {merges if name[0] in 'de' else 0}" for device in devices]
+    lines += [f"queue {name} {device}" for name, device in net.shaped]
     lines += [f"netem {name} {device} {i}" for name, device, i in net.impaired]
     lines += [f"report {name}" for name in loaded.reports]
     for i, (flow, cca) in enumerate(zip(plan["flows"], loaded.names, strict=True)):
-        source, target = net.ends[i]
+        sender, source, receiver, target = net.ends[i]
         lines.append(
-            f"flow s{i} {source} {DATA_PORT} d {target} {DATA_PORT + 1 + i} {cca} {flow['start_ns']} {flow['stop_ns']}"
+            f"flow {sender} {source} {DATA_PORT} {receiver} {target} {DATA_PORT + 1 + i} {cca} {flow['start_ns']}"
+            f" {flow['stop_ns']}"
         )
         lines.append("with " + " ".join(f"{name}={value}" for name, value in _settings(plan, flow).items()))
         lengths = _lengths(plan, i)
@@ -374,11 +442,10 @@ def refuse(plan: Plan) -> None:
         raise ScenarioError("flow", f"{len(plan['flows'])} flows in all, wanted at most {FLOWS_MAX} with --on uml")
     if plan["record"]["pcap"]:
         raise ScenarioError("record.pcap", "got true, wanted false with --on uml; --on sim and linux capture packets")
-    for links, name in ((plan["links"][1:], "link"), (plan["ack_links"], "path.ack")):
-        if links:
-            raise ScenarioError(
-                name, "got one, wanted none with --on uml: there is one bottleneck; --on sim and linux have more"
-            )
+    if plan["links"][1:]:
+        raise ScenarioError(
+            "link", "got one, wanted none with --on uml: there is one bottleneck a way; --on sim and linux have more"
+        )
     refuse_hosts(plan, ("qdisc", "tso", "nic", "ecn", "sndbuf_bytes"), "with --on uml")
     if host["ecn"] == "accurate":
         raise wrong("host.ecn", "accurate", "false or classic: this Linux has no AccECN; --on sim has it")
@@ -392,6 +459,7 @@ def refuse(plan: Plan) -> None:
                 f"flow[{i}].transport",
                 f"got {flow['transport']['kind']}, wanted tcp, the kernel's own; --on sim has it",
             )
-    tc.refuse(plan["links"][0], in_virtual_time=True)
-    tc.leaf(plan["links"][0]["qdisc"])
+    for link in (*plan["links"], *plan["ack_links"]):
+        tc.refuse(link, in_virtual_time=True)
+        tc.leaf(link["qdisc"])
     _Net(plan)

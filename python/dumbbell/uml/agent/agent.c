@@ -14,13 +14,13 @@
  *	set NETNS PATH VALUE		a kernel parameter below /proc/sys; the value is the rest of the line
  *	load FILE PARAMETER=VALUE ...	a kernel module
  *	offloads NETNS DEVICE GSO GRO	GSO is 1 where bursts leave the device whole, GRO where it merges what it receives
- *	queue NETNS DEVICE		where the bottleneck is
+ *	queue NETNS DEVICE		where a link of the path is: the bottleneck, then that of the way up
  *	netem NETNS DEVICE FLOW		where packets of a flow are impaired: counters at the end
  *	report NAME			/proc/net/dumbbell_NAME is copied at every sample
  *	flow SENDER SOURCE PORT RECEIVER TARGET PORT CCA START STOP
  *	with KEY=NUMBER ...		settings of the flow before; their names are in `keys`
  *	lengths NS ...			of the flow before: on and off times by turns, or times to think
- *	step NS KICK NETNS WORD ...	a program at a time; KICK is 1 for the bottleneck
+ *	step NS KICK NETNS WORD ...	a program at a time; KICK is the number of the link's queue, from 1, or 0
  *
  * OUT gets samples, queue, flows, messages, counters and, where a module reports, reports; `progress` holds
  * the virtual time.
@@ -102,20 +102,24 @@ static ns_t run_flows(ns_t t)
  * the time that it had set comes, or a packet: an empty frame, which the receiver does not know, is one. */
 static ns_t run_steps(ns_t t)
 {
-	struct sockaddr_ll nobody = { .sll_family = AF_PACKET,
-				      .sll_ifindex = queue_index,
-				      .sll_halen = ETH_ALEN };
+	struct sockaddr_ll nobody = { .sll_family = AF_PACKET, .sll_halen = ETH_ALEN };
 	uint8_t frame[ETH_HLEN] = { 2, [12] = 0x88,
 				    0xb5 }; /* an EtherType for local experiments (IEEE 802) */
+	struct shaped *queue;
 
 	for (; step_i < steps_n && steps[step_i].at <= t; step_i++) {
 		run_program(steps[step_i].ns, steps[step_i].words);
-		if (!steps[step_i].kick || !count(queue_fd, queue_index).queue.backlog)
+		if (!steps[step_i].kick)
 			continue;
-		if (sendto(kick_fd, frame, sizeof(frame), 0, (void *)&nobody, sizeof(nobody)) < 0)
-			kicks_dropped++;
+		queue = &queues[steps[step_i].kick - 1];
+		if (!count(queue->fd, queue->index).queue.backlog)
+			continue;
+		nobody.sll_ifindex = queue->index;
+		if (sendto(queue->kick_fd, frame, sizeof(frame), 0, (void *)&nobody,
+			   sizeof(nobody)) < 0)
+			queue->kicks_dropped++;
 		else
-			kicks_sent++;
+			queue->kicks_sent++;
 	}
 	return step_i < steps_n ? steps[step_i].at : NEVER;
 }
@@ -149,10 +153,10 @@ static void sample(ns_t t)
 		look(&flows[i]);
 		print_sample(&flows[i], t);
 	}
-	if (queue_fd >= 0) {
-		struct counted counted = look_at_queue();
+	for (int i = 0; i < queues_n; i++) {
+		struct counted counted = look_at_queue(&queues[i]);
 
-		fprintf(queue_file, "%lld ", t);
+		fprintf(queue_file, "%lld %d ", t, i);
 		print_queue(queue_file, &counted);
 	}
 	copy_reports(t);
@@ -202,7 +206,8 @@ int main(int argc, char **argv)
 	out_folder = argv[2];
 	read_specification(argv[1]);
 	open_outputs();
-	open_queue();
+	for (int i = 0; i < queues_n; i++)
+		open_queue(&queues[i]);
 	for (int i = 0; i < flows_n; i++)
 		open_listener(&flows[i], i);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);

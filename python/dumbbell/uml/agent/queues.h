@@ -152,29 +152,27 @@ static int open_netlink(void)
 	return fd;
 }
 
-static void open_queue(void)
+static void open_queue(struct shaped *queue)
 {
 	struct sockaddr_ll address = { .sll_family = AF_PACKET };
 
-	if (!queue.device[0])
-		return;
-	enter(queue.ns);
-	queue_index = if_nametoindex(queue.device);
-	queue_fd = open_netlink();
-	address.sll_ifindex = queue_index;
-	kick_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (kick_fd < 0 || bind(kick_fd, (void *)&address, sizeof(address)))
-		fail("%s", queue.device);
+	enter(queue->place.ns);
+	queue->index = if_nametoindex(queue->place.device);
+	queue->fd = open_netlink();
+	address.sll_ifindex = queue->index;
+	queue->kick_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (queue->kick_fd < 0 || bind(queue->kick_fd, (void *)&address, sizeof(address)))
+		fail("%s", queue->place.device);
 	leave();
 }
 
-static struct counted look_at_queue(void)
+static struct counted look_at_queue(const struct shaped *queue)
 {
-	struct counted counted = count(queue_fd, queue_index);
+	struct counted counted = count(queue->fd, queue->index);
 
-	counted.packets -= kicks_sent;
-	counted.bytes -= (uint64_t)kicks_sent * ETH_HLEN;
-	counted.queue.drops -= kicks_dropped;
+	counted.packets -= queue->kicks_sent;
+	counted.bytes -= (uint64_t)queue->kicks_sent * ETH_HLEN;
+	counted.queue.drops -= queue->kicks_dropped;
 	return counted;
 }
 

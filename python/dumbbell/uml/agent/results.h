@@ -89,7 +89,7 @@ static void open_outputs(void)
 	flows_file = output("flows", heading);
 	queue_file =
 		output("queue",
-		       "t backlog_bytes backlog_packets dropped sent_bytes sent_packets marked\n");
+		       "t link backlog_bytes backlog_packets dropped sent_bytes sent_packets marked\n");
 	reports_file = output("reports", "");
 	snprintf(path, sizeof(path), "%s/progress", out_folder);
 	progress_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);

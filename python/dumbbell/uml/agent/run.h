@@ -91,11 +91,17 @@ struct place {
 
 static struct flow *flows;
 static struct step *steps;
-static struct place *netems, queue;
+/* A link of the path: its queue, and an empty frame that makes it look at that. */
+struct shaped {
+	struct place place;
+	int fd, index, kick_fd, kicks_sent, kicks_dropped;
+};
+
+static struct place *netems;
+static struct shaped *queues;
 static char (*reports)[32];
-static int flows_n, steps_n, step_i, netems_n, reports_n;
-static int epoll_fd, own_ns, queue_fd = -1, queue_index, kick_fd = -1, progress_fd = -1;
-static int timer_fd, is_due, kicks_sent, kicks_dropped;
+static int flows_n, steps_n, step_i, netems_n, queues_n, reports_n;
+static int epoll_fd, own_ns, progress_fd = -1, timer_fd, is_due;
 static ns_t duration, every;
 static struct timespec zero_time;
 static FILE *samples_file, *queue_file, *flows_file, *reports_file;

@@ -135,7 +135,9 @@ static void read_line(char *line)
 
 		set_offloads(ns, device, gso, number(&rest));
 	} else if (!strcmp(what, "queue")) {
-		read_place(&queue, &rest);
+		queues = grown(queues, queues_n, sizeof(*queues));
+		memset(&queues[queues_n], 0, sizeof(*queues));
+		read_place(&queues[queues_n++].place, &rest);
 	} else if (!strcmp(what, "netem")) {
 		netems = grown(netems, netems_n, sizeof(*netems));
 		read_place(&netems[netems_n], &rest);
