@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dumbbell
-from dumbbell import ScenarioError, plot
+from dumbbell import ScenarioError, cli, plot
 from dumbbell.results import metrics
 from dumbbell.runs import plan
 from dumbbell.scenario.file import from_dict
@@ -94,3 +95,59 @@ def test_without_flows_that_go_up_the_way_up_has_no_rows(tmp_path: Path) -> None
     result = dumbbell.run(from_dict(given([{"cca": "reno"}], up=LINK)), tmp_path / "out")[0]
     assert set(result.queue["link"].to_pylist()) == {0}
     assert len(result.summary.data_links) == 1
+
+
+PROBES = [
+    {"cca": "cubic"},
+    {"direction": "up", "workload": {"probe": "10ms"}},
+    {"name": "down", "workload": {"probe": "20ms"}},
+]
+
+
+def test_probes_have_their_table_and_their_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = dumbbell.run(from_dict(given(PROBES, up=LINK)), tmp_path / "out")[0]
+    assert [(one.name, one.every_ns) for one in result.plan.probes] == [("probes", 10_000_000), ("down", 20_000_000)]
+    assert len(result.plan.flows) == 1
+    sent, rtts = metrics.probe_series(result, 0)
+    assert sent.size == 500
+    assert 40 <= rtts[0] < 41
+    # The queue of 40 ms is full for a while.
+    assert max(rtts) > 70
+    assert metrics.probe_series(result, 1, (1, 2))[0].size == 51
+    assert plot.probes(result).get_figure() is not None
+    assert cli.main(["show", str(tmp_path / "out")]) == 0
+    assert "probes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flow", "message"),
+    [
+        ({"workload": {"probe": "10ms"}, "cca": "reno"}, 'flow[1].cca: got "reno", wanted no such key next to probes'),
+        ({"workload": {"probe": "10ms"}, "size": "1MB"}, 'flow[1].size: got "1MB", wanted no such key next to probes'),
+        ({"workload": {"probe": "0s"}}, "flow[1].workload.probe: "),
+        ({"workload": {"kind": "on_off", "on": "1s", "off": "1s"}}, "flow[1].cca: missing"),
+    ],
+)
+def test_probes_are_no_flows(flow: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        planned([{"cca": "reno"}, flow])
+    assert str(error.value).startswith(message)
+
+
+def test_runs_without_probes_say_so(tmp_path: Path) -> None:
+    result = dumbbell.run(from_dict(given([{"cca": "reno"}])), tmp_path / "out")[0]
+    assert not (tmp_path / "out" / "probes.parquet").exists()
+    with pytest.raises(dumbbell.ResultError, match="it has no probes"):
+        plot.probes(result)
+
+
+@pytest.mark.parametrize("on", ["netem", "linux"])
+def test_real_hosts_refuse_what_goes_up(on: str) -> None:
+    from dumbbell.backends import linux, pair
+    from dumbbell.backends.request import Request
+
+    refuse = {"netem": pair.refuse, "linux": linux.check}[on]
+    for flows, key in ((BOTH, "flow[1].direction: got up"), (PROBES, "flow.workload: got probes")):
+        given_runs = plan.runs(from_dict(given(flows, up=LINK)))
+        with pytest.raises(ScenarioError, match=re.escape(key)):
+            refuse(Request(given_runs[0], on))

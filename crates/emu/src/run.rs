@@ -41,6 +41,9 @@ pub fn check(plan: &Plan) -> Result<(), EmuError> {
         let wanted = "physical: the path carries frames; --on sim and uml carry bursts whole";
         return refuse("host.nic".into(), "virtual", wanted);
     }
+    if !plan.probes.is_empty() {
+        return refuse("flow.workload".into(), "probes", "none; --on sim and uml have them");
+    }
     for (i, flow) in plan.flows.iter().enumerate() {
         let Flow { transport, workload, .. } = flow;
         if flow.is_up() {

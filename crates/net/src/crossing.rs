@@ -1,7 +1,7 @@
-//! What a link carries where data and acknowledgements share it: the data of flows that go one way, and the
-//! acknowledgements of those that go the other.
+//! What a link carries where data and acknowledgements share it: the data of flows that go one way, the
+//! acknowledgements of those that go the other, and probes.
 
-use crate::frame::{Frame, PureAck};
+use crate::frame::{ecn, spread, Frame, PureAck, SKB_OVERHEAD};
 use crate::packet::{Ack, Packet};
 use units::Bytes;
 
@@ -12,6 +12,60 @@ pub enum Crossing {
     Data(Packet),
     /// From its receiver.
     Ack(Ack),
+    /// A request, or an answer to one.
+    Probe(Probe),
+}
+
+/// A probe on the wire, bytes: 56 of payload, as `ping` sends, with headers of 8 (UDP or ICMP), 20 and 14.
+pub const PROBE_BYTES: u64 = 98;
+
+/// A datagram that measures a round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Index of its route: probes follow the flows.
+    pub flow: u32,
+    /// Number in its series.
+    pub number: u32,
+    /// It answers the request with this number.
+    pub is_answer: bool,
+    /// It was corrupted on its way.
+    pub is_damaged: bool,
+}
+
+impl Frame for Probe {
+    fn wire_bytes(&self) -> Bytes {
+        Bytes::new(PROBE_BYTES)
+    }
+
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    fn flow_hash(&self) -> u32 {
+        spread(if self.is_answer { !self.flow } else { self.flow })
+    }
+
+    /// Each series has two hosts of its own.
+    fn hosts(&self) -> (u32, u32) {
+        let (asks, answers) = (2 * self.flow + 1, 2 * self.flow + 2);
+        if self.is_answer {
+            (answers, asks)
+        } else {
+            (asks, answers)
+        }
+    }
+
+    fn ecn(&self) -> u8 {
+        ecn::NOT_ECT
+    }
+
+    fn mark_ce(&mut self) -> bool {
+        false
+    }
+
+    fn truesize(&self) -> Bytes {
+        Bytes::new(u64::from(SKB_OVERHEAD))
+    }
 }
 
 /// Calls the same method of whichever it is.
@@ -20,6 +74,7 @@ macro_rules! each {
         match $crossing {
             Crossing::Data($one) => $call,
             Crossing::Ack($one) => $call,
+            Crossing::Probe($one) => $call,
         }
     };
 }
@@ -32,7 +87,7 @@ impl Frame for Crossing {
 
     #[inline]
     fn flow(&self) -> u32 {
-        each!(self, one => one.flow)
+        each!(self, one => Frame::flow(one))
     }
 
     #[inline]
@@ -47,7 +102,7 @@ impl Frame for Crossing {
 
     #[inline]
     fn ecn(&self) -> u8 {
-        each!(self, one => one.ecn)
+        each!(self, one => Frame::ecn(one))
     }
 
     #[inline]
@@ -68,7 +123,7 @@ impl Frame for Crossing {
     fn frame(&self, i: u32) -> Crossing {
         match self {
             Crossing::Data(packet) => Crossing::Data(Frame::frame(packet, i)),
-            Crossing::Ack(ack) => Crossing::Ack(*ack),
+            Crossing::Ack(_) | Crossing::Probe(_) => *self,
         }
     }
 

@@ -44,12 +44,14 @@ impl PathPacket for Crossing {
         match self {
             Crossing::Data(packet) => packet.is_damaged(),
             Crossing::Ack(ack) => ack.is_damaged(),
+            Crossing::Probe(probe) => probe.is_damaged,
         }
     }
     fn damage(&mut self) {
         match self {
             Crossing::Data(packet) => packet.damage(),
             Crossing::Ack(ack) => ack.damage(),
+            Crossing::Probe(probe) => probe.is_damaged = true,
         }
     }
 }

@@ -32,7 +32,7 @@ pub mod table;
 pub use pcap::{PcapDatagram, PcapSegment, PcapWriter, SynOptions};
 pub use report::{Delays, FlowTotals, LinkSummary, LinkTotals, QueueDelay, RunTotals, Summary};
 pub use schema::{
-    Estimates, EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow, CA_STATES,
+    Estimates, EventKind, EventRow, FlowRow, MessageRow, ProbeRow, QueueRow, SampleRow, CA_STATES,
 };
 pub use table::{Table, TableWriter};
 

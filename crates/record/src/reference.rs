@@ -1,6 +1,6 @@
 //! The schemas as the Markdown tables of `docs/results.md`.
 
-use crate::schema::{EventKind, EventRow, FlowRow, MessageRow, QueueRow, SampleRow};
+use crate::schema::{EventKind, EventRow, FlowRow, MessageRow, ProbeRow, QueueRow, SampleRow};
 use crate::table::Table;
 use std::fmt::Write;
 
@@ -17,6 +17,7 @@ pub fn markdown() -> String {
     }
     text.push('\n');
     section::<MessageRow>(&mut text);
+    section::<ProbeRow>(&mut text);
     text
 }
 

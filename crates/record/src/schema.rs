@@ -292,3 +292,17 @@ table! {
         completed_us: Option<i64> ["us"],
     }
 }
+
+table! {
+    /// One row per probe, in the order of series and probes; only of runs with probes.
+    ProbeRow, ProbeColumns = "probes" {
+        /// Number of the series.
+        probe: i32 ["-"],
+        /// When it was sent.
+        sent_us: i64 ["us"],
+        /// Time until it reached the other end; null if it did not.
+        there_us: Option<i64> ["us"],
+        /// Time until its answer was back; null if it was not.
+        rtt_us: Option<i64> ["us"],
+    }
+}

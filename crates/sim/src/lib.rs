@@ -21,6 +21,7 @@ mod ends;
 mod flow;
 pub mod guard;
 mod probe;
+mod prober;
 mod source;
 mod totals;
 mod traffic;

@@ -2,11 +2,13 @@
 
 use crate::application::Application;
 use crate::flow::Flow;
+use crate::prober::Prober;
 use path::link::Link;
 use path::plan::Plan;
 use path::route::PathPacket;
 use record::{
-    EventKind, EventRow, FlowTotals, MessageRow, Options, RecordError, SampleRow, Tables, CA_STATES,
+    EventKind, EventRow, FlowTotals, MessageRow, Options, ProbeRow, RecordError, SampleRow,
+    TableWriter, Tables, CA_STATES,
 };
 use std::path::Path;
 use transport::common::SenderEvent;
@@ -18,6 +20,8 @@ pub struct Probe {
     samples: bool,
     queue: bool,
     states: Vec<Vec<&'static str>>,
+    /// Of runs with probes.
+    probes: Option<TableWriter<ProbeRow>>,
 }
 
 impl Probe {
@@ -32,6 +36,9 @@ impl Probe {
             samples: record.samples,
             queue: record.queue,
             states,
+            probes: (!plan.probes.is_empty())
+                .then(|| TableWriter::create(out, true))
+                .transpose()?,
         })
     }
 
@@ -207,11 +214,22 @@ impl Probe {
         }
     }
 
-    /// Writes the flow table and closes the files.
-    pub fn finish(mut self, flows: &[Flow], totals: &[FlowTotals]) -> Result<(), RecordError> {
+    /// Writes the tables of flows, messages and probes and closes the files.
+    pub fn finish(
+        mut self,
+        flows: &[Flow],
+        totals: &[FlowTotals],
+        probers: &[Prober],
+    ) -> Result<(), RecordError> {
         for (i, (flow, totals)) in flows.iter().zip(totals).enumerate() {
             self.tables.flows.push(&totals.row(i));
             self.messages(i, flow);
+        }
+        if let Some(mut table) = self.probes.take() {
+            for (prober, number) in probers.iter().zip(0..) {
+                prober.rows(number).for_each(|row| table.push(&row));
+            }
+            table.finish()?;
         }
         self.tables.finish()
     }

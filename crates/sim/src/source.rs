@@ -20,6 +20,8 @@ pub enum Source {
     Up(u32),
     /// A sample is due.
     Sampler,
+    /// A series of probes sends one.
+    Probe(usize),
 }
 
 /// Where the slots of the networks and the sampler begin; those of the flows' hosts come first.
@@ -28,14 +30,15 @@ pub struct Slots {
     down: u32,
     up: u32,
     sampler: u32,
+    probes: u32,
 }
 
 impl Slots {
-    /// Slots of `flows` flows and of networks with this many parts each.
-    pub fn new(flows: usize, down_parts: u32, up_parts: u32) -> Slots {
+    /// Slots of `flows` flows, of networks with this many parts each, and of `probes` series of probes.
+    pub fn new(flows: usize, down_parts: u32, up_parts: u32, probes: usize) -> Slots {
         let down = Slots::down_base(flows);
         let up = down + down_parts;
-        Slots { down, up, sampler: up + up_parts }
+        Slots { down, up, sampler: up + up_parts, probes: probes as u32 }
     }
 
     /// First slot of the way down; that of the way up follows its last one.
@@ -45,7 +48,7 @@ impl Slots {
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.sampler as usize + 1
+        (self.sampler + 1 + self.probes) as usize
     }
 
     /// The slot of a source.
@@ -59,6 +62,7 @@ impl Slots {
             Source::Down(part) => self.down + part,
             Source::Up(part) => self.up + part,
             Source::Sampler => self.sampler,
+            Source::Probe(probe) => self.sampler + 1 + probe as u32,
         }
     }
 
@@ -69,10 +73,8 @@ impl Slots {
             return match slot {
                 slot if slot < self.up => Source::Down(slot - self.down),
                 slot if slot < self.sampler => Source::Up(slot - self.up),
-                slot => {
-                    debug_assert_eq!(slot, self.sampler, "no such slot");
-                    Source::Sampler
-                }
+                slot if slot == self.sampler => Source::Sampler,
+                slot => Source::Probe((slot - self.sampler - 1) as usize),
             };
         }
         let flow = (slot / HOSTS) as usize;
@@ -92,8 +94,8 @@ mod tests {
 
     #[test]
     fn every_slot_is_that_of_its_source_and_every_source_has_one() {
-        for (flows, down, up) in [(1, 1, 1), (3, 7, 5), (2, 2, 0)] {
-            let slots = Slots::new(flows, down, up);
+        for (flows, down, up, probes) in [(1, 1, 1, 0), (3, 7, 5, 2), (2, 2, 0, 1)] {
+            let slots = Slots::new(flows, down, up, probes);
             let mut sources = Vec::new();
             for slot in 0..slots.count() as u32 {
                 let source = slots.source(slot);
@@ -108,7 +110,8 @@ mod tests {
                 .chain(hosts(Source::App))
                 .chain((0..down).map(Source::Down))
                 .chain((0..up).map(Source::Up))
-                .chain([Source::Sampler]);
+                .chain([Source::Sampler])
+                .chain((0..probes).map(Source::Probe));
             assert!(expected.clone().all(|source| sources.contains(&source)));
             assert_eq!(expected.count(), sources.len());
         }

@@ -1,6 +1,7 @@
 //! What the two ways of a path carry. Where all data go down, each way has packets of its own form; where data go
 //! both ways, or there are probes, both carry [`Crossing`]s, which are larger.
 
+use net::crossing::Probe;
 use net::{Ack, Crossing, Packet};
 use path::route::PathPacket;
 
@@ -8,6 +9,24 @@ use path::route::PathPacket;
 pub enum Way<D, U> {
     Down(D),
     Up(U),
+}
+
+/// What has come to a host.
+pub enum Came<'a> {
+    Data(&'a Packet),
+    Ack(&'a Ack),
+    Probe(&'a Probe),
+}
+
+impl<'a> From<&'a Crossing> for Came<'a> {
+    #[inline]
+    fn from(crossing: &'a Crossing) -> Came<'a> {
+        match crossing {
+            Crossing::Data(packet) => Came::Data(packet),
+            Crossing::Ack(ack) => Came::Ack(ack),
+            Crossing::Probe(probe) => Came::Probe(probe),
+        }
+    }
 }
 
 /// See the module documentation.
@@ -22,10 +41,12 @@ pub trait Traffic {
     fn data(packet: Packet, is_up: bool) -> Way<Self::Down, Self::Up>;
     /// An acknowledgement of a flow that goes up or down.
     fn ack(ack: Ack, is_up: bool) -> Way<Self::Down, Self::Up>;
+    /// A probe that goes up or down.
+    fn probe(probe: Probe, goes_up: bool) -> Way<Self::Down, Self::Up>;
     /// What has come down.
-    fn came_down(packet: Self::Down) -> Crossing;
+    fn came_down(packet: &Self::Down) -> Came<'_>;
     /// What has come up.
-    fn came_up(packet: Self::Up) -> Crossing;
+    fn came_up(packet: &Self::Up) -> Came<'_>;
 }
 
 /// All data go down.
@@ -46,14 +67,18 @@ impl Traffic for OneWay {
         Way::Up(ack)
     }
 
-    #[inline(always)]
-    fn came_down(packet: Packet) -> Crossing {
-        Crossing::Data(packet)
+    fn probe(probe: Probe, _goes_up: bool) -> Way<Packet, Ack> {
+        unreachable!("{probe:?} where all that goes down are data")
     }
 
     #[inline(always)]
-    fn came_up(ack: Ack) -> Crossing {
-        Crossing::Ack(ack)
+    fn came_down(packet: &Packet) -> Came<'_> {
+        Came::Data(packet)
+    }
+
+    #[inline(always)]
+    fn came_up(ack: &Ack) -> Came<'_> {
+        Came::Ack(ack)
     }
 }
 
@@ -75,14 +100,18 @@ impl Traffic for TwoWay {
         on_way(Crossing::Ack(ack), !is_up)
     }
 
-    #[inline]
-    fn came_down(packet: Crossing) -> Crossing {
-        packet
+    fn probe(probe: Probe, goes_up: bool) -> Way<Crossing, Crossing> {
+        on_way(Crossing::Probe(probe), goes_up)
     }
 
     #[inline]
-    fn came_up(packet: Crossing) -> Crossing {
-        packet
+    fn came_down(packet: &Crossing) -> Came<'_> {
+        packet.into()
+    }
+
+    #[inline]
+    fn came_up(packet: &Crossing) -> Came<'_> {
+        packet.into()
     }
 }
 

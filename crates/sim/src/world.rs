@@ -4,12 +4,13 @@ use crate::bounds::{self, Held};
 use crate::capture::Capture;
 use crate::flow::{Flow, Life};
 use crate::probe::Probe;
+use crate::prober::Prober;
 use crate::source::{Slots, Source};
 use crate::totals::totals;
-use crate::traffic::{Traffic, Way};
+use crate::traffic::{Came, Traffic, Way};
 use crate::{Progress, RunError};
 use cca::Modules;
-use net::{flags, Ack, Crossing, Packet};
+use net::{flags, Ack, Packet};
 use path::build;
 use path::network::{Network, Notice};
 use path::plan::{Direction, Limits, Plan};
@@ -40,6 +41,7 @@ pub struct World<T: Traffic> {
     probe: Probe,
     capture: Option<Capture>,
     acks: Vec<Ack>,
+    probers: Vec<Prober>,
     delivered: u64,
     events: u64,
     limits: Limits,
@@ -79,13 +81,18 @@ impl<T: Traffic> World<T> {
         let mut down = build::network(plan, Direction::Down, base)?;
         let base = base + down.slots();
         let mut up = build::network(plan, Direction::Up, base)?;
-        let slots = Slots::new(n, down.slots(), up.slots());
+        let slots = Slots::new(n, down.slots(), up.slots(), plan.probes.len());
         let mut timeline = Timeline::new(slots.count());
         timeline.set(slots.slot(Source::Sampler), Time::ZERO);
         down.start(&mut timeline);
         up.start(&mut timeline);
         for (i, flow) in flows.iter().enumerate() {
             timeline.set(slots.slot(Source::Life(i)), flow.start);
+        }
+        let probers = plan.probes.iter().zip(n..).map(|(probe, flow)| Prober::new(probe, flow));
+        let probers: Vec<Prober> = probers.collect();
+        for (i, prober) in probers.iter().enumerate() {
+            timeline.set(slots.slot(Source::Probe(i)), prober.start);
         }
         Ok(World {
             down,
@@ -100,6 +107,7 @@ impl<T: Traffic> World<T> {
             capture: plan.record.pcap.then(|| Capture::create(plan, &flows, out)).transpose()?,
             flows,
             acks: Vec::with_capacity(4),
+            probers,
             delivered: 0,
             events: 0,
             limits: plan.limits,
@@ -157,7 +165,7 @@ impl<T: Traffic> World<T> {
         if let Some(capture) = self.capture {
             capture.finish(self.end)?;
         }
-        self.probe.finish(&self.flows, &totals.flows)?;
+        self.probe.finish(&self.flows, &totals.flows, &self.probers)?;
         Ok(totals.summary())
     }
 
@@ -170,6 +178,7 @@ impl<T: Traffic> World<T> {
             Source::App(i) => self.on_app(i, slot),
             Source::Life(i) => self.on_life(i, slot),
             Source::Sampler => self.on_sample(slot),
+            Source::Probe(i) => self.on_probe_due(i, slot),
         }
         self.receive();
     }
@@ -178,17 +187,49 @@ impl<T: Traffic> World<T> {
     fn receive(&mut self) {
         self.note();
         loop {
-            let came = match self.down.arrived.pop_front() {
-                Some(packet) => T::came_down(packet),
-                None => match self.up.arrived.pop_front() {
-                    Some(packet) => T::came_up(packet),
-                    None => break,
-                },
-            };
-            match came {
-                Crossing::Data(packet) => self.on_packet(&packet),
-                Crossing::Ack(ack) => self.on_ack(&ack),
+            if let Some(packet) = self.down.arrived.pop_front() {
+                self.arrive(T::came_down(&packet));
+            } else if let Some(packet) = self.up.arrived.pop_front() {
+                self.arrive(T::came_up(&packet));
+            } else {
+                break;
             }
+        }
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, came: Came<'_>) {
+        match came {
+            Came::Data(packet) => self.on_packet(packet),
+            Came::Ack(ack) => self.on_ack(ack),
+            Came::Probe(probe) => self.on_probe(*probe),
+        }
+    }
+
+    /// A series of probes sends one.
+    fn on_probe_due(&mut self, i: usize, slot: u32) {
+        let prober = &mut self.probers[i];
+        let (probe, next) = prober.ask(self.now);
+        let goes_up = prober.is_up;
+        match next {
+            Some(at) => self.timeline.set(slot, at),
+            None => self.timeline.clear(slot),
+        }
+        self.send_probe(probe, goes_up);
+    }
+
+    fn on_probe(&mut self, probe: net::crossing::Probe) {
+        let prober = &mut self.probers[probe.flow as usize - self.flows.len()];
+        let goes_up = !prober.is_up;
+        if let Some(answer) = prober.on_arrival(self.now, probe) {
+            self.send_probe(answer, goes_up);
+        }
+    }
+
+    fn send_probe(&mut self, probe: net::crossing::Probe, goes_up: bool) {
+        match T::probe(probe, goes_up) {
+            Way::Down(packet) => self.down.send(self.now, packet, &mut self.timeline),
+            Way::Up(packet) => self.up.send(self.now, packet, &mut self.timeline),
         }
     }
 
@@ -238,8 +279,9 @@ impl<T: Traffic> World<T> {
     }
 
     fn send_acks(&mut self, i: usize) {
+        let is_up = T::RECORDS_UP && self.flows[i].is_up;
         for ack in self.acks.drain(..) {
-            match T::ack(Ack { flow: i as u32, ..ack }, self.flows[i].is_up) {
+            match T::ack(Ack { flow: i as u32, ..ack }, is_up) {
                 Way::Down(ack) => self.down.send(self.now, ack, &mut self.timeline),
                 Way::Up(ack) => self.up.send(self.now, ack, &mut self.timeline),
             }
@@ -283,7 +325,7 @@ impl<T: Traffic> World<T> {
                 if let Some(capture) = &mut self.capture {
                     capture.packet(self.now, i, &self.flows[i], &packet);
                 }
-                match T::data(packet, self.flows[i].is_up) {
+                match T::data(packet, T::RECORDS_UP && self.flows[i].is_up) {
                     Way::Down(packet) => self.down.send(self.now, packet, &mut self.timeline),
                     Way::Up(packet) => self.up.send(self.now, packet, &mut self.timeline),
                 }

@@ -51,11 +51,7 @@ def refuse(request: Request) -> None:
             raise ScenarioError(
                 "record.pcap", f"got true, wanted false with --on {backend}; run tcpdump on a host instead"
             )
-        for links, name in ((plan["links"][1:], "link"), (plan["ack_links"], "path.ack")):
-            if links:
-                raise ScenarioError(
-                    name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more"
-                )
+        _refuse_ways(plan, backend)
         script.refuse_hosts(plan, ("ecn",) if backend == "netem" else (), f"with --on {backend}")
         tc.refuse(plan["links"][0])
         tc.leaf(plan["links"][0]["qdisc"])
@@ -68,6 +64,22 @@ def refuse(request: Request) -> None:
                 raise ScenarioError(f"flow[{i}].workload", "got one, wanted none: iperf3 makes plain transfers")
     except ScenarioError as error:
         raise error.under(request.planned.name) from None
+
+
+def _refuse_ways(plan: Plan, backend: str) -> None:
+    for i, flow in enumerate(plan["flows"]):
+        if flow.get("direction") == "up":
+            raise ScenarioError(
+                f"flow[{i}].direction", f"got up, wanted down with --on {backend}; --on sim and uml have both"
+            )
+    if plan.get("probes"):
+        raise ScenarioError("flow.workload", f"got probes, wanted none with --on {backend}; --on sim and uml have them")
+    up = f"path.{plan['ack_links'][0]['name']}" if plan["ack_links"] else ""
+    for links, name in ((plan["links"][1:], "link"), (plan["ack_links"], up)):
+        if links:
+            raise ScenarioError(
+                name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more"
+            )
 
 
 def explained(error: EngineError) -> EngineError:

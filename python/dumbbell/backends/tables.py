@@ -31,10 +31,11 @@ def write(
     events: Iterable[Row],
     warnings: Sequence[str],
     messages: Sequence[Row] = (),
+    probes: Sequence[Row] = (),
 ) -> Row:
     """Write the tables that the plan records into `out` and return the summary. `capacity_bytes` is what each recorded
     link could send, `flows` the totals of each flow; `queue` is in the order of time, `messages` in that of flows and
-    writes.
+    writes, `probes` in that of series.
     """
     from dumbbell import _native
 
@@ -43,6 +44,7 @@ def write(
         "queue": queue,
         "events": sorted(events, key=lambda row: row["t_ns"]),
         "messages": messages,
+        "probes": probes,
     }
     measured = {
         "totals": {

@@ -86,7 +86,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> str:
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
     notes = ["", *notes] if notes else []
-    return f"{title}\n\n{table.text(kept)}{_links(parts)}" + "".join(f"{note}\n" for note in notes)
+    return f"{title}\n\n{table.text(kept)}{_links(parts)}{_probes(parts)}" + "".join(f"{note}\n" for note in notes)
 
 
 def cell(name: str, value: Interval | None) -> str:
@@ -257,4 +257,33 @@ def _links(parts: Sequence[Part]) -> str:
                 [cell(name, mean_interval(values)) if values else "" for values in known],
             )
         )
+    return "\n" + table.text(columns)
+
+
+def _probes(parts: Sequence[Part]) -> str:
+    """A table of round-trip times of probes, a row per series and combination."""
+    import numpy as np
+
+    from dumbbell.results import metrics
+
+    cells: dict[tuple[str, str], list[Any]] = {}
+    for part in parts:
+        for run in part.runs:
+            for number, planned in enumerate(run.result.plan.probes):
+                rtts = metrics.probe_series(run.result, number, run.window)[1]
+                cells.setdefault((_named(run.result), planned.name), []).append(rtts)
+    if not cells:
+        return ""
+    pooled = [np.concatenate(found) for found in cells.values()]
+    answered = [rtts[~np.isnan(rtts)] for rtts in pooled]
+    columns = [
+        Column("run", ("run",), [run for run, _ in cells], right=False),
+        Column("probes", ("probes",), [name for _, name in cells], right=False),
+        Column("sent", ("sent",), [str(rtts.size) for rtts in pooled]),
+        Column("lost", ("lost", "%"), [f"{100 * (1 - b.size / max(a.size, 1)):.2f}" for a, b in zip(pooled, answered)]),
+    ]
+    for percent in (50, 95, 99, 100):
+        name = "max" if percent == 100 else f"p{percent}"
+        texts = [f"{np.percentile(rtts, percent):.1f}" if rtts.size else "" for rtts in answered]
+        columns.append(Column(name, ("RTT", f"ms {name}"), texts))
     return "\n" + table.text(columns)

@@ -16,6 +16,7 @@ from .cwnd import cwnd
 from .fct import fct, latency, slowdown
 from .goodput import goodput, throughput
 from .inflight import inflight
+from .probes import probes
 from .queue import queue
 from .rtt import rtt, rtt_cdf
 from .stack import stack
@@ -50,6 +51,7 @@ KINDS: dict[str, Callable[..., Axes]] = {
     "fct": fct,
     "slowdown": slowdown,
     "latency": latency,
+    "probes": probes,
     "tradeoff": tradeoff,
 }
 
@@ -63,6 +65,7 @@ __all__ = [
     "inflight",
     "latency",
     "options",
+    "probes",
     "queue",
     "rtt",
     "rtt_cdf",

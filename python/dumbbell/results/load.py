@@ -57,12 +57,13 @@ COLUMNS = {
     ),
     "events": ("t_ns", "flow", "kind", "value", "note"),
     "messages": ("flow", "asked_us", "written_us", "bytes", "completed_us"),
+    "probes": ("probe", "sent_us", "there_us", "rtt_us"),
 }
 #: Runs that a notebook shows.
 ROWS_HTML = 40
 _TEXT = frozenset({"cca", "kind", "note"})
 #: Columns of those that may hold nulls.
-_NULLABLE = frozenset({"completed_us", "srtt_us", "rtt_us", "value", "note"})
+_NULLABLE = frozenset({"completed_us", "there_us", "srtt_us", "rtt_us", "value", "note"})
 
 
 class Result:
@@ -145,6 +146,15 @@ class Result:
     def messages(self) -> pa.Table:
         """One row per message of an application that writes in pieces: when it was asked for, written and received."""
         return self._table("messages")
+
+    @cached_property
+    def probes(self) -> pa.Table:
+        """One row per probe: when it was sent, and its round trip; only of runs with probes."""
+        if not self.plan.probes:
+            raise ResultError(
+                f'{self.folder}: it has no probes; a flow with workload = {{ probe = "10ms" }} sends them'
+            )
+        return self._table("probes")
 
     def _table(self, name: str) -> pa.Table:
         import pyarrow as pa

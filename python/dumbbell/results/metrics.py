@@ -331,6 +331,18 @@ def request_latencies_s(result: Result, which: Which = "all", window: Window = N
     return np.sort(done[taken] - asked[taken]) / 1e6
 
 
+def probe_series(result: Result, probe: int, window: Window = None) -> tuple[Column, Column]:
+    """When the probes of a series were sent (in the window), seconds, and their round-trip times, ms; nan of those that
+    were lost, there or on the way back, or still under way at the end.
+    """
+    from .columns import floats
+
+    table = result.probes
+    of, sent, rtts = (floats(table, name) for name in ("probe", "sent_us", "rtt_us"))
+    taken = (of == probe) & within(sent / 1e6, window)
+    return sent[taken] / 1e6, rtts[taken] / 1e3
+
+
 def samples(result: Result, flow: int, window: Window = None) -> dict[str, Column]:
     """The numeric columns of a flow's samples; nulls are nan."""
     from .columns import SAMPLES

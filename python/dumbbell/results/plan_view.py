@@ -96,6 +96,18 @@ class FlowView(View, frozen=True, kw_only=True):
         return self.size_bytes is not None
 
 
+class ProbeView(View, frozen=True, kw_only=True):
+    """A series of probes."""
+
+    name: str
+    table: Count = 0
+    direction: str = "down"
+    rtt_ns: Count = 0
+    start_ns: Count
+    stop_ns: Count
+    every_ns: Positive
+
+
 class TraceView(View, frozen=True, kw_only=True):
     """A Mahimahi trace: its file, the digest that it had, and what an opportunity carries."""
 
@@ -281,17 +293,19 @@ class PlanView(View, frozen=True, kw_only=True):
     """Links of the way up."""
     host: HostView = HostView()
     flows: tuple[FlowView, ...]
+    probes: tuple[ProbeView, ...] = ()
+    """Series of probes by the number that probes.parquet gives them."""
     record: RecordView = RecordView()
 
     @property
     def is_two_way(self) -> bool:
-        """Whether data go both ways."""
-        return any(flow.direction == "up" for flow in self.flows)
+        """Whether links carry more than data down and acknowledgements up."""
+        return bool(self.probes) or any(flow.direction == "up" for flow in self.flows)
 
     @property
     def recorded_links(self) -> tuple[LinkView, ...]:
         """The links that tables have rows of, by the number that these give them: those of the way down, and where data
-        go up too, those of the way up.
+        go up too or there are probes, those of the way up.
         """
         return self.links + (self.ack_links if self.is_two_way else ())
 

@@ -15,7 +15,7 @@ from dumbbell.scenario.schedule import Schedule
 from . import plan, pool
 
 if TYPE_CHECKING:
-    from .plan_types import FlowPlan, LinkPlan, Plan, Settings, Stage
+    from .plan_types import FlowPlan, LinkPlan, Plan, ProbePlan, Settings, Stage
 
 #: What a run on real hosts takes in addition to its duration, seconds: namespaces and programs start and end.
 REAL_START_S = 2.0
@@ -167,7 +167,12 @@ def _flows(planned: Plan, *, drawn: bool) -> list[str]:
     return [
         f"  {len(flows):2d} x   {text}{_sizes_text(flows)}, starts at {_starts([f['start_ns'] for f in flows])}{which}"
         for text, flows in grouped.items()
-    ]
+    ] + [f"   1 x   {_probe(one)}" for one in planned.get("probes", [])]
+
+
+def _probe(one: ProbePlan) -> str:
+    rtt, every = units.span_text(one["rtt_ns"]), units.span_text(one["every_ns"])
+    return f"probes, RTT {rtt}, {one['direction']}, every {every}"
 
 
 def _flow(flow: FlowPlan, planned: Plan) -> list[str]:

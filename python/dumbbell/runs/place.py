@@ -26,7 +26,7 @@ LOCK = ".dumbbell-lock"
 #: Name of the file that lists the folders of a sweep's runs, so that missing ones are known.
 SWEEP = "sweep.json"
 #: What a run's folder may hold without its manifest saying so.
-_TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages"))
+_TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages", "probes"))
 #: What a picture's name may begin with; plots are written next to what they show.
 _PICTURES = (".png", ".pdf", ".svg")
 

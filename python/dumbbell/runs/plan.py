@@ -19,9 +19,10 @@ from dumbbell.scenario.file import Flow, Limits, Measure, Path, Scenario
 from dumbbell.scenario.host import Host
 from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import Link, Up
+from dumbbell.scenario.workloads import Probes
 
 if TYPE_CHECKING:
-    from .plan_types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, Settings
+    from .plan_types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, ProbePlan, Settings
 
 #: Most flows of a run; a port number each (RFC 6335 leaves 49151 user ports), and memory for their tables.
 FLOWS_MAX = 49_151
@@ -126,9 +127,13 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
     ]
     called = _named(tables)
     flows: list[FlowPlan] = []
+    probes: list[ProbePlan] = []
     errors: list[ScenarioError] = []
     for number, table in enumerate(tables):
         try:
+            if isinstance(table.flow.workload, Probes):
+                probes += table.probes(called[number], number, table.flow.workload.probe)
+                continue
             flows += table.plan(called[number], number, known, FLOWS_MAX - len(flows))
         except ScenarioError as error:
             errors += error.errors
@@ -145,7 +150,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
             raw_at(record, "every"),
             f"at most {case.limits.samples} rows (flows x duration / every), which limits.samples raises",
         )
-    return {
+    made: Plan = {
         "name": case.name,
         "seed": seed,
         "duration_ns": duration,
@@ -164,6 +169,9 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         },
         "limits": {"events_per_s": case.limits.events, "memory_bytes": case.limits.memory},
     }
+    if probes:
+        made["probes"] = probes
+    return made
 
 
 def _measure(measure: Measure | None, duration: int) -> MeasurePlan | None:
@@ -272,15 +280,38 @@ class _Flows(NamedTuple):
     folder: FilePath
     limits: Limits
 
+    def probes(self, name: str, number: int, every: int) -> list[ProbePlan]:
+        """Its series of probes: `count` of them."""
+        flow, route = self.flow, self._route()
+        for key in ("cca", "size", "arrivals", "transport", "max_rate", "host", "preset", "params"):
+            if is_written(flow, key):
+                raise wrong(f"{self.at}.{key}", raw_at(flow, key), "no such key next to probes, which are datagrams")
+        one: ProbePlan = {
+            "name": name,
+            "table": number,
+            "direction": flow.direction,
+            "rtt_ns": route.rtt_ns,
+            "forward": route.forward,
+            "back": route.back,
+            "start_ns": 0,
+            "stop_ns": self.duration if flow.stop is None else flow.stop,
+            "every_ns": every,
+        }
+        return [{**one, "start_ns": start} for start in self._times()]
+
+    def _route(self) -> routes.Route:
+        flow, at = self.flow, self.at
+        rtt = self.path.rtt if flow.rtt is None else flow.rtt
+        if rtt is None:
+            raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
+        return routes.route(flow, self.path, rtt, self.links, at)
+
     def plan(self, name: str, number: int, known: Known | None, most: int) -> list[FlowPlan]:
         """Its flows: `count` of them, or those that arrive."""
         flow, at = self.flow, self.at
         params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, known)
         starts = self._times()
-        rtt = self.path.rtt if flow.rtt is None else flow.rtt
-        if rtt is None:
-            raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
-        route = routes.route(flow, self.path, rtt, self.links, at)
+        route = self._route()
         one: FlowPlan = {
             "name": name,
             "table": number,
@@ -316,7 +347,7 @@ class _Flows(NamedTuple):
         else:
             application = "" if flow.size is None else _close(units.bytes_text(flow.size))
         return (
-            flow.cca,
+            "probes" if isinstance(flow.workload, Probes) else flow.cca,
             flow.direction,
             "" if flow.transport.FORM == "tcp" else flow.transport.FORM,
             _close(units.value_text(rtt)),

@@ -94,6 +94,20 @@ class FlowPlan(TypedDict):
     start_ns: int
 
 
+class ProbePlan(TypedDict):
+    """One series of probes."""
+
+    name: str
+    table: int
+    direction: str
+    rtt_ns: int
+    forward: list[Stage]
+    back: list[Stage]
+    start_ns: int
+    stop_ns: int
+    every_ns: int
+
+
 class MeasurePlan(TypedDict):
     """The part of the run that figures cover."""
 
@@ -132,5 +146,7 @@ class Plan(TypedDict):
     """Of the way up."""
     host: HostPlan
     flows: list[FlowPlan]
+    probes: NotRequired[list[ProbePlan]]
+    """Where there are any."""
     record: RecordPlan
     limits: LimitsPlan

@@ -217,6 +217,8 @@ class Table:
     AT: ClassVar[str] = ""
     TEXT: ClassVar[str] = ""
     """What the table is; its docstring has its keys, too."""
+    EXCUSED: ClassVar[frozenset[str]] = frozenset()
+    """Required keys that some tables do without, see `excused`."""
     __signature__: ClassVar[Any] = _SignatureOf()
 
     def __init_subclass__(cls) -> None:
@@ -244,6 +246,10 @@ class Table:
 
     def check(self) -> None:
         """Raise ScenarioError for keys that contradict each other."""
+
+    def excused(self) -> frozenset[str]:
+        """Required keys that this table does without."""
+        return frozenset()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: make a new one instead of setting {name}")
@@ -315,7 +321,7 @@ def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
                 guessed.add(name)
     values["_raw"] = texts
     for name, spec in declared.items():
-        if spec.default is REQUIRED and name not in texts and name not in guessed:
+        if spec.default is REQUIRED and name not in {*texts, *guessed, *table.excused()}:
             found.append(ScenarioError(f"{at}.{name}" if at else name, f"missing: {spec.doc}"))
     if found:
         raise together(found)

@@ -50,7 +50,7 @@ from .plain_kinds import SWITCH, Choice, Kind, whole
 from .qdiscs import BUFFER_DOC, Qdisc
 from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer, Up
 from .units import UnitError
-from .workloads import Transport, Workload
+from .workloads import Probes, Transport, Workload
 
 if TYPE_CHECKING:
     from .keytypes import (
@@ -176,7 +176,9 @@ class Flow(Table):
         default=None,
         varies=False,
     )
-    cca: Word = key(CONTROLLER, "congestion controller (`dumbbell cca list`)")
+    EXCUSED = frozenset({"cca"})
+
+    cca: Word = key(CONTROLLER, "congestion controller (`dumbbell cca list`); none of probes")
     direction: Word = key(
         Choice("down", "up"),
         "which way its data go: down, across the links of `via`, or up, across the link of [path.up]; its"
@@ -191,7 +193,8 @@ class Flow(Table):
     size: MaybeQuantity = key(SIZE, "payload to transfer; default: unlimited", default=None)
     workload: MaybeSubTable[Workload] = key(
         Forms(Workload),
-        'what the application does, instead of one transfer: { kind = "on_off" | "paced" | "request_response", ... }',
+        'what the application does, instead of one transfer: { kind = "on_off" | "paced" | "request_response", ... },'
+        ' or { probe = "10ms" }, which measures latency under load',
         default=None,
     )
     arrivals: MaybeSubTable[Arrivals] = key(
@@ -229,6 +232,10 @@ class Flow(Table):
         "parameters of the controller; also a list of such tables, to go together with a list of controllers",
         default=None,
     )
+
+    def excused(self) -> frozenset[str]:
+        """Probes have no controller."""
+        return self.EXCUSED if isinstance(self.workload, Probes) else frozenset()
 
 
 class Measure(Table):

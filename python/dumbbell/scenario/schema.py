@@ -79,7 +79,7 @@ def _object(table: type[Table]) -> dict[str, Any]:
         "description": table.TEXT,
         "type": "object",
         "additionalProperties": False,
-        "required": [name for name, key in table.KEYS.items() if key.default is REQUIRED],
+        "required": [name for name, key in table.KEYS.items() if key.default is REQUIRED and name not in table.EXCUSED],
         "properties": {
             name: _property(key, _with_names(name, key.kind.schema) if table is scenario.Flow else key.kind.schema)
             for name, key in table.KEYS.items()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import kinds
 from .declare import Variant, key
-from .kinds import DELAY, DURATION, RATE
+from .kinds import DELAY, DURATION, RATE, SPAN_ABOVE_ZERO
 from .plain_kinds import SWITCH, whole
 
 if TYPE_CHECKING:
@@ -149,6 +149,18 @@ class Paced(Workload, form="paced"):
     def plan(self) -> dict[str, Any]:
         """What the engine takes."""
         return {"kind": "paced", "rate_bps": self.rate, "message_bytes": self.message}
+
+
+class Probes(Workload, form="probes", sign="probe"):
+    """It measures latency: a datagram (98 bytes on the wire, as of ping) that the other end answers at once, again and
+    again. Such a flow has no `cca`; probes.parquet has its round trips.
+    """
+
+    probe: Quantity = key(SPAN_ABOVE_ZERO, "time between two datagrams")
+
+    def plan(self) -> dict[str, Any]:
+        """What the engine takes."""
+        return {"kind": "probes", "every_ns": self.probe}
 
 
 class RequestResponse(Workload, form="request_response"):

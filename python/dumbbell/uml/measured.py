@@ -154,6 +154,7 @@ class Measured:
             events=(row for flow in self.flows for row in flow.events()),
             warnings=self.warnings(),
             messages=[_message(row) for row in self.rows("messages")],
+            probes=[_probe(row) for row in self.rows("probes")] if self.plan.get("probes") else [],
         )
 
     def warnings(self) -> list[str]:
@@ -324,6 +325,13 @@ def _sample(row: Row, flow: int, goodput: int, rate: int, said: Estimates) -> di
         "inflight_lo": _set(said.inflight_lo),
         "inflight_hi": _set(said.inflight_hi),
     }
+
+
+def _probe(row: Row) -> dict[str, Any]:
+    """A row of probes.parquet."""
+    sent = row["sent"]
+    there, rtt = ((row[name] - sent) // 1000 if row[name] >= 0 else None for name in ("there", "back"))
+    return {"probe": row["probe"], "sent_us": sent // 1000, "there_us": there, "rtt_us": rtt}
 
 
 def _message(row: Row) -> dict[str, Any]:

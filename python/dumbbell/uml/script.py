@@ -31,7 +31,7 @@ from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.plan_view import qdisc_of
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, Settings, Stage, Steps
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, ProbePlan, Settings, Stage, Steps
 
     from .controllers import Loaded
 
@@ -83,7 +83,7 @@ def _held_bytes(plan: Plan) -> int:
     rate: int = max(rate for link in links for rate in (link["rate_bps"], *(rate for _, rate in link["steps"])))
     delays: list[int] = [
         sum(max([stage["ns"], *(ns for _, ns in stage["steps"])]) for stage in route if stage["kind"] == "delay")
-        for flow in plan["flows"]
+        for flow in _routed(plan)
         for route in (flow["forward"] + flow["back"],)
     ]
     limits = [qdisc_of(link["qdisc"]).limit for link in links]
@@ -151,7 +151,7 @@ class _Net:
             last, there = "q", "lan"
         self._link(last, there, "d", "eth0")
         self._receivers(last)
-        for i, flow in enumerate(plan["flows"]):
+        for i, flow in enumerate(_routed(plan)):
             self._flow(i, flow)
         self._shaped("r", "bott", plan["links"][0])
         if ups:
@@ -163,7 +163,7 @@ class _Net:
         gate, here = self._near, self._far
         quick = "" if host["delayed_ack"] else " quickack 1"
         self.hosts["d"].append(f"route add default via {gate}{quick}")
-        addresses = [here] * len(self.plan["flows"])
+        addresses = [here] * len(_routed(self.plan))
         if not host["shared_receiver"]:
             addresses = [f"10.254.{i >> 8}.{i & 255}" for i in range(len(addresses))]
             self.hosts["d"] += [f"address add {address}/32 dev lo" for address in addresses]
@@ -177,7 +177,7 @@ class _Net:
         if self.beyond:
             self.hosts["x"].append(f"route add {net} via {self.beyond}")
 
-    def _flow(self, i: int, flow: FlowPlan) -> None:
+    def _flow(self, i: int, flow: FlowPlan | ProbePlan) -> None:
         router, key = f"m{i}", f"flow[{i}]"
         goes_up = flow.get("direction") == "up"
         there, back = flow["forward"], flow["back"]
@@ -219,7 +219,7 @@ class _Net:
         return self._near
 
     def _sender_queue(self, i: int) -> None:
-        sender, host = f"s{i}", host_of(self.plan, i)
+        sender, host = f"s{i}", _hosts(self.plan)[i]
         kinds = {
             "fq": "fq limit 1000000 flow_limit 100000",
             "pfifo": "pfifo limit 100000",
@@ -285,6 +285,17 @@ def _add(device: str, words: Sequence[str]) -> str:
     return f"qdisc add dev {device} root {' '.join(words)}"
 
 
+def _routed(plan: Plan) -> list[FlowPlan | ProbePlan]:
+    """The flows, and after them the series of probes: each has hosts and routers of its own."""
+    return [*plan["flows"], *plan.get("probes", [])]
+
+
+def _hosts(plan: Plan) -> list[HostPlan]:
+    """How the hosts of each of them are set."""
+    flows = [host_of(plan, i) for i in range(len(plan["flows"]))]
+    return flows + [plan["host"]] * len(plan.get("probes", []))
+
+
 def _around_link(stages: list[Stage]) -> tuple[list[Stage], list[Stage]]:
     """The parts of a way before its link and after it; all are after where it has none."""
     links = [i for i, stage in enumerate(stages) if stage["kind"] == "link"]
@@ -294,7 +305,7 @@ def _around_link(stages: list[Stage]) -> tuple[list[Stage], list[Stage]]:
 def _behind(plan: Plan) -> tc.Argv | None:
     """What impairs packets after the bottleneck, which all flows have in common."""
     found = []
-    for i, flow in enumerate(plan["flows"]):
+    for i, flow in enumerate(_routed(plan)):
         goes_up = flow.get("direction") == "up"
         stages = _around_link(flow["back" if goes_up else "forward"])[1]
         if not goes_up and _around_link(flow["back"])[0]:
@@ -344,12 +355,12 @@ def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
         host = _tuned(plan, host_of(plan, own[name])) if name in own else tuned
         lines += [f"set {name} {one}" for one in (host if name[0] in "sde" else ["net/ipv4/ip_forward 1"])]
     merges = int(plan["host"]["gro"])
-    whole = [host_of(plan, i)["nic"] == "virtual" for i in range(len(plan["flows"]))]
+    whole = [host["nic"] == "virtual" for host in _hosts(plan)]
     for name, devices in net.devices.items():
         segments = int(whole[int(name[1:])] if name[0] == "s" else any(whole))
         lines += [f"offloads {name} {device} {segments} {merges if name[0] in 'de' else 0}" for device in devices]
     lines += [f"queue {name} {device}" for name, device in net.shaped]
-    lines += [f"netem {name} {device} {i}" for name, device, i in net.impaired]
+    lines += [f"netem {name} {device} {i}" for name, device, i in net.impaired if i < len(plan["flows"])]
     lines += [f"report {name}" for name in loaded.reports]
     for i, (flow, cca) in enumerate(zip(plan["flows"], loaded.names, strict=True)):
         sender, source, receiver, target = net.ends[i]
@@ -360,6 +371,12 @@ def _specification(plan: Plan, net: _Net, loaded: Loaded) -> str:
         lines.append("with " + " ".join(f"{name}={value}" for name, value in _settings(plan, flow).items()))
         lengths = _lengths(plan, i)
         lines += [f"lengths {' '.join(map(str, lengths))}"] if lengths else []
+    for i, probe in enumerate(plan.get("probes", []), len(plan["flows"])):
+        sender, source, receiver, target = net.ends[i]
+        lines.append(
+            f"probe {sender} {source} {DATA_PORT} {receiver} {target} {DATA_PORT + 1 + i} {probe['every_ns']}"
+            f" {probe['start_ns']} {probe['stop_ns']}"
+        )
     lines += [
         f"step {at} {kick} {name} tc {words}" for at, kick, name, words in sorted(net.steps, key=lambda step: step[0])
     ]
@@ -438,8 +455,8 @@ _LENGTHS_MAX = 100_000
 def refuse(plan: Plan) -> None:
     """Raise ScenarioError for what of a plan the guest cannot do."""
     host = plan["host"]
-    if len(plan["flows"]) > FLOWS_MAX:
-        raise ScenarioError("flow", f"{len(plan['flows'])} flows in all, wanted at most {FLOWS_MAX} with --on uml")
+    if len(_routed(plan)) > FLOWS_MAX:
+        raise ScenarioError("flow", f"{len(_routed(plan))} flows in all, wanted at most {FLOWS_MAX} with --on uml")
     if plan["record"]["pcap"]:
         raise ScenarioError("record.pcap", "got true, wanted false with --on uml; --on sim and linux capture packets")
     if plan["links"][1:]:

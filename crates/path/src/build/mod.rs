@@ -28,12 +28,14 @@ pub fn network<P: PathPacket>(
         Direction::Down => links(plan)?,
         Direction::Up => ack_links(plan)?,
     };
-    let routes = (0..plan.flows.len()).map(|i| match plan.flows[i].direction == way {
+    let flows = (0..plan.flows.len()).map(|i| match plan.flows[i].direction == way {
         true => forward(plan, i),
         false => back(plan, i),
     });
-    let routes = routes.collect::<Result<_, _>>()?;
+    let probes = (0..plan.probes.len()).map(|i| of_probe(plan, i, way));
+    let routes = flows.chain(probes).collect::<Result<_, _>>()?;
     let noticed = plan.flows.iter().map(|flow| plan.record.events && flow.direction == way);
+    let noticed = noticed.chain(plan.probes.iter().map(|_| false));
     Ok(Network::new(base, links, routes, noticed.collect()))
 }
 
@@ -78,6 +80,20 @@ fn forward<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanEr
 fn back<P: PathPacket>(plan: &Plan, i: usize) -> Result<Vec<Stage<P>>, PlanError> {
     let mut route = Route::new(plan, format!("flow{i}.ack"));
     route.stages(&plan.flows[i].back, &format!("flows[{i}].back"))
+}
+
+/// Route of series `i` of probes on one way.
+fn of_probe<P: PathPacket>(
+    plan: &Plan,
+    i: usize,
+    way: Direction,
+) -> Result<Vec<Stage<P>>, PlanError> {
+    let probe = &plan.probes[i];
+    let (stages, name, key) = match probe.direction == way {
+        true => (&probe.forward, format!("probe{i}"), "forward"),
+        false => (&probe.back, format!("probe{i}.answer"), "back"),
+    };
+    Route::new(plan, name).stages(stages, &format!("probes[{i}].{key}"))
 }
 
 /// The first packet waits in its host for the other end's address: one that the path loses has waited too.

@@ -64,6 +64,14 @@ impl Direction {
     fn is_down(&self) -> bool {
         *self == Direction::Down
     }
+
+    /// What belongs to this way, and what to the other, of what belongs to the way down and the way up.
+    pub(super) fn order<T>(self, down: T, up: T) -> (T, T) {
+        match self {
+            Direction::Down => (down, up),
+            Direction::Up => (up, down),
+        }
+    }
 }
 
 /// Settings of a flow's hosts; what is not given is as [`super::Host`] has it.
@@ -229,7 +237,7 @@ impl Flow {
     ) -> Result<(), PlanError> {
         let key = |name: &str| format!("{at}.{name}");
         check(self.rtt_ns <= 60_000_000_000, &key("rtt_ns"), self.rtt_ns, "at most 60 s")?;
-        let (there, back) = if self.is_up() { (ack_links, links) } else { (links, ack_links) };
+        let (there, back) = self.direction.order(links, ack_links);
         check_route(&self.forward, &key("forward"), there)?;
         check_route(&self.back, &key("back"), back)?;
         let (start, stop) = (self.start_ns, self.stop_ns);
@@ -291,7 +299,7 @@ impl Flow {
     }
 }
 
-fn check_route(stages: &[Stage], at: &str, links: usize) -> Result<(), PlanError> {
+pub(super) fn check_route(stages: &[Stage], at: &str, links: usize) -> Result<(), PlanError> {
     let mut met = BTreeSet::new();
     check(stages.len() <= 64, at, stages.len(), "at most 64 parts")?;
     for (i, stage) in stages.iter().enumerate() {

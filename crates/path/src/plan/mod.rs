@@ -3,6 +3,7 @@
 
 mod flow;
 mod link;
+mod probe;
 mod stage;
 mod traffic;
 
@@ -10,9 +11,11 @@ pub use flow::{Direction, Duration, Flow, FlowHost, Transport, Workload};
 pub use link::{Link, Trace};
 pub use net::host::{EcnMode, HostQdisc, Nic};
 pub use net::qdisc::any::Config as Qdisc;
+pub use probe::Probe;
 pub use stage::{Delay, LinkNumber, Loss, Numbers, ShareSteps, Stage};
 pub use traffic::Traffic;
 
+use net::crossing::PROBE_BYTES;
 use net::settings::Refused;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -49,6 +52,9 @@ pub struct Plan {
     pub host: Host,
     /// The flows, in the order of the scenario.
     pub flows: Vec<Flow>,
+    /// Series of probes, in the order of the scenario.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
     /// What to keep.
     pub record: Record,
     /// What the run may cost.
@@ -229,9 +235,9 @@ pub(crate) fn at_key(at: &str, refused: Refused) -> PlanError {
 }
 
 impl Plan {
-    /// Whether data go both ways, so that links carry data and acknowledgements.
+    /// Whether links carry more than data down and acknowledgements up.
     pub fn is_two_way(&self) -> bool {
-        self.flows.iter().any(Flow::is_up)
+        !self.probes.is_empty() || self.flows.iter().any(Flow::is_up)
     }
 
     /// The end hosts of flow `i`.
@@ -267,7 +273,11 @@ impl Plan {
         }
         for (i, link) in self.ack_links.iter().enumerate() {
             let has_frames = self.flows.iter().any(|flow| flow.has_frames_on(i));
-            let largest = if has_frames { FRAME_BYTES } else { ACK_BYTES };
+            let largest = match (has_frames, self.probes.is_empty()) {
+                (true, _) => FRAME_BYTES,
+                (false, false) => PROBE_BYTES,
+                (false, true) => ACK_BYTES,
+            };
             link.check(&format!("ack_links[{i}]"), largest)?;
         }
         check_hz("host.hz", self.host.hz)?;
@@ -277,7 +287,11 @@ impl Plan {
             self.flows.len(),
             "1 to 100000 flows",
         )?;
+        check(self.probes.len() <= 1_000, "probes", self.probes.len(), "at most 1000")?;
         let (links, ack_links) = (self.links.len(), self.ack_links.len());
+        self.probes.iter().enumerate().try_for_each(|(i, probe)| {
+            probe.check(&format!("probes[{i}]"), self.duration_ns, links, ack_links)
+        })?;
         self.flows.iter().enumerate().try_for_each(|(i, flow)| {
             flow.check(&format!("flows[{i}]"), self.duration_ns, links, ack_links)
         })

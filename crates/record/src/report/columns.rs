@@ -4,7 +4,7 @@
 use super::summary::Summary;
 use super::totals::RunTotals;
 use crate::table::{Table, TableWriter};
-use crate::{EventRow, MessageRow, Options, QueueRow, RecordError, SampleRow, Tables};
+use crate::{EventRow, MessageRow, Options, ProbeRow, QueueRow, RecordError, SampleRow, Tables};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -48,6 +48,8 @@ struct Measured {
     events: Map<String, Value>,
     #[serde(default)]
     messages: Map<String, Value>,
+    #[serde(default)]
+    probes: Map<String, Value>,
 }
 
 /// Writes the tables of the run that `json` describes into `out`, which must exist, and sums up.
@@ -68,6 +70,11 @@ pub fn write_measured(out: &Path, json: &str, options: Options) -> Result<Summar
         tables.flows.push(&flow.row(i));
     }
     tables.finish()?;
+    if !measured.probes.is_empty() {
+        let mut table = TableWriter::<ProbeRow>::create(out, true)?;
+        fill(&measured.probes, &mut table)?;
+        table.finish()?;
+    }
     Ok(measured.totals.summary())
 }
 

@@ -3,7 +3,7 @@
 use crate::plans::{greedy, plain, MS, S};
 use crate::run::{run, Ran};
 use serde_json::json;
-use sim::plan::{Direction, Flow, Plan};
+use sim::plan::{Direction, Flow, Plan, Probe};
 
 /// A path with the same link both ways; the caller adds flows.
 fn symmetric(rate_bps: u64, limit_bytes: u64, duration_ns: u64) -> Plan {
@@ -129,6 +129,50 @@ fn cakes_filter_frees_the_way_up() {
     let (off, on) = (cake("off"), cake("on"));
     assert!(on.0 > 1.15 * off.0 && on.0 > 40.0, "down {} without, {} with the filter", off.0, on.0);
     assert!(on.1 > off.1, "up {} without, {} with the filter", off.1, on.1);
+}
+
+/// A series of probes that goes this way, every 10 ms.
+fn probe(plan: &Plan, rtt_ns: u64, direction: Direction) -> Probe {
+    let flow = flow(plan, "reno", rtt_ns, direction);
+    let json = json!({
+        "name": "probe", "rtt_ns": rtt_ns, "forward": flow.forward, "back": flow.back, "start_ns": 0,
+        "stop_ns": plan.duration_ns, "every_ns": 10 * MS,
+    });
+    Probe { direction, ..serde_json::from_value(json).expect("probes") }
+}
+
+/// Alone, a probe takes the RTT and 98 bytes at the rate of each link; its burst is free.
+#[test]
+fn a_probe_takes_the_round_trip_and_waits_as_data_do() {
+    let mut plan = symmetric(10_000_000, 125_000, 20 * S);
+    plan.probes =
+        vec![probe(&plan, 40 * MS, Direction::Up), probe(&plan, 40 * MS, Direction::Down)];
+    plan = with(plan, "cubic", 40 * MS, &[Direction::Down, Direction::Up]);
+    for flow in &mut plan.flows {
+        flow.start_ns = 10 * S;
+    }
+    let ran = run(&plan);
+    let rows = ran.table("probes");
+    assert_eq!(rows.len(), 4_000);
+    for series in [0, 1] {
+        let mine: Vec<_> = rows.iter().filter(|row| row.int("probe") == series).collect();
+        let idle: Vec<i64> = mine[..990].iter().filter_map(|row| row.get("rtt_us")).collect();
+        assert_eq!(idle.len(), 990);
+        assert!(idle.iter().all(|&rtt| (40_000..=40_200).contains(&rtt)), "{:?}", &idle[..9]);
+        // Both queues of 100 ms are at least half full most of the time, and drop some probes.
+        let busy: Vec<i64> = mine[1_500..].iter().filter_map(|row| row.get("rtt_us")).collect();
+        let mean = busy.iter().sum::<i64>() / busy.len() as i64;
+        assert!((100_000..=245_000).contains(&mean), "{mean}");
+    }
+}
+
+#[test]
+fn probes_change_no_draw_of_flows_and_repeat() {
+    let mut plan = symmetric(10_000_000, 50_000, 5 * S);
+    plan.probes = vec![probe(&plan, 20 * MS, Direction::Up)];
+    let plan = with(plan, "bbr", 20 * MS, &[Direction::Down, Direction::Up]);
+    let (one, two) = (run(&plan).bytes(), run(&plan).bytes());
+    assert!(one.contains_key("probes.parquet") && one == two);
 }
 
 #[test]

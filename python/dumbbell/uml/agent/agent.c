@@ -20,9 +20,10 @@
  *	flow SENDER SOURCE PORT RECEIVER TARGET PORT CCA START STOP
  *	with KEY=NUMBER ...		settings of the flow before; their names are in `keys`
  *	lengths NS ...			of the flow before: on and off times by turns, or times to think
+ *	probe SENDER SOURCE PORT RECEIVER TARGET PORT EVERY START STOP
  *	step NS KICK NETNS WORD ...	a program at a time; KICK is the number of the link's queue, from 1, or 0
  *
- * OUT gets samples, queue, flows, messages, counters and, where a module reports, reports; `progress` holds
+ * OUT gets samples, queue, flows, messages, probes, counters and, where a module reports, reports; `progress` holds
  * the virtual time.
  */
 #define _GNU_SOURCE
@@ -35,6 +36,10 @@ static void handle(const struct epoll_event *event)
 	struct flow *flow = &flows[i];
 	uint64_t count;
 
+	if (kind == PROBED)
+		return on_probed(&probes[i]);
+	if (kind == ANSWERED)
+		return on_answered(&probes[i]);
 	if (kind == TIMER) {
 		if (read(timer_fd, &count, sizeof(count)) == sizeof(count))
 			is_due = 1;
@@ -187,6 +192,8 @@ static void run(void)
 		if (t >= duration)
 			break;
 		next = other < next ? other : next;
+		other = run_probes(t);
+		next = other < next ? other : next;
 		next = next_sample < next ? next_sample : next;
 		due = next < duration ? next : duration;
 		wait_until(due);
@@ -210,12 +217,15 @@ int main(int argc, char **argv)
 		open_queue(&queues[i]);
 	for (int i = 0; i < flows_n; i++)
 		open_listener(&flows[i], i);
+	for (int i = 0; i < probes_n; i++)
+		open_probe(&probes[i], i);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	watch(timer_fd, EPOLLIN, TIMER, 0);
 	clock_gettime(CLOCK_MONOTONIC, &zero_time);
 	run();
 	write_counters();
 	write_messages();
+	write_probes();
 	fclose(samples_file);
 	fclose(flows_file);
 	fclose(queue_file);

@@ -3,7 +3,7 @@
 #ifndef AGENT_RESULTS_H
 #define AGENT_RESULTS_H
 
-#include "connections.h"
+#include "probes.h"
 #include "queues.h"
 
 static FILE *output(const char *name, const char *heading)
@@ -78,6 +78,19 @@ static void write_messages(void)
 	fclose(file);
 }
 
+static void write_probes(void)
+{
+	FILE *file = output("probes", "probe sent there back\n");
+
+	for (int i = 0; i < probes_n; i++)
+		for (int n = 0; n < probes[i].sent_n; n++) {
+			struct probed *p = &probes[i].sent[n];
+
+			fprintf(file, "%d %lld %lld %lld\n", i, p->at, p->there, p->back);
+		}
+	fclose(file);
+}
+
 static void open_outputs(void)
 {
 	char heading[1024], path[256];
@@ -87,9 +100,9 @@ static void open_outputs(void)
 	snprintf(heading, sizeof(heading), "flow opened established done ended has_info %s",
 		 INFO_COLUMNS);
 	flows_file = output("flows", heading);
-	queue_file =
-		output("queue",
-		       "t link backlog_bytes backlog_packets dropped sent_bytes sent_packets marked\n");
+	queue_file = output(
+		"queue",
+		"t link backlog_bytes backlog_packets dropped sent_bytes sent_packets marked\n");
 	reports_file = output("reports", "");
 	snprintf(path, sizeof(path), "%s/progress", out_folder);
 	progress_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);

@@ -77,6 +77,19 @@ struct flow {
 	ns_t sampled;
 };
 
+/* When a probe was sent, reached the other end, and was answered; -1 where it was not. */
+struct probed {
+	ns_t at, there, back;
+};
+
+struct probe {
+	char from_ns[32], to_ns[32], source[32], target[32];
+	int source_port, target_port, asks, answers;
+	ns_t every, stop, next;
+	struct probed *sent;
+	int sent_n;
+};
+
 struct step {
 	ns_t at;
 	int kick;
@@ -99,8 +112,9 @@ struct shaped {
 
 static struct place *netems;
 static struct shaped *queues;
+static struct probe *probes;
 static char (*reports)[32];
-static int flows_n, steps_n, step_i, netems_n, queues_n, reports_n;
+static int flows_n, steps_n, step_i, netems_n, queues_n, reports_n, probes_n;
 static int epoll_fd, own_ns, progress_fd = -1, timer_fd, is_due;
 static ns_t duration, every;
 static struct timespec zero_time;

@@ -45,6 +45,23 @@ static void read_flow(char **rest)
 	flow->next = NEVER;
 }
 
+static void read_probe(char **rest)
+{
+	struct probe *probe;
+
+	probes = grown(probes, probes_n, sizeof(*probes));
+	probe = memset(&probes[probes_n++], 0, sizeof(*probe));
+	COPY(probe->from_ns, rest);
+	COPY(probe->source, rest);
+	probe->source_port = number(rest);
+	COPY(probe->to_ns, rest);
+	COPY(probe->target, rest);
+	probe->target_port = number(rest);
+	probe->every = number(rest);
+	probe->next = number(rest);
+	probe->stop = number(rest);
+}
+
 static void read_settings(struct flow *flow, char *rest)
 {
 	char *one;
@@ -151,6 +168,8 @@ static void read_line(char *line)
 		read_settings(&flows[flows_n - 1], rest);
 	} else if (!strcmp(what, "lengths")) {
 		read_lengths(&flows[flows_n - 1], rest);
+	} else if (!strcmp(what, "probe")) {
+		read_probe(&rest);
 	} else if (!strcmp(what, "step")) {
 		read_step(rest);
 	} else {
