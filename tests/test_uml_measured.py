@@ -21,6 +21,7 @@ FILES = {
     "specification": "flow s0 10.0.0.5 50000 d 10.0.0.2 50001 bbr2 0 200000000\n",
     "samples": f"t flow {INFO}\n100000000 0 {FIRST}\n200000000 0 {LAST}\n",
     "flows": f"flow opened established done ended has_info {INFO}\n0 0 20000000 -1 200000000 1 {LAST}\n",
+    "messages": "flow asked written bytes completed\n",
     "queue": "t link backlog_bytes backlog_packets dropped sent_bytes sent_packets marked\n"
     "100000000 0 12500 9 0 20000 14 0\n200000000 0 25000 17 4 150000 100 2\n",
     "reports": "@100000000 bbr2\nnetns local remote lost state bw min_rtt pacing_gain cwnd_gain inflight_lo inflight_hi\n"

@@ -55,7 +55,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     for name, call in (("run", run), ("changed", changed)):
         one = commands.add_parser(name)
         one.set_defaults(call=call)
-        one.add_argument("--set", choices=("tests", "random", "smoke"), default="tests")
+        one.add_argument("--set", choices=("tests", "random", *fidelity_rows.BESIDE), default="tests")
         one.add_argument("--only", default="", metavar="REGEX", help="rows whose name has this; stores nothing")
         one.add_argument("--seed", type=int, default=1, help="of the random set")
         one.add_argument("--count", type=int, default=100, help="scenarios of the random set")
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     table, name = fidelity_table.read(), _section_name(arguments)
     if arguments.seeds >= fidelity_table.SEEDS_CHANCE:
         table.more.update({row.row: row for row in section.rows})
-    elif not arguments.only and arguments.set != "smoke":
+    elif not arguments.only and arguments.set not in fidelity_rows.BESIDE:
         table.sections[name] = section
     else:
         arguments.dry = True
@@ -148,7 +148,8 @@ def _rows(arguments: argparse.Namespace, seed: int | None = None) -> list[Row]:
     if arguments.set == "random":
         files = fidelity_draw.write(arguments.seed, arguments.count, CACHE / _section_name(arguments))
     else:
-        files = fidelity_rows.tests() if arguments.set == "tests" else sorted(fidelity_rows.SMOKE.glob("*.toml"))
+        beside = fidelity_rows.BESIDE.get(arguments.set)
+        files = fidelity_rows.tests() if beside is None else sorted(beside.glob("*.toml"))
     return fidelity_rows.rows(files, seeds=arguments.seeds, only=arguments.only, seed=seed)
 
 
