@@ -97,6 +97,26 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
     reproduce.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
+def _add_store(store: argparse.ArgumentParser) -> None:
+    actions = store.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listed = actions.add_parser("list", help="list its runs with size, age, and whether they are still found")
+    listed.add_argument("--json", action="store_true", help="print one JSON object per run and line")
+    drop = actions.add_parser("drop", help="take runs out of it; all conditions given must hold")
+    drop.add_argument("--all", action="store_true", help="all runs")
+    drop.add_argument("--dry-run", action="store_true", help="say what would go, and keep it")
+    for action in (listed, drop):
+        action.add_argument("key", metavar="KEY", nargs="*", help="first digits of the keys of runs")
+        action.add_argument(
+            "--stale",
+            action="store_true",
+            help="runs that are found no more: the engine, a controller or the back end has changed since",
+        )
+        action.add_argument("--older", type=float, metavar="DAYS", help="runs that were made before this many days")
+        action.add_argument(
+            "--store", metavar="DIR", help="folder of finished runs (default: $DUMBBELL_STORE or results/.store)"
+        )
+
+
 def _add_trace(trace: argparse.ArgumentParser) -> None:
     trace.add_argument("radio", choices=("lte", "wifi"), help="kind of radio")
     trace.add_argument(
@@ -153,6 +173,11 @@ COMMANDS = {
         " small, searches; what was run before is not run again",
         add_sweep,
         "sweep:main",
+    ),
+    "store": Command(
+        "list the finished runs that sweep and reproduce keep, and drop those that are old or found no more",
+        _add_store,
+        "store:main",
     ),
     "check": Command("say what a scenario would run, and how long it would take", add_check, "views:check"),
     "show": Command(

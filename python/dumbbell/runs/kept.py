@@ -1,0 +1,95 @@
+"""What a store holds (`store.py`), run by run, and how runs leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.backends.folder import MANIFEST, remove
+from dumbbell.backends.request import Request
+from dumbbell.errors import DumbbellError
+
+from . import identity, locks
+from .place import manifest_of
+from .plan import Planned
+from .store import LOCKS
+
+if TYPE_CHECKING:
+    from .store import Store
+
+
+class Kept(NamedTuple):
+    """A run in a store.
+
+    Attributes
+    ----------
+    key
+        What it is known by: 64 hexadecimal digits.
+    name, on
+        The scenario of the one who asked for it first, and its back end.
+    bytes
+        Of all of its files.
+    made
+        When it was run; when its folder was made where its manifest cannot be read.
+    is_current
+        Whether this program still asks for it by its key: false after a change of the engine, of a controller that it
+        uses or of the back end, or where the manifest cannot be read; None where that cannot be known (controllers of
+        the user's own).
+    """
+
+    key: str
+    folder: Path
+    name: str
+    on: str
+    bytes: int
+    made: datetime
+    is_current: bool | None
+
+
+def runs(store: Store) -> Iterator[Kept]:
+    """The runs of a store, in the order of their keys; those under way are not among them."""
+    for folder in sorted(store.path.glob("[0-9a-f][0-9a-f]/[0-9a-f]*")):
+        if folder.is_dir():
+            yield _kept(folder)
+
+
+def _kept(folder: Path) -> Kept:
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    try:
+        manifest = manifest_of((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        manifest = None
+    if manifest is None:
+        made = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+        return Kept(folder.name, folder, "", "", size, made, is_current=False)
+    made = datetime.fromisoformat(manifest["created"])
+    is_current = _is_current(folder.name, manifest)
+    return Kept(folder.name, folder, manifest["name"], manifest["backend"], size, made, is_current)
+
+
+def _is_current(key: str, manifest: dict[str, Any]) -> bool | None:
+    if manifest["controllers"]:
+        return None
+    planned = Planned(0, manifest["name"], {}, 0, manifest["plan"])
+    try:
+        return identity.key(Request(planned, on=manifest["backend"])) == key
+    except DumbbellError:  # a kernel or a controller that is no longer there
+        return False
+
+
+def drop(store: Store, run: Kept) -> bool:
+    """Take a run out of its store; false, and nothing done, while a process makes it again."""
+    lock = store.path / LOCKS / run.key
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        held = locks.take(lock)
+    except locks.TakenError:
+        return False
+    try:
+        remove(run.folder)
+    finally:
+        if held is not None:
+            locks.leave(lock, held)
+    return True
