@@ -129,10 +129,9 @@ def test_every_figure_of_a_paper_is_there_and_says_what_the_paper_leaves_open(pa
     assert {one.bin for one in found.values()} <= set(findings.BINS)
 
 
-@pytest.mark.parametrize("paper", papers.PAPERS)
-def test_every_claim_of_a_paper_can_be_read_from_its_runs(
-    paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def glances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run of a paper lasts 0.4 s."""
     made = Book._jobs_of
 
     def glance(self: Book, name: str, case: Case) -> Any:
@@ -148,12 +147,31 @@ def test_every_claim_of_a_paper_can_be_read_from_its_runs(
         return made(self, name, case._replace(scenario=changed))
 
     monkeypatch.setattr(Book, "_jobs_of", glance)
+
+
+@pytest.mark.usefixtures("glances")
+@pytest.mark.parametrize("paper", papers.PAPERS)
+def test_every_claim_of_a_paper_can_be_read_from_its_runs(paper: str, tmp_path: Path) -> None:
     book = Book(Store(tmp_path), FAST)
     for name in papers.ids(paper):
         judged = book.judged(name)
         assert len(judged.verdicts) == len(claims.of_paper(paper)[name].claims)
         if judged.table.points and judged.table.entry.draw:
             judged.table.entry.draw(judged.table)
+
+
+@pytest.mark.usefixtures("glances")
+def test_what_is_drawn_beside_a_figure_is_hollow_and_dotted_in_the_same_axes(tmp_path: Path) -> None:
+    table, other = (Book(Store(tmp_path), FAST, scale=scale).table("kfoury2020/fig11a") for scale in (1.0, 0.5))
+    assert table.entry.draw is not None
+    alone = [len(ax.lines) for ax in table.entry.draw(table).axes]
+    table.beside, other.kind = other, "uml"
+    axes = table.entry.draw(table).axes
+    assert [len(ax.lines) > before for ax, before in zip(axes, alone, strict=True)] == [True] * len(axes)
+    rates = [point.runs[0].plan.links[0].rate_bps for point in (table.points[0], other.points[0])]
+    assert rates == [10**9, 10**9 // 2]
+    hollow = [line for ax in axes for line in ax.lines if line.get_markerfacecolor() == "none"]
+    assert {line.get_linestyle() for line in hollow} == {":"}
 
 
 def test_the_full_profile_has_the_papers_times_and_repetitions() -> None:

@@ -58,7 +58,9 @@ def reproduce(arguments: argparse.Namespace) -> int:
     profile = FAST if arguments.fast else FULL
     store, scale = Store(arguments.store), arguments.scale
     book = Book(store, profile, on=arguments.on, workers=arguments.jobs, scale=scale)
-    beside = Book(store, profile, on=arguments.beside, scale=scale) if arguments.beside else None
+    beside = (
+        Book(store, profile, on=arguments.beside, workers=arguments.jobs, scale=scale) if arguments.beside else None
+    )
     for made in (book, beside):
         if made is not None:
             _run(made, names, quiet=arguments.quiet)
