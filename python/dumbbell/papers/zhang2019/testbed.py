@@ -51,11 +51,14 @@ TRANSPORT: dict[str, Any] = {
 #: ten units.
 FIRST_WINDOW = 15
 
-#: Parameters that his packets of 1011 bytes need where windows are of 1460: a minimum window of four segments lets six
-#: packets out, and Cubic counts bytes (`cubic_bytes.cc`; 709/1024 is 1011/1460).
+#: Parameters that his packets of 1011 bytes need where windows are of 1460 (a minimum window of four segments lets six
+#: packets out, and Cubic counts bytes: `cubic_bytes.cc`; 709/1024 is 1011/1460), and values of the paper's year: growth
+#: of a half keeps STARTUP going (`kStartupGrowthTarget`), and Reno stands for two connections, too, one of which halves
+#: (`kRenoBeta`, `kDefaultNumConnections`: (2 - 1 + 0.5) / 2).
 PARAMS: dict[str, dict[str, int]] = {
-    **{label: {"cwnd_min": 6} for label in ("BBR", "BBR'", "BBRPlus", "Tsunami", "BBR+")},
+    **{label: {"cwnd_min": 6, "full_bw_thresh": 384} for label in ("BBR", "BBR'", "BBRPlus", "Tsunami", "BBR+")},
     "Cubic": {"byte_count": 709},
+    "Reno": {"beta": 768, "connections": 2},
 }
 
 #: UDP payload of a packet over its stream data: his scripts sum the lengths that the receivers' sockets gave. The
