@@ -126,7 +126,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
             ["plot", "pie", "."],
             (
                 'dumbbell: KIND: got "pie", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states,'
-                " vary, fct, slowdown, latency, tradeoff\n"
+                " vary, fct, slowdown, latency, probes, tradeoff\n"
             ),
         ),
         (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),

@@ -52,7 +52,7 @@ def add_plot(plot: argparse.ArgumentParser) -> None:
         help=(
             "over time: goodput, throughput (what was sent), rtt, cwnd, inflight, queue, states (of the controllers);"
             " of sweeps: vary (a metric against what varies), tradeoff (goodput and delay); distributions: fct"
-            " (completion times), slowdown (over size), latency (of requests)"
+            " (completion times), slowdown (over size), latency (of requests), probes (idle and under load)"
         ),
     )
     plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")

@@ -2,7 +2,7 @@
 
 >>> import dumbbell
 >>> print(*sorted(dumbbell.plot.KINDS))
-cwnd fct goodput inflight latency queue rtt slowdown states throughput tradeoff vary
+cwnd fct goodput inflight latency probes queue rtt slowdown states throughput tradeoff vary
 """
 
 from __future__ import annotations
