@@ -144,7 +144,7 @@ impl Ends {
         let Ends::Tcp(sender, receiver) = self else { panic!("QUIC streams are not written to") };
         sender.supply(now, write);
         if write == Write::Close {
-            receiver.finish(sender.stream().segments);
+            receiver.finish(sender.written());
         }
     }
 

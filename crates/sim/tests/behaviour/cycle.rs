@@ -6,11 +6,11 @@ const DEEP: Path = Path { mbps: 40, rtt_ms: 40, buffer: 200 };
 const SHALLOW: Path = Path { mbps: 40, rtt_ms: 40, buffer: 15 };
 
 /// What may follow what, as in the diagram of `cca/bbr2/probe_bw.h` (draft-ietf-ccwg-bbr 5.3.3); an exit of
-/// PROBE_RTT passes through DOWN at once.
+/// PROBE_RTT passes through DOWN at once, and one of DRAIN may do so between two samples.
 fn may_follow(state: &str) -> &'static [&'static str] {
     match state {
         "STARTUP" => &["DRAIN"],
-        "DRAIN" => &["PROBE_BW_DOWN"],
+        "DRAIN" => &["PROBE_BW_DOWN", "PROBE_BW_CRUISE"],
         "PROBE_BW_DOWN" => &["PROBE_BW_CRUISE", "PROBE_BW_REFILL", "PROBE_RTT"],
         "PROBE_BW_CRUISE" => &["PROBE_BW_REFILL", "PROBE_RTT"],
         "PROBE_BW_REFILL" => &["PROBE_BW_UP", "PROBE_RTT"],

@@ -52,6 +52,9 @@ pub struct AckState {
     pub is_newer: bool,
     /// Data that was never sent waits, and the receive window takes it; set while F-RTO asks.
     pub can_send_new: bool,
+    /// Bytes by which the segments from `prior_una` to the highest SACKed one are shorter than full ones; set while
+    /// recovery decides.
+    pub missing_from_una: u64,
 }
 
 impl AckState {
@@ -71,6 +74,7 @@ impl AckState {
             is_dupack: false,
             is_newer: false,
             can_send_new: false,
+            missing_from_una: 0,
         }
     }
 

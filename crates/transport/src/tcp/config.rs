@@ -32,6 +32,12 @@ pub struct HostConfig {
     pub nodelay: bool,
     /// The window shrinks after idle times (`sysctl_tcp_slow_start_after_idle`).
     pub slow_start_after_idle: bool,
+    /// Tail loss probes are sent (`sysctl_tcp_early_retrans`).
+    pub loss_probes: bool,
+    /// Minimum burst that TCP asks for when the controller does not say, segments (`sysctl_tcp_min_tso_segs`).
+    pub min_tso_segs: u32,
+    /// A burst may be delayed while less than this fraction of the window is free (`sysctl_tcp_tso_win_divisor`).
+    pub tso_win_divisor: u32,
 }
 
 impl Default for HostConfig {
@@ -50,6 +56,9 @@ impl Default for HostConfig {
             ecn: EcnMode::Off,
             nodelay: true,
             slow_start_after_idle: true,
+            loss_probes: true,
+            min_tso_segs: 2,
+            tso_win_divisor: 3,
         }
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! Classic ECN (RFC 3168) and DCTCP's echo (RFC 8257) are those of Linux 6.12: ECT on new data only,
 //! unless the controller needs ECN; CWR on the next new segment after a reduction. Accurate ECN (RFC
-//! 9768, the ACE field without its options) is not in Linux 6.12; its arithmetic follows the RFC's
-//! appendix A. It changes the feedback only, not which packets are ECN-capable. Both hosts of a flow
-//! have one setting, so the SYN-ACK alone tells the sender what was negotiated. A controller of L4S (RFC
-//! 9331) gets accurate ECN, and ECT(1) on every packet, as in the kernel of the L4S team.
+//! 9768, the ACE field without its options) is not in Linux 6.12; its arithmetic is that of Linux 6.18
+//! (`__tcp_accecn_process` in net/ipv4/tcp_input.c). It changes the feedback only, not which packets are
+//! ECN-capable. Both hosts of a flow have one setting, so the SYN-ACK alone tells the sender what was
+//! negotiated. A controller of L4S (RFC 9331) gets accurate ECN, and ECT(1) on every packet, as in the kernel of
+//! the L4S team.
 
 use cca::Controller;
 use net::frame::ecn::{ECT0, ECT1, NOT_ECT};
@@ -19,6 +20,10 @@ pub const ACE_INIT: u8 = 5;
 pub const ACE_SYN_ACK: u8 = 2;
 /// The ACE field has three bits.
 const ACE_MASK: u32 = 7;
+/// Binary places of the average of segments per ACK (`PKTS_ACKED_PREC`).
+const AVERAGE_SHIFT: u32 = 6;
+/// Average above which ACKs count as thinned: four segments (`ACK_COMP_THRESH`).
+const THINNED: u32 = 4 << AVERAGE_SHIFT;
 
 /// How the receiver reports marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,8 +87,8 @@ pub struct SenderEcn {
     /// Packets carry ECT(1) instead of ECT(0).
     pub is_l4s: bool,
     queue_cwr: bool,
-    /// `tp->delivered` when a mark was last counted (AccECN).
-    counted_at: Option<u32>,
+    /// Segments that an ACK newly delivers on average, 1/64 (`pkts_acked_ewma`); 0 before the first ACK.
+    acked_average: u32,
 }
 
 /// What an ACK with an ACE field did.
@@ -95,10 +100,6 @@ pub struct AceProgress {
     pub delivered_ce: u32,
     /// Segments that it newly delivered.
     pub acked: u32,
-    /// `tp->delivered` with these.
-    pub delivered: u32,
-    /// Congestion window, segments.
-    pub cwnd: u32,
 }
 
 impl SenderEcn {
@@ -152,25 +153,29 @@ impl SenderEcn {
         }
     }
 
+    /// A connection that this side opened: the SYN counts as the first segment delivered.
+    pub fn on_own_syn(&mut self) {
+        self.acked_average = 1 << AVERAGE_SHIFT;
+    }
+
     /// Packets that an ACK newly reports as marked (RFC 9768, section 3.2.2.5 and appendix A.2).
     ///
-    /// More than 7 newly delivered segments may have wrapped the counter once or more; then the largest
-    /// number that fits is assumed. The wrap must be likely, though: where the field did not change, it
-    /// is taken for one only if a mark was counted within the last window.
+    /// More than 7 newly delivered segments may have wrapped the counter once or more; then the largest number that fits
+    /// is assumed, unless ACKs are thinned, so that most deliver many segments.
     pub fn newly_marked(&mut self, p: &AceProgress) -> u32 {
+        if p.acked > 0 {
+            let now = p.acked << AVERAGE_SHIFT;
+            let before = self.acked_average;
+            let average = if before == 0 { now } else { (before * 63 + now) >> 6 };
+            self.acked_average = average.min(0xffff);
+        }
         let seen = u32::from(p.ace).wrapping_sub(u32::from(ACE_INIT));
         let delta = seen.wrapping_sub(p.delivered_ce) & ACE_MASK;
-        let window = p.cwnd.saturating_add(p.acked);
-        let is_recent = self.counted_at.is_some_and(|at| p.delivered.wrapping_sub(at) <= window);
-        let marked = if p.acked <= ACE_MASK || (delta == 0 && !is_recent) {
+        if p.acked <= ACE_MASK || self.acked_average > THINNED {
             delta
         } else {
             p.acked - (p.acked.wrapping_sub(delta) & ACE_MASK)
-        };
-        if marked > 0 {
-            self.counted_at = Some(p.delivered);
         }
-        marked
     }
 }
 
@@ -210,8 +215,8 @@ mod tests {
         assert_eq!(ecn.on_control(true), ECT1);
     }
 
-    fn marked(ecn: &mut SenderEcn, ace: u8, delivered_ce: u32, acked: u32, delivered: u32) -> u32 {
-        ecn.newly_marked(&AceProgress { ace, delivered_ce, acked, delivered, cwnd: 10 })
+    fn marked(ecn: &mut SenderEcn, ace: u8, delivered_ce: u32, acked: u32) -> u32 {
+        ecn.newly_marked(&AceProgress { ace, delivered_ce, acked })
     }
 
     #[test]
@@ -221,7 +226,7 @@ mod tests {
             for marks in 0..=acked {
                 for before in 0..20 {
                     let ace = ((5 + before + marks) % 8) as u8;
-                    assert_eq!(marked(&mut ecn, ace, before, acked, 100), marks);
+                    assert_eq!(marked(&mut ecn, ace, before, acked), marks);
                 }
             }
         }
@@ -229,18 +234,25 @@ mod tests {
 
     #[test]
     fn beyond_seven_segments_the_largest_number_that_fits_is_assumed() {
+        let mut ecn = SenderEcn::default();
+        ecn.on_own_syn();
         // 20 segments: 3, 11 or 19 marks move the field by 3.
-        assert_eq!(marked(&mut SenderEcn::default(), 0, 0, 20, 100), 19);
+        assert_eq!(marked(&mut ecn, 0, 0, 20), 19);
         // 9 segments: a move of 2 is 2 marks, since 10 do not fit.
-        assert_eq!(marked(&mut SenderEcn::default(), 7, 0, 9, 100), 2);
+        assert_eq!(marked(&mut ecn, 7, 0, 9), 2);
+        // A field that did not change is a wrap as well.
+        assert_eq!(marked(&mut ecn, 5, 0, 9), 8);
     }
 
     #[test]
-    fn a_field_that_did_not_change_is_a_wrap_only_while_marks_come() {
+    fn where_most_acks_deliver_many_segments_no_wrap_is_assumed() {
         let mut ecn = SenderEcn::default();
-        assert_eq!(marked(&mut ecn, 5, 0, 17, 100), 0);
-        assert_eq!(marked(&mut ecn, 6, 0, 1, 101), 1);
-        assert_eq!(marked(&mut ecn, 6, 1, 17, 118), 16);
-        assert_eq!(marked(&mut ecn, 6, 17, 17, 1118), 0);
+        assert_eq!(marked(&mut ecn, 6, 0, 10), 1);
+        assert_eq!(marked(&mut ecn, 6, 1, 17), 0);
+        // Five ACKs of two segments for each of ten bring the average below four.
+        for _ in 0..100 {
+            marked(&mut ecn, 6, 1, 2);
+        }
+        assert_eq!(marked(&mut ecn, 6, 1, 10), 8);
     }
 }

@@ -25,6 +25,8 @@ pub struct Burst {
     pub ecn: u8,
     /// The last packet carries PSH.
     pub push: bool,
+    /// A packet without data that asks for the receive window; `seq` is the first unacknowledged segment.
+    pub probe: bool,
     /// Timestamp value, ms.
     pub ts_val: u32,
     /// Timestamp echo, ms.
@@ -141,8 +143,8 @@ mod tests {
     use crate::common::clock::BOOT;
 
     fn burst(seq: u32) -> Burst {
-        let (flags, ecn, push, ts_val, ts_ecr) = (0, 0, false, 0, 0);
-        Burst { seq, segments: 2, flags, ecn, push, ts_val, ts_ecr, truesize: 4_000 }
+        let (flags, ecn, push, probe, ts_val, ts_ecr) = (0, 0, false, false, 0, 0);
+        Burst { seq, segments: 2, flags, ecn, push, probe, ts_val, ts_ecr, truesize: 4_000 }
     }
 
     fn at_us(us: u64) -> Time {

@@ -1,5 +1,5 @@
-//! Lengths of the segments of a stream that an application wrote in pieces: all are full except those
-//! noted here. A stream of full segments has no notes and costs nothing.
+//! Lengths of the segments of a stream that an application wrote in pieces, or that the receive window cut: all are full
+//! except those noted here. A stream of full segments has no notes and costs nothing.
 
 use std::collections::VecDeque;
 

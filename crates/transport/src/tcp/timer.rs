@@ -12,6 +12,8 @@ pub enum Pending {
     Tlp,
     /// RACK waits for reordered segments.
     Reo,
+    /// Probe of a receive window that takes nothing.
+    Window,
 }
 
 /// See the module documentation.

@@ -17,9 +17,10 @@ pub struct AckPolicy {
     mss: u64,
     /// Quick ACKs left; each packet that grows the window sets bit 0.
     quick: u32,
-    /// Estimated time until the next data, ms.
+    /// Estimated time until the next data, ms; 0 before the first data in order, or an ACK that ended quick-ACK mode.
     ato_ms: u64,
-    last_data: Option<Time>,
+    /// When data came in order, before that when the connection opened (`lrcvtime`).
+    last_data: Time,
     /// When the delayed ACK leaves.
     delayed_until: Time,
     /// The next ACK is not delayed.
@@ -35,11 +36,16 @@ impl AckPolicy {
             mss: u64::from(mss),
             quick: 0,
             ato_ms: 0,
-            last_data: None,
+            last_data: Time::ZERO,
             delayed_until: Time::NEVER,
             now: false,
             pushed: false,
         }
+    }
+
+    /// The connection opens.
+    pub fn establish(&mut self, now: Time) {
+        self.last_data = now;
     }
 
     /// When the delayed ACK leaves.
@@ -64,20 +70,17 @@ impl AckPolicy {
     /// RTT that stands for the sender's.
     #[inline]
     pub fn on_data(&mut self, now: Time, window: u64, srtt_us: u64) {
-        match self.last_data {
-            None => self.enter_quick(MAX_QUICKACKS, window),
-            Some(last) => {
-                let gap = now.since(last).as_ns() / 1_000_000;
-                if gap <= ATO_MIN_MS / 2 {
-                    self.ato_ms = self.ato_ms / 2 + ATO_MIN_MS / 2;
-                } else if gap < self.ato_ms {
-                    self.ato_ms = (self.ato_ms / 2 + gap).min(rto_ms(srtt_us)).min(DELACK_MAX_MS);
-                } else if gap > rto_ms(srtt_us) {
-                    self.add_quick(MAX_QUICKACKS, window);
-                }
-            }
+        let gap = now.since(self.last_data).as_ns() / 1_000_000;
+        if self.ato_ms == 0 {
+            self.enter_quick(MAX_QUICKACKS, window);
+        } else if gap <= ATO_MIN_MS / 2 {
+            self.ato_ms = self.ato_ms / 2 + ATO_MIN_MS / 2;
+        } else if gap < self.ato_ms {
+            self.ato_ms = (self.ato_ms / 2 + gap).min(rto_ms(srtt_us)).min(DELACK_MAX_MS);
+        } else if gap > rto_ms(srtt_us) {
+            self.add_quick(MAX_QUICKACKS, window);
         }
-        self.last_data = Some(now);
+        self.last_data = now;
     }
 
     fn add_quick(&mut self, most: u32, window: u64) {
@@ -90,6 +93,12 @@ impl AckPolicy {
     pub fn enter_quick(&mut self, most: u32, window: u64) {
         self.add_quick(most, window);
         self.ato_ms = ATO_MIN_MS;
+    }
+
+    /// The buffer is more than half full: no more quick ACKs (`__tcp_select_window`).
+    #[inline]
+    pub fn leave_quick(&mut self) {
+        self.quick = 0;
     }
 
     /// Whether an ACK for `unacked` bytes leaves at once.
@@ -173,6 +182,16 @@ mod tests {
         assert_eq!(policy.delayed_until(), at(141));
         policy.on_ack_sent();
         assert!(!policy.delayed_until().is_set());
+    }
+
+    #[test]
+    fn a_first_segment_out_of_order_leaves_no_sixteen_quick_acks() {
+        let mut policy = AckPolicy::new(1448);
+        policy.establish(at(0));
+        policy.on_window_growth();
+        policy.on_ack_sent();
+        policy.on_data(at(1), 1 << 20, 100_000);
+        assert!(!policy.is_due(1448));
     }
 
     #[test]

@@ -6,45 +6,43 @@ use net::Packet;
 /// See the module documentation.
 #[derive(Debug)]
 pub struct Extent {
-    /// Segments of the stream; `u32::MAX` until that is known.
-    total: u32,
-    /// Payload of the last one, bytes.
-    last_len: u32,
-    /// Short segments that arrived before the end.
+    /// Bytes of the stream; `u64::MAX` until that is known.
+    total: u64,
+    /// Short segments that arrived.
     lengths: Lengths,
     mss: u32,
 }
 
 impl Extent {
-    /// A stream of `segments` segments, the last with `last_len` bytes and all others with `mss`; with 0 segments
-    /// the application writes in pieces, until [`Extent::finish`].
+    /// A stream of `segments` segments, the last with `last_len` bytes and all others with `mss`, unless the sender cuts
+    /// some where the receive window ends; with 0 segments the application writes in pieces, until
+    /// [`Extent::finish`].
     pub fn new(segments: u32, last_len: u32, mss: u32) -> Extent {
-        let is_open = segments == 0;
+        let is_open = segments == 0 || segments == u32::MAX;
+        let full = u64::from(segments.saturating_sub(1)) * u64::from(mss);
         Extent {
-            total: if is_open { u32::MAX } else { segments },
-            last_len: if is_open { mss } else { last_len },
+            total: if is_open { u64::MAX } else { full + u64::from(last_len) },
             lengths: Lengths::new(mss),
             mss,
         }
     }
 
-    /// The application at the other end closed after `segments` segments.
-    pub fn finish(&mut self, segments: u32) {
-        self.total = segments;
+    /// The application at the other end closed after `bytes` bytes.
+    pub fn finish(&mut self, bytes: u64) {
+        self.total = bytes;
     }
 
     /// Whether the stream ends before `seq`.
     #[inline]
     pub fn is_end(&self, seq: u32) -> bool {
-        seq == self.total
+        self.bytes_up_to(seq) == self.total
     }
 
     /// Remembers how long a short segment is; those before `acknowledged` are known.
     #[inline]
     pub fn note(&mut self, packet: &Packet, acknowledged: u32) {
         let len = u32::from(packet.len);
-        let is_last = self.is_end(packet.seq + 1) && len == self.last_len;
-        if len < self.mss && packet.seq >= acknowledged && !is_last {
+        if len < self.mss && packet.seq >= acknowledged {
             self.lengths.note(packet.seq, len);
         }
     }
@@ -58,12 +56,7 @@ impl Extent {
     /// Payload of the segments before `seq`, bytes.
     #[inline]
     pub fn bytes_up_to(&self, seq: u32) -> u64 {
-        let bytes = u64::from(seq) * u64::from(self.mss) - self.lengths.missing_before(seq);
-        if self.is_end(seq) {
-            bytes - u64::from(self.mss - self.last_len)
-        } else {
-            bytes
-        }
+        u64::from(seq) * u64::from(self.mss) - self.lengths.missing_before(seq)
     }
 }
 
@@ -76,10 +69,11 @@ mod tests {
     }
 
     #[test]
-    fn the_last_segment_of_a_finite_stream_is_short_without_a_note() {
+    fn a_stream_ends_with_its_bytes_in_however_many_segments() {
         let mut extent = Extent::new(3, 200, 1000);
-        extent.note(&packet(2, 200), 0);
-        assert_eq!([0, 1, 2, 3].map(|seq| extent.bytes_up_to(seq)), [0, 1000, 2000, 2200]);
+        [packet(1, 700), packet(2, 500)].iter().for_each(|p| extent.note(p, 0));
+        assert_eq!([0, 1, 2, 3].map(|seq| extent.bytes_up_to(seq)), [0, 1000, 1700, 2200]);
+        assert!(extent.is_end(3) && !extent.is_end(2));
     }
 
     #[test]
@@ -87,7 +81,7 @@ mod tests {
         let mut extent = Extent::new(0, 0, 1000);
         [packet(0, 1000), packet(1, 10), packet(2, 1000)].iter().for_each(|p| extent.note(p, 0));
         extent.forget_below(2);
-        extent.finish(3);
+        extent.finish(2010);
         assert!(extent.is_end(3) && !extent.is_end(2));
         assert_eq!(extent.bytes_up_to(3), 2010);
     }

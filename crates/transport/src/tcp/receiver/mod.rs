@@ -144,9 +144,12 @@ impl Receiver {
             self.reject(now, run, out);
             return;
         }
-        // A duplicate of what was acknowledged does not get as far as the timestamp (`tcp_sequence`).
+        // A duplicate of what was acknowledged gets no further (`tcp_sequence`).
         let end = packet.seq + run.count;
-        if packet.seq <= self.rcv_wup && end >= self.rcv_wup {
+        if end < self.rcv_wup {
+            return self.on_old(now, run, out);
+        }
+        if packet.seq <= self.rcv_wup {
             self.timestamps.on_left_edge(packet.ts_val);
         }
         if u32::from(packet.len) >= self.config.mss {
@@ -156,11 +159,13 @@ impl Receiver {
             self.ecn.accept_cwr();
             self.policy.ack_now();
         }
-        if packet.seq == self.rcv_nxt {
-            self.on_in_order(now, run, out);
-        } else if packet.seq < self.rcv_nxt {
+        if end <= self.rcv_nxt {
             self.on_old(now, run, out);
+        } else if packet.seq <= self.rcv_nxt {
+            self.dsack = (packet.seq < self.rcv_nxt).then_some((packet.seq, self.rcv_nxt));
+            self.on_in_order(now, run, out);
         } else {
+            self.dsack = None;
             self.on_out_of_order(now, run, out);
         }
     }
@@ -195,9 +200,9 @@ impl Receiver {
         &self.stats
     }
 
-    /// The application at the other end closed after `segments` segments (what a FIN tells).
-    pub fn finish(&mut self, segments: u32) {
-        self.extent.finish(segments);
+    /// The application at the other end closed after `bytes` bytes (what a FIN tells).
+    pub fn finish(&mut self, bytes: u64) {
+        self.extent.finish(bytes);
     }
 
     /// Whether the whole of a finite stream arrived.
@@ -231,15 +236,18 @@ impl Receiver {
         }
         self.established = true;
         self.timestamps.establish(now);
+        self.policy.establish(now);
         self.window.establish(now);
     }
 
     fn on_in_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        self.on_data(now, run, out);
+        let end = run.first.seq + run.count;
+        self.on_data(now, run, end, out);
         let had_hole = !self.ooo.is_empty();
-        self.rcv_nxt += run.count;
+        self.rcv_nxt = end;
         if had_hole {
-            self.rcv_nxt = self.ooo.advance(self.rcv_nxt);
+            self.report_held(end);
+            self.rcv_nxt = self.ooo.advance(end);
             if self.ooo.is_empty() {
                 self.policy.ack_now();
             }
@@ -264,16 +272,22 @@ impl Receiver {
         self.send_ack(now, out);
     }
 
-    /// What was received before is reported as a duplicate; a run may still bring something new.
+    /// What was received before is reported as a duplicate.
     fn on_old(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        let end = run.first.seq + run.count;
         self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
-        self.dsack = Some((run.first.seq, end.min(self.rcv_nxt)));
-        if end > self.rcv_nxt {
-            self.rcv_nxt = self.ooo.advance(end);
-            self.read(now);
-        }
+        self.dsack = Some((run.first.seq, run.first.seq + run.count));
         self.send_ack(now, out);
+    }
+
+    /// Data in order up to `next` ran over what was held: that is a duplicate, in one block with one before it that it
+    /// touches (`tcp_dsack_extend`).
+    fn report_held(&mut self, next: u32) {
+        let Some(held) = self.ooo.held_before(next) else { return };
+        self.dsack = Some(match self.dsack {
+            None => held,
+            Some((start, end)) if held.0 <= end => (start, end.max(held.1)),
+            Some(separate) => separate,
+        });
     }
 
     fn on_out_of_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
@@ -289,7 +303,8 @@ impl Receiver {
             if stored.is_duplicate {
                 self.dsack = Some((seq, seq + 1));
             } else {
-                self.grow_window();
+                // A segment that has joined no other is not charged yet.
+                self.grow_window(-1);
             }
         }
         // The ACK that went out was the one this segment had scheduled; its own block waits.
@@ -299,11 +314,11 @@ impl Receiver {
     }
 
     /// `tcp_event_data_recv`.
-    fn on_data(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+    fn on_data(&mut self, now: Time, run: &Run, end: u32, out: &mut Vec<Ack>) {
         self.policy.on_data(now, self.window.offered(), self.timestamps.srtt_us());
-        self.check_ce(now, run, self.rcv_nxt + run.count, out);
+        self.check_ce(now, run, end, out);
         if run.first.len >= 128 {
-            self.grow_window();
+            self.grow_window(run.count.into());
         }
     }
 
@@ -332,7 +347,7 @@ impl Receiver {
     /// now, and leaves quick ACKs and the timer alone (`__tcp_send_ack` with an old `rcv_nxt`).
     fn send_prior_ack(&mut self, now: Time, prior: (u32, bool), next: u32, out: &mut Vec<Ack>) {
         self.compression.on_ack_sent();
-        let window = self.window.offer(self.extent.bytes_up_to(next));
+        let window = self.window.offer(self.extent.bytes_up_to(next), self.held());
         self.rcv_wup = next;
         let ack = self.acknowledge(now, prior.0, window);
         let ack = TcpAck { ece: prior.1, ..ack };
@@ -357,8 +372,12 @@ impl Receiver {
 
     fn send_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
         self.compression.on_ack_sent();
+        let held = self.held();
+        if self.window.is_half_full(held) {
+            self.policy.leave_quick();
+        }
         self.policy.on_ack_sent();
-        let window = self.window.offer(self.extent.bytes_up_to(self.rcv_nxt));
+        let window = self.window.offer(self.extent.bytes_up_to(self.rcv_nxt), held);
         self.rcv_wup = self.rcv_nxt;
         self.extent.forget_below(self.rcv_wup);
         let ack = self.acknowledge(now, self.rcv_nxt, window);
@@ -385,11 +404,20 @@ impl Receiver {
         ack
     }
 
-    /// Each packet that makes the window grow is acknowledged at once.
-    fn grow_window(&mut self) {
-        if self.window.grow() {
+    /// Each packet that makes the window grow is acknowledged at once. `arriving` segments are charged but not in order, or
+    /// less are charged than are held.
+    fn grow_window(&mut self, arriving: i64) {
+        let held = self.held().saturating_add_signed(arriving);
+        if self.window.grow(held) {
             self.policy.on_window_growth();
         }
+    }
+
+    /// Segments that the buffer holds: out of order, and what the application has not read.
+    #[inline]
+    fn held(&self) -> u64 {
+        let unread = self.extent.bytes_up_to(self.rcv_nxt) - self.copied;
+        u64::from(self.ooo.held()) + unread / u64::from(self.config.mss)
     }
 
     /// Wakes the application when `rcvlowat` bytes or the end of the stream are there, and lets it read everything in

@@ -25,6 +25,8 @@ pub struct Stored {
 pub struct OutOfOrder {
     /// Disjoint half-open ranges, ascending.
     ranges: Vec<(u32, u32)>,
+    /// Segments in them.
+    held: u32,
     sacks: [(u32, u32); NUM_SACKS],
     count: usize,
 }
@@ -48,6 +50,7 @@ impl OutOfOrder {
             self.ranges.get(at).is_some_and(|&(start, end)| start <= seq && seq < end);
         if !is_duplicate {
             self.insert_at(at, seq);
+            self.held += 1;
         }
         let block = self.extend(seq, seq + 1);
         let flush = block.unwrap_or(self.count) >= BLOCKS_EXPECTED;
@@ -83,12 +86,26 @@ impl OutOfOrder {
         }
     }
 
+    /// What is held of the segments before `next`, which arrived in order: the lowest range of it
+    /// (`tcp_ofo_queue`, which reports it as a duplicate).
+    #[inline]
+    pub fn held_before(&self, next: u32) -> Option<(u32, u32)> {
+        self.ranges.first().filter(|r| r.0 < next).map(|r| (r.0, r.1.min(next)))
+    }
+
+    /// Segments held.
+    #[inline]
+    pub fn held(&self) -> u32 {
+        self.held
+    }
+
     /// `rcv_nxt` reached `next`: returns where the data in order now end.
     pub fn advance(&mut self, next: u32) -> u32 {
         let mut next = next;
         let covered = self.ranges.iter().take_while(|r| r.0 <= next).count();
-        for &(_, end) in &self.ranges[..covered] {
+        for &(start, end) in &self.ranges[..covered] {
             next = next.max(end);
+            self.held -= end - start;
         }
         self.ranges.drain(..covered);
         if self.ranges.is_empty() {
@@ -165,7 +182,17 @@ mod tests {
         assert_eq!(o.advance(2), 4);
         assert_eq!(o.sacks(), [(5, 6)]);
         assert_eq!(o.advance(5), 6);
-        assert!(o.is_empty() && o.sacks().is_empty());
+        assert!(o.is_empty() && o.sacks().is_empty() && o.held() == 0);
+    }
+
+    #[test]
+    fn data_in_order_that_run_over_held_ones_are_duplicates_as_far_as_they_do() {
+        let mut o = OutOfOrder::default();
+        for seq in [2, 3, 4, 7] {
+            insert(&mut o, seq);
+        }
+        assert_eq!((o.held_before(2), o.held_before(4), o.held()), (None, Some((2, 4)), 4));
+        assert_eq!((o.advance(4), o.held()), (5, 1));
     }
 
     #[test]

@@ -11,9 +11,10 @@ const SYN_WINDOW_MAX: u64 = 65_535;
 const ADVMSS: u64 = 1460;
 /// Payload per buffer memory in 1/256 before the first segment (`TCP_DEFAULT_SCALING_RATIO`).
 const SCALING_RATIO_INITIAL: u64 = 128;
-/// The same once a full segment has been seen, of which 1448 of the 2288 bytes that it occupies are payload
-/// (`tcp_measure_rcv_mss`; measured on Linux 6.12 with veth).
-const SCALING_RATIO: u64 = MSS as u64 * 256 / 2288;
+/// Memory of a full segment, bytes (`skb->truesize`; measured on Linux 6.12 with veth).
+const TRUESIZE: u64 = 2288;
+/// Payload per buffer memory in 1/256 once a full segment has been seen (`tcp_measure_rcv_mss`).
+const SCALING_RATIO: u64 = MSS as u64 * 256 / TRUESIZE;
 
 /// See the module documentation. All in bytes.
 #[derive(Debug)]
@@ -64,18 +65,34 @@ impl Window {
         self.offered
     }
 
-    /// A packet arrived: two segments more, as long as the buffer has room. Says whether it grew.
+    /// A packet arrived: two segments more, as long as the buffer has room beside the `held` segments in it (`tcp_space`).
+    /// Says whether it grew.
     #[inline]
-    pub fn grow(&mut self) -> bool {
-        let room = (self.buffer * SCALING_RATIO / 256).saturating_sub(self.limit);
+    pub fn grow(&mut self, held: u64) -> bool {
+        let room = self.free(held).saturating_sub(self.limit);
         self.limit += room.min(2 * ADVMSS);
         room > 0
     }
 
-    /// The window of an ACK for everything before byte `next`; the right edge never moves left.
+    /// Payload that fits into the buffer beside `held` segments (`tcp_space`).
     #[inline]
-    pub fn offer(&mut self, next: u64) -> u32 {
-        let window = self.limit.next_multiple_of(1 << self.scale);
+    fn free(&self, held: u64) -> u64 {
+        self.buffer.saturating_sub(held * TRUESIZE) * SCALING_RATIO / 256
+    }
+
+    /// Whether `held` segments have more than half of the buffer.
+    #[inline]
+    pub fn is_half_full(&self, held: u64) -> bool {
+        self.free(held) < self.free(0) / 2
+    }
+
+    /// The window of an ACK for everything before byte `next`, beside `held` segments in the buffer; the right edge never
+    /// moves left. Nothing is offered below a sixteenth of the buffer.
+    #[inline]
+    pub fn offer(&mut self, next: u64, held: u64) -> u32 {
+        let free = self.free(held).min(self.limit);
+        let is_low = free < self.free(0) / 16 || free < u64::from(MSS);
+        let window = if is_low { 0 } else { free.next_multiple_of(1 << self.scale) };
         self.offered_end = self.offered_end.max(next + window);
         self.offered = self.offered_end - next;
         self.offered.min(u64::from(u32::MAX)) as u32
@@ -130,16 +147,24 @@ mod tests {
     fn a_large_buffer_offers_half_of_itself_after_the_handshake() {
         let mut window = Window::new(&HostConfig::default());
         assert_eq!(window.on_syn(), 65_535);
-        assert!(window.grow());
+        assert!(window.grow(1));
         // As Linux 6.12 was seen to: 8 MiB and two segments, rounded up to the scale of 16 KiB.
-        assert_eq!(window.offer(0), 8_404_992);
+        assert_eq!(window.offer(0, 0), 8_404_992);
+    }
+
+    #[test]
+    fn what_the_buffer_holds_leaves_no_room_to_grow() {
+        let config = HostConfig { rcvbuf: (131_072, 131_072), ..HostConfig::default() };
+        let mut window = Window::new(&config);
+        // 162/256 of 131072 bytes less 65160 are 17783 bytes, which 12 held segments of 2288 take (to 12 bytes).
+        assert!(!window.grow(13) && window.grow(12));
     }
 
     #[test]
     fn the_right_edge_never_moves_left() {
         let config = HostConfig { rcvbuf: (131_072, 131_072), ..HostConfig::default() };
         let mut window = Window::new(&config);
-        let first = u64::from(window.offer(0));
-        assert_eq!(u64::from(window.offer(1448)) + 1448, first.max(1448 + first));
+        let first = u64::from(window.offer(0, 0));
+        assert_eq!(u64::from(window.offer(1448, 0)) + 1448, first.max(1448 + first));
     }
 }

@@ -12,8 +12,14 @@ use cca::{CaEvent, CaState};
 use net::TcpAck;
 
 impl Recovery {
-    /// Reads the SACK blocks.
-    pub fn tag(&mut self, sk: &mut Socket, rtx: &mut RtxQueue, ack: &TcpAck, st: &mut AckState) {
+    /// Reads the SACK blocks; says whether segments from `st.reord` on show reordering.
+    pub fn tag(
+        &mut self,
+        sk: &mut Socket,
+        rtx: &mut RtxQueue,
+        ack: &TcpAck,
+        st: &mut AckState,
+    ) -> bool {
         self.scoreboard.tag(
             ack,
             &mut Tagged {
@@ -26,9 +32,7 @@ impl Recovery {
                 probe_end: self.probe.map(|probe| probe.end),
             },
         );
-        if self.ca_state() != CaState::Loss || self.undo.is_armed() {
-            self.scoreboard.check_reordering(sk, rtx, st.reord);
-        }
+        self.ca_state() != CaState::Loss || self.undo.is_armed()
     }
 
     /// Whether F-RTO may ask for new data with the next ACK.
@@ -94,7 +98,7 @@ impl Recovery {
         timer: &mut XmitTimer,
         st: &mut AckState,
     ) -> bool {
-        if st.has(flag::SND_UNA_ADVANCED) && self.try_undo_partial(sk, rtx, st.prior_una) {
+        if st.has(flag::SND_UNA_ADVANCED) && self.try_undo_partial(sk, rtx, st) {
             return false;
         }
         if self.try_undo_dsack(sk) {
@@ -220,11 +224,11 @@ impl Recovery {
 
     /// A partial ACK answers an original transmission (`tcp_try_undo_partial`); true when nothing is to be sent
     /// until what was sent again is acknowledged, too.
-    fn try_undo_partial(&mut self, sk: &mut Socket, rtx: &mut RtxQueue, prior_una: u32) -> bool {
+    fn try_undo_partial(&mut self, sk: &mut Socket, rtx: &mut RtxQueue, st: &AckState) -> bool {
         if !self.undo.is_armed() || !self.undo.is_packet_delayed(sk.rcv_tsecr) {
             return false;
         }
-        self.scoreboard.check_reordering(sk, rtx, prior_una);
+        self.scoreboard.check_reordering(sk, rtx, st.prior_una, |_, _| st.missing_from_una);
         if sk.retrans_out > 0 {
             return true;
         }

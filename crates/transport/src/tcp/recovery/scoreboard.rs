@@ -200,17 +200,25 @@ impl Scoreboard {
         true
     }
 
-    /// `tcp_check_sack_reordering`: `low` was delivered after higher segments.
-    pub fn check_reordering(&self, sk: &mut Socket, rtx: &RtxQueue, low: u32) {
+    /// `tcp_check_sack_reordering`: `low` was delivered after higher segments. The segments in between are shorter than full
+    /// ones by `missing` bytes, given both ends.
+    pub fn check_reordering(
+        &self,
+        sk: &mut Socket,
+        rtx: &RtxQueue,
+        low: u32,
+        missing: impl FnOnce(u32, u32) -> u64,
+    ) {
         let fack = self.highest(sk, rtx);
         if low >= fack {
             return;
         }
-        let distance = fack - low;
+        let mss = u64::from(sk.mss_cache);
+        let distance = (u64::from(fack - low) * mss - missing(low, fack)).div_ceil(mss) as u32;
         if distance > sk.reordering {
             sk.reordering = distance.min(MAX_REORDERING);
         }
-        sk.reord_seen = 1;
+        sk.reord_seen = sk.reord_seen.saturating_add(1);
     }
 
     /// Forgets every SACK mark (the receiver reneged).

@@ -67,10 +67,10 @@ impl Undo {
         self.marker.is_some() && self.retrans == 0
     }
 
-    /// The ACK that echoes `ts_ecr` answers an original transmission (`tcp_packet_delayed`).
+    /// The ACK that echoes `ts_ecr` (0: it has no timestamp) answers an original transmission (`tcp_packet_delayed`).
     #[inline]
     pub fn is_packet_delayed(&self, ts_ecr: u32) -> bool {
-        self.stamp.is_none_or(|stamp| (ts_ecr.wrapping_sub(stamp) as i32) < 0)
+        self.stamp.is_none_or(|stamp| ts_ecr != 0 && (ts_ecr.wrapping_sub(stamp) as i32) < 0)
     }
 
     /// Whether an ACK that echoes `ts_ecr` shows the reduction to be needless (`tcp_may_undo`).

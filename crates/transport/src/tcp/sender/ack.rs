@@ -35,6 +35,7 @@ impl Sender {
         self.recovery.ecn.is_on = ack.ece || self.recovery.ecn.is_accurate;
         self.recovery.ecn.is_l4s =
             self.recovery.ecn.is_accurate && self.sk.controller().module().needs_l4s();
+        self.sk.rcv_tsval = ack.ts_val;
         self.sk.ecn_flags = self.recovery.ecn.flags();
         self.sync_seq();
         // After a retransmission only the echoed timestamp says which SYN was answered.
@@ -56,7 +57,10 @@ impl Sender {
         }
         self.sk.lsndtime = self.sk.jiffies;
         self.sk.log(SenderEvent::Established);
-        self.send_handshake_ack();
+        if !self.syn.is_answer {
+            self.recovery.ecn.on_own_syn();
+            self.send_handshake_ack();
+        }
         self.push_pending();
     }
 
@@ -87,6 +91,7 @@ impl Sender {
         if prior_packets == 0 {
             self.count_accurate_ce(ack, delivered, &mut st);
             self.ack_without_queue(&mut st);
+            self.on_ack_while_probing();
             return;
         }
         self.clean_rtx_queue(ack.ack, prior_fack, &mut st);
@@ -129,7 +134,7 @@ impl Sender {
         if ack.n_sacks == 0 {
             return;
         }
-        self.recovery.tag(&mut self.sk, &mut self.rtx, ack, st);
+        self.tag(ack, st);
         let delivered = self.sk.delivered;
         self.alert(st);
         self.sk.stats.delivered += u64::from(self.sk.delivered.wrapping_sub(delivered));
@@ -146,16 +151,34 @@ impl Sender {
         }
         if ack.ack > self.rtx.una() || ack.window > self.sk.snd_wnd || ack.window == 0 {
             st.flag |= flag::WIN_UPDATE;
-            self.sk.snd_wnd = ack.window;
+            if self.sk.snd_wnd != ack.window {
+                self.sk.snd_wnd = ack.window;
+                if self.unsent() > 0 {
+                    self.check_idle();
+                }
+            }
             self.sk.max_window = self.sk.max_window.max(ack.window);
         }
         if ack.n_sacks > 0 {
-            self.recovery.tag(&mut self.sk, &mut self.rtx, ack, st);
+            self.tag(ack, st);
         }
         if ack.ece && self.recovery.ecn.is_on {
             st.flag |= flag::ECE;
         }
         self.count_delivered(st.sack_delivered, st.has(flag::ECE));
+    }
+
+    /// Reads the SACK blocks.
+    fn tag(&mut self, ack: &TcpAck, st: &mut AckState) {
+        if self.recovery.tag(&mut self.sk, &mut self.rtx, ack, st) {
+            self.check_reordering(st.reord);
+        }
+    }
+
+    /// Segment `low` was delivered now; perhaps after higher ones.
+    fn check_reordering(&mut self, low: u32) {
+        let (sk, rtx, supply) = (&mut self.sk, &self.rtx, &self.supply);
+        self.recovery.scoreboard.check_reordering(sk, rtx, low, |a, b| supply.missing(a, b));
     }
 
     fn count_delivered(&mut self, n: u32, ece: bool) {
@@ -176,12 +199,14 @@ impl Sender {
 
     fn alert(&mut self, st: &mut AckState) {
         st.can_send_new = self.recovery.may_ask_for_new_data() && self.can_send_new();
+        let fack = self.recovery.scoreboard.highest(&self.sk, &self.rtx);
+        st.missing_from_una = self.supply.missing(st.prior_una, fack);
         self.recovery.alert(&mut self.sk, &mut self.rtx, &mut self.timer, st);
     }
 
     /// Whether data that was never sent waits, and the receive window takes it.
     pub(super) fn can_send_new(&self) -> bool {
-        self.unsent() > 0 && self.window_end() > self.rtx.nxt()
+        self.unsent() > 0 && self.is_in_window()
     }
 
     /// Reads the ACE field. An ACK that neither delivers anything nor has a newer timestamp may have been
@@ -195,8 +220,6 @@ impl Sender {
             ace: ack.ace,
             delivered_ce: self.sk.delivered_ce,
             acked: self.sk.delivered.wrapping_sub(delivered),
-            delivered: self.sk.delivered,
-            cwnd: self.sk.snd_cwnd,
         });
         if marked > 0 {
             self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marked);
@@ -233,7 +256,7 @@ impl Sender {
         if st.has(flag::DATA_ACKED) {
             st.flag |= flag::SET_XMIT_TIMER;
             if reord < prior_fack {
-                self.recovery.scoreboard.check_reordering(&mut self.sk, &self.rtx, reord);
+                self.check_reordering(reord);
             }
         } else if let (true, false, Some(sack_rtt)) = (rtt_updated, self.rtx.is_empty(), sack_rtt) {
             let head_age = self.sk.us_since(self.rtx.stamps(self.rtx.una()).tx_us);
@@ -299,7 +322,7 @@ impl Sender {
 
     /// The ACK echoes a timestamp from before this retransmission (`tcp_skb_spurious_retrans`).
     fn is_spurious_retrans(&self, flags: u8, tx_us: u32) -> bool {
-        if flags & (RETRANS | EVER_RETRANS) == 0 {
+        if flags & (RETRANS | EVER_RETRANS) == 0 || self.sk.rcv_tsecr == 0 {
             return false;
         }
         let sent_ms = (self.sk.full_us(tx_us) / 1000) as u32;
@@ -332,7 +355,7 @@ impl Sender {
             ca_rtt = Some(self.sk.us_since(st.last_sackt));
         }
         seq_rtt = seq_rtt.or(sack_rtt);
-        if seq_rtt.is_none() && st.has(flag::DATA_ACKED) {
+        if seq_rtt.is_none() && st.has(flag::DATA_ACKED) && self.sk.rcv_tsecr != 0 {
             let echoed_us = self.echoed_rtt_us(self.sk.rcv_tsecr);
             (seq_rtt, ca_rtt) = (Some(echoed_us), Some(echoed_us));
         }
@@ -351,13 +374,8 @@ impl Sender {
     /// The segment that was acknowledged is short; of a stream written in pieces, also alone in flight
     /// (`tx.in_flight` below the MSS), as the receiver may delay the ACK of such a one.
     fn is_lone_short(&self, c: &Cleaned) -> bool {
-        let una = self.rtx.una();
-        if self.supply.by_writes {
-            c.last_in_flight == 1 && self.supply.payload(una - 1) < self.config.mss
-        } else {
-            let stream = self.supply.stream();
-            una == stream.segments && stream.last_len < self.config.mss
-        }
+        let is_short = self.supply.payload(self.rtx.una() - 1) < self.config.mss;
+        is_short && (!self.supply.by_writes || c.last_in_flight == 1)
     }
 
     /// RTT by the echoed timestamp, in its unit of 1 ms but not zero, us (`tcp_rtt_tsopt_us`).

@@ -55,6 +55,8 @@ struct Syn {
     sent_at: Time,
     /// SYNs sent before it.
     retries: u32,
+    /// It is a SYN-ACK.
+    is_answer: bool,
 }
 
 impl Sender {
@@ -94,6 +96,12 @@ impl Sender {
         self.sk.refresh(now);
         self.conn = Conn::SynSent;
         self.send_syn();
+    }
+
+    /// The other side opened the connection: a SYN-ACK leaves, and the ACK of it is the `syn` that is awaited.
+    pub fn accept(&mut self, now: Time) {
+        self.syn.is_answer = true;
+        self.start(now);
     }
 
     /// The application closes: nothing is sent any more, timers are cleared, the controller lets go of the socket.
@@ -190,6 +198,11 @@ impl Sender {
         self.supply.stream()
     }
 
+    /// Payload that the application has supplied so far, bytes; of a finite stream all of it.
+    pub fn written(&self) -> u64 {
+        self.supply.written(self.rtx.nxt())
+    }
+
     /// Payload bytes of a segment that has been sent and not yet acknowledged, or just departed.
     #[inline]
     pub fn payload(&self, seq: u32) -> u32 {
@@ -253,5 +266,6 @@ fn socket(config: &HostConfig) -> Box<TcpSock> {
     };
     sk.reordering = rack::REORDERING;
     sk.app_limited = u32::MAX;
+    sk.rate_app_limited = 1;
     sk
 }

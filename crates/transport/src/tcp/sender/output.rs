@@ -11,11 +11,6 @@ use net::frame::SKB_OVERHEAD;
 /// log2 us of the RTT at which the autosized burst loses half its RTT term
 /// (`sysctl_tcp_tso_rtt_log`).
 const TSO_RTT_LOG: u32 = 9;
-/// Minimum burst that TCP asks for when the controller does not say (`sysctl_tcp_min_tso_segs`).
-const MIN_TSO_SEGS: u32 = 2;
-/// A burst may be delayed while less than this fraction of the window is free
-/// (`sysctl_tcp_tso_win_divisor`).
-const TSO_WIN_DIVISOR: u64 = 3;
 /// Sends are not held back when the last one was longer ago than this, ns.
 const DEFER_RECENT_NS: i64 = 1_000_000;
 
@@ -24,8 +19,21 @@ const DEFER_RECENT_NS: i64 = 1_000_000;
 pub(super) enum Push {
     /// ACK processing, a timer or the application.
     Window,
+    /// The application, in the midst of a long write; Nagle's rule does not hold it.
+    Forced,
+    /// The same: one send, not deferred (`tcp_push_one`).
+    One,
     /// Tail loss probe: one send, whatever the window says.
     Probe,
+}
+
+/// What is sent next.
+#[derive(Clone, Copy)]
+pub(super) struct Next {
+    /// Segments.
+    pub segments: u32,
+    /// The receive window ends this many bytes into the last of them.
+    pub cut: Option<u32>,
 }
 
 /// What stopped `write_xmit` from sending.
@@ -37,8 +45,18 @@ struct Limited {
 impl Sender {
     /// `tcp_push_pending_frames`.
     pub(super) fn push_pending(&mut self) {
-        if self.unsent() > 0 {
-            self.write_xmit(Push::Window);
+        self.push_pending_as(Push::Window);
+    }
+
+    /// The same, on behalf of `push`. What waits while nothing is out waits for the window, which is probed
+    /// (`tcp_check_probe_timer`).
+    pub(super) fn push_pending_as(&mut self, push: Push) {
+        if self.unsent() == 0 {
+            return;
+        }
+        self.write_xmit(push);
+        if self.sk.packets_out == 0 && self.timer.pending().is_none() && self.unsent() > 0 {
+            self.arm_window_probe();
         }
     }
 
@@ -58,7 +76,7 @@ impl Sender {
         if let Some(segs) = self.sk.tso_segs() {
             return segs.min(u32::from(self.sk.sk_gso_max_segs));
         }
-        let min_segs = self.sk.min_tso_segs().unwrap_or(MIN_TSO_SEGS);
+        let min_segs = self.sk.min_tso_segs().unwrap_or(self.config.min_tso_segs);
         let sk = &self.sk;
         let mut bytes = sk.sk_pacing_rate >> sk.sk_pacing_shift;
         let halvings = sk.min_rtt_us() >> TSO_RTT_LOG;
@@ -74,10 +92,10 @@ impl Sender {
         let max_segs = self.tso_segs();
         let mut limited = Limited::default();
         let mut sent = 0;
-        while let Some(n) = self.next_send(push, max_segs, &mut limited) {
-            self.send_new(n);
-            sent += n;
-            if push == Push::Probe {
+        while let Some(next) = self.next_send(push, max_segs, &mut limited) {
+            self.send_new(next);
+            sent += next.segments;
+            if matches!(push, Push::One | Push::Probe) {
                 break;
             }
         }
@@ -87,7 +105,7 @@ impl Sender {
         }
         if sent > 0 {
             self.recovery.on_send(sent);
-            if push == Push::Window {
+            if push != Push::Probe {
                 self.schedule_loss_probe(false);
             }
         }
@@ -108,8 +126,8 @@ impl Sender {
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
     }
 
-    /// Size of the next send in segments, or `None` with the reason noted.
-    fn next_send(&mut self, push: Push, max_segs: u32, limited: &mut Limited) -> Option<u32> {
+    /// The next send, or `None` with the reason noted.
+    fn next_send(&mut self, push: Push, max_segs: u32, limited: &mut Limited) -> Option<Next> {
         let unsent = self.unsent();
         if unsent == 0 || self.is_paced_out() {
             return None;
@@ -123,18 +141,41 @@ impl Sender {
         let (sk, mss) = (&self.sk, self.config.mss);
         let front = self.supply.front_len(|| buffer_segs(sk, mss)).min(unsent);
         let len = front.max(quota.min(unsent));
-        let window = self.window_end().saturating_sub(self.rtx.nxt());
-        if window == 0 {
+        if !self.is_in_window() {
             return None;
         }
-        if len > 1 && push == Push::Window && self.should_defer(len, max_segs, unsent, limited) {
+        let defers = matches!(push, Push::Window | Push::Forced);
+        if len > 1 && defers && self.should_defer(len, max_segs, unsent, limited) {
             return None;
         }
-        let mut n = quota.min(len).min(window);
-        if !self.config.nodelay && push == Push::Window && self.supply.is_open {
-            n = self.supply.nagle_limit(n, self.rtx.una(), self.rtx.nxt());
+        let next = self.split(quota.min(len), len, push);
+        let n = next.segments;
+        (n > 0 && !self.is_queue_full(n, 0)).then_some(next)
+    }
+
+    /// How much of the first buffer of the write queue, `len` segments, may leave when `most` may: as many bytes as the
+    /// receive window takes, whole segments if Nagle's rule holds the rest (`tcp_mss_split_point`, `tcp_nagle_test`).
+    fn split(&self, most: u32, len: u32, push: Push) -> Next {
+        let (nxt, mss) = (self.rtx.nxt(), u64::from(self.config.mss));
+        let window = self.window_left();
+        let bytes = self.supply.bytes_of_next(nxt, most);
+        let holds = !self.config.nodelay && push == Push::Window && self.supply.is_open;
+        if window < bytes {
+            let (whole, rest) = ((window / mss) as u32, (window % mss) as u32);
+            if rest == 0 || (holds && self.is_nagle_holding()) {
+                return Next { segments: whole, cut: None };
+            }
+            return Next { segments: whole + 1, cut: Some(rest) };
         }
-        (n > 0 && !self.is_queue_full(n, 0)).then_some(n)
+        // The rest of a longer buffer is no obstacle, because what leaves is whole segments.
+        let is_short = most == len && bytes < u64::from(most) * mss;
+        let held = u32::from(is_short && holds && self.is_nagle_holding());
+        Next { segments: most - held, cut: None }
+    }
+
+    /// Whether Nagle's rule holds a short segment (`tcp_nagle_check`).
+    fn is_nagle_holding(&self) -> bool {
+        self.sk.packets_out > 0 && self.supply.is_short_out(self.rtx.una(), self.rtx.nxt())
     }
 
     /// `tcp_cwnd_test`: at most half a window in one go.
@@ -180,11 +221,12 @@ impl Sender {
             return false;
         }
         let mss = u64::from(self.config.mss);
-        let len_bytes = u64::from(len) * mss;
-        let send_win = u64::from(self.window_end() - self.rtx.nxt()) * mss;
+        let len_bytes = self.supply.bytes_of_next(self.rtx.nxt(), len);
+        let send_win = self.window_left();
         let cong_win = u64::from(sk.snd_cwnd - self.in_flight().min(sk.snd_cwnd)) * mss;
         let limit = send_win.min(cong_win);
-        let chunk = u64::from(sk.snd_wnd).min(u64::from(sk.snd_cwnd) * mss) / TSO_WIN_DIVISOR;
+        let chunk = u64::from(sk.snd_wnd).min(u64::from(sk.snd_cwnd) * mss)
+            / u64::from(self.config.tso_win_divisor);
         if limit >= u64::from(max_segs) * mss
             || (len < unsent && limit >= len_bytes)
             || limit >= chunk
@@ -211,6 +253,20 @@ impl Sender {
                 * 1000;
         let how_far = srtt_ns as i64 - age_ns;
         how_far > (srtt_ns / 2).min(1_000_000) as i64
+    }
+
+    /// How many of `n` segments from `seq` the receive window takes again; of one that has shrunk to less than a segment one,
+    /// and the first outstanding one always, as a probe (`__tcp_retransmit_skb`).
+    #[inline]
+    pub(super) fn window_for_again(&self, seq: u32, n: u32) -> Option<u32> {
+        let (una, mss) = (self.rtx.una(), u64::from(self.config.mss));
+        let before = self.supply.bytes_in_flight(una, seq);
+        let left = u64::from(self.sk.snd_wnd).saturating_sub(before);
+        match left {
+            0 if seq != una => None,
+            0 => Some(1),
+            left => Some(n.min(u32::try_from(left / mss).unwrap_or(u32::MAX).max(1))),
+        }
     }
 
     /// What the state of recovery lets out after an ACK (`tcp_xmit_recovery`).
@@ -245,6 +301,7 @@ impl Sender {
             if free == 0 || self.is_queue_full(n, 1) || self.is_in_host(seq) {
                 break;
             }
+            let Some(n) = self.window_for_again(seq, n) else { return };
             self.send_again(seq, n);
             self.mark_retransmitted(seq, n);
             self.recovery.on_send(n);

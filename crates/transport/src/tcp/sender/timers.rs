@@ -6,13 +6,16 @@ use super::super::recovery::Probe;
 use super::super::rtt::{RTO_INIT_US, RTO_MAX_US, RTO_MIN_US};
 use super::super::rtx_queue::APP_LIMITED;
 use super::super::timer::Pending;
-use super::output::Push;
+use super::output::{buffer_segs, Next, Push};
 use super::Sender;
 use crate::common::{Conn, SenderEvent};
 use cca::CaState;
 
 /// Retry after a retransmission that the host refused, ms (`TCP_RESOURCE_PROBE_INTERVAL`).
 const RESOURCE_PROBE_MS: u64 = 500;
+
+/// Probes of the window after which the time between them stays (`sysctl_tcp_retries2`).
+const RETRIES: u8 = 15;
 
 impl Sender {
     /// The timer fired.
@@ -30,6 +33,10 @@ impl Sender {
                 self.timer.clear();
                 self.on_rto();
             }
+            Pending::Window => {
+                self.timer.clear();
+                self.on_window_probe();
+            }
         }
     }
 
@@ -41,7 +48,10 @@ impl Sender {
         self.sk.stats.rtos += 1;
         self.sk.log(SenderEvent::Rto);
         self.recovery.enter_loss(&mut self.sk, &mut self.rtx);
-        self.sk.icsk_retransmits = self.sk.icsk_retransmits.saturating_add(1);
+        // Into a window of zero it is a probe, and no sign of a dead peer.
+        if self.sk.snd_wnd > 0 {
+            self.sk.icsk_retransmits = self.sk.icsk_retransmits.saturating_add(1);
+        }
         let head = self.rtx.una();
         if self.is_in_host(head) {
             self.arm_rto(self.sk.tick().from_us(RESOURCE_PROBE_MS * 1000));
@@ -52,6 +62,51 @@ impl Sender {
         self.sk.icsk_backoff = self.sk.icsk_backoff.saturating_add(1);
         self.sk.icsk_rto = (self.sk.icsk_rto * 2).min(self.sk.tick().from_us(RTO_MAX_US));
         self.timer.arm(Pending::Rto, self.sk.wheel(self.sk.icsk_rto));
+    }
+
+    /// Nothing is out, and what waits does not fit into the receive window: as much of it as does, or an empty packet
+    /// (`tcp_send_probe0`, `tcp_write_wakeup`).
+    fn on_window_probe(&mut self) {
+        if self.sk.packets_out > 0 || self.unsent() == 0 {
+            return;
+        }
+        let (window, mss) = (self.window_left(), self.config.mss);
+        if window == 0 {
+            self.send_window_probe();
+            self.sk.icsk_backoff = (self.sk.icsk_backoff + 1).min(RETRIES);
+            return self.arm_window_probe();
+        }
+        let len = self.supply.bytes_of_next(self.rtx.nxt(), 1).min(u64::from(mss));
+        let cut = (window < len).then_some(window as u32);
+        self.supply.mark_push_at(self.rtx.nxt(), len.min(window));
+        self.send_new(Next { segments: 1, cut });
+        self.sk.icsk_backoff = 0;
+    }
+
+    /// The next probe of the window: after the timeout without backoff, doubled for each that was sent (`tcp_probe0_when`).
+    pub(super) fn arm_window_probe(&mut self) {
+        let tick = self.sk.tick();
+        let longest = u64::from(tick.from_us(RTO_MAX_US));
+        let base = u64::from(self.sk.icsk_rto.max(tick.from_us(RTO_MIN_US.into())));
+        let doublings =
+            u32::from(self.sk.icsk_backoff).min((RTO_MAX_US / u64::from(RTO_MIN_US)).ilog2() + 1);
+        self.arm_with_backlog(Pending::Window, (base << doublings).min(longest) as u32);
+    }
+
+    /// An ACK came while nothing was out: the window takes what waits, or is probed anew (`tcp_ack_probe`).
+    pub(super) fn on_ack_while_probing(&mut self) {
+        let unsent = self.unsent();
+        if unsent == 0 {
+            return;
+        }
+        let (sk, mss) = (&self.sk, self.config.mss);
+        let front = self.supply.front_len(|| buffer_segs(sk, mss)).min(unsent);
+        if self.supply.bytes_of_next(self.rtx.nxt(), front) <= self.window_left() {
+            self.sk.icsk_backoff = 0;
+            self.timer.clear();
+        } else {
+            self.arm_window_probe();
+        }
     }
 
     /// Arms the retransmission timer `delay` ticks and the pacing backlog from now
@@ -100,7 +155,8 @@ impl Sender {
     /// `tcp_schedule_loss_probe`; `advancing_rto` when the RTO would restart in full.
     pub(super) fn schedule_loss_probe(&mut self, advancing_rto: bool) -> bool {
         let state = self.recovery.ca_state();
-        if self.sk.packets_out == 0 || !matches!(state, CaState::Open | CaState::Cwr) {
+        let is_calm = matches!(state, CaState::Open | CaState::Cwr);
+        if !self.config.loss_probes || self.sk.packets_out == 0 || !is_calm {
             return false;
         }
         let mut delay = if self.sk.srtt_us > 0 {
@@ -143,6 +199,7 @@ impl Sender {
             return None;
         }
         let last = self.rtx.nxt() - 1;
+        self.window_for_again(last, 1)?;
         let was_app_limited = self.rtx.flags(last) & APP_LIMITED != 0;
         self.sk.tlp_orig_data_app_limited = u8::from(was_app_limited);
         self.send_again(last, 1);

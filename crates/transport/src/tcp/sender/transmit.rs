@@ -5,7 +5,7 @@ use super::super::host_queue::Burst;
 use super::super::rtt;
 use super::super::rtx_queue::{APP_LIMITED, EVER_RETRANS, RETRANS, SKB_START};
 use super::super::timer::Pending;
-use super::output::buffer_segs;
+use super::output::{buffer_segs, Next};
 use super::Sender;
 use crate::common::clock::timestamp_ms;
 use crate::common::Stamps;
@@ -17,9 +17,12 @@ use net::{ecn, flags};
 const UNPACED_SEGS: u32 = 10;
 
 impl Sender {
-    /// Sends the next `n` segments for the first time.
-    pub(super) fn send_new(&mut self, n: u32) {
-        let seq = self.rtx.nxt();
+    /// Sends the next segments for the first time.
+    pub(super) fn send_new(&mut self, next: Next) {
+        let (seq, n) = (self.rtx.nxt(), next.segments);
+        if let Some(len) = next.cut {
+            self.supply.cut(seq, n, len);
+        }
         self.transmit(seq, n, false);
         let stamps = self.stamps();
         let bits = self.app_limited_bit();
@@ -29,7 +32,7 @@ impl Sender {
             self.rtx.push(stamps, start | bits);
         }
         let (sk, mss) = (&self.sk, self.config.mss);
-        self.supply.consume_front(n, || buffer_segs(sk, mss));
+        self.supply.consume_front(self.bytes_of(seq, n), || buffer_segs(sk, mss));
         self.supply.note_short_send(seq + n);
         let prior = self.sk.packets_out;
         self.sk.packets_out += n;
@@ -37,6 +40,11 @@ impl Sender {
         if prior == 0 || self.timer.pending() == Some(Pending::Tlp) {
             self.rearm_rto();
         }
+    }
+
+    /// Payload of `n` segments from `seq` that are sent in one piece, of which only the last may be short.
+    fn bytes_of(&self, seq: u32, n: u32) -> u32 {
+        (n - 1) * self.config.mss + self.supply.payload(seq + n - 1)
     }
 
     /// Sends `n` segments from `seq` again (`__tcp_retransmit_skb`).
@@ -61,7 +69,7 @@ impl Sender {
     /// Hands one burst to the host (`__tcp_transmit_skb`, `tcp_update_skb_after_send`).
     fn transmit(&mut self, seq: u32, n: u32, is_retrans: bool) {
         let last = seq + n - 1;
-        let bytes = (n - 1) * self.config.mss + self.supply.payload(last);
+        let bytes = self.bytes_of(seq, n);
         let prior_wstamp = self.sk.tcp_wstamp_ns;
         self.sk.tcp_wstamp_ns = prior_wstamp.max(self.sk.tcp_clock_cache);
         let edt = self.sk.tcp_wstamp_ns;
@@ -85,6 +93,7 @@ impl Sender {
             ecn,
             // Also on each burst of several, so that a receiver merges no further (`__tcp_transmit_skb`).
             push: n > 1 || self.supply.ends_write(last),
+            probe: false,
             ts_val: timestamp_ms(edt),
             ts_ecr: self.peer_ts_val,
             truesize: SKB_OVERHEAD
@@ -127,20 +136,41 @@ impl Sender {
         }
     }
 
+    /// An ACK of an old byte leaves, which asks for the window (`tcp_xmit_probe_skb`).
+    pub(super) fn send_window_probe(&mut self) {
+        let ecn = self.control_ecn();
+        self.send_empty(Burst { seq: self.rtx.una(), probe: true, ecn, ..self.empty() });
+    }
+
+    /// A packet without data.
+    fn empty(&self) -> Burst {
+        Burst {
+            seq: 0,
+            segments: 0,
+            flags: 0,
+            ecn: 0,
+            push: false,
+            probe: false,
+            ts_val: timestamp_ms(self.sk.tcp_clock_cache),
+            ts_ecr: self.peer_ts_val,
+            truesize: 0,
+        }
+    }
+
+    fn send_empty(&mut self, burst: Burst) {
+        self.host.push(self.sk.now(), self.sk.tcp_clock_cache, burst);
+    }
+
     /// A SYN leaves; it is retransmitted after 1 s, four times linearly, then doubling.
     pub(super) fn send_syn(&mut self) {
         self.syn.sent_at = self.sk.now();
-        let burst = Burst {
-            seq: 0,
-            segments: 0,
+        self.send_empty(Burst {
             flags: flags::SYN | retrans_flag(self.syn.retries > 0),
             ecn: self.syn_ecn(),
-            push: false,
-            ts_val: timestamp_ms(self.sk.tcp_clock_cache),
             ts_ecr: 0,
             truesize: SKB_OVERHEAD,
-        };
-        self.host.push(self.sk.now(), self.sk.tcp_clock_cache, burst);
+            ..self.empty()
+        });
         let doublings = self.syn.retries.saturating_sub(4).min(6);
         let delay = self.sk.tick().from_us(rtt::RTO_INIT_US) << doublings;
         self.timer.arm(Pending::Rto, self.sk.wheel(delay));
@@ -148,17 +178,13 @@ impl Sender {
 
     /// The handshake's ACK, which leaves ahead of the first data.
     pub(super) fn send_handshake_ack(&mut self) {
-        let burst = Burst {
-            seq: 0,
-            segments: 0,
-            flags: 0,
-            ecn: self.recovery.ecn.on_control(self.sk.controller().module().needs_ecn()),
-            push: false,
-            ts_val: timestamp_ms(self.sk.tcp_clock_cache),
-            ts_ecr: self.peer_ts_val,
-            truesize: 0,
-        };
-        self.host.push(self.sk.now(), self.sk.tcp_clock_cache, burst);
+        let ecn = self.control_ecn();
+        self.send_empty(Burst { ecn, ..self.empty() });
+    }
+
+    /// Code point of an ACK.
+    fn control_ecn(&self) -> u8 {
+        self.recovery.ecn.on_control(self.sk.controller().module().needs_ecn())
     }
 
     /// Code point of the SYN: ECN-capable only if the controller needs that (`tcp_ecn_send_syn`).

@@ -2,7 +2,7 @@
 //! net/ipv4/tcp.c; the restart after idle in tcp_output.c).
 
 use super::super::cwnd_use::INIT_CWND;
-use super::output::buffer_segs;
+use super::output::{buffer_segs, Push};
 use super::Sender;
 use crate::app::Write;
 use crate::common::Conn;
@@ -31,18 +31,42 @@ impl Sender {
         }
     }
 
-    /// `tcp_sendmsg_locked`, with a buffer that takes everything.
+    /// `tcp_sendmsg_locked`, with a buffer that takes everything. Each buffer of the write queue that is full is pushed if
+    /// much was written without PSH, or if it is the first; the first one is filled again from behind while parts of it
+    /// are sent.
     fn write(&mut self, bytes: u64) {
         assert!(bytes > 0, "an application writes at least one byte");
         self.check_app_limited();
-        let pending = self.begin_write() + bytes;
-        self.supply.set_pending(pending, self.rtx.nxt());
-        self.sync_write_seq();
-        if self.is_autocorked(pending) {
+        self.begin_write();
+        let mut left = bytes;
+        loop {
+            let (nxt, goal) = (self.rtx.nxt(), self.goal());
+            left -= self.supply.append(left, goal, nxt, left == bytes);
+            self.sync_write_seq();
+            if left == 0 {
+                break;
+            }
+            if self.conn != Conn::Established {
+                continue;
+            }
+            if self.supply.is_push_due(nxt, self.sk.max_window) {
+                self.supply.mark_push(nxt);
+                self.push_pending_as(Push::Forced);
+            } else if self.supply.is_one_buffer(nxt) {
+                self.write_xmit(Push::One);
+            }
+        }
+        self.supply.mark_push(self.rtx.nxt());
+        if self.is_autocorked() {
             self.host.throttle();
         } else {
             self.push_if_established();
         }
+    }
+
+    /// Payload of a full buffer of the write queue, bytes.
+    fn goal(&self) -> u64 {
+        u64::from(buffer_segs(&self.sk, self.config.mss)) * u64::from(self.config.mss)
     }
 
     /// From now on there is always something to send.
@@ -60,14 +84,12 @@ impl Sender {
         }
     }
 
-    /// Opens the tail of the write queue and returns the bytes in it. When everything was sent, a new
-    /// buffer begins, which may find the connection idle.
-    fn begin_write(&mut self) -> u64 {
-        let (una, nxt) = self.window();
-        if self.supply.begin_write(una, nxt) {
+    /// Opens the tail of the write queue. When everything was sent, a new buffer begins, which may find the connection
+    /// idle.
+    fn begin_write(&mut self) {
+        if self.supply.begin_write(self.rtx.nxt()) {
             self.check_idle();
         }
-        self.supply.unsent_bytes(nxt)
     }
 
     fn push_if_established(&mut self) {
@@ -91,7 +113,7 @@ impl Sender {
     }
 
     /// `tcp_slow_start_after_idle_check`.
-    fn check_idle(&mut self) {
+    pub(super) fn check_idle(&mut self) {
         if !self.config.slow_start_after_idle
             || self.conn != Conn::Established
             || self.sk.packets_out > 0
@@ -125,9 +147,8 @@ impl Sender {
 
     /// `tcp_should_autocork`: a buffer that is not full waits while earlier ones are in the host, whose
     /// departure sends it.
-    fn is_autocorked(&self, pending: u64) -> bool {
-        let goal = u64::from(buffer_segs(&self.sk, self.config.mss)) * u64::from(self.config.mss);
-        let tail = self.supply.tail(pending, goal);
+    fn is_autocorked(&self) -> bool {
+        let tail = self.supply.tail(self.supply.unsent_bytes(self.rtx.nxt()), self.goal());
         tail > 0 && !self.rtx.is_empty() && self.host.wmem_alloc() > tail + u64::from(SKB_OVERHEAD)
     }
 
@@ -144,9 +165,16 @@ impl Sender {
         unsent.min(u32::try_from(free).unwrap_or(u32::MAX))
     }
 
-    /// First segment beyond the receive window.
+    /// Bytes of new data that the receive window takes.
     #[inline]
-    pub(super) fn window_end(&self) -> u32 {
-        self.supply.window_end(self.rtx.una(), self.rtx.nxt(), self.sk.snd_wnd)
+    pub(super) fn window_left(&self) -> u64 {
+        let (una, nxt) = self.window();
+        u64::from(self.sk.snd_wnd).saturating_sub(self.supply.bytes_in_flight(una, nxt))
+    }
+
+    /// Whether the receive window takes the next segment (`tcp_snd_wnd_test`).
+    #[inline]
+    pub(super) fn is_in_window(&self) -> bool {
+        self.window_left() >= self.supply.bytes_of_next(self.rtx.nxt(), 1)
     }
 }
