@@ -35,7 +35,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity papers bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity papers bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ test-alone: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the pack
 uml: $(STAMPS)/native ## The kernel for virtual time, in ~/.cache/dumbbell/uml; built where it is missing (minutes)
 	@tools/system-packages.sh uml || true
 	@$(BIN)/dumbbell uml build > build/uml.txt || echo "no kernel for virtual time: tests that need it are left out" >&2
+
+packetdrill: $(STAMPS)/venv ## Run scripts of the kernel's packetdrill on the simulated TCP: make packetdrill SCRIPTS=FOLDER
+	cargo run --locked -q -p dumbbell-transport --example packetdrill -- $(SCRIPTS)
 
 bpf: $(STAMPS)/system ## Compile every controller for BPF
 	$(MAKE) -C cca bpf BUILD=../build/bpf

@@ -28,7 +28,7 @@ fn errors_name_the_line_what_was_given_and_what_is_accepted() {
         ("soon connect", 1, "wanted a time in seconds"),
         ("+.0000000001 connect", 1, "wanted a time in seconds"),
         ("\n0 listen", 2, "wanted <, >, %{ or connect, got `listen`"),
-        ("0 < X. 1:1(0) ack 1", 1, "wanted flags of S P E W ., got `X.`"),
+        ("0 < X. 1:1(0) ack 1", 1, "wanted flags of S P E W A F . or ACE 0 to 7, got `X.`"),
         ("0 < . 1:2(0) ack 1", 1, "1:2 has 1 bytes, not 0"),
         ("0 < . 1:1(0)", 1, "go together"),
         ("0 < . 1:1(0) ack 1 <mss 1460>", 1, "wanted nop, TS val N ecr N or sack"),

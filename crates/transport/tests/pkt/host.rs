@@ -1,12 +1,13 @@
 //! The end of the connection that a script tests, in exact virtual time.
 
 use crate::info;
-use crate::script::{Arm, Flags, Options, Segment};
+use crate::script::{Arm, Flags, Kernel, Options, Segment};
 use cca::{Controller, Module};
 use net::{flags, Ack, Packet, TcpAck};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use transport::app::Write;
 use transport::common::clock::{timestamp_ms, BOOT};
-use transport::common::Stream;
+use transport::common::{Conn, Stream};
 use transport::tcp::{Burst, HostConfig, HostQdisc, Receiver, Sender};
 use units::Time;
 
@@ -42,6 +43,31 @@ struct SenderEnd {
     ts_vals: Vec<u32>,
     acked: u32,
     echo: u32,
+    bytes: Bytes,
+    /// How a script of the kernel's packetdrill sets the host.
+    kernel: Option<Kernel>,
+    /// The other side opened the connection, and its SYN had these flags.
+    syn: Option<Flags>,
+}
+
+/// Which bytes the segments that were sent have; the first data byte is 1.
+struct Bytes(Vec<u64>);
+
+impl Bytes {
+    /// The segment that begins at a byte.
+    fn segment_at(&self, byte: u64) -> Option<u32> {
+        self.0.binary_search(&byte).ok().map(|seq| seq as u32)
+    }
+
+    /// The last segment that begins at a byte or before.
+    fn floor(&self, byte: u64) -> u32 {
+        self.0.partition_point(|&start| start <= byte).saturating_sub(1) as u32
+    }
+
+    /// The first segment that begins at a byte or after.
+    fn ceil(&self, byte: u64) -> u32 {
+        self.0.partition_point(|&start| start < byte) as u32
+    }
 }
 
 /// What a sender would echo to the receiver: the timestamp of its last ACK.
@@ -50,27 +76,31 @@ struct Echo(u32);
 
 impl Host {
     pub fn new(options: &Options) -> Host {
-        let config = HostConfig {
-            hz: options.hz,
-            qdisc: if options.fq { HostQdisc::Fq } else { HostQdisc::Pfifo },
-            tso: options.tso,
-            gro: options.gro,
-            delayed_ack: options.delayed_ack,
-            rcvbuf: options.rcvbuf,
-            sndbuf: options.sndbuf,
-            rcvlowat: 1,
-            ..HostConfig::default()
+        let kernel = options.kernel.as_ref();
+        let stream = match (options.write, kernel) {
+            (_, Some(_)) => Stream::EMPTY,
+            (Some(n), None) => Stream::of_bytes(n, MSS as u32),
+            (None, None) => Stream::GREEDY,
         };
-        let stream = options.write.map_or(Stream::GREEDY, |n| Stream::of_bytes(n, MSS as u32));
         let end = match options.arm {
             Arm::Sender => {
                 let module = Module::find(&options.cca).expect("checked by the parser");
-                let ca = Controller::new(module, &BTreeMap::new()).expect("defaults are valid");
-                let sender = Sender::new(ca, config, stream, 1);
-                End::Sender(Box::new(SenderEnd { sender, ts_vals: Vec::new(), acked: 0, echo: 0 }))
+                let params = kernel.map(|k| k.params.clone()).unwrap_or_default();
+                let ca = Controller::new(module, &params).expect("checked by the parser");
+                let sender = Sender::new(ca, config(options), stream, 1);
+                End::Sender(Box::new(SenderEnd {
+                    sender,
+                    ts_vals: Vec::new(),
+                    acked: 0,
+                    echo: 0,
+                    bytes: Bytes(vec![1]),
+                    kernel: kernel.cloned(),
+                    syn: None,
+                }))
             }
             Arm::Receiver => {
-                let receiver = Receiver::new(config, stream.segments, stream.last_len, options.ecn);
+                let (segments, last_len) = (stream.segments, stream.last_len);
+                let receiver = Receiver::new(config(options), segments, last_len, options.ecn);
                 End::Receiver(Box::new(receiver), Vec::new(), Echo::default())
             }
         };
@@ -87,22 +117,36 @@ impl Host {
         Ok(())
     }
 
+    /// The application writes.
+    pub fn write(&mut self, now: Time, bytes: u64) -> Result<(), String> {
+        let End::Sender(s) = &mut self.end else {
+            return Err("only a sender writes".to_string());
+        };
+        s.sender.supply(now, Write::Bytes(bytes));
+        self.collect(now);
+        Ok(())
+    }
+
     /// Runs every timer that is due by `until`.
     pub fn run_until(&mut self, until: Time) {
-        loop {
-            let deadline = match &self.end {
-                End::Sender(s) => s.sender.next_deadline(),
-                End::Receiver(r, ..) => r.next_deadline(),
-            };
-            if deadline > until {
-                return;
-            }
-            match &mut self.end {
-                End::Sender(s) => s.sender.on_timer(deadline),
-                End::Receiver(r, acks, _) => r.on_timer(deadline, acks),
-            }
-            self.collect(deadline);
+        while self.run_next(until) {}
+    }
+
+    /// Runs the next timer, if it is due by `until`; says whether it was.
+    pub fn run_next(&mut self, until: Time) -> bool {
+        let deadline = match &self.end {
+            End::Sender(s) => s.sender.next_deadline(),
+            End::Receiver(r, ..) => r.next_deadline(),
+        };
+        if deadline > until {
+            return false;
         }
+        match &mut self.end {
+            End::Sender(s) => s.sender.on_timer(deadline),
+            End::Receiver(r, acks, _) => r.on_timer(deadline, acks),
+        }
+        self.collect(deadline);
+        true
     }
 
     /// A packet arrives.
@@ -110,8 +154,9 @@ impl Host {
         self.window = packet.win.unwrap_or(self.window);
         match &mut self.end {
             End::Sender(s) => {
-                let ack = s.ack(now, packet, self.window, &self.stream)?;
-                s.sender.on_ack(now, &ack);
+                if let Some(ack) = s.arrive(now, packet, self.window)? {
+                    s.sender.on_ack(now, &ack);
+                }
             }
             End::Receiver(r, acks, echo) => {
                 let packet = data(now, packet, echo.0, &self.stream)?;
@@ -136,7 +181,7 @@ impl Host {
             End::Sender(s) => {
                 while let Some(burst) = s.sender.depart(now) {
                     s.remember(&burst);
-                    let segment = sent(&burst, &self.stream);
+                    let segment = s.sent(&burst);
                     self.left.push_back(Left { at: now, segment });
                 }
             }
@@ -151,44 +196,146 @@ impl Host {
     }
 }
 
+/// The settings of the host.
+fn config(options: &Options) -> HostConfig {
+    let own = HostConfig {
+        hz: options.hz,
+        qdisc: if options.fq { HostQdisc::Fq } else { HostQdisc::Pfifo },
+        tso: options.tso,
+        gro: options.gro,
+        delayed_ack: options.delayed_ack,
+        rcvbuf: options.rcvbuf,
+        sndbuf: options.sndbuf,
+        rcvlowat: 1,
+        ..HostConfig::default()
+    };
+    let Some(kernel) = &options.kernel else { return own };
+    HostConfig {
+        mss: kernel.mss,
+        nodelay: kernel.nodelay,
+        slow_start_after_idle: kernel.slow_start_after_idle,
+        loss_probes: kernel.loss_probes,
+        min_tso_segs: kernel.min_tso_segs,
+        tso_win_divisor: kernel.tso_win_divisor,
+        ..own
+    }
+}
+
 impl SenderEnd {
     fn remember(&mut self, burst: &Burst) {
         for seq in burst.seq..burst.seq + burst.segments {
             self.ts_vals.resize(self.ts_vals.len().max(seq as usize + 1), 0);
             self.ts_vals[seq as usize] = burst.ts_val;
+            if seq as usize + 1 == self.bytes.0.len() {
+                let end = self.bytes.0[seq as usize] + u64::from(self.sender.payload(seq));
+                self.bytes.0.push(end);
+            }
         }
+    }
+
+    /// A packet arrives: what the sender is told.
+    fn arrive(&mut self, now: Time, p: &Segment, window: u64) -> Result<Option<Ack>, String> {
+        let Some(kernel) = &self.kernel else {
+            return self
+                .ack(now, p, window)
+                .map(|ack| Some(Ack { syn: p.flags.syn, ..ack.into() }));
+        };
+        let (scale, ecn) = (kernel.scale, kernel.ecn);
+        if p.flags.syn && !p.flags.ack {
+            // A repeated SYN is answered by what was sent.
+            if self.syn.is_none() {
+                self.syn = Some(p.flags);
+                self.sender.accept(now);
+            }
+            return Ok(None);
+        }
+        let is_answer = self.sender.conn() == Conn::SynSent;
+        let scaled = if p.flags.syn { window } else { window << scale };
+        let mut ack = self.ack(now, p, scaled)?;
+        if is_answer {
+            // Of a connection that the other side opened its SYN says what is agreed.
+            let asked = self.syn.map_or(ecn == 1 && p.flags.echo, |syn| syn.echo && ecn > 0);
+            let accurate = ecn == 3 && self.syn.is_some_and(|syn| syn.accurate);
+            (ack.ece, ack.ace) = (asked && !accurate, if accurate { 2 } else { 0 });
+        }
+        Ok(Some(Ack { syn: is_answer, ..ack.into() }))
     }
 
     /// The script's packet as an acknowledgement. Without a timestamp it echoes what a receiver would:
     /// that of the segment at the left edge, when the edge moves (RFC 7323, section 4.3).
-    fn ack(&mut self, now: Time, p: &Segment, window: u64, stream: &Stream) -> Result<Ack, String> {
+    fn ack(&mut self, now: Time, p: &Segment, window: u64) -> Result<TcpAck, String> {
         if p.start != p.end {
             return Err("the sender under test receives no data".to_string());
         }
-        let ack = segment_at(p.ack.unwrap_or(1).max(1), stream)?;
+        let ack = self.segment_at(p.ack.unwrap_or(1).max(1), false)?;
         if ack > self.acked {
             let first = self.ts_vals.get(self.acked as usize);
             self.echo = *first.ok_or("it acknowledges what was never sent")?;
             self.acked = ack;
         }
+        let has_timestamps = self.kernel.is_none();
+        let own = |ms| if has_timestamps { ms } else { 0 };
         let mut out = TcpAck {
             ack,
             window: u32::try_from(window).map_err(|_| format!("window {window} has 32 bit"))?,
-            ts_ecr: p.ts.map_or(Ok(self.echo), |ts| host_ms(ts.1))?,
-            ts_val: p.ts.map_or(Ok(ms(now)), |ts| host_ms(ts.0))?,
+            ts_ecr: p.ts.map_or(Ok(own(self.echo)), |ts| host_ms(ts.1))?,
+            ts_val: p.ts.map_or(Ok(own(ms(now))), |ts| host_ms(ts.0))?,
             ece: p.flags.echo,
+            ace: p.ace.unwrap_or(0),
             ..TcpAck::default()
         };
-        for &(start, end) in &p.sacks {
-            out.sacks[out.n_sacks as usize] =
-                (segment_at(start, stream)?, segment_at(end, stream)?);
-            out.n_sacks += 1;
+        for &(start, end) in p.sacks.iter() {
+            let block = (self.segment_at(start, true)?, self.segment_at(end, false)?);
+            // What covers no segment says nothing (`tcp_match_skb_to_sack`).
+            if block.0 < block.1 && usize::from(out.n_sacks) < out.sacks.len() {
+                out.sacks[out.n_sacks as usize] = block;
+                out.n_sacks += 1;
+            }
         }
         if let [(start, end), rest @ ..] = out.sack_blocks() {
             let is_inside = rest.first().is_some_and(|next| next.0 <= *start && *end <= next.1);
             out.is_dsack = *start < ack || is_inside;
         }
-        Ok(Ack { syn: p.flags.syn, ..out.into() })
+        Ok(out)
+    }
+
+    /// The segment that begins at a byte. Our own scripts name no other; of the kernel's the next one inwards counts.
+    fn segment_at(&self, byte: u64, is_start: bool) -> Result<u32, String> {
+        match &self.kernel {
+            None => {
+                let exact = self.bytes.segment_at(byte.max(1));
+                exact.ok_or_else(|| format!("no segment of {MSS} bytes begins at {byte}"))
+            }
+            Some(_) if is_start => Ok(self.bytes.ceil(byte)),
+            Some(_) => Ok(self.bytes.floor(byte)),
+        }
+    }
+
+    /// A send as a script writes it: several segments of one send are one packet.
+    fn sent(&self, burst: &Burst) -> Segment {
+        let is_syn = burst.flags & flags::SYN != 0;
+        let byte = |seq: u32| self.bytes.0[seq as usize];
+        let (start, end) = match burst.segments {
+            0 if burst.probe => (byte(burst.seq) - 1, byte(burst.seq) - 1),
+            0 => (u64::from(!is_syn), u64::from(!is_syn)),
+            n => (byte(burst.seq), byte(burst.seq + n)),
+        };
+        let is_ack = !is_syn || self.syn.is_some();
+        Segment {
+            ecn: Some(burst.ecn),
+            flags: Flags {
+                syn: is_syn,
+                push: burst.push,
+                ack: is_ack,
+                cwr: burst.flags & flags::CWR != 0,
+                ..Flags::default()
+            },
+            start,
+            end,
+            ack: is_ack.then_some(1),
+            ts: Some((script_ms(burst.ts_val), script_ms(burst.ts_ecr))),
+            ..Segment::default()
+        }
     }
 }
 
@@ -215,45 +362,19 @@ fn data(now: Time, p: &Segment, echo: u32, stream: &Stream) -> Result<Packet, St
     })
 }
 
-/// A send of the sender as a script writes it: several segments of one send are one packet.
-fn sent(burst: &Burst, stream: &Stream) -> Segment {
-    let is_syn = burst.flags & flags::SYN != 0;
-    let first = u64::from(!is_syn);
-    let (start, end) = match burst.segments {
-        0 => (first, first),
-        n => (byte_at(burst.seq, stream), byte_at(burst.seq + n, stream)),
-    };
-    Segment {
-        ecn: Some(burst.ecn),
-        flags: Flags {
-            syn: is_syn,
-            push: burst.push,
-            ack: !is_syn,
-            echo: false,
-            cwr: burst.flags & flags::CWR != 0,
-        },
-        start,
-        end,
-        ack: (!is_syn).then_some(1),
-        win: None,
-        sacks: Vec::new(),
-        ts: Some((script_ms(burst.ts_val), script_ms(burst.ts_ecr))),
-    }
-}
-
 /// An acknowledgement of the receiver as a script writes it.
 fn acknowledged(ack: &Ack, stream: &Stream) -> Segment {
     let (first, tcp) = (u64::from(!ack.syn), ack.tcp());
     let block = |&(start, end): &(u32, u32)| (byte_at(start, stream), byte_at(end, stream));
     Segment {
-        ecn: None,
-        flags: Flags { syn: ack.syn, push: false, ack: true, echo: tcp.ece, cwr: false },
+        flags: Flags { syn: ack.syn, ack: true, echo: tcp.ece, ..Flags::default() },
         start: first,
         end: first,
         ack: Some(byte_at(tcp.ack, stream)),
         win: Some(u64::from(tcp.window)),
         sacks: tcp.sack_blocks().iter().map(block).collect(),
         ts: Some((script_ms(tcp.ts_val), script_ms(tcp.ts_ecr))),
+        ..Segment::default()
     }
 }
 

@@ -4,7 +4,7 @@
 use transport::tcp::{Receiver, Sender};
 
 /// Names that `assert` takes.
-pub const FIELDS: [&str; 31] = [
+pub const FIELDS: [&str; 33] = [
     "tcpi_ca_state",
     "tcpi_retransmits",
     "tcpi_backoff",
@@ -19,6 +19,8 @@ pub const FIELDS: [&str; 31] = [
     "tcpi_snd_ssthresh",
     "tcpi_snd_cwnd",
     "tcpi_reordering",
+    "tcpi_reord_seen",
+    "tcpi_snd_mss",
     "tcpi_pacing_rate",
     "tcpi_delivered",
     "tcpi_delivered_ce",
@@ -56,6 +58,8 @@ pub fn of_sender(sender: &Sender, name: &str) -> Option<i64> {
         "tcpi_snd_ssthresh" => i64::from(sk.snd_ssthresh),
         "tcpi_snd_cwnd" => i64::from(sk.snd_cwnd),
         "tcpi_reordering" => i64::from(sk.reordering),
+        "tcpi_reord_seen" => i64::from(sk.reord_seen),
+        "tcpi_snd_mss" => i64::from(sk.mss_cache),
         "tcpi_pacing_rate" => i64::try_from(sk.sk_pacing_rate).unwrap_or(i64::MAX),
         "tcpi_delivered" => i64::from(sk.delivered),
         "tcpi_delivered_ce" => i64::from(sk.delivered_ce),

@@ -3,9 +3,11 @@
 //!
 //! `PKT=fast_recovery cargo test -p dumbbell-transport --test pkt` runs those whose path contains it.
 
+mod code;
 mod fuzz;
 mod host;
 mod info;
+mod kernel;
 mod parse;
 mod run;
 mod script;
@@ -26,7 +28,7 @@ fn run_folder(feature: &str) {
 fn run_file(path: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", shown(path)))?;
     let script = parse::parse(&text).map_err(|e| format!("{}:{e}", shown(path)))?;
-    run::run(&script).map_err(|e| format!("{}:{e}", shown(path)))
+    run::run(&script).map(drop).map_err(|e| format!("{}:{e}", shown(path)))
 }
 
 fn root() -> PathBuf {
@@ -85,6 +87,7 @@ features! {
     tlp
     tso
     undo
+    window
 }
 
 #[test]

@@ -10,10 +10,12 @@
 //! +.1 < . 1:1(0) ack 1449 win 65535 <sack 2897:4345,nop,nop>
 //! +0 %{ assert tcpi_snd_cwnd == 11; assert tcpi_ca_state == TCP_CA_Open }%
 //! ```
+//!
+//! Scripts of the kernel's packetdrill are told by their first line with a shell command or a socket call ([`kernel`]).
 
-use crate::script::{
-    Arm, Assertion, At, Event, Flags, Op, Options, Script, Segment, What, ECN_NAMES,
-};
+use crate::code;
+use crate::kernel;
+use crate::script::{Arm, At, Event, Flags, Options, Script, Segment, What, ECN_NAMES};
 use std::fmt;
 
 /// What is wrong with a script, and where.
@@ -31,19 +33,10 @@ impl fmt::Display for ParseError {
 
 type Parsed<T> = Result<T, String>;
 
-/// Names that the value of an assertion may have.
-const CONSTANTS: [(&str, i64); 6] = [
-    ("TCP_CA_Open", 0),
-    ("TCP_CA_Disorder", 1),
-    ("TCP_CA_CWR", 2),
-    ("TCP_CA_Recovery", 3),
-    ("TCP_CA_Loss", 4),
-    ("TCP_INFINITE_SSTHRESH", cca::INFINITE_SSTHRESH as i64),
-];
-
 /// Parses a script.
 pub fn parse(text: &str) -> Result<Script, ParseError> {
     let mut script = Script::default();
+    let mut names = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((i, line)) = lines.next() {
         let number = i + 1;
@@ -62,16 +55,36 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
                 .map_err(fail)?;
             continue;
         }
-        // Line breaks inside code are kept, because assertions report their own line.
-        while statement.contains("%{") && !statement.contains("}%") {
+        // Line breaks inside code and commands are kept: assertions report their own line.
+        while let Some(end) = is_open(&statement) {
             let Some((_, next)) = lines.next() else {
-                return Err(fail("`%{` without `}%`".to_string()));
+                return Err(fail(format!(
+                    "{} without {end}",
+                    if end == "`}%`" { "`%{`" } else { end }
+                )));
             };
-            statement = format!("{statement}\n{}", without_comment(next));
+            let next = if end == "`}%`" { without_comment(next) } else { next };
+            statement = format!("{statement}\n{next}");
         }
-        script.events.push(event(&statement, number).map_err(fail)?);
+        if kernel::is_kernel(&statement) && script.options.kernel.is_none() {
+            kernel::begin(&mut script.options);
+        }
+        if let Some(event) =
+            event(&statement, number, &mut script.options, &mut names).map_err(fail)?
+        {
+            script.events.push(event);
+        }
     }
+    kernel::finish(&mut script).map_err(|(line, message)| ParseError { line, message })?;
     Ok(script)
+}
+
+/// What a statement that goes on lacks.
+fn is_open(statement: &str) -> Option<&'static str> {
+    if statement.contains("%{") && !statement.contains("}%") {
+        return Some("`}%`");
+    }
+    (statement.matches('`').count() % 2 == 1).then_some("a second back-tick")
 }
 
 fn without_comment(line: &str) -> &str {
@@ -112,6 +125,10 @@ fn option(options: &mut Options, text: &str) -> Parsed<()> {
             }
             options.write = Some(bytes);
         }
+        "tolerance_usecs" => {
+            kernel::begin(options);
+            kernel::of(options).tolerance = number(value)? * 1000;
+        }
         _ => return Err(format!("unknown setting `{key}`; there are arm, cca, hz, qdisc, tso, gro, ecn, delayed_ack, rcvbuf, rcvbuf_max, sndbuf, write")),
     }
     Ok(())
@@ -132,23 +149,68 @@ fn number(text: &str) -> Parsed<u64> {
     text.parse().map_err(|_| format!("wanted a whole number, got `{text}`"))
 }
 
-fn event(statement: &str, line: usize) -> Parsed<Event> {
-    let (at, rest) = if statement.starts_with("%{") {
+fn event(
+    statement: &str,
+    line: usize,
+    options: &mut Options,
+    names: &mut Vec<String>,
+) -> Parsed<Option<Event>> {
+    let (at, rest) = if statement.starts_with("%{") || statement.starts_with('`') {
         (At::After(0), statement)
     } else {
-        let (time, rest) = statement
-            .split_once(char::is_whitespace)
-            .ok_or_else(|| format!("wanted a time and an event, got `{statement}`"))?;
-        (self::time(time)?, rest.trim_start())
+        times(statement)?
     };
     let what = match rest.chars().next() {
         Some('<') => What::Inject(segment(&rest[1..])?),
         Some('>') => What::Expect(segment(&rest[1..])?),
-        Some('%') => What::Assert(assertions(rest, line)?),
+        Some('%') => {
+            let code = code::parse(rest, line, names)?;
+            let asserts = |s: &code::Statement| matches!(s.what, code::Do::Assert(_));
+            if options.kernel.is_none() && !code.iter().any(asserts) {
+                return Err("code without an assertion proves nothing".to_string());
+            }
+            What::Code(code)
+        }
+        Some('`') => {
+            kernel::command(rest.trim_matches('`'), options)?;
+            return Ok(None);
+        }
         _ if rest == "connect" => What::Connect,
+        _ if options.kernel.is_some() => match kernel::call(rest, options)? {
+            Some(what) => what,
+            None => return Ok(None),
+        },
         _ => return Err(format!("wanted <, >, %{{ or connect, got `{rest}`")),
     };
-    Ok(Event { line, at, what })
+    Ok(Some(Event { line, at, what }))
+}
+
+/// The time of a statement, and what follows it: `0.1`, `+.1`, `+.1~+.2`, `*`; of a call that blocks, `+.1...0.2`, its
+/// beginning.
+fn times(statement: &str) -> Parsed<(At, &str)> {
+    let (first, rest) = statement
+        .split_once(char::is_whitespace)
+        .ok_or_else(|| format!("wanted a time and an event, got `{statement}`"))?;
+    let rest = rest.trim_start();
+    if first == "*" {
+        return Ok((At::Any, rest));
+    }
+    if let Some((begin, _)) = first.split_once("...") {
+        return Ok((time(begin)?, rest));
+    }
+    if let Some(end) = rest.strip_prefix("...") {
+        let (_, rest) = end.trim_start().split_once(char::is_whitespace).ok_or("no event")?;
+        return Ok((time(first)?, rest.trim_start()));
+    }
+    let at = match first.split_once('~') {
+        None => time(first)?,
+        Some((low, high)) => match (time(low)?, time(high)?) {
+            (At::After(low), At::After(high)) => At::Within(low, high),
+            (At::Absolute(low), At::Absolute(high)) => At::Between(low, high),
+            _ => return Err(format!("both ends of `{first}` count from the same time")),
+        },
+    };
+    Ok((at, rest))
 }
 
 /// Seconds with up to nine decimals.
@@ -190,7 +252,7 @@ fn segment(text: &str) -> Parsed<Segment> {
         out.ecn = Some(ecn as u8);
         words.next();
     }
-    out.flags = flags(words.next().ok_or("a packet begins with its flags")?)?;
+    (out.flags, out.ace) = flags(words.next().ok_or("a packet begins with its flags")?)?;
     (out.start, out.end) = range(words.next().ok_or("a packet has first:end(length)")?)?;
     while let Some(key) = words.next() {
         let value = words.next().ok_or_else(|| format!("`{key}` needs a number"))?;
@@ -209,22 +271,29 @@ fn segment(text: &str) -> Parsed<Segment> {
     Ok(out)
 }
 
-fn flags(text: &str) -> Parsed<Flags> {
-    let mut flags = Flags::default();
+/// Flags, and the ACE field where it is given as a digit.
+fn flags(text: &str) -> Parsed<(Flags, Option<u8>)> {
+    let (mut flags, mut ace) = (Flags::default(), None);
     for letter in text.chars() {
         let bit = match letter {
             'S' => &mut flags.syn,
             'P' => &mut flags.push,
             'E' => &mut flags.echo,
             'W' => &mut flags.cwr,
+            'A' => &mut flags.accurate,
+            'F' => &mut flags.fin,
             '.' => &mut flags.ack,
-            _ => return Err(format!("wanted flags of S P E W ., got `{text}`")),
+            '0'..='7' if ace.is_none() => {
+                ace = letter.to_digit(8).map(|digit| digit as u8);
+                continue;
+            }
+            _ => return Err(format!("wanted flags of S P E W A F . or ACE 0 to 7, got `{text}`")),
         };
         if std::mem::replace(bit, true) {
             return Err(format!("`{letter}` twice in `{text}`"));
         }
     }
-    Ok(flags)
+    Ok((flags, ace))
 }
 
 /// `first:end(length)`.
@@ -252,55 +321,19 @@ fn tcp_option(text: &str, out: &mut Segment) -> Parsed<()> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words[..] {
         ["TS", "val", val, "ecr", ecr] => out.ts = Some((number(val)?, number(ecr)?)),
-        ["sack", ..] if (2..=4).contains(&words.len()) => {
+        ["sack", ..] if (2..=5).contains(&words.len()) => {
             out.sacks = words[1..].iter().map(|b| block(b)).collect::<Parsed<_>>()?;
         }
+        ["mss", mss] if out.flags.syn => out.mss = Some(number(mss)? as u32),
+        ["wscale", scale] if out.flags.syn => out.scale = Some(number(scale)? as u32),
+        ["sackOK"] if out.flags.syn => out.has_sack_ok = true,
+        // Any options.
+        ["..."] => {}
         _ => {
             return Err(format!(
-                "wanted nop, TS val N ecr N or sack with 1 to 3 blocks, got `{text}`"
+                "wanted nop, TS val N ecr N or sack with 1 to 4 blocks, of a SYN also mss, sackOK and wscale, got `{text}`"
             ))
         }
     }
     Ok(())
-}
-
-fn assertions(text: &str, first_line: usize) -> Parsed<Vec<Assertion>> {
-    let inner = text.strip_prefix("%{").and_then(|t| t.trim_end().strip_suffix("}%"));
-    let inner = inner.ok_or_else(|| format!("code is %{{ ... }}%, got `{text}`"))?;
-    let mut found = Vec::new();
-    for (i, line) in inner.split('\n').enumerate() {
-        for part in line.split(';').map(str::trim).filter(|p| !p.is_empty()) {
-            found.push(assertion(part, first_line + i)?);
-        }
-    }
-    if found.is_empty() {
-        return Err("code without an assertion proves nothing".to_string());
-    }
-    Ok(found)
-}
-
-fn assertion(text: &str, line: usize) -> Parsed<Assertion> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let ["assert", name, op, value] = words[..] else {
-        return Err(format!("wanted `assert name == value`, got `{text}`"));
-    };
-    let op = choice(
-        op,
-        &[
-            ("==", Op::Eq),
-            ("!=", Op::Ne),
-            ("<", Op::Lt),
-            ("<=", Op::Le),
-            (">", Op::Gt),
-            (">=", Op::Ge),
-        ],
-    )?;
-    let constant = CONSTANTS.iter().find(|c| c.0 == value).map(|c| c.1);
-    let number = constant.or_else(|| value.parse().ok()).ok_or_else(|| {
-        format!("wanted a number or one of {:?}, got `{value}`", CONSTANTS.map(|c| c.0))
-    })?;
-    if !crate::info::FIELDS.contains(&name) {
-        return Err(format!("no field `{name}`; there are {:?}", crate::info::FIELDS));
-    }
-    Ok(Assertion { line, name: name.to_string(), op, value: number, text: value.to_string() })
 }

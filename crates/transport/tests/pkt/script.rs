@@ -1,5 +1,7 @@
 //! A `.pkt` script as data: what happens, when, and on which line it says so.
 
+use crate::code::Statement;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A whole script.
@@ -34,6 +36,45 @@ pub struct Options {
     pub sndbuf: u64,
     /// Bytes of the transfer; `None` for one without end.
     pub write: Option<u64>,
+    /// What only scripts of the kernel's packetdrill have; `None` for our own.
+    pub kernel: Option<Kernel>,
+}
+
+/// How a script of the kernel's packetdrill sets the host.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Payload of a full segment as the options of the SYN have it, bytes.
+    pub mss: u32,
+    /// Window scale of the packets that arrive.
+    pub scale: u32,
+    /// `tcp_ecn`.
+    pub ecn: u64,
+    pub nodelay: bool,
+    pub slow_start_after_idle: bool,
+    pub loss_probes: bool,
+    pub min_tso_segs: u32,
+    pub tso_win_divisor: u32,
+    /// Parameters of the controller.
+    pub params: BTreeMap<String, i64>,
+    /// How much earlier or later a packet may leave, ns.
+    pub tolerance: u64,
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        Kernel {
+            mss: 1460,
+            scale: 0,
+            ecn: 2,
+            nodelay: false,
+            slow_start_after_idle: true,
+            loss_probes: true,
+            min_tso_segs: 2,
+            tso_win_divisor: 3,
+            params: BTreeMap::new(),
+            tolerance: 4_000_000,
+        }
+    }
 }
 
 impl Default for Options {
@@ -50,6 +91,7 @@ impl Default for Options {
             rcvbuf: (131_072, 6 << 20),
             sndbuf: u64::MAX,
             write: None,
+            kernel: None,
         }
     }
 }
@@ -69,6 +111,12 @@ pub enum At {
     Absolute(u64),
     /// Since the event before.
     After(u64),
+    /// From the first to the second since the start.
+    Between(u64, u64),
+    /// The same since the event before.
+    Within(u64, u64),
+    /// Whenever it happens.
+    Any,
 }
 
 #[derive(Clone, Debug)]
@@ -79,8 +127,12 @@ pub enum What {
     Inject(Segment),
     /// `>`: a packet leaves.
     Expect(Segment),
-    /// `%{ assert ... }%`.
-    Assert(Vec<Assertion>),
+    /// `%{ ... }%`.
+    Code(Vec<Statement>),
+    /// The application writes this many bytes.
+    Write(u64),
+    /// The application closes; the model has no FIN, so a script ends here.
+    Close,
 }
 
 /// One packet as the script writes it; byte numbers, the first data byte is 1.
@@ -95,6 +147,12 @@ pub struct Segment {
     pub sacks: Vec<(u64, u64)>,
     /// Timestamp value and echo, milliseconds since the start of the script.
     pub ts: Option<(u64, u64)>,
+    /// Of a SYN: MSS and window scale.
+    pub mss: Option<u32>,
+    pub scale: Option<u32>,
+    pub has_sack_ok: bool,
+    /// The ACE field of accurate ECN.
+    pub ace: Option<u8>,
 }
 
 /// Flags of the TCP header that the model has.
@@ -107,59 +165,22 @@ pub struct Flags {
     pub echo: bool,
     /// CWR.
     pub cwr: bool,
-}
-
-/// `left op right`.
-#[derive(Clone, Debug)]
-pub struct Assertion {
-    pub line: usize,
-    pub name: String,
-    pub op: Op,
-    pub value: i64,
-    /// The value as written.
-    pub text: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
-
-impl Op {
-    pub fn holds(self, left: i64, right: i64) -> bool {
-        match self {
-            Op::Eq => left == right,
-            Op::Ne => left != right,
-            Op::Lt => left < right,
-            Op::Le => left <= right,
-            Op::Gt => left > right,
-            Op::Ge => left >= right,
-        }
-    }
-}
-
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Op::Eq => "==",
-            Op::Ne => "!=",
-            Op::Lt => "<",
-            Op::Le => "<=",
-            Op::Gt => ">",
-            Op::Ge => ">=",
-        })
-    }
+    /// AE: the SYN asks for accurate ECN.
+    pub accurate: bool,
+    pub fin: bool,
 }
 
 impl fmt::Display for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letters =
-            [(self.syn, "S"), (self.push, "P"), (self.echo, "E"), (self.cwr, "W"), (self.ack, ".")];
+        let letters = [
+            (self.fin, "F"),
+            (self.syn, "S"),
+            (self.push, "P"),
+            (self.echo, "E"),
+            (self.cwr, "W"),
+            (self.accurate, "A"),
+            (self.ack, "."),
+        ];
         letters.iter().filter(|l| l.0).try_for_each(|l| f.write_str(l.1))
     }
 }
