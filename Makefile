@@ -35,7 +35,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity papers bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity papers bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ uml: $(STAMPS)/native ## The kernel for virtual time, in ~/.cache/dumbbell/uml; 
 
 packetdrill: $(STAMPS)/venv ## Run scripts of the kernel's packetdrill on the simulated TCP: make packetdrill SCRIPTS=FOLDER
 	cargo run --locked -q -p dumbbell-transport --example packetdrill -- $(SCRIPTS)
+
+differential: $(STAMPS)/venv ## Hold the simulated TCP against the running kernel, packet by packet, in random scenarios (root; SECONDS=600, SETS, SEED, COUNT, CCA, JOBS)
+	cargo run --locked -q -p dumbbell-transport --example differential
 
 bpf: $(STAMPS)/system ## Compile every controller for BPF
 	$(MAKE) -C cca bpf BUILD=../build/bpf

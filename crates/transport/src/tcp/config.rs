@@ -11,6 +11,9 @@ pub struct HostConfig {
     pub hz: u32,
     /// Sender's queue discipline.
     pub qdisc: HostQdisc,
+    /// The device takes what leaves over at once, as tun does, so that TCP small queues never hold anything; otherwise TCP
+    /// learns of it when the event is over.
+    pub takes_over: bool,
     /// Bursts of several segments, as many as the pacing rate calls for; otherwise one segment a send.
     pub tso: bool,
     /// The receiver merges segments that arrive back to back.
@@ -46,6 +49,7 @@ impl Default for HostConfig {
         HostConfig {
             hz: 1000,
             qdisc: HostQdisc::Fq,
+            takes_over: false,
             tso: true,
             gro: false,
             delayed_ack: true,

@@ -39,6 +39,8 @@ pub struct Burst {
 #[derive(Debug)]
 pub struct HostQueue {
     qdisc: HostQdisc,
+    /// What leaves is not charged.
+    takes_over: bool,
     /// Bursts that wait, each with the earliest time at which it may leave.
     ring: VecDeque<(Time, Burst)>,
     /// When the discipline ran last.
@@ -51,9 +53,10 @@ pub struct HostQueue {
 
 impl HostQueue {
     /// An empty queue.
-    pub fn new(qdisc: HostQdisc) -> HostQueue {
+    pub fn new(qdisc: HostQdisc, takes_over: bool) -> HostQueue {
         HostQueue {
             qdisc,
+            takes_over,
             ring: VecDeque::new(),
             ran: Time::ZERO,
             wmem: 0,
@@ -63,12 +66,15 @@ impl HostQueue {
     }
 
     /// Takes a burst that may leave at `edt_ns` (host clock) or later.
-    pub fn push(&mut self, now: Time, edt_ns: u64, burst: Burst) {
+    pub fn push(&mut self, now: Time, edt_ns: u64, mut burst: Burst) {
         let at = match self.qdisc {
             HostQdisc::Fq => run_time(edt_ns).max(now),
             HostQdisc::Pfifo | HostQdisc::None => now,
         };
         let at = self.ring.back().map_or(at, |&(last, _)| last.max(at));
+        if self.takes_over {
+            burst.truesize = 0;
+        }
         self.wmem += u64::from(burst.truesize);
         self.ring.push_back((at, burst));
         self.run(now);
@@ -153,7 +159,7 @@ mod tests {
 
     /// Bursts handed down at zero that may leave at these times.
     fn fq(edts_us: &[u64]) -> HostQueue {
-        let mut queue = HostQueue::new(HostQdisc::Fq);
+        let mut queue = HostQueue::new(HostQdisc::Fq, false);
         for (seq, &us) in (0..).zip(edts_us) {
             queue.push(Time::ZERO, (at_us(us) + BOOT).as_ns(), burst(seq));
         }

@@ -211,6 +211,7 @@ fn config(options: &Options) -> HostConfig {
     };
     let Some(kernel) = &options.kernel else { return own };
     HostConfig {
+        takes_over: !options.fq,
         mss: kernel.mss,
         nodelay: kernel.nodelay,
         slow_start_after_idle: kernel.slow_start_after_idle,

@@ -74,7 +74,7 @@ impl Sender {
             last_rtt_us: 0,
             cwnd_use: CwndUse::default(),
             timer: XmitTimer::default(),
-            host: HostQueue::new(config.qdisc),
+            host: HostQueue::new(config.qdisc, config.takes_over),
             pacing_timer: Time::NEVER,
             last_edt_ns: 0,
             peer_ts_val: 0,

@@ -1,0 +1,228 @@
+//! Plays random packet scenarios on the simulated TCP and on the running kernel, and compares every packet and 20 fields of
+//! `tcp_info`: `make differential SECONDS=600 [SETS=loss,ecn] [SEED=1] [COUNT=1000] [CCA=reno] [JOBS=4]`.
+//!
+//! The simulated TCP writes each scenario down as a script with all that it did ([`play`]); the kernel's packetdrill plays
+//! that, in a network namespace of its own, as root. What differs three times is made smaller as long as it differs,
+//! and the script goes to out/differential.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a tool on the machine's own clock, with processes: no part of the simulator"
+)]
+#![allow(dead_code, reason = "it has the parts of the runner of scripts that it needs")]
+
+#[path = "../../tests/pkt/code.rs"]
+mod code;
+#[path = "../../tests/pkt/host.rs"]
+mod host;
+#[path = "../../tests/pkt/info.rs"]
+mod info;
+mod play;
+mod scenario;
+#[path = "../../tests/pkt/script.rs"]
+mod script;
+
+use scenario::{Scenario, SETS};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Times that a scenario must differ.
+const ATTEMPTS: u32 = 3;
+/// Times that it is played when the machine is late, which says nothing.
+const LATE_MAX: u32 = 8;
+/// Scripts played to make one smaller.
+const SMALLER_MAX: u32 = 30;
+
+fn setting(name: &str, or: &str) -> String {
+    std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or_else(|| or.to_string())
+}
+
+fn number(name: &str, or: u64) -> Result<u64, String> {
+    let text = setting(name, &or.to_string());
+    text.parse().map_err(|_| format!("{name} is a whole number, got `{text}`"))
+}
+
+/// What a scenario gives.
+enum Verdict<T> {
+    Agrees,
+    Differs(T),
+    /// The machine was late each time.
+    Late,
+}
+
+/// What was asked for, and where the results go.
+struct Job {
+    packetdrill: PathBuf,
+    cca: String,
+    hz: u32,
+    seed: u64,
+    count: u64,
+    /// Scripts played at once: they mostly wait.
+    jobs: u64,
+    ends: Instant,
+    out: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match compare() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn compare() -> Result<(), String> {
+    let sets = setting("SETS", &SETS.join(","));
+    let sets: Vec<&str> = sets.split(',').collect();
+    if let Some(set) = sets.iter().find(|set| !SETS.contains(set)) {
+        return Err(format!("SETS: no set `{set}`, there are {}", SETS.join(", ")));
+    }
+    let seconds = number("SECONDS", 600)?;
+    let mut job = Job {
+        packetdrill: packetdrill()?,
+        cca: setting("CCA", "reno"),
+        hz: number("HZ", 250)? as u32,
+        seed: number("SEED", 1)?,
+        count: number("COUNT", 1000)?,
+        jobs: number("JOBS", 4)?,
+        ends: Instant::now(),
+        out: PathBuf::from(setting("OUT", "out/differential")),
+    };
+    if cca::Module::find(&job.cca).is_none() {
+        return Err(format!("CCA: no controller `{}`", job.cca));
+    }
+    std::fs::create_dir_all(&job.out).map_err(|e| format!("{}: {e}", job.out.display()))?;
+    for set in &sets {
+        job.ends = Instant::now() + Duration::from_secs(seconds / sets.len() as u64);
+        let (agree, all, differ) = job.run_set(set)?;
+        let percent = 100.0 * agree as f64 / all.max(1) as f64;
+        println!("{set}: {agree} of {all} agree ({percent:.1} %)");
+        differ.iter().for_each(|line| println!("  {line}"));
+    }
+    Ok(())
+}
+
+/// Where packetdrill is.
+fn packetdrill() -> Result<PathBuf, String> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let cached = format!("{home}/.cache/dumbbell/packetdrill/gtests/net/packetdrill/packetdrill");
+    let path = PathBuf::from(setting("PACKETDRILL", &cached));
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(format!(
+        "no packetdrill at {} (PACKETDRILL names another place). It is built from its source, with flex and bison:\n  \
+         git clone --depth 1 https://github.com/google/packetdrill ~/.cache/dumbbell/packetdrill\n  \
+         cd ~/.cache/dumbbell/packetdrill/gtests/net/packetdrill && ./configure && make packetdrill",
+        path.display()
+    ))
+}
+
+impl Job {
+    /// Plays a set; how many agree, of how many, and what is known of the rest.
+    fn run_set(&self, set: &str) -> Result<(u64, u64, Vec<String>), String> {
+        let (next, agree, all) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let (differ, failed) = (Mutex::new(Vec::new()), Mutex::new(None));
+        std::thread::scope(|scope| {
+            for worker in 0..self.jobs {
+                let (next, agree, all, differ, failed) = (&next, &agree, &all, &differ, &failed);
+                scope.spawn(move || {
+                    while Instant::now() < self.ends {
+                        let seed = self.seed + next.fetch_add(1, Ordering::Relaxed);
+                        if seed >= self.seed + self.count {
+                            return;
+                        }
+                        match self.judge(set, seed, worker) {
+                            Ok(Verdict::Agrees) => drop(agree.fetch_add(1, Ordering::Relaxed)),
+                            Ok(Verdict::Late) => continue,
+                            Ok(Verdict::Differs(line)) => {
+                                differ.lock().expect("no worker panics").push(line)
+                            }
+                            Err(error) => {
+                                *failed.lock().expect("no worker panics") = Some(error);
+                                return;
+                            }
+                        }
+                        all.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        if let Some(error) = failed.into_inner().expect("no worker panics") {
+            return Err(error);
+        }
+        let mut differ = differ.into_inner().expect("no worker panics");
+        differ.sort();
+        Ok((agree.into_inner(), all.into_inner(), differ))
+    }
+
+    /// What a scenario gives, made smaller if it differs.
+    fn judge(&self, set: &str, seed: u64, worker: u64) -> Result<Verdict<String>, String> {
+        let place = self.out.join(format!(".{worker}.pkt"));
+        let mut scenario = Scenario::draw(set, seed);
+        let mut found = match self.differs(&scenario, &place)? {
+            Verdict::Agrees => return Ok(Verdict::Agrees),
+            Verdict::Late => return Ok(Verdict::Late),
+            Verdict::Differs(found) => found,
+        };
+        let mut left = SMALLER_MAX;
+        'smaller: loop {
+            for simpler in scenario.simpler() {
+                if left == 0 || Instant::now() > self.ends {
+                    break 'smaller;
+                }
+                left -= 1;
+                if let Verdict::Differs(still) = self.differs(&simpler, &place)? {
+                    (scenario, found) = (simpler, still);
+                    continue 'smaller;
+                }
+            }
+            break;
+        }
+        let (text, said) = found;
+        let path = self.out.join(format!("{set}-{seed}.pkt"));
+        let comment: String = said.lines().map(|line| format!("// {line}\n")).collect();
+        std::fs::write(&path, format!("// {scenario:?}\n{comment}{text}"))
+            .map_err(|e| format!("{}: {e}", path.display()))?;
+        let first = said.lines().next().unwrap_or_default();
+        Ok(Verdict::Differs(format!("{}: {first}", path.display())))
+    }
+
+    /// The script, and what packetdrill said, if the kernel differs each time.
+    fn differs(&self, s: &Scenario, place: &Path) -> Result<Verdict<(String, String)>, String> {
+        let text = play::play(s, &self.cca, self.hz)?;
+        std::fs::write(place, &text).map_err(|e| format!("{}: {e}", place.display()))?;
+        let (mut said, mut differed) = (String::new(), 0);
+        for _ in 0..ATTEMPTS + LATE_MAX {
+            let run = "ip link set lo up; exec \"$0\" \"$1\"";
+            let output = Command::new("unshare")
+                .args(["-n", "nice", "-n", "-10", "timeout", "30", "sh", "-c", run])
+                .arg(&self.packetdrill)
+                .arg(place)
+                .output()
+                .map_err(|e| format!("unshare: {e}"))?;
+            if output.status.success() {
+                return Ok(Verdict::Agrees);
+            }
+            let says = String::from_utf8_lossy(&output.stderr).into_owned();
+            if says.contains("Operation not permitted") {
+                return Err(format!("root is needed: {says}"));
+            }
+            let is_late = ["expected inbound packet", "expected system call start"];
+            if is_late.iter().any(|late| says.contains(late)) {
+                continue;
+            }
+            (said, differed) = (says, differed + 1);
+            if differed == ATTEMPTS {
+                break;
+            }
+        }
+        Ok(if differed == ATTEMPTS { Verdict::Differs((text, said)) } else { Verdict::Late })
+    }
+}
