@@ -347,7 +347,7 @@ impl Receiver {
     /// now, and leaves quick ACKs and the timer alone (`__tcp_send_ack` with an old `rcv_nxt`).
     fn send_prior_ack(&mut self, now: Time, prior: (u32, bool), next: u32, out: &mut Vec<Ack>) {
         self.compression.on_ack_sent();
-        let window = self.window.offer(self.extent.bytes_up_to(next), self.held());
+        let window = self.window.offer(self.extent.bytes_up_to(next), self.ooo.held().into());
         self.rcv_wup = next;
         let ack = self.acknowledge(now, prior.0, window);
         let ack = TcpAck { ece: prior.1, ..ack };
@@ -372,7 +372,7 @@ impl Receiver {
 
     fn send_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
         self.compression.on_ack_sent();
-        let held = self.held();
+        let held = u64::from(self.ooo.held());
         if self.window.is_half_full(held) {
             self.policy.leave_quick();
         }
