@@ -142,7 +142,7 @@ static u64 prague_segment_rate(const struct tcp_sock *tp)
 /* The rate that the window gives. */
 static u64 prague_rate_of_window(const struct tcp_sock *tp, const struct prague *ca)
 {
-	u64 rate = mul_u64_u64_shr(prague_segment_rate(tp), ca->window, PRAGUE_WINDOW_BITS);
+	u64 rate = cca_mul_shr(prague_segment_rate(tp), ca->window, PRAGUE_WINDOW_BITS);
 
 	return max(rate, prague_rate_min);
 }
@@ -151,8 +151,8 @@ static u64 prague_rate_of_window(const struct tcp_sock *tp, const struct prague 
 static u64 prague_window_of_rate(const struct tcp_sock *tp, const struct prague *ca)
 {
 	u64 rtt = ca->rtt_sum >> PRAGUE_RTT_BITS;
-	u64 bytes = mul_u64_u64_shr(ca->rate, rtt ? rtt : tp->srtt_us,
-				    PRAGUE_SECOND_BITS - PRAGUE_WINDOW_BITS);
+	u64 bytes = cca_mul_shr(ca->rate, rtt ? rtt : tp->srtt_us,
+				PRAGUE_SECOND_BITS - PRAGUE_WINDOW_BITS);
 
 	return prague_div_up(bytes, prague_mtu(tp));
 }
@@ -369,7 +369,7 @@ static void prague_reduce_by_mark(const struct sock *sk, struct prague *ca)
 		return;
 	ca->cwr_at = tp->tcp_mstamp;
 	if (prague_grows_by_rate(sk, ca)) {
-		ca->rate -= mul_u64_u64_shr(ca->rate, alpha, PRAGUE_ALPHA_BITS + 1);
+		ca->rate -= cca_mul_shr(ca->rate, alpha, PRAGUE_ALPHA_BITS + 1);
 		ca->rate = max(ca->rate, prague_rate_min);
 		ca->window = prague_window_of_rate(tp, ca);
 	} else {

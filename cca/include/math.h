@@ -60,8 +60,15 @@ static inline u64 div64_u64(u64 dividend, u64 divisor)
 	return dividend / divisor;
 }
 
+/* later - earlier in us, 0 when the order is the other way round. */
+static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier)
+{
+	return later > earlier ? (u32)(later - earlier) : 0;
+}
+#endif
+
 /* (a b) >> shift of the product's 128 bits, shift from 1 to 63; what does not fit into 64 bits is cut off. */
-static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
+static inline u64 cca_mul_shr(u64 a, u64 b, unsigned int shift)
 {
 	u64 low = (u64)(u32)a * (u32)b, high = (a >> 32) * (b >> 32);
 	u64 middle = (a >> 32) * (u32)b, other = (u32)a * (b >> 32);
@@ -71,13 +78,6 @@ static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
 	high += (middle >> 32) + (other >> 32) + (carried >> 32);
 	return low >> shift | high << (64 - shift);
 }
-
-/* later - earlier in us, 0 when the order is the other way round. */
-static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier)
-{
-	return later > earlier ? (u32)(later - earlier) : 0;
-}
-#endif
 
 /*
  * Integer cube root, floor(a^(1/3)), exact for every a.

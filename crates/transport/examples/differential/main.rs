@@ -202,7 +202,7 @@ impl Job {
         for _ in 0..ATTEMPTS + LATE_MAX {
             let run = "ip link set lo up; exec \"$0\" \"$1\"";
             let output = Command::new("unshare")
-                .args(["-n", "nice", "-n", "-10", "timeout", "30", "sh", "-c", run])
+                .args(["-n", "timeout", "30", "sh", "-c", run])
                 .arg(&self.packetdrill)
                 .arg(place)
                 .output()
