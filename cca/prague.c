@@ -40,8 +40,8 @@
 #define PRAGUE_PARAMS(P)							\
 	P(rtt_target, 25000, 1, 100000, "us", "flows with less than this RTT grow as if they had it") \
 	P(rtt_transition, 4, 0, 1000000, "rounds", "after slow start, until the target counts") \
-	P(alpha_on_init, 0, 0, 1, "", "alpha of a new connection; 0: halve at the first mark instead") \
-	P(rate_mode, 2, 0, 2, "", "what grows and shrinks: 0 window, 1 rate, 2 rate in small windows") \
+	P(alpha_on_init, 0, 0, 1, "bool", "alpha of a new connection; 0: halve at the first mark instead") \
+	P(rate_mode, 2, 0, 2, "mode", "what grows and shrinks: 0 window, 1 rate, 2 rate in small windows") \
 	P(rate_below, 4, 0, 1000000, "packets", "windows up to this are small") \
 	P(burst_shift, 12, 0, 20, "bits", "a burst lasts 2^-burst_shift s at most") \
 	P(max_tso_segs, 0, 0, 65535, "segments", "largest burst; 0: no such limit")

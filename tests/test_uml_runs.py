@@ -97,7 +97,8 @@ def test_super_packets_reach_netem_and_the_shaper_whole_and_the_simulator_loses_
     assert abs(row["goodput_bytes"] / same["goodput_bytes"] - 1) < 0.05
     assert abs(row["acks_sent"] / same["acks_sent"] - 1) < 0.1
     assert 0.5 < row["retrans_segs"] / same["retrans_segs"] < 2
-    assert same["random_drops"] <= same["retrans_segs"]
+    # What is lost just before the end is not sent again: one or two buffers.
+    assert same["random_drops"] <= same["retrans_segs"] + 2 * 45
 
 
 def test_a_rate_and_an_rtt_that_change_are_seen_at_their_times(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ _TITLES = {
     "path.buffer": "Buffer",
     "path.loss": "Random loss",
     "path.qdisc": "Queue discipline",
+    "path.up.qdisc": "Queue discipline of the way up",
     "path.burst": "Burst of the token bucket",
     "path.jitter": "Jitter",
     "path.jitter.spread": "Jitter",

@@ -407,17 +407,11 @@ impl Receiver {
     /// Each packet that makes the window grow is acknowledged at once. `arriving` segments are charged but not in order, or
     /// less are charged than are held.
     fn grow_window(&mut self, arriving: i64) {
-        let held = self.held().saturating_add_signed(arriving);
-        if self.window.grow(held) {
+        let unread = self.extent.bytes_up_to(self.rcv_nxt) - self.copied;
+        let (held, mss) = (u64::from(self.ooo.held()), u64::from(self.config.mss));
+        if self.window.grow(|| (held + unread / mss).saturating_add_signed(arriving)) {
             self.policy.on_window_growth();
         }
-    }
-
-    /// Segments that the buffer holds: out of order, and what the application has not read.
-    #[inline]
-    fn held(&self) -> u64 {
-        let unread = self.extent.bytes_up_to(self.rcv_nxt) - self.copied;
-        u64::from(self.ooo.held()) + unread / u64::from(self.config.mss)
     }
 
     /// Wakes the application when `rcvlowat` bytes or the end of the stream are there, and lets it read everything in

@@ -22,6 +22,8 @@ pub struct Window {
     /// Limit that grows with each packet (`rcv_ssthresh`).
     limit: u64,
     buffer: u64,
+    /// Payload that fits into the empty buffer.
+    capacity: u64,
     buffer_max: u64,
     /// Right edge of what was offered, from the start of the stream.
     offered_end: u64,
@@ -40,6 +42,7 @@ impl Window {
         Window {
             limit: initial,
             buffer: config.rcvbuf.0,
+            capacity: payload(config.rcvbuf.0),
             buffer_max: config.rcvbuf.1,
             offered_end: initial,
             offered: initial,
@@ -68,8 +71,11 @@ impl Window {
     /// A packet arrived: two segments more, as long as the buffer has room beside the `held` segments in it (`tcp_space`).
     /// Says whether it grew.
     #[inline]
-    pub fn grow(&mut self, held: u64) -> bool {
-        let room = self.free(held).saturating_sub(self.limit);
+    pub fn grow(&mut self, held: impl FnOnce() -> u64) -> bool {
+        if self.limit >= self.capacity {
+            return false;
+        }
+        let room = self.free(held()).saturating_sub(self.limit);
         self.limit += room.min(2 * ADVMSS);
         room > 0
     }
@@ -77,13 +83,16 @@ impl Window {
     /// Payload that fits into the buffer beside `held` segments (`tcp_space`).
     #[inline]
     fn free(&self, held: u64) -> u64 {
-        self.buffer.saturating_sub(held * TRUESIZE) * SCALING_RATIO / 256
+        match held {
+            0 => self.capacity,
+            _ => payload(self.buffer.saturating_sub(held * TRUESIZE)),
+        }
     }
 
     /// Whether `held` segments have more than half of the buffer.
     #[inline]
     pub fn is_half_full(&self, held: u64) -> bool {
-        self.free(held) < self.free(0) / 2
+        self.free(held) < self.capacity / 2
     }
 
     /// The window of an ACK for everything before byte `next`, beside `held` segments in the buffer; the right edge never
@@ -91,7 +100,7 @@ impl Window {
     #[inline]
     pub fn offer(&mut self, next: u64, held: u64) -> u32 {
         let free = self.free(held).min(self.limit);
-        let is_low = free < self.free(0) / 16 || free < u64::from(MSS);
+        let is_low = free < self.capacity / 16 || free < u64::from(MSS);
         let window = if is_low { 0 } else { free.next_multiple_of(1 << self.scale) };
         self.offered_end = self.offered_end.max(next + window);
         self.offered = self.offered_end - next;
@@ -110,11 +119,17 @@ impl Window {
             window += 2 * window * (copied - self.space) / self.space.max(1);
             let wanted = window.saturating_mul(256) / SCALING_RATIO;
             self.buffer = self.buffer.max(wanted.min(self.buffer_max));
+            self.capacity = payload(self.buffer);
             self.space = copied;
         }
         self.copied_at = have;
         self.measured = now;
     }
+}
+
+/// Payload that fits into this much memory, bytes.
+fn payload(memory: u64) -> u64 {
+    memory * SCALING_RATIO / 256
 }
 
 /// Half of the buffer, in whole segments unless the scale is coarser.
@@ -147,7 +162,7 @@ mod tests {
     fn a_large_buffer_offers_half_of_itself_after_the_handshake() {
         let mut window = Window::new(&HostConfig::default());
         assert_eq!(window.on_syn(), 65_535);
-        assert!(window.grow(1));
+        assert!(window.grow(|| 1));
         // As Linux 6.12 was seen to: 8 MiB and two segments, rounded up to the scale of 16 KiB.
         assert_eq!(window.offer(0, 0), 8_404_992);
     }
@@ -157,7 +172,7 @@ mod tests {
         let config = HostConfig { rcvbuf: (131_072, 131_072), ..HostConfig::default() };
         let mut window = Window::new(&config);
         // 162/256 of 131072 bytes less 65160 are 17783 bytes, which 12 held segments of 2288 take (to 12 bytes).
-        assert!(!window.grow(13) && window.grow(12));
+        assert!(!window.grow(|| 13) && window.grow(|| 12));
     }
 
     #[test]

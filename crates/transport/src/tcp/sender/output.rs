@@ -141,23 +141,24 @@ impl Sender {
         let (sk, mss) = (&self.sk, self.config.mss);
         let front = self.supply.front_len(|| buffer_segs(sk, mss)).min(unsent);
         let len = front.max(quota.min(unsent));
-        if !self.is_in_window() {
+        let window = self.window_left();
+        if window < self.supply.bytes_of_next(self.rtx.nxt(), 1) {
             return None;
         }
         let defers = matches!(push, Push::Window | Push::Forced);
-        if len > 1 && defers && self.should_defer(len, max_segs, unsent, limited) {
+        if len > 1 && defers && self.should_defer(len, max_segs, window, limited) {
             return None;
         }
-        let next = self.split(quota.min(len), len, push);
+        let next = self.split(quota.min(len), len, window, push);
         let n = next.segments;
         (n > 0 && !self.is_queue_full(n, 0)).then_some(next)
     }
 
     /// How much of the first buffer of the write queue, `len` segments, may leave when `most` may: as many bytes as the
     /// receive window takes, whole segments if Nagle's rule holds the rest (`tcp_mss_split_point`, `tcp_nagle_test`).
-    fn split(&self, most: u32, len: u32, push: Push) -> Next {
+    #[inline]
+    fn split(&self, most: u32, len: u32, window: u64, push: Push) -> Next {
         let (nxt, mss) = (self.rtx.nxt(), u64::from(self.config.mss));
-        let window = self.window_left();
         let bytes = self.supply.bytes_of_next(nxt, most);
         let holds = !self.config.nodelay && push == Push::Window && self.supply.is_open;
         if window < bytes {
@@ -213,8 +214,9 @@ impl Sender {
         true
     }
 
-    /// `tcp_tso_should_defer`: wait for the next ACK so that the burst gets larger?
-    fn should_defer(&self, len: u32, max_segs: u32, unsent: u32, limited: &mut Limited) -> bool {
+    /// `tcp_tso_should_defer`: wait for the next ACK so that the burst gets larger, while the receive window takes `send_win`
+    /// bytes?
+    fn should_defer(&self, len: u32, max_segs: u32, send_win: u64, limited: &mut Limited) -> bool {
         let sk = &*self.sk;
         let since_send = sk.tcp_clock_cache.wrapping_sub(sk.tcp_wstamp_ns) as i64;
         if self.recovery.ca_state() >= CaState::Recovery || since_send - DEFER_RECENT_NS > 0 {
@@ -222,7 +224,7 @@ impl Sender {
         }
         let mss = u64::from(self.config.mss);
         let len_bytes = self.supply.bytes_of_next(self.rtx.nxt(), len);
-        let send_win = self.window_left();
+        let unsent = self.unsent();
         let cong_win = u64::from(sk.snd_cwnd - self.in_flight().min(sk.snd_cwnd)) * mss;
         let limit = send_win.min(cong_win);
         let chunk = u64::from(sk.snd_wnd).min(u64::from(sk.snd_cwnd) * mss)
