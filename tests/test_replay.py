@@ -167,12 +167,13 @@ def test_what_a_flow_delivered_and_when_follows_from_the_capture(played: Played)
         assert row["size_bytes"] == (150_000 if row["name"] == "short" else None)
         got.append(at(course, stop))
         assert row["goodput_bytes"] == got[-1]
-        # Time stamps of packets have microseconds; two flows' packets that come at one instant may change places here.
+        # Time stamps of packets have microseconds; two flows' packets that come at one instant may change places here,
+        # which is a packet's time on the link (1 to 3 ms) for one of the 106 packets of the short flow.
         delays = sorted((one.left or 0) // 1000 - one.at // 1000 for one in played.left(flow))
         delivered += sum(one.size > 0 for one in played.left(flow))
         of_flow = played.summary["flows"][flow]
-        assert row["owd_mean_us"] == pytest.approx(fmean(delays), rel=5e-4)
-        assert of_flow["owd_mean_ms"] == pytest.approx(fmean(delays) / 1e3, rel=5e-4)
+        assert row["owd_mean_us"] == pytest.approx(fmean(delays), rel=1e-3)
+        assert of_flow["owd_mean_ms"] == pytest.approx(fmean(delays) / 1e3, rel=1e-3)
         for percent in (50, 95, 99):
             assert row[f"owd_p{percent}_us"] == pytest.approx(
                 delays[math.ceil(len(delays) * percent / 100) - 1], rel=0.017
