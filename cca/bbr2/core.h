@@ -115,7 +115,7 @@ CCA_OP(void, bbr2_main, struct sock *sk, u32 ack_seq, int flag, const struct rat
 	bbr->ecn_in_round |= ack.is_ece && (bbr->ecn_eligible || !bbr2_rules.alpha_needs_ecn);
 	ack.bw = bbr2_sample_bw(rs);
 	ack.lost = cca_flight_lost(&bbr->flight, tcp_sk(sk), rs);
-	ack.tx_in_flight = cca_flight_at_send(rs, ack.lost);
+	ack.tx_in_flight = cca_flight_at_send(tcp_sk(sk), rs, ack.lost);
 	bbr->down_ended = false;
 	if (bbr2_rules.judges_by_round)
 		bbr2_count_losses(bbr, rs);

@@ -33,8 +33,9 @@
  *                           whoever asks for the state of a socket runs it, so it only reads.
  *   CCA_LOST_OP(name)       define void name(struct sock *sk, const struct lost_burst *lost),
  *                           and CCA_TSO_SEGS_OP(name) u32 name(struct sock *sk, u32 mss). Linux
- *                           has neither hook, so in a kernel they are never called:
- *                           CCA_TELLS_LOSSES is 0, and the stack sizes bursts.
+ *                           has neither hook. In a kernel the stack sizes bursts; a module calls the
+ *                           first, with CCA_STATE_LARGE, before the next hook; under BPF nobody does:
+ *                           CCA_TELLS_LOSSES is 0.
  *   CCA_MIN_TSO_OP(name)    define u32 name(struct sock *sk), the hook min_tso_segs; under BPF it is
  *                           left to Linux, which then asks for two segments.
  *   CCA_SNDBUF_OP(name)     define u32 name(struct sock *sk), the hook sndbuf_expand; under BPF it is
@@ -47,7 +48,7 @@
  *                           CCA_GUARD(name) inside CCA_MODULE.
  *   struct cca_flight_log   kept in the private state, so that every host can tell what was lost
  *                           since the sampled segment was sent, and how much was in flight then:
- *                           cca_flight_lost(log, tp, rs), cca_flight_at_send(rs, lost).
+ *                           cca_flight_lost(log, tp, rs), cca_flight_at_send(tp, rs, lost).
  *   cca_acks_loss_probe(rs)  this ACK ends where a retransmitted tail loss probe ends, and
  *                           cca_probed_app_limited(tp) what that repeats was app-limited; Linux
  *                           tells neither, so in a kernel both are false.

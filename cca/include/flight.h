@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What BBRv2 and its variants want to know beyond Linux, for the hosts on a real kernel (BPF, kernel module).
+ * What BBRv2 and its variants want to know beyond Linux, for BPF; hosts/kmod/flight.h knows more.
  *
  * Linux does not keep with a segment what was lost when it was sent, but it keeps `delivered`. The log below
  * has totals of losses, each with the `delivered` at which it was first seen, and finds by `delivered` what
@@ -44,7 +44,8 @@ static inline u32 cca_flight_lost(struct cca_flight_log *log, const struct tcp_s
 }
 
 /* What was in flight at the send has since been delivered or lost. */
-static inline u32 cca_flight_at_send(const struct rate_sample *rs, u32 lost)
+static inline u32 cca_flight_at_send(const struct tcp_sock *tp, const struct rate_sample *rs,
+				     u32 lost)
 {
 	return rs->delivered > 0 ? (u32)rs->delivered + lost : 0;
 }

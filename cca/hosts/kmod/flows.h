@@ -14,7 +14,7 @@ struct cca_flow {
 	struct hlist_node by_sk; /* in cca_flows_by_sk */
 	struct sock *sk;
 	bool is_ece; /* the last ACK carried ECE; before Linux 6.10 */
-	u64 state[]; /* large state */
+	u64 state[]; /* large state, and struct cca_flight */
 };
 
 static LIST_HEAD(cca_flows); /* in the order of their start */
@@ -40,6 +40,16 @@ static inline void **cca_large_slot(const struct sock *sk)
 static inline void *cca_large_state(const struct sock *sk)
 {
 	return *cca_large_slot(sk);
+}
+
+/* It is behind the large state. */
+static struct cca_flight *cca_flight_of(const struct sock *sk)
+{
+	u64 *state = cca_large_state(sk);
+
+	if (!cca_module.hooks.skb_marked_lost || !cca_module.large_bytes || !state)
+		return NULL;
+	return (struct cca_flight *)(state + DIV_ROUND_UP(cca_module.large_bytes, sizeof(u64)));
 }
 
 /* Before Linux 6.10, for controllers with large state. */
@@ -68,9 +78,16 @@ static struct tcp_congestion_ops cca_without_state = {
 	.undo_cwnd = tcp_reno_undo_cwnd,
 };
 
+static size_t cca_flow_bytes(void)
+{
+	size_t bytes = sizeof(struct cca_flow) + round_up(cca_module.large_bytes, sizeof(u64));
+
+	return bytes + (cca_module.hooks.skb_marked_lost ? sizeof(struct cca_flight) : 0);
+}
+
 static void cca_flow_init(struct sock *sk)
 {
-	struct cca_flow *flow = kzalloc(sizeof(*flow) + cca_module.large_bytes, GFP_ATOMIC);
+	struct cca_flow *flow = kzalloc(cca_flow_bytes(), GFP_ATOMIC);
 
 	if (cca_module.large_bytes) {
 		if (!flow) {
@@ -78,6 +95,8 @@ static void cca_flow_init(struct sock *sk)
 			return;
 		}
 		*cca_large_slot(sk) = flow->state;
+		if (cca_flight_of(sk))
+			cca_flight_of(sk)->told = tcp_sk(sk)->lost;
 	}
 	if (cca_module.hooks.init)
 		cca_module.hooks.init(sk);

@@ -5,6 +5,7 @@
  *
  *	kernel.h  the kernel's headers
  *	params.h  parameters, which are the module's
+ *	flight.h  what was in flight and lost when a segment was sent, and the bursts that were lost
  *	flows.h   the sockets that use the controller, and their large state
  *	report.h  what the controller knows of each: /proc/net/dumbbell_NAME, and `ss -ti`
  *
@@ -27,17 +28,26 @@ struct cca_module {
 };
 static const struct cca_module cca_module;
 
-/* No verifier counts the steps of a search here: enough for 10 % of 2500 segments in flight. */
-#define CCA_FLIGHT_MARKS 256
-#include "../../include/flight.h"
+#include "flight.h"
 #include "../../include/hooks.h"
 #include "../../include/declare.h"
 #include "params.h"
 #include "flows.h"
 #include "report.h"
 
-/* Linux does not tell of lost bursts. */
-#define CCA_TELLS_LOSSES 0
+/* Bursts are told when the next hook is called, which is after all of an ACK are marked. */
+#define CCA_TELLS_LOSSES 1
+
+/* Linux does not say that an ACK ends where a tail loss probe ends, nor what the probe repeats. */
+static inline bool cca_acks_loss_probe(const struct rate_sample *rs)
+{
+	return false;
+}
+
+static inline bool cca_probed_app_limited(const struct tcp_sock *tp)
+{
+	return false;
+}
 
 #define CCA_LARGE_STATE_(x, type)                            \
 	static inline type *x##_state(const struct sock *sk) \
@@ -81,6 +91,31 @@ static struct tcp_congestion_ops cca_ops __read_mostly = {
 	.release = cca_flow_release,
 };
 
+/* Hooks that follow a loss mark, of a controller that wants to know of lost bursts. */
+static void cca_tell(struct sock *sk)
+{
+	cca_tell_losses(sk, cca_module.hooks.skb_marked_lost);
+}
+
+static u32 cca_told_ssthresh(struct sock *sk)
+{
+	cca_tell(sk);
+	return cca_module.hooks.ssthresh(sk);
+}
+
+static void cca_told_set_state(struct sock *sk, u8 new_state)
+{
+	cca_tell(sk);
+	cca_module.hooks.set_state(sk, new_state);
+}
+
+static void __maybe_unused cca_told_control(struct sock *sk, u32 ack, int flag,
+					    const struct rate_sample *rs)
+{
+	cca_tell(sk);
+	cca_module.hooks.cong_control(sk, ack, flag, rs);
+}
+
 /* cong_control() has four arguments since Linux 6.10; before that the ECE flag comes by in_ack_event(). */
 #define CCA_HAS_OLD_CONTROL                                        \
 	__builtin_types_compatible_p(typeof(cca_ops.cong_control), \
@@ -88,6 +123,8 @@ static struct tcp_congestion_ops cca_ops __read_mostly = {
 
 static void __maybe_unused cca_old_control(struct sock *sk, const struct rate_sample *rs)
 {
+	if (cca_module.hooks.skb_marked_lost)
+		cca_tell(sk);
 	cca_module.hooks.cong_control(sk, 0, cca_is_ece(sk) ? FLAG_ECE : 0, rs);
 }
 
@@ -124,10 +161,15 @@ static void __init cca_fill_ops(const struct cca_host_ops *hooks)
 #endif
 	if (hooks->info)
 		cca_ops.get_info = cca_get_info;
+	if (hooks->skb_marked_lost) {
+		cca_ops.ssthresh = cca_told_ssthresh;
+		cca_ops.set_state = hooks->set_state ? cca_told_set_state : NULL;
+	}
 	if (!hooks->cong_control)
 		return;
-	cca_ops.cong_control = __builtin_choose_expr(CCA_HAS_OLD_CONTROL, cca_old_control,
-						     cca_module.hooks.cong_control);
+	cca_ops.cong_control = __builtin_choose_expr(
+		CCA_HAS_OLD_CONTROL, cca_old_control,
+		hooks->skb_marked_lost ? cca_told_control : cca_module.hooks.cong_control);
 	if (CCA_HAS_OLD_CONTROL && cca_module.large_bytes)
 		cca_ops.in_ack_event = cca_old_in_ack_event;
 }
@@ -136,6 +178,8 @@ static int __init cca_module_start(void)
 {
 	int err;
 
+	if (cca_module.hooks.skb_marked_lost && !cca_module.large_bytes)
+		pr_warn("skb_marked_lost is not called: that needs CCA_STATE_LARGE\n");
 	cca_fill_ops(&cca_module.hooks);
 	if (!cca_report_start())
 		return -ENOMEM;

@@ -125,8 +125,10 @@ static inline u32 cca_flight_lost(struct cca_flight_log *log, const struct tcp_s
 	return rs->lost;
 }
 
-static inline u32 cca_flight_at_send(const struct rate_sample *rs, u32 lost)
+static inline u32 cca_flight_at_send(const struct tcp_sock *tp, const struct rate_sample *rs,
+				     u32 lost)
 {
+	(void)tp;
 	(void)lost;
 	return rs->tx_in_flight;
 }

@@ -6,6 +6,7 @@
 //! bytes](path::plan::Traffic) is acknowledged. Without that delay they would leave earlier, and the first
 //! rounds of HyStart would differ.
 
+use crate::tun::Direction;
 use path::plan::Plan;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,8 +17,8 @@ use units::{Span, Time};
 pub struct ControlBypass {
     /// One-way delays of the flows.
     delays: Vec<Span>,
-    /// (arrival, number among all frames, buffer).
-    frames: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    /// (arrival, number among all frames, goes back, buffer).
+    frames: BinaryHeap<Reverse<(Time, u64, bool, u32)>>,
     entered: u64,
 }
 
@@ -28,9 +29,10 @@ impl ControlBypass {
         ControlBypass { delays, frames: BinaryHeap::new(), entered: 0 }
     }
 
-    /// Takes a frame of a flow's server.
-    pub fn push(&mut self, now: Time, flow: usize, buffer: u32) {
-        self.frames.push(Reverse((now + self.delays[flow], self.entered, buffer)));
+    /// Takes a frame of a flow's server, which goes in this direction.
+    pub fn push(&mut self, now: Time, flow: usize, direction: Direction, buffer: u32) {
+        let is_back = direction == Direction::Back;
+        self.frames.push(Reverse((now + self.delays[flow], self.entered, is_back, buffer)));
         self.entered += 1;
     }
 
@@ -39,9 +41,10 @@ impl ControlBypass {
         self.frames.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The next frame that has arrived by `now`.
-    pub fn pop(&mut self, now: Time) -> Option<u32> {
+    /// The next frame that has arrived by `now`, and where it goes.
+    pub fn pop(&mut self, now: Time) -> Option<(Direction, u32)> {
         self.next_at().filter(|&at| at <= now)?;
-        self.frames.pop().map(|Reverse((.., buffer))| buffer)
+        let Reverse((.., is_back, buffer)) = self.frames.pop()?;
+        Some((if is_back { Direction::Back } else { Direction::Forward }, buffer))
     }
 }

@@ -124,6 +124,8 @@ pub struct Socket {
     pub lost: u32,
     pub retrans: u32,
     pub rtt_us: u32,
+    /// The last RTT, which the kernel does not report.
+    pub last_rtt_us: Option<u32>,
     pub ssthresh: u32,
     pub cwnd: u32,
     pub total_retrans: u32,

@@ -2,9 +2,9 @@
 
 use crate::clock::Clock;
 use crate::memory::TcpMemory;
-use crate::run::Progress;
 use crate::EmuError;
 use path::plan::Plan;
+use record::Watch;
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -14,6 +14,9 @@ use units::{Span, Time};
 /// How often the caller is asked whether to go on.
 const TICK: Span = Span::from_ms(50);
 
+/// Reports how far the run is (ns, data packets delivered); `false` stops it.
+pub type Progress<'a> = dyn FnMut(u64, u64) -> bool + 'a;
+
 /// State of a run that its threads share.
 #[derive(Debug)]
 pub struct RunState {
@@ -22,6 +25,8 @@ pub struct RunState {
     /// Frames with data that reached a receiver.
     pub delivered: AtomicU64,
     pub flows: Vec<FlowState>,
+    /// Who watches the run.
+    pub watch: Option<Watch>,
 }
 
 /// State of one flow.
@@ -37,10 +42,16 @@ pub struct FlowState {
 
 impl RunState {
     pub fn new(flows: usize) -> Arc<RunState> {
+        RunState::watched(flows, None)
+    }
+
+    /// As [`RunState::new`], with somebody who watches the run.
+    pub fn watched(flows: usize, watch: Option<Watch>) -> Arc<RunState> {
         Arc::new(RunState {
             stop: AtomicBool::new(false),
             delivered: AtomicU64::new(0),
             flows: (0..flows).map(|_| FlowState::default()).collect(),
+            watch,
         })
     }
 }
@@ -60,6 +71,20 @@ pub trait Client {
     fn stop(&self);
     /// Whether the program has ended.
     fn has_ended(&mut self) -> bool;
+}
+
+impl<T: Client + ?Sized> Client for Box<T> {
+    fn start(&mut self) {
+        (**self).start();
+    }
+
+    fn stop(&self) {
+        (**self).stop();
+    }
+
+    fn has_ended(&mut self) -> bool {
+        (**self).has_ended()
+    }
 }
 
 /// A flow that was stopped.

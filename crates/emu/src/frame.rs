@@ -1,8 +1,7 @@
 //! A real frame as links and queue disciplines see it: a few words, and the number of its buffer.
 
+use crate::classify::Member;
 use crate::header::{Ip, Tcp};
-use crate::hosts::{DATA_PORT, RECEIVERS, SENDERS};
-use crate::tun::Direction;
 use net::frame::{ecn, PureAck, SKB_OVERHEAD};
 use net::Frame;
 use path::route::PathPacket;
@@ -17,7 +16,10 @@ const ECN_BITS: u8 = 3;
 pub struct RealFrame {
     /// Its buffer in the [`BufferPool`](crate::pool::BufferPool).
     pub buffer: u32,
+    /// Number of the flow, or of the series of probes after all flows.
     flow: u32,
+    /// It goes the way of the flow's data, or of the requests.
+    pub goes_there: bool,
     hash: u32,
     hosts: (u32, u32),
     /// IP packet length.
@@ -33,71 +35,29 @@ pub struct RealFrame {
 }
 
 impl RealFrame {
-    /// The frame in `buffer`, of a flow between these hosts.
+    /// The frame in `buffer`, between these hosts.
     pub fn new(
         buffer: u32,
         bytes: &[u8],
         ip: &Ip,
         tcp: Option<&Tcp>,
-        flow: u32,
+        member: Member,
         hosts: (u32, u32),
         now: Time,
     ) -> RealFrame {
         RealFrame {
             buffer,
-            flow,
+            flow: member.number,
+            goes_there: member.goes_there,
             hash: ip.flow_hash(bytes),
             hosts,
             length: ip.total,
             tos: ip.tos,
             is_damaged: false,
-            is_data: tcp.is_some_and(|tcp| tcp.payload > 0),
+            // Datagrams of quinn mostly do; what exactly is encrypted, elsewhere.
+            is_data: tcp.map_or(member.goes_there, |tcp| tcp.payload > 0),
             entered: now,
             ack: tcp.and_then(|tcp| tcp.pure_ack(bytes)),
-        }
-    }
-}
-
-/// How frames are assigned to flows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Classifier {
-    /// Connections from [`DATA_PORT`], by the addresses of their hosts; other frames bypass the path.
-    ByAddress { own_receivers: bool },
-    /// All frames are one flow.
-    OneFlow,
-}
-
-impl Classifier {
-    /// The flow of a frame that takes the path, one of `flows`; `None` for one that bypasses it.
-    #[inline]
-    pub fn flow(
-        self,
-        direction: Direction,
-        ip: &Ip,
-        tcp: Option<&Tcp>,
-        flows: usize,
-    ) -> Option<u32> {
-        if self == Classifier::OneFlow {
-            return Some(0);
-        }
-        let (port, first) = match direction {
-            Direction::Forward => (tcp?.source, RECEIVERS),
-            Direction::Back => (tcp?.destination, SENDERS),
-        };
-        let flow = ip.destination.wrapping_sub(first);
-        (port == DATA_PORT && (flow as usize) < flows).then_some(flow)
-    }
-
-    /// Source and destination by which queue disciplines distinguish hosts; numbered as in the simulator.
-    #[inline]
-    pub fn hosts(self, direction: Direction, ip: &Ip, flow: u32) -> (u32, u32) {
-        let Classifier::ByAddress { own_receivers } = self else {
-            return (ip.source, ip.destination);
-        };
-        let (sender, receiver) = (2 * flow + 1, if own_receivers { 2 * flow + 2 } else { 0 });
-        match direction {
-            Direction::Forward => (sender, receiver),
-            Direction::Back => (receiver, sender),
         }
     }
 }

@@ -7,6 +7,9 @@ const TOS: usize = 1;
 /// Offset of the header checksum.
 const CHECKSUM: usize = 10;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Length of a UDP header.
+const UDP_HEADER: usize = 8;
 
 /// Bits of the TCP header.
 pub mod flag {
@@ -50,6 +53,14 @@ pub struct Tcp {
     pub payload: u32,
     /// Where the options are in the packet.
     options: (usize, usize),
+}
+
+/// Both ends of a datagram or segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    pub source: u16,
+    pub destination: u16,
+    pub is_udp: bool,
 }
 
 fn be16(bytes: &[u8], at: usize) -> u16 {
@@ -109,9 +120,25 @@ impl Ip {
         })
     }
 
+    /// The ports of the UDP header that follows it, if there is one.
+    pub fn udp(&self, bytes: &[u8]) -> Option<Ports> {
+        let is_whole = self.header + UDP_HEADER <= usize::from(self.total);
+        (self.protocol == UDP && !self.is_later_fragment && is_whole).then(|| Ports {
+            source: be16(bytes, self.header),
+            destination: be16(bytes, self.header + 2),
+            is_udp: true,
+        })
+    }
+
+    /// The first word that a UDP datagram carries.
+    pub fn udp_word(&self, bytes: &[u8]) -> Option<u32> {
+        let at = self.header + UDP_HEADER;
+        (self.protocol == UDP && at + 4 <= usize::from(self.total)).then(|| be32(bytes, at))
+    }
+
     /// Hash of addresses, protocol and ports, uniform over 32 bits.
     pub fn flow_hash(&self, bytes: &[u8]) -> u32 {
-        let has_ports = matches!(self.protocol, TCP | 17) && !self.is_later_fragment;
+        let has_ports = matches!(self.protocol, TCP | UDP) && !self.is_later_fragment;
         let end = self.header + 4;
         let ports =
             if has_ports && end <= usize::from(self.total) { be32(bytes, self.header) } else { 0 };
@@ -125,6 +152,11 @@ impl Tcp {
     #[cfg(test)]
     pub(crate) fn plain(flags: u16, seq: u32, ack: u32, payload: u32) -> Tcp {
         Tcp { source: 50_000, destination: 5_201, seq, ack, flags, payload, options: (0, 0) }
+    }
+
+    /// Its ports.
+    pub fn ports(&self) -> Ports {
+        Ports { source: self.source, destination: self.destination, is_udp: false }
     }
 
     pub fn has(&self, flags: u16) -> bool {

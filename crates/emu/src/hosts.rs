@@ -4,15 +4,37 @@
 use crate::netns::NetNs;
 use crate::tun::{Tun, TunPair, NAME};
 use crate::EmuError;
-use path::plan::{Host, HostQdisc, Plan};
+use path::plan::{Flow, Host, HostQdisc, Plan, Transport};
 use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
 
 /// Local port of the connections that are measured; others between the hosts (iperf3's control
 /// connection) bypass the path.
 pub const DATA_PORT: u16 = 50_000;
+/// Port of probes, at both ends.
+pub const PROBE_PORT: u16 = 50_001;
 /// First addresses of senders and receivers: 10.1.0.1 and 10.2.0.1.
 pub const SENDERS: u32 = 0x0a01_0001;
 pub const RECEIVERS: u32 = 0x0a02_0001;
+
+const ECN: &str = "net.ipv4.tcp_ecn";
+
+/// This kernel does not know the number of accurate ECN (3).
+fn no_accurate_ecn() -> EmuError {
+    EmuError::Unsupported {
+        key: "host.ecn".into(),
+        got: "accurate".into(),
+        wanted: "classic or false: this kernel's TCP has no accurate ECN".into(),
+    }
+}
+
+/// Where a flow begins or ends.
+#[derive(Clone, Copy, Debug)]
+pub struct End<'a> {
+    pub netns: &'a NetNs,
+    pub address: Ipv4Addr,
+}
 
 /// Two hosts with nothing between them yet.
 #[derive(Debug)]
@@ -37,7 +59,7 @@ impl Hosts {
             Hosts { senders, receivers, sysctls: BTreeMap::new(), warnings: Vec::new() };
         hosts.set_sysctls(plan)?;
         hosts.set_routes(&plan.host)?;
-        hosts.set_device(&plan.host)?;
+        hosts.set_device(plan)?;
         Ok((hosts, devices))
     }
 
@@ -53,8 +75,16 @@ impl Hosts {
         for (name, value) in values {
             for netns in [&self.senders, &self.receivers] {
                 let is_optional = name.starts_with("net.ipv6") && netns.read(name).is_none();
-                if !is_optional {
-                    netns.set(name, &value)?;
+                if is_optional {
+                    continue;
+                }
+                match netns.set(name, &value) {
+                    Err(EmuError::System { source, .. })
+                        if name == ECN && source.kind() == io::ErrorKind::InvalidInput =>
+                    {
+                        return Err(no_accurate_ecn())
+                    }
+                    done => done?,
                 }
             }
             self.sysctls.insert(name.into(), value);
@@ -80,15 +110,21 @@ impl Hosts {
         Ok(())
     }
 
-    /// The senders' device: queue discipline and size of bursts.
-    fn set_device(&mut self, host: &Host) -> Result<(), EmuError> {
-        let (senders, warnings) = (&self.senders, &mut self.warnings);
+    /// The devices of those that send data: queue discipline and size of bursts.
+    fn set_device(&mut self, plan: &Plan) -> Result<(), EmuError> {
+        let (host, is_two_way) = (&plan.host, plan.flows.iter().any(Flow::is_up));
+        let has_tcp = plan.flows.iter().any(|flow| matches!(flow.transport, Transport::Tcp));
+        let mut senders = vec![&self.senders];
+        senders.extend(is_two_way.then_some(&self.receivers));
+        let warnings = &mut self.warnings;
         let replace = |kind: &str, more: &[&str]| {
             let all = [&["qdisc", "replace", "dev", NAME, "root", kind], more].concat();
-            senders.run("tc", &all)
+            senders.iter().try_for_each(|netns| netns.run("tc", &all).map(|_| ()))
         };
         let is_fq = host.qdisc == HostQdisc::Fq;
-        if is_fq && replace("fq", &["limit", "1000000", "flow_limit", "100000"]).is_err() {
+        let fq = ["limit", "1000000", "flow_limit", "100000"];
+        // Ends of quinn pace by themselves.
+        if is_fq && replace("fq", &fq).is_err() && has_tcp {
             warnings.push(
                 "host.qdisc: this kernel has no fq, senders are paced by TCP's own timer (pfifo)"
                     .into(),
@@ -99,7 +135,8 @@ impl Hosts {
                 .push("host.qdisc: this kernel has no pfifo, its default is used instead".into());
         }
         if !host.tso {
-            senders.run("ip", &["link", "set", NAME, "gso_max_segs", "1"])?;
+            let one = ["link", "set", NAME, "gso_max_segs", "1"];
+            senders.iter().try_for_each(|netns| netns.run("ip", &one).map(|_| ()))?;
         }
         if !host.shared_processor {
             warnings.push(
@@ -111,6 +148,16 @@ impl Hosts {
                 .push("host.gro: receivers of the emulated path see segments one by one".into());
         }
         Ok(())
+    }
+
+    /// The ends of flow `i`, its sender first.
+    pub fn ends(&self, plan: &Plan, i: usize) -> [End<'_>; 2] {
+        let at = |netns, first| End { netns, address: Ipv4Addr::from(first + i as u32) };
+        let (down, up) = (at(&self.senders, SENDERS), at(&self.receivers, RECEIVERS));
+        match plan.flows[i].is_up() {
+            false => [down, up],
+            true => [up, down],
+        }
     }
 
     /// Controllers that sockets of the senders may ask for.

@@ -7,6 +7,8 @@
 //!  from 10.1.0.i:50000                 <-- delay <-- acknowledgements
 //! ```
 //!
+//! A quinn flow has UDP sockets instead of iperf3 processes; threads of this process run its event loops.
+//!
 //! Namespaces have no name and devices are not persistent: the kernel removes them when this process ends,
 //! however it ends, and kills the processes of the flows.
 //!
@@ -15,6 +17,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod classify;
 mod clock;
 mod control;
 mod diag;
@@ -28,6 +31,8 @@ mod memory;
 mod netns;
 mod pidns;
 mod pool;
+mod probes;
+mod quinn;
 mod report;
 mod router;
 mod run;
@@ -40,9 +45,10 @@ mod traffic;
 mod tun;
 mod wire;
 
+pub use flows::Progress;
 pub use netns::enter_user_namespace;
 pub use report::{Emulator, Outcome};
-pub use run::{check, run, Progress};
+pub use run::{check, run};
 pub use sampler::{CcaSnapshot, ReadControllers};
 pub use shell::{shell, FarEnd, Shell};
 

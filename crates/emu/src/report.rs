@@ -3,6 +3,7 @@
 use crate::clock::{LoopStats, LATE};
 use crate::diag::Socket;
 use crate::flows::Stopped;
+use crate::quinn::Told;
 use crate::router::Routed;
 use crate::sampler::Samples;
 use crate::wire::Measured;
@@ -11,23 +12,28 @@ use path::network::Notice;
 use path::plan::{Flow, Plan};
 use record::report::{warnings, Waits};
 use record::{
-    EventKind, EventRow, FlowRow, FlowTotals, MessageRow, PcapWriter, RunTotals, Summary,
+    EventKind, EventRow, FlowRow, FlowTotals, MessageRow, PcapWriter, ProbeRow, RunTotals, Summary,
     TableWriter,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
-use units::Time;
+use units::{Span, Time};
 
 /// Share of the time that the loop may use a processor, per cent.
 const CPU_PERCENT: u64 = 90;
+
+/// Within this a host answers a probe, also on a busy machine.
+const ANSWER: Span = Span::from_ms(100);
 
 /// What a run has measured.
 pub struct Ended {
     pub routed: Routed,
     pub samples: Samples,
     pub stopped: Vec<Stopped>,
+    /// What flows of quinn told.
+    pub told: BTreeMap<usize, Told>,
     /// Frames that devices dropped because the loop had not read them in time.
     pub dropped: u64,
     pub controllers: Vec<String>,
@@ -84,22 +90,25 @@ struct Lifetime {
 /// # Errors
 /// When a table cannot be written.
 pub fn write(plan: &Plan, out: &Path, ended: Ended) -> Result<Outcome, EmuError> {
-    let Ended { mut routed, samples, stopped, dropped, controllers, sysctls, warnings } = ended;
+    let Ended { mut routed, samples, stopped, told, dropped, controllers, sysctls, warnings } =
+        ended;
+    told.iter().for_each(|(&i, told)| routed.measured.wire[i].tell(told));
     routed.measured.capture.take().map_or(Ok(()), PcapWriter::finish)?;
     let lifetimes = lifetimes(plan, &routed, &stopped);
-    let flows = totals(plan, &routed, &lifetimes, &samples);
-    let events = events(&routed.measured, &lifetimes, &samples);
+    let flows = totals(plan, &routed, &lifetimes, &samples, &told);
+    let events = events(&routed.measured, &lifetimes, &samples, &told);
     let rows = flows.iter().enumerate().map(|(i, flow)| flow.row(i));
-    write_tables(plan, &routed.measured, &events, rows, out)?;
+    write_tables(plan, &routed, &events, rows, out)?;
 
     let own_drops = routed.measured.stats.refused + dropped;
     let emulator = emulator(&routed, own_drops, samples.late, controllers, sysctls);
-    let links = &routed.forward.links;
+    let up = routed.back.links.iter().filter(|_| plan.is_two_way());
+    let links: Vec<_> = routed.forward.links.iter().chain(up).collect();
     let warnings = warnings
         .into_iter()
         .chain(samples.warnings())
         .chain(loop_warnings(&emulator))
-        .chain(links.iter().filter_map(path::link::Link::warning))
+        .chain(links.iter().filter_map(|link| link.warning()))
         .chain(other_controllers(&samples, &emulator.controllers))
         .collect();
     let wire = &routed.measured.wire;
@@ -134,11 +143,12 @@ fn lifetimes(plan: &Plan, routed: &Routed, stopped: &[Stopped]) -> Vec<Lifetime>
 
 fn write_tables(
     plan: &Plan,
-    measured: &Measured,
+    routed: &Routed,
     events: &[EventRow],
     rows: impl Iterator<Item = FlowRow>,
     out: &Path,
 ) -> Result<(), EmuError> {
+    let measured = &routed.measured;
     let mut flows = TableWriter::create(out, true)?;
     rows.for_each(|row| flows.push(&row));
     flows.finish()?;
@@ -148,12 +158,26 @@ fn write_tables(
     let mut table = TableWriter::create(out, plan.record.events)?;
     events.iter().for_each(|row| table.push(row));
     table.finish()?;
+    if !plan.probes.is_empty() {
+        let mut probes = TableWriter::<ProbeRow>::create(out, true)?;
+        // What the other end has had for that long it will not answer.
+        let answered_until = Time::from_ns(routed.end.as_ns().saturating_sub(ANSWER.as_ns()));
+        for (log, number) in measured.probes.iter().zip(0..) {
+            log.rows(number, answered_until).for_each(|row| probes.push(&row));
+        }
+        probes.finish()?;
+    }
     TableWriter::<MessageRow>::create(out, true)?.finish()?;
     Ok(())
 }
 
 /// What happened on the path and to the flows, and the states in the samples, in order of time.
-fn events(measured: &Measured, lifetimes: &[Lifetime], samples: &Samples) -> Vec<EventRow> {
+fn events(
+    measured: &Measured,
+    lifetimes: &[Lifetime],
+    samples: &Samples,
+    told: &BTreeMap<usize, Told>,
+) -> Vec<EventRow> {
     let row = |at: Time, flow: u32, kind, value| {
         let flow = Some(flow as i32);
         EventRow { t_ns: at.as_ns() as i64, flow, kind, value, note: None }
@@ -183,6 +207,10 @@ fn events(measured: &Measured, lifetimes: &[Lifetime], samples: &Samples) -> Vec
         let state = |&(at, kind, note)| EventRow { note: Some(note), ..row(at, flow, kind, None) };
         rows.extend(samples.states.iter().map(state));
     }
+    for (&flow, told) in told {
+        let event = |&(at, kind, value)| row(at, flow as u32, kind, value);
+        rows.extend(told.events.iter().map(event));
+    }
     rows.sort_by_key(|row| row.t_ns);
     rows
 }
@@ -193,13 +221,14 @@ fn totals(
     routed: &Routed,
     lifetimes: &[Lifetime],
     samples: &Samples,
+    told: &BTreeMap<usize, Told>,
 ) -> Vec<FlowTotals> {
-    let fates = routed.forward.fates();
+    let (down, up) = (routed.forward.fates(), routed.back.fates());
     let total = |(i, planned): (usize, &Flow)| {
         let (wire, lifetime) = (&routed.measured.wire[i], &lifetimes[i]);
         let samples = &samples.flows[i];
         let last = samples.last.as_ref();
-        FlowTotals {
+        let totals = FlowTotals {
             start_ns: lifetime.start.as_ns(),
             stop_ns: lifetime.stop.as_ns(),
             established_ns: wire.established.map(Time::as_ns),
@@ -217,10 +246,30 @@ fn totals(
             srtt_us: samples.srtt_us.clone(),
             waits: last.map(waits),
             why: wire.established.is_none().then(|| format!("traffic/{i}.json may say why")),
-            ..planned.totals(&fates[i])
+            ..planned.totals(if planned.is_up() { &up[i] } else { &down[i] })
+        };
+        match told.get(&i) {
+            Some(told) => of_quinn(told, totals),
+            None => totals,
         }
     };
     plan.flows.iter().enumerate().map(total).collect()
+}
+
+/// What the last sample of a flow of quinn does not say, or not of its end. No kernel waits for its application.
+fn of_quinn(told: &Told, totals: FlowTotals) -> FlowTotals {
+    let seen = told.sample.as_ref().map(|sample| &sample.seen);
+    let lost = told.sample.as_ref().map_or(0, |sample| sample.stats.path.lost_packets);
+    FlowTotals {
+        delivered_segs: seen.map_or(0, |seen| seen.acked),
+        lost_segs: lost,
+        recoveries: seen.map_or(0, |seen| u64::from(seen.events)),
+        rtos: seen.map_or(0, |seen| u64::from(seen.collapses)),
+        min_rtt_us: told.sample.as_ref().and_then(|sample| sample.min_rtt_us()).map(u64::from),
+        waits: None,
+        why: None,
+        ..totals
+    }
 }
 
 fn waits(socket: &Socket) -> Waits {

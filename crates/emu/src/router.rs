@@ -4,13 +4,13 @@
 //! sends next depends on when the last frame should have left, so lateness delays frames but does not add
 //! up and takes no capacity. How late events were is counted and reported.
 
+use crate::classify::{Classifier, Member};
 use crate::clock::{set_realtime_priority, thread_cpu, Clock};
 use crate::control::ControlBypass;
 use crate::flows::RunState;
-use crate::frame::{Classifier, RealFrame};
+use crate::frame::RealFrame;
 use crate::gso::{self, Segmenter};
 use crate::header::{set_tos, Ip, Tcp};
-use crate::hosts::{RECEIVERS, SENDERS};
 use crate::pool::BufferPool;
 use crate::source::{Slots, Source};
 use crate::tun::{Devices, Direction};
@@ -18,6 +18,7 @@ use crate::wire::{Measured, TimedNotice, WireCounters};
 use path::build;
 use path::network::Network;
 use path::plan::{self, Plan, PlanError};
+use path::probes::ProbeLog;
 use path::timeline::Timeline;
 use record::PcapWriter;
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,6 +50,8 @@ pub struct Router<C, D> {
     slots: Slots,
     bypass: ControlBypass,
     sample_every: Span,
+    /// The links of the way up are recorded too.
+    records_up: bool,
     pool: BufferPool,
     segmenter: Segmenter,
     spinning_since: Option<Time>,
@@ -82,6 +85,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
         let back = build::network(plan, plan::Direction::Up, forward.slots())?;
         let slots = Slots::new(forward.slots(), back.slots());
         let wire = plan.flows.iter().map(|flow| WireCounters::new(flow.size_bytes)).collect();
+        let probes = plan.probes.iter().map(|_| ProbeLog::default()).collect();
         Ok(Router {
             clock,
             end: Time::from_ns(plan.duration_ns),
@@ -93,11 +97,12 @@ impl<C: Clock, D: Devices> Router<C, D> {
             slots,
             bypass: ControlBypass::new(plan),
             sample_every: Span::from_ns(plan.sample_ns),
+            records_up: plan.is_two_way(),
             pool: BufferPool::for_rate(plan.links[0].rate_bps),
             segmenter: Segmenter::default(),
             spinning_since: None,
             state,
-            measured: Measured { wire, ..Measured::default() },
+            measured: Measured { wire, probes, ..Measured::default() },
         })
     }
 
@@ -139,6 +144,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
         }
         self.forward.check_conservation();
         self.back.check_conservation();
+        self.note_probes_under_way();
         let Router { clock, end, forward, back, measured, devices, .. } = self;
         (Routed { end: clock.now().min(end), forward, back, measured }, devices)
     }
@@ -193,26 +199,50 @@ impl<C: Clock, D: Devices> Router<C, D> {
         let bytes = self.pool.frame(buffer);
         let Some(ip) = Ip::parse(bytes) else { return self.pool.give_back(buffer) };
         let tcp = ip.tcp(bytes);
-        let flows = self.measured.wire.len();
-        let Some(flow) = self.classifier.flow(direction, &ip, tcp.as_ref(), flows) else {
+        let ports = tcp.as_ref().map(Tcp::ports).or_else(|| ip.udp(bytes));
+        let Some(member) = self.classifier.member(direction, &ip, ports) else {
             return self.bypass_path(now, direction, &ip, tcp.as_ref(), buffer);
         };
-        let hosts = self.classifier.hosts(direction, &ip, flow);
+        let hosts = self.classifier.hosts(&ip, member);
         let bytes = self.pool.frame(buffer);
-        let frame = RealFrame::new(buffer, bytes, &ip, tcp.as_ref(), flow, hosts, now);
-        if let Some(tcp) = &tcp {
-            if !self.count_segment(now, direction, flow as usize, tcp) {
-                return self.pool.give_back(buffer);
-            }
+        let frame = RealFrame::new(buffer, bytes, &ip, tcp.as_ref(), member, hosts, now);
+        let word = ip.udp_word(bytes);
+        if !self.count(now, member, tcp.as_ref(), word) {
+            return self.pool.give_back(buffer);
+        }
+        if member.goes_there && self.is_flow(member.number) {
+            self.record(now, buffer);
         }
         match direction {
-            Direction::Forward => {
-                self.record(now, buffer);
-                self.forward.send(now, frame, &mut self.timeline);
-            }
+            Direction::Forward => self.forward.send(now, frame, &mut self.timeline),
             Direction::Back => self.back.send(now, frame, &mut self.timeline),
         }
         self.deliver(now);
+    }
+
+    fn is_flow(&self, number: u32) -> bool {
+        (number as usize) < self.measured.wire.len()
+    }
+
+    /// Counts a frame that enters the path; `false` if its flow was stopped and it is dropped. `word` is the first one
+    /// of a datagram: the number of a probe.
+    fn count(&mut self, now: Time, member: Member, tcp: Option<&Tcp>, word: Option<u32>) -> bool {
+        let number = member.number as usize;
+        if let Some(series) = number.checked_sub(self.measured.wire.len()) {
+            let log = &mut self.measured.probes[series];
+            return match (member.goes_there, word) {
+                (true, Some(word)) => log.on_sent_as(now, word),
+                (false, Some(word)) => {
+                    log.on_answer(word);
+                    true
+                }
+                (_, None) => false,
+            };
+        }
+        match tcp {
+            Some(tcp) => self.count_segment(now, member.goes_there, number, tcp),
+            None => self.count_datagram(now, member.goes_there, number),
+        }
     }
 
     /// A frame of a control connection.
@@ -224,21 +254,23 @@ impl<C: Clock, D: Devices> Router<C, D> {
         tcp: Option<&Tcp>,
         buffer: u32,
     ) {
-        let flow = ip.destination.wrapping_sub(SENDERS) as usize;
-        let is_open = self.measured.wire.get(flow).is_some_and(|wire| wire.opened.is_some());
-        if direction == Direction::Back && is_open {
-            self.bypass.push(now, flow, buffer);
-            return self.arm_control();
+        if let Some(member) = self.classifier.bypassing(direction, ip) {
+            let wire = &self.measured.wire[member.number as usize];
+            if !member.goes_there && wire.opened.is_some() {
+                self.bypass.push(now, member.number as usize, direction, buffer);
+                return self.arm_control();
+            }
+            if member.goes_there && ends_transfer_early(wire, tcp) {
+                return self.pool.give_back(buffer);
+            }
         }
-        if !self.ends_transfer_early(direction, ip, tcp) {
-            self.hand_over(direction, buffer);
-        }
+        self.hand_over(direction, buffer);
         self.pool.give_back(buffer);
     }
 
     fn release_control(&mut self, now: Time) {
-        while let Some(buffer) = self.bypass.pop(now) {
-            self.hand_over(Direction::Back, buffer);
+        while let Some((direction, buffer)) = self.bypass.pop(now) {
+            self.hand_over(direction, buffer);
             self.pool.give_back(buffer);
         }
         self.arm_control();
@@ -251,40 +283,39 @@ impl<C: Clock, D: Devices> Router<C, D> {
         }
     }
 
-    /// iperf3's client reports the end of a finite transfer when it has written all of it, and the server then closes
-    /// without reading the rest. So what the client's control connection sends is dropped until all data have arrived;
-    /// TCP sends it again.
-    fn ends_transfer_early(&self, direction: Direction, ip: &Ip, tcp: Option<&Tcp>) -> bool {
-        let flow = ip.destination.wrapping_sub(RECEIVERS) as usize;
-        let has_data = direction == Direction::Forward && tcp.is_some_and(|tcp| tcp.payload > 0);
-        has_data && self.measured.wire.get(flow).is_some_and(WireCounters::is_transferring)
+    /// Counts a segment; `false` if its flow was stopped and the segment is dropped.
+    fn count_segment(&mut self, now: Time, is_data: bool, flow: usize, tcp: &Tcp) -> bool {
+        let (wire, state) = (&mut self.measured.wire[flow], &self.state.flows[flow]);
+        if is_data {
+            if state.is_closed.load(Relaxed) {
+                return false;
+            }
+            wire.on_data(now, tcp);
+        } else {
+            wire.on_ack(now, tcp);
+            state.delivered_bytes.store(wire.delivered_bytes(), Relaxed);
+            state.is_completed.store(wire.completed.is_some(), Relaxed);
+        }
+        true
     }
 
-    /// Counts a segment; `false` if its flow was stopped and the segment is dropped.
-    fn count_segment(&mut self, now: Time, direction: Direction, flow: usize, tcp: &Tcp) -> bool {
-        let (wire, state) = (&mut self.measured.wire[flow], &self.state.flows[flow]);
-        match direction {
-            Direction::Forward => {
-                if state.is_closed.load(Relaxed) {
-                    return false;
-                }
-                wire.on_data(now, tcp);
-            }
-            Direction::Back => {
-                wire.on_ack(now, tcp);
-                state.delivered_bytes.store(wire.delivered_bytes(), Relaxed);
-                state.is_completed.store(wire.completed.is_some(), Relaxed);
-            }
+    /// Counts a datagram of quinn; `false` if its flow was stopped and it is dropped. What it carries its ends tell.
+    fn count_datagram(&mut self, now: Time, goes_there: bool, flow: usize) -> bool {
+        if goes_there && self.state.flows[flow].is_closed.load(Relaxed) {
+            return false;
+        }
+        if goes_there {
+            self.measured.wire[flow].opened.get_or_insert(now);
         }
         true
     }
 
     /// Hands over the frames that have arrived, and gives back the buffers of those that were lost.
     fn deliver(&mut self, now: Time) {
-        for (flow, notice, count) in self.forward.notices.drain(..) {
-            self.measured.notices.push(TimedNotice { at: now, flow, notice, count });
-        }
         for network in [&mut self.forward, &mut self.back] {
+            for (flow, notice, count) in network.notices.drain(..) {
+                self.measured.notices.push(TimedNotice { at: now, flow, notice, count });
+            }
             network.copied.drain(..).for_each(|frame| self.pool.copy(frame.buffer));
             network.ended.drain(..).for_each(|frame| self.pool.give_back(frame.buffer));
         }
@@ -302,25 +333,60 @@ impl<C: Clock, D: Devices> Router<C, D> {
             set_tos(bytes, frame.tos);
         }
         let now = self.clock.now();
-        let wire = &mut self.measured.wire[net::Frame::flow(frame) as usize];
-        match direction {
-            Direction::Forward => {
-                if frame.is_data {
-                    wire.one_way.add_span(now.since(frame.entered), 1);
-                    self.state.delivered.fetch_add(1, Relaxed);
-                }
+        let number = net::Frame::flow(frame);
+        if !self.is_flow(number) {
+            self.count_probe(now, frame);
+        } else if frame.goes_there {
+            if frame.is_data {
+                self.measured.wire[number as usize].one_way.add_span(now.since(frame.entered), 1);
+                self.state.delivered.fetch_add(1, Relaxed);
             }
-            Direction::Back => {
-                if wire.established.is_none() {
-                    if let Some(tcp) = Ip::parse(bytes).and_then(|ip| ip.tcp(bytes)) {
-                        wire.on_answer(now, &tcp);
-                    }
-                }
-                self.record(now, frame.buffer);
-            }
+        } else {
+            self.count_answer(now, frame);
+            self.record(now, frame.buffer);
         }
         self.hand_over(direction, frame.buffer);
         self.pool.give_back(frame.buffer);
+    }
+
+    /// A segment of a receiver reaches the sender.
+    fn count_answer(&mut self, now: Time, frame: &RealFrame) {
+        let wire = &mut self.measured.wire[net::Frame::flow(frame) as usize];
+        if wire.established.is_none() {
+            let bytes = self.pool.frame(frame.buffer);
+            if let Some(tcp) = Ip::parse(bytes).and_then(|ip| ip.tcp(bytes)) {
+                wire.on_answer(now, &tcp);
+            }
+        }
+    }
+
+    /// A probe reaches the other end, or its answer is back.
+    fn count_probe(&mut self, now: Time, frame: &RealFrame) {
+        let Some(number) = probe_number(&mut self.pool, frame) else { return };
+        let series = net::Frame::flow(frame) as usize - self.measured.wire.len();
+        let log = &mut self.measured.probes[series];
+        match frame.goes_there {
+            true => log.on_there(now, number),
+            false => log.on_back(now, number),
+        }
+    }
+
+    /// The run ends: a probe that the path still has is not lost.
+    fn note_probes_under_way(&mut self) {
+        let flows = self.measured.wire.len();
+        let mut held = Vec::new();
+        for network in [&self.forward, &self.back] {
+            network.for_each_held(|frame| {
+                if net::Frame::flow(frame) as usize >= flows {
+                    held.push(*frame);
+                }
+            });
+        }
+        for frame in held {
+            if let Some(number) = probe_number(&mut self.pool, &frame) {
+                self.measured.probes[net::Frame::flow(&frame) as usize - flows].on_held(number);
+            }
+        }
     }
 
     fn record(&mut self, now: Time, buffer: u32) {
@@ -334,10 +400,15 @@ impl<C: Clock, D: Devices> Router<C, D> {
         self.measured.stats.refused += u64::from(!is_taken);
     }
 
-    /// Writes one row for each link of the data direction.
+    /// Writes one row for each link; those of the way up have the numbers after those of the way down.
     fn sample(&mut self, at: Time) {
-        for (link, number) in self.forward.links.iter().zip(0..) {
-            self.measured.queue_rows.push(link.row(at, number));
+        let up = self.back.links.iter().filter(|_| self.records_up);
+        for (link, number) in self.forward.links.iter().chain(up).zip(0..) {
+            let row = link.row(at, number);
+            if let Some(watch) = &self.state.watch {
+                watch.queue(&row);
+            }
+            self.measured.queue_rows.push(row);
         }
         self.timeline.set(self.slots.slot(Source::Sampler), at + self.sample_every);
     }
@@ -367,6 +438,18 @@ impl<C: Clock, D: Devices> Router<C, D> {
             self.devices.wait(span - SPIN);
         }
     }
+}
+
+/// iperf3's client reports the end of a finite transfer when it has written all of it, and the server then closes
+/// without reading the rest. So what the client's control connection sends is dropped until all data have arrived;
+/// TCP sends it again.
+fn ends_transfer_early(wire: &WireCounters, tcp: Option<&Tcp>) -> bool {
+    tcp.is_some_and(|tcp| tcp.payload > 0) && wire.is_transferring()
+}
+
+fn probe_number(pool: &mut BufferPool, frame: &RealFrame) -> Option<u32> {
+    let bytes = pool.frame(frame.buffer);
+    Ip::parse(bytes)?.udp_word(bytes)
 }
 
 #[cfg(test)]

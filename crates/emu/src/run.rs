@@ -1,17 +1,20 @@
 //! A run: hosts, flows and path of a plan, in real time.
 
+use crate::classify::Classifier;
 use crate::clock::MonotonicClock;
 use crate::diag::Diag;
-use crate::flows::{FlowSchedule, RunState};
-use crate::frame::Classifier;
+use crate::flows::{Client, FlowSchedule, Progress, RunState};
 use crate::hosts::Hosts;
+use crate::quinn::{self, Near, QuinnFlows};
 use crate::report::{self, Ended, Outcome};
 use crate::router::Router;
-use crate::sampler::{ReadControllers, Sampler, Sources};
+use crate::sampler::{ReadControllers, SampledHosts, Sampler, Sources};
+use crate::traffic::Transfer;
 use crate::tun::{self, TunPair};
-use crate::{traffic, Context, EmuError};
-use path::plan::{self, EcnMode, Flow, FlowHost, Nic, Plan, Transport};
-use record::{PcapWriter, TableWriter};
+use crate::{probes, traffic, Context, EmuError};
+use path::plan::{self, Direction, EcnMode, Flow, FlowHost, Nic, Plan, Transport};
+use record::{PcapWriter, TableWriter, Watch};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -22,53 +25,73 @@ use units::Span;
 const AHEAD: Span = Span::from_ms(100);
 /// Maximum number of flows: each has an address, 10.1.0.1 to 10.1.255.254.
 const FLOWS_MAX: usize = 2_000;
+/// Maximum number of flows of quinn: each has two threads.
+const QUINN_MAX: usize = 250;
+/// Maximum number of series of probes: each has two threads.
+const PROBES_MAX: usize = 250;
 
-/// Reports how far the run is (ns, data packets delivered); `false` stops it.
-pub type Progress<'a> = dyn FnMut(u64, u64) -> bool + 'a;
+fn refuse(key: String, got: &str, wanted: &str) -> Result<(), EmuError> {
+    Err(EmuError::Unsupported { key, got: got.into(), wanted: wanted.into() })
+}
 
 /// Refuses a plan that real hosts cannot run.
 ///
 /// # Errors
 /// Names the first such key.
 pub fn check(plan: &Plan) -> Result<(), EmuError> {
-    let refuse = |key: String, got: &str, wanted: &str| {
-        Err(EmuError::Unsupported { key, got: got.into(), wanted: wanted.into() })
-    };
     if plan.flows.len() > FLOWS_MAX {
         return refuse("flows".into(), &plan.flows.len().to_string(), "2000 at most");
+    }
+    let quinns = plan.flows.iter().filter(|flow| quinn::carries(flow)).count();
+    if quinns > QUINN_MAX {
+        return refuse("flow.transport".into(), &format!("{quinns} of quinn"), "250 at most");
     }
     if plan.host.nic == Nic::Virtual {
         let wanted = "physical: the path carries frames; --on sim and uml carry bursts whole";
         return refuse("host.nic".into(), "virtual", wanted);
     }
-    if !plan.probes.is_empty() {
-        return refuse("flow.workload".into(), "probes", "none; --on sim and uml have them");
+    if plan.probes.len() > PROBES_MAX {
+        return refuse(
+            "flow.workload".into(),
+            &plan.probes.len().to_string(),
+            "250 series of probes at most",
+        );
     }
     for (i, flow) in plan.flows.iter().enumerate() {
-        let Flow { transport, workload, .. } = flow;
-        if flow.is_up() {
-            return refuse(format!("flow[{i}].direction"), "up", "down; --on sim has both");
-        }
-        if !matches!(transport, Transport::Tcp) {
-            return refuse(format!("flow[{i}].transport"), "quic", "tcp, the kernel's own");
-        }
-        let host = FlowHost { ecn: None, ..flow.host };
-        if host != FlowHost::default() || flow.host.ecn == Some(EcnMode::Accurate) {
-            let wanted = "ecn, on or off, alone: all senders are one host; --on sim allows more";
-            return refuse(format!("flow[{i}].host"), "settings of its own", wanted);
-        }
-        if flow.max_rate_bps.is_some() && plan.host.traffic == plan::Traffic::Netcat {
-            return refuse(format!("flow[{i}].max_rate"), "one", "none with host.traffic = netcat");
-        }
-        if workload.is_some() {
-            return refuse(format!("flow[{i}].workload"), "one", "a transfer, as iperf3 makes it");
-        }
+        check_flow(plan, i, flow)?;
+    }
+    Ok(quinn::check(plan)?)
+}
+
+fn check_flow(plan: &Plan, i: usize, flow: &Flow) -> Result<(), EmuError> {
+    let Flow { transport, workload, .. } = flow;
+    if matches!(transport, Transport::Quic { .. }) {
+        return refuse(
+            format!("flow[{i}].transport"),
+            transport.name(),
+            "tcp, the kernel's own, or quinn",
+        );
+    }
+    // Our controllers count in ticks of their own inside quinn.
+    let hz = flow.host.hz.filter(|_| !quinn::carries(flow));
+    let host = FlowHost { ecn: None, hz, ..flow.host };
+    if host != FlowHost::default() || flow.host.ecn == Some(EcnMode::Accurate) {
+        let wanted = "ecn, on or off, alone: all senders are one host; --on sim allows more";
+        return refuse(format!("flow[{i}].host"), "settings of its own", wanted);
+    }
+    let is_netcat = plan.host.traffic == plan::Traffic::Netcat && !quinn::carries(flow);
+    if flow.max_rate_bps.is_some() && is_netcat {
+        return refuse(format!("flow[{i}].max_rate"), "one", "none with host.traffic = netcat");
+    }
+    if workload.is_some() {
+        return refuse(format!("flow[{i}].workload"), "one", "a transfer, as iperf3 makes it");
     }
     Ok(())
 }
 
 /// Runs `plan` and writes its tables into `out`, which must exist. `controllers` are the kernel's names of the flows'
-/// controllers, and `read_controllers` reads those of ours.
+/// controllers, and `read_controllers` reads those of ours. `watch` gets the rows of samples and queue while the run
+/// goes on.
 ///
 /// # Errors
 /// When the plan is not for real hosts, the system refuses something, or `progress` says stop.
@@ -77,31 +100,38 @@ pub fn run(
     controllers: &[String],
     read_controllers: Box<ReadControllers>,
     out: &Path,
+    watch: Option<Watch>,
     progress: &mut Progress<'_>,
 ) -> Result<Outcome, EmuError> {
     check(plan)?;
     let (mut hosts, devices) = Hosts::new(plan)?;
-    check_controllers(controllers, &hosts)?;
+    check_controllers(plan, controllers, &hosts)?;
     let transfers = traffic::prepare(plan, controllers, &hosts, out)?;
-    let state = RunState::new(plan.flows.len());
+    let state = RunState::watched(plan.flows.len(), watch);
     let clock = MonotonicClock::starting_in(AHEAD);
     let router = router(plan, devices, clock, &state, out)?;
-    let sampler = sampler(plan, &hosts, read_controllers, clock, &state, out)?;
+    let quinn = quinn::start(plan, &hosts, clock, &state)?;
+    let sampler = sampler(plan, &hosts, read_controllers, quinn.senders(), clock, &state, out)?;
+    let probers = probes::start(plan, &hosts, clock, &state)?;
 
-    let senders = hosts.senders.try_clone().context(|| "a namespace".into())?;
-    let sampling = thread::spawn(move || sampler.run(|| senders.enter()));
+    let sampling = thread::spawn(move || sampler.run());
     let routing = thread::spawn(move || router.run_realtime());
-    let mut schedule = FlowSchedule::new(plan, clock, transfers, state.clone());
+    let mut schedule =
+        FlowSchedule::new(plan, clock, clients(plan, transfers, &quinn), state.clone());
     let ended = schedule.run(progress);
     let dropped = tun::dropped(&hosts.senders) + tun::dropped(&hosts.receivers);
     state.stop.store(true, Relaxed);
     let (routed, _devices) = routing.join().expect("the loop does not panic");
     let samples = sampling.join().expect("sampling does not panic");
+    hosts.warnings.extend(probers.finish());
+    let (told, warnings) = quinn.finish(&hosts);
+    hosts.warnings.extend(warnings);
     ended?;
     hosts.warnings.extend(schedule.warnings());
     let ended = Ended {
         routed,
         samples: samples?,
+        told,
         stopped: schedule.finish(),
         dropped,
         controllers: controllers.into(),
@@ -111,16 +141,42 @@ pub fn run(
     report::write(plan, out, ended)
 }
 
+/// What starts and stops each flow.
+fn clients(
+    plan: &Plan,
+    mut transfers: BTreeMap<usize, Transfer>,
+    quinn: &QuinnFlows,
+) -> Vec<Box<dyn Client>> {
+    let client = |i| -> Box<dyn Client> {
+        match quinn.client(i) {
+            Some(client) => Box::new(client),
+            None => Box::new(transfers.remove(&i).expect("TCP carries it")),
+        }
+    };
+    (0..plan.flows.len()).map(client).collect()
+}
+
 fn sampler(
     plan: &Plan,
     hosts: &Hosts,
     read_controllers: Box<ReadControllers>,
+    quinn: Vec<(usize, Arc<Near>)>,
     clock: MonotonicClock,
     state: &Arc<RunState>,
     out: &Path,
 ) -> Result<Sampler<MonotonicClock, Diag>, EmuError> {
+    let mut sampled = Vec::new();
+    for (way, netns) in [(Direction::Down, &hosts.senders), (Direction::Up, &hosts.receivers)] {
+        // Without flows the other way there are no sockets to sample, and listing them takes time.
+        if plan.flows.iter().any(|flow| flow.direction == way && !quinn::carries(flow)) {
+            let inside = netns.try_clone().context(|| "a namespace".into())?;
+            let enter = Box::new(move || inside.enter());
+            sampled.push(SampledHosts { sockets: Diag::open(netns)?, enter });
+        }
+    }
     let sources = Sources {
-        sockets: Diag::open(&hosts.senders)?,
+        hosts: sampled,
+        quinn,
         controllers: plan.record.states.then_some(read_controllers),
     };
     let rows = TableWriter::create(out, plan.record.samples)?;
@@ -135,7 +191,7 @@ fn router(
     state: &Arc<RunState>,
     out: &Path,
 ) -> Result<Router<MonotonicClock, TunPair>, EmuError> {
-    let classifier = Classifier::ByAddress { own_receivers: !plan.host.shared_receiver };
+    let classifier = Classifier::by_address(plan);
     let sized = with_connection_sizes(plan);
     let mut router = Router::new(&sized, classifier, devices, clock, state.clone())?;
     if plan.record.pcap {
@@ -144,11 +200,13 @@ fn router(
     Ok(router)
 }
 
-fn check_controllers(controllers: &[String], hosts: &Hosts) -> Result<(), EmuError> {
+fn check_controllers(plan: &Plan, controllers: &[String], hosts: &Hosts) -> Result<(), EmuError> {
     let known = hosts.controllers();
-    match controllers.iter().enumerate().find(|(_, name)| !known.contains(name)) {
+    let of_kernel = controllers.iter().enumerate().zip(&plan.flows);
+    let mut of_kernel = of_kernel.filter(|(_, flow)| !quinn::carries(flow));
+    match of_kernel.find(|((_, name), _)| !known.contains(name)) {
         None => Ok(()),
-        Some((i, name)) => Err(EmuError::Unsupported {
+        Some(((i, name), _)) => Err(EmuError::Unsupported {
             key: format!("flow[{i}].cca"),
             got: name.clone(),
             wanted: format!("one of {}", known.join(", ")),
@@ -160,7 +218,7 @@ fn check_controllers(controllers: &[String], hosts: &Hosts) -> Result<(), EmuErr
 fn with_connection_sizes(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     let program = plan.host.traffic.program();
-    for flow in &mut plan.flows {
+    for flow in plan.flows.iter_mut().filter(|flow| !quinn::carries(flow)) {
         flow.size_bytes = flow.size_bytes.map(|size| program.connection_bytes(size));
     }
     plan
@@ -183,6 +241,12 @@ mod tests {
             assert!(error.starts_with(key), "{error}");
         }
         assert!(check(&plan("")).is_ok());
+        let quinn = r#", "transport": {"kind": "quinn", "datagram_bytes": 1200}"#;
+        assert!(check(&plan(quinn)).is_ok(), "with our CUBIC");
+        let mut marked = plan(quinn);
+        marked.flows[0].cca = "dctcp".into();
+        let error = check(&marked).expect_err("quinn does not count marks").to_string();
+        assert!(error.starts_with("flows[0].cca: "), "{error}");
         assert!(check(&plan(r#", "host": {"ecn": "classic"}"#)).is_ok());
         let error = check(&plan(r#", "host": {"tso": false}"#)).expect_err("one host").to_string();
         assert!(error.starts_with("flow[0].host: got settings of its own, wanted ecn"), "{error}");

@@ -3,7 +3,8 @@
 use crate::clock::Clock;
 use crate::diag::{Socket, SocketSource};
 use crate::flows::RunState;
-use crate::hosts::{DATA_PORT, SENDERS};
+use crate::hosts::{DATA_PORT, RECEIVERS, SENDERS};
+use crate::quinn::Near;
 use record::{Estimates, EventKind, RecordError, SampleRow, TableWriter, CA_STATES};
 use std::io;
 use std::net::SocketAddrV4;
@@ -81,9 +82,19 @@ impl Samples {
     }
 }
 
+/// One namespace with senders of data.
+pub struct SampledHosts<S> {
+    pub sockets: S,
+    /// Moves the calling thread there, where controllers are read.
+    pub enter: Box<dyn Fn() -> io::Result<()> + Send>,
+}
+
 /// What a sampler reads.
 pub struct Sources<S> {
-    pub sockets: S,
+    /// Where data are sent from: one or both ends of the path.
+    pub hosts: Vec<SampledHosts<S>>,
+    /// Senders of quinn, by flow.
+    pub quinn: Vec<(usize, Arc<Near>)>,
     /// Our own controllers, where their states are recorded.
     pub controllers: Option<Box<ReadControllers>>,
 }
@@ -115,13 +126,11 @@ impl<C: Clock, S: SocketSource> Sampler<C, S> {
         Sampler { clock, every, sources, rows, state, samples, snapshots }
     }
 
-    /// Samples until the run stops. `enter` moves the thread into the namespace of the senders, where controllers are
-    /// read.
+    /// Samples until the run stops.
     ///
     /// # Errors
     /// When the table cannot be written.
-    pub fn run(mut self, enter: impl FnOnce() -> io::Result<()>) -> Result<Samples, RecordError> {
-        self.samples.controllers_error = enter().err();
+    pub fn run(mut self) -> Result<Samples, RecordError> {
         let mut next = Time::ZERO + self.every;
         while !self.state.stop.load(Relaxed) {
             self.clock.sleep_until(next.min(self.clock.now() + SLEEP_MAX));
@@ -141,16 +150,26 @@ impl<C: Clock, S: SocketSource> Sampler<C, S> {
 
     /// Writes one row for each flow whose connection is open, with the time at which it was due.
     fn sample(&mut self, now: Time, due: Time) {
-        let sockets = match self.sources.sockets.sockets() {
-            Ok(sockets) => sockets,
+        let listed = self.sources.hosts.iter_mut().map(|host| host.sockets.sockets());
+        let sockets: Vec<Socket> = match listed.collect::<io::Result<Vec<_>>>() {
+            Ok(sockets) => sockets.into_iter().flatten().collect(),
             Err(error) => {
                 self.samples.sockets_error.get_or_insert(error);
                 return;
             }
         };
         self.read_controllers();
-        for socket in sockets {
-            let i = flow(socket.source, socket.source_port);
+        let mut known: Vec<_> = sockets
+            .into_iter()
+            .map(|socket| (flow(socket.source, socket.source_port), socket))
+            .collect();
+        for (i, near) in &self.sources.quinn {
+            if let Some((socket, snapshot)) = near.observe() {
+                self.snapshots[*i] = Some(snapshot);
+                known.push((*i, socket));
+            }
+        }
+        for (i, socket) in known {
             if self.state.flows.get(i).is_some_and(|flow| !flow.is_over()) {
                 self.sample_flow(now, due, i, socket);
             }
@@ -165,12 +184,14 @@ impl<C: Clock, S: SocketSource> Sampler<C, S> {
         }
         let snapshots = &mut self.snapshots;
         snapshots.fill(None);
-        let done = read(&mut |local, snapshot| {
+        let mut take = |local: SocketAddrV4, snapshot| {
             if let Some(one) = snapshots.get_mut(flow(local.ip().to_bits(), local.port())) {
                 *one = Some(snapshot);
             }
-        });
-        self.samples.controllers_error = done.err();
+        };
+        let hosts = self.sources.hosts.iter();
+        let done = hosts.map(|host| (host.enter)().and_then(|()| read(&mut take)));
+        self.samples.controllers_error = done.filter_map(Result::err).next();
     }
 
     fn sample_flow(&mut self, now: Time, due: Time, i: usize, socket: Socket) {
@@ -186,27 +207,31 @@ impl<C: Clock, S: SocketSource> Sampler<C, S> {
         let cca = self.snapshots[i].or_else(of_kernel).unwrap_or_default();
         flow.lost = cca.lost.or(flow.lost);
         flow.note_states(due, &socket, cca.estimates.state);
-        self.rows.push(&SampleRow {
+        let row = SampleRow {
             t_us: due.as_us() as i64,
             flow: i as i32,
             goodput_bytes: goodput as i64,
             goodput_bps: bits as i64,
             ..row(&socket, &cca)
-        });
+        };
+        self.rows.push(&row);
+        if let Some(watch) = &self.state.watch {
+            watch.sample(&row);
+        }
         flow.last = Some(socket);
     }
 }
 
-/// The flow whose data goes through a socket of the senders; larger than any for other sockets.
+/// The flow whose data a socket sends, at either end of the path; larger than any for other sockets.
 fn flow(source: u32, port: u16) -> usize {
+    let first = if source < RECEIVERS { SENDERS } else { RECEIVERS };
     match port {
-        DATA_PORT => source.wrapping_sub(SENDERS) as usize,
+        DATA_PORT => source.wrapping_sub(first) as usize,
         _ => usize::MAX,
     }
 }
 
-/// What a row says of a socket. The kernel does not report the last RTT, and the number of segments ever marked lost
-/// only to BPF.
+/// What a row says of a socket. The kernel reports the number of segments ever marked lost only to BPF.
 fn row(socket: &Socket, cca: &CcaSnapshot) -> SampleRow {
     let some = |value: u32| (value > 0).then_some(i64::from(value));
     let bits = |bytes: u64| (i128::from(bytes) * 8).min(i64::MAX as i128) as i64;
@@ -224,7 +249,7 @@ fn row(socket: &Socket, cca: &CcaSnapshot) -> SampleRow {
         ssthresh: (socket.ssthresh < INFINITE_SSTHRESH).then_some(i64::from(socket.ssthresh)),
         pacing_bps: (socket.pacing_rate != u64::MAX).then(|| bits(socket.pacing_rate)),
         srtt_us: some(socket.rtt_us),
-        rtt_us: None,
+        rtt_us: socket.last_rtt_us.map(i64::from),
         min_rtt_us: set(socket.min_rtt_us),
         in_flight: i64::from(out) - i64::from(sacked) - i64::from(lost) + i64::from(socket.retrans),
         packets_out: i64::from(out),

@@ -1,9 +1,9 @@
 //! One command behind an emulated path, as Mahimahi's shells have it.
 
+use crate::classify::Classifier;
 use crate::clock::{Clock, LoopStats, MonotonicClock, LATE};
 use crate::flows::RunState;
 use crate::forward::Forward;
-use crate::frame::Classifier;
 use crate::hosts::Hosts;
 use crate::memory::TcpMemory;
 use crate::pidns::{PidNs, SignalForwarding};

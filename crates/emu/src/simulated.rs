@@ -3,9 +3,10 @@
 use crate::clock::Clock;
 use crate::gso::VNET_BYTES;
 use crate::header::flag;
-use crate::hosts::{DATA_PORT, RECEIVERS, SENDERS};
+use crate::hosts::{DATA_PORT, PROBE_PORT, RECEIVERS, SENDERS};
 use crate::tun::{Devices, Direction};
 use path::plan::Plan;
+use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -123,6 +124,30 @@ pub fn answer(port: u16, flags: u16, ack: u32, payload: usize) -> Vec<u8> {
     packet([RECEIVERS, SENDERS], &ports, flags, [1, ack], payload)
 }
 
+/// A segment of the sender of flow 0, which goes up, from this port of its.
+pub fn sent_up(port: u16, flags: u16, seq: u32, payload: usize) -> Vec<u8> {
+    let ports = [port, 5_201].map(u16::to_be_bytes).concat();
+    packet([RECEIVERS, SENDERS], &ports, flags, [seq, 1], payload)
+}
+
+/// A segment of its receiver to this port of the sender.
+pub fn answer_up(port: u16, flags: u16, ack: u32, payload: usize) -> Vec<u8> {
+    let ports = [5_201, port].map(u16::to_be_bytes).concat();
+    packet([SENDERS, RECEIVERS], &ports, flags, [1, ack], payload)
+}
+
+/// Probe `number` of series `series` after one flow, or with `is_answer` its answer; requests go up.
+pub fn probe(series: u32, number: u32, is_answer: bool) -> Vec<u8> {
+    let hosts = [RECEIVERS + 1 + series, SENDERS + 1 + series];
+    let [source, target] = if is_answer { [hosts[1], hosts[0]] } else { hosts };
+    let mut packet = vec![0x45, 0, 0, 84, 0, 0, 0x40, 0, 64, 17, 0, 0];
+    packet.extend([source, target].map(u32::to_be_bytes).concat());
+    packet.extend([PROBE_PORT, PROBE_PORT, 64, 0].map(u16::to_be_bytes).concat());
+    packet.extend(number.to_be_bytes());
+    packet.resize(84, 0);
+    packet
+}
+
 /// An IP packet with a TCP segment without options, whose checksums are not set.
 fn packet(hosts: [u32; 2], ports: &[u8], flags: u16, numbers: [u32; 2], payload: usize) -> Vec<u8> {
     let length = (40 + payload) as u16;
@@ -161,4 +186,24 @@ pub fn plan(keys: &str) -> Plan {
         "record": {{"samples": true, "queue": true, "events": true, "pcap": false}}}}"#
     );
     Plan::parse(&text).expect("a plan")
+}
+
+/// The plan of one flow that goes up, over 6.056 Mbit/s: a frame of 1514 bytes in 2 ms, with 10 ms of delay behind it;
+/// and of a series of probes that do so too.
+pub fn plan_up(has_probes: bool) -> Plan {
+    let mut whole = serde_json::to_value(plan("")).expect("JSON");
+    let mut link = whole["links"][0].clone();
+    link["rate_bps"] = 6_056_000.into();
+    whole["ack_links"] = json!([link]);
+    let up = json!([{"kind": "link", "link": 0}, {"kind": "delay", "ns": 10_000_000}]);
+    let down = json!([{"kind": "delay", "ns": 10_000_000}, {"kind": "link", "link": 0}]);
+    let flow = &mut whole["flows"][0];
+    flow["direction"] = "up".into();
+    (flow["forward"], flow["back"]) = (up.clone(), down.clone());
+    if has_probes {
+        whole["probes"] = json!([{"name": "p", "direction": "up", "rtt_ns": 20_000_000,
+            "forward": up, "back": down, "start_ns": 0, "stop_ns": 2_000_000_000,
+            "every_ns": 10_000_000}]);
+    }
+    Plan::parse(&whole.to_string()).expect("a plan")
 }

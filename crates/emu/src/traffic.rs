@@ -2,15 +2,17 @@
 //! and waits, because starting one stops this process for a moment.
 
 use crate::flows::Client;
-use crate::hosts::{Hosts, DATA_PORT, RECEIVERS, SENDERS};
+use crate::hosts::{Hosts, DATA_PORT};
+use crate::netns::NetNs;
+use crate::quinn;
 use crate::tun::NAME;
 use crate::{Context, EmuError};
 use ::hosts::Ends;
 use path::plan::{self, Flow, Plan};
 use rustix::process::{kill_process, Pid, Signal};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
@@ -70,7 +72,7 @@ impl Client for Transfer {
     }
 }
 
-/// Starts the programs of all flows, which wait; `controllers` are the kernel's names. Their reports go below `out`.
+/// Starts the programs of all flows of TCP, which wait; `controllers` are the kernel's names. Their reports go below `out`.
 ///
 /// # Errors
 /// When iperf3 is missing or does not listen.
@@ -79,30 +81,30 @@ pub fn prepare(
     controllers: &[String],
     hosts: &Hosts,
     out: &Path,
-) -> Result<Vec<Transfer>, EmuError> {
+) -> Result<BTreeMap<usize, Transfer>, EmuError> {
     let reports = out.join("traffic");
     std::fs::create_dir(&reports).context(|| reports.display().to_string())?;
-    let servers = (0..plan.flows.len())
-        .map(|i| server(plan, hosts, &reports, i))
-        .collect::<Result<Vec<_>, _>>()?;
-    wait_for_servers(hosts, servers.len())?;
-    let flows = plan.flows.iter().zip(controllers).zip(servers).enumerate();
-    flows
-        .map(|(i, ((flow, cca), _server))| {
-            let (client, start) = client(plan, hosts, &reports, i, flow, cca)?;
-            Ok(Transfer { client, start, _server })
+    let flows = plan.flows.iter().enumerate().filter(|(_, flow)| !quinn::carries(flow));
+    let servers = flows
+        .map(|(i, flow)| Ok((i, flow, server(plan, hosts, &reports, i)?)))
+        .collect::<Result<Vec<_>, EmuError>>()?;
+    let up = servers.iter().filter(|(_, flow, _)| flow.is_up()).count();
+    wait_for_servers(&hosts.receivers, servers.len() - up)?;
+    wait_for_servers(&hosts.senders, up)?;
+    servers
+        .into_iter()
+        .map(|(i, flow, _server)| {
+            let (client, start) = client(plan, hosts, &reports, i, flow, &controllers[i])?;
+            Ok((i, Transfer { client, start, _server }))
         })
         .collect()
 }
 
-fn address(first: u32, i: usize) -> String {
-    Ipv4Addr::from(first + i as u32).to_string()
-}
-
 fn server(plan: &Plan, hosts: &Hosts, reports: &Path, i: usize) -> Result<Process, EmuError> {
     let errors = file(reports, &format!("{i}.server"))?;
-    let (port, own) = (SERVER_PORT.to_string(), address(RECEIVERS, i));
-    let mut command = hosts.receivers.command(program(plan.host.traffic));
+    let [_, own] = hosts.ends(plan, i);
+    let mut command = own.netns.command(program(plan.host.traffic));
+    let (port, own) = (SERVER_PORT.to_string(), own.address.to_string());
     match plan.host.traffic {
         plan::Traffic::Auto | plan::Traffic::Iperf3 => {
             command.args(["-s", "-1", "-p", &port, "-B", &own])
@@ -131,16 +133,18 @@ fn client(
     cca: &str,
 ) -> Result<(Process, Option<ChildStdin>), EmuError> {
     choose_by_route(plan, hosts, i, cca)?;
-    let mut command = hosts.senders.command("sh");
+    let ends = hosts.ends(plan, i);
+    let mut command = ends[0].netns.command("sh");
+    let [own, to] = ends.map(|end| end.address.to_string());
     match plan.host.traffic {
         plan::Traffic::Auto | plan::Traffic::Iperf3 => {
             command
                 .args(["-c", "read line && exec iperf3 \"$@\"", "sh"])
-                .args(iperf3(plan, i, cca));
+                .args(iperf3(plan, i, own, to, cca));
         }
         plan::Traffic::Netcat => {
             let zeros = zeros(&reports.join(format!("{i}.zeros")), flow)?;
-            command.args(["-c", &netcat(i), "sh"]).arg(zeros);
+            command.args(["-c", &netcat(&own, &to), "sh"]).arg(zeros);
         }
     }
     let report = file(reports, &format!("{i}.json"))?;
@@ -152,16 +156,14 @@ fn client(
 }
 
 /// Arguments of iperf3's client.
-fn iperf3(plan: &Plan, i: usize, cca: &str) -> Vec<String> {
-    let (source, target) = (address(SENDERS, i), address(RECEIVERS, i));
+fn iperf3(plan: &Plan, i: usize, source: String, target: String, cca: &str) -> Vec<String> {
     let ends = Ends { source, target, server_port: SERVER_PORT, data_port: DATA_PORT };
     ::hosts::iperf3_client(plan, i, &ends, cca)
 }
 
 /// A shell command that sends the file that is its argument through netcat, as Borgli and Misund did. It removes
 /// the file, if that was made for it, when it is open.
-fn netcat(i: usize) -> String {
-    let (own, to) = (address(SENDERS, i), address(RECEIVERS, i));
+fn netcat(own: &str, to: &str) -> String {
     format!(
         "exec 3< \"$1\" && {{ test -c \"$1\" || rm \"$1\"; }} && read line && \
          exec nc -n -N -s {own} -p {DATA_PORT} {to} {SERVER_PORT} <&3"
@@ -181,14 +183,28 @@ fn zeros(path: &Path, flow: &Flow) -> Result<PathBuf, EmuError> {
 /// has switched on stays on. Where the default is `bbr`, iperf3's CUBIC and Reno are paced by TCP's timer
 /// (`sk_pacing_status`), and HyStart leaves slow start at twice the window.
 ///
-/// Where only some flows ask for ECN, these do so by their route, too.
+/// Where only some flows ask for ECN, these do so by their route, too. A controller that lives on ECN sends SYNs that are
+/// ECN-capable themselves: a host accepts ECN from one only if its own controller, by its route back, needs it
+/// (`tcp_ecn_create_request`), so that such a flow has its controller at both ends.
 fn choose_by_route(plan: &Plan, hosts: &Hosts, i: usize, cca: &str) -> Result<(), EmuError> {
-    let (own, to) = (address(SENDERS, i), address(RECEIVERS, i));
+    let ends = hosts.ends(plan, i);
+    let [own, to] = ends.map(|end| end.address.to_string());
     let mut route = vec!["route", "add", &to, "dev", NAME, "src", &own, "congctl", cca];
     if ::hosts::asks_for_ecn(plan, i) {
         route.extend(["features", "ecn"]);
     }
-    hosts.senders.run("ip", &route).map(|_| ())
+    ends[0].netns.run("ip", &route)?;
+    let name = &plan.flows[i].cca;
+    if ::hosts::needs_ecn(name) {
+        // Linux's own has a receiver's half that echoes each mark; ours has none.
+        let receivers = if hosts.controllers().contains(name) { name.as_str() } else { cca };
+        let mut back = vec!["route", "add", &own, "dev", NAME, "src", &to, "congctl", receivers];
+        if !plan.host.delayed_ack {
+            back.extend(["quickack", "1"]);
+        }
+        ends[1].netns.run("ip", &back)?;
+    }
+    Ok(())
 }
 
 fn file(folder: &Path, name: &str) -> Result<File, EmuError> {
@@ -196,12 +212,12 @@ fn file(folder: &Path, name: &str) -> Result<File, EmuError> {
     File::create(&path).context(|| path.display().to_string())
 }
 
-/// Waits until this many sockets listen in the receivers' namespace.
+/// Waits until this many sockets listen in a namespace.
 #[allow(clippy::disallowed_methods, reason = "it waits for other programs, before the run begins")]
-fn wait_for_servers(hosts: &Hosts, count: usize) -> Result<(), EmuError> {
+fn wait_for_servers(netns: &NetNs, count: usize) -> Result<(), EmuError> {
     for _ in 0..ATTEMPTS {
         let read = || std::fs::read_to_string("/proc/thread-self/net/tcp");
-        let text = hosts.receivers.within(read).context(|| "/proc/net/tcp".into())?;
+        let text = netns.within(read).context(|| "/proc/net/tcp".into())?;
         // The fourth column is the state, 0A is LISTEN.
         if text.lines().filter(|line| line.split_whitespace().nth(3) == Some("0A")).count() >= count
         {

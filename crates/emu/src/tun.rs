@@ -41,8 +41,9 @@ pub trait Devices {
 /// The direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From senders to receivers.
+    /// Down: from the hosts of `senders` to those of `receivers`.
     Forward,
+    /// Up.
     Back,
 }
 

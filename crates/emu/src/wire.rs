@@ -3,8 +3,10 @@
 
 use crate::clock::LoopStats;
 use crate::header::{flag, Tcp};
+use crate::quinn::Told;
 use path::histogram::Histogram;
 use path::network::Notice;
+use path::probes::ProbeLog;
 use record::{PcapWriter, QueueRow};
 use units::Time;
 
@@ -18,6 +20,8 @@ pub struct Measured {
     pub capture: Option<PcapWriter>,
     pub queue_rows: Vec<QueueRow>,
     pub notices: Vec<TimedNotice>,
+    /// By series.
+    pub probes: Vec<ProbeLog>,
 }
 
 /// What happened to packets of a flow.
@@ -117,6 +121,16 @@ impl WireCounters {
         if tcp.has(flag::SYN | flag::ACK) {
             self.established.get_or_insert(now);
         }
+    }
+
+    /// The ends of the flow tell what cannot be read on the wire.
+    pub fn tell(&mut self, told: &Told) {
+        (self.established, self.completed) = (told.established, told.completed);
+        (self.acknowledged, self.acks) = (told.delivered_bytes, told.acks_sent);
+        let Some(stats) = told.sample.as_ref().map(|sample| &sample.stats) else { return };
+        (self.segments, self.bytes) = (stats.path.sent_packets, stats.udp_tx.bytes);
+        // Frames are sent again, not packets: as many as were lost.
+        self.retransmitted = stats.path.lost_packets;
     }
 
     /// Whether a finite transfer has begun (its second segment was sent; the first is iperf3's own) and not ended.

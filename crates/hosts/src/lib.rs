@@ -1,31 +1,20 @@
 //! What real hosts are set to for a plan, and how iperf3 makes its flows: the same for every back end that has real
 //! hosts, wherever these are.
 
-mod memory;
-
+use path::memory;
 use path::plan::{EcnMode, Plan, Traffic};
 
 /// Linux's own (`tcp_wmem[1]`), bytes.
 const SNDBUF_DEFAULT: u64 = 16_384;
-/// Buffers at most where the plan sets none are what the path needs, but no less than Linux's own limits
-/// (`tcp_rmem[2]` and `tcp_wmem[2]` of 6.18 with a gigabyte of memory or more), and no more than this, bytes.
-const RCVBUF_MOST: u64 = 32 << 20;
-const SNDBUF_MOST: u64 = 4 << 20;
-const BUFFER_MAX: u64 = 1 << 30;
+/// Controllers with `TCP_CONG_NEEDS_ECN`, Linux's and ours.
+const NEED_ECN: [&str; 2] = ["dctcp", "prague"];
 
 /// Kernel parameters of senders and receivers.
 pub fn sysctls(plan: &Plan) -> [(&'static str, String); 5] {
     let host = &plan.host;
-    let needed = memory::socket_bytes(plan);
-    let rcv = host.rcvbuf_initial_bytes();
-    let rcv_most = match host.rcvbuf_bytes {
-        0 => needed.clamp(RCVBUF_MOST, BUFFER_MAX),
-        most => most,
-    };
-    let snd_most = match host.sndbuf_bytes {
-        0 => needed.clamp(SNDBUF_MOST, BUFFER_MAX),
-        most => most,
-    };
+    let limits = memory::limits(plan);
+    let (rcv, rcv_most) = (host.rcvbuf_initial_bytes(), limits.rcvbuf_of(host));
+    let snd_most = limits.sndbuf_of(host);
     let ecn = match host.ecn {
         // Connections that ask do so by their own way to the receiver.
         _ if does_ecn_differ(plan) => "2",
@@ -52,6 +41,11 @@ fn does_ecn_differ(plan: &Plan) -> bool {
 /// Whether a flow's route to its receiver asks for ECN (`features ecn`); none does where all flows agree.
 pub fn asks_for_ecn(plan: &Plan, i: usize) -> bool {
     plan.host_of(i).ecn == EcnMode::Classic && does_ecn_differ(plan)
+}
+
+/// Whether a controller needs ECN at both ends of its connections (`TCP_CONG_NEEDS_ECN`): its SYN is ECN-capable.
+pub fn needs_ecn(cca: &str) -> bool {
+    NEED_ECN.contains(&cca)
 }
 
 /// Where a flow goes.

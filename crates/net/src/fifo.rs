@@ -4,6 +4,10 @@
 //! (departure time, packet with its arrival) and needs no timer of its own. Arithmetic is `tbf_dequeue`'s
 //! (net/sched/sch_tbf.c): tokens are nanoseconds of transmission time, at most `burst`; a packet
 //! leaves once the bucket holds its transmission time.
+//!
+//! Without a bucket it is a serial line, ns-3's `PointToPointNetDevice`: a packet takes its transmission time, the one
+//! on the line is not in the queue, and a packet is dropped unless [`MTU`] bytes are free, however small it is (the
+//! device stops its queue, and the layer above drops what comes to a stopped queue without a discipline).
 
 use crate::bucket::{Bucket, LinkRate};
 use crate::frame::Frame;
@@ -12,12 +16,15 @@ use crate::qdisc::{Cause, Queued};
 use std::collections::VecDeque;
 use units::{Bytes, Time};
 
+/// Bytes that a queue in front of a serial line has room for when it takes a packet.
+const MTU: u64 = 1500;
+
 /// How it is set.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Rate at which wire bytes leave.
     pub rate: LinkRate,
-    /// Depth of the token bucket (tbf's `burst`); no packet larger than this passes.
+    /// Depth of the token bucket (tbf's `burst`), no packet larger than which passes; 0: a serial line.
     pub burst: Bytes,
     /// Drop-tail limit.
     pub limit: Limit,
@@ -50,14 +57,16 @@ impl<P: Frame> Fifo<P> {
     }
 
     /// Offers a packet. Every packet whose departure is not later than `now` must have been taken.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: P) -> Verdict<P> {
         let len = packet.wire_bytes();
+        let (bytes, packets) = self.waiting();
         let admitted = match self.limit {
-            Limit::Bytes(limit) => self.backlog + len.get() <= limit.get(),
-            Limit::Packets(limit) => (self.queue.len() as u64) < limit,
+            Limit::Bytes(limit) if self.is_serial() => bytes + MTU <= limit.get(),
+            Limit::Bytes(limit) => bytes + len.get() <= limit.get(),
+            Limit::Packets(limit) => packets < limit,
         };
-        if !admitted || len > self.bucket.depth() {
+        if !admitted || (len > self.bucket.depth() && !self.is_serial()) {
             let cause = if admitted { Cause::TooLarge } else { Cause::Overflow };
             return Verdict::Dropped(packet, cause);
         }
@@ -66,6 +75,23 @@ impl<P: Frame> Fifo<P> {
         self.backlog += len.get();
         self.queue.push_back((departure, Queued { since: now, packet }));
         Verdict::Queued(departure)
+    }
+
+    /// A bucket without depth is a serial line.
+    fn is_serial(&self) -> bool {
+        self.bucket.depth() == Bytes::ZERO
+    }
+
+    /// What counts against the limit: of a serial line not the packet that is on it.
+    #[inline]
+    fn waiting(&self) -> (u64, u64) {
+        let packets = self.queue.len() as u64;
+        match self.queue.front() {
+            Some((_, head)) if self.is_serial() => {
+                (self.backlog - head.packet.wire_bytes().get(), packets - 1)
+            }
+            _ => (self.backlog, packets),
+        }
     }
 
     /// The largest packet that passes (tbf's `burst`).
@@ -140,6 +166,25 @@ mod tests {
 
     fn fifo(limit: Limit) -> Fifo<Packet> {
         Fifo::new(Config { rate: LinkRate::Constant(RATE), burst: Bytes::new(3028), limit })
+    }
+
+    #[test]
+    fn a_serial_line_takes_its_time_for_each_packet_and_counts_only_those_that_wait() {
+        let line = Config {
+            rate: LinkRate::Constant(RATE),
+            burst: Bytes::ZERO,
+            limit: Limit::Bytes(Bytes::new(1514 + 1500)),
+        };
+        let mut q = Fifo::new(line);
+        let mut offer = |len| match q.enqueue(Time::ZERO, Packet { len, ..packet(0) }) {
+            Verdict::Queued(at) => Some(at.as_ns() / 1_000_000),
+            Verdict::Dropped(..) => None,
+        };
+        // The first is on the line; when two wait, less than an MTU is free even for a small one.
+        assert_eq!(
+            [1448, 1448, 1448, 1448, 100].map(&mut offer),
+            [Some(1), Some(2), Some(3), None, None]
+        );
     }
 
     #[test]

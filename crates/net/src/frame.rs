@@ -27,9 +27,10 @@ pub mod ecn {
     pub const CE: u8 = 3;
 }
 
-/// Memory of a buffer that holds one segment besides its payload, bytes: `SKB_TRUESIZE` of a small-head skb (384
-/// usable, 256 for `sk_buff`, 320 for `skb_shared_info`; `tcp_stream_alloc_skb`, x86-64).
-pub const SKB_OVERHEAD: u32 = 960;
+/// Memory of a buffer of TCP besides its payload, bytes: `SKB_TRUESIZE` of a small-head skb (256 usable, 256 for `sk_buff`,
+/// 320 for `skb_shared_info`; `tcp_stream_alloc_skb`, x86-64), as SO_MEMINFO of a running kernel says. A kernel with drivers
+/// of wireless networks, whose headers are longer, has 960.
+pub const SKB_OVERHEAD: u32 = 832;
 
 /// See the module documentation.
 pub trait Frame {

@@ -57,6 +57,8 @@ pub mod flags {
     pub const CWR: u8 = 8;
     /// A packet of QUIC.
     pub const QUIC: u8 = 16;
+    /// With `QUIC`: a datagram of a real implementation, whose content is kept elsewhere.
+    pub const DATAGRAM: u8 = CWR;
     /// It has a STOP_WAITING frame: packet numbers below [`Packet::lowest_awaited`](super::Packet::lowest_awaited) will not be asked for any more.
     pub const STOP_WAITING: u8 = 32;
 }
@@ -73,6 +75,24 @@ impl Packet {
             flags: flags::QUIC,
             ..Packet::default()
         }
+    }
+
+    /// A datagram of `len` bytes from a real implementation of QUIC. `number` and `generation` say where its content is.
+    #[inline]
+    pub fn datagram(number: u32, generation: u32, len: u16) -> Packet {
+        debug_assert!(
+            u32::from(len) <= MSS,
+            "a datagram of {len} bytes would count as several segments"
+        );
+        let flags = flags::QUIC | flags::DATAGRAM;
+        Packet { seq: number, ts_val: generation, len, flags, ..Packet::default() }
+    }
+
+    /// Whether it is one of [`Packet::datagram`].
+    #[inline]
+    pub const fn is_datagram(&self) -> bool {
+        let both = flags::QUIC | flags::DATAGRAM;
+        self.flags & both == both
     }
 
     /// Of QUIC: the segment of the stream that it carries.
@@ -124,6 +144,9 @@ impl Packet {
     }
 
     const fn quic_bytes(&self) -> u64 {
+        if self.is_datagram() {
+            return quic::DATAGRAM_BYTES + self.len as u64;
+        }
         if self.flags & flags::SYN != 0 {
             return quic::INITIAL_BYTES;
         }
@@ -203,6 +226,15 @@ pub enum AckBody {
     Tcp(TcpAck),
     /// The ACK frame of QUIC; an Initial packet has none.
     Quic(Option<AckFrame>),
+    /// A datagram of a real implementation of QUIC, as [`Packet::datagram`].
+    Datagram {
+        /// Where its content is.
+        number: u32,
+        /// Which use of that place.
+        generation: u32,
+        /// Its length, bytes.
+        len: u16,
+    },
 }
 
 /// Content of a TCP header that acknowledges.
@@ -270,7 +302,9 @@ impl Ack {
     pub fn tcp(&self) -> &TcpAck {
         match &self.body {
             AckBody::Tcp(tcp) => tcp,
-            AckBody::Quic(frame) => panic!("QUIC's {frame:?} as TCP's"),
+            other @ (AckBody::Quic(_) | AckBody::Datagram { .. }) => {
+                panic!("QUIC's {other:?} as TCP's")
+            }
         }
     }
 
@@ -279,7 +313,7 @@ impl Ack {
     pub fn frame(&self) -> Option<&AckFrame> {
         match &self.body {
             AckBody::Quic(frame) => frame.as_ref(),
-            AckBody::Tcp(_) => None,
+            AckBody::Tcp(_) | AckBody::Datagram { .. } => None,
         }
     }
 }
@@ -296,6 +330,7 @@ impl Frame for Ack {
             AckBody::Tcp(_) => ACK_BYTES,
             AckBody::Quic(None) => quic::INITIAL_BYTES,
             AckBody::Quic(Some(frame)) => frame.wire_bytes(),
+            AckBody::Datagram { len, .. } => quic::DATAGRAM_BYTES + u64::from(*len),
         })
     }
 
@@ -339,7 +374,7 @@ impl Frame for Ack {
                 sacks: tcp.sacks,
                 n_sacks: tcp.n_sacks,
             }),
-            AckBody::Tcp(_) | AckBody::Quic(_) => None,
+            AckBody::Tcp(_) | AckBody::Quic(_) | AckBody::Datagram { .. } => None,
         }
     }
 }

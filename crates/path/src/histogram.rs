@@ -11,24 +11,29 @@ const EXACT: u32 = 2 << DETAIL;
 const BUCKETS: usize = ((32 - DETAIL + 1) << DETAIL) as usize;
 
 /// See the module documentation; values are whole microseconds up to 71 minutes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    counts: Box<[u32; BUCKETS]>,
+    /// Of all buckets; empty before the first value, because most of many flows may never have one.
+    counts: Vec<u32>,
     sum_us: u64,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Histogram { counts: Box::new([0; BUCKETS]), sum_us: 0 }
-    }
 }
 
 impl Histogram {
     /// Counts it this many times.
     #[inline]
     pub fn add(&mut self, value_us: u32, times: u32) {
-        self.counts[bucket(value_us)] += times;
+        match self.counts.get_mut(bucket(value_us)) {
+            Some(count) => *count += times,
+            None => self.begin(bucket(value_us), times),
+        }
         self.sum_us += u64::from(value_us) * u64::from(times);
+    }
+
+    /// The first value.
+    #[cold]
+    fn begin(&mut self, bucket: usize, times: u32) {
+        self.counts.resize(BUCKETS, 0);
+        self.counts[bucket] += times;
     }
 
     /// Counts it this many times; longer than the range counts as its end.
@@ -61,12 +66,19 @@ impl Histogram {
 }
 
 /// Lengths of time by the value that held meanwhile: what [`Histogram`] is for packets, for time.
+///
+/// A value that grows through many buckets is noted at the first and the last of them, however many lie between.
 #[derive(Clone, Debug)]
-pub struct Weights(Box<[u64; BUCKETS]>);
+pub struct Weights {
+    /// Time in each bucket while the value grew through a part of it, ns.
+    parts: Box<[u64; BUCKETS]>,
+    /// How much more often the value grew through the whole of each bucket than through the whole of the one before.
+    passes: Box<[i64; BUCKETS]>,
+}
 
 impl Default for Weights {
     fn default() -> Self {
-        Weights(Box::new([0; BUCKETS]))
+        Weights { parts: Box::new([0; BUCKETS]), passes: Box::new([0; BUCKETS]) }
     }
 }
 
@@ -75,9 +87,9 @@ impl Weights {
     #[inline]
     pub fn add(&mut self, low: u64, high: u64) {
         let last = bucket(clamped_us(high));
-        let begin = u64::from(lowest(last)) * 1000;
+        let begin = lowest_ns(last);
         if low >= begin {
-            self.0[last] += high - low;
+            self.parts[last] += high - low;
         } else {
             self.spread(low, high, last);
         }
@@ -86,15 +98,22 @@ impl Weights {
     /// The same over several buckets, of which `last` is the last.
     #[inline(never)]
     fn spread(&mut self, low: u64, high: u64, last: usize) {
-        let mut end = high;
-        for bucket in (0..=last).rev() {
-            let begin = (u64::from(lowest(bucket)) * 1000).max(low);
-            self.0[bucket] += end - begin;
-            if begin == low {
-                return;
-            }
-            end = begin;
-        }
+        let first = bucket(clamped_us(low));
+        self.parts[first] += lowest_ns(first + 1) - low;
+        self.parts[last] += high - lowest_ns(last);
+        self.passes[first + 1] += 1;
+        self.passes[last] -= 1;
+    }
+
+    /// Time in each bucket, ns, from the last one down: nothing grows beyond that.
+    fn spent(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let mut passes = 0;
+        (0..BUCKETS).rev().map(move |bucket| {
+            let whole = if passes == 0 { 0 } else { lowest_ns(bucket + 1) - lowest_ns(bucket) };
+            let ns = self.parts[bucket] + passes as u64 * whole;
+            passes -= self.passes[bucket];
+            (bucket, ns)
+        })
     }
 
     /// What the value does not exceed in `per_mille` of `total` ns, us, the middle of its bucket; time that
@@ -102,13 +121,11 @@ impl Weights {
     pub fn quantile_us(&self, total: u64, per_mille: u64) -> u32 {
         let above = total - (u128::from(total) * u128::from(per_mille)).div_ceil(1000) as u64;
         let mut seen = 0;
-        for (bucket, &ns) in self.0.iter().enumerate().rev() {
+        let mut exceeds = |ns| {
             seen += ns;
-            if seen > above {
-                return middle(bucket);
-            }
-        }
-        0
+            seen > above
+        };
+        self.spent().find(|&(_, ns)| exceeds(ns)).map_or(0, |(bucket, _)| middle(bucket))
     }
 }
 
@@ -133,6 +150,12 @@ fn octave(bucket: usize) -> u32 {
 fn lowest(bucket: usize) -> u32 {
     let octave = octave(bucket);
     ((bucket as u32) - (octave << DETAIL)) << octave
+}
+
+/// The same in nanoseconds.
+#[inline]
+fn lowest_ns(bucket: usize) -> u64 {
+    u64::from(lowest(bucket)) * 1000
 }
 
 /// Middle of a bucket, rounded down.
@@ -160,16 +183,27 @@ mod tests {
         {
             let mut weights = Weights::default();
             weights.add(low, high);
-            assert_eq!(weights.0.iter().sum::<u64>(), high - low, "{low} to {high}");
-            for (bucket, &ns) in weights.0.iter().enumerate() {
-                let (begin, end) =
-                    (u64::from(lowest(bucket)) * 1000, u64::from(lowest(bucket + 1)) * 1000);
+            assert_eq!(
+                weights.spent().map(|(_, ns)| ns).sum::<u64>(),
+                high - low,
+                "{low} to {high}"
+            );
+            for (bucket, ns) in weights.spent().filter(|&(bucket, _)| lowest_ns(bucket) <= high) {
+                let (begin, end) = (lowest_ns(bucket), lowest_ns(bucket + 1));
                 assert_eq!(ns, high.min(end).saturating_sub(low.max(begin)), "{low} to {high}");
-                if end > high {
-                    break;
-                }
             }
         }
+    }
+
+    #[test]
+    fn what_several_growths_took_in_a_bucket_adds_up() {
+        let mut weights = Weights::default();
+        // Through bucket 5 whole, in its second half, and not at all.
+        [(0, 9_000), (5_500, 7_000), (8_000, 40_000)].iter().for_each(|&(a, b)| weights.add(a, b));
+        let spent: Vec<u64> = (0..10)
+            .map(|us| weights.spent().find(|&(bucket, _)| bucket == us).map_or(0, |(_, ns)| ns))
+            .collect();
+        assert_eq!(spent, [1000, 1000, 1000, 1000, 1000, 1500, 2000, 1000, 2000, 1000]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`plan`] | what an engine runs: every quantity absolute, explicit and an integer |
 //! | [`build`] | links, routes and their random streams, made from a plan |
+//! | [`memory`] | what the buffers of a socket may grow to |
 //! | [`network`] | one direction: every flow's route, and the links that routes share |
 //! | [`counts`] | what became of the packets of a flow |
 //! | [`route`] | what a packet of one flow meets, in order |
@@ -13,6 +14,7 @@
 //! | [`timeline`] | who wants to be woken when |
 //! | [`histogram`] | counts of times by size |
 //! | [`waiting`] | how long the head of a queue has waited, over time |
+//! | [`probes`] | what became of the probes of a series |
 //! | [`totals`] | what links and flows counted, as results are made from it |
 //!
 //! Nothing here owns a clock, a thread or a socket: calls take `now`, in order.
@@ -21,8 +23,10 @@ pub mod build;
 pub mod counts;
 pub mod histogram;
 pub mod link;
+pub mod memory;
 pub mod network;
 pub mod plan;
+pub mod probes;
 pub mod route;
 pub mod timeline;
 pub mod totals;

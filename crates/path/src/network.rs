@@ -301,13 +301,18 @@ impl<P: PathPacket> Network<P> {
         }
     }
 
+    /// Shows every packet that is still on its way.
+    pub fn for_each_held(&self, mut see: impl FnMut(&P)) {
+        self.routes.iter().flat_map(|r| &r.stages).for_each(|stage| stage.for_each(&mut see));
+        self.links.iter().for_each(|link| link.for_each(&mut see));
+    }
+
     /// Every packet sent was delivered, dropped or is still on its way.
     pub fn check_conservation(&self) {
         let mut under_way = vec![0u64; self.routes.len()];
-        let mut add =
-            |packet: &P| under_way[packet.flow() as usize] += u64::from(packet.segments());
-        self.routes.iter().flat_map(|r| &r.stages).for_each(|stage| stage.for_each(&mut add));
-        self.links.iter().for_each(|link| link.for_each(&mut add));
+        self.for_each_held(|packet| {
+            under_way[packet.flow() as usize] += u64::from(packet.segments());
+        });
         for (flow, (route, held)) in self.routes.iter().zip(under_way).enumerate() {
             let counts = &route.counts;
             let (came, accounted) = (counts.sent + counts.duplicated, counts.ended() + held);

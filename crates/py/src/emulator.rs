@@ -1,5 +1,6 @@
 //! The path in real time, for Python.
 
+use crate::watched::Watched;
 use crate::{bug, tell, PlanError};
 #[cfg(feature = "kernel")]
 use emu::CcaSnapshot;
@@ -32,31 +33,41 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
 
 /// Runs one plan with real hosts; see the stub for the contract.
 #[pyfunction]
-#[pyo3(signature = (plan_json, controllers, out_dir, progress=None))]
+#[pyo3(signature = (plan_json, controllers, out_dir, progress=None, watch=None))]
 pub fn emulate(
     py: Python<'_>,
     plan_json: &str,
     controllers: Option<Vec<String>>,
     out_dir: PathBuf,
     progress: Option<Py<PyAny>>,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<String> {
+    let watched = Watched::new(watch);
     let mut stopped = None;
     let result = py.detach(|| {
         sim::guard::caught(|| {
             let plan = Plan::parse(plan_json)?;
             let Some(controllers) = controllers else { return emu::check(&plan).map(|()| None) };
-            emu::run(&plan, &controllers, readers(&controllers), &out_dir, &mut |at, packets| {
-                let told = Python::attach(|py| tell(py, progress.as_ref(), at, packets));
+            let mut on_progress = |at, packets| {
+                let told = Python::attach(|py| {
+                    watched.tell(py)?;
+                    tell(py, progress.as_ref(), at, packets)
+                });
                 stopped = told.err();
                 stopped.is_none()
-            })
-            .map(Some)
+            };
+            let readers = readers(&controllers);
+            emu::run(&plan, &controllers, readers, &out_dir, watched.rows(), &mut on_progress)
+                .map(Some)
         })
     });
     let result = result.map_err(|text| bug(&text))?;
     match stopped {
         Some(error) => Err(error),
-        None => json(&result.map_err(to_python)?),
+        None => {
+            watched.tell(py)?;
+            json(&result.map_err(to_python)?)
+        }
     }
 }
 

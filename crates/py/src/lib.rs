@@ -14,6 +14,7 @@ mod own;
 mod parts;
 mod radio;
 mod sample;
+mod watched;
 
 use apart::Ended;
 #[cfg(not(target_os = "linux"))]
@@ -31,6 +32,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
+use watched::Watched;
 
 create_exception!(_native, PlanError, PyValueError, "A plan that the engine does not accept.");
 
@@ -71,24 +73,36 @@ const TELL_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs one plan with the GIL released; see the stub for the contract.
 #[pyfunction]
-#[pyo3(signature = (plan_json, out_dir, progress=None, own=None))]
+#[pyo3(signature = (plan_json, out_dir, progress=None, own=None, watch=None))]
 fn run(
     py: Python<'_>,
     plan_json: &str,
     out_dir: PathBuf,
     progress: Option<Py<PyAny>>,
     own: Option<&Bound<'_, PyDict>>,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let libraries = own::libraries(own);
     let progress = progress.as_ref();
     if libraries.is_empty() {
-        return run_here(py, plan_json, out_dir, own, &mut |at, packets| {
-            Python::attach(|py| tell(py, progress, at, packets))
-        });
+        let watched = Watched::new(watch);
+        let done = run_here(py, plan_json, out_dir, own, watched.rows(), &mut |at, packets| {
+            Python::attach(|py| {
+                watched.tell(py)?;
+                tell(py, progress, at, packets)
+            })
+        })?;
+        watched.tell(py)?;
+        return Ok(done);
+    }
+    if watch.is_some() {
+        return Err(PyValueError::new_err(
+            "watch: a run with a shared object is in a process of its own",
+        ));
     }
     let mut on_progress = |py: Python<'_>, at, packets| tell(py, progress, at, packets);
     let ended = apart::apart(py, &libraries, &mut on_progress, |py, teller| {
-        let done = run_here(py, plan_json, out_dir, own, &mut |at, packets| {
+        let done = run_here(py, plan_json, out_dir, own, None, &mut |at, packets| {
             let gone = || PyRuntimeError::new_err("nobody waits for this run");
             teller.progress(at, packets).then_some(()).ok_or_else(gone)
         });
@@ -144,6 +158,7 @@ fn run_here(
     plan_json: &str,
     out_dir: PathBuf,
     own: Option<&Bound<'_, PyDict>>,
+    watch: Option<sim::Watch>,
     tell: &mut (dyn FnMut(u64, u64) -> PyResult<()> + Send),
 ) -> PyResult<String> {
     let raised = own::Raised::default();
@@ -163,7 +178,7 @@ fn run_here(
         sim::guard::caught(|| {
             assert!(!PANICS.swap(false, Ordering::Relaxed), "a test asked for this");
             let plan = sim::parse(plan_json, &modules)?;
-            sim::run_with(&plan, &modules, &out_dir, &mut on_progress)
+            sim::run_watched(&plan, &modules, &out_dir, &mut on_progress, watch)
         })
     });
     let result = result.map_err(|text| bug(&text))?;
@@ -270,7 +285,7 @@ mod _native {
     #[pymodule_export]
     use super::parts::parts;
     #[pymodule_export]
-    use super::radio::{radio_course, radio_trace};
+    use super::radio::{path_course, radio_course, radio_trace};
     #[pymodule_export]
     use super::sample::Sample;
     #[pymodule_export]

@@ -12,14 +12,15 @@ fn absent<T>() -> PyResult<T> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (plan_json, controllers, out_dir, progress=None))]
+#[pyo3(signature = (plan_json, controllers, out_dir, progress=None, watch=None))]
 pub fn emulate(
     plan_json: &str,
     controllers: Option<Vec<String>>,
     out_dir: PathBuf,
     progress: Option<Py<PyAny>>,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let _ = (plan_json, controllers, out_dir, progress);
+    let _ = (plan_json, controllers, out_dir, progress, watch);
     absent()
 }
 

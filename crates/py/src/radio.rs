@@ -1,5 +1,6 @@
 //! Synthetic radio links for Python: `net::generate` with words and plain numbers.
 
+use net::generate::path::{self, Kind};
 use net::generate::{self, Config, Mobility, Radio};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -24,22 +25,52 @@ fn config(
             return Err(PyValueError::new_err(format!("radio must be lte or wifi, got {other}")))
         }
     };
-    let mobility = match mobility {
-        "stationary" => Mobility::Stationary,
-        "mobile" => Mobility::High,
+    let mobility = mobility_of(mobility)?;
+    check_size(mean_bps, length_ms)?;
+    let (mean, length) = (Rate::from_bps(mean_bps), Span::from_ms(length_ms));
+    Ok(Config { radio, mobility, mean, length, seed })
+}
+
+fn mobility_of(word: &str) -> PyResult<Mobility> {
+    match word {
+        "stationary" => Ok(Mobility::Stationary),
+        "mobile" => Ok(Mobility::High),
         other => {
             let text = format!("mobility must be stationary or mobile, got {other}");
-            return Err(PyValueError::new_err(text));
+            Err(PyValueError::new_err(text))
         }
-    };
+    }
+}
+
+fn check_size(mean_bps: u64, length_ms: u64) -> PyResult<()> {
     if !MEAN_BPS.contains(&mean_bps) || !LENGTH_MS.contains(&length_ms) {
         let text = format!(
             "mean must be 100 kbit/s to 10 Gbit/s and length 1 s to 24 h, got {mean_bps} bit/s and {length_ms} ms"
         );
         return Err(PyValueError::new_err(text));
     }
+    Ok(())
+}
+
+/// Rate, RTT and loss in steps of 20 ms; see the stub.
+#[pyfunction]
+pub(crate) fn path_course(
+    kind: &str,
+    mobility: &str,
+    mean_bps: u64,
+    length_ms: u64,
+    seed: u64,
+) -> PyResult<Vec<(u64, u64, u64)>> {
+    let mobility = mobility_of(mobility)?;
+    let kind = match kind {
+        "leo" => Kind::Leo,
+        "5g" => Kind::FiveG(mobility),
+        other => return Err(PyValueError::new_err(format!("kind must be leo or 5g, got {other}"))),
+    };
+    check_size(mean_bps, length_ms)?;
     let (mean, length) = (Rate::from_bps(mean_bps), Span::from_ms(length_ms));
-    Ok(Config { radio, mobility, mean, length, seed })
+    let points = path::course(&path::Config { kind, mean, length, seed });
+    Ok(points.iter().map(|p| (p.rate_bps, p.rtt.as_ns(), p.loss_ppb)).collect())
 }
 
 /// Capacity in steps of 20 ms; see the stub.

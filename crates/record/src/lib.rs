@@ -1,4 +1,4 @@
-//! What a run leaves behind: five Parquet tables with fixed schemas, and a packet capture.
+//! What a run leaves behind: five Parquet tables with fixed schemas, a packet capture, and qlog.
 //!
 //! ```no_run
 //! use record::{EventKind, EventRow, Options, Tables};
@@ -15,7 +15,9 @@
 //! | [`table`] | rows into row groups into a file |
 //! | [`column`] | one column of a row group |
 //! | [`pcap`] | segments, datagrams and ARP into a capture that `tshark` reads |
+//! | [`qlog`] | what senders do, as events that readers of qlog know |
 //! | [`report`] | rows, summary and warnings of a run, from what a back end counted |
+//! | [`watch`] | rows for who watches a run |
 //! | [`reference`](mod@reference) | the schemas as the tables of `docs/results.md` |
 //!
 //! Contracts. The same rows give the same bytes: no time stamp, host name or version enters a file.
@@ -24,10 +26,12 @@
 
 pub mod column;
 pub mod pcap;
+pub mod qlog;
 pub mod reference;
 pub mod report;
 pub mod schema;
 pub mod table;
+pub mod watch;
 
 pub use pcap::{PcapDatagram, PcapSegment, PcapWriter, SynOptions};
 pub use report::{Delays, FlowTotals, LinkSummary, LinkTotals, QueueDelay, RunTotals, Summary};
@@ -35,6 +39,7 @@ pub use schema::{
     Estimates, EventKind, EventRow, FlowRow, MessageRow, ProbeRow, QueueRow, SampleRow, CA_STATES,
 };
 pub use table::{Table, TableWriter};
+pub use watch::Watch;
 
 use std::path::{Path, PathBuf};
 

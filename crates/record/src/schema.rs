@@ -108,11 +108,11 @@ table! {
         name: String ["-"],
         /// Number of its `[[flow]]` table, from 0.
         table: i32 ["-"],
-        /// What carries it: `tcp` or `quic`.
+        /// What carries it: `tcp`, `quic` or `quinn`.
         transport: String ["-"],
         /// Name of the congestion controller.
         cca: String ["-"],
-        /// Two-way propagation delay of the flow's path, without queueing; at the start where it changes.
+        /// Two-way propagation delay of the flow's path, without queueing; at the start where it changes in steps, the mean where it is recorded.
         rtt_us: i64 ["us"],
         /// When the application opened the connection.
         start_us: i64 ["us"],
@@ -294,7 +294,8 @@ table! {
 }
 
 table! {
-    /// One row per probe, in the order of series and probes; only of runs with probes.
+    /// One row per probe, in the order of series and probes; only of runs with probes. One that the run's end met on its
+    /// way there or back has none: whether it would have been lost is not known.
     ProbeRow, ProbeColumns = "probes" {
         /// Number of the series.
         probe: i32 ["-"],

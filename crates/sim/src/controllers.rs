@@ -1,7 +1,9 @@
 //! The controllers that a plan names, which the simulator knows.
 
-use cca::{Modules, SelectError};
+use cca::{Module, Modules, SelectError};
+use path::plan::Transport;
 use path::{Plan, PlanError};
+use quinn_ends::plans;
 
 /// Parses and checks a plan; its controllers are looked for in `modules`.
 ///
@@ -10,7 +12,14 @@ use path::{Plan, PlanError};
 pub fn parse(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
     let plan = Plan::parse(text)?;
     for (i, flow) in plan.flows.iter().enumerate() {
+        let is_quinn = matches!(flow.transport, Transport::Quinn { .. });
+        if is_quinn && plans::own(&plan, i)?.is_some() {
+            continue;
+        }
         modules.check(&flow.cca, &flow.params).map_err(|error| refused(i, &error))?;
+        if let Some(module) = Module::find(&flow.cca).filter(|_| is_quinn) {
+            plans::check(i, module)?;
+        }
     }
     Ok(plan)
 }

@@ -1,12 +1,13 @@
 //! The two hosts of a flow, whichever transport they speak.
 
-use cca::{Controller, TcpSock};
-use net::host::Nic;
+use crate::quinn::Quinn;
+use cca::{CaInfo, Controller, TcpSock};
+use net::host::{EcnMode, Nic};
 use net::packet::{MSS, SEGMENTS_MAX};
 use net::{flags, Ack, Packet};
 use transport::app::Write;
 use transport::common::{Conn, SenderEvent, SenderStats};
-use transport::tcp::Burst;
+use transport::tcp::{Burst, Feedback};
 use transport::{quic, tcp};
 use units::{Span, Time};
 
@@ -14,32 +15,35 @@ use units::{Span, Time};
 pub enum Ends {
     Tcp(Box<tcp::Sender>, Box<tcp::Receiver>),
     Quic(Box<quic::Sender>, Box<quic::Receiver>),
+    Quinn(Box<Quinn>),
 }
 
 /// What leaves a sender at once.
 pub enum Departure {
     /// Segments of TCP, back to back.
     Burst(Burst),
-    /// A packet of QUIC.
+    /// A packet of QUIC, or a datagram of quinn.
     Packet(Packet),
 }
 
-/// Calls the same method of whichever sender it is.
+/// Calls the same method of whichever sender it is, or what quinn has instead.
 macro_rules! sender {
-    ($ends:expr, $sender:ident => $call:expr) => {
+    ($ends:expr, $sender:ident => $call:expr, $quinn:ident => $instead:expr) => {
         match $ends {
             Ends::Tcp($sender, _) => $call,
             Ends::Quic($sender, _) => $call,
+            Ends::Quinn($quinn) => $instead,
         }
     };
 }
 
-/// Calls the same method of whichever receiver it is.
+/// Calls the same method of whichever receiver it is, or what quinn has instead.
 macro_rules! receiver {
-    ($ends:expr, $receiver:ident => $call:expr) => {
+    ($ends:expr, $receiver:ident => $call:expr, $quinn:ident => $instead:expr) => {
         match $ends {
             Ends::Tcp(_, $receiver) => $call,
             Ends::Quic(_, $receiver) => $call,
+            Ends::Quinn($quinn) => $instead,
         }
     };
 }
@@ -58,11 +62,11 @@ impl Departure {
 /// The sending host.
 impl Ends {
     pub fn start(&mut self, now: Time) {
-        sender!(self, s => s.start(now));
+        sender!(self, s => s.start(now), q => q.pair.sender.start(now));
     }
 
     pub fn stop(&mut self) {
-        sender!(self, s => s.stop());
+        sender!(self, s => s.stop(), q => q.pair.sender.stop());
     }
 
     #[inline]
@@ -70,6 +74,7 @@ impl Ends {
         match self {
             Ends::Tcp(sender, _) => sender.on_ack(now, ack),
             Ends::Quic(sender, receiver) => sender.on_ack(now, ack, receiver.arrivals_mut()),
+            Ends::Quinn(quinn) => quinn.on_ack(now, ack),
         }
     }
 
@@ -81,15 +86,17 @@ impl Ends {
                 sender.on_timer(now);
             }
             Ends::Quic(sender, _) => sender.on_timer(now),
+            Ends::Quinn(quinn) => quinn.pair.sender.on_timer(now),
         }
     }
 
     /// When the sender is to be woken, and how much earlier it may be; QUIC paces by a timer without slack.
     #[inline]
-    pub fn sender_wakeup(&self) -> (Time, Span) {
+    pub fn sender_wakeup(&mut self) -> (Time, Span) {
         match self {
             Ends::Tcp(sender, _) => sender.next_wakeup(),
             Ends::Quic(sender, _) => (sender.next_deadline(), Span::ZERO),
+            Ends::Quinn(quinn) => (quinn.pair.sender.deadline(), Span::ZERO),
         }
     }
 
@@ -99,6 +106,7 @@ impl Ends {
         match self {
             Ends::Tcp(sender, _) => sender.depart(now).map(Departure::Burst),
             Ends::Quic(sender, _) => sender.depart(now).map(Departure::Packet),
+            Ends::Quinn(quinn) => quinn.depart(now).map(Departure::Packet),
         }
     }
 
@@ -139,53 +147,107 @@ impl Ends {
     /// The application writes.
     ///
     /// # Panics
-    /// With QUIC, whose streams have their size from the start.
+    /// With the simplified QUIC, whose streams have their size from the start.
     pub fn supply(&mut self, now: Time, write: Write) {
-        let Ends::Tcp(sender, receiver) = self else { panic!("QUIC streams are not written to") };
-        sender.supply(now, write);
-        if write == Write::Close {
-            receiver.finish(sender.written());
+        match self {
+            Ends::Tcp(sender, receiver) => {
+                sender.supply(now, write);
+                if write == Write::Close {
+                    receiver.finish(sender.written());
+                }
+            }
+            Ends::Quinn(quinn) => quinn.supply(write),
+            Ends::Quic(..) => panic!("streams of the simplified QUIC are not written to"),
         }
     }
 
     pub fn is_established(&self) -> bool {
-        sender!(self, s => s.conn() == Conn::Established)
+        sender!(self, s => s.conn() == Conn::Established, q => q.pair.sender.is_established())
     }
 
+    /// Brings up to date what is read of the sender; TCP and the simplified QUIC always are.
+    #[inline]
+    pub fn observe(&mut self) {
+        if let Ends::Quinn(quinn) = self {
+            quinn.observe();
+        }
+    }
+
+    /// The sender's socket; of quinn, what is known of it since the last [`Ends::observe`].
     #[inline]
     pub fn sk(&self) -> &TcpSock {
-        sender!(self, s => &s.sk)
+        sender!(self, s => &s.sk, q => &q.sk)
     }
 
-    pub fn controller(&self) -> &Controller {
-        sender!(self, s => s.sk.controller())
+    /// The controller's estimates; quinn's own have none.
+    pub fn info(&self) -> CaInfo {
+        sender!(self, s => s.sk.controller().info(&s.sk), q => q.info)
+    }
+
+    /// The controller, where it is not inside quinn.
+    pub fn controller(&self) -> Option<&Controller> {
+        sender!(self, s => Some(s.sk.controller()), _q => None)
+    }
+
+    /// Names of the controller's states.
+    pub fn states(&self) -> Vec<&'static str> {
+        sender!(self, s => s.sk.controller().module().states(), q => q.states.clone())
+    }
+
+    /// The ECN feedback that a SYN asks for, at hosts with this setting.
+    pub fn feedback(&self, ecn: EcnMode) -> Feedback {
+        sender!(self, s => Feedback::of(s.sk.controller(), ecn), _q => Feedback::None)
     }
 
     #[inline]
     pub fn controller_state(&mut self) -> Option<u32> {
-        sender!(self, s => s.sk.controller_state())
+        sender!(self, s => s.sk.controller_state(), q => q.pair.sender.controller_state())
     }
 
     pub fn stats(&self) -> &SenderStats {
-        sender!(self, s => s.stats())
+        sender!(self, s => s.stats(), q => &q.stats)
     }
 
     pub fn last_rtt_us(&self) -> u32 {
-        sender!(self, s => s.last_rtt_us())
+        sender!(self, s => s.last_rtt_us(), q => q.last_rtt_us())
     }
 
     pub fn in_flight(&self) -> u32 {
-        sender!(self, s => s.in_flight())
+        sender!(self, s => s.in_flight(), q => q.sk.packets_out)
+    }
+
+    /// Has the sender keep events of single packets.
+    pub fn record_packets(&mut self) {
+        sender!(self, s => s.sk.set_record_packets(), _q => ());
+    }
+
+    /// What the sender has logged since [`Ends::take_events`].
+    pub fn events(&self) -> &[SenderEvent] {
+        sender!(self, s => s.sk.events(), _q => &[])
+    }
+
+    /// Whether [`Ends::take_events`] is worth a call.
+    #[inline]
+    pub fn may_have_events(&self) -> bool {
+        sender!(self, s => !s.sk.events().is_empty(), _q => true)
     }
 
     pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
-        sender!(self, s => s.sk.take_events())
+        sender!(self, s => s.sk.take_events(), q => q.take_events())
+    }
+
+    /// Where a segment of the simplified QUIC begins in its stream, bytes.
+    pub fn offset(&self, segment: u32) -> u64 {
+        match self {
+            Ends::Quic(sender, _) => sender.offset(segment),
+            Ends::Tcp(..) | Ends::Quinn(_) => u64::from(segment) * u64::from(self.payload(0)),
+        }
     }
 
     /// Payload of a segment, bytes.
     #[inline]
     pub fn payload(&self, seq: u32) -> u32 {
-        sender!(self, s => s.payload(seq))
+        sender!(self, s => s.payload(seq), q => q.pair.sender.datagram().into())
     }
 }
 
@@ -193,38 +255,42 @@ impl Ends {
 impl Ends {
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
-        receiver!(self, r => r.on_packet(now, packet, out));
+        receiver!(self, r => r.on_packet(now, packet, out), q => q.on_packet(now, packet, out));
     }
 
     #[inline]
     pub fn on_receiver_timer(&mut self, now: Time, out: &mut Vec<Ack>) {
-        receiver!(self, r => r.on_timer(now, out));
+        receiver!(self, r => r.on_timer(now, out), q => q.on_receiver_timer(now, out));
     }
 
     #[inline]
-    pub fn receiver_deadline(&self) -> Time {
-        receiver!(self, r => r.next_deadline())
+    pub fn receiver_deadline(&mut self) -> Time {
+        receiver!(self, r => r.next_deadline(), q => q.pair.receiver.deadline())
     }
 
     /// Whether all of a finite stream arrived.
     #[inline]
     pub fn is_complete(&self) -> bool {
-        receiver!(self, r => r.is_complete())
+        receiver!(self, r => r.is_complete(), q => q.pair.receiver.is_complete())
     }
 
     /// Payload that the receiving application has got, in order.
     #[inline]
     pub fn delivered_bytes(&self) -> u64 {
-        receiver!(self, r => r.stats().delivered_bytes)
+        receiver!(self, r => r.stats().delivered_bytes, q => q.pair.receiver.delivered_bytes())
     }
 
     pub fn acks_sent(&self) -> u64 {
-        receiver!(self, r => r.stats().acks_sent)
+        receiver!(self, r => r.stats().acks_sent, q => q.pair.receiver.acks_sent())
     }
 
     /// Fails unless what was acknowledged was received, and what was received was sent.
     pub fn check(&self, flow: usize) {
-        let Ends::Tcp(sender, receiver) = self else { return };
+        let (sender, receiver) = match self {
+            Ends::Tcp(sender, receiver) => (sender, receiver),
+            Ends::Quinn(quinn) => return quinn.pair.check(flow),
+            Ends::Quic(..) => return,
+        };
         let (una, nxt) = sender.window();
         assert!(
             una <= receiver.rcv_nxt() && receiver.rcv_nxt() <= nxt,

@@ -3,19 +3,20 @@
 use crate::application::Application;
 use crate::controllers;
 use crate::ends::Ends;
+use crate::quinn::Quinn;
 use cca::{Controller, Modules};
 use net::host::Nic;
 use net::rng::Rng;
 use path::histogram::Histogram;
+use path::memory;
 use path::plan::{self, Plan, PlanError};
+use quinn_ends::plans;
 use transport::app::{self, Length, Workload};
 use transport::common::Stream;
 use transport::tcp::{Feedback, HostConfig};
 use transport::{quic, tcp};
 use units::{Rate, Span, Time};
 
-/// Receive buffer at most when the plan sets none, bytes.
-const RCVBUF_MAX: u64 = 1 << 30;
 /// A finite transfer is read as it arrives, an endless one in pieces of this many bytes.
 const RCVLOWAT: u32 = 32_768;
 
@@ -57,14 +58,25 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub fn new(plan: &Plan, i: usize, modules: &Modules) -> Result<Flow, PlanError> {
+    pub fn new(
+        plan: &Plan,
+        i: usize,
+        modules: &Modules,
+        limits: memory::Limits,
+    ) -> Result<Flow, PlanError> {
         let p = &plan.flows[i];
-        let made = modules.controller(&p.cca, &p.params);
-        let controller = made.map_err(|error| controllers::refused(i, &error))?;
+        let made = || {
+            let made = modules.controller(&p.cca, &p.params);
+            made.map_err(|error| controllers::refused(i, &error))
+        };
         Ok(Flow {
             ends: match p.transport {
-                plan::Transport::Tcp => tcp_ends(plan, i, controller),
-                plan::Transport::Quic { .. } => quic_ends(plan, i, controller),
+                plan::Transport::Tcp => tcp_ends(plan, i, made()?, limits),
+                plan::Transport::Quic { .. } => quic_ends(plan, i, made()?),
+                plan::Transport::Quinn { .. } => {
+                    let cca = plans::controller(plan, i, made)?;
+                    Ends::Quinn(Box::new(Quinn::new(plan, i, cca, seed(plan, i))))
+                }
             },
             app: application(plan, i),
             life: Life::Waiting,
@@ -103,9 +115,9 @@ impl Flow {
     }
 }
 
-fn tcp_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
+fn tcp_ends(plan: &Plan, i: usize, controller: Controller, limits: memory::Limits) -> Ends {
     let p = &plan.flows[i];
-    let config = host_config(&plan.host_of(i), p);
+    let config = host_config(&plan.host_of(i), p, limits);
     let stream = match p.size_bytes {
         _ if is_application(plan, p) => Stream::EMPTY,
         Some(bytes) => Stream::of_bytes(bytes, config.mss),
@@ -131,11 +143,15 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         ack_delay_ns,
         handshake,
         initial_rtt_ns,
+        initial_sample,
+        write_bytes,
         window_unit_bytes,
         packet_threshold,
+        adaptive_thresholds,
         initial_window,
         clock_ns,
         clock_offset_ns,
+        poll_ns,
         rto_min_ns,
         counts_sent,
         prr,
@@ -147,22 +163,26 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
     let config = quic::Config {
         hz: host.hz,
         payload: payload_bytes,
+        write: write_bytes.unwrap_or(default.write),
         ack_every,
         max_ack_delay: Span::from_ns(ack_delay_ns),
         handshake,
         window_unit: window_unit_bytes,
         initial_rtt: Span::from_ns(initial_rtt_ns),
+        initial_sample,
         packet_threshold: packet_threshold.unwrap_or(default.packet_threshold),
+        adaptive_thresholds,
         initial_window: initial_window.unwrap_or(default.initial_window),
         clock: clock_ns.map_or(default.clock, Span::from_ns),
         clock_offset: clock_offset_ns.map_or(default.clock_offset, Span::from_ns),
+        poll: poll_ns.map_or(default.poll, Span::from_ns),
         rto_min: rto_min_ns.map_or(default.rto_min, Span::from_ns),
         counts_sent,
         prr,
         ecn: host.ecn != plan::EcnMode::Off,
         ..default
     };
-    let stream = p.size_bytes.map_or(Stream::GREEDY, |b| Stream::of_bytes(b, payload_bytes));
+    let stream = p.size_bytes.map_or(Stream::GREEDY, |b| config.cut().stream(b));
     let mut sender = quic::Sender::new(controller, config, stream, seed(plan, i));
     if let Some(rate) = p.max_rate_bps {
         sender.set_max_pacing_rate(rate / 8);
@@ -203,7 +223,7 @@ fn seed(plan: &Plan, i: usize) -> u64 {
     Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64()
 }
 
-fn host_config(host: &plan::Host, flow: &plan::Flow) -> HostConfig {
+fn host_config(host: &plan::Host, flow: &plan::Flow, limits: memory::Limits) -> HostConfig {
     HostConfig {
         hz: host.hz,
         qdisc: host.qdisc,
@@ -213,11 +233,13 @@ fn host_config(host: &plan::Host, flow: &plan::Flow) -> HostConfig {
         ecn: host.ecn,
         nodelay: host.nodelay,
         slow_start_after_idle: host.slow_start_after_idle,
-        rcvbuf: match host.rcvbuf_bytes {
-            0 => (host.rcvbuf_initial_bytes(), RCVBUF_MAX),
-            most => (host.rcvbuf_initial_bytes(), most),
+        rcvbuf: (host.rcvbuf_initial_bytes(), limits.rcvbuf_of(host)),
+        sndbuf: limits.sndbuf_of(host),
+        write: match host.traffic {
+            plan::Traffic::Auto => 262_144,
+            plan::Traffic::Iperf3 => 131_072,
+            plan::Traffic::Netcat => 16_384,
         },
-        sndbuf: if host.sndbuf_bytes == 0 { u64::MAX } else { host.sndbuf_bytes },
         rcvlowat: match host.traffic {
             plan::Traffic::Auto if flow.size_bytes.is_none() && flow.workload.is_none() => RCVLOWAT,
             _ => 1,

@@ -22,6 +22,8 @@ mod flow;
 pub mod guard;
 mod probe;
 mod prober;
+mod qlog;
+mod quinn;
 mod source;
 mod totals;
 mod traffic;
@@ -31,6 +33,7 @@ pub use controllers::parse;
 pub use path::plan;
 pub use path::{Plan, PlanError};
 pub use record::Summary;
+pub use record::Watch;
 
 use std::path::Path;
 
@@ -73,10 +76,24 @@ pub fn run_with(
     out: &Path,
     progress: &mut Progress<'_>,
 ) -> Result<Summary, RunError> {
+    run_watched(plan, modules, out, progress, None)
+}
+
+/// As [`run_with`]; `watch` gets the rows of samples and queue while the run goes on.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    plan: &Plan,
+    modules: &cca::Modules,
+    out: &Path,
+    progress: &mut Progress<'_>,
+    watch: Option<Watch>,
+) -> Result<Summary, RunError> {
     if plan.is_two_way() {
-        run_traffic::<traffic::TwoWay>(plan, modules, out, progress)
+        run_traffic::<traffic::TwoWay>(plan, modules, out, progress, watch)
     } else {
-        run_traffic::<traffic::OneWay>(plan, modules, out, progress)
+        run_traffic::<traffic::OneWay>(plan, modules, out, progress, watch)
     }
 }
 
@@ -85,9 +102,11 @@ fn run_traffic<T: traffic::Traffic>(
     modules: &cca::Modules,
     out: &Path,
     progress: &mut Progress<'_>,
+    watch: Option<Watch>,
 ) -> Result<Summary, RunError> {
     cca::take_warnings(); // of a run in this thread that failed
     let mut world = world::World::<T>::new(plan, modules, out, progress)?;
+    world.watch(watch);
     world.run(progress)?;
     let mut summary = world.finish(plan)?;
     summary.warnings.extend(cca::take_warnings());

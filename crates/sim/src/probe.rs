@@ -8,7 +8,7 @@ use path::plan::Plan;
 use path::route::PathPacket;
 use record::{
     EventKind, EventRow, FlowTotals, MessageRow, Options, ProbeRow, RecordError, SampleRow,
-    TableWriter, Tables, CA_STATES,
+    TableWriter, Tables, Watch, CA_STATES,
 };
 use std::path::Path;
 use transport::common::SenderEvent;
@@ -22,6 +22,8 @@ pub struct Probe {
     states: Vec<Vec<&'static str>>,
     /// Of runs with probes.
     probes: Option<TableWriter<ProbeRow>>,
+    /// Who watches the run.
+    pub watch: Option<Watch>,
 }
 
 impl Probe {
@@ -29,7 +31,7 @@ impl Probe {
         let record = &plan.record;
         let options =
             Options { samples: record.samples, queue: record.queue, events: record.events };
-        let states = flows.iter().map(|f| f.ends.controller().module().states()).collect();
+        let states = flows.iter().map(|f| f.ends.states()).collect();
         Ok(Probe {
             tables: Tables::create(out, options)?,
             events: record.events,
@@ -39,6 +41,7 @@ impl Probe {
             probes: (!plan.probes.is_empty())
                 .then(|| TableWriter::create(out, true))
                 .transpose()?,
+            watch: None,
         })
     }
 
@@ -92,26 +95,11 @@ impl Probe {
     }
 
     /// Records what the sender of flow `i` has logged, and a change of its controller's state.
+    #[inline]
     pub fn sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
-        let cwnd = i64::from(flow.ends.sk().snd_cwnd);
-        let timeouts = i64::from(flow.ends.sk().icsk_retransmits);
-        for event in flow.ends.take_events() {
-            let (kind, value, note) = match event {
-                SenderEvent::Established => (EventKind::Established, None, None),
-                SenderEvent::CaState(s) => (EventKind::CaState, None, Some(CA_STATES[s as usize])),
-                SenderEvent::Lost(n) => (EventKind::LossDetected, Some(i64::from(n)), None),
-                SenderEvent::Rto => (EventKind::Rto, Some(timeouts), None),
-                SenderEvent::Tlp => (EventKind::Tlp, None, None),
-                SenderEvent::Undo => (EventKind::Undo, Some(cwnd), None),
-            };
-            let flow = Some(i as i32);
-            self.tables.events.push(&EventRow {
-                t_ns: now.as_ns() as i64,
-                flow,
-                kind,
-                value,
-                note,
-            });
+        flow.ends.observe();
+        if flow.ends.may_have_events() {
+            self.write_sender_events(now, i, flow);
         }
         let again = flow.ends.stats().retrans_segs;
         if again > flow.retrans_recorded {
@@ -129,6 +117,30 @@ impl Probe {
         }
     }
 
+    fn write_sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
+        let cwnd = i64::from(flow.ends.sk().snd_cwnd);
+        let timeouts = i64::from(flow.ends.sk().icsk_retransmits);
+        for event in flow.ends.take_events() {
+            let (kind, value, note) = match event {
+                SenderEvent::Established => (EventKind::Established, None, None),
+                SenderEvent::CaState(s) => (EventKind::CaState, None, Some(CA_STATES[s as usize])),
+                SenderEvent::Lost(n) => (EventKind::LossDetected, Some(i64::from(n)), None),
+                SenderEvent::Rto => (EventKind::Rto, Some(timeouts), None),
+                SenderEvent::Tlp => (EventKind::Tlp, None, None),
+                SenderEvent::Undo => (EventKind::Undo, Some(cwnd), None),
+                SenderEvent::PacketAcked(_) | SenderEvent::PacketLost(..) => continue,
+            };
+            let flow = Some(i as i32);
+            self.tables.events.push(&EventRow {
+                t_ns: now.as_ns() as i64,
+                flow,
+                kind,
+                value,
+                note,
+            });
+        }
+    }
+
     /// One row per running flow.
     pub fn sample(&mut self, now: Time, flows: &mut [Flow]) {
         for (i, flow) in flows.iter_mut().enumerate() {
@@ -140,15 +152,20 @@ impl Probe {
 
     /// One row per link, whose numbers begin with `first`.
     pub fn sample_links<P: PathPacket>(&mut self, now: Time, links: &[Link<P>], first: usize) {
-        if !self.queue {
+        if !self.queue && self.watch.is_none() {
             return;
         }
         for (link, number) in links.iter().zip(first as i32..) {
-            self.tables.queue.push(&link.row(now, number));
+            let row = link.row(now, number);
+            self.tables.queue.push(&row);
+            if let Some(watch) = &self.watch {
+                watch.queue(&row);
+            }
         }
     }
 
     fn sample_flow(&mut self, now: Time, i: usize, flow: &mut Flow) {
+        flow.ends.observe();
         let srtt = flow.ends.sk().srtt_us >> 3;
         if srtt > 0 {
             flow.srtt_samples.push(srtt);
@@ -159,11 +176,14 @@ impl Probe {
         let rate = (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
         flow.sampled_at = now;
         flow.goodput_at_sample = goodput;
-        if !self.samples {
+        if !self.samples && self.watch.is_none() {
             return;
         }
         let row = self.sample_row(now, i, flow, goodput as i64, rate as i64);
         self.tables.samples.push(&row);
+        if let Some(watch) = &self.watch {
+            watch.sample(&row);
+        }
     }
 
     fn sample_row(
@@ -176,7 +196,7 @@ impl Probe {
     ) -> SampleRow {
         let sender = &flow.ends;
         let (sk, stats) = (sender.sk(), sender.stats());
-        let info = sender.controller().info(sk);
+        let info = sender.info();
         let some = |v: u32| (v > 0).then_some(i64::from(v));
         let bits = |bytes: u64| (bytes as i128 * 8).min(i64::MAX as i128) as i64;
         let state = info.state().and_then(|s| self.states[i].get(s as usize).copied());
@@ -220,6 +240,7 @@ impl Probe {
         flows: &[Flow],
         totals: &[FlowTotals],
         probers: &[Prober],
+        end: Time,
     ) -> Result<(), RecordError> {
         for (i, (flow, totals)) in flows.iter().zip(totals).enumerate() {
             self.tables.flows.push(&totals.row(i));
@@ -227,7 +248,7 @@ impl Probe {
         }
         if let Some(mut table) = self.probes.take() {
             for (prober, number) in probers.iter().zip(0..) {
-                prober.rows(number).for_each(|row| table.push(&row));
+                prober.log.rows(number, end).for_each(|row| table.push(&row));
             }
             table.finish()?;
         }

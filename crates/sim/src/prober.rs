@@ -2,15 +2,8 @@
 
 use net::crossing::Probe;
 use path::plan;
-use record::ProbeRow;
+use path::probes::ProbeLog;
 use units::{Span, Time};
-
-/// When a request was sent, reached the other end, and was answered.
-struct Sent {
-    at: Time,
-    there: Option<Time>,
-    back: Option<Time>,
-}
 
 /// See the module documentation.
 pub struct Prober {
@@ -20,7 +13,7 @@ pub struct Prober {
     pub start: Time,
     stop: Time,
     every: Span,
-    sent: Vec<Sent>,
+    pub log: ProbeLog,
 }
 
 impl Prober {
@@ -32,37 +25,25 @@ impl Prober {
             start: Time::from_ns(plan.start_ns),
             stop: Time::from_ns(plan.stop_ns),
             every: Span::from_ns(plan.every_ns),
-            sent: Vec::with_capacity(count as usize),
+            log: ProbeLog::with_capacity(count as usize),
         }
     }
 
     /// The request that leaves now, and when the next one does.
     pub fn ask(&mut self, now: Time) -> (Probe, Option<Time>) {
-        let number = self.sent.len() as u32;
-        self.sent.push(Sent { at: now, there: None, back: None });
+        let number = self.log.on_sent(now);
         let next = Some(now + self.every).filter(|&at| at < self.stop);
         (Probe { flow: self.flow, number, is_answer: false, is_damaged: false }, next)
     }
 
-    /// A packet arrives; the answer, if it is a request. Of copies the first counts.
+    /// A packet arrives; the answer, if it is a request.
     pub fn on_arrival(&mut self, now: Time, probe: Probe) -> Option<Probe> {
-        let sent = &mut self.sent[probe.number as usize];
         if probe.is_answer {
-            sent.back.get_or_insert(now);
+            self.log.on_back(now, probe.number);
             return None;
         }
-        sent.there.get_or_insert(now);
+        self.log.on_there(now, probe.number);
+        self.log.on_answer(probe.number);
         Some(Probe { is_answer: true, ..probe })
-    }
-
-    /// The rows of this series, which has this number.
-    pub fn rows(&self, number: i32) -> impl Iterator<Item = ProbeRow> + '_ {
-        let us = |from: Time, to: Time| to.since(from).as_us() as i64;
-        self.sent.iter().map(move |sent| ProbeRow {
-            probe: number,
-            sent_us: sent.at.as_us() as i64,
-            there_us: sent.there.map(|at| us(sent.at, at)),
-            rtt_us: sent.back.map(|at| us(sent.at, at)),
-        })
     }
 }

@@ -10,10 +10,11 @@ use units::Time;
 
 pub(crate) fn totals<T: Traffic>(
     plan: &Plan,
-    flows: &[Flow],
+    flows: &mut [Flow],
     (down, up): (&Network<T::Down>, &Network<T::Up>),
     (end, delivered, events): (Time, u64, u64),
 ) -> RunTotals {
+    flows.iter_mut().for_each(|flow| flow.ends.observe());
     let fates = [down.fates(), up.fates()];
     let mut links: Vec<_> = down.links.iter().map(|link| link.totals(end)).collect();
     let mut warnings: Vec<_> = down.links.iter().filter_map(Link::warning).collect();

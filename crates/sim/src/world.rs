@@ -2,22 +2,27 @@
 
 use crate::bounds::{self, Held};
 use crate::capture::Capture;
-use crate::flow::{Flow, Life};
+use crate::flow::Flow;
 use crate::probe::Probe;
 use crate::prober::Prober;
+use crate::qlog::Qlog;
 use crate::source::{Slots, Source};
 use crate::totals::totals;
 use crate::traffic::{Came, Traffic, Way};
-use crate::{Progress, RunError};
+use crate::{Progress, RunError, Watch};
 use cca::Modules;
 use net::{flags, Ack, Packet};
 use path::build;
+use path::memory;
 use path::network::{Network, Notice};
 use path::plan::{Direction, Limits, Plan};
 use path::timeline::Timeline;
 use record::{RecordError, Summary};
 use std::path::Path;
 use units::{Span, Time};
+
+mod life;
+mod probes;
 
 /// Events between two calls of the caller's progress function, which take a millisecond or two.
 const EVENTS_PER_PROGRESS: u64 = 1 << 12;
@@ -40,6 +45,7 @@ pub struct World<T: Traffic> {
     slots: Slots,
     probe: Probe,
     capture: Option<Capture>,
+    qlog: Option<Qlog>,
     acks: Vec<Ack>,
     probers: Vec<Prober>,
     delivered: u64,
@@ -59,11 +65,12 @@ fn flows(
 ) -> Result<Vec<Flow>, RunError> {
     let n = plan.flows.len();
     let mut flows = Vec::with_capacity(n);
+    let limits = memory::limits(plan);
     for i in 0..n {
         if i.is_multiple_of(FLOWS_PER_PROGRESS) && !progress(0, 0) {
             return Err(RunError::Stopped);
         }
-        flows.push(Flow::new(plan, i, modules)?);
+        flows.push(Flow::new(plan, i, modules, limits)?);
     }
     Ok(flows)
 }
@@ -76,7 +83,7 @@ impl<T: Traffic> World<T> {
         progress: &mut Progress<'_>,
     ) -> Result<World<T>, RunError> {
         let n = plan.flows.len();
-        let flows = flows(plan, modules, progress)?;
+        let mut flows = flows(plan, modules, progress)?;
         let base = Slots::down_base(n);
         let mut down = build::network(plan, Direction::Down, base)?;
         let base = base + down.slots();
@@ -104,6 +111,7 @@ impl<T: Traffic> World<T> {
             next_sample: Time::ZERO,
             slots,
             probe: Probe::new(plan, &flows, out)?,
+            qlog: plan.record.qlog.then(|| Qlog::create(plan, &mut flows, out)).transpose()?,
             capture: plan.record.pcap.then(|| Capture::create(plan, &flows, out)).transpose()?,
             flows,
             acks: Vec::with_capacity(4),
@@ -114,6 +122,11 @@ impl<T: Traffic> World<T> {
             flags: if plan.host.shared_receiver { 0 } else { flags::OWN_RECEIVER },
             is_processor_shared: plan.host.shared_processor,
         })
+    }
+
+    /// Lets this have the rows of samples and queue as they are made.
+    pub fn watch(&mut self, watch: Option<Watch>) {
+        self.probe.watch = watch;
     }
 
     /// Runs until the end of the plan.
@@ -159,13 +172,17 @@ impl<T: Traffic> World<T> {
     }
 
     /// Writes the tables and sums up.
-    pub fn finish(self, plan: &Plan) -> Result<Summary, RecordError> {
+    pub fn finish(mut self, plan: &Plan) -> Result<Summary, RecordError> {
         let counts = (self.end, self.delivered, self.events);
-        let totals = totals::<T>(plan, &self.flows, (&self.down, &self.up), counts);
-        if let Some(capture) = self.capture {
+        let totals = totals::<T>(plan, &mut self.flows, (&self.down, &self.up), counts);
+        if let Some(capture) = self.capture.take() {
             capture.finish(self.end)?;
         }
-        self.probe.finish(&self.flows, &totals.flows, &self.probers)?;
+        if let Some(qlog) = self.qlog.take() {
+            qlog.finish()?;
+        }
+        self.note_probes_under_way();
+        self.probe.finish(&self.flows, &totals.flows, &self.probers, self.end)?;
         Ok(totals.summary())
     }
 
@@ -206,33 +223,6 @@ impl<T: Traffic> World<T> {
         }
     }
 
-    /// A series of probes sends one.
-    fn on_probe_due(&mut self, i: usize, slot: u32) {
-        let prober = &mut self.probers[i];
-        let (probe, next) = prober.ask(self.now);
-        let goes_up = prober.is_up;
-        match next {
-            Some(at) => self.timeline.set(slot, at),
-            None => self.timeline.clear(slot),
-        }
-        self.send_probe(probe, goes_up);
-    }
-
-    fn on_probe(&mut self, probe: net::crossing::Probe) {
-        let prober = &mut self.probers[probe.flow as usize - self.flows.len()];
-        let goes_up = !prober.is_up;
-        if let Some(answer) = prober.on_arrival(self.now, probe) {
-            self.send_probe(answer, goes_up);
-        }
-    }
-
-    fn send_probe(&mut self, probe: net::crossing::Probe, goes_up: bool) {
-        match T::probe(probe, goes_up) {
-            Way::Down(packet) => self.down.send(self.now, packet, &mut self.timeline),
-            Way::Up(packet) => self.up.send(self.now, packet, &mut self.timeline),
-        }
-    }
-
     /// Writes down what the network did to packets.
     #[inline]
     fn note(&mut self) {
@@ -264,10 +254,14 @@ impl<T: Traffic> World<T> {
 
     /// Sends what the receiver acknowledges; ends the flow once it has everything.
     fn after_receiver(&mut self, i: usize) {
-        let flow = &self.flows[i];
+        let flow = &mut self.flows[i];
         let completed = flow.is_running() && flow.ends.is_complete();
+        let deadline = flow.ends.receiver_deadline();
         // The stack acknowledges before the application learns of the data: where both answer, the ACK comes first.
-        self.send_acks(i);
+        if !self.acks.is_empty() {
+            self.send_acks(i);
+        }
+        self.timeline.set_if_earlier(self.slots.slot(Source::Receiver(i)), deadline);
         let flow = &mut self.flows[i];
         if let Some(app) = &mut flow.app {
             app.on_delivered(self.now, flow.ends.delivered_bytes());
@@ -280,22 +274,25 @@ impl<T: Traffic> World<T> {
 
     fn send_acks(&mut self, i: usize) {
         let is_up = T::RECORDS_UP && self.flows[i].is_up;
-        for ack in self.acks.drain(..) {
-            match T::ack(Ack { flow: i as u32, ..ack }, is_up) {
+        for ack in &self.acks {
+            match T::ack(Ack { flow: i as u32, ..*ack }, is_up) {
                 Way::Down(ack) => self.down.send(self.now, ack, &mut self.timeline),
                 Way::Up(ack) => self.up.send(self.now, ack, &mut self.timeline),
             }
         }
-        let deadline = self.flows[i].ends.receiver_deadline();
-        self.timeline.set_if_earlier(self.slots.slot(Source::Receiver(i)), deadline);
+        self.acks.clear();
     }
 
     fn on_ack(&mut self, ack: &Ack) {
         let i = ack.flow as usize;
         if let Some(capture) = &mut self.capture {
-            capture.ack(self.now, i, ack);
+            capture.ack(self.now, i, &self.flows[i], ack);
+        }
+        if let Some(qlog) = &mut self.qlog {
+            qlog.ack(self.now, i, &self.flows[i].ends, ack);
         }
         self.flows[i].ends.on_ack(self.now, ack);
+        self.log_sender(i);
         self.depart(i);
         self.after_sender(i);
     }
@@ -303,6 +300,7 @@ impl<T: Traffic> World<T> {
     fn on_sender_timer(&mut self, i: usize, slot: u32) {
         self.timeline.clear(slot);
         self.flows[i].ends.on_sender_timer(self.now);
+        self.log_sender(i);
         self.depart(i);
         self.after_sender(i);
     }
@@ -315,17 +313,21 @@ impl<T: Traffic> World<T> {
 
     /// What leaves the sending host now goes on its way.
     fn depart(&mut self, i: usize) {
-        while let Some(departure) = self.flows[i].ends.depart(self.now) {
+        let flow = &mut self.flows[i];
+        let is_up = T::RECORDS_UP && flow.is_up;
+        while let Some(departure) = flow.ends.depart(self.now) {
             let mut k = 0;
             while k < departure.len() {
-                let flow = &self.flows[i];
                 let mut packet = flow.ends.packet(self.now, i as u32, &departure, k, flow.nic);
                 k += packet.segments();
                 packet.flags |= self.flags;
                 if let Some(capture) = &mut self.capture {
-                    capture.packet(self.now, i, &self.flows[i], &packet);
+                    capture.packet(self.now, i, flow, &packet);
                 }
-                match T::data(packet, T::RECORDS_UP && self.flows[i].is_up) {
+                if let Some(qlog) = &mut self.qlog {
+                    qlog.packet(self.now, i, &flow.ends, &packet);
+                }
+                match T::data(packet, is_up) {
                     Way::Down(packet) => self.down.send(self.now, packet, &mut self.timeline),
                     Way::Up(packet) => self.up.send(self.now, packet, &mut self.timeline),
                 }
@@ -336,9 +338,13 @@ impl<T: Traffic> World<T> {
 
     /// Records what the sender did and arms its timer.
     fn after_sender(&mut self, i: usize) {
+        self.log_sender(i);
         let flow = &mut self.flows[i];
-        if self.probe.records_events() {
+        if self.probe.records_events() || self.qlog.is_some() {
             self.probe.sender_events(self.now, i, flow);
+        }
+        if let Some(qlog) = &mut self.qlog {
+            qlog.taken(i);
         }
         if flow.established.is_none() && flow.ends.is_established() {
             flow.established = Some(self.now);
@@ -354,63 +360,12 @@ impl<T: Traffic> World<T> {
         self.timeline.set_with_slack_if_earlier(slot, deadline, slack);
     }
 
-    /// The application writes, sends a request, or receives one.
-    fn on_app(&mut self, i: usize, slot: u32) {
-        self.timeline.clear(slot);
-        while let Some(app) = &mut self.flows[i].app {
-            if app.next_wakeup().is_none_or(|at| at > self.now) {
-                break;
-            }
-            if let Some(write) = app.on_wakeup(self.now) {
-                self.flows[i].ends.supply(self.now, write);
-                self.depart(i);
-            }
+    /// The qlog gets what the sender has done.
+    #[inline]
+    fn log_sender(&mut self, i: usize) {
+        if let Some(qlog) = &mut self.qlog {
+            qlog.sender(self.now, i, &mut self.flows[i]);
         }
-        self.arm_app(i);
-        self.after_sender(i);
-    }
-
-    fn arm_app(&mut self, i: usize) {
-        let Some(app) = &self.flows[i].app else { return };
-        let slot = self.slots.slot(Source::App(i));
-        match app.next_wakeup() {
-            Some(at) if self.flows[i].is_running() => self.timeline.set(slot, at.max(self.now)),
-            _ => self.timeline.clear(slot),
-        }
-    }
-
-    /// The flow opens, or its application closes.
-    fn on_life(&mut self, i: usize, slot: u32) {
-        match self.flows[i].life {
-            Life::Waiting => {
-                self.flows[i].life = Life::Running;
-                self.probe.flow_start(self.now, i);
-                self.flows[i].ends.start(self.now);
-                self.depart(i);
-                self.after_sender(i);
-                let stop = self.flows[i].stop;
-                if stop < self.end {
-                    self.timeline.set(slot, stop);
-                } else {
-                    self.timeline.clear(slot);
-                }
-            }
-            Life::Running => {
-                self.timeline.clear(slot);
-                self.end_flow(i, false);
-            }
-            Life::Ended { .. } => self.timeline.clear(slot),
-        }
-    }
-
-    fn end_flow(&mut self, i: usize, completed: bool) {
-        let flow = &mut self.flows[i];
-        flow.goodput_at_end = flow.ends.delivered_bytes();
-        self.probe.flow_end(self.now, i, flow, completed);
-        flow.life = Life::Ended { at: self.now, completed };
-        flow.ends.stop();
-        self.timeline.clear(self.slots.slot(Source::Life(i)));
-        self.timeline.clear(self.slots.slot(Source::App(i)));
     }
 
     fn on_sample(&mut self, slot: u32) {

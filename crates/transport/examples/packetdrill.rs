@@ -14,6 +14,8 @@ mod info;
 mod kernel;
 #[path = "../tests/pkt/parse.rs"]
 mod parse;
+#[path = "../tests/pkt/receiving.rs"]
+mod receiving;
 #[path = "../tests/pkt/run.rs"]
 mod run;
 #[path = "../tests/pkt/script.rs"]

@@ -31,7 +31,9 @@ use units::{Bytes, Rate, Span, Time};
 pub enum Write {
     /// This many bytes (at least 1), the last of which ends a message.
     Bytes(u64),
-    /// From now on there is always more.
+    /// From now on there is always more, and the send buffer holds as much as it can.
+    Endless,
+    /// From now on there is always more, of which little is written ahead.
     Greedy,
     /// That ends; what is not sent was never written.
     Pause,
@@ -310,7 +312,7 @@ impl App {
             }
             Workload::Greedy | Workload::OnOff { .. } | Workload::Paced { .. } => {
                 self.state = State::Done;
-                Write::Greedy
+                Write::Endless
             }
         }
     }

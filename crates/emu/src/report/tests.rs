@@ -1,8 +1,8 @@
 //! A report from known measurements: lifetimes, totals, events and warnings.
 
 use super::*;
+use crate::classify::Classifier;
 use crate::flows::RunState;
-use crate::frame::Classifier;
 use crate::header::flag;
 use crate::hosts::DATA_PORT;
 use crate::router::Router;
@@ -19,7 +19,7 @@ fn routed(plan: &Plan) -> Routed {
     }
     devices.send(ms(50), Direction::Back, &answer(DATA_PORT, flag::ACK, 3_920, 0));
     let clock = devices.clock.clone();
-    let classifier = Classifier::ByAddress { own_receivers: true };
+    let classifier = Classifier::by_address(plan);
     let router = Router::new(plan, classifier, devices, clock, RunState::new(plan.flows.len()));
     router.expect("a path").run().0
 }
@@ -41,6 +41,7 @@ fn ended(plan: &Plan) -> Ended {
         routed: routed(plan),
         samples: samples(),
         stopped: Vec::new(),
+        told: BTreeMap::new(),
         dropped: 0,
         controllers: vec!["cubic".into()],
         sysctls: BTreeMap::new(),
@@ -78,7 +79,8 @@ fn a_flow_lasts_until_its_transfer_has_arrived_or_it_is_stopped_or_the_run_ends(
 fn totals_come_from_the_wire_the_path_and_the_socket() {
     let plan = plan("");
     let (routed, samples) = (routed(&plan), samples());
-    let total = &totals(&plan, &routed, &lifetimes(&plan, &routed, &[]), &samples)[0];
+    let total =
+        &totals(&plan, &routed, &lifetimes(&plan, &routed, &[]), &samples, &BTreeMap::new())[0];
     assert_eq!((total.segs_sent, total.retrans_segs, total.bytes_sent), (4, 1, 4 * 1_460));
     assert_eq!((total.acks_sent, total.goodput_bytes), (1, 2_920));
     assert_eq!((total.delivered_segs, total.lost_segs, total.min_rtt_us), (2, 1, Some(20_000)));
@@ -92,7 +94,8 @@ fn events_are_in_order_of_time_with_those_of_the_path_and_of_the_samples() {
     let mut routed = routed(&plan);
     let notice = |at, notice| TimedNotice { at: ms(at), flow: 0, notice, count: 2 };
     routed.measured.notices = vec![notice(40, Notice::Dropped), notice(150, Notice::Marked)];
-    let rows = events(&routed.measured, &lifetimes(&plan, &routed, &[]), &samples());
+    let rows =
+        events(&routed.measured, &lifetimes(&plan, &routed, &[]), &samples(), &BTreeMap::new());
     let seen: Vec<_> = rows.iter().map(|row| (row.t_ns / 1_000_000, row.kind, row.value)).collect();
     let expected = [
         (5, EventKind::Start, None),
@@ -124,7 +127,7 @@ fn what_the_emulator_did_wrong_is_a_warning() {
     ended.controllers = vec!["bbr".into()];
     ended.samples.late = 4;
     let stats = &mut ended.routed.measured.stats;
-    stats.cpu = units::Span::from_ms(1_900);
+    stats.cpu = Span::from_ms(1_900);
     (stats.missed, stats.events) = (50, 100);
     let outcome = written(&plan, ended);
     let warnings = outcome.summary.warnings;

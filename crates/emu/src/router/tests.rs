@@ -3,7 +3,10 @@
 use super::*;
 use crate::header::flag;
 use crate::hosts::DATA_PORT;
-use crate::simulated::{answer, ms, opened, plan, sent, SimClock, SimDevices, CONTROL_PORT, FULL};
+use crate::simulated::{
+    answer, answer_up, ms, opened, plan, plan_up, probe, sent, sent_up, SimClock, SimDevices,
+    CONTROL_PORT, FULL,
+};
 
 fn data(seq: u32) -> Vec<u8> {
     sent(DATA_PORT, flag::ACK, seq, FULL)
@@ -11,7 +14,7 @@ fn data(seq: u32) -> Vec<u8> {
 
 fn router(plan: &Plan, devices: &SimDevices) -> Router<SimClock, SimDevices> {
     let (clock, state) = (devices.clock.clone(), RunState::new(plan.flows.len()));
-    let classifier = Classifier::ByAddress { own_receivers: true };
+    let classifier = Classifier::by_address(plan);
     Router::new(plan, classifier, devices.clone(), clock, state).expect("a path")
 }
 
@@ -34,6 +37,20 @@ fn frames_take_the_delay_and_the_bottleneck_and_answers_the_way_back() {
     assert_eq!(wire.delivered_bytes(), 2 * 1_460);
     assert_eq!((routed.end, routed.measured.stats.missed), (ms(2_000), 0));
     assert_eq!(routed.measured.queue_rows.len(), 20, "one each 100 ms from 0 on");
+}
+
+#[test]
+fn who_watches_gets_the_rows_of_the_queue_while_the_loop_runs() {
+    let devices = opened();
+    let (plan, watch) = (plan(""), record::Watch::default());
+    let state = RunState::watched(plan.flows.len(), Some(watch.clone()));
+    let classifier = Classifier::by_address(&plan);
+    let clock = devices.clock.clone();
+    let router = Router::new(&plan, classifier, devices, clock, state).expect("a path");
+    let routed = router.run().0;
+    let times = |rows: &[record::QueueRow]| rows.iter().map(|row| row.t_us).collect::<Vec<_>>();
+    assert_eq!(times(&watch.take().queue), times(&routed.measured.queue_rows));
+    assert_eq!(watch.take().queue.len(), 0, "each row once");
 }
 
 #[test]
@@ -113,6 +130,67 @@ fn a_client_cannot_report_the_end_of_a_finite_transfer_before_all_has_arrived() 
     let routed = router(&plan, &devices).run().0;
     assert_eq!(devices.times_us(Direction::Forward), [15_000, 40_000, 41_000, 51_000]);
     assert_eq!(routed.measured.wire[0].completed, Some(ms(50)));
+}
+
+#[test]
+fn data_that_go_up_take_the_way_up_and_their_acknowledgements_the_way_down() {
+    let devices = SimDevices::default();
+    devices.send(ms(5), Direction::Back, &sent_up(DATA_PORT, flag::SYN, 999, 0));
+    let answered = answer_up(DATA_PORT, flag::SYN | flag::ACK, 1_000, 0);
+    devices.send(ms(15), Direction::Forward, &answered);
+    for i in 0..3 {
+        let data = sent_up(DATA_PORT, flag::ACK, 1_000 + i * FULL as u32, FULL);
+        devices.send(ms(30), Direction::Back, &data);
+    }
+    let ack = answer_up(DATA_PORT, flag::ACK, 1_000 + 2 * 1_460, 0);
+    devices.send(ms(50), Direction::Forward, &ack);
+    let routed = router(&plan_up(false), &devices).run().0;
+    assert_eq!(devices.times_us(Direction::Back), [15_000, 40_000, 42_000, 44_000]);
+    assert_eq!(devices.times_us(Direction::Forward), [25_000, 60_000]);
+    let wire = &routed.measured.wire[0];
+    assert_eq!((wire.segments, wire.acks, wire.delivered_bytes()), (3, 1, 2 * 1_460));
+    assert_eq!((wire.opened, wire.one_way.total()), (Some(ms(5)), 3));
+    let links: Vec<i32> = routed.measured.queue_rows.iter().map(|row| row.link).take(4).collect();
+    assert_eq!(links, [0, 1, 0, 1], "that of the way up follows those of the way down");
+    let sent_by = |network: &Network<RealFrame>| network.links[0].stats.sent_packets;
+    assert_eq!((sent_by(&routed.forward), sent_by(&routed.back)), (2, 4));
+}
+
+#[test]
+fn the_server_of_a_flow_that_goes_up_is_a_delay_away_too() {
+    let devices = SimDevices::default();
+    let server = answer_up(CONTROL_PORT, flag::ACK, 1, 10);
+    devices.send(ms(2), Direction::Forward, &server);
+    devices.send(ms(5), Direction::Back, &sent_up(DATA_PORT, flag::SYN, 999, 0));
+    devices.send(ms(6), Direction::Forward, &server);
+    router(&plan_up(false), &devices).run();
+    assert_eq!(devices.times_us(Direction::Forward), [2_000, 16_000]);
+}
+
+#[test]
+fn probes_wait_behind_data_and_those_under_way_at_the_end_are_not_lost() {
+    let devices = SimDevices::default();
+    devices.send(ms(29), Direction::Back, &sent_up(DATA_PORT, flag::SYN, 999, 0));
+    // Nine frames of 2 ms each, of which a queue of 10000 bytes loses two, and then a probe.
+    for i in 0..9 {
+        let data = sent_up(DATA_PORT, flag::ACK, 1_000 + i * FULL as u32, FULL);
+        devices.send(ms(30), Direction::Back, &data);
+    }
+    devices.send(ms(30), Direction::Back, &probe(0, 0, false));
+    devices.send(ms(60), Direction::Forward, &probe(0, 0, true));
+    // Of the others the other end gets one and does not answer, and one has not arrived at the end.
+    devices.send(ms(100), Direction::Back, &probe(0, 1, false));
+    devices.send(ms(1_995), Direction::Back, &probe(0, 2, false));
+    let routed = router(&plan_up(true), &devices).run().0;
+    let rows: Vec<_> = routed.measured.probes[0].rows(0, ms(1_900)).collect();
+    let seen: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (row.sent_us / 10, row.there_us.map(|us| us / 100), row.rtt_us.map(|us| us / 100))
+        })
+        .collect();
+    // The first frame leaves at once; six wait, 12 ms, and 98 bytes take 0.13 ms; then 10 ms of delay.
+    assert_eq!(seen, [(3_000, Some(221), Some(400)), (10_000, Some(100), None)]);
 }
 
 #[test]

@@ -50,9 +50,10 @@ fn sampled_from(
     let sockets = SimSockets { clock: clock.clone(), state: state.clone(), left, read: 0, slow };
     let out = tempfile::tempdir().expect("a folder");
     let rows = TableWriter::create(out.path(), true).expect("a table");
-    let sources = Sources { sockets, controllers };
+    let hosts = vec![SampledHosts { sockets, enter: Box::new(|| Ok(())) }];
+    let sources = Sources { hosts, quinn: Vec::new(), controllers };
     let sampler = Sampler::new(clock, Span::from_ms(100), sources, rows, state);
-    sampler.run(|| Ok(())).expect("written")
+    sampler.run().expect("written")
 }
 
 fn sampled(left: u32, slow: u32, controllers: Option<Box<ReadControllers>>) -> Samples {
@@ -69,6 +70,15 @@ fn samples_are_taken_at_their_times_of_the_sockets_of_flows_only() {
     assert_eq!(flow.states, states);
     assert_eq!((flow.at, samples.late), (ms(300), 0));
     assert_eq!(samples.warnings().count(), 0);
+}
+
+#[test]
+fn who_watches_gets_the_rows_of_the_flows() {
+    let watch = record::Watch::default();
+    sampled_from(Time::ZERO, RunState::watched(1, Some(watch.clone())), 3, 0, None);
+    let rows = watch.take().samples;
+    let seen: Vec<_> = rows.iter().map(|row| (row.t_us, row.flow, row.goodput_bytes)).collect();
+    assert_eq!(seen, [(100_000, 0, 1_000), (200_000, 0, 2_000), (300_000, 0, 3_000)]);
 }
 
 #[test]

@@ -5,8 +5,11 @@
 //! follows that course and adds what happens below it: grants of the scheduler, or aggregates between
 //! other stations' turns. The seed changes the course, never its mean.
 
+pub mod five_g;
+pub mod leo;
 pub mod lte;
 mod noise;
+pub mod path;
 pub mod wifi;
 
 use crate::rng::Rng;
@@ -61,6 +64,15 @@ struct Step {
     weight: u64,
     /// Other stations that take turns with ours.
     contenders: u64,
+}
+
+/// One step of a path's course, before its rate is scaled to the mean.
+#[derive(Clone, Copy, Debug)]
+struct PathStep {
+    /// Rate in any unit; zero is an outage.
+    weight: u64,
+    rtt_us: u64,
+    loss_ppb: u64,
 }
 
 impl Config {

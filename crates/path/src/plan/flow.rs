@@ -6,6 +6,9 @@ use net::host::{EcnMode, HostQdisc, Nic};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Names of the controllers that are quinn's own begin so.
+pub const QUINN_PREFIX: &str = "quinn:";
+
 /// One flow.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -123,12 +126,21 @@ pub enum Transport {
         handshake: bool,
         /// Round-trip time that is assumed before the first sample, ns.
         initial_rtt_ns: u64,
+        /// That time is told as the first sample.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        initial_sample: bool,
+        /// What the application writes at once, bytes; `null`: everything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        write_bytes: Option<u32>,
         /// What one of a window stands for, bytes; 0: a packet.
         #[serde(default)]
         window_unit_bytes: u32,
         /// Later packets whose acknowledgement makes one lost; `null`: 3.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         packet_threshold: Option<u32>,
+        /// The thresholds of loss detection grow with each loss that proves spurious.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        adaptive_thresholds: bool,
         /// Window at the start, packets; `null`: 10.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         initial_window: Option<u32>,
@@ -138,6 +150,9 @@ pub enum Transport {
         /// When in a tick of the clock its alarms go off, ns; `null`: at its beginning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         clock_offset_ns: Option<u64>,
+        /// Time between two polls of the sender, ns; `null`: it is not polled.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        poll_ns: Option<u64>,
         /// Minimum retransmission timeout, ns; `null`: probes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rto_min_ns: Option<u64>,
@@ -147,6 +162,11 @@ pub enum Transport {
         /// Proportional rate reduction.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         prr: bool,
+    },
+    /// quinn-proto.
+    Quinn {
+        /// Length of a full datagram, bytes.
+        datagram_bytes: u16,
     },
 }
 
@@ -199,6 +219,7 @@ impl Transport {
         match self {
             Transport::Tcp => "tcp",
             Transport::Quic { .. } => "quic",
+            Transport::Quinn { .. } => "quinn",
         }
     }
 }
@@ -225,7 +246,7 @@ impl Flow {
         if self.is_up() {
             return self.forward.iter().any(crosses);
         }
-        matches!(self.transport, Transport::Quic { .. }) && self.back.iter().any(crosses)
+        !matches!(self.transport, Transport::Tcp) && self.back.iter().any(crosses)
     }
 
     pub(super) fn check(
@@ -271,9 +292,12 @@ impl Flow {
             )?;
             check(ack_every >= 1, &key("transport.ack_every"), 0, "at least 1")?;
         }
+        self.check_quinn(at)?;
         let Some(workload) = &self.workload else { return Ok(()) };
-        let alone = self.size_bytes.is_none() && matches!(self.transport, Transport::Tcp);
-        check(alone, &key("workload"), "with size_bytes or QUIC", "a TCP flow without size_bytes")?;
+        let writes = !matches!(self.transport, Transport::Quic { .. });
+        let alone = self.size_bytes.is_none() && writes;
+        let accepted = "a flow of TCP or quinn without size_bytes";
+        check(alone, &key("workload"), "with size_bytes or the simplified QUIC", accepted)?;
         if let Workload::OnOff { on, off, .. } = workload {
             let longest = on.ns.max(off.ns);
             check(
@@ -296,6 +320,30 @@ impl Flow {
             }
         };
         check(smallest > 0, &key("workload"), smallest, what)
+    }
+}
+
+impl Flow {
+    /// What quinn can carry.
+    fn check_quinn(&self, at: &str) -> Result<(), PlanError> {
+        let key = |name: &str| format!("{at}.{name}");
+        let Transport::Quinn { datagram_bytes } = self.transport else {
+            let ours = !self.cca.starts_with(QUINN_PREFIX);
+            return check(ours, &key("cca"), &self.cca, "quinn's controllers with transport quinn");
+        };
+        check(
+            (1200..=1448).contains(&datagram_bytes),
+            &key("transport.datagram_bytes"),
+            datagram_bytes,
+            "1200 to 1448",
+        )?;
+        let takes_back = matches!(self.workload, Some(Workload::OnOff { rate_bps: None, .. }));
+        check(
+            !takes_back,
+            &key("workload.rate_bps"),
+            "null",
+            "a rate: a stream of quinn cannot take back what was written when an on time ends",
+        )
     }
 }
 

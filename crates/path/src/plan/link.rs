@@ -54,7 +54,13 @@ impl Link {
     pub(super) fn check(&self, at: &str, largest: u64) -> Result<(), PlanError> {
         let key = |name: &str| format!("{at}.{name}");
         within(RATES, &key("rate_bps"), self.rate_bps)?;
-        within(BURSTS, &key("burst_bytes"), self.burst_bytes)?;
+        if self.burst_bytes == 0 {
+            let is_fifo = matches!(self.qdisc, any::Config::Fifo(queue) if !queue.head_drop);
+            let wanted = "a token bucket, or a drop-tail queue without trace";
+            check(is_fifo && self.trace.is_none(), &key("burst_bytes"), 0, wanted)?;
+        } else {
+            within(BURSTS, &key("burst_bytes"), self.burst_bytes)?;
+        }
         let most = self.steps.iter().map(|step| step.1).max().unwrap_or(0);
         within(0..=*RATES.end(), &key("steps"), most)?;
         check(

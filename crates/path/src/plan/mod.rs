@@ -7,7 +7,7 @@ mod probe;
 mod stage;
 mod traffic;
 
-pub use flow::{Direction, Duration, Flow, FlowHost, Transport, Workload};
+pub use flow::{Direction, Duration, Flow, FlowHost, Transport, Workload, QUINN_PREFIX};
 pub use link::{Link, Trace};
 pub use net::host::{EcnMode, HostQdisc, Nic};
 pub use net::qdisc::any::Config as Qdisc;
@@ -180,6 +180,9 @@ pub struct Record {
     pub events: bool,
     /// `trace.pcap` is written.
     pub pcap: bool,
+    /// `trace.sqlog` is written; the simulator's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub qlog: bool,
     /// On real hosts our own controllers are asked for their state at every sample.
     #[serde(default = "yes")]
     pub states: bool,

@@ -5,6 +5,7 @@
 //! short header, the packet number, and the frames of RFC 9000 (numbers of four bytes, as the model counts
 //! them). `docs/results.md` has the table.
 
+use crate::ends::Ends;
 use crate::flow::Flow;
 use net::quic::DATAGRAM_BYTES;
 use net::{flags, Ack, AckBody, Frame, Packet};
@@ -38,6 +39,10 @@ pub struct Datagram {
 /// A packet of the sender.
 pub fn of_packet(flow: &Flow, packet: &Packet) -> Datagram {
     let mut made = Datagram::new(true, packet.wire_bytes(), packet.ecn);
+    if let Ends::Quinn(quinn) = &flow.ends {
+        made.put_head(quinn.head_of_packet(packet));
+        return made;
+    }
     if packet.flags & flags::SYN != 0 {
         made.put(&[INITIAL]);
         made.put(&[0; PADDING]);
@@ -49,17 +54,28 @@ pub fn of_packet(flow: &Flow, packet: &Packet) -> Datagram {
         made.put(&[STOP_WAITING]);
         made.put(&packet.lowest_awaited().to_be_bytes());
     }
-    // Every segment but the last is as long as the first.
-    let offset = u64::from(packet.segment()) * u64::from(flow.ends.payload(0));
+    let offset = flow.ends.offset(packet.segment());
     made.put(&[STREAM, 0]);
     made.put(&varint4(offset));
     made
 }
 
 /// An acknowledgement, or what stands for the server's Initial packet; `None`: it is TCP's.
-pub fn of_ack(ack: &Ack) -> Option<Datagram> {
-    let AckBody::Quic(frame) = &ack.body else { return None };
-    let mut made = Datagram::new(false, ack.wire_bytes(), ack.ecn);
+pub fn of_ack(flow: &Flow, ack: &Ack) -> Option<Datagram> {
+    let mut made = match ack.body {
+        AckBody::Tcp(_) => return None,
+        AckBody::Quic(_) | AckBody::Datagram { .. } => {
+            Datagram::new(false, ack.wire_bytes(), ack.ecn)
+        }
+    };
+    let frame = match (&ack.body, &flow.ends) {
+        (AckBody::Quic(frame), _) => frame,
+        (&AckBody::Datagram { number, generation, len }, Ends::Quinn(quinn)) => {
+            made.put_head(quinn.head_of_answer((number, generation, len)));
+            return Some(made);
+        }
+        (AckBody::Datagram { .. } | AckBody::Tcp(_), _) => return None,
+    };
     let Some(frame) = frame else {
         made.put(&[INITIAL]);
         made.put(&[0; PADDING]);
@@ -84,6 +100,12 @@ impl Datagram {
     fn new(from_sender: bool, wire: Bytes, ecn: u8) -> Datagram {
         let payload_len = (wire.get() - DATAGRAM_BYTES) as u32;
         Datagram { from_sender, payload_len, head: [0; HEAD_LEN_MAX], head_len: 0, ecn }
+    }
+
+    /// As much of a real datagram as a capture holds; the rest of it is zeros or left out.
+    fn put_head(&mut self, bytes: &[u8]) {
+        let len = bytes.len().min(HEAD_LEN_MAX);
+        self.put(&bytes[..len]);
     }
 
     fn put(&mut self, bytes: &[u8]) {

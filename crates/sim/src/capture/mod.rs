@@ -9,17 +9,18 @@ mod held;
 use crate::flow::Flow;
 use held::{Held, Record};
 use net::{flags, Ack, Packet, TcpAck};
+use path::memory;
 use path::plan::Plan;
 use record::pcap::{PcapSegment, PcapWriter, SynOptions, ACK, AE, CWR, ECE, PSH, SYN};
 use record::RecordError;
 use std::path::Path;
-use transport::tcp::{Feedback, Lengths, MSS};
+use transport::tcp::{window_scale, Feedback, HostConfig, Lengths, MSS};
 use units::{Span, Time};
 
 /// Window of both ends before scaling is in force, bytes.
 const SYN_WINDOW: u32 = 64_240;
-/// What both ends announce on their SYN.
-const SYN_OPTIONS: SynOptions = SynOptions { mss: 1460, window_scale: 14 };
+/// MSS that both ends announce on their SYN, bytes.
+const SYN_MSS: u16 = 1460;
 /// Segments below the acknowledged ones whose lengths are kept, for D-SACKs.
 const KEPT_SEGMENTS: u32 = 1 << 16;
 /// The ACE field of a sender: none of its ACKs is ECN-capable, so that its counter stays at 5 (RFC 9768).
@@ -33,6 +34,8 @@ struct Seen {
     resolved: Time,
     /// The ECN feedback that the SYN asks for.
     feedback: Feedback,
+    /// What both ends announce on their SYN.
+    syn: SynOptions,
     lengths: Lengths,
 }
 
@@ -46,10 +49,14 @@ pub struct Capture {
 impl Capture {
     /// Creates `trace.pcap` in `out`.
     pub fn create(plan: &Plan, flows: &[Flow], out: &Path) -> Result<Capture, RecordError> {
+        let limits = memory::limits(plan);
+        let scale =
+            |i| window_scale(limits.rcvbuf_of(&plan.host_of(i)), HostConfig::default().rmem_max);
         let seen = flows.iter().enumerate().map(|(i, flow)| Seen {
             resolution: plan.host.arp.then(|| Span::from_ns(plan.flows[i].rtt_ns)),
             resolved: Time::ZERO,
-            feedback: Feedback::of(flow.ends.controller(), plan.host_of(i).ecn),
+            feedback: flow.ends.feedback(plan.host_of(i).ecn),
+            syn: SynOptions { mss: SYN_MSS, window_scale: scale(i) as u8 },
             lengths: Lengths::new(MSS),
         });
         Ok(Capture {
@@ -77,12 +84,12 @@ impl Capture {
     }
 
     /// An acknowledgement reaches the sender.
-    pub fn ack(&mut self, now: Time, i: usize, ack: &Ack) {
+    pub fn ack(&mut self, now: Time, i: usize, flow: &Flow, ack: &Ack) {
         self.held.write_due(now, &mut self.pcap);
-        if let Some(datagram) = datagram::of_ack(ack) {
+        if let Some(datagram) = datagram::of_ack(flow, ack) {
             return Record::Datagram(datagram).write(now, i as u32, &mut self.pcap);
         }
-        let lengths = &mut self.flows[i].lengths;
+        let Seen { lengths, syn, .. } = &mut self.flows[i];
         let tcp = ack.tcp();
         let mut blocks = [(0, 0); 3];
         for (out, &(start, end)) in blocks.iter_mut().zip(tcp.sack_blocks()) {
@@ -100,7 +107,7 @@ impl Capture {
             ts_ecr: tcp.ts_ecr,
             sack: &blocks[..tcp.n_sacks as usize],
             ecn: ack.ecn,
-            syn: ack.syn.then_some(SYN_OPTIONS),
+            syn: ack.syn.then_some(*syn),
         };
         lengths.forget_below(tcp.ack.saturating_sub(KEPT_SEGMENTS));
         self.pcap.write_segment(now.as_ns(), &segment);
@@ -122,7 +129,7 @@ impl Capture {
     }
 
     fn segment(&mut self, i: usize, packet: &Packet) -> PcapSegment<'static> {
-        let Seen { lengths, feedback, .. } = &mut self.flows[i];
+        let Seen { lengths, feedback, syn, .. } = &mut self.flows[i];
         let is_syn = packet.flags & flags::SYN != 0;
         if u32::from(packet.len) < MSS && packet.len > 0 {
             lengths.note(packet.seq, packet.len.into());
@@ -149,7 +156,7 @@ impl Capture {
             ts_ecr: packet.ts_ecr,
             sack: &[],
             ecn: packet.ecn,
-            syn: is_syn.then_some(SYN_OPTIONS),
+            syn: is_syn.then_some(*syn),
         }
     }
 }

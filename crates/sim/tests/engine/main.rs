@@ -4,6 +4,7 @@ mod parts;
 mod paths;
 mod plans;
 mod properties;
+mod quinn;
 mod run;
 mod snapshots;
 mod two_way;

@@ -196,7 +196,7 @@ fn fair_queueing_gives_bbr_and_reno_the_same() {
 #[test]
 fn paced_flows_of_hosts_on_one_processor_share_more_evenly() {
     let [one, own] = [true, false].map(|is_shared| {
-        let jain = [3, 5, 7].map(|apart| {
+        let jain = [2, 3, 4, 5, 6, 7, 8, 9].map(|apart| {
             let mut plan = plain(100_000_000, 50_000, 20 * S);
             plan.host.shared_processor = is_shared;
             plan.flows = vec![greedy(&plan, "bbr", 20 * MS); 10];
@@ -205,9 +205,9 @@ fn paced_flows_of_hosts_on_one_processor_share_more_evenly() {
             }
             run(&plan).summary.jain.expect("all ran all the time")
         });
-        jain.iter().sum::<f64>() / 3.0
+        jain.iter().sum::<f64>() / 8.0
     });
-    assert!(one > own + 0.1, "where departures coincide {one}, and where not {own}");
+    assert!(one > own + 0.08, "where departures coincide {one}, and where not {own}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::plans::{any_plan, MS};
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use sim::plan::{Direction, Plan, Stage};
+use sim::plan::{Direction, Flow, Plan, Stage};
 
 /// Any plan whose links, routes, transports and applications are of any kind.
 pub fn any_path() -> impl Strategy<Value = Plan> {
@@ -18,6 +18,9 @@ pub fn any_path() -> impl Strategy<Value = Plan> {
             for (flow, way) in plan.flows.iter_mut().zip(ways) {
                 let (transport, workload, forward, back, goes_up) = way;
                 flow.transport = from(transport);
+                if quinn_refuses(flow) {
+                    flow.cca = "quinn:bbr".into();
+                }
                 let greedy_tcp = flow.size_bytes.is_none() && way_is_tcp(&flow.transport);
                 flow.workload = if greedy_tcp { from(workload) } else { None };
                 let mut counts = (plan.links.len(), plan.ack_links.len());
@@ -40,6 +43,11 @@ type Way = (Value, Value, Vec<Value>, Vec<Value>, bool);
 fn any_way() -> impl Strategy<Value = Way> {
     let parts = || prop::collection::vec(any_stage(), 0..5);
     (any_transport(), any_workload(), parts(), parts(), prop::bool::weighted(0.3))
+}
+
+fn quinn_refuses(flow: &Flow) -> bool {
+    let is_quinn = matches!(flow.transport, sim::plan::Transport::Quinn { .. });
+    is_quinn && ["dctcp", "prague"].contains(&&*flow.cca)
 }
 
 fn way_is_tcp(transport: &sim::plan::Transport) -> bool {
@@ -170,6 +178,7 @@ fn any_transport() -> impl Strategy<Value = Value> {
             "kind": "quic", "payload_bytes": 1000, "ack_every": ack_every, "ack_delay_ns": ack_delay_ns,
             "handshake": handshake, "initial_rtt_ns": 100 * MS,
         })),
+        1 => (1200u32..=1448).prop_map(|bytes| json!({"kind": "quinn", "datagram_bytes": bytes})),
     ]
 }
 

@@ -155,9 +155,10 @@ fn a_probe_takes_the_round_trip_and_waits_as_data_do() {
     }
     let ran = run(&plan);
     let rows = ran.table("probes");
-    assert_eq!(rows.len(), 4_000);
     for series in [0, 1] {
         let mine: Vec<_> = rows.iter().filter(|row| row.int("probe") == series).collect();
+        // One each 10 ms; those that the end meets on their way, at most 245 ms long, have no row.
+        assert!((1_975..2_000).contains(&mine.len()), "{} rows", mine.len());
         let idle: Vec<i64> = mine[..990].iter().filter_map(|row| row.get("rtt_us")).collect();
         assert_eq!(idle.len(), 990);
         assert!(idle.iter().all(|&rtt| (40_000..=40_200).contains(&rtt)), "{:?}", &idle[..9]);

@@ -1,5 +1,5 @@
 //! Plays random packet scenarios on the simulated TCP and on the running kernel, and compares every packet and 20 fields of
-//! `tcp_info`: `make differential SECONDS=600 [SETS=loss,ecn] [SEED=1] [COUNT=1000] [CCA=reno] [JOBS=4]`.
+//! `tcp_info`: `make differential SECONDS=600 [SETS=loss,ecn] [SEED=1] [COUNT=1000] [CCA=reno] [JOBS=4] [SMALLER=30]`.
 //!
 //! The simulated TCP writes each scenario down as a script with all that it did ([`play`]); the kernel's packetdrill plays
 //! that, in a network namespace of its own, as root. What differs three times is made smaller as long as it differs,
@@ -12,18 +12,24 @@
 )]
 #![allow(dead_code, reason = "it has the parts of the runner of scripts that it needs")]
 
+mod arrivals;
 #[path = "../../tests/pkt/code.rs"]
 mod code;
+mod fields;
 #[path = "../../tests/pkt/host.rs"]
 mod host;
 #[path = "../../tests/pkt/info.rs"]
 mod info;
 mod play;
+mod receive;
+#[path = "../../tests/pkt/receiving.rs"]
+mod receiving;
 mod scenario;
 #[path = "../../tests/pkt/script.rs"]
 mod script;
 
-use scenario::{Scenario, SETS};
+use arrivals::Arrivals;
+use scenario::Scenario;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,8 +40,6 @@ use std::time::{Duration, Instant};
 const ATTEMPTS: u32 = 3;
 /// Times that it is played when the machine is late, which says nothing.
 const LATE_MAX: u32 = 8;
-/// Scripts played to make one smaller.
-const SMALLER_MAX: u32 = 30;
 
 fn setting(name: &str, or: &str) -> String {
     std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or_else(|| or.to_string())
@@ -54,6 +58,29 @@ enum Verdict<T> {
     Late,
 }
 
+/// A scenario of a sender or of a receiver.
+#[derive(Clone, Debug)]
+enum Drawn {
+    Sends(Scenario),
+    Receives(Arrivals),
+}
+
+impl Drawn {
+    fn draw(set: &str, seed: u64) -> Drawn {
+        match arrivals::SETS.contains(&set) {
+            true => Drawn::Receives(Arrivals::draw(set, seed)),
+            false => Drawn::Sends(Scenario::draw(set, seed)),
+        }
+    }
+
+    fn simpler(&self) -> Vec<Drawn> {
+        match self {
+            Drawn::Sends(s) => s.simpler().into_iter().map(Drawn::Sends).collect(),
+            Drawn::Receives(s) => s.simpler().into_iter().map(Drawn::Receives).collect(),
+        }
+    }
+}
+
 /// What was asked for, and where the results go.
 struct Job {
     packetdrill: PathBuf,
@@ -63,6 +90,8 @@ struct Job {
     count: u64,
     /// Scripts played at once: they mostly wait.
     jobs: u64,
+    /// Scripts played to make one smaller.
+    smaller: u64,
     ends: Instant,
     out: PathBuf,
 }
@@ -78,10 +107,11 @@ fn main() -> ExitCode {
 }
 
 fn compare() -> Result<(), String> {
-    let sets = setting("SETS", &SETS.join(","));
+    let all = [scenario::SETS.as_slice(), arrivals::SETS.as_slice()].concat();
+    let sets = setting("SETS", &all.join(","));
     let sets: Vec<&str> = sets.split(',').collect();
-    if let Some(set) = sets.iter().find(|set| !SETS.contains(set)) {
-        return Err(format!("SETS: no set `{set}`, there are {}", SETS.join(", ")));
+    if let Some(set) = sets.iter().find(|set| !all.contains(set)) {
+        return Err(format!("SETS: no set `{set}`, there are {}", all.join(", ")));
     }
     let seconds = number("SECONDS", 600)?;
     let mut job = Job {
@@ -91,6 +121,7 @@ fn compare() -> Result<(), String> {
         seed: number("SEED", 1)?,
         count: number("COUNT", 1000)?,
         jobs: number("JOBS", 4)?,
+        smaller: number("SMALLER", 30)?,
         ends: Instant::now(),
         out: PathBuf::from(setting("OUT", "out/differential")),
     };
@@ -165,13 +196,13 @@ impl Job {
     /// What a scenario gives, made smaller if it differs.
     fn judge(&self, set: &str, seed: u64, worker: u64) -> Result<Verdict<String>, String> {
         let place = self.out.join(format!(".{worker}.pkt"));
-        let mut scenario = Scenario::draw(set, seed);
+        let mut scenario = Drawn::draw(set, seed);
         let mut found = match self.differs(&scenario, &place)? {
             Verdict::Agrees => return Ok(Verdict::Agrees),
             Verdict::Late => return Ok(Verdict::Late),
             Verdict::Differs(found) => found,
         };
-        let mut left = SMALLER_MAX;
+        let mut left = self.smaller;
         'smaller: loop {
             for simpler in scenario.simpler() {
                 if left == 0 || Instant::now() > self.ends {
@@ -195,8 +226,11 @@ impl Job {
     }
 
     /// The script, and what packetdrill said, if the kernel differs each time.
-    fn differs(&self, s: &Scenario, place: &Path) -> Result<Verdict<(String, String)>, String> {
-        let text = play::play(s, &self.cca, self.hz)?;
+    fn differs(&self, s: &Drawn, place: &Path) -> Result<Verdict<(String, String)>, String> {
+        let text = match s {
+            Drawn::Sends(s) => play::play(s, &self.cca, self.hz)?,
+            Drawn::Receives(s) => receive::play(s, self.hz)?,
+        };
         std::fs::write(place, &text).map_err(|e| format!("{}: {e}", place.display()))?;
         let (mut said, mut differed) = (String::new(), 0);
         for _ in 0..ATTEMPTS + LATE_MAX {

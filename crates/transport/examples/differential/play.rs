@@ -1,6 +1,7 @@
 //! Plays a scenario on the simulated TCP, with a peer that acknowledges, and writes down what happened as a script of the
 //! kernel's packetdrill: every packet, and after each of the peer's the fields of `tcp_info`.
 
+use crate::fields;
 use crate::host::Host;
 use crate::scenario::Scenario;
 use crate::script::{Flags, Kernel, Options, Segment};
@@ -20,7 +21,7 @@ const END: u64 = 4_000_000;
 const PACKETS_MAX: u32 = 70;
 
 /// Fields that must be equal.
-const EXACT: [&str; 16] = [
+const EXACT: &[&str] = &[
     "tcpi_ca_state",
     "tcpi_retransmits",
     "tcpi_backoff",
@@ -39,8 +40,8 @@ const EXACT: [&str; 16] = [
     "tcpi_snd_wnd",
 ];
 /// Fields in microseconds that depend on when the machine was at its turn, and how far they may differ.
-const NEAR: [(&str, i64); 4] =
-    [("tcpi_rtt", 6_000), ("tcpi_rttvar", 6_000), ("tcpi_min_rtt", 6_000), ("tcpi_rto", 12_000)];
+const NEAR: &[(&str, i64)] =
+    &[("tcpi_rtt", 6_000), ("tcpi_rttvar", 6_000), ("tcpi_min_rtt", 6_000), ("tcpi_rto", 12_000)];
 
 /// What the peer has.
 #[derive(Default)]
@@ -182,7 +183,7 @@ impl Play<'_> {
         self.now += self.scenario.rtt - 10_000;
         self.acknowledge(Vec::new(), false)?;
         let _ = writeln!(self.text, "+0 accept(3, ..., ...) = 4");
-        self.text.push_str(&self.fields());
+        self.text.push_str(&fields::assertions(&self.host, EXACT, NEAR));
         Ok(())
     }
 
@@ -270,7 +271,7 @@ impl Play<'_> {
         self.packets += 1;
         self.host.inject(self.time(), &packet)?;
         if shows {
-            let fields = self.fields();
+            let fields = fields::assertions(&self.host, EXACT, NEAR);
             self.drain();
             self.text.push_str(&fields);
         }
@@ -316,18 +317,5 @@ impl Play<'_> {
         arrival.ce = s.marks.contains(&n);
         let late = s.late.iter().find(|l| l.0 == n).map_or(0, |l| l.1);
         self.arrivals.insert((self.last_arrival + late, n), arrival);
-    }
-
-    fn fields(&self) -> String {
-        let value = |name| self.host.info(name).unwrap_or(-1);
-        let exact: Vec<String> = EXACT.iter().map(|name| value(name).to_string()).collect();
-        let names = EXACT.join(", ");
-        let mut text =
-            format!("+0 %{{ is_ = ({names})\nassert is_ == ({}), is_\n", exact.join(", "));
-        for (name, most) in NEAR {
-            let _ = writeln!(text, "assert abs({name} - {}) <= {most}, {name}", value(name));
-        }
-        text.push_str("}%\n");
-        text
     }
 }

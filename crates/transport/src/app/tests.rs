@@ -40,7 +40,7 @@ fn after_a_greeting_it_waits_for_the_answer() {
     app.on_delivered(at_ms(104), 36);
     assert_eq!(app.next_write(), None);
     app.on_delivered(at_ms(105), 37);
-    assert_eq!(writes(&mut app, 1), [(110_000, Some(Write::Greedy))]);
+    assert_eq!(writes(&mut app, 1), [(110_000, Some(Write::Endless))]);
     assert!(app.messages().is_empty());
 }
 

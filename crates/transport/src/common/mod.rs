@@ -9,5 +9,5 @@ pub mod stream;
 
 pub use rate::Stamps;
 pub use socket::Socket;
-pub use stats::{SenderEvent, SenderStats};
+pub use stats::{LossTrigger, SenderEvent, SenderStats};
 pub use stream::{Conn, Stream};

@@ -23,6 +23,8 @@ pub struct Socket {
     /// What happened since [`Socket::take_events`], where that is recorded.
     events: Vec<SenderEvent>,
     records_events: bool,
+    /// Events of single packets are kept too.
+    records_packets: bool,
 }
 
 impl Deref for Socket {
@@ -53,6 +55,7 @@ impl Socket {
             stats: SenderStats::default(),
             events: Vec::new(),
             records_events: false,
+            records_packets: false,
         }
     }
 
@@ -185,6 +188,25 @@ impl Socket {
     /// Keeps the events of [`Socket::take_events`].
     pub fn set_record_events(&mut self) {
         self.records_events = true;
+    }
+
+    /// Keeps the events of single packets, too.
+    pub fn set_record_packets(&mut self) {
+        self.records_events = true;
+        self.records_packets = true;
+    }
+
+    /// Records what happened to a packet.
+    #[inline]
+    pub fn log_packet(&mut self, event: SenderEvent) {
+        if self.records_packets {
+            self.events.push(event);
+        }
+    }
+
+    /// What happened since [`Socket::take_events`], oldest first.
+    pub fn events(&self) -> &[SenderEvent] {
+        &self.events
     }
 
     /// Records a change.

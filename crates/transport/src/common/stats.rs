@@ -43,4 +43,19 @@ pub enum SenderEvent {
     Tlp,
     /// A reduction was undone.
     Undo,
+    /// A packet of QUIC was acknowledged for the first time; recorded on request only.
+    PacketAcked(u32),
+    /// A packet of QUIC was marked lost; recorded on request only.
+    PacketLost(u32, LossTrigger),
+}
+
+/// Why a packet was marked lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossTrigger {
+    /// A packet that was sent later, by at least the packet threshold, was acknowledged.
+    Reordering,
+    /// It was too old when a later one was acknowledged.
+    Time,
+    /// The retransmission timer expired.
+    Timeout,
 }

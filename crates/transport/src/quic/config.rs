@@ -1,5 +1,6 @@
 //! How the ends of a connection are set.
 
+use super::cut::Cut;
 use units::Span;
 
 /// Settings of both ends of a connection.
@@ -7,8 +8,11 @@ use units::Span;
 pub struct Config {
     /// Tick that the controllers count in, 1/s; timers of the transport itself are exact.
     pub hz: u32,
-    /// Stream data in a full packet, bytes (Zhang: 1000).
+    /// Stream data in a full packet, bytes (Zhang: 1400).
     pub payload: u32,
+    /// What the application writes at once, bytes; 0: everything. A packet never carries parts of two writes (Zhang:
+    /// 3000, so that of three packets one carries 200).
+    pub write: u32,
     /// Window at the start, packets (RFC 9002 section 7.2).
     pub initial_window: u32,
     /// What one of a window stands for, bytes; 0: a packet. Chromium's code counts windows in bytes and
@@ -23,6 +27,8 @@ pub struct Config {
     pub pacing: bool,
     /// RTT assumed until there is a sample (RFC 9002 section 6.2.2; Zhang: 100 ms).
     pub initial_rtt: Span,
+    /// That RTT is told as the first sample, so that no longer one is ever the minimum (Zhang's `DqcSender::Bind`).
+    pub initial_sample: bool,
     /// The connection starts with one round trip of Initial packets; otherwise data goes first (0-RTT).
     pub handshake: bool,
     /// Packets are sent with ECT(0).
@@ -33,6 +39,9 @@ pub struct Config {
     pub max_ack_delay: Span,
     /// A packet is lost when one sent this many later was acknowledged (RFC 9002 section 6.1.1).
     pub packet_threshold: u32,
+    /// The thresholds of loss detection grow with each loss that proves spurious. RFC 9002 leaves it open (sections
+    /// 6.1.1 and 6.1.2); the scheme is google/quiche's.
+    pub adaptive_thresholds: bool,
     /// A reduction is undone when every loss that it answered proves spurious. Not in RFC 9002,
     /// which leaves it open; `undo_cwnd` of the controllers exists for it.
     pub undo: bool,
@@ -42,14 +51,17 @@ pub struct Config {
     pub clock: Span,
     /// When in a tick of the clock its alarms go off: Zhang's senders share a processor, which polls them in turn.
     pub clock_offset: Span,
+    /// Time between two polls; zero: none. A polled sender sends and runs its alarms only then, one packet each time
+    /// and one more when the pacer's alarm goes off (`DqcSender::Process`: 500 us).
+    pub poll: Span,
     /// Minimum retransmission timeout, instead of probes; zero: probes (RFC 9002 section 6.2). Zhang's
     /// sender has one of 200 ms (`kMinRetransmissionTimeMs`).
     pub rto_min: Span,
     /// A sample's sending rate counts what was sent, lost packets included, and not what was delivered of it; samples
     /// shorter than the minimum RTT count (`BandwidthSampler` of Chromium).
     pub counts_sent: bool,
-    /// Window-based controllers leave a reduction by proportional rate reduction, as in Chromium; otherwise the
-    /// window falls at once.
+    /// Window-based controllers leave a reduction by proportional rate reduction and are paced twice as fast as their
+    /// window in slow start, as in Chromium; otherwise the window falls at once.
     pub prr: bool,
 }
 
@@ -59,19 +71,23 @@ impl Default for Config {
         Config {
             hz: 1000,
             payload: 1000,
+            write: 0,
             initial_window: 10,
             window_unit: 0,
             burst: 10,
             pacing: true,
             initial_rtt: Span::from_ms(333),
+            initial_sample: false,
             handshake: true,
             ecn: false,
             ack_every: 2,
             max_ack_delay: Span::from_ms(25),
             packet_threshold: 3,
+            adaptive_thresholds: false,
             undo: true,
             clock: Span::ZERO,
             clock_offset: Span::ZERO,
+            poll: Span::ZERO,
             rto_min: Span::ZERO,
             counts_sent: false,
             prr: false,
@@ -80,6 +96,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// How the stream is cut into segments.
+    pub fn cut(&self) -> Cut {
+        Cut::new(self.payload, self.write)
+    }
+
     /// As in Zhang's simulations: every packet is acknowledged, no handshake, 100 ms assumed at first, any gap is a
     /// loss, a clock of milliseconds, a retransmission timeout.
     pub fn zhang() -> Config {

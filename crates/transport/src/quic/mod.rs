@@ -6,19 +6,23 @@
 
 pub mod arrivals;
 pub mod config;
+pub mod cut;
 pub mod delivered;
 mod ecn;
 mod episode;
 mod pacer;
+mod poll;
 mod prr;
 pub mod ranges;
 pub mod receiver;
 mod rtt;
 pub mod sender;
 pub mod sent;
+mod thresholds;
 mod timer;
 
 pub use arrivals::Arrivals;
 pub use config::Config;
+pub use cut::Cut;
 pub use receiver::{Receiver, ReceiverStats};
 pub use sender::Sender;

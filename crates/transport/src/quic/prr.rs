@@ -21,10 +21,10 @@ impl Prr {
         self.sent += bytes;
     }
 
-    /// One packet was acknowledged.
-    pub fn on_acked(&mut self, bytes: u64) {
+    /// So many packets were acknowledged.
+    pub fn on_acked(&mut self, packets: u32, bytes: u64) {
         self.delivered += bytes;
-        self.acked_packets += 1;
+        self.acked_packets += u64::from(packets);
     }
 
     /// Whether a packet may leave, with this window, which is the slow-start threshold too, and unit of windows.
@@ -49,7 +49,7 @@ mod tests {
         (0..acks)
             .map(|_| {
                 in_flight -= 1000;
-                prr.on_acked(1000);
+                prr.on_acked(1, 1000);
                 let mut count = 0;
                 while prr.may_send(window, in_flight, 1000) {
                     prr.on_sent(1000);
@@ -72,7 +72,7 @@ mod tests {
     fn below_the_window_an_ack_lets_two_packets_out() {
         let mut prr = Prr::restart(20_000);
         prr.on_sent(1000);
-        prr.on_acked(1000);
+        prr.on_acked(1, 1000);
         assert!(prr.may_send(10_000, 5_000, 1000));
         prr.on_sent(1000);
         assert!(!prr.may_send(10_000, 6_000, 1000));

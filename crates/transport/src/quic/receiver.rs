@@ -110,9 +110,10 @@ impl Receiver {
         if !self.delivered.insert(segment) {
             self.stats.redundant += 1;
         }
-        let (next, payload) = (self.delivered.next(), u64::from(self.config.payload));
-        let short = if next == self.total { payload - u64::from(self.last_len) } else { 0 };
-        self.stats.delivered_bytes = u64::from(next) * payload - short;
+        let (next, cut) = (self.delivered.next(), self.config.cut());
+        let is_complete = next == self.total;
+        let short = if is_complete { cut.len(next - 1) - self.last_len } else { 0 };
+        self.stats.delivered_bytes = cut.offset(next) - u64::from(short);
     }
 
     fn schedule(&mut self, now: Time, at_once: bool, out: &mut Vec<Ack>) {

@@ -83,10 +83,10 @@ impl Estimator {
         Self::timeout_us(sk, config) + config.max_ack_delay.as_us()
     }
 
-    /// Age at which a packet counts as lost once a later one was acknowledged, us: 9/8 RTT.
-    pub fn loss_delay_us(&self, sk: &TcpSock) -> u32 {
-        let rtt_us = u64::from(sk.srtt_us >> 3).max(u64::from(self.latest_us));
-        (rtt_us * 9 / 8).max(GRANULARITY_US) as u32
+    /// The RTT that the age of lost packets is judged by, us: the larger of the smoothed and the last (RFC 9002
+    /// section 6.1.2).
+    pub fn larger_us(&self, sk: &TcpSock) -> u32 {
+        (sk.srtt_us >> 3).max(self.latest_us)
     }
 
     /// Time without any acknowledgement that means persistent congestion, us.
@@ -141,12 +141,13 @@ mod tests {
     fn a_steady_rtt_leaves_the_granularity_as_variance() {
         let (sk, estimator) = sampled(&[(40_000, 0); 100]);
         assert_eq!(Estimator::timeout_us(&sk, &Config::default()), 41_000);
-        assert_eq!(estimator.loss_delay_us(&sk), 45_000);
+        assert_eq!(estimator.larger_us(&sk), 40_000);
     }
 
     #[test]
-    fn the_time_threshold_is_at_least_a_millisecond() {
-        let (sk, estimator) = sampled(&[(100, 0)]);
-        assert_eq!(estimator.loss_delay_us(&sk), 1_000);
+    fn losses_are_judged_by_the_larger_of_the_last_rtt_and_the_smoothed_one() {
+        assert_eq!(sampled(&[(40_000, 0), (80_000, 0)]).1.latest_us, 80_000);
+        let (sk, estimator) = sampled(&[(80_000, 0), (40_000, 0)]);
+        assert_eq!(estimator.larger_us(&sk), 75_000);
     }
 }

@@ -29,10 +29,12 @@ pub struct Sent {
     pub stamps: Stamps,
     /// Segment of the stream that it carries.
     pub segment: u32,
-    /// Packets sent so far, this one included.
+    /// Bytes sent so far, this one included; wraps.
     pub sent: u32,
     /// That number of the last packet acknowledged before it left.
     pub sent_at_acked: u32,
+    /// Bytes acknowledged before it left; wraps.
+    pub acked: u32,
     /// When it was declared lost, us, truncated.
     pub lost_us: u32,
     /// Bits of this module.

@@ -4,6 +4,36 @@ use net::host::{EcnMode, HostQdisc};
 
 pub use net::packet::MSS;
 
+/// The network device of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Device {
+    /// A pair of virtual devices: segments arrive in the memory that the sender wrote them to. What leaves is taken over
+    /// when the event is over, and counts for TCP small queues until then.
+    #[default]
+    Veth,
+    /// A tunnel to a program: each segment that arrives has a buffer of its own. What leaves is taken over at once, so that
+    /// TCP small queues never hold anything.
+    Tun,
+}
+
+impl Device {
+    /// Whether what leaves is taken over at once.
+    pub fn takes_over(self) -> bool {
+        self == Device::Tun
+    }
+}
+
+/// A release of Linux, where they differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Release {
+    #[default]
+    Linux6_12,
+    /// The window's limit moves when the first segments show how much of the buffer payload may have
+    /// (`tcp_set_window_clamp` in `tcp_measure_rcv_mss`), and the RTT by the sender's echoes rises only while the
+    /// application has read everything (`tcp_rcv_rtt_update`).
+    Linux6_18,
+}
+
 /// Settings of both hosts of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct HostConfig {
@@ -11,9 +41,8 @@ pub struct HostConfig {
     pub hz: u32,
     /// Sender's queue discipline.
     pub qdisc: HostQdisc,
-    /// The device takes what leaves over at once, as tun does, so that TCP small queues never hold anything; otherwise TCP
-    /// learns of it when the event is over.
-    pub takes_over: bool,
+    /// The network device.
+    pub device: Device,
     /// Bursts of several segments, as many as the pacing rate calls for; otherwise one segment a send.
     pub tso: bool,
     /// The receiver merges segments that arrive back to back.
@@ -24,8 +53,16 @@ pub struct HostConfig {
     pub mss: u32,
     /// Receive buffer at the start and its maximum, bytes (`tcp_rmem[1]`, `tcp_rmem[2]`).
     pub rcvbuf: (u64, u64),
-    /// Maximum payload that the sender holds, unsent and unacknowledged, bytes.
+    /// Largest buffer that an application may ask for, bytes (`net.core.rmem_max`): the window scale allows for it.
+    pub rmem_max: u64,
+    /// Whose rules the receive window follows.
+    pub release: Release,
+    /// Maximum of the send buffer, bytes (`tcp_wmem[2]`). For an application that always has more to write, memory of the
+    /// host; otherwise payload, unsent and unacknowledged.
     pub sndbuf: u64,
+    /// Bytes of a write of an application that always has more, as far as the send buffer takes them; 0: all that it will
+    /// ever write is there from the start.
+    pub write: u64,
     /// The receiving application wakes when this many bytes are there, bytes (SO_RCVLOWAT).
     pub rcvlowat: u32,
     /// Explicit congestion notification; [`super::Feedback::of`] says what the receiver reports.
@@ -49,13 +86,16 @@ impl Default for HostConfig {
         HostConfig {
             hz: 1000,
             qdisc: HostQdisc::Fq,
-            takes_over: false,
+            device: Device::Veth,
             tso: true,
             gro: false,
             delayed_ack: true,
             mss: MSS,
             rcvbuf: (16 << 20, 1 << 30),
+            rmem_max: 212_992,
+            release: Release::Linux6_12,
             sndbuf: u64::MAX,
+            write: 0,
             rcvlowat: 32_768,
             ecn: EcnMode::Off,
             nodelay: true,

@@ -41,6 +41,10 @@ pub struct HostQueue {
     qdisc: HostQdisc,
     /// What leaves is not charged.
     takes_over: bool,
+    /// The application hands down: whatever leaves has crossed the device, and is charged no more, before the next send.
+    /// In the midst of an event a device is served afterwards (`__dev_queue_xmit` ends with `local_bh_enable`, which
+    /// serves it only outside of softirqs).
+    pub is_application: bool,
     /// Bursts that wait, each with the earliest time at which it may leave.
     ring: VecDeque<(Time, Burst)>,
     /// When the discipline ran last.
@@ -57,6 +61,7 @@ impl HostQueue {
         HostQueue {
             qdisc,
             takes_over,
+            is_application: false,
             ring: VecDeque::new(),
             ran: Time::ZERO,
             wmem: 0,
@@ -72,7 +77,7 @@ impl HostQueue {
             HostQdisc::Pfifo | HostQdisc::None => now,
         };
         let at = self.ring.back().map_or(at, |&(last, _)| last.max(at));
-        if self.takes_over {
+        if self.takes_over || (self.is_application && at <= now) {
             burst.truesize = 0;
         }
         self.wmem += u64::from(burst.truesize);
@@ -108,6 +113,12 @@ impl HostQueue {
             Some(&(at, _)) => (at + FQ_TIMER_SLACK, FQ_TIMER_SLACK),
             None => (Time::NEVER, Span::ZERO),
         }
+    }
+
+    /// Whether nothing waits, and TCP knows of all that left.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.ring.is_empty() && self.completed == 0
     }
 
     /// Whether nothing waits.

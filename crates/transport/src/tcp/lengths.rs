@@ -71,6 +71,12 @@ impl Lengths {
         }
     }
 
+    /// Whether the lengths of the segments before `seq` are forgotten, and that of the one after them is, too.
+    #[inline]
+    pub fn is_forgotten(&self, seq: u32) -> bool {
+        seq < self.from
+    }
+
     /// Forgets the lengths of the segments below `seq`.
     #[inline]
     pub fn forget_below(&mut self, seq: u32) {

@@ -28,6 +28,9 @@ const LINKED: u8 = 128;
 
 const NIL: u32 = u32::MAX;
 
+/// Room for segments that the first one makes: those of a word of the bit maps.
+const ROOM_FIRST: usize = 64;
+
 #[derive(Clone, Copy)]
 struct Slot {
     stamps: Stamps,
@@ -67,14 +70,14 @@ pub struct RtxQueue {
 }
 
 impl RtxQueue {
-    /// An empty queue with room for 64 segments.
+    /// An empty queue, which takes no memory before the first segment.
     pub fn new() -> RtxQueue {
         RtxQueue {
-            slots: vec![EMPTY; 64],
-            flags: vec![0; 64],
-            sacked: vec![0; 1],
-            pending: vec![0; 1],
-            mask: 63,
+            slots: Vec::new(),
+            flags: Vec::new(),
+            sacked: Vec::new(),
+            pending: Vec::new(),
+            mask: 0,
             una: 0,
             nxt: 0,
             head: NIL,
@@ -153,7 +156,7 @@ impl RtxQueue {
     /// Appends a segment that was just sent for the first time.
     #[inline]
     pub fn push(&mut self, stamps: Stamps, flags: u8) {
-        if self.nxt - self.una > self.mask {
+        if (self.nxt - self.una) as usize >= self.slots.len() {
             self.grow();
         }
         let seq = self.nxt;
@@ -296,8 +299,8 @@ impl RtxQueue {
     }
 
     fn grow(&mut self) {
-        let (old, mask) = (self.mask, self.mask * 2 + 1);
-        let len = mask as usize + 1;
+        let len = (2 * self.slots.len()).max(ROOM_FIRST);
+        let (old, mask) = (self.mask, len as u32 - 1);
         let mut slots = vec![EMPTY; len];
         let mut flags = vec![0; len];
         let (mut sacked, mut pending) = (vec![0u64; len / 64], vec![0u64; len / 64]);

@@ -6,8 +6,9 @@
 //! receive window cuts is noted likewise; what it lacks moves on to the next.
 
 use super::lengths::Lengths;
+use super::push_marks::PushMarks;
+use super::write_queue::WriteQueue;
 use crate::common::Stream;
-use std::collections::VecDeque;
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -18,14 +19,12 @@ pub struct Supply {
     pub by_writes: bool,
     /// More may come.
     pub is_open: bool,
-    /// Bytes left in the first unsent buffer of the write queue; 0: it is empty.
-    front: u64,
+    /// What was not sent, in buffers.
+    buffers: WriteQueue,
     /// Sent segments that are short.
     lengths: Lengths,
-    /// Bytes of the stream before each place that PSH marks, ascending; without the end of what is written.
-    marks: VecDeque<u64>,
-    /// Bytes that were written when PSH was set last (`pushed_seq`).
-    pushed: u64,
+    /// Where PSH was set, of a stream that is written in pieces.
+    marks: PushMarks,
     /// One past the last short segment sent (`snd_sml`); 0: none.
     short_end: u32,
     mss: u32,
@@ -42,10 +41,9 @@ impl Supply {
             stream,
             by_writes,
             is_open: by_writes || stream.segments == u32::MAX,
-            front: 0,
+            buffers: WriteQueue::default(),
             lengths: Lengths::new(mss),
-            marks: VecDeque::new(),
-            pushed: 0,
+            marks: PushMarks::default(),
             short_end: 0,
             mss,
         }
@@ -91,9 +89,9 @@ impl Supply {
                 self.lengths.note(segments - 1, last_len);
                 self.stream.last_len = self.mss;
             }
-            self.mark(end);
+            self.marks.mark(end);
         }
-        self.front = 0;
+        self.buffers.clear();
         true
     }
 
@@ -111,53 +109,55 @@ impl Supply {
     /// unless a write begins.
     pub fn append(&mut self, bytes: u64, goal: u64, nxt: u32, begins: bool) -> u64 {
         let pending = self.unsent_bytes(nxt);
-        self.front = if self.front == 0 { goal } else { self.front }.min(pending);
-        let tail = self.tail(pending, goal);
-        let taken = bytes.min(goal.saturating_sub(tail));
+        let (tail, taken) = self.buffers.append(bytes, pending, goal);
         let end = self.bytes_before(nxt) + pending;
-        if tail > 0 && self.marks.back() == Some(&end) {
-            self.marks.pop_back();
-            if !begins {
-                self.marks.push_back(end + taken);
-            }
-        }
-        if pending == self.front && (tail > 0 || pending == 0) {
-            self.front += taken;
+        if tail > 0 {
+            self.marks.grow(end, (!begins).then_some(end + taken));
         }
         self.set_pending(pending + taken, nxt);
         taken
     }
 
+    /// Appends whole buffers of `goal` bytes, up to `bytes`, behind others that are full, as far as that sends nothing: PSH is
+    /// not due. Returns how much it took: what as many calls of [`Supply::append`] would.
+    pub fn append_whole(&mut self, bytes: u64, goal: u64, nxt: u32, max_window: u32) -> u64 {
+        let pending = self.unsent_bytes(nxt);
+        if pending == 0 || self.buffers.is_empty() || self.tail(pending, goal) > 0 {
+            return 0;
+        }
+        let silent = (self.pushed() + u64::from(max_window / 2)).saturating_sub(self.written(nxt));
+        let taken = bytes.min(silent) / goal * goal;
+        if taken > 0 {
+            self.set_pending(pending + taken, nxt);
+        }
+        taken
+    }
+
     /// Whether all that is written and not sent is in one buffer.
     pub fn is_one_buffer(&self, nxt: u32) -> bool {
-        self.unsent_bytes(nxt) <= self.front
+        self.buffers.is_one(self.unsent_bytes(nxt))
+    }
+
+    /// Bytes that were written when PSH was set last: all, unless a write is under way.
+    #[inline]
+    pub fn pushed(&self) -> u64 {
+        self.marks.pushed()
     }
 
     /// Whether more than half of the largest receive window was written since PSH was set (`forced_push`).
     pub fn is_push_due(&self, nxt: u32, max_window: u32) -> bool {
-        self.written(nxt) > self.pushed + u64::from(max_window / 2)
+        self.written(nxt) > self.pushed() + u64::from(max_window / 2)
     }
 
     /// Sets PSH at the end of what is written (`tcp_mark_push`).
     pub fn mark_push(&mut self, nxt: u32) {
-        self.pushed = self.written(nxt);
-        self.mark(self.pushed);
+        self.marks.push(self.written(nxt));
     }
 
     /// Sets PSH `bytes` beyond segment `nxt`, at the end of a probe of the window (`tcp_write_wakeup`).
     pub fn mark_push_at(&mut self, nxt: u32, bytes: u64) {
         let end = self.bytes_before(nxt) + bytes;
-        self.pushed = self.pushed.max(self.written(nxt).min(end));
-        let at = self.marks.partition_point(|&mark| mark < end);
-        if self.marks.get(at) != Some(&end) {
-            self.marks.insert(at, end);
-        }
-    }
-
-    fn mark(&mut self, end: u64) {
-        if self.marks.back().is_none_or(|&last| last < end) {
-            self.marks.push_back(end);
-        }
+        self.marks.push_within(end, self.written(nxt));
     }
 
     /// Bytes of the stream so far.
@@ -174,7 +174,7 @@ impl Supply {
     pub fn withdraw(&mut self, nxt: u32) -> bool {
         let is_greedy = self.stream.segments == u32::MAX;
         if is_greedy {
-            self.front = 0;
+            self.buffers.clear();
             self.stream = Stream { segments: nxt, last_len: self.mss };
         }
         is_greedy
@@ -183,32 +183,34 @@ impl Supply {
     /// Bytes of the last buffer of the write queue, of which full ones have `goal`; 0: the last one is full
     /// (`tcp_should_autocork`).
     pub fn tail(&self, pending: u64, goal: u64) -> u64 {
-        let first = if self.front == 0 { goal } else { self.front };
-        if pending <= first {
-            pending % goal
-        } else {
-            (pending - first) % goal
-        }
+        self.buffers.tail(pending, goal)
+    }
+
+    /// Buffers of the write queue, of which full ones have `goal`, while `pending` bytes are in it.
+    pub fn buffers(&self, pending: u64, goal: u64) -> u64 {
+        self.buffers.count(pending, goal)
     }
 
     /// Segments in the first unsent buffer: the application fills buffers of `full` segments.
     #[inline]
     pub fn front_len(&mut self, full: impl FnOnce() -> u32) -> u32 {
-        if self.front == 0 {
-            self.front = u64::from(full()) * u64::from(self.mss);
-        }
-        self.front.div_ceil(u64::from(self.mss)) as u32
+        let mss = u64::from(self.mss);
+        self.buffers.front(|| u64::from(full()) * mss).div_ceil(mss) as u32
     }
 
     /// Takes `bytes` off the write queue; a send larger than the first buffer borrows from the next (`tcp_grow_skb`).
     #[inline]
     pub fn consume_front(&mut self, bytes: u32, full: impl FnOnce() -> u32) {
-        let bytes = u64::from(bytes);
-        self.front = if bytes <= self.front {
-            self.front - bytes
-        } else {
-            (u64::from(full()) * u64::from(self.mss)).saturating_sub(bytes - self.front)
-        };
+        let mss = u64::from(self.mss);
+        self.buffers.consume(u64::from(bytes), || u64::from(full()) * mss);
+    }
+
+    /// A send of `bytes` was cut off the first buffer, or was filled up from the second, and then had to wait: it is the first
+    /// buffer from now on.
+    #[inline]
+    pub fn split_front(&mut self, bytes: u64, full: impl FnOnce() -> u32) {
+        let mss = u64::from(self.mss);
+        self.buffers.split(bytes, || u64::from(full()) * mss);
     }
 
     /// Bytes of the next `n` segments, of which `nxt` is the first.
@@ -252,16 +254,10 @@ impl Supply {
     #[inline]
     pub fn ends_write(&self, seq: u32) -> bool {
         if self.by_writes {
-            !self.marks.is_empty() && self.is_marked(seq + 1)
+            !self.marks.is_empty() && self.marks.has(self.bytes_before(seq + 1))
         } else {
             seq + 1 == self.stream.segments
         }
-    }
-
-    fn is_marked(&self, seq: u32) -> bool {
-        let end = self.bytes_before(seq);
-        let at = self.marks.partition_point(|&mark| mark < end);
-        self.marks.get(at) == Some(&end)
     }
 
     /// Forgets the lengths and marks of what is acknowledged and has left the host, whose queue begins with `lowest`, but
@@ -273,10 +269,7 @@ impl Supply {
             self.lengths.forget_below(una.min(lowest()));
         }
         if !self.marks.is_empty() {
-            let acked = self.bytes_before(una);
-            while self.marks.front().is_some_and(|&mark| mark < acked) {
-                self.marks.pop_front();
-            }
+            self.marks.forget_before(self.bytes_before(una));
         }
     }
 
@@ -293,10 +286,20 @@ impl Supply {
     }
 
     /// Bytes of the stream before a segment.
-    #[inline]
+    #[inline(always)]
     fn bytes_before(&self, seq: u32) -> u64 {
         let bytes = u64::from(seq) * u64::from(self.mss) - self.lengths.missing_before(seq);
-        if seq == self.stream.segments && self.lengths.noted(seq.wrapping_sub(1)).is_none() {
+        if seq == self.stream.segments {
+            self.bytes_before_end(bytes)
+        } else {
+            bytes
+        }
+    }
+
+    /// The same for the end of the stream, before which there would be `bytes` if its last segment were full.
+    #[cold]
+    fn bytes_before_end(&self, bytes: u64) -> u64 {
+        if self.lengths.noted(self.stream.segments.wrapping_sub(1)).is_none() {
             bytes - u64::from(self.mss - self.stream.last_len)
         } else {
             bytes
@@ -321,11 +324,17 @@ impl Supply {
         }
     }
 
+    /// Whether `write_seq` is the end of what was written, and not some way beyond what was sent.
+    #[inline]
+    pub fn has_write_end(&self) -> bool {
+        self.by_writes && self.stream.segments < u32::MAX
+    }
+
     /// `write_seq` while `snd_nxt` is sent. A stream that is there from the start has more to send for as long as
     /// it runs, as far as a controller can tell.
     #[inline]
     pub fn write_seq(&self, snd_nxt: u32) -> u32 {
-        if self.by_writes && self.stream.segments < u32::MAX {
+        if self.has_write_end() {
             self.byte_seq(self.stream.segments)
         } else {
             snd_nxt.wrapping_add(self.mss * 2)
@@ -334,75 +343,4 @@ impl Supply {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 2500 bytes were written; full segments have 1000, full buffers 3000 bytes.
-    fn written() -> Supply {
-        let mut supply = Supply::new(Stream::EMPTY, 1000);
-        assert!(supply.begin_write(0));
-        assert_eq!(supply.append(2500, 3000, 0, true), 2500);
-        supply
-    }
-
-    #[test]
-    fn a_write_is_cut_into_full_segments_and_a_rest_that_the_next_write_fills() {
-        let mut supply = written();
-        assert_eq!((supply.unsent(0), supply.payload(1), supply.payload(2)), (3, 1000, 500));
-        assert!(!supply.begin_write(0));
-        assert_eq!((supply.append(600, 3000, 0, true), supply.is_one_buffer(0)), (500, true));
-        assert_eq!((supply.append(100, 3000, 0, false), supply.is_one_buffer(0)), (100, false));
-        assert_eq!((supply.unsent(0), supply.payload(2), supply.payload(3)), (4, 1000, 100));
-        assert_eq!(supply.front_len(|| 3), 3);
-    }
-
-    #[test]
-    fn a_segment_that_was_sent_short_stays_so_and_sequence_numbers_follow() {
-        let mut supply = written();
-        supply.consume_front(2500, || 3);
-        assert!(supply.begin_write(3), "all three were sent");
-        supply.set_pending(1000, 3);
-        assert_eq!((supply.payload(2), supply.payload(3)), (500, 1000));
-        assert_eq!((supply.byte_seq(3), supply.byte_seq(4)), (2501, 3501));
-        assert_eq!(supply.bytes_in_flight(0, 3), 2500);
-    }
-
-    #[test]
-    fn what_the_receive_window_cuts_off_a_segment_comes_next() {
-        let mut supply = written();
-        supply.cut(0, 2, 300);
-        assert_eq!(
-            (supply.payload(1), supply.unsent_bytes(2), supply.bytes_of_next(2, 2)),
-            (300, 1200, 1200)
-        );
-        assert_eq!((supply.payload(2), supply.payload(3), supply.written(2)), (1000, 200, 2500));
-    }
-
-    #[test]
-    fn nagle_holds_a_short_segment_while_another_is_out() {
-        let mut supply = written();
-        assert!(!supply.is_short_out(0, 0));
-        supply.note_short_send(3);
-        assert!(supply.is_short_out(0, 3), "segment 2 is short and not acknowledged");
-        assert!(!supply.is_short_out(3, 3));
-    }
-
-    #[test]
-    fn push_stays_at_the_end_of_a_full_buffer_and_goes_with_that_of_another() {
-        for (goal, begins, marked) in
-            [(3000, true, Some(2)), (4000, true, None), (4000, false, Some(3))]
-        {
-            let mut supply = written();
-            supply.append(500, 3000, 0, false);
-            supply.mark_push(0);
-            supply.append(1000, goal, 0, begins);
-            assert_eq!((0..4).find(|&seq| supply.ends_write(seq)), marked, "{goal} {begins}");
-        }
-    }
-
-    #[test]
-    fn half_a_window_without_push_forces_one() {
-        let supply = written();
-        assert!(supply.is_push_due(0, 4998) && !supply.is_push_due(0, 5000));
-    }
-}
+mod tests;

@@ -44,3 +44,35 @@ fn a_window_that_is_not_used_does_not_grow() {
     // Slow start stops once less than half of the window was in use, at most one ACK later.
     assert!((60..=62).contains(&pair.sender.sk.snd_cwnd), "{}", pair.sender.sk.snd_cwnd);
 }
+
+/// An application that always has more, writing 256 kB at a time, over 1 Gbit/s and 20 ms, paced by `fq`.
+fn writer(sndbuf: u64) -> Pair<'static> {
+    let config = HostConfig { write: 262_144, sndbuf, ..HostConfig::default() };
+    let (one_way, serialization) = (Span::from_ms(10), Span::from_us(12));
+    let setup = Setup { segments: u32::MAX, config, one_way, serialization, ..Setup::default() };
+    Pair::new(setup, losing(&[]))
+}
+
+#[test]
+fn the_first_write_ends_where_the_send_buffer_of_a_running_kernel_is_full() {
+    let pair = writer(u64::MAX).drive_for(Span::from_ms(25));
+    // Buffers of 22 segments (half of a window of 65,535 bytes), filled up while the first ten segments leave: Linux 6.12
+    // took 46,336 bytes, and SO_MEMINFO said that they were 51,328 bytes of memory, of 46,080.
+    assert_eq!(pair.sender.window().1, 10);
+    assert_eq!(pair.sender.written(), 46_336);
+    let pair = pair.drive_for(Span::from_ms(20));
+    // The next write takes 44,888 bytes once a third of the buffer, now for windows of 15 segments, is free.
+    assert_eq!(pair.sender.written(), 46_336 + 44_888);
+}
+
+#[test]
+fn an_application_that_always_has_more_takes_no_more_memory_than_the_host_allows() {
+    // Buffers of one segment take 1448 + 832 bytes: the 439th is the last one that begins below a million bytes. A writer
+    // that was stopped goes on when a third is free.
+    let (write, sndbuf) = (100 * u64::from(MSS), 1_000_000);
+    let config = HostConfig { write, sndbuf, ..Setup::default().config };
+    let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
+    let pair = Pair::new(setup, losing(&[])).drive_for(Span::from_ms(3_000));
+    let most = 1_000_000_u32.div_ceil(1448 + 832);
+    assert!((most * 2 / 3..=most).contains(&pair.max_in_flight), "{}", pair.max_in_flight);
+}

@@ -1,14 +1,15 @@
 //! The end of the connection that a script tests, in exact virtual time.
 
 use crate::info;
+use crate::receiving::ReceiverEnd;
 use crate::script::{Arm, Flags, Kernel, Options, Segment};
 use cca::{Controller, Module};
-use net::{flags, Ack, Packet, TcpAck};
+use net::{flags, Ack, TcpAck};
 use std::collections::VecDeque;
 use transport::app::Write;
 use transport::common::clock::{timestamp_ms, BOOT};
 use transport::common::{Conn, Stream};
-use transport::tcp::{Burst, HostConfig, HostQdisc, Receiver, Sender};
+use transport::tcp::{Burst, Device, HostConfig, HostQdisc, Sender};
 use units::Time;
 
 /// Payload of a full segment, bytes.
@@ -26,7 +27,6 @@ pub struct Left {
 /// See the module documentation.
 pub struct Host {
     end: End,
-    stream: Stream,
     /// Window of the last injected packet, bytes.
     window: u64,
     pub left: VecDeque<Left>,
@@ -34,7 +34,7 @@ pub struct Host {
 
 enum End {
     Sender(Box<SenderEnd>),
-    Receiver(Box<Receiver>, Vec<Ack>, Echo),
+    Receiver(Box<ReceiverEnd>),
 }
 
 struct SenderEnd {
@@ -50,12 +50,12 @@ struct SenderEnd {
     syn: Option<Flags>,
 }
 
-/// Which bytes the segments that were sent have; the first data byte is 1.
-struct Bytes(Vec<u64>);
+/// Which bytes the segments have; the first data byte is 1.
+pub struct Bytes(pub Vec<u64>);
 
 impl Bytes {
     /// The segment that begins at a byte.
-    fn segment_at(&self, byte: u64) -> Option<u32> {
+    pub fn segment_at(&self, byte: u64) -> Option<u32> {
         self.0.binary_search(&byte).ok().map(|seq| seq as u32)
     }
 
@@ -69,10 +69,6 @@ impl Bytes {
         self.0.partition_point(|&start| start < byte) as u32
     }
 }
-
-/// What a sender would echo to the receiver: the timestamp of its last ACK.
-#[derive(Default)]
-struct Echo(u32);
 
 impl Host {
     pub fn new(options: &Options) -> Host {
@@ -99,12 +95,10 @@ impl Host {
                 }))
             }
             Arm::Receiver => {
-                let (segments, last_len) = (stream.segments, stream.last_len);
-                let receiver = Receiver::new(config(options), segments, last_len, options.ecn);
-                End::Receiver(Box::new(receiver), Vec::new(), Echo::default())
+                End::Receiver(Box::new(ReceiverEnd::new(config(options), stream, options)))
             }
         };
-        Host { end, stream, window: WINDOW, left: VecDeque::new() }
+        Host { end, window: WINDOW, left: VecDeque::new() }
     }
 
     /// The application opens the connection.
@@ -127,23 +121,27 @@ impl Host {
         Ok(())
     }
 
-    /// Runs every timer that is due by `until`.
+    /// Runs every timer that is due by `until`, and the reader if it was woken.
     pub fn run_until(&mut self, until: Time) {
         while self.run_next(until) {}
+        if let End::Receiver(r) = &mut self.end {
+            r.on_timer(until);
+            self.collect(until);
+        }
     }
 
     /// Runs the next timer, if it is due by `until`; says whether it was.
     pub fn run_next(&mut self, until: Time) -> bool {
         let deadline = match &self.end {
             End::Sender(s) => s.sender.next_deadline(),
-            End::Receiver(r, ..) => r.next_deadline(),
+            End::Receiver(r) => r.receiver.next_deadline(),
         };
         if deadline > until {
             return false;
         }
         match &mut self.end {
             End::Sender(s) => s.sender.on_timer(deadline),
-            End::Receiver(r, acks, _) => r.on_timer(deadline, acks),
+            End::Receiver(r) => r.on_timer(deadline),
         }
         self.collect(deadline);
         true
@@ -158,10 +156,7 @@ impl Host {
                     s.sender.on_ack(now, &ack);
                 }
             }
-            End::Receiver(r, acks, echo) => {
-                let packet = data(now, packet, echo.0, &self.stream)?;
-                r.on_packet(now, &packet, acks);
-            }
+            End::Receiver(r) => r.arrive(now, packet)?,
         }
         self.collect(now);
         Ok(())
@@ -171,7 +166,7 @@ impl Host {
     pub fn info(&self, name: &str) -> Option<i64> {
         match &self.end {
             End::Sender(s) => info::of_sender(&s.sender, name),
-            End::Receiver(r, ..) => info::of_receiver(r, name),
+            End::Receiver(r) => info::of_receiver(&r.receiver, name),
         }
     }
 
@@ -185,12 +180,8 @@ impl Host {
                     self.left.push_back(Left { at: now, segment });
                 }
             }
-            End::Receiver(_, acks, echo) => {
-                for ack in acks.drain(..) {
-                    echo.0 = ack.tcp().ts_val;
-                    let segment = acknowledged(&ack, &self.stream);
-                    self.left.push_back(Left { at: now, segment });
-                }
+            End::Receiver(r) => {
+                self.left.extend(r.collect().map(|segment| Left { at: now, segment }));
             }
         }
     }
@@ -206,18 +197,20 @@ fn config(options: &Options) -> HostConfig {
         delayed_ack: options.delayed_ack,
         rcvbuf: options.rcvbuf,
         sndbuf: options.sndbuf,
-        rcvlowat: 1,
+        rcvlowat: options.rcvlowat,
+        rmem_max: options.rmem_max,
         ..HostConfig::default()
     };
     let Some(kernel) = &options.kernel else { return own };
     HostConfig {
-        takes_over: !options.fq,
+        device: if options.fq { Device::Veth } else { Device::Tun },
         mss: kernel.mss,
         nodelay: kernel.nodelay,
         slow_start_after_idle: kernel.slow_start_after_idle,
         loss_probes: kernel.loss_probes,
         min_tso_segs: kernel.min_tso_segs,
         tso_win_divisor: kernel.tso_win_divisor,
+        release: kernel.release,
         ..own
     }
 }
@@ -340,74 +333,16 @@ impl SenderEnd {
     }
 }
 
-/// The script's packet as data.
-fn data(now: Time, p: &Segment, echo: u32, stream: &Stream) -> Result<Packet, String> {
-    let seq = segment_at(p.start.max(1), stream)?;
-    let len = p.end - p.start;
-    let next = byte_at(seq + 1, stream);
-    if len > 0 && p.end != next {
-        return Err(format!("segment {} ends at {next}, not {}", p.start, p.end));
-    }
-    let bit = |is_set, bit| if is_set { bit } else { 0 };
-    Ok(Packet {
-        flow: 0,
-        seq,
-        ts_val: p.ts.map_or(Ok(ms(now)), |ts| host_ms(ts.0))?,
-        ts_ecr: p.ts.map_or(Ok(echo), |ts| host_ms(ts.1))?,
-        len: len as u16,
-        flags: bit(p.flags.syn, flags::SYN)
-            | bit(p.flags.push, flags::PUSH)
-            | bit(p.flags.cwr, flags::CWR),
-        ecn: p.ecn.unwrap_or(0),
-        ..Packet::default()
-    })
-}
-
-/// An acknowledgement of the receiver as a script writes it.
-fn acknowledged(ack: &Ack, stream: &Stream) -> Segment {
-    let (first, tcp) = (u64::from(!ack.syn), ack.tcp());
-    let block = |&(start, end): &(u32, u32)| (byte_at(start, stream), byte_at(end, stream));
-    Segment {
-        flags: Flags { syn: ack.syn, ack: true, echo: tcp.ece, ..Flags::default() },
-        start: first,
-        end: first,
-        ack: Some(byte_at(tcp.ack, stream)),
-        win: Some(u64::from(tcp.window)),
-        sacks: tcp.sack_blocks().iter().map(block).collect(),
-        ts: Some((script_ms(tcp.ts_val), script_ms(tcp.ts_ecr))),
-        ..Segment::default()
-    }
-}
-
-/// First byte of a segment, or the one after the stream.
-fn byte_at(seq: u32, stream: &Stream) -> u64 {
-    let full = u64::from(seq) * MSS + 1;
-    match seq {
-        seq if seq == stream.segments => full - (MSS - u64::from(stream.last_len)),
-        _ => full,
-    }
-}
-
-/// The segment that begins at a byte; the model knows no others.
-fn segment_at(byte: u64, stream: &Stream) -> Result<u32, String> {
-    let seq = u32::try_from((byte.max(1) - 1).div_ceil(MSS)).map_err(|e| e.to_string())?;
-    let boundary = byte_at(seq, stream);
-    if boundary != byte || seq > stream.segments {
-        return Err(format!("no segment of {MSS} bytes begins at {byte}"));
-    }
-    Ok(seq)
-}
-
-fn ms(now: Time) -> u32 {
+pub fn ms(now: Time) -> u32 {
     timestamp_ms((now + BOOT).as_ns())
 }
 
 /// Timestamps in scripts count from their start, those of hosts from boot.
-fn host_ms(script_ms: u64) -> Result<u32, String> {
+pub fn host_ms(script_ms: u64) -> Result<u32, String> {
     let boot_ms = BOOT.as_ns() / 1_000_000;
     u32::try_from(script_ms + boot_ms).map_err(|_| format!("timestamp {script_ms} has 32 bit"))
 }
 
-fn script_ms(host_ms: u32) -> u64 {
+pub fn script_ms(host_ms: u32) -> u64 {
     u64::from(host_ms).saturating_sub(BOOT.as_ns() / 1_000_000)
 }

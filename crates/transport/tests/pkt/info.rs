@@ -4,7 +4,7 @@
 use transport::tcp::{Receiver, Sender};
 
 /// Names that `assert` takes.
-pub const FIELDS: [&str; 33] = [
+pub const FIELDS: [&str; 43] = [
     "tcpi_ca_state",
     "tcpi_retransmits",
     "tcpi_backoff",
@@ -38,6 +38,16 @@ pub const FIELDS: [&str; 33] = [
     "delivered_bytes",
     "acks_sent",
     "paws_rejected",
+    "read_bytes",
+    "tcpi_ato",
+    "tcpi_rcv_mss",
+    "tcpi_rcv_ssthresh",
+    "tcpi_rcv_wnd",
+    "tcpi_rcv_space",
+    "tcpi_rcv_rtt",
+    "tcpi_rcv_ooopack",
+    "tcpi_data_segs_in",
+    "tcpi_bytes_received",
 ];
 
 /// Value of a field of the sender; `None` for one that only a receiver has.
@@ -87,9 +97,18 @@ fn delivery_rate(sk: &cca::TcpSock) -> i64 {
 
 /// Value of a field of the receiver; `None` for one that only a sender has.
 pub fn of_receiver(receiver: &Receiver, name: &str) -> Option<i64> {
-    let stats = receiver.stats();
+    let (stats, info) = (receiver.stats(), receiver.info());
     let value = match name {
-        "delivered_bytes" => stats.delivered_bytes,
+        "delivered_bytes" | "tcpi_bytes_received" => stats.delivered_bytes,
+        "tcpi_data_segs_in" => stats.packets,
+        "read_bytes" => info.read_bytes,
+        "tcpi_ato" => info.ato_ms * 1000,
+        "tcpi_rcv_mss" => info.segment_bytes.into(),
+        "tcpi_rcv_ssthresh" => info.window_limit_bytes,
+        "tcpi_rcv_wnd" => info.window_bytes,
+        "tcpi_rcv_space" => info.space_bytes,
+        "tcpi_rcv_rtt" => info.rtt_us,
+        "tcpi_rcv_ooopack" => info.out_of_order,
         "acks_sent" => stats.acks_sent,
         "paws_rejected" => stats.paws_rejected,
         _ => return None,

@@ -9,6 +9,7 @@ mod host;
 mod info;
 mod kernel;
 mod parse;
+mod receiving;
 mod run;
 mod script;
 

@@ -3,6 +3,7 @@
 use crate::code::Statement;
 use std::collections::BTreeMap;
 use std::fmt;
+use transport::tcp::Release;
 
 /// A whole script.
 #[derive(Debug, Default)]
@@ -33,6 +34,11 @@ pub struct Options {
     pub ecn: bool,
     pub delayed_ack: bool,
     pub rcvbuf: (u64, u64),
+    pub rcvlowat: u32,
+    /// `net.core.rmem_max`.
+    pub rmem_max: u64,
+    /// Where the segments that arrive begin, and where the last ends, if they are not all full.
+    pub cuts: Vec<u64>,
     pub sndbuf: u64,
     /// Bytes of the transfer; `None` for one without end.
     pub write: Option<u64>,
@@ -54,6 +60,7 @@ pub struct Kernel {
     pub loss_probes: bool,
     pub min_tso_segs: u32,
     pub tso_win_divisor: u32,
+    pub release: Release,
     /// Parameters of the controller.
     pub params: BTreeMap<String, i64>,
     /// How much earlier or later a packet may leave, ns.
@@ -71,6 +78,7 @@ impl Default for Kernel {
             loss_probes: true,
             min_tso_segs: 2,
             tso_win_divisor: 3,
+            release: Release::default(),
             params: BTreeMap::new(),
             tolerance: 4_000_000,
         }
@@ -89,6 +97,9 @@ impl Default for Options {
             ecn: false,
             delayed_ack: true,
             rcvbuf: (131_072, 6 << 20),
+            rcvlowat: 1,
+            rmem_max: 212_992,
+            cuts: Vec::new(),
             sndbuf: u64::MAX,
             write: None,
             kernel: None,

@@ -194,6 +194,42 @@ fn a_late_packet_shows_that_its_loss_was_none_and_the_reduction_is_taken_back() 
 }
 
 #[test]
+fn with_adaptive_thresholds_the_same_reordering_costs_one_reduction() {
+    // Every hundredth packet comes 2 ms, twenty packets, late.
+    let late = |sent: Sent| match sent.number % 100 {
+        50 => Verdict::Delay(Span::from_ms(2)),
+        _ => Verdict::Deliver,
+    };
+    let lost = |adaptive_thresholds| {
+        let config = Config { adaptive_thresholds, ..each_acked() };
+        let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
+        let pair = Pair::new(setup, late).drive_for(Span::from_ms(3000));
+        assert!(pair.sent.len() > 1_000, "{} packets", pair.sent.len());
+        (pair.sender.stats().lost, pair.sender.spurious_losses())
+    };
+    assert_eq!(lost(true), (1, 1));
+    let (fixed, spurious) = lost(false);
+    assert!(fixed > 5 && spurious == fixed, "{fixed}, {spurious} of them spurious");
+}
+
+#[test]
+fn with_adaptive_thresholds_a_real_loss_is_found_by_its_age() {
+    // Packet 50 comes twenty packets late and raises the threshold; 1000 is lost.
+    let verdict = |sent: Sent| match sent.number {
+        50 => Verdict::Delay(Span::from_ms(2)),
+        1000 => Verdict::Drop,
+        _ => Verdict::Deliver,
+    };
+    let config = Config { adaptive_thresholds: true, ..each_acked() };
+    let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
+    let pair = Pair::new(setup, verdict).drive_for(Span::from_ms(4000));
+    assert_eq!((pair.sender.stats().lost, pair.sender.spurious_losses()), (2, 1));
+    let segment = pair.sent[1000].segment;
+    let carriers = pair.carriers(segment);
+    assert_eq!((carriers.len(), pair.sender.stats().tlps), (2, 0), "no probe was needed");
+}
+
+#[test]
 fn a_real_loss_from_the_same_flight_counts_after_a_reduction_was_taken_back() {
     let verdict = |sent: Sent| match sent.number {
         30 => Verdict::Delay(Span::from_us(500)),

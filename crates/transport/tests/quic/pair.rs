@@ -200,7 +200,7 @@ impl<'a> Pair<'a> {
         let ends = QuicEnds {
             sender,
             receiver,
-            bytes: u64::from(setup.segments - 1) * u64::from(setup.config.payload) + 1,
+            bytes: setup.config.cut().offset(setup.segments - 1) + 1,
             sent: 0,
             reported: Vec::new(),
             arrived: BTreeSet::new(),

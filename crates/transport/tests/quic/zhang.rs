@@ -50,3 +50,36 @@ fn a_tail_loss_waits_for_the_retransmission_timeout_of_which_the_controller_hear
     assert_eq!(pair.count(SenderEvent::CaState(CaState::Loss)), 0);
     assert_eq!(pair.count(SenderEvent::CaState(CaState::Recovery)), 0);
 }
+
+#[test]
+fn a_write_of_3000_bytes_leaves_in_packets_of_1400_1400_and_200() {
+    let config = Config { payload: 1400, write: 3000, ..each_acked() };
+    let pair = Pair::new(Setup { segments: 6, config, ..Setup::default() }, losing(&[])).drive(10);
+    assert_eq!(pair.receiver.stats().delivered_bytes, 3000 + 1400 + 1400 + 1);
+    // A window of ten packets of the mean size: nine come to less, the tenth is a large one.
+    let config = Config { pacing: false, handshake: false, ..config };
+    let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
+    let pair = Pair::new(setup, losing(&[])).drive_for(Span::from_ms(50));
+    assert_eq!(pair.sent.len(), 10);
+}
+
+#[test]
+fn a_polled_sender_sends_one_packet_each_time() {
+    let config = Config { poll: Span::from_us(500), clock: Span::from_ms(1), ..each_acked() };
+    let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
+    let pair = Pair::new(setup, losing(&[])).drive_for(Span::from_ms(300));
+    let at: Vec<u64> = pair.sent.iter().map(|sent| sent.at.as_us()).collect();
+    assert!(at.iter().all(|us| us % 500 == 0), "{at:?}");
+    assert!(at[..10].windows(2).all(|pair| pair[1] - pair[0] == 500), "{at:?}");
+    // One more leaves where the pacer's alarm goes off.
+    assert!(at.windows(3).all(|three| three[2] > three[0]), "{at:?}");
+}
+
+#[test]
+fn an_assumed_rtt_that_counts_stays_the_minimum_of_a_longer_path() {
+    let initial_rtt = Span::from_ms(90);
+    let config = Config { initial_rtt, initial_sample: true, ..each_acked() };
+    let setup = Setup { segments: 20, config, ..Setup::default() };
+    let pair = Pair::new(setup, losing(&[])).drive(10);
+    assert_eq!(pair.sender.sk.rtt_min.value(), 90_000);
+}

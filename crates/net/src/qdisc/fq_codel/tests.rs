@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ecn;
+use crate::frame::SKB_OVERHEAD;
 use crate::packet::{Packet, HEADER_BYTES};
 
 fn packet(flow: u32, seq: u32, wire: u64) -> Packet {
@@ -117,8 +118,8 @@ fn the_first_of_equally_fat_buckets_loses() {
 
 #[test]
 fn the_memory_limit_counts_what_packets_occupy() {
-    // A packet of 1448 bytes payload occupies 960 + 1448 bytes.
-    let config = Config { memory_limit: Bytes::new(4 * 2408), ..Config::default() };
+    let packet_bytes = u64::from(SKB_OVERHEAD) + 1448;
+    let config = Config { memory_limit: Bytes::new(4 * packet_bytes), ..Config::default() };
     let (mut queue, mut outcome) = (FqCodel::new(config), Outcome::default());
     fill(&mut queue, &mut outcome, 1, 4, 1514);
     assert!(outcome.is_empty());
@@ -126,7 +127,7 @@ fn the_memory_limit_counts_what_packets_occupy() {
     // Of five packets, three are at least half of the bytes.
     let drops: Vec<_> = outcome.drops.iter().map(|(p, cause)| (p.seq, *cause)).collect();
     assert_eq!(drops, [(0, Cause::Overflow), (1, Cause::Overflow), (2, Cause::Overflow)]);
-    assert_eq!(queue.held.memory, 2 * 2408);
+    assert_eq!(queue.held.memory, 2 * packet_bytes);
 }
 
 /// Which packets of flow 2, that never has an MTU waiting, are marked while flow 1 has `n` packets.

@@ -1,8 +1,9 @@
 //! What one acknowledgement does (RFC 9002 appendix A.7), and what the controller hears of it, in the
 //! order in which TCP tells it.
 
-use super::Sender;
+use super::{Sender, Totals, FRAME_BYTES};
 use crate::common::rate::Sampler;
+use crate::common::SenderEvent;
 use crate::quic::arrivals::Arrivals;
 use crate::quic::rtt::{Estimator, GRANULARITY_US};
 use crate::quic::sent::{Sent, ACKED, APP_LIMITED, ECT, IN_FLIGHT, LOST, RETRANS};
@@ -29,18 +30,23 @@ struct AckState {
     largest: u32,
     /// Newly reported CE marks.
     ce: u32,
-    /// Packets sent in the sample's sending interval.
-    sent: u32,
+    /// Bytes acknowledged.
+    bytes: u64,
+    /// Bytes sent in the sample's sending interval, and acknowledged in that of the ACKs.
+    sample: Totals,
 }
 
 /// The lower of sending rate and ACK rate, each over its own interval (`BandwidthSampler::OnPacketAcknowledgedInner`):
-/// the interval in which what was delivered has this rate.
-fn count_sent(rs: &mut RateSample, sent: u32) {
+/// the interval in which as many packets
+/// of the mean size `packet` have this rate.
+fn count_sent(rs: &mut RateSample, sample: Totals, packet: u64) {
     if rs.delivered <= 0 || rs.rcv_interval_us == 0 {
         return;
     }
-    let sending = u64::from(rs.snd_interval_us) * rs.delivered as u64 / u64::from(sent.max(1));
-    rs.interval_us = sending.max(u64::from(rs.rcv_interval_us)) as i64;
+    let delivered = rs.delivered as u64 * packet;
+    let interval = |us: u32, bytes: u32| u64::from(us) * delivered / u64::from(bytes.max(1));
+    let sending = interval(rs.snd_interval_us, sample.sent);
+    rs.interval_us = sending.max(interval(rs.rcv_interval_us, sample.acked)) as i64;
 }
 
 impl Sender {
@@ -62,7 +68,7 @@ impl Sender {
         }
         let mut st = AckState::default();
         st.sampler.rs.prior_in_flight = self.in_flight();
-        self.prior_in_flight = u64::from(self.in_flight()) * self.packet_bytes();
+        self.prior_flight = self.flight;
         let prior_lost = self.sk.lost;
         let prior_una = self.packets.una();
         self.take_arrivals(frame, arrivals, &mut st);
@@ -80,7 +86,7 @@ impl Sender {
             self.enter_cwr();
         }
         self.detect_lost();
-        self.count_for_prr(st.acked);
+        self.count_for_prr(&st);
         self.sync_seq();
         let losses = self.sk.lost.wrapping_sub(prior_lost);
         st.sampler.rs.is_ece = st.ce > 0;
@@ -89,7 +95,7 @@ impl Sender {
             (number + 1).wrapping_mul(mss).wrapping_add(1)
         });
         if self.config.counts_sent {
-            count_sent(&mut st.sampler.rs, st.sent);
+            count_sent(&mut st.sampler.rs, st.sample, u64::from(mss) + FRAME_BYTES);
         }
         self.cong_control(&st, prior_una);
         self.reset_backoff();
@@ -112,15 +118,19 @@ impl Sender {
     }
 
     fn on_packet_acked(&mut self, number: u32, packet: &Sent, st: &mut AckState) {
+        let bytes = self.packet_bytes(packet.segment);
         if packet.is(IN_FLIGHT) {
-            self.sk.packets_out -= 1;
+            self.leave_flight(packet.segment);
         } else {
             self.on_spurious_loss(number, packet);
         }
+        self.sk.log_packet(SenderEvent::PacketAcked(number));
         self.delivered.insert(packet.segment);
         self.sk.delivered = self.sk.delivered.wrapping_add(1);
         self.sk.stats.delivered += 1;
-        self.sk.bytes_acked += u64::from(self.config.payload);
+        self.sk.bytes_acked += bytes - FRAME_BYTES;
+        self.bytes.acked = self.bytes.acked.wrapping_add(bytes as u32);
+        st.bytes += bytes;
         st.acked += 1;
         st.acked_after += u32::from(number >= self.high);
         st.acked_ect += u32::from(packet.is(ECT));
@@ -129,8 +139,10 @@ impl Sender {
             st.sampler.take(&mut self.sk, &packet.stamps, number);
             st.sampler.rs.is_app_limited = packet.is(APP_LIMITED);
             st.sampler.rs.is_retrans = packet.is(RETRANS);
-            st.sent = packet.sent.wrapping_sub(packet.sent_at_acked);
-            self.sent_at_acked = packet.sent;
+            let Sent { sent, sent_at_acked, acked, .. } = *packet;
+            st.sample.sent = sent.wrapping_sub(sent_at_acked);
+            st.sample.acked = self.bytes.acked.wrapping_sub(acked);
+            self.sent_at_acked = sent;
         }
     }
 
@@ -169,10 +181,9 @@ impl Sender {
     }
 
     /// Acknowledged packets of a reduction, those of the ACK that began it included.
-    fn count_for_prr(&mut self, acked: u32) {
+    fn count_for_prr(&mut self, st: &AckState) {
         if self.prr_reduces() {
-            let packet = self.packet_bytes();
-            (0..acked).for_each(|_| self.prr.on_acked(packet));
+            self.prr.on_acked(st.acked, st.bytes);
         }
     }
 
@@ -216,14 +227,15 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// 1.25 windows per smoothed RTT.
+    /// 1.25 windows per smoothed RTT; Chromium's senders have two in slow start.
     pub(super) fn update_pacing_rate(&mut self) {
         let srtt_us = Estimator::smoothed_us(&self.sk, &self.config).max(1);
         let unit = self.config.window_unit;
         let sk = &mut *self.sk;
         let unit = if unit == 0 { sk.mss_cache } else { unit };
         let window = u64::from(sk.snd_cwnd) * u64::from(unit);
-        let rate = window * 1_250_000 / srtt_us;
+        let doubles = self.config.prr && sk.snd_cwnd < sk.snd_ssthresh;
+        let rate = window * if doubles { 2_000_000 } else { 1_250_000 } / srtt_us;
         sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
     }
 }
@@ -232,7 +244,7 @@ impl Sender {
 mod tests {
     use super::*;
 
-    fn interval_ms(snd: u32, rcv: u32, delivered: i32, sent: u32) -> i64 {
+    fn interval_ms(snd: u32, rcv: u32, delivered: i32, sent: u32, acked: u32) -> i64 {
         let mut rs = RateSample {
             snd_interval_us: snd * 1_000,
             rcv_interval_us: rcv * 1_000,
@@ -240,14 +252,20 @@ mod tests {
             interval_us: -1,
             ..RateSample::default()
         };
-        count_sent(&mut rs, sent);
+        count_sent(&mut rs, Totals { sent, acked }, 1000);
         rs.interval_us / 1_000
     }
 
     #[test]
     fn a_sample_has_the_lower_of_sending_rate_and_ack_rate() {
         // 90 of 100 sent in 100 ms were delivered, in 95 ms and in 80 ms: 0.947 and 1 packet/ms.
-        assert_eq!(interval_ms(100, 95, 90, 100), 95);
-        assert_eq!(interval_ms(100, 80, 90, 100), 90);
+        assert_eq!(interval_ms(100, 95, 90, 100_000, 90_000), 95);
+        assert_eq!(interval_ms(100, 80, 90, 100_000, 90_000), 90);
+    }
+
+    #[test]
+    fn a_sample_of_large_packets_has_the_rate_of_their_bytes() {
+        // 100 packets of 1400 bytes in 100 ms are 1400 bytes/ms: as 100 of the mean size in 71 ms.
+        assert_eq!(interval_ms(100, 100, 100, 140_000, 140_000), 71);
     }
 }

@@ -74,7 +74,7 @@ impl Sender {
             prior_high: self.high,
         };
         self.set_high();
-        self.prr = Prr::restart(self.prior_in_flight);
+        self.prr = Prr::restart(self.prior_flight);
         self.sk.undo_marker = if may_undo { self.sk.snd_una } else { 0 };
         self.sk.snd_cwnd_cnt = 0;
         self.sk.prior_cwnd = self.sk.snd_cwnd;
@@ -112,6 +112,10 @@ impl Sender {
     pub(super) fn on_spurious_loss(&mut self, number: u32, packet: &Sent) {
         self.spurious += 1;
         self.run.forget();
+        let behind = self.largest_acked.map_or(0, |largest| largest.saturating_sub(number));
+        let age_us = self.sk.us_since(packet.stamps.tx_us);
+        self.thresholds.on_spurious(behind, age_us, self.rtt.larger_us(&self.sk));
+        self.sk.reordering = self.thresholds.packets();
         let of_event = number < self.high
             && packet.lost_us.wrapping_sub(self.undo.began_us) as i32 >= 0
             && self.undo.losses > 0;

@@ -1,7 +1,7 @@
 //! Loss detection (RFC 9002 section 6): by later packets, by time, by probes, and persistent congestion.
 
 use super::Sender;
-use crate::common::{Conn, SenderEvent};
+use crate::common::{Conn, LossTrigger, SenderEvent};
 use crate::quic::rtt::Estimator;
 use crate::quic::sent::{APP_LIMITED, IN_FLIGHT, LOST, OWNER};
 use cca::LostBurst;
@@ -19,7 +19,7 @@ impl Sender {
     pub(super) fn detect_lost(&mut self) {
         self.timer.loss_at = Time::NEVER;
         let Some(largest) = self.largest_acked else { return };
-        let delay_us = self.rtt.loss_delay_us(&self.sk);
+        let delay_us = self.thresholds.age_us(self.rtt.larger_us(&self.sk));
         let mut lost = 0;
         let mut is_persistent = false;
         for number in self.packets.una()..largest {
@@ -28,7 +28,10 @@ impl Sender {
                 continue;
             }
             let age_us = self.sk.us_since(packet.stamps.tx_us);
-            if largest - number >= self.config.packet_threshold || age_us >= delay_us {
+            let is_far = largest - number >= self.thresholds.packets();
+            if is_far || age_us >= delay_us {
+                let why = if is_far { LossTrigger::Reordering } else { LossTrigger::Time };
+                self.sk.log_packet(SenderEvent::PacketLost(number, why));
                 is_persistent |= self.mark_lost(number);
                 lost += 1;
             } else {
@@ -53,7 +56,7 @@ impl Sender {
         let before = *packet;
         packet.flags = packet.flags & !(IN_FLIGHT | OWNER) | LOST;
         packet.lost_us = now_us;
-        self.sk.packets_out -= 1;
+        self.leave_flight(before.segment);
         self.sk.lost = self.sk.lost.wrapping_add(1);
         self.sk.stats.lost += 1;
         if before.is(OWNER) && !self.delivered.contains(before.segment) {
@@ -132,7 +135,8 @@ impl Sender {
             let before = *packet;
             packet.flags = packet.flags & !(IN_FLIGHT | OWNER) | LOST;
             packet.lost_us = now_us;
-            self.sk.packets_out -= 1;
+            self.leave_flight(before.segment);
+            self.sk.log_packet(SenderEvent::PacketLost(number, LossTrigger::Timeout));
             taken += 1;
             if before.is(OWNER) && !self.delivered.contains(before.segment) {
                 self.pending.push_back(before.segment);

@@ -7,20 +7,33 @@ mod output;
 
 use super::arrivals::Arrivals;
 use super::config::Config;
+use super::cut::Cut;
 use super::delivered::Delivered;
 use super::ecn::EcnCounts;
 use super::episode::{LossRun, Undo};
 use super::pacer::Pacer;
+use super::poll::Poll;
 use super::prr::Prr;
 use super::rtt::Estimator;
 use super::sent::SentPackets;
+use super::thresholds::Thresholds;
 use super::timer::Timer;
 use crate::common::clock::run_time;
 use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
-use cca::{CaState, Controller, TcpSock};
+use cca::{AckSample, CaState, Controller, TcpSock};
 use net::{Ack, Packet};
 use std::collections::VecDeque;
-use units::Time;
+use units::{Span, Time};
+
+/// Header and STREAM frame of a packet.
+const FRAME_BYTES: u64 = net::quic::DATA_BYTES - net::quic::DATAGRAM_BYTES;
+
+/// Bytes of packets since the start; they wrap.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    sent: u32,
+    acked: u32,
+}
 
 /// See the module documentation.
 pub struct Sender {
@@ -28,6 +41,7 @@ pub struct Sender {
     /// what is lost counts as gone, so a round of `snd_una` to `snd_nxt` ends as in TCP.
     pub sk: Socket,
     config: Config,
+    cut: Cut,
     conn: Conn,
     stream: Stream,
     /// Next segment of the stream that was never sent.
@@ -44,17 +58,22 @@ pub struct Sender {
     /// One packet may leave beyond the window when recovery begins (RFC 9002 section 7.3.2).
     extra: bool,
     prr: Prr,
-    /// Packets sent until and with the packet acknowledged last.
+    /// Bytes sent until and with the packet acknowledged last; wraps.
     sent_at_acked: u32,
-    /// Bytes in flight before the ACK that is processed.
-    prior_in_flight: u64,
+    /// Bytes sent and acknowledged; both wrap.
+    bytes: Totals,
+    /// Bytes in flight, and before the ACK that is processed.
+    flight: u64,
+    prior_flight: u64,
     run: LossRun,
     rtt: Estimator,
+    thresholds: Thresholds,
     last_rtt_us: u32,
     timer: Timer,
     /// Probes still to be sent for the last probe timeout, for packets below the number.
     probes: (u32, u32),
     pacer: Pacer,
+    poll: Option<Poll>,
     /// A STOP_WAITING frame has something new to say.
     owes_stop_waiting: bool,
     /// The Initial packet is to be sent.
@@ -73,6 +92,7 @@ impl Sender {
         Sender {
             sk: Socket::new(socket(&config), ca, config.hz, seed),
             config,
+            cut: config.cut(),
             conn: Conn::Closed,
             stream,
             segment_nxt: 0,
@@ -86,13 +106,17 @@ impl Sender {
             extra: false,
             prr: Prr::default(),
             sent_at_acked: 0,
-            prior_in_flight: 0,
+            bytes: Totals::default(),
+            flight: 0,
+            prior_flight: 0,
             run: LossRun::default(),
             rtt: Estimator::default(),
+            thresholds: Thresholds::new(&config),
             last_rtt_us: 0,
             timer: Timer::default(),
             probes: (0, 0),
             pacer: Pacer::default(),
+            poll: Poll::every(config.poll, config.clock_offset),
             owes_stop_waiting: false,
             owes_initial: false,
             sent_some: false,
@@ -209,7 +233,7 @@ impl Sender {
         if segment + 1 == self.stream.segments {
             self.stream.last_len
         } else {
-            self.config.payload
+            self.cut.len(segment)
         }
     }
 
@@ -217,6 +241,17 @@ impl Sender {
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.sk.packets_out
+    }
+
+    /// Where a segment begins in the stream, bytes.
+    pub fn offset(&self, segment: u32) -> u64 {
+        self.cut.offset(segment)
+    }
+
+    /// A packet with this segment is no longer in flight.
+    fn leave_flight(&mut self, segment: u32) {
+        self.sk.packets_out -= 1;
+        self.flight -= self.packet_bytes(segment);
     }
 
     /// Brings the clocks to `now`; the one that stamps and rates are taken with counts in `config.clock`.
@@ -235,10 +270,10 @@ impl Sender {
         run_time(host_ns.next_multiple_of(self.config.clock.as_ns().max(1)))
     }
 
-    /// What a packet counts for where windows and flights are in bytes: its stream data and frame.
+    /// What a packet with this segment counts for where windows and flights are in bytes: its stream data and frame.
     #[inline]
-    pub(super) fn packet_bytes(&self) -> u64 {
-        u64::from(self.config.payload) + (net::quic::DATA_BYTES - net::quic::DATAGRAM_BYTES)
+    pub(super) fn packet_bytes(&self, segment: u32) -> u64 {
+        u64::from(self.payload(segment)) + FRAME_BYTES
     }
 
     /// The handshake is over, or there is none: the controller starts.
@@ -255,16 +290,26 @@ impl Sender {
         self.sync_seq();
         self.set_rto();
         self.sk.init();
+        if self.config.initial_sample {
+            self.tell_initial_rtt();
+        }
         if !self.sk.has_cong_control() {
             self.update_pacing_rate();
         }
         self.sk.log(SenderEvent::Established);
     }
 
+    /// The assumed RTT is the first sample.
+    fn tell_initial_rtt(&mut self) {
+        let rtt_us = self.config.initial_rtt.as_us() as u32;
+        self.rtt.sample(&mut self.sk, rtt_us, Span::ZERO, &self.config);
+        self.sk.pkts_acked(&AckSample { pkts_acked: 0, rtt_us: rtt_us as i32, in_flight: 0 });
+    }
+
     /// Sequence number of a packet's start, as the controller sees it.
     #[inline]
     fn byte_seq(&self, number: u32) -> u32 {
-        number.wrapping_mul(self.config.payload).wrapping_add(1)
+        number.wrapping_mul(self.sk.mss_cache).wrapping_add(1)
     }
 
     /// The controller's view of the sequence space. Data that waits to be sent lies beyond `snd_nxt`.
@@ -272,7 +317,7 @@ impl Sender {
         self.sk.snd_una = self.byte_seq(self.packets.una());
         self.sk.snd_nxt = self.byte_seq(self.packets.next());
         let waits = !self.pending.is_empty() || self.segment_nxt < self.stream.segments;
-        let ahead = if waits { 2 * self.config.payload } else { 0 };
+        let ahead = if waits { 2 * self.sk.mss_cache } else { 0 };
         self.sk.write_seq = self.sk.snd_nxt.wrapping_add(ahead);
     }
 
@@ -289,9 +334,9 @@ impl Sender {
 /// The socket of a connection that has not started.
 fn socket(config: &Config) -> Box<TcpSock> {
     let mut sk = TcpSock::new();
-    sk.mss_cache = config.payload;
+    sk.mss_cache = config.cut().mean();
     // One packet a send: bursts sized by the pacing rate have nothing to do with this host.
-    sk.sk_gso_max_size = config.payload;
+    sk.sk_gso_max_size = sk.mss_cache;
     sk.sk_gso_max_segs = 1;
     sk.sk_pacing_shift = 31;
     sk.sk_pacing_status = if config.pacing { cca::SK_PACING_NEEDED } else { cca::SK_PACING_NONE };

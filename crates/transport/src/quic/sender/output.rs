@@ -1,12 +1,14 @@
 //! What may be sent, and when: data lost first, then new data, as far as the window and the pacer let
 //! it, and probes whatever they say.
 
-use super::Sender;
+use super::{Sender, FRAME_BYTES};
 use crate::common::clock::run_time;
 use crate::common::Stamps;
+use crate::quic::poll::Poll;
 use crate::quic::sent::{Sent, APP_LIMITED, ECT, IN_FLIGHT, OWNER, RETRANS};
 use cca::{CaEvent, CaState};
 use net::{ecn, flags, Packet};
+use units::Time;
 
 /// What a packet carries: a segment, sent before or not.
 #[derive(Clone, Copy)]
@@ -36,7 +38,7 @@ impl Sender {
         if load.is_none() {
             self.note_app_limited();
         }
-        let by_window = self.in_flight() >= self.window_packets();
+        let by_window = !self.has_room();
         if std::mem::take(&mut self.sent_some) || by_window {
             self.validate_cwnd(by_window);
         }
@@ -95,31 +97,34 @@ impl Sender {
         (is_first && una < end).then_some(una)
     }
 
-    /// Packets that the window lets out.
+    /// What one of the window lets out, bytes.
     #[inline]
-    fn window_packets(&self) -> u32 {
-        let (cwnd, unit) = (self.sk.snd_cwnd, self.config.window_unit);
-        if unit == 0 || self.sk.has_cong_control() {
-            return cwnd;
+    fn window_unit(&self) -> u64 {
+        match self.config.window_unit {
+            unit if unit > 0 && !self.sk.has_cong_control() => u64::from(unit),
+            _ => u64::from(self.sk.mss_cache) + FRAME_BYTES,
         }
-        let bytes = u64::from(cwnd) * u64::from(unit);
-        u32::try_from(bytes.div_ceil(self.packet_bytes())).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the window leaves room for a packet.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.flight < u64::from(self.sk.snd_cwnd) * self.window_unit()
     }
 
     /// Whether the window lets a packet out; while it is being reduced, whether proportional rate reduction does.
     #[inline]
     fn fits(&self) -> bool {
-        let reduces = self.prr_reduces();
-        if !reduces {
-            return self.in_flight() < self.window_packets();
+        if !self.prr_reduces() {
+            return self.has_room();
         }
-        let packet = self.packet_bytes();
-        let unit = match self.config.window_unit {
-            0 => packet,
-            unit => u64::from(unit),
-        };
-        let window = u64::from(self.sk.snd_cwnd) * unit;
-        self.prr.may_send(window, u64::from(self.in_flight()) * packet, unit)
+        let unit = self.window_unit();
+        self.prr.may_send(u64::from(self.sk.snd_cwnd) * unit, self.flight, unit)
+    }
+
+    /// The beginning of the tick in which an alarm is due: it goes off then.
+    fn tick_of(&self, due_ns: u64) -> u64 {
+        due_ns - due_ns % self.config.clock.as_ns().max(1)
     }
 
     /// Whether a window-based controller's window is being reduced, by proportional rate reduction.
@@ -132,23 +137,50 @@ impl Sender {
 
     /// Window and pacer.
     fn may_send(&mut self) -> bool {
+        if let Some(poll) = self.poll {
+            return self.may_send_when_polled(poll);
+        }
         let fits = self.fits();
         if !fits && !self.extra {
             return false;
         }
         let paced = self.sk.sk_pacing_status != cca::SK_PACING_NONE;
-        let tick = self.config.clock.as_ns();
-        if paced && self.sk.tcp_wstamp_ns > self.sk.tcp_clock_cache + tick {
+        let due_ns = self.sk.tcp_wstamp_ns;
+        if paced && due_ns > self.sk.tcp_clock_cache + self.config.clock.as_ns() {
             self.pacer.is_waiting = true;
-            // An alarm goes off in the tick in which it is due.
-            let due = self.sk.tcp_wstamp_ns;
-            self.pacer.wakes_at = run_time(due - due % tick.max(1)) + self.config.clock_offset;
+            self.pacer.wakes_at = run_time(self.tick_of(due_ns)) + self.config.clock_offset;
             return false;
         }
         if !fits {
             self.extra = false;
         }
         true
+    }
+
+    /// Window and pacer of a sender that is polled: one packet a poll, and one more, whatever the window says, when the
+    /// pacer's alarm goes off (`ProtoCon::CanWrite`, `ProtoCon::OnCanWrite`).
+    fn may_send_when_polled(&mut self, mut poll: Poll) -> bool {
+        let now = self.sk.now();
+        let due_ns = self.sk.tcp_wstamp_ns;
+        let is_free = self.pacer.tokens > 0 || self.sk.packets_out == 0;
+        let wait = if let Some(at) = poll.alarm {
+            poll.alarm = (now < at).then_some(at);
+            poll.alarm
+        } else if !self.fits() {
+            return false;
+        } else if now < poll.next_free(now) {
+            Some(poll.next_free(now))
+        } else if !is_free && due_ns > self.sk.tcp_clock_cache + self.config.clock.as_ns() {
+            poll.alarm = Some(poll.at_or_after(run_time(self.tick_of(due_ns))));
+            poll.alarm
+        } else {
+            poll.take(now);
+            None
+        };
+        self.poll = Some(poll);
+        self.pacer.is_waiting = wait.is_some();
+        self.pacer.wakes_at = wait.unwrap_or(Time::NEVER);
+        wait.is_none()
     }
 
     fn send(&mut self, load: Load) -> Packet {
@@ -164,9 +196,13 @@ impl Sender {
         }
         sk.lsndtime = sk.jiffies;
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
-        if sk.packets_out == 0 {
-            self.sent_at_acked = sk.data_segs_out;
+        let bytes = self.packet_bytes(load.segment);
+        self.bytes.sent = self.bytes.sent.wrapping_add(bytes as u32);
+        if self.flight == 0 {
+            self.sent_at_acked = self.bytes.sent;
         }
+        self.flight += bytes;
+        let sk = &mut self.sk;
         sk.packets_out += 1;
         sk.total_retrans = sk.total_retrans.wrapping_add(u32::from(load.is_retrans));
         let len = self.payload(load.segment);
@@ -177,7 +213,7 @@ impl Sender {
         let number = self.remember(load);
         self.charge(len);
         if self.prr_reduces() {
-            self.prr.on_sent(self.packet_bytes());
+            self.prr.on_sent(bytes);
         }
         self.timer.last_sent = self.sk.now();
         self.sent_some = true;
@@ -196,8 +232,9 @@ impl Sender {
         self.packets.push(Sent {
             stamps,
             segment: load.segment,
-            sent: sk.data_segs_out,
+            sent: self.bytes.sent,
             sent_at_acked: self.sent_at_acked,
+            acked: self.bytes.acked,
             lost_us: 0,
             flags: bits,
         })
@@ -235,9 +272,8 @@ impl Sender {
 
     /// There is room and nothing to send (`tcp_rate_check_app_limited`).
     fn note_app_limited(&mut self) {
-        let window = self.window_packets();
-        let sk = &mut *self.sk;
-        if sk.packets_out < window {
+        if self.has_room() {
+            let sk = &mut *self.sk;
             sk.app_limited = sk.delivered.wrapping_add(sk.packets_out).max(1);
         }
     }

@@ -1,6 +1,7 @@
 //! When data in order is acknowledged: at once in quick-ACK mode, else with the next segment or after a delay that
 //! follows the spacing of the data (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`).
 
+use super::segment_size::INITIAL;
 use crate::common::clock::Tick;
 use units::{Span, Time};
 
@@ -14,7 +15,8 @@ const DELACK_MAX_MS: u64 = 200;
 /// See the module documentation.
 #[derive(Debug)]
 pub struct AckPolicy {
-    mss: u64,
+    /// Estimate of the sender's segments, bytes.
+    segment: u64,
     /// Quick ACKs left; each packet that grows the window sets bit 0.
     quick: u32,
     /// Estimated time until the next data, ms; 0 before the first data in order, or an ACK that ended quick-ACK mode.
@@ -23,6 +25,8 @@ pub struct AckPolicy {
     last_data: Time,
     /// When the delayed ACK leaves.
     delayed_until: Time,
+    /// Data came since the last ACK (`ICSK_ACK_SCHED`).
+    is_scheduled: bool,
     /// The next ACK is not delayed.
     now: bool,
     /// Since the last ACK a segment came that was short or carried PSH (`ICSK_ACK_PUSHED`).
@@ -30,22 +34,34 @@ pub struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// The policy of a new connection with segments of `mss` bytes.
-    pub fn new(mss: u32) -> AckPolicy {
+    /// The policy of a new connection.
+    pub fn new() -> AckPolicy {
         AckPolicy {
-            mss: u64::from(mss),
+            segment: INITIAL.into(),
             quick: 0,
             ato_ms: 0,
             last_data: Time::ZERO,
             delayed_until: Time::NEVER,
+            is_scheduled: false,
             now: false,
             pushed: false,
         }
     }
 
+    /// The estimate of the sender's segments is this, bytes.
+    #[inline]
+    pub fn set_segment(&mut self, bytes: u32) {
+        self.segment = bytes.into();
+    }
+
     /// The connection opens.
     pub fn establish(&mut self, now: Time) {
         self.last_data = now;
+    }
+
+    /// Estimated time until the next data, ms.
+    pub fn ato_ms(&self) -> u64 {
+        self.ato_ms
     }
 
     /// When the delayed ACK leaves.
@@ -58,6 +74,12 @@ impl AckPolicy {
     #[inline]
     pub fn ack_now(&mut self) {
         self.now = true;
+    }
+
+    /// What arrived is to be acknowledged, now or later.
+    #[inline]
+    pub fn schedule(&mut self) {
+        self.is_scheduled = true;
     }
 
     /// The packet made the window grow: it is acknowledged at once.
@@ -84,7 +106,7 @@ impl AckPolicy {
     }
 
     fn add_quick(&mut self, most: u32, window: u64) {
-        let by_window = window / (2 * self.mss);
+        let by_window = window / (2 * self.segment);
         let quick = if by_window == 0 { 2 } else { by_window.min(u64::from(most)) as u32 };
         self.quick = self.quick.max(quick);
     }
@@ -101,10 +123,16 @@ impl AckPolicy {
         self.quick = 0;
     }
 
+    /// Whether the next ACK leaves at once, whatever it acknowledges.
+    #[inline]
+    pub fn is_quick(&self) -> bool {
+        self.quick > 0 || self.now
+    }
+
     /// Whether an ACK for `unacked` bytes leaves at once.
     #[inline]
     pub fn is_due(&self, unacked: u64) -> bool {
-        unacked > self.mss || self.quick > 0 || self.now
+        unacked > self.segment || self.is_quick()
     }
 
     /// Delays the ACK (`tcp_send_delayed_ack`); true when it leaves at once, because one that waits would soon.
@@ -130,13 +158,13 @@ impl AckPolicy {
         self.ato_ms = (self.ato_ms * 2).min(DELACK_MAX_MS);
     }
 
-    /// An ACK leaves.
+    /// An ACK leaves. It uses up a quick one unless nothing was to be acknowledged (`tcp_dec_quickack_mode`).
     #[inline]
     pub fn on_ack_sent(&mut self) {
         self.delayed_until = Time::NEVER;
         self.now = false;
         self.pushed = false;
-        if self.quick > 0 {
+        if std::mem::take(&mut self.is_scheduled) && self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
                 self.ato_ms = ATO_MIN_MS;
@@ -145,9 +173,10 @@ impl AckPolicy {
     }
 }
 
-/// The sender's timeout, ms.
+/// The own timeout, ms, which knows the RTT of the handshake only (`tcp_rtt_estimator`).
 fn rto_ms(srtt_us: u64) -> u64 {
-    srtt_us / 1000 + 200
+    let srtt_ms = srtt_us / 1000;
+    srtt_ms + (2 * srtt_ms).max(200)
 }
 
 #[cfg(test)]
@@ -160,10 +189,12 @@ mod tests {
 
     /// After the sixteen quick ACKs of a start with a large window.
     fn settled() -> AckPolicy {
-        let mut policy = AckPolicy::new(1448);
+        let mut policy = AckPolicy::new();
+        policy.set_segment(1448);
         policy.on_data(at(0), 1 << 20, 100_000);
         for _ in 0..MAX_QUICKACKS {
             assert!(policy.is_due(1448));
+            policy.schedule();
             policy.on_ack_sent();
         }
         policy
@@ -186,12 +217,25 @@ mod tests {
 
     #[test]
     fn a_first_segment_out_of_order_leaves_no_sixteen_quick_acks() {
-        let mut policy = AckPolicy::new(1448);
+        let mut policy = AckPolicy::new();
+        policy.set_segment(1448);
         policy.establish(at(0));
         policy.on_window_growth();
+        policy.schedule();
         policy.on_ack_sent();
         policy.on_data(at(1), 1 << 20, 100_000);
         assert!(!policy.is_due(1448));
+    }
+
+    #[test]
+    fn the_answer_to_an_old_duplicate_uses_up_no_quick_ack() {
+        let mut policy = settled();
+        policy.enter_quick(1, 1 << 20);
+        policy.on_ack_sent();
+        assert!(policy.is_quick());
+        policy.schedule();
+        policy.on_ack_sent();
+        assert!(!policy.is_quick());
     }
 
     #[test]

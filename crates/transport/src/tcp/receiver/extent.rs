@@ -32,10 +32,10 @@ impl Extent {
         self.total = bytes;
     }
 
-    /// Whether the stream ends before `seq`.
+    /// Whether the stream ends before `seq`. A place before what was acknowledged is not its end.
     #[inline]
     pub fn is_end(&self, seq: u32) -> bool {
-        self.bytes_up_to(seq) == self.total
+        !self.lengths.is_forgotten(seq) && self.bytes_up_to(seq) == self.total
     }
 
     /// Remembers how long a short segment is; those before `acknowledged` are known.
@@ -53,9 +53,10 @@ impl Extent {
         self.lengths.forget_below(seq);
     }
 
-    /// Payload of the segments before `seq`, bytes.
+    /// Payload of the segments before `seq`, bytes; `seq` must not be forgotten.
     #[inline]
     pub fn bytes_up_to(&self, seq: u32) -> u64 {
+        debug_assert!(!self.lengths.is_forgotten(seq), "segment {seq} is forgotten");
         u64::from(seq) * u64::from(self.mss) - self.lengths.missing_before(seq)
     }
 }
@@ -84,5 +85,14 @@ mod tests {
         extent.finish(2010);
         assert!(extent.is_end(3) && !extent.is_end(2));
         assert_eq!(extent.bytes_up_to(3), 2010);
+    }
+
+    #[test]
+    fn a_late_copy_of_what_was_acknowledged_does_not_end_the_stream() {
+        let mut extent = Extent::new(0, 0, 1000);
+        (0..4).for_each(|seq| extent.note(&packet(seq, 10), 0));
+        extent.forget_below(4);
+        extent.finish(40);
+        assert!(extent.is_end(4) && !(0..4).any(|seq| extent.is_end(seq)));
     }
 }

@@ -1,47 +1,42 @@
 //! The receiving half: what it acknowledges and when, and the window it offers (`tcp_data_queue` in
 //! net/ipv4/tcp_input.c, `__tcp_select_window` in tcp_output.c).
 //!
-//! What it decides by is in values of their own: [`AckPolicy`], [`Compression`], [`Timestamps`], [`Window`],
-//! [`OutOfOrder`], [`Extent`], [`ReceiverEcn`], [`Gro`]. The application reads at once, whenever `rcvlowat` bytes are there.
+//! What it decides by is in values of their own: [`AckPolicy`], [`Compression`], [`Timestamps`], [`Window`], [`SegmentSize`],
+//! [`Memory`], [`OutOfOrder`], [`Extent`], [`ReceiverEcn`], [`Gro`]. The application reads when `rcvlowat`
+//! bytes are there, after all packets of that instant.
 
 mod ack_policy;
+mod acks;
+mod buffer;
 mod compression;
 mod ecn;
 mod extent;
 mod gro;
+mod info;
+mod memory;
 mod sack_blocks;
+mod segment_size;
 mod timestamps;
 mod window;
 
-use super::config::HostConfig;
+use super::config::{HostConfig, Release};
 use super::ecn::Feedback;
 use crate::common::clock::{host_ns, timestamp_ms, Tick};
-use ack_policy::{AckPolicy, MAX_QUICKACKS};
+use ack_policy::AckPolicy;
 use compression::Compression;
 use ecn::{Reaction, ReceiverEcn};
 use extent::Extent;
 use gro::{Gro, Run};
+pub use info::{ReceiverInfo, ReceiverStats};
+use memory::Memory;
 use net::frame::ecn::CE;
 use net::{flags, Ack, Frame, Packet, TcpAck};
 use sack_blocks::OutOfOrder;
+use segment_size::{Measured, SegmentSize};
 use timestamps::Timestamps;
-use units::Time;
+use units::{Span, Time};
+pub use window::window_scale;
 use window::Window;
-
-/// Counters since the start.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReceiverStats {
-    /// Payload bytes handed to the application.
-    pub delivered_bytes: u64,
-    /// Data segments that arrived.
-    pub packets: u64,
-    /// Data segments that PAWS dropped.
-    pub paws_rejected: u64,
-    /// Acknowledgements sent.
-    pub acks_sent: u64,
-    /// Segments that arrived CE-marked.
-    pub ce_packets: u64,
-}
 
 /// See the module documentation.
 pub struct Receiver {
@@ -57,11 +52,16 @@ pub struct Receiver {
     dsack: Option<(u32, u32)>,
     timestamps: Timestamps,
     window: Window,
+    segment: SegmentSize,
+    memory: Memory,
     gro: Gro,
     policy: AckPolicy,
     compression: Compression,
     /// What the application has read, bytes.
     copied: u64,
+    /// When the application runs that was woken, and whether it has an ACK to send then.
+    reads_at: Time,
+    is_ack_left_to_reader: bool,
     ecn: ReceiverEcn,
     syn_seen: bool,
     established: bool,
@@ -88,10 +88,14 @@ impl Receiver {
             dsack: None,
             timestamps: Timestamps::default(),
             window: Window::new(&config),
+            segment: SegmentSize::default(),
+            memory: Memory::new(config.device),
             gro: Gro::default(),
-            policy: AckPolicy::new(config.mss),
+            policy: AckPolicy::new(),
             compression: Compression::default(),
             copied: 0,
+            reads_at: Time::NEVER,
+            is_ack_left_to_reader: false,
             ecn: ReceiverEcn::new(feedback.into()),
             syn_seen: false,
             established: false,
@@ -108,6 +112,9 @@ impl Receiver {
         self.establish(now);
         if packet.len == 0 {
             return;
+        }
+        if self.reads_at < now {
+            self.read();
         }
         let run = Run::of(packet, self.config.mss);
         self.stats.packets += u64::from(run.count);
@@ -147,18 +154,17 @@ impl Receiver {
         // A duplicate of what was acknowledged gets no further (`tcp_sequence`).
         let end = packet.seq + run.count;
         if end < self.rcv_wup {
-            return self.on_old(now, run, out);
+            return self.repeat_ack(now, run, out);
         }
         if packet.seq <= self.rcv_wup {
             self.timestamps.on_left_edge(packet.ts_val);
         }
-        if u32::from(packet.len) >= self.config.mss {
-            self.timestamps.measure(now, packet.ts_ecr);
-        }
+        self.measure_rtt(now, packet);
         if packet.flags & flags::CWR != 0 {
             self.ecn.accept_cwr();
             self.policy.ack_now();
         }
+        self.policy.schedule();
         if end <= self.rcv_nxt {
             self.on_old(now, run, out);
         } else if packet.seq <= self.rcv_nxt {
@@ -170,14 +176,30 @@ impl Receiver {
         }
     }
 
+    /// `tcp_rcv_rtt_measure_ts`.
+    #[inline]
+    fn measure_rtt(&mut self, now: Time, packet: &Packet) {
+        let is_full = u32::from(packet.len) >= self.segment.bytes();
+        let only_smaller = self.config.release == Release::Linux6_18 && self.unread() > 0;
+        self.timestamps.measure(now, packet.ts_ecr, is_full, only_smaller);
+    }
+
     /// Earliest time at which [`Receiver::on_timer`] has something to do.
     #[inline]
     pub fn next_deadline(&self) -> Time {
-        self.policy.delayed_until().min(self.compression.ends_at()).min(self.gro.flush_at())
+        let reads_at = if self.is_ack_left_to_reader { self.reads_at } else { Time::NEVER };
+        let timers = self.policy.delayed_until().min(self.compression.ends_at());
+        timers.min(self.gro.flush_at()).min(reads_at)
     }
 
     /// Runs the timers that are due.
     pub fn on_timer(&mut self, now: Time, out: &mut Vec<Ack>) {
+        if self.reads_at <= now {
+            self.read();
+            if self.is_ack_of_reader_due() {
+                self.send_ack(now, out);
+            }
+        }
         if self.gro.flush_at() <= now {
             self.flush_gro(now, out);
         }
@@ -198,6 +220,20 @@ impl Receiver {
     /// Counters since the start.
     pub fn stats(&self) -> &ReceiverStats {
         &self.stats
+    }
+
+    /// What `tcp_info` tells.
+    pub fn info(&self) -> ReceiverInfo {
+        ReceiverInfo {
+            read_bytes: self.copied,
+            ato_ms: self.policy.ato_ms(),
+            segment_bytes: self.segment.bytes(),
+            window_limit_bytes: self.window.limit(),
+            window_bytes: self.window.offered(),
+            space_bytes: self.window.space(),
+            rtt_us: self.timestamps.rcv_rtt_us(),
+            out_of_order: self.stats.out_of_order,
+        }
     }
 
     /// The application at the other end closed after `bytes` bytes (what a FIN tells).
@@ -242,56 +278,33 @@ impl Receiver {
 
     fn on_in_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
         let end = run.first.seq + run.count;
+        let bytes = |seq| self.extent.bytes_up_to(seq);
+        self.memory.take_in_order(bytes(end) - bytes(self.rcv_nxt));
         self.on_data(now, run, end, out);
         let had_hole = !self.ooo.is_empty();
         self.rcv_nxt = end;
         if had_hole {
             self.report_held(end);
             self.rcv_nxt = self.ooo.advance(end);
+            let bytes = |seq| self.extent.bytes_up_to(seq);
+            let moved = (end..self.rcv_nxt).map(|seq| bytes(seq + 1) - bytes(seq));
+            self.memory.advance(moved);
             if self.ooo.is_empty() {
                 self.policy.ack_now();
             }
         }
-        self.policy.pushed |= run.pushed;
-        // A reader that empties the buffer after a push acknowledges that at once (`tcp_cleanup_rbuf`).
-        if self.read(now) && self.policy.pushed {
-            self.send_ack(now, out);
-        } else {
-            self.check_ack(now, out);
+        self.stats.delivered_bytes = self.extent.bytes_up_to(self.rcv_nxt);
+        if self.is_reader_due() && !self.reads_at.is_set() {
+            self.reads_at = now + Span::from_ns(1);
         }
-    }
-
-    /// PAWS: the segments are dropped and answered at once (`tcp_send_dupack`).
-    fn reject(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        self.stats.paws_rejected += u64::from(run.count);
-        if run.first.seq < self.rcv_nxt {
-            let end = run.first.seq + run.count;
-            self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
-            self.dsack = Some((run.first.seq, end.min(self.rcv_nxt)));
-        }
-        self.send_ack(now, out);
-    }
-
-    /// What was received before is reported as a duplicate.
-    fn on_old(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
-        self.dsack = Some((run.first.seq, run.first.seq + run.count));
-        self.send_ack(now, out);
-    }
-
-    /// Data in order up to `next` ran over what was held: that is a duplicate, in one block with one before it that it
-    /// touches (`tcp_dsack_extend`).
-    fn report_held(&mut self, next: u32) {
-        let Some(held) = self.ooo.held_before(next) else { return };
-        self.dsack = Some(match self.dsack {
-            None => held,
-            Some((start, end)) if held.0 <= end => (start, end.max(held.1)),
-            Some(separate) => separate,
-        });
+        self.check_ack(now, out);
+        self.is_ack_left_to_reader = self.reads_at.is_set() && self.is_ack_of_reader_due();
     }
 
     fn on_out_of_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
         self.check_ce(now, run, self.rcv_nxt, out);
+        self.measure(run);
+        self.stats.out_of_order += u64::from(run.count);
         let mut flushed = false;
         for seq in run.first.seq..run.first.seq + run.count {
             let stored = self.ooo.store(seq);
@@ -303,8 +316,7 @@ impl Receiver {
             if stored.is_duplicate {
                 self.dsack = Some((seq, seq + 1));
             } else {
-                // A segment that has joined no other is not charged yet.
-                self.grow_window(-1);
+                self.grow_window_out_of_order(run);
             }
         }
         // The ACK that went out was the one this segment had scheduled; its own block waits.
@@ -315,18 +327,51 @@ impl Receiver {
 
     /// `tcp_event_data_recv`.
     fn on_data(&mut self, now: Time, run: &Run, end: u32, out: &mut Vec<Ack>) {
+        self.measure(run);
+        self.timestamps.measure_by_window(now, self.extent.bytes_up_to(end), self.window.offered());
         self.policy.on_data(now, self.window.offered(), self.timestamps.srtt_us());
         self.check_ce(now, run, end, out);
-        if run.first.len >= 128 {
-            self.grow_window(run.count.into());
+        if run.first.len >= 128 && !self.window.is_grown() {
+            // Of a run that begins before what was acknowledged, the lengths are known from there on.
+            let first = run.first.seq.max(self.rcv_wup);
+            let len = self.extent.bytes_up_to(end) - self.extent.bytes_up_to(first);
+            let used = self.memory.used(self.held() + len);
+            let memory = self.config.device.truesize_joined(len);
+            self.grow_window(len, memory, used);
         }
     }
 
-    /// `tcp_ecn_check_ce`; `next` is expected once the run is in place.
-    fn check_ce(&mut self, now: Time, run: &Run, next: u32, out: &mut Vec<Ack>) {
-        if !self.ecn.is_on() {
-            return;
+    /// How large the sender's segments are, and whether the application that wrote them paused (`tcp_measure_rcv_mss`).
+    #[inline]
+    fn measure(&mut self, run: &Run) {
+        if run.count > 1 {
+            // A super-packet tells the size of its segments.
+            self.policy.pushed |= run.pushed;
+            return self.measure_len(self.config.mss, false);
         }
+        self.measure_len(run.first.len.into(), run.first.flags & flags::PUSH != 0);
+    }
+
+    #[inline]
+    fn measure_len(&mut self, len: u32, is_pushed: bool) {
+        let Measured { is_larger, is_end } = self.segment.measure(len, is_pushed);
+        self.policy.pushed |= is_end;
+        if is_larger {
+            self.window.measure(len.into(), self.config.device.truesize(len.into()));
+        }
+        self.window.set_segment(self.segment.bytes());
+        self.policy.set_segment(self.segment.bytes());
+    }
+
+    /// `tcp_ecn_check_ce`; `next` is expected once the run is in place.
+    #[inline]
+    fn check_ce(&mut self, now: Time, run: &Run, next: u32, out: &mut Vec<Ack>) {
+        if self.ecn.is_on() {
+            self.take_ce(now, run, next, out);
+        }
+    }
+
+    fn take_ce(&mut self, now: Time, run: &Run, next: u32, out: &mut Vec<Ack>) {
         if run.first.ecn == CE {
             self.stats.ce_packets += u64::from(run.count);
         }
@@ -341,89 +386,5 @@ impl Receiver {
                 self.policy.ack_now();
             }
         }
-    }
-
-    /// The delayed ACK of what came before the CE mark changed. It offers the window of what is here
-    /// now, and leaves quick ACKs and the timer alone (`__tcp_send_ack` with an old `rcv_nxt`).
-    fn send_prior_ack(&mut self, now: Time, prior: (u32, bool), next: u32, out: &mut Vec<Ack>) {
-        self.compression.on_ack_sent();
-        let window = self.window.offer(self.extent.bytes_up_to(next), self.ooo.held().into());
-        self.rcv_wup = next;
-        let ack = self.acknowledge(now, prior.0, window);
-        let ack = TcpAck { ece: prior.1, ..ack };
-        out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
-    }
-
-    /// `__tcp_ack_snd_check`.
-    fn check_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
-        let unacked = self.extent.bytes_up_to(self.rcv_nxt) - self.extent.bytes_up_to(self.rcv_wup);
-        let leaves = if self.policy.is_due(unacked) || !self.config.delayed_ack {
-            true
-        } else if self.ooo.is_empty() {
-            self.policy.delay(now, self.tick, self.timestamps.srtt_us())
-        } else {
-            let rtt_us = self.timestamps.compression_rtt_us();
-            self.compression.passes(now, self.rcv_nxt, rtt_us)
-        };
-        if leaves {
-            self.send_ack(now, out);
-        }
-    }
-
-    fn send_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
-        self.compression.on_ack_sent();
-        let held = u64::from(self.ooo.held());
-        if self.window.is_half_full(held) {
-            self.policy.leave_quick();
-        }
-        self.policy.on_ack_sent();
-        let window = self.window.offer(self.extent.bytes_up_to(self.rcv_nxt), held);
-        self.rcv_wup = self.rcv_nxt;
-        self.extent.forget_below(self.rcv_wup);
-        let ack = self.acknowledge(now, self.rcv_nxt, window);
-        out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
-    }
-
-    /// An ACK for everything before `next`.
-    fn acknowledge(&mut self, now: Time, next: u32, window: u32) -> TcpAck {
-        let mut ack = TcpAck {
-            ack: next,
-            window,
-            ts_ecr: self.timestamps.recent(),
-            ts_val: timestamp_ms(host_ns(now)),
-            ..TcpAck::default()
-        };
-        self.ecn.on_ack(&mut ack);
-        let dsack = self.dsack.take();
-        ack.is_dsack = dsack.is_some();
-        for block in dsack.into_iter().chain(self.ooo.sacks().iter().copied()).take(3) {
-            ack.sacks[ack.n_sacks as usize] = block;
-            ack.n_sacks += 1;
-        }
-        self.stats.acks_sent += 1;
-        ack
-    }
-
-    /// Each packet that makes the window grow is acknowledged at once. `arriving` segments are charged but not in order, or
-    /// less are charged than are held.
-    fn grow_window(&mut self, arriving: i64) {
-        let unread = self.extent.bytes_up_to(self.rcv_nxt) - self.copied;
-        let (held, mss) = (u64::from(self.ooo.held()), u64::from(self.config.mss));
-        if self.window.grow(|| (held + unread / mss).saturating_add_signed(arriving)) {
-            self.policy.on_window_growth();
-        }
-    }
-
-    /// Wakes the application when `rcvlowat` bytes or the end of the stream are there, and lets it read everything in
-    /// order; says whether it was woken.
-    fn read(&mut self, now: Time) -> bool {
-        let have = self.extent.bytes_up_to(self.rcv_nxt);
-        self.stats.delivered_bytes = have;
-        let is_woken = have - self.copied >= u64::from(self.config.rcvlowat) || self.is_complete();
-        if is_woken {
-            self.copied = have;
-        }
-        self.window.on_read(now, have, self.timestamps.read_rtt_us());
-        is_woken
     }
 }

@@ -16,8 +16,10 @@ pub struct Timestamps {
     recent: u32,
     /// RTT of the handshake, us; it bounds delays as the sender's srtt would.
     srtt_us: u64,
-    /// RTT by the sender's echoes, us; 0 before the first.
+    /// RTT by the sender's echoes, or less by how fast it fills the window, us; 0 before the first.
     rcv_rtt_us: u64,
+    /// When the window was measured, and the byte that ended it then; 0 before the first data.
+    filled_from: (Time, u64),
     last_ts_ecr: u32,
     synack_at: Time,
 }
@@ -54,13 +56,16 @@ impl Timestamps {
         }
     }
 
-    /// A full segment echoes this timestamp.
+    /// A segment echoes this timestamp; it tells the RTT if it is full, and only a smaller one if `only_smaller`.
     #[inline]
-    pub fn measure(&mut self, now: Time, ts_ecr: u32) {
+    pub fn measure(&mut self, now: Time, ts_ecr: u32, is_full: bool, only_smaller: bool) {
         if ts_ecr == self.last_ts_ecr {
             return;
         }
         self.last_ts_ecr = ts_ecr;
+        if !is_full {
+            return;
+        }
         let now_ms = timestamp_ms(host_ns(now));
         let sample = u64::from(now_ms.wrapping_sub(ts_ecr)) * 1000;
         if sample == 0 {
@@ -68,9 +73,29 @@ impl Timestamps {
         }
         if self.rcv_rtt_us == 0 || sample < self.rcv_rtt_us {
             self.rcv_rtt_us = sample;
-        } else {
+        } else if !only_smaller {
             self.rcv_rtt_us = self.rcv_rtt_us - self.rcv_rtt_us / 8 + sample / 8;
         }
+    }
+
+    /// Data in order up to byte `next` arrived, while `window` bytes are offered: what fills a window in less than the RTT known
+    /// tells a smaller one (`tcp_rcv_rtt_measure`).
+    #[inline]
+    pub fn measure_by_window(&mut self, now: Time, next: u64, window: u64) {
+        let (from, end) = self.filled_from;
+        if end > 0 && next < end {
+            return;
+        }
+        let sample = now.since(from).as_us().max(1);
+        if end > 0 && (self.rcv_rtt_us == 0 || sample < self.rcv_rtt_us) {
+            self.rcv_rtt_us = sample;
+        }
+        self.filled_from = (now, next + window);
+    }
+
+    /// RTT by the sender's echoes, us; 0 before the first.
+    pub fn rcv_rtt_us(&self) -> u64 {
+        self.rcv_rtt_us
     }
 
     /// RTT of the handshake, us.
@@ -106,6 +131,18 @@ mod tests {
         let mut ts = Timestamps::default();
         ts.on_left_edge(100);
         assert!(!ts.is_old(99) && ts.is_old(98));
+    }
+
+    #[test]
+    fn a_window_that_is_filled_faster_than_the_rtt_tells_a_smaller_one() {
+        let at = |ms| Time::ZERO + units::Span::from_ms(ms);
+        let mut ts = Timestamps { rcv_rtt_us: 50_000, ..Timestamps::default() };
+        for (ms, next, rtt_us) in
+            [(10, 1000, 50_000), (12, 4000, 50_000), (14, 5000, 4_000), (30, 9000, 4_000)]
+        {
+            ts.measure_by_window(at(ms), next, 4000);
+            assert_eq!(ts.rcv_rtt_us(), rtt_us, "at {ms} ms");
+        }
     }
 
     #[test]

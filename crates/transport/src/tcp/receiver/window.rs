@@ -2,19 +2,16 @@
 //! application reads (`tcp_select_initial_window`, `tcp_grow_window`, `tcp_rcv_space_adjust` and
 //! `__tcp_select_window` of Linux).
 
-use super::super::config::{HostConfig, MSS};
+use super::super::config::{HostConfig, Release};
+use super::segment_size::INITIAL;
 use units::Time;
 
 /// Largest window that a SYN-ACK can announce, bytes: its field is not scaled.
 const SYN_WINDOW_MAX: u64 = 65_535;
-/// Advertised MSS: MTU 1500 less IPv4 and TCP headers.
-const ADVMSS: u64 = 1460;
+/// Advertised MSS: MTU 1500 less IPv4 and TCP headers, and once the connection is open less timestamps.
+const ADVMSS: u64 = 1448;
 /// Payload per buffer memory in 1/256 before the first segment (`TCP_DEFAULT_SCALING_RATIO`).
 const SCALING_RATIO_INITIAL: u64 = 128;
-/// Memory of a full segment, bytes (`skb->truesize`; measured on Linux 6.12 with veth).
-const TRUESIZE: u64 = 2288;
-/// Payload per buffer memory in 1/256 once a full segment has been seen (`tcp_measure_rcv_mss`).
-const SCALING_RATIO: u64 = MSS as u64 * 256 / TRUESIZE;
 
 /// See the module documentation. All in bytes.
 #[derive(Debug)]
@@ -22,13 +19,18 @@ pub struct Window {
     /// Limit that grows with each packet (`rcv_ssthresh`).
     limit: u64,
     buffer: u64,
-    /// Payload that fits into the empty buffer.
+    /// Payload that the empty buffer may be offered for (`window_clamp`).
     capacity: u64,
     buffer_max: u64,
+    /// Payload per buffer memory, in 1/256 (`scaling_ratio`).
+    ratio: u64,
+    /// Estimate of the sender's segments.
+    segment: u64,
     /// Right edge of what was offered, from the start of the stream.
     offered_end: u64,
     offered: u64,
     scale: u32,
+    release: Release,
     /// Dynamic right-sizing: what the application read in the last RTT (`tp->rcvq_space`).
     space: u64,
     copied_at: u64,
@@ -38,16 +40,20 @@ pub struct Window {
 impl Window {
     /// The window of a new connection.
     pub fn new(config: &HostConfig) -> Window {
-        let initial = initial_window(config);
+        let (initial, capacity) = (initial_window(config), initial_capacity(config));
+        let limit = initial.min(capacity);
         Window {
-            limit: initial,
+            limit,
             buffer: config.rcvbuf.0,
-            capacity: payload(config.rcvbuf.0),
+            capacity,
             buffer_max: config.rcvbuf.1,
+            ratio: SCALING_RATIO_INITIAL,
+            segment: INITIAL.into(),
             offered_end: initial,
             offered: initial,
-            scale: window_scale(config),
-            space: 10 * ADVMSS,
+            scale: window_scale(config.rcvbuf.1, config.rmem_max),
+            release: config.release,
+            space: limit.min(10 * ADVMSS),
             copied_at: 0,
             measured: Time::ZERO,
         }
@@ -68,89 +74,192 @@ impl Window {
         self.offered
     }
 
-    /// A packet arrived: two segments more, as long as the buffer has room beside the `held` segments in it (`tcp_space`).
-    /// Says whether it grew.
+    /// The limit that grows with each packet.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// What the application read in the last RTT that counts.
+    pub fn space(&self) -> u64 {
+        self.space
+    }
+
+    /// Whether it has all that the buffer has, as most of the time: what the buffer holds does not matter then.
     #[inline]
-    pub fn grow(&mut self, held: impl FnOnce() -> u64) -> bool {
-        if self.limit >= self.capacity {
+    pub fn is_grown(&self) -> bool {
+        self.limit >= self.capacity
+    }
+
+    /// Segments of `len` bytes in `memory` bytes are the sender's largest so far (`tcp_measure_rcv_mss`).
+    pub fn measure(&mut self, len: u64, memory: u64) {
+        let ratio = (len * 256 / memory).max(1);
+        if ratio == self.ratio {
+            return;
+        }
+        self.ratio = ratio;
+        let was = self.capacity;
+        self.capacity = self.payload(self.buffer);
+        self.space = self.space.min(self.capacity);
+        if self.release == Release::Linux6_18 {
+            self.limit = match self.capacity < was {
+                true => self.limit.min(self.capacity),
+                false => self.limit.max(self.offered.min(self.capacity)),
+            };
+        }
+    }
+
+    /// The estimate of the sender's segments is this, bytes.
+    #[inline]
+    pub fn set_segment(&mut self, bytes: u32) {
+        self.segment = bytes.into();
+    }
+
+    /// A packet of `len` bytes in `memory` bytes arrived: room for two full segments more, or two of its kind, as long as the
+    /// buffer has it beside the `used` bytes of memory, and such packets would fit (`tcp_grow_window`). Says whether it grew.
+    #[inline]
+    pub fn grow(&mut self, len: u64, memory: u64, used: u64) -> bool {
+        let room = self.free(used).saturating_sub(self.limit);
+        if room == 0 {
             return false;
         }
-        let room = self.free(held()).saturating_sub(self.limit);
-        self.limit += room.min(2 * ADVMSS);
-        room > 0
+        let full =
+            if self.payload(memory) <= len { 2 * ADVMSS } else { self.grow_with(len, memory) };
+        self.limit += if full == 0 { 0 } else { room.min(full.max(2 * len)) };
+        full > 0
     }
 
-    /// Payload that fits into the buffer beside `held` segments (`tcp_space`).
+    /// By how much the window grows for packets with more overhead than most: not at all when it is near what the buffer
+    /// can grow to (`__tcp_grow_window`).
+    fn grow_with(&self, len: u64, memory: u64) -> u64 {
+        let (mut memory, mut window) =
+            (self.payload(memory) / 2, self.payload(self.buffer_max) / 2);
+        while self.limit <= window {
+            if memory <= len {
+                return 2 * self.segment;
+            }
+            (memory, window) = (memory / 2, window / 2);
+        }
+        0
+    }
+
+    /// Payload that fits into the buffer beside `used` bytes of memory (`tcp_space`).
     #[inline]
-    fn free(&self, held: u64) -> u64 {
-        match held {
+    fn free(&self, used: u64) -> u64 {
+        match used {
             0 => self.capacity,
-            _ => payload(self.buffer.saturating_sub(held * TRUESIZE)),
+            _ => self.payload(self.buffer.saturating_sub(used)).min(self.capacity),
         }
     }
 
-    /// Whether `held` segments have more than half of the buffer.
+    /// Whether `used` bytes of memory are more than half of the buffer.
     #[inline]
-    pub fn is_half_full(&self, held: u64) -> bool {
-        self.free(held) < self.capacity / 2
+    pub fn is_half_full(&self, used: u64) -> bool {
+        self.free(used) < self.capacity / 2
     }
 
-    /// The window of an ACK for everything before byte `next`, beside `held` segments in the buffer; the right edge never
-    /// moves left. Nothing is offered below a sixteenth of the buffer.
+    /// What an ACK offers beside `used` bytes of memory in the buffer, if the right edge may be anywhere. Nothing is offered
+    /// below a segment or a sixteenth of the buffer (`__tcp_select_window`).
     #[inline]
-    pub fn offer(&mut self, next: u64, held: u64) -> u32 {
-        let free = self.free(held).min(self.limit);
-        let is_low = free < self.capacity / 16 || free < u64::from(MSS);
-        let window = if is_low { 0 } else { free.next_multiple_of(1 << self.scale) };
-        self.offered_end = self.offered_end.max(next + window);
-        self.offered = self.offered_end - next;
+    pub fn select(&self, used: u64) -> u64 {
+        let unit = 1 << self.scale;
+        let mut free = self.free(used);
+        if free < self.capacity / 2 {
+            free -= free % unit;
+            if free < self.payload(self.buffer) / 16 || free < self.segment.min(self.capacity) {
+                return 0;
+            }
+        }
+        free.min(self.limit).next_multiple_of(unit)
+    }
+
+    /// Whether an ACK for everything before byte `next` would offer at least twice what is left of the window, which the
+    /// sender is told at once (`tcp_cleanup_rbuf`).
+    #[inline]
+    pub fn is_doubled(&self, next: u64, used: u64) -> bool {
+        let left = self.offered_end.saturating_sub(next);
+        2 * left <= self.capacity && self.select(used) >= (2 * left).max(1)
+    }
+
+    /// The window of an ACK for everything before byte `next`, beside `used` bytes of memory in the buffer; the right edge
+    /// never moves left.
+    #[inline]
+    pub fn offer(&mut self, next: u64, used: u64) -> u32 {
+        let left = self.offered_end.saturating_sub(next);
+        self.offered = self.select(used).max(left).next_multiple_of(1 << self.scale);
+        self.offered_end = next + self.offered;
         self.offered.min(u64::from(u32::MAX)) as u32
     }
 
-    /// The application has read `have` bytes so far; once an RTT the buffer is sized for twice what
-    /// that RTT brought, more while it grows.
-    pub fn on_read(&mut self, now: Time, have: u64, rtt_us: u64) {
+    /// The application has read `have` bytes so far, and will read `more` that are there; once an RTT the buffer is sized for
+    /// twice what that RTT brought, more while it grows.
+    pub fn on_read(&mut self, now: Time, have: u64, more: u64, rtt_us: u64) {
         if rtt_us == 0 || now.since(self.measured).as_us() < rtt_us {
             return;
         }
-        let copied = have - self.copied_at;
+        let copied = (have - self.copied_at).saturating_sub(more);
         if copied > self.space {
             let mut window = 2 * copied + 16 * ADVMSS;
             window += 2 * window * (copied - self.space) / self.space.max(1);
-            let wanted = window.saturating_mul(256) / SCALING_RATIO;
+            let wanted = window.saturating_mul(256) / self.ratio;
             self.buffer = self.buffer.max(wanted.min(self.buffer_max));
-            self.capacity = payload(self.buffer);
+            self.capacity = self.payload(self.buffer);
             self.space = copied;
         }
         self.copied_at = have;
         self.measured = now;
     }
+
+    /// Payload that fits into this much memory.
+    #[inline]
+    fn payload(&self, memory: u64) -> u64 {
+        memory * self.ratio / 256
+    }
 }
 
-/// Payload that fits into this much memory, bytes.
-fn payload(memory: u64) -> u64 {
-    memory * SCALING_RATIO / 256
+/// Payload that fits before the first segment has shown what it occupies, bytes.
+fn initial_space(config: &HostConfig) -> u64 {
+    config.rcvbuf.0 * SCALING_RATIO_INITIAL / 256
 }
 
-/// Half of the buffer, in whole segments unless the scale is coarser.
+/// That, in whole segments (`tcp_select_initial_window`).
 fn initial_window(config: &HostConfig) -> u64 {
-    let space = config.rcvbuf.0 * SCALING_RATIO_INITIAL / 256;
-    let mss = u64::from(config.mss);
-    if 1 << window_scale(config) < mss {
+    let (space, mss) = (initial_space(config), u64::from(config.mss));
+    if space > mss {
         space / mss * mss
     } else {
         space
     }
 }
 
-/// Window scale that the largest buffer needs (RFC 7323), at most 14.
-fn window_scale(config: &HostConfig) -> u32 {
-    config.rcvbuf.1.max(SYN_WINDOW_MAX).ilog2().saturating_sub(15).min(14)
+/// What may be offered before the first segment: a segment is kept in reserve (`tcp_init_buffer_space`).
+fn initial_capacity(config: &HostConfig) -> u64 {
+    let space = initial_space(config);
+    space.min((2 * ADVMSS).max(space.saturating_sub(ADVMSS)))
+}
+
+/// Window scale of sockets whose receive buffer grows to `most` bytes, or for which the application may ask for `may`
+/// (RFC 7323; `tcp_select_initial_window`), at most 14.
+pub fn window_scale(most: u64, may: u64) -> u32 {
+    most.max(may).max(SYN_WINDOW_MAX).ilog2().saturating_sub(15).min(14)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::config::Device;
+    use super::super::memory::Memory;
     use super::*;
+
+    /// Memory of `segments` full ones in the buffer.
+    fn used(segments: u64) -> u64 {
+        Memory::new(Device::Veth).used(1448 * segments)
+    }
+
+    /// A full segment comes in order, and `segments` with it are not read.
+    fn grow(window: &mut Window, segments: u64) -> bool {
+        window.measure(1448, Device::Veth.truesize(1448));
+        window.set_segment(1448);
+        window.grow(1448, Device::Veth.truesize_joined(1448), used(segments))
+    }
 
     #[test]
     fn linux_defaults_start_with_45_segments() {
@@ -160,26 +269,61 @@ mod tests {
 
     #[test]
     fn a_large_buffer_offers_half_of_itself_after_the_handshake() {
-        let mut window = Window::new(&HostConfig::default());
-        assert_eq!(window.on_syn(), 65_535);
-        assert!(window.grow(|| 1));
-        // As Linux 6.12 was seen to: 8 MiB and two segments, rounded up to the scale of 16 KiB.
-        assert_eq!(window.offer(0, 0), 8_404_992);
+        // 8 MiB less the segment in reserve, and two segments for each that comes, in units of the scale: as seen of Linux 6.12.
+        let offers = |most: u64| {
+            let mut window =
+                Window::new(&HostConfig { rcvbuf: (16 << 20, most), ..HostConfig::default() });
+            assert_eq!(window.on_syn(), 65_535);
+            [1, 2, 3, 4].map(|n| {
+                assert!(grow(&mut window, n));
+                window.offer(1448 * n, used(n))
+            })
+        };
+        assert_eq!(offers(32 << 20), [8_390_656, 8_393_728, 8_396_800, 8_398_848]);
+        assert_eq!(offers(1 << 30)[0], 8_404_992);
+    }
+
+    #[test]
+    fn the_window_follows_what_the_reader_left() {
+        // Of a Linux 6.12 receiver whose reader wakes at 32 kB: segments 763 to 773, unread segments, and the window offered.
+        let seen = [
+            (20, 10_597_376),
+            (21, 10_597_376),
+            (22, 10_596_352),
+            (23, 10_595_328),
+            (1, 10_600_448),
+            (2, 10_603_520),
+            (3, 10_605_568),
+            (4, 10_608_640),
+            (5, 10_611_712),
+            (6, 10_611_712),
+            (7, 10_610_688),
+        ];
+        let mut window =
+            Window::new(&HostConfig { rcvbuf: (16 << 20, 32 << 20), ..HostConfig::default() });
+        for n in 1..763 {
+            assert!(grow(&mut window, n % 23));
+        }
+        for (unread, offered) in seen {
+            grow(&mut window, unread);
+            assert_eq!(window.select(used(unread)), offered, "{unread} segments unread");
+        }
     }
 
     #[test]
     fn what_the_buffer_holds_leaves_no_room_to_grow() {
         let config = HostConfig { rcvbuf: (131_072, 131_072), ..HostConfig::default() };
         let mut window = Window::new(&config);
-        // 162/256 of 131072 bytes less 65160 are 17783 bytes, which 12 held segments of 2288 take (to 12 bytes).
-        assert!(!window.grow(|| 13) && window.grow(|| 12));
+        // 162/256 of 131072 bytes less 64088 are 18856 bytes, of 29797 bytes of memory: 19 segments in two buffers, not 20.
+        assert!(!grow(&mut window, 20) && grow(&mut window, 19));
     }
 
     #[test]
     fn the_right_edge_never_moves_left() {
         let config = HostConfig { rcvbuf: (131_072, 131_072), ..HostConfig::default() };
         let mut window = Window::new(&config);
-        let first = u64::from(window.offer(0, 0));
-        assert_eq!(u64::from(window.offer(1448, 0)) + 1448, first.max(1448 + first));
+        // A SYN-ACK has offered 65160 bytes; after 1000 of them 64088 are less than what is left of it.
+        assert_eq!(window.offer(1000, 0), 64_160);
+        assert_eq!(window.offer(1448, 0), 64_088);
     }
 }

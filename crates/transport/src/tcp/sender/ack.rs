@@ -50,8 +50,7 @@ impl Sender {
         self.sk.snd_cwnd = if self.syn.retries > 1 { 1 } else { 10 };
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
         self.sk.init();
-        // `tcp_init_buffer_space` asks; here the send buffer has its size from the start.
-        self.sk.sndbuf_expand();
+        self.expand_buffer();
         if !self.sk.has_cong_control() {
             self.update_pacing_rate();
         }
@@ -61,7 +60,11 @@ impl Sender {
             self.recovery.ecn.on_own_syn();
             self.send_handshake_ack();
         }
-        self.push_pending();
+        if self.buffer.is_some() {
+            self.fill();
+        } else {
+            self.push_pending();
+        }
     }
 
     /// `tcp_ack`.
@@ -247,7 +250,7 @@ impl Sender {
         let prior_sacked = self.sk.sacked_out;
         let mut reord = self.rtx.nxt();
         let cleaned = self.pop_acked(ack, &mut reord, st);
-        self.sync_seq();
+        self.sync_una();
         let head_sacked = !self.rtx.is_empty() && self.rtx.flags(ack) & SACKED != 0;
         if head_sacked {
             st.flag |= flag::SACK_RENEGING;

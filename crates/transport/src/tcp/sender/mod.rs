@@ -18,6 +18,7 @@ use super::host_queue::{Burst, HostQueue};
 use super::recovery::{rack, Recovery};
 use super::rtt::Estimator;
 use super::rtx_queue::RtxQueue;
+use super::send_buffer::SendBuffer;
 use super::supply::Supply;
 use super::timer::XmitTimer;
 use crate::common::clock::run_time;
@@ -35,6 +36,8 @@ pub struct Sender {
     conn: Conn,
     syn: Syn,
     supply: Supply,
+    /// Of an application that always has more to write.
+    buffer: Option<SendBuffer>,
     rtx: RtxQueue,
     recovery: Recovery,
     rtt: Estimator,
@@ -62,19 +65,22 @@ struct Syn {
 impl Sender {
     /// A sender that has not started. `seed` seeds the controller's random numbers.
     pub fn new(ca: Controller, config: HostConfig, stream: Stream, seed: u64) -> Sender {
+        let is_endless = stream == Stream::GREEDY && config.write > 0;
+        let stream = if is_endless { Stream::EMPTY } else { stream };
         Sender {
             sk: Socket::new(socket(&config), ca, config.hz, seed),
             config,
             conn: Conn::Closed,
             syn: Syn::default(),
             supply: Supply::new(stream, config.mss),
+            buffer: is_endless.then(|| SendBuffer::new(config.write, config.sndbuf)),
             rtx: RtxQueue::new(),
             recovery: Recovery::new(),
             rtt: Estimator::default(),
             last_rtt_us: 0,
             cwnd_use: CwndUse::default(),
             timer: XmitTimer::default(),
-            host: HostQueue::new(config.qdisc, config.takes_over),
+            host: HostQueue::new(config.qdisc, config.device.takes_over()),
             pacing_timer: Time::NEVER,
             last_edt_ns: 0,
             peer_ts_val: 0,
@@ -127,6 +133,7 @@ impl Sender {
                 self.process_ack(tcp);
                 self.supply.forget(self.rtx.una(), || self.host.lowest_seq());
                 self.push_pending();
+                self.check_space();
             }
             Conn::Closed | Conn::SynSent | Conn::Stopped => {}
         }
@@ -141,7 +148,7 @@ impl Sender {
     /// The same, and how much earlier the host may be woken, because another timer fires.
     #[inline]
     pub fn next_wakeup(&self) -> (Time, Span) {
-        let timer = self.timer.fires_at().min(self.pacing_timer);
+        let timer = self.timer.fires_at().min(self.pacing_timer).min(self.wakes_at());
         let (departure, slack) = self.host.next_departure();
         if departure <= timer {
             (departure, slack)
@@ -158,19 +165,37 @@ impl Sender {
     /// Runs the timers that are due.
     pub fn on_timer(&mut self, now: Time) {
         if self.pacing_timer <= now {
-            self.sk.refresh(now);
             self.pacing_timer = Time::NEVER;
-            self.resume_sending();
+            self.resume(now);
         }
         if self.timer.fires_at() <= now {
             self.sk.refresh(now);
             self.on_xmit_timer();
         }
+        if self.wakes_at() <= now {
+            self.sk.refresh(now);
+            self.fill();
+        }
+    }
+
+    /// When the application goes on writing.
+    #[inline]
+    fn wakes_at(&self) -> Time {
+        self.buffer.map_or(Time::NEVER, |buffer| buffer.wakes_at)
     }
 
     /// Takes the next burst that leaves the host by `now`. When none is left, whatever the small
     /// queue limit held back is sent on, so call it until it returns `None`.
+    #[inline]
     pub fn depart(&mut self, now: Time) -> Option<Burst> {
+        // Most ACKs find nothing to send.
+        if self.host.is_idle() {
+            return None;
+        }
+        self.depart_some(now)
+    }
+
+    fn depart_some(&mut self, now: Time) -> Option<Burst> {
         loop {
             if let Some(burst) = self.host.pop(now) {
                 return Some(burst);
@@ -178,9 +203,15 @@ impl Sender {
             if !self.host.complete() {
                 return None;
             }
-            self.sk.refresh(now);
-            self.resume_sending();
+            self.resume(now);
         }
+    }
+
+    /// A function of its own, so that a burst that just leaves does not pay for it.
+    #[inline(never)]
+    fn resume(&mut self, now: Time) {
+        self.sk.refresh(now);
+        self.resume_sending();
     }
 
     /// Whether every byte of a finite transfer, or of one that the application closed, is acknowledged.
@@ -242,12 +273,23 @@ impl Sender {
 
     /// The controller's view of the sequence space.
     fn sync_seq(&mut self) {
+        self.sk.snd_nxt = self.supply.byte_seq(self.rtx.nxt());
+        self.sync_write_seq();
+        self.sync_una();
+    }
+
+    /// What an ACK changes of it: neither what was sent nor, of a stream with an end, what was written.
+    #[inline]
+    fn sync_una(&mut self) {
         let una = self.supply.byte_seq(self.rtx.una());
         let acked = una.wrapping_sub(self.sk.snd_una);
         self.sk.bytes_acked = self.sk.bytes_acked.wrapping_add_signed(i64::from(acked as i32));
         self.sk.snd_una = una;
-        self.sk.snd_nxt = self.supply.byte_seq(self.rtx.nxt());
-        self.sync_write_seq();
+        debug_assert_eq!(self.sk.snd_nxt, self.supply.byte_seq(self.rtx.nxt()));
+        if !self.supply.has_write_end() {
+            self.sync_write_seq();
+        }
+        debug_assert_eq!(self.sk.write_seq, self.supply.write_seq(self.sk.snd_nxt));
     }
 
     fn sync_write_seq(&mut self) {

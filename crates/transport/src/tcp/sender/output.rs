@@ -44,8 +44,11 @@ struct Limited {
 
 impl Sender {
     /// `tcp_push_pending_frames`.
+    #[inline]
     pub(super) fn push_pending(&mut self) {
-        self.push_pending_as(Push::Window);
+        if self.unsent() > 0 {
+            self.push_pending_as(Push::Window);
+        }
     }
 
     /// The same, on behalf of `push`. What waits while nothing is out waits for the window, which is probed
@@ -92,8 +95,14 @@ impl Sender {
         let max_segs = self.tso_segs();
         let mut limited = Limited::default();
         let mut sent = 0;
+        // The loss probe that is scheduled below replaces whatever a send arms.
+        let schedules_probe = push != Push::Probe && self.may_probe();
         while let Some(next) = self.next_send(push, max_segs, &mut limited) {
+            let prior = self.sk.packets_out;
             self.send_new(next);
+            if !schedules_probe {
+                self.rearm_after_send(prior);
+            }
             sent += next.segments;
             if matches!(push, Push::One | Push::Probe) {
                 break;
@@ -151,7 +160,12 @@ impl Sender {
         }
         let next = self.split(quota.min(len), len, window, push);
         let n = next.segments;
-        (n > 0 && !self.is_queue_full(n, 0)).then_some(next)
+        if n > 0 && self.is_queue_full(n, 0) {
+            let (sk, bytes) = (&self.sk, self.supply.bytes_of_next(self.rtx.nxt(), n));
+            self.supply.split_front(bytes, || buffer_segs(sk, mss));
+            return None;
+        }
+        (n > 0).then_some(next)
     }
 
     /// How much of the first buffer of the write queue, `len` segments, may leave when `most` may: as many bytes as the

@@ -79,7 +79,9 @@ impl Sender {
         let len = self.supply.bytes_of_next(self.rtx.nxt(), 1).min(u64::from(mss));
         let cut = (window < len).then_some(window as u32);
         self.supply.mark_push_at(self.rtx.nxt(), len.min(window));
+        let prior = self.sk.packets_out;
         self.send_new(Next { segments: 1, cut });
+        self.rearm_after_send(prior);
         self.sk.icsk_backoff = 0;
     }
 
@@ -152,11 +154,16 @@ impl Sender {
         }
     }
 
+    /// Whether a loss probe is scheduled while something is out.
+    #[inline]
+    pub(super) fn may_probe(&self) -> bool {
+        let is_calm = matches!(self.recovery.ca_state(), CaState::Open | CaState::Cwr);
+        is_calm && self.config.loss_probes
+    }
+
     /// `tcp_schedule_loss_probe`; `advancing_rto` when the RTO would restart in full.
     pub(super) fn schedule_loss_probe(&mut self, advancing_rto: bool) -> bool {
-        let state = self.recovery.ca_state();
-        let is_calm = matches!(state, CaState::Open | CaState::Cwr);
-        if !self.config.loss_probes || self.sk.packets_out == 0 || !is_calm {
+        if self.sk.packets_out == 0 || !self.may_probe() {
             return false;
         }
         let mut delay = if self.sk.srtt_us > 0 {

@@ -34,15 +34,19 @@ impl Sender {
         let (sk, mss) = (&self.sk, self.config.mss);
         self.supply.consume_front(self.bytes_of(seq, n), || buffer_segs(sk, mss));
         self.supply.note_short_send(seq + n);
-        let prior = self.sk.packets_out;
         self.sk.packets_out += n;
         self.sk.snd_nxt = self.supply.byte_seq(seq + n);
+    }
+
+    /// New data was sent while `prior` segments were out (`tcp_event_new_data_sent`).
+    pub(super) fn rearm_after_send(&mut self, prior: u32) {
         if prior == 0 || self.timer.pending() == Some(Pending::Tlp) {
             self.rearm_rto();
         }
     }
 
     /// Payload of `n` segments from `seq` that are sent in one piece, of which only the last may be short.
+    #[inline]
     fn bytes_of(&self, seq: u32, n: u32) -> u32 {
         (n - 1) * self.config.mss + self.supply.payload(seq + n - 1)
     }

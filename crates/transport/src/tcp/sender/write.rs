@@ -2,13 +2,17 @@
 //! net/ipv4/tcp.c; the restart after idle in tcp_output.c).
 
 use super::super::cwnd_use::INIT_CWND;
+use super::super::send_buffer::SendBuffer;
 use super::output::{buffer_segs, Push};
 use super::Sender;
 use crate::app::Write;
 use crate::common::Conn;
 use cca::CaEvent;
 use net::frame::SKB_OVERHEAD;
-use units::Time;
+use units::{Span, Time};
+
+/// A process that is woken runs after all packets of the instant were handled (softirqs come first).
+const WAKEUP: Span = Span::from_ns(1);
 
 impl Sender {
     /// The application writes, pauses or closes; only for a stream that began [`crate::common::Stream::EMPTY`]. Take
@@ -20,7 +24,10 @@ impl Sender {
         );
         self.sk.refresh(now);
         match write {
-            Write::Bytes(bytes) => self.write(bytes),
+            Write::Bytes(bytes) => {
+                self.write(bytes);
+            }
+            Write::Endless => self.write_endlessly(),
             Write::Greedy => self.write_without_end(),
             Write::Pause => self.withdraw(),
             Write::Close => {
@@ -31,17 +38,25 @@ impl Sender {
         }
     }
 
-    /// `tcp_sendmsg_locked`, with a buffer that takes everything. Each buffer of the write queue that is full is pushed if
-    /// much was written without PSH, or if it is the first; the first one is filled again from behind while parts of it
-    /// are sent.
+    /// `tcp_sendmsg_locked`. Each buffer of the write queue that is full is pushed if much was written without PSH, or if it
+    /// is the first; the first one is filled again from behind while parts of it are sent. A write ends early where the send
+    /// buffer of an application that always has more is full; that of others takes everything.
     fn write(&mut self, bytes: u64) {
         assert!(bytes > 0, "an application writes at least one byte");
+        self.host.is_application = true;
         self.check_app_limited();
         self.begin_write();
         let mut left = bytes;
         loop {
             let (nxt, goal) = (self.rtx.nxt(), self.goal());
-            left -= self.supply.append(left, goal, nxt, left == bytes);
+            if self.is_full(nxt, goal) {
+                break;
+            }
+            let room = self.buffers_free(goal) * goal;
+            match self.supply.append_whole(left.min(room), goal, nxt, self.sk.max_window) {
+                0 => left -= self.supply.append(left, goal, nxt, left == bytes),
+                taken => left -= taken,
+            }
             self.sync_write_seq();
             if left == 0 {
                 break;
@@ -62,6 +77,81 @@ impl Sender {
         } else {
             self.push_if_established();
         }
+        self.host.is_application = false;
+    }
+
+    /// The application has more than the send buffer ever takes: from the start, or after what it wrote so far.
+    fn write_endlessly(&mut self) {
+        self.buffer = Some(SendBuffer::new(self.config.write, self.config.sndbuf));
+        self.expand_buffer();
+        self.fill();
+    }
+
+    /// Writes follow each other while there is room; then the application waits for some.
+    pub(super) fn fill(&mut self) {
+        while let Some(buffer) = self.buffer.filter(|buffer| buffer.is_writable(self.queued())) {
+            self.write(buffer.write());
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.is_awaited = true;
+            buffer.wakes_at = Time::NEVER;
+        }
+    }
+
+    /// `tcp_check_space`: the buffer grows with the window unless that is full, and where it has room, the application is
+    /// woken.
+    #[inline]
+    pub(super) fn check_space(&mut self) {
+        let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.is_awaited) else { return };
+        let outgrown = buffer.is_outgrown(&self.sk) && self.in_flight() < self.sk.snd_cwnd;
+        if !outgrown && !buffer.is_writable(self.queued_at_least()) {
+            return;
+        }
+        if outgrown {
+            self.expand_buffer();
+        }
+        let (queued, now) = (self.queued(), self.sk.now());
+        if let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.is_writable(queued)) {
+            buffer.is_awaited = false;
+            buffer.wakes_at = now + WAKEUP;
+        }
+    }
+
+    /// `tcp_sndbuf_expand`. The controller says how many windows the buffer should hold.
+    pub(super) fn expand_buffer(&mut self) {
+        let windows = self.sk.sndbuf_expand();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.expand(&self.sk, windows);
+        }
+    }
+
+    /// Whether a write would have to begin a buffer of the write queue for which the send buffer has no memory.
+    fn is_full(&self, nxt: u32, goal: u64) -> bool {
+        self.buffer.is_some_and(|buffer| {
+            self.supply.tail(self.supply.unsent_bytes(nxt), goal) == 0
+                && !buffer.is_free(self.queued())
+        })
+    }
+
+    /// Buffers of `goal` bytes that the send buffer has room to begin.
+    fn buffers_free(&self, goal: u64) -> u64 {
+        self.buffer
+            .map_or(0, |buffer| buffer.free(self.queued()).div_ceil(goal + u64::from(SKB_OVERHEAD)))
+    }
+
+    /// Memory of what was written and is not acknowledged, bytes (`sk_wmem_queued`).
+    fn queued(&self) -> u64 {
+        let (una, nxt) = self.window();
+        let pending = self.supply.unsent_bytes(nxt);
+        let buffers = u64::from(self.rtx.buffers()) + self.supply.buffers(pending, self.goal());
+        self.supply.bytes_in_flight(una, nxt) + pending + buffers * u64::from(SKB_OVERHEAD)
+    }
+
+    /// The same without what the buffers of the write queue take besides payload.
+    #[inline]
+    fn queued_at_least(&self) -> u64 {
+        let payload = self.supply.pushed().saturating_sub(self.sk.bytes_acked);
+        payload + u64::from(self.rtx.buffers()) * u64::from(SKB_OVERHEAD)
     }
 
     /// Payload of a full buffer of the write queue, bytes.
@@ -155,14 +245,20 @@ impl Sender {
     /// Segments that the application has supplied, that were never sent and that fit into the send buffer.
     #[inline]
     pub(super) fn unsent(&self) -> u32 {
-        let (una, nxt) = self.window();
-        let unsent = self.supply.unsent(nxt);
-        if self.config.sndbuf == u64::MAX {
-            return unsent;
+        let unsent = self.supply.unsent(self.rtx.nxt());
+        if self.config.sndbuf == u64::MAX || self.buffer.is_some() {
+            unsent
+        } else {
+            unsent.min(self.segments_free())
         }
+    }
+
+    /// Segments that a send buffer of fixed size has room for.
+    fn segments_free(&self) -> u32 {
+        let (una, nxt) = self.window();
         let held = self.supply.bytes_in_flight(una, nxt);
         let free = self.config.sndbuf.saturating_sub(held) / u64::from(self.config.mss);
-        unsent.min(u32::try_from(free).unwrap_or(u32::MAX))
+        u32::try_from(free).unwrap_or(u32::MAX)
     }
 
     /// Bytes of new data that the receive window takes.

@@ -1,8 +1,8 @@
 //! How much memory a socket may need on a path: its buffers are limited to that, because the memory of TCP belongs to the
 //! whole machine, and a socket that took more would slow down flows that have nothing to do with it.
 
+use crate::plan::{Delay, Flow, Host, Link, Plan, Stage};
 use net::qdisc::fifo::Limit;
-use path::plan::{Delay, Flow, Link, Plan, Stage};
 use units::Bytes;
 
 /// Memory that a buffer may have for each byte that the path holds. The kernel counts 4.3 kB for a segment of 1.4 kB, and
@@ -17,9 +17,53 @@ const TRACE_PEAK: u64 = 4;
 /// Random delays beyond this many of their spread are too rare to matter.
 const SPREADS: u64 = 4;
 
+/// Buffers at most where the plan sets none are what the path needs, but no less than Linux's own limits
+/// (`tcp_rmem[2]` and `tcp_wmem[2]` of 6.18 with a gigabyte of memory or more), and no more than this, bytes.
+const RCVBUF_MOST: u64 = 32 << 20;
+const SNDBUF_MOST: u64 = 4 << 20;
+const BUFFER_MAX: u64 = 1 << 30;
+
+/// What the buffers of a socket may grow to where the plan sets no limit, bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// `tcp_rmem[2]`.
+    pub rcvbuf: u64,
+    /// `tcp_wmem[2]`.
+    pub sndbuf: u64,
+}
+
+/// The limits that this path needs.
+pub fn limits(plan: &Plan) -> Limits {
+    let needed = socket_bytes(plan);
+    Limits {
+        rcvbuf: needed.clamp(RCVBUF_MOST, BUFFER_MAX),
+        sndbuf: needed.clamp(SNDBUF_MOST, BUFFER_MAX),
+    }
+}
+
+impl Limits {
+    /// What the receive buffer of this host's sockets may grow to, bytes.
+    pub fn rcvbuf_of(&self, host: &Host) -> u64 {
+        if host.rcvbuf_bytes == 0 {
+            self.rcvbuf
+        } else {
+            host.rcvbuf_bytes
+        }
+    }
+
+    /// What the send buffer of this host's sockets may grow to, bytes.
+    pub fn sndbuf_of(&self, host: &Host) -> u64 {
+        if host.sndbuf_bytes == 0 {
+            self.sndbuf
+        } else {
+            host.sndbuf_bytes
+        }
+    }
+}
+
 /// Most that one socket can use, bytes: 16 for each that the path holds, which is the highest rate of its links times the
 /// longest round trip of its flows, and all queues.
-pub fn socket_bytes(plan: &Plan) -> u64 {
+fn socket_bytes(plan: &Plan) -> u64 {
     let links = plan.links.iter().chain(&plan.ack_links);
     let rate = links.clone().map(peak_bps).max().unwrap_or(0);
     let delay_ns = plan.flows.iter().map(delay_ns).max().unwrap_or(0);

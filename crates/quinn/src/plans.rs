@@ -1,0 +1,61 @@
+//! Flows of a plan: their controllers and settings.
+
+use crate::config::{Cca, Config, Own};
+use cca::{Controller, Module};
+use path::plan::{EcnMode, Plan, PlanError, Transport, QUINN_PREFIX};
+use quinn_cca::Factory;
+
+/// The controller of flow `i`: quinn's own of that name, or what `made` gives.
+pub fn controller(
+    plan: &Plan,
+    i: usize,
+    made: impl FnOnce() -> Result<Controller, PlanError>,
+) -> Result<Cca, PlanError> {
+    if let Some(own) = own(plan, i)? {
+        return Ok(Cca::Own(own));
+    }
+    let controller = made()?;
+    check(i, controller.module())?;
+    Ok(Cca::Kernel { controller, hz: plan.host_of(i).hz })
+}
+
+/// The controller of quinn's own that flow `i` names; `None` when it names none of these.
+pub fn own(plan: &Plan, i: usize) -> Result<Option<Own>, PlanError> {
+    let flow = &plan.flows[i];
+    if !flow.cca.starts_with(QUINN_PREFIX) {
+        return Ok(None);
+    }
+    let Some(own) = Own::find(&flow.cca) else {
+        let all = Own::ALL.map(Own::name).join(", ");
+        return refused(i, "cca", format!("no controller \"{}\"; quinn has {all}", flow.cca));
+    };
+    match flow.params.keys().next() {
+        None => Ok(Some(own)),
+        Some(name) => {
+            let said = format!("{} has no parameter `{name}`; it takes none", flow.cca);
+            refused(i, "params", said)
+        }
+    }
+}
+
+/// Whether a controller in kernel style can do its work inside quinn.
+pub fn check(i: usize, module: &Module) -> Result<(), PlanError> {
+    Factory::check(module).or_else(|error| refused(i, "cca", error.to_string()))
+}
+
+fn refused<T>(i: usize, key: &str, said: String) -> Result<T, PlanError> {
+    Err(PlanError::Controller { key: format!("flows[{i}].{key}"), said })
+}
+
+/// Settings of flow `i`; `None` unless quinn carries it.
+pub fn config(plan: &Plan, i: usize, seed: u64) -> Option<Config> {
+    let flow = &plan.flows[i];
+    let Transport::Quinn { datagram_bytes } = flow.transport else { return None };
+    Some(Config {
+        datagram: datagram_bytes,
+        ecn: plan.host_of(i).ecn != EcnMode::Off,
+        max_rate_bps: flow.max_rate_bps,
+        makes_up: false,
+        seed,
+    })
+}

@@ -1,0 +1,79 @@
+//! How a stream is cut into the segments that packets carry.
+
+use crate::common::Stream;
+
+/// A packet carries up to `payload` bytes of what the application wrote at once, and nothing of its next write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    payload: u64,
+    write: u64,
+    /// Segments of one write.
+    per_write: u64,
+}
+
+impl Cut {
+    /// Segments of `payload` bytes; writes of `write` bytes, or 0: one write of everything.
+    pub fn new(payload: u32, write: u32) -> Cut {
+        let payload = u64::from(payload);
+        let write = if write == 0 { payload } else { u64::from(write) };
+        Cut { payload, write, per_write: write.div_ceil(payload) }
+    }
+
+    /// Bytes of a segment that is not the last of the stream.
+    #[inline]
+    pub fn len(self, segment: u32) -> u32 {
+        (self.offset(segment + 1) - self.offset(segment)) as u32
+    }
+
+    /// Where a segment begins, bytes.
+    #[inline]
+    pub fn offset(self, segment: u32) -> u64 {
+        let segment = u64::from(segment);
+        segment / self.per_write * self.write + segment % self.per_write * self.payload
+    }
+
+    /// Mean bytes of a segment.
+    pub fn mean(self) -> u32 {
+        (self.write / self.per_write) as u32
+    }
+
+    /// A transfer of `bytes` (at least 1).
+    pub fn stream(self, bytes: u64) -> Stream {
+        assert!(bytes > 0, "a finite transfer has at least one byte");
+        let before = (bytes - 1) / self.write;
+        let rest = bytes - before * self.write;
+        let segments = before * self.per_write + rest.div_ceil(self.payload);
+        assert!(
+            segments < u64::from(u32::MAX),
+            "a flow is limited to 2^32 segments, got {bytes} B"
+        );
+        let last_len = bytes - self.offset(segments as u32 - 1);
+        Stream { segments: segments as u32, last_len: last_len as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_of_3000_bytes_makes_two_full_packets_and_one_of_200() {
+        let cut = Cut::new(1400, 3000);
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|i| cut.len(i)), [1400, 1400, 200, 1400, 1400, 200]);
+        assert_eq!(cut.offset(3), 3000);
+        assert_eq!(cut.mean(), 1000);
+    }
+
+    #[test]
+    fn one_write_of_everything_makes_full_packets() {
+        let cut = Cut::new(1000, 0);
+        assert_eq!((cut.len(7), cut.offset(7), cut.mean()), (1000, 7000, 1000));
+    }
+
+    #[test]
+    fn the_last_segment_of_a_transfer_has_the_rest() {
+        assert_eq!(Cut::new(1000, 0).stream(2500), Stream { segments: 3, last_len: 500 });
+        assert_eq!(Cut::new(1400, 3000).stream(6000), Stream { segments: 6, last_len: 200 });
+        assert_eq!(Cut::new(1400, 3000).stream(6001), Stream { segments: 7, last_len: 1 });
+    }
+}

@@ -1,0 +1,78 @@
+//! What the receive buffer holds, and the application that reads it.
+
+use super::gro::Run;
+use super::Receiver;
+use units::Time;
+
+impl Receiver {
+    /// Bytes in order that no ACK has covered yet.
+    pub(super) fn unacked(&self) -> u64 {
+        self.extent.bytes_up_to(self.rcv_nxt) - self.extent.bytes_up_to(self.rcv_wup)
+    }
+
+    /// Bytes in the buffer: in order and not read yet, and out of order.
+    pub(super) fn held(&self) -> u64 {
+        self.unread() + self.held_out_of_order()
+    }
+
+    /// Memory of these, bytes.
+    pub(super) fn used(&self) -> u64 {
+        self.memory.used(self.held())
+    }
+
+    /// Bytes in order that the application has not read.
+    pub(super) fn unread(&self) -> u64 {
+        self.extent.bytes_up_to(self.rcv_nxt) - self.copied
+    }
+
+    pub(super) fn held_out_of_order(&self) -> u64 {
+        u64::from(self.ooo.held()) * u64::from(self.config.mss)
+    }
+
+    /// Each packet that makes the window grow is acknowledged at once.
+    pub(super) fn grow_window(&mut self, len: u64, memory: u64, used: u64) {
+        if self.window.grow(len, memory, used) {
+            self.policy.on_window_growth();
+        }
+    }
+
+    /// A segment that has joined no other is not charged yet while the window grows by it (`tcp_data_queue_ofo`).
+    pub(super) fn grow_window_out_of_order(&mut self, run: &Run) {
+        let len = run.first.len.into();
+        if !self.window.is_grown() {
+            let used = self.memory.used(self.held().saturating_sub(self.config.mss.into()));
+            self.grow_window(len, self.config.device.truesize(len), used);
+        }
+        self.memory.take_out_of_order(len);
+    }
+
+    /// Whether `rcvlowat` bytes or the end of the stream are there, which wakes the application.
+    pub(super) fn is_reader_due(&self) -> bool {
+        self.unread() >= u64::from(self.config.rcvlowat) || self.is_complete()
+    }
+
+    /// The application runs, after all packets of the instant that woke it, and reads everything in order.
+    pub(super) fn read(&mut self) {
+        // The buffer follows what is read once for each buffer of the queue, and the first counts: the others come at the same
+        // time (`tcp_rcv_space_adjust`).
+        let (first, unread) = (self.memory.first(), self.unread());
+        let (have, more) = (self.copied + first, unread - first);
+        self.window.on_read(self.reads_at, have, more, self.timestamps.read_rtt_us());
+        self.copied += unread;
+        self.memory.read();
+        self.reads_at = Time::NEVER;
+        self.is_ack_left_to_reader = false;
+    }
+
+    /// Whether the reader, when it has read everything in order, acknowledges two segments or a push, or tells of a window
+    /// that has doubled (`tcp_cleanup_rbuf`).
+    pub(super) fn is_ack_of_reader_due(&self) -> bool {
+        let unacked = self.unacked();
+        let is_emptied = self.ooo.is_empty();
+        unacked > 0 && (self.policy.is_due(unacked) || self.policy.pushed && is_emptied)
+            || self.window.is_doubled(
+                self.stats.delivered_bytes,
+                self.memory.used_out_of_order(self.held_out_of_order()),
+            )
+    }
+}

@@ -1,0 +1,152 @@
+//! The memory that received segments occupy, which depends on the device that they come from (`skb->truesize`).
+
+use super::super::config::{Device, MSS};
+
+/// Segments that one buffer of veth holds: those that follow leave their own (`skb_try_coalesce`, `MAX_SKB_FRAGS`).
+const SEGMENTS_PER_BUFFER: u64 = 17;
+/// Memory of a buffer of veth beside its payload, bytes (measured on Linux 6.12: 2288 for a full segment).
+const VETH_OVERHEAD: u64 = 840;
+/// Headers in front of the payload, with timestamps, bytes.
+const HEADERS: u64 = 52;
+/// Room before the headers in a buffer of tun (`NET_SKB_PAD`), and what ends each buffer (`skb_shared_info`), bytes.
+const TUN_PAD: u64 = 64;
+const SHARED_INFO: u64 = 320;
+/// Memory of the descriptor of a buffer, bytes (`struct sk_buff`, aligned).
+const DESCRIPTOR: u64 = 256;
+/// A smaller buffer comes from a cache of its own (`SKB_SMALL_HEAD_CACHE_SIZE`), bytes.
+const SMALL_HEAD: u64 = 576;
+
+impl Device {
+    /// Memory of a segment of `len` bytes.
+    pub fn truesize(self, len: u64) -> u64 {
+        match self {
+            Device::Veth => len + VETH_OVERHEAD,
+            Device::Tun => match (TUN_PAD + HEADERS + len).next_multiple_of(64) + SHARED_INFO {
+                size if size <= SMALL_HEAD => SMALL_HEAD + DESCRIPTOR,
+                size => size.next_power_of_two() + DESCRIPTOR,
+            },
+        }
+    }
+
+    /// The same without what is shared once it has joined others (`truesize_adjust`).
+    pub fn truesize_joined(self, len: u64) -> u64 {
+        match self {
+            Device::Veth => len,
+            Device::Tun => self.truesize(len),
+        }
+    }
+}
+
+/// What the buffer of a receiver holds.
+#[derive(Debug, Default)]
+pub struct Memory {
+    device: Device,
+    /// Payload of the first buffer in order that is not read.
+    first: u64,
+    /// Memory of tun's buffers: in order and not read, and out of order.
+    in_order: u64,
+    out_of_order: u64,
+}
+
+impl Memory {
+    /// An empty buffer.
+    pub fn new(device: Device) -> Memory {
+        Memory { device, ..Memory::default() }
+    }
+
+    /// A packet of `len` bytes arrived in order.
+    #[inline]
+    pub fn take_in_order(&mut self, len: u64) {
+        match self.device {
+            Device::Veth => {
+                self.first = (self.first + len).min(SEGMENTS_PER_BUFFER * u64::from(MSS));
+            }
+            Device::Tun => {
+                self.first = if self.first == 0 { len } else { self.first };
+                self.in_order += self.device.truesize(len);
+            }
+        }
+    }
+
+    /// A segment of `len` bytes is held out of order.
+    #[inline]
+    pub fn take_out_of_order(&mut self, len: u64) {
+        if self.device == Device::Tun {
+            self.out_of_order += self.device.truesize(len);
+        }
+    }
+
+    /// Segments of these lengths, which were held, are in order now.
+    #[inline]
+    pub fn advance(&mut self, lens: impl Iterator<Item = u64>) {
+        match self.device {
+            Device::Veth => self.take_in_order(lens.sum()),
+            Device::Tun => {
+                let memory: u64 = lens.map(|len| self.device.truesize(len)).sum();
+                self.out_of_order -= memory;
+                self.in_order += memory;
+            }
+        }
+    }
+
+    /// Payload of the first buffer that the application reads.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The application has read everything in order.
+    #[inline]
+    pub fn read(&mut self) {
+        (self.first, self.in_order) = (0, 0);
+    }
+
+    /// Memory of the buffer that holds `payload` bytes in order and out of order.
+    #[inline]
+    pub fn used(&self, payload: u64) -> u64 {
+        match self.device {
+            Device::Veth => {
+                let buffers = payload.div_ceil(SEGMENTS_PER_BUFFER * u64::from(MSS));
+                payload + buffers * VETH_OVERHEAD
+            }
+            Device::Tun => self.in_order + self.out_of_order,
+        }
+    }
+
+    /// Memory of what is held out of order, `payload` bytes.
+    #[inline]
+    pub fn used_out_of_order(&self, payload: u64) -> u64 {
+        match self.device {
+            Device::Veth => self.used(payload),
+            Device::Tun => self.out_of_order,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_of_tun_is_a_power_of_two_or_a_small_one() {
+        // As `ss -m` shows them on Linux 6.18.
+        for (len, memory) in
+            [(1, 832), (140, 832), (156, 1280), (588, 1280), (589, 2304), (1448, 2304)]
+        {
+            assert_eq!(Device::Tun.truesize(len), memory, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn what_was_out_of_order_is_charged_once() {
+        let mut memory = Memory::new(Device::Tun);
+        memory.take_out_of_order(1448);
+        memory.take_out_of_order(100);
+        assert_eq!((memory.used(0), memory.used_out_of_order(0)), (3136, 3136));
+        memory.take_in_order(1000);
+        memory.advance([1448, 100].into_iter());
+        assert_eq!((memory.used(0), memory.used_out_of_order(0)), (5440, 0));
+        assert_eq!(memory.first(), 1000);
+        memory.read();
+        assert_eq!(memory.used(0), 0);
+    }
+}

@@ -1,0 +1,114 @@
+//! The send buffer of an application that always has more to write: how much memory it may take, and when the
+//! application goes on (`tcp_sndbuf_expand`, `tcp_check_space` in net/ipv4/tcp_input.c; `sk_stream_is_writeable` in
+//! include/net/sock.h).
+//!
+//! Long before the buffer limits what is sent, it decides where the buffers of the write queue end: the application stops
+//! in the midst of one, and goes on in it later. Bursts do not cross these ends.
+
+use super::cwnd_use::INIT_CWND;
+use cca::TcpSock;
+use units::Time;
+
+/// Memory that `tcp_sndbuf_expand` reckons for a segment of 1460 bytes, bytes: 2048 for payload, headers and
+/// `skb_shared_info`, 256 for `sk_buff`. A kernel with drivers of wireless networks reckons 4352.
+const PER_SEGMENT: u64 = 2304;
+
+/// See the module documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct SendBuffer {
+    /// Bytes of one write.
+    write: u64,
+    /// Memory that it may take now, bytes (`sk_sndbuf`).
+    size: u64,
+    /// Maximum of that (`tcp_wmem[2]`).
+    most: u64,
+    /// Segments that it was reckoned for last.
+    segments: u32,
+    /// The application has more and waits for room (`SOCK_NOSPACE`).
+    pub is_awaited: bool,
+    /// When it goes on, once it was woken.
+    pub wakes_at: Time,
+}
+
+impl SendBuffer {
+    /// A buffer of at most `most` bytes of memory, for writes of `write` bytes.
+    pub fn new(write: u64, most: u64) -> SendBuffer {
+        SendBuffer { write, size: 0, most, segments: 0, is_awaited: false, wakes_at: Time::NEVER }
+    }
+
+    /// Bytes of one write.
+    pub fn write(&self) -> u64 {
+        self.write
+    }
+
+    /// Whether the window is larger than when [`SendBuffer::expand`] was called last.
+    #[inline]
+    pub fn is_outgrown(&self, sk: &TcpSock) -> bool {
+        reckoned(sk) > self.segments
+    }
+
+    /// `tcp_sndbuf_expand`: room for this many windows.
+    pub fn expand(&mut self, sk: &TcpSock, windows: u32) {
+        self.segments = self.segments.max(reckoned(sk));
+        let wanted = u64::from(windows) * u64::from(reckoned(sk)) * PER_SEGMENT;
+        self.size = self.size.max(wanted.min(self.most));
+    }
+
+    /// Whether a buffer of the write queue may be begun while all take `queued` bytes (`sk_stream_memory_free`).
+    #[inline]
+    pub fn is_free(&self, queued: u64) -> bool {
+        queued < self.size
+    }
+
+    /// Memory that is free while all take `queued` bytes.
+    pub fn free(&self, queued: u64) -> u64 {
+        self.size.saturating_sub(queued)
+    }
+
+    /// Whether the application is told to go on: a third is free (`sk_stream_is_writeable`).
+    #[inline]
+    pub fn is_writable(&self, queued: u64) -> bool {
+        self.is_free(queued) && self.size - queued >= queued / 2
+    }
+}
+
+/// Segments of a window.
+#[inline]
+fn reckoned(sk: &TcpSock) -> u32 {
+    INIT_CWND.max(sk.snd_cwnd).max(sk.reordering.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes that a running kernel told (SO_MEMINFO) for windows of 10, 15 and 33 segments.
+    #[test]
+    fn the_buffer_holds_two_windows_of_what_segments_take() {
+        let mut sk = TcpSock::new();
+        let mut buffer = SendBuffer::new(262_144, u64::MAX);
+        let sizes = [10, 15, 33, 20].map(|cwnd| {
+            sk.snd_cwnd = cwnd;
+            buffer.expand(&sk, 2);
+            buffer.size
+        });
+        assert_eq!(sizes, [46_080, 69_120, 152_064, 152_064], "it never shrinks");
+    }
+
+    #[test]
+    fn it_never_exceeds_what_the_host_allows() {
+        let mut sk = TcpSock::new();
+        let mut buffer = SendBuffer::new(262_144, 100_000);
+        sk.snd_cwnd = 1000;
+        buffer.expand(&sk, 2);
+        assert_eq!(buffer.size, 100_000);
+    }
+
+    #[test]
+    fn the_application_goes_on_when_a_third_is_free() {
+        let mut buffer = SendBuffer::new(262_144, u64::MAX);
+        buffer.size = 69_120;
+        assert!(buffer.is_writable(46_080) && !buffer.is_writable(46_082));
+        assert!(buffer.is_free(69_119) && !buffer.is_free(69_120));
+    }
+}
