@@ -1,0 +1,140 @@
+// The charts of the runs on screen, and the clock that shows them: at the speed that is wished, paused, or at a time.
+import { Charted, type Panel } from "../chart";
+import { h } from "../dom";
+import { CHARTS, legend, panel } from "../overtime";
+import { states } from "../states";
+import { onTheme, scoped } from "../theme";
+import type { Run } from "../types";
+import { cut } from "./coming";
+
+/** Simulated seconds per second; the last shows everything as it comes. */
+const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, Infinity];
+
+export class Stage {
+    readonly element: HTMLElement;
+    private readonly place = h("div", { class: "charts" });
+    private readonly keys = h("div", { class: "keys" });
+    private readonly scrub = h("input", {
+        type: "range",
+        min: 0,
+        max: 1000,
+        step: 1,
+        "aria-label": "Time shown",
+    });
+    private readonly clock = h("output", { class: "clock" });
+    private readonly pause = h("button", { type: "button" }, "Pause");
+    private readonly speed = h("input", {
+        type: "range",
+        min: 0,
+        max: SPEEDS.length - 1,
+        value: SPEEDS.length - 1,
+        step: 1,
+        "aria-label": "Speed",
+    });
+    private readonly pace = h("output", {});
+    private charted = new Map<string, Charted>();
+    private shape = "";
+    private runs: Run[] = [];
+    private end = 1;
+    /** How far there are points, and up to where they are shown. */
+    private there = 0;
+    private at = 0;
+    private isPaused = false;
+    private isLive = false;
+    private isStale = false;
+    private before = 0;
+    private gone = () => {};
+
+    constructor(private readonly dashes: number[][]) {
+        this.pause.addEventListener("click", () => this.setPaused(!this.isPaused));
+        this.speed.addEventListener("input", () => this.paced());
+        this.scrub.addEventListener("input", () => {
+            this.setPaused(true);
+            this.at = (Number(this.scrub.value) / 1000) * this.end;
+            this.isStale = true;
+        });
+        const controls = h(
+            "div",
+            { class: "player" },
+            this.pause,
+            h("label", {}, "Time ", this.scrub),
+            this.clock,
+            h("label", {}, "Speed ", this.speed),
+            this.pace,
+        );
+        this.element = h("div", {}, controls, this.keys, this.place);
+        this.paced();
+        onTheme(() => {
+            this.shape = "";
+            this.isStale = true;
+        });
+        requestAnimationFrame((now) => this.tick(now));
+    }
+
+    /** These runs, of which `there` seconds of `end` have come; `isNew` starts the clock again. */
+    show(runs: Run[], end: number, there: number, isLive: boolean, isNew = false): void {
+        Object.assign(this, { runs, end, there, isLive });
+        if (isNew) {
+            this.at = 0;
+            this.setPaused(false);
+        }
+        if (!isLive && this.at >= end) this.setPaused(true);
+        this.isStale = true;
+    }
+
+    private get rate(): number {
+        return SPEEDS[Number(this.speed.value)];
+    }
+
+    private paced(): void {
+        const text = this.rate === Infinity ? "as fast as it comes" : `${this.rate} s a second`;
+        this.pace.textContent = text;
+        this.speed.setAttribute("aria-valuetext", text);
+    }
+
+    private setPaused(isPaused: boolean): void {
+        this.isPaused = isPaused;
+        if (!isPaused && this.at >= this.end) this.at = 0;
+        this.pause.textContent = isPaused ? "Play" : "Pause";
+    }
+
+    private tick(now: number): void {
+        const step = (now - this.before) / 1000;
+        this.before = now;
+        if (!this.isPaused && this.at < this.there) {
+            this.at = Math.min(this.there, this.at + step * this.rate);
+            this.isStale = true;
+            if (this.at >= this.end && !this.isLive) this.setPaused(true);
+        }
+        if (this.isStale) {
+            this.isStale = false;
+            this.draw();
+        }
+        requestAnimationFrame((later) => this.tick(later));
+    }
+
+    private draw(): void {
+        this.scrub.value = String((1000 * this.at) / this.end);
+        this.clock.textContent = `${this.at.toFixed(1)} of ${this.end} s`;
+        const shown = this.runs.map((run) => cut(run, this.at, this.end));
+        const panels = CHARTS.map((one) => panel(one, shown, this.dashes));
+        const shape = JSON.stringify([
+            this.isLive,
+            panels.map((one) => one?.series.map((line) => [line.label, line.colour, line.row])),
+        ]);
+        if (shape === this.shape) panels.forEach((one) => one && this.charted.get(one.name)?.update(one));
+        else this.rebuild(panels, shape);
+    }
+
+    private rebuild(panels: (Panel | null)[], shape: string): void {
+        this.shape = shape;
+        this.charted.forEach((one) => one.end());
+        this.charted = new Map(panels.flatMap((one) => (one ? [[one.name, new Charted(one)] as const] : [])));
+        this.gone();
+        const [bands, gone] = scoped(() => (this.isLive ? null : states(this.runs, this.runs.length > 1)));
+        this.gone = gone;
+        const made = [...this.charted.values()].map((one) => one.element);
+        this.place.replaceChildren(...made, ...(bands ? [bands] : []));
+        this.keys.replaceChildren(...legend(this.runs, this.dashes));
+    }
+}

@@ -1,0 +1,197 @@
+// Time series: which runs are drawn, and their charts.
+import { Charted, type Band, type Panel, type Series } from "./chart";
+import { h } from "./dom";
+import { key } from "./figure";
+import { states } from "./states";
+import { onTheme, shown } from "./theme";
+import type { Chart, Colour, Numbers, Report, Run } from "./types";
+
+/** Charts in their order: name, heading, unit. */
+export const CHARTS: [string, string, string][] = [
+    ["goodput", "Goodput", "Mbit/s"],
+    ["throughput", "Throughput, retransmissions included", "Mbit/s"],
+    ["cwnd", "Congestion window", "segments"],
+    ["inflight", "In flight", "segments"],
+    ["rtt", "RTT", "ms"],
+    ["queue", "Time in the bottleneck's queue", "ms"],
+];
+const GREY: Colour = ["#5f6670", "#a4acb7"];
+const DROPS: Colour = ["#D55E00", "#D55E00"];
+const MARKS: Colour = ["#009E73", "#009E73"];
+const QUEUE: Colour = ["#0072B2", "#3d97cc"];
+/** Runs that are drawn at first. */
+const FIRST = 2;
+
+export function overtime(report: Report): HTMLElement {
+    const { runs, notes } = report.series;
+    const place = h("div", {});
+    const keys = h("div", { class: "keys" });
+    let charted: Charted[] = [];
+    let chosen = runs.filter((_, i) => i < (report.folders.length > 1 || runs.length <= FIRST ? FIRST : 1));
+    if (report.folders.length > 1) chosen = firstOfEach(report, runs);
+
+    function draw(): void {
+        charted.forEach((one) => one.end());
+        charted = CHARTS.map((one) => panel(one, chosen, report.dashes))
+            .filter((one): one is Panel => one !== null)
+            .map((one) => new Charted(one));
+        const bands = states(chosen, chosen.length > 1);
+        const made = charted.map((one) => one.element);
+        place.replaceChildren(...made, ...(bands ? [bands] : []));
+        keys.replaceChildren(...legend(chosen, report.dashes));
+        if (!chosen.length) place.replaceChildren(h("p", {}, "Choose a run."));
+    }
+    onTheme(draw);
+    draw();
+    const said = notes.map((text) => h("p", { class: "note" }, text));
+    return h(
+        "div",
+        {},
+        ...said,
+        picker(runs, chosen, (now) => ((chosen = now), draw())),
+        keys,
+        place,
+    );
+}
+
+/** One run of each folder, so that they are compared at once. */
+function firstOfEach(report: Report, runs: Run[]): Run[] {
+    return report.folders
+        .flatMap((folder) => runs.find((run) => run.label.includes(folder)) ?? [])
+        .slice(0, 4);
+}
+
+function picker(runs: Run[], chosen: Run[], changed: (now: Run[]) => void): HTMLElement | null {
+    if (runs.length < 2) return null;
+    const now = new Set(chosen);
+    const boxes = runs.map((run) => {
+        const box = h("input", { type: "checkbox", checked: now.has(run) });
+        box.addEventListener("change", () => {
+            if (box.checked) now.add(run);
+            else now.delete(run);
+            changed(runs.filter((one) => now.has(one)));
+        });
+        return h("label", {}, box, run.label);
+    });
+    const list = h("fieldset", { class: "runs" }, h("legend", {}, "Runs, one over the other"), ...boxes);
+    return h(
+        "details",
+        { open: runs.length <= 12 },
+        h("summary", {}, `Choose among ${runs.length} runs`),
+        list,
+    );
+}
+
+function dashOf(runs: Run[], run: number, line: number, dashes: number[][]): number[] {
+    return dashes[(runs.length > 1 ? run : line) % dashes.length];
+}
+
+function name(runs: Run[], run: Run, label: string): string {
+    return runs.length > 1 ? `${label} · ${run.label}` : label;
+}
+
+export function legend(runs: Run[], dashes: number[][]): HTMLElement[] {
+    return runs.flatMap((run, r) =>
+        run.lines.map((line, i) => {
+            const band = line.band ? " (median, 25 to 75 %, 5 to 95 %)" : "";
+            return key(name(runs, run, line.label) + band, shown(line.colour), dashOf(runs, r, i, dashes));
+        }),
+    );
+}
+
+export function panel(
+    [id, title, unit]: [string, string, string],
+    runs: Run[],
+    dashes: number[][],
+): Panel | null {
+    const series: Series[] = [];
+    const bands: Band[] = [];
+    const notes = new Set<string>();
+    runs.forEach((run, r) => {
+        const chart = run.charts[id];
+        if (!chart) return;
+        if (id === "queue") queue(chart, runs, r, series, dashes);
+        else lines(chart, runs, r, series, bands, dashes);
+        references(chart, id, name(runs, run, ""), series);
+        if (chart.bin) notes.add(`Means over ${chart.bin} s.`);
+        if (chart.width > 1)
+            notes.add(
+                `Of every ${chart.width} points the smallest and the largest are drawn; the tables have all.`,
+            );
+    });
+    if (!series.length) return null;
+    const titled = runs.map((run) => run.charts[id]?.title).find(Boolean);
+    return {
+        name: titled?.replace(/ \(.*/, "") ?? title,
+        unit,
+        series,
+        bands,
+        note: [...notes].join(" "),
+        keys: series.filter((one) => !one.isFlow && one.width !== 0),
+    };
+}
+
+function lines(
+    chart: Chart,
+    runs: Run[],
+    r: number,
+    series: Series[],
+    bands: Band[],
+    dashes: number[][],
+): void {
+    let at = 0;
+    runs[r].lines.forEach((line, i) => {
+        const common = { isFlow: true, colour: line.colour, dash: dashOf(runs, r, i, dashes), x: chart.x };
+        const label = name(runs, runs[r], line.label);
+        if (!line.band || chart.bin) {
+            const what = line.band ? `${label}, sum` : label;
+            series.push({ ...common, label: what, y: chart.y[at++] });
+            return;
+        }
+        const first = series.length;
+        ["5 %", "25 %", "median", "75 %", "95 %"].forEach((which, k) =>
+            series.push({
+                ...common,
+                dash: [],
+                label: `${label}, ${which}`,
+                y: chart.y[at++],
+                width: k === 2 ? 1.6 : 0,
+            }),
+        );
+        bands.push({ low: first, high: first + 4, colour: line.colour });
+        bands.push({ low: first + 1, high: first + 3, colour: line.colour });
+    });
+}
+
+function queue(chart: Chart, runs: Run[], r: number, series: Series[], dashes: number[][]): void {
+    const run = runs[r];
+    const dash = dashOf(runs, r, 0, dashes);
+    series.push({ label: name(runs, run, "queue"), colour: QUEUE, dash, x: chart.x, y: chart.y[0] });
+    for (const [what, counts, colour] of [
+        ["drops", chart.drops, DROPS],
+        ["marks", chart.marks, MARKS],
+    ] as const)
+        if (counts?.some(Boolean)) {
+            const row = series.filter((one) => one.row !== undefined).length;
+            const label = name(runs, run, what);
+            series.push({ label, colour, dash: [], x: chart.x, y: counts, row });
+        }
+}
+
+/** What lines are held against: the link's rate, the BDP; once where it is the same for several runs. */
+function references(chart: Chart, id: string, of: string, series: Series[]): void {
+    const add = (what: string, y: Numbers) => {
+        const same = series.find(
+            (one) =>
+                one.label.startsWith(what) && one.y.length === y.length && one.y.every((v, i) => v === y[i]),
+        );
+        if (same) same.label = what;
+        else series.push({ label: what + of, colour: GREY, dash: [2, 2], x: chart.x, y, width: 1 });
+    };
+    if (id === "goodput" && chart.rate) add("link rate", chart.rate);
+    for (const [label, value] of chart.bdp ?? [])
+        add(
+            label,
+            chart.x.map(() => value),
+        );
+}

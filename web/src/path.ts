@@ -1,0 +1,111 @@
+// The path as a drawing: senders at the left, links with their queues, receivers, the way back below.
+import { h, svg, type Child } from "./dom";
+import { faint, ink, onTheme, shown } from "./theme";
+import type { Link, Path } from "./types";
+
+const ROW = 40;
+/** Where the first link begins. */
+const LEFT = 280;
+
+export function path(one: Path): HTMLElement {
+    const place = h("div", {
+        class: "drawing scroll",
+        tabindex: 0,
+        role: "region",
+        "aria-label": `Path of ${one.name}`,
+    });
+    const draw = () => place.replaceChildren(drawing(one));
+    onTheme(draw);
+    draw();
+    const varies = one.varies.length
+        ? h("p", {}, `Varied: ${one.varies.join("; ")}. The drawing shows the first.`)
+        : null;
+    return h("figure", {}, place, h("figcaption", {}, one.caption), varies);
+}
+
+function words(x: number, y: number, lines: string[], anchor = "middle"): SVGElement {
+    const spans = lines
+        .filter(Boolean)
+        .map((line, i) => svg("tspan", { x, dy: i ? "1.25em" : 0, "font-weight": i ? 400 : 600 }, line));
+    return svg("text", { x, y, "text-anchor": anchor, fill: ink() }, ...spans);
+}
+
+function drawing(one: Path): SVGElement {
+    const senders = one.senders.slice(0, 8);
+    const more = one.senders.length - senders.length;
+    const high = Math.max(senders.length, 2) * ROW + (more > 0 ? 20 : 0);
+    const middle = 16 + high / 2;
+    const step = 200;
+    const right = LEFT - 4 + one.links.length * step;
+    const width = right + 150;
+    const parts: Child[] = senders.flatMap((sender, i) => {
+        const y = 16 + ROW / 2 + i * ((high - (more > 0 ? 20 : 0)) / senders.length);
+        const colour = shown(sender.colour);
+        const [from, to] = [LEFT - 64, LEFT];
+        return [
+            svg("line", { x1: from, y1: y, x2: to, y2: middle, stroke: colour, "stroke-width": 2 }),
+            svg("circle", { cx: from, cy: y, r: 6, fill: colour }),
+            words(
+                from - 14,
+                y - 2,
+                [sender.label, [sender.rtt, sender.start].filter(Boolean).join(", ")],
+                "end",
+            ),
+        ];
+    });
+    if (more > 0) parts.push(words(LEFT - 78, high + 8, [`and ${more} more`], "end"));
+    one.links.forEach((link, i) => parts.push(...linkDrawn(link, LEFT + i * step, middle)));
+    parts.push(
+        svg("circle", { cx: right + 20, cy: middle, r: 8, fill: ink() }),
+        words(right + 36, middle + 4, ["receivers"], "start"),
+    );
+    const down = middle + Math.max(high / 2, 50) + 14;
+    parts.push(...back(one, right + 20, middle, down));
+    const name = `${one.caption}. ${one.varies.join("; ")}`;
+    return svg(
+        "svg",
+        {
+            viewBox: `0 0 ${width} ${down + 34}`,
+            width,
+            height: down + 34,
+            role: "img",
+            "aria-label": name,
+            class: "path",
+        },
+        ...parts,
+    );
+}
+
+/** A queue filling from the left, and the line that it feeds. */
+function linkDrawn(link: Link, x: number, middle: number): Child[] {
+    const bars = [0, 1, 2, 3, 4].map((i) =>
+        svg("rect", {
+            x: x + 14 + i * 9,
+            y: middle - 14,
+            width: 6,
+            height: 28,
+            fill: i > 1 ? "#0072B2" : faint(),
+        }),
+    );
+    const frame = `M${x + 8},${middle - 18} H${x + 62} V${middle + 18} H${x + 8}`;
+    return [
+        svg("path", { d: frame, fill: "none", stroke: ink(), "stroke-width": 1.5 }),
+        ...bars,
+        svg("line", { x1: x + 62, y1: middle, x2: x + 212, y2: middle, stroke: ink(), "stroke-width": 3 }),
+        words(x + 134, middle - 26, [link.rate]),
+        words(x + 134, middle + 20, [link.name, link.queue, link.policer]),
+    ];
+}
+
+function back(one: Path, right: number, middle: number, down: number): Child[] {
+    const line = `M${right},${middle + 8} V${down} H${LEFT - 64} V${down - 12}`;
+    const links = one.back.map((link) => `${link.name}: ${link.rate}, ${link.queue}`);
+    const also = one.impairments.length ? [`on the way down: ${one.impairments.join(", ")}`] : [];
+    const text = [`acknowledgements${links.length ? ` over ${links.join("; ")}` : ""}`, ...also].join(" · ");
+    const label = svg(
+        "text",
+        { x: (right + LEFT) / 2, y: down + 20, "text-anchor": "middle", fill: ink() },
+        text,
+    );
+    return [svg("path", { d: line, fill: "none", stroke: ink(), "stroke-dasharray": "5 4" }), label];
+}

@@ -1,0 +1,139 @@
+// The general table: sorted by any column, columns chosen, a bar behind each number.
+import { h, scrolled } from "./dom";
+import { csv } from "./save";
+import { onTheme, shown } from "./theme";
+import type { Column, Report, Table, TableRow } from "./types";
+
+interface Sorting {
+    by: string;
+    down: boolean;
+}
+
+export function table(report: Report): HTMLElement {
+    const data = report.table!;
+    const chosen = new Set(data.columns.filter((one) => one.shown).map((one) => one.name));
+    const sorting: Sorting = { by: "", down: false };
+    const place = h("div", {});
+    const draw = () =>
+        place.replaceChildren(scrolled("Figures of all runs", drawn(data, chosen, sorting, again)));
+    function again(by: string): void {
+        sorting.down = sorting.by === by ? !sorting.down : data.columns.some((one) => one.name === by);
+        sorting.by = by;
+        draw();
+        place.querySelector<HTMLButtonElement>(`button[data-by="${CSS.escape(by)}"]`)?.focus();
+    }
+    onTheme(draw);
+    draw();
+    const notes = data.notes.map((text) => h("p", { class: "note" }, text));
+    return h("div", {}, ...notes, columns(data, chosen, draw), place, save(data, report.title));
+}
+
+function columns(data: Table, chosen: Set<string>, draw: () => void): HTMLElement {
+    const boxes = data.columns.map((one) => {
+        const box = h("input", { type: "checkbox", checked: chosen.has(one.name) });
+        box.addEventListener("change", () => {
+            if (box.checked) chosen.add(one.name);
+            else chosen.delete(one.name);
+            draw();
+        });
+        return h("label", { title: one.long }, box, head(one));
+    });
+    return h(
+        "details",
+        {},
+        h("summary", {}, "Columns"),
+        h("fieldset", { class: "runs" }, h("legend", {}, "Shown"), ...boxes),
+    );
+}
+
+function head(one: Column): string {
+    return one.unit ? `${one.title}, ${one.unit}` : one.title;
+}
+
+function value(row: TableRow, by: string, data: Table): number | string {
+    const key = data.keys.indexOf(by);
+    if (by === "flow") return row.flow;
+    if (key >= 0) return row.vary[key];
+    return row.cells[data.columns.findIndex((one) => one.name === by)]?.[1] ?? -Infinity;
+}
+
+function sorted(data: Table, { by, down }: Sorting): TableRow[] {
+    if (!by) return data.rows;
+    const order = (a: TableRow, b: TableRow) => {
+        const [x, y] = [value(a, by, data), value(b, by, data)];
+        const sign =
+            typeof x === "number" ? x - (y as number) : x.localeCompare(String(y), "en", { numeric: true });
+        return down ? -sign : sign;
+    };
+    return [...data.rows].sort(order);
+}
+
+function drawn(data: Table, chosen: Set<string>, sorting: Sorting, sort: (by: string) => void): HTMLElement {
+    const shownColumns = data.columns.map((one, i) => ({ one, i })).filter(({ one }) => chosen.has(one.name));
+    const isNamed = new Set(data.rows.map((row) => row.scenario)).size > 1;
+    const heading = (by: string, text: string, hint = "") => {
+        const order = sorting.by === by ? (sorting.down ? "descending" : "ascending") : "none";
+        const sign = { none: "", ascending: " ▲", descending: " ▼" }[order];
+        const button = h(
+            "button",
+            { type: "button", "data-by": by, title: hint, onclick: () => sort(by) },
+            text + sign,
+        );
+        return h("th", { scope: "col", "aria-sort": order }, button);
+    };
+    const heads = [
+        ...(isNamed ? [h("th", { scope: "col" }, "scenario")] : []),
+        ...data.keys.map((key) => heading(key, key.replace(/^path\./, ""))),
+        heading("flow", "flow"),
+        ...(data.repeated ? [h("th", { scope: "col" }, "n")] : []),
+        ...shownColumns.map(({ one }) => heading(one.name, head(one), one.long)),
+    ];
+    const most = data.columns.map(
+        (one, i) => one.most ?? Math.max(...data.rows.map((row) => row.cells[i]?.[1] ?? 0)),
+    );
+    const rows = sorted(data, sorting).map((row) => {
+        const cells = shownColumns.map(({ i }) => cell(row, i, most[i]));
+        const repetitions = data.repeated ? h("td", {}, String(row.n)) : null;
+        const scenario = isNamed ? h("td", { class: "word" }, row.scenario) : null;
+        const keys = row.vary.map((text) => h("td", { class: "word" }, text));
+        return h("tr", {}, scenario, ...keys, h("th", { scope: "row" }, row.flow), repetitions, ...cells);
+    });
+    const caption = h(
+        "caption",
+        {},
+        "Click a heading to sort; bars are parts of the largest value of the column, those of shares parts of 1.",
+    );
+    return h(
+        "table",
+        { class: "general" },
+        caption,
+        h("thead", {}, h("tr", {}, ...heads)),
+        h("tbody", {}, ...rows),
+    );
+}
+
+function cell(row: TableRow, i: number, most: number): HTMLElement {
+    const found = row.cells[i];
+    if (!found) return h("td", {});
+    const made = h("td", { class: "bar" }, h("span", {}, found[0]));
+    made.style.setProperty("--part", `${Math.max(0, Math.min(1, found[1] / (most || 1))) * 100}%`);
+    made.style.setProperty("--colour", shown(row.colour));
+    return made;
+}
+
+function save(data: Table, title: string): HTMLElement {
+    const heads = [...["scenario", ...data.keys, "flow", "n"], ...data.columns.map((one) => one.name)];
+    const rows = data.rows.map((row) => [
+        ...[row.scenario, ...row.vary, row.flow, String(row.n)],
+        ...row.cells.map((one) => (one ? String(one[1]) : "")),
+    ]);
+    const text = () => csv({ name: title, heads: () => heads, rows: () => rows, svg: () => null as never });
+    const write = () => {
+        const link = h("a", {
+            href: URL.createObjectURL(new Blob([text()], { type: "text/csv" })),
+            download: "figures.csv",
+        });
+        link.click();
+    };
+    return h("div", { class: "save" }, h("button", { type: "button", onclick: write }, "All figures as CSV"));
+}

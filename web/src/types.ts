@@ -1,0 +1,172 @@
+// The page's data, as python/dumbbell/report makes it. Nothing here is computed again.
+
+/** A colour on a light and on a dark page. */
+export type Colour = [string, string];
+export type Numbers = (number | null)[];
+
+export interface Line {
+    label: string;
+    colour: Colour;
+    dash: number;
+    /** Five rows of values, the 5th to the 95th percentile of the flows of a group. */
+    band: boolean;
+    size: number;
+}
+export interface Chart {
+    x: number[];
+    y: Numbers[];
+    /** How many points an interval had of which only the minimum and the maximum are left. */
+    width: number;
+    title?: string;
+    bin?: number;
+    rate?: Numbers;
+    bdp?: [string, number][];
+    drops?: Numbers;
+    marks?: Numbers;
+}
+export interface Run {
+    run: number;
+    label: string;
+    lines: Line[];
+    charts: Record<string, Chart>;
+    states: { label: string; stays: number[]; end: number; whole: boolean }[];
+    state_names?: [string, string, string][];
+}
+export interface Axis {
+    title: string;
+    ticks: string[];
+    at: number[];
+    numeric: boolean;
+    log: boolean;
+}
+/** Place on the axis, mean, ends of the interval, repetitions, colour. */
+export type Point = [number, number, number, number, number, Colour];
+export interface VaryRow {
+    label: string;
+    colour: Colour;
+    symbol: string;
+    dash: number;
+    points: Point[];
+}
+export interface VaryForm {
+    form: "lines" | "bars" | "heat";
+    x: Axis;
+    y?: Axis;
+    rate?: number | null;
+    /** Cells: places on both axes, mean, ends of the interval, repetitions. */
+    panels: { title: string; rows?: VaryRow[]; cells?: number[][] }[];
+}
+export interface Vary {
+    metric: string;
+    title: string;
+    unit: string;
+    folder: string;
+    forms: VaryForm[];
+    caption: string;
+    most: number | null;
+}
+export interface Cdf {
+    kind: string;
+    title: string;
+    panels: {
+        title: string;
+        lines: { label: string; count: number; colour: Colour; dash: number; at: number[] }[];
+    }[];
+}
+export interface RepeatedRow {
+    case: string;
+    flow: string;
+    colour: Colour;
+    mean: number;
+    half: number | null;
+    text: string;
+    values: number[];
+}
+export interface Column {
+    name: string;
+    title: string;
+    unit: string;
+    long: string;
+    shown: boolean;
+    of_run: boolean;
+    most: number | null;
+}
+export interface TableRow {
+    scenario: string;
+    vary: string[];
+    flow: string;
+    colour: Colour;
+    n: number;
+    cells: ([string, number] | null)[];
+}
+export interface Table {
+    keys: string[];
+    columns: Column[];
+    rows: TableRow[];
+    notes: string[];
+    repeated: boolean;
+}
+export interface Link {
+    name: string;
+    rate: string;
+    queue: string;
+    policer: string;
+}
+export interface Path {
+    name: string;
+    senders: { label: string; cca: string; colour: Colour; rtt: string; start: string; up: boolean }[];
+    links: Link[];
+    back: Link[];
+    impairments: string[];
+    probes: number;
+    varies: string[];
+    caption: string;
+}
+export interface Changes {
+    rows: {
+        case: string;
+        flow: string;
+        figure: string;
+        before: string;
+        after: string;
+        change: string;
+        clear: boolean;
+    }[];
+    only_before: number;
+    only_after: number;
+    left_out: number;
+}
+export interface Scoreboard {
+    folder: string;
+    provisional: boolean;
+    papers: Record<string, string>[];
+    entries: { id: string; picture: string; claims: Record<string, string>[] }[];
+}
+export interface Origin {
+    folder: string;
+    name: string;
+    facts: [string, string][];
+    controllers: string[];
+    scenario: string;
+    command: string;
+    links: [string, string][];
+    more: number;
+}
+export interface Report {
+    version: number;
+    title: string;
+    made: string;
+    dashes: number[][];
+    folders: string[];
+    verdict: string[];
+    warnings: { text: string; runs: string[]; count: number }[];
+    paths: Path[];
+    table: Table | null;
+    changes: Changes | null;
+    series: { runs: Run[]; notes: string[] };
+    sweeps: { figures: Vary[]; notes: string[] };
+    cdfs: { figures: Cdf[]; notes: string[] };
+    repeated: { metric: string; title: string; rows: RepeatedRow[] }[];
+    scoreboards: Scoreboard[];
+    origins: Origin[];
+}
