@@ -9,6 +9,10 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MSS_BYTES = 1448
 """Payload of a full segment: the packet that rates are counted in."""
@@ -29,8 +33,8 @@ class FailedError(Exception):
     """A measured process did not end well."""
 
 
-def measure(command: list[str], *, core: int) -> tuple[Cost, str]:
-    """Run ``command`` on ``core`` alone and return its cost and its standard output.
+def measure(command: list[str], *, core: int | str) -> tuple[Cost, str]:
+    """Run ``command`` on ``core`` alone (or on a list of cores, ``"0,1"``) and return its cost and its standard output.
 
     Python may keep what it compiled, as it does for a user: where the environment forbids that, each run would compile
     every module again.
@@ -63,14 +67,17 @@ def measure(command: list[str], *, core: int) -> tuple[Cost, str]:
         return cost, out.read().decode()
 
 
-def run_dumbbell(dumbbell: Path, scenario: Path, *, core: int) -> tuple[Cost, float]:
+def run_dumbbell(dumbbell: Path, scenario: Path, *, core: int, overrides: Iterable[str] = ()) -> tuple[Cost, float]:
     """Run a scenario as a user would and return the cost and the delivered packets.
+
+    `overrides` are keys of the scenario that are changed, ``key=value``.
 
     Tables are written as by default; the packets are the payload that applications got, in
     segments of :data:`MSS_BYTES`.
     """
     with tempfile.TemporaryDirectory() as out:
-        command = [str(dumbbell), "run", str(scenario), "--out", f"{out}/result", "--json"]
+        changed = [word for override in overrides for word in ("--set", override)]
+        command = [str(dumbbell), "run", str(scenario), "--out", f"{out}/result", "--json", *changed]
         cost, stdout = measure(command, core=core)
         return cost, _goodput_bytes(json.loads(stdout.splitlines()[0])) / MSS_BYTES
 
