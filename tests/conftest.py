@@ -129,3 +129,12 @@ def untouched() -> Iterator[None]:
             return
         time.sleep(0.1)
     pytest.fail(f"{orphans()} sockets without a process after ten seconds, {orphans_before} before the test")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in a browser run on processor time that nobody else wants, and its frames come when there is some: what that
+    spoils is tried again, and listed.
+    """
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.flaky(reruns=2))

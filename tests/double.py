@@ -53,7 +53,13 @@ def version() -> str:
     return "0.0.0+double"
 
 
-def run(plan_json: str, out_dir: str, progress: Progress | None = None, own: dict[str, object] | None = None) -> str:
+def run(
+    plan_json: str,
+    out_dir: str,
+    progress: Progress | None = None,
+    own: dict[str, object] | None = None,
+    watch: Callable[[str], object] | None = None,
+) -> str:
     """Equal shares; fails for a flow whose payload is 666 bytes in the way that a broken disk would, and for 668 bytes
     in that of a full one.
     """

@@ -133,9 +133,8 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         (
             [],
             (
-                "dumbbell: wanted a command: run, compare, sweep, store, check, show, plot, cca, kernel, uml, shell, schema,"
-                " demo,"
-                " papers, reproduce, gallery, new, trace, completion, "
+                "dumbbell: wanted a command: run, compare, sweep, store, check, show, plot, report, serve, export, cca, kernel, uml,"
+                " shell, schema, demo, papers, reproduce, gallery, new, trace, completion, "
             ),
         ),
     ],

@@ -121,7 +121,7 @@ def test_a_flow_over_netem_is_paced_by_nobody_whatever_the_machines_default(
     if not by_route and default in ssh._UNPACED:
         pytest.skip(f"the default here is {default}, which leaves nothing behind")
     if not by_route:
-        monkeypatch.setattr(netem._Net, "controllers", lambda *_: None)
+        monkeypatch.setattr(netem._Net, "controllers", lambda *_, **__: None)
     said = set()
 
     def look(_: int, __: int) -> None:
@@ -243,4 +243,77 @@ def test_an_interrupt_leaves_nothing_and_what_a_killed_command_left_goes_with_th
     second.send_signal(signal.SIGINT)
     _, err = second.communicate(timeout=30)
     assert second.returncode == 130, err
+    wait_for(lambda: two.left() == [], 3)
+
+
+BOTH_WAYS = """\
+name = "t"
+duration = "5s"
+[host]
+qdisc = "pfifo"
+[path]
+rate = "10Mbps"
+rtt = "1us"
+buffer = "100kB"
+[path.up]
+rate = "4Mbps"
+buffer = "40kB"
+[[flow]]
+cca = "cubic"
+[[flow]]
+cca = "reno"
+direction = "up"
+[[flow]]
+workload = { probe = "20ms" }
+[[flow]]
+name = "probes up"
+direction = "up"
+workload = { probe = "20ms" }
+"""
+
+
+def check_both_ways(folder: Path, *, clocks_us: int) -> None:
+    """Each way is full, of data of one flow and acknowledgements of the other; probes wait in both queues."""
+    result = results.load(folder)[0]
+    down, up = result.flows.to_pylist()
+    seconds = [(row["stop_us"] - row["start_us"]) / 1e6 for row in (down, up)]
+    rates = [row["goodput_bytes"] * 8e-6 / s for row, s in zip((down, up), seconds)]
+    # Acknowledgements of the other flow take their part of each way, and are lost and late where it is full.
+    assert 0.956 * 10 * 0.5 < rates[0] < 0.956 * 10
+    assert 0.956 * 4 * 0.5 < rates[1] < 0.956 * 4
+    queue = result.queue.to_pylist()
+    for link, rate in ((0, 10), (1, 4)):
+        rows = [row for row in queue if row["link"] == link]
+        assert rows[-1]["dropped_packets"] > 0
+        # What the link sent is no more than its rate lets through, and most of that.
+        assert 0.5 < rows[-1]["sent_bytes"] * 8 / (rate * rows[-1]["t_us"]) < 1.05
+    assert {row["flow"] for row in result.samples.to_pylist()} == {0, 1}
+    for series in (0, 1):
+        rows = [row for row in result.probes.to_pylist() if row["probe"] == series]
+        assert 230 <= len(rows) <= 250
+        answered = [row for row in rows if row["rtt_us"] is not None]
+        assert len(answered) > 0.8 * len(rows)
+        assert all(-clocks_us <= row["there_us"] <= row["rtt_us"] + clocks_us for row in answered)
+        # Both queues are full at times: 80 ms each.
+        assert 80_000 < max(row["rtt_us"] for row in answered) < 250_000
+
+
+@needs_path
+def test_data_and_probes_go_both_ways_over_the_kernels_own_tbf(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "b.toml").write_text(BOTH_WAYS)
+    done = cli("run", tmp_path / "b.toml", "--on", "netem", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    check_both_ways(tmp_path / "out", clocks_us=0)
+    left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    assert "dumbbell-" not in left
+
+
+@needs_hosts
+def test_data_and_probes_go_both_ways_between_two_hosts(tmp_path: Path, two: hosts.Hosts) -> None:
+    (tmp_path / "b.toml").write_text(BOTH_WAYS)
+    process = two.start("run", tmp_path / "b.toml", "--out", tmp_path / "out", "--on", URL)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    # The clocks are compared over connections of ssh, which take a while to make.
+    check_both_ways(tmp_path / "out", clocks_us=50_000)
     wait_for(lambda: two.left() == [], 3)

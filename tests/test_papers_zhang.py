@@ -82,7 +82,8 @@ def test_every_flow_has_his_sender(tmp_path: Path) -> None:
     case = Case(None, {}, tables.against_cubic("BBR", 5, FAST))
     (job,) = book(tmp_path)._jobs_of("zhang2019/fig14a", case)
     bbr, cubic = job.planned.plan["flows"][0], job.planned.plan["flows"][2]
-    sender = {"packet_threshold": 1, "clock_ns": 10**6, "rto_min_ns": 2 * 10**8, "counts_sent": True, "prr": True}
+    sender = {"packet_threshold": 1, "clock_ns": 10**6, "rto_min_ns": 2 * 10**8, "counts_sent": True, "prr": True,
+              "payload_bytes": 1400, "write_bytes": 3000, "poll_ns": 500_000, "initial_sample": True}  # fmt: skip
     for flow in (bbr, cubic):
         assert {name: flow["transport"][name] for name in sender} == sender
     assert bbr["transport"]["initial_window"] * 1011 >= 14_600 > (bbr["transport"]["initial_window"] - 1) * 1011

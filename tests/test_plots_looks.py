@@ -10,6 +10,7 @@ import pytest
 
 import dumbbell
 from dumbbell import Flow, ResultError, Results, plot
+from dumbbell.plots import style, ticks
 
 
 def run(tmp_path: Path, *, cca: object = "cubic", duration: str = "2s", flows: int = 1, **path: object) -> Results:
@@ -116,8 +117,8 @@ def test_long_values_have_the_part_in_which_they_differ(tmp_path: Path) -> None:
     ]
     results = run(tmp_path, rate=rates, buffer="50kB", cca=["cubic", "bbr"], duration="0.5s")
     for ax in (plot.vary(results, form="heat"), plot.vary(results, form="heat", x="flow[0].cca"), plot.vary(results)):
-        ticks = [text.get_text() for text in (*ax.get_xticklabels(), *ax.get_yticklabels())]
-        long = [text for text in ticks if "Mbps" in text]
+        names = [text.get_text() for text in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+        long = [text for text in names if "Mbps" in text]
         assert all(len(line) <= 28 for text in long for line in text.split("\n"))
         assert len(set(long)) == len(long) != 1
     assert "9.345678" not in str(plot.vary(results, form="heat").get_xticklabels())
@@ -150,3 +151,9 @@ def test_an_index_of_too_few_flows_says_why_there_is_none(tmp_path: Path) -> Non
     )
     with pytest.raises(ResultError, match="no run has jain: it is of flows that were active all the time"):
         plot.vary(results, metric="jain")
+
+
+def test_ticks_that_would_run_into_each_other_keep_the_first_name() -> None:
+    sheet = style.Sheet(None, style.Page())
+    assert ticks.spaced(sheet, sheet.ax, [13, 52, 55, 63, 207]) == ["13", "52", "", "63", "207"]
+    assert ticks.spaced(sheet, sheet.ax, [1, 2, 3]) == ["1", "2", "3"]

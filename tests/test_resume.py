@@ -4,6 +4,7 @@ And one command at a time.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ import pytest
 
 from conftest import SMALL
 from dumbbell import OutError, ResultError, from_text, load
+from dumbbell.cli import main
 from dumbbell.errors import DiskFullError
 from dumbbell.runs import sweep
 from dumbbell.runs.place import LOCK, Place
@@ -221,6 +223,31 @@ def test_a_real_full_disk_is_one_line_and_nothing_is_left(cli: Any, small: Path)
         assert not list(out.glob(".*"))
     finally:
         subprocess.run(["umount", out], check=True)
+
+
+def test_a_disk_that_is_full_at_the_list_of_runs_is_the_same_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small, out = tmp_path / "small.toml", tmp_path / "out"
+    small.write_text(SMALL)
+    written = Path.write_text
+
+    def write(path: Path, text: str, **more: Any) -> int:
+        if not path.name.endswith("sweep.json"):
+            return written(path, text, **more)
+        written(path, text[: len(text) // 2], **more)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # without a name, as the kernel's write has none
+
+    monkeypatch.setattr(Path, "write_text", write)
+    assert main(["run", str(small), "--out", str(out), "--jobs", "1"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"dumbbell: {out}/sweep.json: No space left on device; 1 of 2 runs are finished in {out}, "
+        "--resume runs the rest"
+    )
+    assert sorted(path.name for path in out.iterdir()) == [FIRST]
+    monkeypatch.undo()
+    assert main(["run", str(small), "--out", str(out), "--resume"]) == 0
+    assert (out / "sweep.json").exists()
 
 
 def test_force_replaces_results_and_their_pictures(tmp_path: Path) -> None:

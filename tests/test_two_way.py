@@ -109,7 +109,8 @@ def test_probes_have_their_table_and_their_figures(tmp_path: Path, capsys: pytes
     assert [(one.name, one.every_ns) for one in result.plan.probes] == [("probes", 10_000_000), ("down", 20_000_000)]
     assert len(result.plan.flows) == 1
     sent, rtts = metrics.probe_series(result, 0)
-    assert sent.size == 500
+    # Of 500 those of the end's last round trip, of 40 to 80 ms, are not back.
+    assert 492 <= sent.size < 496
     assert 40 <= rtts[0] < 41
     # The queue of 40 ms is full for a while.
     assert max(rtts) > 70
@@ -141,13 +142,132 @@ def test_runs_without_probes_say_so(tmp_path: Path) -> None:
         plot.probes(result)
 
 
-@pytest.mark.parametrize("on", ["netem", "linux"])
-def test_real_hosts_refuse_what_goes_up(on: str) -> None:
-    from dumbbell.backends import linux, pair
+def test_a_probe_that_is_under_way_at_the_end_is_not_lost(tmp_path: Path) -> None:
+    # A round trip takes 40 ms and the time of 98 bytes at 20 Mbit/s each way where a bucket is empty; nothing is lost.
+    result = dumbbell.run(
+        from_dict(given([{"cca": "reno", "size": "1kB"}, PROBES[1]], duration="1s", up=LINK)), tmp_path / "out"
+    )[0]
+    rows = result.probes.to_pylist()
+    assert [row["sent_us"] for row in rows] == list(range(0, 970_000, 10_000))
+    assert all(row["rtt_us"] is not None for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("answers", "kept"),
+    [
+        ([40, 40, 40, 24], [0, 1, 2, 3]),
+        # One of the middle is lost: a later one came back.
+        ([40, None, 40, 24], [0, 1, 2, 3]),
+        # The last two were sent 25 and 50 ms before the end, with a round trip of 40 ms.
+        ([40, 40, None, None], [0, 1]),
+        # Nothing came back: those that had twice the path's 40 ms are lost.
+        ([None, None, None, None], [0]),
+        # An answer after the end tells nothing of the run.
+        ([40, 40, 40, 26], [0, 1, 2]),
+    ],
+)
+def test_of_hosts_the_last_probes_without_an_answer_are_under_way(answers: list[Any], kept: list[int]) -> None:
+    from dumbbell.backends import tables
+
+    run = planned([{"cca": "reno"}, {"workload": {"probe": "25ms"}}], "100ms")
+    rows = [
+        {"probe": 0, "sent_us": 25_000 * i, "there_us": None, "rtt_us": rtt and rtt * 1000}
+        for i, rtt in enumerate(answers)
+    ]
+    assert [row["sent_us"] // 25_000 for row in tables.decided(run, rows)] == kept
+
+
+def test_every_controller_that_needs_marks_has_its_controller_at_both_ends() -> None:
+    from dumbbell.backends import netem
+    from dumbbell.scenario.warn import NEED_MARKS
+
+    for cca in sorted(NEED_MARKS):
+        run = planned([{"cca": cca}, {"cca": cca, "direction": "up"}, {"cca": "cubic"}], up=LINK)
+        made = netem.topology(run, "", [cca, cca, "cubic"]).build
+        named = [(argv[3], argv[7], argv[11]) for argv in made if "congctl" in argv]
+        assert named == [
+            ("s", "10.2.1.1", cca), ("d", "10.1.1.1", cca),
+            ("d", "10.1.1.2", cca), ("s", "10.2.1.2", cca),
+            ("s", "10.2.1.3", "cubic"),
+        ]  # fmt: skip
+
+
+def test_netem_has_the_link_of_the_way_up_behind_the_bottleneck() -> None:
+    from dumbbell.backends import netem
+
+    run = planned([*BOTH, PROBES[1]], up={"rate": "5Mbps", "buffer": "30kB", "qdisc": "fq_codel"})
+    made = netem.topology(run, "", ["cubic", "cubic"])
+    ends = [(one.source, one.target) for one in made.ends]
+    assert ends == [("10.1.1.1", "10.2.1.1"), ("10.2.1.2", "10.1.1.2"), ("10.2.1.3", "10.1.1.3")]
+    shaped = [(argv[3], argv[8], " ".join(argv[9:15])) for argv in made.build if "tbf" in argv]
+    assert shaped == [
+        ("b", "out", "root handle 1: tbf rate 20000000bit"), ("c", "in", "root handle 1: tbf rate 5000000bit")
+    ]  # fmt: skip
+    assert made.links == [("b", "out", "1:"), ("c", "in", "10:")]
+    delays = [(argv[3], argv[-2:]) for argv in made.build if "netem" in argv]
+    assert delays == [("a", ("delay", "20000us")), ("b", ("delay", "20000us"))]
+
+
+@pytest.mark.parametrize(
+    ("up", "on", "message"),
+    [
+        ({"loss": "1%"}, "netem", "t: path.up.loss: comes before the link of the way up"),
+        ({"qdisc": "dualpi2"}, "netem", 't: path.up.qdisc: got "dualpi2", wanted one of: '),
+        ({"policer": {"rate": "1Mbps", "burst": "10kB"}}, "netem", "t: path.up.policer: got one"),
+        ({"loss": "1%"}, "ssh://a,b", "t: path: loses, delays or reorders packets"),
+    ],
+)
+def test_what_the_kernel_has_not_on_the_way_up_is_refused_by_its_key(up: dict[str, Any], on: str, message: str) -> None:
+    from dumbbell.backends import netem, ssh
     from dumbbell.backends.request import Request
 
-    refuse = {"netem": pair.refuse, "linux": linux.check}[on]
-    for flows, key in ((BOTH, "flow[1].direction: got up"), (PROBES, "flow.workload: got probes")):
-        given_runs = plan.runs(from_dict(given(flows, up=LINK)))
-        with pytest.raises(ScenarioError, match=re.escape(key)):
-            refuse(Request(given_runs[0], on))
+    run = plan.runs(from_dict(given(BOTH, up={**LINK, **up})))[0]
+    with pytest.raises(ScenarioError) as error:
+        {"netem": netem, "ssh": ssh}[on.partition(":")[0]].check(Request(run, on))
+    assert str(error.value).startswith(message)
+
+
+def test_over_ssh_each_host_sends_what_comes_of_the_other_through_a_link_of_its_own() -> None:
+    from dumbbell.backends import ssh
+
+    facts = ssh.Facts("192.0.2.1", "198.51.100.2", "eth0", ("cubic",), "cubic", {}, 0, "eth1", "cubic")
+    run = planned([*BOTH, PROBES[1]], up={"rate": "5Mbps", "buffer": "30kB"})
+    for steps, iface, other, rate in (
+        (ssh.bottleneck(run, facts, 5201)[0], "eth0", "192.0.2.1", "20000000bit"),
+        (ssh.upward(run, facts, 5201)[0], "eth1", "198.51.100.2", "5000000bit"),
+    ):
+        commands = [" ".join(step.do) for step in steps]
+        assert any(f"htb rate {rate}" in command for command in commands)
+        chosen = [command for command in commands if "filter" in command]
+        assert all(f"dev {iface} " in command and f"src {other}/32" in command for command in chosen)
+        # Data to the servers' ports, acknowledgements to the clients', probes to theirs.
+        ports = [re.search(r"protocol (6|17) 0xff match ip dport (\d+) (0x\w+)", command) for command in chosen]
+        assert [found.groups() if found else None for found in ports] == [
+            ("6", "5200", "0xfffc"), ("6", "50000", "0xfffe"), ("17", "50000", "0xfffc")
+        ]  # fmt: skip
+
+
+def test_a_prober_measures_over_the_loopback() -> None:
+    """At both ends by one clock: a request is there before its answer is back, and one that nobody answers is lost."""
+    import subprocess
+    import sys
+    import time
+
+    from dumbbell.backends import prober
+
+    answering = subprocess.Popen([sys.executable, prober.__file__, "answer", "127.0.0.2", "47001"])
+    try:
+        time.sleep(0.3)
+        start = time.time_ns() + 50_000_000
+        ms = 1_000_000
+        rows = prober.ask("127.0.0.1", "127.0.0.2", 47_001, [start, 10 * ms, start + 200 * ms, start + 250 * ms])
+    finally:
+        answering.kill()
+        answering.wait()
+    assert len(rows) == 20
+    assert all(start + 10 * ms * i <= row[0] < row[1] < row[2] for i, row in enumerate(rows))
+    start = time.time_ns()
+    assert prober.ask("127.0.0.1", "127.0.0.3", 47_002, [start, 10 * ms, start + 15 * ms, start + 20 * ms])[0][1:] == [
+        -1,
+        -1,
+    ]

@@ -31,6 +31,7 @@ __all__ = [
     "kernel_status",
     "kernel_unload",
     "parts",
+    "path_course",
     "radio_course",
     "radio_trace",
     "run",
@@ -227,11 +228,21 @@ def radio_trace(radio: str, mobility: str, mean_bps: int, length_ms: int, seed: 
     between others' turns.
     """
 
+def path_course(kind: str, mobility: str, mean_bps: int, length_ms: int, seed: int) -> list[tuple[int, int, int]]:
+    """Rate in bit/s, RTT in ns and share of losses in 10^-9 of a synthetic path, a row for each 20 ms.
+
+    `kind` is ``leo`` or ``5g``; `mobility` counts for the latter. Raises ValueError as `radio_course`.
+    """
+
 def _panic_in_next_run() -> None:
     """For tests: the next run ends by a panic of the engine."""
 
 def run(
-    plan_json: str, out_dir: str, progress: Callable[[int, int], None] | None = None, own: dict[str, Any] | None = None
+    plan_json: str,
+    out_dir: str,
+    progress: Callable[[int, int], None] | None = None,
+    own: dict[str, Any] | None = None,
+    watch: Callable[[str], object] | None = None,
 ) -> str:
     """Run one plan in the calling thread, with the GIL released, and return its summary as JSON. With a shared object
     among `own`, the thread forks a process for the run and waits for it, so that what goes wrong in C ends the run only.
@@ -249,6 +260,11 @@ def run(
         Controllers of one's own by name, instead of built-in ones: (library, symbol) from `build`, or a callable that
         takes a flow's params as keywords and returns an object with ``on_ack``. An exception of such an object ends the
         run.
+    watch
+        Called before `progress`, and at the end, with the rows that the tables got since, as JSON: ``samples`` with time
+        (us), flow, delivered bytes, sent segments, cwnd, in flight, RTT (us or null), the controller's state and the
+        smoothed RTT; ``queue`` with time (us), link, sojourn time (us), packets dropped and marked so far. Not with a shared object
+        among `own`.
 
     Raises
     ------
@@ -325,12 +341,16 @@ def kernel_unload(name: str) -> str:
     """Take a controller away; how things stood just before, as JSON (an element of `kernel_status`)."""
 
 def emulate(
-    plan_json: str, controllers: list[str] | None, out_dir: str, progress: Callable[[int, int], Any] | None = None
+    plan_json: str,
+    controllers: list[str] | None,
+    out_dir: str,
+    progress: Callable[[int, int], Any] | None = None,
+    watch: Callable[[str], object] | None = None,
 ) -> str:
     """Run a plan with real hosts in real time and write its tables into `out_dir`, with the GIL released; without
     `controllers` only look whether it could.
 
-    `controllers` are the kernel's names of the flows' controllers. Returns JSON: the summary, of the same form as
+    `controllers` are the kernel's names of the flows' controllers. `watch` is called as by `run`. Returns JSON: the summary, of the same form as
     `run`'s, and how the emulator did. Raises PlanError for what real hosts cannot do, EmulatorError for what is
     missing, and whatever `progress` raises.
     """

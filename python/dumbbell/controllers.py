@@ -66,6 +66,20 @@ def from_item(item: dict[str, Any]) -> Controller:
     )
 
 
+#: quinn's own controllers, which come with `transport = "quinn"` and run nowhere else; their source is quinn-proto.
+_OF_QUINN = {
+    "quinn:bbr": "BBR of quinn, after Google's QUIC; its pacing rate has no effect",
+    "quinn:cubic": "CUBIC of quinn (RFC 8312), in bytes",
+    "quinn:newreno": "NewReno of quinn (RFC 9002), in bytes",
+}
+
+
+def with_quinn(controllers: Mapping[str, Controller] | None = None) -> Mapping[str, Controller]:
+    """`controllers`, the built-in ones unless given, and quinn's own."""
+    own = {name: Controller(name, what, what, "MIT OR Apache-2.0", {}, [], 0, {}) for name, what in _OF_QUINN.items()}
+    return {**(known() if controllers is None else controllers), **own}
+
+
 def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[str, Controller] | None = None) -> None:
     """Raise ScenarioError unless the controller and all its given parameters exist, in range; `at` is the flow's key
     path.

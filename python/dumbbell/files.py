@@ -6,9 +6,16 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import TypeVar
 
+from .errors import wrong
 from .scenario import units
+
+T = TypeVar("T")
 
 #: Largest scenario file, bytes: a thousand times the largest of the gallery.
 SCENARIO_MAX = 1 << 20
@@ -20,8 +27,38 @@ SOURCE_MAX = 4 << 20
 DATA_MAX = 64 << 20
 
 
+#: Folders below which files are read, where a scenario comes from somebody else; None: anywhere.
+_PLACES: ContextVar[tuple[Path, ...] | None] = ContextVar("places", default=None)
+
+
+@contextmanager
+def only_below(folders: Sequence[Path]) -> Iterator[None]:
+    """A context in which `read_bytes` reads nothing outside of these folders, wherever links lead."""
+    token = _PLACES.set(tuple(folder.resolve() for folder in folders))
+    try:
+        yield
+    finally:
+        _PLACES.reset(token)
+
+
 class UnreadableError(ValueError):
     """A file that is not read; the message says why and quotes nothing of it."""
+
+
+def permitted(path: Path) -> Path:
+    """The path, or what it leads to where only some folders are read; raises UnreadableError for one outside of them,
+    before anything is known of it.
+    """
+    places = _PLACES.get()
+    if places is None:
+        return path
+    try:
+        path = path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        raise UnreadableError("not a name of a file") from None
+    if not any(path.is_relative_to(place) for place in places):
+        raise UnreadableError("it is outside of the folders that this server reads")
+    return path
 
 
 def read_bytes(path: Path, most: int) -> bytes:
@@ -30,6 +67,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     Devices, pipes and folders are refused before a byte of them is read, and so is what has no size (files of /proc),
     so that nothing waits or fills the memory.
     """
+    path = permitted(path)
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as error:  # ValueError: a zero in the name
@@ -49,6 +87,21 @@ def read_bytes(path: Path, most: int) -> bytes:
         raise UnreadableError(error.strerror or "it cannot be read") from None
     finally:
         os.close(fd)
+
+
+def taken_apart(path: Path, at: str, read: Callable[[int, int], T], *, file: str, content: str) -> T:
+    """What `read` makes of a file, given the time of its last change (ns) and its size, which may key a cache.
+
+    Raises ScenarioError that names the key `at` and says what was wanted: `file` where there is none, `content` where
+    `read` raises ValueError.
+    """
+    try:
+        found = permitted(path).stat()
+        return read(found.st_mtime_ns, found.st_size)
+    except OSError as error:
+        raise wrong(at, str(path), f"{file} ({error.strerror})") from None
+    except ValueError as error:
+        raise wrong(at, str(path), f"{content} ({error})") from None
 
 
 def read_text(path: Path, most: int) -> str:

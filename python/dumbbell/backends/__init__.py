@@ -79,6 +79,7 @@ class Backend(Protocol):
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run a plan on its back end into `folder`, which must not exist yet, and return its manifest."""
+    _refuse_qlog(request)
     return _module(request.on).run(request, folder)
 
 
@@ -86,9 +87,16 @@ def refuse(request: Request) -> None:
     """Raise ScenarioError for what of a plan its back end cannot do, whatever this machine has; some say it only when
     they are to run.
     """
+    _refuse_qlog(request)
     if kind(request.on).refuses:
         module: Any = _module(request.on)
         module.refuse(request)
+
+
+def _refuse_qlog(request: Request) -> None:
+    """What a sender of a real stack has taken for lost, and when, only the simulator knows."""
+    if request.planned.plan["record"].get("qlog") and not kind(request.on).is_exact:
+        raise ScenarioError("record.qlog", f"got true, wanted false with --on {request.on}; --on sim has it")
 
 
 def kind(on: str) -> Kind:
@@ -119,5 +127,6 @@ def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | N
         )
     module: Any = _module(on)
     for request in requests:
+        _refuse_qlog(request)
         module.check(request)
     return wanted or (module.workers(on) if which.has_workers else which.jobs)

@@ -5,6 +5,7 @@ hosts' programs do not tell.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import script, sockets, tables
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.runs.plan_types import LinkPlan, Plan
 
 #: A packet in a queue that is longer than it holds several segments, bytes: 1514, and some for tags.
 _SEGMENT_BYTES = 1_600
@@ -30,8 +31,8 @@ class Collected:
     ahead of the sender's.
     """
 
-    def __init__(self, plan: Plan, raw: Path, *, handle: str, skew_ns: int = 0) -> None:
-        self.plan, self.handle, self.skew_ns = plan, handle, skew_ns
+    def __init__(self, plan: Plan, raw: Path, *, queues: Sequence[script.Queue], skew_ns: int = 0) -> None:
+        self.plan, self.queues, self.skew_ns = plan, queues, skew_ns
         self.sender, self.receiver = raw / "sender", raw / "receiver"
         self.t0 = int((self.sender / "t0").read_text())
         self.flows = [Flow(self, i) for i in range(len(plan["flows"]))]
@@ -41,22 +42,33 @@ class Collected:
         """Of each flow its samples while it lasted, in order."""
         ports = {script.DATA_PORT + i: i for i in range(len(self.plan["flows"]))}
         found: list[list[At]] = [[] for _ in ports]
-        for stamp, said in sockets.polls(_text(self.sender / "sockets.txt")):
-            for one in sockets.sockets(said):
-                i = ports.get(one.data_port)
-                if i is not None and stamp - self.t0 <= self.plan["flows"][i]["stop_ns"]:
-                    found[i].append(At(stamp - self.t0, one))
+        for host in ("sender", "receiver"):
+            folder, t0 = self.home(host)
+            for stamp, said in sockets.polls(_text(folder / "sockets.txt")):
+                for one in sockets.sockets(said):
+                    i = ports.get(one.data_port)
+                    if i is not None and stamp - t0 <= self.plan["flows"][i]["stop_ns"]:
+                        found[i].append(At(stamp - t0, one))
         return found
 
+    def home(self, host: str) -> tuple[Path, int]:
+        """What a host wrote, and when the run began by its clock, ns."""
+        return (self.receiver, self.t0 + self.skew_ns) if host == "receiver" else (self.sender, self.t0)
+
     @cached_property
-    def queue(self) -> list[tuple[int, sockets.Counters]]:
-        """Counters of the bottleneck at times since the start, ns, from just before it to its end; what it had sent
-        before counts as nothing.
+    def links(self) -> list[list[tuple[int, sockets.Counters]]]:
+        """Counters of each link, the bottleneck's first."""
+        return [self._counters(queue) for queue in self.queues]
+
+    def _counters(self, queue: script.Queue) -> list[tuple[int, sockets.Counters]]:
+        """Counters at times since the start, ns, from just before it to its end; what was sent before counts as
+        nothing.
         """
+        folder, t0 = self.home(queue.host)
         found: list[tuple[int, sockets.Counters]] = []
         first: sockets.Counters | None = None
-        for stamp, said in sockets.polls(_text(self.receiver / "queue.txt")):
-            at, now = stamp - self.skew_ns - self.t0, sockets.counters(said, self.handle)
+        for stamp, said in sockets.polls(_text(folder / queue.file)):
+            at, now = stamp - t0, sockets.counters(said, queue.handle)
             if now is None:
                 continue
             if first is None or at < 0:
@@ -71,39 +83,83 @@ class Collected:
             self.plan,
             out,
             packets_delivered=sum(flow.last.whole("delivered") for flow in self.flows if flow.last),
-            capacity_bytes=[self._capacity_bytes()],
+            capacity_bytes=[self._capacity_bytes(i) for i in range(len(self.links))],
             flows=[flow.totals() for flow in self.flows],
             samples=(row for flow in self.flows for row in flow.samples()),
             queue=self._queue_rows(),
             events=(row for flow in self.flows for row in flow.events()),
-            warnings=[*self._queue_warnings(), *(warning for flow in self.flows for warning in flow.warnings())],
+            probes=tables.decided(self.plan, list(self._probes())),
+            warnings=[
+                *self._queue_warnings(),
+                *self._probe_warnings(),
+                *(warning for flow in self.flows for warning in flow.warnings()),
+            ],
         )
 
     def _queue_rows(self) -> list[dict[str, Any]]:
-        """Rows of queue.parquet. `tc` tells how much waits, and not for how long: that is what waits over the rate,
-        which is constant here.
+        """Rows of queue.parquet in the order of time. `tc` tells how much waits, and not for how long: that is what
+        waits over the rate, which is constant here.
         """
-        rate = self.plan["links"][0]["rate_bps"]
-        return [
-            tables.queue_row(ns, now._asdict(), sojourn_us=now.backlog_bytes * 8_000_000 // rate)
-            for ns, now in self.queue
-        ]
+        rows = []
+        for i, counters in enumerate(self.links):
+            rate = self._planned(i)["rate_bps"]
+            rows += [
+                tables.queue_row(ns, now._asdict(), sojourn_us=now.backlog_bytes * 8_000_000 // rate, link=i)
+                for ns, now in counters
+            ]
+        return sorted(rows, key=lambda row: row["t_us"])
+
+    def _planned(self, i: int) -> LinkPlan:
+        """The plan of a recorded link: that of the way up follows the bottleneck."""
+        return [*self.plan["links"], *self.plan["ack_links"]][i]
+
+    def _probes(self) -> Iterator[dict[str, Any]]:
+        """Rows of probes.parquet. A request and its answer have times of the asking host's clock; between them there is
+        one of the other host's.
+        """
+        for i, probe in enumerate(self.plan.get("probes", [])):
+            is_up = probe.get("direction") == "up"
+            folder, t0 = self.home("receiver" if is_up else "sender")
+            ahead_ns = -self.skew_ns if is_up else self.skew_ns
+            for line in _text(folder / f"{i}.probes").splitlines():
+                sent, there, back = map(int, line.split())
+                yield {
+                    "probe": i,
+                    "sent_us": (sent - t0) // 1000,
+                    "there_us": None if there < 0 else (there - ahead_ns - sent) // 1000,
+                    "rtt_us": None if back < 0 else (back - sent) // 1000,
+                }
+
+    def _probe_warnings(self) -> Iterator[str]:
+        """Series that sent less than they were to."""
+        rows = [row["probe"] for row in self._probes()]
+        for i, probe in enumerate(self.plan.get("probes", [])):
+            wanted = -(-(probe["stop_ns"] - probe["start_ns"]) // probe["every_ns"])
+            if rows.count(i) < wanted:
+                said = _text(self.sender / "prober.err") + _text(self.receiver / "prober.err")
+                yield f"probes {probe['name']}: {rows.count(i)} of {wanted} were sent; {said.strip()[-200:] or 'late'}"
 
     def _queue_warnings(self) -> list[str]:
         """Whether a limit in packets meant more than packets of the wire."""
-        held, packets = (sum(getattr(now, f"backlog_{what}") for _, now in self.queue) for what in ("bytes", "packets"))
-        if self.plan["links"][0]["qdisc"].get("limit_packets") is None or held <= _SEGMENT_BYTES * packets:
+        return [warning for i in range(len(self.links)) for warning in self._joined(i)]
+
+    def _joined(self, i: int) -> list[str]:
+        held, packets = (
+            sum(getattr(now, f"backlog_{what}") for _, now in self.links[i]) for what in ("bytes", "packets")
+        )
+        if self._planned(i)["qdisc"].get("limit_packets") is None or held <= _SEGMENT_BYTES * packets:
             return []
+        whose = "the bottleneck's queue" if i == 0 else "the queue of the way up"
         return [
             (
-                f"packets in the bottleneck's queue were {held // packets} bytes long on average: TSO or GRO joined"
+                f"packets in {whose} were {held // packets} bytes long on average: TSO or GRO joined"
                 " segments, and its limit in packets held more"
             )
         ]
 
-    def _capacity_bytes(self) -> int:
-        """What the bottleneck could send until its counters were last read."""
-        link, last_ns = self.plan["links"][0], self.queue[-1][0] if self.queue else 0
+    def _capacity_bytes(self, i: int) -> int:
+        """What a link could send until its counters were last read."""
+        link, last_ns = self._planned(i), self.links[i][-1][0] if self.links[i] else 0
         return link["rate_bps"] * max(last_ns, 0) // 8_000_000_000 + link["burst_bytes"]
 
 
@@ -112,6 +168,8 @@ class Flow:
 
     def __init__(self, of: Collected, i: int) -> None:
         self.of, self.i, self.planned = of, i, of.plan["flows"][i]
+        self.host = "receiver" if self.planned.get("direction") == "up" else "sender"
+        self.home, self.t0 = of.home(self.host)
 
     @cached_property
     def seen(self) -> list[At]:
@@ -127,7 +185,7 @@ class Flow:
     def report(self) -> dict[str, Any]:
         """iperf3's own report; empty where there is none."""
         try:
-            made = json.loads((self.of.sender / f"{self.i}.json").read_text())
+            made = json.loads((self.home / f"{self.i}.json").read_text())
         except (OSError, ValueError):
             return {}
         return made if isinstance(made, dict) else {}
@@ -149,7 +207,7 @@ class Flow:
         for at in self.seen:
             if at.socket.whole("bytes_acked") - 1 >= self.size:
                 return int(at.ns - at.socket.whole("lastack") * 1_000_000)
-        is_well = _text(self.of.sender / f"{self.i}.rc").strip() == "0"
+        is_well = _text(self.home / f"{self.i}.rc").strip() == "0"
         end = self._stamp("end")
         return end if is_well and end is not None and end <= self.planned["stop_ns"] else None
 
@@ -182,8 +240,8 @@ class Flow:
         return max(0, self.last.whole("bytes_acked") - 1) if self.last else 0
 
     def _stamp(self, kind: str) -> int | None:
-        text = _text(self.of.sender / f"{self.i}.{kind}").strip()
-        return int(text) - self.of.t0 if text.isdigit() else None
+        text = _text(self.home / f"{self.i}.{kind}").strip()
+        return int(text) - self.t0 if text.isdigit() else None
 
     def totals(self) -> dict[str, Any]:
         """What is known of it; the rest is 0 or null."""
@@ -198,8 +256,8 @@ class Flow:
         if last is None:
             why = (
                 self.report.get("error", "")
-                or _text(self.of.sender / f"{self.i}.err").strip()
-                or f"raw/sender/{self.i}.json may say why"
+                or _text(self.home / f"{self.i}.err").strip()
+                or f"iperf3/{self.i}.json may say why"
             )
             return {**known, "why": why}
         counts = {

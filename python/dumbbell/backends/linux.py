@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.scenario.warn import NEED_MARKS
+from dumbbell.scenario.warn import L4S, NEED_MARKS
 
 from .folder import ResultFolder
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.runs.plan_types import FlowPlan, Plan
 
     from .request import Request
 
@@ -53,6 +53,11 @@ def check(request: Request) -> None:
             "--cca", f"files are not taken with --on {request.on}, only controllers that the kernel or this build has"
         )
     planned = request.planned
+    if _is_ours(request):
+        for i, flow in enumerate(planned.plan["flows"]):
+            if _is_quinn(flow):
+                accepted = "tcp with --on bpf, whose controllers are the kernel's; --on linux and sim run quinn"
+                raise ScenarioError(f"flow[{i}].transport", f'got "quinn", wanted {accepted}', source=planned.name)
     try:
         _native.emulate(json.dumps(planned.plan), None, ".")
     except _native.PlanError as error:
@@ -68,26 +73,39 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     plan = request.planned.plan
     with ResultFolder(request, folder) as made:
         with controllers(plan, ours=_is_ours(request)) as names:
-            outcome = json.loads(_native.emulate(json.dumps(plan), names, str(made.path), request.progress))
-        refused = list(_refused_ecn(plan))
+            told = request.progress, request.watch
+            outcome = json.loads(_native.emulate(json.dumps(plan), names, str(made.path), *told))
         more = {"emulator": outcome["emulator"]}
-        return made.finish(outcome["summary"], hz=_kernel_hz(), warnings=refused, more=more)
+        warnings = list(ecn_warnings(plan))
+        # Controllers inside quinn count in the ticks that the scenario says.
+        hz = None if all(map(_is_quinn, plan["flows"])) else _kernel_hz()
+        return made.finish(outcome["summary"], hz=hz, warnings=warnings, more=more)
 
 
-def _refused_ecn(plan: Plan) -> Iterator[str]:
-    """Flows whose SYN is ECN-capable, as their controller wants it: `tcp_ecn_create_request` refuses ECN to these
-    where the receiver's own controller does not need it.
+def ecn_warnings(plan: Plan) -> Iterator[str]:
+    """What controllers that live on marks lack in a kernel: a receiver that echoes each mark, which is part of Linux's
+    own DCTCP and of no controller of ours, and ECT(1).
     """
-    for cca in dict.fromkeys(flow["cca"] for flow in plan["flows"] if flow["cca"] in NEED_MARKS):
-        yield (
-            f"flow.cca: {cca} runs without ECN here, because its receiver has another controller: its packets are"
-            " marked instead of dropped, and it does not see the marks; --on sim has ECN at both ends"
-        )
+    ccas = dict.fromkeys(flow["cca"] for flow in plan["flows"] if flow["cca"] in NEED_MARKS)
+    available = AVAILABLE.read_text().split() if AVAILABLE.exists() else []
+    for cca in ccas:
+        if cca not in available and plan["host"]["ecn"] != "accurate":
+            yield (
+                f"flow.cca: {cca}: its receiver echoes a mark until it hears of the reduction (RFC 3168), because this"
+                " kernel has no DCTCP of its own, whose receiver echoes each mark: its window is smaller than with"
+                " --on sim"
+            )
+        if cca in L4S:
+            yield f"flow.cca: {cca} sends ECT(0) here: no controller of a kernel sends ECT(1), as it does with --on sim"
 
 
 def _is_ours(request: Request) -> bool:
     """Whether every flow has our controller."""
     return request.on == "bpf"
+
+
+def _is_quinn(flow: FlowPlan) -> bool:
+    return str(flow["transport"]["kind"]) == "quinn"
 
 
 def _kernel_hz() -> int:
@@ -114,6 +132,10 @@ def wanted(plan: Plan, *, ours: bool = False) -> list[_Wanted]:
     found = []
     for i, flow in enumerate(plan["flows"]):
         cca, at = flow["cca"], f"flow[{i}].cca"
+        if _is_quinn(flow):
+            # quinn's own, or ours inside it: the engine knows both, and no kernel takes part.
+            found.append(_Wanted(cca, is_ours=False))
+            continue
         is_ours = ours or cca not in available or bool(flow["params"])
         if is_ours and cca not in built_in:
             raise ScenarioError(

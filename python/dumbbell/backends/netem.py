@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.scenario.warn import NEED_MARKS
 
 from . import linux, pair, script, tc
 from .collected import Collected
@@ -28,7 +31,7 @@ from .session import Host, Session
 from .tc import Argv
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, Plan
+    from dumbbell.runs.plan_types import FlowPlan, Plan, ProbePlan, Stage
 
     from .request import Request
 
@@ -49,11 +52,13 @@ class Lane(NamedTuple):
 
 
 class Topology(NamedTuple):
-    """Commands that build a path, those of the bottleneck's router, and where the flows end."""
+    """Commands that build a path, where the flows and after them the series of probes end, and the devices of its links
+    with the handles of their queues.
+    """
 
     build: list[Argv]
     ends: list[script.Ends]
-    handle: str
+    links: list[tuple[str, str, str]]
 
 
 def check(request: Request) -> None:
@@ -111,21 +116,35 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
             Session(Host(name, ("ip", "netns", "exec", f"{prefix}{name}")), str(_WHERE / f"{prefix}{name}"))
             for name in "sd"
         )
-        queue = script.Queue(
-            ("ip", "netns", "exec", f"{prefix}b", "tc", "-s", "qdisc", "show", "dev", "out"), made.handle
-        )
-        sender, receiver = (
-            script.sender(plan, tuned, (), made.ends, ccas),
-            script.receiver(plan, tuned, (), made.ends, queue),
-        )
-        both = pair.Pair(near, far, sender, receiver, made.handle)
+        queues = _queues(made, prefix, is_two_way=script.is_two_way(plan))
+        if script.is_two_way(plan):
+            ways = script.ways(plan, queues, shlex.quote(sys.executable))
+            sender, receiver = (
+                script.both_ways(plan, tuned, (), (made.ends, ccas), ways[host]) for host in ("sender", "receiver")
+            )
+        else:
+            sender = script.sender(plan, tuned, (), made.ends, ccas)
+            receiver = script.receiver(plan, tuned, (), made.ends, queues[0])
+        both = pair.Pair(near, far, sender, receiver, queues)
 
         def more(_: Collected) -> tuple[dict[str, Any], list[str]]:
             return {
                 "hosts": {"commands": [" ".join(argv) for argv in made.build], "controllers": ccas, "sysctls": tuned}
-            }, warnings
+            }, [*warnings, *linux.ecn_warnings(plan)]
 
         return pair.run(request, folder, both, more=more)
+
+
+def _queues(made: Topology, prefix: str, *, is_two_way: bool) -> list[script.Queue]:
+    """Where the links' counters are; that of the way up is recorded where data use it."""
+    return [
+        script.Queue(
+            ("ip", "netns", "exec", f"{prefix}{router}", "tc", "-s", "qdisc", "show", "dev", device),
+            handle,
+            file=f"queue{i or ''}.txt",
+        )
+        for i, (router, device, handle) in enumerate(made.links if is_two_way else made.links[:1])
+    ]
 
 
 @contextmanager
@@ -182,17 +201,52 @@ def _inner(argv: Argv) -> Argv:
 
 def _is_optional(argv: Argv) -> bool:
     """The senders' own queue discipline, without which TCP paces by itself."""
-    return "near" in argv and "qdisc" in argv
+    is_host = "near" in argv or (argv[3:4] and argv[3].endswith("d") and "far" in argv)
+    return bool(is_host) and "qdisc" in argv
 
 
 def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     """The whole path as commands, for flows with these controllers of the kernel's; raises ScenarioError for what netem
     cannot do.
     """
+    routed: list[FlowPlan | ProbePlan] = [*plan["flows"], *plan.get("probes", [])]
+    lanes, where = _lanes(plan, routed)
+    ends, counts = [], [0] * len(lanes)
+    for i, (one, lane_number) in enumerate(zip(routed, where)):
+        counts[lane_number] += 1
+        if counts[lane_number] > _LANE_FLOWS_MAX:
+            raise ScenarioError("flow", f"more than {_LANE_FLOWS_MAX} flows on one path, wanted fewer with --on netem")
+        host = f"{lane_number + 1}.{counts[lane_number]}"
+        source, target = (f"10.{net}.{host}" for net in ((2, 1) if one.get("direction") == "up" else (1, 2)))
+        ends.append(script.Ends(source, target, script.SERVER_PORT, script.DATA_PORT + i))
+    net = _Net(prefix)
+    net.hosts()
+    net.link("s", "near", "a", "near")
+    for number, lane in enumerate(lanes, 1):
+        net.lane(number, lane)
+    net.link("b", "out", "c", "in")
+    net.link("c", "far", "d", "far")
+    net.routes(len(lanes), delayed_ack=plan["host"]["delayed_ack"])
+    net.controllers(plan, ends, ccas, far=f"10.0.{len(lanes) + 3}.1")
+    net.host_devices(plan)
+    if lanes[0].after:
+        net.at("c", "tc", "qdisc", "add", "dev", "far", "root", *lanes[0].after)
+    links = []
+    for link, router, device in [(plan["links"][0], "b", "out"), *((up, "c", "in") for up in plan["ack_links"])]:
+        shaped = tc.shaped(link, device, "tbf")
+        for step in shaped.steps:
+            net.at(router, *step.do)
+        links.append((router, device, shaped.handle))
+    return Topology(net.commands, ends, links)
+
+
+def _lanes(plan: Plan, routed: Sequence[FlowPlan | ProbePlan]) -> tuple[list[Lane], list[int]]:
+    """The lanes of a path, and which one each flow or series takes."""
     lanes: list[Lane] = []
     where: list[int] = []
-    for i, flow in enumerate(plan["flows"]):
-        lane = _lane(flow, f"flow[{i}]")
+    for i, one in enumerate(routed):
+        is_flow = i < len(plan["flows"])
+        lane = _lane(one, f"flow[{i}]" if is_flow else f"flow[{one['table']}]")
         if lane not in lanes:
             lanes.append(lane)
         where.append(lanes.index(lane))
@@ -204,35 +258,29 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
             "flows are impaired differently after the bottleneck, wanted the same impairments with --on netem;"
             " --on linux allows it",
         )
-    ends, counts = [], [0] * len(lanes)
-    for i, lane_number in enumerate(where):
-        counts[lane_number] += 1
-        if counts[lane_number] > _LANE_FLOWS_MAX:
-            raise ScenarioError("flow", f"more than {_LANE_FLOWS_MAX} flows on one path, wanted fewer with --on netem")
-        host = f"{lane_number + 1}.{counts[lane_number]}"
-        ends.append(script.Ends(f"10.1.{host}", f"10.2.{host}", script.SERVER_PORT, script.DATA_PORT + i))
-    shaped = tc.shaped(plan["links"][0], "out", "tbf")
-    net = _Net(prefix)
-    net.hosts()
-    net.link("s", "near", "a", "near")
-    for number, lane in enumerate(lanes, 1):
-        net.lane(number, lane)
-    net.link("b", "out", "c", "in")
-    net.link("c", "far", "d", "far")
-    net.routes(len(lanes), delayed_ack=plan["host"]["delayed_ack"])
-    net.controllers(ends, ccas, script.asking_for_ecn(plan))
-    net.host_devices(plan["host"])
-    if lanes[0].after:
-        net.at("c", "tc", "qdisc", "add", "dev", "far", "root", *lanes[0].after)
-    for step in shaped.steps:
-        net.at("b", *step.do)
-    return Topology(net.commands, ends, shaped.handle)
+    return lanes, where
 
 
-def _lane(flow: FlowPlan, at: str) -> Lane:
-    forward, back = flow["forward"], flow["back"]
-    there = [stage["kind"] for stage in forward].index("link")
-    return Lane(tc.netem(forward[:there], at), tc.netem(forward[there + 1 :], at), tc.netem(back, at))
+def _lane(flow: FlowPlan | ProbePlan, at: str) -> Lane:
+    """How a flow's packets, and those that answer them, are impaired on their way down and on their way up."""
+    down, up = flow["forward"], flow["back"]
+    if flow.get("direction") == "up":
+        down, up = up, down
+    there = _place(down)
+    before, behind = up[: _place(up, none=0)], up[_place(up, none=-1) + 1 :]
+    if tc.netem(before, at):
+        raise ScenarioError(
+            f"{at}.impair" if len(before) > 1 else f"path.up.{before[0]['kind']}",
+            "comes before the link of the way up, wanted it behind that with --on netem"
+            ' (path.up.impair = [{ kind = "links" }, ...]); --on linux allows it',
+        )
+    return Lane(tc.netem(down[:there], at), tc.netem(down[there + 1 :], at), tc.netem(behind, at))
+
+
+def _place(stages: Sequence[Stage], *, none: int | None = None) -> int:
+    """Where the link is; `none` where there is none."""
+    kinds = [stage["kind"] for stage in stages]
+    return kinds.index("link") if none is None or "link" in kinds else none
 
 
 class _Net:
@@ -326,24 +374,35 @@ class _Net:
         self.at("c", "ip", "route", "add", "10.2.0.0/16", "via", f"{far}.2")
         self.at("c", "ip", "route", "add", "10.1.0.0/16", "via", f"{out}.1")
 
-    def controllers(self, ends: Sequence[script.Ends], ccas: Sequence[str], asking: Sequence[bool]) -> None:
+    def controllers(self, plan: Plan, ends: Sequence[script.Ends], ccas: Sequence[str], *, far: str) -> None:
         """A way to each flow's receiver that names its controller, so that its socket has it from the first packet on,
-        and asks for ECN where not all flows do.
+        and asks for ECN where not all flows do. A controller that needs ECN is named by the way back, too: a host
+        accepts ECN from one only if its own needs it.
 
         iperf3 asks for one only when it has connected, and until then the machine's default drives the socket: where
         that is BBR, every flow stays paced.
         """
-        for one, cca, asks in zip(ends, ccas, asking):
+        quick = () if plan["host"]["delayed_ack"] else ("quickack", "1")
+        for flow, one, cca, asks in zip(plan["flows"], ends, ccas, script.asking_for_ecn(plan)):
+            there, back = ("s", "10.0.1.2"), ("d", far)
+            if flow.get("direction") == "up":
+                there, back = back, there
             ecn = ("features", "ecn") if asks else ()
-            self.at("s", "ip", "route", "add", one.target, "via", "10.0.1.2", "congctl", cca, *ecn)
+            self.at(there[0], "ip", "route", "add", one.target, "via", there[1], "congctl", cca, *ecn)
+            if flow["cca"] in NEED_MARKS:
+                self.at(back[0], "ip", "route", "add", one.source, "via", back[1], "congctl", cca, *quick)
 
-    def host_devices(self, host: HostPlan) -> None:
+    def host_devices(self, plan: Plan) -> None:
         """The senders' queue discipline and size of bursts."""
+        host = plan["host"]
         kind = (
             ("fq", "limit", "1000000", "flow_limit", "100000")
             if host["qdisc"] == "fq"
             else ("pfifo", "limit", "100000")
         )
-        self.at("s", "tc", "qdisc", "add", "dev", "near", "root", *kind)
-        if not host["tso"]:
-            self.at("s", "ip", "link", "set", "near", "gso_max_segs", "1")
+        sending = [("s", "near")]
+        sending += [("d", "far")] if any(flow.get("direction") == "up" for flow in plan["flows"]) else []
+        for name, device in sending:
+            self.at(name, "tc", "qdisc", "add", "dev", device, "root", *kind)
+            if not host["tso"]:
+                self.at(name, "ip", "link", "set", device, "gso_max_segs", "1")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.scenario.warn import NEED_MARKS
 
 from . import script, tc
 from .collected import Collected
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from .request import Progress, Request
 
+#: How far ahead both hosts are told when a run begins, s: longer than telling takes.
+_AHEAD_S, _AHEAD_REMOTE_S = 1.0, 8.0
 #: How long hosts may take to be ready, s, and a sender to end after its run.
 _READY_S, _ENDING_S = 60.0, 30.0
 
@@ -31,7 +34,7 @@ class Pair(NamedTuple):
     receiver: Session
     sender_script: str
     receiver_script: str
-    handle: str
+    queues: Sequence[script.Queue]
     skew_ns: int = 0
 
 
@@ -67,18 +70,25 @@ def refuse(request: Request) -> None:
 
 
 def _refuse_ways(plan: Plan, backend: str) -> None:
-    for i, flow in enumerate(plan["flows"]):
-        if flow.get("direction") == "up":
-            raise ScenarioError(
-                f"flow[{i}].direction", f"got up, wanted down with --on {backend}; --on sim and uml have both"
-            )
-    if plan.get("probes"):
-        raise ScenarioError("flow.workload", f"got probes, wanted none with --on {backend}; --on sim and uml have them")
-    up = f"path.{plan['ack_links'][0]['name']}" if plan["ack_links"] else ""
-    for links, name in ((plan["links"][1:], "link"), (plan["ack_links"], up)):
+    for links, name in ((plan["links"][1:], "link"), (plan["ack_links"][1:], "path.up")):
         if links:
             raise ScenarioError(
-                name, f"got one, wanted none with --on {backend}: there is one bottleneck; --on linux has more"
+                name,
+                f"got one more, wanted none with --on {backend}: there is one bottleneck each way; --on linux has more",
+            )
+    for link in plan["ack_links"]:
+        try:
+            tc.refuse(link)
+            tc.leaf(link["qdisc"])
+        except ScenarioError as error:
+            key = error.key.replace("path", f"path.{link['name']}", 1)
+            raise ScenarioError(key, error.problem) from None
+    for i, flow in enumerate(plan["flows"]):
+        if flow["cca"] in NEED_MARKS and backend == "ssh" and script.host_of(plan, i)["ecn"] == "off":
+            raise ScenarioError(
+                f"flow[{i}].cca",
+                f"{flow['cca']} needs host.ecn = true with --on ssh: iperf3 asks for the controller when the connection"
+                " is open, and nobody else asks for ECN",
             )
 
 
@@ -103,7 +113,7 @@ def run(
     try:
         with ResultFolder(request, folder) as made:
             left = _conduct(plan, pair, made.path / "raw", request.progress)
-            collected = Collected(plan, made.path / "raw", handle=pair.handle, skew_ns=pair.skew_ns)
+            collected = Collected(plan, made.path / "raw", queues=pair.queues, skew_ns=pair.skew_ns)
             summary = collected.write(made.path)
             keys, warnings = more(collected)
             _keep_reports(made.path / "raw", made.path / "iperf3")
@@ -115,7 +125,7 @@ def run(
 def _keep_reports(raw: Path, into: Path) -> None:
     """Of the raw data keep what the tables do not hold: iperf3's reports."""
     into.mkdir()
-    for path in sorted(raw.glob("*/[0-9]*.json")):
+    for path in sorted(raw.glob("*/[0-9]*.json"), key=lambda path: path.name):
         path.rename(into / path.name)
     shutil.rmtree(raw)
 
@@ -127,23 +137,58 @@ def _conduct(plan: Plan, pair: Pair, raw: Path, progress: Progress) -> list[str]
         for session in (pair.receiver, pair.sender):
             session.claim()
             claimed.append(session)
-        pair.receiver.launch(pair.receiver_script)
-        pair.receiver.wait("ready", until=time.monotonic() + _READY_S, tick=lambda: progress(0, 0))
-        pair.sender.launch(pair.sender_script)
-        began = time.monotonic()
-
-        def tick() -> None:
-            progress(min(int((time.monotonic() - began) * 1e9), plan["duration_ns"]), 0)
-
-        patience = plan["duration_ns"] / 1e9 + _ENDING_S
-        grace = GIVE_UP_S if pair.sender.host.is_remote else 0.0
-        pair.sender.wait("done", until=began + patience + grace, tick=tick)
-        raw.mkdir()
-        until = time.monotonic() + grace
-        again(pair.receiver.tell_to_stop, until=until)
-        pair.receiver.wait("done", until=time.monotonic() + _ENDING_S + grace, tick=tick)
-        for name, session in (("sender", pair.sender), ("receiver", pair.receiver)):
-            again(lambda session=session, name=name: session.collect(raw / name), until=until)  # type: ignore[misc]
+        if script.is_two_way(plan):
+            _conduct_both(plan, pair, raw, progress)
+        else:
+            _conduct_one_way(plan, pair, raw, progress)
     finally:
         left = remove_all(claimed)
     return left
+
+
+def _conduct_one_way(plan: Plan, pair: Pair, raw: Path, progress: Progress) -> None:
+    """The sender begins when the receiver is ready."""
+    pair.receiver.launch(pair.receiver_script)
+    pair.receiver.wait("ready", until=time.monotonic() + _READY_S, tick=lambda: progress(0, 0))
+    pair.sender.launch(pair.sender_script)
+    began = time.monotonic()
+
+    def tick() -> None:
+        progress(min(int((time.monotonic() - began) * 1e9), plan["duration_ns"]), 0)
+
+    patience = plan["duration_ns"] / 1e9 + _ENDING_S
+    grace = GIVE_UP_S if pair.sender.host.is_remote else 0.0
+    pair.sender.wait("done", until=began + patience + grace, tick=tick)
+    raw.mkdir()
+    until = time.monotonic() + grace
+    again(lambda: pair.receiver.tell("stop"), until=until)
+    pair.receiver.wait("done", until=time.monotonic() + _ENDING_S + grace, tick=tick)
+    for name, session in (("sender", pair.sender), ("receiver", pair.receiver)):
+        again(lambda session=session, name=name: session.collect(raw / name), until=until)  # type: ignore[misc]
+
+
+def _conduct_both(plan: Plan, pair: Pair, raw: Path, progress: Progress) -> None:
+    """Hosts that both send begin at a time that both are told, and stay until both are over."""
+    both = (("receiver", pair.receiver, pair.receiver_script), ("sender", pair.sender, pair.sender_script))
+    for _, session, text in both:
+        session.launch(text)
+        session.wait("ready", until=time.monotonic() + _READY_S, tick=lambda: progress(0, 0))
+    ahead_s = _AHEAD_REMOTE_S if pair.sender.host.is_remote else _AHEAD_S
+    t0 = pair.sender.clock_ns() + round(ahead_s * 1e9)
+    pair.sender.tell("go", str(t0))
+    pair.receiver.tell("go", str(t0 + pair.skew_ns))
+    began = time.monotonic() + ahead_s
+
+    def tick() -> None:
+        progress(min(max(int((time.monotonic() - began) * 1e9), 0), plan["duration_ns"]), 0)
+
+    grace = GIVE_UP_S if pair.sender.host.is_remote else 0.0
+    until = began + plan["duration_ns"] / 1e9 + _ENDING_S + grace
+    for word, told in (("over", "leave"), ("done", "")):
+        for _, session, _ in both:
+            session.wait(word, until=until, tick=tick)
+        for _, session, _ in both if told else ():
+            again(lambda session=session: session.tell("leave"), until=until)  # type: ignore[misc]
+    raw.mkdir()
+    for name, session, _ in both:
+        again(lambda session=session, name=name: session.collect(raw / name), until=until)  # type: ignore[misc]

@@ -14,6 +14,10 @@ Progress = Callable[[int, int], None]
 """Called with (simulated nanoseconds, delivered packets); an exception from it stops the run."""
 
 
+Watch = Callable[[str], None]
+"""Called with the rows that the tables got, as JSON (`_native.run`), while the run goes on."""
+
+
 def _silent(_sim_ns: int, _packets: int) -> None:
     """Report to nobody."""
 
@@ -33,6 +37,8 @@ class Request(NamedTuple):
         Controllers of the user's own.
     progress
         What the run reports to; it is also what lets Ctrl-C through.
+    watch
+        What gets the rows of a run in the simulator, on linux or on bpf as they are made.
     """
 
     planned: Planned
@@ -41,6 +47,7 @@ class Request(NamedTuple):
     overrides: tuple[str, ...] = ()
     own: Own = Own()
     progress: Progress = _silent
+    watch: Watch | None = None
 
     @property
     def backend(self) -> str:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 
+from . import prober
 from .tc import Argv, Step
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import HostPlan, Plan
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, Plan, ProbePlan
 
 #: First port of the data connections at the sender, one a flow; and where the first iperf3 server listens.
 DATA_PORT, SERVER_PORT = 50_000, 5_201
@@ -36,10 +38,53 @@ class Ends(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Where the bottleneck's counters are."""
+    """Where a link's counters are, and which host writes them down into a file."""
 
     command: Argv
     handle: str
+    host: str = "receiver"
+    file: str = "queue.txt"
+
+
+class Way(NamedTuple):
+    """What a host does where data, or probes, go both ways: flows and series by their number in the plan."""
+
+    queues: Sequence[Queue]
+    sends: Collection[int]
+    serves: Collection[int]
+    asks: Collection[int]
+    answers: Collection[int]
+    python: str
+
+
+def is_two_way(plan: Plan) -> bool:
+    """Whether both hosts send data or probes, or answer probes."""
+    return bool(plan.get("probes")) or any(_is_up(flow) for flow in plan["flows"])
+
+
+def _is_up(one: FlowPlan | ProbePlan) -> bool:
+    return one.get("direction") == "up"
+
+
+def ways(plan: Plan, queues: Sequence[Queue], python: str) -> dict[str, Way]:
+    """What each of both hosts does; `python` runs a program there."""
+    up = [_is_up(flow) for flow in plan["flows"]]
+    asks_up = [_is_up(probe) for probe in plan.get("probes", [])]
+
+    def those(all_: Sequence[bool], *, up: bool) -> list[int]:
+        return [i for i, is_up in enumerate(all_) if is_up == up]
+
+    return {
+        host: Way(
+            queues=[queue for queue in queues if queue.host == host],
+            sends=those(up, up=is_far),
+            serves=those(up, up=not is_far),
+            asks=those(asks_up, up=is_far),
+            answers=those(asks_up, up=not is_far),
+            python=python,
+        )
+        for host, is_far in (("sender", False), ("receiver", True))
+    }
 
 
 def sysctls(plan: Plan) -> dict[str, str]:
@@ -140,15 +185,9 @@ def receiver(plan: Plan, tuned: dict[str, str], steps: Sequence[Step], ends: Seq
     for too long.
     """
     servers = [f"{shlex.join(server(one))} >{i}.server.json 2>{i}.server.err &\n" for i, one in enumerate(ends)]
-    first, last = ends[0].server_port, max(one.server_port for one in ends)
-    listening = f"ss -tlnH 'sport >= :{first} and sport <= :{last}'"
+    servers.append(_listening(ends))
     half_seconds = 2 * (-(-plan["duration_ns"] // 10**9) + PATIENCE_S)
     body = f"""\
-tries=0
-while [ "$({listening} | wc -l)" -lt {len(ends)} ]; do
-  tries=$((tries + 1)); [ $tries -lt 150 ] || fail "iperf3 -s: does not listen: $(cat *.server.err)"
-  sleep 0.1
-done
 poll {shlex.join(queue.command)} >queue.txt 2>queue.err &
 say ready
 left={half_seconds}
@@ -162,21 +201,113 @@ say done
 def sender(plan: Plan, tuned: dict[str, str], steps: Sequence[Step], ends: Sequence[Ends], ccas: Sequence[str]) -> str:
     """The sender's script: it starts and stops the flows, and writes down what their sockets say."""
     lines = [head(plan["sample_ns"], tuned, steps)]
-    first, last = min(one.data_port for one in ends), max(one.data_port for one in ends)
     lines.append("date +%s%N >t0\nsay running\n")
-    lines.append(f"poll ss -tinH 'sport >= :{first} and sport <= :{last}' >sockets.txt 2>sockets.err &\npolling=$!\n")
+    lines.append(_sockets(ends))
     flows = ""
     for i, (flow, client) in enumerate(zip(plan["flows"], clients(plan, ends, ccas))):
-        command = shlex.join(client)
-        limit = f"timeout --foreground -s INT -k 10 {_seconds(flow['stop_ns'] - flow['start_ns'])}"
-        lines.append(
-            f"( sleep {_seconds(flow['start_ns'])}; date +%s%N >{i}.start; {limit} {command} >{i}.json 2>{i}.err; echo"
-            f" $? >{i}.rc; date +%s%N >{i}.end ) &\n"
-        )
-        lines.append(f"flow{i}=$!\n")
+        lines.append(_client(flow, i, client))
         flows += f" $flow{i}"
     lines.append(f"sleep {_seconds(plan['duration_ns'])}\ntouch stop\nwait{flows} $polling\nsay done\n")
     return "".join(lines)
+
+
+def both_ways(
+    plan: Plan, tuned: dict[str, str], steps: Sequence[Step], flows: tuple[Sequence[Ends], Sequence[str]], way: Way
+) -> str:
+    """The script of one of two hosts that both send and receive. It gets ready, waits for the time at which the run
+    begins, which the file `go` says by this host's clock, does its part, and stays for the other's until `leave`.
+    """
+    ends, ccas = flows
+    lines = [head(plan["sample_ns"], tuned, steps)]
+    lines += [f"{shlex.join(server(ends[i]))} >{i}.server.json 2>{i}.server.err &\n" for i in way.serves]
+    probe_ends = ends[len(plan["flows"]) :]
+    if plan.get("probes"):
+        lines.append(f"cat >prober.py <<'END_OF_PROBER'\n{Path(prober.__file__).read_text()}END_OF_PROBER\n")
+    for i in way.answers:
+        lines.append(
+            f"{way.python} prober.py answer {probe_ends[i].target} {probe_ends[i].data_port} 2>>prober.err &\n"
+        )
+    lines.append(_listening([ends[i] for i in way.serves]))
+    for queue in way.queues:
+        lines.append(f"poll {shlex.join(queue.command)} >{queue.file} 2>>queue.err &\n")
+    lines.append(_START.format(patience=20 * PATIENCE_S))
+    lines.append(_sockets([ends[i] for i in way.sends]))
+    jobs = "$polling" if way.sends else ""
+    programs = clients(plan, ends[: len(plan["flows"])], ccas)
+    for i in way.sends:
+        lines.append(_client(plan["flows"][i], i, programs[i]))
+        jobs += f" $flow{i}"
+    for i in way.asks:
+        lines.append(_asking(plan, i, probe_ends[i], way.python))
+        jobs += f" $probe{i}"
+    lines.append(f"sleep {_seconds(plan['duration_ns'])}\ntouch stop\n")
+    lines.append(f"wait {jobs}\n" if jobs else "")
+    lines.append(_END.format(patience=2 * PATIENCE_S))
+    return "".join(lines)
+
+
+_START = """\
+say ready
+left={patience}
+while [ ! -s go ]; do
+  left=$((left - 1)); [ $left -gt 0 ] || fail "nobody came"
+  sleep 0.05
+done
+t0=$(cat go)
+until=$((t0 - $(date +%s%N)))
+[ $until -gt 0 ] || fail "the start of the run was $((-until / 1000000)) ms past when this host heard of it"
+sleep "$(printf %d.%09d $((until / 1000000000)) $((until % 1000000000)))"
+echo "$t0" >t0
+say running
+"""
+
+_END = """\
+say over
+left={patience}
+while [ ! -e leave ] && [ $left -gt 0 ]; do sleep 0.5; left=$((left - 1)); done
+say done
+"""
+
+
+def _listening(served: Sequence[Ends]) -> str:
+    """Waits until all servers listen."""
+    if not served:
+        return ""
+    first, last = min(one.server_port for one in served), max(one.server_port for one in served)
+    return f"""\
+tries=0
+while [ "$(ss -tlnH 'sport >= :{first} and sport <= :{last}' | wc -l)" -lt {len(served)} ]; do
+  tries=$((tries + 1)); [ $tries -lt 150 ] || fail "iperf3 -s: does not listen: $(cat *.server.err)"
+  sleep 0.1
+done
+"""
+
+
+def _sockets(sending: Sequence[Ends]) -> str:
+    """Writes down what the sockets of flows say."""
+    if not sending:
+        return ""
+    first, last = min(one.data_port for one in sending), max(one.data_port for one in sending)
+    return f"poll ss -tinH 'sport >= :{first} and sport <= :{last}' >sockets.txt 2>sockets.err &\npolling=$!\n"
+
+
+def _client(flow: FlowPlan, i: int, client: Argv) -> str:
+    """Starts a flow at its time, and stops it."""
+    limit = f"timeout --foreground -s INT -k 10 {_seconds(flow['stop_ns'] - flow['start_ns'])}"
+    return (
+        f"( sleep {_seconds(flow['start_ns'])}; date +%s%N >{i}.start; {limit} {shlex.join(client)} >{i}.json"
+        f" 2>{i}.err; echo $? >{i}.rc; date +%s%N >{i}.end ) &\nflow{i}=$!\n"
+    )
+
+
+def _asking(plan: Plan, i: int, ends: Ends, python: str) -> str:
+    """A series of probes, which hears answers until the run's end."""
+    probe = plan["probes"][i]
+    times = [f"$((t0 + {ns}))" for ns in (probe["start_ns"], probe["stop_ns"], plan["duration_ns"])]
+    return (
+        f"{python} prober.py ask {ends.source} {ends.target} {ends.data_port} {times[0]} {probe['every_ns']} {times[1]}"
+        f" {times[2]} >{i}.probes 2>>prober.err &\nprobe{i}=$!\n"
+    )
 
 
 def _seconds(ns: int) -> str:

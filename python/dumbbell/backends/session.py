@@ -154,9 +154,14 @@ class Session(NamedTuple):
         self.host.judge(process.returncode, err)
         return out.decode(errors="replace").strip()
 
-    def tell_to_stop(self) -> None:
-        """The script ends when it next looks."""
-        self.host.ask(f"touch {shlex.quote(self.folder)}/stop")
+    def tell(self, word: str, value: str = "") -> None:
+        """The script finds a file of this name when it next looks, whole."""
+        at = f"{shlex.quote(self.folder)}/{word}"
+        self.host.ask(f"echo {shlex.quote(value)} >{at}.new && mv {at}.new {at}")
+
+    def clock_ns(self) -> int:
+        """Its host's clock."""
+        return int(self.host.ask("date +%s%N"))
 
     def collect(self, into: Path) -> None:
         """Bring what the script wrote."""

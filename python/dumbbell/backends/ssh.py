@@ -22,12 +22,12 @@ from . import pair, script, tc
 from .collected import Collected
 from .session import Host, Session
 from .ssh_target import Target, target
-from .tc import Step
+from .tc import Argv, Step
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dumbbell.runs.plan_types import FlowPlan, Plan
+    from dumbbell.runs.plan_types import FlowPlan, LinkPlan, Plan, ProbePlan
 
     from .request import Request
 
@@ -84,6 +84,8 @@ class Facts(NamedTuple):
     default: str
     kernels: dict[str, str]
     skew_ns: int
+    near_iface: str = ""
+    far_default: str = ""
 
 
 def check(request: Request) -> None:
@@ -100,28 +102,32 @@ def check(request: Request) -> None:
         raise error.under(planned.name) from None
 
 
-def _is_left_alone(flow: FlowPlan) -> bool:
-    """Whether a flow's packets meet nothing but a constant delay and the bottleneck."""
-    delays = [flow["forward"][0], flow["back"][0]]
-    kinds = [[stage["kind"] for stage in stages] for stages in (flow["forward"], flow["back"])]
+def _is_left_alone(flow: FlowPlan | ProbePlan) -> bool:
+    """Whether a flow's packets meet nothing but a constant delay and the bottleneck of each way."""
+    down, up = flow["forward"], flow["back"]
+    if flow.get("direction") == "up":
+        down, up = up, down
+    kinds = [[stage["kind"] for stage in stages] for stages in (down, up)]
+    delays = [stage for stage in (*down, *up) if stage["kind"] == "delay"]
     varies = any(delay.get(name) for delay in delays for name in ("steps", "jitter", "reorder"))
-    return kinds == [["delay", "link"], ["delay"]] and not varies
+    return kinds[0] == ["delay", "link"] and kinds[1] in (["delay"], ["link", "delay"]) and not varies
 
 
 def _check_path(plan: Plan) -> None:
     for i, flow in enumerate(plan["flows"]):
-        at = f"flow[{i}]"
         if flow["params"]:
             raise ScenarioError(
-                f"{at}.params",
+                f"flow[{i}].params",
                 "got parameters, wanted none with --on ssh: the hosts run their own controllers unchanged",
             )
-        if flow["rtt_ns"] != plan["flows"][0]["rtt_ns"]:
+    routed: list[FlowPlan | ProbePlan] = [*plan["flows"], *plan.get("probes", [])]
+    for i, one in enumerate(routed):
+        if one["rtt_ns"] != plan["flows"][0]["rtt_ns"]:
             raise ScenarioError(
-                f"{at}.rtt",
+                f"flow[{i if i < len(plan['flows']) else one['table']}].rtt",
                 "differs from another flow's, wanted the same for all flows with --on ssh: there is one real path",
             )
-        if not _is_left_alone(flow):
+        if not _is_left_alone(one):
             raise ScenarioError(
                 "path",
                 "loses, delays or reorders packets, wanted no impairment with --on ssh, whose path is real; --on netem"
@@ -148,11 +154,24 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     facts = _ask(given, sender.host, receiver.host, plan)
     ends = ends_of(plan, facts, given.port)
     steps, handle = bottleneck(plan, facts, given.port)
+    near_steps, near_handle = upward(plan, facts, given.port)
     tuned = script.sysctls(plan)
-    queue = script.Queue(("tc", "-s", "qdisc", "show", "dev", DEVICE), handle)
+    counters = ("tc", "-s", "qdisc", "show", "dev", DEVICE)
+    queues = [script.Queue(counters, handle)]
     ccas = [flow["cca"] for flow in plan["flows"]]
-    scripts = (script.sender(plan, tuned, (), ends, ccas), script.receiver(plan, tuned, steps, ends, queue))
-    both = pair.Pair(sender, receiver, *scripts, handle, facts.skew_ns)
+    if script.is_two_way(plan):
+        queues += [script.Queue(counters, near_handle, "sender")] if near_steps else []
+        ways = script.ways(plan, queues, "python3")
+        scripts = [
+            script.both_ways(plan, tuned, its_steps, (ends, ccas), ways[host])
+            for host, its_steps in (("sender", near_steps), ("receiver", steps))
+        ]
+    else:
+        scripts = [
+            script.sender(plan, tuned, near_steps, ends, ccas),
+            script.receiver(plan, tuned, steps, ends, queues[0]),
+        ]
+    both = pair.Pair(sender, receiver, scripts[0], scripts[1], queues, facts.skew_ns)
 
     def more(collected: Collected) -> tuple[dict[str, Any], list[str]]:
         where = {
@@ -162,7 +181,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
             "to": facts.target,
             "iface": facts.iface,
         }
-        commands = [shlex.join(step.do) for step in steps]
+        commands = [shlex.join(step.do) for step in (*steps, *near_steps)]
         hosts = {
             **where,
             "kernels": facts.kernels,
@@ -171,7 +190,10 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
             "sysctls": tuned,
             "skew_ms": facts.skew_ns / 1e6,
         }
-        return {"hosts": hosts}, [*_path_warnings(plan, collected), *default_warnings(plan, facts.default)]
+        return {"hosts": hosts}, [
+            *_path_warnings(plan, collected),
+            *default_warnings(plan, facts.default, facts.far_default),
+        ]
 
     return pair.run(request, folder, both, more=more)
 
@@ -185,77 +207,81 @@ def _path_warnings(plan: Plan, collected: Collected) -> list[str]:
     return [f"path.rtt: the path's own is {min(rtts) / 1000:.3f} ms (smallest measured), not {planned / 1000:.3f} ms"]
 
 
-def default_warnings(plan: Plan, default: str) -> list[str]:
-    """Whether flows that do not pace themselves are paced all the same, because the sender's default controller
-    does.
+def default_warnings(plan: Plan, default: str, far_default: str = "cubic") -> list[str]:
+    """Whether flows that do not pace themselves are paced all the same, because the default controller of the host that
+    sends their data does.
     """
-    ccas = dict.fromkeys(flow["cca"] for flow in plan["flows"] if flow["cca"] in _UNPACED)
+    down, up = ([flow for flow in plan["flows"] if (flow.get("direction") == "up") == is_up] for is_up in (False, True))
+    return [*_paced(down, default, "sender"), *_paced(up, far_default, "receiver")]
+
+
+def _paced(flows: list[FlowPlan], default: str, host: str) -> list[str]:
+    ccas = dict.fromkeys(flow["cca"] for flow in flows if flow["cca"] in _UNPACED)
     if default in _UNPACED or not ccas:
         return []
     why = (
         f"{default} drives each socket until iperf3 has connected and asks for another, and Linux never takes its"
         " pacing back"
     )
-    cure = "on the sender, before a run: sysctl net.ipv4.tcp_congestion_control=cubic"
-    return [f"{', '.join(ccas)}: paced by TCP, for the sender's default controller is {default}: {why}; {cure}"]
+    cure = f"on the {host}, before a run: sysctl net.ipv4.tcp_congestion_control=cubic"
+    return [f"{', '.join(ccas)}: paced by TCP, for the {host}'s default controller is {default}: {why}; {cure}"]
 
 
 def ends_of(plan: Plan, facts: Facts, port: int) -> list[script.Ends]:
-    """Where each flow goes."""
-    return [script.Ends(facts.source, facts.target, port + i, script.DATA_PORT + i) for i in range(len(plan["flows"]))]
+    """Where each flow goes, and after them each series of probes."""
+    hosts = (facts.source, facts.target)
+    both = enumerate([*plan["flows"], *plan.get("probes", [])])
+    return [
+        script.Ends(*(hosts[::-1] if one.get("direction") == "up" else hosts), port + i, script.DATA_PORT + i)
+        for i, one in both
+    ]
 
 
 def bottleneck(plan: Plan, facts: Facts, port: int) -> tuple[list[Step], str]:
     """Commands at the receiver, and the handle of the queue: what comes of the flows is sent through an ifb device with
     htb (tc-mirred(8)).
     """
-    shaped = tc.shaped(plan["links"][0], DEVICE, "htb")
-    first, mask = covering(port, len(plan["flows"]))
-    match = (
-        "match",
-        "ip",
-        "src",
-        f"{facts.source}/32",
-        "match",
-        "ip",
-        "protocol",
-        "6",
-        "0xff",
-        "match",
-        "ip",
-        "dport",
-        str(first),
-        f"{mask:#06x}",
-    )
-    to_ifb = ("action", "mirred", "egress", "redirect", "dev", DEVICE)
+    return _ingress(plan, plan["links"][0], facts.iface, facts.source, port)
+
+
+def upward(plan: Plan, facts: Facts, port: int) -> tuple[list[Step], str]:
+    """The same at the sender for the link of the way up: none where there is none."""
+    if not plan["ack_links"]:
+        return [], ""
+    return _ingress(plan, plan["ack_links"][0], facts.near_iface, facts.target, port)
+
+
+def _ingress(plan: Plan, link: LinkPlan, iface: str, source: str, port: int) -> tuple[list[Step], str]:
+    shaped = tc.shaped(link, DEVICE, "htb")
     steps = [
         Step(("ip", "link", "add", "name", DEVICE, "type", "ifb"), ("ip", "link", "delete", DEVICE)),
         Step(("ip", "link", "set", DEVICE, "up")),
         *shaped.steps,
         Step(
-            ("tc", "qdisc", "add", "dev", facts.iface, "handle", "ffff:", "ingress"),
-            ("tc", "qdisc", "delete", "dev", facts.iface, "ingress"),
-        ),
-        Step(
-            (
-                "tc",
-                "filter",
-                "add",
-                "dev",
-                facts.iface,
-                "parent",
-                "ffff:",
-                "protocol",
-                "ip",
-                "prio",
-                "1",
-                "u32",
-                *match,
-                *to_ifb,
-            )
+            ("tc", "qdisc", "add", "dev", iface, "handle", "ffff:", "ingress"),
+            ("tc", "qdisc", "delete", "dev", iface, "ingress"),
         ),
     ]
+    chosen = ("tc", "filter", "add", "dev", iface, "parent", "ffff:", "protocol", "ip", "prio", "1", "u32")
+    to_ifb = ("action", "mirred", "egress", "redirect", "dev", DEVICE)
+    steps += [Step((*chosen, "match", "ip", "src", f"{source}/32", *match, *to_ifb)) for match in _matches(plan, port)]
     return steps, shaped.handle
+
+
+def _matches(plan: Plan, port: int) -> list[Argv]:
+    """What of the other host's packets is part of the flows: their data, which go to the servers' ports, and where the
+    link has more than data, acknowledgements and probes, which go to those of the clients.
+    """
+    flows, probes = len(plan["flows"]), len(plan.get("probes", []))
+    ports = [("6", covering(port, flows))]
+    if plan["ack_links"] or script.is_two_way(plan):
+        ports.append(("6", covering(script.DATA_PORT, flows)))
+    if probes:
+        ports.append(("17", covering(script.DATA_PORT, flows + probes)))
+    return [
+        ("match", "ip", "protocol", protocol, "0xff", "match", "ip", "dport", str(first), f"{mask:#06x}")
+        for protocol, (first, mask) in ports
+    ]
 
 
 def covering(port: int, count: int) -> tuple[int, int]:
@@ -272,7 +298,7 @@ def covering(port: int, count: int) -> tuple[int, int]:
 
 
 _FACTS = """\
-for program in iperf3 ss tc ip setsid timeout tar find; do
+for program in iperf3 ss tc ip setsid timeout tar find {python}; do
   command -v $program >/dev/null || {{ echo "no $program in PATH" >&2; exit 1; }}
 done
 case $(date +%N) in ''|*[!0-9]*) echo "date knows no nanoseconds (coreutils)" >&2; exit 1 ;; esac
@@ -283,19 +309,18 @@ echo "address $(echo $SSH_CONNECTION | cut -d' ' -f3)"
 echo "clock $(date +%s%N)"
 """
 
-_SENDER_FACTS = """\
+_CONTROLLERS = """\
 for cca in {ccas}; do
   grep -qw "$cca" /proc/sys/net/ipv4/tcp_available_congestion_control || modprobe -q "tcp_$cca" 2>/dev/null || :
 done
 echo "controllers $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)"
 echo "default $(cat /proc/sys/net/ipv4/tcp_congestion_control)"
-echo "route $(ip -o -4 route get {target})"
+echo "route $(ip -o -4 route get {other})"
 """
 
-_RECEIVER_FACTS = """\
-echo "route $(ip -o -4 route get {source})"
+_DEVICE_FACTS = """\
 iface={iface}
-[ -n "$iface" ] || iface=$(ip -o -4 route get {source} | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')
+[ -n "$iface" ] || iface=$(ip -o -4 route get {other} | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')
 [ -e "/sys/class/net/$iface" ] || ip link show dev "$iface" >/dev/null || exit 1
 echo "iface $iface"
 if [ ! -e {folder} ]; then
@@ -306,9 +331,18 @@ fi
 """
 
 
+def _facts_of(plan: Plan, other: str, folder: str, *, iface: str, queues: bool) -> str:
+    """What to ask a host; `queues`: a link's queue will be there."""
+    ccas = shlex.join(dict.fromkeys(flow["cca"] for flow in plan["flows"]))
+    more = _CONTROLLERS.format(ccas=ccas, other=other)
+    if queues:
+        more += _DEVICE_FACTS.format(other=other, iface=shlex.quote(iface), device=DEVICE, folder=folder)
+    return _FACTS.format(more=more, python="python3" if plan.get("probes") else "")
+
+
 def _ask(given: Target, sender: Host, receiver: Host, plan: Plan) -> Facts:
     """Everything that has to be right before anything starts; raises EngineError for the first thing that is not."""
-    to = given.to or _said(receiver, _FACTS.format(more=""))[0].get("address", "")
+    to = given.to or _said(receiver, _FACTS.format(more="", python=""))[0].get("address", "")
     try:
         ipaddress.IPv4Address(to)
     except ValueError:
@@ -316,28 +350,34 @@ def _ask(given: Target, sender: Host, receiver: Host, plan: Plan) -> Facts:
             f"{receiver.name}: reached at {to or 'an unknown address'}, wanted the IPv4 address to which flows go:"
             " ?to=ADDRESS"
         ) from None
-    ccas = list(dict.fromkeys(flow["cca"] for flow in plan["flows"]))
-    near, near_skew = _said(sender, _FACTS.format(more=_SENDER_FACTS.format(ccas=shlex.join(ccas), target=to)))
-    known = tuple(near["controllers"].split())
-    for i, flow in enumerate(plan["flows"]):
-        if flow["cca"] not in known:
-            raise wrong(f"flow[{i}].cca", flow["cca"], f"one that {sender.name} has: {', '.join(known)}", list(known))
+    near_asked = _facts_of(plan, to, SENDER_FOLDER, iface="", queues=bool(plan["ack_links"]))
+    near, near_skew = _said(sender, near_asked)
     source = given.source or _after(near["route"], "src")
     if source is None:
         raise EngineError(f"{sender.name}: no route to {to}")
-    more = _RECEIVER_FACTS.format(
-        source=source, iface=shlex.quote(given.iface or ""), device=DEVICE, folder=RECEIVER_FOLDER
-    )
-    far, far_skew = _said(receiver, _FACTS.format(more=more))
+    far_asked = _facts_of(plan, source, RECEIVER_FOLDER, iface=given.iface or "", queues=True)
+    far, far_skew = _said(receiver, far_asked)
+    _check_controllers(plan, {False: (sender, near), True: (receiver, far)})
     return Facts(
         source,
         to,
         far["iface"],
-        known,
+        tuple(near["controllers"].split()),
         near["default"],
         {"sender": near["kernel"], "receiver": far["kernel"]},
         far_skew - near_skew,
+        near.get("iface", ""),
+        far["default"],
     )
+
+
+def _check_controllers(plan: Plan, hosts: dict[bool, tuple[Host, dict[str, str]]]) -> None:
+    """Raise ScenarioError for a controller that the host that sends a flow's data, by whether it goes up, lacks."""
+    for i, flow in enumerate(plan["flows"]):
+        host, said = hosts[flow.get("direction") == "up"]
+        known = said["controllers"].split()
+        if flow["cca"] not in known:
+            raise wrong(f"flow[{i}].cca", flow["cca"], f"one that {host.name} has: {', '.join(known)}", known)
 
 
 def _said(host: Host, asked: str) -> tuple[dict[str, str], int]:

@@ -107,6 +107,26 @@ def queue_row(ns: int, counters: _Counters, *, sojourn_us: int, link: int = 0) -
     }
 
 
+def decided(plan: Plan, probes: Sequence[Row]) -> list[Row]:
+    """Rows of probes.parquet without those that the run's end met on their way, whose fate is not known. Of hosts only
+    answers are known: one that is missing is taken for under way where no later probe of its series was answered and
+    twice the longest round trip of the series had not passed at the end.
+    """
+    end_us, kept = plan["duration_ns"] // 1000, []
+    for number, series in enumerate(plan.get("probes", [])):
+        rows = [row for row in probes if row["probe"] == number]
+        answered = [row for row in rows if row["rtt_us"] is not None]
+        longest = max((row["rtt_us"] for row in answered), default=series["rtt_ns"] // 1000)
+        last_us = max((row["sent_us"] for row in answered), default=-1)
+        lost_until_us = max(last_us, end_us - 2 * longest)
+        for row in rows:
+            is_answered = row["rtt_us"] is not None
+            is_in_time = is_answered and row["sent_us"] + row["rtt_us"] <= end_us
+            if is_in_time or (not is_answered and row["sent_us"] < lost_until_us):
+                kept.append(row)
+    return kept
+
+
 def planned(flow: FlowPlan) -> Row:
     """Totals of a flow that its plan tells."""
     return {

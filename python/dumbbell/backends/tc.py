@@ -110,6 +110,8 @@ def refuse(link: LinkPlan, *, in_virtual_time: bool = False) -> None:
         raise ScenarioError(
             "path.rate", "changes, wanted a constant rate: the kernel's shapers support no other; --on linux does"
         )
+    if link["burst_bytes"] == 0:
+        raise ScenarioError("path.burst", "got 0B, a serial line, wanted a depth: tbf has one; --on sim takes 0B")
     if link["policer"] is not None:
         raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux has policers")
 

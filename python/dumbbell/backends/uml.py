@@ -71,6 +71,8 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
             tick=_tick(raw, request.progress),
         )
         summary = Measured(plan, raw).write(made.path)
+        if plan["record"]["pcap"]:
+            (raw / "trace.pcap").rename(made.path / "trace.pcap")
         shutil.rmtree(raw)
         more = {"kernel": f"Linux {kernel.release}, {kernel.hz} Hz, in virtual time", "hosts": _hosts(kernel, loaded)}
         return made.finish(summary, controllers=request.own.record(), hz=kernel.hz, more=more)

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from . import BAD_INPUT
 from .options_host import add_cca, add_kernel, add_shell
-from .options_results import add_plot, add_show
+from .options_results import add_export, add_plot, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_jobs, add_run, count
 from .options_sweep import add_sweep
+from .options_trace import add_trace
 from .options_uml import add_uml
 
 
@@ -117,20 +118,6 @@ def _add_store(store: argparse.ArgumentParser) -> None:
         )
 
 
-def _add_trace(trace: argparse.ArgumentParser) -> None:
-    trace.add_argument("radio", choices=("lte", "wifi"), help="kind of radio")
-    trace.add_argument(
-        "--mobility",
-        choices=("stationary", "mobile"),
-        default="stationary",
-        help="at rest (default), or moving: with fading and outages",
-    )
-    trace.add_argument("--mean", metavar="RATE", default="10Mbps", help="mean capacity (default: 10Mbps)")
-    trace.add_argument("--length", metavar="TIME", default="60s", help="after which it repeats (default: 60s)")
-    trace.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same trace (default: 1)")
-    trace.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
-
-
 def _add_gallery(gallery: argparse.ArgumentParser) -> None:
     gallery.add_argument(
         "words",
@@ -184,6 +171,18 @@ COMMANDS = {
         "print result folders as a table, JSON, CSV or Markdown, or what changed between two", add_show, "show:main"
     ),
     "plot": Command("draw a result folder", add_plot, "plot:main"),
+    "report": Command(
+        "write result folders as one page in one file: verdict, tables, figures; it opens without a network",
+        add_report,
+        "report:main",
+    ),
+    "serve": Command(
+        "serve a page of this machine: build a path, run it, see it while it runs; it prints its address",
+        add_serve,
+        "serve:main",
+        has_signals=True,
+    ),
+    "export": Command("write a run in the format of another program: Perfetto", add_export, "export:main"),
     "cca": Command("list congestion controllers, or show one with its parameters", add_cca, "views:cca"),
     "kernel": Command(
         "put controllers into the running Linux kernel, look at their flows, change their parameters (root)",
@@ -211,7 +210,9 @@ COMMANDS = {
     ),
     "gallery": Command("list the scenarios that come with dumbbell, or print one", _add_gallery, "gallery:main"),
     "new": Command("copy a scenario of the gallery, to start from", _add_new, "gallery:main"),
-    "trace": Command("write the Mahimahi trace of a synthetic radio link", _add_trace, "trace:main"),
+    "trace": Command(
+        "say what recordings of paths hold, convert and draw them, or write synthetic ones", add_trace, "trace:main"
+    ),
     "completion": Command(
         "print what a shell needs to complete commands and options", _add_completion, "words:completion"
     ),

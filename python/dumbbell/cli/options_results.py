@@ -1,10 +1,10 @@
-"""Options of the commands that read results: show, plot."""
+"""Options of the commands that read results: show, plot, report, export."""
 
 from __future__ import annotations
 
 import argparse
 
-from .options_run import add_rows
+from .options_run import add_rows, count
 
 
 def add_show(show: argparse.ArgumentParser) -> None:
@@ -42,6 +42,68 @@ def _add_window(command: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="figures up to this time (default: the scenario's measure.to, or the end)",
     )
+
+
+def add_report(report: argparse.ArgumentParser) -> None:
+    """Of `dumbbell report`."""
+    report.add_argument(
+        "dirs",
+        nargs="+",
+        metavar="DIR",
+        help="folder of a run, a sweep, a comparison, or of `dumbbell reproduce`; several are compared",
+    )
+    report.add_argument("-o", "--output", metavar="FILE", required=True, help="page to write, such as report.html")
+    report.add_argument("--title", metavar="TEXT", help="title of the page (default: the scenarios' names)")
+    _add_window(report)
+
+
+def _port(text: str) -> int:
+    """A number of a port, or 0 for any; raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal() and int(text) < 65536):
+        raise argparse.ArgumentTypeError(f"got {text}, wanted a port: 0 (one that is free) to 65535")
+    return int(text)
+
+
+def add_serve(serve: argparse.ArgumentParser) -> None:
+    """Of `dumbbell serve`."""
+    serve.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: one that is free)"
+    )
+    serve.add_argument(
+        "--out",
+        metavar="DIR",
+        default="results/serve",
+        help="folder of results (default: results/serve); nothing outside of it is written, and of files that scenarios"
+        " name only those in it, and those that come with dumbbell, are read",
+    )
+    serve.add_argument("--jobs", type=count, metavar="N", help="scenarios that run at once (default: one per core)")
+    limits = serve.add_argument_group("limits of what may be asked for on the page")
+    limits.add_argument(
+        "--max-time", metavar="TIME", default="300s", help="time that a scenario may take (default: 300s)"
+    )
+    limits.add_argument("--max-runs", type=count, metavar="N", default=200, help="runs of a scenario (default: 200)")
+    limits.add_argument(
+        "--max-packets",
+        type=count,
+        metavar="N",
+        default=1_000_000_000,
+        help="packets that its links can carry, over all runs (default: 1000000000)",
+    )
+    limits.add_argument(
+        "--max-memory", metavar="SIZE", default="2GiB", help="memory of a run for packets and samples (default: 2GiB)"
+    )
+    kept = serve.add_argument_group("what stays of finished scenarios in the folder: the oldest are removed first")
+    kept.add_argument("--max-folders", type=count, metavar="N", default=200, help="scenarios (default: 200)")
+    kept.add_argument("--max-disk", metavar="SIZE", default="5GiB", help="bytes of them together (default: 5GiB)")
+
+
+def add_export(export: argparse.ArgumentParser) -> None:
+    """Of `dumbbell export`."""
+    export.add_argument(
+        "format", choices=("perfetto",), help="perfetto: a trace for ui.perfetto.dev (pip install 'dumbbell[perfetto]')"
+    )
+    export.add_argument("run", metavar="RUN", help="folder of one run")
+    export.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, such as run.pftrace")
 
 
 def add_plot(plot: argparse.ArgumentParser) -> None:

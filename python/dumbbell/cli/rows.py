@@ -10,6 +10,7 @@ from dumbbell.results.catalogue import FIGURES, Measured
 from dumbbell.results.figures import Row
 from dumbbell.results.load import Result
 from dumbbell.results.statistic import Interval, mean_interval
+from dumbbell.results.texts import half_text, mean_text
 from dumbbell.scenario import units
 
 from . import table
@@ -93,15 +94,8 @@ def cell(name: str, value: Interval | None) -> str:
     """A figure as tables print it: the mean, and the half width where there are repetitions."""
     if value is None:
         return ""
-    one = FIGURES[name]
-    scale = 100 if one.unit == "%" else 1
-    digits = one.digits if value.n == 1 or one.digits else 1
-    mean = f"{value.mean * scale:.{digits}f}"
-    return (
-        mean
-        if value.half_width != value.half_width
-        else f"{mean} {table.plus_minus()} {value.half_width * scale:.{digits}f}"
-    )
+    half = half_text(name, value)
+    return mean_text(name, value) + (f" {table.plus_minus()} {half}" if half else "")
 
 
 def head(name: str, *, several: bool) -> tuple[str, ...]:

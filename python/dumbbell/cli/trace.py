@@ -1,9 +1,12 @@
-"""`dumbbell trace`: a synthetic radio link as a Mahimahi trace."""
+"""`dumbbell trace`: what recordings and traces of paths hold, in another form, as a picture; and synthetic ones."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
 from dumbbell.scenario import units
@@ -11,25 +14,118 @@ from dumbbell.scenario.units import UnitError
 
 from . import OK
 
+if TYPE_CHECKING:
+    from .trace_series import File
+
+#: What `dumbbell trace` writes: one of rates, and one of rate, RTT and loss.
+RADIOS, PATHS = ("lte", "wifi"), ("leo", "5g")
+
+#: Suffixes of pictures.
+_PICTURES = (".png", ".pdf", ".svg")
+
+_STEP_S = 0.02
+
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write it."""
+    """The action in `arguments`."""
+    actions: dict[str, Callable[[argparse.Namespace], int]] = {"info": _info, "convert": _convert, "plot": _plot}
+    return actions.get(arguments.action, _generate)(arguments)
+
+
+def _files(arguments: argparse.Namespace) -> list[File]:
+    from . import trace_series
+
+    bin_ns = _taken("--bin", arguments.bin, units.span_ns)
+    if bin_ns < 1_000_000:
+        raise wrong("--bin", arguments.bin, "1ms or more")
+    size = _taken("--opportunity", arguments.opportunity, units.size_bytes)
+    if not 1 <= size <= 10**9:
+        raise wrong("--opportunity", arguments.opportunity, "1B to 1GB")
+    found = [trace_series.read(Path(name), arguments.format, bin_ns, size) for name in arguments.file]
+    return [_chosen(file, arguments.column) for file in found] if arguments.column else found
+
+
+def _chosen(file: File, column: str) -> File:
+    series = tuple(one for one in file.series if one.name == column)
+    if not series:
+        raise wrong("--column", column, f"one of: {', '.join(one.name for one in file.series)}")
+    return file._replace(series=series)
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from .trace_info import as_json, described
+
+    files = _files(arguments)
+    print(("\n" if arguments.json else "\n\n").join(map(as_json if arguments.json else described, files)))
+    return OK
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    from . import trace_convert
+
+    files = _files(arguments)
+    size = _taken("--opportunity", arguments.opportunity, units.size_bytes)
+    made = trace_convert.convert(files, arguments.to, size)
+    _write(arguments.output, made.text)
+    for lost in made.lost:
+        print(f"dumbbell: lost: {lost}", file=sys.stderr)
+    return OK
+
+
+def _plot(arguments: argparse.Namespace) -> int:
+    output = Path(arguments.output)
+    if output.suffix not in _PICTURES:
+        raise wrong("--output", arguments.output, f"a name that ends in one of: {', '.join(_PICTURES)}")
+    files = _files(arguments)
+    from dumbbell.plots import style
+    from dumbbell.plots.recording import recording
+
+    from .trace_series import UNITS
+
+    drawn = []
+    for file in files:
+        for one in file.series:
+            scale = UNITS[one.quantity][1]
+            name = one.name if len(files) == 1 else f"{file.path.name}: {one.name}"
+            values = [value / scale for _, value in one.points]
+            drawn.append((name, one.quantity, [at / 1e9 for at, _ in one.points], values, one.length_ns / 1e9))
+    caption = ", ".join(f"{file.path.name} ({units.span_text(file.length_ns)})" for file in files)
+    style.save(recording(drawn, caption), output)
+    print(arguments.output)
+    return OK
+
+
+def _generate(arguments: argparse.Namespace) -> int:
+    """Write a synthetic one."""
     from dumbbell import _native
 
     mean = _taken("--mean", arguments.mean, units.rate_bps)
     length = _taken("--length", arguments.length, units.span_ns)
     if length % 20_000_000:
         raise wrong("--length", arguments.length, "whole steps of 20ms")
+    given = (arguments.action, getattr(arguments, "mobility", "mobile"), mean, length // 1_000_000, arguments.seed)
     try:
-        text = _native.radio_trace(arguments.radio, arguments.mobility, mean, length // 1_000_000, arguments.seed)
+        text = _native.radio_trace(*given) if arguments.action in RADIOS else _rows(_native.path_course(*given))
     except (ValueError, OverflowError) as error:
         raise ScenarioError("", str(error)) from None
-    try:
-        Path(arguments.output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise EngineError(f"{arguments.output}: {error.strerror}") from None
-    print(arguments.output)
+    _write(arguments.output, text)
     return OK
+
+
+def _rows(points: list[tuple[int, int, int]]) -> str:
+    """A table of rate, RTT and loss, with a row for each 20 ms."""
+    lines = ["time_s,rate_mbps,rtt_ms,loss_percent"]
+    for i, (bps, rtt_ns, ppb) in enumerate(points):
+        lines.append(f"{i * _STEP_S:.2f},{bps / 1e6:.3f},{rtt_ns / 1e6:.3f},{ppb / 1e7:g}")
+    return "\n".join(lines) + "\n"
+
+
+def _write(output: str, text: str) -> None:
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise EngineError(f"{output}: {error.strerror}") from None
+    print(output)
 
 
 def _taken(name: str, text: str, parse: object) -> int:

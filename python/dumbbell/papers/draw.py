@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.plots import look, style
+from dumbbell.plots import look, style, ticks
 
 from .table import Reading, Table, matches
 
@@ -121,6 +121,10 @@ def page(
     return draw
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("s" if number > 1 else "")
+
+
 def _caption(table: Table) -> str:
     runs = {len(point.runs) for point in table.points}
     plan = table.points[0].runs[0].plan
@@ -128,8 +132,8 @@ def _caption(table: Table) -> str:
     times = f"{seconds[0]:g} s" if len(seconds) == 1 else f"{seconds[0]:g} to {seconds[-1]:g} s"
     most = max(runs)
     words = [
-        f"{len(table.points)} set-ups of {times}, " + (f"{min(runs)} to {most} repetitions" if len(runs) > 1 else
-         f"{most} repetition" + ("s" if most > 1 else "")),
+        f"{_count(len(table.points), 'set-up')} of {times}, "
+        + (f"{min(runs)} to {most} repetitions" if len(runs) > 1 else _count(most, "repetition")),
         *(["bars: 95 % interval of the mean"] if most >= INTERVAL_FROM else []),
         *(["dots: each repetition"] if 1 < most < INTERVAL_FROM else []),
         *(["rings and flat ends: the paper's numbers and bounds"] if any(map(_has_number, table.text.claims)) else []),
@@ -205,7 +209,7 @@ def lines(
                 sheet.entry(handle, f"{label or 'all'}, {table.beside.kind}")
             for claim in printed(table, y, label, at):
                 _mark(ax, claim, x, places, own["color"])
-        _axis(ax, AXES.get(x, Axis(x)), sorted(places))
+        _axis(sheet, ax, AXES.get(x, Axis(x)), sorted(places))
         style.value_title(sheet, ax, TITLES.get(y, y))
         if log_y:
             ax.set_yscale("log")
@@ -264,7 +268,7 @@ def _mark(ax: Axes, claim: Claim, x: str, places: set[float], shade: str) -> Non
             ax.plot([place] * len(ends), ends, "-", color=shade, lw=1.2, marker="_", ms=11, zorder=5)
 
 
-def _axis(ax: Axes, axis: Axis, places: Sequence[Any]) -> None:
+def _axis(sheet: style.Sheet, ax: Axes, axis: Axis, places: Sequence[Any]) -> None:
     ax.set_xlabel(axis.title)
     numbers = [place for place in places if isinstance(place, (int, float))]
     if axis.log and numbers and min(numbers) > 0 and max(numbers) > min(numbers):
@@ -272,7 +276,7 @@ def _axis(ax: Axes, axis: Axis, places: Sequence[Any]) -> None:
         ax.set_xticks(numbers, [f"{place:g}" for place in numbers])
         ax.minorticks_off()
     elif numbers and len(numbers) <= 12:
-        ax.set_xticks(numbers, [f"{place:g}" for place in numbers])
+        ax.set_xticks(numbers, ticks.spaced(sheet, ax, numbers))
 
 
 def cdf(y: str, *, title: str = "", at: dict[str, Any] | None = None, low: float | None = None) -> Panel:

@@ -14,7 +14,7 @@ from . import captions, groups, keys, look
 from .keys import SCENARIO
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dumbbell.results.load import Result, Results
     from dumbbell.results.plan_view import Window
@@ -62,11 +62,18 @@ class Found(NamedTuple):
         return any(cell.interval(self.metric)[3] for cell in self.cells)
 
 
-def varied_keys(results: Results, *, needed: bool = True, along: str | None = None) -> dict[str, VariedKey]:
+def varied_keys(
+    results: Results,
+    *,
+    needed: bool = True,
+    along: str | None = None,
+    whole: Mapping[str, Sequence[Any]] | None = None,
+) -> dict[str, VariedKey]:
     """The keys of which the runs have several values, those whose values go in step as one; raises ResultError where
     there is none, or where scenarios do not vary the same.
 
-    `along` is the one of them that stands for those that go with it.
+    `along` is the one of them that stands for those that go with it; `whole` has the values of a sweep of which these
+    are the first runs.
     """
     names = list(dict.fromkeys(run.name for run in results))
     first = set(results[0].vary)
@@ -75,7 +82,7 @@ def varied_keys(results: Results, *, needed: bool = True, along: str | None = No
             f"{len(names)} scenarios in this folder ({', '.join(names)}), which do not vary the same keys: choose one"
             f" with --run, such as --run '{names[0]}*'"
         )
-    found = {key: keys.of(key, list(results)) for key in results[0].vary}
+    found = {key: keys.of(key, list(results), (whole or {}).get(key)) for key in results[0].vary}
     if len(names) > 1:
         found[SCENARIO] = keys.VariedKey(SCENARIO, "Scenario", "", tuple(names), ())
     found = {key: of for key, of in found.items() if len(of.values) > 1}
@@ -116,9 +123,12 @@ def collect(
     *,
     needed: bool = True,
     along: str | None = None,
+    whole: Mapping[str, Sequence[Any]] | None = None,
 ) -> Found:
-    """Read the metric of every run; `needed`: something must vary; `along`: the key along x, if one is asked for."""
-    varied = varied_keys(results, needed=needed, along=along)
+    """Read the metric of every run; `needed`: something must vary; `along`: the key along x, if one is asked for;
+    `whole`: the values of a sweep that goes on.
+    """
+    varied = varied_keys(results, needed=needed, along=along, whole=whole)
     cells: list[Cell] = []
     for runs in captions.repetitions(list(results)):
         vary = {key: one.value_of(runs[0]) for key, one in varied.items()}

@@ -124,7 +124,7 @@ def _rates(
     page: style.Page,
 ) -> Axes:
     chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
-    width = _bin(result, bin_s, span)
+    width = bin_of(result, bin_s, span)
     many = len(chosen) > series.LINES_MOST
     sheet = style.Sheet(ax, page, rows=2 if many and ax is None else 1, sharex=True)
     found = groups.of(result, chosen)
@@ -164,7 +164,8 @@ def _group(
                 series.line(sheet, below, grid.t, row, series.flow_look(group, found, i, labels[flow]))
 
 
-def _bin(result: Result, asked: float | None, span: Window) -> float:
+def bin_of(result: Result, asked: float | None, span: Window) -> float:
+    """Averaging time: what was asked for, or a second, less in a window of less than 10 s; raises ScenarioError."""
     sample = result.plan.sample_ns / 1e9
     if asked is None:
         return max(sample, 1.0 if span[1] - span[0] >= 10 else (span[1] - span[0]) / 10)

@@ -66,8 +66,10 @@ def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
 def _label(name: str, cca: str, transport: str, *, mixed: bool) -> str:
     """``cubic from 10s`` is "CUBIC from 10s"; a name of the user's own stays as it is."""
     shown = look.name(cca) + name[len(cca) :] if name == cca or name.startswith(f"{cca} ") else name
+    if cca in look.OF_QUINN:
+        return shown
     if mixed or transport != "tcp":
-        upper = transport.upper()
+        upper = look.transport(transport)
         words = [word for word in shown.split() if word != transport]
         return shown if upper in words else f"{' '.join(words)} ({upper})"
     return shown

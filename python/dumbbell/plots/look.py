@@ -35,6 +35,13 @@ LOOKS = {
     "tsunami-zhang": Look("#AA4499", (4, 1, 45), "Tsunami (Zhang)"),
 }
 
+#: Of quinn's own controllers: the marker of the built-in one, in a colour of their own.
+OF_QUINN = {
+    "quinn:cubic": Look("#88CCEE", "o", "quinn's CUBIC"),
+    "quinn:bbr": Look("#CC6677", "s", "quinn's BBR"),
+    "quinn:newreno": Look("#DDCC77", "^", "quinn's NewReno"),
+}
+
 #: For controllers that are not built in: none of these colours is above.
 _OTHER_COLOURS = ("#6699CC", "#997700", "#994455", "#004488", "#777777", "#EE8866", "#5B2A86")
 _OTHER_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "d", "p")
@@ -56,10 +63,21 @@ def of(cca: str) -> Look:
     """
     if cca in LOOKS:
         return LOOKS[cca]
+    if cca in OF_QUINN:
+        return OF_QUINN[cca]
     from zlib import crc32
 
     drawn = crc32(cca.encode())
     return Look(_OTHER_COLOURS[drawn % len(_OTHER_COLOURS)], _OTHER_MARKERS[drawn // 64 % len(_OTHER_MARKERS)], cca)
+
+
+def transport(kind: str) -> str:
+    """A transport's name as the field writes it; quinn is a name of its own.
+
+    >>> transport("tcp"), transport("quinn")
+    ('TCP', 'quinn')
+    """
+    return kind if kind == "quinn" else kind.upper()
 
 
 def name(cca: str) -> str:

@@ -67,7 +67,7 @@ def queue(
     span, of = reading.window_of(result, window), links[link]
     measure = unit or (of.qdisc.limit.measure if of.qdisc.limit else "bytes")
     sheet = style.Sheet(ax, page)
-    t, total = _columns(result, link)
+    t, total = columns_of(result, link)
     inside = (t >= span[0]) & (t <= span[1])
     values = total[{"bytes": "backlog_bytes", "packets": "backlog_packets", "ms": "sojourn_us"}[measure]] / (
         1 if measure == "packets" else 1000
@@ -88,7 +88,7 @@ def queue(
     return sheet.ax
 
 
-def _columns(result: Result, link: int) -> tuple[Column, dict[str, Column]]:
+def columns_of(result: Result, link: int) -> tuple[Column, dict[str, Column]]:
     """Times in seconds, and the columns of one link."""
     import numpy as np
     import pyarrow.compute as pc

@@ -9,9 +9,14 @@ from dumbbell.errors import ResultError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pyarrow
+
     from dumbbell.results.load import Result
     from dumbbell.results.metrics import Column
     from dumbbell.results.plan_view import Window
+
+#: What an axis calls the round-trip times of a kernel.
+SMOOTHED = "Smoothed RTT (ms)"
 
 
 class Series(NamedTuple):
@@ -74,11 +79,17 @@ def column(result: Result, flows: Sequence[int], name: str, window: Window, *, s
     return made
 
 
-def rtt_column(result: Result) -> tuple[str, str]:
-    """The column with round-trip times, and what an axis calls it: a kernel reports smoothed ones only."""
-    measured = result.samples["rtt_us"]
-    is_absent = measured.null_count == len(measured)
-    return ("srtt_us", "Smoothed RTT (ms)") if is_absent else ("rtt_us", "RTT (ms)")
+def _is_empty(column: pyarrow.ChunkedArray) -> bool:
+    return bool(column.null_count == len(column))
+
+
+def rtt_column(*results: Result) -> tuple[str, str]:
+    """The column with round-trip times, and what an axis calls it: a kernel reports smoothed ones only, so all of these
+    runs have smoothed ones where one of them is a kernel's.
+    """
+    measured = [result.samples for result in results if result.samples.num_rows]
+    is_absent = not measured or any(_is_empty(one["rtt_us"]) and not _is_empty(one["srtt_us"]) for one in measured)
+    return ("srtt_us", SMOOTHED) if is_absent else ("rtt_us", "RTT (ms)")
 
 
 def bins(window: Window, bin_s: float) -> Column:

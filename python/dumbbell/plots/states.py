@@ -67,7 +67,7 @@ def states(
     chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
     known = _known(result, chosen)
     sheet = style.Sheet(ax, page, height=0.9 + 0.3 * len(known))
-    for name, colour in _colours([name for stays in known.values() for name, _, _ in stays]).items():
+    for name, colour in colours_of([name for stays in known.values() for name, _, _ in stays]).items():
         for row, stays in enumerate(known.values()):
             spans = [(start, end - start) for state, start, end in stays if state == name]
             if spans:
@@ -87,7 +87,7 @@ def _known(result: Result, chosen: Sequence[int]) -> dict[int, list[tuple[str, f
     """The states of each flow that tells."""
     if not result.events.num_rows:
         raise ResultError(f"{result.folder.name}: it has no events; [record] events = true records them")
-    known = {flow: stays for flow in chosen if (stays := list(_stays(result, flow)))}
+    known = {flow: stays for flow in chosen if (stays := list(stays_of(result, flow)))}
     if not known:
         raise ResultError(
             "no flow has states of its controller; on a kernel our controllers report them (--on bpf), with"
@@ -101,7 +101,7 @@ def _known(result: Result, chosen: Sequence[int]) -> dict[int, list[tuple[str, f
     return known
 
 
-def _colours(met: list[str]) -> dict[str, str]:
+def colours_of(met: list[str]) -> dict[str, str]:
     """Of each state that was met, those of BBR first."""
     others = [name for name in dict.fromkeys(met) if name not in _COLOURS]
     return {name: colour for name, colour in _COLOURS.items() if name in met} | {
@@ -109,7 +109,7 @@ def _colours(met: list[str]) -> dict[str, str]:
     }
 
 
-def _stays(result: Result, flow: int) -> Iterator[tuple[str, float, float]]:
+def stays_of(result: Result, flow: int) -> Iterator[tuple[str, float, float]]:
     """State, and the seconds from and until which it lasted."""
     import pyarrow as pa
     import pyarrow.compute as pc

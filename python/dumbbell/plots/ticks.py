@@ -78,6 +78,22 @@ def of_numbers(sheet: style.Sheet, ax: Axes, x: VariedKey) -> None:
         style.plain_log(ax.xaxis, ordered[0], ordered[-1])
 
 
+def spaced(sheet: style.Sheet, ax: Axes, numbers: Sequence[float]) -> list[str]:
+    """Labels of ticks at these numbers, which ascend, on a linear axis: none where it would run into the one before."""
+    span = (numbers[-1] - numbers[0]) or 1.0
+    room = 0.9 * width_points(sheet, ax) / span
+    labels: list[str] = []
+    free_from = float("-inf")
+    for number in numbers:
+        label = f"{number:g}"
+        half = style.text_points(label, 9) / 2
+        has_room = number * room - half > free_from
+        labels.append(label if has_room else "")
+        if has_room:
+            free_from = number * room + half + 3
+    return labels
+
+
 def ordered(key: VariedKey) -> list[Any]:
     """Values in the order of their numbers; categories as they came."""
     return sorted(key.values, key=key.position) if key.numbers else list(key.values)

@@ -85,11 +85,7 @@ class Row(NamedTuple):
 
 def panel(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found, *, layout: Layout, log: bool) -> None:
     """Lines or bars in one panel, with its axes."""
-    rows: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in sorted(mine, key=lambda one: layout.x.position(one.vary[layout.x.key])):
-        place = (cell.number, *(key.values.index(cell.vary[key.key]) for key in layout.lines))
-        rows.setdefault(place, []).append(cell)
-    for row in _rows([cells_ for _, cells_ in sorted(rows.items())], found, layout):
+    for row in rows_of(mine, found, layout):
         (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
     tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, mine, found)]
     lowest = min(cell.interval(found.metric)[1] for cell in found.cells) if layout.form == "lines" else 0.0
@@ -106,10 +102,15 @@ def _ends(lowest: float, highest: float, most: float) -> tuple[float, float]:
     return (begin, most + 0.05 * (most - begin)) if begin < most else (0.0, 1.05 * most)
 
 
-def _rows(sorted_cells: Sequence[list[Cell]], found: Found, layout: Layout) -> list[Row]:
+def rows_of(mine: Sequence[Cell], found: Found, layout: Layout) -> list[Row]:
     """The rows of a panel: in the colour of their controller, in shades and other lines where several rows have one
     controller.
     """
+    rows: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in sorted(mine, key=lambda one: layout.x.position(one.vary[layout.x.key])):
+        place = (cell.number, *(key.values.index(cell.vary[key.key]) for key in layout.lines))
+        rows.setdefault(place, []).append(cell)
+    sorted_cells = [cells_ for _, cells_ in sorted(rows.items())]
     ccas = [_cca(row, layout) for row in sorted_cells]
     made = []
     for i, (row, cca) in enumerate(zip(sorted_cells, ccas)):

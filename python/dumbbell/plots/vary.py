@@ -90,8 +90,8 @@ def vary(
         Where nothing varies, no run has the metric, or too much varies for one figure.
     """
     found = cells.collect(results, metric, figures.metric(metric), window, along=x)
-    layout = _layout(found, x, panels, form)
-    parts = _parts(found, layout)
+    layout = layout_of(found, x, panels, form)
+    parts = parts_of(found, layout)
     if ax is not None and len(parts) > 1:
         raise ResultError(f"{len(parts)} panels do not fit into one axes: give fewer runs, or no axes")
     if jain:
@@ -135,7 +135,7 @@ def _caption(results: Sequence[Result], found: Found, window: Window | None) -> 
     return captions.of_runs(list(results), window, intervals=found.is_repeated, cut=found.was_cut)
 
 
-def _layout(found: Found, x: str | None, panels: str | None, form: str | None) -> Layout:
+def layout_of(found: Found, x: str | None, panels: str | None, form: str | None) -> Layout:
     """Which key goes where; raises where too much varies."""
     if form is not None and form not in FORMS:
         raise wrong("--form", form, "one of: " + ", ".join(FORMS), list(FORMS))
@@ -206,7 +206,7 @@ def _too_much(found: Found) -> ResultError:
     )
 
 
-def _parts(found: Found, layout: Layout) -> list[tuple[str, list[Cell]]]:
+def parts_of(found: Found, layout: Layout) -> list[tuple[str, list[Cell]]]:
     """Title and cells of each panel; groups have heat maps of their own."""
     made: dict[tuple[object, ...], tuple[str, list[Cell]]] = {}
     for cell in found.cells:

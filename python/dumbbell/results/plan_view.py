@@ -277,6 +277,7 @@ class RecordView(View, frozen=True, kw_only=True):
     events: bool = True
     states: bool = True
     pcap: bool = False
+    qlog: bool = False
 
 
 class PlanView(View, frozen=True, kw_only=True):

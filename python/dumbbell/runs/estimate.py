@@ -29,6 +29,9 @@ ACK_BYTES = 66
 #: Steps of a rate or RTT that are listed.
 STEPS_SHOWN = 4
 
+#: Steps of a rate beyond which its range is told instead of the first of them.
+COURSE_SHOWN = 20
+
 
 def packets(planned: Plan) -> int:
     """Upper estimate of the packets that a run delivers: the links full of full segments, or all that finite flows have
@@ -104,7 +107,7 @@ def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
     goes_up = any(_is_up(flow) for flow in planned["flows"])
     head = ", ".join(f"{key} = {units.value_text(value)}" for key, value in case.vary.items())
     bdp = plan.bdp_bytes(path, link["rate_bps"])
-    rtt = "in steps" if isinstance(path.rtt, Schedule) else raw_at(path, "rtt")
+    rtt = _rtt(path.rtt) if isinstance(path.rtt, Schedule) else raw_at(path, "rtt")
     bdp_text = (
         "" if bdp is None else f", RTT {rtt}, BDP {units.bytes_text(bdp)} ({bdp / units.FRAME_BYTES:.1f} packets)"
     )
@@ -116,6 +119,17 @@ def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
         *[f"  {'up  ' if goes_up else 'acks'}   {_link(one, acks=not goes_up)}" for one in planned["ack_links"]],
         *_flows(planned, drawn=drawn),
     ]
+
+
+def _rtt(course: Schedule) -> str:
+    """An RTT in steps; of a recording the mean, which its BDP is made of, and the range within the run."""
+    if course.mean is None:
+        return "in steps"
+    values = [value for _, value in course.steps]
+    return (
+        f"{units.span_text(course.mean)} in the mean of its recording ({units.span_text(min(values))} to"
+        f" {units.span_text(max(values))}, {len(values)} steps)"
+    )
 
 
 def _link(link: LinkPlan, *, acks: bool = False) -> str:
@@ -131,9 +145,14 @@ def _rate(link: LinkPlan) -> str:
     later = [
         f"{units.rate_text(rate) if rate else 'nothing'} from {units.span_text(at)}" for at, rate in link["steps"][1:]
     ]
+    if len(later) > COURSE_SHOWN:
+        rates = [rate for _, rate in link["steps"]]
+        low = units.rate_text(min(rates)) if min(rates) else "nothing"
+        return f"{units.rate_text(link['rate_bps'])} ({low} to {units.rate_text(max(rates))}, {len(rates)} steps)"
     more = [f"{len(later) - STEPS_SHOWN} more"] if len(later) > STEPS_SHOWN else []
     again = [f"again every {units.span_text(link['repeat_ns'])}"] if link["repeat_ns"] else []
-    first = "nothing" if link["steps"] and link["steps"][0][1] == 0 else units.rate_text(link["rate_bps"])
+    begins = link["steps"][0][1] if link["steps"] else link["rate_bps"]
+    first = units.rate_text(begins) if begins else "nothing"
     return first + (f" ({', '.join(later[:STEPS_SHOWN] + more + again)})" if later else "")
 
 
@@ -177,7 +196,10 @@ def _probe(one: ProbePlan) -> str:
 
 def _flow(flow: FlowPlan, planned: Plan) -> list[str]:
     kind = flow["transport"]["kind"]
-    parts = [flow["cca"] + ("" if kind == "tcp" else f" over {kind.upper()}"), f"RTT {units.span_text(flow['rtt_ns'])}"]
+    parts = [
+        flow["cca"] + ("" if kind == "tcp" else f" over {kind if kind == 'quinn' else kind.upper()}"),
+        f"RTT {units.span_text(flow['rtt_ns'])}",
+    ]
     if _is_up(flow):
         parts += ["up", *_route("by", flow["forward"], planned["ack_links"], ["link", "delay"])]
         parts += _route("back by", flow["back"], planned["links"], ["delay", "link"])

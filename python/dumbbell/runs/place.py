@@ -25,8 +25,11 @@ from .interrupts import Held
 LOCK = ".dumbbell-lock"
 #: Name of the file that lists the folders of a sweep's runs, so that missing ones are known.
 SWEEP = "sweep.json"
+#: Name of the file that marks a folder as one that `dumbbell serve` made, and may take away again.
+MADE = ".dumbbell-serve"
 #: What a run's folder may hold without its manifest saying so.
 _TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages", "probes"))
+_TRACES = ("trace.pcap", "trace.sqlog")
 #: What a picture's name may begin with; plots are written next to what they show.
 _PICTURES = (".png", ".pdf", ".svg")
 
@@ -147,7 +150,7 @@ def strangers(folder: Path) -> Iterator[Path]:
         elif path.is_dir():
             yield from (one for one in strangers(path) if one.relative_to(folder).as_posix() not in listed)
         elif (
-            path.name not in (LOCK, SWEEP)
+            path.name not in (LOCK, SWEEP, MADE)
             and path.name not in listed
             and not _is_report(path)
             and not _is_picture(path)
@@ -167,8 +170,8 @@ def _listed(folder: Path) -> set[str] | frozenset[str]:
         text = "?"
     made = manifest_of(text)
     if made is not None:
-        return {*tables, *made.get("files", {}), "trace.pcap", MANIFEST}
-    return {*tables, "trace.pcap", MANIFEST} if tables or not text.strip("\0") else frozenset()
+        return {*tables, *made.get("files", {}), *_TRACES, MANIFEST}
+    return {*tables, *_TRACES, MANIFEST} if tables or not text.strip("\0") else frozenset()
 
 
 def manifest_of(text: str) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import controllers
 from dumbbell.errors import ScenarioError, together, wrong
-from dumbbell.scenario import arrivals, axes, routes, schedule, units, warn
+from dumbbell.scenario import arrivals, axes, recorded, routes, schedule, units, warn
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import Flow, Limits, Measure, Path, Scenario
 from dumbbell.scenario.host import Host
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: Most flows of a run; a port number each (RFC 6335 leaves 49151 user ports), and memory for their tables.
 FLOWS_MAX = 49_151
 
+#: Most steps of delays and losses in a plan: some 100 MB of text.
+STEPS_MAX = 4_000_000
+
 Known = Mapping[str, controllers.Controller]
 """Controllers by name."""
 
@@ -38,6 +41,9 @@ class Case(NamedTuple):
 
     vary: dict[str, Any]
     scenario: Scenario
+    """With the values of recordings in the place of their names."""
+    warnings: tuple[str, ...] = ()
+    """What these recordings give reason to warn of."""
 
 
 class Planned(NamedTuple):
@@ -85,8 +91,17 @@ def cases(scenario: Scenario) -> list[Case]:
             vary.update(point.vary)
             for place, value in point.changes:
                 case = replaced(case, place, value)
-        made.append(Case(vary, case))
+        made.append(_settled(vary, case))
     return made
+
+
+def _settled(vary: dict[str, Any], case: Scenario) -> Case:
+    """The case with the values of its recordings in the place of their names."""
+    if not any(recorded.named(case)):
+        return Case(vary, case)
+    from dumbbell.scenario import traced  # rarely needed, and start-up counts
+
+    return Case(vary, traced.settled(case), tuple(traced.warnings(case)))
 
 
 def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) -> list[Planned]:
@@ -97,9 +112,9 @@ def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
     """
     planned: list[Planned] = []
     together = tuple(axis.keys for axis in axes.of(scenario) if len(axis.keys) > 1)
-    for vary, case in cases(scenario):
+    for vary, case, noted in cases(scenario):
         base = plan(case, known)
-        warnings = warn.of_case(case, base)
+        warnings = [*noted, *warn.of_case(case, base)]
         repetitions = scenario.repetitions
         if once and repetitions > 1 and not _draws(case) and not warn.is_random(base):
             repetitions = 1
@@ -142,6 +157,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
     data_links, ack_links = _links(case, errors)
     if errors:
         raise together(_once(errors))
+    _check_steps(flows)
     if not flows:
         raise ScenarioError("flow", "no flow arrives before the end of the run")
     if len(flows) * (duration // record.every) > case.limits.samples:
@@ -169,9 +185,22 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         },
         "limits": {"events_per_s": case.limits.events, "memory_bytes": case.limits.memory},
     }
+    if record.qlog:
+        made["record"]["qlog"] = True
     if probes:
         made["probes"] = probes
     return made
+
+
+def _check_steps(flows: list[FlowPlan]) -> None:
+    """Each flow has its own copy of the steps of its delay and loss."""
+    count = sum(len(stage.get("steps", ())) for flow in flows for stage in (*flow["forward"], *flow["back"]))
+    if count > STEPS_MAX:
+        raise ScenarioError(
+            "path.rtt",
+            f"comes to {count} steps of delay and loss in {len(flows)} flows, wanted {STEPS_MAX} at most: fewer flows,"
+            " a shorter run, or a recording with fewer values",
+        )
 
 
 def _measure(measure: Measure | None, duration: int) -> MeasurePlan | None:
@@ -302,13 +331,24 @@ class _Flows(NamedTuple):
     def _route(self) -> routes.Route:
         flow, at = self.flow, self.at
         rtt = self.path.rtt if flow.rtt is None else flow.rtt
-        if rtt is None:
-            raise ScenarioError(f"{at}.rtt", "missing, and there is no path.rtt to fall back on")
-        return routes.route(flow, self.path, rtt, self.links, at)
+        up = self.path.way_up[1]
+        if flow.rtt is not None and self.path.delay is not None:
+            wanted = "no RTT of its own next to path.delay, which is the delay down of all flows"
+            raise wrong(f"{at}.rtt", raw_at(flow, "rtt"), wanted)
+        if rtt is None and (self.path.delay is None or up is None or up.delay is None):
+            raise ScenarioError(
+                f"{at}.rtt", "missing, and there is no path.rtt (or path.delay with path.up.delay) to fall back on"
+            )
+        return routes.route(flow, self.path, 0 if rtt is None else rtt, self.links, at)
 
     def plan(self, name: str, number: int, known: Known | None, most: int) -> list[FlowPlan]:
         """Its flows: `count` of them, or those that arrive."""
         flow, at = self.flow, self.at
+        self._check_hosts()
+        if flow.transport.FORM == "quinn":
+            known = controllers.with_quinn(known)
+        elif flow.cca in controllers.with_quinn({}):
+            raise wrong(f"{at}.cca", flow.cca, 'this controller with transport = "quinn", which it is part of')
         params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, known)
         starts = self._times()
         route = self._route()
@@ -337,9 +377,21 @@ class _Flows(NamedTuple):
             return [{**one, "start_ns": start, "size_bytes": size} for start, size in made]
         return [{**one, "start_ns": start} for start in starts]
 
+    def _check_hosts(self) -> None:
+        """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries."""
+        flow = self.flow
+        if flow.transport.FORM != "quinn" or flow.host is None:
+            return
+        for name in flow.host.plan():
+            if name not in ("hz", "ecn"):
+                written = name.removesuffix("_bytes")
+                accepted = "hz and ecn only with transport quinn, which has no TCP below it"
+                raise wrong(f"{self.at}.host.{written}", raw_at(flow.host, written), accepted)
+
     def facts(self) -> Facts:
         """What there is to say of its flows, where other tables have the same controller."""
         flow, rtt = self.flow, raw_at(self.path if self.flow.rtt is None else self.flow, "rtt")
+        rtt = "" if rtt is None else rtt
         if flow.arrivals is not None:
             application = "short flows"
         elif flow.workload is not None:
@@ -395,9 +447,13 @@ class _Flows(NamedTuple):
             return None
         if flow.size is not None:
             raise wrong(f"{at}.size", raw_at(flow, "size"), "no size next to workload")
-        if flow.transport.FORM != "tcp":
-            raise wrong(f"{at}.workload", raw(flow.workload), 'transport = "tcp": other transports carry one transfer')
+        if flow.transport.FORM not in ("tcp", "quinn"):
+            accepted = 'transport = "tcp" or "quinn": the simplified QUIC carries one transfer'
+            raise wrong(f"{at}.workload", raw(flow.workload), accepted)
         made = flow.workload.plan()
+        if flow.transport.FORM == "quinn" and made["kind"] == "on_off" and made["rate_bps"] is None:
+            accepted = "on times with a rate: a stream of quinn cannot take back what was written when one ends"
+            raise wrong(f"{at}.workload", raw(flow.workload), accepted)
         rate, size = made.get("rate_bps"), made.get("message_bytes")
         if rate and size and rate > self.limits.messages * size * 8:
             wanted = f"at most {self.limits.messages} messages per second, which limits.messages raises"

@@ -123,6 +123,7 @@ class RecordPlan(TypedDict):
     events: bool
     pcap: bool
     states: bool
+    qlog: NotRequired[bool]
 
 
 class LimitsPlan(TypedDict):

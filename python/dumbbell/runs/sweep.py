@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell import backends
-from dumbbell.backends.folder import BESIDE
+from dumbbell.backends.folder import BESIDE, system_error
 from dumbbell.backends.request import Request
-from dumbbell.errors import DiskFullError, ScenarioError
+from dumbbell.errors import DiskFullError, EngineError, ScenarioError
 from dumbbell.scenario import units
 from dumbbell.scenario.file import Given, Scenario, from_dict, from_file
 from dumbbell.scenario.own import Own
@@ -120,7 +120,7 @@ class Sweep:
 
     def _list_runs(self, jobs: Sequence[Job]) -> None:
         """Write which runs are to be there, those of a resumed sweep included; once one of them is, so that an empty
-        folder stays empty.
+        folder stays empty. Raises EngineError where the disk does not take the list.
         """
         path = self.out / SWEEP
         try:
@@ -128,10 +128,15 @@ class Sweep:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             before = []
         names = list(dict.fromkeys([*before, *(job.folder.name for job in jobs)]))
-        if len(names) > 1:
-            beside = path.with_name(f"{BESIDE}{os.getpid()}-{SWEEP}")
+        if len(names) == 1:
+            return
+        beside = path.with_name(f"{BESIDE}{os.getpid()}-{SWEEP}")
+        try:
             beside.write_text(json.dumps({"runs": names}, indent=1) + "\n", encoding="utf-8")
             beside.rename(path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise system_error(str(path), error) from None
 
     def __exit__(self, *_: object) -> None:
         with interrupts.Held():
@@ -161,7 +166,10 @@ class Sweep:
             outcome = kept[job.number] if job.number in kept else next(running)
             if outcome.manifest and not is_listed:
                 is_listed = True
-                self._list_runs(jobs)
+                try:
+                    self._list_runs(jobs)
+                except EngineError as error:
+                    outcome = outcome._replace(error=error)
             yield outcome
             if isinstance(outcome.error, DiskFullError):
                 return

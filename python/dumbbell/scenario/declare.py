@@ -374,7 +374,8 @@ def replaced(table: Any, place: Sequence[str | int], value: tuple[Any, Any]) -> 
         return made
     if isinstance(table, tuple):
         assert isinstance(step, int)
-        return (*table[:step], replaced(table[step], rest, value), *table[step + 1 :])
+        made = replaced(table[step], rest, value) if rest else value[1]
+        return (*table[:step], made, *table[step + 1 :])
     return {**table, step: value[1]}
 
 

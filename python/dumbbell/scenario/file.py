@@ -33,8 +33,8 @@ from .host import FlowHost, Host
 from .impairments import LOSS, SHARE_OF, Jitter, Reorder
 from .kinds import (
     BUFFER,
-    BURST,
     CONTROLLER,
+    DEPTH,
     DURATION,
     EVERY,
     LABEL,
@@ -86,13 +86,19 @@ class Path(Table):
         + schedule.FORM
         + ', whose first rate the BDP refers to; or a Mahimahi trace, { trace = "file", repeat = true, opportunity ='
         ' "1514B" }, or a synthetic radio link, '
-        + '{ lte = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 } or wifi instead of lte, whose'
-        " mean it refers to",
+        + '{ lte = "stationary" | "mobile", mean = "8Mbps", length = "60s", seed = 1 } or wifi instead of lte, or a'
+        " recorded table, as path.rtt, to whose mean it refers",
     )
     rtt: MaybeRtt = key(
         schedule.RTT,
         "two-way propagation delay of flows without their own rtt, and the RTT of the BDP; or its course, such as "
-        + schedule.RTT_FORM,
+        + schedule.RTT_FORM
+        + ', or a recording, { trace = "path.csv", repeat = true } (docs/recordings.md), whose mean the BDP refers to',
+        default=None,
+    )
+    delay: MaybeRtt = key(
+        schedule.DELAY,
+        "one-way delay of what goes down; default: half of the flow's RTT; or its course or a recording, as path.rtt",
         default=None,
     )
     buffer: MaybeBuffer = key(BUFFER, BUFFER_DOC, default=None)
@@ -118,7 +124,10 @@ class Path(Table):
         varies=False,
     )
     burst: Quantity = key(
-        BURST, "depth of the bottleneck's token bucket; two full frames, the minimum of tbf", default="3028B"
+        DEPTH,
+        "depth of the bottleneck's token bucket; two full frames, the minimum of tbf; 0B: a serial line as ns-3's,"
+        " which drops a packet unless 1500 bytes of the queue are free",
+        default="3028B",
     )
     up: MaybeSubTable[Up] = key(
         Sub(Up),
@@ -296,6 +305,12 @@ class Record(Table):
     queue: Switch = key(SWITCH, "table of the bottleneck's state at every sample time", default=True, varies=False)
     events: Switch = key(SWITCH, "table of state changes, losses and timeouts", default=True, varies=False)
     pcap: Switch = key(SWITCH, "capture of every packet at the senders", default=False, varies=False)
+    qlog: Switch = key(
+        SWITCH,
+        "qlog of the senders: packets of QUIC, recovery of all flows; simulator only",
+        default=False,
+        varies=False,
+    )
     states: Switch = key(
         SWITCH,
         "on real hosts: ask our own controllers for their state at every sample; this locks the socket for some 17 us",

@@ -14,9 +14,9 @@ from dumbbell.errors import wrong
 
 from . import kinds, settings
 from .declare import Forms, Key, Sub, Table, Variant, key, raw, raw_at
-from .kinds import SHARE, SPAN_ABOVE_ZERO
-from .plain_kinds import Choice, Kind, whole
-from .schedule import REPEAT_SCHEMA, Schedule, in_steps, repeat_ns, steps_schema
+from .kinds import SHARE, SPAN, SPAN_ABOVE_ZERO
+from .plain_kinds import SWITCH, Choice, Kind, whole
+from .schedule import REPEAT_SCHEMA, Rtt, Schedule, TraceFile, in_steps, repeat_ns, steps_schema
 from .units import UnitError
 
 if TYPE_CHECKING:
@@ -101,6 +101,43 @@ class SteppedLoss(Loss, form="steps", sign="steps"):
         except UnitError as error:
             raise wrong(f"{self.AT}.repeat", raw_at(self, "repeat"), str(error)) from None
         return {"kind": "loss", "model": "schedule", "steps": list(self.steps.steps), "repeat_ns": again}
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise UnitError("a text that is not empty")
+    return value
+
+
+_TEXT = Kind(_text, {"type": "string", "minLength": 1})
+
+
+class TracedLoss(Loss, form="trace", sign="trace"):
+    """A share as it was recorded; `traced.py` puts the steps of the recording in its place."""
+
+    trace: Fixed[str] = key(_TEXT, "file of the recording, relative to the scenario", varies=False)
+    format: Fixed[str | None] = key(
+        Choice("csv"), "form of the file; default: by its first line", default=None, varies=False
+    )
+    column: Fixed[str | None] = key(
+        _TEXT, "which column, by its heading; default: the only one of losses", default=None, varies=False
+    )
+    repeat: Key[bool | None, bool | None] = key(
+        SWITCH,
+        "whether it begins again at its end, or its last value stays; required where the run is longer",
+        default=None,
+        varies=False,
+    )
+    offset: Key[str, int] = key(SPAN, "where in the recording the run begins", default="0s", varies=False)
+
+    @property
+    def of(self) -> TraceFile:
+        """The recording as other keys name theirs."""
+        return TraceFile(self.trace, self.format, self.column, self.repeat, self.offset)
+
+    def stage(self) -> Stage:
+        """Nothing: steps take its place before a plan is made."""
+        raise AssertionError("recordings are settled before plans are made")
 
 
 def _numbers(value: object) -> tuple[int, ...]:
@@ -203,8 +240,9 @@ def share_stage(kind: str, share: CorrelatedShare) -> Stage | None:
     return {"kind": kind, **by_engine(share)} if share.rate else None
 
 
-def delay_stage(delay: int | Schedule, jitter: Jitter | None = None, reorder: Reorder | None = None) -> Stage:
+def delay_stage(delay: Rtt, jitter: Jitter | None = None, reorder: Reorder | None = None) -> Stage:
     """The stage of a delay in ns or its schedule."""
+    assert not isinstance(delay, TraceFile), "recordings are settled before plans are made"
     steps, repeat = (list(delay.steps), delay.repeat_ns) if isinstance(delay, Schedule) else ([], None)
     return {
         "kind": "delay",

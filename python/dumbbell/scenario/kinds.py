@@ -155,6 +155,10 @@ def _burst(value: object) -> int:
     return amount
 
 
+def _depth(value: object) -> int:
+    return 0 if value == "0B" else _burst(value)
+
+
 def _some_buffer(value: object) -> Buffer:
     found = units.buffer(value)
     if found[1] == 0:
@@ -184,6 +188,8 @@ DURATION = quantity(within(units.span_ns, units.SPAN, 1, 24 * 3600 * 10**9, "abo
 EVERY = quantity(within(units.span_ns, units.SPAN, 1_000, 24 * 3600 * 10**9, "from 1us to 24h"), _NS, "ms")
 TICK = Kind(_tick, {"enum": [n for n in range(1, 1001) if 1000 % n == 0]})
 BURST = quantity(_burst, _BYTES)
+#: Depth of a link's bucket; a serial line has none.
+DEPTH = quantity(_depth, _BYTES)
 BUFFER = quantity(_some_buffer, ["bdp", "BDP", *_BYTES, *_NS], "bdp")
 LIMIT = either("buffer", BUFFER)
 PACKETS = quantity(_packets, ["pkt"], "pkt")

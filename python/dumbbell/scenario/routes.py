@@ -31,7 +31,7 @@ from .impairments import (
     loss_stage,
     share_stage,
 )
-from .kinds import BUFFER, BURST, DELAY, NAME
+from .kinds import BUFFER, DELAY, DEPTH, NAME
 from .plain_kinds import Choice, Kind
 from .qdiscs import BufferContext, Qdisc
 from .schedule import Rate, Rtt, Schedule
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
         Fixed,
         Impair,
         MaybeBuffer,
-        MaybeQuantity,
         MaybeRate,
+        MaybeRtt,
         MaybeSubTable,
         Quantity,
     )
@@ -87,7 +87,7 @@ class Link(Table):
     rate: AnyRate = key(schedule.RATE, "rate, its course, or a trace, as path.rate")
     buffer: MaybeBuffer = key(BUFFER, "limit of its queue, as path.buffer; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "queue discipline, as path.qdisc", default="fifo")
-    burst: Quantity = key(BURST, "depth of its token bucket", default="3028B")
+    burst: Quantity = key(DEPTH, "depth of its token bucket; 0B: a serial line", default="3028B")
     policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of its queue", default=None)
     delay: Quantity = key(
         DELAY,
@@ -105,7 +105,11 @@ class Part(Variant):
 class DelayPart(Part, form="delay"):
     """A delay: the flow's own (half its RTT) if `time` is omitted, otherwise an additional one."""
 
-    time: MaybeQuantity = key(DELAY, "its length; default: the flow's own propagation delay", default=None)
+    time: MaybeRtt = key(
+        schedule.DELAY,
+        "its length, or its course, as path.delay; default: the flow's own propagation delay",
+        default=None,
+    )
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "its variation", default=None)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip it", default=None)
 
@@ -168,9 +172,13 @@ class Up(Table):
     )
     buffer: MaybeBuffer = key(BUFFER, "limit of its queue; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "its queue discipline", default="fifo")
-    burst: Quantity = key(BURST, "depth of its token bucket", default="3028B")
+    burst: Quantity = key(DEPTH, "depth of its token bucket; 0B: a serial line", default="3028B")
     policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of its queue", default=None)
-    delay: MaybeQuantity = key(DELAY, "one-way delay; default: the other half of the flow's RTT", default=None)
+    delay: MaybeRtt = key(
+        schedule.DELAY,
+        "one-way delay of what goes up; default: the other half of the flow's RTT; or its course, as path.delay",
+        default=None,
+    )
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation", default=None)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip the delay", default=None)
     loss: AnyLoss = key(LOSS, "loss of what goes up", default=0)
@@ -223,19 +231,20 @@ class Route(NamedTuple):
 
 def rate(found: Rate, at: str, folder: FilePath) -> RatePlan:
     """The engine's keys for a rate, its schedule or its trace."""
-    if isinstance(found, schedule.TraceFile):
+    if isinstance(found, schedule.TraceFile):  # of Mahimahi: `traced.py` has put steps in the place of others
         from . import traces  # rarely needed, and start-up counts
 
         path = (folder / found.file).absolute()
         trace = traces.read(path, f"{at}.rate")
-        mean = traces.mean_bps(trace, found.opportunity_bytes)
+        opportunity = FRAME_BYTES if found.opportunity_bytes is None else found.opportunity_bytes
+        mean = traces.mean_bps(trace, opportunity)
         if mean not in schedule.RATE_BPS:
             raise wrong(f"{at}.rate", found.file, f"a trace of 1kbps to 1Tbps in the mean (it comes to {mean} bit/s)")
         planned: TracePlan = {
             "path": str(path),
             "sha256": trace.sha256,
-            "opportunity_bytes": found.opportunity_bytes,
-            "repeat": found.repeat,
+            "opportunity_bytes": opportunity,
+            "repeat": found.repeat is not False,
         }
         return {"rate_bps": mean, "steps": [], "repeat_ns": None, "trace": planned}
     if isinstance(found, schedule.Radio):
@@ -293,12 +302,13 @@ def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]]
             raise wrong(f"{at}.via", name, "one of: " + ", ".join(f'"{n}"' for n in links), list(links))
     extra = sum(links[name][1] for name in via)
     there, back = _one_way(rtt)
+    there = there if path.delay is None else path.delay
     named, up = path.way_up
     crossed = [stage for name in via for stage in _crossed(*links[name])]
     down = _way("path", path, None if goes_up else (at, flow), there, crossed)
+    back = back if up is None or up.delay is None else up.delay
     rising: list[Stage] = [delay_stage(back)]
     if up is not None:
-        back = back if up.delay is None else up.delay
         link_up: list[Stage] = [] if up.rate is None else [{"kind": "link", "link": 0}]
         rising = _way(named, up, (at, flow) if goes_up else None, back, link_up)
     if goes_up and (up is None or up.rate is None):
@@ -311,7 +321,7 @@ def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]]
                 where,
                 f"comes to {len(stages)} parts with the links and delays of the flow's way, wanted {PARTS_MAX} at most",
             )
-    rtt_ns = schedule.nominal(rtt) // 2 + _first(back) + 2 * extra
+    rtt_ns = schedule.nominal(there) + schedule.nominal(back) + 2 * extra
     return Route(rising, down, rtt_ns) if goes_up else Route(down, rising, rtt_ns)
 
 
@@ -346,6 +356,7 @@ def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
     """Delay of the data and of the acknowledgements."""
     if isinstance(rtt, int):
         return rtt // 2, rtt - rtt // 2
+    assert isinstance(rtt, Schedule), "recordings are settled before plans are made"
     return rtt.map(lambda one: one // 2), rtt.map(lambda one: one - one // 2)
 
 
@@ -393,7 +404,3 @@ def _stage(part: Part | Loss, at: str) -> Stage:
         return part.stage(at)
     assert isinstance(part, (Thin, Loss))
     return part.stage()
-
-
-def _first(delay: Rtt) -> int:
-    return delay.steps[0][1] if isinstance(delay, Schedule) else delay

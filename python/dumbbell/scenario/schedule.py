@@ -15,6 +15,7 @@ from .units import UnitError
 FORM = '{ steps = [["0s", "40Mbps"], ["2s", "45Mbps"]], repeat = true }'
 RTT_FORM = '{ steps = [["0s", "20ms"], ["10s", "60ms"]], repeat = false }'
 TRACE_FORM = '{ trace = "file" }'
+RECORDING_FORM = '{ trace = "path.csv", repeat = true }'
 RADIO_FORM = '{ lte = "mobile", mean = "8Mbps" }'
 MOBILITY = ("stationary", "mobile")
 RATE_BPS = range(1_000, 10**12 + 1)
@@ -25,6 +26,12 @@ STEP_MIN_NS = 1_000
 
 #: Most steps of a schedule: a day in steps of a second, with room.
 STEPS_MAX = 100_000
+
+#: Shortest step of an interpolation, ns.
+INTERPOLATE_MIN_NS = 100_000
+
+#: Forms of a recording, as `recordings.py` reads them.
+FORMS = ("csv", "leoreplayer", "cellreplay", "mahimahi")
 
 #: Longest synthetic radio link, after which it repeats, ns: an hour is 180,000 steps.
 RADIO_MAX_NS = 3600 * 10**9
@@ -37,23 +44,46 @@ class Schedule(NamedTuple):
     """(ns, value), ascending, the first at 0."""
     repeat_ns: int | None = None
     """When the steps begin again."""
+    mean: int | None = None
+    """Of a recording: the mean over all of it."""
 
     @property
     def nominal(self) -> int:
-        """The first value above zero, which sizes in BDP refer to; 0 where there is none."""
-        return next((value for _, value in self.steps if value), 0)
+        """What sizes in BDP refer to: the mean of a recording, otherwise the first value above zero; 0 where there is
+        none.
+        """
+        return next((value for _, value in self.steps if value), 0) if self.mean is None else self.mean
 
     def map(self, change: Callable[[int], int]) -> Schedule:
         """The schedule of what `change` makes of each value."""
-        return Schedule(tuple((at, change(value)) for at, value in self.steps), self.repeat_ns)
+        steps = tuple((at, change(value)) for at, value in self.steps)
+        return Schedule(steps, self.repeat_ns, None if self.mean is None else change(self.mean))
+
+
+#: Keys of a recording or a Mahimahi trace.
+TRACE_KEYS = ("trace", "format", "column", "repeat", "offset", "interpolate", "opportunity")
+
+
+RECORDING_KEYS = TRACE_KEYS[:-1]
 
 
 class TraceFile(NamedTuple):
-    """A Mahimahi trace as written."""
+    """A recording or a Mahimahi trace as written."""
 
     file: str
-    repeat: bool
-    opportunity_bytes: int
+    form: str | None = None
+    """What form the file has; None where its first line tells."""
+    column: str | None = None
+    repeat: bool | None = None
+    """Whether it begins again at its end; None where that is not written."""
+    offset_ns: int = 0
+    """Where in the recording the run begins."""
+    interpolate_ns: int | None = None
+    """Steps of this length on straight lines between the values; None for a step at each value."""
+    opportunity_bytes: int | None = None
+    """Of a Mahimahi trace."""
+    written: tuple[str, ...] = ()
+    """The keys that were written."""
 
 
 class Radio(NamedTuple):
@@ -74,12 +104,13 @@ class Radio(NamedTuple):
 
 Rate = int | Schedule | TraceFile | Radio
 """Of a link: constant in bit/s, in steps, or as recorded."""
-Rtt = int | Schedule
-"""Nanoseconds, or their steps."""
+Rtt = int | Schedule | TraceFile
+"""Nanoseconds, their steps, or a recording, whose steps take its place in a plan (`traced.py`)."""
 
 
-def nominal(value: int | Schedule) -> int:
+def nominal(value: Rtt) -> int:
     """The value itself, or that of a schedule which sizes in BDP refer to."""
+    assert not isinstance(value, TraceFile), "recordings are settled before plans are made"
     return value.nominal if isinstance(value, Schedule) else value
 
 
@@ -134,7 +165,7 @@ def _rate(value: object) -> Rate:
         constant: int = kinds.RATE.parse(value)
         return constant
     if "trace" in value:
-        return _trace(value)
+        return trace_file(value, 'a trace such as { trace = "file", repeat = true, opportunity = "1514B" }')
     if "lte" in value or "wifi" in value:
         return _radio(value)
     made = in_steps(
@@ -147,15 +178,23 @@ def _rate(value: object) -> Rate:
     return made
 
 
-def _trace(value: Mapping[str, Any]) -> TraceFile:
-    unknown = sorted(set(value) - {"trace", "repeat", "opportunity"})
+def trace_file(value: Mapping[str, Any], wanted: str, keys: tuple[str, ...] = TRACE_KEYS) -> TraceFile:
+    """Parse a table with `trace`; raises UnitError."""
+    unknown = sorted(set(value) - set(keys))
     if unknown or not isinstance(value["trace"], str) or not value["trace"]:
-        raise UnitError(
-            'a trace such as { trace = "file", repeat = true, opportunity = "1514B" }'
-            + (f"; no key {unknown[0]}" if unknown else "")
-        )
-    opportunity = kinds.size("1B", "1GB").parse(value.get("opportunity", "1514B"))
-    return TraceFile(value["trace"], SWITCH.parse(value.get("repeat", True)), opportunity)
+        raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
+    form, column = value.get("format"), value.get("column")
+    if form is not None and form not in FORMS:
+        raise UnitError("format = one of: " + ", ".join(f'"{one}"' for one in FORMS))
+    if column is not None and (not isinstance(column, str) or not column):
+        raise UnitError('a column by its heading, such as column = "rtt_ms"')
+    interpolate = None if "interpolate" not in value else units.span_ns(value["interpolate"])
+    if interpolate is not None and interpolate < INTERPOLATE_MIN_NS:
+        raise UnitError(f"interpolate of {units.span_text(INTERPOLATE_MIN_NS)} or more")
+    opportunity = kinds.size("1B", "1GB").parse(value["opportunity"]) if "opportunity" in value else None
+    repeat = SWITCH.parse(value["repeat"]) if "repeat" in value else None
+    offset = units.span_ns(value.get("offset", "0s"))
+    return TraceFile(value["trace"], form, column, repeat, offset, interpolate, opportunity, tuple(value))
 
 
 def _radio(value: Mapping[str, Any]) -> Radio:
@@ -178,13 +217,23 @@ def _radio(value: Mapping[str, Any]) -> Radio:
 
 
 def _rtt(value: object) -> Rtt:
-    if not isinstance(value, Mapping):
-        constant: int = kinds.RTT.parse(value)
-        return constant
-    made = in_steps(value, kinds.DELAY.parse, f"an RTT, or a course such as {RTT_FORM}")
-    if made.steps[0][1] == 0:
+    made = _course(value, kinds.RTT, "an RTT")
+    if isinstance(made, Schedule) and made.steps[0][1] == 0:
         raise UnitError("a course whose first RTT is above zero, because buffers refer to it")
     return made
+
+
+def _delay(value: object) -> Rtt:
+    return _course(value, kinds.DELAY, "a delay")
+
+
+def _course(value: object, constant: Kind, what: str) -> Rtt:
+    if not isinstance(value, Mapping):
+        parsed: int = constant.parse(value)
+        return parsed
+    if "trace" in value:
+        return trace_file(value, f"a recording such as {RECORDING_FORM}", RECORDING_KEYS)
+    return in_steps(value, kinds.DELAY.parse, f"{what}, or a course such as {RTT_FORM}")
 
 
 def _table(required: str, **properties: Any) -> dict[str, Any]:
@@ -198,9 +247,16 @@ def steps_schema(one: dict[str, Any]) -> dict[str, Any]:
 
 
 REPEAT_SCHEMA = {"anyOf": [{"type": "boolean"}, {"type": "string"}]}
-_TRACE = _table(
-    "trace", trace={"type": "string", "minLength": 1}, repeat={"type": "boolean"}, opportunity={"type": "string"}
-)
+RECORDING_PROPERTIES: dict[str, Any] = {
+    "trace": {"type": "string", "minLength": 1},
+    "format": {"enum": list(FORMS)},
+    "column": {"type": "string", "minLength": 1},
+    "repeat": {"type": "boolean"},
+    "offset": {"type": "string"},
+    "interpolate": {"type": "string"},
+}
+_RECORDING = _table("trace", **RECORDING_PROPERTIES)
+_TRACE = _table("trace", **RECORDING_PROPERTIES, opportunity={"type": "string"})
 _RADIO = [
     _table(
         kind,
@@ -222,6 +278,17 @@ RATE = Kind(
         ]
     },
 )
-RTT = Kind(
-    _rtt, {"anyOf": [kinds.RTT.schema, _table("steps", steps=steps_schema(kinds.RTT.schema), repeat=REPEAT_SCHEMA)]}
-)
+
+
+def _or_course(kind: Kind) -> dict[str, Any]:
+    return {
+        "anyOf": [
+            kind.schema,
+            _table("steps", steps=steps_schema(kind.schema), repeat=REPEAT_SCHEMA),
+            _RECORDING,
+        ]
+    }
+
+
+RTT = Kind(_rtt, _or_course(kinds.RTT))
+DELAY = Kind(_delay, _or_course(kinds.DELAY))

@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.files import DATA_MAX, read_bytes
+from dumbbell.errors import ResultError, ScenarioError
+from dumbbell.files import DATA_MAX, read_bytes, taken_apart
 
 #: Longest time that a line may hold, ms (what the engine keeps in 32 bits).
 MS_MAX = 2**32 - 1
@@ -40,15 +40,13 @@ class Trace(NamedTuple):
 
 def read(path: Path, at: str) -> Trace:
     """The trace in a file; raises ScenarioError that names the key `at`, and quotes nothing of the file."""
-    try:
-        stat = path.stat()
-        return _read(path, stat.st_mtime_ns, stat.st_size)
-    except OSError as error:
-        raise wrong(at, str(path), f"the file of a Mahimahi trace ({error.strerror})") from None
-    except ValueError as error:
-        raise wrong(
-            at, str(path), f"a Mahimahi trace, a time in ms per line, none before its predecessor ({error})"
-        ) from None
+    return taken_apart(
+        path,
+        at,
+        lambda changed_ns, size: _read(path, changed_ns, size),
+        file="the file of a Mahimahi trace",
+        content="a Mahimahi trace, a time in ms per line, none before its predecessor",
+    )
 
 
 @lru_cache(maxsize=32)

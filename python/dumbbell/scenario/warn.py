@@ -66,16 +66,18 @@ def _number(value: object) -> str:
 def _marks(plan: Plan) -> Iterator[str]:
     """ECN that nothing marks, and controllers that need marks and get none."""
     links = plan["links"]
-    marking = [_is_marking(link) for link in links]
-    kinds = ", ".join(dict.fromkeys(link["qdisc"]["kind"] for link in links))
+    met = [*links, *(plan["ack_links"] if any(flow.get("direction") == "up" for flow in plan["flows"]) else ())]
+    marking = [_is_marking(link) for link in met]
+    kinds = ", ".join(dict.fromkeys(link["qdisc"]["kind"] for link in met))
     asking = ["host.ecn"] if plan["host"]["ecn"] != "off" else []
     asking += [f"flow[{flow['table']}].host.ecn" for flow in plan["flows"] if flow["host"].get("ecn", "off") != "off"]
     for at in dict.fromkeys(asking) if not any(marking) else ():
         yield f"{at} has no effect: no queue marks ({kinds}); a discipline with ecn = true or a ce_threshold does"
     for number in dict.fromkeys(flow["table"] for flow in plan["flows"]):
         flow = next(flow for flow in plan["flows"] if flow["table"] == number)
-        crossed = [stage["link"] for stage in flow["forward"] if stage["kind"] == "link"]
-        if flow["cca"] in NEED_MARKS and not any(marking[link] for link in crossed):
+        its_links = plan["ack_links"] if flow.get("direction") == "up" else links
+        crossed = [its_links[stage["link"]] for stage in flow["forward"] if stage["kind"] == "link"]
+        if flow["cca"] in NEED_MARKS and not any(_is_marking(link) for link in crossed):
             yield f"flow[{number}]: {flow['cca']} runs as Reno, because no queue on its way marks"
         elif flow["cca"] in L4S and _ecn_of(plan, flow) == "classic":
             yield (

@@ -38,6 +38,12 @@ class Quic(Transport, form="quic"):
     """The QUIC-like transport (docs/models/quic.md)."""
 
     payload: Quantity = key(kinds.size("100B", "1400B"), "stream data of a packet", default="1000B")
+    write: MaybeQuantity = key(
+        kinds.size("100B", "1MB"),
+        "what the application writes at once: a packet never carries parts of two writes; default: everything"
+        " (Zhang: 3000 bytes, which make packets of 1400, 1400 and 200)",
+        default=None,
+    )
     ack_every: Number = key(whole(1, 2**31), "packets that ask for an acknowledgement before one is sent", default=2)
     ack_delay: Quantity = key(
         kinds.span("0s", "60s"), "the longest that a packet waits for its acknowledgement", default="25ms"
@@ -47,6 +53,11 @@ class Quic(Transport, form="quic"):
         kinds.span("1us", "60s"), "round-trip time that is assumed before the first sample", default="333ms"
     )
 
+    initial_sample: Switch = key(
+        SWITCH,
+        "that round-trip time counts as the first sample, so that no longer one is ever the minimum (Zhang: true)",
+        default=False,
+    )
     window_unit: MaybeQuantity = key(
         kinds.size("100B", "10kB"),
         "unit of the window of controllers that do not set it themselves; default: a packet"
@@ -57,6 +68,12 @@ class Quic(Transport, form="quic"):
         whole(1, 1000),
         "later packets whose acknowledgement makes one lost; default: 3 (Zhang: any gap, 1)",
         default=None,
+    )
+    adaptive_thresholds: Switch = key(
+        SWITCH,
+        "packet and time threshold of loss detection grow with each loss that proves spurious, as in google/quiche;"
+        " false: they stay 3 packets (or packet_threshold) and 9/8 of an RTT",
+        default=False,
     )
     initial_window: MaybeNumber = key(
         whole(1, 10_000), "window at the start, in packets; default: 10 (Zhang: 15)", default=None
@@ -71,6 +88,13 @@ class Quic(Transport, form="quic"):
         kinds.span("1us", "100ms"),
         "when in a tick of the clock its alarms go off, below the tick; default: at its beginning (Zhang's senders"
         " share a processor, which polls them in turn)",
+        default=None,
+    )
+    poll: MaybeQuantity = key(
+        kinds.span("1us", "100ms"),
+        "time between two polls of the sender, the first of which comes after `clock_offset`: it sends and runs its"
+        " alarms only then, one packet each time, and one more when the pacer's alarm goes off; default: not polled"
+        " (Zhang: 500 us)",
         default=None,
     )
     rto_min: MaybeQuantity = key(
@@ -96,9 +120,13 @@ class Quic(Transport, form="quic"):
         """What the engine takes."""
         sender = {
             "packet_threshold": self.packet_threshold,
+            "adaptive_thresholds": self.adaptive_thresholds,
             "initial_window": self.initial_window,
             "clock_ns": self.clock,
             "clock_offset_ns": self.clock_offset,
+            "poll_ns": self.poll,
+            "write_bytes": self.write,
+            "initial_sample": self.initial_sample,
             "rto_min_ns": self.rto_min,
             "counts_sent": self.counts_sent,
             "prr": self.prr,
@@ -107,6 +135,18 @@ class Quic(Transport, form="quic"):
         sizes = {"payload_bytes": self.payload, "window_unit_bytes": self.window_unit or 0}
         own = {name: value for name, value in sender.items() if value}
         return {"kind": "quic", "ack_every": self.ack_every, "handshake": self.handshake, **sizes, **times, **own}
+
+
+class Quinn(Transport, form="quinn"):
+    """quinn-proto, an implementation of QUIC (docs/models/quic.md, quinn)."""
+
+    datagram: Quantity = key(
+        kinds.size("1200B", "1448B"), "length of a full datagram, without the headers of UDP and IP", default="1200B"
+    )
+
+    def plan(self) -> dict[str, Any]:
+        """What the engine takes."""
+        return {"kind": "quinn", "datagram_bytes": self.datagram}
 
 
 class Workload(Variant):

@@ -1,7 +1,7 @@
 """What the guest's agent wrote, as a result's tables and summary: the same columns as every back end's.
 
 Of each flow the agent tells what its socket says (TCP_INFO), and the kernel what happened in the network namespace of
-its sender, which is the flow's alone. `agent/agent.c` says how the files are written.
+its sender, which is the flow's alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _UNSET = 0xFFFFFFFF
 #: A pacing rate that limits nothing (SK_PACING... of include/net/sock.h: ~0UL), bytes/s.
 _UNPACED = 2**64 - 1
-#: Of TCP_INFO, in the order of their numbers.
+#: In the order of their numbers in TCP_INFO.
 CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 #: Counters of a sender's namespace (TcpExt of /proc/net/netstat) that are a flow's.
 _RECOVERIES = ("TCPRenoRecovery", "TCPSackRecovery")
@@ -154,7 +154,9 @@ class Measured:
             events=(row for flow in self.flows for row in flow.events()),
             warnings=self.warnings(),
             messages=[_message(row) for row in self.rows("messages")],
-            probes=[_probe(row) for row in self.rows("probes")] if self.plan.get("probes") else [],
+            probes=tables.decided(self.plan, [_probe(row) for row in self.rows("probes")])
+            if self.plan.get("probes")
+            else [],
         )
 
     def warnings(self) -> list[str]:
@@ -170,6 +172,9 @@ class Measured:
         dropped = sum(int(line.split()[1], 16) for line in waiting)
         if dropped:
             found.append(f"the guest itself dropped {dropped} packets between devices")
+        (lacking,) = self.counters.get(("-", "capture"), ["0"])
+        if int(lacking):
+            found.append(f"trace.pcap lacks {lacking} packets, which the guest had no room for")
         for i, flow in enumerate(self.plan["flows"]):
             loses = any(stage["kind"] == "loss" for stage in flow["forward"] + flow["back"])
             if not loses and self.netem_drops(i):

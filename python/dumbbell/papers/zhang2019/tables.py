@@ -32,7 +32,7 @@ SIDES = {"l1": 10, "l3": 10, "l4": 20, "l5": 20}
 def _unequal(profile: Profile) -> Iterator[Case]:
     for case, link in UNEQUAL.items():
         sides = [
-            {"name": name, "rate": "100Mbps", "buffer": f"{link.queue}ms", "delay": f"{delay}ms"}
+            {"name": name, "rate": "100Mbps", "buffer": f"{link.queue}ms", "burst": "0B", "delay": f"{delay}ms"}
             for name, delay in SIDES.items()
         ]
         for label in CCAS:
@@ -92,7 +92,7 @@ STEPS = [["0s", "4Mbps"], ["50s", "3Mbps"], ["100s", "2Mbps"], ["150s", "1Mbps"]
 
 def _variable(labels: Sequence[str]) -> Any:
     def cases(profile: Profile) -> Iterator[Case]:
-        path = {"rate": {"steps": STEPS, "repeat": True}, "rtt": "100ms", "buffer": "75kB"}
+        path = {"rate": {"steps": STEPS, "repeat": True}, "rtt": "100ms", "buffer": "75kB", "burst": "0B"}
         for label in labels:
             tables = scenario(path, [flow(label, count=2)], duration="400s", profile=profile, is_drawn=True)
             yield Case(label, {}, tables)

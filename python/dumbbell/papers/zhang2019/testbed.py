@@ -31,18 +31,22 @@ CCAS = {
     "Reno": "reno",
 }
 
-#: His sender (dqc/model): 1000 bytes of stream data a packet, every packet acknowledged, no handshake, 100 ms assumed
-#: at first; windows of 1460 bytes, so that the first of ten lets 15 packets out; any gap is a loss; a clock of
-#: milliseconds; a retransmission timeout; Chromium's bandwidth samples and proportional rate reduction.
+#: His sender (dqc/model, October 2019): the application writes 3000 bytes at a time, which leave in packets of 1400,
+#: 1400 and 200; every packet is acknowledged; no handshake; 100 ms count as the first RTT; polled every 500 us; windows
+#: of 1460 bytes, so that the first of ten lets 15 packets of the mean size out; any gap is a loss; a clock of
+#: milliseconds; Chromium's bandwidth samples and proportional rate reduction.
 TRANSPORT: dict[str, Any] = {
     "kind": "quic",
-    "payload": "1000B",
+    "payload": "1400B",
+    "write": "3000B",
     "ack_every": 1,
     "handshake": False,
     "initial_rtt": "100ms",
+    "initial_sample": True,
     "window_unit": "1460B",
     "packet_threshold": 1,
     "clock": "1ms",
+    "poll": "500us",
     "rto_min": "200ms",
     "counts_sent": True,
     "prr": True,
@@ -51,10 +55,10 @@ TRANSPORT: dict[str, Any] = {
 #: ten units.
 FIRST_WINDOW = 15
 
-#: Parameters that his packets of 1011 bytes need where windows are of 1460 (a minimum window of four segments lets six
-#: packets out, and Cubic counts bytes: `cubic_bytes.cc`; 709/1024 is 1011/1460), and values of the paper's year: growth
-#: of a half keeps STARTUP going (`kStartupGrowthTarget`), and Reno stands for two connections, too, one of which halves
-#: (`kRenoBeta`, `kDefaultNumConnections`: (2 - 1 + 0.5) / 2).
+#: Parameters that his packets, 1011 bytes in the mean, need where windows are of 1460 (a minimum window of four
+#: segments lets six packets out, and Cubic counts bytes: `cubic_bytes.cc`; 709/1024 is 1011/1460), and values of the
+#: paper's year: growth of a half keeps STARTUP going (`kStartupGrowthTarget`), and Reno stands for two connections,
+#: too, one of which halves (`kRenoBeta`, `kDefaultNumConnections`: (2 - 1 + 0.5) / 2).
 PARAMS: dict[str, dict[str, int]] = {
     **{label: {"cwnd_min": 6, "full_bw_thresh": 384} for label in ("BBR", "BBR'", "BBRPlus", "Tsunami", "BBR+")},
     "Cubic": {"byte_count": 709},
@@ -82,7 +86,7 @@ class Link(NamedTuple):
     @property
     def path(self) -> dict[str, Any]:
         """As a path."""
-        return {"rate": f"{self.rate}Mbps", "rtt": f"{2 * self.delay}ms", "buffer": f"{self.queue}ms"}
+        return {"rate": f"{self.rate}Mbps", "rtt": f"{2 * self.delay}ms", "buffer": f"{self.queue}ms", "burst": "0B"}
 
 
 #: Table 1: four flows of one controller.
@@ -131,6 +135,7 @@ COMMON = {
     "repetitions": "five, where the paper has one run each: chance decides the phases of BBR's cycles",
     "start of the flows": "exactly at the time given, as in the scripts",
     "rates": "of all that the receivers' sockets got, QUIC's headers included, as in the scripts",
+    "line": "ns-3's device: a packet is dropped unless 1500 bytes of the queue are free, however small it is",
     "frames": "53 bytes of headers (Ethernet), 41 in ns-3 (PPP): a full link carries 1 % less here",
 }
 

@@ -16,6 +16,7 @@
  *	offloads NETNS DEVICE GSO GRO	GSO is 1 where bursts leave the device whole, GRO where it merges what it receives
  *	queue NETNS DEVICE		where a link of the path is: the bottleneck, then that of the way up
  *	netem NETNS DEVICE FLOW		where packets of a flow are impaired: counters at the end
+ *	capture NETNS DEVICE		whose packets are captured
  *	report NAME			/proc/net/dumbbell_NAME is copied at every sample
  *	flow SENDER SOURCE PORT RECEIVER TARGET PORT CCA START STOP
  *	with KEY=NUMBER ...		settings of the flow before; their names are in `keys`
@@ -23,10 +24,11 @@
  *	probe SENDER SOURCE PORT RECEIVER TARGET PORT EVERY START STOP
  *	step NS KICK NETNS WORD ...	a program at a time; KICK is the number of the link's queue, from 1, or 0
  *
- * OUT gets samples, queue, flows, messages, probes, counters and, where a module reports, reports; `progress` holds
- * the virtual time.
+ * OUT gets samples, queue, flows, messages, probes, counters, where a module reports, reports, and where something is
+ * captured, trace.pcap; `progress` holds the virtual time.
  */
 #define _GNU_SOURCE
+#include "capture.h"
 #include "results.h"
 #include "specification.h"
 
@@ -38,6 +40,8 @@ static void handle(const struct epoll_event *event)
 
 	if (kind == PROBED)
 		return on_probed(&probes[i]);
+	if (kind == CAPTURED)
+		return on_captured(&captures[i]);
 	if (kind == ANSWERED)
 		return on_answered(&probes[i]);
 	if (kind == TIMER) {
@@ -76,6 +80,7 @@ static void wait_until(ns_t t)
 
 		for (int i = 0; i < n; i++)
 			handle(&events[i]);
+		write_safe();
 	}
 }
 
@@ -219,9 +224,13 @@ int main(int argc, char **argv)
 		open_listener(&flows[i], i);
 	for (int i = 0; i < probes_n; i++)
 		open_probe(&probes[i], i);
+	for (int i = 0; i < captures_n; i++)
+		listen_at(&captures[i], i);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	watch(timer_fd, EPOLLIN, TIMER, 0);
 	clock_gettime(CLOCK_MONOTONIC, &zero_time);
+	if (captures_n)
+		clock_gettime(CLOCK_REALTIME, &zero_real);
 	run();
 	write_counters();
 	write_messages();

@@ -3,6 +3,7 @@
 #ifndef AGENT_RESULTS_H
 #define AGENT_RESULTS_H
 
+#include "capture.h"
 #include "probes.h"
 #include "queues.h"
 
@@ -61,6 +62,7 @@ static void write_counters(void)
 		fprintf(file, "@%s netem %d %s\n", netems[i].ns, netems[i].flow, netems[i].device);
 		print_queue(file, &counted);
 	}
+	end_capture(file);
 	fclose(file);
 }
 

@@ -99,7 +99,7 @@ struct step {
 
 struct place {
 	char ns[32], device[32];
-	int flow;
+	int flow, fd;
 };
 
 static struct flow *flows;
@@ -110,14 +110,14 @@ struct shaped {
 	int fd, index, kick_fd, kicks_sent, kicks_dropped;
 };
 
-static struct place *netems;
+static struct place *netems, *captures;
 static struct shaped *queues;
 static struct probe *probes;
 static char (*reports)[32];
-static int flows_n, steps_n, step_i, netems_n, queues_n, reports_n, probes_n;
+static int flows_n, steps_n, step_i, netems_n, captures_n, queues_n, reports_n, probes_n;
 static int epoll_fd, own_ns, progress_fd = -1, timer_fd, is_due;
 static ns_t duration, every;
-static struct timespec zero_time;
+static struct timespec zero_time, zero_real; /* by the monotonic clock and by the time of day */
 static FILE *samples_file, *queue_file, *flows_file, *reports_file;
 static char *out_folder;
 static char zeros[1 << 18], sink[1 << 20], answer[1 << 16];

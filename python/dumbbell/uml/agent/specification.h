@@ -159,6 +159,9 @@ static void read_line(char *line)
 		netems = grown(netems, netems_n, sizeof(*netems));
 		read_place(&netems[netems_n], &rest);
 		netems[netems_n++].flow = number(&rest);
+	} else if (!strcmp(what, "capture")) {
+		captures = grown(captures, captures_n, sizeof(*captures));
+		read_place(&captures[captures_n++], &rest);
 	} else if (!strcmp(what, "report")) {
 		reports = grown(reports, reports_n, sizeof(*reports));
 		COPY(reports[reports_n++], &rest);

@@ -1,0 +1,32 @@
+"""`dumbbell export`: a run in the format of another program."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dumbbell.errors import ResultError, wrong
+
+from . import OK
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Write it."""
+    from dumbbell.export import perfetto
+    from dumbbell.results.load import load
+
+    path = Path(arguments.output)
+    if path.is_dir() or not path.parent.is_dir():
+        raise wrong("--output", str(path), "a file in a folder that exists")
+    found = load(arguments.run)
+    if len(found) != 1:
+        names = ", ".join(run.folder.name for run in found[:4]) + (", ..." if len(found) > 4 else "")
+        raise wrong("RUN", arguments.run, f"the folder of one run; it holds {len(found)}: {names}")
+    data = perfetto.trace(found[0])
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise ResultError(f"{path}: cannot be written ({error.strerror})") from None
+    print(path)
+    return OK

@@ -1,0 +1,59 @@
+"""The arguments of `dumbbell trace`."""
+
+from __future__ import annotations
+
+import argparse
+
+_FORMS = ("csv", "mahimahi", "leoreplayer", "cellreplay")
+
+
+def add_trace(trace: argparse.ArgumentParser) -> None:
+    """The actions of the command."""
+    actions = trace.add_subparsers(dest="action", metavar="ACTION", required=True)
+    info = actions.add_parser("info", help="say how long recordings are, what they hold, and where they have gaps")
+    info.add_argument("--json", action="store_true", help="print one JSON object per file and line")
+    convert = actions.add_parser("convert", help="write recordings in another form, and say what is lost")
+    convert.add_argument(
+        "--to", choices=("csv", "mahimahi", "leoreplayer"), default="csv", help="form to write (default: csv)"
+    )
+    plot = actions.add_parser("plot", help="draw rate, delay and loss of recordings over time")
+    for action in (info, convert, plot):
+        _add_files(action)
+    convert.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
+    plot.add_argument("-o", "--output", metavar="FILE", required=True, help="picture to write: .png, .pdf or .svg")
+    for name, text, mean in (
+        ("lte", "write the Mahimahi trace of a synthetic LTE link", "10Mbps"),
+        ("wifi", "write the Mahimahi trace of a synthetic WiFi link", "10Mbps"),
+        ("leo", "write rate, RTT and loss of a synthetic path over LEO satellites as a table", "100Mbps"),
+        ("5g", "write rate, RTT and loss of a synthetic path over 5G as a table", "200Mbps"),
+    ):
+        _add_generated(actions.add_parser(name, help=text), name, mean)
+
+
+def _add_files(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "file", metavar="FILE", nargs="+", help="table, Mahimahi trace, or file of LeoReplayer or CellReplay"
+    )
+    action.add_argument("--format", choices=_FORMS, help="form of the files (default: by their lines)")
+    action.add_argument("--column", metavar="NAME", help="only this column of each file")
+    action.add_argument(
+        "--bin", metavar="TIME", default="100ms", help="over which the rate of a trace is taken (default: 100ms)"
+    )
+    action.add_argument(
+        "--opportunity", metavar="SIZE", default="1514B", help="what an opportunity carries (default: 1514B)"
+    )
+
+
+def _add_generated(action: argparse.ArgumentParser, name: str, mean: str) -> None:
+    if name != "leo":
+        usual = "mobile" if name == "5g" else "stationary"
+        action.add_argument(
+            "--mobility",
+            choices=("stationary", "mobile"),
+            default=usual,
+            help=f"at rest, or moving: with fading and outages (default: {usual})",
+        )
+    action.add_argument("--mean", metavar="RATE", default=mean, help=f"mean capacity (default: {mean})")
+    action.add_argument("--length", metavar="TIME", default="60s", help="after which it repeats (default: 60s)")
+    action.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same course (default: 1)")
+    action.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")

@@ -1,0 +1,54 @@
+"""`dumbbell serve`: the live page, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dumbbell.errors import OutError, wrong
+from dumbbell.runs import interrupts
+from dumbbell.runs.pool import default_workers
+from dumbbell.scenario import units
+from dumbbell.scenario.units import UnitError
+
+from . import OK
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Serve."""
+    from dumbbell import __version__
+    from dumbbell.serve.limits import Keep, Limits
+    from dumbbell.serve.server import Server
+
+    try:
+        time_s = units.span_ns(arguments.max_time) / 1e9
+        memory, disk = units.size_bytes(arguments.max_memory), units.size_bytes(arguments.max_disk)
+    except UnitError as error:
+        given = [arguments.max_time, arguments.max_memory, arguments.max_disk]
+        raise wrong("--max-time, --max-memory, --max-disk", given, str(error)) from None
+    limits = Limits(time_s, arguments.max_runs, arguments.max_packets, memory)
+    results = Path(arguments.out)
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        server = Server(
+            results.resolve(),
+            port=arguments.port,
+            limits=limits,
+            keep=Keep(arguments.max_folders, disk),
+            at_once=arguments.jobs or default_workers(),
+            version=__version__,
+        )
+    except OSError as error:
+        raise OutError(f"{error.filename or f'port {arguments.port}'}: {error.strerror}") from None
+    with interrupts.Raised():
+        try:
+            print(server.url, flush=True)
+            print(f"dumbbell: results go to {results}; Ctrl-C ends it", file=sys.stderr)
+            server.serve_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            server.book.end()
+            server.server_close()
+    return OK

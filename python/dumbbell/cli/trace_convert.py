@@ -1,0 +1,145 @@
+"""`dumbbell trace convert`: a recording in another form, and what of it is lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dumbbell.errors import wrong
+from dumbbell.scenario import recordings, units
+
+from .trace_series import UNITS, File, Series
+
+#: Forms that are written.
+FORMS = ("csv", "mahimahi", "leoreplayer")
+
+#: Most lines of a trace that is written: what reads it takes no larger file.
+LINES_MAX = 8_000_000
+
+_MS = 1_000_000
+
+
+class Made(NamedTuple):
+    """A file's text, and what it does not hold of what was read."""
+
+    text: str
+    lost: tuple[str, ...]
+
+
+def convert(files: Sequence[File], form: str, opportunity_bytes: int) -> Made:
+    """These files as one in that form; raises ScenarioError where it cannot hold what they have."""
+    series = [one for file in files for one in file.series]
+    lost = [f"{file.path}: {note}" for file in files for note in file.notes if file.form != "mahimahi"]
+    if form == "csv":
+        lost += [
+            f"{file.path}: the times of single opportunities; a row has the mean rate of a bin (--bin)"
+            for file in files
+            if file.form == "mahimahi"
+        ]
+        return Made(table(series), tuple(lost))
+    wanted = ("rate",) if form == "mahimahi" else ("delay", "rtt")
+    chosen = [one for name in wanted for one in series if one.quantity == name]
+    if len(chosen) != 1 and not (len(chosen) == 2 and form == "leoreplayer"):
+        names = ", ".join(one.name for one in series)
+        raise wrong("--to", form, f"a file with one {wanted[0]} (it has {names}); --column chooses")
+    one = chosen[0]
+    lost += [f"column {other.name}: a file of {form} has no place for it" for other in series if other is not one]
+    made = _mahimahi(one, opportunity_bytes) if form == "mahimahi" else _leoreplayer(one)
+    return Made(made.text, (*lost, *made.lost))
+
+
+def table(all_series: Sequence[Series]) -> str:
+    """A CSV with a row for each time at which a value begins; a cell is empty where the value before it still holds."""
+    names = _headings(all_series)
+    held = [dict(one.points) for one in all_series]
+    times = sorted({at for one in held for at in one})
+    if len({one.length_ns for one in all_series}) > 1:
+        lengths = ", ".join(units.span_text(one.length_ns) for one in all_series)
+        raise wrong("convert", lengths, "files of one length: a table has one end")
+    ends = [at for at in times if at < all_series[0].length_ns] or times[:1]
+    lines = [",".join(["time_s", *names])]
+    for at in _with_last(ends, all_series[0].length_ns):
+        cells = [
+            decimal(one[at], UNITS[series.quantity][1]) if at in one else "" for one, series in zip(held, all_series)
+        ]
+        lines.append(",".join([decimal(at, 10**9), *cells]))
+    return "\n".join(lines) + "\n"
+
+
+def _with_last(times: Sequence[int], length_ns: int) -> Iterator[int]:
+    """The times, and one more where the last value would hold for longer or shorter than it does: a table's last row
+    lasts as long as the row before it.
+    """
+    yield from times
+    left = length_ns - times[-1]
+    if length_ns and (len(times) == 1 or left != times[-1] - times[-2]):
+        # A row without values half of the way: the half that is left is as long as the half before.
+        yield times[-1] + left // 2
+
+
+def _headings(all_series: Sequence[Series]) -> list[str]:
+    """Names of columns, such as rate_mbps, delay_up_ms, and rtt_2_ms for the second of a kind."""
+    seen: dict[str, int] = {}
+    made = []
+    for one in all_series:
+        head = "_".join(word for word in (one.quantity, one.direction) if word)
+        seen[head] = seen.get(head, 0) + 1
+        number = [str(seen[head])] if seen[head] > 1 else []
+        made.append("_".join([head, *number, UNITS[one.quantity][0]]))
+    return made
+
+
+def decimal(value: int, scale: int) -> str:
+    """A whole number of small units, in large ones, exactly."""
+    whole, rest = divmod(value, scale)
+    digits = f"{rest:0{len(str(scale)) - 1}d}".rstrip("0")
+    return f"{whole}.{digits}" if digits else str(whole)
+
+
+def _mahimahi(series: Series, opportunity_bytes: int) -> Made:
+    bits, passed, index = opportunity_bytes * 8 * 10**9, 0, 0
+    end_ms, odd = divmod(series.length_ns, _MS)
+    if end_ms == 0:
+        raise wrong("--to", "mahimahi", f"a recording of 1 ms or more (it has {units.span_text(series.length_ns)})")
+    points, lines = series.points, []
+    for ms in range(1, end_ms + 1):
+        begin, end = (ms - 1) * _MS, ms * _MS
+        while begin < end:
+            while index + 1 < len(points) and points[index + 1][0] <= begin:
+                index += 1
+            until = min(end, points[index + 1][0]) if index + 1 < len(points) else end
+            passed += points[index][1] * (until - begin)
+            begin = until
+        count, passed = divmod(passed, bits)
+        lines += [str(ms)] * count
+        if len(lines) > LINES_MAX:
+            raise wrong("--to", "mahimahi", f"at most {LINES_MAX} opportunities: a shorter recording or a lower rate")
+    lost = ["times within a millisecond"]
+    if not lines or int(lines[-1]) != end_ms:
+        lines.append(str(end_ms))  # the last line is the length of the trace
+        lost.append("an opportunity was added at the end, because the last line of a trace is its length")
+    if odd:
+        lost.append(f"the last {units.span_text(odd)}")
+    return Made("\n".join(lines) + "\n", tuple(lost))
+
+
+def _leoreplayer(series: Series) -> Made:
+    half = 2 if series.quantity == "rtt" else 1
+    count, rest = divmod(series.length_ns, recordings.LEO_STEP_NS)
+    if not count:
+        raise wrong("--to", "leoreplayer", f"a recording of 10 ms or more (it has {units.span_text(series.length_ns)})")
+    index, lines, off, starts = 0, [], 0, set()
+    for i in range(count):
+        while index + 1 < len(series.points) and series.points[index + 1][0] <= i * recordings.LEO_STEP_NS:
+            index += 1
+        starts.add(index)
+        ns = series.points[index][1]
+        ms = (ns + half * _MS // 2) // (half * _MS)
+        off = max(off, abs(ms * _MS * half - ns) // half)
+        lines.append(str(ms))
+    lost = ["the halves of an RTT, which is taken to be the same both ways"] if half == 2 else []
+    lost += [f"up to {units.span_text(off)} of a delay, which is in whole ms there"] if off else []
+    missed = len(series.points) - len(starts)
+    lost += [f"{missed} values between the times of 10 ms"] if missed else []
+    lost += [f"the last {units.span_text(rest)}"] if rest else []
+    return Made("\n".join(lines) + "\n", tuple(lost))

@@ -1,0 +1,106 @@
+"""The data of a page: everything that it shows, as JSON has it."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import ResultError
+from dumbbell.results import figures
+from dumbbell.results.catalogue import FIGURES
+
+from . import looks, origin, overtime, route, spread, sweeps, words
+from .gathered import Gathered, labels, unfinished
+from .table import rows, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from dumbbell.results.catalogue import Measured
+
+#: Version of the page's data.
+VERSION = 1
+#: Figures whose change from one folder to the other is shown.
+CHANGED = ("goodput", "share", "retrans_rate", "srtt", "fct", "jain", "utilization", "queue", "drops")
+CHANGES_MOST = 400
+
+
+def document(gathered: Gathered, out: Path) -> dict[str, Any]:
+    """The page's data; `out` is the file that it becomes, from which links begin."""
+    runs = gathered.runs
+    varied, notes = sweeps.sweeps(gathered)
+    distributions, more = spread.distributions(runs) if runs else ([], [])
+    return {
+        "version": VERSION,
+        "title": gathered.title,
+        "made": origin_of_page(),
+        "dashes": [list(dash) for dash in looks.DASHES],
+        "folders": [folder.name for folder in gathered.folders],
+        "verdict": words.verdict(runs) if runs else [],
+        "warnings": warnings(gathered),
+        "paths": route.paths([run.result for run in runs]),
+        "table": table(runs) if runs else None,
+        "changes": changes(gathered),
+        "series": overtime.overtime(runs) if runs else {"runs": [], "notes": []},
+        "sweeps": {"figures": varied, "notes": notes},
+        "cdfs": {"figures": distributions, "notes": more},
+        "repeated": spread.repeated(runs) if runs else [],
+        "scoreboards": origin.scoreboards(gathered.folders, out),
+        "origins": origin.origins(gathered.folders, out),
+    }
+
+
+def origin_of_page() -> str:
+    """The program that wrote the page."""
+    from dumbbell import __version__
+
+    return f"dumbbell {__version__}"
+
+
+def warnings(gathered: Gathered) -> list[dict[str, Any]]:
+    """Each warning with the runs that it is of; what is missing first."""
+    runs = gathered.runs
+    found: dict[str, list[str]] = {note: [] for folder in gathered.folders if (note := unfinished(folder))}
+    for run, name in zip(runs, labels([run.result for run in runs]) if runs else []):
+        for text in run.result.warnings:
+            found.setdefault(text, []).append(name)
+    return [{"text": text, "runs": of[:20], "count": len(of)} for text, of in found.items()]
+
+
+def changes(gathered: Gathered) -> dict[str, Any] | None:
+    """What changed from the first of two folders to the second; None unless there are two."""
+    if len(gathered.folders) != 2 or not all(folder.runs for folder in gathered.folders):
+        return None
+    try:
+        sides = [_side(folder.runs) for folder in gathered.folders]
+        found, gone, new = figures.changes(sides[0], sides[1], CHANGED)
+    except ResultError:
+        return None
+    made = []
+    for change in found[:CHANGES_MOST]:
+        one = FIGURES[change.name]
+        scale, digits = (100 if one.unit == "%" else 1), one.digits or 1
+        half = change.difference.half_width * scale
+        interval = "" if isnan(half) else f" ± {half:.{digits}f}"
+        before, after = (
+            (change.before.value(change.name) or 0) * scale,
+            (change.after.value(change.name) or 0) * scale,
+        )
+        made.append({
+            "case": ", ".join(str(value) for key, value in change.after.vary.items()),
+            "flow": change.after.name,
+            "figure": f"{one.title}{', ' + one.unit if one.unit else ''}",
+            "before": f"{before:.{digits}f}", "after": f"{after:.{digits}f}",
+            "change": f"{change.difference.mean * scale:+.{digits}f}{interval}",
+            "clear": change.is_clear,
+        })  # fmt: skip
+    return {"rows": made, "only_before": gone, "only_after": new, "left_out": max(len(found) - CHANGES_MOST, 0)}
+
+
+def _side(runs: Sequence[Measured]) -> list[figures.Row]:
+    """The rows of a folder, without the folder itself as a varied key."""
+    return [
+        row._replace(vary={key: value for key, value in row.vary.items() if key != "folder"})
+        for row in rows(runs, CHANGED)
+    ]

@@ -1,0 +1,115 @@
+"""The runs of the folders of a report, and what tells them apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dumbbell.errors import ResultError
+from dumbbell.plots import keys
+from dumbbell.results import figures, manifest
+from dumbbell.results.load import Results, load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dumbbell.results.catalogue import Measured
+    from dumbbell.results.load import Result
+
+#: The key by which runs of several folders differ.
+FOLDER = "folder"
+
+
+class Folder(NamedTuple):
+    """A folder as it was given, and its runs."""
+
+    name: str
+    path: Path
+    runs: list[Measured]
+
+
+class Gathered(NamedTuple):
+    """All folders of a report."""
+
+    folders: list[Folder]
+    title: str
+
+    @property
+    def runs(self) -> list[Measured]:
+        """The runs of all folders."""
+        return [run for folder in self.folders for run in folder.runs]
+
+    @property
+    def results(self) -> Results:
+        """The same without their windows."""
+        return Results([run.result for run in self.runs])
+
+
+def gather(paths: Sequence[str | Path], *, start_s: float | None, end_s: float | None, title: str | None) -> Gathered:
+    """The folders with their runs; runs of several folders differ by `FOLDER` too. Raises ResultError for one that
+    holds neither runs nor a scoreboard.
+    """
+    names = _short([Path(path) for path in paths])
+    folders = []
+    for path, name in zip(map(Path, paths), names, strict=True):
+        try:
+            runs = list(load(path))
+        except ResultError:
+            if not (path / "scoreboard.json").is_file():
+                raise
+            runs = []
+        folders.append(Folder(name, path, [figures.measured(run, start_s, end_s) for run in runs]))
+    if len(folders) > 1:
+        for folder in folders:
+            _vary_by_folder(folder)
+    made = ", ".join(dict.fromkeys(run.result.name for folder in folders for run in folder.runs))
+    return Gathered(folders, title or made or "The papers, reproduced")
+
+
+def _short(paths: Sequence[Path]) -> list[str]:
+    """Last parts of paths, as many as tell them apart."""
+    parts = [path.resolve().parts for path in paths]
+    if len(set(parts)) < len(parts):
+        twice = next(str(path) for path, own in zip(paths, parts) if parts.count(own) > 1)
+        raise ResultError(f"{twice}: given twice, wanted different folders")
+    for count in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(own[-count:]) for own in parts]
+        if len(set(names)) == len(names):
+            return names
+    return list(map(str, paths))
+
+
+def _vary_by_folder(folder: Folder) -> None:
+    from msgspec.structs import replace
+
+    for run in folder.runs:
+        own = run.result.manifest
+        run.result.manifest = replace(own, vary={FOLDER: folder.name, **own.vary})
+
+
+def labels(runs: Sequence[Result]) -> list[str]:
+    """What tells each of these runs from the others: scenario, varied values, repetition."""
+    several = len({run.name for run in runs}) > 1
+    varied = {key: keys.of(key, list(runs)) for run in runs for key in run.vary}
+    repeated = len({run.repetition for run in runs}) > 1
+    made = []
+    for run in runs:
+        words = [run.name] if several else []
+        words += [
+            value if key == FOLDER else varied[key].phrase(value)
+            for key, value in run.vary.items()
+            if len(varied[key].values) > 1
+        ]
+        words += [f"repetition {run.repetition}"] if repeated else []
+        made.append(", ".join(words) or run.name)
+    return made
+
+
+def unfinished(folder: Folder) -> str:
+    """What is to be said of a sweep that is not complete; nothing of one that is."""
+    try:
+        expected = manifest.expected_runs(folder.path)
+        missing = [name for name in expected if not (folder.path / name / "manifest.json").is_file()]
+    except (OSError, ValueError):
+        return ""
+    return f"{folder.name}: {len(expected) - len(missing)} of {len(expected)} runs are there" if missing else ""

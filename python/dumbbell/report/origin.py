@@ -1,0 +1,125 @@
+"""What made the results: environment, scenario, the command that repeats them, where their data are; the papers'
+scoreboard.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import ResultError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from dumbbell.results.load import Result
+
+    from .gathered import Folder
+
+#: Runs that are linked one by one.
+LINKS_MOST = 200
+
+
+def origins(folders: Sequence[Folder], out: Path) -> list[dict[str, Any]]:
+    """Of each folder and scenario: versions, seeds, the file, the command."""
+    made = []
+    for folder in folders:
+        by_name: dict[tuple[str, str, str], list[Result]] = {}
+        for run in folder.runs:
+            own = run.result.manifest
+            by_name.setdefault((own.name, own.scenario, own.backend), []).append(run.result)
+        made += [_origin(folder, same, out) for same in by_name.values()]
+    return made
+
+
+def _origin(folder: Folder, runs: Sequence[Result], out: Path) -> dict[str, Any]:
+    first = runs[0].manifest
+    facts = {
+        "Back end": first.backend,
+        **{name.capitalize(): version for name, version in first.versions.items()},
+        "Commit": first.git or "not known",
+        "Kernel": first.kernel,
+        "Made": first.created,
+        "Runs": str(len(runs)),
+        "Seeds": _seeds(runs),
+        "Processor time of all runs": f"{sum(run.manifest.wall_s for run in runs):.2f} s",
+    }
+    return {
+        "folder": folder.name,
+        "name": first.name,
+        "facts": [[name, text] for name, text in facts.items() if text],
+        "controllers": [
+            f"{one.get('name')}: {one.get('file')} (SHA-256 {one.get('sha256')})" for one in first.controllers
+        ],
+        "scenario": first.scenario,
+        "command": _command(first.name, first.set, first.backend),
+        "links": [_link(run, out) for run in runs[:LINKS_MOST]],
+        "more": max(len(runs) - LINKS_MOST, 0),
+    }
+
+
+def _seeds(runs: Sequence[Result]) -> str:
+    seeds = list(dict.fromkeys(run.seed for run in runs))
+    return ", ".join(map(str, seeds[:5])) + (f" and {len(seeds) - 5} more" if len(seeds) > 5 else "")
+
+
+def _command(name: str, given: Sequence[str], backend: str) -> str:
+    words = ["dumbbell", "run", f"{name}.toml"]
+    for one in given:
+        words += ["--set", one]
+    return shlex.join(words + (["--on", backend] if backend != "sim" else []))
+
+
+def _link(run: Result, out: Path) -> list[str]:
+    """The run's name, and its folder as seen from the page, so that both may move together."""
+    return [run.folder.name, relative(run.folder, out)]
+
+
+def relative(path: Path, out: Path) -> str:
+    """A path as a link of the page has it."""
+    from urllib.parse import quote
+
+    return quote(os.path.relpath(path.resolve(), out.resolve().parent).replace(os.sep, "/"))
+
+
+def scoreboards(folders: Sequence[Folder], out: Path) -> list[dict[str, Any]]:
+    """The scoreboard of each folder that `dumbbell reproduce` wrote."""
+    made = []
+    for folder in folders:
+        path = folder.path / "scoreboard.json"
+        if not path.is_file():
+            continue
+        try:
+            found = json.loads(path.read_bytes())
+            papers = [{str(key): str(value) for key, value in one.items()} for one in found["papers"]]
+            entries = [_entry(one, folder, out) for one in found["entries"]]
+            provisional = bool(found["provisional"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ResultError(f"{path}: damaged: {type(error).__name__}: {error}") from None
+        made.append({"folder": folder.name, "provisional": provisional, "papers": papers, "entries": entries})
+    return made
+
+
+def _entry(one: dict[str, Any], folder: Folder, out: Path) -> dict[str, Any]:
+    picture = folder.path / (one["id"].replace("/", "-") + ".png")
+    claims = [
+        {name: claim.get(name) for name in ("id", "text", "verdict", "measured", "expected", "reason")}
+        for claim in one["claims"]
+    ]
+    for claim in claims:
+        claim["measured"] = _text(claim["measured"])
+        claim["expected"] = _text(claim["expected"])
+    return {"id": one["id"], "picture": relative(picture, out) if picture.is_file() else "", "claims": claims}
+
+
+def _text(value: object) -> str:
+    """A number, a few of them, or words."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        parts = [_text(one.get("value") if isinstance(one, dict) else one) for one in value[:6]]
+        return ", ".join(parts) + (", ..." if len(value) > len(parts) else "")
+    return "" if value is None else str(value)

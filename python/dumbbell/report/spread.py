@@ -1,0 +1,176 @@
+"""Distributions as their percentiles, and every repetition beside its mean."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import isnan
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dumbbell.plots import captions, figures, groups, look, reading
+from dumbbell.results import figures as rows_of
+from dumbbell.results import metrics
+from dumbbell.results.texts import half_text, mean_text
+
+from . import looks
+from .gathered import labels
+from .overtime import numbers
+from .table import by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dumbbell.plots.groups import Group
+    from dumbbell.results.catalogue import Measured
+    from dumbbell.results.figures import Row
+    from dumbbell.results.load import Result
+    from dumbbell.results.statistic import Column
+    from dumbbell.results.windows import Window
+
+#: Combinations with distributions.
+CASES_MOST = 100
+#: Percentiles through which a distribution is drawn: 0 to 100.
+PERCENTILES = 101
+#: Figures of which every repetition is shown.
+REPEATED = ("goodput", "share", "srtt", "retrans_rate", "fct", "jain", "utilization", "queue", "drops")
+
+
+def _rtts(result: Result, group: Group | None, window: Window, *, column: str = "rtt_us") -> Column:
+    import numpy as np
+
+    assert group is not None
+    span = reading.window_of(result, window)
+    read = reading.column(result, group.flows, column, span, scale=1e-3)
+    found = np.concatenate([one.values for one in read.values()]) if read else np.empty(0)
+    known: Column = found[~np.isnan(found)]
+    return known
+
+
+def _waits(result: Result, _: Group | None, window: Window) -> Column:
+    from dumbbell.results.windows import queue_inside
+
+    return queue_inside(result, "sojourn_us", window, 0) / 1000
+
+
+def _completions(result: Result, group: Group | None, window: Window) -> Column:
+    assert group is not None
+    return metrics.completion_times_s(result, list(group.flows), window)
+
+
+def _latencies(result: Result, group: Group | None, window: Window) -> Column:
+    assert group is not None
+    return figures.latencies(result, group, window)[0] * 1e3
+
+
+#: Title with unit, whether it is of groups of flows, and how its values are read.
+_Kind: TypeAlias = "tuple[str, bool, Callable[[Result, Group | None, Window], Column]]"
+KINDS: dict[str, _Kind] = {
+    "rtt": ("RTT (ms)", True, _rtts),
+    "queue": ("Time in the queue (ms)", False, _waits),
+    "fct": ("Completion time (s)", True, _completions),
+    "latency": ("Request latency (ms)", True, _latencies),
+}
+
+
+def distributions(runs: Sequence[Measured]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Of each kind and combination, repetitions together, the percentiles 0 to 100 of each group."""
+    windows = {id(run.result): run.window for run in runs}
+    cases = captions.repetitions([run.result for run in runs])
+    notes = (
+        [f"Distributions of the first {CASES_MOST} of {len(cases)} combinations."] if len(cases) > CASES_MOST else []
+    )
+    cases = cases[:CASES_MOST]
+    names = labels([same[0] for same in cases])
+    made = []
+    column, rtt_title = reading.rtt_column(*[run.result for run in runs])
+    kinds: dict[str, _Kind] = {**KINDS, "rtt": (rtt_title, True, partial(_rtts, column=column))}
+    for kind, (title, of_groups, read) in kinds.items():
+        panels = []
+        for name, same in zip(names, cases):
+            if kind == "rtt" and not same[0].samples.num_rows:
+                continue
+            lines = _lines(same, windows, read, of_groups=of_groups)
+            if lines:
+                panels.append({"title": name, "lines": lines})
+        if panels:
+            made.append({"kind": kind, "title": title, "panels": panels})
+    return made, notes
+
+
+def _lines(
+    same: Sequence[Result],
+    windows: dict[int, Window],
+    read: Callable[[Result, Group | None, Window], Column],
+    *,
+    of_groups: bool,
+) -> list[dict[str, Any]]:
+    import numpy as np
+
+    kinds: list[Group | None] = list(groups.of(same[0])) if of_groups else [None]
+    colours = groups.colours([group for group in kinds if group is not None])
+    made = []
+    for i, group in enumerate(kinds):
+        every = []
+        for run in same:
+            own = groups.of(run)
+            if of_groups and i >= len(own):
+                continue
+            every.append(read(run, own[i] if of_groups else None, windows[id(run)]))
+        pooled = np.concatenate(every) if every else np.empty(0)
+        if pooled.size:
+            made.append({
+                "label": group.label if group else "queue", "count": int(pooled.size),
+                "colour": looks.pair(colours[group] if group else look.BLUE), "dash": i % len(looks.DASHES),
+                "at": numbers(np.percentile(pooled, np.linspace(0, 100, PERCENTILES))),
+            })  # fmt: skip
+    return made
+
+
+def repeated(runs: Sequence[Measured]) -> list[dict[str, Any]]:
+    """Each figure of each combination with its repetitions, its mean and its 95 % interval; nothing where nothing is
+    repeated.
+    """
+    found = [row for run in runs for row in rows_of.rows(run, REPEATED, by=by(runs))]
+    whole = [row for row in rows_of.over_repetitions(found) if row.n > 1]
+    names = _names(runs)
+    made = []
+    for name in REPEATED:
+        metric = figures.METRICS[name]
+        rows = [_repeated(row, name, found, names) for row in whole if name in row.values]
+        if metric.of_run:
+            rows = list({row["case"]: {**row, "flow": ""} for row in reversed(rows)}.values())[::-1]
+        if rows:
+            made.append({"metric": name, "title": metric.axis_title, "rows": rows})
+    return made
+
+
+def _names(runs: Sequence[Measured]) -> dict[str, str]:
+    firsts = [same[0] for same in captions.repetitions([run.result for run in runs])]
+    return {_key(first.name, first.vary): name for first, name in zip(firsts, labels(firsts))}
+
+
+def _key(name: str, vary: object) -> str:
+    return f"{name} {vary!r}"
+
+
+def _repeated(row: Row, name: str, found: Sequence[Row], names: dict[str, str]) -> dict[str, Any]:
+    scale = 100 if figures.METRICS[name].unit == "%" else 1
+    value = row.values[name]
+    same = [
+        one.values[name].mean * scale
+        for one in found
+        if one.scenario == row.scenario
+        and one.vary == row.vary
+        and one.table == row.table
+        and (one.flow == row.flow or row.flow is None)
+        and name in one.values
+    ]
+    half = value.half_width * scale
+    return {
+        "case": names.get(_key(row.scenario, row.vary), row.scenario),
+        "flow": row.name if row.flow is None or row.flows > 1 else f"{row.flow}: {row.name}",
+        "colour": looks.pair(look.of(row.cca).colour),
+        "mean": float(f"{value.mean * scale:.6g}"),
+        "half": None if isnan(half) else float(f"{half:.6g}"),
+        "text": f"{mean_text(name, value)} ± {half_text(name, value)}" if not isnan(half) else mean_text(name, value),
+        "values": [float(f"{one:.6g}") for one in same],
+    }

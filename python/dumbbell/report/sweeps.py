@@ -1,0 +1,167 @@
+"""Figures of a sweep: those of `plot vary`, laid out by it, and heat maps where two or more keys vary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import DumbbellError, ResultError
+from dumbbell.plots import captions, cells, figures, look, ticks, varied
+from dumbbell.plots.vary import layout_of, parts_of
+
+from . import looks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dumbbell.plots.cells import Cell, Found
+    from dumbbell.plots.keys import VariedKey
+    from dumbbell.plots.vary import Layout
+    from dumbbell.results.load import Results
+
+    from .gathered import Gathered
+
+#: What is drawn of a sweep, where its runs have it.
+METRICS = (
+    "goodput", "share", "goodput_flow_mean", "retrans_rate", "rtt", "srtt_p95", "jain", "utilization", "queue",
+    "queue_p95", "drops", "marks", "fct", "fct_p99", "latency", "latency_p99",
+)  # fmt: skip
+
+
+def sweeps(gathered: Gathered) -> tuple[list[dict[str, Any]], list[str]]:
+    """A figure for each metric, over all folders together where they vary the same keys, else folder by folder; and why
+    there is none.
+    """
+    from dumbbell.results.load import Results
+
+    runs = gathered.results
+    if not runs:
+        return [], []
+    try:
+        cells.varied_keys(runs)
+        return _of(runs, "")
+    except ResultError as error:
+        if len(gathered.folders) == 1 or len(runs) < 2:
+            return [], [str(error)] if any(run.vary for run in runs) else []
+    made, notes = [], []
+    for folder in gathered.folders:
+        own = Results([run.result for run in folder.runs])
+        if own and any(len(values) > 1 for key, values in own.varied().items()):
+            found, why = _of(own, folder.name)
+            made += found
+            notes += why
+    return made, notes
+
+
+def _of(runs: Results, name: str) -> tuple[list[dict[str, Any]], list[str]]:
+    made, notes = [], []
+    for metric in METRICS:
+        known = figures.METRICS[metric]
+        try:
+            found = cells.collect(runs, metric, known, None)
+        except DumbbellError:
+            continue  # a metric that these runs have not
+        if all(not any(cell.values) for cell in found.cells) and metric in ("marks", "drops"):
+            continue
+        forms: list[dict[str, Any]] = []
+        for form in (None, "heat"):
+            try:
+                layout = layout_of(found, None, None, form)
+            except DumbbellError as error:
+                if form is None:
+                    notes.append(f"{name + ': ' if name else ''}{known.title}: {error}")
+                continue
+            if layout.form not in [one["form"] for one in forms]:
+                forms.append(_figure(found, layout))
+        if forms:
+            made.append(_named(metric, found, runs, name, forms))
+    return made, list(dict.fromkeys(notes))
+
+
+def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
+    """The figure of a metric over the first runs of a sweep whose keys take the values of `whole`, on the axis of all
+    of them; None while none of the runs has that metric.
+    """
+    known = figures.METRICS[metric]
+    try:
+        found = cells.collect(runs, metric, known, None, whole=whole)
+        layout = layout_of(found, None, None, None)
+    except DumbbellError:
+        return None
+    return _named(metric, found, runs, "", [_figure(found, layout)])
+
+
+def _named(metric: str, found: Found, runs: Results, name: str, forms: list[dict[str, Any]]) -> dict[str, Any]:
+    known = found.metric
+    caption = captions.of_runs(list(runs), None, intervals=found.is_repeated, cut=found.was_cut)
+    return {
+        "metric": metric, "title": known.title, "unit": known.unit, "folder": name, "forms": forms,
+        "caption": caption, "most": None if known.most == float("inf") else known.most,
+    }  # fmt: skip
+
+
+def _figure(found: Found, layout: Layout) -> dict[str, Any]:
+    parts = parts_of(found, layout)
+    if layout.form == "heat":
+        assert layout.y is not None
+        panels = [{"title": title, "cells": [_heat(cell, found, layout) for cell in mine]} for title, mine in parts]
+        return {
+            "form": "heat",
+            "x": _axis(layout.x, in_order=True),
+            "y": _axis(layout.y, in_order=True),
+            "panels": panels,
+        }
+    drawn: list[dict[str, Any]] = [
+        {"title": title, "rows": [_row(row, found, layout.x) for row in varied.rows_of(mine, found, layout)]}
+        for title, mine in parts
+    ]
+    rate = _rate(found)
+    return {"form": layout.form, "x": _axis(layout.x), "panels": drawn, "rate": rate}
+
+
+def _axis(key: VariedKey, *, in_order: bool = False) -> dict[str, Any]:
+    values = ticks.ordered(key) if in_order else list(key.values)
+    return {
+        "title": key.axis_title,
+        "ticks": [key.text(value) for value in values],
+        "at": [key.position(value) for value in values],
+        "numeric": bool(key.numbers),
+        "log": key.is_logarithmic,
+    }
+
+
+def _rate(found: Found) -> float | None:
+    """The bottleneck's rate where all runs have one and the same, for rates."""
+    if found.metric.unit != "Mbit/s" or found.metric.title.startswith("Goodput of"):
+        return None
+    links = {cell.run.plan.bottleneck for cell in found.cells}
+    rates = {link.rate_bps for link in links}
+    return rates.pop() / 1e6 if len(rates) == 1 and all(link.is_constant for link in links) else None
+
+
+def _short(values: Sequence[float]) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
+
+
+def _row(row: varied.Row, found: Found, x: VariedKey) -> dict[str, Any]:
+    """A line or the bars of one kind: mean, and ends of the interval, at each place of the axis."""
+    points = []
+    for cell in row.cells:
+        value = cell.vary[x.key]
+        own = look.of(str(value)).colour if x.is_cca and not row.cca else row.colour
+        points.append(
+            [x.values.index(value), *_short(cell.interval(found.metric)[:3]), len(cell.values), looks.pair(own)]
+        )
+    return {
+        "label": row.label,
+        "colour": looks.pair(row.colour),
+        "symbol": looks.symbol(row.marker),
+        "dash": looks.dash(row.linestyle),
+        "points": points,
+    }
+
+
+def _heat(cell: Cell, found: Found, layout: Layout) -> list[float]:
+    assert layout.y is not None
+    across, up = ticks.ordered(layout.x), ticks.ordered(layout.y)
+    place = [across.index(cell.vary[layout.x.key]), up.index(cell.vary[layout.y.key])]
+    return [*place, *_short(cell.interval(found.metric)[:3]), len(cell.values)]

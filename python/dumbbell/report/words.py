@@ -1,0 +1,110 @@
+"""The verdict in words: who got what, how full the link was, how long the queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dumbbell.plots import groups, look
+from dumbbell.results import figures
+from dumbbell.results.texts import mean_text
+from dumbbell.scenario.units import rate_text
+
+from .gathered import labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dumbbell.results.catalogue import Measured
+    from dumbbell.results.figures import Row
+    from dumbbell.results.load import Result
+
+_NAMES = ("goodput", "share", "utilization", "queue", "queue_p95", "fct", "jain", "drops", "marks")
+#: Combinations that are told one by one; of more, the extremes are.
+_TOLD = 3
+
+
+def verdict(runs: Sequence[Measured]) -> list[str]:
+    """Sentences; one for each combination where they are few, else what the smallest and the largest are."""
+    found = figures.over_repetitions([row for run in runs for row in figures.rows(run, _NAMES, by="table")])
+    cases: dict[str, list[Row]] = {}
+    for row in found:
+        cases.setdefault(row.scenario + repr(row.vary), []).append(row)
+    first = {(run.result.name + repr(run.result.vary)): run.result for run in reversed(runs)}
+    if not cases:
+        return []
+    if len(cases) <= _TOLD:
+        names = dict(zip(first, labels(list(first.values()))))
+        return [
+            (f"{names[key]}: " if len(cases) > 1 else "") + _of_case(rows, first[key]) for key, rows in cases.items()
+        ]
+    return _of_sweep(list(cases.values()), [first[key] for key in cases], len(runs))
+
+
+def _of_case(rows: Sequence[Row], run: Result) -> str:
+    parts = [who for row in sorted(rows, key=lambda row: -(row.value("share") or 0)) if (who := _got(row, len(rows)))]
+    more = len(parts) - 4
+    said = _listed(parts[:4] + ([f"{more} more shared the rest"] if more > 0 else [])) + "."
+    link = run.plan.bottleneck
+    rate = f" of {rate_text(link.rate_bps)}" if link.is_constant else ""
+    full = rows[0].values.get("utilization")
+    if full is not None:
+        said += f" The link{rate} was {full.mean * 100:.1f} % full"
+        queue, late = rows[0].values.get("queue"), rows[0].values.get("queue_p95")
+        if queue is not None:
+            said += f"; its queue was {mean_text('queue', queue)} ms long on average"
+            said += f", {mean_text('queue_p95', late)} ms at the 95th percentile" if late is not None else ""
+        said += "."
+    jain = rows[0].values.get("jain")
+    return said + (f" Jain's index is {mean_text('jain', jain)}." if jain is not None and len(rows) > 1 else "")
+
+
+def _got(row: Row, count: int) -> str:
+    goodput, share = row.values.get("goodput"), row.values.get("share")
+    if goodput is None:
+        return ""
+    name = _name(row)
+    who = f"{row.flows} flows of {name}" if row.flows > 1 else name
+    part = f" ({share.mean * 100:.1f} %)" if share is not None and count > 1 else ""
+    return f"{who} got {mean_text('goodput', goodput)} Mbit/s{part}"
+
+
+def _name(row: Row) -> str:
+    shown = look.name(row.cca)
+    return shown if row.name == row.cca else f"{row.name} ({shown})" if shown not in row.name else row.name
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return (
+        parts[0]
+        if len(parts) == 1
+        else ", ".join(parts[:-1]) + " and " + parts[-1]
+        if parts
+        else "No flow got anything"
+    )
+
+
+def _of_sweep(cases: Sequence[Sequence[Row]], firsts: Sequence[Result], runs: int) -> list[str]:
+    names = labels(firsts)
+    said = [f"{runs} runs of {len(cases)} combinations."]
+    tables = list(dict.fromkeys(group.label for run in firsts for group in groups.of(run)))
+    by_name: dict[str, list[tuple[float, str]]] = {}
+    for rows, name, run in zip(cases, names, firsts):
+        for row, group in zip(rows, groups.of(run)):
+            share = row.value("share")
+            if share is not None and len(rows) > 1:
+                by_name.setdefault(group.label, []).append((share, name))
+    for label in tables[:6]:
+        if label in by_name:
+            low, high = min(by_name[label]), max(by_name[label])
+            said.append(
+                f"{label} got {low[0] * 100:.1f} % ({low[1]}) to {high[0] * 100:.1f} % ({high[1]}) of the goodput."
+            )
+    for figure, text in (
+        ("utilization", "The link was {} to {} % full"),
+        ("queue", "The queue was {} to {} ms long on average"),
+    ):
+        values = [(value, name) for rows, name in zip(cases, names) if (value := rows[0].value(figure)) is not None]
+        if values:
+            low, high, scale = min(values), max(values), 100 if figure == "utilization" else 1
+            said.append(text.format(f"{low[0] * scale:.1f} ({low[1]})", f"{high[0] * scale:.1f}") + f" ({high[1]}).")
+    return said

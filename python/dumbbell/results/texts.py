@@ -1,0 +1,26 @@
+"""Figures as tables and pages print them: decimals of the catalogue, percent where its unit is percent."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from .catalogue import FIGURES
+
+if TYPE_CHECKING:
+    from .statistic import Interval
+
+
+def mean_text(name: str, value: Interval) -> str:
+    """The mean of a figure; over repetitions a count has a decimal."""
+    one = FIGURES[name]
+    digits = one.digits if value.n == 1 or one.digits else 1
+    return f"{value.mean * (100 if one.unit == '%' else 1):.{digits}f}"
+
+
+def half_text(name: str, value: Interval) -> str:
+    """Half the width of its interval; empty without repetitions."""
+    if math.isnan(value.half_width):
+        return ""
+    one = FIGURES[name]
+    return f"{value.half_width * (100 if one.unit == '%' else 1):.{one.digits or 1}f}"

@@ -1,0 +1,215 @@
+"""What a scenario names of recordings, as the steps that the engine takes.
+
+A key that takes a recording has a `TraceFile` once its text is read. `settled` opens the files, once the folder of the
+scenario and the length of the run are known, and puts their values in place of the names; a rate that is a Mahimahi
+trace stays, because the engine reads that itself. All recordings begin with the run, so that those of one measurement
+stay in step with each other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import ScenarioError, together, wrong
+
+from . import recordings, traces, units
+from .declare import Table, raw_at, replaced
+from .impairments import SteppedLoss, TracedLoss
+from .recorded import named
+from .recordings import Column, Recording
+from .schedule import TRACE_KEYS, Schedule, TraceFile
+
+if TYPE_CHECKING:
+    from .file import Scenario
+
+#: Most steps of one recording within a run.
+STEPS_MAX = 1_000_000
+
+Points = Sequence[tuple[int, int]]
+
+
+def settled(case: Scenario) -> Scenario:
+    """The scenario with what its recordings say in their place; raises ScenarioError."""
+    errors: list[ScenarioError] = []
+    for place, key, table, value in list(named(case)):
+        try:
+            made = _settle(value, key, place[-1], case.folder, case.duration)
+        except ScenarioError as error:
+            errors += error.errors
+            continue
+        if made is not value:
+            case = replaced(case, place, (raw_at(table, str(place[-1])) if isinstance(table, Table) else None, made))
+    if errors:
+        raise together(errors)
+    return case
+
+
+def warnings(case: Scenario) -> Iterator[str]:
+    """What to warn of: gaps, and recordings that begin again at different times."""
+    again: dict[int, str] = {}
+    gaps: dict[str, str] = {}
+    for place, key, _, value in named(case):
+        given = value.of if isinstance(value, TracedLoss) else value
+        path, is_mahimahi = (case.folder / given.file).absolute(), _is_mahimahi(given, case.folder, place[-1], key)
+        if is_mahimahi:
+            length_ns = traces.read(path, key).period_ms * 1_000_000
+        else:
+            found = recordings.read(path, key, _form(given, path, key))
+            length_ns = found.length_ns
+            if found.gaps:
+                at, ns = max(found.gaps, key=lambda gap: gap[1])
+                gaps[given.file] = f"{len(found.gaps)}, the longest of {units.span_text(ns)} at {units.span_text(at)}"
+        if given.repeat or (given.repeat is None and is_mahimahi):
+            again.setdefault(length_ns, key)
+    for file, text in gaps.items():
+        yield f"{file}: has gaps between its values, over which the value before them holds ({text})"
+    if len(again) > 1:
+        ends = ", ".join(f"{key} after {units.span_text(ns)}" for ns, key in again.items())
+        yield f"recordings begin again at different times and do not stay in step: {ends}"
+
+
+def _settle(value: TraceFile | TracedLoss, key: str, name: str | int, folder: Path, duration_ns: int) -> Any:
+    if isinstance(value, TracedLoss):
+        course = schedule(value.of, folder, key, "loss", duration_ns)
+        made = SteppedLoss.__new__(SteppedLoss)
+        made.__dict__.update(value.__dict__, steps=course, repeat=course.repeat_ns or False)
+        return made
+    if _is_mahimahi(value, folder, name, key):
+        _only_of_recordings(value, key)
+        return value
+    if value.opportunity_bytes is not None:
+        raise ScenarioError(f"{key}.opportunity", "unknown key, wanted it with a Mahimahi trace only")
+    found = schedule(value, folder, key, "rate" if name == "rate" else "rtt" if name == "rtt" else "delay", duration_ns)
+    if name == "rate" and (not found.nominal or (found.repeat_ns is None and not found.steps[-1][1])):
+        raise wrong(key, value.file, "a recording whose outages end: `repeat = true`, or a last rate above zero")
+    return found
+
+
+def _is_mahimahi(value: TraceFile, folder: Path, name: str | int, key: str) -> bool:
+    return name == "rate" and (value.form or recordings.form_of((folder / value.file).absolute(), key)) == "mahimahi"
+
+
+def _only_of_recordings(value: TraceFile, key: str) -> None:
+    for name in TRACE_KEYS:
+        if name not in ("trace", "format", "repeat", "opportunity") and name in value.written:
+            raise ScenarioError(
+                f"{key}.{name}",
+                "unknown key of a Mahimahi trace, wanted repeat or opportunity; `dumbbell trace convert` makes a table"
+                " of it, which has this key",
+            )
+
+
+def _form(value: TraceFile, path: Path, key: str) -> str:
+    form = value.form or recordings.form_of(path, key)
+    # Where a delay is wanted, a whole number per line is one of LeoReplayer's.
+    return "leoreplayer" if form == "mahimahi" and value.form is None else form
+
+
+def _read(value: TraceFile, path: Path, key: str) -> Recording:
+    form = _form(value, path, key)
+    if form == "mahimahi":
+        raise wrong(f"{key}.format", form, "the form of a table or of a file of delays: a Mahimahi trace is a rate's")
+    return recordings.read(path, key, form)
+
+
+def _column(found: Recording, value: TraceFile, key: str, quantity: str) -> Column:
+    """The column that a key means: the one named, or the only one of its quantity."""
+    if value.column is not None:
+        named = [column for column in found.columns if column.name == value.column]
+        if not named:
+            raise wrong(f"{key}.column", value.column, f"one of: {found.names()}")
+        kinds = {"rtt": ("rtt", "delay"), "delay": ("delay", "rtt")}.get(quantity, (quantity,))
+        if named[0].quantity not in kinds:
+            raise wrong(f"{key}.column", value.column, f"a column of a {quantity}, not of a {named[0].quantity}")
+        return named[0]
+    of = [column for column in found.columns if column.quantity == quantity]
+    if not of and quantity == "rtt" and found.form == "leoreplayer":
+        of = list(found.columns)  # its replayer delays both directions by it
+    way = "up" if key.startswith(("path.up", "path.ack")) else "down"
+    of = [column for column in of if column.direction == way] or [column for column in of if not column.direction]
+    if len(of) == 1:
+        return of[0]
+    example = recordings.QUANTITIES[quantity][2]
+    if not of:
+        other = ""
+        if quantity == "rtt" and any(column.quantity == "delay" for column in found.columns):
+            other = "; one-way delays are for path.delay and path.up.delay"
+        raise wrong(key, value.file, f"a file with a column such as {example} (it has {found.names()}{other})")
+    names = ", ".join(f'"{column.name}"' for column in of)
+    raise ScenarioError(f"{key}.column", f"missing, wanted one of: {names}")
+
+
+def schedule(value: TraceFile, folder: Path, key: str, quantity: str, duration_ns: int) -> Schedule:
+    """The steps of a recording within a run; raises ScenarioError."""
+    found = _read(value, (folder / value.file).absolute(), key)
+    column = _column(found, value, key, quantity)
+    points: Points = column.points
+    if quantity == "rtt" and column.quantity == "delay":
+        points = [(at, 2 * one) for at, one in points]
+    mean = mean_of(points, found.length_ns)
+    _check_length(value, found.length_ns, key, duration_ns)
+    if value.interpolate_ns is not None:
+        points = sloped(points, value.interpolate_ns, key)
+    points = [point for point in points if point[0] < found.length_ns] or list(points[:1])
+    steps, repeat_ns = _placed(points, found.length_ns, value, duration_ns)
+    if len(steps) > STEPS_MAX:
+        raise wrong(key, value.file, f"at most {STEPS_MAX} steps within the run (it comes to {len(steps)})")
+    return Schedule(tuple(steps), repeat_ns, mean)
+
+
+def _check_length(value: TraceFile, length_ns: int, key: str, duration_ns: int) -> None:
+    if value.offset_ns and value.offset_ns >= length_ns:
+        raise wrong(
+            f"{key}.offset",
+            units.span_text(value.offset_ns),
+            f"a time within the recording, which is {units.span_text(length_ns)} long",
+        )
+    if value.repeat and not length_ns:
+        raise wrong(f"{key}.repeat", True, "two rows at least to repeat")
+    if value.repeat is None and length_ns - value.offset_ns < duration_ns:
+        raise ScenarioError(
+            f"{key}.repeat",
+            f"missing, wanted true (the recording begins again) or false (its last value stays), because it ends after"
+            f" {units.span_text(length_ns - value.offset_ns)} and the run after {units.span_text(duration_ns)}",
+        )
+
+
+def mean_of(points: Points, length_ns: int) -> int:
+    """Mean over the time of a recording, rounded down; of the values that are above zero where that is zero."""
+    ends = [*(at for at, _ in points[1:]), length_ns]
+    total = sum(value * max(0, end - at) for (at, value), end in zip(points, ends))
+    return total // length_ns if length_ns else points[0][1]
+
+
+def sloped(points: Points, every_ns: int, key: str) -> list[tuple[int, int]]:
+    """Steps of this length on the straight lines between the points."""
+    made: list[tuple[int, int]] = []
+    for (at, value), (end, following) in pairwise(points):
+        count = -(-(end - at) // every_ns)
+        if len(made) + count > STEPS_MAX:
+            raise wrong(f"{key}.interpolate", units.span_text(every_ns), f"at most {STEPS_MAX} steps in a recording")
+        for i in range(count):
+            passed = i * every_ns
+            made.append((at + passed, value + (following - value) * passed // (end - at)))
+    return [*made, points[-1]]
+
+
+def _placed(
+    points: Points, length_ns: int, value: TraceFile, duration_ns: int
+) -> tuple[list[tuple[int, int]], int | None]:
+    """The points from the offset on, as far as the run goes; equal neighbours are one step."""
+    again = bool(value.repeat)
+    first = bisect_right(points, value.offset_ns, key=lambda point: point[0]) - 1
+    placed = [(max(0, at - value.offset_ns), one) for at, one in points[first:]]
+    left_ns = length_ns - value.offset_ns
+    if again and value.offset_ns:
+        placed += [(left_ns + at, one) for at, one in points[: first + 1] if at < value.offset_ns]
+    if length_ns >= duration_ns or not again:
+        placed = [point for point in placed if point[0] < duration_ns]
+    steps = [point for i, point in enumerate(placed) if i == 0 or point[1] != placed[i - 1][1]]
+    is_round = again and len(steps) > 1 and length_ns < duration_ns
+    return steps, length_ns if is_round else None

@@ -1,0 +1,315 @@
+"""Jobs: which wait, which run, and what each has told so far, for as many readers as there are."""
+
+from __future__ import annotations
+
+import glob
+import json
+import subprocess
+import sys
+import threading
+import time
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import OutError
+from dumbbell.plots import groups, reading
+from dumbbell.report import overtime
+
+from . import prune
+from .check import SIM
+from .limits import JOBS_MAX, Keep
+from .live import LINES
+from .worker import RUNS_DRAWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from .check import Checked, Desk
+
+#: Jobs whose news are kept after their end, for readers that come late; results are in the folder anyway.
+KEPT = 20
+#: Seconds that a worker has for clearing up when it is told to end.
+_PATIENCE_S = 3.0
+
+
+class Job:
+    """One job. `news` only grows, and how far its runs are is one number for all; readers wait on `changed`."""
+
+    def __init__(self, name: str, posted: dict[str, Any], checked: Checked, out: Path) -> None:
+        self.name, self.posted, self.out, self.on = name, posted, out, checked.on
+        self.news: list[dict[str, Any]] = [{"begin": _begin(name, checked)}]
+        self.changed = threading.Condition()
+        self.is_ended = self.is_cancelled = False
+        self.process: subprocess.Popen[str] | None = None
+        self._at: dict[int, int] = {}
+        self.whole = _whole(checked)
+        self._total_ns = sum(job.planned.plan["duration_ns"] for job in checked.jobs)
+        self._began: float | None = None
+        self._versions = 0
+
+    def tell(self, **news: Any) -> None:
+        """Add news, and wake readers."""
+        with self.changed:
+            if "at" in news:
+                self._began = self._began or time.monotonic()
+                self._at[news["run"]] = news["at"]
+                self._versions += 1
+            else:
+                self.news.append(news)
+            self.is_ended |= "end" in news
+            self.changed.notify_all()
+
+    def progress(self) -> dict[str, float | None]:
+        """The share that is simulated, and the seconds that are left at this pace."""
+        part = sum(self._at.values()) / self._total_ns
+        ran = time.monotonic() - (self._began or time.monotonic())
+        return {"part": round(part, 4), "left_s": round(ran * (1 - part) / part, 1) if part and ran > 0.5 else None}
+
+    def follow(self, after: int) -> Iterator[tuple[int, dict[str, Any]] | None]:
+        """News with their numbers, from number `after` on, until the job ends; None when there was none for a while.
+        A reader who is slow gets the same news later, and of progress only the last.
+        """
+        seen = 0
+        while True:
+            with self.changed:
+                if len(self.news) <= after and self._versions == seen:
+                    if self.is_ended:
+                        return
+                    self.changed.wait(5.0)
+                part = self.news[after:]
+                has_moved = self._versions != seen
+                progress = self.progress() if has_moved and not self.is_ended else None
+                seen = self._versions
+            # Who comes late learns what began before how far it is.
+            for one in part:
+                after += 1
+                yield after, one
+            if progress is not None:
+                yield after, {"progress": progress}
+            if not part and not has_moved:
+                yield None
+
+    def cancel(self, why: str = "cancelled") -> None:
+        """End it; finished runs stay."""
+        with self.changed:
+            if self.is_ended or self.is_cancelled:
+                return
+            self.is_cancelled = True
+            process = self.process
+        self.tell(stopped=why)
+        if process is not None:
+            with suppress(OSError):
+                process.terminate()
+            threading.Thread(target=_bury, args=(process,), daemon=True).start()
+
+
+def _bury(process: subprocess.Popen[str]) -> None:
+    try:
+        process.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _whole(checked: Checked) -> dict[str, list[Any]]:
+    """The values of each key that the runs vary, in their order."""
+    found: dict[str, list[Any]] = {}
+    for job in checked.jobs:
+        for key, value in job.planned.vary.items():
+            values = found.setdefault(key, [])
+            if value not in values:
+                values.append(value)
+    return found
+
+
+def _begin(name: str, checked: Checked) -> dict[str, Any]:
+    """What the page needs to draw the runs before they have ended: their lines as the report has them."""
+    return {
+        "job": name,
+        "name": checked.given.scenario.name,
+        "vary": list(_whole(checked)),
+        "rtt": None if checked.on == SIM else reading.SMOOTHED,
+        "runs": [
+            {"duration_s": job.planned.plan["duration_ns"] / 1e9, **_lines(job.planned.plan)}
+            if job.number < RUNS_DRAWN
+            else {"duration_s": job.planned.plan["duration_ns"] / 1e9}
+            for job in checked.jobs
+        ],
+        "toml": checked.given.text,
+    }
+
+
+class _Coming:
+    """As much of a result as its lines need, before there is one."""
+
+    def __init__(self, plan: Any) -> None:
+        import msgspec
+
+        from dumbbell.results.plan_view import PlanView
+
+        self.plan = msgspec.convert(json.loads(json.dumps(plan)), PlanView)
+
+
+def _lines(plan: Any) -> dict[str, Any]:
+    coming: Any = _Coming(plan)
+    found = groups.of(coming)
+    names = groups.flow_labels(found)
+    lines = [overtime.Line(group, (flow,), names[flow], is_band=False) for group in found for flow in group.flows]
+    lines.sort(key=lambda line: line.flows)
+    link = coming.plan.bottleneck
+    return {
+        "lines": [overtime.line_of(line, i, lines) for i, line in enumerate(lines[:LINES])],
+        "flows": len(lines),
+        "rate_mbps": link.rate_bps / 1e6 if link.is_constant else None,
+        "bdp": overtime.bdps(coming.plan),
+    }
+
+
+class _Spare:
+    """The process of the next job, which imports what it needs before there is a job."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._has_ended = False
+        self.fill()
+
+    def fill(self) -> None:
+        """Start one unless there is one: when no job needs the processor."""
+        with self._lock:
+            if self._process is None and not self._has_ended:
+                self._process = _worker()
+
+    def take(self) -> subprocess.Popen[str]:
+        """One that waits for its job."""
+        with self._lock:
+            process, self._process = self._process, None
+        return process if process is not None and process.poll() is None else _worker()
+
+    def end(self) -> None:
+        """End the one that waits."""
+        with self._lock:
+            self._has_ended = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+def _worker() -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "dumbbell.serve.worker"]
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8")
+
+
+class Book:
+    """All jobs of a server."""
+
+    def __init__(self, desk: Desk, at_once: int, workers: int, keep: Keep) -> None:
+        self._desk, self._workers, self._keep = desk, workers, keep
+        self.shown = prune.Shown()
+        self._spare = _Spare()
+        self._pruning = threading.Lock()
+        self._given: dict[str, int] = {}
+        prune.sweep_up(desk.results)
+        self._prune()
+        self._room = threading.Semaphore(at_once)
+        # Runs in real time would disturb each other.
+        self._alone = threading.Lock()
+        self._lock = threading.Lock()
+        self.jobs: dict[str, Job] = {}
+
+    def start(self, posted: dict[str, Any]) -> Job:
+        """Check a scenario and run it as soon as there is room; raises ScenarioError, OutError."""
+        checked = self._desk.check(posted)
+        with self._lock:
+            if sum(not job.is_ended for job in self.jobs.values()) >= JOBS_MAX:
+                raise OutError(f"{JOBS_MAX} jobs wait or run already; cancel one, or wait")
+            for name in [name for name, job in self.jobs.items() if job.is_ended][:-KEPT]:
+                del self.jobs[name]
+            out = self._folder(checked.given.scenario.name)
+            job = self.jobs[out.name] = Job(out.name, posted, checked, out)
+        threading.Thread(target=self._run, args=(job,), daemon=True).start()
+        return job
+
+    def _folder(self, name: str) -> Path:
+        """A new folder of that name, with a number above all that were there, so that no two runs had the same."""
+        taken = (path.name.removeprefix(f"{name}-") for path in self._desk.results.glob(f"{glob.escape(name)}-*"))
+        number = max([self._given.get(name, 0), *(int(one) for one in taken if one.isdecimal())]) + 1
+        while True:
+            path = self._desk.results / f"{name}-{number}"
+            try:
+                path.mkdir()
+            except FileExistsError:
+                number += 1
+            except OSError as error:
+                raise OutError(f"{path.name}: {error.strerror}") from None
+            else:
+                self._given[name] = number
+                return path
+
+    def _run(self, job: Job) -> None:
+        with self._alone if job.on != SIM else nullcontext(), self._room:
+            if not job.is_cancelled:
+                try:
+                    self._go(job)
+                except Exception as error:  # whatever it is: readers wait for the end
+                    job.tell(run=0, error=f"{type(error).__name__}: {error}")
+        try:
+            job.out.rmdir()
+        except OSError:  # it holds something, unless nothing was finished
+            prune.mark(job.out)
+            self._prune()
+        job.tell(end=True)
+        self._spare.fill()
+
+    def _prune(self) -> None:
+        """Make room on the disk. What runs is not marked yet; what a page shows stays."""
+        with self._pruning, suppress(OSError):
+            prune.prune(self._desk.results, self._keep, self.shown.names())
+
+    def _go(self, job: Job) -> None:
+        process = self._spare.take()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with job.changed:
+            job.process = process
+        if job.is_cancelled:
+            process.kill()
+        limit = threading.Timer(self._desk.limits.time_s, lambda: job.cancel(self._too_long()))
+        limit.daemon = True
+        limit.start()
+        errors: list[str] = []
+        reader = threading.Thread(target=lambda: errors.extend(process.stderr or ()), daemon=True)
+        reader.start()
+        asked = {
+            "posted": job.posted, "results": str(self._desk.results), "out": str(job.out),
+            "limits": list(self._desk.limits), "workers": self._workers,
+        }  # fmt: skip
+        try:
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(asked) + "\n")
+                process.stdin.close()
+            for line in process.stdout:
+                job.tell(**json.loads(line))
+            status = process.wait()
+        finally:
+            limit.cancel()
+            process.kill()
+            process.wait()
+        reader.join(1.0)
+        if status and not job.is_cancelled:
+            job.tell(run=0, error="".join(errors).strip().rpartition("\n")[2] or f"the worker ended with {status}")
+
+    def _too_long(self) -> str:
+        return f"stopped: it took longer than {self._desk.limits.time_s:g} s (--max-time of this server)"
+
+    def end(self) -> None:
+        """End all of them, and wait a moment until they have cleared up."""
+        self._spare.end()
+        for job in list(self.jobs.values()):
+            job.cancel("the server ends")
+        until = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < until and not all(job.is_ended for job in self.jobs.values()):
+            time.sleep(0.02)

@@ -1,0 +1,47 @@
+"""What the page is served with: its file, and what it has to know before it asks for anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dumbbell import controllers
+from dumbbell.plots.figures import METRICS
+from dumbbell.report import html, looks, sweeps
+from dumbbell.scenario import gallery
+from dumbbell.scenario.qdiscs import Qdisc
+
+from .recordings import FILE_MAX, FILES_MAX
+
+if TYPE_CHECKING:
+    from .server import Server
+
+
+def html_of(token: str) -> tuple[str, str]:
+    """The page and its Content-Security-Policy: it runs its own program, and talks to its own server alone."""
+    return html.shell("Dumbbell", "live", {"token": token}, connect="connect-src 'self'; frame-ancestors 'none'")
+
+
+def known(server: Server) -> dict[str, Any]:
+    """Controllers with their parameters, queue disciplines, gallery, limits, and what stays on the disk."""
+    return {
+        "version": server.version,
+        "dashes": [list(dash) for dash in looks.DASHES],
+        "controllers": [
+            {
+                "name": one.name,
+                "summary": one.summary,
+                "params": [param._asdict() for param in one.params.values()],
+                "presets": list(one.presets),
+            }
+            for one in controllers.known().values()
+        ],
+        "qdiscs": list(Qdisc.FORMS),
+        "gallery": [{"name": entry.name, "summary": entry.summary} for entry in gallery.entries()],
+        "backends": list(server.desk.backends),
+        "metrics": [
+            {"name": name, "title": METRICS[name].title, "unit": METRICS[name].unit} for name in sweeps.METRICS
+        ],
+        "limits": server.desk.limits._asdict(),
+        "recording": {"bytes": FILE_MAX, "files": FILES_MAX},
+        "keep": server.keep._asdict(),
+    }

@@ -1,0 +1,84 @@
+"""The folder of results as the page sees it: which runs there are, and reports of them. Names come from outside."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import ResultError, show
+from dumbbell.files import only_below
+from dumbbell.report import html, sweeps
+from dumbbell.report.document import document
+from dumbbell.report.gathered import gather
+from dumbbell.results.load import load
+
+from .limits import TOGETHER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+#: Folders in a list, the newest.
+LISTED = 200
+
+
+class Shelf:
+    """Finished jobs below a folder."""
+
+    def __init__(self, results: Path, places: Sequence[Path]) -> None:
+        self._results, self._places = results.resolve(), places
+
+    def folder(self, name: object) -> Path:
+        """The folder of that name. Raises ResultError for one that is not there, is a link, or has anything of a path
+        in its name.
+        """
+        if not isinstance(name, str) or not name or name[0] in ".-" or not set(name).isdisjoint("/\\\0"):
+            raise ResultError(f"got {show(name)}, wanted the name of a folder of results")
+        path = self._results / name
+        if path.is_symlink() or not path.is_dir() or path.resolve().parent != self._results:
+            raise ResultError(f"got {show(name)}, wanted the name of a folder of results")
+        for one in path.rglob("*"):
+            if one.is_symlink():
+                raise ResultError(f"{name}: holds a link, which is not followed")
+        return path
+
+    def names(self) -> list[dict[str, Any]]:
+        """Folders with finished runs, the newest first, with their scenario's name and text."""
+        found = []
+        for path in self._results.iterdir():
+            if path.is_symlink() or not path.is_dir() or path.name.startswith("."):
+                continue
+            runs = sorted(path.glob("*/manifest.json"))
+            if runs and not any(one.is_symlink() or one.parent.is_symlink() for one in runs):
+                found.append((max(one.stat().st_mtime for one in runs), path, runs))
+        found.sort(key=lambda one: one[0], reverse=True)
+        return [self._entry(path, runs) for _, path, runs in found[:LISTED]]
+
+    def _entry(self, path: Path, runs: Sequence[Path]) -> dict[str, Any]:
+        try:
+            made = json.loads(runs[0].read_text(encoding="utf-8"))
+            return {"id": path.name, "runs": len(runs), "created": made["created"], "toml": made["scenario"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {"id": path.name, "runs": len(runs), "created": "", "toml": ""}
+
+    def document(self, names: Sequence[object]) -> dict[str, Any]:
+        """The data of a report of these folders; raises ResultError."""
+        if not 0 < len(names) <= TOGETHER:
+            raise ResultError(f"got {len(names)} folders, wanted 1 to {TOGETHER}")
+        paths = [self.folder(name) for name in names]
+        with only_below(self._places):
+            return document(gather(paths, start_s=None, end_s=None, title=None), self._results / "report.html")
+
+    def growing(self, name: str, metric: str, whole: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """The figure of a sweep that goes on, as far as it is, and how many of its runs are there. Raises ResultError
+        for a metric that no figure of a sweep has.
+        """
+        if metric not in sweeps.METRICS:
+            raise ResultError(f"metric: got {show(metric)}, wanted one of: {', '.join(sweeps.METRICS)}")
+        folder = self.folder(name)
+        runs = load(folder) if any(folder.glob("[!.]*/manifest.json")) else None
+        return {"figure": runs and sweeps.growing(runs, metric, whole), "runs": len(runs or ())}
+
+    def report(self, names: Sequence[object]) -> str:
+        """The same as a page in one file."""
+        return html.page(self.document(names))

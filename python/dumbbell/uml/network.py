@@ -1,0 +1,270 @@
+r"""The network of a guest, from its plan: namespaces, links, addresses, queue disciplines, and how they change.
+
+    s0 --- m0 ---\                            s a sender's host, d the receivers'
+    s1 --- m1 ----  r ===bottleneck=== d      m routers that delay and impair the packets of one flow
+    s2 --- m2 ---/                            r the bottleneck's router
+
+Where the way up has a link, a router q is at its end:
+
+    s0 --- m0 ---\                       /--- d
+    e1 --- m1 ----  r ===both links=== q ---- n1 --- s1
+
+Flow 1 goes up: its sender is behind q, and its receiver, e, where senders are otherwise; n is there where something
+impairs its data before the link. Each flow has a host and a router of its own.
+
+Devices have neither segmentation nor merging, so that every queue sees packets of the wire's size; a sender's bursts
+are cut behind its queue discipline. With `host.nic = "virtual"` devices segment, as veth does unless told otherwise:
+bursts stay whole unless a queue discipline cuts them. What
+impairs packets after the bottleneck is between r and d (or q), on a router x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.backends import tc
+from dumbbell.backends.script import host_of
+from dumbbell.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, ProbePlan, Stage, Steps
+
+#: Slowest rate that the guest's shapers can have with a burst of two frames, bit/s: an outage.
+_OUTAGE_BPS = 100
+
+
+class Network:
+    """Namespaces, links, addresses and queue disciplines."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.knows = not plan["host"]["arp"]
+        self.links: list[str] = []
+        self.hosts: dict[str, list[str]] = {}
+        self.queues: dict[str, list[str]] = {}
+        self.devices: dict[str, list[str]] = {}
+        self.steps: list[tuple[int, int, str, str]] = []
+        self.impaired: list[tuple[str, str, int]] = []
+        self.ends: list[tuple[str, str, str, str]] = []
+        self.shaped: list[tuple[str, str]] = []
+        self.beyond = ""
+        self._addresses = 0
+        self._build()
+
+    def files(self) -> dict[str, str]:
+        """Batches for `ip` and `tc`."""
+        made = {"namespaces": [f"netns add {name}" for name in self.hosts], "links": self.links}
+        made |= {f"{name}.ip": lines for name, lines in self.hosts.items()}
+        made |= {f"{name}.tc": lines for name, lines in self.queues.items() if lines}
+        return {name: "".join(f"{line}\n" for line in lines) for name, lines in made.items()}
+
+    def _build(self) -> None:
+        plan = self.plan
+        behind = _behind(plan)
+        ups = plan["ack_links"]
+        for name in ("r", *(["x"] if behind else []), *(["q"] if ups else []), "d"):
+            self._host(name)
+        last = "r"
+        if behind:
+            self._link("r", "bott", "x", "in")
+            self.hosts["r"].append(f"route add 10.0.0.0/8 via {self._far}")
+            self.hosts["x"].append(f"route add default via {self._near}")
+            self.queues["x"].append(_add("far", behind))
+            last = "x"
+        there = "far" if behind else "bott"
+        if ups:
+            self._link(last, there, "q", "rise")
+            self.hosts["q"].append(f"route add default via {self._near}")
+            if behind:
+                self.beyond = self._far
+            else:
+                self.hosts["r"].append(f"route add 10.0.0.0/8 via {self._far}")
+            last, there = "q", "lan"
+        self._link(last, there, "d", "eth0")
+        self._receivers(last)
+        for i, flow in enumerate(routed(plan)):
+            self._flow(i, flow)
+        self._shaped("r", "bott", plan["links"][0])
+        if ups:
+            self._shaped("q", "rise", ups[0])
+
+    def _receivers(self, last: str) -> None:
+        """The receivers' addresses: one, or one for each flow where each is a host of its own, as cake sees it."""
+        host = self.plan["host"]
+        gate, here = self._near, self._far
+        quick = "" if host["delayed_ack"] else " quickack 1"
+        self.hosts["d"].append(f"route add default via {gate}{quick}")
+        addresses = [here] * len(routed(self.plan))
+        if not host["shared_receiver"]:
+            addresses = [f"10.254.{i >> 8}.{i & 255}" for i in range(len(addresses))]
+            self.hosts["d"] += [f"address add {address}/32 dev lo" for address in addresses]
+            self.hosts[last].append(f"route add 10.254.0.0/16 via {here}")
+            self._reach("10.254.0.0/16")
+        self._reach(f"{here}/32")
+        self._targets = addresses
+
+    def _reach(self, net: str) -> None:
+        """The way of a router x to what is behind q."""
+        if self.beyond:
+            self.hosts["x"].append(f"route add {net} via {self.beyond}")
+
+    def _flow(self, i: int, flow: FlowPlan | ProbePlan) -> None:
+        router, key = f"m{i}", f"flow[{i}]"
+        goes_up = flow.get("direction") == "up"
+        there, back = flow["forward"], flow["back"]
+        near, down, up = (f"e{i}", back, there) if goes_up else (f"s{i}", there, back)
+        self._host(near)
+        self._host(router)
+        self._link(near, "eth0", router, "lan")
+        gate, here = self._far, self._near
+        quick = " quickack 1" if goes_up and not self.plan["host"]["delayed_ack"] else ""
+        self.hosts[near].append(f"route add default via {gate}{quick}")
+        self._link(router, "wan", "r", f"in{i}")
+        self.hosts[router].append(f"route add default via {self._far}")
+        self.hosts["r"].append(f"route add {here}/32 via {self._near}")
+        before, after = _around_link(up)
+        if goes_up:
+            self.ends.append((f"s{i}", self._sender_up(i, before, key), near, here))
+        else:
+            self.ends.append((near, here, "d", self._targets[i]))
+        self._sender_queue(i)
+        self._impair(router, "wan", _around_link(down)[0], key, i)
+        self._impair(router, "lan", after, key, i)
+
+    def _sender_up(self, i: int, before: list[Stage], key: str) -> str:
+        """The sender of a flow that goes up; its address."""
+        sender, gate = f"s{i}", "q"
+        self._host(sender)
+        if before:
+            gate = f"n{i}"
+            self._host(gate)
+            self._link(gate, "wan", "q", f"in{i}")
+            self.hosts[gate].append(f"route add default via {self._far}")
+            way = self._near
+            self._impair(gate, "wan", before, key, i)
+        self._link(sender, "eth0", gate, f"in{i}")
+        self.hosts[sender].append(f"route add default via {self._far}")
+        if before:
+            self.hosts["q"].append(f"route add {self._near}/32 via {way}")
+        self._reach(f"{self._near}/32")
+        return self._near
+
+    def _sender_queue(self, i: int) -> None:
+        sender, host = f"s{i}", hosts(self.plan)[i]
+        kinds = {
+            "fq": "fq limit 1000000 flow_limit 100000",
+            "pfifo": "pfifo limit 100000",
+        }
+        if host["qdisc"] in kinds:
+            self.queues[sender].append(_add("eth0", kinds[host["qdisc"]].split()))
+        if not host["tso"]:
+            self.hosts[sender].append("link set eth0 gso_max_segs 1")
+
+    def _impair(self, router: str, device: str, stages: list[Stage], key: str, i: int) -> None:
+        words = tc.netem(stages, key, in_virtual_time=True)
+        if words is None:
+            return
+        self.queues[router].append(_add(device, words))
+        self.impaired.append((router, device, i))
+        for stage in stages:
+            for at, ns in _times(stage.get("steps") or [], stage.get("repeat_ns"), self.plan["duration_ns"]):
+                now = [{**one, "ns": ns} if one is stage else one for one in stages]
+                changed = tc.netem(now, key, in_virtual_time=True)
+                self.steps.append((at, 0, router, f"qdisc change dev {device} root {' '.join(changed or ())}"))
+
+    def _shaped(self, router: str, device: str, link: LinkPlan) -> None:
+        """A link of the plan, at the end of a device."""
+        shaped = tc.shaped(link, device, "tbf", in_virtual_time=True)
+        self.shaped.append((router, device))
+        self.queues[router] += [" ".join(step.do[1:]) for step in shaped.steps]
+        for at, rate in _times(link["steps"], link["repeat_ns"], self.plan["duration_ns"]):
+            now = tc.shaped({**link, "rate_bps": max(rate, _OUTAGE_BPS)}, device, "tbf", in_virtual_time=True)
+            # A change of tbf sets the limit of a fifo in it to its own, which counts bytes.
+            steps = now.steps if link["qdisc"]["kind"] == "fifo" else now.steps[:1]
+            for step in steps:
+                words = ["qdisc", "change", *step.do[3:]]
+                self.steps.append((at, len(self.shaped) if step is steps[-1] else 0, router, " ".join(words)))
+
+    def _host(self, name: str) -> None:
+        self.hosts[name] = ["link set lo up"]
+        self.queues[name] = []
+        self.devices[name] = []
+
+    def _link(self, one: str, one_device: str, other: str, other_device: str) -> None:
+        """Two devices joined, each with an address, and each knowing the other's where nobody is to ask for it."""
+        number = self._addresses
+        self._addresses += 1
+        net = f"10.{number >> 14}.{number >> 6 & 255}.{(number & 63) * 4}".rpartition(".")
+        self._near, self._far = (f"{net[0]}.{int(net[2]) + end}" for end in (1, 2))
+        macs = [f"02:00:{number >> 8:02x}:{number & 255:02x}:00:{end:02x}" for end in (1, 2)]
+        self.links.append(
+            f"link add name {one_device} address {macs[0]} netns {one} type veth"
+            f" peer name {other_device} address {macs[1]} netns {other}"
+        )
+        ends = (
+            (one, one_device, self._near, self._far, macs[1]),
+            (other, other_device, self._far, self._near, macs[0]),
+        )
+        for host, device, mine, theirs, mac in ends:
+            self.hosts[host] += [f"address add {mine}/30 dev {device}", f"link set {device} up"]
+            if self.knows:
+                self.hosts[host].append(f"neighbour add {theirs} lladdr {mac} dev {device} nud permanent")
+            self.devices[host].append(device)
+
+
+def _add(device: str, words: Sequence[str]) -> str:
+    return f"qdisc add dev {device} root {' '.join(words)}"
+
+
+def routed(plan: Plan) -> list[FlowPlan | ProbePlan]:
+    """The flows, and after them the series of probes: each has hosts and routers of its own."""
+    return [*plan["flows"], *plan.get("probes", [])]
+
+
+def hosts(plan: Plan) -> list[HostPlan]:
+    """How the hosts of each of them are set."""
+    flows = [host_of(plan, i) for i in range(len(plan["flows"]))]
+    return flows + [plan["host"]] * len(plan.get("probes", []))
+
+
+def _around_link(stages: list[Stage]) -> tuple[list[Stage], list[Stage]]:
+    """The parts of a way before its link and after it; all are after where it has none."""
+    links = [i for i, stage in enumerate(stages) if stage["kind"] == "link"]
+    return (stages[: links[0]], stages[links[0] + 1 :]) if links else ([], stages)
+
+
+def _behind(plan: Plan) -> tc.Argv | None:
+    """What impairs packets after the bottleneck, which all flows have in common."""
+    found = []
+    for i, flow in enumerate(routed(plan)):
+        goes_up = flow.get("direction") == "up"
+        stages = _around_link(flow["back" if goes_up else "forward"])[1]
+        if not goes_up and _around_link(flow["back"])[0]:
+            raise ScenarioError(
+                f"path.{plan['ack_links'][0]['name']}",
+                "impairs acknowledgements before its link, wanted impairments after it with --on uml"
+                ' (impair = [{ kind = "links" }, ...]); --on sim and linux have both',
+            )
+        if any(stage.get("steps") for stage in stages):
+            raise ScenarioError(f"flow[{i}].rtt", "changes after the bottleneck, wanted before it with --on uml")
+        found.append(tc.netem(stages, f"flow[{i}]", in_virtual_time=True))
+    if any(one != found[0] for one in found):
+        raise ScenarioError(
+            "flow",
+            "flows are impaired differently after the bottleneck, wanted the same impairments with --on uml; --on sim"
+            " and linux allow it",
+        )
+    return found[0]
+
+
+def _times(steps: Steps, repeat_ns: int | None, duration_ns: int) -> Iterator[tuple[int, Any]]:
+    """Each change of a value during the run: when it happens, ns after the start, and the new value."""
+    begin = 0
+    while steps and begin < duration_ns:
+        for at, value in steps:
+            if 0 < begin + at < duration_ns:
+                yield begin + at, value
+        if not repeat_ns:
+            return
+        begin += repeat_ns

@@ -1,0 +1,47 @@
+"""Pages in a browser (headless Chromium), for tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+
+SIZES = {"desktop": {"width": 1200, "height": 900}, "phone": {"width": 390, "height": 844}}
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def without(what: str) -> None:
+    """Leave the test out where something is missing; in CI it is to be there."""
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if found is None:
+        without("there is no chromium-headless-shell: tools/system-packages.sh chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+class Opened:
+    """A page of its own, and what it said and asked for while it was open."""
+
+    def __init__(self, browser: Any, size: str, scheme: str) -> None:
+        self.page = browser.new_page(viewport=SIZES[size], color_scheme=scheme, accept_downloads=True)
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))

@@ -1,0 +1,68 @@
+"""The benchmarks' own arithmetic."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dumbbell.runs import plan
+from dumbbell.scenario import file
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+
+import instructions
+import scaling
+
+#: `main` has 10 instructions of its own, 4 of them inlined from another file, and calls `work`, which has 7 and is named
+#: in full where it is called.
+COUNTS = """\
+events: Ir
+fl=(1) main.rs
+fn=(1) main
+3 6
+fi=(2) inlined.rs
++1 4
+fe=(1)
+cfn=(2) work
+calls=2 9
+* 7
+fn=(2)
+9 7
+totals: {total}
+"""
+
+
+def test_instructions_count_where_they_ran_and_a_call_counts_once() -> None:
+    counted = instructions.by_function(COUNTS.format(total=17).splitlines())
+    assert counted == {"main": 10, "work": 7}
+
+
+def test_counts_that_are_not_those_of_the_whole_program_are_refused() -> None:
+    with pytest.raises(ValueError, match="counted 18 instructions, its lines have 17"):
+        instructions.by_function(COUNTS.format(total=18).splitlines())
+
+
+def test_a_case_is_compared_by_instructions_per_packet() -> None:
+    now, before = {"instructions": 990.0, "functions": {"f": 90.0}}, {"instructions": 1000.0, "functions": {"f": 100.0}}
+    assert instructions.change(now, before) == pytest.approx(-1.0)
+    text = instructions.report("case", {**now, "packets": 1000}, before, 5)
+    assert "990.0 a packet (-1.00 %), 1,000 packets" in text
+    assert "90.0 (-10.0)  f" in text
+
+
+def test_a_table_of_costs_says_how_much_dearer_each_row_is_than_the_cheapest() -> None:
+    axis = scaling.Axis(name="flows", goal="flat", points=())
+    rows = [
+        scaling.Row(axis="flows", label=label, packets=2e6, ns_per_packet=cost)
+        for label, cost in (("1", 250.0), ("10", 200.0))
+    ]
+    *_, first, second = scaling.table(axis, rows).splitlines()
+    assert (first, second) == ("| 1 | 2,000,000 | 250 | 1.25 |", "| 10 | 2,000,000 | 200 | 1.00 |")
+
+
+@pytest.mark.parametrize("point", [one for axis in scaling.AXES for one in axis.points], ids=lambda one: one.label)
+def test_each_point_is_a_scenario_that_can_be_run(point: scaling.Point) -> None:
+    loaded = file.from_file(scaling.HERE / "scenarios" / f"{point.scenario}.toml", overrides=point.overrides)
+    assert len(plan.runs(loaded.scenario)) == 1

@@ -1,0 +1,192 @@
+"""The page of `dumbbell report` in a browser (headless Chromium): desktop and phone, light and dark, by keyboard alone,
+for screen readers, saved figures, no request to anywhere.
+
+Without Chromium, or without axe-core in web/node_modules, the tests that need them are left out and say so; in CI that is
+a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dumbbell
+from browsing import AXE, SIZES, Opened, browser, without
+from conftest import ROOT
+from dumbbell.cli import main
+
+__all__ = ["browser"]
+
+SWEEP = """
+name = "sweep"
+duration = "4s"
+repetitions = 3
+path = { rate = "10Mbps", rtt = "20ms", buffer = ["0.5bdp", "3bdp"] }
+host = { start_jitter = "200ms" }
+flow = [{ cca = ["cubic", "reno"] }, { cca = "bbr", name = "<img src=x onerror=alert(1)>" }]
+"""
+MANY = """
+name = "many"
+duration = "3s"
+path = { rate = "50Mbps", rtt = "20ms", buffer = "1bdp" }
+flow = [{ cca = "cubic", count = 12 }, { cca = "reno", name = "web", arrivals = { rate = "5/s", sizes = "30kB" } }]
+"""
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep with repetitions beside a run of many flows."""
+    place = tmp_path_factory.mktemp("page")
+    dumbbell.run(dumbbell.from_text(SWEEP), place / "sweep")
+    dumbbell.run(dumbbell.from_text(MANY), place / "many")
+    assert main(["report", str(place / "sweep"), str(place / "many"), "-o", str(place / "page.html")]) == 0
+    return place / "page.html"
+
+
+def open_file(browser: Any, file: Path, size: str, scheme: str) -> Opened:
+    made = Opened(browser, size, scheme)
+    made.page.goto(file.as_uri())
+    made.page.wait_for_selector("html[data-ready]")
+    return made
+
+
+@pytest.fixture(params=[(size, scheme) for size in SIZES for scheme in ("light", "dark")], ids="-".join)
+def opened(request: pytest.FixtureRequest, browser: Any, page_file: Path) -> Iterator[Opened]:
+    made = open_file(browser, page_file, *request.param)
+    yield made
+    made.page.close()
+
+
+@pytest.fixture
+def desktop(browser: Any, page_file: Path) -> Iterator[Opened]:
+    made = open_file(browser, page_file, "desktop", "light")
+    yield made
+    made.page.close()
+
+
+def test_the_page_shows_every_section_and_asks_for_nothing(opened: Opened, page_file: Path) -> None:
+    page = opened.page
+    page.wait_for_selector("#time canvas")
+    heads = page.locator("h2").all_inner_texts()
+    assert [head for head in heads if not head.startswith("From ")] == [
+        "Warnings", "Path", "Figures", "Over time", "What varies", "Distributions", "Repetitions", "Where this comes from",
+    ]  # fmt: skip
+    assert page.locator("#time canvas").count() == 6
+    assert page.locator("#path svg[role=img]").count() == 2
+    # It may scroll down only: tables and drawings that are wider scroll by themselves.
+    assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"]
+    assert opened.said == []
+    assert [url for url in opened.asked if not url.startswith(("data:", "blob:"))] == [page_file.as_uri()]
+    assert page.title() == "sweep, many · Dumbbell"
+
+
+def test_axe_finds_nothing_serious(opened: Opened) -> None:
+    if not AXE.is_file():
+        without(f"there is no {AXE.relative_to(ROOT)}: tools/web.sh packages")
+    page = opened.page
+    page.wait_for_selector("#time canvas")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    # The page's own policy refuses added script elements; the debugger's evaluation is none.
+    page.evaluate(AXE.read_text() + "; 0")
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    bad = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert not [(one["id"], one["nodes"][0]["html"][:200]) for one in bad]
+    assert len(found["passes"]) > 10  # it did look
+
+
+def test_a_name_is_never_read_as_html(desktop: Opened) -> None:
+    assert desktop.page.locator("img").count() == 0
+    assert "<img src=x" in desktop.page.locator("#figures tbody").inner_text()
+
+
+def test_the_keyboard_alone_sorts_the_table_and_moves_through_a_chart(desktop: Opened) -> None:
+    page = desktop.page
+    heading = page.locator('#figures button[data-by="goodput"]')
+    heading.focus()
+    column = page.locator("#figures thead th").all_inner_texts().index("goodput, Mbit/s")
+
+    def goodputs() -> list[float]:
+        cells = page.locator(f"#figures tbody tr > :nth-child({column + 1})").all_inner_texts()
+        return [float(cell.split()[0]) for cell in cells]
+
+    assert goodputs() != sorted(goodputs())
+    page.keyboard.press("Enter")
+    assert goodputs() == sorted(goodputs(), reverse=True)
+    assert page.locator('#figures th[aria-sort="descending"]').count() == 1
+    page.keyboard.press("Enter")
+    assert goodputs() == sorted(goodputs())
+
+    chart = page.locator("#time [role=application]").first
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    first = page.locator("#time .readout").all_inner_texts()
+    assert " s: " in first[0]
+    assert all(text.split(" s: ")[0] for text in first[:5])  # one cursor for all charts
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert page.locator("#time .readout").first.inner_text() != first[0]
+
+
+def test_chosen_runs_are_drawn_one_over_the_other(desktop: Opened) -> None:
+    page = desktop.page
+    boxes = page.locator("#time fieldset input")
+    before = page.locator("#time .keys").first.locator(".key").count()
+    page.evaluate("document.querySelector('#time details').open = true")
+    free = next(i for i in range(boxes.count()) if not boxes.nth(i).is_checked())
+    boxes.nth(free).check()
+    assert page.locator("#time .keys").first.locator(".key").count() == before + 2
+
+
+def test_a_figure_is_saved_as_png_svg_and_csv(desktop: Opened, tmp_path: Path) -> None:
+    page = desktop.page
+    for section in ("#time", "#sweep"):
+        figure = page.locator(f"{section} figure").first
+        for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg"), ("CSV", b"")):
+            with page.expect_download() as waited:
+                figure.locator(f".save button:text-is('{kind}')").click()
+            waited.value.save_as(tmp_path / "file")
+            content = (tmp_path / "file").read_bytes()
+            assert content.startswith(begins)
+            assert len(content) > 300
+            if kind == "CSV" and section == "#time":
+                assert content.startswith(b"series,time_s,value (Mbit/s)\n")
+    assert desktop.said == []
+
+
+def test_a_reader_turns_the_page_dark(desktop: Opened) -> None:
+    page = desktop.page
+    page.get_by_role("button", name="Dark page").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 29)"
+    assert desktop.said == []
+
+
+def test_the_policy_of_the_page_refuses_other_programs(desktop: Opened) -> None:
+    refused = desktop.page.evaluate(
+        "() => { const one = document.createElement('script'); one.textContent = 'window.ran = 1';"
+        " document.body.append(one); return window.ran === undefined; }"
+    )
+    assert refused
+    assert any("Content Security Policy" in text for text in desktop.said)
+
+
+def test_two_folders_share_a_reference_and_each_has_its_own_drops(browser: Any, tmp_path: Path) -> None:
+    pair = SWEEP.replace('["0.5bdp", "3bdp"]', '"0.5bdp"').replace('["cubic", "reno"]', '"cubic"')
+    for name, seed in [("one", 1), ("two", 2)]:
+        text = f"seed = {seed}\n" + pair.replace("repetitions = 3", "")
+        dumbbell.run(dumbbell.from_text(text), tmp_path / name)
+    page_file = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "one"), str(tmp_path / "two"), "-o", str(page_file)]) == 0
+    opened = open_file(browser, page_file, "desktop", "light")
+    keys = {
+        one.locator("h3").inner_text(): one.locator(".keys").first.locator(".key").all_inner_texts()
+        for one in opened.page.locator("#time figure").all()
+        if one.locator("h3").count() and one.locator(".keys").count()
+    }
+    assert keys["Goodput"] == ["link rate"]
+    assert keys["In flight"] == ["BDP"]
+    drops = [text for text in keys["Time in the bottleneck's queue"] if text.startswith("drops")]
+    assert drops == ["drops · one, at the top", "drops · two, at the top"]
+    opened.page.close()
