@@ -35,7 +35,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python fmt tutorial gen compare fidelity papers bench bench-emulator bench-kernel bench-memory vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-emulator bench-kernel bench-memory bench-page vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,7 +71,8 @@ test-kernel: $(STAMPS)/venv $(STAMPS)/system ## Controllers loaded into the runn
 	cargo test --locked --package dumbbell-bpf --no-fail-fast
 
 test-python: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package, end to end, that do not measure the machine
-	$(BIN)/python -m pytest -m "not alone" --numprocesses auto --dist loadfile --ignore tests/test_package.py
+	@tools/web.sh packages
+	$(BIN)/python -m pytest -m "not alone" -rR --numprocesses auto --dist loadfile --ignore tests/test_package.py
 
 test-alone: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package in real time and in the running kernel, one after the other
 	# A virtual machine stands still for some milliseconds now and then: what it spoils is tried again, and listed. The
@@ -97,7 +98,7 @@ sanitize: $(STAMPS)/venv ## Tests of the controllers under the address and undef
 		--test pkt --test quic --test engine
 	tools/sanitize.sh --package dumbbell-cca --test behaviour
 
-lint: lint-rust lint-c lint-python ## Formatters and linters for Rust, C and Python, style, and whether generated files are fresh
+lint: lint-rust lint-c lint-python lint-web ## Formatters and linters for Rust, C, Python and TypeScript, style, and whether generated files are fresh
 
 lint-rust: $(STAMPS)/venv $(STAMPS)/system
 	cargo fmt --check
@@ -115,6 +116,12 @@ lint-python: $(STAMPS)/native $(STAMPS)/dev
 	$(BIN)/python tools/settings.py --check
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python tools/cca-pages.py --check
+
+lint-web:
+	tools/web.sh check
+
+web: ## Bundle the pages of `dumbbell report` and `dumbbell serve` from web/ into python/dumbbell/page (needs Node 20)
+	tools/web.sh build
 
 fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
 	cargo fmt
@@ -143,6 +150,19 @@ papers: $(STAMPS)/native ## Reproduce the papers: figures and scoreboard in out/
 
 bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same session (REPEATS=3)
 	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench.json
+	$(BIN)/python bench/quinn.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS)
+
+bench-scaling: $(STAMPS)/native ## What a packet costs by flows, rate, buffer, queue and sampling; start-up and sweeps (REPEATS=3)
+	$(BIN)/python bench/scaling.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench-scaling.json
+
+bench-floor: $(STAMPS)/venv ## What a packet costs at least: the engine's event queue and types without TCP
+	cargo build --locked --release -p dumbbell-sim --example floor
+	for flows in 2 100 10000; do echo "$$flows flows"; target/release/examples/floor $$flows; done
+
+bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delivered packet, and in which functions: build/instructions.json (AGAINST=another such file: what got dearer)
+	tools/system-packages.sh valgrind
+	cargo build --locked --release -p dumbbell-sim --bin dumbbell-sim
+	$(BIN)/python bench/instructions.py --json build/instructions.json $(if $(AGAINST),--against $(AGAINST))
 
 bench-kernel: $(STAMPS)/native $(STAMPS)/system ## What an ACK costs in the kernel, through BPF against its own BBR (root)
 	tools/system-packages.sh bpftool
@@ -154,16 +174,21 @@ vm-kernels: $(STAMPS)/venv ## Load every controller into Debian's kernels, from 
 bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding limit of the real-time path, next to Mahimahi where it is installed (root, REPEATS=3)
 	$(BIN)/python bench/emulator.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench-emulator.json
 
+bench-page: $(STAMPS)/native $(STAMPS)/dev ## How fast the live page is in headless Chromium: first picture, 10 flows, frames while streaming, memory
+	tools/system-packages.sh chromium
+	$(BIN)/python bench/page.py
+
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json
 
-fuzz: $(STAMPS)/native ## Throw broken scenarios, plans, quantities, traces, manifests and tables at what reads them (SECONDS_MAX=60 each, SEED=1)
+fuzz: $(STAMPS)/native ## Throw broken scenarios, plans, quantities, traces, recordings, manifests and tables at what reads them (SECONDS_MAX=60 each, SEED=1)
 	$(BIN)/python fuzz/scenario.py --seconds $(SECONDS_MAX) --seed $(SEED)
 	$(BIN)/python fuzz/values.py --seconds $(SECONDS_MAX) --seed $(SEED)
+	$(BIN)/python fuzz/recordings.py --seconds $(SECONDS_MAX) --seed $(SEED)
 	$(BIN)/python fuzz/results.py --seconds $(SECONDS_MAX) --seed $(SEED)
 
 fuzz-short: $(STAMPS)/native ## The same for a minute in all, which is part of `make test`
-	$(MAKE) fuzz SECONDS_MAX=20
+	$(MAKE) fuzz SECONDS_MAX=15
 
 package: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Source distribution and wheel in dist/, each installed and used far from the checkout
 	rm -rf dist && mkdir dist
@@ -198,5 +223,5 @@ $(STAMPS)/native: $(STAMPS)/venv $(native_sources)
 	touch $@
 
 $(STAMPS)/system: tools/system-packages.sh | $(STAMPS)
-	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf libelf iproute2 iperf3 netcat-openbsd tshark openssh-server
+	PYTHON=$(PYTHON) tools/system-packages.sh venv cc clang clang-format libbpf libelf iproute2 iperf3 netcat-openbsd tshark openssh-server chromium
 	touch $@

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import io
 import json
 import os
@@ -155,7 +156,7 @@ def spoil(tree: Any, rng: random.Random) -> None:
         if rng.random() < 0.3:
             del tree[key]
         else:
-            tree[key] = rng.choice(BAD)
+            tree[key] = copy.deepcopy(rng.choice(BAD))  # itself may be spoiled next
         return
 
 

@@ -164,9 +164,13 @@ def measured(arguments: argparse.Namespace, rows: list[Row]) -> Section:
     simulated, failed = _side(arguments, sim, rows, kept)
     again, _ = _side(arguments, sim, other_rows, kept)
     if arguments.linux == "stored":
-        stored = fidelity_table.read().sections[_section_name(arguments)]
-        linux = {row.row: Measured(row.linux, row.warnings) for row in stored.rows}
-        kernel = stored.kernel
+        table = fidelity_table.read()
+        kept_rows = table.sections[_section_name(arguments)].rows
+        if arguments.seeds > SEEDS:
+            kept_rows = list(table.more.values())
+        linux = {row.row: Measured(row.linux, row.warnings) for row in kept_rows if len(row.linux) == arguments.seeds}
+        failed |= {row.name: f"no {arguments.seeds} runs of Linux are stored" for row in rows if row.name not in linux}
+        kernel = table.sections[_section_name(arguments)].kernel
     else:
         reference = fidelity_runs.side(arguments.reference)
         linux, more = _side(arguments, reference, other_rows if reference == sim else rows, kept)

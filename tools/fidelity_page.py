@@ -42,8 +42,7 @@ def causes(path: Path = CAUSES) -> dict[str, Cause]:
 
 def complaints(table: Table, known: dict[str, Cause]) -> list[str]:
     """What is wrong with the causes: one is missing or stale, or chance is said without the seeds that show it."""
-    section = table.sections.get(TESTS)
-    differing = {row.row for row in section.rows if not row.agrees} if section else set()
+    differing = {row.row for row in _stored(table) if not row.agrees}
     found = [f"{row}: differs, and has no cause in {CAUSES.name}" for row in sorted(differing - known.keys())]
     found += [f"{row}: has a cause in {CAUSES.name}, and does not differ" for row in sorted(known.keys() - differing)]
     for row in sorted(differing & known.keys()):
@@ -57,9 +56,14 @@ def complaints(table: Table, known: dict[str, Cause]) -> list[str]:
     return found
 
 
+def _stored(table: Table) -> Iterator[Record]:
+    """The rows of all sets."""
+    return (row for section in table.sections.values() for row in section.rows)
+
+
 def _names(table: Table, name: str) -> list[str]:
     """The figures in which a row differs."""
-    found = [row for row in table.sections[TESTS].rows if row.row == name]
+    found = [row for row in _stored(table) if row.row == name]
     return [figure.name for row in found for figure in row.differences]
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes sure that the system programs named as arguments are there. Installs what is missing on Debian
 # and Ubuntu as root; elsewhere names it and fails.
-#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|netcat-openbsd|openssh-server|uml...
+#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|valgrind|netcat-openbsd|openssh-server|chromium|uml...
 set -eu
 
 is_there() {
@@ -16,8 +16,9 @@ is_there() {
     uml) for name in make bc bison flex xz setarch ip tc ethtool dpkg-deb; do command -v $name || test -x "/usr/sbin/$name" || return 1; done &&
       test -e /usr/lib/x86_64-linux-gnu/libc.a && apt-cache pkgnames linux-source- | grep -q . ;;
     openssh-server) command -v ssh && test -x /usr/sbin/sshd ;;
+    chromium) command -v chromium-headless-shell || command -v chromium ;;
     netcat-openbsd) command -v nc.openbsd ;;
-    iperf3 | bpftool | tshark | cpio | qemu-system-x86_64) command -v "$1" || test -x "/usr/sbin/$1" ;;
+    iperf3 | bpftool | tshark | valgrind | cpio | qemu-system-x86_64) command -v "$1" || test -x "/usr/sbin/$1" ;;
     *) echo "unknown program: $1" >&2; exit 2 ;;
   esac
 }
@@ -31,6 +32,7 @@ debian_package() {
     libelf) echo libelf-dev zlib1g-dev pkg-config ;;
     uml) echo gcc libc6-dev make bc bison flex xz-utils iproute2 ethtool ;;
     openssh-server) echo openssh-server openssh-client ;;
+    chromium) echo chromium-headless-shell fonts-dejavu-core ;;
     *) echo "$1" ;;
   esac
 }
