@@ -8,13 +8,14 @@ is a function of the kernel, the script, what the script reads, and the seed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dumbbell.errors import EngineError
@@ -122,10 +123,30 @@ def _wait(process: subprocess.Popen[bytes], tick: Callable[[], None]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Its own processes, which run the guest's, end with it."""
+    """Return when neither the guest's kernel nor a process of its programs is left.
+
+    The programs' processes are children of the kernel and die after it: it is stopped while they are listed, because
+    the list of a running kernel may lack the newest.
+    """
+    programs: list[int] = []
     if process.poll() is None:
+        process.send_signal(signal.SIGSTOP)
+        if os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED:
+            programs = list(_ends_of_children(process.pid))
         process.send_signal(signal.SIGKILL)
     process.wait()
+    for ended in programs:
+        select.select([ended], [], [])
+        os.close(ended)
+
+
+def _ends_of_children(parent: int) -> Iterator[int]:
+    """A file descriptor for each child of a stopped process, readable when the child has ended."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # Of proc_pid_stat(5), after the name in brackets: state, parent.
+            if int(path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]) == parent:
+                yield os.pidfd_open(int(path.parent.name))
 
 
 def _failure(folder: Path, code: int) -> str:
