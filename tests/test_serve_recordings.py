@@ -68,6 +68,20 @@ def test_what_is_no_recording_is_refused_and_not_kept(server: Server, text: obje
     assert not (server.out / "recordings" / "wrong.csv").exists()
 
 
+def test_the_text_of_a_recording_is_given_back(server: Server) -> None:
+    made = kept(server, "back.csv", TABLE)
+    assert server.json(f"/api/recording?path={made['path']}") == {"text": TABLE}
+
+
+@pytest.mark.parametrize(
+    "path", ["", "back.csv", "recordings/", "recordings/../x", "/etc/passwd", "recordings//etc/passwd", "recordings/none"]
+)
+def test_what_is_no_recording_is_not_given(server: Server, path: str) -> None:
+    (server.out / "x").write_text("a secret")
+    status, _, body = server.ask(f"/api/recording?path={path}")
+    assert (status, b"wanted the path of a recording" in body) == (422, True)
+
+
 def test_there_is_a_limit_of_files_and_a_link_is_not_followed(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with serving(out) as server:
@@ -77,8 +91,11 @@ def test_there_is_a_limit_of_files_and_a_link_is_not_followed(tmp_path: Path) ->
         assert b"50 recordings" in server.ask("/api/record", {"name": "more.csv", "text": TABLE})[2]
         (out / "recordings").rename(tmp_path / "elsewhere")
         (out / "recordings").symlink_to(tmp_path / "elsewhere")
-        status, _, body = server.ask("/api/record", {"name": "more.csv", "text": TABLE})
-        assert (status, b"is a link" in body) == (422, True)
+        for status, _, body in (
+            server.ask("/api/record", {"name": "more.csv", "text": TABLE}),
+            server.ask("/api/recording?path=recordings/1.csv"),
+        ):
+            assert (status, b"is a link" in body) == (422, True)
 
 
 def test_a_recording_that_is_dropped_becomes_rate_rtt_and_loss(live: Live) -> None:
@@ -103,3 +120,39 @@ def test_a_file_that_is_no_recording_is_said(desktop: Live) -> None:
     page.wait_for_function("() => document.querySelector('.said').textContent.includes('wanted')")
     page.evaluate(DROP, ["large.csv", "1\n" * (FILE_MAX // 2 + 1)])
     page.wait_for_function("() => document.querySelector('.said').textContent.includes('1048576')")
+
+
+def test_a_link_carries_its_recordings_to_another_server(
+    browser: Any, desktop: Live, server: Server, tmp_path: Path
+) -> None:
+    page = desktop.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate(DROP, ["road.csv", TABLE])
+    entry = page.locator(".recordings li", has_text="road.csv")
+    for name in ("rate", "loss"):
+        entry.get_by_role("button", name=f"As the {name}").press("Enter")
+    page.wait_for_function("() => document.querySelector('pre code').textContent.includes('cp results/recordings/road')")
+    page.get_by_role("button", name="Copy a link").click()
+    page.wait_for_function("() => document.querySelector('.said').textContent.includes('copied, with road.csv')")
+    link = page.evaluate("navigator.clipboard.readText()")
+    with serving(tmp_path / "out") as other:
+        kept(other, "road.csv", TABLE + "3,9,9,0\n")  # another file of this name
+        got = Live(browser, other, "desktop", "light", link[link.index("#") :])
+        given = {key: json.loads(got.field(f"path.{key}").input_value()) for key in ("rate", "loss")}
+        assert given == {key: {"trace": "recordings/road-2.csv", "repeat": True} for key in ("rate", "loss")}
+        assert (other.out / "recordings" / "road-2.csv").read_text() == TABLE
+        assert got.said == []
+        got.page.close()
+
+
+@pytest.mark.parametrize("cut", ["scenario", "recordings"])
+def test_a_link_that_is_not_whole_is_said(desktop: Live, cut: str) -> None:
+    page = desktop.page
+    link = page.evaluate("location.hash")
+    page.get_by_text("Scenario file, command, import").click()
+    text = link[:40] if cut == "scenario" else f"{link}&recordings=AAAA"
+    page.get_by_label("Scenario as TOML, or a link").fill(text)
+    page.get_by_role("button", name="Use this text").click()
+    page.wait_for_function(
+        f"() => document.querySelector('.said').textContent.match(/{cut}.* of this link cannot be read/)"
+    )

@@ -61,6 +61,16 @@ class Recordings:
             path.unlink()
             raise
 
+    def text(self, path: str) -> str:
+        """What is in a recording, whose path is that of `names`. Raises ResultError for one that is not there."""
+        name = path.removeprefix(f"{FOLDER}/")
+        file = self._folder() / name
+        if not (path == f"{FOLDER}/{name}" and _NAME.fullmatch(name) and file.is_file() and not file.is_symlink()):
+            raise ResultError(f"got {show(path)}, wanted the path of a recording")
+        if file.stat().st_size > FILE_MAX:
+            raise ResultError(f"{name}: it has more than {units.bytes_text(FILE_MAX)}")
+        return file.read_text(encoding="utf-8", errors="replace")
+
     def _folder(self) -> Path:
         folder = self._results / FOLDER
         if folder.is_symlink():

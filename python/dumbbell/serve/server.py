@@ -273,6 +273,10 @@ class Handler(BaseHTTPRequestHandler):
         """The recordings that there are."""
         self.send_json({"recordings": self.server.recordings.names()})
 
+    def recording(self, asked: dict[str, list[str]]) -> None:
+        """The text of a recording."""
+        self.send_json({"text": self.server.recordings.text(asked.get("path", [""])[0])})
+
     def record(self, posted: dict[str, Any]) -> None:
         """Keep a recording."""
         self.send_json(self.server.recordings.keep(posted.get("name"), posted.get("text")))
@@ -297,6 +301,7 @@ _GET = {
     "/api/figure": Handler.figure,
     "/api/runs": Handler.runs,
     "/api/recordings": Handler.recordings,
+    "/api/recording": Handler.recording,
     "/api/document": Handler.document,
     "/api/growing": Handler.growing,
     "/api/stream": Handler.stream,

@@ -144,6 +144,8 @@ export const api = {
     papers: (): Promise<{ papers: Paper[] }> => ask("/api/papers"),
     figure: (id: string): Promise<FigureCases> => ask(`/api/figure?id=${encodeURIComponent(id)}`),
     recordings: (): Promise<{ recordings: Recording[] }> => ask("/api/recordings"),
+    recording: (path: string): Promise<{ text: string }> =>
+        ask(`/api/recording?path=${encodeURIComponent(path)}`),
     record: (name: string, text: string): Promise<Recording> => ask("/api/record", { name, text }),
     growing: (job: string, metric: string): Promise<{ figure: Vary | null; runs: number }> =>
         ask(`/api/growing?job=${encodeURIComponent(job)}&metric=${metric}`),

@@ -147,7 +147,7 @@ export class Bench {
     /** The scenario of the address, or one to begin with. */
     async begin(): Promise<void> {
         await this.past.load();
-        if (!this.exchange.fromAddress()) await this.checked();
+        if (!(await this.exchange.fromAddress())) await this.checked();
         await this.run();
     }
 

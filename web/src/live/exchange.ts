@@ -2,7 +2,7 @@
 import { h } from "../dom";
 import { api, type Known, type Posted, type Tables } from "./api";
 import { Gallery } from "./gallery";
-import { packed, unpacked } from "./scenario";
+import { packed, packedFiles, recorded, unpacked, type Linked } from "./link";
 
 interface Calls {
     load(tables: Tables, base?: string): void;
@@ -23,6 +23,7 @@ export class Exchange {
     private readonly note = h("span", { role: "status" });
     private toml = "";
     private name = "scenario";
+    private tables: Tables = {};
 
     constructor(
         known: Known,
@@ -50,7 +51,7 @@ export class Exchange {
             load,
             browse.button,
             browse.element,
-            this.button("Copy a link", () => this.link()),
+            this.button("Copy a link", () => void this.link()),
         );
         this.element = this.details();
         this.drops();
@@ -83,19 +84,44 @@ export class Exchange {
     /** The scenario as it is now. */
     show({ tables = {}, base, on = "sim" }: Posted, toml: string | undefined): void {
         history.replaceState(null, "", location.pathname + location.search + packed(tables, base));
+        this.tables = tables;
         if (toml === undefined) return;
         this.toml = toml;
         this.name = String(tables.name ?? "scenario").replace(/[^\w.-]/g, "-");
         if (document.activeElement !== this.text) this.text.value = toml;
         const start = base ? `dumbbell new ${base} # the files that it needs\n` : "";
+        const names = [...new Set(recorded(tables).map((one) => one.trace))];
+        const copies = names.map((name) => `results/${name}`).join(" ");
+        const brought = names.length ? `mkdir -p recordings && cp ${copies} recordings/\n` : "";
         const where = on === "sim" ? "" : ` --on ${on}`;
-        this.command.textContent = `${start}dumbbell run ${this.name}.toml${where} && dumbbell show results/${this.name}-1`;
+        this.command.textContent = `${start}${brought}dumbbell run ${this.name}.toml${where} && dumbbell show results/${this.name}-1`;
     }
 
-    fromAddress(): boolean {
-        const found = unpacked(location.hash);
-        if (found) this.calls.load(found.tables, found.base);
-        return found !== null;
+    /** Whether the page's own address holds a scenario, which is then the page's. */
+    fromAddress(): Promise<boolean> {
+        return this.fromLink(location.hash);
+    }
+
+    private async fromLink(text: string): Promise<boolean> {
+        try {
+            const found = await unpacked(text);
+            if (!found) return false;
+            await this.bring(found);
+            this.calls.load(found.tables, found.base);
+            return true;
+        } catch (error) {
+            this.calls.say((error as Error).message);
+            return false;
+        }
+    }
+
+    /** Takes the recordings of a link to the server, which may have other files of these names. */
+    private async bring({ tables, files }: Linked): Promise<void> {
+        for (const place of recorded(tables)) {
+            const text = Object.hasOwn(files, place.trace) ? files[place.trace] : undefined;
+            if (text !== undefined)
+                place.trace = (await api.record(place.trace.replace("recordings/", ""), text)).path;
+        }
     }
 
     private async fromGallery(name: string): Promise<void> {
@@ -108,9 +134,9 @@ export class Exchange {
     }
 
     private async fromText(text: string): Promise<void> {
-        const linked = unpacked(text.trim());
-        if (linked) this.calls.load(linked.tables, linked.base);
-        else if (await this.calls.apply(text)) this.note.textContent = "Taken.";
+        const isLink = /^\S*#scenario=\S*$/.test(text.trim());
+        if (isLink ? await this.fromLink(text.trim()) : await this.calls.apply(text))
+            this.note.textContent = "Taken.";
     }
 
     private async fromFile(file: File): Promise<void> {
@@ -135,15 +161,24 @@ export class Exchange {
     }
 
     /** The token is the reader's own: a link for others goes without it. */
-    private link(): void {
-        const text = `${location.origin}/${location.hash}`;
-        void navigator.clipboard.writeText(text).then(
-            () =>
-                this.calls.say(
-                    "The link is copied. Whoever gets it pastes it into Import on a page of their own.",
-                ),
-            () => this.calls.say(text),
-        );
+    private async link(): Promise<void> {
+        let text = `${location.origin}/${location.hash}`;
+        try {
+            const files: Record<string, string> = {};
+            for (const { trace } of recorded(this.tables)) files[trace] ??= (await api.recording(trace)).text;
+            const names = Object.keys(files);
+            if (names.length) text += await packedFiles(files);
+            const along = names.map((name) => name.replace("recordings/", "")).join(", ");
+            const told =
+                `The link is copied${along && `, with ${along}`}. ` +
+                "Whoever gets it pastes it into Import on a page of their own.";
+            await navigator.clipboard.writeText(text).then(
+                () => this.calls.say(told),
+                () => this.calls.say(text),
+            );
+        } catch (error) {
+            this.calls.say((error as Error).message);
+        }
     }
 
     private save(): void {

@@ -57,22 +57,3 @@ export function taken(text: string): unknown {
         }
     return /^-?\d+(\.\d+)?$/.test(bare) ? Number(bare) : bare;
 }
-
-/** The tables in the fragment of an address, and back. */
-export function packed(tables: Tables, base: string | undefined): string {
-    const bytes = new TextEncoder().encode(JSON.stringify({ tables, base }));
-    const text = btoa(String.fromCharCode(...bytes));
-    return `#scenario=${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
-}
-
-export function unpacked(text: string): { tables: Tables; base?: string } | null {
-    const found = /#scenario=([\w-]+)/.exec(text);
-    if (!found) return null;
-    try {
-        const bytes = atob(found[1].replaceAll("-", "+").replaceAll("_", "/"));
-        const made = JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (one) => one.charCodeAt(0))));
-        return typeof made?.tables === "object" && made.tables ? made : null;
-    } catch {
-        return null;
-    }
-}
