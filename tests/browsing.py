@@ -35,6 +35,18 @@ def browser() -> Iterator[Any]:
         made.close()
 
 
+def serious(page: Any, part: str = "html") -> list[tuple[str, str]]:
+    """What axe-core finds serious or critical in a part of the page: its rule and the element."""
+    if not AXE.is_file():
+        without("there is no axe-core: tools/web.sh packages")
+    # The page's own policy refuses added script elements; the debugger's evaluation is none.
+    page.evaluate(AXE.read_text() + "; 0")
+    found = page.evaluate("part => axe.run(part, { resultTypes: ['violations'] })", part)
+    assert len(found["passes"]) > 10  # it did look
+    bad = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    return [(one["id"], one["nodes"][0]["html"][:200]) for one in bad]
+
+
 class Opened:
     """A page of its own, and what it said and asked for while it was open."""
 

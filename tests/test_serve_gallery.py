@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from browsing import serious
 from dumbbell.papers import PAPERS, ids, text_of
 from dumbbell.scenario import gallery
 from dumbbell.serve.check import Desk
@@ -70,6 +71,17 @@ def test_a_case_of_a_papers_figure_is_found_loaded_and_run(live: Live) -> None:
     live.field("duration").fill("5s")
     live.run()
     assert live.said == []
+
+
+def test_axe_finds_nothing_serious_in_the_gallery(live: Live) -> None:
+    page = live.page
+    page.get_by_role("button", name="Browse").press("Enter")
+    page.wait_for_selector(".gallery details")
+    page.keyboard.type("borgli/fig4")
+    page.get_by_role("button", name="Fig. 4", exact=True).press("Enter")
+    page.get_by_label("Case").wait_for()
+    assert serious(page, "dialog") == []
+    page.get_by_label("Case").press("Escape")
 
 
 def test_escape_leaves_the_gallery_as_it_was(live: Live) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dumbbell
-from browsing import AXE, without
+from browsing import serious
 from live_page import Live, browser, desktop, live, server
 from serving import Server, serving
 
@@ -36,17 +36,11 @@ def test_the_page_opens_with_a_run_and_talks_to_its_server_only(live: Live, serv
 
 
 def test_axe_finds_nothing_serious(live: Live) -> None:
-    if not AXE.is_file():
-        without("there is no axe-core: tools/web.sh packages")
     page = live.page
     live.field("path.rate").fill("40")
     live.wrong("path.rate")
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    page.evaluate(AXE.read_text() + "; 0")
-    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    bad = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
-    assert not [(one["id"], one["nodes"][0]["html"][:200]) for one in bad]
-    assert len(found["passes"]) > 10  # it did look
+    assert serious(page) == []
 
 
 def test_every_error_is_the_scenarios_own_beside_its_field(desktop: Live) -> None:
@@ -118,6 +112,38 @@ def test_a_run_fills_the_charts_is_paused_scrubbed_and_cancelled(desktop: Live) 
     page.get_by_role("button", name="Cancel").click()
     page.wait_for_function("() => document.querySelector('.said').textContent === 'cancelled'")
     assert page.locator(".verdict p").count() == 0  # nothing is said of a run that is not there
+
+
+def test_a_zoom_stays_while_points_come_in_and_in_the_next_run(desktop: Live) -> None:
+    page = desktop.page
+    desktop.field("duration").fill("60s")
+    desktop.run()
+    page.get_by_label("Speed").fill("7")  # 20 s a second
+    chart = page.locator(".charts [role=application]").first
+    chart.focus()
+    page.keyboard.press("+")
+    page.get_by_label("Time shown").focus()
+    page.keyboard.press("Home")
+    frames(page)
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => parseFloat(document.querySelector('.clock').textContent) > 40")
+    assert leftmost_and_rightmost(chart) == pytest.approx((15, 45), abs=1.5)
+    desktop.run()
+    page.wait_for_selector(".charts figure")
+    frames(page)
+    assert leftmost_and_rightmost(page.locator(".charts [role=application]").first) == pytest.approx((15, 45), abs=1.5)
+
+
+def leftmost_and_rightmost(chart: Any) -> tuple[float, float]:
+    """The times, s, that the cursor of a chart reaches with the arrow keys."""
+    chart.focus()
+    read = chart.locator("xpath=..").locator(".readout")
+    found = []
+    for key in ("ArrowLeft", "ArrowRight"):
+        for _ in range(110):
+            chart.press(key)
+        found.append(float(read.inner_text().split(" s:")[0]))
+    return found[0], found[1]
 
 
 def test_runs_lie_over_each_other_and_make_one_report(desktop: Live) -> None:

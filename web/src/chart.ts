@@ -33,6 +33,12 @@ export interface Panel {
     keys: Series[];
 }
 
+/** Of the time, s. */
+export interface Part {
+    min: number;
+    max: number;
+}
+
 const group = uPlot.sync("time");
 const SIZE = { wide: 240, narrow: 200 };
 
@@ -182,12 +188,17 @@ export class Charted {
     /** Charts that nobody sees are not drawn again until somebody does. */
     private isSeen = true;
     private isStale = false;
+    private isFilling = false;
     private readonly watching = [
         new ResizeObserver(() => this.resize()),
         new IntersectionObserver(([entry]) => this.seen(entry.isIntersecting)),
     ];
 
-    constructor(private panel: Panel) {
+    /** `zoom`: the part of the time that is shown; null for all. */
+    constructor(
+        private panel: Panel,
+        public zoom: Part | null = null,
+    ) {
         const head = h("h3", {}, panel.name);
         const savable = {
             name: panel.name,
@@ -246,9 +257,10 @@ export class Charted {
         const { width, height } = this.size();
         const made = options(this.panel, width, height);
         made.hooks!.setCursor = [(plot) => this.read(plot)];
-        made.hooks!.setScale = [(plot, name) => name === "x" && followed(plot)];
+        made.hooks!.setScale = [(plot, name) => name === "x" && this.chosen(plot)];
         this.plot = new uPlot(made, aligned(this.panel.series), this.place);
         group.sub(this.plot);
+        if (this.zoom) this.plot.setScale("x", this.zoom);
     }
 
     /** The values below the cursor, in words. */
@@ -298,7 +310,26 @@ export class Charted {
     private refresh(): void {
         if (!this.isStale) return;
         this.isStale = false;
-        this.plot?.setData(aligned(this.panel.series));
+        const { plot, zoom } = this;
+        if (!plot) return;
+        const data = aligned(this.panel.series);
+        const isKept = zoom !== null && zoom.min < data[0][data[0].length - 1];
+        this.isFilling = true;
+        plot.batch(() => {
+            plot.setData(data, !isKept);
+            if (isKept) plot.setScale("x", zoom);
+        });
+        this.isFilling = false;
+        if (!isKept) this.zoom = null;
+    }
+
+    /** The reader, or another chart, chose what is shown. */
+    private chosen(plot: uPlot): void {
+        if (this.isFilling) return;
+        const { min, max } = plot.scales.x as Part;
+        const times = plot.data[0];
+        this.zoom = min > times[0] || max < times[times.length - 1] ? { min, max } : null;
+        followed(plot);
     }
 
     end(): void {

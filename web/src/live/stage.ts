@@ -128,8 +128,12 @@ export class Stage {
 
     private rebuild(panels: (Panel | null)[], shape: string): void {
         this.shape = shape;
+        const zoom = [...this.charted.values()].map((one) => one.zoom).find((one) => one) ?? null;
+        const part = zoom && zoom.min < this.end ? zoom : null;
         this.charted.forEach((one) => one.end());
-        this.charted = new Map(panels.flatMap((one) => (one ? [[one.name, new Charted(one)] as const] : [])));
+        this.charted = new Map(
+            panels.flatMap((one) => (one ? [[one.name, new Charted(one, part)] as const] : [])),
+        );
         this.gone();
         const [bands, gone] = scoped(() => (this.isLive ? null : states(this.runs, this.runs.length > 1)));
         this.gone = gone;
