@@ -31,7 +31,7 @@ TEN = {
 }
 TIMES, RUNS = 5, 20
 #: Number of the step of the slider that is 10 s a second.
-TEN_S = 7
+TEN_S = 6
 COUNT = "+document.querySelector('.past summary').textContent.match(/\\d+/)[0]"
 #: Seconds from a press of *Run* to the second frame with the finished run; frames that were drawn meanwhile.
 RUN = f"""() => new Promise((done) => {{

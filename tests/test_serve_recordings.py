@@ -74,7 +74,8 @@ def test_the_text_of_a_recording_is_given_back(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "back.csv", "recordings/", "recordings/../x", "/etc/passwd", "recordings//etc/passwd", "recordings/none"]
+    "path",
+    ["", "back.csv", "recordings/", "recordings/../x", "/etc/passwd", "recordings//etc/passwd", "recordings/none"],
 )
 def test_what_is_no_recording_is_not_given(server: Server, path: str) -> None:
     (server.out / "x").write_text("a secret")
@@ -131,7 +132,9 @@ def test_a_link_carries_its_recordings_to_another_server(
     entry = page.locator(".recordings li", has_text="road.csv")
     for name in ("rate", "loss"):
         entry.get_by_role("button", name=f"As the {name}").press("Enter")
-    page.wait_for_function("() => document.querySelector('pre code').textContent.includes('cp results/recordings/road')")
+    page.wait_for_function(
+        "() => document.querySelector('pre code').textContent.includes('cp results/recordings/road')"
+    )
     page.get_by_role("button", name="Copy a link").click()
     page.wait_for_function("() => document.querySelector('.said').textContent.includes('copied, with road.csv')")
     link = page.evaluate("navigator.clipboard.readText()")

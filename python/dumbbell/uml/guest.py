@@ -131,7 +131,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     programs: list[int] = []
     if process.poll() is None:
         process.send_signal(signal.SIGSTOP)
-        if os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED:
+        state = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if state is not None and state.si_code == os.CLD_STOPPED:
             programs = list(_ends_of_children(process.pid))
         process.send_signal(signal.SIGKILL)
     process.wait()
