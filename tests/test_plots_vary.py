@@ -136,6 +136,35 @@ def test_many_combinations_are_heat_maps_with_their_numbers(tmp_path: Path) -> N
     assert float(written) == pytest.approx(goodput(found[0], [0]), rel=5e-3)
 
 
+def titles(ax: object) -> list[str]:
+    return [one.get_title(loc="left") for one in ax.get_figure().axes if one.get_xlabel() or one.get_title(loc="left")]  # type: ignore[attr-defined]
+
+
+def test_panels_of_two_controllers_over_buffers_say_what_each_shows(tmp_path: Path) -> None:
+    ccas = ["cubic", "bbr", "reno"]
+    found = run(tmp_path, [Flow(cca=ccas), Flow(cca=ccas)], duration="300ms", buffer=["1bdp", "4bdp"])
+    assert titles(plot.vary(found)) == ["flow[0] CUBIC", "flow[0] BBR", "flow[0] Reno"]
+    assert titles(plot.vary(found, form="heat")) == [
+        f"the controller of flow[{flow}], buffer {size} BDP" for size in (1, 4) for flow in (0, 1)
+    ]
+    assert titles(plot.vary(found, form="heat", metric="jain")) == ["buffer 1 BDP", "buffer 4 BDP"]
+    along = titles(plot.vary(found, form="heat", x="path.buffer"))
+    assert along == [
+        part
+        for cca in ("CUBIC", "BBR", "Reno")
+        for part in (f"the controller of flow[0], against {cca}", f"{cca} #2" if cca == "CUBIC" else cca)
+    ]
+    assert titles(plot.vary(found, form="heat", metric="jain", x="path.buffer")) == [
+        f"flow[1] {cca}" for cca in ("CUBIC", "BBR", "Reno")
+    ]
+    for number, one in enumerate(found):
+        expected = goodput(one, [0])
+        maps = [ax for ax in plot.vary(found, form="heat").get_figure().axes if ax.images]  # type: ignore[union-attr]
+        across, up = (ccas.index(one.vary[f"flow[{i}].cca"]) for i in (0, 1))
+        size = ["1bdp", "4bdp"].index(one.vary["path.buffer"])
+        assert maps[2 * size].images[0].get_array()[up, across] == pytest.approx(expected), number
+
+
 def test_three_keys_make_panels_and_too_many_are_refused(tmp_path: Path) -> None:
     found = run(
         tmp_path,

@@ -23,7 +23,7 @@ SWEEP = """
 name = "sweep"
 duration = "4s"
 repetitions = 3
-path = { rate = "10Mbps", rtt = "20ms", buffer = ["0.5bdp", "3bdp"] }
+path = { rate = "10Mbps", rtt = "20ms", buffer = ["0.5bdp", "8bdp"] }
 host = { start_jitter = "200ms" }
 flow = [{ cca = ["cubic", "reno"] }, { cca = "bbr", name = "<img src=x onerror=alert(1)>" }]
 """
@@ -87,6 +87,15 @@ def test_axe_finds_nothing_serious(opened: Opened) -> None:
     page.wait_for_selector("#time canvas")
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     assert serious(page) == []
+
+
+def test_every_value_of_a_sweep_stands_below_its_axis(desktop: Opened) -> None:
+    figure = desktop.page.locator(
+        "figure", has=desktop.page.get_by_role("heading", name="Goodput against Buffer (BDP)")
+    )
+    labels = figure.locator("svg text").all_text_contents()
+    after = labels[labels.index("0.5") :]  # those above are of the other axis
+    assert after[:2] == ["0.5", "8"]
 
 
 def test_a_name_is_never_read_as_html(desktop: Opened) -> None:
@@ -165,7 +174,7 @@ def test_the_policy_of_the_page_refuses_other_programs(desktop: Opened) -> None:
 
 
 def test_two_folders_share_a_reference_and_each_has_its_own_drops(browser: Any, tmp_path: Path) -> None:
-    pair = SWEEP.replace('["0.5bdp", "3bdp"]', '"0.5bdp"').replace('["cubic", "reno"]', '"cubic"')
+    pair = SWEEP.replace('["0.5bdp", "8bdp"]', '"0.5bdp"').replace('["cubic", "reno"]', '"cubic"')
     for name, seed in [("one", 1), ("two", 2)]:
         text = f"seed = {seed}\n" + pair.replace("repetitions = 3", "")
         dumbbell.run(dumbbell.from_text(text), tmp_path / name)

@@ -85,11 +85,12 @@ function vary(one: Vary, form: VaryForm, dashes: number[][]): HTMLElement {
         plot: (width) => {
             const points = flat(form);
             const facet = isPanelled ? { fy: "panel" } : {};
-            const marks: Plot.Markish[] = [Plot.ruleY([0], { stroke: faint() })];
+            const marks: Plot.Markish[] = [Plot.ruleY([0], { stroke: faint() }), ...numbered(form, width)];
             if (form.rate)
                 marks.push(
                     Plot.ruleY([form.rate], { stroke: ink(), strokeDasharray: "4 3", strokeOpacity: 0.6 }),
                 );
+            if (isPanelled) marks.push(heads(form, (name) => name));
             if (form.form === "bars") marks.push(...bars(points, facet, [...rows.keys()]));
             else
                 for (const [label, row] of rows)
@@ -103,13 +104,14 @@ function vary(one: Vary, form: VaryForm, dashes: number[][]): HTMLElement {
                     );
             return {
                 width,
-                height: Math.max(300, form.panels.length * 170),
+                height: Math.max(300, form.panels.length * 190),
                 marginLeft: 56,
+                marginTop: isPanelled ? 44 : 20,
                 marginBottom: 44,
-                marginRight: isPanelled ? 130 : 24,
+                marginRight: 24,
                 x: axis(form, width),
                 y: { label: title(one), grid: true, zero: true },
-                fy: { label: null },
+                fy: { axis: null, padding: 0.16, domain: form.panels.map((panel) => panel.title) },
                 symbol: { legend: false, type: "identity" },
                 marks,
             } as Plot.PlotOptions;
@@ -117,18 +119,35 @@ function vary(one: Vary, form: VaryForm, dashes: number[][]): HTMLElement {
     });
 }
 
+/** The title of each panel, above it. */
+function heads(form: VaryForm, text: (name: string) => string): Plot.Markish {
+    return Plot.text(
+        form.panels.map((panel) => panel.title),
+        {
+            fy: (name: string) => name,
+            text,
+            frameAnchor: "top-left",
+            dy: -14,
+            fill: ink(),
+            fontWeight: 600,
+        },
+    );
+}
+
 function axis(form: VaryForm, width: number): Plot.ScaleOptions {
     if (form.form === "bars" || !form.x.numeric)
         return { type: "band", domain: form.x.ticks, label: form.x.title, tickRotate: width < 500 ? -35 : 0 };
+    const log = form.x.log && form.x.at.every((at) => at > 0);
+    return { type: log ? "log" : form.x.log ? "sqrt" : "linear", axis: null } as Plot.ScaleOptions;
+}
+
+/** The values of the sweep below an axis of numbers. Plot's own axis leaves some out where the scale is logarithmic. */
+function numbered(form: VaryForm, width: number): Plot.Markish[] {
+    if (form.form === "bars" || !form.x.numeric) return [];
     const text = new Map(form.x.at.map((at, i) => [at, form.x.ticks[i]]));
     const every = Math.ceil((form.x.at.length * 44) / width);
-    const log = form.x.log && form.x.at.every((at) => at > 0);
-    return {
-        type: log ? "log" : form.x.log ? "sqrt" : "linear",
-        label: form.x.title,
-        ticks: form.x.at.filter((_, i) => i % every === 0),
-        tickFormat: (at: number) => text.get(at) ?? String(at),
-    } as Plot.ScaleOptions;
+    const values = form.x.at.filter((_, i) => i % every === 0);
+    return [Plot.axisX(values, { label: form.x.title, text: (at: number) => text.get(at) ?? String(at) })];
 }
 
 function line(points: Flat[], facet: object, colour: string, dash: number[]): Plot.Markish[] {
@@ -210,12 +229,12 @@ function heat(one: Vary, form: VaryForm): HTMLElement {
         plot: (width) => ({
             width,
             height: form.panels.length * (form.y!.ticks.length * 34 + 40) + 60,
-            marginLeft: 24 + 7.5 * Math.max(...form.y!.ticks.map((tick) => tick.length)),
+            marginLeft: 40 + 7.5 * Math.max(...form.y!.ticks.map((tick) => tick.length)),
             marginBottom: 44,
             marginTop: 30,
             x: { type: "band", domain: form.x.ticks, label: form.x.title, tickRotate: width < 500 ? -35 : 0 },
             y: { type: "band", domain: [...form.y!.ticks].reverse(), label: form.y!.title },
-            fy: { label: null, padding: 0.12, axis: null },
+            fy: { padding: 0.12, axis: null, domain: form.panels.map((panel) => panel.title) },
             color: { scheme: "viridis", domain: [smallest, largest] },
             marks: [
                 Plot.cell(cells, { x: "x", y: "y", fy: "panel", fill: "mean", inset: 0.5 }),
@@ -229,17 +248,7 @@ function heat(one: Vary, form: VaryForm): HTMLElement {
                         (cell.mean - smallest) / (largest - smallest || 1) < 0.6 ? "white" : "black",
                     fontSize: width < 500 ? 9 : 12,
                 }),
-                Plot.text(
-                    form.panels.map((panel) => panel.title),
-                    {
-                        fy: (name: string) => name,
-                        text: (name: string) => (name.startsWith("the ") ? `${one.title} of ${name}` : name),
-                        frameAnchor: "top-left",
-                        dy: -14,
-                        fill: ink(),
-                        fontWeight: 600,
-                    },
-                ),
+                heads(form, (name) => (name.startsWith("the ") ? `${one.title} of ${name}` : name)),
             ],
         }),
     });

@@ -155,10 +155,10 @@ def layout_of(found: Found, x: str | None, panels: str | None, form: str | None)
     if kind == "heat" or (
         form is None and both_categories and x is None and len(along.values) * len(rest[0].values) > 2 * LINES_MOST
     ):
-        return _heat(found, along, rest, fixed)
+        return _heat(found, *_matrix(along, rest, is_free=x is None), fixed)
     made = _in_panels(found, kind, along, rest, fixed)
     if made is None and form is None and rest:
-        return _heat(found, along, rest, fixed)
+        return _heat(found, *_matrix(along, rest, is_free=x is None), fixed)
     if made is None:
         raise _too_much(found)
     return made
@@ -186,11 +186,20 @@ def _in_panels(
     return None
 
 
+def _matrix(along: VariedKey, rest: list[VariedKey], *, is_free: bool) -> tuple[VariedKey, list[VariedKey]]:
+    """The key along x of a heat map, and the others: controllers against controllers where two flows' vary."""
+    every = [along, *rest]
+    ccas = [key for key in every if key.is_cca]
+    if not is_free or len(ccas) != 2:
+        return along, rest
+    return ccas[0], [ccas[1], *(key for key in every if not key.is_cca)]
+
+
 def _heat(found: Found, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]) -> Layout:
     """Heat maps over x and the other key with the most values; further keys make panels."""
     if not rest:
         raise ResultError("a heat map needs two varied keys: omit --form heat and --panels")
-    up = max(rest, key=lambda key: (bool(key.numbers), len(key.values)))
+    up = rest[0] if along.is_cca and rest[0].is_cca else max(rest, key=lambda key: (bool(key.numbers), len(key.values)))
     more = (*fixed, *(key for key in rest if key is not up))
     panels = (1 + max(cell.number for cell in found.cells)) * prod(len(key.values) for key in more)
     if panels > PANELS_MOST or max(len(up.values), len(along.values)) > SIDE_MOST:
@@ -211,26 +220,43 @@ def parts_of(found: Found, layout: Layout) -> list[tuple[str, list[Cell]]]:
     made: dict[tuple[object, ...], tuple[str, list[Cell]]] = {}
     for cell in found.cells:
         place = tuple(key.values.index(cell.vary[key.key]) for key in layout.panels)
-        title = ", ".join(dict.fromkeys(_panel_word(key, cell) for key in layout.panels))
         if layout.form == "heat":
-            group = (
-                cells.label(cell, [key for key in layout.panels if key.is_cca], None, [cell], found.metric)
-                if cell.group
-                else ""
-            )
-            own = [
-                key
-                for key in (layout.x, layout.y)
-                if key is not None and cells.is_of(key, [one for one in found.cells if one.number == cell.number])
-            ]
-            head = f"the controller of {own[0].key.partition('.')[0]}" if own else group
-            title = ", ".join(
-                filter(None, [head, *(_panel_word(key, cell) for key in layout.panels if not key.is_cca)])
-            )
+            title = _heat_title(cell, found, layout)
             place = (*place, cell.number)
+        else:
+            title = ", ".join(dict.fromkeys(_panel_words(cell, found, layout)))
         made.setdefault(place, (title, []))[1].append(cell)
     return [made[place] for place in sorted(made)]
 
 
-def _panel_word(key: VariedKey, cell: Cell) -> str:
-    return " + ".join(group.label for group in groups.of(cell.run)) if key.is_cca else key.phrase(cell.vary[key.key])
+def _panel_words(cell: Cell, found: Found, layout: Layout) -> list[str]:
+    """The values that make a panel: its flows where the panel has one combination of controllers, else the controller
+    of a table.
+    """
+    is_whole = all(key in layout.panels for key in found.keys.values() if key.is_cca)
+    mix = " + ".join(group.label for group in groups.of(cell.run))
+    return [
+        key.phrase(cell.vary[key.key]) if not key.is_cca else mix if is_whole else _of_table(key, cell)
+        for key in layout.panels
+    ]
+
+
+def _of_table(key: VariedKey, cell: Cell) -> str:
+    text = key.text(cell.vary[key.key])
+    return text if key.table is None else f"flow[{key.table}] {text}"
+
+
+def _heat_title(cell: Cell, found: Found, layout: Layout) -> str:
+    """Whose figure a heat map shows, and what its panel stands for."""
+    if cell.group is None:
+        return ", ".join(dict.fromkeys(_panel_words(cell, found, layout)))
+    ccas = [key for key in layout.panels if key.is_cca]
+    same = [one for one in found.cells if one.number == cell.number]
+    own = [key for key in (layout.x, layout.y) if key is not None and cells.is_of(key, same)]
+    if own:
+        against = [key.text(cell.vary[key.key]) for key in ccas if not cells.is_of(key, [cell])]
+        head = f"the controller of {own[0].key.partition('.')[0]}"
+        head += f", against {' and '.join(against)}" if against else ""
+    else:
+        head = cells.label(cell, ccas, None, [cell], found.metric)
+    return ", ".join([head, *(key.phrase(cell.vary[key.key]) for key in layout.panels if not key.is_cca)])
