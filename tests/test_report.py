@@ -25,6 +25,7 @@ from dumbbell.report.decimate import summed, thinned
 from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
 from dumbbell.report.looks import CONTRAST, DARK, on_dark
+from dumbbell.report.spread import _possible
 
 SWEEP = """
 name = "sweep"
@@ -35,6 +36,8 @@ host = { start_jitter = "200ms" }
 record = { every = "50ms" }
 flow = [{ cca = "cubic" }, { cca = "bbr", name = "mine" }]
 """
+#: Student's t, two-sided 95 %, two degrees of freedom (tables).
+T2 = 4.302652729911275
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -153,6 +156,14 @@ def test_distributions_and_repetitions_are_those_of_the_tables(data: dict[str, A
     assert line["at"][50] == pytest.approx(float(np.median(rtts)), rel=1e-4)
     share = next(one for one in data["repeated"] if one["metric"] == "share")["rows"][0]
     assert share["values"] == [float(f"{run.summary.flows[0].share:.6g}") for run in runs]
+    half = T2 * float(np.std(share["values"], ddof=1)) / 3**0.5
+    mean = float(np.mean(share["values"]))
+    assert share["interval"] == pytest.approx([max(mean - half, 0), min(mean + half, 1)], rel=1e-4)
+
+
+def test_an_interval_ends_at_what_is_possible() -> None:
+    assert _possible(10.0, 20.0, float("inf")) == [0.0, 30.0]
+    assert _possible(0.9, 0.2, 1.0) == [0.7, 1.0]
 
 
 def test_decimation_keeps_minima_and_maxima_and_counts() -> None:

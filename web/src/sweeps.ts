@@ -348,12 +348,13 @@ function dots(name: string, rows: RepeatedRow[]): HTMLElement {
     const every = rows.flatMap((row) =>
         row.values.map((value) => ({ label: label(row), value, colour: shown(row.colour) })),
     );
-    const wide = rows.filter((row) => row.half !== null);
+    const wide = rows.filter((row) => row.interval !== null);
     return figure({
         name: `Every repetition: ${name}`,
         heads: ["combination", "mean ± 95 % interval", "repetitions"],
         rows: () => rows.map((row) => [label(row), row.text, row.values.join(", ")]),
-        caption: "Dots are repetitions, the stroke is their mean, the line its 95 % interval (Student's t).",
+        caption:
+            "Dots are repetitions, the stroke is their mean, the line its 95 % interval (Student's t), cut at what is possible.",
         plot: (width) => ({
             width,
             height: rows.length * 22 + 66,
@@ -364,8 +365,8 @@ function dots(name: string, rows: RepeatedRow[]): HTMLElement {
             marks: [
                 Plot.ruleY(wide, {
                     y: label,
-                    x1: (row) => row.mean - row.half!,
-                    x2: (row) => row.mean + row.half!,
+                    x1: (row) => row.interval![0],
+                    x2: (row) => row.interval![1],
                     stroke: ink(),
                 }),
                 Plot.tickX(rows, { y: label, x: "mean", stroke: ink(), strokeWidth: 2, inset: 3 }),

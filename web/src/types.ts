@@ -78,7 +78,8 @@ export interface RepeatedRow {
     flow: string;
     colour: Colour;
     mean: number;
-    half: number | null;
+    /** 95 %, cut to what is possible; null without repetitions. */
+    interval: [number, number] | null;
     text: string;
     values: number[];
 }

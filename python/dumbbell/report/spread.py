@@ -170,7 +170,12 @@ def _repeated(row: Row, name: str, found: Sequence[Row], names: dict[str, str]) 
         "flow": row.name if row.flow is None or row.flows > 1 else f"{row.flow}: {row.name}",
         "colour": looks.pair(look.of(row.cca).colour),
         "mean": float(f"{value.mean * scale:.6g}"),
-        "half": None if isnan(half) else float(f"{half:.6g}"),
+        "interval": None if isnan(half) else _possible(value.mean * scale, half, figures.METRICS[name].most),
         "text": f"{mean_text(name, value)} ± {half_text(name, value)}" if not isnan(half) else mean_text(name, value),
         "values": [float(f"{one:.6g}") for one in same],
     }
+
+
+def _possible(mean: float, half: float, most: float) -> list[float]:
+    """The ends of an interval, cut to what is possible."""
+    return [float(f"{end:.6g}") for end in (max(mean - half, 0.0), min(mean + half, most))]
