@@ -57,6 +57,22 @@ impl PushMarks {
         }
     }
 
+    /// A buffer that ended at `from` ends at `to` from now on, if that is later: its PSH goes along.
+    pub fn stretch(&mut self, from: u64, to: u64) {
+        if from >= to {
+            return;
+        }
+        let at = self.places.partition_point(|&mark| mark < from);
+        if self.places.get(at) != Some(&from) {
+            return;
+        }
+        self.places.remove(at);
+        let at = self.places.partition_point(|&mark| mark < to);
+        if self.places.get(at) != Some(&to) {
+            self.places.insert(at, to);
+        }
+    }
+
     /// The last buffer, which ends at `end`, gets more: its PSH goes to `moved`, or is gone.
     pub fn grow(&mut self, end: u64, moved: Option<u64>) {
         if self.places.back() == Some(&end) {

@@ -198,6 +198,21 @@ impl Supply {
         self.buffers.front(|| u64::from(full()) * mss).div_ceil(mss) as u32
     }
 
+    /// The first unsent buffer is filled up from the next to at most `most` segments, and its PSH goes with its end
+    /// (`tcp_grow_skb`). Returns its bytes.
+    #[inline]
+    pub fn grow_front(&mut self, nxt: u32, most: u32, full: impl Fn() -> u32) -> u64 {
+        let mss = u64::from(self.mss);
+        let pending = self.unsent_bytes(nxt);
+        let most = u64::from(most) * mss;
+        let (front, grown) = self.buffers.grow(most, pending, || u64::from(full()) * mss);
+        if front < grown && !self.marks.is_empty() {
+            let start = self.bytes_before(nxt);
+            self.marks.stretch(start + front, start + grown);
+        }
+        grown
+    }
+
     /// Takes `bytes` off the write queue; a send larger than the first buffer borrows from the next (`tcp_grow_skb`).
     #[inline]
     pub fn consume_front(&mut self, bytes: u32, full: impl FnOnce() -> u32) {
@@ -205,12 +220,10 @@ impl Supply {
         self.buffers.consume(u64::from(bytes), || u64::from(full()) * mss);
     }
 
-    /// A send of `bytes` was cut off the first buffer, or was filled up from the second, and then had to wait: it is the first
-    /// buffer from now on.
+    /// A send of `bytes` was cut off the first buffer, and then had to wait: it is the first buffer from now on.
     #[inline]
-    pub fn split_front(&mut self, bytes: u64, full: impl FnOnce() -> u32) {
-        let mss = u64::from(self.mss);
-        self.buffers.split(bytes, || u64::from(full()) * mss);
+    pub fn split_front(&mut self, bytes: u64) {
+        self.buffers.split(bytes);
     }
 
     /// Bytes of the next `n` segments, of which `nxt` is the first.

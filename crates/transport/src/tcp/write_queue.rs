@@ -89,16 +89,27 @@ impl WriteQueue {
         self.second = 0;
     }
 
-    /// The first buffer has `bytes` from now on: the rest was cut off it, or it was filled up from the second
-    /// (`tso_fragment`, `tcp_grow_skb`). A rest that was cut off before stays as it is.
+    /// Fills the first buffer up from the next, of `pending` bytes, to at most `most`. Returns what it had, and what it has
+    /// (`tcp_grow_skb`, which takes from one buffer only).
     #[inline]
-    pub fn split(&mut self, bytes: u64, full: impl FnOnce() -> u64) {
+    pub fn grow(&mut self, most: u64, pending: u64, full: impl Fn() -> u64) -> (u64, u64) {
+        let front = self.front(&full).min(pending);
+        if front >= most || front == pending {
+            return (front, front);
+        }
+        let next = if self.second > 0 { self.second } else { full() }.min(pending - front);
+        let taken = next.min(most - front);
+        self.front = front + taken;
+        self.second = next - taken;
+        (front, self.front)
+    }
+
+    /// The first buffer has `bytes` from now on: the rest was cut off it (`tso_fragment`). A rest that was cut off before
+    /// stays as it is.
+    #[inline]
+    pub fn split(&mut self, bytes: u64) {
         if bytes < self.front && self.second == 0 {
             self.second = self.front - bytes;
-            self.front = bytes;
-        } else if bytes > self.front {
-            let next = if self.second > 0 { self.second } else { full() };
-            self.second = next.saturating_sub(bytes - self.front);
             self.front = bytes;
         }
     }

@@ -32,7 +32,7 @@ pub(super) enum Push {
 pub(super) struct Next {
     /// Segments.
     pub segments: u32,
-    /// The receive window ends this many bytes into the last of them.
+    /// The receive window or the buffer ends this many bytes into the last of them.
     pub cut: Option<u32>,
 }
 
@@ -148,8 +148,8 @@ impl Sender {
         };
         let quota = quota.min(max_segs);
         let (sk, mss) = (&self.sk, self.config.mss);
-        let front = self.supply.front_len(|| buffer_segs(sk, mss)).min(unsent);
-        let len = front.max(quota.min(unsent));
+        let bytes = self.supply.grow_front(self.rtx.nxt(), quota, || buffer_segs(sk, mss));
+        let len = unsent.min(bytes.div_ceil(u64::from(mss)) as u32);
         let window = self.window_left();
         if window < self.supply.bytes_of_next(self.rtx.nxt(), 1) {
             return None;
@@ -158,20 +158,21 @@ impl Sender {
         if len > 1 && defers && self.should_defer(len, max_segs, window, limited) {
             return None;
         }
-        let next = self.split(quota.min(len), len, window, push);
+        let next = self.split(quota.min(len), len, bytes, window, push);
         let n = next.segments;
         if n > 0 && self.is_queue_full(n, 0) {
-            let (sk, bytes) = (&self.sk, self.supply.bytes_of_next(self.rtx.nxt(), n));
-            self.supply.split_front(bytes, || buffer_segs(sk, mss));
+            let bytes = self.supply.bytes_of_next(self.rtx.nxt(), n);
+            self.supply.split_front(bytes);
             return None;
         }
         (n > 0).then_some(next)
     }
 
-    /// How much of the first buffer of the write queue, `len` segments, may leave when `most` may: as many bytes as the
-    /// receive window takes, whole segments if Nagle's rule holds the rest (`tcp_mss_split_point`, `tcp_nagle_test`).
+    /// How much of the first buffer of the write queue, `len` segments or `front` bytes, may leave when `most` segments may:
+    /// as many bytes as the receive window takes, whole segments if Nagle's rule holds the rest (`tcp_mss_split_point`,
+    /// `tcp_nagle_test`).
     #[inline]
-    fn split(&self, most: u32, len: u32, window: u64, push: Push) -> Next {
+    fn split(&self, most: u32, len: u32, front: u64, window: u64, push: Push) -> Next {
         let (nxt, mss) = (self.rtx.nxt(), u64::from(self.config.mss));
         let bytes = self.supply.bytes_of_next(nxt, most);
         let holds = !self.config.nodelay && push == Push::Window && self.supply.is_open;
@@ -181,6 +182,10 @@ impl Sender {
                 return Next { segments: whole, cut: None };
             }
             return Next { segments: whole + 1, cut: Some(rest) };
+        }
+        if front < bytes {
+            // The buffer ends within a segment, where the window cut an earlier send.
+            return Next { segments: most, cut: Some((front - u64::from(most - 1) * mss) as u32) };
         }
         // The rest of a longer buffer is no obstacle, because what leaves is whole segments.
         let is_short = most == len && bytes < u64::from(most) * mss;

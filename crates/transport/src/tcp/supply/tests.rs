@@ -70,3 +70,21 @@ fn half_a_window_without_push_forces_one() {
     let supply = written();
     assert!(supply.is_push_due(0, 4998) && !supply.is_push_due(0, 5000));
 }
+
+#[test]
+fn push_goes_with_the_end_of_a_buffer_that_is_filled_up_from_the_next() {
+    // Of 1500 bytes each, with PSH at both ends.
+    let two_buffers = || {
+        let mut supply = Supply::new(Stream::EMPTY, 1000);
+        assert!(supply.begin_write(0));
+        for _ in 0..2 {
+            assert_eq!(supply.append(1500, 1500, 0, true), 1500);
+            supply.mark_push(0);
+        }
+        supply
+    };
+    let marked = |supply: &Supply| (0..4).filter(|&seq| supply.ends_write(seq)).collect::<Vec<_>>();
+    let (mut part, mut all) = (two_buffers(), two_buffers());
+    assert_eq!((part.grow_front(0, 2, || 3), all.grow_front(0, 9, || 3)), (2000, 3000));
+    assert_eq!((marked(&part), marked(&all)), (vec![1, 2], vec![2]));
+}
