@@ -1,4 +1,5 @@
-//! Compiles every `cca/*.c` for the simulator and generates the table of controllers.
+//! Compiles every `cca/*.c` for the simulator and generates the table of controllers. The folder is in the crate as the link
+//! `c`, whose files `cargo package` takes along: the package builds where there is no checkout.
 //!
 //! The table holds, for each file, the C symbol `cca_module_<file name>` (`-` as `_`) and the head comment
 //! of the source, so that documentation shown to users is the text beside the code.
@@ -11,8 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let cca =
-        PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../../cca");
+    let cca = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("c");
     println!("cargo:rerun-if-changed={}", cca.display());
 
     let sources = controllers(&cca);
