@@ -59,7 +59,7 @@ impl Sender {
         }
         self.write_xmit(push);
         if self.sk.packets_out == 0 && self.timer.pending().is_none() && self.unsent() > 0 {
-            self.arm_window_probe();
+            self.arm_first_window_probe();
         }
     }
 

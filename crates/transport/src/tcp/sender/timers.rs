@@ -85,13 +85,22 @@ impl Sender {
         self.sk.icsk_backoff = 0;
     }
 
-    /// The next probe of the window: after the timeout without backoff, doubled for each that was sent (`tcp_probe0_when`).
-    pub(super) fn arm_window_probe(&mut self) {
+    /// The next probe of the window: after the timeout, doubled for each that was sent and for each retransmission without
+    /// a measured RTT since (`tcp_probe0_when`).
+    fn arm_window_probe(&mut self) {
+        self.arm_doubled_window_probe(u32::from(self.sk.icsk_backoff));
+    }
+
+    /// The first probe, which no backoff puts off (`tcp_check_probe_timer`).
+    pub(super) fn arm_first_window_probe(&mut self) {
+        self.arm_doubled_window_probe(0);
+    }
+
+    fn arm_doubled_window_probe(&mut self, doublings: u32) {
         let tick = self.sk.tick();
         let longest = u64::from(tick.from_us(RTO_MAX_US));
         let base = u64::from(self.sk.icsk_rto.max(tick.from_us(RTO_MIN_US.into())));
-        let doublings =
-            u32::from(self.sk.icsk_backoff).min((RTO_MAX_US / u64::from(RTO_MIN_US)).ilog2() + 1);
+        let doublings = doublings.min((RTO_MAX_US / u64::from(RTO_MIN_US)).ilog2() + 1);
         self.arm_with_backlog(Pending::Window, (base << doublings).min(longest) as u32);
     }
 
