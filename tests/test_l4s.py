@@ -45,6 +45,31 @@ def test_prague_and_cubic_share_a_dualpi2_link_within_a_factor_of_two(ran: Runne
     assert 1 / 3 < share(ran(pair(DUALPI2, rate=rate, rtt=rtt))) < 2 / 3
 
 
+def test_with_a_long_rtt_prague_shares_by_its_reductions_of_which_marks_in_clusters_cause_few(ran: Runner) -> None:
+    """Growth of a segment a round is what reductions by half the share of marks take away: window times marks times
+    reductions a round is 2. Marks at random would give 0.73 reductions a round (docs/cca/prague.md).
+    """
+    text = f"""
+duration = "300s"
+path = {{ rate = "40Mbps", rtt = "100ms", qdisc = {DUALPI2} }}
+flow = [{{ cca = "prague" }}, {{ cca = "cubic", start = "137ms" }}]
+measure = {{ from = "60s" }}
+"""
+    result = ran(text)
+    assert 1 / 3 < share(result) < 2 / 3
+    samples, events = (
+        table.filter(pc.and_(pc.equal(table["flow"], 0), pc.greater(table[at], after)))
+        for table, at, after in ((result.samples, "t_us", 60_000_000), (result.events, "t_ns", 60_000_000_000))
+    )
+    kinds = events["kind"].to_pylist()
+    delivered = samples["delivered"].to_numpy()
+    marks = kinds.count("ecn_mark") / (delivered[-1] - delivered[0])
+    rounds = 240 / (samples["srtt_us"].to_numpy().mean() / 1e6)
+    reductions = kinds.count("ca_state") / 2 / rounds
+    assert samples["cwnd"].to_numpy().mean() * marks * reductions == pytest.approx(2, rel=0.06)
+    assert 0.4 < reductions < 0.7
+
+
 @pytest.mark.parametrize(("rate", "rtt_ms"), [("40Mbps", 5), ("40Mbps", 20), ("120Mbps", 20)])
 def test_prague_waits_less_than_two_milliseconds_in_the_low_latency_queue(ran: Runner, rate: str, rtt_ms: int) -> None:
     result = ran(pair(DUALPI2, rate=rate, rtt=f"{rtt_ms}ms"))
