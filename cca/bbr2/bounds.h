@@ -70,6 +70,12 @@ static u32 bbr2_inflight_with_headroom(const struct sock *sk, const struct bbr2 
 	return bbr->inflight_hi > headroom + floor ? bbr->inflight_hi - headroom : floor;
 }
 
+/* Segments by which inflight_hi grows at a time. */
+static u32 bbr2_hi_step(const struct sock *sk)
+{
+	return bbr2_rules.hi_step ? bbr2_rules.hi_step(sk) : 1;
+}
+
 /* Each round of UP doubles what inflight_hi grows by: 1, 2, 4, ... segments a round. */
 static void bbr2_raise_slope(const struct sock *sk, struct bbr2 *bbr)
 {
@@ -77,28 +83,35 @@ static void bbr2_raise_slope(const struct sock *sk, struct bbr2 *bbr)
 
 	if (bbr->probe_up_rounds < 30)
 		bbr->probe_up_rounds++;
-	bbr->probe_up_cnt = max(tcp_snd_cwnd(tcp_sk(sk)) / growth, 1U);
+	bbr->probe_up_cnt = max(tcp_snd_cwnd(tcp_sk(sk)) / growth, bbr2_hi_step(sk));
+}
+
+/* Count what was acknowledged in UP: inflight_hi grows by a step per probe_up_cnt. Returns whether it has grown. */
+static bool bbr2_count_growth(const struct sock *sk, struct bbr2 *bbr, u32 acked)
+{
+	u32 grown;
+
+	bbr->probe_up_acks += acked;
+	if (bbr->probe_up_acks < bbr->probe_up_cnt)
+		return false;
+	grown = bbr->probe_up_acks / bbr->probe_up_cnt;
+	bbr->probe_up_acks -= grown * bbr->probe_up_cnt;
+	bbr->inflight_hi += grown * bbr2_hi_step(sk);
+	return true;
 }
 
 /* In UP without loss or ECN: raise the bound if it limits the flow. */
 static void bbr2_grow_inflight_hi(const struct sock *sk, struct bbr2 *bbr, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 grown;
 
 	if (!tcp_cwnd_limited_flag(tp) || tcp_snd_cwnd(tp) < bbr->inflight_hi) {
 		if (!bbr2_rules.keeps_probe_credit)
 			bbr->probe_up_acks = 0;
 		return;
 	}
-	bbr->probe_up_acks += acked;
-	if (bbr->probe_up_acks >= bbr->probe_up_cnt) {
-		grown = bbr->probe_up_acks / bbr->probe_up_cnt;
-		bbr->probe_up_acks -= grown * bbr->probe_up_cnt;
-		bbr->inflight_hi += grown;
-		if (bbr2_rules.keeps_probe_credit)
-			bbr->try_fast_path = false;
-	}
+	if (bbr2_count_growth(sk, bbr, acked) && bbr2_rules.keeps_probe_credit)
+		bbr->try_fast_path = false;
 	if (bbr->round_start)
 		bbr2_raise_slope(sk, bbr);
 }

@@ -80,7 +80,7 @@ enum {
 	P(refill_add_inc, 0, 0, 3, "segments", "added to inflight_hi when REFILL begins") \
 	P(drain_to_target, 1, 0, 1, "bool", "DOWN lasts until inflight is at the BDP; 0: or a min_rtt has passed") \
 	/* Where every other segment is acknowledged, fewer than four would stall the flow. */ \
-	P(cwnd_min_target, 4, 1, 15, "segments", "minimum window")		\
+	P(cwnd_min_target, 4, 1, 63, "segments", "minimum window")		\
 	P(cwnd_tso_budget, 1, 0, 1, "bool", "room for bursts: 1 a floor of the window, 0 added to it") \
 	P(usage_based_cwnd, 0, 0, 1, "bool", "grow to at most twice what was in flight") \
 	/*									\

@@ -107,7 +107,7 @@ static bool bbr2_is_wait_over(const struct sock *sk, const struct bbr2 *bbr)
  * Would Reno, whose sawtooth lasts as many rounds as the BDP has segments, probe by now? Waiting as
  * long as it does leaves it its share.
  */
-static bool bbr2_is_reno_probe_time(const struct sock *sk, const struct bbr2 *bbr)
+static u32 bbr2_reno_rounds(const struct sock *sk, const struct bbr2 *bbr)
 {
 	u32 rounds = param(sk, bw_probe_max_rounds), gain = param(sk, bw_probe_reno_gain);
 
@@ -116,7 +116,12 @@ static bool bbr2_is_reno_probe_time(const struct sock *sk, const struct bbr2 *bb
 
 		rounds = (u32)min_t(u64, rounds, reno);
 	}
-	return bbr->rounds_since_probe >= rounds;
+	return rounds;
+}
+
+static bool bbr2_is_reno_probe_time(const struct sock *sk, const struct bbr2 *bbr)
+{
+	return bbr->rounds_since_probe >= bbr2_reno_rounds(sk, bbr);
 }
 
 /* Position of the highest bit, by halves; 0 for 0. (LLVM has no such instruction for BPF.) */
@@ -153,10 +158,12 @@ static bool bbr2_check_time_to_probe(struct sock *sk, struct bbr2 *bbr)
 static void bbr2_handle_inflight_too_high(struct sock *sk, struct bbr2 *bbr, u32 tx_in_flight,
 					  bool is_app_limited)
 {
-	bbr->prev_probe_too_high = true;
+	bbr->prev_probe_too_high |= !bbr2_rule(forgets_failure, sk, bbr);
 	bbr->probe_samples = false;
 	if (!is_app_limited) {
-		u32 floor = bbr2_less(bbr2_target_inflight(sk, bbr), param(sk, beta));
+		u32 floor = bbr2_rule(cuts_to_sample, sk)
+				    ? 0
+				    : bbr2_less(bbr2_target_inflight(sk, bbr), param(sk, beta));
 
 		bbr->inflight_hi = max(tx_in_flight, floor);
 	}
@@ -191,16 +198,19 @@ static bool bbr2_adapt_upper_bounds(struct sock *sk, struct bbr2 *bbr, const str
 	if (bbr->ack_phase == BBR2_ACKS_PROBE_STOPPING && bbr->round_start &&
 	    bbr2_end_probe_samples(sk, bbr, rs))
 		return true;
+	if (bbr2_rule(learns_nothing, sk, bbr))
+		return false;
 	if (!bbr2_rule(bears_losses, sk, bbr) && bbr2_is_inflight_too_high(sk, bbr, rs, ack)) {
 		if (bbr->probe_samples)
 			bbr2_handle_inflight_too_high(sk, bbr, ack->tx_in_flight,
 						      rs->is_app_limited);
 		return false;
 	}
-	if (bbr->inflight_hi == BBR2_UNSET)
+	if (bbr->inflight_hi != BBR2_UNSET)
+		bbr->inflight_hi = max(bbr->inflight_hi, ack->tx_in_flight);
+	if (bbr->mode != BBR2_PROBE_BW || bbr->phase != BBR2_UP)
 		return false;
-	bbr->inflight_hi = max(bbr->inflight_hi, ack->tx_in_flight);
-	if (bbr->mode == BBR2_PROBE_BW && bbr->phase == BBR2_UP)
+	if (!bbr2_rule(grow_hi, sk, bbr, rs) && bbr->inflight_hi != BBR2_UNSET)
 		bbr2_grow_inflight_hi(sk, bbr, rs->acked_sacked);
 	return false;
 }
@@ -223,8 +233,12 @@ static bool bbr2_is_time_to_cruise(const struct sock *sk, const struct bbr2 *bbr
 /* DOWN, in whichever phase it is. */
 static void bbr2_step_down(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 max_bw)
 {
+	bool is_early = bbr->ack_phase == BBR2_ACKS_PROBE_STOPPING;
+
 	if (!bbr2_check_time_to_probe(sk, bbr) && bbr2_is_time_to_cruise(sk, bbr, in_net, max_bw))
 		bbr2_start_cruise(sk, bbr);
+	if (bbr->down_ended && is_early && bbr2_rules.down_left)
+		bbr2_rules.down_left(sk, bbr);
 }
 
 /* UP ends without too much loss or ECN (so far). */

@@ -194,6 +194,12 @@ struct bbr2_rules {
 	bool	(*judges_by_round)(const struct sock *sk);	/* losses count by round trips */
 	bool	(*bears_losses)(const struct sock *sk, const struct bbr2 *bbr);	/* too few lossy ACKs to end a probe */
 	bool	(*has_left_down)(const struct sock *sk, const struct bbr2 *bbr);	/* DOWN ends, whatever is in flight */
+	void	(*down_left)(const struct sock *sk, struct bbr2 *bbr);	/* it has ended before the probe's last samples */
+	bool	(*learns_nothing)(const struct sock *sk, const struct bbr2 *bbr);	/* about the upper bound, in this mode */
+	bool	(*cuts_to_sample)(const struct sock *sk);	/* a failed probe cuts inflight_hi as low as the sampled flight */
+	bool	(*forgets_failure)(const struct sock *sk, const struct bbr2 *bbr);	/* of a probe, in this phase */
+	bool	(*grow_hi)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs);	/* true: instead of v2alpha's growth */
+	u32	(*hi_step)(const struct sock *sk);	/* segments by which inflight_hi grows at a time; 1 */
 	bool	(*puts_off_probe_rtt)(const struct sock *sk, const struct bbr2 *bbr);
 	bool	(*begin_probe_rtt)(const struct sock *sk, struct bbr2 *bbr);	/* true: instead of v2alpha's step */
 	bool	(*end_probe_rtt)(struct sock *sk, struct bbr2 *bbr);	/* the same */

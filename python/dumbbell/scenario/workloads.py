@@ -64,6 +64,13 @@ class Quic(Transport, form="quic"):
         " (Chromium: 1460 bytes, whatever packets carry)",
         default=None,
     )
+    part: MaybeQuantity = key(
+        kinds.size("100B", "1400B"),
+        "what counts one in windows, flights, deliveries and losses: a packet counts the parts that its stream data"
+        " has, as a buffer its segments in TCP; default: a packet counts one, whatever it carries (Zhang's BBRv2 counts"
+        " bytes: 200B, where packets carry 1400, 1400 and 200)",
+        default=None,
+    )
     packet_threshold: MaybeNumber = key(
         whole(1, 1000),
         "later packets whose acknowledgement makes one lost; default: 3 (Zhang: any gap, 1)",
@@ -122,6 +129,7 @@ class Quic(Transport, form="quic"):
             "packet_threshold": self.packet_threshold,
             "adaptive_thresholds": self.adaptive_thresholds,
             "initial_window": self.initial_window,
+            "part_bytes": self.part,
             "clock_ns": self.clock,
             "clock_offset_ns": self.clock_offset,
             "poll_ns": self.poll,

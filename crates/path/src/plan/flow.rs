@@ -135,6 +135,9 @@ pub enum Transport {
         /// What one of a window stands for, bytes; 0: a packet.
         #[serde(default)]
         window_unit_bytes: u32,
+        /// What counts one in windows, flights, deliveries and losses, bytes; `null`: a packet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        part_bytes: Option<u32>,
         /// Later packets whose acknowledgement makes one lost; `null`: 3.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         packet_threshold: Option<u32>,

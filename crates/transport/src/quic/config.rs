@@ -13,7 +13,11 @@ pub struct Config {
     /// What the application writes at once, bytes; 0: everything. A packet never carries parts of two writes (Zhang:
     /// 3000, so that of three packets one carries 200).
     pub write: u32,
-    /// Window at the start, packets (RFC 9002 section 7.2).
+    /// What counts one in windows, flights, deliveries and losses, bytes of stream data; 0: a packet. With it packets
+    /// of different sizes count as what they carry, as the segments of a buffer do in TCP: a controller that counts
+    /// bytes (Zhang's BBRv2) can be written for segments.
+    pub part: u32,
+    /// Window at the start, packets or parts (RFC 9002 section 7.2).
     pub initial_window: u32,
     /// What one of a window stands for, bytes; 0: a packet. Chromium's code counts windows in bytes and
     /// moves them by 1460, whatever packets carry (`kDefaultTCPMSS`), so that with Zhang's packets of
@@ -72,6 +76,7 @@ impl Default for Config {
             hz: 1000,
             payload: 1000,
             write: 0,
+            part: 0,
             initial_window: 10,
             window_unit: 0,
             burst: 10,
@@ -98,7 +103,7 @@ impl Default for Config {
 impl Config {
     /// How the stream is cut into segments.
     pub fn cut(&self) -> Cut {
-        Cut::new(self.payload, self.write)
+        Cut::new(self.payload, self.write).in_parts(self.part)
     }
 
     /// As in Zhang's simulations: every packet is acknowledged, no handshake, 100 ms assumed at first, any gap is a

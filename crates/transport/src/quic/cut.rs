@@ -1,4 +1,4 @@
-//! How a stream is cut into the segments that packets carry.
+//! How a stream is cut into the segments that packets carry, and what these count for.
 
 use crate::common::Stream;
 
@@ -9,6 +9,8 @@ pub struct Cut {
     write: u64,
     /// Segments of one write.
     per_write: u64,
+    /// What counts one in windows and flights, bytes; 0: a segment, whatever it has.
+    part: u64,
 }
 
 impl Cut {
@@ -16,7 +18,31 @@ impl Cut {
     pub fn new(payload: u32, write: u32) -> Cut {
         let payload = u64::from(payload);
         let write = if write == 0 { payload } else { u64::from(write) };
-        Cut { payload, write, per_write: write.div_ceil(payload) }
+        Cut { payload, write, per_write: write.div_ceil(payload), part: 0 }
+    }
+
+    /// Counted in parts of so many bytes, as TCP counts the segments of a buffer; 0: in segments.
+    pub fn in_parts(self, part: u32) -> Cut {
+        Cut { part: u64::from(part), ..self }
+    }
+
+    /// What a segment counts.
+    #[inline]
+    pub fn parts(self, segment: u32) -> u32 {
+        match self.part {
+            0 => 1,
+            part => u64::from(self.len(segment)).div_ceil(part) as u32,
+        }
+    }
+
+    /// What a write counts.
+    fn parts_per_write(self) -> u64 {
+        (0..self.per_write).map(|segment| u64::from(self.parts(segment as u32))).sum()
+    }
+
+    /// Mean bytes that count one, where each segment has so many more.
+    pub fn part_bytes(self, more: u64) -> u64 {
+        (self.write + more * self.per_write) / self.parts_per_write()
     }
 
     /// Bytes of a segment that is not the last of the stream.
@@ -32,9 +58,9 @@ impl Cut {
         segment / self.per_write * self.write + segment % self.per_write * self.payload
     }
 
-    /// Mean bytes of a segment.
+    /// Mean bytes that count one: of a segment, or of a part.
     pub fn mean(self) -> u32 {
-        (self.write / self.per_write) as u32
+        self.part_bytes(0) as u32
     }
 
     /// A transfer of `bytes` (at least 1).
@@ -62,6 +88,15 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 4, 5].map(|i| cut.len(i)), [1400, 1400, 200, 1400, 1400, 200]);
         assert_eq!(cut.offset(3), 3000);
         assert_eq!(cut.mean(), 1000);
+    }
+
+    #[test]
+    fn a_packet_counts_the_parts_that_it_has() {
+        let cut = Cut::new(1400, 3000).in_parts(200);
+        assert_eq!([0, 1, 2, 3].map(|i| cut.parts(i)), [7, 7, 1, 7]);
+        assert_eq!((cut.mean(), cut.part_bytes(11)), (200, 202));
+        let whole = Cut::new(1400, 3000);
+        assert_eq!((whole.parts(0), whole.parts(2), whole.part_bytes(11)), (1, 1, 1011));
     }
 
     #[test]

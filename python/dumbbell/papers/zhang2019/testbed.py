@@ -54,6 +54,9 @@ TRANSPORT: dict[str, Any] = {
 #: Window at the start of controllers that set it themselves, in packets: 14,600 bytes of 1011 each. That of others is
 #: ten units.
 FIRST_WINDOW = 15
+#: BBRv2 judges losses against flights in bytes, and half of the packets that a full queue drops carry 200: its flow
+#: counts in parts of 200 bytes (seven in a packet of 1400), which come to 202.2 with their headers.
+IN_PARTS: dict[str, Any] = {"part": "200B", "initial_window": 72}
 
 #: Parameters that his packets, 1011 bytes in the mean, need where windows are of 1460 (a minimum window of four
 #: segments lets six packets out, and Cubic counts bytes: `cubic_bytes.cc`; 709/1024 is 1011/1460), and values of the
@@ -63,12 +66,17 @@ PARAMS: dict[str, dict[str, int]] = {
     **{label: {"cwnd_min": 6, "full_bw_thresh": 384} for label in ("BBR", "BBR'", "BBRPlus", "Tsunami", "BBR+")},
     "Cubic": {"byte_count": 709},
     "Reno": {"beta": 768, "connections": 2},
+    # 1460 bytes are 7.22 parts: four of them, one, two, and the BDP in them.
+    "BBRv2": {"cwnd_min_target": 29, "hi_step": 7, "up_margin": 14, "bw_probe_reno_gain": 35},
 }
 
 #: UDP payload of a packet over its stream data: his scripts sum the lengths that the receivers' sockets gave. The
 #: printed rates need it: Cubic's 1716 and 2166 kbit/s (Table 3, case 1) are 0.97 of the link, and stream data alone
 #: would come to 0.96 of it at most.
 DATAGRAM = 1011 / 1000
+
+#: Keys of the transport that a controller has in another way than most.
+OWN: dict[str, dict[str, Any]] = {"Cubic": {}, "Reno": {}, "BBRv2": IN_PARTS}
 
 
 class Link(NamedTuple):
@@ -130,7 +138,7 @@ INTER = {
 
 #: Choices that hold for every entry.
 COMMON = {
-    "controllers": "preset `chromium`: the framework's are quiche's (docs/cca/chromium.md)",
+    "controllers": "presets `chromium` and, for BBRv2, `chromium-2019`: the framework's are quiche's (docs/cca/chromium.md)",
     "order of the senders": "that of their numbers, also within a millisecond: the framework polls them in turn",
     "repetitions": "five, where the paper has one run each: chance decides the phases of BBR's cycles",
     "start of the flows": "exactly at the time given, as in the scripts",
@@ -144,10 +152,16 @@ def flow(label: str, turn: int = 0, **keys: Any) -> dict[str, Any]:
     """A [[flow]] table of a controller, named as the paper names it. Senders share a processor, which polls them in
     turn (`DqcSender::Process`): where alarms of several are due in one millisecond, the first flow sends first.
     """
-    own = {} if label in ("Cubic", "Reno") else {"initial_window": FIRST_WINDOW}
-    params = {"params": PARAMS[label]} if label in PARAMS else {}
+    own = OWN.get(label, {"initial_window": FIRST_WINDOW})
     transport = {**TRANSPORT, **own, **({"clock_offset": f"{turn}us"} if turn else {})}
-    return {"name": label, "cca": CCAS[label], "preset": "chromium", **params, "transport": transport, **keys}
+    return {
+        "name": label,
+        "cca": CCAS[label],
+        "preset": "chromium-2019" if label == "BBRv2" else "chromium",
+        "params": PARAMS[label],
+        "transport": transport,
+        **keys,
+    }
 
 
 def scenario(

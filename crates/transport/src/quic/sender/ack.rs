@@ -20,7 +20,8 @@ const FLAG_SND_UNA_ADVANCED: i32 = 0x400;
 #[derive(Default)]
 struct AckState {
     sampler: Sampler,
-    /// Packets newly acknowledged.
+    /// Packets newly acknowledged, and what they count.
+    packets: u32,
     acked: u32,
     /// Those among them sent after the last congestion event began.
     acked_after: u32,
@@ -38,7 +39,7 @@ struct AckState {
 
 /// The lower of sending rate and ACK rate, each over its own interval (`BandwidthSampler::OnPacketAcknowledgedInner`):
 /// the interval in which as many packets
-/// of the mean size `packet` have this rate.
+/// (or parts of packets) of the mean size `packet` have this rate.
 fn count_sent(rs: &mut RateSample, sample: Totals, packet: u64) {
     if rs.delivered <= 0 || rs.rcv_interval_us == 0 {
         return;
@@ -95,7 +96,7 @@ impl Sender {
             (number + 1).wrapping_mul(mss).wrapping_add(1)
         });
         if self.config.counts_sent {
-            count_sent(&mut st.sampler.rs, st.sample, u64::from(mss) + FRAME_BYTES);
+            count_sent(&mut st.sampler.rs, st.sample, self.part_bytes);
         }
         self.cong_control(&st, prior_una);
         self.reset_backoff();
@@ -126,13 +127,15 @@ impl Sender {
         }
         self.sk.log_packet(SenderEvent::PacketAcked(number));
         self.delivered.insert(packet.segment);
-        self.sk.delivered = self.sk.delivered.wrapping_add(1);
+        let parts = self.cut.parts(packet.segment);
+        self.sk.delivered = self.sk.delivered.wrapping_add(parts);
         self.sk.stats.delivered += 1;
         self.sk.bytes_acked += bytes - FRAME_BYTES;
         self.bytes.acked = self.bytes.acked.wrapping_add(bytes as u32);
         st.bytes += bytes;
-        st.acked += 1;
-        st.acked_after += u32::from(number >= self.high);
+        st.packets += 1;
+        st.acked += parts;
+        st.acked_after += if number >= self.high { parts } else { 0 };
         st.acked_ect += u32::from(packet.is(ECT));
         st.largest = st.largest.max(number);
         if st.sampler.last().is_none_or(|sampled| sampled <= number) {
@@ -183,7 +186,7 @@ impl Sender {
     /// Acknowledged packets of a reduction, those of the ACK that began it included.
     fn count_for_prr(&mut self, st: &AckState) {
         if self.prr_reduces() {
-            self.prr.on_acked(st.acked, st.bytes);
+            self.prr.on_acked(st.packets, st.bytes);
         }
     }
 

@@ -57,13 +57,14 @@ impl Sender {
         packet.flags = packet.flags & !(IN_FLIGHT | OWNER) | LOST;
         packet.lost_us = now_us;
         self.leave_flight(before.segment);
-        self.sk.lost = self.sk.lost.wrapping_add(1);
+        let parts = self.cut.parts(before.segment);
+        self.sk.lost = self.sk.lost.wrapping_add(parts);
         self.sk.stats.lost += 1;
         if before.is(OWNER) && !self.delivered.contains(before.segment) {
             self.pending.push_back(before.segment);
         }
         self.sk.skb_marked_lost(|| LostBurst {
-            segs: 1,
+            segs: parts,
             tx_in_flight: before.stamps.in_flight,
             lost_at_send: before.stamps.lost,
             delivered_at_send: before.stamps.delivered,

@@ -42,6 +42,8 @@ pub struct Sender {
     pub sk: Socket,
     config: Config,
     cut: Cut,
+    /// Bytes that one of a window stands for, stream data and frame.
+    part_bytes: u64,
     conn: Conn,
     stream: Stream,
     /// Next segment of the stream that was never sent.
@@ -93,6 +95,7 @@ impl Sender {
             sk: Socket::new(socket(&config), ca, config.hz, seed),
             config,
             cut: config.cut(),
+            part_bytes: config.cut().part_bytes(FRAME_BYTES),
             conn: Conn::Closed,
             stream,
             segment_nxt: 0,
@@ -237,7 +240,7 @@ impl Sender {
         }
     }
 
-    /// Packets in flight.
+    /// Packets in flight, or parts of them.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.sk.packets_out
@@ -250,7 +253,7 @@ impl Sender {
 
     /// A packet with this segment is no longer in flight.
     fn leave_flight(&mut self, segment: u32) {
-        self.sk.packets_out -= 1;
+        self.sk.packets_out -= self.cut.parts(segment);
         self.flight -= self.packet_bytes(segment);
     }
 

@@ -1,7 +1,7 @@
 //! What may be sent, and when: data lost first, then new data, as far as the window and the pacer let
 //! it, and probes whatever they say.
 
-use super::{Sender, FRAME_BYTES};
+use super::Sender;
 use crate::common::clock::run_time;
 use crate::common::Stamps;
 use crate::quic::poll::Poll;
@@ -102,7 +102,7 @@ impl Sender {
     fn window_unit(&self) -> u64 {
         match self.config.window_unit {
             unit if unit > 0 && !self.sk.has_cong_control() => u64::from(unit),
-            _ => u64::from(self.sk.mss_cache) + FRAME_BYTES,
+            _ => self.part_bytes,
         }
     }
 
@@ -203,7 +203,7 @@ impl Sender {
         }
         self.flight += bytes;
         let sk = &mut self.sk;
-        sk.packets_out += 1;
+        sk.packets_out += self.cut.parts(load.segment);
         sk.total_retrans = sk.total_retrans.wrapping_add(u32::from(load.is_retrans));
         let len = self.payload(load.segment);
         self.sk.stats.segs_sent += 1;
