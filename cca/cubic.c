@@ -54,18 +54,21 @@
 	P(hystart, 1, 0, 1, "bool", "leave slow start before loss (HyStart)")	\
 	P(hystart_detect, 3, 0, 3, "bits", "1: ACK train, 2: delay, 3: both")	\
 	P(hystart_low_window, 16, 0, 65535, "segments", "HyStart is idle below this window") \
+	P(hystart_once, 0, 0, 1, "bool",					\
+	  "judge the delay once a round, at any window, as in Chromium; 0: from the ninth sample on") \
 	P(hystart_ack_delta_us, 2000, 0, 1000000, "us", "longest gap between ACKs of one train") \
 	P(hystart_half_train, 0, 0, 1, "bool",					\
 	  "a train is long after half the minimum delay, paced or not; Linux before 5.6: 1")
 
 /*
  * Chromium (quiche, cubic_bytes.cc) stands for N = 2 flows: the window falls to (N - 1 + 0.7) / N = 0.85, Reno's growth
- * is that of N flows, and slow start ends by delay alone.
+ * is that of N flows, and slow start ends by delay alone, which is looked at once a round (hybrid_slow_start.cc).
  */
 #define CUBIC_CHROMIUM(V)							\
 	V(beta, 870)								\
 	V(friendly_connections, 2)						\
-	V(hystart_detect, 2)
+	V(hystart_detect, 2)							\
+	V(hystart_once, 1)
 
 #define CUBIC_LINUX_4_9(V)							\
 	V(hystart_half_train, 1)
@@ -133,6 +136,7 @@ struct cubic {
 	u32 last_ack_us;  /* last ACK of the train */
 	u32 round_rtt_us; /* minimum RTT of the round */
 	u8 samples;	  /* RTT samples of the round, up to hystart_min_samples */
+	bool grew;	  /* with hystart_once: a round's delay had grown */
 	bool found;	  /* slow start's exit was found */
 };
 
@@ -300,7 +304,7 @@ static void cubic_avoid_by_bytes(struct sock *sk, struct cubic *ca, u32 acked)
 	ca->w_est_parts += (u32)div64_u64((u64)part * alpha, max(ca->w_est_parts, 1U));
 	ca->w = max(target, ca->w_est_parts);
 	ca->w_est = ca->w_est_parts / CUBIC_PART;
-	tcp_snd_cwnd_set(tp, min((ca->w + CUBIC_PART / 2) / CUBIC_PART, tp->snd_cwnd_clamp));
+	cca_set_exact_cwnd(tp, ca->w);
 }
 
 /* CubicBytes::CongestionWindowAfterPacketLoss; a segment below the maximum is not below it. */
@@ -314,6 +318,7 @@ static u32 cubic_reduce_by_bytes(struct sock *sk, struct cubic *ca)
 	else
 		ca->w_max = w;
 	ca->w = max((u32)((u64)w * beta / CUBIC_BETA_ONE), cubic_ssthresh_min * CUBIC_PART);
+	tcp_sk(sk)->snd_cwnd_cnt = CCA_CWND_EXACT | ((ca->w + CUBIC_PART / 2) % CUBIC_PART);
 	return (ca->w + CUBIC_PART / 2) / CUBIC_PART;
 }
 
@@ -363,35 +368,61 @@ static bool hystart_train_is_long(const struct sock *sk, struct cubic *ca)
 }
 
 /* Has the minimum delay of the round grown beyond the minimum of all? */
-static bool hystart_delay_grew(struct cubic *ca, u32 rtt_us)
+static bool hystart_is_late(const struct cubic *ca)
 {
 	u32 growth = clamp_t(u32, ca->delay_min_us >> hystart_delay_shift, hystart_delay_min_us,
 			     hystart_delay_max_us);
 
+	return ca->round_rtt_us > ca->delay_min_us + growth;
+}
+
+/* A sample of the round's delay; judged once there are enough before it. */
+static bool hystart_delay_grew(struct cubic *ca, u32 rtt_us)
+{
 	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
 	if (ca->samples < hystart_min_samples) {
 		ca->samples++;
 		return false;
 	}
-	return ca->round_rtt_us > ca->delay_min_us + growth;
+	return hystart_is_late(ca);
+}
+
+/* Judge the round at its last sample that counts. True: slow start is over, or will be with the next ACK. */
+static bool hystart_judge_once(const struct sock *sk, struct cubic *ca, u32 rtt_us)
+{
+	if (ca->grew)
+		return true;
+	if (ca->samples >= hystart_min_samples)
+		return false;
+	ca->round_rtt_us = min(ca->round_rtt_us, rtt_us);
+	ca->samples++;
+	ca->grew = ca->samples == hystart_min_samples && hystart_is_late(ca);
+	return ca->grew && tcp_snd_cwnd(tcp_sk(sk)) >= param(sk, hystart_low_window);
 }
 
 /* Both detectors run on each sample, for each keeps its own state. */
-static void hystart_update(struct sock *sk, struct cubic *ca, u32 rtt_us)
+static bool hystart_judge(struct sock *sk, struct cubic *ca, u32 rtt_us)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
 	u32 detect = param(sk, hystart_detect);
 	bool full = false;
 
-	if (after(tp->snd_una, ca->round_end))
-		hystart_begin_round(sk, ca);
-	if (tcp_snd_cwnd(tp) < param(sk, hystart_low_window))
-		return;
+	if (tcp_snd_cwnd(tcp_sk(sk)) < param(sk, hystart_low_window))
+		return false;
 	if ((detect & HYSTART_ACK_TRAIN) && hystart_train_is_long(sk, ca))
 		full = true;
 	if ((detect & HYSTART_DELAY) && hystart_delay_grew(ca, rtt_us))
 		full = true;
-	if (full) {
+	return full;
+}
+
+static void hystart_update(struct sock *sk, struct cubic *ca, u32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (after(tp->snd_una, ca->round_end))
+		hystart_begin_round(sk, ca);
+	if (param(sk, hystart_once) ? hystart_judge_once(sk, ca, rtt_us)
+				    : hystart_judge(sk, ca, rtt_us)) {
 		ca->found = true;
 		tp->snd_ssthresh = tcp_snd_cwnd(tp);
 	}

@@ -207,7 +207,7 @@ def test_controllers_are_listed_and_shown(cli: Any) -> None:
 Presets:
   chromium
       CUBIC of Chromium, which stands for two connections (Cubic of Zhang):
-      beta = 870, friendly_connections = 2, hystart_detect = 2
+      beta = 870, friendly_connections = 2, hystart_detect = 2, hystart_once = 1
   linux-4.9
       CUBIC of Linux 4.9 (CUBIC of Borgli and Misund):
       hystart_half_train = 1

@@ -23,7 +23,8 @@ struct AckState {
     /// Packets newly acknowledged, and what they count.
     packets: u32,
     acked: u32,
-    /// Those among them sent after the last congestion event began.
+    /// Those among them sent after the last congestion event began, and what they count.
+    packets_after: u32,
     acked_after: u32,
     /// Those among them sent with an ECN code point.
     acked_ect: u32,
@@ -135,7 +136,10 @@ impl Sender {
         st.bytes += bytes;
         st.packets += 1;
         st.acked += parts;
-        st.acked_after += if number >= self.high { parts } else { 0 };
+        if number >= self.high {
+            st.packets_after += 1;
+            st.acked_after += parts;
+        }
         st.acked_ect += u32::from(packet.is(ECT));
         st.largest = st.largest.max(number);
         if st.sampler.last().is_none_or(|sampled| sampled <= number) {
@@ -223,7 +227,9 @@ impl Sender {
         }
         let reduces = matches!(self.state, CaState::Cwr | CaState::Recovery);
         if !reduces && st.acked_after > 0 {
-            self.sk.cong_avoid(ack_seq, st.acked_after);
+            // Slow start counts packets, whatever they carry (Chromium's `MaybeIncreaseCwnd`).
+            let grows = self.sk.snd_cwnd < self.sk.snd_ssthresh;
+            self.sk.cong_avoid(ack_seq, if grows { st.packets_after } else { st.acked_after });
             self.grant_cwr();
             self.sk.snd_cwnd_stamp = self.sk.jiffies;
         }
@@ -233,10 +239,12 @@ impl Sender {
     /// 1.25 windows per smoothed RTT; Chromium's senders have two in slow start.
     pub(super) fn update_pacing_rate(&mut self) {
         let srtt_us = Estimator::smoothed_us(&self.sk, &self.config).max(1);
-        let unit = self.config.window_unit;
+        let window = if self.config.window_unit == 0 {
+            u64::from(self.sk.snd_cwnd) * u64::from(self.sk.mss_cache)
+        } else {
+            self.window_bytes()
+        };
         let sk = &mut *self.sk;
-        let unit = if unit == 0 { sk.mss_cache } else { unit };
-        let window = u64::from(sk.snd_cwnd) * u64::from(unit);
         let doubles = self.config.prr && sk.snd_cwnd < sk.snd_ssthresh;
         let rate = window * if doubles { 2_000_000 } else { 1_250_000 } / srtt_us;
         sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);

@@ -10,6 +10,9 @@ use cca::{CaEvent, CaState};
 use net::{ecn, flags, Packet};
 use units::Time;
 
+/// In `snd_cwnd_cnt`: it has what the window is beyond `snd_cwnd` less a half, 1/1024 (`CCA_CWND_EXACT`).
+const CWND_EXACT: u32 = 1 << 31;
+
 /// What a packet carries: a segment, sent before or not.
 #[derive(Clone, Copy)]
 struct Load {
@@ -106,10 +109,23 @@ impl Sender {
         }
     }
 
+    /// The window, bytes. A controller that keeps it in parts of its unit says the exact one (`cca_set_exact_cwnd`).
+    #[inline]
+    pub(super) fn window_bytes(&self) -> u64 {
+        let unit = self.window_unit();
+        let whole = u64::from(self.sk.snd_cwnd) * unit;
+        match self.sk.snd_cwnd_cnt {
+            count if count & CWND_EXACT != 0 => {
+                whole + u64::from(count & 1023) * unit / 1024 - unit / 2
+            }
+            _ => whole,
+        }
+    }
+
     /// Whether the window leaves room for a packet.
     #[inline]
     fn has_room(&self) -> bool {
-        self.flight < u64::from(self.sk.snd_cwnd) * self.window_unit()
+        self.flight < self.window_bytes()
     }
 
     /// Whether the window lets a packet out; while it is being reduced, whether proportional rate reduction does.
@@ -118,8 +134,7 @@ impl Sender {
         if !self.prr_reduces() {
             return self.has_room();
         }
-        let unit = self.window_unit();
-        self.prr.may_send(u64::from(self.sk.snd_cwnd) * unit, self.flight, unit)
+        self.prr.may_send(self.window_bytes(), self.flight, self.window_unit())
     }
 
     /// The beginning of the tick in which an alarm is due: it goes off then.
