@@ -1,9 +1,10 @@
 """What lies behind claims that do not hold: found by hand, in the folder `findings`, a file per paper.
 
 A finding has `claims` (ids such as ``kfoury2020/fig11a#c2``), `bin`, `evidence` (what was run, and its numbers) and
-`mechanism`. Bins: ``linux``: it fails on a real stack in the same setting too; ``paper``: the paper contradicts
-itself or arithmetic; ``chance``: repetitions decide it; ``setup``: a choice that the paper leaves open decides it;
-``here``: it fails in this simulator only, or nobody knows better.
+`mechanism`. Bins: ``linux``: it fails on a real stack in the same setting too; ``program``: it fails in the program
+that the paper ran, too; ``paper``: the paper contradicts itself or arithmetic; ``chance``: repetitions decide it;
+``setup``: a choice that the paper leaves open decides it; ``here``: it fails in this simulator only, or nobody knows
+better.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _FOLDER = Path(__file__).parent / "findings"
 #: The bins of failing claims, with what the scoreboard calls them.
 BINS = {
     "linux": "fails on real Linux too",
+    "program": "fails in the paper's own program too",
     "paper": "the paper contradicts itself",
     "chance": "chance",
     "setup": "decided by what the paper leaves open",

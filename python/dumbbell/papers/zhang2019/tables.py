@@ -13,7 +13,20 @@ from dumbbell.papers.entry import Case, Entry, Place, Profile
 from dumbbell.papers.table import Reading, Table, merged
 
 from .over_time import over_time
-from .testbed import CCAS, COMMON, INTER, INTRA, METRICS, UNEQUAL, cases_in_order, flow, scenario, variation
+from .testbed import (
+    CCAS,
+    COMMON,
+    INTER,
+    INTRA,
+    METRICS,
+    UNEQUAL,
+    cases_in_order,
+    flow,
+    flows_of,
+    pair,
+    scenario,
+    variation,
+)
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book
@@ -94,7 +107,7 @@ def _variable(labels: Sequence[str]) -> Any:
     def cases(profile: Profile) -> Iterator[Case]:
         path = {"rate": {"steps": STEPS, "repeat": True}, "rtt": "100ms", "buffer": "75kB", "burst": "0B"}
         for label in labels:
-            tables = scenario(path, [flow(label, count=2)], duration="400s", profile=profile, is_drawn=True)
+            tables = scenario(path, pair(label), duration="400s", profile=profile, is_drawn=True)
             yield Case(label, {}, tables)
 
     return cases
@@ -113,7 +126,7 @@ DRAWN = 5
 
 def against_cubic(label: str, case: int, profile: Profile) -> dict[str, Any]:
     """Two flows of a controller and two of Cubic."""
-    flows = [flow(label, count=2), flow("Cubic", 2, count=2)]
+    flows = [*pair(label), *pair("Cubic", 2)]
     return scenario(INTER[case].path, flows, duration="200s", profile=profile, is_drawn=case == DRAWN)
 
 
@@ -132,7 +145,12 @@ def _one_mixed(label: str) -> Any:
 
 def own_share(result: Result, _: str | None) -> float:
     """The part of the first two flows."""
-    return measure.share(result, result.plan.flows[0].name)
+    return sum(result.summary.flows[i].share for i in flows_of(result, result.plan.flows[0].name))
+
+
+def mean_rate_kbps(result: Result, label: str | None) -> float:
+    """Throughput of a controller's flow, mean over its flows."""
+    return fmean(result.summary.flows[i].goodput_mbps * 1000 for i in flows_of(result, label))
 
 
 def _cubic_by_buffer(table: Table, _: Claim, __: Book) -> list[Reading]:
@@ -164,6 +182,7 @@ def _panels() -> Iterator[tuple[str, Entry]]:
                 },
                 metrics={
                     "cov_rate": variation((20.0, 200.0)),
+                    "throughput_kbps": mean_rate_kbps,
                     f"throughput_ratio_{label}_over_Cubic": _rate_ratio,
                 },
                 read={"c1": lambda table, _, __: table.read("jain")} if letter == "b" else {},

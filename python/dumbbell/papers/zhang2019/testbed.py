@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.papers import measure
 from dumbbell.papers.table import Reading
 from dumbbell.results import statistic
 
@@ -54,17 +53,18 @@ TRANSPORT: dict[str, Any] = {
 #: Window at the start of controllers that set it themselves, in packets: 14,600 bytes of 1011 each. That of others is
 #: ten units.
 FIRST_WINDOW = 15
-#: BBRv2 judges losses against flights in bytes, and half of the packets that a full queue drops carry 200: its flow
-#: counts in parts of 200 bytes (seven in a packet of 1400), which come to 202.2 with their headers.
-IN_PARTS: dict[str, Any] = {"part": "200B", "initial_window": 72}
+#: Cubic's window grows by the bytes acknowledged, and BBRv2 judges losses against flights in bytes, where half of the
+#: packets that a full queue drops carry 200: their flows count in parts of 200 bytes (seven in a packet of 1400), which
+#: come to 202.2 with their headers.
+IN_PARTS: dict[str, Any] = {"part": "200B"}
 
 #: Parameters that his packets, 1011 bytes in the mean, need where windows are of 1460 (a minimum window of four
-#: segments lets six packets out, and Cubic counts bytes: `cubic_bytes.cc`; 709/1024 is 1011/1460), and values of the
+#: segments lets six packets out, and Cubic counts bytes: `cubic_bytes.cc`; 142/1024 is 202/1460), and values of the
 #: paper's year: growth of a half keeps STARTUP going (`kStartupGrowthTarget`), and Reno stands for two connections,
 #: too, one of which halves (`kRenoBeta`, `kDefaultNumConnections`: (2 - 1 + 0.5) / 2).
 PARAMS: dict[str, dict[str, int]] = {
     **{label: {"cwnd_min": 6, "full_bw_thresh": 384} for label in ("BBR", "BBR'", "BBRPlus", "Tsunami", "BBR+")},
-    "Cubic": {"byte_count": 709},
+    "Cubic": {"byte_count": 142},
     "Reno": {"beta": 768, "connections": 2},
     # 1460 bytes are 7.22 parts: four of them, one, two, and the BDP in them.
     "BBRv2": {"cwnd_min_target": 29, "hi_step": 7, "up_margin": 14, "bw_probe_reno_gain": 35},
@@ -76,7 +76,7 @@ PARAMS: dict[str, dict[str, int]] = {
 DATAGRAM = 1011 / 1000
 
 #: Keys of the transport that a controller has in another way than most.
-OWN: dict[str, dict[str, Any]] = {"Cubic": {}, "Reno": {}, "BBRv2": IN_PARTS}
+OWN: dict[str, dict[str, Any]] = {"Cubic": IN_PARTS, "Reno": {}, "BBRv2": {**IN_PARTS, "initial_window": 72}}
 
 
 class Link(NamedTuple):
@@ -138,7 +138,7 @@ INTER = {
 
 #: Choices that hold for every entry.
 COMMON = {
-    "controllers": "presets `chromium` and, for BBRv2, `chromium-2019`: the framework's are quiche's (docs/cca/chromium.md)",
+    "controllers": "preset `chromium`, of BBRv2 `chromium-2019`: the framework's are quiche's (docs/cca/chromium.md)",
     "order of the senders": "that of their numbers, also within a millisecond: the framework polls them in turn",
     "repetitions": "five, where the paper has one run each: chance decides the phases of BBR's cycles",
     "start of the flows": "exactly at the time given, as in the scripts",
@@ -162,6 +162,16 @@ def flow(label: str, turn: int = 0, **keys: Any) -> dict[str, Any]:
         "transport": transport,
         **keys,
     }
+
+
+def pair(label: str, turn: int = 0) -> list[dict[str, Any]]:
+    """Two flows of a controller, polled one after the other."""
+    return [flow(label, turn), flow(label, turn + 1, name=f"{label} 2")]
+
+
+def flows_of(result: Result, label: str | None) -> list[int]:
+    """Numbers of a controller's flows, of pairs too; of all flows without a label."""
+    return [i for i, one in enumerate(result.plan.flows) if label is None or one.name.removesuffix(" 2") == label]
 
 
 def scenario(
@@ -206,7 +216,7 @@ def mean_delay_ms(result: Result, label: str | None) -> float:
     """Mean one-way delay over all packets of these flows, as `script/pro-owd.py` takes it."""
     parts = [
         (flow.owd_mean_ms, flow.goodput_bytes)
-        for flow in (result.summary.flows[i] for i in measure.flows(result, label))
+        for flow in (result.summary.flows[i] for i in flows_of(result, label))
         if flow.owd_mean_ms is not None
     ]
     return sum(delay * size for delay, size in parts) / (sum(size for _, size in parts) or float("nan"))
@@ -234,7 +244,7 @@ def variation(window: tuple[float, float]) -> Any:
         import numpy as np
 
         found = []
-        for number in measure.flows(result, label):
+        for number in flows_of(result, label):
             t, rate = rate_over_time(result, number)
             inside = rate[(t >= window[0]) & (t <= window[1]) & ~np.isnan(rate)]
             found.append(float(np.std(inside) / np.mean(inside)) if inside.size else float("nan"))
