@@ -84,6 +84,7 @@ fn every_preset_makes_a_controller_and_says_what_it_stands_for() {
     let chromium =
         ["bbr", "bbr-drain", "bbr-hsr", "bbr2", "bbrplus", "cubic", "reno", "tsunami-zhang"];
     assert_eq!(with("chromium"), chromium);
+    assert_eq!(with("chromium-2019"), ["bbr2"]);
     assert_eq!(with("linux-4.9"), ["bbr", "cubic"]);
     for module in Module::all() {
         let presets = module.presets();
@@ -102,7 +103,8 @@ fn every_preset_makes_a_controller_and_says_what_it_stands_for() {
 #[test]
 fn a_preset_holds_the_values_of_its_source() {
     let presets = module("cubic").presets();
-    let values = [("beta", 870), ("friendly_connections", 2), ("hystart_detect", 2)];
+    let values =
+        [("beta", 870), ("friendly_connections", 2), ("hystart_detect", 2), ("hystart_once", 1)];
     assert_eq!(presets[0].values, values);
     assert_eq!(presets[1].values, [("hystart_half_train", 1)]);
     let bbr = &module("bbr").presets()[1];
