@@ -95,7 +95,7 @@ def test_a_preset_becomes_its_parameters_and_params_go_over_them() -> None:
         Flow(cca="cubic", preset="chromium", params={"beta": 717}),
         Flow(cca="cubic"),
     )["flows"]
-    chromium = {"beta": 870, "friendly_connections": 2, "hystart_detect": 2}
+    chromium = {"beta": 870, "friendly_connections": 2, "hystart_detect": 2, "hystart_once": 1}
     assert [flow["params"] for flow in flows] == [chromium, {**chromium, "beta": 717}, {}]  # type: ignore[attr-defined]
     assert not any("preset" in flow for flow in flows)  # type: ignore[attr-defined]
 
