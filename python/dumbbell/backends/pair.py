@@ -59,10 +59,11 @@ def refuse(request: Request) -> None:
         tc.refuse(plan["links"][0])
         tc.leaf(plan["links"][0]["qdisc"])
         for i, flow in enumerate(plan["flows"]):
-            if flow["transport"]["kind"] != "tcp":
-                raise ScenarioError(
-                    f"flow[{i}].transport", f"got {flow['transport']['kind']}, wanted tcp, the kernel's own"
-                )
+            kind = flow["transport"]["kind"]
+            if kind != "tcp":
+                others = "--on linux and sim run quinn" if kind == "quinn" else "--on sim has it"
+                problem = f"got {kind}, wanted tcp with --on {backend}, whose hosts run iperf3; {others}"
+                raise ScenarioError(f"flow[{i}].transport", problem)
             if flow["workload"] is not None:
                 raise ScenarioError(f"flow[{i}].workload", "got one, wanted none: iperf3 makes plain transfers")
     except ScenarioError as error:

@@ -219,11 +219,10 @@ def refuse(plan: Plan) -> None:
             "host.processors", 'got "own", wanted "one": the guest has one processor; --on sim has more'
         )
     for i, flow in enumerate(plan["flows"]):
-        if flow["transport"]["kind"] != "tcp":
-            raise ScenarioError(
-                f"flow[{i}].transport",
-                f"got {flow['transport']['kind']}, wanted tcp, the kernel's own; --on sim has it",
-            )
+        kind = flow["transport"]["kind"]
+        if kind != "tcp":
+            others = "--on linux and sim run quinn" if kind == "quinn" else "--on sim has it"
+            raise ScenarioError(f"flow[{i}].transport", f"got {kind}, wanted tcp, the guest's own; {others}")
     for link in (*plan["links"], *plan["ack_links"]):
         tc.refuse(link, in_virtual_time=True)
         tc.leaf(link["qdisc"])
