@@ -21,17 +21,13 @@ pub enum Notice {
     Marked,
 }
 
-/// What an event slot of this direction is for.
-#[derive(Clone, Copy)]
-enum Holder {
-    Stage { flow: u32, stage: u32 },
-    Link(u32),
-}
-
 /// See the module documentation. Counts are of segments: a super-packet is one item here, and counts as many as it holds.
 pub struct Network<P> {
     pub links: Vec<Link<P>>,
-    routes: Vec<Route<P>>,
+    /// The stages of all routes, one route after the other, each with its [`Stage::End`]: the place of a stage here is
+    /// that of its event slot after `base`.
+    stages: Vec<Stage<P>>,
+    routes: Vec<Route>,
     /// Packets at the end of their route, to be taken by the engine.
     pub arrived: VecDeque<P>,
     /// Packets of which there is one copy more, and packets that will not arrive, to be taken by the engine
@@ -42,7 +38,6 @@ pub struct Network<P> {
     /// (flow, what, how many), of flows whose events are recorded.
     pub notices: Vec<(u32, Notice, u64)>,
     noticed: Vec<bool>,
-    holders: Vec<Holder>,
     /// Number of its first event slot.
     base: u32,
     /// First slot of the links.
@@ -59,28 +54,23 @@ impl<P: PathPacket> Network<P> {
         routes: Vec<Vec<Stage<P>>>,
         noticed: Vec<bool>,
     ) -> Self {
-        let mut holders = Vec::new();
-        let routes: Vec<Route<P>> = (0..)
-            .zip(routes)
-            .map(|(flow, stages)| {
-                let slot = base + holders.len() as u32;
-                let count = stages.len() as u32;
-                holders.extend((0..count).map(|stage| Holder::Stage { flow, stage }));
-                let links = links_of(&stages);
-                Route { stages, links, slot, counts: PacketCounts::default() }
-            })
-            .collect();
-        let link_slots = base + holders.len() as u32;
-        holders.extend((0..links.len() as u32).map(Holder::Link));
+        let mut all = Vec::new();
+        let mut numbered = Vec::with_capacity(routes.len());
+        for mut stages in routes {
+            numbered.push(Route::new(all.len() as u32, &stages));
+            all.append(&mut stages);
+            all.push(Stage::End);
+        }
+        let link_slots = base + all.len() as u32;
         Network {
             links,
-            routes,
+            stages: all,
+            routes: numbered,
             arrived: VecDeque::new(),
             copied: Vec::new(),
             ended: Vec::new(),
             notices: Vec::new(),
             noticed,
-            holders,
             base,
             link_slots,
             outcome: Outcome::default(),
@@ -102,7 +92,7 @@ impl<P: PathPacket> Network<P> {
 
     /// Event slots that it uses.
     pub fn slots(&self) -> u32 {
-        self.holders.len() as u32
+        (self.stages.len() + self.links.len()) as u32
     }
 
     /// Sets the timers that run from the start.
@@ -116,54 +106,53 @@ impl<P: PathPacket> Network<P> {
     #[inline]
     pub fn send(&mut self, now: Time, packet: P, timeline: &mut Timeline) {
         timeline.fire();
-        self.routes[packet.flow() as usize].counts.sent += u64::from(packet.segments());
-        self.pass(now, packet, 0, timeline);
+        let route = &mut self.routes[packet.flow() as usize];
+        route.counts.sent += u64::from(packet.segments());
+        let first = route.first;
+        self.pass(now, packet, first, timeline);
     }
 
     /// An event slot of this direction comes up.
     #[inline]
     pub fn wake(&mut self, now: Time, slot: u32, timeline: &mut Timeline) {
         timeline.fire();
-        match self.holders[(slot - self.base) as usize] {
-            Holder::Stage { flow, stage } => self.on_stage(now, flow, stage, slot, timeline),
-            Holder::Link(link) => {
-                self.links[link as usize].on_timer(now);
-                self.run_link(now, link, timeline);
-            }
+        if slot < self.link_slots {
+            return self.on_stage(now, slot, timeline);
         }
+        let link = slot - self.link_slots;
+        self.links[link as usize].on_timer(now);
+        self.run_link(now, link, timeline);
     }
 
     /// Packets held by a stage go on.
     #[inline]
-    fn on_stage(&mut self, now: Time, flow: u32, stage: u32, slot: u32, timeline: &mut Timeline) {
-        let next = stage as usize + 1;
+    fn on_stage(&mut self, now: Time, slot: u32, timeline: &mut Timeline) {
+        let place = slot - self.base;
         loop {
-            let route = &mut self.routes[flow as usize];
-            match route.stages[stage as usize].pop(now) {
-                Release::Packet(packet) => self.pass(now, packet, next, timeline),
+            match self.stages[place as usize].pop(now) {
+                Release::Packet(packet) => self.pass(now, packet, place + 1, timeline),
                 Release::Later(at) => return timeline.set(slot, at),
                 Release::Never => return timeline.clear(slot),
             }
         }
     }
 
-    /// A packet comes to `place` on its route. What most routes are made of is met here, without moving
+    /// A packet comes to the stage at `place`. What most routes are made of is met here, without moving
     /// the packet through memory.
     #[inline(always)]
-    fn pass(&mut self, now: Time, packet: P, place: usize, timeline: &mut Timeline) {
-        let route = &mut self.routes[packet.flow() as usize];
-        match route.stages.get_mut(place) {
-            None => self.arrive(packet),
-            Some(Stage::Link(link)) => {
+    fn pass(&mut self, now: Time, packet: P, place: u32, timeline: &mut Timeline) {
+        match &mut self.stages[place as usize] {
+            Stage::End => self.arrive(packet),
+            Stage::Link(link) => {
                 let link = *link;
                 self.enter(now, packet, link, timeline);
             }
-            Some(Stage::Delay(delay)) => {
+            Stage::Delay(delay) => {
                 if let Some(at) = delay.take(now, packet) {
-                    timeline.set(route.slot + place as u32, at);
+                    timeline.set(self.base + place, at);
                 }
             }
-            Some(_) => self.go_on(now, packet, place, timeline),
+            _ => self.go_on(now, packet, place, timeline),
         }
     }
 
@@ -176,24 +165,22 @@ impl<P: PathPacket> Network<P> {
         }
     }
 
-    /// A packet goes on from `place` on its route until something holds it, or it is gone or there.
+    /// A packet goes on from the stage at `place` until something holds it, or it is gone or there.
     #[inline(never)]
-    fn go_on(&mut self, now: Time, mut packet: P, mut place: usize, timeline: &mut Timeline) {
+    fn go_on(&mut self, now: Time, mut packet: P, mut place: u32, timeline: &mut Timeline) {
         loop {
-            let route = &mut self.routes[packet.flow() as usize];
-            let Some(stage) = route.stages.get_mut(place) else {
-                return self.arrive(packet);
-            };
-            match stage.take(now, &mut packet, &mut self.outcome) {
+            match self.stages[place as usize].take(now, &mut packet, &mut self.outcome) {
+                Verdict::Arrive => return self.arrive(packet),
                 Verdict::Hold(None) => break,
                 Verdict::Hold(Some(at)) => {
-                    timeline.set(route.slot + place as u32, at);
+                    timeline.set(self.base + place, at);
                     break;
                 }
                 Verdict::Link(link) => return self.enter(now, packet, link, timeline),
                 Verdict::Forward => place += 1,
                 Verdict::Duplicate => {
                     place += 1;
+                    let route = &mut self.routes[packet.flow() as usize];
                     route.counts.duplicated += u64::from(packet.segments());
                     if P::IS_BUFFERED {
                         self.copied.push(packet);
@@ -203,6 +190,7 @@ impl<P: PathPacket> Network<P> {
                 Verdict::Cut { damages } => return self.cut(now, packet, place, damages, timeline),
                 Verdict::Drop => {
                     let segments = u64::from(packet.segments());
+                    let route = &mut self.routes[packet.flow() as usize];
                     route.counts.lost += segments;
                     self.lose(packet);
                     return self.notice(packet.flow(), Notice::Lost, segments);
@@ -217,7 +205,7 @@ impl<P: PathPacket> Network<P> {
     /// Cuts a super-packet into frames, which go on from the stage that cut it. A stage that damages the first frame
     /// handles the others again, as netem does, which queues them a second time (`netem_enqueue`).
     #[cold]
-    fn cut(&mut self, now: Time, packet: P, at: usize, damages: bool, timeline: &mut Timeline) {
+    fn cut(&mut self, now: Time, packet: P, at: u32, damages: bool, timeline: &mut Timeline) {
         let mut first = packet.frame(0);
         if damages {
             first.damage();
@@ -303,7 +291,7 @@ impl<P: PathPacket> Network<P> {
 
     /// Shows every packet that is still on its way.
     pub fn for_each_held(&self, mut see: impl FnMut(&P)) {
-        self.routes.iter().flat_map(|r| &r.stages).for_each(|stage| stage.for_each(&mut see));
+        self.stages.iter().for_each(|stage| stage.for_each(&mut see));
         self.links.iter().for_each(|link| link.for_each(&mut see));
     }
 
@@ -322,13 +310,4 @@ impl<P: PathPacket> Network<P> {
             );
         }
     }
-}
-
-/// Links of a route with the place after each.
-fn links_of<P>(stages: &[Stage<P>]) -> Vec<(u32, usize)> {
-    let number = |stage: &Stage<P>| match stage {
-        Stage::Link(link) => Some(*link),
-        _ => None,
-    };
-    (1..).zip(stages).filter_map(|(after, s)| number(s).map(|link| (link, after))).collect()
 }

@@ -58,6 +58,8 @@ impl PathPacket for Crossing {
 
 /// One part of a route.
 pub enum Stage<P> {
+    /// The other host: a packet that comes here has arrived.
+    End,
     /// Constant delay.
     Delay(Delay<P>),
     /// A link, by its number.
@@ -116,6 +118,8 @@ pub enum Verdict {
         damages: bool,
     },
     Drop,
+    /// It has arrived.
+    Arrive,
     /// It is held; when the stage wants to be woken, where that has changed.
     Hold(Option<Time>),
     Link(u32),
@@ -137,6 +141,7 @@ impl<P: PathPacket> Stage<P> {
         match self {
             Stage::Delay(delay) => Verdict::Hold(delay.take(now, *packet)),
             Stage::Link(link) => Verdict::Link(*link),
+            Stage::End => Verdict::Arrive,
             _ => self.impair(now, packet, outcome),
         }
     }
@@ -172,7 +177,7 @@ impl<P: PathPacket> Stage<P> {
             },
             Stage::ThinAcks(thinning) => thinning.push(now, *packet, outcome),
             Stage::Aggregate(aggregation) => aggregation.push(now, *packet),
-            Stage::Delay(_) | Stage::Link(_) => unreachable!("taken before"),
+            Stage::End | Stage::Delay(_) | Stage::Link(_) => unreachable!("taken before"),
         }
         let next = self.next_wakeup();
         Verdict::Hold(next.filter(|_| next != head).map(|at| at.max(now)))
@@ -185,7 +190,7 @@ impl<P: PathPacket> Stage<P> {
             Stage::Jitter(jitter) => jitter.0.next_wakeup(),
             Stage::ThinAcks(thinning) => thinning.next_wakeup(),
             Stage::Aggregate(aggregation) => aggregation.next_wakeup(),
-            Stage::Link(_) | Stage::Segment => None,
+            Stage::End | Stage::Link(_) | Stage::Segment => None,
             Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
     }
@@ -210,7 +215,7 @@ impl<P: PathPacket> Stage<P> {
             Stage::Jitter(jitter) => jitter.0.pop(now),
             Stage::ThinAcks(thinning) => thinning.pop(now),
             Stage::Aggregate(aggregation) => aggregation.pop(now),
-            Stage::Link(_) | Stage::Segment => None,
+            Stage::End | Stage::Link(_) | Stage::Segment => None,
             Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
     }
@@ -222,27 +227,48 @@ impl<P: PathPacket> Stage<P> {
             Stage::Jitter(jitter) => jitter.0.items().for_each(each),
             Stage::ThinAcks(thinning) => thinning.items().for_each(each),
             Stage::Aggregate(aggregation) => aggregation.items().for_each(each),
-            Stage::Link(_) | Stage::Segment => {}
+            Stage::End | Stage::Link(_) | Stage::Segment => {}
             Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => {}
         }
     }
 }
 
 /// A flow's way in one direction. It meets each link at most once.
-pub struct Route<P> {
-    pub stages: Vec<Stage<P>>,
-    /// Links, with the place after each.
-    pub links: Vec<(u32, usize)>,
-    /// Event slot of the first stage; each stage has one.
-    pub slot: u32,
+#[derive(Debug, Default)]
+pub struct Route {
+    /// Its first stage, by the place among those of all routes; the others follow, up to [`Stage::End`].
+    pub first: u32,
+    /// The first link on it, with the place of the stage after it; most routes have no other.
+    link: Option<(u32, u32)>,
+    /// The links after that one.
+    others: Vec<(u32, u32)>,
     pub counts: PacketCounts,
 }
 
-impl<P> Route<P> {
-    /// The place on the route after a link.
+impl Route {
+    /// A route of these stages, the first of which is at `first` among those of all routes.
+    pub fn new<P>(first: u32, stages: &[Stage<P>]) -> Route {
+        let number = |stage: &Stage<P>| match stage {
+            Stage::Link(link) => Some(*link),
+            _ => None,
+        };
+        let after = first + 1..;
+        let mut links = after.zip(stages).filter_map(|(at, s)| number(s).map(|link| (link, at)));
+        let link = links.next();
+        Route { first, link, others: links.collect(), counts: PacketCounts::default() }
+    }
+
+    /// The place of the stage after a link.
     #[inline]
-    pub fn place_after(&self, link: u32) -> usize {
-        let found = self.links.iter().find(|&&(l, _)| l == link);
+    pub fn place_after(&self, link: u32) -> u32 {
+        match self.link {
+            Some((first, place)) if first == link => place,
+            _ => self.place_after_other(link),
+        }
+    }
+
+    fn place_after_other(&self, link: u32) -> u32 {
+        let found = self.others.iter().find(|&&(l, _)| l == link);
         found.expect("a packet leaves a link that is on its route").1
     }
 }
@@ -324,9 +350,9 @@ mod tests {
 
     #[test]
     fn a_packet_goes_on_after_the_link_that_it_leaves() {
-        let counts = PacketCounts::default();
-        let route =
-            Route::<Packet> { stages: vec![], links: vec![(4, 2), (0, 5)], slot: 0, counts };
-        assert_eq!((route.place_after(4), route.place_after(0)), (2, 5));
+        let delay = || Stage::<Packet>::Delay(Delay::new(Span::from_ms(1)));
+        let stages = [delay(), Stage::Link(4), delay(), delay(), Stage::Link(0)];
+        let route = Route::new(10, &stages);
+        assert_eq!((route.place_after(4), route.place_after(0)), (12, 15));
     }
 }
