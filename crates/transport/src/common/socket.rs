@@ -12,9 +12,10 @@ use units::Time;
 /// Time over which the minimum RTT is taken, s (`tcp_min_rtt_wlen`; RFC 9002 leaves it open).
 pub const MIN_RTT_S: u32 = 300;
 
-/// See the module documentation. Dereferences to the part that the controller sees.
+/// See the module documentation. Dereferences to the part that the controller sees, which lies in it, so that a flow is
+/// in one place of memory.
 pub struct Socket {
-    seen: Box<TcpSock>,
+    seen: TcpSock,
     ca: Controller,
     tick: Tick,
     now: Time,
@@ -48,7 +49,7 @@ impl Socket {
     pub fn new(mut seen: Box<TcpSock>, ca: Controller, hz: u32, seed: u64) -> Socket {
         ca.attach(&mut seen, hz, seed);
         Socket {
-            seen,
+            seen: *seen,
             ca,
             tick: Tick::new(hz),
             now: Time::ZERO,
@@ -114,7 +115,7 @@ impl Socket {
 
     /// Takes a sample into that minimum.
     pub fn take_min_rtt(&mut self, rtt_us: u32) {
-        let seen = &mut *self.seen;
+        let seen = &mut self.seen;
         minmax_running_min(&mut seen.rtt_min, MIN_RTT_S * seen.hz, seen.jiffies, rtt_us);
     }
 
@@ -129,7 +130,7 @@ impl Socket {
     /// before `nxt` were sent, before `una` acknowledged.
     #[inline]
     pub fn validate_cwnd(&mut self, round_end: &mut u32, una: u32, nxt: u32, is_limited: bool) {
-        let seen = &mut *self.seen;
+        let seen = &mut self.seen;
         if una >= *round_end
             || is_limited
             || (seen.is_cwnd_limited == 0 && seen.packets_out > seen.max_packets_out)
