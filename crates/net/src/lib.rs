@@ -6,6 +6,7 @@ pub mod bucket;
 pub mod correlated;
 pub mod crossing;
 pub mod delay;
+pub mod fetch;
 pub mod fifo;
 pub mod frame;
 pub mod generate;

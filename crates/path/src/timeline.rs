@@ -4,8 +4,18 @@
 //! their processor fires, and so cost no interrupt of their own (`hrtimer_interrupt`, kernel/time/hrtimer.c).
 //! All that is simulated runs on one processor, as hosts that are network namespaces may, unless a timer's
 //! owner gives it no slack.
+//!
+//! Where many slots are scheduled ([`Timeline::for_many`]), only those that come up soon are sorted; the others wait in a
+//! wheel ([`Wheel`]), which also tells what comes soon ([`Timeline::coming`]).
 
+mod wheel;
+
+#[cfg(test)]
+mod tests;
+
+use net::fetch::fetch;
 use units::{Span, Time};
+use wheel::Wheel;
 
 /// Low bits of a key that hold the slot.
 const SLOT_BITS: u32 = 22;
@@ -58,6 +68,7 @@ pub struct Timeline {
     now: Time,
     /// When a timer fired last.
     fired: Time,
+    wheel: Wheel,
 }
 
 impl Timeline {
@@ -75,7 +86,35 @@ impl Timeline {
             next_seq: 0,
             now: Time::ZERO,
             fired: Time::ZERO,
+            wheel: Wheel::default(),
         }
+    }
+
+    /// From now on only what comes up soon is sorted, and what comes soon is told, unless there are a million slots or more.
+    /// Before the first slot is set.
+    pub fn for_many(&mut self) {
+        assert_eq!(self.end, ROOT, "slots are scheduled");
+        if self.place.len() <= wheel::SLOTS_MAX {
+            self.wheel = Wheel::new();
+        }
+    }
+
+    /// Slots whose events come soon: one of those that come within some 10 us, one of those after them, and one of those after
+    /// these. Called for each event or more often, it tells most of them; a hint, which decides nothing.
+    #[inline]
+    pub fn coming(&mut self) -> [Option<u32>; wheel::TOLD] {
+        self.wheel.coming()
+    }
+
+    /// Asks for the memory of a slot that is set soon.
+    pub fn fetch_slot(&self, slot: u32) {
+        fetch(&self.place[slot as usize]);
+        fetch(&self.slacks[slot as usize]);
+    }
+
+    /// The same, once that is there: asks for its key.
+    pub fn fetch_key(&self, slot: u32) {
+        fetch(self.key(slot));
     }
 
     /// Schedules `slot` at `at`, wherever it was before.
@@ -90,13 +129,61 @@ impl Timeline {
         let key = EventKey::new(at, self.next_seq, slot);
         self.next_seq += 1;
         self.slacks[slot as usize] = slack;
-        match self.place[slot as usize] {
+        let place = self.place[slot as usize];
+        if at > self.wheel.sorted_until() || wheel::holds(place) {
+            return self.schedule_on_wheel(slot, place, key);
+        }
+        match place {
             NOWHERE => {
                 self.end += 1;
                 self.rise(self.end - 1, key);
             }
             i if key < self.keys[i as usize] => self.rise(i as usize, key),
             i => self.sink(i as usize, key),
+        }
+    }
+
+    /// The same where it was on the wheel, or will be.
+    #[inline(never)]
+    fn schedule_on_wheel(&mut self, slot: u32, place: u32, key: EventKey) {
+        self.take_out(place);
+        if key.at() > self.wheel.sorted_until() {
+            self.place[slot as usize] = self.wheel.push(key);
+            self.refill();
+        } else {
+            self.insert(key);
+        }
+    }
+
+    /// Puts a new key into the heap.
+    #[inline]
+    fn insert(&mut self, key: EventKey) {
+        self.end += 1;
+        self.rise(self.end - 1, key);
+    }
+
+    /// Sorts what comes up next, where all that was sorted has come up: the heap is empty only when the wheel is.
+    #[inline]
+    fn refill(&mut self) {
+        while self.end == ROOT && !self.wheel.is_empty() {
+            self.turn();
+        }
+    }
+
+    #[inline(never)]
+    fn turn(&mut self) {
+        self.wheel.turn();
+        while let Some(key) = self.wheel.pop(&mut self.place) {
+            self.insert(key);
+        }
+    }
+
+    /// The key of a slot, [`EventKey::ABSENT`] where it is not scheduled.
+    #[inline]
+    fn key(&self, slot: u32) -> &EventKey {
+        match self.place[slot as usize] {
+            place if wheel::holds(place) => self.wheel.key(place),
+            place => &self.keys[place as usize],
         }
     }
 
@@ -110,7 +197,7 @@ impl Timeline {
     /// The same for a timer that from `slack` before `at` on fires with another, where none comes between.
     #[inline]
     pub fn set_with_slack_if_earlier(&mut self, slot: u32, at: Time, slack: Span) {
-        if at < self.keys[self.place[slot as usize] as usize].at() {
+        if at < self.key(slot).at() {
             let slack = u32::try_from(slack.as_ns()).expect("a slack is below 4 s");
             self.schedule(slot, at, slack);
         }
@@ -151,10 +238,21 @@ impl Timeline {
     /// Takes `slot` out.
     #[inline]
     pub fn clear(&mut self, slot: u32) {
-        let i = std::mem::replace(&mut self.place[slot as usize], NOWHERE) as usize;
-        if i == NOWHERE as usize {
+        let place = std::mem::replace(&mut self.place[slot as usize], NOWHERE);
+        self.take_out(place);
+        self.refill();
+    }
+
+    /// Takes out the key at a place of the heap or of the wheel.
+    #[inline]
+    fn take_out(&mut self, place: u32) {
+        if place == NOWHERE {
             return;
         }
+        if wheel::holds(place) {
+            return self.wheel.remove(place, &mut self.place);
+        }
+        let i = place as usize;
         self.end -= 1;
         let last = std::mem::replace(&mut self.keys[self.end], EventKey::ABSENT);
         if i == self.end {
@@ -218,110 +316,4 @@ fn first_child(i: usize) -> usize {
 #[inline]
 fn parent(i: usize) -> usize {
     i / ARITY + ROOT - 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn drain(t: &mut Timeline) -> Vec<(u64, u32)> {
-        let mut out = Vec::new();
-        while let Some((at, slot)) = t.advance() {
-            t.clear(slot);
-            out.push((at.as_ns(), slot));
-        }
-        out
-    }
-
-    #[test]
-    fn ties_run_in_the_order_they_were_scheduled() {
-        let mut t = Timeline::new(4);
-        for slot in [2, 0, 3, 1] {
-            t.set(slot, Time::from_ns(7));
-        }
-        assert_eq!(drain(&mut t), [(7, 2), (7, 0), (7, 3), (7, 1)]);
-    }
-
-    #[test]
-    fn moved_and_cleared_slots_come_out_in_order() {
-        let mut t = Timeline::new(200);
-        let mut x = 12345u64;
-        let mut expected = vec![0; 200];
-        for _ in 0..10 {
-            for slot in 0..200u32 {
-                x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                expected[slot as usize] = x >> 40;
-                t.set(slot, Time::from_ns(x >> 40));
-            }
-        }
-        for slot in (0..200).step_by(3) {
-            t.clear(slot);
-        }
-        let out = drain(&mut t);
-        assert!(out.is_sorted_by_key(|e| e.0));
-        assert_eq!(out.len(), 133);
-        assert!(out.iter().all(|&(at, slot)| at == expected[slot as usize] && slot % 3 != 0));
-    }
-
-    #[test]
-    fn a_later_deadline_leaves_the_slot_where_it_is() {
-        let mut t = Timeline::new(1);
-        t.set_if_earlier(0, Time::from_ns(5));
-        t.set_if_earlier(0, Time::from_ns(9));
-        assert_eq!(t.advance(), Some((Time::from_ns(5), 0)));
-        t.set_if_earlier(0, Time::NEVER);
-        assert_eq!(t.advance(), Some((Time::from_ns(5), 0)));
-    }
-
-    /// Slots in the order in which they come up, each of which fires.
-    fn fire_all(t: &mut Timeline) -> Vec<(u64, u32)> {
-        let mut out = Vec::new();
-        while let Some((at, slot)) = t.advance() {
-            t.clear(slot);
-            t.fire();
-            out.push((at.as_ns(), slot));
-        }
-        out
-    }
-
-    /// Slot 0 fires at 30 ns at the latest, from 20 ns on with another.
-    fn late(others: &[u64]) -> Timeline {
-        let mut t = Timeline::new(4);
-        t.set_with_slack_if_earlier(0, Time::from_ns(30), Span::from_ns(10));
-        for (slot, &at) in (1..).zip(others) {
-            t.set(slot, Time::from_ns(at));
-        }
-        t
-    }
-
-    #[test]
-    fn a_timer_that_may_be_late_fires_with_the_last_that_fires_before_its_time() {
-        assert_eq!(fire_all(&mut late(&[])), [(30, 0)]);
-        assert_eq!(fire_all(&mut late(&[19, 31])), [(19, 1), (30, 0), (31, 2)]);
-        assert_eq!(fire_all(&mut late(&[20])), [(20, 1), (20, 0)]);
-        // At 21 ns the processor is woken for 25 ns anyway.
-        assert_eq!(fire_all(&mut late(&[21, 25])), [(21, 1), (25, 2), (25, 0)]);
-    }
-
-    #[test]
-    fn timers_that_may_be_late_fire_together() {
-        let mut t = late(&[]);
-        t.set_with_slack_if_earlier(1, Time::from_ns(38), Span::from_ns(10));
-        t.set_with_slack_if_earlier(2, Time::from_ns(41), Span::from_ns(10));
-        assert_eq!(fire_all(&mut t), [(30, 0), (30, 1), (41, 2)]);
-    }
-
-    #[test]
-    fn a_deadline_that_is_none_wakes_no_timer_that_may_be_late() {
-        assert_eq!(drain(&mut late(&[25])), [(25, 1), (30, 0)]);
-    }
-
-    #[test]
-    #[should_panic(expected = "scheduled in the past")]
-    fn scheduling_in_the_past_is_a_bug() {
-        let mut t = Timeline::new(2);
-        t.set(0, Time::from_ns(5));
-        t.advance();
-        t.set(1, Time::from_ns(4));
-    }
 }
