@@ -152,6 +152,13 @@ impl Controller {
         &self.module
     }
 
+    /// Values of the parameters of the flow's own, in their order.
+    #[must_use]
+    #[inline]
+    pub fn values(&self) -> &[u32] {
+        &self.params
+    }
+
     /// Value of a parameter of the flow's own, `None` where the module has none of this name or keeps
     /// it in a variable of its own.
     #[must_use]

@@ -144,6 +144,12 @@ impl<P: Frame> Fifo<P> {
         self.bucket.capacity(Time::ZERO, end)
     }
 
+    /// The `k`-th of the packets that wait, and when it leaves.
+    #[inline]
+    pub fn leaving(&self, k: usize) -> Option<(Time, &P)> {
+        self.queue.get(k).map(|(at, queued)| (*at, &queued.packet))
+    }
+
     /// Calls `each` for every packet that waits.
     pub fn for_each(&self, each: &mut dyn FnMut(&P)) {
         self.queue.iter().for_each(|(_, queued)| each(&queued.packet));

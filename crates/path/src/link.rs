@@ -196,6 +196,12 @@ impl<P: Frame + Copy> Link<P> {
         self.len() == 0
     }
 
+    /// The `k`-th of the packets that wait, and when it leaves, where that is known.
+    #[inline]
+    pub fn leaving(&self, k: usize) -> Option<(Time, &P)> {
+        each!(&self.queue, fifo => fifo.leaving(k), _queue => None)
+    }
+
     /// How long the packet at the head of the queue has waited; zero when the queue is empty.
     pub fn sojourn_at(&self, now: Time) -> Span {
         self.head_since().map_or(Span::ZERO, |since| now.since(since))

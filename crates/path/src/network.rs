@@ -6,6 +6,7 @@ use crate::counts::PacketCounts;
 use crate::link::Link;
 use crate::route::{PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
+use net::fetch::fetch;
 use net::qdisc::Outcome;
 use std::collections::VecDeque;
 use units::Time;
@@ -38,6 +39,8 @@ pub struct Network<P> {
     /// (flow, what, how many), of flows whose events are recorded.
     pub notices: Vec<(u32, Notice, u64)>,
     noticed: Vec<bool>,
+    /// The flow of each stage.
+    owners: Vec<u32>,
     /// Number of its first event slot.
     base: u32,
     /// First slot of the links.
@@ -55,11 +58,13 @@ impl<P: PathPacket> Network<P> {
         noticed: Vec<bool>,
     ) -> Self {
         let mut all = Vec::new();
+        let mut owners = Vec::new();
         let mut numbered = Vec::with_capacity(routes.len());
-        for mut stages in routes {
+        for (flow, mut stages) in (0..).zip(routes) {
             numbered.push(Route::new(all.len() as u32, &stages));
             all.append(&mut stages);
             all.push(Stage::End);
+            owners.resize(all.len(), flow);
         }
         let link_slots = base + all.len() as u32;
         Network {
@@ -71,6 +76,7 @@ impl<P: PathPacket> Network<P> {
             ended: Vec::new(),
             notices: Vec::new(),
             noticed,
+            owners,
             base,
             link_slots,
             outcome: Outcome::default(),
@@ -100,6 +106,57 @@ impl<P: PathPacket> Network<P> {
         for l in 0..self.links.len() as u32 {
             self.run_link(Time::ZERO, l, timeline);
         }
+    }
+
+    /// The stage of an event slot comes up soon: asks for its memory.
+    pub fn fetch_stage(&self, slot: u32) {
+        if let Some(stage) = self.stages.get((slot - self.base) as usize) {
+            fetch(stage);
+        }
+    }
+
+    /// The same, once that is there: asks for the packet that leaves the stage.
+    pub fn fetch_head(&self, slot: u32) {
+        if let Some(stage) = self.stages.get((slot - self.base) as usize) {
+            stage.fetch_head();
+        }
+    }
+
+    /// The packet that leaves the stage of an event slot next, and when.
+    pub fn head(&self, slot: u32) -> Option<&(Time, P)> {
+        self.stages.get((slot - self.base) as usize)?.head()
+    }
+
+    /// The flow whose stage has this event slot.
+    pub fn owner(&self, slot: u32) -> Option<u32> {
+        self.owners.get((slot - self.base) as usize).copied()
+    }
+
+    /// The event slot of a flow's first stage.
+    pub fn first_slot(&self, flow: usize) -> u32 {
+        self.base + self.routes[flow].first
+    }
+
+    /// A packet of this flow leaves its host, or arrives, soon: asks for its route.
+    pub fn fetch_route(&self, flow: usize) {
+        fetch(&self.routes[flow]);
+    }
+
+    /// The same, once that is there: asks for the first stage.
+    pub fn fetch_first_stage(&self, flow: usize) {
+        fetch(&self.stages[self.routes[flow].first as usize]);
+    }
+
+    /// The `k`-th of the packets that wait for the link of an event slot, and when it leaves; `None` for a stage, too.
+    pub fn leaving(&self, slot: u32, k: usize) -> Option<(Time, &P)> {
+        let link = slot.checked_sub(self.link_slots)?;
+        self.links[link as usize].leaving(k)
+    }
+
+    /// A packet leaves that link soon: asks for the stage that it comes to.
+    pub fn fetch_behind(&self, slot: u32, flow: usize) {
+        let place = self.routes[flow].place_after(slot - self.link_slots);
+        fetch(&self.stages[place as usize]);
     }
 
     /// A packet leaves its host.

@@ -56,7 +56,8 @@ impl PathPacket for Crossing {
     }
 }
 
-/// One part of a route.
+/// One part of a route, in a cache line of its own.
+#[repr(align(64))]
 pub enum Stage<P> {
     /// The other host: a packet that comes here has arrived.
     End,
@@ -83,12 +84,14 @@ pub struct Delay<P> {
     /// Extra delay of the first packet, while the other end's address is found out (ARP); packets after it
     /// wait with it.
     resolution: Span,
+    /// When the youngest packet comes out, or came: kept here, where it is found without what is under way.
+    last: Time,
     pipe: Pipe<P>,
 }
 
 impl<P> Delay<P> {
     pub fn new(delay: Span) -> Self {
-        Delay { delay, resolution: Span::ZERO, pipe: Pipe::default() }
+        Delay { delay, resolution: Span::ZERO, last: Time::ZERO, pipe: Pipe::default() }
     }
 
     /// The same, where the first packet waits for the other end's address.
@@ -101,7 +104,8 @@ impl<P> Delay<P> {
     #[inline]
     pub fn take(&mut self, now: Time, packet: P) -> Option<Time> {
         let at = now + self.delay + std::mem::take(&mut self.resolution);
-        let at = at.max(self.pipe.last_out());
+        let at = at.max(self.last);
+        self.last = at;
         let is_first = self.pipe.is_empty();
         self.pipe.push(at, packet);
         is_first.then_some(at)
@@ -192,6 +196,23 @@ impl<P: PathPacket> Stage<P> {
             Stage::Aggregate(aggregation) => aggregation.next_wakeup(),
             Stage::End | Stage::Link(_) | Stage::Segment => None,
             Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
+        }
+    }
+
+    /// The packet that goes on next, and when, where that is known cheaply.
+    #[inline]
+    pub fn head(&self) -> Option<&(Time, P)> {
+        match self {
+            Stage::Delay(delay) => delay.pipe.head(),
+            _ => None,
+        }
+    }
+
+    /// Asks for the memory of the packet that goes on next.
+    #[inline]
+    pub fn fetch_head(&self) {
+        if let Stage::Delay(delay) = self {
+            delay.pipe.fetch_head();
         }
     }
 

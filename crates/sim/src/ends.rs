@@ -2,6 +2,7 @@
 
 use crate::quinn::Quinn;
 use cca::{CaInfo, Controller, TcpSock};
+use net::fetch::fetch;
 use net::host::{EcnMode, Nic};
 use net::packet::{MSS, SEGMENTS_MAX};
 use net::{flags, Ack, Packet};
@@ -55,6 +56,33 @@ impl Departure {
         match self {
             Departure::Burst(burst) => burst.segments.max(1),
             Departure::Packet(_) => 1,
+        }
+    }
+}
+
+/// Memory that is needed soon ([`fetch`]); the simplified QUIC and quinn are waited for.
+impl Ends {
+    /// The sender's.
+    #[inline]
+    pub fn fetch_sender(&self) {
+        if let Ends::Tcp(sender, _) = self {
+            fetch(&**sender);
+        }
+    }
+
+    /// What the sender leads to, once that is there.
+    #[inline]
+    pub fn fetch_queues(&self) {
+        if let Ends::Tcp(sender, _) = self {
+            sender.fetch_queues();
+        }
+    }
+
+    /// The receiver's.
+    #[inline]
+    pub fn fetch_receiver(&self) {
+        if let Ends::Tcp(_, receiver) = self {
+            fetch(&**receiver);
         }
     }
 }

@@ -31,7 +31,7 @@ pub enum Life {
 pub struct Flow {
     pub ends: Ends,
     /// The application, where the flow is not one transfer.
-    pub app: Option<Application>,
+    pub app: Option<Box<Application>>,
     pub life: Life,
     /// Its data go up.
     pub is_up: bool,
@@ -78,7 +78,7 @@ impl Flow {
                     Ends::Quinn(Box::new(Quinn::new(plan, i, cca, seed(plan, i))))
                 }
             },
-            app: application(plan, i),
+            app: application(plan, i).map(Box::new),
             life: Life::Waiting,
             is_up: p.is_up(),
             nic: plan.host_of(i).nic,

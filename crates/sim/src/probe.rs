@@ -1,6 +1,5 @@
 //! What is written down while a run goes on: samples, queue, events.
 
-use crate::application::Application;
 use crate::flow::Flow;
 use crate::prober::Prober;
 use path::link::Link;
@@ -256,7 +255,7 @@ impl Probe {
     }
 
     fn messages(&mut self, i: usize, flow: &Flow) {
-        for message in flow.app.iter().flat_map(Application::messages) {
+        for message in flow.app.iter().flat_map(|app| app.messages()) {
             self.tables.messages.push(&MessageRow {
                 flow: i as i32,
                 asked_us: message.asked.as_us() as i64,

@@ -21,6 +21,7 @@ use record::{RecordError, Summary};
 use std::path::Path;
 use units::{Span, Time};
 
+mod ahead;
 mod life;
 mod probes;
 
@@ -55,6 +56,8 @@ pub struct World<T: Traffic> {
     flags: u8,
     /// All hosts' timers run on one processor, so that one may fire together with another.
     is_processor_shared: bool,
+    /// There are so many flows that their state is asked for ahead of its time.
+    looks_ahead: bool,
 }
 
 /// The flows of a plan.
@@ -90,6 +93,10 @@ impl<T: Traffic> World<T> {
         let mut up = build::network(plan, Direction::Up, base)?;
         let slots = Slots::new(n, down.slots(), up.slots(), plan.probes.len());
         let mut timeline = Timeline::new(slots.count());
+        let looks_ahead = n >= ahead::MANY_FLOWS;
+        if looks_ahead {
+            timeline.for_many();
+        }
         timeline.set(slots.slot(Source::Sampler), Time::ZERO);
         down.start(&mut timeline);
         up.start(&mut timeline);
@@ -121,6 +128,7 @@ impl<T: Traffic> World<T> {
             limits: plan.limits,
             flags: if plan.host.shared_receiver { 0 } else { flags::OWN_RECEIVER },
             is_processor_shared: plan.host.shared_processor,
+            looks_ahead,
         })
     }
 
@@ -141,6 +149,9 @@ impl<T: Traffic> World<T> {
                 self.report_progress(progress)?;
             }
             self.wake(slot);
+            if self.looks_ahead {
+                self.look_ahead(slot);
+            }
         }
         self.now = self.end;
         for i in 0..self.flows.len() {

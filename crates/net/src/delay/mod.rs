@@ -8,6 +8,7 @@ mod table;
 pub use jitter::{Distribution, Jitter};
 pub use jitter_pipe::{Delay, JitterPipe};
 
+use crate::fetch::fetch;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -31,12 +32,6 @@ impl<T> Pipe<T> {
         self.ring.push_back((at, item));
     }
 
-    /// When the youngest item comes out; the start of the run if nothing is inside.
-    #[inline]
-    pub fn last_out(&self) -> Time {
-        self.ring.back().map_or(Time::ZERO, |&(at, _)| at)
-    }
-
     /// When the head comes out.
     #[inline]
     pub fn next_wakeup(&self) -> Option<Time> {
@@ -49,6 +44,20 @@ impl<T> Pipe<T> {
         match self.ring.front() {
             Some(&(at, _)) if at <= now => self.ring.pop_front().map(|(_, item)| item),
             _ => None,
+        }
+    }
+
+    /// The head, and when it comes out.
+    #[inline]
+    pub fn head(&self) -> Option<&(Time, T)> {
+        self.ring.front()
+    }
+
+    /// Asks for the memory of the head ([`fetch`]).
+    #[inline]
+    pub fn fetch_head(&self) {
+        if let Some(head) = self.ring.front() {
+            fetch(head);
         }
     }
 

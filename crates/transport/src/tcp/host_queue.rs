@@ -4,6 +4,7 @@
 //! The discipline runs whenever TCP hands something down, and when fq's watchdog fires; what is due by then leaves.
 
 use crate::common::clock::run_time;
+use net::fetch::fetch;
 use net::host::HostQdisc;
 use std::collections::VecDeque;
 use units::{Span, Time};
@@ -112,6 +113,14 @@ impl HostQueue {
             Some(&(at, _)) if at <= self.ran => (at, Span::ZERO),
             Some(&(at, _)) => (at + FQ_TIMER_SLACK, FQ_TIMER_SLACK),
             None => (Time::NEVER, Span::ZERO),
+        }
+    }
+
+    /// Asks for the memory of the first burst.
+    #[inline]
+    pub fn fetch(&self) {
+        if let Some(first) = self.ring.front() {
+            fetch(first);
         }
     }
 

@@ -8,6 +8,7 @@
 //!   of `tcp_output.c`), which RACK walks; SACKed segments and ones marked lost are not in it.
 
 use crate::common::Stamps;
+use net::fetch::fetch;
 
 /// The segment was selectively acknowledged (`TCPCB_SACKED_ACKED`).
 pub const SACKED: u8 = 1;
@@ -120,6 +121,18 @@ impl RtxQueue {
             self.nxt
         );
         (seq & self.mask) as usize
+    }
+
+    /// Asks for the memory of the first segment, and of the next one to send.
+    #[inline]
+    pub fn fetch(&self) {
+        for seq in [self.una, self.nxt] {
+            let i = (seq & self.mask) as usize;
+            if let (Some(slot), Some(flags)) = (self.slots.get(i), self.flags.get(i)) {
+                fetch(slot);
+                fetch(flags);
+            }
+        }
     }
 
     /// State bits of a segment.

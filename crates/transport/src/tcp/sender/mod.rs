@@ -24,6 +24,7 @@ use super::timer::XmitTimer;
 use crate::common::clock::run_time;
 use crate::common::{Conn, SenderStats, Socket, Stream};
 use cca::{Controller, TcpSock};
+use net::fetch::fetch;
 use net::host::HostQdisc;
 use net::Ack;
 use units::{Span, Time};
@@ -217,6 +218,14 @@ impl Sender {
     /// Whether every byte of a finite transfer, or of one that the application closed, is acknowledged.
     pub fn is_complete(&self) -> bool {
         !self.supply.is_open && self.rtx.una() == self.supply.stream().segments
+    }
+
+    /// Asks for the memory that this value leads to and an acknowledgement needs.
+    #[inline]
+    pub fn fetch_queues(&self) {
+        self.rtx.fetch();
+        self.host.fetch();
+        fetch(self.sk.controller().values());
     }
 
     /// State of the connection.
