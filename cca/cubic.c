@@ -448,8 +448,11 @@ CCA_AVOID_OP(cubic_cong_avoid)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cubic *ca = cubic_state(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!tcp_is_cwnd_limited(sk)) {
+		if (param(sk, byte_count))
+			ca->epoch_start = 0; /* CubicBytes::OnApplicationLimited */
 		return;
+	}
 	if (tcp_in_slow_start(tp)) {
 		acked = tcp_slow_start(tp, acked);
 		if (!acked)

@@ -227,6 +227,7 @@ impl Sender {
         }
         let reduces = matches!(self.state, CaState::Cwr | CaState::Recovery);
         if !reduces && st.acked_after > 0 {
+            self.judge_use();
             // Slow start counts packets, whatever they carry (Chromium's `MaybeIncreaseCwnd`).
             let grows = self.sk.snd_cwnd < self.sk.snd_ssthresh;
             self.sk.cong_avoid(ack_seq, if grows { st.packets_after } else { st.acked_after });
@@ -234,6 +235,20 @@ impl Sender {
             self.sk.snd_cwnd_stamp = self.sk.jiffies;
         }
         self.update_pacing_rate();
+    }
+
+    /// Whether the window was used when this ACK arrived, by Chromium's rule (`IsCwndLimited`): up to three segments, or
+    /// more than half of it in slow start.
+    fn judge_use(&mut self) {
+        if self.config.window_unit == 0 {
+            return;
+        }
+        let (window, flight) = (self.window_bytes(), self.prior_flight);
+        let grows = self.sk.snd_cwnd < self.sk.snd_ssthresh;
+        let is_limited = flight + 3 * u64::from(self.config.window_unit) >= window
+            || (grows && flight > window / 2);
+        self.sk.is_cwnd_limited = u8::from(is_limited);
+        self.sk.max_packets_out = 0;
     }
 
     /// 1.25 windows per smoothed RTT; Chromium's senders have two in slow start.
