@@ -78,7 +78,7 @@ def test_the_verifiers_refusal_is_shown(cli: Cli, file: str, program: str, reaso
         (["load", "bbr22"], 'unknown controller bbr22, .*; did you mean "bbr2"\\?'),
         (
             ["load", "cubic", "--param", "bata=1"],
-            'cubic: unknown parameter bata, wanted one of: .*; did you mean "beta"\\?',
+            'cubic: unknown parameter bata, wanted one of .*; did you mean "beta"\\?',
         ),
         (["load", "cubic", "--param", "beta=1"], "cubic: beta: got 1, wanted a whole number from 256 to 1000"),
         (
