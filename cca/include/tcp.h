@@ -48,21 +48,6 @@ static inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	return tcp_in_slow_start(tp) && tcp_snd_cwnd(tp) < 2 * tp->max_packets_out;
 }
 
-/*
- * A controller that keeps its window in parts of a segment says the exact one here: w in 1/1024 segments, of which
- * snd_cwnd is the nearest whole number. snd_cwnd_cnt then has this bit, and w - snd_cwnd + 1/2. Linux does not look at it;
- * the simulated QUIC does.
- */
-#define CCA_CWND_EXACT (1U << 31)
-
-static inline void cca_set_exact_cwnd(struct tcp_sock *tp, u32 w)
-{
-	u32 up = w + 512;
-
-	tcp_snd_cwnd_set(tp, min(up >> 10, tp->snd_cwnd_clamp));
-	tp->snd_cwnd_cnt = CCA_CWND_EXACT | (up & 1023);
-}
-
 /* One segment per segment delivered, up to ssthresh; returns what is left over. */
 static inline u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 {
@@ -119,6 +104,21 @@ static inline u32 tcp_reno_ssthresh(struct sock *sk)
 	return max(tcp_snd_cwnd(tcp_sk(sk)) >> 1, 2U);
 }
 #endif
+
+/*
+ * A controller that keeps its window in parts of a segment says the exact one here: w in 1/1024 segments, of which
+ * snd_cwnd is the nearest whole number. snd_cwnd_cnt then has this bit, and w - snd_cwnd + 1/2. Linux does not look at it;
+ * the simulated QUIC does.
+ */
+#define CCA_CWND_EXACT (1U << 31)
+
+static inline void cca_set_exact_cwnd(struct tcp_sock *tp, u32 w)
+{
+	u32 up = w + 512;
+
+	tcp_snd_cwnd_set(tp, min(up >> 10, tp->snd_cwnd_clamp));
+	tp->snd_cwnd_cnt = CCA_CWND_EXACT | (up & 1023);
+}
 
 /* Slow start up to the threshold, then one segment per window. */
 static inline void tcp_reno_grow_as(struct sock *sk, u32 acked, u32 connections)
