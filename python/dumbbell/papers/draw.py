@@ -206,7 +206,8 @@ def lines(
             if table.beside is not None:
                 hollow = {**own, "markersize": 7, "markerfacecolor": "none", "linestyle": ":"}
                 handle = _points(ax, table.beside.read(y, label, at), x, spread, hollow)
-                sheet.entry(handle, f"{label or 'all'}, {table.beside.kind}")
+                if label or not any(labels):
+                    sheet.entry(handle, f"{label or 'all'}, {table.beside.kind}")
             for claim in printed(table, y, label, at):
                 _mark(ax, claim, x, places, own["color"])
         _axis(sheet, ax, AXES.get(x, Axis(x)), sorted(places))
