@@ -20,12 +20,12 @@ import pytest
 import dumbbell
 from conftest import Cli
 from dumbbell.plots import reading
+from dumbbell.plots.figures import METRICS
 from dumbbell.report import html
 from dumbbell.report.decimate import summed, thinned
 from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
 from dumbbell.report.looks import CONTRAST, DARK, on_dark
-from dumbbell.report.spread import _possible
 
 SWEEP = """
 name = "sweep"
@@ -162,8 +162,8 @@ def test_distributions_and_repetitions_are_those_of_the_tables(data: dict[str, A
 
 
 def test_an_interval_ends_at_what_is_possible() -> None:
-    assert _possible(10.0, 20.0, float("inf")) == [0.0, 30.0]
-    assert _possible(0.9, 0.2, 1.0) == [0.7, 1.0]
+    assert METRICS["goodput"].possible(10.0, 20.0) == (0.0, 30.0)
+    assert METRICS["share"].possible(0.9, 0.2) == pytest.approx((0.7, 1.0), rel=1e-12)
 
 
 def test_decimation_keeps_minima_and_maxima_and_counts() -> None:

@@ -40,7 +40,7 @@ class Cell(NamedTuple):
         mean, half, _ = mean_interval(self.values)
         if not half > 0:  # nan for a single one
             return mean, mean, mean, False
-        low, high = max(mean - half, 0.0), min(mean + half, metric.most)
+        low, high = metric.possible(mean, half)
         return mean, low, high, (low, high) != (mean - half, mean + half)
 
 

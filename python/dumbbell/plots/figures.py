@@ -44,6 +44,10 @@ class Metric(NamedTuple):
         """Whether it is one figure for all flows of a run."""
         return not self.how
 
+    def possible(self, mean: float, half: float) -> tuple[float, float]:
+        """The ends of an interval, cut to what is possible."""
+        return max(mean - half, 0.0), min(mean + half, self.most)
+
     def read(self, result: Result, group: Group | None, window: Window | None) -> float | None:
         """The figure of a group of a run; None or nan where there is none."""
         value = FIGURES[self.name].read(Measured(result, window), group.flows if group else ())

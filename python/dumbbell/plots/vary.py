@@ -155,10 +155,10 @@ def layout_of(found: Found, x: str | None, panels: str | None, form: str | None)
     if kind == "heat" or (
         form is None and both_categories and x is None and len(along.values) * len(rest[0].values) > 2 * LINES_MOST
     ):
-        return _heat(found, *_matrix(along, rest, is_free=x is None), fixed)
+        return _heat(found, along, rest, fixed, is_free=x is None)
     made = _in_panels(found, kind, along, rest, fixed)
     if made is None and form is None and rest:
-        return _heat(found, *_matrix(along, rest, is_free=x is None), fixed)
+        return _heat(found, along, rest, fixed, is_free=x is None)
     if made is None:
         raise _too_much(found)
     return made
@@ -186,25 +186,24 @@ def _in_panels(
     return None
 
 
-def _matrix(along: VariedKey, rest: list[VariedKey], *, is_free: bool) -> tuple[VariedKey, list[VariedKey]]:
-    """The key along x of a heat map, and the others: controllers against controllers where two flows' vary."""
-    every = [along, *rest]
-    ccas = [key for key in every if key.is_cca]
-    if not is_free or len(ccas) != 2:
-        return along, rest
-    return ccas[0], [ccas[1], *(key for key in every if not key.is_cca)]
-
-
-def _heat(found: Found, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]) -> Layout:
-    """Heat maps over x and the other key with the most values; further keys make panels."""
+def _heat(
+    found: Found, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...], *, is_free: bool
+) -> Layout:
+    """Heat maps over x and the other key with the most values; over controllers against controllers where two flows'
+    vary and x is free. Further keys make panels.
+    """
     if not rest:
         raise ResultError("a heat map needs two varied keys: omit --form heat and --panels")
-    up = rest[0] if along.is_cca and rest[0].is_cca else max(rest, key=lambda key: (bool(key.numbers), len(key.values)))
-    more = (*fixed, *(key for key in rest if key is not up))
+    ccas = [key for key in (along, *rest) if key.is_cca]
+    if is_free and len(ccas) == 2:
+        across, up = ccas
+    else:
+        across, up = along, max(rest, key=lambda key: (bool(key.numbers), len(key.values)))
+    more = (*fixed, *(key for key in (along, *rest) if key not in (across, up)))
     panels = (1 + max(cell.number for cell in found.cells)) * prod(len(key.values) for key in more)
-    if panels > PANELS_MOST or max(len(up.values), len(along.values)) > SIDE_MOST:
+    if panels > PANELS_MOST or max(len(up.values), len(across.values)) > SIDE_MOST:
         raise _too_much(found)
-    return Layout("heat", along, up, more, ())
+    return Layout("heat", across, up, more, ())
 
 
 def _too_much(found: Found) -> ResultError:

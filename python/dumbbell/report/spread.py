@@ -153,7 +153,8 @@ def _key(name: str, vary: object) -> str:
 
 
 def _repeated(row: Row, name: str, found: Sequence[Row], names: dict[str, str]) -> dict[str, Any]:
-    scale = 100 if figures.METRICS[name].unit == "%" else 1
+    metric = figures.METRICS[name]
+    scale = 100 if metric.unit == "%" else 1
     value = row.values[name]
     same = [
         one.values[name].mean * scale
@@ -170,12 +171,7 @@ def _repeated(row: Row, name: str, found: Sequence[Row], names: dict[str, str]) 
         "flow": row.name if row.flow is None or row.flows > 1 else f"{row.flow}: {row.name}",
         "colour": looks.pair(look.of(row.cca).colour),
         "mean": float(f"{value.mean * scale:.6g}"),
-        "interval": None if isnan(half) else _possible(value.mean * scale, half, figures.METRICS[name].most),
+        "interval": None if isnan(half) else [float(f"{end:.6g}") for end in metric.possible(value.mean * scale, half)],
         "text": f"{mean_text(name, value)} ± {half_text(name, value)}" if not isnan(half) else mean_text(name, value),
         "values": [float(f"{one:.6g}") for one in same],
     }
-
-
-def _possible(mean: float, half: float, most: float) -> list[float]:
-    """The ends of an interval, cut to what is possible."""
-    return [float(f"{end:.6g}") for end in (max(mean - half, 0.0), min(mean + half, most))]
