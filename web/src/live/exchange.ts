@@ -2,7 +2,7 @@
 import { h } from "../dom";
 import { api, type Known, type Posted, type Tables } from "./api";
 import { Gallery } from "./gallery";
-import { packed, packedFiles, recorded, unpacked, type Linked } from "./link";
+import { nameOf, packed, packedFiles, recorded, unpacked, type Linked } from "./link";
 
 interface Calls {
     load(tables: Tables, base?: string): void;
@@ -119,8 +119,7 @@ export class Exchange {
     private async bring({ tables, files }: Linked): Promise<void> {
         for (const place of recorded(tables)) {
             const text = Object.hasOwn(files, place.trace) ? files[place.trace] : undefined;
-            if (text !== undefined)
-                place.trace = (await api.record(place.trace.replace("recordings/", ""), text)).path;
+            if (text !== undefined) place.trace = (await api.record(nameOf(place.trace), text)).path;
         }
     }
 
@@ -168,7 +167,7 @@ export class Exchange {
             for (const { trace } of recorded(this.tables)) files[trace] ??= (await api.recording(trace)).text;
             const names = Object.keys(files);
             if (names.length) text += await packedFiles(files);
-            const along = names.map((name) => name.replace("recordings/", "")).join(", ");
+            const along = names.map(nameOf).join(", ");
             const told =
                 `The link is copied${along && `, with ${along}`}. ` +
                 "Whoever gets it pastes it into Import on a page of their own.";

@@ -60,12 +60,19 @@ async function unpackedFiles(text: string): Promise<Record<string, string>> {
     return files as Record<string, string>;
 }
 
+/** Where the server keeps recordings, in its folder of results. */
+const FOLDER = "recordings/";
+
+/** The plain name of a recording. */
+export function nameOf(path: string): string {
+    return path.replace(FOLDER, "");
+}
+
 /** All places of the tables that name a recording of the server's folder. */
 export function recorded(at: unknown): { trace: string }[] {
     if (typeof at !== "object" || !at) return [];
     const { trace } = at as { trace?: unknown };
-    const here =
-        typeof trace === "string" && trace.startsWith("recordings/") ? [at as { trace: string }] : [];
+    const here = typeof trace === "string" && trace.startsWith(FOLDER) ? [at as { trace: string }] : [];
     return [...here, ...Object.values(at).flatMap(recorded)];
 }
 

@@ -1,6 +1,7 @@
 // Recordings of a path: files that are brought to the server, and stand for the rate, the RTT or the loss.
 import { h } from "../dom";
 import { api, type Known, type Recording, type Tables } from "./api";
+import { nameOf } from "./link";
 import { write } from "./scenario";
 
 /** What a column of a recording may stand for: its field, and the field's key. */
@@ -99,7 +100,7 @@ export class Recordings {
                 twice ? `${name} as the ${field}` : `As the ${field}`,
             );
         });
-        const name = one.path.replace(/^.*\//, "");
+        const name = nameOf(one.path);
         return h("li", {}, `${name}, ${Number(one.length_s.toPrecision(3))} s: `, ...buttons);
     }
 }
