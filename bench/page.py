@@ -68,12 +68,24 @@ def opened(browser: Any, url: str) -> tuple[Any, float]:
     return page, time.monotonic() - began
 
 
+class Metrics:
+    """What the browser counts of a page; times are those of the page's thread on a processor."""
+
+    def __init__(self, page: Any) -> None:
+        self.session = page.context.new_cdp_session(page)
+        self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def read(self, name: str) -> float:
+        """One of them, now."""
+        found = self.session.send("Performance.getMetrics")["metrics"]
+        return float(next(one["value"] for one in found if one["name"] == name))
+
+
 def memory(page: Any) -> tuple[float, float]:
     """MB of the process that draws the page, and of its JavaScript after a collection."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable")
-    session.send("HeapProfiler.collectGarbage")
-    heap = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}["JSHeapUsedSize"]
+    metrics = Metrics(page)
+    metrics.session.send("HeapProfiler.collectGarbage")
+    heap = metrics.read("JSHeapUsedSize")
     sizes = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -83,19 +95,6 @@ def memory(page: Any) -> tuple[float, float]:
         except OSError:
             continue
     return max(sizes), heap / 1e6
-
-
-class Thread:
-    """What the page's thread takes of a processor."""
-
-    def __init__(self, page: Any) -> None:
-        self.session = page.context.new_cdp_session(page)
-        self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def seconds(self) -> float:
-        """Of all its tasks until now."""
-        found = {one["name"]: one["value"] for one in self.session.send("Performance.getMetrics")["metrics"]}
-        return float(found["TaskDuration"])
 
 
 def measured(browser: Any, url: str) -> None:
@@ -112,10 +111,11 @@ def measured(browser: Any, url: str) -> None:
     page.get_by_label("Speed").evaluate(f"one => {{ one.value = {TEN_S}; one.dispatchEvent(new Event('input')); }}")
     page.evaluate("document.querySelector('button.main').click()")
     page.wait_for_timeout(1500)
-    thread = Thread(page)
-    before = thread.seconds()
+    metrics = Metrics(page)
+    before = metrics.read("TaskDuration")
     frames = page.evaluate(FRAMES, 6)
-    print(f"frames          {frames:.0f} a second; {1000 * (thread.seconds() - before) / (6 * frames):.1f} ms each")
+    each_ms = 1000 * (metrics.read("TaskDuration") - before) / (6 * frames)
+    print(f"frames          {frames:.0f} a second; {each_ms:.1f} ms each")
     for _ in range(RUNS):
         page.evaluate(RUN)
     whole, heap = memory(page)
