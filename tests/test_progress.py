@@ -45,6 +45,15 @@ def test_it_tells_runs_simulated_time_packets_per_second_and_time_left(jobs: lis
     assert made.text(2.0) == "1/2 runs  simulated 3.0 of 4 s  2.00 M packets/s  1 s left"
 
 
+def test_time_left_goes_by_what_the_links_carry_and_not_by_simulated_time() -> None:
+    text = SMALL.replace('rate = "20Mbps"', 'rate = ["10Mbps", "1Gbps"]').replace('["0.5bdp", "2bdp"]', '"1bdp"')
+    slow, fast = sweep.jobs_of([Given(from_text(text), text)], Path())
+    made = Progress([slow, fast], Log(io.StringIO()))
+    made.observe(slow, 2 * 10**9, 1650)
+    # Both last 2 s, of 1,651 and 165,125 full frames; the start of a run counts as 30,000.
+    assert made.text(1.0).endswith("simulated 2.0 of 4 s  0.00 M packets/s  6 s left")
+
+
 def test_a_single_run_has_no_count_of_runs(jobs: list[sweep.Job]) -> None:
     assert Progress(jobs[:1], Log(io.StringIO())).text(1.0) == "simulated 0.0 of 2 s  ..."
 
