@@ -35,7 +35,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-emulator bench-kernel bench-memory bench-page vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-emulator bench-kernel bench-memory bench-page bench-papers vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -177,6 +177,9 @@ bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding 
 bench-page: $(STAMPS)/native $(STAMPS)/dev ## How fast the live page is in headless Chromium: first picture, 10 flows, frames while streaming, memory
 	tools/system-packages.sh chromium
 	$(BIN)/python bench/page.py
+
+bench-papers: $(STAMPS)/native ## How long the papers' full profile takes, from a sample of its runs (10 minutes)
+	$(BIN)/python bench/papers.py --json build/bench-papers.json
 
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json

@@ -13,6 +13,7 @@ from dumbbell.scenario import file
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import instructions
+import papers
 import scaling
 
 #: `main` has 10 instructions of its own, 4 of them inlined from another file, and calls `work`, which has 7 and is named
@@ -50,6 +51,19 @@ def test_a_case_is_compared_by_instructions_per_packet() -> None:
     text = instructions.report("case", {**now, "packets": 1000}, before, 5)
     assert "990.0 a packet (-1.00 %), 1,000 packets" in text
     assert "90.0 (-10.0)  f" in text
+
+
+def test_long_runs_are_picked_as_often_as_they_matter() -> None:
+    assert papers.picks([1, 1, 6, 1, 1], 5) == [1, 2, 2, 2, 4]
+    assert papers.picks([10] * 6, 3) == [1, 3, 5]
+    assert len(papers.picks([3, 1, 4, 1, 5, 9, 2, 6], 7)) == 7
+
+
+def test_a_sample_stands_for_all_runs_by_their_weight() -> None:
+    # Each unit of weight costs 2 s, without spread: the whole is known exactly, whatever was picked.
+    assert papers.total([1, 5, 94], [(94, 188.0), (1, 2.0)]) == (pytest.approx(200.0), pytest.approx(0.0))
+    whole, error = papers.total([50, 50], [(50, 50.0), (50, 150.0)])
+    assert (whole, error) == (pytest.approx(200.0), pytest.approx(1.96 * 100 * 2**0.5 / 2**0.5))
 
 
 def test_a_table_of_costs_says_how_much_dearer_each_row_is_than_the_cheapest() -> None:
