@@ -78,6 +78,13 @@ def moving() -> dict[str, Any]:
     return dict(list({**found, **made}.items())[:LINKS])
 
 
+def _moving_text(found: int) -> str:
+    """Which links on the move these runs have, by the number of recordings found."""
+    head = f"theirs are not published: {found or 'no'} recordings of Mahimahi's"
+    where = "" if found == len(RECORDINGS) else f" (looked for in ${VARIABLE} or {FOLDER}; there are {len(RECORDINGS)})"
+    return f"{head}{where} and {LINKS - found} generated LTE and WiFi links on the move"
+
+
 def resting() -> dict[str, Any]:
     """Ten links at rest, generated."""
     return {f"{kind} {seed}": _link(kind, "stationary", seed) for seed in range(1, 6) for kind in ("lte", "wifi")}
@@ -206,9 +213,7 @@ ENTRIES = {
         draw=_drawn(),
         choices={
             **RADIO_CHOICES,
-            "links": "theirs are not published: six recordings of Mahimahi's, and generated LTE and WiFi links on the"
-            f" move up to ten. Mahimahi's are looked for in ${VARIABLE} or {FOLDER}; generated links stand in where"
-            " they are missing",
+            "links": _moving_text(len(recorded())),
         },
         read={"c1": _ratio("throughput"), "c2": _ratio("delay"), "c3": _order, "c4": _order, "c5": _inconsistent},
     ),
