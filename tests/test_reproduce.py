@@ -174,6 +174,37 @@ def test_what_is_drawn_beside_a_figure_is_hollow_and_dotted_in_the_same_axes(tmp
     assert {line.get_linestyle() for line in hollow} == {":"}
 
 
+def _caption(name: str, tmp_path: Path) -> tuple[Any, str]:
+    """A figure, and the line below it."""
+    table = Book(Store(tmp_path), FAST).table(name)
+    assert table.entry.draw is not None
+    figure = table.entry.draw(table)
+    return figure, " ".join(figure.legends[0].get_title().get_text().split())
+
+
+@pytest.mark.usefixtures("glances")
+def test_a_caption_explains_the_marks_that_are_drawn_and_no_others(tmp_path: Path) -> None:
+    for name, said, unsaid in (
+        ("kfoury2020/fig14a", "rings: the paper's numbers", "flat ends"),
+        ("borgli/fig2", "flat ends: the paper's bounds", "rings"),
+        ("yang2021/fig17", "dots: each path; ellipses: one standard deviation", "the paper's"),
+        ("borgli/fig4", "300 s", "the paper's"),
+    ):
+        _, caption = _caption(name, tmp_path)
+        assert unsaid not in caption, name
+        assert said.replace("300 s", "0.4 s") in caption, name
+
+
+@pytest.mark.usefixtures("glances")
+def test_a_mark_at_the_end_of_an_axis_is_not_cut(tmp_path: Path) -> None:
+    figure, _ = _caption("kfoury2020/fig16a", tmp_path)
+    (ax,) = figure.axes
+    (ring,) = {float(line.get_ydata()[0]) for line in ax.lines if line.get_markersize() == 9}  # type: ignore[arg-type,index]
+    assert ring == 90
+    radius = 9 / 2 / (ax.get_position().height * figure.get_figheight() * 72)
+    assert ax.get_ylim()[1] > ring + radius * ax.get_ylim()[1]
+
+
 def test_the_full_profile_has_the_papers_times_and_repetitions() -> None:
     for name in papers.ids("kfoury2020"):
         for case in papers.entry_of(name).cases(FULL):

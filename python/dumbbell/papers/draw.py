@@ -115,7 +115,7 @@ def page(
         points = sheet.figure.get_figwidth() * 72 - 16
         title = style.wrapped(style.plain(f"{table.text.item}: {table.text.title}"), points, 10)
         sheet.figure.suptitle("\n".join(title), x=0.01, ha="left", fontsize=10)
-        sheet.finish(_caption(table))
+        sheet.finish(_caption(table, sheet.explained))
         return sheet.figure
 
     return draw
@@ -125,7 +125,8 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" + ("s" if number > 1 else "")
 
 
-def _caption(table: Table) -> str:
+def _caption(table: Table, explained: Sequence[str]) -> str:
+    """How much was run, and what the marks mean that panels drew."""
     runs = {len(point.runs) for point in table.points}
     plan = table.points[0].runs[0].plan
     seconds = sorted({point.runs[0].plan.duration_s for point in table.points})
@@ -134,16 +135,10 @@ def _caption(table: Table) -> str:
     words = [
         f"{_count(len(table.points), 'set-up')} of {times}, "
         + (f"{min(runs)} to {most} repetitions" if len(runs) > 1 else _count(most, "repetition")),
-        *(["bars: 95 % interval of the mean"] if most >= INTERVAL_FROM else []),
-        *(["dots: each repetition"] if 1 < most < INTERVAL_FROM else []),
-        *(["rings and flat ends: the paper's numbers and bounds"] if any(map(_has_number, table.text.claims)) else []),
+        *explained,
         f"seed {plan.seed}",
     ]  # fmt: skip
     return "; ".join(words) + "."
-
-
-def _has_number(claim: Claim) -> bool:
-    return claim.kind in ("value", "approx", "range")
 
 
 def colour(label: str) -> look.Look:
@@ -200,45 +195,48 @@ def lines(
             found = table.read(y, label, at)
             own = looks[label] if label else {"color": look.NEUTRAL, "marker": "o", "linestyle": "-"}
             places.update(one.at[x] for one in found)
-            handle = _points(ax, found, x, spread, own)
+            handle = _points(sheet, ax, found, x=x, spread=spread, own=own)
             if label:
                 sheet.entry(handle, label)
             if table.beside is not None:
                 hollow = {**own, "markersize": 7, "markerfacecolor": "none", "linestyle": ":"}
-                handle = _points(ax, table.beside.read(y, label, at), x, spread, hollow)
+                handle = _points(sheet, ax, table.beside.read(y, label, at), x=x, spread=spread, own=hollow)
                 if label or not any(labels):
                     sheet.entry(handle, f"{label or 'all'}, {table.beside.kind}")
             for claim in printed(table, y, label, at):
-                _mark(ax, claim, x, places, own["color"])
+                _mark(sheet, ax, claim, x=x, places=places, shade=own["color"])
         _axis(sheet, ax, AXES.get(x, Axis(x)), sorted(places))
         style.value_title(sheet, ax, TITLES.get(y, y))
         if log_y:
             ax.set_yscale("log")
-        ax.set_ylim(bottom=low if low is not None else None if log_y else 0, top=high)
+        ax.set_ylim(*((low, high) if log_y else _linear(ax, low or 0.0, high)))
         if title:
             style.panel_title(sheet, ax, title)
 
     return draw
 
 
-def _points(ax: Axes, found: Sequence[Reading], x: str, spread: str, own: dict[str, Any]) -> Any:
+def _points(sheet: style.Sheet, ax: Axes, found: Sequence[Reading], *, x: str, spread: str, own: dict[str, Any]) -> Any:
     """A line through the means, with what shows how far the repetitions are apart."""
     line = sorted(found, key=lambda one: one.at[x])
     for one in line:
         if 1 < len(one.values) < INTERVAL_FROM:
             ax.plot([one.at[x]] * len(one.values), one.values, ".", color=own["color"], ms=3, alpha=0.6)
+            sheet.explain("dots: each repetition")
     places, means = [one.at[x] for one in line], [one.mean for one in line]
-    return ax.errorbar(places, means, yerr=_spreads(line, spread), capsize=2, **{"markersize": 4, **own})
+    return ax.errorbar(places, means, yerr=_spreads(sheet, line, spread), capsize=2, **{"markersize": 4, **own})
 
 
-def _spreads(found: Sequence[Reading], spread: str) -> list[float] | None:
+def _spreads(sheet: style.Sheet, found: Sequence[Reading], spread: str) -> list[float] | None:
     """What bars show of each point; None where there are too few repetitions."""
     if any(len(one.values) < INTERVAL_FROM for one in found):
         return None
     if spread == "sd":
         from statistics import pstdev
 
+        sheet.explain("bars: one standard deviation over the repetitions")
         return [pstdev(one.values) if all(map(isfinite, one.values)) else 0.0 for one in found]
+    sheet.explain("bars: 95 % interval of the mean")
     return [0.0 if isnan(one.half_width) else one.half_width for one in found]
 
 
@@ -254,7 +252,7 @@ def printed(table: Table, metric: str, label: str | None, at: dict[str, Any] | N
     ]
 
 
-def _mark(ax: Axes, claim: Claim, x: str, places: set[float], shade: str) -> None:
+def _mark(sheet: style.Sheet, ax: Axes, claim: Claim, *, x: str, places: set[float], shade: str) -> None:
     """The paper's number or range at the places that the claim names."""
     for place in places:
         try:
@@ -263,8 +261,10 @@ def _mark(ax: Axes, claim: Claim, x: str, places: set[float], shade: str) -> Non
         except Exception:
             continue
         if claim.expected is not None:
+            sheet.explain("rings: the paper's numbers")
             ax.plot([place], [claim.expected], "o", mfc="none", mec=shade, ms=9, mew=1.2, zorder=5, ls="none")
         else:
+            sheet.explain("flat ends: the paper's bounds")
             ends = [end for end in (claim.lower, claim.upper) if end is not None]
             ax.plot([place] * len(ends), ends, "-", color=shade, lw=1.2, marker="_", ms=11, zorder=5)
 
@@ -320,7 +320,8 @@ def bars(y: str, *, title: str = "") -> Panel:
             found = [table.read(y, name, {"case_name": case})[0] for case in cases]
             places = [k + (i - (len(names) - 1) / 2) * width for k in range(len(cases))]
             high = [one.mean for one in found]
-            made = ax.bar(places, high, width, color=colour(name).colour, yerr=_spreads(found, "interval"), capsize=2)
+            made = ax.bar(places, high, width, color=colour(name).colour, yerr=_spreads(sheet, found, "interval"),
+                          capsize=2)  # fmt: skip
             sheet.entry(made, name)
         ax.set_xticks(range(len(cases)), cases)
         style.value_title(sheet, ax, TITLES.get(y, y))

@@ -62,10 +62,15 @@ def goodputs(bin_s: float = 1.0) -> Series:
     return series
 
 
-def _run(table: Table, at: Place, case: str | None) -> Result | None:
-    """The first repetition of a case; None where this profile leaves it out."""
+def _run(sheet: style.Sheet, table: Table, at: Place, case: str | None) -> Result | None:
+    """The first repetition of a case, which the caption then says; None where this profile leaves it out."""
     points = table.points_of(None, {**at, **({"case_name": case} if case else {})})
-    return points[0][0].runs[0] if points else None
+    if not points:
+        return None
+    runs = points[0][0].runs
+    if len(runs) > 1:
+        sheet.explain("drawn: the first repetition")
+    return runs[0]
 
 
 def over_time(
@@ -75,7 +80,7 @@ def over_time(
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         for name in cases or (case,):
-            run = _run(table, at, name)
+            run = _run(sheet, table, at, name)
             if run is None:
                 continue
             labels = [_label(run, i) for i in range(len(run.plan.flows))]
@@ -107,7 +112,7 @@ def distribution(series: Series, x: str, at: Place, *, cases: Sequence[str], tit
         import numpy as np
 
         for name in cases:
-            run = _run(table, at, name)
+            run = _run(sheet, table, at, name)
             if run is None:
                 continue
             values = np.sort(series(run, 0)[1])
@@ -130,7 +135,7 @@ def estimate_and_queue(at: Place, *, case: str, title: str = "") -> Panel:
     """The controller's estimate of the bandwidth, the link's rate and, on an axis of its own, the queue's length."""
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
-        run = _run(table, at, case)
+        run = _run(sheet, table, at, case)
         if run is None:
             return
         ends, rates = run.plan.bottleneck.changes(run.plan.duration_ns, bin_ns=10**8)

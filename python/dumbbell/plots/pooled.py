@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from .tradeoff import Point
 
 
+#: What a controller's marks mean, for a caption.
+MARKS = "ellipses: one standard deviation over the paths; whiskers: to the 95th percentile"
+
+
 class Spot(NamedTuple):
     """A controller on a path: goodput in Mbit/s, mean and 95th percentile of the delay in ms."""
 
@@ -74,11 +78,7 @@ def draw(
     ]
     panel(sheet, spots, title)
     paths = len({point.path for point in found})
-    said = (
-        f"; {paths} paths, each normalised; ellipses: one standard deviation over the paths; whiskers: to the 95th"
-        " percentile"
-    )
-    sheet.finish(captions.of_runs(list(results), window) + said + note)
+    sheet.finish(f"{captions.of_runs(list(results), window)}; {paths} paths, each normalised; {MARKS}{note}")
     return sheet.ax
 
 

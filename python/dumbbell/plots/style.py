@@ -100,6 +100,7 @@ class Sheet:
         self.page = page
         self.own = given is None
         self.entries: list[tuple[Any, str]] = []
+        self.explained: list[str] = []
         self.below = _BELOW_POINTS
         """How far below axes that were given the legend begins, points."""
         if given is None:
@@ -118,6 +119,11 @@ class Sheet:
         """Something that the legend names; the same label is named once."""
         if label not in [known for _, known in self.entries]:
             self.entries.append((handle, label))
+
+    def explain(self, mark: str) -> None:
+        """What a mark that was drawn means, for the caption; the same is said once."""
+        if mark not in self.explained:
+            self.explained.append(mark)
 
     def finish(self, caption: str) -> None:
         """Write title, legend and caption."""

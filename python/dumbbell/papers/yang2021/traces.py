@@ -183,6 +183,8 @@ def _inconsistent(table: Table, _: Claim, __: Book) -> list[list[Reading]]:
 def _drawn() -> draw.Draw:
     def panel(table: Table, sheet: style.Sheet, ax: Axes) -> None:  # noqa: ARG001 - the sheet has this axes only
         pooled.panel(sheet, spots(table), "Queueing delay")
+        sheet.explain("dots: each path")
+        sheet.explain(pooled.MARKS)
 
     return page(panel, height=3.2)
 
