@@ -1,11 +1,9 @@
-"""`trace.sqlog`: what it holds, against the tables of the same run, and that a reader of another project takes it."""
+"""`trace.sqlog`: what it holds, against the tables of the same run, and that readers of other projects take it."""
 
 from __future__ import annotations
 
+import copy
 import json
-import os
-import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,22 +12,13 @@ import pytest
 
 import dumbbell
 from closed_form import rows
-from conftest import ROOT
 from dumbbell import ScenarioError
 from dumbbell.backends import refuse
 from dumbbell.backends.request import Request
 from dumbbell.runs import plan
+from qlogs import PATH, as_quiche_reads, events, hold_against_grammar, records, told_at_samples
 
-SCENARIO = """
-duration = "8s"
-[path]
-rate = "10Mbps"
-rtt = "40ms"
-buffer = "0.5bdp"
-loss = "0.3%"
-[record]
-every = "50ms"
-qlog = true
+FLOWS = """
 [[flow]]
 cca = "cubic"
 transport = "quic"
@@ -38,26 +27,13 @@ cca = "reno"
 [[flow]]
 cca = "bbr"
 """
-
-READER = ROOT / "tests/readers/qlog"
+SCENARIO = PATH + FLOWS
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dumbbell.Result:
     (result,) = dumbbell.run(dumbbell.from_text(SCENARIO), tmp_path_factory.mktemp("qlog") / "run")
     return result
-
-
-def records(result: dumbbell.Result) -> list[Any]:
-    """The JSON texts of RFC 7464: each begins with a record separator and ends with a line feed."""
-    first, *texts = (Path(result.folder) / "trace.sqlog").read_text().split("\x1e")
-    assert first == ""
-    assert all(text.endswith("\n") for text in texts)
-    return [json.loads(text) for text in texts]
-
-
-def events(result: dumbbell.Result, flow: int, name: str) -> list[Any]:
-    return [one for one in records(result)[1:] if (one["group_id"], one["name"]) == (f"flow{flow}", name)]
 
 
 def test_the_header_says_what_readers_look_for(made: dumbbell.Result) -> None:
@@ -118,16 +94,8 @@ def test_recoveries_and_states_are_those_of_the_event_table(made: dumbbell.Resul
 @pytest.mark.parametrize("flow", [0, 1, 2])
 def test_metrics_at_sample_times_are_those_of_the_samples(flow: int, made: dumbbell.Result) -> None:
     mss = 1000 if flow == 0 else 1448
-    told = iter(events(made, flow, "quic:recovery_metrics_updated"))
-    now: dict[str, float] = {}
-    following = next(told)
     seen = 0
-    for row in rows(made, "samples", flow=flow):
-        while following is not None and following["time"] * 1e3 < row["t_us"]:
-            now |= following["data"]
-            following = next(told, None)
-        if following is not None and following["time"] * 1e3 == row["t_us"]:
-            continue  # of the same instant: the sample may come before or after it
+    for now, row in told_at_samples(made, flow):
         assert now["congestion_window"] == row["cwnd"] * mss, row
         assert now["bytes_in_flight"] == row["in_flight"] * mss
         assert round(now.get("smoothed_rtt", 0) * 1e3) == (row["srtt_us"] or 0)
@@ -162,18 +130,6 @@ def test_real_stacks_refuse_it_by_its_key() -> None:
         refuse(Request(planned, "uml"))
 
 
-def as_read(result: dumbbell.Result) -> list[Any]:
-    """The events as quiche's reader, which cargo compiles, takes them."""
-    if shutil.which("cargo") is None:
-        pytest.skip("the reader of quiche is compiled with cargo")
-    found = subprocess.run(
-        ["cargo", "run", "--locked", "-q", "--manifest-path", READER / "Cargo.toml", "--",
-         Path(result.folder) / "trace.sqlog"],
-        capture_output=True, text=True, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/readers")},
-    ).stdout.splitlines()  # fmt: skip
-    return [json.loads(line) for line in found[1:]]
-
-
 def test_quiches_reader_takes_every_event(made: dumbbell.Result) -> None:
     names = {
         "quic:packet_sent": "sent",
@@ -184,7 +140,7 @@ def test_quiches_reader_takes_every_event(made: dumbbell.Result) -> None:
         "quic:congestion_state_updated": "state",
     }
     ours = records(made)[1:]
-    theirs = as_read(made)
+    theirs = as_quiche_reads(made)
     assert Counter(names[one["name"]] for one in ours) == Counter(one["kind"] for one in theirs)
     for mine, read in zip(ours, theirs, strict=True):
         assert (mine["time"], mine["group_id"]) == (read["time"], read["group"])
@@ -193,3 +149,37 @@ def test_quiches_reader_takes_every_event(made: dumbbell.Result) -> None:
             assert read["data"]["raw"]["length"] == mine["data"]["raw"]["length"]
         if read["kind"] == "metrics":
             assert read["data"].get("congestion_window") == mine["data"].get("congestion_window")
+
+
+def test_the_working_groups_grammar_allows_every_record(made: dumbbell.Result) -> None:
+    hold_against_grammar(records(made))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("quic:packet_sent", {"header": {"packet_type": "2RTT"}}),
+        ("quic:packet_sent", {"frames": [{"frame_type": "stream", "offset": 0}]}),
+        ("quic:packet_received", {"header": {"packet_type": "1RTT", "number": 1}}),
+        ("quic:packets_acked", {"packet_number_space": "data"}),
+        ("quic:packet_lost", {"trigger": "age"}),
+        ("quic:recovery_metrics_updated", {"cwnd": 1}),
+        ("quic:recovery_metrics_updated", {"pto_count": 1 << 16}),
+        ("quic:congestion_state_updated", {"new": 1}),
+    ],
+)
+def test_the_grammar_refuses_what_is_wrong(name: str, wrong: dict[str, Any], made: dumbbell.Result) -> None:
+    header, *following = records(made)
+    event = copy.deepcopy(next(one for one in following if one["name"] == name))
+    hold_against_grammar([header, event])
+    event["data"] |= wrong
+    with pytest.raises(AssertionError, match=r"^no \w+: "):
+        hold_against_grammar([header, event])
+
+
+@pytest.mark.parametrize("wrong", [{"trace": {}}, {"file_schema": 1}, {"traces": []}])
+def test_the_grammar_refuses_a_wrong_header(wrong: dict[str, Any], made: dumbbell.Result) -> None:
+    header = records(made)[0]
+    hold_against_grammar([header])
+    with pytest.raises(AssertionError, match=r"^no QlogFileSeq: "):
+        hold_against_grammar([header | wrong])

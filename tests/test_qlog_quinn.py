@@ -1,4 +1,4 @@
-"""`trace.sqlog` of flows of quinn, against the tables of the same run, and that a reader of another project takes it."""
+"""`trace.sqlog` of flows of quinn, against the tables of the same run, and that readers of other projects take it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,16 @@ import pytest
 
 import dumbbell
 from closed_form import rows
-from test_qlog import as_read, events, records
+from qlogs import PATH, as_quiche_reads, events, hold_against_grammar, records, told_at_samples
 
-SCENARIO = """
-duration = "8s"
-[path]
-rate = "10Mbps"
-rtt = "40ms"
-buffer = "0.5bdp"
-loss = "0.3%"
-[record]
-every = "50ms"
-qlog = true
+FLOWS = """
 [[flow]]
 cca = ["quinn:cubic", "bbr"]
 transport = "quinn"
 [[flow]]
 cca = "reno"
 """
+SCENARIO = PATH + FLOWS
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["quinn:cubic", "bbr"])
@@ -85,16 +77,8 @@ def test_acknowledgements_are_those_that_came(made: dumbbell.Result) -> None:
 
 
 def test_metrics_at_sample_times_are_those_of_the_samples(made: dumbbell.Result) -> None:
-    told = iter(events(made, 0, "quic:recovery_metrics_updated"))
-    now: dict[str, float] = {}
-    following = next(told)
     seen = 0
-    for row in rows(made, "samples", flow=0):
-        while following is not None and following["time"] * 1e3 < row["t_us"]:
-            now |= following["data"]
-            following = next(told, None)
-        if following is not None and following["time"] * 1e3 == row["t_us"]:
-            continue  # of the same instant: the sample may come before or after it
+    for now, row in told_at_samples(made, 0):
         assert now["congestion_window"] // 1200 == row["cwnd"], row
         assert -(-now["bytes_in_flight"] // 1200) == row["in_flight"], row
         assert round(now.get("smoothed_rtt", 0) * 1e3) == (row["srtt_us"] or 0)
@@ -111,7 +95,7 @@ def test_a_qlog_changes_nothing_else(made: dumbbell.Result, tmp_path: Path) -> N
 
 
 def test_quiches_reader_takes_every_event(made: dumbbell.Result) -> None:
-    theirs = as_read(made)
+    theirs = as_quiche_reads(made)
     ours = records(made)[1:]
     assert len(theirs) == len(ours)
     assert "other" not in {one["kind"] for one in theirs}
@@ -122,3 +106,7 @@ def test_quiches_reader_takes_every_event(made: dumbbell.Result) -> None:
     ]
     for mine, read in frames:
         assert [one["frame_type"] for one in mine] == [one["frame_type"] for one in read]
+
+
+def test_the_working_groups_grammar_allows_every_record(made: dumbbell.Result) -> None:
+    hold_against_grammar(records(made))
