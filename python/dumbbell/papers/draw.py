@@ -216,6 +216,11 @@ def lines(
     return draw
 
 
+def _linear(ax: Axes, low: float, high: float | None) -> tuple[float, float | None]:
+    """The ends of an axis with room above the highest mark, in parts of the whole: a ring at its end would be cut."""
+    return low, high if high is not None else low + 1.06 * (ax.dataLim.y1 - low) or None
+
+
 def _points(sheet: style.Sheet, ax: Axes, found: Sequence[Reading], *, x: str, spread: str, own: dict[str, Any]) -> Any:
     """A line through the means, with what shows how far the repetitions are apart."""
     line = sorted(found, key=lambda one: one.at[x])
