@@ -127,8 +127,8 @@ impl Sender {
         if !is_unused || !self.config.slow_start_after_idle || self.sk.has_cong_control() {
             return;
         }
-        // A writer that waits for buffer space (SOCK_NOSPACE) is not what limits the flow.
-        if self.recovery.ca_state() == CaState::Open && self.unsent() == 0 {
+        // A writer that waits for buffer space is not what limits the flow; the receive window may be.
+        if self.recovery.ca_state() == CaState::Open && !self.is_writer_waiting() {
             let ssthresh = self.recovery.current_ssthresh(&self.sk);
             self.cwnd_use.give_up_unused(&mut self.sk, ssthresh);
         }

@@ -117,6 +117,18 @@ impl Sender {
         }
     }
 
+    /// Whether the application waits for room in the send buffer (`SOCK_NOSPACE`). One that never stops has filled it; what
+    /// another has written has, if it takes more memory than the buffer has for this window.
+    pub(super) fn is_writer_waiting(&mut self) -> bool {
+        if self.unsent() == 0 || self.buffer.is_some() {
+            return self.unsent() > 0;
+        }
+        let windows = self.sk.sndbuf_expand();
+        let mut buffer = SendBuffer::new(self.config.write, self.config.sndbuf);
+        buffer.expand(&self.sk, windows);
+        !buffer.is_free(self.queued())
+    }
+
     /// `tcp_sndbuf_expand`. The controller says how many windows the buffer should hold.
     pub(super) fn expand_buffer(&mut self) {
         let windows = self.sk.sndbuf_expand();
