@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+import dumbbell
 from dumbbell import ScenarioError, from_dict, from_file
+from dumbbell.backends import tc
 from dumbbell.runs import plan
 from dumbbell.scenario import traces
 from dumbbell.scenario.qdiscs import Codel, Qdisc
@@ -232,3 +234,47 @@ def test_other_lines_of_a_trace_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "link.trace").write_bytes(f"1\n{line}\n7\n".encode())
     with pytest.raises(ScenarioError, match="line 2 is"):
         traces.read(tmp_path / "link.trace", "path.rate")
+
+
+def test_a_link_may_have_another_header_than_ethernets(tmp_path: Path) -> None:
+    path = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
+    for header, frame in (("14B", 1514), ("2B", 1502), ("22B", 1522)):
+        tables = {"duration": "2s", "path": {**path, "link_header": header}, "flow": [{"cca": "reno"}]}
+        (run,) = dumbbell.run(from_dict(tables), tmp_path / header)
+        last = run.queue.to_pylist()[-1]
+        # All packets are full but the SYN and the acknowledgement after it, of 74 and 66 bytes over Ethernet.
+        assert last["sent_bytes"] == 74 + 66 + 2 * (frame - 1514) + (last["sent_packets"] - 2) * frame
+        assert 0.9 < run.summary.link.utilization <= 1
+    assert "header_bytes" not in planned(link_header="14B")["links"][0]
+    up = planned(up={"rate": "1Mbps", "buffer": "10pkt", "link_header": "0B"})
+    assert [link["header_bytes"] for link in up["ack_links"]] == [0]
+
+
+def test_only_a_drop_tail_queue_counts_a_header_of_its_own() -> None:
+    wanted = "wanted 14B, Ethernet's, or a drop-tail queue"
+    policer = {"rate": "1Mbps", "burst": "10kB"}
+    for keys in ({"qdisc": "codel"}, {"policer": policer}, {"qdisc": {"kind": "fifo", "head_drop": True}}):
+        with pytest.raises(ScenarioError, match=rf'^path\.link_header: got "2B", {wanted}'):
+            planned(link_header="2B", **keys)
+    with pytest.raises(ScenarioError, match=r'^path\.link_header: got "65B", wanted a size of at most 64 bytes'):
+        planned(link_header="65B")
+    (run,) = plan.runs(
+        from_dict({"duration": "10s", "path": {**PATH, "link_header": "2B"}, "flow": [{"cca": "cubic"}]})
+    )
+    with pytest.raises(ScenarioError, match=r"^path\.link_header: got another than Ethernet's 14B; --on sim"):
+        tc.refuse(run.plan["links"][0])
+
+
+def test_captures_have_no_compact_headers(tmp_path: Path) -> None:
+    flow = {"cca": "cubic", "transport": {"kind": "quic", "compact": True}}
+    tables = {"duration": "1s", "path": PATH, "flow": [flow]}
+    with pytest.raises(dumbbell.DumbbellError, match=r"record\.pcap: must be false: captures have no compact headers"):
+        dumbbell.run(from_dict({**tables, "record": {"pcap": True}}), tmp_path / "pcap")
+    wire = []
+    for compact in (False, True):
+        one = {**tables, "flow": [{**flow, "transport": {"kind": "quic", "compact": compact}}]}
+        (run,) = dumbbell.run(from_dict(one), tmp_path / str(compact))
+        last = run.queue.to_pylist()[-1]
+        wire.append(last["sent_bytes"] / last["sent_packets"])
+    # 11 bytes, or 8: flags, a number of two bytes, type, stream, an offset of three.
+    assert wire[0] - wire[1] == pytest.approx(3, abs=0.2)

@@ -10,7 +10,7 @@
 //! device stops its queue, and the layer above drops what comes to a stopped queue without a discipline).
 
 use crate::bucket::{Bucket, LinkRate};
-use crate::frame::Frame;
+use crate::frame::{Frame, LinkHeader};
 pub use crate::qdisc::fifo::Limit;
 use crate::qdisc::{Cause, Queued};
 use std::collections::VecDeque;
@@ -28,6 +28,8 @@ pub struct Config {
     pub burst: Bytes,
     /// Drop-tail limit.
     pub limit: Limit,
+    /// The link's own header, which rate and limit count.
+    pub header: LinkHeader,
 }
 
 /// What becomes of a packet that is offered.
@@ -43,6 +45,7 @@ pub enum Verdict<P> {
 #[derive(Debug)]
 pub struct Fifo<P> {
     limit: Limit,
+    header: LinkHeader,
     bucket: Bucket,
     /// Packets with their departures.
     queue: VecDeque<(Time, Queued<P>)>,
@@ -53,13 +56,14 @@ impl<P: Frame> Fifo<P> {
     /// An empty queue with a full bucket.
     pub fn new(config: Config) -> Self {
         let bucket = Bucket::new(config.rate, config.burst);
-        Fifo { limit: config.limit, bucket, queue: VecDeque::new(), backlog: 0 }
+        let Config { limit, header, .. } = config;
+        Fifo { limit, header, bucket, queue: VecDeque::new(), backlog: 0 }
     }
 
     /// Offers a packet. Every packet whose departure is not later than `now` must have been taken.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: P) -> Verdict<P> {
-        let len = packet.wire_bytes();
+        let len = self.header.wire_bytes(&packet);
         let (bytes, packets) = self.waiting();
         let admitted = match self.limit {
             Limit::Bytes(limit) if self.is_serial() => bytes + MTU <= limit.get(),
@@ -88,10 +92,15 @@ impl<P: Frame> Fifo<P> {
         let packets = self.queue.len() as u64;
         match self.queue.front() {
             Some((_, head)) if self.is_serial() => {
-                (self.backlog - head.packet.wire_bytes().get(), packets - 1)
+                (self.backlog - self.header.wire_bytes(&head.packet).get(), packets - 1)
             }
             _ => (self.backlog, packets),
         }
+    }
+
+    /// The link's own header.
+    pub fn header(&self) -> LinkHeader {
+        self.header
     }
 
     /// The largest packet that passes (tbf's `burst`).
@@ -112,7 +121,7 @@ impl<P: Frame> Fifo<P> {
         match self.queue.front() {
             Some(&(at, _)) if at <= now => {
                 let left = self.queue.pop_front()?;
-                self.backlog -= left.1.packet.wire_bytes().get();
+                self.backlog -= self.header.wire_bytes(&left.1.packet).get();
                 Some(left)
             }
             _ => None,
@@ -171,7 +180,12 @@ mod tests {
     }
 
     fn fifo(limit: Limit) -> Fifo<Packet> {
-        Fifo::new(Config { rate: LinkRate::Constant(RATE), burst: Bytes::new(3028), limit })
+        Fifo::new(Config {
+            rate: LinkRate::Constant(RATE),
+            burst: Bytes::new(3028),
+            limit,
+            header: LinkHeader::default(),
+        })
     }
 
     #[test]
@@ -180,6 +194,7 @@ mod tests {
             rate: LinkRate::Constant(RATE),
             burst: Bytes::ZERO,
             limit: Limit::Bytes(Bytes::new(1514 + 1500)),
+            header: LinkHeader::default(),
         };
         let mut q = Fifo::new(line);
         let mut offer = |len| match q.enqueue(Time::ZERO, Packet { len, ..packet(0) }) {
@@ -191,6 +206,32 @@ mod tests {
             [1448, 1448, 1448, 1448, 100].map(&mut offer),
             [Some(1), Some(2), Some(3), None, None]
         );
+    }
+
+    #[test]
+    fn rate_and_limit_count_the_links_own_header() {
+        // Without Ethernet's header 1500 bytes of 12.112 Mbit/s: 990.75 us each, and two of them are the limit.
+        let mut q = Fifo::new(Config {
+            rate: LinkRate::Constant(RATE),
+            burst: Bytes::ZERO,
+            limit: Limit::Bytes(Bytes::new(1500 + 1500)),
+            header: LinkHeader::of(0),
+        });
+        let mut offer = || match q.enqueue(Time::ZERO, packet(0)) {
+            Verdict::Queued(at) => Some(at.as_us()),
+            Verdict::Dropped(..) => None,
+        };
+        assert_eq!([(); 4].map(|()| offer()), [Some(990), Some(1981), Some(2972), None]);
+        assert_eq!(q.backlog(), Bytes::new(4500));
+        while q.dequeue(Time::from_ns(3_000_000)).is_some() {}
+        assert_eq!(q.backlog(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn each_frame_of_a_super_packet_has_the_header() {
+        let both = Packet { len: 2 * 1448, ..packet(0) };
+        assert_eq!(LinkHeader::of(14).wire_bytes(&both), Bytes::new(2 * 1514));
+        assert_eq!(LinkHeader::of(22).wire_bytes(&both), Bytes::new(2 * 1522));
     }
 
     #[test]
@@ -231,8 +272,12 @@ mod tests {
     fn a_schedule_of_one_rate_is_that_rate() {
         let rate = LinkRate::Scheduled(Schedule::new(vec![(Time::ZERO, RATE)], None));
         let mut plain = fifo(Limit::Packets(10));
-        let mut stepped =
-            Fifo::new(Config { rate, burst: Bytes::new(3028), limit: Limit::Packets(10) });
+        let mut stepped = Fifo::new(Config {
+            rate,
+            burst: Bytes::new(3028),
+            limit: Limit::Packets(10),
+            header: LinkHeader::default(),
+        });
         for i in 0..8 {
             let now = Time::from_ns(u64::from(i) * 700_000);
             while plain.dequeue(now).is_some() {}
@@ -244,7 +289,12 @@ mod tests {
     #[test]
     fn a_packet_larger_than_the_burst_never_passes() {
         let rate = LinkRate::Constant(Rate::from_bps(1_000_000));
-        let mut q = Fifo::new(Config { rate, burst: Bytes::new(1000), limit: Limit::Packets(9) });
+        let mut q = Fifo::new(Config {
+            rate,
+            burst: Bytes::new(1000),
+            limit: Limit::Packets(9),
+            header: LinkHeader::default(),
+        });
         assert_eq!(q.enqueue(Time::ZERO, packet(0)), Verdict::Dropped(packet(0), Cause::TooLarge));
     }
 }

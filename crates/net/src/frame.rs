@@ -32,6 +32,34 @@ pub mod ecn {
 /// of wireless networks, whose headers are longer, has 960.
 pub const SKB_OVERHEAD: u32 = 832;
 
+/// The link layer's header in [`Frame::wire_bytes`]: Ethernet's.
+pub const ETHERNET_HEADER: u64 = 14;
+
+/// The header that a link has of its own: what is in front of the IP packet on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkHeader {
+    /// What it has more than Ethernet's, bytes.
+    beyond: i64,
+}
+
+impl LinkHeader {
+    /// A header of so many bytes.
+    pub const fn of(bytes: u64) -> LinkHeader {
+        LinkHeader { beyond: bytes as i64 - ETHERNET_HEADER as i64 }
+    }
+
+    /// Length of a packet on that link; each frame of a super-packet has a header.
+    #[inline]
+    pub fn wire_bytes<P: Frame>(self, packet: &P) -> Bytes {
+        let ethernet = packet.wire_bytes();
+        if self.beyond == 0 {
+            return ethernet;
+        }
+        let more = self.beyond * i64::from(packet.segments());
+        Bytes::new(ethernet.get().saturating_add_signed(more))
+    }
+}
+
 /// See the module documentation.
 pub trait Frame {
     /// Length that rates and queues count: the wire, link header included (`qdisc_pkt_len`); of a super-packet that of

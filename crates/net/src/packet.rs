@@ -41,6 +41,9 @@ pub struct Packet {
     pub sent_us: u32,
 }
 
+/// Bits of [`Packet::ts_ecr`] of QUIC that say how long header and STREAM frame are.
+const FRAME_BITS: u32 = 4;
+
 /// Bits of [`Packet::flags`].
 pub mod flags {
     /// Connection set-up.
@@ -65,16 +68,35 @@ pub mod flags {
 
 impl Packet {
     /// A data packet of QUIC, which has no timestamps: their words carry the number of its segment of the stream, and
-    /// the lowest packet number that the sender still waits for.
+    /// the lowest packet number that the sender still waits for, as the distance to it above [`FRAME_BITS`] bits that say
+    /// how much shorter than [`quic::FRAME_BYTES`] its header and STREAM frame are.
     #[inline]
     pub fn quic(number: u32, segment: u32, lowest_awaited: u32) -> Packet {
         Packet {
             seq: number,
             ts_val: segment,
-            ts_ecr: lowest_awaited,
+            ts_ecr: {
+                let distance = number - lowest_awaited;
+                assert!(distance >> (32 - FRAME_BITS) == 0, "{distance} packets are remembered");
+                distance << FRAME_BITS
+            },
             flags: flags::QUIC,
             ..Packet::default()
         }
+    }
+
+    /// Of QUIC: the same with a header and STREAM frame of so many bytes.
+    #[must_use]
+    pub fn with_frame_bytes(self, bytes: u64) -> Packet {
+        let shorter = quic::FRAME_BYTES as i32 - bytes as i32;
+        let mask = (1 << FRAME_BITS) - 1;
+        Packet { ts_ecr: self.ts_ecr & !mask | (shorter as u32 & mask), ..self }
+    }
+
+    /// Of QUIC: how much shorter than usual its header and STREAM frame are, bytes.
+    #[inline]
+    const fn shorter(&self) -> i64 {
+        ((self.ts_ecr << (32 - FRAME_BITS)) as i32 >> (32 - FRAME_BITS)) as i64
     }
 
     /// A datagram of `len` bytes from a real implementation of QUIC. `number` and `generation` say where its content is.
@@ -106,7 +128,7 @@ impl Packet {
     #[inline]
     pub fn lowest_awaited(&self) -> u32 {
         debug_assert!(self.flags & flags::QUIC != 0, "a STOP_WAITING frame of {self:?}");
-        self.ts_ecr
+        self.seq - (self.ts_ecr >> FRAME_BITS)
     }
 
     /// Length on the wire, link header included (what `tbf` and buffers count).
@@ -151,7 +173,12 @@ impl Packet {
             return quic::INITIAL_BYTES;
         }
         let has_frame = (self.flags & flags::STOP_WAITING != 0) as u64;
-        quic::DATA_BYTES + self.len as u64 + has_frame * quic::STOP_WAITING_BYTES
+        let shorter = self.shorter();
+        let frame = match shorter {
+            0 => quic::STOP_WAITING_BYTES,
+            _ => quic::compact_stop_waiting_bytes(self.seq),
+        };
+        (quic::DATA_BYTES + self.len as u64 + has_frame * frame).saturating_add_signed(-shorter)
     }
 }
 

@@ -118,6 +118,10 @@ pub const QUANTA: RangeInclusive<i128> = 256..=1 << 20;
 /// (`TCA_TBF_BURST`), which at the slowest rate are 1.1 years and so stay below 2^63 ns.
 pub const BURSTS: RangeInclusive<i128> = FRAME..=u32::MAX as i128;
 
+/// Header of a link layer, bytes: none, as for IP packets that nothing frames, to what Ethernet takes with preamble, tags
+/// and gap.
+pub const HEADERS: RangeInclusive<i128> = 0..=64;
+
 /// Refuses a value out of the range of its field.
 pub(crate) fn check_range(value: impl Setting, field: &Field) -> Result<(), Refused> {
     match (value.number(), field.range) {

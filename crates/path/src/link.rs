@@ -3,6 +3,7 @@
 use crate::histogram::Histogram;
 use crate::waiting::Waiting;
 use net::fifo::{Fifo, Verdict};
+use net::frame::LinkHeader;
 use net::link::trace_link::FULL_FRAME;
 use net::link::{Link as _, Tbf, TraceLink};
 use net::qdisc::any::AnyQdisc;
@@ -50,6 +51,8 @@ macro_rules! each {
 pub struct Link<P> {
     pub queue: Queue<P>,
     pub policer: Option<Policer>,
+    /// Its own header, which counters count.
+    header: LinkHeader,
     pub stats: LinkStats,
     /// Time in the queue of the packets that left it.
     pub sojourn: Histogram,
@@ -57,10 +60,16 @@ pub struct Link<P> {
 }
 
 impl<P: Frame + Copy> Link<P> {
+    /// A link whose queue counts Ethernet's header, or, a plain FIFO, the one that it has been given.
     pub fn new(queue: Queue<P>, policer: Option<Policer>) -> Self {
+        let header = match &queue {
+            Queue::Fifo(fifo) => fifo.header(),
+            Queue::Bucket(_) | Queue::Trace(_) | Queue::Shaping(..) => LinkHeader::default(),
+        };
         Link {
             queue,
             policer,
+            header,
             stats: LinkStats::default(),
             sojourn: Histogram::default(),
             waiting: Waiting::default(),
@@ -89,7 +98,7 @@ impl<P: Frame + Copy> Link<P> {
     #[cold]
     fn cuts(&self, packet: &P) -> bool {
         match &self.queue {
-            Queue::Fifo(fifo) => packet.wire_bytes() > fifo.largest(),
+            Queue::Fifo(fifo) => self.header.wire_bytes(packet) > fifo.largest(),
             Queue::Bucket(tbf) => packet.wire_bytes() > tbf.largest() || tbf.child().cuts(),
             Queue::Shaping(qdisc, _) => qdisc.cuts(),
             Queue::Trace(_) => true,
@@ -150,7 +159,7 @@ impl<P: Frame + Copy> Link<P> {
             self.waiting.on_left(left, since);
         }
         self.stats.sent_packets += u64::from(segments);
-        self.stats.sent_bytes += packet.wire_bytes().get();
+        self.stats.sent_bytes += self.header.wire_bytes(&packet).get();
         Some(packet)
     }
 
@@ -173,7 +182,7 @@ impl<P: Frame + Copy> Link<P> {
     /// Notes a packet that was dropped.
     pub fn count_drop(&mut self, packet: &P) {
         self.stats.dropped_packets += u64::from(packet.segments());
-        self.stats.dropped_bytes += packet.wire_bytes().get();
+        self.stats.dropped_bytes += self.header.wire_bytes(packet).get();
     }
 
     /// Notes a segment that was marked.

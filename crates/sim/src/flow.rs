@@ -156,6 +156,7 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         rto_min_ns,
         counts_sent,
         prr,
+        compact,
     } = p.transport
     else {
         unreachable!("matched by the caller")
@@ -181,6 +182,7 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         rto_min: rto_min_ns.map_or(default.rto_min, Span::from_ns),
         counts_sent,
         prr,
+        compact,
         ecn: host.ecn != plan::EcnMode::Off,
         ..default
     };

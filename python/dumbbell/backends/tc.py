@@ -112,6 +112,8 @@ def refuse(link: LinkPlan, *, in_virtual_time: bool = False) -> None:
         )
     if link["burst_bytes"] == 0:
         raise ScenarioError("path.burst", "got 0B, a serial line, wanted a depth: tbf has one; --on sim takes 0B")
+    if "header_bytes" in link:
+        raise ScenarioError("path.link_header", "got another than Ethernet's 14B; --on sim and linux have others")
     if link["policer"] is not None:
         raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux has policers")
 

@@ -169,6 +169,8 @@ class LinkView(View, frozen=True, kw_only=True):
     """When the steps begin again."""
     trace: TraceView | None = None
     burst_bytes: Count = 0
+    header_bytes: Count = 14
+    """The link layer's header of each packet."""
     policer: PolicerView | None = None
     qdisc: QdiscView
 

@@ -48,6 +48,7 @@ class LinkPlan(RatePlan):
 
     name: str
     burst_bytes: int
+    header_bytes: NotRequired[int]
     policer: PolicerPlan | None
     qdisc: Settings
 

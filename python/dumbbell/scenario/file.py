@@ -38,6 +38,7 @@ from .kinds import (
     DURATION,
     EVERY,
     LABEL,
+    LINK_HEADER,
     NAME,
     NAME_LETTERS,
     RATE,
@@ -128,6 +129,12 @@ class Path(Table):
         "depth of the bottleneck's token bucket; two full frames, the minimum of tbf; 0B: a serial line as ns-3's,"
         " which drops a packet unless 1500 bytes of the queue are free",
         default="3028B",
+    )
+    link_header: Quantity = key(
+        LINK_HEADER,
+        "bytes in front of an IP packet on the bottleneck, which its rate and buffer count: 14B Ethernet, 2B PPP,"
+        " 22B PPPoE; with drop tail only",
+        default="14B",
     )
     up: MaybeSubTable[Up] = key(
         Sub(Up),

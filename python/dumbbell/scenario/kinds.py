@@ -31,6 +31,8 @@ def quantity(parse: Callable[[object], T], units_: list[str], guess: str = "") -
 #: Deepest token bucket, bytes: 32 bits (TCA_TBF_BURST), which at the slowest rate, 1 kbps, are 1.1 years and so stay
 #: below 2^63 ns.
 BURST_MAX = 2**32 - 1
+#: Longest header of a link layer, bytes, as the engine has it.
+LINK_HEADER_MAX = 64
 
 #: Letters of a number without a unit to which an error suggests one.
 _NUMBER_SHOWN = 20
@@ -159,6 +161,13 @@ def _depth(value: object) -> int:
     return 0 if value == "0B" else _burst(value)
 
 
+def _link_header(value: object) -> int:
+    amount = 0 if value == "0B" else units.size_bytes(value)
+    if amount > LINK_HEADER_MAX:
+        raise UnitError(f'a size of at most {LINK_HEADER_MAX} bytes, such as "2B"')
+    return amount
+
+
 def _some_buffer(value: object) -> Buffer:
     found = units.buffer(value)
     if found[1] == 0:
@@ -190,6 +199,7 @@ TICK = Kind(_tick, {"enum": [n for n in range(1, 1001) if 1000 % n == 0]})
 BURST = quantity(_burst, _BYTES)
 #: Depth of a link's bucket; a serial line has none.
 DEPTH = quantity(_depth, _BYTES)
+LINK_HEADER = quantity(_link_header, _BYTES, "B")
 BUFFER = quantity(_some_buffer, ["bdp", "BDP", *_BYTES, *_NS], "bdp")
 LIMIT = either("buffer", BUFFER)
 PACKETS = quantity(_packets, ["pkt"], "pkt")

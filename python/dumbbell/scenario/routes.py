@@ -31,11 +31,11 @@ from .impairments import (
     loss_stage,
     share_stage,
 )
-from .kinds import BUFFER, DELAY, DEPTH, NAME
+from .kinds import BUFFER, DELAY, DEPTH, LINK_HEADER, NAME
 from .plain_kinds import Choice, Kind
-from .qdiscs import BufferContext, Qdisc
+from .qdiscs import BufferContext, Fifo, Qdisc
 from .schedule import Rate, Rtt, Schedule
-from .units import FRAME_BYTES
+from .units import ETHERNET_BYTES, FRAME_BYTES
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import LinkPlan, PolicerPlan, RatePlan, TracePlan
@@ -88,6 +88,9 @@ class Link(Table):
     buffer: MaybeBuffer = key(BUFFER, "limit of its queue, as path.buffer; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "queue discipline, as path.qdisc", default="fifo")
     burst: Quantity = key(DEPTH, "depth of its token bucket; 0B: a serial line", default="3028B")
+    link_header: Quantity = key(
+        LINK_HEADER, "bytes of its link layer in front of an IP packet, as path.link_header", default="14B"
+    )
     policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of its queue", default=None)
     delay: Quantity = key(
         DELAY,
@@ -173,6 +176,9 @@ class Up(Table):
     buffer: MaybeBuffer = key(BUFFER, "limit of its queue; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "its queue discipline", default="fifo")
     burst: Quantity = key(DEPTH, "depth of its token bucket; 0B: a serial line", default="3028B")
+    link_header: Quantity = key(
+        LINK_HEADER, "bytes of its link layer in front of an IP packet, as path.link_header", default="14B"
+    )
     policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of its queue", default=None)
     delay: MaybeRtt = key(
         schedule.DELAY,
@@ -271,13 +277,28 @@ def link(
     assert table.rate is not None
     rated = rate(table.rate, at, folder)
     constant = not rated["steps"] and not rated["trace"]
-    return {
+    made: Any = {
         "name": name,
         **rated,
         "burst_bytes": table.burst,
         "policer": None if table.policer is None else table.policer.plan(),
         "qdisc": table.qdisc.plan(BufferContext(at, rated["rate_bps"], rtt_ns, table, constant, packet_bytes)),
     }
+    header = _header(table, at)
+    if header is not None:
+        made["header_bytes"] = header
+    return made  # type: ignore[no-any-return]
+
+
+def _header(table: Path | Link | Up, at: str) -> int | None:
+    """Bytes of the header that a link has instead of Ethernet's; a drop-tail queue at a rate counts it."""
+    if table.link_header == ETHERNET_BYTES:
+        return None
+    is_plain = isinstance(table.qdisc, Fifo) and not table.qdisc.head_drop
+    if not is_plain or table.policer is not None or isinstance(table.rate, schedule.TraceFile):
+        wanted = f"{ETHERNET_BYTES}B, Ethernet's, or a drop-tail queue (fifo) at a rate, without policer"
+        raise wrong(f"{at}.link_header", raw_at(table, "link_header"), wanted)
+    return table.link_header
 
 
 def named(links: Sequence[Link]) -> dict[str, tuple[int, int]]:

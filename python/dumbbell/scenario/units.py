@@ -14,6 +14,8 @@ from dumbbell.errors import nearest
 
 #: Bytes of a full segment on the wire: 14 Ethernet + 20 IPv4 + 32 TCP with timestamps + 1448 payload.
 FRAME_BYTES = 1514
+#: Of these the header of Ethernet.
+ETHERNET_BYTES = 14
 
 #: Payload bytes of a full segment: 1500 - 20 IPv4 - 32 TCP with timestamps.
 MSS_BYTES = 1448

@@ -1,6 +1,7 @@
 //! Links against simpler models of themselves.
 
 use net::bucket::LinkRate;
+use net::frame::LinkHeader;
 use net::link::{Link, Tbf, TraceLink};
 use net::qdisc::fifo::{self, Fifo};
 use net::qdisc::{Outcome, Qdisc};
@@ -106,7 +107,7 @@ proptest! {
         let (rate, burst) = (LinkRate::Constant(Rate::from_bps(bps)), Bytes::new(burst));
         let mut shaped = Tbf::new(rate.clone(), burst, queue(fifo::Limit::Packets(DEEP)));
         let limit = fast::Limit::Packets(DEEP);
-        let mut known = fast::Fifo::new(fast::Config { rate, burst, limit });
+        let mut known = fast::Fifo::new(fast::Config { rate, burst, limit, header: LinkHeader::default() });
         prop_assert_eq!(departures(&mut shaped, &arrivals), fast_departures(&mut known, &arrivals));
     }
 
@@ -126,7 +127,7 @@ proptest! {
         let (rate, burst) = (LinkRate::Scheduled(schedule), Bytes::new(burst));
         let mut shaped = Tbf::new(rate.clone(), burst, queue(fifo::Limit::Packets(DEEP)));
         let limit = fast::Limit::Packets(DEEP);
-        let mut known = fast::Fifo::new(fast::Config { rate, burst, limit });
+        let mut known = fast::Fifo::new(fast::Config { rate, burst, limit, header: LinkHeader::default() });
         prop_assert_eq!(departures(&mut shaped, &arrivals), fast_departures(&mut known, &arrivals));
     }
 

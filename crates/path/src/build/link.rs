@@ -4,6 +4,7 @@ use crate::link::{Link, Queue};
 use crate::plan::{self, PlanError, Qdisc};
 use net::bucket::LinkRate;
 use net::fifo;
+use net::frame::{Frame, LinkHeader};
 use net::link::{Tbf, TraceLink};
 use net::qdisc::any::AnyQdisc;
 use net::qdisc::cake;
@@ -11,7 +12,6 @@ use net::qdisc::policer::Policer;
 use net::rng::Rng;
 use net::schedule::{Schedule, Steps};
 use net::trace::{Opportunities, Trace, TraceReader};
-use net::Frame;
 use std::fs::File;
 use std::io::BufReader;
 use units::{Bytes, Rate, Span, Time};
@@ -48,7 +48,8 @@ fn queue<P: Frame + Copy>(plan: &plan::Link, context: &Context) -> Result<Queue<
     }
     match plan.qdisc {
         Qdisc::Fifo(queue) if !queue.head_drop => {
-            let config = fifo::Config { rate, burst, limit: queue.limit };
+            let header = LinkHeader::of(plan.header_bytes);
+            let config = fifo::Config { rate, burst, limit: queue.limit, header };
             Ok(Queue::Fifo(Box::new(fifo::Fifo::new(config))))
         }
         Qdisc::Cake(cake::Config { bandwidth: Some(bandwidth), .. }) => {

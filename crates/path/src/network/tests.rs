@@ -5,6 +5,7 @@ use crate::link::Queue;
 use crate::route::Delay;
 use net::bucket::LinkRate;
 use net::fifo::{self, Fifo};
+use net::frame::LinkHeader;
 use net::impair::{Corruption, Duplication, ListedLoss, Loss, Share};
 use net::link::Tbf;
 use net::qdisc::any;
@@ -34,6 +35,7 @@ fn link(limit_packets: u64) -> Link<Packet> {
         rate: LinkRate::Constant(Rate::from_bps(12_112_000)),
         burst: Bytes::new(1514),
         limit: Limit::Packets(limit_packets),
+        header: LinkHeader::default(),
     };
     Link::new(Queue::Fifo(Box::new(Fifo::new(config))), None)
 }
@@ -148,7 +150,8 @@ fn burst(seq: u32, segments: u16) -> Packet {
 
 fn bucket(burst: u64, limit: Limit) -> Link<Packet> {
     let rate = LinkRate::Constant(Rate::from_bps(12_112_000));
-    let config = fifo::Config { rate, burst: Bytes::new(burst), limit };
+    let header = LinkHeader::default();
+    let config = fifo::Config { rate, burst: Bytes::new(burst), limit, header };
     Link::new(Queue::Fifo(Box::new(Fifo::new(config))), None)
 }
 

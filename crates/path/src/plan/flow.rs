@@ -165,6 +165,9 @@ pub enum Transport {
         /// Proportional rate reduction.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         prr: bool,
+        /// Packet numbers and offsets take as few bytes as they need.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        compact: bool,
     },
     /// quinn-proto.
     Quinn {
@@ -327,6 +330,11 @@ impl Flow {
 }
 
 impl Flow {
+    /// Whether its packets have headers of the bytes that they need.
+    pub(super) fn is_compact(&self) -> bool {
+        matches!(self.transport, Transport::Quic { compact: true, .. })
+    }
+
     /// What quinn can carry.
     fn check_quinn(&self, at: &str) -> Result<(), PlanError> {
         let key = |name: &str| format!("{at}.{name}");

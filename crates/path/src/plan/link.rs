@@ -1,9 +1,10 @@
 //! Links in a plan: rate, queue discipline, policer.
 
 use super::{at_key, check, within, PlanError};
+use net::frame::ETHERNET_HEADER;
 use net::qdisc::fifo::Limit;
 use net::qdisc::{any, policer};
-use net::settings::{Settings, BURSTS, RATES};
+use net::settings::{Settings, BURSTS, HEADERS, RATES};
 use serde::{Deserialize, Serialize};
 
 /// A shared link.
@@ -27,6 +28,9 @@ pub struct Link {
     pub trace: Option<Trace>,
     /// Depth of the token bucket, bytes.
     pub burst_bytes: u64,
+    /// The link layer's header of each packet, which rate and queue count; Ethernet's unless given.
+    #[serde(default = "ethernet_header", skip_serializing_if = "is_ethernet")]
+    pub header_bytes: u64,
     /// Packets beyond this rate are refused before they are queued.
     #[serde(default)]
     pub policer: Option<policer::Config>,
@@ -49,6 +53,14 @@ pub struct Trace {
     pub repeat: bool,
 }
 
+const fn ethernet_header() -> u64 {
+    ETHERNET_HEADER
+}
+
+const fn is_ethernet(&bytes: &u64) -> bool {
+    bytes == ETHERNET_HEADER
+}
+
 impl Link {
     /// Checks the link; a queue in bytes must hold one of the largest packets that cross it.
     pub(super) fn check(&self, at: &str, largest: u64) -> Result<(), PlanError> {
@@ -61,6 +73,7 @@ impl Link {
         } else {
             within(BURSTS, &key("burst_bytes"), self.burst_bytes)?;
         }
+        self.check_header(&key("header_bytes"))?;
         let most = self.steps.iter().map(|step| step.1).max().unwrap_or(0);
         within(0..=*RATES.end(), &key("steps"), most)?;
         check(
@@ -84,5 +97,14 @@ impl Link {
             }
             Some(Limit::Packets(_)) | None => Ok(()),
         }
+    }
+
+    /// A header of its own is counted by a drop-tail queue at a rate; others count Ethernet's.
+    fn check_header(&self, key: &str) -> Result<(), PlanError> {
+        within(HEADERS, key, self.header_bytes)?;
+        let is_fifo = matches!(self.qdisc, any::Config::Fifo(queue) if !queue.head_drop);
+        let counts = is_fifo && self.trace.is_none() && self.policer.is_none();
+        let wanted = "14, Ethernet's, or a drop-tail queue without trace and policer";
+        check(counts || is_ethernet(&self.header_bytes), key, self.header_bytes, wanted)
     }
 }

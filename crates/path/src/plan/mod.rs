@@ -290,6 +290,8 @@ impl Plan {
             self.flows.len(),
             "1 to 100000 flows",
         )?;
+        let compact = self.record.pcap && self.flows.iter().any(Flow::is_compact);
+        check(!compact, "record.pcap", true, "false: captures have no compact headers")?;
         check(self.probes.len() <= 1_000, "probes", self.probes.len(), "at most 1000")?;
         let (links, ack_links) = (self.links.len(), self.ack_links.len());
         self.probes.iter().enumerate().try_for_each(|(i, probe)| {

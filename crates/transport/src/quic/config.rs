@@ -41,6 +41,8 @@ pub struct Config {
     pub ack_every: u32,
     /// Longest wait of an acknowledgement (RFC 9000 section 18.2).
     pub max_ack_delay: Span,
+    /// Packet numbers and offsets take as few bytes as they need, as in Zhang's framer; otherwise four.
+    pub compact: bool,
     /// A packet is lost when one sent this many later was acknowledged (RFC 9002 section 6.1.1).
     pub packet_threshold: u32,
     /// The thresholds of loss detection grow with each loss that proves spurious. RFC 9002 leaves it open (sections
@@ -87,6 +89,7 @@ impl Default for Config {
             ecn: false,
             ack_every: 2,
             max_ack_delay: Span::from_ms(25),
+            compact: false,
             packet_threshold: 3,
             adaptive_thresholds: false,
             undo: true,
@@ -104,6 +107,15 @@ impl Config {
     /// How the stream is cut into segments.
     pub fn cut(&self) -> Cut {
         Cut::new(self.payload, self.write).in_parts(self.part)
+    }
+
+    /// Header and STREAM frame of a packet, bytes; those of most compact packets of minutes.
+    pub fn frame_bytes(&self) -> u64 {
+        if self.compact {
+            net::quic::COMPACT_FRAME_BYTES
+        } else {
+            net::quic::FRAME_BYTES
+        }
     }
 
     /// As in Zhang's simulations: every packet is acknowledged, no handshake, 100 ms assumed at first, any gap is a

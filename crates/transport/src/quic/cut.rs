@@ -13,6 +13,24 @@ pub struct Cut {
     part: u64,
 }
 
+/// Bytes of the packets of a write, and what they count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartSize {
+    bytes: u64,
+    parts: u64,
+}
+
+impl PartSize {
+    /// Bytes of so many parts in the mean.
+    #[inline]
+    pub fn of(self, count: u64) -> u64 {
+        match self.parts {
+            1 => count * self.bytes,
+            parts => count * self.bytes / parts,
+        }
+    }
+}
+
 impl Cut {
     /// Segments of `payload` bytes; writes of `write` bytes, or 0: one write of everything.
     pub fn new(payload: u32, write: u32) -> Cut {
@@ -40,9 +58,9 @@ impl Cut {
         (0..self.per_write).map(|segment| u64::from(self.parts(segment as u32))).sum()
     }
 
-    /// Mean bytes that count one, where each segment has so many more.
-    pub fn part_bytes(self, more: u64) -> u64 {
-        (self.write + more * self.per_write) / self.parts_per_write()
+    /// What counts one, in the mean, where each segment has so many bytes more.
+    pub fn part_size(self, more: u64) -> PartSize {
+        PartSize { bytes: self.write + more * self.per_write, parts: self.parts_per_write() }
     }
 
     /// Bytes of a segment that is not the last of the stream.
@@ -60,7 +78,7 @@ impl Cut {
 
     /// Mean bytes that count one: of a segment, or of a part.
     pub fn mean(self) -> u32 {
-        self.part_bytes(0) as u32
+        self.part_size(0).of(1) as u32
     }
 
     /// A transfer of `bytes` (at least 1).
@@ -94,9 +112,9 @@ mod tests {
     fn a_packet_counts_the_parts_that_it_has() {
         let cut = Cut::new(1400, 3000).in_parts(200);
         assert_eq!([0, 1, 2, 3].map(|i| cut.parts(i)), [7, 7, 1, 7]);
-        assert_eq!((cut.mean(), cut.part_bytes(11)), (200, 202));
+        assert_eq!((cut.mean(), cut.part_size(9).of(1), cut.part_size(9).of(15)), (200, 201, 3027));
         let whole = Cut::new(1400, 3000);
-        assert_eq!((whole.parts(0), whole.parts(2), whole.part_bytes(11)), (1, 1, 1011));
+        assert_eq!((whole.parts(0), whole.parts(2), whole.part_size(11).of(1)), (1, 1, 1011));
     }
 
     #[test]

@@ -83,10 +83,9 @@ fn stop_waiting_trims_the_ranges_and_what_comes_below_is_thrown_away() {
     counts(&mut receiver, &[0, 2, 4]);
     assert_eq!(receiver.ranges().len(), 3);
     let repaired = Packet {
-        ts_val: 1,
-        ts_ecr: 4,
+        len: packet(5).len,
         flags: flags::QUIC | flags::RETRANS | flags::STOP_WAITING,
-        ..packet(5)
+        ..Packet::quic(5, 1, 4)
     };
     receiver.on_packet(at_ms(9), &repaired, &mut Vec::new());
     assert_eq!(receiver.ranges().iter().collect::<Vec<_>>(), [(4, 6)]);

@@ -167,7 +167,8 @@ impl Ends for QuicEnds {
             at: now,
             number: packet.seq,
             segment: packet.ts_val,
-            stop_waiting: (packet.flags & flags::STOP_WAITING != 0).then_some(packet.ts_ecr),
+            stop_waiting: (packet.flags & flags::STOP_WAITING != 0)
+                .then(|| packet.lowest_awaited()),
             is_retrans: packet.flags & flags::RETRANS != 0,
         })
     }

@@ -1,10 +1,11 @@
 //! What one acknowledgement does (RFC 9002 appendix A.7), and what the controller hears of it, in the
 //! order in which TCP tells it.
 
-use super::{Sender, Totals, FRAME_BYTES};
+use super::{Sender, Totals};
 use crate::common::rate::Sampler;
 use crate::common::SenderEvent;
 use crate::quic::arrivals::Arrivals;
+use crate::quic::cut::PartSize;
 use crate::quic::rtt::{Estimator, GRANULARITY_US};
 use crate::quic::sent::{Sent, ACKED, APP_LIMITED, ECT, IN_FLIGHT, LOST, RETRANS};
 use cca::{AckSample, CaState, RateSample};
@@ -40,12 +41,12 @@ struct AckState {
 
 /// The lower of sending rate and ACK rate, each over its own interval (`BandwidthSampler::OnPacketAcknowledgedInner`):
 /// the interval in which as many packets
-/// (or parts of packets) of the mean size `packet` have this rate.
-fn count_sent(rs: &mut RateSample, sample: Totals, packet: u64) {
+/// (or parts of packets) of the mean size have this rate.
+fn count_sent(rs: &mut RateSample, sample: Totals, part: PartSize) {
     if rs.delivered <= 0 || rs.rcv_interval_us == 0 {
         return;
     }
-    let delivered = rs.delivered as u64 * packet;
+    let delivered = part.of(rs.delivered as u64);
     let interval = |us: u32, bytes: u32| u64::from(us) * delivered / u64::from(bytes.max(1));
     let sending = interval(rs.snd_interval_us, sample.sent);
     rs.interval_us = sending.max(interval(rs.rcv_interval_us, sample.acked)) as i64;
@@ -97,7 +98,7 @@ impl Sender {
             (number + 1).wrapping_mul(mss).wrapping_add(1)
         });
         if self.config.counts_sent {
-            count_sent(&mut st.sampler.rs, st.sample, self.part_bytes);
+            count_sent(&mut st.sampler.rs, st.sample, self.part);
         }
         self.cong_control(&st, prior_una);
         self.reset_backoff();
@@ -120,9 +121,9 @@ impl Sender {
     }
 
     fn on_packet_acked(&mut self, number: u32, packet: &Sent, st: &mut AckState) {
-        let bytes = self.packet_bytes(packet.segment);
+        let bytes = self.packet_bytes(number, packet.segment, packet.is(RETRANS));
         if packet.is(IN_FLIGHT) {
-            self.leave_flight(packet.segment);
+            self.leave_flight(number, packet);
         } else {
             self.on_spurious_loss(number, packet);
         }
@@ -131,7 +132,7 @@ impl Sender {
         let parts = self.cut.parts(packet.segment);
         self.sk.delivered = self.sk.delivered.wrapping_add(parts);
         self.sk.stats.delivered += 1;
-        self.sk.bytes_acked += bytes - FRAME_BYTES;
+        self.sk.bytes_acked += u64::from(self.payload(packet.segment));
         self.bytes.acked = self.bytes.acked.wrapping_add(bytes as u32);
         st.bytes += bytes;
         st.packets += 1;
@@ -269,6 +270,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quic::cut::Cut;
 
     fn interval_ms(snd: u32, rcv: u32, delivered: i32, sent: u32, acked: u32) -> i64 {
         let mut rs = RateSample {
@@ -278,7 +280,7 @@ mod tests {
             interval_us: -1,
             ..RateSample::default()
         };
-        count_sent(&mut rs, Totals { sent, acked }, 1000);
+        count_sent(&mut rs, Totals { sent, acked }, Cut::new(1000, 0).part_size(0));
         rs.interval_us / 1_000
     }
 

@@ -56,7 +56,7 @@ impl Sender {
         let before = *packet;
         packet.flags = packet.flags & !(IN_FLIGHT | OWNER) | LOST;
         packet.lost_us = now_us;
-        self.leave_flight(before.segment);
+        self.leave_flight(number, &before);
         let parts = self.cut.parts(before.segment);
         self.sk.lost = self.sk.lost.wrapping_add(parts);
         self.sk.stats.lost += 1;
@@ -136,7 +136,7 @@ impl Sender {
             let before = *packet;
             packet.flags = packet.flags & !(IN_FLIGHT | OWNER) | LOST;
             packet.lost_us = now_us;
-            self.leave_flight(before.segment);
+            self.leave_flight(number, &before);
             self.sk.log_packet(SenderEvent::PacketLost(number, LossTrigger::Timeout));
             taken += 1;
             if before.is(OWNER) && !self.delivered.contains(before.segment) {

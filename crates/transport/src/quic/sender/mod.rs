@@ -7,7 +7,7 @@ mod output;
 
 use super::arrivals::Arrivals;
 use super::config::Config;
-use super::cut::Cut;
+use super::cut::{Cut, PartSize};
 use super::delivered::Delivered;
 use super::ecn::EcnCounts;
 use super::episode::{LossRun, Undo};
@@ -15,18 +15,15 @@ use super::pacer::Pacer;
 use super::poll::Poll;
 use super::prr::Prr;
 use super::rtt::Estimator;
-use super::sent::SentPackets;
+use super::sent::{Sent, SentPackets, RETRANS};
 use super::thresholds::Thresholds;
 use super::timer::Timer;
 use crate::common::clock::run_time;
 use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
 use cca::{AckSample, CaState, Controller, TcpSock};
-use net::{Ack, Packet};
+use net::{quic, Ack, Packet};
 use std::collections::VecDeque;
 use units::{Span, Time};
-
-/// Header and STREAM frame of a packet.
-const FRAME_BYTES: u64 = net::quic::DATA_BYTES - net::quic::DATAGRAM_BYTES;
 
 /// Bytes of packets since the start; they wrap.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +40,7 @@ pub struct Sender {
     config: Config,
     cut: Cut,
     /// Bytes that one of a window stands for, stream data and frame.
-    part_bytes: u64,
+    part: PartSize,
     conn: Conn,
     stream: Stream,
     /// Next segment of the stream that was never sent.
@@ -95,7 +92,7 @@ impl Sender {
             sk: Socket::new(socket(&config), ca, config.hz, seed),
             config,
             cut: config.cut(),
-            part_bytes: config.cut().part_bytes(FRAME_BYTES),
+            part: config.cut().part_size(config.frame_bytes()),
             conn: Conn::Closed,
             stream,
             segment_nxt: 0,
@@ -251,10 +248,10 @@ impl Sender {
         self.cut.offset(segment)
     }
 
-    /// A packet with this segment is no longer in flight.
-    fn leave_flight(&mut self, segment: u32) {
-        self.sk.packets_out -= self.cut.parts(segment);
-        self.flight -= self.packet_bytes(segment);
+    /// A packet is no longer in flight.
+    fn leave_flight(&mut self, number: u32, packet: &Sent) {
+        self.sk.packets_out -= self.cut.parts(packet.segment);
+        self.flight -= self.packet_bytes(number, packet.segment, packet.is(RETRANS));
     }
 
     /// Brings the clocks to `now`; the one that stamps and rates are taken with counts in `config.clock`.
@@ -273,10 +270,15 @@ impl Sender {
         run_time(host_ns.next_multiple_of(self.config.clock.as_ns().max(1)))
     }
 
-    /// What a packet with this segment counts for where windows and flights are in bytes: its stream data and frame.
+    /// What a packet counts for where windows and flights are in bytes: its stream data and frames.
     #[inline]
-    pub(super) fn packet_bytes(&self, segment: u32) -> u64 {
-        u64::from(self.payload(segment)) + FRAME_BYTES
+    pub(super) fn packet_bytes(&self, number: u32, segment: u32, is_retrans: bool) -> u64 {
+        let payload = u64::from(self.payload(segment));
+        if !self.config.compact {
+            return payload + quic::FRAME_BYTES;
+        }
+        let stop_waiting = if is_retrans { quic::compact_stop_waiting_bytes(number) } else { 0 };
+        payload + quic::compact_frame_bytes(number, self.cut.offset(segment)) + stop_waiting
     }
 
     /// The handshake is over, or there is none: the controller starts.

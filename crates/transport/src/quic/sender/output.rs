@@ -7,7 +7,7 @@ use crate::common::Stamps;
 use crate::quic::poll::Poll;
 use crate::quic::sent::{Sent, APP_LIMITED, ECT, IN_FLIGHT, OWNER, RETRANS};
 use cca::{CaEvent, CaState};
-use net::{ecn, flags, Packet};
+use net::{ecn, flags, quic, Packet};
 use units::Time;
 
 /// In `snd_cwnd_cnt`: it has what the window is beyond `snd_cwnd` less a half, 1/1024 (`CCA_CWND_EXACT`).
@@ -100,22 +100,27 @@ impl Sender {
         (is_first && una < end).then_some(una)
     }
 
+    /// The unit that a window-based controller's window is kept in, bytes, where it is not the packet.
+    #[inline]
+    fn own_unit(&self) -> Option<u64> {
+        let is_own = self.config.window_unit > 0 && !self.sk.has_cong_control();
+        is_own.then_some(u64::from(self.config.window_unit))
+    }
+
     /// What one of the window lets out, bytes.
     #[inline]
     fn window_unit(&self) -> u64 {
-        match self.config.window_unit {
-            unit if unit > 0 && !self.sk.has_cong_control() => u64::from(unit),
-            _ => self.part_bytes,
-        }
+        self.own_unit().unwrap_or_else(|| self.part.of(1))
     }
 
     /// The window, bytes. A controller that keeps it in parts of its unit says the exact one (`cca_set_exact_cwnd`).
     #[inline]
     pub(super) fn window_bytes(&self) -> u64 {
-        let unit = self.window_unit();
-        let whole = u64::from(self.sk.snd_cwnd) * unit;
+        let cwnd = u64::from(self.sk.snd_cwnd);
+        let whole = self.own_unit().map_or_else(|| self.part.of(cwnd), |unit| cwnd * unit);
         match self.sk.snd_cwnd_cnt {
             count if count & CWND_EXACT != 0 => {
+                let unit = self.window_unit();
                 whole + u64::from(count & 1023) * unit / 1024 - unit / 2
             }
             _ => whole,
@@ -211,7 +216,8 @@ impl Sender {
         }
         sk.lsndtime = sk.jiffies;
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
-        let bytes = self.packet_bytes(load.segment);
+        let next = self.packets.next();
+        let bytes = self.packet_bytes(next, load.segment, load.is_retrans);
         self.bytes.sent = self.bytes.sent.wrapping_add(bytes as u32);
         if self.flight == 0 {
             self.sent_at_acked = self.bytes.sent;
@@ -226,7 +232,8 @@ impl Sender {
         self.sk.bytes_sent += u64::from(len);
         self.sk.stats.retrans_segs += u64::from(load.is_retrans);
         let number = self.remember(load);
-        self.charge(len);
+        // Windows in bytes count frames, and so does the rate that is derived from them.
+        self.charge(if self.own_unit().is_some() { bytes as u32 } else { len });
         if self.prr_reduces() {
             self.prr.on_sent(bytes);
         }
@@ -259,6 +266,10 @@ impl Sender {
     /// does the next packet once a lost one was forgotten.
     fn packet(&mut self, number: u32, load: Load, len: u16) -> Packet {
         let mut packet = Packet::quic(number, load.segment, self.packets.base());
+        if self.config.compact {
+            let offset = self.cut.offset(load.segment);
+            packet = packet.with_frame_bytes(quic::compact_frame_bytes(number, offset));
+        }
         packet.len = len;
         packet.ecn = if self.ecn.is_on { ecn::ECT0 } else { ecn::NOT_ECT };
         if load.is_retrans {
