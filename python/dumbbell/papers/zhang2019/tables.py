@@ -18,6 +18,7 @@ from .testbed import (
     COMMON,
     INTER,
     INTRA,
+    LINE,
     METRICS,
     UNEQUAL,
     cases_in_order,
@@ -38,14 +39,16 @@ TESTED = ("BBR", "BBR'", "BBRPlus", "BBR+", "Tsunami", "BBRv2")
 
 # --- Table 3: unequal RTTs ------------------------------------------------------------------------
 
-#: One-way delays of the links before and after the bottleneck, ms (Section 4.2).
-SIDES = {"l1": 10, "l3": 10, "l4": 20, "l5": 20}
+#: One-way delays of the links before and after the bottleneck (Section 4.2). Both senders are polled at the same
+#: instants, and the links differ by whole milliseconds, so that packets of both come to the bottleneck at one instant.
+#: ns-3 takes that first whose event was scheduled first, which is that of the longer link: l1 is 1 ns longer.
+SIDES = {"l1": "10000001ns", "l3": "10ms", "l4": "20ms", "l5": "20ms"}
 
 
 def _unequal(profile: Profile) -> Iterator[Case]:
     for case, link in UNEQUAL.items():
         sides = [
-            {"name": name, "rate": "100Mbps", "buffer": f"{link.queue}ms", "burst": "0B", "delay": f"{delay}ms"}
+            {"name": name, "rate": "100Mbps", "buffer": f"{link.queue}ms", "delay": delay, **LINE}
             for name, delay in SIDES.items()
         ]
         for label in CCAS:
@@ -82,8 +85,8 @@ def _lossy(profile: Profile) -> Iterator[Case]:
         for case in LOSSY_CASES:
             impair = [{"kind": "delay"}, {"kind": "links"}, {"kind": "loss", "rate": f"{loss}%"}]
             for label in [label for label in CCAS if label not in ("Tsunami", "BBR+")]:
-                tables = scenario({**INTRA[case].path, "impair": impair}, [flow(label, count=4)], duration="400s",
-                                  profile=profile)  # fmt: skip
+                flows = [flow(label, turn, name=f"flow{turn + 1}") for turn in range(4)]
+                tables = scenario({**INTRA[case].path, "impair": impair}, flows, duration="400s", profile=profile)
                 yield Case(label, {"loss_pct": loss, "case": f"C{case}"}, tables)
 
 
@@ -105,7 +108,7 @@ STEPS = [["0s", "4Mbps"], ["50s", "3Mbps"], ["100s", "2Mbps"], ["150s", "1Mbps"]
 
 def _variable(labels: Sequence[str]) -> Any:
     def cases(profile: Profile) -> Iterator[Case]:
-        path = {"rate": {"steps": STEPS, "repeat": True}, "rtt": "100ms", "buffer": "75kB", "burst": "0B"}
+        path = {"rate": {"steps": STEPS, "repeat": True}, "rtt": "100ms", "buffer": "75kB", **LINE}
         for label in labels:
             tables = scenario(path, pair(label), duration="400s", profile=profile, is_drawn=True)
             yield Case(label, {}, tables)

@@ -49,16 +49,17 @@ TRANSPORT: dict[str, Any] = {
     "rto_min": "200ms",
     "counts_sent": True,
     "prr": True,
+    "compact": True,
 }
-#: Window at the start of controllers that set it themselves, in packets: 14,600 bytes of 1011 each. That of others is
+#: Window at the start of controllers that set it themselves, in packets: 14,600 bytes of 1009 each. That of others is
 #: ten units.
 FIRST_WINDOW = 15
 #: Cubic's window grows by the bytes acknowledged, and BBRv2 judges losses against flights in bytes, where half of the
 #: packets that a full queue drops carry 200: their flows count in parts of 200 bytes (seven in a packet of 1400), which
-#: come to 202.2 with their headers.
+#: come to 201.8 with their headers.
 IN_PARTS: dict[str, Any] = {"part": "200B"}
 
-#: Parameters that his packets, 1011 bytes in the mean, need where windows are of 1460 (a minimum window of four
+#: Parameters that his packets, 1009 bytes in the mean, need where windows are of 1460 (a minimum window of four
 #: segments lets six packets out, and Cubic counts bytes: `cubic_bytes.cc`; 142/1024 is 202/1460), and values of the
 #: paper's year: growth of a half keeps STARTUP going (`kStartupGrowthTarget`), and Reno stands for two connections,
 #: too, one of which halves (`kRenoBeta`, `kDefaultNumConnections`: (2 - 1 + 0.5) / 2).
@@ -66,17 +67,21 @@ PARAMS: dict[str, dict[str, int]] = {
     **{label: {"cwnd_min": 6, "full_bw_thresh": 384} for label in ("BBR", "BBR'", "BBRPlus", "Tsunami", "BBR+")},
     "Cubic": {"byte_count": 142},
     "Reno": {"beta": 768, "connections": 2},
-    # 1460 bytes are 7.22 parts: four of them, one, two, and the BDP in them.
+    # 1460 bytes are 7.23 parts: four of them, one, two, and the BDP in them.
     "BBRv2": {"cwnd_min_target": 29, "hi_step": 7, "up_margin": 14, "bw_probe_reno_gain": 35},
 }
 
-#: UDP payload of a packet over its stream data: his scripts sum the lengths that the receivers' sockets gave. The
-#: printed rates need it: Cubic's 1716 and 2166 kbit/s (Table 3, case 1) are 0.97 of the link, and stream data alone
-#: would come to 0.96 of it at most.
-DATAGRAM = 1011 / 1000
+#: UDP payload of a packet over its stream data (most have a header of 9 bytes): his scripts sum the lengths that the
+#: receivers' sockets gave. The printed rates need it: Cubic's 1716 and 2166 kbit/s (Table 3, case 1) are 0.97 of the
+#: link, and stream data alone would come to 0.96 of it at most.
+DATAGRAM = 1009 / 1000
 
 #: Keys of the transport that a controller has in another way than most.
 OWN: dict[str, dict[str, Any]] = {"Cubic": IN_PARTS, "Reno": {}, "BBRv2": {**IN_PARTS, "initial_window": 72}}
+
+
+#: ns-3's point-to-point links, which the path is made of: a serial line whose frames have PPP's header.
+LINE = {"burst": "0B", "link_header": "2B"}
 
 
 class Link(NamedTuple):
@@ -93,8 +98,9 @@ class Link(NamedTuple):
 
     @property
     def path(self) -> dict[str, Any]:
-        """As a path."""
-        return {"rate": f"{self.rate}Mbps", "rtt": f"{2 * self.delay}ms", "buffer": f"{self.queue}ms", "burst": "0B"}
+        """As a path: the way back is the same line, which acknowledgements take their time on."""
+        line = {"rate": f"{self.rate}Mbps", "buffer": f"{self.queue}ms", **LINE}
+        return {**line, "rtt": f"{2 * self.delay}ms", "up": line}
 
 
 #: Table 1: four flows of one controller.
@@ -144,7 +150,7 @@ COMMON = {
     "start of the flows": "exactly at the time given, as in the scripts",
     "rates": "of all that the receivers' sockets got, QUIC's headers included, as in the scripts",
     "line": "ns-3's device: a packet is dropped unless 1500 bytes of the queue are free, however small it is",
-    "frames": "53 bytes of headers (Ethernet), 41 in ns-3 (PPP): a full link carries 1 % less here",
+    "frames": "PPP's header, 2 bytes, as ns-3's links have it: the lengths decide which flow meets a full queue",
 }
 
 
