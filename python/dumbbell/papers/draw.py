@@ -218,7 +218,8 @@ def lines(
 
 def _linear(ax: Axes, low: float, high: float | None) -> tuple[float, float | None]:
     """The ends of an axis with room above the highest mark, in parts of the whole: a ring at its end would be cut."""
-    return low, high if high is not None else low + 1.06 * (ax.dataLim.y1 - low) or None
+    top = low + 1.06 * (ax.dataLim.y1 - low)
+    return low, high if high is not None else top if isfinite(top) and top > low else None
 
 
 def _points(sheet: style.Sheet, ax: Axes, found: Sequence[Reading], *, x: str, spread: str, own: dict[str, Any]) -> Any:
