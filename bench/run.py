@@ -20,6 +20,8 @@ from pathlib import Path
 from measure import MSS_BYTES, Cost, measure, run_dumbbell
 
 HERE = Path(__file__).resolve().parent
+PACKETS_MIN = 2_000_000
+"""Of a run of dumbbell: with fewer its start, of some 60 ms, would count for much."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +30,11 @@ class Case:
 
     name: str
     """File in ``scenarios/``, without ending."""
+    duration: str
+    """That of dumbbell's run, in which :data:`PACKETS_MIN` packets are delivered."""
     ns3: tuple[str, ...]
-    """The same scenario as arguments of ``peers/ns3/dumbbell.cc``."""
+    """The same scenario as arguments of ``peers/ns3/dumbbell.cc``. Its run is as long as the file says: at its rate its
+    start counts for nothing, and as many packets would take minutes."""
     optimised: float
     """Packets per CPU second of ns-3.48's optimised build over those of the 3.44 wheel, measured
     with both on one machine (2-core Xeon, November 2026)."""
@@ -38,16 +43,19 @@ class Case:
 CASES = (
     Case(
         name="cubic100",
+        duration="30s",
         ns3=("--rate=1Gbps", "--flows=TcpCubic*100@20", "--bufferBytes=2500000", "--time=10"),
         optimised=1.61,
     ),
     Case(
         name="bbr-cubic",
+        duration="260s",
         ns3=("--rate=100Mbps", "--flows=TcpBbr*1@40,TcpCubic*1@40", "--bufferBytes=500000", "--time=30"),
         optimised=3.10,
     ),
     Case(
         name="bbr-rtts",
+        duration="660s",
         ns3=("--rate=40Mbps", "--flows=TcpBbr*1@40,TcpBbr*1@150", "--bufferBytes=750000", "--time=60"),
         optimised=6.64,
     ),
@@ -87,12 +95,22 @@ def main() -> int:
 
 
 def compare(case: Case, args: argparse.Namespace) -> dict:
-    """Run both simulators in turn, so that a busy neighbour slows both."""
+    """Run both simulators in turn, so that a busy neighbour slows both.
+
+    Raises
+    ------
+    ValueError
+        When a run of dumbbell delivers too few packets to tell what one costs.
+    """
     scenario = HERE / "scenarios" / f"{case.name}.toml"
     ours, theirs = [], []
     for turn in range(args.repeats):
         print(f"{case.name}: {turn + 1} of {args.repeats}", file=sys.stderr)
-        ours.append(run_dumbbell(args.dumbbell, scenario, core=args.core))
+        overrides = [f"duration={case.duration}"]
+        ours.append(run_dumbbell(args.dumbbell, scenario, core=args.core, overrides=overrides))
+        if ours[-1][1] < PACKETS_MIN:
+            msg = f"{case.name}: {ours[-1][1]:,.0f} packets delivered, wanted {PACKETS_MIN:,}"
+            raise ValueError(msg)
         cost, stdout = measure([str(args.build / "dumbbell"), *case.ns3], core=args.core)
         theirs.append((cost, json.loads(stdout)["goodput_bytes"] / MSS_BYTES))
     dumbbell, ns3 = summary(ours), summary(theirs)
@@ -124,15 +142,16 @@ def table(rows: list[dict]) -> str:
     """The result as a Markdown table."""
     lines = [
         (
-            "| scenario | dumbbell, packets per CPU s | ns-3.44 wheel | ratio | to ns-3.48 optimised (derived) | peak"
-            " MB: dumbbell, ns-3 |"
+            "| scenario | packets | dumbbell, packets per CPU s | ns-3.44 wheel | ratio | to ns-3.48 optimised"
+            " (derived) | peak MB: dumbbell, ns-3 |"
         ),
-        "| --- | --- | --- | --- | --- | --- |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         ours, theirs = row["dumbbell"], row["ns3_wheel"]
         cells = (
             row["scenario"],
+            f"{ours['packets']:,.0f}",
             f"{ours['packets_per_cpu_s']:,.0f} ({ours['slowest']:,.0f} to {ours['fastest']:,.0f})",
             f"{theirs['packets_per_cpu_s']:,.0f} ({theirs['slowest']:,.0f} to {theirs['fastest']:,.0f})",
             f"{row['ratio']:.1f}",
