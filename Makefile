@@ -19,6 +19,8 @@ CCA ?=
 ONLY ?= .
 NEED ?= 0.8
 REPEATS ?= 3
+# Of `make bench-paired`: what the working tree is compared with.
+COMMIT ?= HEAD~1
 SECONDS_MAX ?= 60
 SEED ?= 1
 # Runs a command on processor time that nobody else wants.
@@ -35,7 +37,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-emulator bench-kernel bench-memory bench-page bench-papers vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-paired bench-emulator bench-kernel bench-memory bench-page bench-papers vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -163,6 +165,9 @@ bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delive
 	tools/system-packages.sh valgrind
 	cargo build --locked --release -p dumbbell-sim --bin dumbbell-sim
 	$(BIN)/python bench/instructions.py --json build/instructions.json $(if $(AGAINST),--against $(AGAINST))
+
+bench-paired: $(STAMPS)/native ## What got slower than another commit: both engines in turn, pair by pair (COMMIT=HEAD~1)
+	$(BIN)/python bench/paired.py --commit $(COMMIT)
 
 bench-kernel: $(STAMPS)/native $(STAMPS)/system ## What an ACK costs in the kernel, through BPF against its own BBR (root)
 	tools/system-packages.sh bpftool

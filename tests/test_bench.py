@@ -13,6 +13,7 @@ from dumbbell.scenario import file
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import instructions
+import paired
 import papers
 import scaling
 
@@ -66,6 +67,22 @@ def test_a_sample_stands_for_all_runs_by_their_weight() -> None:
     assert (whole, error) == (pytest.approx(200.0), pytest.approx(1.96 * 100 * 2**0.5 / 2**0.5))
 
 
+def runs(costs: list[float]) -> list[paired.Run]:
+    return [paired.Run(ns_per_packet=cost, digest="") for cost in costs]
+
+
+def test_pairs_tell_a_change_that_is_smaller_than_the_noise() -> None:
+    noise = [300.0, 420.0, 310.0, 500.0, 305.0, 460.0, 330.0, 400.0, 350.0, 380.0, 303.0]
+    steps = [1.04, 1.06, 1.05, 1.05, 1.07, 1.03, 1.05, 1.04, 1.06, 1.2, 0.9]
+    ratio = paired.compared(runs([cost * step for cost, step in zip(noise, steps)]), runs(noise))
+    assert (ratio.median, ratio.low, ratio.high) == pytest.approx((1.05, 1.03, 1.07))
+
+
+def test_too_few_pairs_tell_nothing_for_sure() -> None:
+    assert paired.compared(runs([2.0] * 5), runs([1.0] * 5)).low == 0
+    assert paired.compared(runs([2.0] * 6), runs([1.0] * 6)).low == pytest.approx(2.0)
+
+
 def test_a_table_of_costs_says_how_much_dearer_each_row_is_than_the_cheapest() -> None:
     axis = scaling.Axis(name="flows", goal="flat", points=())
     rows = [
@@ -79,4 +96,10 @@ def test_a_table_of_costs_says_how_much_dearer_each_row_is_than_the_cheapest() -
 @pytest.mark.parametrize("point", [one for axis in scaling.AXES for one in axis.points], ids=lambda one: one.label)
 def test_each_point_is_a_scenario_that_can_be_run(point: scaling.Point) -> None:
     loaded = file.from_file(scaling.HERE / "scenarios" / f"{point.scenario}.toml", overrides=point.overrides)
+    assert len(plan.runs(loaded.scenario)) == 1
+
+
+@pytest.mark.parametrize("case", paired.CASES, ids=lambda one: one.name)
+def test_each_case_of_the_pairs_is_a_scenario_that_can_be_run(case: paired.Case) -> None:
+    loaded = file.from_file(paired.HERE / "scenarios" / f"{case.scenario}.toml", overrides=case.overrides)
     assert len(plan.runs(loaded.scenario)) == 1
