@@ -152,9 +152,10 @@ class Progress:
         self._screen, self._has_kept = on, has_kept
         self._began = self._drawn = time.monotonic()
         self._total_ns: dict[int, int] = {}
+        self._unweighed: list[Job] = []
         self._effort: dict[int, int] = {}
         self._now: dict[int, tuple[int, int]] = {}
-        self._kept_effort = 0
+        self._kept: set[int] = set()
         self._lock = allocate_lock()
         self.expect(jobs)
 
@@ -162,7 +163,7 @@ class Progress:
         """News of a running job, or of one that has just ended."""
         with self._lock:
             if self._has_kept and job.number not in self._now and sim_ns >= self._total_ns[job.number]:
-                self._kept_effort += self._effort[job.number]
+                self._kept.add(job.number)
                 packets = 0
             self._now[job.number] = (sim_ns, packets)
             now = time.monotonic()
@@ -175,7 +176,7 @@ class Progress:
         more = list(jobs)
         with self._lock:
             self._total_ns |= {job.number: job.planned.plan["duration_ns"] for job in more}
-            self._effort |= {job.number: effort(job) for job in more}
+            self._unweighed += more
 
     def clear(self) -> None:
         """Wipe the line."""
@@ -192,9 +193,7 @@ class Progress:
         simulated = f"simulated {sim_ns / 1e9:.1f} of {total_ns / 1e9:g} s"
         # Not every back end counts packets on the way.
         rate = f"{packets / wall_s / 1e6:.2f} M packets/s" if packets and wall_s > 0 else ""
-        spent = sum(self._effort[number] * ns / self._total_ns[number] for number, (ns, _) in self._now.items())
-        ran, ahead = spent - self._kept_effort, sum(self._effort.values()) - spent
-        left = _span(wall_s * ahead / ran) if ran > 0 and wall_s > 0 else "..."
+        left = self._left(wall_s) if wall_s > 0 else "..."
         forms = (
             (runs, simulated, rate, left),
             (runs, simulated, left),
@@ -202,3 +201,12 @@ class Progress:
         )
         lines = ["  ".join(part for part in form if part) for form in forms]
         return next((line for line in lines if len(line) <= width), lines[-1][:width])
+
+    def _left(self, wall_s: float) -> str:
+        """How long what is not done takes, if it goes on as it did."""
+        # Runs are weighed when something is drawn for the first time: most commands end before that.
+        self._effort |= {job.number: effort(job) for job in self._unweighed}
+        self._unweighed.clear()
+        spent = sum(self._effort[number] * ns / self._total_ns[number] for number, (ns, _) in self._now.items())
+        ran = spent - sum(self._effort[number] for number in self._kept)
+        return _span(wall_s * (sum(self._effort.values()) - spent) / ran) if ran > 0 else "..."
