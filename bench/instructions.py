@@ -48,6 +48,7 @@ CASES = (
     case("bbr-rtts", "30s"),
     case("cubic100", "2s", "fq_codel", "path.qdisc=fq_codel"),
     case("bbr-cubic", "15s", "loss 1%", "path.loss=1%"),
+    case("quinn", "5s"),
 )
 
 

@@ -48,6 +48,7 @@ CASES = (
         scenario="cubic100",
         overrides=("duration=3s", "path.rate=10Gbps", "path.buffer=1bdp", "flow[0].count=1000"),
     ),
+    Case(name="quinn", scenario="quinn", overrides=("duration=60s",)),
 )
 
 
