@@ -24,6 +24,7 @@ const DATA_ACKED: i32 = 0x04 | 0x400;
 const MIN_RTT_S: u32 = 300;
 /// Least retransmission timeout that controllers see, us (`TCP_RTO_MIN`).
 const RTO_MIN_US: u64 = 200_000;
+const NS_PER_S: u64 = 1_000_000_000;
 
 /// What the acknowledgements of one batch add up to.
 #[derive(Debug, Default)]
@@ -312,9 +313,15 @@ impl State {
     fn refresh(&mut self, now: Instant) {
         let ns = self.ns(now);
         let sk = &mut *self.sk;
+        // Nothing else writes the clocks, and an acknowledgement of many packets asks for each.
+        if ns == sk.tcp_clock_cache {
+            return;
+        }
         sk.tcp_clock_cache = ns;
         sk.tcp_mstamp = ns / 1_000;
-        sk.jiffies = (u128::from(ns) * u128::from(sk.hz) / 1_000_000_000) as u32;
+        // Whole seconds and the rest: the product of nanoseconds and `hz` can exceed 64 bits.
+        let (s, rest) = (ns / NS_PER_S, ns % NS_PER_S);
+        sk.jiffies = (s * u64::from(sk.hz) + rest * u64::from(sk.hz) / NS_PER_S) as u32;
     }
 
     /// A time of quinn's on the socket's clock.
