@@ -39,6 +39,11 @@ pub struct Factory {
 #[derive(Clone, Default)]
 pub struct Observer(Arc<Mutex<Option<Arc<Shared>>>>);
 
+/// The rate that one controller wants to be paced at: an [`Observer`] looks for the controller and locks it, this does
+/// not, and can be asked for every packet.
+#[derive(Clone)]
+pub struct Pacing(Arc<Shared>);
+
 /// What a controller knows and wants.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -58,9 +63,28 @@ struct Shared {
     state: Mutex<State>,
     /// `State::window`, read for every packet.
     window: AtomicU64,
+    /// `State::pacing_bps`, the same; [`UNPACED`] where it sets none.
+    pacing_bps: AtomicU64,
 }
 
+const UNPACED: u64 = u64::MAX;
+
 impl Shared {
+    fn new(state: State) -> Shared {
+        let shared = Shared {
+            window: AtomicU64::default(),
+            pacing_bps: AtomicU64::default(),
+            state: Mutex::new(state),
+        };
+        shared.publish(&shared.lock());
+        shared
+    }
+
+    fn publish(&self, state: &State) {
+        self.window.store(state.window(), Ordering::Relaxed);
+        self.pacing_bps.store(state.pacing_bps().unwrap_or(UNPACED), Ordering::Relaxed);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -115,8 +139,7 @@ impl Factory {
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let state = State::new((self.make)(), self.hz, self.seed, now, current_mtu);
-        let window = AtomicU64::new(state.window());
-        let shared = Arc::new(Shared { state: Mutex::new(state), window });
+        let shared = Arc::new(Shared::new(state));
         let mut made = self.made.0.lock().unwrap_or_else(PoisonError::into_inner);
         *made = Some(Arc::clone(&shared));
         Box::new(Adapter(shared))
@@ -134,9 +157,10 @@ impl Observer {
         self.with(|state| state.ca.state(&mut state.sk)).flatten()
     }
 
-    /// The rate that the controller wants to be paced at, bit/s.
-    pub fn pacing_bps(&self) -> Option<u64> {
-        self.with(|state| state.pacing_bps()).flatten()
+    /// The rate that the controller wants to be paced at, for as long as it lives; `None` before there is one.
+    pub fn pacing(&self) -> Option<Pacing> {
+        let made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        made.as_ref().map(|shared| Pacing(Arc::clone(shared)))
     }
 
     fn with<T>(&self, read: impl FnOnce(&mut State) -> T) -> Option<T> {
@@ -145,11 +169,18 @@ impl Observer {
     }
 }
 
+impl Pacing {
+    /// bit/s; `None` while the controller sets none.
+    pub fn bps(&self) -> Option<u64> {
+        Some(self.0.pacing_bps.load(Ordering::Relaxed)).filter(|&bps| bps != UNPACED)
+    }
+}
+
 impl Adapter {
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.0.lock();
         change(&mut state);
-        self.0.window.store(state.window(), Ordering::Relaxed);
+        self.0.publish(&state);
     }
 }
 

@@ -25,5 +25,5 @@ mod tests;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use adapter::{Adapter, Factory, Observer, Unsuitable, View};
+pub use adapter::{Adapter, Factory, Observer, Pacing, Unsuitable, View};
 pub use state::INITIAL_WINDOW;

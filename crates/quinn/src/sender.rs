@@ -1,11 +1,11 @@
 //! The sending end of a connection: the client, which sends one stream.
 
 use crate::clock::Clock;
-use crate::config::{self, Cca, Config, Own};
+use crate::config::{self, Cca, Config};
 use crate::host::{Host, Outgoing};
 use crate::watch::{Seen, Watch};
 use bytes::Bytes;
-use quinn_cca::{Observer, View};
+use quinn_cca::{Observer, Pacing, View};
 use quinn_proto::{ClientConfig, ConnectionStats, Dir, StreamId};
 use std::time::Duration;
 use units::{Span, Time};
@@ -89,7 +89,6 @@ fn us(span: Duration) -> u32 {
 /// See the module documentation.
 pub struct Sender {
     config: Config,
-    own: Option<Own>,
     /// Time of the last call: quinn's timers may lie before it, and are due then.
     now: Time,
     client: Host,
@@ -97,10 +96,14 @@ pub struct Sender {
     connect: Option<ClientConfig>,
     watch: Watch,
     observer: Observer,
+    /// Of a controller in kernel style, once it is there.
+    pacing: Option<Pacing>,
     zeros: Bytes,
     /// The client's stream.
     stream: Option<StreamId>,
     written: u64,
+    /// Bytes of all datagrams that were sent, as quinn counts them: asking it copies all of its counters.
+    sent: u64,
     owed: u64,
     is_greedy: bool,
     is_closing: bool,
@@ -118,22 +121,19 @@ impl Sender {
     /// A client that has not started.
     pub fn new(config: Config, cca: Cca) -> Sender {
         let watch = Watch::default();
-        let own = match &cca {
-            Cca::Own(own) => Some(*own),
-            Cca::Kernel { .. } => None,
-        };
         let (transport, observer) = config::sender(&config, cca, &watch);
         Sender {
             config,
-            own,
             now: Time::ZERO,
             client: Host::new(config::endpoint(&config, 1), None, Clock::new(), config.ecn),
             connect: Some(config::client(transport)),
             watch,
             observer,
+            pacing: None,
             zeros: Bytes::from(vec![0; PIECE]),
             stream: None,
             written: 0,
+            sent: 0,
             owed: 0,
             is_greedy: false,
             is_closing: false,
@@ -152,6 +152,11 @@ impl Sender {
         self.records = true;
     }
 
+    /// Whether [`Sender::take_happened`] has something.
+    pub fn has_happened(&self) -> bool {
+        !self.happened.is_empty()
+    }
+
     /// What happened since the last call, oldest first.
     pub fn take_happened(&mut self) -> std::vec::Drain<'_, Happened> {
         self.happened.drain(..)
@@ -162,6 +167,7 @@ impl Sender {
         self.now = now;
         let config = self.connect.take().expect("started twice");
         self.client.connect(now, config);
+        self.pacing = self.observer.pacing();
     }
 
     /// The application is gone: nothing leaves any more.
@@ -233,7 +239,8 @@ impl Sender {
         }
         self.write();
         let outgoing = self.client.depart(now)?;
-        let paced = paced_bps(self.own, &self.observer, &self.config);
+        self.sent += outgoing.bytes.len() as u64;
+        let paced = paced_bps(self.pacing.as_ref(), &self.config);
         if let Some(bps) = paced.filter(|_| self.is_established) {
             let bits = outgoing.bytes.len() as u128 * 8_000_000_000;
             let gap = (bits / u128::from(bps.max(1))) as u64;
@@ -257,8 +264,8 @@ impl Sender {
     }
 
     fn note_losses(&mut self) {
-        let lost = self.client.known().map_or(0, |c| c.stats().path.lost_packets);
-        let collapses = self.watch.seen().collapses;
+        let lost = self.lost_packets();
+        let collapses = self.watch.collapses();
         let (told_lost, told_collapses) = std::mem::replace(&mut self.told, (lost, collapses));
         if lost > told_lost {
             self.note(Happened::Lost((lost - told_lost) as u32));
@@ -276,16 +283,17 @@ impl Sender {
 
     /// Gives quinn what the application has written.
     fn write(&mut self) {
-        if !self.is_established || !(self.is_greedy || self.owed > 0 || self.is_closing) {
+        // More was sent than the stream had, headers and repetitions too: what waits is never less than AHEAD.
+        let wanted = if self.is_greedy { self.sent + AHEAD } else { 0 };
+        let has_work = self.owed > 0 || self.written < wanted || self.is_closing;
+        if !self.is_established || !has_work {
             return;
         }
-        let sent = self.sent_bytes();
         let Some(connection) = self.client.connection() else { return };
         let stream = self.stream.or_else(|| connection.streams().open(Dir::Uni));
         self.stream = stream;
         let Some(mut stream) = stream.map(|id| connection.send_stream(id)) else { return };
-        // More was sent than the stream had, headers and repetitions too: what waits is never less than this.
-        while self.owed > 0 || (self.is_greedy && self.written < sent + AHEAD) {
+        while self.owed > 0 || self.written < wanted {
             let len = if self.is_greedy { PIECE } else { PIECE.min(self.owed as usize) };
             let mut piece = [self.zeros.slice(..len)];
             let Ok(written) = stream.write_chunks(&mut piece) else { return };
@@ -299,7 +307,12 @@ impl Sender {
 
     /// Bytes of all datagrams that were sent.
     pub fn sent_bytes(&self) -> u64 {
-        self.client.known().map_or(0, |connection| connection.stats().udp_tx.bytes)
+        self.sent
+    }
+
+    /// Packets that were declared lost.
+    pub fn lost_packets(&self) -> u64 {
+        self.client.known().map_or(0, |connection| connection.stats().path.lost_packets)
     }
 
     pub fn is_established(&self) -> bool {
@@ -333,7 +346,7 @@ impl Sender {
         let srtt_ns = stats.path.rtt.as_nanos().max(1);
         let own = u128::from(window * WINDOWS_PER_RTT_QUARTERS / 4) * 8_000_000_000 / srtt_ns;
         let own = u64::try_from(own).unwrap_or(u64::MAX);
-        let set = paced_bps(self.own, &self.observer, &self.config);
+        let set = paced_bps(self.pacing.as_ref(), &self.config);
         Some(set.map_or(own, |bps| bps.min(own)))
     }
 
@@ -350,7 +363,7 @@ impl Sender {
 
 /// The rate that this host lets datagrams leave at, beyond quinn's own pacing: that of a controller which sets one, and
 /// the application's limit.
-fn paced_bps(own: Option<Own>, observer: &Observer, config: &Config) -> Option<u64> {
-    let set = if own.is_none() { observer.pacing_bps() } else { None };
+fn paced_bps(pacing: Option<&Pacing>, config: &Config) -> Option<u64> {
+    let set = pacing.and_then(Pacing::bps);
     [set, config.max_rate_bps].into_iter().flatten().min()
 }

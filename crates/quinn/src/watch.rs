@@ -3,7 +3,8 @@
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What was seen so far.
@@ -20,13 +21,25 @@ pub struct Seen {
     pub events: u32,
     /// Persistent congestions.
     pub collapses: u32,
-    /// Packets sent until then belong to an event that was counted.
-    answered: Option<Instant>,
 }
 
 /// Both ends of the watch.
+///
+/// Only the controller writes, and who reads has the connection that would call it: nothing is read in the middle of a
+/// change. A lock would be taken some five times a packet.
 #[derive(Clone, Default)]
-pub struct Watch(Arc<Mutex<Seen>>);
+pub struct Watch(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    in_flight: AtomicU64,
+    acked: AtomicU64,
+    /// Of the packet acknowledged last, where there is one.
+    rtt_ns: AtomicU64,
+    min_rtt_ns: AtomicU64,
+    events: AtomicU32,
+    collapses: AtomicU32,
+}
 
 /// A factory of watched controllers.
 pub struct Watched<F> {
@@ -37,28 +50,56 @@ pub struct Watched<F> {
 struct WatchedController {
     controller: Box<dyn Controller>,
     watch: Watch,
+    /// Packets sent until then belong to a congestion event that was counted.
+    answered: Option<Instant>,
 }
 
 impl Watch {
     pub fn seen(&self) -> Seen {
-        *self.lock()
+        let counts = &*self.0;
+        let acked = get(&counts.acked);
+        let rtt = |ns: &AtomicU64| (acked > 0).then(|| Duration::from_nanos(get(ns)));
+        Seen {
+            in_flight: get(&counts.in_flight),
+            acked,
+            rtt: rtt(&counts.rtt_ns),
+            min_rtt: rtt(&counts.min_rtt_ns),
+            events: counts.events.load(Ordering::Relaxed),
+            collapses: self.collapses(),
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// [`Seen::collapses`] alone.
+    pub fn collapses(&self) -> u32 {
+        self.0.collapses.load(Ordering::Relaxed)
     }
+}
+
+fn get(count: &AtomicU64) -> u64 {
+    count.load(Ordering::Relaxed)
+}
+
+/// For the one writer: plain instructions, which an addition of other threads' would not be.
+fn set(count: &AtomicU64, value: u64) {
+    count.store(value, Ordering::Relaxed);
+}
+
+fn increment(count: &AtomicU32) {
+    count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 impl<F: ControllerFactory + Send + Sync + 'static> ControllerFactory for Watched<F> {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let controller = Arc::clone(&self.factory).build(now, current_mtu);
-        Box::new(WatchedController { controller, watch: self.watch.clone() })
+        let watch = self.watch.clone();
+        Box::new(WatchedController { controller, watch, answered: None })
     }
 }
 
 impl Controller for WatchedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
-        self.watch.lock().in_flight += bytes;
+        let in_flight = &self.watch.0.in_flight;
+        set(in_flight, get(in_flight) + bytes);
         self.controller.on_sent(now, bytes, last_packet_number);
     }
 
@@ -70,12 +111,13 @@ impl Controller for WatchedController {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        let mut seen = self.watch.lock();
-        let sample = now.saturating_duration_since(sent);
-        seen.acked += 1;
-        seen.rtt = Some(sample);
-        seen.min_rtt = Some(seen.min_rtt.map_or(sample, |min| min.min(sample)));
-        drop(seen);
+        let counts = &*self.watch.0;
+        let sample_ns = now.saturating_duration_since(sent).as_nanos() as u64;
+        let acked = get(&counts.acked);
+        let min_ns = if acked == 0 { sample_ns } else { get(&counts.min_rtt_ns).min(sample_ns) };
+        set(&counts.acked, acked + 1);
+        set(&counts.rtt_ns, sample_ns);
+        set(&counts.min_rtt_ns, min_ns);
         self.controller.on_ack(now, sent, bytes, app_limited, rtt);
     }
 
@@ -86,7 +128,7 @@ impl Controller for WatchedController {
         app_limited: bool,
         largest_packet_num_acked: Option<u64>,
     ) {
-        self.watch.lock().in_flight = in_flight;
+        set(&self.watch.0.in_flight, in_flight);
         self.controller.on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
     }
 
@@ -97,14 +139,15 @@ impl Controller for WatchedController {
         is_persistent_congestion: bool,
         lost_bytes: u64,
     ) {
-        let mut seen = self.watch.lock();
-        seen.in_flight = seen.in_flight.saturating_sub(lost_bytes);
-        if seen.answered.is_none_or(|answered| sent > answered) {
-            seen.answered = Some(now);
-            seen.events += 1;
+        let counts = &*self.watch.0;
+        set(&counts.in_flight, get(&counts.in_flight).saturating_sub(lost_bytes));
+        if self.answered.is_none_or(|answered| sent > answered) {
+            self.answered = Some(now);
+            increment(&counts.events);
         }
-        seen.collapses += u32::from(is_persistent_congestion);
-        drop(seen);
+        if is_persistent_congestion {
+            increment(&counts.collapses);
+        }
         self.controller.on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
     }
 
@@ -121,8 +164,8 @@ impl Controller for WatchedController {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        let controller = self.controller.clone_box();
-        Box::new(WatchedController { controller, watch: self.watch.clone() })
+        let (controller, watch) = (self.controller.clone_box(), self.watch.clone());
+        Box::new(WatchedController { controller, watch, answered: self.answered })
     }
 
     fn initial_window(&self) -> u64 {

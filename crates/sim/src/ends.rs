@@ -236,6 +236,12 @@ impl Ends {
         sender!(self, s => s.stats(), q => &q.stats)
     }
 
+    /// Segments that were sent again, or of QUIC packets that were lost; up to date without [`Ends::observe`].
+    #[inline]
+    pub fn retransmitted(&self) -> u64 {
+        sender!(self, s => s.stats().retrans_segs, q => q.pair.sender.lost_packets())
+    }
+
     pub fn last_rtt_us(&self) -> u32 {
         sender!(self, s => s.last_rtt_us(), q => q.last_rtt_us())
     }
@@ -257,7 +263,7 @@ impl Ends {
     /// Whether [`Ends::take_events`] is worth a call.
     #[inline]
     pub fn may_have_events(&self) -> bool {
-        sender!(self, s => !s.sk.events().is_empty(), _q => true)
+        sender!(self, s => !s.sk.events().is_empty(), q => q.pair.sender.has_happened())
     }
 
     pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {

@@ -96,11 +96,10 @@ impl Probe {
     /// Records what the sender of flow `i` has logged, and a change of its controller's state.
     #[inline]
     pub fn sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
-        flow.ends.observe();
         if flow.ends.may_have_events() {
             self.write_sender_events(now, i, flow);
         }
-        let again = flow.ends.stats().retrans_segs;
+        let again = flow.ends.retransmitted();
         if again > flow.retrans_recorded {
             let more = again - std::mem::replace(&mut flow.retrans_recorded, again);
             self.event(now, i, EventKind::Retransmit, Some(more as i64), None);
