@@ -34,6 +34,7 @@ mod pool;
 mod probes;
 mod quinn;
 mod report;
+mod rest;
 mod router;
 mod run;
 mod sampler;

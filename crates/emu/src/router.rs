@@ -12,6 +12,7 @@ use crate::frame::RealFrame;
 use crate::gso::{self, Segmenter};
 use crate::header::{set_tos, Ip, Tcp};
 use crate::pool::BufferPool;
+use crate::rest::Rest;
 use crate::source::{Slots, Source};
 use crate::tun::{Devices, Direction};
 use crate::wire::{Measured, TimedNotice, WireCounters};
@@ -29,8 +30,7 @@ use units::{Span, Time};
 const BATCH: usize = 16;
 /// The loop does not sleep before an event that is so near: waking up takes about as long.
 const SPIN: Span = Span::from_us(60);
-/// One part in this many of the time may be spent not sleeping: a loop with real-time priority that
-/// never sleeps would be stopped for 50 ms of every second (sched_rt_runtime_us).
+/// One part in this many of the time may be spent waiting without sleep: the hosts need processors, too.
 const SPIN_SHARE: u64 = 3;
 /// How long the loop sleeps when it may not spin: going to sleep for each frame or event would take more of the
 /// processor than the frames do.
@@ -55,6 +55,7 @@ pub struct Router<C, D> {
     pool: BufferPool,
     segmenter: Segmenter,
     spinning_since: Option<Time>,
+    rest: Rest,
     state: Arc<RunState>,
     measured: Measured,
 }
@@ -101,6 +102,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
             pool: BufferPool::for_rate(plan.links[0].rate_bps),
             segmenter: Segmenter::default(),
             spinning_since: None,
+            rest: Rest::default(),
             state,
             measured: Measured { wire, probes, ..Measured::default() },
         })
@@ -428,15 +430,18 @@ impl<C: Clock, D: Devices> Router<C, D> {
     fn wait(&mut self, now: Time) {
         let next = self.timeline.next_at().unwrap_or(Time::NEVER);
         let span = next.min(self.end).since(now).min(SLEEP_MAX);
-        let may_spin = self.measured.stats.spun * SPIN_SHARE < now.since(Time::ZERO);
-        if !may_spin {
-            self.clock.sleep_until(now + NAP);
-        } else if span <= SPIN {
+        let has_slept = self.rest.is_enough(now);
+        let may_spin = has_slept && self.measured.stats.spun * SPIN_SHARE < now.since(Time::ZERO);
+        if may_spin && span <= SPIN {
             self.spinning_since = Some(now);
-            self.clock.spin();
-        } else {
-            self.devices.wait(span - SPIN);
+            return self.clock.spin();
         }
+        if may_spin {
+            self.devices.wait(span - SPIN);
+        } else {
+            self.clock.sleep_until(now + NAP);
+        }
+        self.rest.on_sleep(self.clock.now());
     }
 }
 
