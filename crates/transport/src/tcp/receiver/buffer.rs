@@ -36,14 +36,15 @@ impl Receiver {
         }
     }
 
-    /// A segment that has joined no other is not charged yet while the window grows by it (`tcp_data_queue_ofo`).
-    pub(super) fn grow_window_out_of_order(&mut self, run: &Run) {
+    /// A segment that has joined no other is not charged yet while the window grows by it (`tcp_data_queue_ofo`). It arrived
+    /// after `answers` ACKs.
+    pub(super) fn grow_window_out_of_order(&mut self, run: &Run, seq: u32, answers: u64) {
         let len = run.first.len.into();
         if !self.window.is_grown() {
             let used = self.memory.used(self.held().saturating_sub(self.config.mss.into()));
             self.grow_window(len, self.config.device.truesize(len), used);
         }
-        self.memory.take_out_of_order(len);
+        self.memory.take_out_of_order(seq, len, answers);
     }
 
     /// Whether `rcvlowat` bytes or the end of the stream are there, which wakes the application.

@@ -1,6 +1,7 @@
 //! The memory that received segments occupy, which depends on the device that they come from (`skb->truesize`).
 
 use super::super::config::{Device, MSS};
+use super::tun::Tun;
 
 /// Segments that one buffer of veth holds: those that follow leave their own (`skb_try_coalesce`, `MAX_SKB_FRAGS`).
 const SEGMENTS_PER_BUFFER: u64 = 17;
@@ -21,11 +22,13 @@ impl Device {
     pub fn truesize(self, len: u64) -> u64 {
         match self {
             Device::Veth => len + VETH_OVERHEAD,
-            Device::Tun => match (TUN_PAD + HEADERS + len).next_multiple_of(64) + SHARED_INFO {
-                size if size <= SMALL_HEAD => SMALL_HEAD + DESCRIPTOR,
-                size => size.next_power_of_two() + DESCRIPTOR,
-            },
+            Device::Tun => tun_buffer(len) + DESCRIPTOR,
         }
+    }
+
+    /// Free bytes behind a segment of `len` bytes in its buffer of tun (`skb_tailroom`).
+    pub fn room_in_tun(len: u64) -> u64 {
+        tun_buffer(len) - SHARED_INFO - (TUN_PAD + HEADERS + len)
     }
 
     /// The same without what is shared once it has joined others (`truesize_adjust`).
@@ -37,15 +40,21 @@ impl Device {
     }
 }
 
+/// Size of tun's buffer for a segment of `len` bytes.
+fn tun_buffer(len: u64) -> u64 {
+    match (TUN_PAD + HEADERS + len).next_multiple_of(64) + SHARED_INFO {
+        size if size <= SMALL_HEAD => SMALL_HEAD,
+        size => size.next_power_of_two(),
+    }
+}
+
 /// What the buffer of a receiver holds.
 #[derive(Debug, Default)]
 pub struct Memory {
     device: Device,
-    /// Payload of the first buffer in order that is not read.
+    /// Payload of veth's first buffer in order that is not read.
     first: u64,
-    /// Memory of tun's buffers: in order and not read, and out of order.
-    in_order: u64,
-    out_of_order: u64,
+    tun: Tun,
 }
 
 impl Memory {
@@ -54,50 +63,52 @@ impl Memory {
         Memory { device, ..Memory::default() }
     }
 
-    /// A packet of `len` bytes arrived in order.
+    /// Segments from `seqs.0` to before `seqs.1`, `len` bytes, arrived in order, after `answers` ACKs.
     #[inline]
-    pub fn take_in_order(&mut self, len: u64) {
+    pub fn take_in_order(&mut self, seqs: (u32, u32), len: u64, answers: u64) {
         match self.device {
-            Device::Veth => {
-                self.first = (self.first + len).min(SEGMENTS_PER_BUFFER * u64::from(MSS));
-            }
-            Device::Tun => {
-                self.first = if self.first == 0 { len } else { self.first };
-                self.in_order += self.device.truesize(len);
-            }
+            Device::Veth => self.append(len),
+            Device::Tun => self.tun.take_in_order(seqs, len, answers),
         }
     }
 
-    /// A segment of `len` bytes is held out of order.
+    /// Segment `seq` of `len` bytes is held out of order; it arrived after `answers` ACKs.
     #[inline]
-    pub fn take_out_of_order(&mut self, len: u64) {
+    pub fn take_out_of_order(&mut self, seq: u32, len: u64, answers: u64) {
         if self.device == Device::Tun {
-            self.out_of_order += self.device.truesize(len);
+            self.tun.take_out_of_order(seq, len, answers);
         }
     }
 
-    /// Segments of these lengths, which were held, are in order now.
+    /// `len` bytes before segment `next`, which were held, are in order now.
     #[inline]
-    pub fn advance(&mut self, lens: impl Iterator<Item = u64>) {
+    pub fn advance(&mut self, next: u32, len: u64) {
         match self.device {
-            Device::Veth => self.take_in_order(lens.sum()),
-            Device::Tun => {
-                let memory: u64 = lens.map(|len| self.device.truesize(len)).sum();
-                self.out_of_order -= memory;
-                self.in_order += memory;
-            }
+            Device::Veth => self.append(len),
+            Device::Tun => self.tun.advance(next),
         }
+    }
+
+    #[inline]
+    fn append(&mut self, len: u64) {
+        self.first = (self.first + len).min(SEGMENTS_PER_BUFFER * u64::from(MSS));
     }
 
     /// Payload of the first buffer that the application reads.
     pub fn first(&self) -> u64 {
-        self.first
+        match self.device {
+            Device::Veth => self.first,
+            Device::Tun => self.tun.first(),
+        }
     }
 
     /// The application has read everything in order.
     #[inline]
     pub fn read(&mut self) {
-        (self.first, self.in_order) = (0, 0);
+        match self.device {
+            Device::Veth => self.first = 0,
+            Device::Tun => self.tun.read(),
+        }
     }
 
     /// Memory of the buffer that holds `payload` bytes in order and out of order.
@@ -108,7 +119,10 @@ impl Memory {
                 let buffers = payload.div_ceil(SEGMENTS_PER_BUFFER * u64::from(MSS));
                 payload + buffers * VETH_OVERHEAD
             }
-            Device::Tun => self.in_order + self.out_of_order,
+            Device::Tun => {
+                let (in_order, out_of_order) = self.tun.used();
+                in_order + out_of_order
+            }
         }
     }
 
@@ -117,7 +131,7 @@ impl Memory {
     pub fn used_out_of_order(&self, payload: u64) -> u64 {
         match self.device {
             Device::Veth => self.used(payload),
-            Device::Tun => self.out_of_order,
+            Device::Tun => self.tun.used().1,
         }
     }
 }
@@ -139,12 +153,12 @@ mod tests {
     #[test]
     fn what_was_out_of_order_is_charged_once() {
         let mut memory = Memory::new(Device::Tun);
-        memory.take_out_of_order(1448);
-        memory.take_out_of_order(100);
-        assert_eq!((memory.used(0), memory.used_out_of_order(0)), (3136, 3136));
-        memory.take_in_order(1000);
-        memory.advance([1448, 100].into_iter());
-        assert_eq!((memory.used(0), memory.used_out_of_order(0)), (5440, 0));
+        memory.take_out_of_order(1, 1448, 0);
+        memory.take_out_of_order(2, 1000, 0);
+        assert_eq!((memory.used(0), memory.used_out_of_order(0)), (4608, 4608));
+        memory.take_in_order((0, 1), 1000, 0);
+        memory.advance(3, 2448);
+        assert_eq!((memory.used(0), memory.used_out_of_order(0)), (6912, 0));
         assert_eq!(memory.first(), 1000);
         memory.read();
         assert_eq!(memory.used(0), 0);

@@ -17,6 +17,7 @@ mod memory;
 mod sack_blocks;
 mod segment_size;
 mod timestamps;
+mod tun;
 mod window;
 
 use super::config::{HostConfig, Release};
@@ -279,7 +280,8 @@ impl Receiver {
     fn on_in_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
         let end = run.first.seq + run.count;
         let bytes = |seq| self.extent.bytes_up_to(seq);
-        self.memory.take_in_order(bytes(end) - bytes(self.rcv_nxt));
+        let (len, answers) = (bytes(end) - bytes(self.rcv_nxt), self.stats.acks_sent);
+        self.memory.take_in_order((self.rcv_nxt, end), len, answers);
         self.on_data(now, run, end, out);
         let had_hole = !self.ooo.is_empty();
         self.rcv_nxt = end;
@@ -287,8 +289,7 @@ impl Receiver {
             self.report_held(end);
             self.rcv_nxt = self.ooo.advance(end);
             let bytes = |seq| self.extent.bytes_up_to(seq);
-            let moved = (end..self.rcv_nxt).map(|seq| bytes(seq + 1) - bytes(seq));
-            self.memory.advance(moved);
+            self.memory.advance(self.rcv_nxt, bytes(self.rcv_nxt) - bytes(end));
             if self.ooo.is_empty() {
                 self.policy.ack_now();
             }
@@ -302,6 +303,7 @@ impl Receiver {
     }
 
     fn on_out_of_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+        let answers = self.stats.acks_sent;
         self.check_ce(now, run, self.rcv_nxt, out);
         self.measure(run);
         self.stats.out_of_order += u64::from(run.count);
@@ -316,7 +318,7 @@ impl Receiver {
             if stored.is_duplicate {
                 self.dsack = Some((seq, seq + 1));
             } else {
-                self.grow_window_out_of_order(run);
+                self.grow_window_out_of_order(run, seq, answers);
             }
         }
         // The ACK that went out was the one this segment had scheduled; its own block waits.
