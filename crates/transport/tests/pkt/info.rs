@@ -102,7 +102,7 @@ pub fn of_receiver(receiver: &Receiver, name: &str) -> Option<i64> {
         "delivered_bytes" | "tcpi_bytes_received" => stats.delivered_bytes,
         "tcpi_data_segs_in" => stats.packets,
         "read_bytes" => info.read_bytes,
-        "tcpi_ato" => info.ato_ms * 1000,
+        "tcpi_ato" => info.ato_us,
         "tcpi_rcv_mss" => info.segment_bytes.into(),
         "tcpi_rcv_ssthresh" => info.window_limit_bytes,
         "tcpi_rcv_wnd" => info.window_bytes,

@@ -3,15 +3,10 @@
 
 use super::segment_size::INITIAL;
 use crate::common::clock::Tick;
-use units::{Span, Time};
+use units::Time;
 
 /// Segments acknowledged one by one at start (`TCP_MAX_QUICKACKS`).
 pub const MAX_QUICKACKS: u32 = 16;
-/// Minimum delay of an ACK, ms (`TCP_ATO_MIN`).
-const ATO_MIN_MS: u64 = 40;
-/// Longest delay of an ACK, ms (`TCP_DELACK_MAX`).
-const DELACK_MAX_MS: u64 = 200;
-
 /// See the module documentation.
 #[derive(Debug)]
 pub struct AckPolicy {
@@ -19,12 +14,17 @@ pub struct AckPolicy {
     segment: u64,
     /// Quick ACKs left; each packet that grows the window sets bit 0.
     quick: u32,
-    /// Estimated time until the next data, ms; 0 before the first data in order, or an ACK that ended quick-ACK mode.
-    ato_ms: u64,
-    /// When data came in order, before that when the connection opened (`lrcvtime`).
-    last_data: Time,
-    /// When the delayed ACK leaves.
+    tick: Tick,
+    /// Minimum delay of an ACK (`TCP_ATO_MIN`) and the longest one (`TCP_DELACK_MAX`), ticks.
+    ato_min: u32,
+    delay_max: u32,
+    /// Estimated time until the next data, ticks; 0 before the first data in order, or an ACK that ended quick-ACK mode.
+    ato: u32,
+    /// The tick in which data came in order, before that the one in which the connection opened (`lrcvtime`).
+    last_data: u32,
+    /// When the delayed ACK leaves, and the tick that this was set to: the timer wheel is later than that.
     delayed_until: Time,
+    delayed_to: u32,
     /// Data came since the last ACK (`ICSK_ACK_SCHED`).
     is_scheduled: bool,
     /// The next ACK is not delayed.
@@ -35,13 +35,18 @@ pub struct AckPolicy {
 
 impl AckPolicy {
     /// The policy of a new connection.
-    pub fn new() -> AckPolicy {
+    pub fn new(tick: Tick) -> AckPolicy {
+        let hz = tick.hz();
         AckPolicy {
             segment: INITIAL.into(),
             quick: 0,
-            ato_ms: 0,
-            last_data: Time::ZERO,
+            tick,
+            ato_min: if hz < 100 { 4 } else { hz / 25 },
+            delay_max: hz / 5,
+            ato: 0,
+            last_data: tick.jiffies(Time::ZERO),
             delayed_until: Time::NEVER,
+            delayed_to: 0,
             is_scheduled: false,
             now: false,
             pushed: false,
@@ -56,12 +61,17 @@ impl AckPolicy {
 
     /// The connection opens.
     pub fn establish(&mut self, now: Time) {
-        self.last_data = now;
+        self.last_data = self.tick.jiffies(now);
     }
 
-    /// Estimated time until the next data, ms.
-    pub fn ato_ms(&self) -> u64 {
-        self.ato_ms
+    /// Estimated time until the next data, us, as far as it delays an ACK.
+    pub fn ato_us(&self) -> u64 {
+        self.tick.to_us(self.ato.min(self.delay_most()))
+    }
+
+    /// The most that an ACK is delayed: a tick less than the least RTO, which is as long (`tcp_delack_max`).
+    fn delay_most(&self) -> u32 {
+        self.delay_max.min(self.delay_max.max(2) - 1)
     }
 
     /// When the delayed ACK leaves.
@@ -92,17 +102,18 @@ impl AckPolicy {
     /// RTT that stands for the sender's.
     #[inline]
     pub fn on_data(&mut self, now: Time, window: u64, srtt_us: u64) {
-        let gap = now.since(self.last_data).as_ns() / 1_000_000;
-        if self.ato_ms == 0 {
+        let jiffies = self.tick.jiffies(now);
+        let gap = jiffies.wrapping_sub(self.last_data);
+        if self.ato == 0 {
             self.enter_quick(MAX_QUICKACKS, window);
-        } else if gap <= ATO_MIN_MS / 2 {
-            self.ato_ms = self.ato_ms / 2 + ATO_MIN_MS / 2;
-        } else if gap < self.ato_ms {
-            self.ato_ms = (self.ato_ms / 2 + gap).min(rto_ms(srtt_us)).min(DELACK_MAX_MS);
-        } else if gap > rto_ms(srtt_us) {
+        } else if gap <= self.ato_min / 2 {
+            self.ato = self.ato / 2 + self.ato_min / 2;
+        } else if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(self.delay_max);
+        } else if gap > self.tick.from_us(rto_us(srtt_us)) {
             self.add_quick(MAX_QUICKACKS, window);
         }
-        self.last_data = now;
+        self.last_data = jiffies;
     }
 
     fn add_quick(&mut self, most: u32, window: u64) {
@@ -114,7 +125,7 @@ impl AckPolicy {
     /// The next segments are acknowledged one by one, `most` at most (`tcp_enter_quickack_mode`).
     pub fn enter_quick(&mut self, most: u32, window: u64) {
         self.add_quick(most, window);
-        self.ato_ms = ATO_MIN_MS;
+        self.ato = self.ato_min;
     }
 
     /// The buffer is more than half full: no more quick ACKs (`__tcp_select_window`).
@@ -137,25 +148,30 @@ impl AckPolicy {
 
     /// Delays the ACK (`tcp_send_delayed_ack`); true when it leaves at once, because one that waits would soon.
     #[inline]
-    pub fn delay(&mut self, now: Time, tick: Tick, srtt_us: u64) -> bool {
-        let mut delay_ms = self.ato_ms;
-        if delay_ms > ATO_MIN_MS {
-            let rtt_ms = (srtt_us / 1000).max(ATO_MIN_MS);
-            delay_ms = delay_ms.min(500).min(if srtt_us > 0 { rtt_ms } else { u64::MAX });
+    pub fn delay(&mut self, now: Time, srtt_us: u64) -> bool {
+        let mut ato = self.ato;
+        if ato > self.ato_min && srtt_us > 0 {
+            ato = ato.min(self.tick.from_us(srtt_us).max(self.ato_min));
         }
-        let delay_ms = delay_ms.min(DELACK_MAX_MS - 1);
-        if self.delayed_until.is_set() && self.delayed_until <= now + Span::from_ms(self.ato_ms / 4)
-        {
-            return true;
+        let ato = ato.min(self.delay_most());
+        let jiffies = self.tick.jiffies(now);
+        if self.delayed_until.is_set() {
+            let left = self.delayed_to.wrapping_sub(jiffies) as i32;
+            if left <= ato as i32 / 4 {
+                return true;
+            }
+            if ato as i32 >= left {
+                return false;
+            }
         }
-        let at = tick.wheel(now, tick.from_us(delay_ms * 1000));
-        self.delayed_until = self.delayed_until.min(at);
+        self.delayed_to = jiffies.wrapping_add(ato);
+        self.delayed_until = self.tick.wheel(now, ato);
         false
     }
 
     /// The delayed ACK is due: the next one waits longer.
     pub fn on_timeout(&mut self) {
-        self.ato_ms = (self.ato_ms * 2).min(DELACK_MAX_MS);
+        self.ato = (self.ato * 2).min(self.delay_max);
     }
 
     /// An ACK leaves. It uses up a quick one unless nothing was to be acknowledged (`tcp_dec_quickack_mode`).
@@ -167,21 +183,21 @@ impl AckPolicy {
         if std::mem::take(&mut self.is_scheduled) && self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
-                self.ato_ms = ATO_MIN_MS;
+                self.ato = self.ato_min;
             }
         }
     }
 }
 
-/// The own timeout, ms, which knows the RTT of the handshake only (`tcp_rtt_estimator`).
-fn rto_ms(srtt_us: u64) -> u64 {
-    let srtt_ms = srtt_us / 1000;
-    srtt_ms + (2 * srtt_ms).max(200)
+/// The own timeout, us, which knows the RTT of the handshake only (`tcp_rtt_estimator`).
+fn rto_us(srtt_us: u64) -> u64 {
+    srtt_us + (2 * srtt_us).max(200_000)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Span;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -189,7 +205,7 @@ mod tests {
 
     /// After the sixteen quick ACKs of a start with a large window.
     fn settled() -> AckPolicy {
-        let mut policy = AckPolicy::new();
+        let mut policy = AckPolicy::new(Tick::new(1000));
         policy.set_segment(1448);
         policy.on_data(at(0), 1 << 20, 100_000);
         for _ in 0..MAX_QUICKACKS {
@@ -209,7 +225,7 @@ mod tests {
     #[test]
     fn a_lone_segment_is_acknowledged_after_40_ms() {
         let mut policy = settled();
-        assert!(!policy.delay(at(100), Tick::new(1000), 100_000));
+        assert!(!policy.delay(at(100), 100_000));
         assert_eq!(policy.delayed_until(), at(141));
         policy.on_ack_sent();
         assert!(!policy.delayed_until().is_set());
@@ -217,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_first_segment_out_of_order_leaves_no_sixteen_quick_acks() {
-        let mut policy = AckPolicy::new();
+        let mut policy = AckPolicy::new(Tick::new(1000));
         policy.set_segment(1448);
         policy.establish(at(0));
         policy.on_window_growth();
@@ -245,5 +261,19 @@ mod tests {
         assert!(!policy.is_due(1448));
         policy.on_data(at(501), 1 << 20, 100_000);
         assert!(policy.is_due(1448));
+    }
+    #[test]
+    fn the_spacing_of_data_counts_in_ticks() {
+        // Seed 5023 of the differential's `rcv-loss`: a delayed ACK has left, so the next may wait 80 ms. Data come 77.25 ms after
+        // the ones before, which is 20 ticks where the last begins in time, and 19 elsewhere.
+        for (phase_us, ato_us) in [(450_u64, 80_000), (2_000, 116_000)] {
+            let mut policy = AckPolicy::new(Tick::new(250));
+            let at = |us| Time::ZERO + Span::from_us(phase_us + us);
+            policy.enter_quick(1, 1 << 20);
+            policy.on_data(at(1_575_456), 1 << 20, 62_000);
+            policy.on_timeout();
+            policy.on_data(at(1_652_706), 1 << 20, 62_000);
+            assert_eq!(policy.ato_us(), ato_us);
+        }
     }
 }

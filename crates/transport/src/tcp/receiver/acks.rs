@@ -64,7 +64,7 @@ impl Receiver {
         let leaves = if self.is_ack_due() {
             true
         } else if self.ooo.is_empty() {
-            self.policy.delay(now, self.tick, self.timestamps.srtt_us())
+            self.policy.delay(now, self.timestamps.srtt_us())
         } else {
             let rtt_us = self.timestamps.compression_rtt_us();
             self.compression.passes(now, self.rcv_nxt, rtt_us)

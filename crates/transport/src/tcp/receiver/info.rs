@@ -22,8 +22,8 @@ pub struct ReceiverStats {
 pub struct ReceiverInfo {
     /// What the application has read, bytes.
     pub read_bytes: u64,
-    /// Estimated time until the next data, ms (`tcpi_ato`).
-    pub ato_ms: u64,
+    /// Estimated time until the next data, us (`tcpi_ato`).
+    pub ato_us: u64,
     /// Estimate of the sender's segments, bytes (`tcpi_rcv_mss`).
     pub segment_bytes: u32,
     /// Largest window that is offered by now, bytes (`tcpi_rcv_ssthresh`).

@@ -42,7 +42,6 @@ use window::Window;
 /// See the module documentation.
 pub struct Receiver {
     config: HostConfig,
-    tick: Tick,
     extent: Extent,
     /// Next segment expected.
     rcv_nxt: u32,
@@ -81,7 +80,6 @@ impl Receiver {
     ) -> Receiver {
         Receiver {
             config,
-            tick: Tick::new(config.hz),
             extent: Extent::new(segments, last_len, config.mss),
             rcv_nxt: 0,
             rcv_wup: 0,
@@ -92,7 +90,7 @@ impl Receiver {
             segment: SegmentSize::default(),
             memory: Memory::new(config.device),
             gro: Gro::default(),
-            policy: AckPolicy::new(),
+            policy: AckPolicy::new(Tick::new(config.hz)),
             compression: Compression::default(),
             copied: 0,
             reads_at: Time::NEVER,
@@ -227,7 +225,7 @@ impl Receiver {
     pub fn info(&self) -> ReceiverInfo {
         ReceiverInfo {
             read_bytes: self.copied,
-            ato_ms: self.policy.ato_ms(),
+            ato_us: self.policy.ato_us(),
             segment_bytes: self.segment.bytes(),
             window_limit_bytes: self.window.limit(),
             window_bytes: self.window.offered(),
