@@ -1,10 +1,12 @@
 //! Plays random packet scenarios on the simulated TCP and on the running kernel, and compares every packet and 20 fields of
 //! `tcp_info`: `make differential SECONDS=600 [SETS=loss,ecn] [SEED=1] [COUNT=1000] [CCA=reno] [JOBS=4] [SMALLER=30]`.
 //!
-//! The simulated TCP writes each scenario down as a script with all that it did ([`play`]); the kernel's packetdrill plays
-//! that, in a network namespace of its own, as root. What differs three times, or finds the machine late, is played again with
-//! no other script beside it, because a kernel that is late sends other packets; what still differs is made smaller as
-//! long as it does, and the script goes to out/differential.
+//! The simulated TCP plays a scenario and writes a script of all that it did ([`play`]). The kernel's packetdrill runs that
+//! script as root, in a network namespace of its own. A scenario that differs three times, or meets a late machine each time,
+//! runs again with no other script beside it, because a late kernel sends other packets. If it still differs, the tool tries
+//! other phases of the tick, then makes the scenario smaller as long as it differs, and keeps the script in out/differential.
+//!
+//! The simulated host starts as long after a tick as the kernel does ([`tick`]); PHASE sets this by hand.
 
 #![allow(
     clippy::disallowed_methods,
@@ -28,24 +30,27 @@ mod receiving;
 mod scenario;
 #[path = "../../tests/pkt/script.rs"]
 mod script;
+mod tick;
 
 use arrivals::Arrivals;
 use scenario::Scenario;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Times that a scenario must differ.
 const ATTEMPTS: u32 = 3;
-/// Times that it is played when the machine is late, which says nothing.
+/// Times that the phase of the tick is measured.
+const PHASES: u32 = 3;
+/// Times that it is played again because the machine was late.
 const LATE_MAX: u32 = 8;
-/// What checks the fields of `tcp_info` when a script has ended: packetdrill is of a real-time priority, which would keep
-/// the scripts beside it from their packets meanwhile; a short list of assertions needs none of Python's modules.
+/// The program that checks the fields of `tcp_info` when a script has ended. Packetdrill has real-time priority, and a check of
+/// that priority would make the scripts beside it late. The assertions need none of Python's modules.
 const CHECKS: &str = "--code_command=chrt --other 0 python3 -I -S";
 
-/// What packetdrill says when it was late itself, and when fields differ.
+/// What packetdrill prints when it was late itself, and when fields differ.
 const LATE: [&str; 2] = ["expected inbound packet", "expected system call start"];
 const PYTHON: &str = "error in Python code";
 
@@ -58,7 +63,7 @@ fn number(name: &str, or: u64) -> Result<u64, String> {
     text.parse().map_err(|_| format!("{name} is a whole number, got `{text}`"))
 }
 
-/// What a scenario gives.
+/// The result of a scenario.
 enum Verdict<T> {
     Agrees,
     Differs(T),
@@ -89,11 +94,13 @@ impl Drawn {
     }
 }
 
-/// What was asked for, and where the results go.
+/// The settings, and where the results go.
 struct Job {
     packetdrill: PathBuf,
     cca: String,
     hz: u32,
+    /// Time of the simulated host when a scenario begins, us: as long after a tick as the kernel's.
+    phase: u64,
     seed: u64,
     count: u64,
     /// Scripts played at once: they mostly wait.
@@ -126,6 +133,7 @@ fn compare() -> Result<(), String> {
         packetdrill: packetdrill()?,
         cca: setting("CCA", "reno"),
         hz: number("HZ", 250)? as u32,
+        phase: number("PHASE", 0)?,
         seed: number("SEED", 1)?,
         count: number("COUNT", 1000)?,
         jobs: number("JOBS", 4)?,
@@ -137,6 +145,10 @@ fn compare() -> Result<(), String> {
         return Err(format!("CCA: no controller `{}`", job.cca));
     }
     std::fs::create_dir_all(&job.out).map_err(|e| format!("{}: {e}", job.out.display()))?;
+    if setting("PHASE", "").is_empty() {
+        job.phase = job.measure_phase()?;
+        println!("a script begins {} us after a tick (PHASE)", job.phase);
+    }
     for set in &sets {
         job.ends = Instant::now() + Duration::from_secs(seconds / sets.len() as u64);
         let (agree, all, differ) = job.run_set(set)?;
@@ -209,7 +221,7 @@ impl Job {
         Ok((agree, all, said))
     }
 
-    /// What a scenario gives with no other beside it, made smaller if it differs.
+    /// The result of a scenario with no other beside it; one that differs is made smaller.
     fn judge(&self, set: &str, seed: u64) -> Result<Verdict<String>, String> {
         let place = self.out.join(".0.pkt");
         let mut scenario = Drawn::draw(set, seed);
@@ -218,6 +230,13 @@ impl Job {
             Verdict::Late => return Ok(Verdict::Late),
             Verdict::Differs(found) => found,
         };
+        if let Some(phase) = self.phase_that_agrees(&scenario, &place)? {
+            let path = self.keep(set, seed, &scenario, &found)?;
+            return Ok(Verdict::Differs(format!(
+                "{}: agrees where the simulated host starts {phase} us later",
+                path.display()
+            )));
+        }
         let mut left = self.smaller;
         'smaller: loop {
             for simpler in scenario.simpler() {
@@ -236,21 +255,59 @@ impl Job {
         if let Some(before) = self.fields_before(&text, &said, &place)? {
             said = format!("{said}{before}\n");
         }
-        let path = self.out.join(format!("{set}-{seed}.pkt"));
-        let comment: String = said.lines().map(|line| format!("// {line}\n")).collect();
-        std::fs::write(&path, format!("// {scenario:?}\n{comment}{text}"))
-            .map_err(|e| format!("{}: {e}", path.display()))?;
+        let found = (text, said);
+        let path = self.keep(set, seed, &scenario, &found)?;
+        let said = &found.1;
         let first = said.lines().next().unwrap_or_default();
         let field = said.lines().find(|l| l.starts_with("fields") || l.contains("assert abs("));
         let field = field.map(|l| format!("; {}", l.trim())).unwrap_or_default();
         Ok(Verdict::Differs(format!("{}: {first}{field}", path.display())))
     }
 
+    /// By how much later the simulated host has to start for the kernel to agree, us; `None` if it never does. Where the tick
+    /// begins in a scenario is known to some 0.2 ms, and is not the same in each pass.
+    fn phase_that_agrees(&self, scenario: &Drawn, place: &Path) -> Result<Option<u64>, String> {
+        let tick_us = 1_000_000 / u64::from(self.hz);
+        // Sixteenths that are not quarters: timestamps count in milliseconds, which begin elsewhere, too.
+        for phase in [5, 10, 15].map(|sixteenths| tick_us * sixteenths / 16) {
+            let found = self.differs_from(scenario, self.phase + phase, place)?;
+            if matches!(found, Verdict::Agrees) {
+                return Ok(Some(phase));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes down a script that differs, with what is known of it; where.
+    fn keep(
+        &self,
+        set: &str,
+        seed: u64,
+        scenario: &Drawn,
+        (text, said): &(String, String),
+    ) -> Result<PathBuf, String> {
+        let path = self.out.join(format!("{set}-{seed}.pkt"));
+        let comment: String = said.lines().map(|line| format!("// {line}\n")).collect();
+        std::fs::write(&path, format!("// {scenario:?}\n{comment}{text}"))
+            .map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(path)
+    }
+
     /// The script, and what packetdrill said, if the kernel differs each time.
     fn differs(&self, s: &Drawn, place: &Path) -> Result<Verdict<(String, String)>, String> {
+        self.differs_from(s, self.phase, place)
+    }
+
+    /// The same for a simulated host whose ticks begin at another moment.
+    fn differs_from(
+        &self,
+        s: &Drawn,
+        phase: u64,
+        place: &Path,
+    ) -> Result<Verdict<(String, String)>, String> {
         let text = match s {
-            Drawn::Sends(s) => play::play(s, &self.cca, self.hz)?,
-            Drawn::Receives(s) => receive::play(s, self.hz)?,
+            Drawn::Sends(s) => play::play(s, &self.cca, self.hz, phase)?,
+            Drawn::Receives(s) => receive::play(s, self.hz, phase)?,
         };
         std::fs::write(place, &text).map_err(|e| format!("{}: {e}", place.display()))?;
         let (mut said, mut differed) = (String::new(), 0);
@@ -267,10 +324,36 @@ impl Job {
         Ok(if differed == ATTEMPTS { Verdict::Differs((text, said)) } else { Verdict::Late })
     }
 
-    /// What packetdrill says of a script; `None` if the kernel does what it expects. Each script has a session of its own,
-    /// with a large share of the processor, because Linux shares a processor among sessions first (autogroup) and a
-    /// busy machine is a late one.
+    /// How long after a tick the kernel begins a scenario, us.
+    fn measure_phase(&self) -> Result<u64, String> {
+        let place = self.out.join(".tick.pkt");
+        std::fs::write(&place, tick::script(self.hz))
+            .map_err(|e| format!("{}: {e}", place.display()))?;
+        let tick_us = 1_000_000 / u64::from(self.hz);
+        let mut phases = Vec::new();
+        for _ in 0..PHASES {
+            let output = self.packetdrill_plays(&place)?;
+            let begins = tick::begins(&String::from_utf8_lossy(&output.stdout), self.hz);
+            phases.extend(begins.map(|begins| tick_us - begins));
+        }
+        phases.sort();
+        phases.get(phases.len() / 2).copied().ok_or_else(|| {
+            format!("no tick of HZ {} was found: HZ is the kernel's, or PHASE is given", self.hz)
+        })
+    }
+
+    /// What packetdrill says of a script; `None` if the kernel does what it expects.
     fn packetdrill_says(&self, place: &Path) -> Result<Option<String>, String> {
+        let output = self.packetdrill_plays(place)?;
+        if output.status.success() {
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+
+    /// Packetdrill plays a script. Each has a session of its own, with a large share of the processor, because Linux shares a
+    /// processor among sessions first (autogroup) and a busy machine is a late one.
+    fn packetdrill_plays(&self, place: &Path) -> Result<Output, String> {
         let run = "echo -15 2> /dev/null > /proc/self/autogroup; \
                    ip link set lo up; exec \"$0\" \"$1\" \"$2\"";
         let output = Command::new("setsid")
@@ -280,14 +363,11 @@ impl Job {
             .arg(place)
             .output()
             .map_err(|e| format!("setsid: {e}"))?;
-        if output.status.success() {
-            return Ok(None);
-        }
-        let says = String::from_utf8_lossy(&output.stderr).into_owned();
-        if says.contains("Operation not permitted") {
+        let says = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() && says.contains("Operation not permitted") {
             return Err(format!("root is needed: {says}"));
         }
-        Ok(Some(says))
+        Ok(output)
     }
 
     /// After which packet fields differ before the first packet does, and how: `said` is of a script that differs by a

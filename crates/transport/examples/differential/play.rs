@@ -39,7 +39,7 @@ const EXACT: &[&str] = &[
     "tcpi_data_segs_out",
     "tcpi_snd_wnd",
 ];
-/// Fields in microseconds that depend on when the machine was at its turn, and how far they may differ.
+/// Fields in microseconds that depend on how late the machine is, and how far they may differ.
 const NEAR: &[(&str, i64)] =
     &[("tcpi_rtt", 6_000), ("tcpi_rttvar", 6_000), ("tcpi_min_rtt", 6_000), ("tcpi_rto", 12_000)];
 
@@ -114,11 +114,13 @@ struct Play<'a> {
     packets: u32,
     last_arrival: u64,
     now: u64,
+    /// Time of the host when the scenario begins, us: its ticks are elsewhere in the scenario then.
+    phase: u64,
     text: String,
 }
 
 /// What happens in a scenario on the simulated TCP, as a script for the kernel.
-pub fn play(scenario: &Scenario, cca: &str, hz: u32) -> Result<String, String> {
+pub fn play(scenario: &Scenario, cca: &str, hz: u32, phase: u64) -> Result<String, String> {
     let kernel = Kernel {
         mss: MSS as u32,
         scale: SCALE,
@@ -137,6 +139,7 @@ pub fn play(scenario: &Scenario, cca: &str, hz: u32) -> Result<String, String> {
         packets: 0,
         last_arrival: 0,
         now: 0,
+        phase,
         text: header(scenario, cca),
     };
     play.open()?;
@@ -178,8 +181,8 @@ impl Play<'_> {
         let syn = Segment { flags, win: Some(win), has_sack_ok: true, ..Segment::default() };
         self.host.inject(self.time(), &syn)?;
         self.host.left.clear();
-        // Ten milliseconds less than what follows: RACK takes no sample below the minimum for one of a retransmission, and the
-        // kernel's probe may leave 8 ms later than ours, while the answer to it comes at its time.
+        // The handshake's RTT is 10 ms less than the rounds that follow. The kernel's probe may leave 8 ms later than the model's,
+        // while its answer comes at the script's time, and RACK ignores an RTT of a retransmission below the minimum.
         self.now += self.scenario.rtt - 10_000;
         self.acknowledge(Vec::new(), false)?;
         let _ = writeln!(self.text, "+0 accept(3, ..., ...) = 4");
@@ -187,8 +190,13 @@ impl Play<'_> {
         Ok(())
     }
 
+    /// The host's time at `us` of the scenario.
+    fn time_at(&self, us: u64) -> Time {
+        Time::from_ns((self.phase + us) * 1000)
+    }
+
     fn time(&self) -> Time {
-        Time::from_ns(self.now * 1000)
+        self.time_at(self.now)
     }
 
     fn run(&mut self) -> Result<(), String> {
@@ -200,7 +208,7 @@ impl Play<'_> {
             let flush = self.peer.flush_at.unwrap_or(u64::MAX);
             let opens = closed.first().copied().unwrap_or(u64::MAX);
             let next = arrival.min(write).min(flush).min(opens);
-            let until = Time::from_ns(next.min(END) * 1000);
+            let until = self.time_at(next.min(END));
             if self.host.run_next(until) {
                 self.drain();
                 continue;
@@ -281,7 +289,7 @@ impl Play<'_> {
     /// Writes down what left, and sends it on its way.
     fn drain(&mut self) {
         while let Some(left) = self.host.left.pop_front() {
-            self.now = self.now.max(left.at.as_us());
+            self.now = self.now.max(left.at.as_us() - self.phase);
             let p = left.segment;
             let ecn = match (self.scenario.ecn, p.ecn) {
                 (true, Some(2)) => "[ect0] ",

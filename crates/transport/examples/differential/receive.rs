@@ -7,7 +7,7 @@ use crate::host::Host;
 use crate::script::{Arm, Flags, Kernel, Options, Segment};
 use std::fmt::Write as _;
 use transport::tcp::{window_scale, Release};
-use units::Time;
+use units::{Span, Time};
 
 /// A scenario ends after this time, us.
 const END: u64 = 4_000_000;
@@ -21,8 +21,8 @@ const EXACT: &[&str] = &[
     "tcpi_data_segs_in",
     "tcpi_bytes_received",
 ];
-/// Fields in microseconds that depend on when the machine was at its turn, and how far they may differ: a pause of nine or of
-/// ten ticks, which may be the same by the clock, gives an `ato` of 58 or 40 ms.
+/// Fields in microseconds that depend on how late the machine is, and how far they may differ. A pause of nine ticks gives an
+/// `ato` of 56 ms and one of ten ticks 40 ms, and 0.1 ms may decide between them.
 const NEAR: &[(&str, i64)] = &[("tcpi_ato", 20_000), ("tcpi_rcv_rtt", 8_000)];
 
 /// A scenario under way.
@@ -39,11 +39,13 @@ struct Play<'a> {
     /// Bytes that the application has read.
     read: i64,
     now: u64,
+    /// Time of the host when the scenario begins, us: its ticks are elsewhere in the scenario then.
+    phase: u64,
     text: String,
 }
 
 /// What happens in a scenario on the simulated receiver, as a script for the kernel.
-pub fn play(scenario: &Arrivals, hz: u32) -> Result<String, String> {
+pub fn play(scenario: &Arrivals, hz: u32, phase: u64) -> Result<String, String> {
     let (rmem_max, release) = (rmem_max()?, release()?);
     let mut cuts = vec![1];
     for len in &scenario.lens {
@@ -69,6 +71,7 @@ pub fn play(scenario: &Arrivals, hz: u32) -> Result<String, String> {
         right_edge: 0,
         read: 0,
         now: 0,
+        phase,
         text: header(scenario),
     };
     play.open()?;
@@ -142,8 +145,13 @@ impl Play<'_> {
         Ok(())
     }
 
+    /// The host's time at `us` of the scenario.
+    fn time_at(&self, us: u64) -> Time {
+        Time::from_ns((self.phase + us) * 1000)
+    }
+
     fn time(&self) -> Time {
-        Time::from_ns(self.now * 1000)
+        self.time_at(self.now)
     }
 
     fn at(&self) -> String {
@@ -180,23 +188,24 @@ impl Play<'_> {
         let mut waited = 0;
         for arrival in &self.scenario.order {
             let at = opened + arrival.at + waited;
-            while self.host.run_next(Time::from_ns(at.min(END) * 1000)) {
+            while self.host.run_next(self.time_at(at.min(END))) {
                 self.drain();
             }
             while self.cuts[arrival.segment + 1] > self.right_edge {
-                if !self.host.run_next(Time::from_ns(END * 1000)) {
+                if !self.host.run_next(self.time_at(END)) {
                     return Ok(());
                 }
                 self.drain();
                 waited = (self.now + 1_000).saturating_sub(opened + arrival.at);
             }
-            self.now = self.now.max(opened + arrival.at + waited);
-            if self.now > END {
+            let at = self.now.max(opened + arrival.at + waited);
+            if at > END {
                 break;
             }
+            self.now = at;
             self.arrive(*arrival)?;
         }
-        while self.host.run_next(Time::from_ns((self.now + 300_000) * 1000)) {
+        while self.host.run_next(self.time_at(self.now + 300_000)) {
             self.drain();
         }
         Ok(())
@@ -214,7 +223,7 @@ impl Play<'_> {
         })?;
         self.drain();
         // The reader runs after the packets of an instant.
-        self.host.run_until(Time::from_ns(self.now * 1000 + 1));
+        self.host.run_until(self.time() + Span::from_ns(1));
         let read = self.host.info("read_bytes").unwrap_or(0);
         if read > self.read {
             let bytes = read - self.read;
@@ -230,7 +239,7 @@ impl Play<'_> {
     /// Writes down the acknowledgements that left.
     fn drain(&mut self) {
         while let Some(left) = self.host.left.pop_front() {
-            self.now = self.now.max(left.at.as_us());
+            self.now = self.now.max(left.at.as_us() - self.phase);
             let p = left.segment;
             let (ack, win) = (p.ack.unwrap_or(1), p.win.unwrap_or(0));
             let (val, ecr) = p.ts.unwrap_or_default();
@@ -246,7 +255,7 @@ impl Play<'_> {
                 p.flags,
                 win >> self.scale
             );
-            self.left.push((left.at.as_us(), val));
+            self.left.push((left.at.as_us() - self.phase, val));
             self.right_edge = self.right_edge.max(ack + win);
         }
     }
