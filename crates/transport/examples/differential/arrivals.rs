@@ -4,8 +4,16 @@ use net::rng::Rng;
 use std::ops::RangeInclusive;
 
 /// The sets, each with another stress.
-pub const SETS: [&str; 7] =
-    ["rcv-plain", "rcv-loss", "rcv-dup", "rcv-odd", "rcv-small", "rcv-slow", "rcv-ecn"];
+pub const SETS: [&str; 8] = [
+    "rcv-plain",
+    "rcv-loss",
+    "rcv-dup",
+    "rcv-odd",
+    "rcv-short",
+    "rcv-small",
+    "rcv-slow",
+    "rcv-ecn",
+];
 
 /// Payload of a full segment, bytes.
 pub const MSS: u32 = 1448;
@@ -14,15 +22,16 @@ pub const MSS: u32 = 1448;
 const SPACING: u64 = 750;
 /// Pauses between flights, us: none is near a delayed ACK (40 to 56 ms) or the RTO (220 to 320 ms).
 const PAUSES: [u64; 3] = [8_000, 130_000, 900_000];
-/// Pauses that are not drawn, us: what follows meets the timer of the delayed ACK, or the estimates that this is set by,
-/// which count in ticks of whatever phase.
+/// Pauses that are not drawn, us: the next segment would come near the timer of the delayed ACK, or near a limit of the
+/// estimate that sets this timer, and a late machine decides on which side.
 const NEAR_TIMER: RangeInclusive<u64> = 16_000..=62_000;
 /// Receive buffers, bytes.
 const DEFAULTS: &[u64] = &[131_072, 540_000, 4_194_304];
 const SMALL: &[u64] = &[8_192, 20_000, 40_000, 65_536];
+const MIDDLE: &[u64] = &[65_536, 131_072];
 const LARGE: &[u64] = &[4_194_304];
-/// Two segments of this length do not fit into one buffer of tun. The kernel copies shorter ones behind the one before,
-/// unless packetdrill, which listens, still holds that: they come only where memory does not limit the window.
+/// Two segments of this length do not fit into one buffer of tun; the kernel copies shorter ones behind the one before.
+/// Only `rcv-odd` and `rcv-short` have shorter ones.
 const LEN_ALONE: u32 = 810;
 /// Bytes for which a slow reader waits.
 const WAITS: [u32; 4] = [4_000, 10_000, 20_000, 32_768];
@@ -57,6 +66,7 @@ impl Arrivals {
         let mut rng = Rng::stream(seed, &format!("differential.{set}"));
         let buffers = match set {
             "rcv-small" => SMALL,
+            "rcv-short" => MIDDLE,
             "rcv-odd" => LARGE,
             _ => DEFAULTS,
         };
@@ -143,7 +153,7 @@ impl Arrivals {
 
 fn len(set: &str, rng: &mut Rng) -> u32 {
     let shortest = match set {
-        "rcv-odd" => 1,
+        "rcv-odd" | "rcv-short" => 1,
         _ if rng.below(10) == 0 => LEN_ALONE,
         _ => MSS,
     };

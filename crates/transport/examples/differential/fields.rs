@@ -3,7 +3,7 @@
 use crate::host::Host;
 use std::fmt::Write as _;
 
-/// What a block that checks fields begins with, behind the names of the fields.
+/// The beginning of the line that compares fields.
 const EQUAL: &str = "assert is_ == ";
 
 /// Asserts that fields have the simulated TCP's values, and that those of `near` differ from them by no more than they may.
@@ -22,8 +22,8 @@ pub fn assertions(host: &Host, exact: &[&str], near: &[(&str, i64)]) -> String {
     text
 }
 
-/// The script up to line `end`, which says after which of the peer's packets exact fields first differ, and exits as a
-/// failure then: where packets differ, packetdrill ends before it looks at any field.
+/// The script up to line `end`, changed to say after which of the peer's packets exact fields first differ, and to fail
+/// there. Packetdrill checks fields at the end of a script, so that it never does where a packet differs first.
 pub fn first_that_differs(script: &str, end: usize) -> String {
     let (mut text, mut packet) = (String::new(), "");
     for line in script.lines().take(end.saturating_sub(1)) {

@@ -11,8 +11,8 @@ pub enum Device {
     /// when the event is over, and counts for TCP small queues until then.
     #[default]
     Veth,
-    /// A tunnel to a program: each segment that arrives has a buffer of its own. What leaves is taken over at once, so that
-    /// TCP small queues never hold anything.
+    /// A tunnel to a program: each segment that arrives has a buffer of its own, unless it fits behind the one before. What
+    /// leaves is taken over at once, so that TCP small queues never hold anything.
     Tun,
 }
 
