@@ -16,20 +16,21 @@ pub const VNET_BYTES: usize = 10;
 /// The largest burst (`GSO_LEGACY_MAX_SIZE`).
 const BURST_BYTES: usize = 65_536;
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
-const NEEDS_CHECKSUM: u8 = 1;
+pub const NEEDS_CHECKSUM: u8 = 1;
 /// `VIRTIO_NET_HDR_GSO_TCPV4`; the bit for CWR (`VIRTIO_NET_HDR_GSO_ECN`) may be set in addition.
-const TCP4: u8 = 1;
+pub const TCP4: u8 = 1;
 const CWR_ONCE: u8 = 0x80;
 /// Where the checksum is in a TCP header.
-const TCP_CHECKSUM: usize = 16;
-const TCP_PROTOCOL: u32 = 6;
+pub const TCP_CHECKSUM: usize = 16;
+pub const TCP_PROTOCOL: u32 = 6;
 
 /// Numbers of the driver's header are in the machine's own byte order.
 fn ne16(bytes: &[u8], at: usize) -> u16 {
     u16::from_ne_bytes([bytes[at], bytes[at + 1]])
 }
 
-fn put(bytes: &mut [u8], at: usize, value: u16) {
+/// Writes a number of a header.
+pub fn put(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
@@ -171,13 +172,13 @@ pub fn complete(packet: &mut [u8]) {
 }
 
 /// Sum of 16-bit words (RFC 1071), of less than 128 KiB.
-fn sum(bytes: &[u8]) -> u32 {
+pub fn sum(bytes: &[u8]) -> u32 {
     let words = bytes.chunks_exact(2);
     let rest = words.remainder().first().map_or(0, |&byte| u32::from(byte) << 8);
     words.fold(rest, |sum, word| sum + u32::from(u16::from_be_bytes([word[0], word[1]])))
 }
 
-fn fold(sum: u32) -> u16 {
+pub fn fold(sum: u32) -> u16 {
     let sum = (sum & 0xffff) + (sum >> 16);
     ((sum & 0xffff) + (sum >> 16)) as u16
 }

@@ -18,6 +18,7 @@ pub mod flag {
     pub const RST: u16 = 0x004;
     pub const PSH: u16 = 0x008;
     pub const ACK: u16 = 0x010;
+    pub const URG: u16 = 0x020;
     pub const ECE: u16 = 0x040;
     pub const CWR: u16 = 0x080;
     /// Accurate ECN's third counter bit (RFC 9768).

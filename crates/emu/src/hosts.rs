@@ -143,10 +143,6 @@ impl Hosts {
                 "host.processors: the hosts have those of this machine, whichever is free".into(),
             );
         }
-        if host.gro {
-            warnings
-                .push("host.gro: receivers of the emulated path see segments one by one".into());
-        }
         Ok(())
     }
 

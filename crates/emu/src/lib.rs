@@ -24,6 +24,7 @@ mod diag;
 mod flows;
 mod forward;
 mod frame;
+mod gro;
 mod gso;
 mod header;
 mod hosts;

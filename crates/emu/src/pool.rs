@@ -82,6 +82,12 @@ impl BufferPool {
         &mut buffer.bytes[..usize::from(buffer.length)]
     }
 
+    /// The same, to read several at once.
+    pub fn read(&self, number: u32) -> &[u8] {
+        let buffer = &self.pieces[number as usize / PIECE][number as usize % PIECE];
+        &buffer.bytes[..usize::from(buffer.length)]
+    }
+
     /// Counts one more copy of a frame.
     pub fn copy(&mut self, number: u32) {
         self.buffer(number).copies += 1;

@@ -9,6 +9,7 @@ use crate::clock::{set_realtime_priority, thread_cpu, Clock};
 use crate::control::ControlBypass;
 use crate::flows::RunState;
 use crate::frame::RealFrame;
+use crate::gro::{Merger, Run};
 use crate::gso::{self, Segmenter};
 use crate::header::{set_tos, Ip, Tcp};
 use crate::pool::BufferPool;
@@ -22,6 +23,7 @@ use path::plan::{self, Plan, PlanError};
 use path::probes::ProbeLog;
 use path::timeline::Timeline;
 use record::PcapWriter;
+use std::io::IoSlice;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use units::{Span, Time};
@@ -56,6 +58,7 @@ pub struct Router<C, D> {
     segmenter: Segmenter,
     spinning_since: Option<Time>,
     rest: Rest,
+    merger: Merger,
     state: Arc<RunState>,
     measured: Measured,
 }
@@ -103,6 +106,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
             segmenter: Segmenter::default(),
             spinning_since: None,
             rest: Rest::default(),
+            merger: Merger::new(if plan.host.gro { plan.flows.len() } else { 0 }),
             state,
             measured: Measured { wire, probes, ..Measured::default() },
         })
@@ -162,6 +166,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
                 Source::Back(slot) => self.back.wake(at, slot, &mut self.timeline),
                 Source::Sampler => self.sample(at),
                 Source::Control => self.release_control(at),
+                Source::Merged => self.release_merged(now),
             }
             self.deliver(at);
         }
@@ -347,8 +352,54 @@ impl<C: Clock, D: Devices> Router<C, D> {
             self.count_answer(now, frame);
             self.record(now, frame.buffer);
         }
+        if self.merger.is_on() && frame.goes_there && self.is_flow(number) {
+            return self.merge(now, direction, number as usize, frame.buffer);
+        }
         self.hand_over(direction, frame.buffer);
         self.pool.give_back(frame.buffer);
+    }
+
+    /// The receiver's card takes a frame.
+    fn merge(&mut self, now: Time, direction: Direction, flow: usize, buffer: u32) {
+        let frame = self.pool.frame(buffer);
+        let offered = self.merger.offer(now, direction, flow, buffer, frame);
+        if let Some(run) = offered.ended {
+            self.hand_over_run(run);
+        }
+        if !offered.is_held {
+            self.hand_over(direction, buffer);
+            self.pool.give_back(buffer);
+        }
+        self.arm_merger();
+    }
+
+    fn release_merged(&mut self, now: Time) {
+        while let Some(run) = self.merger.pop(now) {
+            self.hand_over_run(run);
+        }
+        self.arm_merger();
+    }
+
+    fn arm_merger(&mut self) {
+        match self.merger.next_at() {
+            Some(at) => self.timeline.set(self.slots.slot(Source::Merged), at),
+            None => self.timeline.clear(self.slots.slot(Source::Merged)),
+        }
+    }
+
+    fn hand_over_run(&mut self, run: Run) {
+        let first = run.buffers[0];
+        if run.buffers.len() == 1 {
+            self.hand_over(run.direction, first);
+        } else {
+            run.put_head(self.pool.packet(first));
+            let others = run.buffers[1..].iter().map(|&buffer| run.payload(self.pool.read(buffer)));
+            let parts = std::iter::once(self.pool.read(first)).chain(others);
+            let parts: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
+            let is_taken = self.devices.write_parts(run.direction, &parts);
+            self.measured.stats.refused += if is_taken { 0 } else { parts.len() as u64 };
+        }
+        run.buffers.iter().for_each(|&buffer| self.pool.give_back(buffer));
     }
 
     /// A segment of a receiver reaches the sender.

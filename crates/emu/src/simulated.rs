@@ -9,6 +9,7 @@ use path::plan::Plan;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::io::IoSlice;
 use std::rc::Rc;
 use units::{Span, Time};
 
@@ -55,6 +56,8 @@ pub struct SimDevices {
     /// What hosts send, by direction.
     incoming: Rc<RefCell<[VecDeque<Sent>; 2]>>,
     pub received: Rc<RefCell<Vec<Received>>>,
+    /// Lengths of the packets in several parts, with the driver's header.
+    pub merged: Rc<RefCell<Vec<usize>>>,
     /// The kernel refuses every packet.
     pub is_refusing: Rc<Cell<bool>>,
     /// The machine stops when it hands over the first packet from this time on, for this long.
@@ -97,6 +100,11 @@ impl Devices for SimDevices {
         }
         self.received.borrow_mut().push((now, direction));
         true
+    }
+
+    fn write_parts(&self, direction: Direction, parts: &[IoSlice<'_>]) -> bool {
+        self.merged.borrow_mut().push(parts.iter().map(|part| part.len()).sum());
+        self.write(direction, &[])
     }
 
     fn wait(&self, timeout: Span) {

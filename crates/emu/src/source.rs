@@ -11,6 +11,8 @@ pub enum Source {
     Sampler,
     /// A packet of the control connections is due.
     Control,
+    /// Segments that a receiver's card has merged are due.
+    Merged,
 }
 
 /// Where the slots of the network back and of the sampler begin.
@@ -28,7 +30,7 @@ impl Slots {
 
     /// How many there are.
     pub fn count(self) -> usize {
-        self.sampler as usize + 2
+        self.sampler as usize + 3
     }
 
     /// The slot of a source.
@@ -38,6 +40,7 @@ impl Slots {
             Source::Forward(slot) | Source::Back(slot) => slot,
             Source::Sampler => self.sampler,
             Source::Control => self.sampler + 1,
+            Source::Merged => self.sampler + 2,
         }
     }
 
@@ -48,9 +51,10 @@ impl Slots {
             slot if slot < self.back => Source::Forward(slot),
             slot if slot < self.sampler => Source::Back(slot),
             slot if slot == self.sampler => Source::Sampler,
+            slot if slot == self.sampler + 1 => Source::Control,
             slot => {
-                debug_assert_eq!(slot, self.sampler + 1, "no such slot");
-                Source::Control
+                debug_assert_eq!(slot, self.sampler + 2, "no such slot");
+                Source::Merged
             }
         }
     }
@@ -69,7 +73,7 @@ mod tests {
             let expected: Vec<Source> = (0..forward)
                 .map(Source::Forward)
                 .chain((forward..forward + back).map(Source::Back))
-                .chain([Source::Sampler, Source::Control])
+                .chain([Source::Sampler, Source::Control, Source::Merged])
                 .collect();
             assert_eq!(sources, expected);
             assert!((0..).zip(sources).all(|(slot, source)| slots.slot(source) == slot));

@@ -11,7 +11,7 @@ use rustix::event::{poll, PollFd, PollFlags};
 use rustix::ioctl::{ioctl, IntegerSetter, Updater};
 use rustix::time::Timespec;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use units::Span;
 
@@ -33,6 +33,9 @@ pub trait Devices {
     /// Hands a packet, after the driver's header, to the host at the end of this direction; `false` if its kernel
     /// refuses the packet.
     fn write(&self, direction: Direction, packet: &[u8]) -> bool;
+
+    /// The same for a packet in several parts, the first of which begins with the driver's header.
+    fn write_parts(&self, direction: Direction, parts: &[IoSlice<'_>]) -> bool;
 
     /// Sleeps until there is a packet to read, at most for `timeout`, which is below a second.
     fn wait(&self, timeout: Span);
@@ -79,6 +82,17 @@ pub struct TunPair {
     pub receivers: Tun,
 }
 
+impl TunPair {
+    /// The device of the host at the end of a direction.
+    #[inline]
+    fn to(&self, direction: Direction) -> &Tun {
+        match direction {
+            Direction::Forward => &self.receivers,
+            Direction::Back => &self.senders,
+        }
+    }
+}
+
 impl Devices for TunPair {
     #[inline]
     fn read(&self, direction: Direction, buffer: &mut [u8]) -> Option<usize> {
@@ -91,11 +105,11 @@ impl Devices for TunPair {
 
     #[inline]
     fn write(&self, direction: Direction, packet: &[u8]) -> bool {
-        let to = match direction {
-            Direction::Forward => &self.receivers,
-            Direction::Back => &self.senders,
-        };
-        (&to.file).write(packet).is_ok()
+        (&self.to(direction).file).write(packet).is_ok()
+    }
+
+    fn write_parts(&self, direction: Direction, parts: &[IoSlice<'_>]) -> bool {
+        (&self.to(direction).file).write_vectored(parts).is_ok()
     }
 
     fn wait(&self, timeout: Span) {

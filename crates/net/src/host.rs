@@ -1,6 +1,11 @@
 //! How the end hosts are set, in the words of a plan, which both ends of a transport follow.
 
 use serde::{Deserialize, Serialize};
+use units::Span;
+
+/// How long a receiver's network card holds its interrupt back with `gro` (`rx-usecs`; drivers' defaults are 8 to
+/// 100 us).
+pub const COALESCE: Span = Span::from_us(50);
 
 /// Explicit congestion notification (`tcp_ecn`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]

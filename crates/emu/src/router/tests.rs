@@ -214,3 +214,22 @@ fn the_loop_spins_before_near_events_for_a_third_of_the_time_at_most() {
     let spun_us = routed.measured.stats.spun.as_ns() / 1_000;
     assert!((30_000..34_000).contains(&spun_us), "{spun_us} us of 100 ms");
 }
+
+#[test]
+fn a_card_that_merges_hands_over_in_one_piece_what_arrives_within_50_us() {
+    let mut text = serde_json::to_value(plan("")).expect("JSON");
+    text["host"]["gro"] = true.into();
+    // A frame a microsecond, and room for all.
+    text["links"][0]["rate_bps"] = 12_112_000_000_u64.into();
+    text["links"][0]["qdisc"]["limit_bytes"] = 1_000_000.into();
+    let plan = Plan::parse(&text.to_string()).expect("a plan");
+    let devices = opened();
+    for i in 0..3 {
+        devices.send(ms(30), Direction::Forward, &data(1_000 + i * FULL as u32));
+    }
+    devices.send(ms(31), Direction::Forward, &data(1_000 + 3 * FULL as u32));
+    let routed = router(&plan, &devices).run().0;
+    assert_eq!(devices.times_us(Direction::Forward), [15_000, 40_050, 41_050]);
+    assert_eq!(*devices.merged.borrow(), [gso::VNET_BYTES + 40 + 3 * FULL]);
+    assert_eq!((routed.measured.wire[0].segments, routed.measured.stats.refused), (4, 0));
+}

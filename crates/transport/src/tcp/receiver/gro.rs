@@ -4,12 +4,10 @@
 //! Merged are consecutive segments with the same timestamps and ECN bits, up to 64 kB, that arrive
 //! while the interrupt is held back; PSH and anything else ends the run.
 
+use net::host::COALESCE;
 use net::packet::SEGMENTS_MAX;
 use net::{flags, Packet};
-use units::{Span, Time};
-
-/// How long the network card holds its interrupt back (`rx-usecs`; drivers' defaults are 8 to 100 us).
-const COALESCE: Span = Span::from_us(50);
+use units::Time;
 
 /// Segments that arrived in one piece: their header, which is that of the first packet, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
