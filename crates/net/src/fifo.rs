@@ -13,7 +13,7 @@ use crate::bucket::{Bucket, LinkRate};
 use crate::frame::{Frame, LinkHeader};
 pub use crate::qdisc::fifo::Limit;
 use crate::qdisc::{Cause, Queued};
-use std::collections::VecDeque;
+use crate::ring::Ring;
 use units::{Bytes, Time};
 
 /// Bytes that a queue in front of a serial line has room for when it takes a packet.
@@ -48,16 +48,16 @@ pub struct Fifo<P> {
     header: LinkHeader,
     bucket: Bucket,
     /// Packets with their departures.
-    queue: VecDeque<(Time, Queued<P>)>,
+    queue: Ring<(Time, Queued<P>)>,
     backlog: u64,
 }
 
-impl<P: Frame> Fifo<P> {
+impl<P: Frame + Copy> Fifo<P> {
     /// An empty queue with a full bucket.
     pub fn new(config: Config) -> Self {
         let bucket = Bucket::new(config.rate, config.burst);
         let Config { limit, header, .. } = config;
-        Fifo { limit, header, bucket, queue: VecDeque::new(), backlog: 0 }
+        Fifo { limit, header, bucket, queue: Ring::default(), backlog: 0 }
     }
 
     /// Offers a packet. Every packet whose departure is not later than `now` must have been taken.

@@ -17,6 +17,7 @@ pub mod lists;
 pub mod packet;
 pub mod qdisc;
 pub mod quic;
+pub mod ring;
 pub mod rng;
 pub mod schedule;
 pub mod settings;

@@ -10,6 +10,7 @@
 //! | [`network`] | one direction: every flow's route, and the links that routes share |
 //! | [`counts`] | what became of the packets of a flow |
 //! | [`route`] | what a packet of one flow meets, in order |
+//! | [`line`] | delays that routes share |
 //! | [`link`] | a queue and its rate, and what passed through it |
 //! | [`timeline`] | who wants to be woken when |
 //! | [`histogram`] | counts of times by size |
@@ -22,6 +23,7 @@
 pub mod build;
 pub mod counts;
 pub mod histogram;
+pub mod line;
 pub mod link;
 pub mod memory;
 pub mod network;

@@ -3,12 +3,13 @@
 //! what happened to the others is counted by flow and cause.
 
 use crate::counts::PacketCounts;
+use crate::line::{self, DelayLine};
 use crate::link::Link;
 use crate::route::{PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
 use net::fetch::fetch;
 use net::qdisc::Outcome;
-use std::collections::VecDeque;
+use net::ring::Ring;
 use units::Time;
 
 #[cfg(test)]
@@ -29,8 +30,9 @@ pub struct Network<P> {
     /// that of its event slot after `base`.
     stages: Vec<Stage<P>>,
     routes: Vec<Route>,
+    lines: Vec<DelayLine<P>>,
     /// Packets at the end of their route, to be taken by the engine.
-    pub arrived: VecDeque<P>,
+    pub arrived: Ring<P>,
     /// Packets of which there is one copy more, and packets that will not arrive, to be taken by the engine
     /// in this order; only where [`PathPacket::IS_BUFFERED`].
     pub copied: Vec<P>,
@@ -45,6 +47,8 @@ pub struct Network<P> {
     base: u32,
     /// First slot of the links.
     link_slots: u32,
+    /// First slot of the lines.
+    line_slots: u32,
     outcome: Outcome<P>,
 }
 
@@ -54,6 +58,18 @@ impl<P: PathPacket> Network<P> {
     pub fn new(
         base: u32,
         links: Vec<Link<P>>,
+        mut routes: Vec<Vec<Stage<P>>>,
+        noticed: Vec<bool>,
+    ) -> Self {
+        let lines = line::shared(&mut routes);
+        Network::assemble(base, links, lines, routes, noticed)
+    }
+
+    /// The same of routes whose stages refer to these lines.
+    fn assemble(
+        base: u32,
+        links: Vec<Link<P>>,
+        lines: Vec<DelayLine<P>>,
         routes: Vec<Vec<Stage<P>>>,
         noticed: Vec<bool>,
     ) -> Self {
@@ -67,11 +83,13 @@ impl<P: PathPacket> Network<P> {
             owners.resize(all.len(), flow);
         }
         let link_slots = base + all.len() as u32;
+        let line_slots = link_slots + links.len() as u32;
         Network {
             links,
+            lines,
             stages: all,
             routes: numbered,
-            arrived: VecDeque::new(),
+            arrived: Ring::default(),
             copied: Vec::new(),
             ended: Vec::new(),
             notices: Vec::new(),
@@ -79,6 +97,7 @@ impl<P: PathPacket> Network<P> {
             owners,
             base,
             link_slots,
+            line_slots,
             outcome: Outcome::default(),
         }
     }
@@ -98,11 +117,13 @@ impl<P: PathPacket> Network<P> {
 
     /// Event slots that it uses.
     pub fn slots(&self) -> u32 {
-        (self.stages.len() + self.links.len()) as u32
+        (self.stages.len() + self.links.len() + self.lines.len()) as u32
     }
 
     /// Sets the timers that run from the start.
     pub fn start(&mut self, timeline: &mut Timeline) {
+        let often = self.link_slots..self.base + self.slots();
+        often.for_each(|slot| timeline.keep_apart(slot));
         for l in 0..self.links.len() as u32 {
             self.run_link(Time::ZERO, l, timeline);
         }
@@ -147,16 +168,38 @@ impl<P: PathPacket> Network<P> {
         fetch(&self.stages[self.routes[flow].first as usize]);
     }
 
-    /// The `k`-th of the packets that wait for the link of an event slot, and when it leaves; `None` for a stage, too.
+    /// The `k`-th of the packets that wait for the link of an event slot, or are on its line, and when it leaves; `None` for a
+    /// stage, too.
     pub fn leaving(&self, slot: u32, k: usize) -> Option<(Time, &P)> {
+        if let Some(line) = slot.checked_sub(self.line_slots) {
+            return self.lines[line as usize].get(k).map(|(at, packet)| (*at, packet));
+        }
         let link = slot.checked_sub(self.link_slots)?;
         self.links[link as usize].leaving(k)
     }
 
-    /// A packet leaves that link soon: asks for the stage that it comes to.
+    /// Whether an event slot is that of a line from which everything goes on to a link.
+    pub fn leads_to_links(&self, slot: u32) -> bool {
+        let line = slot.checked_sub(self.line_slots).and_then(|line| self.lines.get(line as usize));
+        line.is_some_and(|line| line.leads_to_links)
+    }
+
+    /// A packet leaves that link or line soon: asks for the stage that it comes to, and for that of the line.
     pub fn fetch_behind(&self, slot: u32, flow: usize) {
-        let place = self.routes[flow].place_after(slot - self.link_slots);
-        fetch(&self.stages[place as usize]);
+        let place = self.place_behind(slot, flow);
+        fetch(&self.stages[place]);
+        if slot >= self.line_slots {
+            fetch(&self.stages[place - 1]);
+        }
+    }
+
+    fn place_behind(&self, slot: u32, flow: usize) -> usize {
+        let route = &self.routes[flow];
+        let place = match slot.checked_sub(self.line_slots) {
+            Some(line) => route.first + self.lines[line as usize].stage + 1,
+            None => route.place_after(slot - self.link_slots),
+        };
+        place as usize
     }
 
     /// A packet leaves its host.
@@ -173,6 +216,9 @@ impl<P: PathPacket> Network<P> {
     #[inline]
     pub fn wake(&mut self, now: Time, slot: u32, timeline: &mut Timeline) {
         timeline.fire();
+        if slot >= self.line_slots {
+            return self.on_line(now, slot, timeline);
+        }
         if slot < self.link_slots {
             return self.on_stage(now, slot, timeline);
         }
@@ -194,6 +240,45 @@ impl<P: PathPacket> Network<P> {
         }
     }
 
+    /// Packets of one flow that are under way on a line go on.
+    #[inline]
+    fn on_line(&mut self, now: Time, slot: u32, timeline: &mut Timeline) {
+        let number = (slot - self.line_slots) as usize;
+        let line = &self.lines[number];
+        let Some((_, head)) = line.head() else { return timeline.clear(slot) };
+        let flow = head.flow();
+        let place = self.routes[flow as usize].first + line.stage;
+        let mut left = 0;
+        while let Some(packet) = self.lines[number].pop(now, flow) {
+            left += 1;
+            self.pass(now, packet, place + 1, timeline);
+        }
+        if let Stage::Line(on) = &mut self.stages[place as usize] {
+            on.under_way -= left;
+            if on.under_way > 0 {
+                on.turn = timeline.take_turn();
+            }
+        }
+        self.arm_line(now, number, timeline);
+    }
+
+    /// A line says when it wants to be woken.
+    #[inline]
+    fn arm_line(&mut self, now: Time, number: usize, timeline: &mut Timeline) {
+        let slot = self.line_slots + number as u32;
+        let line = &mut self.lines[number];
+        let (routes, stages, stage) = (&self.routes, &self.stages, line.stage);
+        let turn = |flow: u32| match &stages[(routes[flow as usize].first + stage) as usize] {
+            Stage::Line(on) => on.turn,
+            _ => unreachable!("a packet is on a line of its route"),
+        };
+        line.settle(turn);
+        match line.head() {
+            Some((at, head)) => timeline.set_in_turn(slot, (*at).max(now), turn(head.flow())),
+            None => timeline.clear(slot),
+        }
+    }
+
     /// A packet comes to the stage at `place`. What most routes are made of is met here, without moving
     /// the packet through memory.
     #[inline(always)]
@@ -203,6 +288,15 @@ impl<P: PathPacket> Network<P> {
             Stage::Link(link) => {
                 let link = *link;
                 self.enter(now, packet, link, timeline);
+            }
+            Stage::Line(on) => {
+                if on.under_way == 0 {
+                    on.turn = timeline.take_turn();
+                }
+                on.under_way += 1;
+                if let Some(at) = self.lines[on.line as usize].push(now, packet) {
+                    timeline.set_in_turn(self.line_slots + on.line, at, on.turn);
+                }
             }
             Stage::Delay(delay) => {
                 if let Some(at) = delay.take(now, packet) {
@@ -226,6 +320,10 @@ impl<P: PathPacket> Network<P> {
     #[inline(never)]
     fn go_on(&mut self, now: Time, mut packet: P, mut place: u32, timeline: &mut Timeline) {
         loop {
+            if let Stage::Line(_) = self.stages[place as usize] {
+                self.pass(now, packet, place, timeline);
+                break;
+            }
             match self.stages[place as usize].take(now, &mut packet, &mut self.outcome) {
                 Verdict::Arrive => return self.arrive(packet),
                 Verdict::Hold(None) => break,
@@ -349,6 +447,7 @@ impl<P: PathPacket> Network<P> {
     /// Shows every packet that is still on its way.
     pub fn for_each_held(&self, mut see: impl FnMut(&P)) {
         self.stages.iter().for_each(|stage| stage.for_each(&mut see));
+        self.lines.iter().flat_map(DelayLine::items).for_each(&mut see);
         self.links.iter().for_each(|link| link.for_each(&mut see));
     }
 

@@ -63,6 +63,8 @@ pub enum Stage<P> {
     End,
     /// Constant delay.
     Delay(Delay<P>),
+    /// Constant delay that other routes have, too.
+    Line(OnLine),
     /// A link, by its number.
     Link(u32),
     /// Delay that varies; some packets may skip it.
@@ -78,6 +80,17 @@ pub enum Stage<P> {
     Aggregate(Box<Aggregation<P>>),
 }
 
+/// What a route has under way on a delay line ([`DelayLine`](crate::line::DelayLine)).
+#[derive(Clone, Copy, Debug)]
+pub struct OnLine {
+    /// Number of the line.
+    pub line: u32,
+    /// Packets under way.
+    pub under_way: u32,
+    /// Turn of the first of them among events of the same time ([`Timeline::take_turn`](crate::timeline::Timeline::take_turn)).
+    pub turn: u64,
+}
+
 /// A pipe of constant delay.
 pub struct Delay<P> {
     delay: Span,
@@ -89,9 +102,14 @@ pub struct Delay<P> {
     pipe: Pipe<P>,
 }
 
-impl<P> Delay<P> {
+impl<P: Copy> Delay<P> {
     pub fn new(delay: Span) -> Self {
         Delay { delay, resolution: Span::ZERO, last: Time::ZERO, pipe: Pipe::default() }
+    }
+
+    /// The delay, where it is that of all packets, the first one included.
+    pub fn plain(&self) -> Option<Span> {
+        (self.resolution == Span::ZERO).then_some(self.delay)
     }
 
     /// The same, where the first packet waits for the other end's address.
@@ -181,7 +199,9 @@ impl<P: PathPacket> Stage<P> {
             },
             Stage::ThinAcks(thinning) => thinning.push(now, *packet, outcome),
             Stage::Aggregate(aggregation) => aggregation.push(now, *packet),
-            Stage::End | Stage::Delay(_) | Stage::Link(_) => unreachable!("taken before"),
+            Stage::End | Stage::Delay(_) | Stage::Line(_) | Stage::Link(_) => {
+                unreachable!("the network or `take` does that")
+            }
         }
         let next = self.next_wakeup();
         Verdict::Hold(next.filter(|_| next != head).map(|at| at.max(now)))
@@ -194,7 +214,7 @@ impl<P: PathPacket> Stage<P> {
             Stage::Jitter(jitter) => jitter.0.next_wakeup(),
             Stage::ThinAcks(thinning) => thinning.next_wakeup(),
             Stage::Aggregate(aggregation) => aggregation.next_wakeup(),
-            Stage::End | Stage::Link(_) | Stage::Segment => None,
+            Stage::End | Stage::Line(_) | Stage::Link(_) | Stage::Segment => None,
             Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
     }
@@ -236,7 +256,7 @@ impl<P: PathPacket> Stage<P> {
             Stage::Jitter(jitter) => jitter.0.pop(now),
             Stage::ThinAcks(thinning) => thinning.pop(now),
             Stage::Aggregate(aggregation) => aggregation.pop(now),
-            Stage::End | Stage::Link(_) | Stage::Segment => None,
+            Stage::End | Stage::Line(_) | Stage::Link(_) | Stage::Segment => None,
             Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => None,
         }
     }
@@ -248,7 +268,7 @@ impl<P: PathPacket> Stage<P> {
             Stage::Jitter(jitter) => jitter.0.items().for_each(each),
             Stage::ThinAcks(thinning) => thinning.items().for_each(each),
             Stage::Aggregate(aggregation) => aggregation.items().for_each(each),
-            Stage::End | Stage::Link(_) | Stage::Segment => {}
+            Stage::End | Stage::Line(_) | Stage::Link(_) | Stage::Segment => {}
             Stage::Loss(_) | Stage::Duplicate(_) | Stage::Corrupt(_) => {}
         }
     }

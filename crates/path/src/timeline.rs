@@ -7,12 +7,17 @@
 //!
 //! Where many slots are scheduled ([`Timeline::for_many`]), only those that come up soon are sorted; the others wait in a
 //! wheel ([`Wheel`]), which also tells what comes soon ([`Timeline::coming`]).
+//!
+//! Most events have one of a few slots, the links and the delays of all flows: they are kept apart ([`Timeline::keep_apart`]),
+//! where the next of them is found with a comparison or two.
 
+mod apart;
 mod wheel;
 
 #[cfg(test)]
 mod tests;
 
+use apart::Apart;
 use net::fetch::fetch;
 use units::{Span, Time};
 use wheel::Wheel;
@@ -25,6 +30,8 @@ const ARITY: usize = 4;
 const ROOT: usize = ARITY - 1;
 /// Place of slots that are not scheduled; the key there stays [`EventKey::ABSENT`].
 const NOWHERE: u32 = 0;
+/// Place of slots that are kept apart, scheduled or not: after all of the heap, before those of the wheel.
+const APART: u32 = 1 << 30;
 
 /// Total order of the run: earlier time first, that at which a timer fires at the latest; ties in the order
 /// they were scheduled. Time, that order
@@ -68,6 +75,7 @@ pub struct Timeline {
     now: Time,
     /// When a timer fired last.
     fired: Time,
+    apart: Apart,
     wheel: Wheel,
 }
 
@@ -75,9 +83,9 @@ impl Timeline {
     /// An empty queue for slots `0..slots`.
     ///
     /// # Panics
-    /// When there are more than 2^22 slots.
+    /// When there are 2^22 slots or more.
     pub fn new(slots: usize) -> Timeline {
-        assert!(slots <= 1 << SLOT_BITS, "{slots} sources of events are too many");
+        assert!(slots < 1 << SLOT_BITS, "{slots} sources of events are too many");
         Timeline {
             keys: vec![EventKey::ABSENT; (ROOT + slots.max(1)).next_multiple_of(ARITY)],
             end: ROOT,
@@ -86,7 +94,16 @@ impl Timeline {
             next_seq: 0,
             now: Time::ZERO,
             fired: Time::ZERO,
+            apart: Apart::default(),
             wheel: Wheel::default(),
+        }
+    }
+
+    /// Keeps apart a slot that many events have and that is not scheduled. Only a few have room; nothing but time depends on it.
+    pub fn keep_apart(&mut self, slot: u32) {
+        let place = &mut self.place[slot as usize];
+        if *place == NOWHERE && self.apart.admit() {
+            *place = APART;
         }
     }
 
@@ -120,16 +137,36 @@ impl Timeline {
     /// Schedules `slot` at `at`, wherever it was before.
     #[inline]
     pub fn set(&mut self, slot: u32, at: Time) {
-        self.schedule(slot, at, 0);
+        let turn = self.take_turn();
+        self.set_in_turn(slot, at, turn);
+    }
+
+    /// The place in the order of events of the same time that the next one that is scheduled would have; one after it comes
+    /// later. For [`Timeline::set_in_turn`].
+    #[inline]
+    pub fn take_turn(&mut self) -> u64 {
+        let turn = self.next_seq;
+        self.next_seq += 1;
+        turn
+    }
+
+    /// Schedules `slot` at `at` as if it had been when [`Timeline::take_turn`] told `turn`, which no other slot has.
+    #[inline]
+    pub fn set_in_turn(&mut self, slot: u32, at: Time, turn: u64) {
+        assert!(at >= self.now, "event scheduled in the past: {at:?} < {:?}", self.now);
+        let key = EventKey::new(at, turn, slot);
+        if self.place[slot as usize] == APART {
+            self.apart.put(key);
+        } else {
+            self.schedule(slot, key, 0);
+        }
     }
 
     #[inline]
-    fn schedule(&mut self, slot: u32, at: Time, slack: u32) {
-        assert!(at >= self.now, "event scheduled in the past: {at:?} < {:?}", self.now);
-        let key = EventKey::new(at, self.next_seq, slot);
-        self.next_seq += 1;
+    fn schedule(&mut self, slot: u32, key: EventKey, slack: u32) {
         self.slacks[slot as usize] = slack;
         let place = self.place[slot as usize];
+        let at = key.at();
         if at > self.wheel.sorted_until() || wheel::holds(place) {
             return self.schedule_on_wheel(slot, place, key);
         }
@@ -178,7 +215,7 @@ impl Timeline {
         }
     }
 
-    /// The key of a slot, [`EventKey::ABSENT`] where it is not scheduled.
+    /// The key of a slot that is not kept apart, [`EventKey::ABSENT`] where it is not scheduled.
     #[inline]
     fn key(&self, slot: u32) -> &EventKey {
         match self.place[slot as usize] {
@@ -198,8 +235,10 @@ impl Timeline {
     #[inline]
     pub fn set_with_slack_if_earlier(&mut self, slot: u32, at: Time, slack: Span) {
         if at < self.key(slot).at() {
+            assert!(at >= self.now, "event scheduled in the past: {at:?} < {:?}", self.now);
             let slack = u32::try_from(slack.as_ns()).expect("a slack is below 4 s");
-            self.schedule(slot, at, slack);
+            let key = EventKey::new(at, self.take_turn(), slot);
+            self.schedule(slot, key, slack);
         }
     }
 
@@ -213,14 +252,25 @@ impl Timeline {
     /// Goes to the next event, which stays scheduled until it is set or cleared.
     #[inline]
     pub fn advance(&mut self) -> Option<(Time, u32)> {
-        self.now = self.next_at()?;
-        Some((self.now, self.keys[ROOT].slot()))
+        let first = self.first();
+        self.now = self.time_of(first)?;
+        Some((self.now, first.slot()))
     }
 
     /// When the next event is, without going there.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        let first = self.keys[ROOT];
+        self.time_of(self.first())
+    }
+
+    #[inline]
+    fn first(&self) -> EventKey {
+        self.keys[ROOT].min(self.apart.first())
+    }
+
+    /// When the first event comes up; `None` where there is none.
+    #[inline]
+    fn time_of(&self, first: EventKey) -> Option<Time> {
         if first == EventKey::ABSENT {
             return None;
         }
@@ -238,6 +288,9 @@ impl Timeline {
     /// Takes `slot` out.
     #[inline]
     pub fn clear(&mut self, slot: u32) {
+        if self.place[slot as usize] == APART {
+            return self.apart.take_out(slot);
+        }
         let place = std::mem::replace(&mut self.place[slot as usize], NOWHERE);
         self.take_out(place);
         self.refill();

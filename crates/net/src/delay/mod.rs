@@ -9,22 +9,22 @@ pub use jitter::{Distribution, Jitter};
 pub use jitter_pipe::{Delay, JitterPipe};
 
 use crate::fetch::fetch;
-use std::collections::VecDeque;
+use crate::ring::Ring;
 use units::Time;
 
 /// A pipe that keeps the order; delays may differ as long as arrivals do not overtake.
 #[derive(Debug)]
 pub struct Pipe<T> {
-    ring: VecDeque<(Time, T)>,
+    ring: Ring<(Time, T)>,
 }
 
 impl<T> Default for Pipe<T> {
     fn default() -> Self {
-        Pipe { ring: VecDeque::new() }
+        Pipe { ring: Ring::default() }
     }
 }
 
-impl<T> Pipe<T> {
+impl<T: Copy> Pipe<T> {
     /// Puts `item` in; it comes out at `at`, which is never before an earlier item's time.
     #[inline]
     pub fn push(&mut self, at: Time, item: T) {
@@ -51,6 +51,22 @@ impl<T> Pipe<T> {
     #[inline]
     pub fn head(&self) -> Option<&(Time, T)> {
         self.ring.front()
+    }
+
+    /// The `k`-th item, and when it comes out.
+    #[inline]
+    pub fn get(&self, k: usize) -> Option<&(Time, T)> {
+        self.ring.get(k)
+    }
+
+    /// Moves the `from`-th item to place `to`, which is no further back: for items that come out at the same time.
+    pub fn bring_forward(&mut self, from: usize, to: usize) {
+        debug_assert_eq!(
+            self.ring.get(from).map(|item| item.0),
+            self.ring.get(to).map(|item| item.0),
+            "pipe out of order"
+        );
+        self.ring.bring_forward(from, to);
     }
 
     /// Asks for the memory of the head ([`fetch`]).

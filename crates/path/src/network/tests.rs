@@ -65,7 +65,10 @@ impl Path {
         let mut found = Vec::new();
         let mut now = Time::ZERO;
         loop {
-            found.extend(self.network.arrived.drain(..).map(|p| (now.as_us(), p.flow, p.seq)));
+            found.extend(
+                std::iter::from_fn(|| self.network.arrived.pop_front())
+                    .map(|p| (now.as_us(), p.flow, p.seq)),
+            );
             self.network.check_conservation();
             let Some((at, slot)) = self.timeline.advance() else { return found };
             now = at;
@@ -246,9 +249,13 @@ fn a_mark_is_on_every_segment() {
     let mut marked = 0;
     while let Some((at, slot)) = path.timeline.advance() {
         path.network.wake(at, slot, &mut path.timeline);
-        marked += path.network.arrived.drain(..).filter(|p| p.ecn == ecn::CE).count();
+        marked += std::iter::from_fn(|| path.network.arrived.pop_front())
+            .filter(|p| p.ecn == ecn::CE)
+            .count();
     }
-    marked += path.network.arrived.drain(..).filter(|p| p.ecn == ecn::CE).count();
+    marked += std::iter::from_fn(|| path.network.arrived.pop_front())
+        .filter(|p| p.ecn == ecn::CE)
+        .count();
     assert_eq!(marked, 4);
     assert_eq!(path.network.fates()[0].marked, 4);
     assert_eq!(path.network.links[0].stats.marked_packets, 4);
@@ -270,4 +277,46 @@ fn cake_cuts_and_fq_codel_does_not() {
     assert_eq!(frames(r#"{"kind": "cake"}"#), 20);
     assert_eq!(frames(r#"{"kind": "dualpi2"}"#), 20);
     assert_eq!(frames(r#"{"kind": "fq_codel"}"#), 1);
+}
+
+/// What arrives when, of packets that five flows send at few instants, some of them into a link that all share; with the delays
+/// that flows have in common as lines, or with a pipe for each flow.
+fn arrivals(seed: u64, lines: bool) -> Vec<(Time, u32, u32)> {
+    let routes = |ms: [u64; 5]| ms.map(|ms| vec![delay(ms), Stage::Link(0), delay(2)]).into();
+    let (mut routes, links): (Vec<_>, _) = (routes([3, 3, 3, 1, 3]), vec![link(1_000)]);
+    let lines = if lines { line::shared(&mut routes) } else { Vec::new() };
+    let is_line = |stage: &Stage<Packet>| matches!(stage, Stage::Line(_));
+    assert_eq!(routes[0].iter().filter(|stage| is_line(stage)).count(), 2 * lines.len().min(1));
+    let network = Network::assemble(0, links, lines, routes, vec![false; 5]);
+    let timeline = Timeline::new(network.slots() as usize);
+    let mut path = Path { network, timeline };
+    path.network.start(&mut path.timeline);
+    let (mut rng, mut out) = (Rng::stream(seed, "lines"), Vec::new());
+    let mut sent = 0;
+    for ms in 0..200 {
+        let now = Time::ZERO + Span::from_ms(ms);
+        while path.timeline.next_at().is_some_and(|at| at < now) {
+            let (at, slot) = path.timeline.advance().unwrap();
+            path.network.wake(at, slot, &mut path.timeline);
+            while let Some(packet) = path.network.arrived.pop_front() {
+                out.push((at, packet.flow, packet.seq));
+            }
+        }
+        for _ in 0..rng.below(6) {
+            sent += 1;
+            let packet = packet(rng.below(5) as u32, sent);
+            path.network.send(now, packet, &mut path.timeline);
+        }
+    }
+    path.network.check_conservation();
+    out
+}
+
+#[test]
+fn a_delay_that_flows_share_changes_nothing() {
+    for seed in 0..50 {
+        let alone = arrivals(seed, false);
+        assert!(alone.len() > 150, "{}", alone.len());
+        assert_eq!(arrivals(seed, true), alone, "seed {seed}");
+    }
 }

@@ -133,6 +133,45 @@ fn many_slots_come_up_in_the_order_of_a_plain_heap() {
 }
 
 #[test]
+fn slots_that_are_kept_apart_come_up_in_the_same_order() {
+    let mut random = numbers(3);
+    let (mut plain, mut apart) = (Timeline::new(40), Timeline::new(40));
+    (0..12).for_each(|slot| apart.keep_apart(slot));
+    let mut now = Time::ZERO;
+    for step in 0..40_000 {
+        let (slot, later) = ((random() % 40) as u32, random() % 50 / 4 * 4);
+        let at = now + Span::from_ns(later);
+        for t in [&mut plain, &mut apart] {
+            match random_step(step, slot) {
+                0 => t.clear(slot),
+                1 => t.set_with_slack_if_earlier(slot, at, Span::from_ns(9)),
+                _ => t.set(slot, at),
+            }
+        }
+        if step % 2 == 0 {
+            let (next, same) = (plain.advance(), apart.advance());
+            assert_eq!(next, same, "step {step}");
+            if let Some((at, slot)) = next {
+                now = at;
+                for t in [&mut plain, &mut apart] {
+                    t.fire();
+                    t.clear(slot);
+                }
+            }
+        }
+    }
+    assert_eq!(fire_all(&mut plain), fire_all(&mut apart));
+}
+
+/// What is done with a slot; those that may be kept apart have no slack.
+fn random_step(step: u32, slot: u32) -> u32 {
+    match step % 5 {
+        1 if slot < 12 => 2,
+        kind => kind,
+    }
+}
+
+#[test]
 fn what_comes_soon_is_told_before_it_comes() {
     // 5 us apart: one or two in a bucket.
     let mut t = Timeline::new(2_000);

@@ -40,7 +40,7 @@ impl<T: Traffic> World<T> {
     /// Asks for the memory of what comes soon, once the event of this slot is over.
     #[inline(never)]
     pub(super) fn look_ahead(&mut self, slot: u32) {
-        self.look_along_link(slot);
+        self.look_along(slot);
         let coming = self.timeline.coming();
         for (step, slot) in coming.into_iter().enumerate() {
             if let Some(coming) = slot.and_then(|slot| self.foresee(slot, step)) {
@@ -49,8 +49,13 @@ impl<T: Traffic> World<T> {
         }
     }
 
-    /// Packets leave a link in the order in which they came.
-    fn look_along_link(&self, slot: u32) {
+    /// Packets leave a link or a line in the order in which they came.
+    fn look_along(&self, slot: u32) {
+        let arrives = match self.slots.source(slot) {
+            Source::Down(_) => !self.down.leads_to_links(slot),
+            Source::Up(_) => !self.up.leads_to_links(slot),
+            _ => return,
+        };
         for (step, k) in STEPS.into_iter().enumerate() {
             let coming = match self.slots.source(slot) {
                 Source::Down(_) => self.down.leaving(slot, k).map(|(at, packet)| {
@@ -68,7 +73,11 @@ impl<T: Traffic> World<T> {
             let Some(coming) = coming.filter(|coming| coming.flow < self.flows.len()) else {
                 return;
             };
-            self.fetch(coming, step);
+            match step {
+                _ if arrives => self.fetch(coming, step),
+                2 => self.fetch_routes(coming.flow),
+                _ => {}
+            }
             if step == 1 {
                 match coming.from {
                     From::Down => self.down.fetch_behind(slot, coming.flow),
@@ -122,14 +131,18 @@ impl<T: Traffic> World<T> {
     /// First what is found by the number of the flow or slot.
     fn fetch_numbered(&self, coming: Coming) {
         fetch(&self.flows[coming.flow]);
-        self.down.fetch_route(coming.flow);
-        self.up.fetch_route(coming.flow);
+        self.fetch_routes(coming.flow);
         self.timeline.fetch_slot(self.slots.slot(Source::Sender(coming.flow)));
         match coming.from {
             From::Down => self.down.fetch_stage(coming.slot),
             From::Up => self.up.fetch_stage(coming.slot),
             From::Timer => {}
         }
+    }
+
+    fn fetch_routes(&self, flow: usize) {
+        self.down.fetch_route(flow);
+        self.up.fetch_route(flow);
     }
 
     /// Then what is found through that.
