@@ -132,14 +132,22 @@ impl Packet {
     }
 
     /// Length on the wire, link header included (what `tbf` and buffers count).
-    #[inline]
+    #[inline(always)]
     pub const fn wire_bytes(&self) -> Bytes {
+        if self.flags & (flags::QUIC | flags::SYN) == 0 && self.len as u32 <= MSS {
+            Bytes::new(HEADER_BYTES + self.len as u64)
+        } else {
+            self.other_wire_bytes()
+        }
+    }
+
+    /// The same of what is not one segment of TCP.
+    #[inline(never)]
+    const fn other_wire_bytes(&self) -> Bytes {
         if self.flags & flags::QUIC != 0 {
             Bytes::new(self.quic_bytes())
         } else if self.flags & flags::SYN != 0 {
             Bytes::new(SYN_BYTES)
-        } else if self.len as u32 <= MSS {
-            Bytes::new(HEADER_BYTES + self.len as u64)
         } else {
             Bytes::new(HEADER_BYTES * self.segments() as u64 + self.len as u64)
         }

@@ -31,7 +31,8 @@ impl<T: Copy> Ring<T> {
             self.grow(value);
         }
         let i = self.place(self.put);
-        self.slots[i] = value;
+        // SAFETY: there is room for it, so that `place` is one of the slots.
+        unsafe { *self.slots.get_unchecked_mut(i) = value };
         self.put = self.put.wrapping_add(1);
     }
 
@@ -46,7 +47,12 @@ impl<T: Copy> Ring<T> {
     /// The value at the front.
     #[inline(always)]
     pub fn front(&self) -> Option<&T> {
-        self.get(0)
+        if self.is_empty() {
+            return None;
+        }
+        let i = self.place(self.taken);
+        // SAFETY: there is a value, and so there are slots, of which `place` is one.
+        Some(unsafe { self.slots.get_unchecked(i) })
     }
 
     /// The value at the back.
@@ -58,11 +64,12 @@ impl<T: Copy> Ring<T> {
     /// The `k`-th value from the front.
     #[inline(always)]
     pub fn get(&self, k: usize) -> Option<&T> {
-        if k < self.len() {
-            Some(&self.slots[self.place(self.taken.wrapping_add(k))])
-        } else {
-            None
+        if k >= self.len() {
+            return None;
         }
+        let i = self.place(self.taken.wrapping_add(k));
+        // SAFETY: there is a value, and so there are slots, of which `place` is one.
+        Some(unsafe { self.slots.get_unchecked(i) })
     }
 
     /// Moves the `from`-th value from the front to place `to`, which is no further back; those between move back by one.
@@ -95,7 +102,7 @@ impl<T: Copy> Ring<T> {
         (0..self.len()).map(|k| &self.slots[self.place(self.taken.wrapping_add(k))])
     }
 
-    /// Where the value is that was put in after `number` others.
+    /// Where the value is that was put in after `number` others: below the number of slots, a power of two, where there are any.
     #[inline(always)]
     fn place(&self, number: usize) -> usize {
         number & self.slots.len().wrapping_sub(1)

@@ -1,6 +1,7 @@
 //! A link of the run: its queue and rate, and what passed through it.
 
 use crate::histogram::Histogram;
+use crate::route::Release;
 use crate::waiting::Waiting;
 use net::fifo::{Fifo, Verdict};
 use net::frame::LinkHeader;
@@ -144,23 +145,52 @@ impl<P: Frame + Copy> Link<P> {
         }
     }
 
+    /// Whether each departure is known when the packet comes, so that there is no queue discipline to be run: [`Link::leave`]
+    /// tells what [`Link::dequeue`] and [`Link::next_wakeup`] do.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        matches!(self.queue, Queue::Fifo(_))
+    }
+
+    /// The next packet of a plain link that has left by `now`, or when one leaves.
+    #[inline(always)]
+    pub fn leave(&mut self, now: Time) -> Release<P> {
+        let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("the link is plain") };
+        match fifo.next_wakeup() {
+            None => Release::Never,
+            Some(at) if at > now => Release::Later(at),
+            Some(_) => {
+                let (left, queued) = fifo.dequeue(now).expect("its head has left");
+                self.count(left, queued, false);
+                Release::Packet(queued.packet)
+            }
+        }
+    }
+
     /// The next packet that has left by `now`.
     #[inline]
     pub fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<P> {
-        let (left, Queued { since, packet }) = match &mut self.queue {
+        let (left, queued) = match &mut self.queue {
             Queue::Fifo(fifo) => fifo.dequeue(now)?,
             _ => (now, self.dequeue_any(now, outcome)?),
         };
+        self.count(left, queued, self.is_overtaken());
+        Some(queued.packet)
+    }
+
+    /// Notes that a packet left.
+    #[inline(always)]
+    fn count(&mut self, left: Time, queued: Queued<P>, is_overtaken: bool) {
+        let Queued { since, packet } = queued;
         let segments = packet.segments();
         self.sojourn.add_span(left.since(since), segments);
-        if self.is_overtaken() {
+        if is_overtaken {
             self.waiting.on_changed(left, self.head_since());
         } else {
             self.waiting.on_left(left, since);
         }
         self.stats.sent_packets += u64::from(segments);
         self.stats.sent_bytes += self.header.wire_bytes(&packet).get();
-        Some(packet)
     }
 
     fn dequeue_any(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {

@@ -212,6 +212,34 @@ impl<P: PathPacket> Network<P> {
         self.pass(now, packet, first, timeline);
     }
 
+    /// Packets of this flow leave its host together.
+    #[inline]
+    pub fn send_all(
+        &mut self,
+        now: Time,
+        flow: usize,
+        packets: impl ExactSizeIterator<Item = P>,
+        timeline: &mut Timeline,
+    ) {
+        timeline.fire();
+        let route = &mut self.routes[flow];
+        let first = route.first;
+        let Stage::Line(on) = &mut self.stages[first as usize] else {
+            return packets.for_each(|packet| self.send(now, packet, timeline));
+        };
+        if on.under_way == 0 {
+            on.turn = timeline.take_turn();
+        }
+        on.under_way += packets.len() as u32;
+        let line = &mut self.lines[on.line as usize];
+        for packet in packets {
+            route.counts.sent += u64::from(packet.segments());
+            if let Some(at) = line.push(now, packet) {
+                timeline.set_in_turn(self.line_slots + on.line, at, on.turn);
+            }
+        }
+    }
+
     /// An event slot of this direction comes up.
     #[inline]
     pub fn wake(&mut self, now: Time, slot: u32, timeline: &mut Timeline) {
@@ -223,6 +251,9 @@ impl<P: PathPacket> Network<P> {
             return self.on_stage(now, slot, timeline);
         }
         let link = slot - self.link_slots;
+        if self.links[link as usize].is_plain() {
+            return self.run_plain(now, link, timeline);
+        }
         self.links[link as usize].on_timer(now);
         self.run_link(now, link, timeline);
     }
@@ -394,6 +425,12 @@ impl<P: PathPacket> Network<P> {
     /// Packets that have left a link go on, and it says when it wants to be woken.
     #[inline(never)]
     fn run_link(&mut self, now: Time, link: u32, timeline: &mut Timeline) {
+        if self.links[link as usize].is_plain() {
+            if !self.outcome.is_empty() {
+                self.settle(Some(link));
+            }
+            return self.run_plain(now, link, timeline);
+        }
         loop {
             let next = self.links[link as usize].dequeue(now, &mut self.outcome);
             if !self.outcome.is_empty() {
@@ -407,6 +444,22 @@ impl<P: PathPacket> Network<P> {
         match self.links[link as usize].next_wakeup() {
             Some(at) => timeline.set(slot, at.max(now)),
             None => timeline.clear(slot),
+        }
+    }
+
+    /// The same of a plain link, which has no timers.
+    #[inline(always)]
+    fn run_plain(&mut self, now: Time, link: u32, timeline: &mut Timeline) {
+        let slot = self.link_slots + link;
+        loop {
+            match self.links[link as usize].leave(now) {
+                Release::Packet(packet) => {
+                    let place = self.routes[packet.flow() as usize].place_after(link);
+                    self.pass(now, packet, place, timeline);
+                }
+                Release::Later(at) => return timeline.set(slot, at),
+                Release::Never => return timeline.clear(slot),
+            }
         }
     }
 

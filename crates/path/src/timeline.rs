@@ -252,7 +252,13 @@ impl Timeline {
     /// Goes to the next event, which stays scheduled until it is set or cleared.
     #[inline]
     pub fn advance(&mut self) -> Option<(Time, u32)> {
-        let first = self.first();
+        let apart = self.apart.first();
+        if apart < self.keys[ROOT] {
+            // It has no slack.
+            self.now = apart.at();
+            return Some((self.now, apart.slot()));
+        }
+        let first = self.keys[ROOT];
         self.now = self.time_of(first)?;
         Some((self.now, first.slot()))
     }
@@ -260,12 +266,7 @@ impl Timeline {
     /// When the next event is, without going there.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        self.time_of(self.first())
-    }
-
-    #[inline]
-    fn first(&self) -> EventKey {
-        self.keys[ROOT].min(self.apart.first())
+        self.time_of(self.keys[ROOT].min(self.apart.first()))
     }
 
     /// When the first event comes up; `None` where there is none.

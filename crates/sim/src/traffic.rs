@@ -39,6 +39,8 @@ pub trait Traffic {
     const RECORDS_UP: bool;
     /// Data of a flow that goes up or down.
     fn data(packet: Packet, is_up: bool) -> Way<Self::Down, Self::Up>;
+    /// Data of a flow that goes down.
+    fn data_down(packet: Packet) -> Self::Down;
     /// An acknowledgement of a flow that goes up or down.
     fn ack(ack: Ack, is_up: bool) -> Way<Self::Down, Self::Up>;
     /// A probe that goes up or down.
@@ -60,6 +62,11 @@ impl Traffic for OneWay {
     #[inline(always)]
     fn data(packet: Packet, _is_up: bool) -> Way<Packet, Ack> {
         Way::Down(packet)
+    }
+
+    #[inline(always)]
+    fn data_down(packet: Packet) -> Packet {
+        packet
     }
 
     #[inline(always)]
@@ -93,6 +100,11 @@ impl Traffic for TwoWay {
     #[inline]
     fn data(packet: Packet, is_up: bool) -> Way<Crossing, Crossing> {
         on_way(Crossing::Data(packet), is_up)
+    }
+
+    #[inline]
+    fn data_down(packet: Packet) -> Crossing {
+        Crossing::Data(packet)
     }
 
     #[inline]

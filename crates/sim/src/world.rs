@@ -2,6 +2,7 @@
 
 use crate::bounds::{self, Held};
 use crate::capture::Capture;
+use crate::ends::Departure;
 use crate::flow::Flow;
 use crate::probe::Probe;
 use crate::prober::Prober;
@@ -11,6 +12,7 @@ use crate::totals::totals;
 use crate::traffic::{Came, Traffic, Way};
 use crate::{Progress, RunError, Watch};
 use cca::Modules;
+use net::host::Nic;
 use net::{flags, Ack, Packet};
 use path::build;
 use path::memory;
@@ -19,6 +21,7 @@ use path::plan::{Direction, Limits, Plan};
 use path::timeline::Timeline;
 use record::{RecordError, Summary};
 use std::path::Path;
+use transport::tcp::Burst;
 use units::{Span, Time};
 
 mod ahead;
@@ -326,7 +329,15 @@ impl<T: Traffic> World<T> {
     fn depart(&mut self, i: usize) {
         let flow = &mut self.flows[i];
         let is_up = T::RECORDS_UP && flow.is_up;
+        let is_plain =
+            flow.nic == Nic::Physical && !is_up && self.capture.is_none() && self.qlog.is_none();
         while let Some(departure) = flow.ends.depart(self.now) {
+            if let (Departure::Burst(burst), true) = (&departure, is_plain) {
+                let burst = Burst { flags: burst.flags | self.flags, ..*burst };
+                let down = flow.ends.frames(self.now, i as u32, burst).map(T::data_down);
+                self.down.send_all(self.now, i, down, &mut self.timeline);
+                continue;
+            }
             let mut k = 0;
             while k < departure.len() {
                 let mut packet = flow.ends.packet(self.now, i as u32, &departure, k, flow.nic);

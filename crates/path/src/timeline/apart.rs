@@ -42,7 +42,8 @@ impl Apart {
     /// Puts in the key of a slot that was admitted, instead of the one that it had.
     #[inline]
     pub(super) fn put(&mut self, key: EventKey) {
-        let mut i = self.find(key.slot());
+        // Mostly it is the first, which came up just now.
+        let mut i = if self.keys[0].slot() == key.slot() { 0 } else { self.find(key.slot()) };
         while i > 0 && key < self.keys[i - 1] {
             self.keys[i] = self.keys[i - 1];
             i -= 1;

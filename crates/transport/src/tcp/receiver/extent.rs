@@ -35,7 +35,9 @@ impl Extent {
     /// Whether the stream ends before `seq`. A place before what was acknowledged is not its end.
     #[inline]
     pub fn is_end(&self, seq: u32) -> bool {
-        !self.lengths.is_forgotten(seq) && self.bytes_up_to(seq) == self.total
+        self.total != u64::MAX
+            && !self.lengths.is_forgotten(seq)
+            && self.bytes_up_to(seq) == self.total
     }
 
     /// Remembers how long a short segment is; those before `acknowledged` are known.
