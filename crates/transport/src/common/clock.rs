@@ -50,8 +50,13 @@ impl Tick {
     /// When a timer of the wheel armed now for `delay` ticks fires (`calc_index`, kernel/time/timer.c):
     /// the further away, the coarser the bucket, always rounded up past the expiry.
     pub fn wheel(self, now: Time, delay: u32) -> Time {
-        let armed = self.ns.quotient((now + BOOT).as_ns());
-        let expiry = armed + u64::from(delay);
+        self.wheel_at(self.jiffies(now), delay)
+    }
+
+    /// The same armed at this tick; a run ends long before their number has more than 32 bits.
+    #[inline]
+    pub fn wheel_at(self, armed: u32, delay: u32) -> Time {
+        let expiry = u64::from(armed) + u64::from(delay);
         let shift = match delay {
             0..=62 => 0,
             63..=503 => 3,

@@ -85,7 +85,7 @@ impl Socket {
     /// When a timer of the wheel armed now for `delay` ticks fires.
     #[inline]
     pub fn wheel(&self, delay: u32) -> Time {
-        self.tick.wheel(self.now, delay)
+        self.tick.wheel_at(self.seen.jiffies, delay)
     }
 
     /// Microsecond clock truncated to the width of the stamps.

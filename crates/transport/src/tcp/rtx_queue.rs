@@ -37,6 +37,7 @@ struct Slot {
     stamps: Stamps,
     prev: u32,
     next: u32,
+    flags: u8,
 }
 
 const EMPTY: Slot = Slot {
@@ -51,12 +52,12 @@ const EMPTY: Slot = Slot {
     },
     prev: NIL,
     next: NIL,
+    flags: 0,
 };
 
 /// See the module documentation.
 pub struct RtxQueue {
     slots: Vec<Slot>,
-    flags: Vec<u8>,
     sacked: Vec<u64>,
     pending: Vec<u64>,
     mask: u32,
@@ -75,7 +76,6 @@ impl RtxQueue {
     pub fn new() -> RtxQueue {
         RtxQueue {
             slots: Vec::new(),
-            flags: Vec::new(),
             sacked: Vec::new(),
             pending: Vec::new(),
             mask: 0,
@@ -128,9 +128,8 @@ impl RtxQueue {
     pub fn fetch(&self) {
         for seq in [self.una, self.nxt] {
             let i = (seq & self.mask) as usize;
-            if let (Some(slot), Some(flags)) = (self.slots.get(i), self.flags.get(i)) {
+            if let Some(slot) = self.slots.get(i) {
                 fetch(slot);
-                fetch(flags);
             }
         }
     }
@@ -138,7 +137,7 @@ impl RtxQueue {
     /// State bits of a segment.
     #[inline]
     pub fn flags(&self, seq: u32) -> u8 {
-        self.flags[self.index(seq)] & !LINKED
+        self.slots[self.index(seq)].flags & !LINKED
     }
 
     /// Stamps of its last transmission.
@@ -147,11 +146,19 @@ impl RtxQueue {
         &self.slots[self.index(seq)].stamps
     }
 
+    /// State bits and stamps of the first segment.
+    #[inline]
+    pub fn first(&self) -> (u8, Stamps) {
+        let slot = &self.slots[self.index(self.una)];
+        (slot.flags & !LINKED, slot.stamps)
+    }
+
     /// Replaces the state bits, and keeps the bit maps in step with them.
     #[inline]
     pub fn set_flags(&mut self, seq: u32, flags: u8) {
         let i = self.index(seq);
-        self.flags[i] = flags & !LINKED | self.flags[i] & LINKED;
+        let slot = &mut self.slots[i];
+        slot.flags = flags & !LINKED | slot.flags & LINKED;
         let (word, bit) = (i / 64, 1u64 << (i % 64));
         if flags & SACKED != 0 {
             self.sacked[word] |= bit;
@@ -176,10 +183,10 @@ impl RtxQueue {
         assert!(seq < NIL - 1, "a flow is limited to 2^32 segments");
         self.nxt += 1;
         let i = (seq & self.mask) as usize;
-        self.slots[i].stamps = stamps;
-        self.flags[i] = flags;
+        let (prev, flags) = (self.tail, flags | LINKED);
+        self.slots[i] = Slot { stamps, prev, next: NIL, flags };
         self.buffers += u32::from(flags & SKB_START != 0);
-        self.link_tail(seq);
+        self.follow_tail(seq);
     }
 
     /// Records a transmission: new stamps, last in the time-sorted list.
@@ -194,7 +201,7 @@ impl RtxQueue {
     #[inline]
     pub fn pop_front(&mut self) {
         let i = self.index(self.una);
-        let flags = self.flags[i];
+        let flags = self.slots[i].flags;
         if flags & LINKED != 0 {
             self.unlink(self.una);
         }
@@ -284,11 +291,12 @@ impl RtxQueue {
     /// Takes `seq` out of the time-sorted list, if it is there.
     pub fn unlink(&mut self, seq: u32) {
         let i = self.index(seq);
-        if self.flags[i] & LINKED == 0 {
+        let slot = &mut self.slots[i];
+        if slot.flags & LINKED == 0 {
             return;
         }
-        self.flags[i] &= !LINKED;
-        let Slot { prev, next, .. } = self.slots[i];
+        slot.flags &= !LINKED;
+        let Slot { prev, next, .. } = *slot;
         match prev {
             NIL => self.head = next,
             p => self.slots[(p & self.mask) as usize].next = next,
@@ -301,9 +309,15 @@ impl RtxQueue {
 
     fn link_tail(&mut self, seq: u32) {
         let i = self.index(seq);
-        self.flags[i] |= LINKED;
-        self.slots[i].prev = self.tail;
-        self.slots[i].next = NIL;
+        let slot = &mut self.slots[i];
+        slot.flags |= LINKED;
+        (slot.prev, slot.next) = (self.tail, NIL);
+        self.follow_tail(seq);
+    }
+
+    /// What refers to the tail refers to this segment now.
+    #[inline]
+    fn follow_tail(&mut self, seq: u32) {
         match self.tail {
             NIL => self.head = seq,
             t => self.slots[(t & self.mask) as usize].next = seq,
@@ -315,17 +329,14 @@ impl RtxQueue {
         let len = (2 * self.slots.len()).max(ROOM_FIRST);
         let (old, mask) = (self.mask, len as u32 - 1);
         let mut slots = vec![EMPTY; len];
-        let mut flags = vec![0; len];
         let (mut sacked, mut pending) = (vec![0u64; len / 64], vec![0u64; len / 64]);
         for seq in self.una..self.nxt {
             let (from, to) = ((seq & old) as usize, (seq & mask) as usize);
             slots[to] = self.slots[from];
-            flags[to] = self.flags[from];
             sacked[to / 64] |= (self.sacked[from / 64] >> (from % 64) & 1) << (to % 64);
             pending[to / 64] |= (self.pending[from / 64] >> (from % 64) & 1) << (to % 64);
         }
-        (self.slots, self.flags, self.sacked, self.pending, self.mask) =
-            (slots, flags, sacked, pending, mask);
+        (self.slots, self.sacked, self.pending, self.mask) = (slots, sacked, pending, mask);
     }
 }
 

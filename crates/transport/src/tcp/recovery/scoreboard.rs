@@ -11,7 +11,7 @@ use super::super::rtx_queue::{
 use super::rack::{sent_after, Rack};
 use super::undo::Undo;
 use crate::common::rate::Sampler;
-use crate::common::Socket;
+use crate::common::{Socket, Stamps};
 use net::TcpAck;
 
 /// Most reordering that is believed (`sysctl_tcp_max_reordering`), segments.
@@ -119,7 +119,8 @@ impl Scoreboard {
         }
         on.rtx.set_flags(seq, flags);
         if flags & SACKED != 0 {
-            sample_delivery(&mut on.st.sampler, on.sk, on.rtx, seq, flags);
+            sample_delivery(&mut on.st.sampler, on.sk, on.rtx.stamps(seq), seq, flags);
+            on.rtx.set_flags(seq, flags | SAMPLED);
             on.rtx.unlink(seq);
             self.high_sack = self.high_sack.max(seq + 1);
         }
@@ -233,26 +234,16 @@ impl Scoreboard {
     }
 }
 
-/// A segment was (s)acked: the most recently sent one defines the rate sample (`tcp_rate_skb_delivered`).
+/// A segment with these stamps was (s)acked: the most recently sent one defines the rate sample (`tcp_rate_skb_delivered`).
 #[inline]
-pub fn sample_delivery(
-    sampler: &mut Sampler,
-    sk: &mut Socket,
-    rtx: &mut RtxQueue,
-    seq: u32,
-    flags: u8,
-) {
+pub fn sample_delivery(sampler: &mut Sampler, sk: &mut Socket, s: &Stamps, seq: u32, flags: u8) {
     if flags & SAMPLED != 0 {
         return;
     }
-    let s = rtx.stamps(seq);
     let newest = sk.first_tx_mstamp as u32;
     if sampler.last().is_none_or(|last| sent_after(s.tx_us, newest, seq + 1, last)) {
         sampler.take(sk, s, seq + 1);
         sampler.rs.is_app_limited = flags & APP_LIMITED != 0;
         sampler.rs.is_retrans = flags & (EVER_RETRANS | RETRANS) != 0;
-    }
-    if flags & SACKED != 0 {
-        rtx.set_flags(seq, flags | SAMPLED);
     }
 }

@@ -280,8 +280,8 @@ impl Sender {
         let mut cleaned = Cleaned { packets: 0, first_ackt: None, last_ackt: 0, last_in_flight: 0 };
         let ece = st.has(flag::ECE);
         for seq in self.rtx.una()..ack {
-            let flags = self.rtx.flags(seq);
-            let tx_us = self.rtx.stamps(seq).tx_us;
+            let (flags, stamps) = self.rtx.first();
+            let tx_us = stamps.tx_us;
             if flags & (RETRANS | EVER_RETRANS) != 0 {
                 if flags & RETRANS != 0 {
                     self.sk.retrans_out -= 1;
@@ -289,7 +289,7 @@ impl Sender {
                 st.flag |= flag::RETRANS_DATA_ACKED;
             } else if flags & SACKED == 0 {
                 cleaned.last_ackt = tx_us;
-                cleaned.last_in_flight = self.rtx.stamps(seq).in_flight;
+                cleaned.last_in_flight = stamps.in_flight;
                 cleaned.first_ackt.get_or_insert(tx_us);
                 *reord = (*reord).min(seq);
                 if seq < self.recovery.high_seq() {
@@ -307,7 +307,7 @@ impl Sender {
             if flags & LOST != 0 {
                 self.sk.lost_out -= 1;
             }
-            sample_delivery(&mut st.sampler, &mut self.sk, &mut self.rtx, seq, flags);
+            sample_delivery(&mut st.sampler, &mut self.sk, &stamps, seq, flags);
             self.rtx.pop_front();
             cleaned.packets += 1;
         }

@@ -14,6 +14,9 @@ use cca::CaState;
 /// Retry after a retransmission that the host refused, ms (`TCP_RESOURCE_PROBE_INTERVAL`).
 const RESOURCE_PROBE_MS: u64 = 500;
 
+/// `RTO_MAX_US` in seconds.
+const RTO_MAX_S: u32 = (RTO_MAX_US / 1_000_000) as u32;
+
 /// Probes of the window after which the time between them stays (`sysctl_tcp_retries2`).
 const RETRIES: u8 = 15;
 
@@ -128,8 +131,11 @@ impl Sender {
 
     fn arm_with_backlog(&mut self, what: Pending, delay: u32) {
         let backlog = self.sk.tcp_wstamp_ns.saturating_sub(self.sk.tcp_clock_cache);
-        let delay =
-            (delay + self.sk.tick().from_ns(backlog)).min(self.sk.tick().from_us(RTO_MAX_US));
+        let backlog = if backlog > 0 { self.sk.tick().from_ns(backlog) } else { 0 };
+        let mut delay = delay + backlog;
+        if delay >= self.sk.tick().hz() * RTO_MAX_S {
+            delay = delay.min(self.sk.tick().from_us(RTO_MAX_US));
+        }
         self.timer.arm(what, self.sk.wheel(delay));
     }
 
@@ -175,11 +181,11 @@ impl Sender {
         if self.sk.packets_out == 0 || !self.may_probe() {
             return false;
         }
-        let mut delay = if self.sk.srtt_us > 0 {
+        let mut delay_us = if self.sk.srtt_us > 0 {
             let extra = if self.sk.packets_out == 1 { RTO_MIN_US } else { TIMEOUT_MIN_US };
-            self.sk.tick().from_us(u64::from((self.sk.srtt_us >> 2) + extra))
+            u64::from((self.sk.srtt_us >> 2) + extra)
         } else {
-            self.sk.tick().from_us(RTO_INIT_US)
+            RTO_INIT_US
         };
         let until_rto = if advancing_rto {
             self.sk.tick().to_us(self.sk.icsk_rto) as i64
@@ -187,9 +193,9 @@ impl Sender {
             self.rto_delta_us()
         };
         if until_rto > 0 {
-            delay = delay.min(self.sk.tick().from_us(until_rto as u64));
+            delay_us = delay_us.min(until_rto as u64);
         }
-        self.arm_with_backlog(Pending::Tlp, delay);
+        self.arm_with_backlog(Pending::Tlp, self.sk.tick().from_us(delay_us));
         true
     }
 
