@@ -37,12 +37,14 @@ pub trait Traffic {
     type Up: PathPacket;
     /// The links of the way up are recorded.
     const RECORDS_UP: bool;
-    /// Data of a flow that goes up or down.
-    fn data(packet: Packet, is_up: bool) -> Way<Self::Down, Self::Up>;
-    /// Data of a flow that goes down.
+    /// Data that go down.
     fn data_down(packet: Packet) -> Self::Down;
-    /// An acknowledgement of a flow that goes up or down.
-    fn ack(ack: Ack, is_up: bool) -> Way<Self::Down, Self::Up>;
+    /// Data that go up.
+    fn data_up(packet: Packet) -> Self::Up;
+    /// An acknowledgement of data that go down.
+    fn ack_up(ack: Ack) -> Self::Up;
+    /// An acknowledgement of data that go up.
+    fn ack_down(ack: Ack) -> Self::Down;
     /// A probe that goes up or down.
     fn probe(probe: Probe, goes_up: bool) -> Way<Self::Down, Self::Up>;
     /// What has come down.
@@ -60,18 +62,21 @@ impl Traffic for OneWay {
     const RECORDS_UP: bool = false;
 
     #[inline(always)]
-    fn data(packet: Packet, _is_up: bool) -> Way<Packet, Ack> {
-        Way::Down(packet)
-    }
-
-    #[inline(always)]
     fn data_down(packet: Packet) -> Packet {
         packet
     }
 
+    fn data_up(packet: Packet) -> Ack {
+        unreachable!("{packet:?} goes up where all data go down")
+    }
+
     #[inline(always)]
-    fn ack(ack: Ack, _is_up: bool) -> Way<Packet, Ack> {
-        Way::Up(ack)
+    fn ack_up(ack: Ack) -> Ack {
+        ack
+    }
+
+    fn ack_down(ack: Ack) -> Packet {
+        unreachable!("{ack:?} goes down where all data go down")
     }
 
     fn probe(probe: Probe, _goes_up: bool) -> Way<Packet, Ack> {
@@ -98,18 +103,23 @@ impl Traffic for TwoWay {
     const RECORDS_UP: bool = true;
 
     #[inline]
-    fn data(packet: Packet, is_up: bool) -> Way<Crossing, Crossing> {
-        on_way(Crossing::Data(packet), is_up)
-    }
-
-    #[inline]
     fn data_down(packet: Packet) -> Crossing {
         Crossing::Data(packet)
     }
 
     #[inline]
-    fn ack(ack: Ack, is_up: bool) -> Way<Crossing, Crossing> {
-        on_way(Crossing::Ack(ack), !is_up)
+    fn data_up(packet: Packet) -> Crossing {
+        Crossing::Data(packet)
+    }
+
+    #[inline]
+    fn ack_up(ack: Ack) -> Crossing {
+        Crossing::Ack(ack)
+    }
+
+    #[inline]
+    fn ack_down(ack: Ack) -> Crossing {
+        Crossing::Ack(ack)
     }
 
     fn probe(probe: Probe, goes_up: bool) -> Way<Crossing, Crossing> {

@@ -9,7 +9,7 @@ use crate::prober::Prober;
 use crate::qlog::Qlog;
 use crate::source::{Slots, Source};
 use crate::totals::totals;
-use crate::traffic::{Came, Traffic, Way};
+use crate::traffic::{Came, Traffic};
 use crate::{Progress, RunError, Watch};
 use cca::Modules;
 use net::host::Nic;
@@ -287,12 +287,11 @@ impl<T: Traffic> World<T> {
     }
 
     fn send_acks(&mut self, i: usize) {
-        let is_up = T::RECORDS_UP && self.flows[i].is_up;
-        for ack in &self.acks {
-            match T::ack(Ack { flow: i as u32, ..*ack }, is_up) {
-                Way::Down(ack) => self.down.send(self.now, ack, &mut self.timeline),
-                Way::Up(ack) => self.up.send(self.now, ack, &mut self.timeline),
-            }
+        let acks = self.acks.iter().map(|ack| Ack { flow: i as u32, ..*ack });
+        if T::RECORDS_UP && self.flows[i].is_up {
+            self.down.send_all(self.now, i, acks.map(T::ack_down), &mut self.timeline);
+        } else {
+            self.up.send_all(self.now, i, acks.map(T::ack_up), &mut self.timeline);
         }
         self.acks.clear();
     }
@@ -329,13 +328,18 @@ impl<T: Traffic> World<T> {
     fn depart(&mut self, i: usize) {
         let flow = &mut self.flows[i];
         let is_up = T::RECORDS_UP && flow.is_up;
-        let is_plain =
-            flow.nic == Nic::Physical && !is_up && self.capture.is_none() && self.qlog.is_none();
+        let is_watched = self.capture.is_some() || self.qlog.is_some();
         while let Some(departure) = flow.ends.depart(self.now) {
-            if let (Departure::Burst(burst), true) = (&departure, is_plain) {
+            if let (Departure::Burst(burst), Nic::Physical, false) =
+                (&departure, flow.nic, is_watched)
+            {
                 let burst = Burst { flags: burst.flags | self.flags, ..*burst };
-                let down = flow.ends.frames(self.now, i as u32, burst).map(T::data_down);
-                self.down.send_all(self.now, i, down, &mut self.timeline);
+                let frames = flow.ends.frames(self.now, i as u32, burst);
+                if is_up {
+                    self.up.send_all(self.now, i, frames.map(T::data_up), &mut self.timeline);
+                } else {
+                    self.down.send_all(self.now, i, frames.map(T::data_down), &mut self.timeline);
+                }
                 continue;
             }
             let mut k = 0;
@@ -349,9 +353,10 @@ impl<T: Traffic> World<T> {
                 if let Some(qlog) = &mut self.qlog {
                     qlog.packet(self.now, i, &flow.ends, &packet);
                 }
-                match T::data(packet, is_up) {
-                    Way::Down(packet) => self.down.send(self.now, packet, &mut self.timeline),
-                    Way::Up(packet) => self.up.send(self.now, packet, &mut self.timeline),
+                if is_up {
+                    self.up.send(self.now, T::data_up(packet), &mut self.timeline);
+                } else {
+                    self.down.send(self.now, T::data_down(packet), &mut self.timeline);
                 }
             }
         }

@@ -6,7 +6,7 @@
 use crate::common::clock::run_time;
 use net::fetch::fetch;
 use net::host::HostQdisc;
-use std::collections::VecDeque;
+use net::ring::Ring;
 use units::{Span, Time};
 
 /// Slack of fq's watchdog timer (`q->timer_slack`, net/sched/sch_fq.c): it fires this much after the
@@ -47,7 +47,7 @@ pub struct HostQueue {
     /// serves it only outside of softirqs).
     pub is_application: bool,
     /// Bursts that wait, each with the earliest time at which it may leave.
-    ring: VecDeque<(Time, Burst)>,
+    ring: Ring<(Time, Burst)>,
     /// When the discipline ran last.
     ran: Time,
     wmem: u64,
@@ -63,7 +63,7 @@ impl HostQueue {
             qdisc,
             takes_over,
             is_application: false,
-            ring: VecDeque::new(),
+            ring: Ring::default(),
             ran: Time::ZERO,
             wmem: 0,
             completed: 0,
