@@ -116,11 +116,11 @@ impl<P: Frame + Copy> Fifo<P> {
     }
 
     /// Takes the head if it has left by `now`, and tells when it did.
-    #[inline]
-    pub fn dequeue(&mut self, now: Time) -> Option<(Time, Queued<P>)> {
+    #[inline(always)]
+    pub fn dequeue(&mut self, now: Time) -> Option<&(Time, Queued<P>)> {
         match self.queue.front() {
             Some(&(at, _)) if at <= now => {
-                let left = self.queue.pop_front()?;
+                let left = self.queue.take_front()?;
                 self.backlog -= self.header.wire_bytes(&left.1.packet).get();
                 Some(left)
             }

@@ -39,9 +39,19 @@ impl<T: Copy> Ring<T> {
     /// Takes from the front.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
-        let front = *self.front()?;
+        self.take_front().copied()
+    }
+
+    /// The same, where the value lies: so that it is copied once, in one piece.
+    #[inline(always)]
+    pub fn take_front(&mut self) -> Option<&T> {
+        if self.is_empty() {
+            return None;
+        }
+        let i = self.place(self.taken);
         self.taken = self.taken.wrapping_add(1);
-        Some(front)
+        // SAFETY: there was a value, and so there are slots, of which `place` is one.
+        Some(unsafe { self.slots.get_unchecked(i) })
     }
 
     /// The value at the front.

@@ -1,7 +1,6 @@
 //! A link of the run: its queue and rate, and what passed through it.
 
 use crate::histogram::Histogram;
-use crate::route::Release;
 use crate::waiting::Waiting;
 use net::fifo::{Fifo, Verdict};
 use net::frame::LinkHeader;
@@ -22,6 +21,23 @@ pub struct LinkStats {
     pub dropped_packets: u64,
     pub dropped_bytes: u64,
     pub marked_packets: u64,
+}
+
+impl LinkStats {
+    #[inline(always)]
+    fn count_sent<P: Frame>(&mut self, header: LinkHeader, packet: &P) {
+        self.sent_packets += u64::from(packet.segments());
+        self.sent_bytes += header.wire_bytes(packet).get();
+    }
+}
+
+/// What a plain link has to give, which stays where it lies until something else comes.
+pub enum Leave<'a, P> {
+    Packet(&'a P),
+    /// Nothing before this time.
+    Later(Time),
+    /// Nothing until a packet comes.
+    Never,
 }
 
 /// How packets wait, and what lets them go.
@@ -154,15 +170,17 @@ impl<P: Frame + Copy> Link<P> {
 
     /// The next packet of a plain link that has left by `now`, or when one leaves.
     #[inline(always)]
-    pub fn leave(&mut self, now: Time) -> Release<P> {
+    pub fn leave(&mut self, now: Time) -> Leave<'_, P> {
         let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("the link is plain") };
         match fifo.next_wakeup() {
-            None => Release::Never,
-            Some(at) if at > now => Release::Later(at),
+            None => Leave::Never,
+            Some(at) if at > now => Leave::Later(at),
             Some(_) => {
                 let (left, queued) = fifo.dequeue(now).expect("its head has left");
-                self.count(left, queued, false);
-                Release::Packet(queued.packet)
+                self.stats.count_sent(self.header, &queued.packet);
+                self.sojourn.add_span(left.since(queued.since), queued.packet.segments());
+                self.waiting.on_left(*left, queued.since);
+                Leave::Packet(&queued.packet)
             }
         }
     }
@@ -171,26 +189,17 @@ impl<P: Frame + Copy> Link<P> {
     #[inline]
     pub fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<P> {
         let (left, queued) = match &mut self.queue {
-            Queue::Fifo(fifo) => fifo.dequeue(now)?,
+            Queue::Fifo(fifo) => *fifo.dequeue(now)?,
             _ => (now, self.dequeue_any(now, outcome)?),
         };
-        self.count(left, queued, self.is_overtaken());
-        Some(queued.packet)
-    }
-
-    /// Notes that a packet left.
-    #[inline(always)]
-    fn count(&mut self, left: Time, queued: Queued<P>, is_overtaken: bool) {
-        let Queued { since, packet } = queued;
-        let segments = packet.segments();
-        self.sojourn.add_span(left.since(since), segments);
-        if is_overtaken {
+        self.stats.count_sent(self.header, &queued.packet);
+        self.sojourn.add_span(left.since(queued.since), queued.packet.segments());
+        if self.is_overtaken() {
             self.waiting.on_changed(left, self.head_since());
         } else {
-            self.waiting.on_left(left, since);
+            self.waiting.on_left(left, queued.since);
         }
-        self.stats.sent_packets += u64::from(segments);
-        self.stats.sent_bytes += self.header.wire_bytes(&packet).get();
+        Some(queued.packet)
     }
 
     fn dequeue_any(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {

@@ -4,7 +4,7 @@
 
 use crate::counts::PacketCounts;
 use crate::line::{self, DelayLine};
-use crate::link::Link;
+use crate::link::{Leave, Link};
 use crate::route::{PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
 use net::fetch::fetch;
@@ -453,12 +453,20 @@ impl<P: PathPacket> Network<P> {
         let slot = self.link_slots + link;
         loop {
             match self.links[link as usize].leave(now) {
-                Release::Packet(packet) => {
-                    let place = self.routes[packet.flow() as usize].place_after(link);
-                    self.pass(now, packet, place, timeline);
+                Leave::Packet(packet) => {
+                    let route = &mut self.routes[packet.flow() as usize];
+                    let place = route.place_after(link);
+                    // Copied in one piece, to be read at once: a processor waits when it reads what it wrote in parts.
+                    if matches!(self.stages[place as usize], Stage::End) && !packet.is_damaged() {
+                        route.counts.delivered += u64::from(packet.segments());
+                        self.arrived.push_back(*packet);
+                    } else {
+                        let packet = *packet;
+                        self.pass(now, packet, place, timeline);
+                    }
                 }
-                Release::Later(at) => return timeline.set(slot, at),
-                Release::Never => return timeline.clear(slot),
+                Leave::Later(at) => return timeline.set(slot, at),
+                Leave::Never => return timeline.clear(slot),
             }
         }
     }

@@ -30,7 +30,7 @@ const ARITY: usize = 4;
 const ROOT: usize = ARITY - 1;
 /// Place of slots that are not scheduled; the key there stays [`EventKey::ABSENT`].
 const NOWHERE: u32 = 0;
-/// Place of slots that are kept apart, scheduled or not: after all of the heap, before those of the wheel.
+/// First place of slots that are kept apart, scheduled or not: after all of the heap, before those of the wheel.
 const APART: u32 = 1 << 30;
 
 /// Total order of the run: earlier time first, that at which a timer fires at the latest; ties in the order
@@ -101,9 +101,9 @@ impl Timeline {
 
     /// Keeps apart a slot that many events have and that is not scheduled. Only a few have room; nothing but time depends on it.
     pub fn keep_apart(&mut self, slot: u32) {
-        let place = &mut self.place[slot as usize];
-        if *place == NOWHERE && self.apart.admit() {
-            *place = APART;
+        assert_eq!(self.place[slot as usize], NOWHERE, "slot {slot} is scheduled or apart");
+        if let Some(place) = self.apart.admit() {
+            self.place[slot as usize] = APART + place as u32;
         }
     }
 
@@ -155,13 +155,13 @@ impl Timeline {
     pub fn set_in_turn(&mut self, slot: u32, at: Time, turn: u64) {
         assert!(at >= self.now, "event scheduled in the past: {at:?} < {:?}", self.now);
         let key = EventKey::new(at, turn, slot);
-        if self.place[slot as usize] == APART {
-            self.apart.put(key);
-        } else {
-            self.schedule(slot, key, 0);
+        match apart(self.place[slot as usize]) {
+            Some(place) => self.apart.put(place, key),
+            None => self.schedule(slot, key, 0),
         }
     }
 
+    /// Schedules a slot that is not kept apart.
     #[inline]
     fn schedule(&mut self, slot: u32, key: EventKey, slack: u32) {
         self.slacks[slot as usize] = slack;
@@ -289,8 +289,8 @@ impl Timeline {
     /// Takes `slot` out.
     #[inline]
     pub fn clear(&mut self, slot: u32) {
-        if self.place[slot as usize] == APART {
-            return self.apart.take_out(slot);
+        if let Some(place) = apart(self.place[slot as usize]) {
+            return self.apart.put(place, EventKey::ABSENT);
         }
         let place = std::mem::replace(&mut self.place[slot as usize], NOWHERE);
         self.take_out(place);
@@ -360,6 +360,13 @@ impl Timeline {
         }
         self.put(i, key);
     }
+}
+
+/// Which of the slots that are kept apart has this place.
+#[inline(always)]
+fn apart(place: u32) -> Option<usize> {
+    let place = place.wrapping_sub(APART) as usize;
+    (place < apart::ROOM).then_some(place)
 }
 
 #[inline]
