@@ -9,9 +9,9 @@
 //! Prints nanoseconds per packet of four loops, each with one part more than the one before.
 
 use net::packet::TcpAck;
+use net::ring::Ring;
 use net::{Ack, Packet};
 use path::timeline::Timeline;
-use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
 use units::Time;
@@ -55,14 +55,13 @@ struct Flow {
 /// A part of the path with a constant delay: when what is on it arrives, and what that is.
 struct Pipe<T> {
     slot: u32,
-    due: VecDeque<(Time, u32)>,
-    content: VecDeque<T>,
+    due: Ring<(Time, u32)>,
+    content: Ring<T>,
 }
 
-impl<T> Pipe<T> {
-    fn new(slot: u32, room: u32) -> Pipe<T> {
-        let room = room as usize;
-        Pipe { slot, due: VecDeque::with_capacity(room), content: VecDeque::with_capacity(room) }
+impl<T: Copy> Pipe<T> {
+    fn new(slot: u32) -> Pipe<T> {
+        Pipe { slot, due: Ring::default(), content: Ring::default() }
     }
 
     #[inline]
@@ -107,10 +106,11 @@ impl Loop {
             does,
             timeline: Timeline::new((TIMERS + flows) as usize),
             flows: (0..flows).map(|_| flow()).collect(),
-            data: Pipe::new(DATA, flows * WINDOW),
-            acks: Pipe::new(ACKS, flows * WINDOW),
+            data: Pipe::new(DATA),
+            acks: Pipe::new(ACKS),
             free_at: 0,
         };
+        [DATA, ACKS].into_iter().for_each(|slot| this.timeline.keep_apart(slot));
         (0..flows).for_each(|i| this.timeline.set(TIMERS + i, NOT_YET));
         // Turn about, so that the flows' packets are mixed on the link.
         for _ in 0..WINDOW {
