@@ -103,6 +103,24 @@ def test_marks_reach_real_tcp_and_its_checksums_hold(tmp_path: Path, cli: Any) -
     assert result.summary["link"]["utilization"] > 0.9
 
 
+def test_receivers_that_merge_segments_acknowledge_less_often(tmp_path: Path, cli: Any) -> None:
+    """At 800 Mbit/s a frame comes every 15 us, so that 50 us hold three or four of them, each such piece with one ACK."""
+    acks_per_segment = {}
+    for gro in ("false", "true"):
+        path = 'buffer = "1bdp"'
+        file = scenario(tmp_path, f"gro-{gro}", seconds=2, path=path, host=f"gro = {gro}")
+        file.write_text(file.read_text().replace('rate = "20Mbps"', 'rate = "800Mbps"'))
+        out = tmp_path / gro
+        done = cli("run", file, "--on", "linux", "--out", out)
+        assert done.returncode == 0, done.stderr
+        result = dumbbell.load(out)[0]
+        flow = result.flows.to_pandas().iloc[0]
+        acks_per_segment[gro] = flow.acks_sent / (flow.goodput_bytes / 1448)
+        assert flow.damaged == 0
+        assert flow.retrans_segs <= flow.queue_drops * 1.1 + 3
+    assert acks_per_segment["true"] < 0.8 * acks_per_segment["false"], acks_per_segment
+
+
 def test_impairments_are_the_simulators_own(tmp_path: Path, cli: Any) -> None:
     path = """buffer = "2bdp"
 loss = "0.5%"
