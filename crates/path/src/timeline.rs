@@ -61,16 +61,28 @@ impl EventKey {
     }
 }
 
+/// What is known of a slot, in one place, because most is asked for together.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// When it comes up; [`Time::NEVER`] where it is not scheduled. Of slots that are kept apart nothing is told here.
+    due: Time,
+    /// Where its key is: in the heap, apart or on the wheel.
+    place: u32,
+    /// How much earlier than its time it may come up, ns.
+    slack: u32,
+}
+
+impl Slot {
+    const UNSCHEDULED: Slot = Slot { due: Time::NEVER, place: NOWHERE, slack: 0 };
+}
+
 /// A 4-ary heap whose entries can be moved: each slot is in it at most once.
 pub struct Timeline {
     /// From [`ROOT`] to `end`; absent ones before and after, so that there are always four children to
     /// compare, or none.
     keys: Vec<EventKey>,
     end: usize,
-    /// Where in `keys` each slot is.
-    place: Vec<u32>,
-    /// Of each slot, how much earlier than its time it may come up, ns.
-    slacks: Vec<u32>,
+    slots: Vec<Slot>,
     next_seq: u64,
     now: Time,
     /// When a timer fired last.
@@ -89,8 +101,7 @@ impl Timeline {
         Timeline {
             keys: vec![EventKey::ABSENT; (ROOT + slots.max(1)).next_multiple_of(ARITY)],
             end: ROOT,
-            place: vec![NOWHERE; slots],
-            slacks: vec![0; slots],
+            slots: vec![Slot::UNSCHEDULED; slots],
             next_seq: 0,
             now: Time::ZERO,
             fired: Time::ZERO,
@@ -101,9 +112,10 @@ impl Timeline {
 
     /// Keeps apart a slot that many events have and that is not scheduled. Only a few have room; nothing but time depends on it.
     pub fn keep_apart(&mut self, slot: u32) {
-        assert_eq!(self.place[slot as usize], NOWHERE, "slot {slot} is scheduled or apart");
+        let known = &mut self.slots[slot as usize];
+        assert_eq!(known.place, NOWHERE, "slot {slot} is scheduled or apart");
         if let Some(place) = self.apart.admit() {
-            self.place[slot as usize] = APART + place as u32;
+            known.place = APART + place as u32;
         }
     }
 
@@ -111,7 +123,7 @@ impl Timeline {
     /// Before the first slot is set.
     pub fn for_many(&mut self) {
         assert_eq!(self.end, ROOT, "slots are scheduled");
-        if self.place.len() <= wheel::SLOTS_MAX {
+        if self.slots.len() <= wheel::SLOTS_MAX {
             self.wheel = Wheel::new();
         }
     }
@@ -125,8 +137,7 @@ impl Timeline {
 
     /// Asks for the memory of a slot that is set soon.
     pub fn fetch_slot(&self, slot: u32) {
-        fetch(&self.place[slot as usize]);
-        fetch(&self.slacks[slot as usize]);
+        fetch(&self.slots[slot as usize]);
     }
 
     /// The same, once that is there: asks for its key.
@@ -155,7 +166,7 @@ impl Timeline {
     pub fn set_in_turn(&mut self, slot: u32, at: Time, turn: u64) {
         assert!(at >= self.now, "event scheduled in the past: {at:?} < {:?}", self.now);
         let key = EventKey::new(at, turn, slot);
-        match apart(self.place[slot as usize]) {
+        match apart(self.slots[slot as usize].place) {
             Some(place) => self.apart.put(place, key),
             None => self.schedule(slot, key, 0),
         }
@@ -164,9 +175,10 @@ impl Timeline {
     /// Schedules a slot that is not kept apart.
     #[inline]
     fn schedule(&mut self, slot: u32, key: EventKey, slack: u32) {
-        self.slacks[slot as usize] = slack;
-        let place = self.place[slot as usize];
         let at = key.at();
+        let known = &mut self.slots[slot as usize];
+        let place = known.place;
+        (known.due, known.slack) = (at, slack);
         if at > self.wheel.sorted_until() || wheel::holds(place) {
             return self.schedule_on_wheel(slot, place, key);
         }
@@ -185,7 +197,7 @@ impl Timeline {
     fn schedule_on_wheel(&mut self, slot: u32, place: u32, key: EventKey) {
         self.take_out(place);
         if key.at() > self.wheel.sorted_until() {
-            self.place[slot as usize] = self.wheel.push(key);
+            self.slots[slot as usize].place = self.wheel.push(key);
             self.refill();
         } else {
             self.insert(key);
@@ -210,7 +222,7 @@ impl Timeline {
     #[inline(never)]
     fn turn(&mut self) {
         self.wheel.turn();
-        while let Some(key) = self.wheel.pop(&mut self.place) {
+        while let Some(key) = self.wheel.pop(&mut self.slots) {
             self.insert(key);
         }
     }
@@ -218,7 +230,7 @@ impl Timeline {
     /// The key of a slot that is not kept apart, [`EventKey::ABSENT`] where it is not scheduled.
     #[inline]
     fn key(&self, slot: u32) -> &EventKey {
-        match self.place[slot as usize] {
+        match self.slots[slot as usize].place {
             place if wheel::holds(place) => self.wheel.key(place),
             place => &self.keys[place as usize],
         }
@@ -234,7 +246,7 @@ impl Timeline {
     /// The same for a timer that from `slack` before `at` on fires with another, where none comes between.
     #[inline]
     pub fn set_with_slack_if_earlier(&mut self, slot: u32, at: Time, slack: Span) {
-        if at < self.key(slot).at() {
+        if at < self.slots[slot as usize].due {
             assert!(at >= self.now, "event scheduled in the past: {at:?} < {:?}", self.now);
             let slack = u32::try_from(slack.as_ns()).expect("a slack is below 4 s");
             let key = EventKey::new(at, self.take_turn(), slot);
@@ -282,17 +294,34 @@ impl Timeline {
     /// When an event may come up at the earliest.
     #[inline]
     fn earliest(&self, key: EventKey) -> Time {
-        let slack = self.slacks[key.slot() as usize];
+        let slack = self.slots[key.slot() as usize].slack;
         Time::from_ns(key.at().as_ns().saturating_sub(u64::from(slack)))
+    }
+
+    /// The event of `slot` has come up, and its owner sets it again before [`Timeline::let_go`], where it does: one move instead
+    /// of taking it out and putting it in.
+    #[inline]
+    pub fn take_up(&mut self, slot: u32) {
+        self.slots[slot as usize].due = Time::NEVER;
+    }
+
+    /// Takes `slot` out unless it was set since [`Timeline::take_up`].
+    #[inline]
+    pub fn let_go(&mut self, slot: u32) {
+        if self.slots[slot as usize].due == Time::NEVER {
+            self.clear(slot);
+        }
     }
 
     /// Takes `slot` out.
     #[inline]
     pub fn clear(&mut self, slot: u32) {
-        if let Some(place) = apart(self.place[slot as usize]) {
+        let known = &mut self.slots[slot as usize];
+        let place = known.place;
+        if let Some(place) = apart(place) {
             return self.apart.put(place, EventKey::ABSENT);
         }
-        let place = std::mem::replace(&mut self.place[slot as usize], NOWHERE);
+        *known = Slot::UNSCHEDULED;
         self.take_out(place);
         self.refill();
     }
@@ -304,7 +333,7 @@ impl Timeline {
             return;
         }
         if wheel::holds(place) {
-            return self.wheel.remove(place, &mut self.place);
+            return self.wheel.remove(place, &mut self.slots);
         }
         let i = place as usize;
         self.end -= 1;
@@ -322,7 +351,7 @@ impl Timeline {
     #[inline]
     fn put(&mut self, i: usize, key: EventKey) {
         self.keys[i] = key;
-        self.place[key.slot() as usize] = i as u32;
+        self.slots[key.slot() as usize].place = i as u32;
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 //! that waits for the one before. On the wheel an entry is written once and read once, and what stands in the next buckets
 //! is what comes soon.
 
-use super::EventKey;
+use super::{EventKey, Slot};
 use units::Time;
 
 /// Time of a bucket, ns, as a power of two: some twenty events of ten thousand flows at 10 Gbit/s, the state of which is
@@ -102,15 +102,15 @@ impl Wheel {
         place(bucket, keys.len() - 1)
     }
 
-    /// Takes out the key at a place; `places` are those of all slots.
+    /// Takes out the key at a place.
     #[inline]
-    pub(super) fn remove(&mut self, at: u32, places: &mut [u32]) {
+    pub(super) fn remove(&mut self, at: u32, slots: &mut [Slot]) {
         let (bucket, index) = parts(at);
         let keys = &mut self.buckets[bucket];
         keys.swap_remove(index);
         self.count -= 1;
         if let Some(moved) = keys.get(index) {
-            places[moved.slot() as usize] = at;
+            slots[moved.slot() as usize].place = at;
         }
     }
 
@@ -130,14 +130,14 @@ impl Wheel {
     }
 
     /// Takes out a key that belongs into the heap now.
-    pub(super) fn pop(&mut self, places: &mut [u32]) -> Option<EventKey> {
+    pub(super) fn pop(&mut self, slots: &mut [Slot]) -> Option<EventKey> {
         let bucket = bucket(self.sorted_until);
         let keys = &self.buckets[bucket];
         // What is before has a later turn; the key that takes the place of one that is removed is looked at next.
         let later = keys[self.passed..].iter().take_while(|key| key.at() > self.sorted_until);
         self.passed += later.count();
         let key = *keys.get(self.passed)?;
-        self.remove(place(bucket, self.passed), places);
+        self.remove(place(bucket, self.passed), slots);
         Some(key)
     }
 
