@@ -114,7 +114,11 @@ impl Bucket {
         match &mut self.tokens {
             Tokens::Constant { rate, depth, held, frame } => {
                 let cost = cost(*rate, *frame, len);
-                let full = (*held + from.since(self.filled)).min(*depth);
+                // Behind another packet no tokens have come.
+                let full = match from == self.filled {
+                    true => *held,
+                    false => (*held + from.since(self.filled)).min(*depth),
+                };
                 let most = full.max(cost);
                 *held = most - cost;
                 self.filled = from + (most - full);
@@ -128,6 +132,12 @@ impl Bucket {
                 }
             }
         }
+        self.filled
+    }
+
+    /// When the tokens were counted last: when the last packet left, or leaves.
+    #[inline]
+    pub fn filled(&self) -> Time {
         self.filled
     }
 

@@ -34,11 +34,21 @@ pub struct Config {
 
 /// What becomes of a packet that is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict<P> {
+pub enum Verdict {
     /// It is queued and leaves at this time.
     Queued(Time),
     /// It is refused: the queue is full, or the bucket never holds as much.
-    Dropped(P, Cause),
+    Dropped(Cause),
+}
+
+/// A packet that left: when, and what was queued, which stays where it lies until something else comes.
+pub struct Left<'a, P> {
+    /// Departure.
+    pub at: Time,
+    /// The packet with its arrival.
+    pub queued: &'a Queued<P>,
+    /// Its length on the link.
+    pub wire: Bytes,
 }
 
 /// See the module documentation.
@@ -62,8 +72,8 @@ impl<P: Frame + Copy> Fifo<P> {
 
     /// Offers a packet. Every packet whose departure is not later than `now` must have been taken.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Time, packet: P) -> Verdict<P> {
-        let len = self.header.wire_bytes(&packet);
+    pub fn enqueue(&mut self, now: Time, packet: &P) -> Verdict {
+        let len = self.header.wire_bytes(packet);
         let (bytes, packets) = self.waiting();
         let admitted = match self.limit {
             Limit::Bytes(limit) if self.is_serial() => bytes + MTU <= limit.get(),
@@ -72,12 +82,12 @@ impl<P: Frame + Copy> Fifo<P> {
         };
         if !admitted || (len > self.bucket.depth() && !self.is_serial()) {
             let cause = if admitted { Cause::TooLarge } else { Cause::Overflow };
-            return Verdict::Dropped(packet, cause);
+            return Verdict::Dropped(cause);
         }
-        let from = self.queue.back().map_or(now, |&(at, _)| at.max(now));
-        let departure = self.bucket.take(from, len);
+        // It follows the last one that came, which has left if nothing waits.
+        let departure = self.bucket.take(self.bucket.filled().max(now), len);
         self.backlog += len.get();
-        self.queue.push_back((departure, Queued { since: now, packet }));
+        self.queue.push_back((departure, Queued { since: now, packet: *packet }));
         Verdict::Queued(departure)
     }
 
@@ -115,17 +125,16 @@ impl<P: Frame + Copy> Fifo<P> {
         self.queue.front().map(|&(at, _)| at)
     }
 
-    /// Takes the head if it has left by `now`, and tells when it did.
+    /// Takes the head if it has left by `now`.
     #[inline(always)]
-    pub fn dequeue(&mut self, now: Time) -> Option<&(Time, Queued<P>)> {
-        match self.queue.front() {
-            Some(&(at, _)) if at <= now => {
-                let left = self.queue.take_front()?;
-                self.backlog -= self.header.wire_bytes(&left.1.packet).get();
-                Some(left)
-            }
-            _ => None,
+    pub fn dequeue(&mut self, now: Time) -> Option<Left<'_, P>> {
+        if self.next_wakeup().is_none_or(|at| at > now) {
+            return None;
         }
+        let &(at, ref queued) = self.queue.take_front()?;
+        let wire = self.header.wire_bytes(&queued.packet);
+        self.backlog -= wire.get();
+        Some(Left { at, queued, wire })
     }
 
     /// Wire bytes waiting.
@@ -197,9 +206,9 @@ mod tests {
             header: LinkHeader::default(),
         };
         let mut q = Fifo::new(line);
-        let mut offer = |len| match q.enqueue(Time::ZERO, Packet { len, ..packet(0) }) {
+        let mut offer = |len| match q.enqueue(Time::ZERO, &Packet { len, ..packet(0) }) {
             Verdict::Queued(at) => Some(at.as_ns() / 1_000_000),
-            Verdict::Dropped(..) => None,
+            Verdict::Dropped(_) => None,
         };
         // The first is on the line; when two wait, less than an MTU is free even for a small one.
         assert_eq!(
@@ -217,9 +226,9 @@ mod tests {
             limit: Limit::Bytes(Bytes::new(1500 + 1500)),
             header: LinkHeader::of(0),
         });
-        let mut offer = || match q.enqueue(Time::ZERO, packet(0)) {
+        let mut offer = || match q.enqueue(Time::ZERO, &packet(0)) {
             Verdict::Queued(at) => Some(at.as_us()),
-            Verdict::Dropped(..) => None,
+            Verdict::Dropped(_) => None,
         };
         assert_eq!([(); 4].map(|()| offer()), [Some(990), Some(1981), Some(2972), None]);
         assert_eq!(q.backlog(), Bytes::new(4500));
@@ -238,9 +247,9 @@ mod tests {
     fn the_bucket_lets_two_frames_through_and_then_paces() {
         let mut q = fifo(Limit::Packets(10));
         let at: Vec<_> = (0..4)
-            .map(|i| match q.enqueue(Time::ZERO, packet(i)) {
+            .map(|i| match q.enqueue(Time::ZERO, &packet(i)) {
                 Verdict::Queued(at) => at.as_ns() / 1_000_000,
-                Verdict::Dropped(..) => panic!("not full"),
+                Verdict::Dropped(_) => panic!("not full"),
             })
             .collect();
         assert_eq!(at, [0, 0, 1, 2]);
@@ -249,21 +258,21 @@ mod tests {
     #[test]
     fn a_byte_limit_counts_the_arriving_packet() {
         let mut q = fifo(Limit::Bytes(Bytes::new(2 * 1514)));
-        assert!(matches!(q.enqueue(Time::ZERO, packet(0)), Verdict::Queued(_)));
-        assert!(matches!(q.enqueue(Time::ZERO, packet(1)), Verdict::Queued(_)));
-        assert_eq!(q.enqueue(Time::ZERO, packet(2)), Verdict::Dropped(packet(2), Cause::Overflow));
+        assert!(matches!(q.enqueue(Time::ZERO, &packet(0)), Verdict::Queued(_)));
+        assert!(matches!(q.enqueue(Time::ZERO, &packet(1)), Verdict::Queued(_)));
+        assert_eq!(q.enqueue(Time::ZERO, &packet(2)), Verdict::Dropped(Cause::Overflow));
     }
 
     #[test]
     fn tokens_return_while_the_link_is_idle_up_to_the_burst() {
         let mut q = fifo(Limit::Packets(10));
         for i in 0..2 {
-            q.enqueue(Time::ZERO, packet(i));
+            q.enqueue(Time::ZERO, &packet(i));
         }
         while q.dequeue(Time::ZERO).is_some() {}
         let later = Time::ZERO + Span::from_ms(100);
         for expected in [100, 100, 101] {
-            let Verdict::Queued(at) = q.enqueue(later, packet(9)) else { panic!("not full") };
+            let Verdict::Queued(at) = q.enqueue(later, &packet(9)) else { panic!("not full") };
             assert_eq!(at.as_ns() / 1_000_000, expected);
         }
     }
@@ -282,7 +291,7 @@ mod tests {
             let now = Time::from_ns(u64::from(i) * 700_000);
             while plain.dequeue(now).is_some() {}
             while stepped.dequeue(now).is_some() {}
-            assert_eq!(plain.enqueue(now, packet(i)), stepped.enqueue(now, packet(i)));
+            assert_eq!(plain.enqueue(now, &packet(i)), stepped.enqueue(now, &packet(i)));
         }
     }
 
@@ -295,6 +304,6 @@ mod tests {
             limit: Limit::Packets(9),
             header: LinkHeader::default(),
         });
-        assert_eq!(q.enqueue(Time::ZERO, packet(0)), Verdict::Dropped(packet(0), Cause::TooLarge));
+        assert_eq!(q.enqueue(Time::ZERO, &packet(0)), Verdict::Dropped(Cause::TooLarge));
     }
 }

@@ -23,17 +23,23 @@ impl Histogram {
     /// Counts it this many times.
     #[inline]
     pub fn add(&mut self, value_us: u32, times: u32) {
-        match self.counts.get_mut(bucket(value_us)) {
+        self.add_at(Place::of(value_us), times);
+    }
+
+    /// The same of a value whose place is known.
+    #[inline]
+    pub fn add_at(&mut self, place: Place, times: u32) {
+        match self.counts.get_mut(place.bucket()) {
             Some(count) => *count += times,
-            None => self.begin(bucket(value_us), times),
+            None => self.begin(place.bucket(), times),
         }
-        self.sum_us += u64::from(value_us) * u64::from(times);
+        self.sum_us += u64::from(place.value_us) * u64::from(times);
     }
 
     /// Asks for the memory of the bucket of a value that is counted soon.
     #[inline]
     pub fn fetch(&self, value_us: u32) {
-        if let Some(count) = self.counts.get(bucket(value_us)) {
+        if let Some(count) = self.counts.get(Place::of(value_us).bucket()) {
             fetch(count);
         }
     }
@@ -48,7 +54,7 @@ impl Histogram {
     /// Counts it this many times; longer than the range counts as its end.
     #[inline]
     pub fn add_span(&mut self, value: Span, times: u32) {
-        self.add(value.as_us().min(u64::from(u32::MAX)) as u32, times);
+        self.add_at(Place::of_span(value), times);
     }
 
     /// How many were counted.
@@ -74,6 +80,39 @@ impl Histogram {
     }
 }
 
+/// A value and where it is counted: worked out once for a value that several counts take.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    value_us: u32,
+    /// Bits that its bucket leaves out.
+    octave: u32,
+}
+
+impl Place {
+    /// That of a value.
+    #[inline]
+    pub fn of(value_us: u32) -> Place {
+        Place { value_us, octave: (value_us | (EXACT - 1)).ilog2() - DETAIL }
+    }
+
+    /// That of a length of time; longer than the range counts as its end.
+    #[inline]
+    pub fn of_span(value: Span) -> Place {
+        Place::of((value.as_ns() / 1000).min(u64::from(u32::MAX)) as u32)
+    }
+
+    #[inline]
+    fn bucket(self) -> usize {
+        ((self.octave << DETAIL) + (self.value_us >> self.octave)) as usize
+    }
+
+    /// Smallest value of its bucket, ns.
+    #[inline]
+    fn begin_ns(self) -> u64 {
+        u64::from(self.value_us >> self.octave << self.octave) * 1000
+    }
+}
+
 /// Lengths of time by the value that held meanwhile: what [`Histogram`] is for packets, for time.
 ///
 /// A value that grows through many buckets is noted at the first and the last of them, however many lie between.
@@ -92,12 +131,11 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// The value grew from `low` to `high` (ns both) as time went by.
+    /// The value grew from `low` to `high` (ns both), which has that place, as time went by.
     #[inline]
-    pub fn add(&mut self, low: u64, high: u64) {
-        let last = bucket(clamped_us(high));
-        let begin = lowest_ns(last);
-        if low >= begin {
+    pub fn add(&mut self, low: u64, high: u64, place: Place) {
+        let last = place.bucket();
+        if low >= place.begin_ns() {
             self.parts[last] += high - low;
         } else {
             self.spread(low, high, last);
@@ -107,7 +145,7 @@ impl Weights {
     /// The same over several buckets, of which `last` is the last.
     #[inline(never)]
     fn spread(&mut self, low: u64, high: u64, last: usize) {
-        let first = bucket(clamped_us(low));
+        let first = Place::of_span(Span::from_ns(low)).bucket();
         self.parts[first] += lowest_ns(first + 1) - low;
         self.parts[last] += high - lowest_ns(last);
         self.passes[first + 1] += 1;
@@ -136,16 +174,6 @@ impl Weights {
         };
         self.spent().find(|&(_, ns)| exceeds(ns)).map_or(0, |(bucket, _)| middle(bucket))
     }
-}
-
-fn clamped_us(ns: u64) -> u32 {
-    (ns / 1000).min(u64::from(u32::MAX)) as u32
-}
-
-#[inline]
-fn bucket(value: u32) -> usize {
-    let octave = (value | (EXACT - 1)).ilog2() - DETAIL;
-    ((octave << DETAIL) + (value >> octave)) as usize
 }
 
 /// Bits of a value that its bucket leaves out.
@@ -179,7 +207,7 @@ mod tests {
     #[test]
     fn a_value_is_found_again_within_its_bucket() {
         for value in (0..100_000).chain([1 << 20, 1 << 31, u32::MAX]) {
-            let found = middle(bucket(value));
+            let found = middle(Place::of(value).bucket());
             let error = value.abs_diff(found);
             assert!(u64::from(error) * 62 <= u64::from(value), "{value} found as {found}");
         }
@@ -191,7 +219,7 @@ mod tests {
             [(0, 0), (0, 999), (500, 70_500), (0, 3_000_000_000), (7_000_000, 7_000_001)]
         {
             let mut weights = Weights::default();
-            weights.add(low, high);
+            weights.add(low, high, Place::of_span(Span::from_ns(high)));
             assert_eq!(
                 weights.spent().map(|(_, ns)| ns).sum::<u64>(),
                 high - low,
@@ -208,7 +236,9 @@ mod tests {
     fn what_several_growths_took_in_a_bucket_adds_up() {
         let mut weights = Weights::default();
         // Through bucket 5 whole, in its second half, and not at all.
-        [(0, 9_000), (5_500, 7_000), (8_000, 40_000)].iter().for_each(|&(a, b)| weights.add(a, b));
+        for (low, high) in [(0, 9_000), (5_500, 7_000), (8_000, 40_000)] {
+            weights.add(low, high, Place::of_span(Span::from_ns(high)));
+        }
         let spent: Vec<u64> = (0..10)
             .map(|us| weights.spent().find(|&(bucket, _)| bucket == us).map_or(0, |(_, ns)| ns))
             .collect();

@@ -86,19 +86,26 @@ impl<P: PathPacket> DelayLine<P> {
         self.pipe.get(k)
     }
 
-    /// Takes the next packet that is out by `now` if it is of this flow, or another one of it that comes out together with
+    /// The next packet that is out by `now` if it is of this flow, or another one of it that comes out together with
     /// those before it.
     #[inline(always)]
-    pub fn pop(&mut self, now: Time, flow: u32) -> Option<P> {
+    pub fn next(&mut self, now: Time, flow: u32) -> Option<&P> {
         match self.pipe.head() {
             Some(&(at, ref packet)) if at <= now => {
-                if packet.flow() != flow && !self.bring_forward(flow) {
-                    return None;
+                if packet.flow() == flow || self.bring_forward(flow) {
+                    self.pipe.head().map(|(_, packet)| packet)
+                } else {
+                    None
                 }
-                self.pipe.pop(now)
             }
             _ => None,
         }
+    }
+
+    /// Takes off the packet that [`DelayLine::next`] gave.
+    #[inline(always)]
+    pub fn drop_head(&mut self) {
+        self.pipe.drop_head();
     }
 
     /// Of the packets that come out together with the head, moves the first one of this flow to the head, if there is one.

@@ -1,8 +1,8 @@
 //! A link of the run: its queue and rate, and what passed through it.
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, Place};
 use crate::waiting::Waiting;
-use net::fifo::{Fifo, Verdict};
+use net::fifo::{Fifo, Left, Verdict};
 use net::frame::LinkHeader;
 use net::link::trace_link::FULL_FRAME;
 use net::link::{Link as _, Tbf, TraceLink};
@@ -25,15 +25,16 @@ pub struct LinkStats {
 
 impl LinkStats {
     #[inline(always)]
-    fn count_sent<P: Frame>(&mut self, header: LinkHeader, packet: &P) {
-        self.sent_packets += u64::from(packet.segments());
-        self.sent_bytes += header.wire_bytes(packet).get();
+    fn count_sent(&mut self, segments: u32, wire: Bytes) {
+        self.sent_packets += u64::from(segments);
+        self.sent_bytes += wire.get();
     }
 }
 
 /// What a plain link has to give, which stays where it lies until something else comes.
 pub enum Leave<'a, P> {
-    Packet(&'a P),
+    /// A packet, and its segments.
+    Packet(&'a P, u32),
     /// Nothing before this time.
     Later(Time),
     /// Nothing until a packet comes.
@@ -96,14 +97,20 @@ impl<P: Frame + Copy> Link<P> {
     /// Offers a packet; what is dropped or marked on the way is left in `outcome`. Tells whether the
     /// link is to be looked at: something may leave at once, or it wants to be woken at another time.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Time, mut packet: P, outcome: &mut Outcome<P>) -> bool {
-        if let Some(policer) = &mut self.policer {
-            match policer.police(now, packet, outcome) {
-                Some(conforming) => packet = conforming,
-                None => return true,
-            }
+    pub fn enqueue(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> bool {
+        match &mut self.policer {
+            None => self.admit(now, packet, outcome),
+            Some(policer) => match policer.police(now, *packet, outcome) {
+                Some(conforming) => self.admit(now, &conforming, outcome),
+                None => true,
+            },
         }
-        if packet.segments() > 1 && self.cuts(&packet) {
+    }
+
+    /// A packet that no policer has refused.
+    #[inline(always)]
+    fn admit(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> bool {
+        if packet.segments() > 1 && self.cuts(packet) {
             self.enqueue_frames(now, packet, outcome);
             return true;
         }
@@ -124,24 +131,24 @@ impl<P: Frame + Copy> Link<P> {
 
     /// Each frame of a super-packet is queued, or dropped, by itself.
     #[cold]
-    fn enqueue_frames(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
+    fn enqueue_frames(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) {
         for i in 0..packet.segments() {
-            self.queue_up(now, packet.frame(i), outcome);
+            self.queue_up(now, &packet.frame(i), outcome);
         }
     }
 
     #[inline(always)]
-    fn queue_up(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) -> bool {
+    fn queue_up(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> bool {
         if let Queue::Fifo(fifo) = &mut self.queue {
             return match fifo.enqueue(now, packet) {
                 Verdict::Queued(_) => fifo.len() == 1,
-                Verdict::Dropped(packet, cause) => {
-                    outcome.drop(packet, cause);
+                Verdict::Dropped(cause) => {
+                    outcome.drop(*packet, cause);
                     true
                 }
             };
         }
-        self.enqueue_any(now, packet, outcome);
+        self.enqueue_any(now, *packet, outcome);
         true
     }
 
@@ -176,11 +183,14 @@ impl<P: Frame + Copy> Link<P> {
             None => Leave::Never,
             Some(at) if at > now => Leave::Later(at),
             Some(_) => {
-                let (left, queued) = fifo.dequeue(now).expect("its head has left");
-                self.stats.count_sent(self.header, &queued.packet);
-                self.sojourn.add_span(left.since(queued.since), queued.packet.segments());
-                self.waiting.on_left(*left, queued.since);
-                Leave::Packet(&queued.packet)
+                let Left { at, queued, wire } = fifo.dequeue(now).expect("its head has left");
+                let segments = queued.packet.segments();
+                self.stats.count_sent(segments, wire);
+                let age = at.since(queued.since);
+                let place = Place::of_span(age);
+                self.sojourn.add_at(place, segments);
+                self.waiting.on_left_aged(at, age, place);
+                Leave::Packet(&queued.packet, segments)
             }
         }
     }
@@ -189,11 +199,15 @@ impl<P: Frame + Copy> Link<P> {
     #[inline]
     pub fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<P> {
         let (left, queued) = match &mut self.queue {
-            Queue::Fifo(fifo) => *fifo.dequeue(now)?,
+            Queue::Fifo(fifo) => {
+                let left = fifo.dequeue(now)?;
+                (left.at, *left.queued)
+            }
             _ => (now, self.dequeue_any(now, outcome)?),
         };
-        self.stats.count_sent(self.header, &queued.packet);
-        self.sojourn.add_span(left.since(queued.since), queued.packet.segments());
+        let segments = queued.packet.segments();
+        self.stats.count_sent(segments, self.header.wire_bytes(&queued.packet));
+        self.sojourn.add_span(left.since(queued.since), segments);
         if self.is_overtaken() {
             self.waiting.on_changed(left, self.head_since());
         } else {

@@ -279,11 +279,11 @@ impl<P: PathPacket> Network<P> {
         let Some((_, head)) = line.head() else { return timeline.clear(slot) };
         let flow = head.flow();
         let place = self.routes[flow as usize].first + line.stage;
-        let mut left = 0;
-        while let Some(packet) = self.lines[number].pop(now, flow) {
-            left += 1;
-            self.pass(now, packet, place + 1, timeline);
-        }
+        let left = match self.stages[place as usize + 1] {
+            Stage::Link(link) => self.line_to_link(now, number, flow, link, timeline),
+            Stage::End => self.line_to_end(now, number, flow),
+            _ => self.line_to_stage(now, number, flow, place + 1, timeline),
+        };
         if let Stage::Line(on) = &mut self.stages[place as usize] {
             on.under_way -= left;
             if on.under_way > 0 {
@@ -291,6 +291,72 @@ impl<P: PathPacket> Network<P> {
             }
         }
         self.arm_line(now, number, timeline);
+    }
+
+    /// Packets of this flow that come out of a line come to a link; returns how many.
+    #[inline(always)]
+    fn line_to_link(
+        &mut self,
+        now: Time,
+        number: usize,
+        flow: u32,
+        link: u32,
+        timeline: &mut Timeline,
+    ) -> u32 {
+        let mut left = 0;
+        loop {
+            let (line, to) = (&mut self.lines[number], &mut self.links[link as usize]);
+            loop {
+                let Some(packet) = line.next(now, flow) else { return left };
+                let is_to_run = to.enqueue(now, packet, &mut self.outcome);
+                line.drop_head();
+                left += 1;
+                if is_to_run {
+                    break;
+                }
+            }
+            self.run_link(now, link, timeline);
+        }
+    }
+
+    /// The same where they have arrived.
+    #[inline(always)]
+    fn line_to_end(&mut self, now: Time, number: usize, flow: u32) -> u32 {
+        let (line, counts) = (&mut self.lines[number], &mut self.routes[flow as usize].counts);
+        let mut left = 0;
+        while let Some(packet) = line.next(now, flow) {
+            left += 1;
+            let segments = u64::from(packet.segments());
+            if packet.is_damaged() {
+                counts.damaged += segments;
+                if P::IS_BUFFERED {
+                    self.ended.push(*packet);
+                }
+            } else {
+                counts.delivered += segments;
+                self.arrived.push_back(*packet);
+            }
+            line.drop_head();
+        }
+        left
+    }
+
+    /// The same where they come to any other stage.
+    fn line_to_stage(
+        &mut self,
+        now: Time,
+        number: usize,
+        flow: u32,
+        place: u32,
+        timeline: &mut Timeline,
+    ) -> u32 {
+        let mut left = 0;
+        while let Some(&packet) = self.lines[number].next(now, flow) {
+            self.lines[number].drop_head();
+            left += 1;
+            self.pass(now, packet, place, timeline);
+        }
+        left
     }
 
     /// A line says when it wants to be woken.
@@ -342,7 +408,7 @@ impl<P: PathPacket> Network<P> {
     /// queue discipline is run after each.
     #[inline(always)]
     fn enter(&mut self, now: Time, packet: P, link: u32, timeline: &mut Timeline) {
-        if self.links[link as usize].enqueue(now, packet, &mut self.outcome) {
+        if self.links[link as usize].enqueue(now, &packet, &mut self.outcome) {
             self.run_link(now, link, timeline);
         }
     }
@@ -453,15 +519,14 @@ impl<P: PathPacket> Network<P> {
         let slot = self.link_slots + link;
         loop {
             match self.links[link as usize].leave(now) {
-                Leave::Packet(packet) => {
+                Leave::Packet(packet, segments) => {
                     let route = &mut self.routes[packet.flow() as usize];
-                    let place = route.place_after(link);
                     // Copied in one piece, to be read at once: a processor waits when it reads what it wrote in parts.
-                    if matches!(self.stages[place as usize], Stage::End) && !packet.is_damaged() {
-                        route.counts.delivered += u64::from(packet.segments());
+                    if route.ends_after(link) && !packet.is_damaged() {
+                        route.counts.delivered += u64::from(segments);
                         self.arrived.push_back(*packet);
                     } else {
-                        let packet = *packet;
+                        let (packet, place) = (*packet, route.place_after(link));
                         self.pass(now, packet, place, timeline);
                     }
                 }

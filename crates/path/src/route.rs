@@ -283,6 +283,8 @@ pub struct Route {
     link: Option<(u32, u32)>,
     /// The links after that one.
     others: Vec<(u32, u32)>,
+    /// The link after which nothing comes but the other host.
+    last: Option<u32>,
     pub counts: PacketCounts,
 }
 
@@ -296,7 +298,14 @@ impl Route {
         let after = first + 1..;
         let mut links = after.zip(stages).filter_map(|(at, s)| number(s).map(|link| (link, at)));
         let link = links.next();
-        Route { first, link, others: links.collect(), counts: PacketCounts::default() }
+        let last = stages.last().and_then(number);
+        Route { first, link, others: links.collect(), last, counts: PacketCounts::default() }
+    }
+
+    /// Whether a packet that leaves this link has arrived.
+    #[inline]
+    pub fn ends_after(&self, link: u32) -> bool {
+        self.last == Some(link)
     }
 
     /// The place of the stage after a link.
@@ -395,5 +404,6 @@ mod tests {
         let stages = [delay(), Stage::Link(4), delay(), delay(), Stage::Link(0)];
         let route = Route::new(10, &stages);
         assert_eq!((route.place_after(4), route.place_after(0)), (12, 15));
+        assert_eq!((route.ends_after(4), route.ends_after(0)), (false, true));
     }
 }

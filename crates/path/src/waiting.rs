@@ -8,9 +8,9 @@
 //!     +--------------------------- time
 //! ```
 
-use crate::histogram::Weights;
+use crate::histogram::{Place, Weights};
 use record::QueueDelay;
-use units::Time;
+use units::{Span, Time};
 
 /// See the module documentation.
 #[derive(Clone, Debug, Default)]
@@ -29,12 +29,19 @@ impl Waiting {
     /// A packet that came at `since` leaves at `now`, which is no earlier than the last.
     #[inline]
     pub fn on_left(&mut self, now: Time, since: Time) {
-        let age = now.since(since).as_ns();
+        let age = now.since(since);
+        self.on_left_aged(now, age, Place::of_span(age));
+    }
+
+    /// The same of a packet of this age, which has that place.
+    #[inline]
+    pub fn on_left_aged(&mut self, now: Time, age: Span, place: Place) {
+        let age = age.as_ns();
         let gap = now.since(self.left).as_ns().min(age);
         self.left = now;
         if gap > 0 {
             self.twice += u128::from(gap) * u128::from(2 * age - gap);
-            self.spent.add(age - gap, age);
+            self.spent.add(age - gap, age, place);
         }
     }
 

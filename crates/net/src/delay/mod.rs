@@ -47,6 +47,12 @@ impl<T: Copy> Pipe<T> {
         }
     }
 
+    /// Takes off the head, which there is.
+    #[inline(always)]
+    pub fn drop_head(&mut self) {
+        self.ring.drop_front();
+    }
+
     /// The head, and when it comes out.
     #[inline]
     pub fn head(&self) -> Option<&(Time, T)> {
