@@ -71,6 +71,19 @@ pub struct RtxQueue {
     buffers: u32,
 }
 
+/// What [`RtxQueue::pop_plain`] removed.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain {
+    /// How many.
+    pub segments: u32,
+    /// When the first of them was sent, us.
+    pub first_tx_us: u32,
+    /// Stamps of the last.
+    pub stamps: Stamps,
+    /// State bits of the last.
+    pub flags: u8,
+}
+
 impl RtxQueue {
     /// An empty queue, which takes no memory before the first segment.
     pub fn new() -> RtxQueue {
@@ -173,20 +186,30 @@ impl RtxQueue {
         }
     }
 
-    /// Appends a segment that was just sent for the first time.
+    /// Appends `n` segments that were just sent for the first time, in one buffer; `flags` are set on each. Each counts
+    /// itself and the ones before as in flight, beyond `stamps.in_flight`.
     #[inline]
-    pub fn push(&mut self, stamps: Stamps, flags: u8) {
-        if (self.nxt - self.una) as usize >= self.slots.len() {
+    pub fn push(&mut self, stamps: Stamps, n: u32, flags: u8) {
+        while (self.nxt - self.una + n) as usize > self.slots.len() {
             self.grow();
         }
-        let seq = self.nxt;
-        assert!(seq < NIL - 1, "a flow is limited to 2^32 segments");
-        self.nxt += 1;
-        let i = (seq & self.mask) as usize;
-        let (prev, flags) = (self.tail, flags | LINKED);
-        self.slots[i] = Slot { stamps, prev, next: NIL, flags };
-        self.buffers += u32::from(flags & SKB_START != 0);
-        self.follow_tail(seq);
+        let first = self.nxt;
+        assert!(first < NIL - n, "a flow is limited to 2^32 segments");
+        let room = self.slots.len();
+        match self.tail {
+            NIL => self.head = first,
+            tail => self.slots[tail as usize & (room - 1)].next = first,
+        }
+        let (mut prev, mut flags) = (self.tail, flags | LINKED | SKB_START);
+        for k in 0..n {
+            let stamps = Stamps { in_flight: stamps.in_flight + k + 1, ..stamps };
+            let next = if k + 1 < n { first + k + 1 } else { NIL };
+            self.slots[(first + k) as usize & (room - 1)] = Slot { stamps, prev, next, flags };
+            (prev, flags) = (first + k, flags & !SKB_START);
+        }
+        self.tail = prev;
+        self.nxt = first + n;
+        self.buffers += 1;
     }
 
     /// Records a transmission: new stamps, last in the time-sorted list.
@@ -214,6 +237,48 @@ impl RtxQueue {
         if self.is_empty() || self.flags(self.una) & SKB_START != 0 {
             self.buffers -= 1;
         }
+    }
+
+    /// Removes the segments before `end` from the front that were sent once, in order, and that nothing was heard of since:
+    /// without loss all of them. They need not be looked at one by one, as the one sent last tells all that they do. `None`
+    /// where the first one is no such segment.
+    #[inline]
+    pub fn pop_plain(&mut self, end: u32) -> Option<Plain> {
+        const NOTHING_HEARD: u8 = SACKED | RETRANS | LOST | EVER_RETRANS | SAMPLED | LINKED;
+        let first = self.una;
+        let room = self.slots.len();
+        let (mut seq, mut next, mut starts) = (first, self.head, 0);
+        let mut last = None;
+        while seq < end && next == seq {
+            let slot = &self.slots[seq as usize & (room - 1)];
+            if slot.flags & NOTHING_HEARD != LINKED {
+                break;
+            }
+            starts += u32::from(slot.flags & SKB_START != 0);
+            next = slot.next;
+            last = Some(slot);
+            seq += 1;
+        }
+        let last = last?;
+        let first_slot = &self.slots[first as usize & (room - 1)];
+        let plain = Plain {
+            segments: seq - first,
+            first_tx_us: first_slot.stamps.tx_us,
+            stamps: last.stamps,
+            flags: last.flags & !LINKED,
+        };
+        // Every buffer but the one that the first segment is in begins behind it.
+        self.buffers -= starts - u32::from(first_slot.flags & SKB_START != 0);
+        self.una = seq;
+        self.head = next;
+        match next {
+            NIL => self.tail = NIL,
+            next => self.slots[next as usize & (room - 1)].prev = NIL,
+        }
+        if self.is_empty() || self.flags(seq) & SKB_START != 0 {
+            self.buffers -= 1;
+        }
+        Some(plain)
     }
 
     /// Segments from `seq` that are one buffer (`skb`) still: sent together, and alike since.
@@ -368,7 +433,7 @@ mod tests {
     fn filled(n: u32) -> RtxQueue {
         let mut q = RtxQueue::new();
         for i in 0..n {
-            q.push(Stamps { tx_us: i, ..Stamps::default() }, 0);
+            q.push(Stamps { tx_us: i, ..Stamps::default() }, 1, 0);
         }
         q
     }
@@ -382,12 +447,66 @@ mod tests {
         q.set_flags(55, SACKED);
         q.unlink(55);
         for i in 60..300 {
-            q.push(Stamps { tx_us: i, ..Stamps::default() }, 0);
+            q.push(Stamps { tx_us: i, ..Stamps::default() }, 1, 0);
         }
         assert_eq!(q.next_unsacked(55, 300), Some(56));
         assert_eq!(q.oldest(), Some(50));
         assert_eq!(q.sent_after(54), Some(56));
         assert_eq!(q.stamps(299).tx_us, 299);
+    }
+
+    /// Everything that a queue tells of its segments.
+    fn told(q: &RtxQueue) -> (u32, u32, u32, Vec<u32>) {
+        let order = std::iter::successors(q.oldest(), |&seq| q.sent_after(seq));
+        (q.una(), q.nxt(), q.buffers(), order.collect())
+    }
+
+    #[test]
+    fn plain_segments_go_together_as_they_would_go_one_by_one() {
+        // Buffers of three segments; of the 40th on some are SACKED, lost or sent again.
+        let fill = || {
+            let mut q = RtxQueue::new();
+            for i in 0..20 {
+                q.push(Stamps { tx_us: i, ..Stamps::default() }, 3, 0);
+            }
+            q.set_flags(41, SACKED);
+            q.unlink(41);
+            q.set_flags(44, EVER_RETRANS | SKB_START);
+            q.restamp(44, Stamps { tx_us: 30, ..Stamps::default() });
+            q
+        };
+        for ends in [vec![1, 2, 7, 40, 41, 42, 60], vec![38, 60], vec![3, 60], vec![60]] {
+            let (mut together, mut single) = (fill(), fill());
+            for end in ends {
+                while together.una() < end {
+                    let first = together.una();
+                    match together.pop_plain(end) {
+                        Some(plain) => {
+                            let last = together.una() - 1;
+                            assert_eq!(plain.segments, last + 1 - first);
+                            let sent = (plain.first_tx_us, plain.stamps.tx_us);
+                            assert_eq!(sent, (first / 3, last / 3));
+                        }
+                        None => together.pop_front(),
+                    }
+                }
+                (single.una()..end).for_each(|_| single.pop_front());
+                assert_eq!(told(&together), told(&single), "up to {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_that_something_was_heard_of_is_not_plain() {
+        for bits in [SACKED, LOST, RETRANS, EVER_RETRANS, SAMPLED] {
+            let mut q = filled(2);
+            q.set_flags(0, bits);
+            assert!(q.pop_plain(2).is_none(), "{bits:#x}");
+        }
+        let mut q = filled(2);
+        q.unlink(0);
+        assert!(q.pop_plain(2).is_none(), "not in the order of transmission");
+        assert!(RtxQueue::new().pop_plain(0).is_none());
     }
 
     #[test]

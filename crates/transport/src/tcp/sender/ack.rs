@@ -4,10 +4,10 @@ use super::super::ack_state::{flag, AckState};
 use super::super::ecn::AceProgress;
 use super::super::recovery::rack;
 use super::super::recovery::scoreboard::sample_delivery;
-use super::super::rtx_queue::{EVER_RETRANS, LOST, RETRANS, SACKED};
+use super::super::rtx_queue::{Plain, EVER_RETRANS, LOST, RETRANS, SACKED};
 use super::Sender;
 use crate::common::clock::host_ns;
-use crate::common::{Conn, SenderEvent};
+use crate::common::{Conn, SenderEvent, Stamps};
 use cca::{AckSample, CaState};
 use net::TcpAck;
 
@@ -18,6 +18,16 @@ struct Cleaned {
     last_ackt: u32,
     /// Segments in flight once the last of them was sent.
     last_in_flight: u32,
+}
+
+impl Cleaned {
+    /// Segments that were sent once, the first at `first_tx_us` and the last with these stamps.
+    #[inline]
+    fn note_original(&mut self, first_tx_us: u32, last: &Stamps) {
+        self.first_ackt.get_or_insert(first_tx_us);
+        self.last_ackt = last.tx_us;
+        self.last_in_flight = last.in_flight;
+    }
 }
 
 impl Sender {
@@ -278,38 +288,12 @@ impl Sender {
 
     fn pop_acked(&mut self, ack: u32, reord: &mut u32, st: &mut AckState) -> Cleaned {
         let mut cleaned = Cleaned { packets: 0, first_ackt: None, last_ackt: 0, last_in_flight: 0 };
-        let ece = st.has(flag::ECE);
-        for seq in self.rtx.una()..ack {
-            let (flags, stamps) = self.rtx.first();
-            let tx_us = stamps.tx_us;
-            if flags & (RETRANS | EVER_RETRANS) != 0 {
-                if flags & RETRANS != 0 {
-                    self.sk.retrans_out -= 1;
-                }
-                st.flag |= flag::RETRANS_DATA_ACKED;
-            } else if flags & SACKED == 0 {
-                cleaned.last_ackt = tx_us;
-                cleaned.last_in_flight = stamps.in_flight;
-                cleaned.first_ackt.get_or_insert(tx_us);
-                *reord = (*reord).min(seq);
-                if seq < self.recovery.high_seq() {
-                    st.flag |= flag::ORIG_SACK_ACKED;
-                }
+        while self.rtx.una() < ack {
+            let first = self.rtx.una();
+            match self.rtx.pop_plain(ack) {
+                Some(plain) => self.clean_plain(first, &plain, &mut cleaned, reord, st),
+                None => self.clean_first(&mut cleaned, reord, st),
             }
-            if flags & SACKED != 0 {
-                self.sk.sacked_out -= 1;
-            } else {
-                self.count_delivered(1, ece);
-                if !self.is_spurious_retrans(flags, tx_us) {
-                    self.recovery.rack.advance(&mut self.sk, flags, seq + 1, tx_us);
-                }
-            }
-            if flags & LOST != 0 {
-                self.sk.lost_out -= 1;
-            }
-            sample_delivery(&mut st.sampler, &mut self.sk, &stamps, seq, flags);
-            self.rtx.pop_front();
-            cleaned.packets += 1;
         }
         self.sk.packets_out -= cleaned.packets;
         if self.sk.packets_out == 0 {
@@ -321,6 +305,64 @@ impl Sender {
             st.flag |= flag::DATA_ACKED;
         }
         cleaned
+    }
+
+    /// Segments from `first` that were sent once and are acknowledged together.
+    #[inline]
+    fn clean_plain(
+        &mut self,
+        first: u32,
+        plain: &Plain,
+        cleaned: &mut Cleaned,
+        reord: &mut u32,
+        st: &mut AckState,
+    ) {
+        let &Plain { segments, first_tx_us, ref stamps, flags } = plain;
+        cleaned.note_original(first_tx_us, stamps);
+        *reord = (*reord).min(first);
+        if first < self.recovery.high_seq() {
+            st.flag |= flag::ORIG_SACK_ACKED;
+        }
+        self.count_delivered(segments, st.has(flag::ECE));
+        let last = first + segments - 1;
+        self.recovery.rack.advance(&mut self.sk, flags, last + 1, stamps.tx_us);
+        sample_delivery(&mut st.sampler, &mut self.sk, stamps, last, flags);
+        cleaned.packets += segments;
+    }
+
+    /// The first segment is acknowledged, whatever was heard of it. A function of its own, so that what it may change is not
+    /// read ahead of each plain run.
+    #[inline(never)]
+    fn clean_first(&mut self, cleaned: &mut Cleaned, reord: &mut u32, st: &mut AckState) {
+        let seq = self.rtx.una();
+        let (flags, stamps) = self.rtx.first();
+        let tx_us = stamps.tx_us;
+        if flags & (RETRANS | EVER_RETRANS) != 0 {
+            if flags & RETRANS != 0 {
+                self.sk.retrans_out -= 1;
+            }
+            st.flag |= flag::RETRANS_DATA_ACKED;
+        } else if flags & SACKED == 0 {
+            cleaned.note_original(tx_us, &stamps);
+            *reord = (*reord).min(seq);
+            if seq < self.recovery.high_seq() {
+                st.flag |= flag::ORIG_SACK_ACKED;
+            }
+        }
+        if flags & SACKED != 0 {
+            self.sk.sacked_out -= 1;
+        } else {
+            self.count_delivered(1, st.has(flag::ECE));
+            if !self.is_spurious_retrans(flags, tx_us) {
+                self.recovery.rack.advance(&mut self.sk, flags, seq + 1, tx_us);
+            }
+        }
+        if flags & LOST != 0 {
+            self.sk.lost_out -= 1;
+        }
+        sample_delivery(&mut st.sampler, &mut self.sk, &stamps, seq, flags);
+        self.rtx.pop_front();
+        cleaned.packets += 1;
     }
 
     /// The ACK echoes a timestamp from before this retransmission (`tcp_skb_spurious_retrans`).

@@ -3,7 +3,7 @@
 
 use super::super::host_queue::Burst;
 use super::super::rtt;
-use super::super::rtx_queue::{APP_LIMITED, EVER_RETRANS, RETRANS, SKB_START};
+use super::super::rtx_queue::{APP_LIMITED, EVER_RETRANS, RETRANS};
 use super::super::timer::Pending;
 use super::output::{buffer_segs, Next};
 use super::Sender;
@@ -24,13 +24,7 @@ impl Sender {
             self.supply.cut(seq, n, len);
         }
         self.transmit(seq, n, false);
-        let stamps = self.stamps();
-        let bits = self.app_limited_bit();
-        for i in 0..n {
-            let start = if i == 0 { SKB_START } else { 0 };
-            let stamps = Stamps { in_flight: stamps.in_flight + i + 1, ..stamps };
-            self.rtx.push(stamps, start | bits);
-        }
+        self.rtx.push(self.stamps(), n, self.app_limited_bit());
         let (sk, mss) = (&self.sk, self.config.mss);
         self.supply.consume_front(self.bytes_of(seq, n), || buffer_segs(sk, mss));
         self.supply.note_short_send(seq + n);
