@@ -26,6 +26,10 @@ pub struct Socket {
     records_events: bool,
     /// Events of single packets are kept too.
     records_packets: bool,
+    /// The controller ran, or the stack changed what it goes by, since its state was asked for.
+    ca_ran: bool,
+    /// Its state when that was asked for last.
+    ca_state_told: Option<u32>,
 }
 
 impl Deref for Socket {
@@ -57,6 +61,8 @@ impl Socket {
             events: Vec::new(),
             records_events: false,
             records_packets: false,
+            ca_ran: true,
+            ca_state_told: None,
         }
     }
 
@@ -162,11 +168,21 @@ impl Socket {
     /// The controller's state, where it tells one.
     #[inline]
     pub fn controller_state(&mut self) -> Option<u32> {
-        self.ca.state(&mut self.seen)
+        if std::mem::take(&mut self.ca_ran) {
+            self.ca_state_told = self.ca.state(&mut self.seen);
+        }
+        self.ca_state_told
+    }
+
+    /// The stack changed the window by itself: the controller's state may be another.
+    #[inline]
+    pub fn note_own_cwnd(&mut self) {
+        self.ca_ran = true;
     }
 
     /// The state of loss recovery changes.
     pub fn set_ca_state(&mut self, state: CaState) {
+        self.ca_ran = true;
         self.ca.set_state(&mut self.seen, state);
         self.seen.icsk_ca_state = state as u8;
         self.log(SenderEvent::CaState(state));
@@ -176,6 +192,7 @@ impl Socket {
     #[inline]
     pub fn skb_marked_lost(&mut self, burst: impl FnOnce() -> LostBurst) {
         if self.ca.wants_losses() {
+            self.ca_ran = true;
             self.ca.skb_marked_lost(&mut self.seen, &burst());
         }
     }
@@ -224,14 +241,15 @@ impl Socket {
     }
 }
 
-/// The controller's hooks, called with this socket.
+/// The controller's hooks, called with this socket. Those that only tell how much to send or to buffer leave its state.
 macro_rules! hooks {
-    ($($hook:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {
+    ($($ran:literal $hook:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {
         impl Socket {
             $(
                 #[doc = concat!("[`Controller::", stringify!($hook), "`].")]
                 #[inline]
                 pub fn $hook(&mut self $(, $arg: $type)*) $(-> $out)? {
+                    self.ca_ran |= $ran;
                     self.ca.$hook(&mut self.seen $(, $arg)*)
                 }
             )*
@@ -240,16 +258,16 @@ macro_rules! hooks {
 }
 
 hooks! {
-    init();
-    release();
-    sndbuf_expand() -> u32;
-    ssthresh() -> u32;
-    undo_cwnd() -> u32;
-    cwnd_event(event: CaEvent);
-    in_ack_event(flags: u32);
-    pkts_acked(sample: &AckSample);
-    cong_avoid(ack: u32, acked: u32);
-    cong_control(ack: u32, flag: i32, sample: &RateSample);
-    tso_segs() -> Option<u32>;
-    min_tso_segs() -> Option<u32>;
+    true init();
+    true release();
+    false sndbuf_expand() -> u32;
+    true ssthresh() -> u32;
+    true undo_cwnd() -> u32;
+    true cwnd_event(event: CaEvent);
+    true in_ack_event(flags: u32);
+    true pkts_acked(sample: &AckSample);
+    true cong_avoid(ack: u32, acked: u32);
+    true cong_control(ack: u32, flag: i32, sample: &RateSample);
+    false tso_segs() -> Option<u32>;
+    false min_tso_segs() -> Option<u32>;
 }

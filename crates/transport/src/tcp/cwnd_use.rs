@@ -34,6 +34,7 @@ impl CwndUse {
     /// The application left the window unused for an RTO: half of that is given up
     /// (`tcp_cwnd_application_limited`). `ssthresh` is the current threshold.
     pub fn give_up_unused(&mut self, sk: &mut Socket, ssthresh: u32) {
+        sk.note_own_cwnd();
         let used = self.used.max(INIT_CWND);
         if used < sk.snd_cwnd {
             sk.snd_ssthresh = ssthresh;

@@ -215,10 +215,16 @@ impl Sender {
     }
 
     /// `tcp_slow_start_after_idle_check`.
+    #[inline]
     pub(super) fn check_idle(&mut self) {
+        if self.sk.packets_out == 0 {
+            self.check_idle_time();
+        }
+    }
+
+    fn check_idle_time(&mut self) {
         if !self.config.slow_start_after_idle
             || self.conn != Conn::Established
-            || self.sk.packets_out > 0
             || self.sk.has_cong_control()
         {
             return;
@@ -234,7 +240,8 @@ impl Sender {
     fn restart_cwnd(&mut self, idle: i32) {
         self.sk.cwnd_event(CaEvent::CwndRestart);
         self.sk.snd_ssthresh = self.recovery.current_ssthresh(&self.sk);
-        let sk = &mut *self.sk;
+        let sk = &mut self.sk;
+        sk.note_own_cwnd();
         let restart = INIT_CWND.min(sk.snd_cwnd);
         let rto = sk.icsk_rto as i32;
         let mut left = idle - rto;
