@@ -60,6 +60,29 @@ impl Departure {
     }
 }
 
+/// The frames of a burst of this flow at a host whose network card gets frames: what [`Ends::packet`] gives one by one.
+#[inline(always)]
+pub fn frames(
+    sender: &tcp::Sender,
+    now: Time,
+    flow: u32,
+    burst: Burst,
+) -> impl ExactSizeIterator<Item = Packet> {
+    let last = burst.segments.max(1) - 1;
+    // Only the last one of those that are sent in one piece may be short.
+    let full = if last > 0 { sender.payload(burst.seq) as u16 } else { 0 };
+    let end = if burst.segments > 0 { sender.payload(burst.seq + last) as u16 } else { 0 };
+    let push = if burst.push && burst.segments > 0 { flags::PUSH } else { 0 };
+    let sent_us = now.as_us() as u32;
+    let Burst { seq, ts_val, ts_ecr, ecn, .. } = burst;
+    (0..last + 1).map(move |i| {
+        let cwr = if i == 0 { 0 } else { flags::CWR };
+        let (len, push) = if i == last { (end, push) } else { (full, 0) };
+        let flags = burst.flags & !cwr | push;
+        Packet { flow, seq: seq + i, ts_val, ts_ecr, len, flags, ecn, sent_us }
+    })
+}
+
 /// Memory that is needed soon ([`fetch`]); the simplified QUIC and quinn are waited for.
 impl Ends {
     /// The sender's.
@@ -128,6 +151,15 @@ impl Ends {
         }
     }
 
+    /// Whether [`Ends::depart`] may give something; where not, nothing leaves.
+    #[inline]
+    pub fn may_depart(&self, now: Time) -> bool {
+        match self {
+            Ends::Tcp(sender, _) => sender.may_depart(now),
+            Ends::Quic(..) | Ends::Quinn(_) => true,
+        }
+    }
+
     /// What leaves the sending host now, until there is nothing more.
     #[inline]
     pub fn depart(&mut self, now: Time) -> Option<Departure> {
@@ -170,29 +202,6 @@ impl Ends {
             ecn: burst.ecn,
             sent_us,
         }
-    }
-
-    /// The frames of a burst of this flow at a host whose network card gets frames: what [`Ends::packet`] gives one by one.
-    #[inline(always)]
-    pub fn frames(
-        &self,
-        now: Time,
-        flow: u32,
-        burst: Burst,
-    ) -> impl ExactSizeIterator<Item = Packet> {
-        let last = burst.segments.max(1) - 1;
-        // Only the last one of those that are sent in one piece may be short.
-        let full = if last > 0 { self.payload(burst.seq) as u16 } else { 0 };
-        let end = if burst.segments > 0 { self.payload(burst.seq + last) as u16 } else { 0 };
-        let push = if burst.push && burst.segments > 0 { flags::PUSH } else { 0 };
-        let sent_us = now.as_us() as u32;
-        let Burst { seq, ts_val, ts_ecr, ecn, .. } = burst;
-        (0..last + 1).map(move |i| {
-            let cwr = if i == 0 { 0 } else { flags::CWR };
-            let (len, push) = if i == last { (end, push) } else { (full, 0) };
-            let flags = burst.flags & !cwr | push;
-            Packet { flow, seq: seq + i, ts_val, ts_ecr, len, flags, ecn, sent_us }
-        })
     }
 
     /// The application writes.

@@ -2,7 +2,7 @@
 
 use crate::bounds::{self, Held};
 use crate::capture::Capture;
-use crate::ends::Departure;
+use crate::ends::{self, Ends};
 use crate::flow::Flow;
 use crate::probe::Probe;
 use crate::prober::Prober;
@@ -200,6 +200,7 @@ impl<T: Traffic> World<T> {
         Ok(totals.summary())
     }
 
+    #[inline(always)]
     fn wake(&mut self, slot: u32) {
         match self.slots.source(slot) {
             Source::Down(_) => self.down.wake(self.now, slot, &mut self.timeline),
@@ -218,9 +219,12 @@ impl<T: Traffic> World<T> {
     fn receive(&mut self) {
         self.note();
         loop {
-            if let Some(packet) = self.down.arrived.pop_front() {
+            // Copied once, from where it lies: what it brings about may need that place.
+            if let Some(packet) = self.down.arrived.take_front() {
+                let packet = *packet;
                 self.arrive(T::came_down(&packet));
-            } else if let Some(packet) = self.up.arrived.pop_front() {
+            } else if let Some(packet) = self.up.arrived.take_front() {
+                let packet = *packet;
                 self.arrive(T::came_up(&packet));
             } else {
                 break;
@@ -267,6 +271,7 @@ impl<T: Traffic> World<T> {
     }
 
     /// Sends what the receiver acknowledges; ends the flow once it has everything.
+    #[inline(always)]
     fn after_receiver(&mut self, i: usize) {
         let flow = &mut self.flows[i];
         let completed = flow.is_running() && flow.ends.is_complete();
@@ -287,7 +292,8 @@ impl<T: Traffic> World<T> {
     }
 
     fn send_acks(&mut self, i: usize) {
-        let acks = self.acks.iter().map(|ack| Ack { flow: i as u32, ..*ack });
+        self.acks.iter_mut().for_each(|ack| ack.flow = i as u32);
+        let acks = self.acks.iter().copied();
         if T::RECORDS_UP && self.flows[i].is_up {
             self.down.send_all(self.now, i, acks.map(T::ack_down), &mut self.timeline);
         } else {
@@ -311,11 +317,12 @@ impl<T: Traffic> World<T> {
     }
 
     fn on_sender_timer(&mut self, i: usize, slot: u32) {
-        self.timeline.clear(slot);
+        self.timeline.take_up(slot);
         self.flows[i].ends.on_sender_timer(self.now);
         self.log_sender(i);
         self.depart(i);
         self.after_sender(i);
+        self.timeline.let_go(slot);
     }
 
     fn on_receiver_timer(&mut self, i: usize, slot: u32) {
@@ -325,23 +332,40 @@ impl<T: Traffic> World<T> {
     }
 
     /// What leaves the sending host now goes on its way.
+    #[inline(always)]
     fn depart(&mut self, i: usize) {
+        // Most acknowledgements let nothing leave.
+        if self.flows[i].ends.may_depart(self.now) {
+            self.depart_some(i);
+        }
+    }
+
+    fn depart_some(&mut self, i: usize) {
         let flow = &mut self.flows[i];
-        let is_up = T::RECORDS_UP && flow.is_up;
         let is_watched = self.capture.is_some() || self.qlog.is_some();
-        while let Some(departure) = flow.ends.depart(self.now) {
-            if let (Departure::Burst(burst), Nic::Physical, false) =
-                (&departure, flow.nic, is_watched)
-            {
-                let burst = Burst { flags: burst.flags | self.flags, ..*burst };
-                let frames = flow.ends.frames(self.now, i as u32, burst);
+        if let (Ends::Tcp(sender, _), Nic::Physical, false) = (&mut flow.ends, flow.nic, is_watched)
+        {
+            let is_up = T::RECORDS_UP && flow.is_up;
+            while let Some(burst) = sender.depart(self.now) {
+                let burst = Burst { flags: burst.flags | self.flags, ..burst };
+                let frames = ends::frames(sender, self.now, i as u32, burst);
                 if is_up {
                     self.up.send_all(self.now, i, frames.map(T::data_up), &mut self.timeline);
                 } else {
                     self.down.send_all(self.now, i, frames.map(T::data_down), &mut self.timeline);
                 }
-                continue;
             }
+        } else {
+            self.depart_singly(i);
+        }
+        self.note();
+    }
+
+    /// The same packet by packet, and each is written down where packets are.
+    fn depart_singly(&mut self, i: usize) {
+        let flow = &mut self.flows[i];
+        let is_up = T::RECORDS_UP && flow.is_up;
+        while let Some(departure) = flow.ends.depart(self.now) {
             let mut k = 0;
             while k < departure.len() {
                 let mut packet = flow.ends.packet(self.now, i as u32, &departure, k, flow.nic);
@@ -360,7 +384,6 @@ impl<T: Traffic> World<T> {
                 }
             }
         }
-        self.note();
     }
 
     /// Records what the sender did and arms its timer.

@@ -95,15 +95,27 @@ impl HostQueue {
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<Burst> {
         let &(at, burst) = self.ring.front()?;
+        if !self.leaves(at, now) {
+            return None;
+        }
         if at > self.ran {
-            if at + FQ_TIMER_SLACK > now {
-                return None;
-            }
             self.run(now);
         }
         self.ring.pop_front();
         self.completed += u64::from(burst.truesize);
         Some(burst)
+    }
+
+    /// Whether a burst that may leave at `at` does by `now`.
+    #[inline]
+    fn leaves(&self, at: Time, now: Time) -> bool {
+        at <= self.ran || at + FQ_TIMER_SLACK <= now
+    }
+
+    /// Whether something leaves by `now`, or has left and TCP does not know it yet.
+    #[inline]
+    pub fn has_work(&self, now: Time) -> bool {
+        self.completed > 0 || self.ring.front().is_some_and(|&(at, _)| self.leaves(at, now))
     }
 
     /// When the next burst leaves at the latest, and how much earlier the watchdog may fire.
@@ -122,12 +134,6 @@ impl HostQueue {
         if let Some(first) = self.ring.front() {
             fetch(first);
         }
-    }
-
-    /// Whether nothing waits, and TCP knows of all that left.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.ring.is_empty() && self.completed == 0
     }
 
     /// Whether nothing waits.

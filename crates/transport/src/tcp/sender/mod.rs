@@ -185,18 +185,16 @@ impl Sender {
         self.buffer.map_or(Time::NEVER, |buffer| buffer.wakes_at)
     }
 
+    /// Whether [`Sender::depart`] may have something to do.
+    #[inline]
+    pub fn may_depart(&self, now: Time) -> bool {
+        self.host.has_work(now)
+    }
+
     /// Takes the next burst that leaves the host by `now`. When none is left, whatever the small
     /// queue limit held back is sent on, so call it until it returns `None`.
     #[inline]
     pub fn depart(&mut self, now: Time) -> Option<Burst> {
-        // Most ACKs find nothing to send.
-        if self.host.is_idle() {
-            return None;
-        }
-        self.depart_some(now)
-    }
-
-    fn depart_some(&mut self, now: Time) -> Option<Burst> {
         loop {
             if let Some(burst) = self.host.pop(now) {
                 return Some(burst);

@@ -46,13 +46,12 @@ impl Sender {
     /// `tcp_push_pending_frames`.
     #[inline]
     pub(super) fn push_pending(&mut self) {
-        if self.unsent() > 0 {
-            self.push_pending_as(Push::Window);
-        }
+        self.push_pending_as(Push::Window);
     }
 
     /// The same, on behalf of `push`. What waits while nothing is out waits for the window, which is probed
     /// (`tcp_check_probe_timer`).
+    #[inline]
     pub(super) fn push_pending_as(&mut self, push: Push) {
         if self.unsent() == 0 {
             return;
@@ -151,7 +150,7 @@ impl Sender {
         let bytes = self.supply.grow_front(self.rtx.nxt(), quota, || buffer_segs(sk, mss));
         let len = unsent.min(bytes.div_ceil(u64::from(mss)) as u32);
         let window = self.window_left();
-        if window < self.supply.bytes_of_next(self.rtx.nxt(), 1) {
+        if window < u64::from(mss) && window < self.supply.bytes_of_next(self.rtx.nxt(), 1) {
             return None;
         }
         let defers = matches!(push, Push::Window | Push::Forced);
@@ -242,15 +241,16 @@ impl Sender {
             return false;
         }
         let mss = u64::from(self.config.mss);
+        let cong_win = u64::from(sk.snd_cwnd.saturating_sub(self.in_flight())) * mss;
+        let limit = send_win.min(cong_win);
+        if limit >= u64::from(max_segs) * mss {
+            return false;
+        }
         let len_bytes = self.supply.bytes_of_next(self.rtx.nxt(), len);
         let unsent = self.unsent();
-        let cong_win = u64::from(sk.snd_cwnd - self.in_flight().min(sk.snd_cwnd)) * mss;
-        let limit = send_win.min(cong_win);
-        let chunk = u64::from(sk.snd_wnd).min(u64::from(sk.snd_cwnd) * mss)
-            / u64::from(self.config.tso_win_divisor);
-        if limit >= u64::from(max_segs) * mss
-            || (len < unsent && limit >= len_bytes)
-            || limit >= chunk
+        let usable = u64::from(sk.snd_wnd).min(u64::from(sk.snd_cwnd) * mss);
+        if (len < unsent && limit >= len_bytes)
+            || limit >= usable / u64::from(self.config.tso_win_divisor)
             || self.rtx.is_empty()
             || self.is_next_ack_far()
         {

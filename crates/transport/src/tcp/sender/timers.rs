@@ -187,15 +187,23 @@ impl Sender {
         } else {
             RTO_INIT_US
         };
-        let until_rto = if advancing_rto {
-            self.sk.tick().to_us(self.sk.icsk_rto) as i64
+        let tick = self.sk.tick();
+        let delay = if advancing_rto {
+            // Ticks there and back again are the same.
+            let delay = tick.from_us(delay_us);
+            if self.sk.icsk_rto > 0 {
+                delay.min(self.sk.icsk_rto)
+            } else {
+                delay
+            }
         } else {
-            self.rto_delta_us()
+            let until_rto = self.rto_delta_us();
+            if until_rto > 0 {
+                delay_us = delay_us.min(until_rto as u64);
+            }
+            tick.from_us(delay_us)
         };
-        if until_rto > 0 {
-            delay_us = delay_us.min(until_rto as u64);
-        }
-        self.arm_with_backlog(Pending::Tlp, self.sk.tick().from_us(delay_us));
+        self.arm_with_backlog(Pending::Tlp, delay);
         true
     }
 
