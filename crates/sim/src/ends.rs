@@ -329,15 +329,14 @@ impl Ends {
         receiver!(self, r => r.on_timer(now, out), q => q.on_receiver_timer(now, out));
     }
 
+    /// Whether all of a finite stream arrived, and when the receiver is to be woken.
     #[inline]
-    pub fn receiver_deadline(&mut self) -> Time {
-        receiver!(self, r => r.next_deadline(), q => q.pair.receiver.deadline())
-    }
-
-    /// Whether all of a finite stream arrived.
-    #[inline]
-    pub fn is_complete(&self) -> bool {
-        receiver!(self, r => r.is_complete(), q => q.pair.receiver.is_complete())
+    pub fn receiver_state(&mut self) -> (bool, Time) {
+        match self {
+            Ends::Tcp(_, r) => (r.is_complete(), r.next_deadline()),
+            Ends::Quic(_, r) => (r.is_complete(), r.next_deadline()),
+            Ends::Quinn(q) => (q.pair.receiver.is_complete(), q.pair.receiver.deadline()),
+        }
     }
 
     /// Payload that the receiving application has got, in order.

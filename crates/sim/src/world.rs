@@ -274,8 +274,8 @@ impl<T: Traffic> World<T> {
     #[inline(always)]
     fn after_receiver(&mut self, i: usize) {
         let flow = &mut self.flows[i];
-        let completed = flow.is_running() && flow.ends.is_complete();
-        let deadline = flow.ends.receiver_deadline();
+        let (is_complete, deadline) = flow.ends.receiver_state();
+        let completed = is_complete && flow.is_running();
         // The stack acknowledges before the application learns of the data: where both answer, the ACK comes first.
         if !self.acks.is_empty() {
             self.send_acks(i);

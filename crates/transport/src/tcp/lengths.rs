@@ -54,6 +54,12 @@ impl Lengths {
         self.notes.get(at).filter(|note| note.seq == seq).map(|note| note.len)
     }
 
+    /// Whether all segments that are not forgotten are full.
+    #[inline]
+    pub fn are_full(&self) -> bool {
+        self.notes.is_empty()
+    }
+
     /// Bytes by which the segments before `seq` are shorter than full ones; `seq` must not be forgotten.
     #[inline(always)]
     pub fn missing_before(&self, seq: u32) -> u64 {

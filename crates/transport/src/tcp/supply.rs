@@ -289,6 +289,9 @@ impl Supply {
     /// Payload of the outstanding segments, bytes.
     #[inline]
     pub fn bytes_in_flight(&self, una: u32, nxt: u32) -> u64 {
+        if self.lengths.are_full() && nxt != self.stream.segments {
+            return u64::from(nxt - una) * u64::from(self.mss);
+        }
         self.bytes_before(nxt) - self.bytes_before(una)
     }
 

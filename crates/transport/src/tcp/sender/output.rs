@@ -140,7 +140,8 @@ impl Sender {
         if unsent == 0 || self.is_paced_out() {
             return None;
         }
-        let quota = match self.cwnd_quota() {
+        let free = self.sk.snd_cwnd.saturating_sub(self.in_flight());
+        let quota = match self.cwnd_quota(free) {
             0 if push == Push::Probe => 1,
             0 => return None,
             quota => quota,
@@ -154,7 +155,7 @@ impl Sender {
             return None;
         }
         let defers = matches!(push, Push::Window | Push::Forced);
-        if len > 1 && defers && self.should_defer(len, max_segs, window, limited) {
+        if len > 1 && defers && self.should_defer(len, max_segs, (free, window), limited) {
             return None;
         }
         let next = self.split(quota.min(len), len, bytes, window, push);
@@ -197,11 +198,10 @@ impl Sender {
         self.sk.packets_out > 0 && self.supply.is_short_out(self.rtx.una(), self.rtx.nxt())
     }
 
-    /// `tcp_cwnd_test`: at most half a window in one go.
-    fn cwnd_quota(&self) -> u32 {
-        let cwnd = self.sk.snd_cwnd;
-        let free = cwnd.saturating_sub(self.in_flight());
-        free.min((cwnd / 2).max(1))
+    /// `tcp_cwnd_test`: of the segments that the window has `free`, at most half a window in one go.
+    #[inline]
+    fn cwnd_quota(&self, free: u32) -> u32 {
+        free.min((self.sk.snd_cwnd / 2).max(1))
     }
 
     /// Whether TCP's own pacing holds the next packet; arms its timer if so (`tcp_pacing_check`).
@@ -232,16 +232,23 @@ impl Sender {
         true
     }
 
-    /// `tcp_tso_should_defer`: wait for the next ACK so that the burst gets larger, while the receive window takes `send_win`
-    /// bytes?
-    fn should_defer(&self, len: u32, max_segs: u32, send_win: u64, limited: &mut Limited) -> bool {
+    /// `tcp_tso_should_defer`: wait for the next ACK so that the burst gets larger, while the congestion window has so many
+    /// segments free and the receive window takes `send_win` bytes?
+    #[inline]
+    fn should_defer(
+        &self,
+        len: u32,
+        max_segs: u32,
+        (free, send_win): (u32, u64),
+        limited: &mut Limited,
+    ) -> bool {
         let sk = &*self.sk;
         let since_send = sk.tcp_clock_cache.wrapping_sub(sk.tcp_wstamp_ns) as i64;
         if self.recovery.ca_state() >= CaState::Recovery || since_send - DEFER_RECENT_NS > 0 {
             return false;
         }
         let mss = u64::from(self.config.mss);
-        let cong_win = u64::from(sk.snd_cwnd.saturating_sub(self.in_flight())) * mss;
+        let cong_win = u64::from(free) * mss;
         let limit = send_win.min(cong_win);
         if limit >= u64::from(max_segs) * mss {
             return false;
