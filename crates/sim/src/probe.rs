@@ -1,5 +1,6 @@
 //! What is written down while a run goes on: samples, queue, events.
 
+use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::prober::Prober;
 use path::link::Link;
@@ -11,6 +12,7 @@ use record::{
 };
 use std::path::Path;
 use transport::common::SenderEvent;
+use transport::tcp::Sender;
 use units::Time;
 
 pub struct Probe {
@@ -96,6 +98,20 @@ impl Probe {
     /// Records what the sender of flow `i` has logged, and a change of its controller's state.
     #[inline]
     pub fn sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
+        // After nearly every ACK of TCP there is nothing: one look at the sender says so.
+        if let Ends::Tcp(sender, _) = &mut flow.ends {
+            let is_old = sender.sk.events().is_empty()
+                && sender.stats().retrans_segs == flow.retrans_recorded;
+            let is_same = |sender: &mut Sender| sender.sk.controller_state() == flow.cca_state;
+            if is_old && (self.states[i].is_empty() || is_same(sender)) {
+                return;
+            }
+        }
+        self.record_sender_events(now, i, flow);
+    }
+
+    #[inline(never)]
+    fn record_sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
         if flow.ends.may_have_events() {
             self.write_sender_events(now, i, flow);
         }
