@@ -2,11 +2,13 @@
 
 use crate::schema::EventKind;
 use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::column::page::{CompressedPage, PageWriteSpec, PageWriter};
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result;
-use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::{ColumnDescPtr, Type};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -136,16 +138,24 @@ fn parquet_bytes(text: &'static str) -> bytes::Bytes {
     bytes::Bytes::from_static(text.as_bytes())
 }
 
-/// The rows of one column since the last row group.
+/// Rows that are encoded together. The writer looks for the end of a page after as many values, so that pages are those of
+/// one write of the whole row group.
+pub const BATCH: usize = 1024;
+
+/// The rows of one column since the last row group: those of a batch that is not full, and pages of the ones before, which
+/// are encoded while the run goes on, as long as they are in the cache of the processor's core.
 pub struct Column<C: Cell> {
     values: Vec<<C::Stored as DataType>::T>,
     /// One definition level a row (1 present, 0 null); empty when the column is not nullable.
     levels: Vec<i16>,
+    /// From the first batch of a row group to its end.
+    writer: Option<ColumnWriterImpl<'static, C::Stored>>,
+    pages: Pages,
 }
 
 impl<C: Cell> Default for Column<C> {
     fn default() -> Column<C> {
-        Column { values: Vec::new(), levels: Vec::new() }
+        Column { values: Vec::new(), levels: Vec::new(), writer: None, pages: Pages::default() }
     }
 }
 
@@ -162,19 +172,61 @@ impl<C: Cell> Column<C> {
         }
     }
 
-    /// Writes the column as the next one of `group` and empties it, keeping its memory.
+    /// Encodes the rows that were appended since the last time: [`BATCH`] of them, or what is left of a row group.
+    pub fn encode(&mut self, of: &ColumnDescPtr, with: &WriterPropertiesPtr) -> Result<()> {
+        let writer = self.writer.get_or_insert_with(|| {
+            let sink = TrackedWrite::new(self.pages.clone());
+            ColumnWriterImpl::new(of.clone(), with.clone(), Box::new(Sink(sink)))
+        });
+        let levels = C::NULLABLE.then_some(self.levels.as_slice());
+        writer.write_batch(&self.values, levels, None)?;
+        self.values.clear();
+        self.levels.clear();
+        Ok(())
+    }
+
+    /// Writes the column, which is encoded, as the next one of `group` and empties it.
     pub fn flush<W: Write + Send>(
         &mut self,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<()> {
-        let mut writer: SerializedColumnWriter<'_> =
-            group.next_column()?.expect("the schema has one column per field of the row");
-        let typed: &mut ColumnWriterImpl<'_, C::Stored> = writer.typed::<C::Stored>();
-        let levels = C::NULLABLE.then_some(self.levels.as_slice());
-        typed.write_batch(&self.values, levels, None)?;
-        writer.close()?;
-        self.values.clear();
-        self.levels.clear();
+        let writer = self.writer.take().expect("a row group has rows, which are encoded");
+        let closed = writer.close()?;
+        group.append_column(&bytes::Bytes::from(self.pages.take()), closed)
+    }
+}
+
+/// The pages of a column, shared by the column and its writer.
+#[derive(Clone, Default)]
+struct Pages(Arc<Mutex<Vec<u8>>>);
+
+impl Pages {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Pages {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes pages as into a file; the library's own writer of pages lives no longer than a borrow of the file.
+struct Sink(TrackedWrite<Pages>);
+
+impl PageWriter for Sink {
+    fn write_page(&mut self, page: CompressedPage) -> Result<PageWriteSpec> {
+        SerializedPageWriter::new(&mut self.0).write_page(page)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.0.flush()?;
         Ok(())
     }
 }

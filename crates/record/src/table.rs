@@ -1,5 +1,6 @@
 //! Rows into row groups into a Parquet file. A table is a row struct declared by [`table!`](crate::table!).
 
+use crate::column::BATCH;
 use crate::{RecordError, SCHEMA_VERSION};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -12,8 +13,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows buffered before they are written. 65,536 rows of the widest table are about 14 MB; fewer
-/// would cost readers more row groups.
+/// Rows of a row group, which waits in memory, encoded and compressed; fewer would cost readers more row groups.
 pub const ROWS_PER_GROUP: usize = 65_536;
 
 /// What a column means, for the reference in `docs/results.md`.
@@ -50,7 +50,9 @@ pub trait Table {
     fn read<'a>(cell: &dyn Fn(&str) -> Option<&'a Value>) -> Result<Self, &'static str>
     where
         Self: Sized;
-    /// Writes all buffers as one row group and empties them.
+    /// Encodes what the buffers have, [`BATCH`] rows or the last ones of a row group.
+    fn encode(columns: &mut Self::Columns, file: &SerializedFileWriter<File>) -> ParquetResult<()>;
+    /// Writes all that is encoded as one row group.
     fn flush(
         columns: &mut Self::Columns,
         group: &mut SerializedRowGroupWriter<'_, File>,
@@ -116,6 +118,18 @@ macro_rules! table {
                 })
             }
 
+            fn encode(
+                columns: &mut $columns,
+                file: &parquet::file::writer::SerializedFileWriter<std::fs::File>,
+            ) -> parquet::errors::Result<()> {
+                let mut described = file.schema_descr().columns().iter();
+                $( {
+                    let of = described.next().expect("the schema has one column per field of the row");
+                    columns.$name.encode(of, file.properties())?;
+                } )+
+                Ok(())
+            }
+
             fn flush(
                 columns: &mut $columns,
                 group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, std::fs::File>,
@@ -168,17 +182,29 @@ impl<R: Table> TableWriter<R> {
         }
         row.append(&mut self.columns);
         self.buffered += 1;
+        if self.buffered.is_multiple_of(BATCH) {
+            self.encode();
+        }
+    }
+
+    /// Encodes a batch of rows; the last one of a row group is followed by writing that.
+    #[cold]
+    fn encode(&mut self) {
+        if self.failed.is_some() {
+            self.columns = R::Columns::default();
+            self.buffered = 0;
+            return;
+        }
+        self.failed = R::encode(&mut self.columns, &self.file).err();
         if self.buffered == ROWS_PER_GROUP {
             self.flush();
         }
     }
 
-    /// Writes the buffered rows as one row group.
-    #[cold]
+    /// Writes the rows, all of which are encoded, as one row group.
     fn flush(&mut self) {
         self.buffered = 0;
         if self.failed.is_some() {
-            self.columns = R::Columns::default();
             return;
         }
         let (file, columns) = (&mut self.file, &mut self.columns);
@@ -194,6 +220,9 @@ impl<R: Table> TableWriter<R> {
     /// # Errors
     /// The first error since the file was created.
     pub fn finish(mut self) -> Result<(), RecordError> {
+        if !self.buffered.is_multiple_of(BATCH) {
+            self.encode();
+        }
         if self.buffered > 0 {
             self.flush();
         }
