@@ -52,8 +52,9 @@ impl Receiver {
         out: &mut Vec<Ack>,
     ) {
         self.compression.on_ack_sent();
-        let window = self.window.offer(self.extent.bytes_up_to(next), self.used());
-        self.rcv_wup = next;
+        let bytes = self.extent.bytes_up_to(next);
+        let window = self.window.offer(bytes, self.used());
+        (self.rcv_wup, self.acked_bytes) = (next, bytes);
         let ack = self.acknowledge(now, prior.0, window);
         let ack = TcpAck { ece: prior.1, ..ack };
         out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
@@ -91,8 +92,9 @@ impl Receiver {
             self.policy.leave_quick();
         }
         self.policy.on_ack_sent();
-        let window = self.window.offer(self.extent.bytes_up_to(self.rcv_nxt), used);
-        self.rcv_wup = self.rcv_nxt;
+        let bytes = self.stats.delivered_bytes;
+        let window = self.window.offer(bytes, used);
+        (self.rcv_wup, self.acked_bytes) = (self.rcv_nxt, bytes);
         self.extent.forget_below(self.rcv_wup);
         let ack = self.acknowledge(now, self.rcv_nxt, window);
         out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });

@@ -7,7 +7,7 @@ use units::Time;
 impl Receiver {
     /// Bytes in order that no ACK has covered yet.
     pub(super) fn unacked(&self) -> u64 {
-        self.extent.bytes_up_to(self.rcv_nxt) - self.extent.bytes_up_to(self.rcv_wup)
+        self.stats.delivered_bytes - self.acked_bytes
     }
 
     /// Bytes in the buffer: in order and not read yet, and out of order.
@@ -22,7 +22,7 @@ impl Receiver {
 
     /// Bytes in order that the application has not read.
     pub(super) fn unread(&self) -> u64 {
-        self.extent.bytes_up_to(self.rcv_nxt) - self.copied
+        self.stats.delivered_bytes - self.copied
     }
 
     pub(super) fn held_out_of_order(&self) -> u64 {
@@ -56,7 +56,8 @@ impl Receiver {
     pub(super) fn read(&mut self) {
         // The buffer follows what is read once for each buffer of the queue, and the first counts: the others come at the same
         // time (`tcp_rcv_space_adjust`).
-        let (first, unread) = (self.memory.first(), self.unread());
+        let unread = self.unread();
+        let first = self.memory.first(unread);
         let (have, more) = (self.copied + first, unread - first);
         self.window.on_read(self.reads_at, have, more, self.timestamps.read_rtt_us());
         self.copied += unread;

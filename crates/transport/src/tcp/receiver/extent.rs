@@ -32,6 +32,12 @@ impl Extent {
         self.total = bytes;
     }
 
+    /// Whether `bytes` bytes in order are all that there are.
+    #[inline]
+    pub fn is_whole(&self, bytes: u64) -> bool {
+        bytes == self.total
+    }
+
     /// Whether the stream ends before `seq`. A place before what was acknowledged is not its end.
     #[inline]
     pub fn is_end(&self, seq: u32) -> bool {

@@ -52,8 +52,6 @@ fn tun_buffer(len: u64) -> u64 {
 #[derive(Debug, Default)]
 pub struct Memory {
     device: Device,
-    /// Payload of veth's first buffer in order that is not read.
-    first: u64,
     tun: Tun,
 }
 
@@ -66,9 +64,8 @@ impl Memory {
     /// Segments from `seqs.0` to before `seqs.1`, `len` bytes, arrived in order, after `answers` ACKs.
     #[inline]
     pub fn take_in_order(&mut self, seqs: (u32, u32), len: u64, answers: u64) {
-        match self.device {
-            Device::Veth => self.append(len),
-            Device::Tun => self.tun.take_in_order(seqs, len, answers),
+        if self.device == Device::Tun {
+            self.tun.take_in_order(seqs, len, answers);
         }
     }
 
@@ -80,24 +77,18 @@ impl Memory {
         }
     }
 
-    /// `len` bytes before segment `next`, which were held, are in order now.
+    /// What was held before segment `next` is in order now.
     #[inline]
-    pub fn advance(&mut self, next: u32, len: u64) {
-        match self.device {
-            Device::Veth => self.append(len),
-            Device::Tun => self.tun.advance(next),
+    pub fn advance(&mut self, next: u32) {
+        if self.device == Device::Tun {
+            self.tun.advance(next);
         }
     }
 
-    #[inline]
-    fn append(&mut self, len: u64) {
-        self.first = (self.first + len).min(SEGMENTS_PER_BUFFER * u64::from(MSS));
-    }
-
-    /// Payload of the first buffer that the application reads.
-    pub fn first(&self) -> u64 {
+    /// Payload of the first buffer that the application reads, of `unread` bytes in order.
+    pub fn first(&self, unread: u64) -> u64 {
         match self.device {
-            Device::Veth => self.first,
+            Device::Veth => unread.min(SEGMENTS_PER_BUFFER * u64::from(MSS)),
             Device::Tun => self.tun.first(),
         }
     }
@@ -105,9 +96,8 @@ impl Memory {
     /// The application has read everything in order.
     #[inline]
     pub fn read(&mut self) {
-        match self.device {
-            Device::Veth => self.first = 0,
-            Device::Tun => self.tun.read(),
+        if self.device == Device::Tun {
+            self.tun.read();
         }
     }
 
@@ -157,9 +147,9 @@ mod tests {
         memory.take_out_of_order(2, 1000, 0);
         assert_eq!((memory.used(0), memory.used_out_of_order(0)), (4608, 4608));
         memory.take_in_order((0, 1), 1000, 0);
-        memory.advance(3, 2448);
+        memory.advance(3);
         assert_eq!((memory.used(0), memory.used_out_of_order(0)), (6912, 0));
-        assert_eq!(memory.first(), 1000);
+        assert_eq!(memory.first(3448), 1000);
         memory.read();
         assert_eq!(memory.used(0), 0);
     }

@@ -45,8 +45,9 @@ pub struct Receiver {
     extent: Extent,
     /// Next segment expected.
     rcv_nxt: u32,
-    /// `rcv_nxt` of the last ACK sent.
+    /// `rcv_nxt` of the last ACK sent, and the bytes before it; those before `rcv_nxt` are what was delivered.
     rcv_wup: u32,
+    acked_bytes: u64,
     ooo: OutOfOrder,
     /// A duplicate that the next ACK reports.
     dsack: Option<(u32, u32)>,
@@ -83,6 +84,7 @@ impl Receiver {
             extent: Extent::new(segments, last_len, config.mss),
             rcv_nxt: 0,
             rcv_wup: 0,
+            acked_bytes: 0,
             ooo: OutOfOrder::default(),
             dsack: None,
             timestamps: Timestamps::default(),
@@ -124,6 +126,7 @@ impl Receiver {
             return self.on_run(now, &run, out);
         }
         self.extent.note(packet, self.rcv_wup);
+        debug_assert_eq!(self.stats.delivered_bytes, self.extent.bytes_up_to(self.rcv_nxt));
         if self.config.gro {
             if let Some(ended) = self.gro.offer(now, run) {
                 self.on_run(now, &ended, out);
@@ -242,7 +245,7 @@ impl Receiver {
 
     /// Whether the whole of a finite stream arrived.
     pub fn is_complete(&self) -> bool {
-        self.extent.is_end(self.rcv_nxt)
+        self.extent.is_whole(self.stats.delivered_bytes)
     }
 
     fn on_syn(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
@@ -277,27 +280,31 @@ impl Receiver {
 
     fn on_in_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
         let end = run.first.seq + run.count;
-        let bytes = |seq| self.extent.bytes_up_to(seq);
-        let (len, answers) = (bytes(end) - bytes(self.rcv_nxt), self.stats.acks_sent);
+        let bytes = self.extent.bytes_up_to(end);
+        let (len, answers) = (bytes - self.stats.delivered_bytes, self.stats.acks_sent);
         self.memory.take_in_order((self.rcv_nxt, end), len, answers);
-        self.on_data(now, run, end, out);
-        let had_hole = !self.ooo.is_empty();
+        self.on_data(now, run, (end, bytes), out);
         self.rcv_nxt = end;
-        if had_hole {
-            self.report_held(end);
-            self.rcv_nxt = self.ooo.advance(end);
-            let bytes = |seq| self.extent.bytes_up_to(seq);
-            self.memory.advance(self.rcv_nxt, bytes(self.rcv_nxt) - bytes(end));
-            if self.ooo.is_empty() {
-                self.policy.ack_now();
-            }
+        self.stats.delivered_bytes = bytes;
+        if !self.ooo.is_empty() {
+            self.fill_hole(end);
         }
-        self.stats.delivered_bytes = self.extent.bytes_up_to(self.rcv_nxt);
-        if self.is_reader_due() && !self.reads_at.is_set() {
+        if !self.reads_at.is_set() && self.is_reader_due() {
             self.reads_at = now + Span::from_ns(1);
         }
         self.check_ack(now, out);
         self.is_ack_left_to_reader = self.reads_at.is_set() && self.is_ack_of_reader_due();
+    }
+
+    /// Data in order up to `end` may have reached what is held.
+    fn fill_hole(&mut self, end: u32) {
+        self.report_held(end);
+        self.rcv_nxt = self.ooo.advance(end);
+        self.memory.advance(self.rcv_nxt);
+        self.stats.delivered_bytes = self.extent.bytes_up_to(self.rcv_nxt);
+        if self.ooo.is_empty() {
+            self.policy.ack_now();
+        }
     }
 
     fn on_out_of_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
@@ -325,16 +332,16 @@ impl Receiver {
         }
     }
 
-    /// `tcp_event_data_recv`.
-    fn on_data(&mut self, now: Time, run: &Run, end: u32, out: &mut Vec<Ack>) {
+    /// `tcp_event_data_recv`; the run is in order, and there are `bytes` bytes before its end.
+    fn on_data(&mut self, now: Time, run: &Run, (end, bytes): (u32, u64), out: &mut Vec<Ack>) {
         self.measure(run);
-        self.timestamps.measure_by_window(now, self.extent.bytes_up_to(end), self.window.offered());
+        self.timestamps.measure_by_window(now, bytes, self.window.offered());
         self.policy.on_data(now, self.window.offered(), self.timestamps.srtt_us());
         self.check_ce(now, run, end, out);
         if run.first.len >= 128 && !self.window.is_grown() {
             // Of a run that begins before what was acknowledged, the lengths are known from there on.
             let first = run.first.seq.max(self.rcv_wup);
-            let len = self.extent.bytes_up_to(end) - self.extent.bytes_up_to(first);
+            let len = bytes - self.extent.bytes_up_to(first);
             let used = self.memory.used(self.held() + len);
             let memory = self.config.device.truesize_joined(len);
             self.grow_window(len, memory, used);
