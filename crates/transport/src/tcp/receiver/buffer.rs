@@ -29,22 +29,31 @@ impl Receiver {
         u64::from(self.ooo.held()) * u64::from(self.config.mss)
     }
 
-    /// Each packet that makes the window grow is acknowledged at once.
-    pub(super) fn grow_window(&mut self, len: u64, memory: u64, used: u64) {
-        if self.window.grow(len, memory, used) {
-            self.policy.on_window_growth();
-        }
+    /// A run in order, before whose end there are `bytes` bytes: its memory counts, though it is not counted as delivered yet.
+    pub(super) fn grow_window_in_order(&mut self, run: &Run, bytes: u64) {
+        // Of a run that begins before what was acknowledged, the lengths are known from there on.
+        let first = run.first.seq.max(self.rcv_wup);
+        let len = bytes - self.extent.bytes_up_to(first);
+        let used = self.memory.used(self.held() + len);
+        self.grow_window(len, self.config.device.truesize_joined(len), used);
     }
 
     /// A segment that has joined no other is not charged yet while the window grows by it (`tcp_data_queue_ofo`). It arrived
     /// after `answers` ACKs.
     pub(super) fn grow_window_out_of_order(&mut self, run: &Run, seq: u32, answers: u64) {
         let len = run.first.len.into();
-        if !self.window.is_grown() {
-            let used = self.memory.used(self.held().saturating_sub(self.config.mss.into()));
+        let used = self.memory.used(self.held().saturating_sub(self.config.mss.into()));
+        if self.window.may_grow(used) {
             self.grow_window(len, self.config.device.truesize(len), used);
         }
         self.memory.take_out_of_order(seq, len, answers);
+    }
+
+    /// Each packet that makes the window grow is acknowledged at once.
+    fn grow_window(&mut self, len: u64, memory: u64, used: u64) {
+        if self.window.grow(len, memory, used) {
+            self.policy.on_window_growth();
+        }
     }
 
     /// Whether `rcvlowat` bytes or the end of the stream are there, which wakes the application.

@@ -338,13 +338,8 @@ impl Receiver {
         self.timestamps.measure_by_window(now, bytes, self.window.offered());
         self.policy.on_data(now, self.window.offered(), self.timestamps.srtt_us());
         self.check_ce(now, run, end, out);
-        if run.first.len >= 128 && !self.window.is_grown() {
-            // Of a run that begins before what was acknowledged, the lengths are known from there on.
-            let first = run.first.seq.max(self.rcv_wup);
-            let len = bytes - self.extent.bytes_up_to(first);
-            let used = self.memory.used(self.held() + len);
-            let memory = self.config.device.truesize_joined(len);
-            self.grow_window(len, memory, used);
+        if run.first.len >= 128 && self.window.may_grow(self.memory.used_at_least(self.held())) {
+            self.grow_window_in_order(run, bytes);
         }
     }
 

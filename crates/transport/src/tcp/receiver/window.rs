@@ -18,6 +18,8 @@ const SCALING_RATIO_INITIAL: u64 = 128;
 pub struct Window {
     /// Limit that grows with each packet (`rcv_ssthresh`).
     limit: u64,
+    /// Beside so much memory in the buffer, or more, the limit has no room to grow; found out anew when either changes.
+    full_from: u64,
     buffer: u64,
     /// Payload that the empty buffer may be offered for (`window_clamp`).
     capacity: u64,
@@ -44,6 +46,7 @@ impl Window {
         let limit = initial.min(capacity);
         Window {
             limit,
+            full_from: u64::MAX,
             buffer: config.rcvbuf.0,
             capacity,
             buffer_max: config.rcvbuf.1,
@@ -84,10 +87,11 @@ impl Window {
         self.space
     }
 
-    /// Whether it has all that the buffer has, as most of the time: what the buffer holds does not matter then.
+    /// Whether the limit may have room beside `used` bytes of memory in the buffer. Most of the time it has grown as far as it
+    /// can, and this tells so without the sizes.
     #[inline]
-    pub fn is_grown(&self) -> bool {
-        self.limit >= self.capacity
+    pub fn may_grow(&self, used: u64) -> bool {
+        used < self.full_from
     }
 
     /// Segments of `len` bytes in `memory` bytes are the sender's largest so far (`tcp_measure_rcv_mss`).
@@ -97,6 +101,7 @@ impl Window {
             return;
         }
         self.ratio = ratio;
+        self.full_from = u64::MAX;
         let was = self.capacity;
         self.capacity = self.payload(self.buffer);
         self.space = self.space.min(self.capacity);
@@ -116,12 +121,14 @@ impl Window {
 
     /// A packet of `len` bytes in `memory` bytes arrived: room for two full segments more, or two of its kind, as long as the
     /// buffer has it beside the `used` bytes of memory, and such packets would fit (`tcp_grow_window`). Says whether it grew.
-    #[inline]
     pub fn grow(&mut self, len: u64, memory: u64, used: u64) -> bool {
         let room = self.free(used).saturating_sub(self.limit);
         if room == 0 {
+            let is_grown = self.limit >= self.capacity;
+            self.full_from = if is_grown { 0 } else { self.full_from.min(used) };
             return false;
         }
+        self.full_from = u64::MAX;
         let full =
             if self.payload(memory) <= len { 2 * ADVMSS } else { self.grow_with(len, memory) };
         self.limit += if full == 0 { 0 } else { room.min(full.max(2 * len)) };
@@ -203,6 +210,7 @@ impl Window {
             let wanted = window.saturating_mul(256) / self.ratio;
             self.buffer = self.buffer.max(wanted.min(self.buffer_max));
             self.capacity = self.payload(self.buffer);
+            self.full_from = u64::MAX;
             self.space = copied;
         }
         self.copied_at = have;
