@@ -9,13 +9,13 @@ use units::Time;
 
 impl Receiver {
     /// PAWS: the segments are dropped.
-    pub(super) fn reject(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+    pub(super) fn reject(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
         self.stats.paws_rejected += u64::from(run.count);
         self.repeat_ack(now, run, out);
     }
 
     /// Segments that are dropped before anything else is asked are answered at once (`tcp_send_dupack`).
-    pub(super) fn repeat_ack(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+    pub(super) fn repeat_ack(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
         if run.first.seq < self.rcv_nxt {
             let end = run.first.seq + run.count;
             self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
@@ -25,7 +25,7 @@ impl Receiver {
     }
 
     /// What was received but not acknowledged before is reported as a duplicate.
-    pub(super) fn on_old(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+    pub(super) fn on_old(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
         self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
         self.dsack = Some((run.first.seq, run.first.seq + run.count));
         self.send_ack(now, out);

@@ -30,7 +30,7 @@ impl Receiver {
     }
 
     /// A run in order, before whose end there are `bytes` bytes: its memory counts, though it is not counted as delivered yet.
-    pub(super) fn grow_window_in_order(&mut self, run: &Run, bytes: u64) {
+    pub(super) fn grow_window_in_order(&mut self, run: Run, bytes: u64) {
         // Of a run that begins before what was acknowledged, the lengths are known from there on.
         let first = run.first.seq.max(self.rcv_wup);
         let len = bytes - self.extent.bytes_up_to(first);
@@ -40,7 +40,7 @@ impl Receiver {
 
     /// A segment that has joined no other is not charged yet while the window grows by it (`tcp_data_queue_ofo`). It arrived
     /// after `answers` ACKs.
-    pub(super) fn grow_window_out_of_order(&mut self, run: &Run, seq: u32, answers: u64) {
+    pub(super) fn grow_window_out_of_order(&mut self, run: Run, seq: u32, answers: u64) {
         let len = run.first.len.into();
         let used = self.memory.used(self.held().saturating_sub(self.config.mss.into()));
         if self.window.may_grow(used) {

@@ -88,6 +88,7 @@ impl ReceiverEcn {
     }
 
     /// Whether marks are reported at all.
+    #[inline]
     pub fn is_on(&self) -> bool {
         self.feedback != Feedback::None
     }

@@ -4,30 +4,46 @@
 //! Merged are consecutive segments with the same timestamps and ECN bits, up to 64 kB, that arrive
 //! while the interrupt is held back; PSH and anything else ends the run.
 
+use super::Receiver;
 use net::host::COALESCE;
 use net::packet::SEGMENTS_MAX;
-use net::{flags, Packet};
+use net::{flags, Ack, Frame, Packet};
 use units::Time;
 
 /// Segments that arrived in one piece: their header, which is that of the first packet, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
-    pub first: Packet,
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    pub first: &'a Packet,
     pub count: u32,
     /// The last one was shorter or had PSH set.
     pub pushed: bool,
 }
 
-impl Run {
+impl Run<'_> {
     /// What a packet brings: one segment, or those of a super-packet.
-    pub fn of(packet: &Packet, mss: u32) -> Run {
+    #[inline]
+    pub fn of(packet: &Packet, mss: u32) -> Run<'_> {
         let count = packet.segments();
         let pushed = packet.flags & flags::PUSH != 0 || u32::from(packet.len) < count * mss;
-        Run { first: *packet, count, pushed }
+        Run { first: packet, count, pushed }
+    }
+}
+
+/// A run that is being merged, which outlives the packets that it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merged {
+    first: Packet,
+    count: u32,
+    pushed: bool,
+}
+
+impl Merged {
+    fn run(&self) -> Run<'_> {
+        Run { first: &self.first, count: self.count, pushed: self.pushed }
     }
 
-    fn takes(&self, next: &Run) -> bool {
-        let (a, b) = (&self.first, &next.first);
+    fn takes(&self, next: Run) -> bool {
+        let (a, b) = (&self.first, next.first);
         !self.pushed
             && self.count < SEGMENTS_MAX
             && a.seq + self.count == b.seq
@@ -39,7 +55,7 @@ impl Run {
 /// What is being merged.
 #[derive(Debug)]
 pub struct Gro {
-    held: Option<Run>,
+    held: Option<Merged>,
     flush_at: Time,
 }
 
@@ -51,13 +67,17 @@ impl Default for Gro {
 
 impl Gro {
     /// Takes a segment; returns the run that it ends, if any.
-    pub fn offer(&mut self, now: Time, next: Run) -> Option<Run> {
-        if let Some(run) = self.held.as_mut().filter(|run| run.takes(&next)) {
+    pub fn offer(&mut self, now: Time, next: Run) -> Option<Merged> {
+        if let Some(run) = self.held.as_mut().filter(|run| run.takes(next)) {
             run.count += 1;
             run.pushed = next.pushed;
             return None;
         }
-        let ended = self.held.replace(next);
+        let ended = self.held.replace(Merged {
+            first: *next.first,
+            count: next.count,
+            pushed: next.pushed,
+        });
         self.flush_at = now + COALESCE;
         ended
     }
@@ -68,9 +88,42 @@ impl Gro {
     }
 
     /// Hands the held run up.
-    pub fn flush(&mut self) -> Option<Run> {
+    pub fn flush(&mut self) -> Option<Merged> {
         self.flush_at = Time::NEVER;
         self.held.take()
+    }
+}
+
+impl Receiver {
+    /// A packet arrives at a network card that merges, or is a super-packet, which stays as it is.
+    pub(super) fn merge(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
+        let packet = run.first;
+        if run.count > 1 {
+            self.extent.note(&packet.frame(run.count - 1), self.rcv_wup);
+            self.flush_gro(now, out);
+            return self.on_merged(now, run, out);
+        }
+        self.extent.note(packet, self.rcv_wup);
+        if let Some(ended) = self.gro.offer(now, run) {
+            self.on_merged(now, ended.run(), out);
+        }
+        // The end of the stream and PSH are not held back.
+        if self.extent.is_end(packet.seq + 1) || packet.flags & flags::PUSH != 0 {
+            self.flush_gro(now, out);
+        }
+    }
+
+    /// What is held back comes up.
+    pub(super) fn flush_gro(&mut self, now: Time, out: &mut Vec<Ack>) {
+        if let Some(ended) = self.gro.flush() {
+            self.on_merged(now, ended.run(), out);
+        }
+    }
+
+    /// [`Receiver::on_run`] is where it is called from; this is one place for all of these.
+    #[inline(never)]
+    fn on_merged(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
+        self.on_run(now, run, out);
     }
 }
 
@@ -78,16 +131,20 @@ impl Gro {
 mod tests {
     use super::*;
 
-    fn segment(seq: u32, ts_val: u32) -> Run {
-        Run::of(&Packet { flow: 0, seq, ts_val, ts_ecr: 0, len: 1448, ..Packet::default() }, 1448)
+    fn segment(seq: u32, ts_val: u32) -> Packet {
+        Packet { flow: 0, seq, ts_val, ts_ecr: 0, len: 1448, ..Packet::default() }
+    }
+
+    fn offer(gro: &mut Gro, packet: &Packet) -> Option<Merged> {
+        gro.offer(Time::ZERO, Run::of(packet, 1448))
     }
 
     #[test]
     fn consecutive_segments_of_one_millisecond_merge() {
         let mut gro = Gro::default();
-        assert_eq!(gro.offer(Time::ZERO, segment(0, 1)), None);
-        assert_eq!(gro.offer(Time::ZERO, segment(1, 1)), None);
-        assert_eq!(gro.offer(Time::ZERO, segment(2, 2)).map(|run| run.count), Some(2));
+        assert_eq!(offer(&mut gro, &segment(0, 1)), None);
+        assert_eq!(offer(&mut gro, &segment(1, 1)), None);
+        assert_eq!(offer(&mut gro, &segment(2, 2)).map(|run| run.count), Some(2));
         assert_eq!(gro.flush().map(|run| (run.first.seq, run.count)), Some((2, 1)));
     }
 
@@ -104,7 +161,7 @@ mod tests {
     #[test]
     fn a_hole_ends_the_run() {
         let mut gro = Gro::default();
-        gro.offer(Time::ZERO, segment(0, 1));
-        assert_eq!(gro.offer(Time::ZERO, segment(2, 1)).map(|run| run.count), Some(1));
+        offer(&mut gro, &segment(0, 1));
+        assert_eq!(offer(&mut gro, &segment(2, 1)).map(|run| run.count), Some(1));
     }
 }

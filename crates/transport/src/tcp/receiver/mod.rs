@@ -31,7 +31,7 @@ use gro::{Gro, Run};
 pub use info::{ReceiverInfo, ReceiverStats};
 use memory::Memory;
 use net::frame::ecn::CE;
-use net::{flags, Ack, Frame, Packet, TcpAck};
+use net::{flags, Ack, Packet, TcpAck};
 use sack_blocks::OutOfOrder;
 use segment_size::{Measured, SegmentSize};
 use timestamps::Timestamps;
@@ -106,12 +106,7 @@ impl Receiver {
 
     /// A packet arrives; acknowledgements that it causes are appended to `out`.
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
-        if packet.flags & flags::SYN != 0 {
-            self.on_syn(now, packet, out);
-            return;
-        }
-        self.establish(now);
-        if packet.len == 0 {
+        if (packet.len == 0 || !self.established) && !self.open(now, packet, out) {
             return;
         }
         if self.reads_at < now {
@@ -119,39 +114,21 @@ impl Receiver {
         }
         let run = Run::of(packet, self.config.mss);
         self.stats.packets += u64::from(run.count);
-        if run.count > 1 {
-            // GRO leaves a super-packet as it is.
-            self.extent.note(&packet.frame(run.count - 1), self.rcv_wup);
-            self.flush_gro(now, out);
-            return self.on_run(now, &run, out);
+        if self.config.gro || run.count > 1 {
+            return self.merge(now, run, out);
         }
         self.extent.note(packet, self.rcv_wup);
         debug_assert_eq!(self.stats.delivered_bytes, self.extent.bytes_up_to(self.rcv_nxt));
-        if self.config.gro {
-            if let Some(ended) = self.gro.offer(now, run) {
-                self.on_run(now, &ended, out);
-            }
-            // The end of the stream and PSH are not held back.
-            if self.extent.is_end(packet.seq + 1) || packet.flags & flags::PUSH != 0 {
-                self.flush_gro(now, out);
-            }
-        } else {
-            self.on_run(now, &run, out);
-        }
+        self.on_run(now, run, out);
     }
 
-    fn flush_gro(&mut self, now: Time, out: &mut Vec<Ack>) {
-        if let Some(run) = self.gro.flush() {
-            self.on_run(now, &run, out);
-        }
-    }
-
-    /// One or more consecutive segments come up from the network card.
-    fn on_run(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
-        let packet = &run.first;
+    /// One or more consecutive segments come up from the network card. What is out of order or old is elsewhere, so that most
+    /// packets pass through here, [`Receiver::on_in_order`] and [`Receiver::on_data`] without a call.
+    #[inline(always)]
+    fn on_run(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
+        let packet = run.first;
         if self.timestamps.is_old(packet.ts_val) {
-            self.reject(now, run, out);
-            return;
+            return self.reject(now, run, out);
         }
         // A duplicate of what was acknowledged gets no further (`tcp_sequence`).
         let end = packet.seq + run.count;
@@ -161,7 +138,9 @@ impl Receiver {
         if packet.seq <= self.rcv_wup {
             self.timestamps.on_left_edge(packet.ts_val);
         }
-        self.measure_rtt(now, packet);
+        if self.timestamps.is_new_echo(packet.ts_ecr) {
+            self.measure_rtt(now, packet);
+        }
         if packet.flags & flags::CWR != 0 {
             self.ecn.accept_cwr();
             self.policy.ack_now();
@@ -179,11 +158,11 @@ impl Receiver {
     }
 
     /// `tcp_rcv_rtt_measure_ts`.
-    #[inline]
     fn measure_rtt(&mut self, now: Time, packet: &Packet) {
-        let is_full = u32::from(packet.len) >= self.segment.bytes();
-        let only_smaller = self.config.release == Release::Linux6_18 && self.unread() > 0;
-        self.timestamps.measure(now, packet.ts_ecr, is_full, only_smaller);
+        if u32::from(packet.len) >= self.segment.bytes() {
+            let only_smaller = self.config.release == Release::Linux6_18 && self.unread() > 0;
+            self.timestamps.measure(now, packet.ts_ecr, only_smaller);
+        }
     }
 
     /// Earliest time at which [`Receiver::on_timer`] has something to do.
@@ -248,6 +227,17 @@ impl Receiver {
         self.extent.is_whole(self.stats.delivered_bytes)
     }
 
+    /// A packet of the handshake, or one without data, as a SYN is; says whether it has data.
+    #[cold]
+    fn open(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) -> bool {
+        if packet.flags & flags::SYN != 0 {
+            self.on_syn(now, packet, out);
+            return false;
+        }
+        self.establish(now);
+        packet.len > 0
+    }
+
     fn on_syn(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
         if self.established {
             return;
@@ -278,7 +268,8 @@ impl Receiver {
         self.window.establish(now);
     }
 
-    fn on_in_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+    #[inline(always)]
+    fn on_in_order(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
         let end = run.first.seq + run.count;
         let bytes = self.extent.bytes_up_to(end);
         let (len, answers) = (bytes - self.stats.delivered_bytes, self.stats.acks_sent);
@@ -297,6 +288,7 @@ impl Receiver {
     }
 
     /// Data in order up to `end` may have reached what is held.
+    #[inline(never)]
     fn fill_hole(&mut self, end: u32) {
         self.report_held(end);
         self.rcv_nxt = self.ooo.advance(end);
@@ -307,7 +299,8 @@ impl Receiver {
         }
     }
 
-    fn on_out_of_order(&mut self, now: Time, run: &Run, out: &mut Vec<Ack>) {
+    #[inline(never)]
+    fn on_out_of_order(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
         let answers = self.stats.acks_sent;
         self.check_ce(now, run, self.rcv_nxt, out);
         self.measure(run);
@@ -333,7 +326,8 @@ impl Receiver {
     }
 
     /// `tcp_event_data_recv`; the run is in order, and there are `bytes` bytes before its end.
-    fn on_data(&mut self, now: Time, run: &Run, (end, bytes): (u32, u64), out: &mut Vec<Ack>) {
+    #[inline(always)]
+    fn on_data(&mut self, now: Time, run: Run, (end, bytes): (u32, u64), out: &mut Vec<Ack>) {
         self.measure(run);
         self.timestamps.measure_by_window(now, bytes, self.window.offered());
         self.policy.on_data(now, self.window.offered(), self.timestamps.srtt_us());
@@ -345,7 +339,7 @@ impl Receiver {
 
     /// How large the sender's segments are, and whether the application that wrote them paused (`tcp_measure_rcv_mss`).
     #[inline]
-    fn measure(&mut self, run: &Run) {
+    fn measure(&mut self, run: Run) {
         if run.count > 1 {
             // A super-packet tells the size of its segments.
             self.policy.pushed |= run.pushed;
@@ -356,8 +350,16 @@ impl Receiver {
 
     #[inline]
     fn measure_len(&mut self, len: u32, is_pushed: bool) {
-        let Measured { is_larger, is_end } = self.segment.measure(len, is_pushed);
+        let Measured { is_larger, is_changed, is_end } = self.segment.measure(len, is_pushed);
         self.policy.pushed |= is_end;
+        if is_changed {
+            self.set_segment(len, is_larger);
+        }
+    }
+
+    /// A segment of `len` bytes changed the estimate, the larger one perhaps that of the memory that segments take, too.
+    #[cold]
+    fn set_segment(&mut self, len: u32, is_larger: bool) {
         if is_larger {
             self.window.measure(len.into(), self.config.device.truesize(len.into()));
         }
@@ -367,13 +369,14 @@ impl Receiver {
 
     /// `tcp_ecn_check_ce`; `next` is expected once the run is in place.
     #[inline]
-    fn check_ce(&mut self, now: Time, run: &Run, next: u32, out: &mut Vec<Ack>) {
+    fn check_ce(&mut self, now: Time, run: Run, next: u32, out: &mut Vec<Ack>) {
         if self.ecn.is_on() {
             self.take_ce(now, run, next, out);
         }
     }
 
-    fn take_ce(&mut self, now: Time, run: &Run, next: u32, out: &mut Vec<Ack>) {
+    #[inline(never)]
+    fn take_ce(&mut self, now: Time, run: Run, next: u32, out: &mut Vec<Ack>) {
         if run.first.ecn == CE {
             self.stats.ce_packets += u64::from(run.count);
         }

@@ -22,7 +22,8 @@ pub struct SegmentSize {
 /// What a segment told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// It is larger than any before.
+    /// The estimate may be another now; and the segment is larger than any before.
+    pub is_changed: bool,
     pub is_larger: bool,
     /// It seems to end what the application wrote (`ICSK_ACK_PUSHED`).
     pub is_end: bool,
@@ -44,11 +45,19 @@ impl SegmentSize {
     /// A segment of `len` bytes arrived. Two equal short ones in a row are taken for full ones.
     #[inline]
     pub fn measure(&mut self, len: u32, is_pushed: bool) -> Measured {
+        if len != self.bytes {
+            return self.measure_other(len, is_pushed);
+        }
+        self.last = 0;
+        Measured { is_changed: false, is_larger: false, is_end: is_pushed }
+    }
+
+    /// The same for a segment that is not as long as the estimate.
+    fn measure_other(&mut self, len: u32, is_pushed: bool) -> Measured {
         let last = std::mem::take(&mut self.last);
-        if len >= self.bytes {
-            let is_larger = len != self.bytes;
+        if len > self.bytes {
             self.bytes = len.min(MSS);
-            return Measured { is_larger, is_end: is_pushed };
+            return Measured { is_changed: true, is_larger: true, is_end: is_pushed };
         }
         let with_header = len + HEADER;
         let is_long = with_header >= INITIAL + BARE_HEADER;
@@ -56,10 +65,10 @@ impl SegmentSize {
             self.last = len;
             if len == last {
                 self.bytes = len;
-                return Measured { is_larger: false, is_end: false };
+                return Measured { is_changed: true, is_larger: false, is_end: false };
             }
         }
-        Measured { is_larger: false, is_end: true }
+        Measured { is_changed: false, is_larger: false, is_end: true }
     }
 }
 

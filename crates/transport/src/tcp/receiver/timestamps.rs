@@ -56,16 +56,14 @@ impl Timestamps {
         }
     }
 
-    /// A segment echoes this timestamp; it tells the RTT if it is full, and only a smaller one if `only_smaller`.
+    /// A segment echoes this timestamp; says whether the one before echoed another.
     #[inline]
-    pub fn measure(&mut self, now: Time, ts_ecr: u32, is_full: bool, only_smaller: bool) {
-        if ts_ecr == self.last_ts_ecr {
-            return;
-        }
-        self.last_ts_ecr = ts_ecr;
-        if !is_full {
-            return;
-        }
+    pub fn is_new_echo(&mut self, ts_ecr: u32) -> bool {
+        std::mem::replace(&mut self.last_ts_ecr, ts_ecr) != ts_ecr
+    }
+
+    /// A full segment was the first to echo this timestamp, which tells the RTT, and only a smaller one if `only_smaller`.
+    pub fn measure(&mut self, now: Time, ts_ecr: u32, only_smaller: bool) {
         let now_ms = timestamp_ms(host_ns(now));
         let sample = u64::from(now_ms.wrapping_sub(ts_ecr)) * 1000;
         if sample == 0 {
@@ -83,7 +81,7 @@ impl Timestamps {
     #[inline]
     pub fn measure_by_window(&mut self, now: Time, next: u64, window: u64) {
         let (from, end) = self.filled_from;
-        if end > 0 && next < end {
+        if next < end {
             return;
         }
         let sample = now.since(from).as_us().max(1);
