@@ -15,9 +15,11 @@ pub struct AckPolicy {
     /// Quick ACKs left; each packet that grows the window sets bit 0.
     quick: u32,
     tick: Tick,
-    /// Minimum delay of an ACK (`TCP_ATO_MIN`) and the longest one (`TCP_DELACK_MAX`), ticks.
+    /// Minimum delay of an ACK (`TCP_ATO_MIN`) and the longest one (`TCP_DELACK_MAX`), ticks; and the most that one is
+    /// delayed: a tick less than the least RTO, which is as long (`tcp_delack_max`).
     ato_min: u32,
     delay_max: u32,
+    delay_most: u32,
     /// Estimated time until the next data, ticks; 0 before the first data in order, or an ACK that ended quick-ACK mode.
     ato: u32,
     /// The tick in which data came in order, before that the one in which the connection opened (`lrcvtime`).
@@ -43,6 +45,7 @@ impl AckPolicy {
             tick,
             ato_min: if hz < 100 { 4 } else { hz / 25 },
             delay_max: hz / 5,
+            delay_most: (hz / 5).min((hz / 5).max(2) - 1),
             ato: 0,
             last_data: tick.jiffies(Time::ZERO),
             delayed_until: Time::NEVER,
@@ -66,12 +69,7 @@ impl AckPolicy {
 
     /// Estimated time until the next data, us, as far as it delays an ACK.
     pub fn ato_us(&self) -> u64 {
-        self.tick.to_us(self.ato.min(self.delay_most()))
-    }
-
-    /// The most that an ACK is delayed: a tick less than the least RTO, which is as long (`tcp_delack_max`).
-    fn delay_most(&self) -> u32 {
-        self.delay_max.min(self.delay_max.max(2) - 1)
+        self.tick.to_us(self.ato.min(self.delay_most))
     }
 
     /// When the delayed ACK leaves.
@@ -100,7 +98,7 @@ impl AckPolicy {
 
     /// Data in order arrived: learns its spacing. `window` is what was offered last, bytes, `srtt_us` the
     /// RTT that stands for the sender's.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, now: Time, window: u64, srtt_us: u64) {
         let jiffies = self.tick.jiffies(now);
         let gap = jiffies.wrapping_sub(self.last_data);
@@ -116,6 +114,7 @@ impl AckPolicy {
         self.last_data = jiffies;
     }
 
+    #[cold]
     fn add_quick(&mut self, most: u32, window: u64) {
         let by_window = window / (2 * self.segment);
         let quick = if by_window == 0 { 2 } else { by_window.min(u64::from(most)) as u32 };
@@ -153,7 +152,7 @@ impl AckPolicy {
         if ato > self.ato_min && srtt_us > 0 {
             ato = ato.min(self.tick.from_us(srtt_us).max(self.ato_min));
         }
-        let ato = ato.min(self.delay_most());
+        let ato = ato.min(self.delay_most);
         let jiffies = self.tick.jiffies(now);
         if self.delayed_until.is_set() {
             let left = self.delayed_to.wrapping_sub(jiffies) as i32;
@@ -165,7 +164,7 @@ impl AckPolicy {
             }
         }
         self.delayed_to = jiffies.wrapping_add(ato);
-        self.delayed_until = self.tick.wheel(now, ato);
+        self.delayed_until = self.tick.wheel_at(jiffies, ato);
         false
     }
 

@@ -61,6 +61,7 @@ impl Receiver {
     }
 
     /// `__tcp_ack_snd_check`.
+    #[inline(always)]
     pub(super) fn check_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
         let leaves = if self.is_ack_due() {
             true
@@ -110,13 +111,21 @@ impl Receiver {
             ..TcpAck::default()
         };
         self.ecn.on_ack(&mut ack);
+        if self.dsack.is_some() || !self.ooo.is_empty() {
+            self.report_blocks(&mut ack);
+        }
+        self.stats.acks_sent += 1;
+        ack
+    }
+
+    /// What came twice, and what is held out of order.
+    #[inline(never)]
+    fn report_blocks(&mut self, ack: &mut TcpAck) {
         let dsack = self.dsack.take();
         ack.is_dsack = dsack.is_some();
         for block in dsack.into_iter().chain(self.ooo.sacks().iter().copied()).take(3) {
             ack.sacks[ack.n_sacks as usize] = block;
             ack.n_sacks += 1;
         }
-        self.stats.acks_sent += 1;
-        ack
     }
 }

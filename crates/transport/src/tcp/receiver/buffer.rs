@@ -35,6 +35,7 @@ impl Receiver {
         let first = run.first.seq.max(self.rcv_wup);
         let len = bytes - self.extent.bytes_up_to(first);
         let used = self.memory.used(self.held() + len);
+        debug_assert!(used >= self.unread(), "on_data takes payload for the least memory");
         self.grow_window(len, self.config.device.truesize_joined(len), used);
     }
 

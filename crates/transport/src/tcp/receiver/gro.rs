@@ -15,11 +15,17 @@ use units::Time;
 pub struct Run<'a> {
     pub first: &'a Packet,
     pub count: u32,
-    /// The last one was shorter or had PSH set.
+    /// Of several: the last one was shorter or had PSH set.
     pub pushed: bool,
 }
 
 impl Run<'_> {
+    /// One segment, of which its own flags and length are asked.
+    #[inline]
+    pub fn single(packet: &Packet) -> Run<'_> {
+        Run { first: packet, count: 1, pushed: false }
+    }
+
     /// What a packet brings: one segment, or those of a super-packet.
     #[inline]
     pub fn of(packet: &Packet, mss: u32) -> Run<'_> {

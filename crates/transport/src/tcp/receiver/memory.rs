@@ -116,15 +116,6 @@ impl Memory {
         }
     }
 
-    /// No more than that: what is known without a look at the buffers.
-    #[inline]
-    pub fn used_at_least(&self, payload: u64) -> u64 {
-        match self.device {
-            Device::Veth => payload,
-            Device::Tun => 0,
-        }
-    }
-
     /// Memory of what is held out of order, `payload` bytes.
     #[inline]
     pub fn used_out_of_order(&self, payload: u64) -> u64 {

@@ -112,14 +112,14 @@ impl Receiver {
         if self.reads_at < now {
             self.read();
         }
-        let run = Run::of(packet, self.config.mss);
-        self.stats.packets += u64::from(run.count);
-        if self.config.gro || run.count > 1 {
-            return self.merge(now, run, out);
+        let count = packet.segments();
+        self.stats.packets += u64::from(count);
+        if self.config.gro || count > 1 {
+            return self.merge(now, Run::of(packet, self.config.mss), out);
         }
         self.extent.note(packet, self.rcv_wup);
         debug_assert_eq!(self.stats.delivered_bytes, self.extent.bytes_up_to(self.rcv_nxt));
-        self.on_run(now, run, out);
+        self.on_run(now, Run::single(packet), out);
     }
 
     /// One or more consecutive segments come up from the network card. What is out of order or old is elsewhere, so that most
@@ -284,7 +284,9 @@ impl Receiver {
             self.reads_at = now + Span::from_ns(1);
         }
         self.check_ack(now, out);
-        self.is_ack_left_to_reader = self.reads_at.is_set() && self.is_ack_of_reader_due();
+        if self.reads_at.is_set() {
+            self.is_ack_left_to_reader = self.is_ack_of_reader_due();
+        }
     }
 
     /// Data in order up to `end` may have reached what is held.
@@ -332,13 +334,13 @@ impl Receiver {
         self.timestamps.measure_by_window(now, bytes, self.window.offered());
         self.policy.on_data(now, self.window.offered(), self.timestamps.srtt_us());
         self.check_ce(now, run, end, out);
-        if run.first.len >= 128 && self.window.may_grow(self.memory.used_at_least(self.held())) {
+        if run.first.len >= 128 && self.window.may_grow(self.unread()) {
             self.grow_window_in_order(run, bytes);
         }
     }
 
     /// How large the sender's segments are, and whether the application that wrote them paused (`tcp_measure_rcv_mss`).
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, run: Run) {
         if run.count > 1 {
             // A super-packet tells the size of its segments.
@@ -348,7 +350,7 @@ impl Receiver {
         self.measure_len(run.first.len.into(), run.first.flags & flags::PUSH != 0);
     }
 
-    #[inline]
+    #[inline(always)]
     fn measure_len(&mut self, len: u32, is_pushed: bool) {
         let Measured { is_larger, is_changed, is_end } = self.segment.measure(len, is_pushed);
         self.policy.pushed |= is_end;

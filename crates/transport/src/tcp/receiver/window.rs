@@ -31,7 +31,8 @@ pub struct Window {
     /// Right edge of what was offered, from the start of the stream.
     offered_end: u64,
     offered: u64,
-    scale: u32,
+    /// One less than the unit in which windows are announced, a power of two.
+    unit_mask: u64,
     release: Release,
     /// Dynamic right-sizing: what the application read in the last RTT (`tp->rcvq_space`).
     space: u64,
@@ -54,7 +55,7 @@ impl Window {
             segment: INITIAL.into(),
             offered_end: initial,
             offered: initial,
-            scale: window_scale(config.rcvbuf.1, config.rmem_max),
+            unit_mask: (1 << window_scale(config.rcvbuf.1, config.rmem_max)) - 1,
             release: config.release,
             space: limit.min(10 * ADVMSS),
             copied_at: 0,
@@ -168,15 +169,14 @@ impl Window {
     /// below a segment or a sixteenth of the buffer (`__tcp_select_window`).
     #[inline]
     pub fn select(&self, used: u64) -> u64 {
-        let unit = 1 << self.scale;
         let mut free = self.free(used);
         if free < self.capacity / 2 {
-            free -= free % unit;
+            free &= !self.unit_mask;
             if free < self.payload(self.buffer) / 16 || free < self.segment.min(self.capacity) {
                 return 0;
             }
         }
-        free.min(self.limit).next_multiple_of(unit)
+        self.round_up(free.min(self.limit))
     }
 
     /// Whether an ACK for everything before byte `next` would offer at least twice what is left of the window, which the
@@ -192,7 +192,7 @@ impl Window {
     #[inline]
     pub fn offer(&mut self, next: u64, used: u64) -> u32 {
         let left = self.offered_end.saturating_sub(next);
-        self.offered = self.select(used).max(left).next_multiple_of(1 << self.scale);
+        self.offered = self.round_up(self.select(used).max(left));
         self.offered_end = next + self.offered;
         self.offered.min(u64::from(u32::MAX)) as u32
     }
@@ -215,6 +215,12 @@ impl Window {
         }
         self.copied_at = have;
         self.measured = now;
+    }
+
+    /// As much or more, in whole units of the announcement.
+    #[inline]
+    fn round_up(&self, bytes: u64) -> u64 {
+        (bytes + self.unit_mask) & !self.unit_mask
     }
 
     /// Payload that fits into this much memory.
