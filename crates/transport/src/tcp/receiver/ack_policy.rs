@@ -145,15 +145,17 @@ impl AckPolicy {
         unacked > self.segment || self.is_quick()
     }
 
-    /// Delays the ACK (`tcp_send_delayed_ack`); true when it leaves at once, because one that waits would soon.
-    #[inline]
+    /// Delays the ACK of the data that came just now (`tcp_send_delayed_ack`); true when it leaves at once, because one that
+    /// waits would soon.
+    #[inline(always)]
     pub fn delay(&mut self, now: Time, srtt_us: u64) -> bool {
         let mut ato = self.ato;
         if ato > self.ato_min && srtt_us > 0 {
             ato = ato.min(self.tick.from_us(srtt_us).max(self.ato_min));
         }
         let ato = ato.min(self.delay_most);
-        let jiffies = self.tick.jiffies(now);
+        let jiffies = self.last_data;
+        debug_assert_eq!(jiffies, self.tick.jiffies(now), "on_data comes first");
         if self.delayed_until.is_set() {
             let left = self.delayed_to.wrapping_sub(jiffies) as i32;
             if left <= ato as i32 / 4 {
@@ -224,6 +226,7 @@ mod tests {
     #[test]
     fn a_lone_segment_is_acknowledged_after_40_ms() {
         let mut policy = settled();
+        policy.on_data(at(100), 1 << 20, 100_000);
         assert!(!policy.delay(at(100), 100_000));
         assert_eq!(policy.delayed_until(), at(141));
         policy.on_ack_sent();

@@ -1,9 +1,11 @@
 //! When the receiver sends an acknowledgement, and what is in it.
 
 use super::ack_policy::MAX_QUICKACKS;
+use super::ecn::Reaction;
 use super::gro::Run;
 use super::Receiver;
 use crate::common::clock::{host_ns, timestamp_ms};
+use net::frame::ecn::CE;
 use net::{Ack, TcpAck};
 use units::Time;
 
@@ -53,11 +55,30 @@ impl Receiver {
     ) {
         self.compression.on_ack_sent();
         let bytes = self.extent.bytes_up_to(next);
-        let window = self.window.offer(bytes, self.used());
+        let window = self.window.offer(bytes, self.free());
         (self.rcv_wup, self.acked_bytes) = (next, bytes);
         let ack = self.acknowledge(now, prior.0, window);
         let ack = TcpAck { ece: prior.1, ..ack };
         out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
+    }
+
+    /// What the congestion mark of a run, or that it has none, does to ACKs; `next` is expected after it.
+    #[inline(never)]
+    pub(super) fn take_ce(&mut self, now: Time, run: Run, next: u32, out: &mut Vec<Ack>) {
+        if run.first.ecn == CE {
+            self.stats.ce_packets += u64::from(run.count);
+        }
+        match self.ecn.on_data(run.first.ecn, run.count, next) {
+            Reaction::None => {}
+            Reaction::Quick => self.policy.enter_quick(2, self.window.offered()),
+            Reaction::Now => self.policy.ack_now(),
+            Reaction::Changed { next: prior, ece } => {
+                if self.policy.delayed_until().is_set() {
+                    self.send_prior_ack(now, (prior, ece), next, out);
+                }
+                self.policy.ack_now();
+            }
+        }
     }
 
     /// `__tcp_ack_snd_check`.
@@ -78,23 +99,24 @@ impl Receiver {
 
     /// Whether what arrived is acknowledged at once. While the reader is about to run, an ACK that no mode asks for waits for
     /// it, unless it offers as much as the one before.
+    #[inline(always)]
     pub(super) fn is_ack_due(&self) -> bool {
         if self.policy.is_quick() || !self.config.delayed_ack {
             return true;
         }
         self.policy.is_due(self.unacked())
-            && (!self.is_reader_due() || self.window.select(self.used()) >= self.window.offered())
+            && (!self.is_reader_due() || self.window.select(self.free()) >= self.window.offered())
     }
 
     pub(super) fn send_ack(&mut self, now: Time, out: &mut Vec<Ack>) {
         self.compression.on_ack_sent();
-        let used = self.used();
-        if self.window.is_half_full(used) {
+        let free = self.free();
+        if self.window.is_half_full(free) {
             self.policy.leave_quick();
         }
         self.policy.on_ack_sent();
         let bytes = self.stats.delivered_bytes;
-        let window = self.window.offer(bytes, used);
+        let window = self.window.offer(bytes, free);
         (self.rcv_wup, self.acked_bytes) = (self.rcv_nxt, bytes);
         self.extent.forget_below(self.rcv_wup);
         let ack = self.acknowledge(now, self.rcv_nxt, window);
@@ -110,7 +132,9 @@ impl Receiver {
             ts_val: timestamp_ms(host_ns(now)),
             ..TcpAck::default()
         };
-        self.ecn.on_ack(&mut ack);
+        if self.ecn.is_on() {
+            self.ecn.on_ack(&mut ack);
+        }
         if self.dsack.is_some() || !self.ooo.is_empty() {
             self.report_blocks(&mut ack);
         }

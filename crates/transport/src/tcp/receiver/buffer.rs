@@ -15,9 +15,10 @@ impl Receiver {
         self.unread() + self.held_out_of_order()
     }
 
-    /// Memory of these, bytes.
-    pub(super) fn used(&self) -> u64 {
-        self.memory.used(self.held())
+    /// Payload that fits beside these.
+    #[inline]
+    pub(super) fn free(&self) -> u64 {
+        self.window.free(self.memory.used(self.held()))
     }
 
     /// Bytes in order that the application has not read.
@@ -58,8 +59,14 @@ impl Receiver {
     }
 
     /// Whether `rcvlowat` bytes or the end of the stream are there, which wakes the application.
+    #[inline(always)]
     pub(super) fn is_reader_due(&self) -> bool {
-        self.unread() >= u64::from(self.config.rcvlowat) || self.is_complete()
+        self.stats.delivered_bytes >= self.wakes_at
+    }
+
+    /// What the application has read, or where the stream ends, is known anew.
+    pub(super) fn set_wakes_at(&mut self) {
+        self.wakes_at = self.extent.up_to_end(self.copied + u64::from(self.config.rcvlowat));
     }
 
     /// The application runs, after all packets of the instant that woke it, and reads everything in order.
@@ -71,6 +78,7 @@ impl Receiver {
         let (have, more) = (self.copied + first, unread - first);
         self.window.on_read(self.reads_at, have, more, self.timestamps.read_rtt_us());
         self.copied += unread;
+        self.set_wakes_at();
         self.memory.read();
         self.reads_at = Time::NEVER;
         self.is_ack_left_to_reader = false;

@@ -61,7 +61,6 @@ impl ReceiverEcn {
     }
 
     /// Writes the feedback of an ACK.
-    #[inline]
     pub fn on_ack(&mut self, ack: &mut TcpAck) {
         match self.feedback {
             Feedback::None => {}

@@ -32,6 +32,11 @@ impl Extent {
         self.total = bytes;
     }
 
+    /// So many bytes, or as many as the stream has.
+    pub fn up_to_end(&self, bytes: u64) -> u64 {
+        bytes.min(self.total)
+    }
+
     /// Whether `bytes` bytes in order are all that there are.
     #[inline]
     pub fn is_whole(&self, bytes: u64) -> bool {

@@ -102,6 +102,7 @@ impl Gro {
 
 impl Receiver {
     /// A packet arrives at a network card that merges, or is a super-packet, which stays as it is.
+    #[inline(never)]
     pub(super) fn merge(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
         let packet = run.first;
         if run.count > 1 {

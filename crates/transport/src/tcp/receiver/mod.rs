@@ -25,12 +25,11 @@ use super::ecn::Feedback;
 use crate::common::clock::{host_ns, timestamp_ms, Tick};
 use ack_policy::AckPolicy;
 use compression::Compression;
-use ecn::{Reaction, ReceiverEcn};
+use ecn::ReceiverEcn;
 use extent::Extent;
 use gro::{Gro, Run};
 pub use info::{ReceiverInfo, ReceiverStats};
 use memory::Memory;
-use net::frame::ecn::CE;
 use net::{flags, Ack, Packet, TcpAck};
 use sack_blocks::OutOfOrder;
 use segment_size::{Measured, SegmentSize};
@@ -60,6 +59,8 @@ pub struct Receiver {
     compression: Compression,
     /// What the application has read, bytes.
     copied: u64,
+    /// It wakes when as many bytes are delivered.
+    wakes_at: u64,
     /// When the application runs that was woken, and whether it has an ACK to send then.
     reads_at: Time,
     is_ack_left_to_reader: bool,
@@ -79,9 +80,11 @@ impl Receiver {
         last_len: u32,
         feedback: impl Into<Feedback>,
     ) -> Receiver {
+        let extent = Extent::new(segments, last_len, config.mss);
         Receiver {
             config,
-            extent: Extent::new(segments, last_len, config.mss),
+            wakes_at: extent.up_to_end(config.rcvlowat.into()),
+            extent,
             rcv_nxt: 0,
             rcv_wup: 0,
             acked_bytes: 0,
@@ -220,6 +223,7 @@ impl Receiver {
     /// The application at the other end closed after `bytes` bytes (what a FIN tells).
     pub fn finish(&mut self, bytes: u64) {
         self.extent.finish(bytes);
+        self.set_wakes_at();
     }
 
     /// Whether the whole of a finite stream arrived.
@@ -374,24 +378,6 @@ impl Receiver {
     fn check_ce(&mut self, now: Time, run: Run, next: u32, out: &mut Vec<Ack>) {
         if self.ecn.is_on() {
             self.take_ce(now, run, next, out);
-        }
-    }
-
-    #[inline(never)]
-    fn take_ce(&mut self, now: Time, run: Run, next: u32, out: &mut Vec<Ack>) {
-        if run.first.ecn == CE {
-            self.stats.ce_packets += u64::from(run.count);
-        }
-        match self.ecn.on_data(run.first.ecn, run.count, next) {
-            Reaction::None => {}
-            Reaction::Quick => self.policy.enter_quick(2, self.window.offered()),
-            Reaction::Now => self.policy.ack_now(),
-            Reaction::Changed { next: prior, ece } => {
-                if self.policy.delayed_until().is_set() {
-                    self.send_prior_ack(now, (prior, ece), next, out);
-                }
-                self.policy.ack_now();
-            }
         }
     }
 }

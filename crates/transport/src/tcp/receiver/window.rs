@@ -152,25 +152,24 @@ impl Window {
 
     /// Payload that fits into the buffer beside `used` bytes of memory (`tcp_space`).
     #[inline]
-    fn free(&self, used: u64) -> u64 {
+    pub fn free(&self, used: u64) -> u64 {
         match used {
             0 => self.capacity,
             _ => self.payload(self.buffer.saturating_sub(used)).min(self.capacity),
         }
     }
 
-    /// Whether `used` bytes of memory are more than half of the buffer.
+    /// Whether more than half of the buffer is full, where there is room for `free` bytes ([`Window::free`]).
     #[inline]
-    pub fn is_half_full(&self, used: u64) -> bool {
-        self.free(used) < self.capacity / 2
+    pub fn is_half_full(&self, free: u64) -> bool {
+        free < self.capacity / 2
     }
 
-    /// What an ACK offers beside `used` bytes of memory in the buffer, if the right edge may be anywhere. Nothing is offered
+    /// What an ACK offers where there is room for `free` bytes, if the right edge may be anywhere. Nothing is offered
     /// below a segment or a sixteenth of the buffer (`__tcp_select_window`).
     #[inline]
-    pub fn select(&self, used: u64) -> u64 {
-        let mut free = self.free(used);
-        if free < self.capacity / 2 {
+    pub fn select(&self, mut free: u64) -> u64 {
+        if self.is_half_full(free) {
             free &= !self.unit_mask;
             if free < self.payload(self.buffer) / 16 || free < self.segment.min(self.capacity) {
                 return 0;
@@ -179,20 +178,20 @@ impl Window {
         self.round_up(free.min(self.limit))
     }
 
-    /// Whether an ACK for everything before byte `next` would offer at least twice what is left of the window, which the
-    /// sender is told at once (`tcp_cleanup_rbuf`).
+    /// Whether an ACK for everything before byte `next`, beside `used` bytes of memory in the buffer, would offer at least
+    /// twice what is left of the window, which the sender is told at once (`tcp_cleanup_rbuf`).
     #[inline]
     pub fn is_doubled(&self, next: u64, used: u64) -> bool {
         let left = self.offered_end.saturating_sub(next);
-        2 * left <= self.capacity && self.select(used) >= (2 * left).max(1)
+        2 * left <= self.capacity && self.select(self.free(used)) >= (2 * left).max(1)
     }
 
-    /// The window of an ACK for everything before byte `next`, beside `used` bytes of memory in the buffer; the right edge
-    /// never moves left.
+    /// The window of an ACK for everything before byte `next`, where there is room for `free` bytes; the right edge never
+    /// moves left.
     #[inline]
-    pub fn offer(&mut self, next: u64, used: u64) -> u32 {
+    pub fn offer(&mut self, next: u64, free: u64) -> u32 {
         let left = self.offered_end.saturating_sub(next);
-        self.offered = self.round_up(self.select(used).max(left));
+        self.offered = self.round_up(self.select(free).max(left));
         self.offered_end = next + self.offered;
         self.offered.min(u64::from(u32::MAX)) as u32
     }
@@ -290,7 +289,7 @@ mod tests {
             assert_eq!(window.on_syn(), 65_535);
             [1, 2, 3, 4].map(|n| {
                 assert!(grow(&mut window, n));
-                window.offer(1448 * n, used(n))
+                window.offer(1448 * n, window.free(used(n)))
             })
         };
         assert_eq!(offers(32 << 20), [8_390_656, 8_393_728, 8_396_800, 8_398_848]);
@@ -320,7 +319,11 @@ mod tests {
         }
         for (unread, offered) in seen {
             grow(&mut window, unread);
-            assert_eq!(window.select(used(unread)), offered, "{unread} segments unread");
+            assert_eq!(
+                window.select(window.free(used(unread))),
+                offered,
+                "{unread} segments unread"
+            );
         }
     }
 
@@ -337,7 +340,7 @@ mod tests {
         let config = HostConfig { rcvbuf: (131_072, 131_072), ..HostConfig::default() };
         let mut window = Window::new(&config);
         // A SYN-ACK has offered 65160 bytes; after 1000 of them 64088 are less than what is left of it.
-        assert_eq!(window.offer(1000, 0), 64_160);
-        assert_eq!(window.offer(1448, 0), 64_088);
+        assert_eq!(window.offer(1000, window.free(0)), 64_160);
+        assert_eq!(window.offer(1448, window.free(0)), 64_088);
     }
 }
