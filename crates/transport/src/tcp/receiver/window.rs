@@ -336,6 +336,20 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_without_room_is_known_until_the_buffer_grows() {
+        let config = HostConfig { rcvbuf: (131_072, 1 << 20), ..HostConfig::default() };
+        let mut window = Window::new(&config);
+        while grow(&mut window, 2) {}
+        let (two, one) = (used(2), used(1));
+        assert!(!window.may_grow(two) && !window.may_grow(two + 1) && window.may_grow(one));
+        assert!(grow(&mut window, 1) && window.may_grow(two));
+        while grow(&mut window, 1) {}
+        assert!(!window.may_grow(one));
+        window.on_read(Time::from_ns(1_000_000), 1 << 18, 0, 1);
+        assert!(window.may_grow(two) && grow(&mut window, 2));
+    }
+
+    #[test]
     fn the_right_edge_never_moves_left() {
         let config = HostConfig { rcvbuf: (131_072, 131_072), ..HostConfig::default() };
         let mut window = Window::new(&config);
