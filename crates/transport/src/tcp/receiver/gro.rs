@@ -127,7 +127,7 @@ impl Receiver {
         }
     }
 
-    /// [`Receiver::on_run`] is where it is called from; this is one place for all of these.
+    /// [`Receiver::on_run`] out of line, for all runs but single segments that nothing merges.
     #[inline(never)]
     fn on_merged(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
         self.on_run(now, run, out);
