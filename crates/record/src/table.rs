@@ -10,6 +10,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use serde_json::Value;
 use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ pub trait Table {
     /// Writes all that is encoded as one row group.
     fn flush(
         columns: &mut Self::Columns,
-        group: &mut SerializedRowGroupWriter<'_, File>,
+        group: &mut SerializedRowGroupWriter<'_, Sink>,
     ) -> ParquetResult<()>;
 }
 
@@ -132,13 +133,27 @@ macro_rules! table {
 
             fn flush(
                 columns: &mut $columns,
-                group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, std::fs::File>,
+                group: &mut parquet::file::writer::SerializedRowGroupWriter<'_, $crate::table::Sink>,
             ) -> parquet::errors::Result<()> {
                 $( columns.$name.flush(group)?; )+
                 Ok(())
             }
         }
     };
+}
+
+/// A file that gets its bytes in few pieces: Parquet's writer flushes after every column, and a short run has 75.
+pub struct Sink(BufWriter<File>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    /// What is left goes to the file when the table is finished.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// One table on its way to its file.
@@ -148,7 +163,7 @@ pub struct TableWriter<R: Table> {
     on: bool,
     columns: R::Columns,
     buffered: usize,
-    file: SerializedFileWriter<File>,
+    file: SerializedFileWriter<Sink>,
     /// The first error; once it is there nothing more is written.
     failed: Option<ParquetError>,
 }
@@ -228,14 +243,14 @@ impl<R: Table> TableWriter<R> {
         }
         let closed = match self.failed {
             Some(source) => Err(source),
-            None => self.file.close().map(|_| ()),
+            None => self.file.into_inner().and_then(|mut sink| Ok(sink.0.flush()?)),
         };
         closed.map_err(|source| RecordError::Parquet { path: self.path, source })
     }
 }
 
 /// Starts a Parquet file with the schema of `R`.
-fn open<R: Table>(file: File) -> ParquetResult<SerializedFileWriter<File>> {
+fn open<R: Table>(file: File) -> ParquetResult<SerializedFileWriter<Sink>> {
     let schema = Type::group_type_builder(R::NAME).with_fields(R::nodes()?).build()?;
     let version = KeyValue::new("schema_version".to_string(), SCHEMA_VERSION.to_string());
     let mut properties = WriterProperties::builder()
@@ -250,5 +265,5 @@ fn open<R: Table>(file: File) -> ParquetResult<SerializedFileWriter<File>> {
                 .set_column_encoding(path, encoding);
         }
     }
-    SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))
+    SerializedFileWriter::new(Sink(BufWriter::new(file)), Arc::new(schema), Arc::new(properties.build()))
 }
