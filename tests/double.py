@@ -53,6 +53,15 @@ def version() -> str:
     return "0.0.0+double"
 
 
+def toml_tables(_: str) -> None:
+    """Leaves all texts to tomllib."""
+
+
+def indented(text: str) -> str:
+    """As the engine's."""
+    return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+
+
 def run(
     plan_json: str,
     out_dir: str,

@@ -86,6 +86,10 @@ def hash_text(text: str) -> str:
     return f"{value:016x}"
 
 
+#: From here on a sweep makes up for what its preparations take.
+_MANY = 16
+
+
 class Sweep:
     """Runs, and the place that they go to, as a context: it is held while this lasts, and holds whole folders only,
     whatever ends it.
@@ -161,6 +165,8 @@ class Sweep:
 
             kept = {job.number: Outcome(job, found, None, True) for job in jobs if (found := finished(job, note))}
         todo = [job for job in jobs if job.number not in kept]
+        if len(todo) > _MANY:
+            import hashlib  # noqa: F401 - OpenSSL takes longer to load than Python's own SHA-256, and is quicker then
         running = self._pool.outcomes(todo, observe)
         for job in jobs:
             outcome = kept[job.number] if job.number in kept else next(running)
