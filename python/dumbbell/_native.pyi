@@ -306,6 +306,9 @@ def digests() -> dict[str, str]:
 def version() -> str:
     """Version of the engine."""
 
+def indented(json: str) -> str:
+    """What `json.dumps` writes with ``indent=1``, from what it writes with the separators "," and ":"."""
+
 def kernel_built_in() -> list[tuple[str, str]]:
     """Names of the controllers that are built in for BPF, and the kernel's for them; none if this was built without
     clang.

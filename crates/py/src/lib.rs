@@ -14,6 +14,7 @@ mod own;
 mod parts;
 mod radio;
 mod sample;
+mod text;
 mod watched;
 
 use apart::Ended;
@@ -288,6 +289,8 @@ mod _native {
     use super::radio::{path_course, radio_course, radio_trace};
     #[pymodule_export]
     use super::sample::Sample;
+    #[pymodule_export]
+    use super::text::indented;
     #[pymodule_export]
     use super::{
         _panic_in_next_run, controllers, digests, run, version, write_measured, ControllerError,
