@@ -53,6 +53,11 @@ def version() -> str:
     return "0.0.0+double"
 
 
+def indented(text: str) -> str:
+    """As the engine's."""
+    return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+
+
 def toml_tables(_: str) -> None:
     """Leaves all texts to tomllib."""
 

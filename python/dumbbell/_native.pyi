@@ -18,8 +18,10 @@ __all__ = [
     "controllers",
     "digests",
     "emulate",
+    "end_with_parent",
     "enter_user_namespace",
     "host_sysctls",
+    "indented",
     "iperf3_bytes",
     "iperf3_clients",
     "kernel_built_in",
@@ -305,6 +307,9 @@ def digests() -> dict[str, str]:
 
 def version() -> str:
     """Version of the engine."""
+
+def end_with_parent() -> None:
+    """Let the system kill this process when the thread that forked it has ended; on Linux."""
 
 def indented(json: str) -> str:
     """What `json.dumps` writes with ``indent=1``, from what it writes with the separators "," and ":"."""

@@ -8,6 +8,15 @@ from collections.abc import Callable, Sequence
 class DumbbellError(Exception):
     """Anything that this package refuses or fails to do; its text is one line for a person."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """How it comes from another process: not all of these are made of their text alone."""
+        return _again, (type(self), self.args), self.__dict__
+
+
+def _again(kind: type[DumbbellError], args: tuple[object, ...]) -> DumbbellError:
+    """An error without the attributes that its constructor would set."""
+    return kind.__new__(kind, *args)
+
 
 class ScenarioError(DumbbellError):
     """A scenario that cannot be run as written.

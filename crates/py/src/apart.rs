@@ -135,6 +135,16 @@ fn fork(
     Ok(forked?)
 }
 
+/// The system ends this process, a worker's, when the one that forked it is gone; see the stub.
+#[pyfunction]
+pub fn end_with_parent() {
+    // SAFETY: a flag of this process.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+    }
+}
+
 /// The whole life of the child.
 fn do_and_end(
     py: Python<'_>,

@@ -273,6 +273,8 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use super::apart::end_with_parent;
+    #[pymodule_export]
     use super::emulator::{emulate, enter_user_namespace, shell, EmulatorError};
     #[pymodule_export]
     use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients};

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 #: What folders that are not complete begin with; the number of a process and the folder's name follow.
 BESIDE = ".tmp-"
+#: The process of the command: its workers are forked from it.
+_PROCESS = os.getpid()
 #: Waiting for the disk takes at most one part in this many of the time that runs take.
 _SYNC_PART = 20
 #: Up to here Python's own SHA-256 is quicker than loading OpenSSL, which takes a millisecond and is eight times as
@@ -52,7 +54,7 @@ class ResultFolder:
 
     def __init__(self, request: Request, folder: Path) -> None:
         self.request, self.folder = request, folder
-        self.path = folder.parent / f"{BESIDE}{os.getpid()}-{folder.name}"
+        self.path = folder.parent / f"{BESIDE}{_PROCESS}-{folder.name}"
         self.began_s = time.perf_counter()
 
     def __enter__(self) -> ResultFolder:

@@ -112,7 +112,7 @@ def go(
     progress = None if quiet else Progress(planned, screen())
     going: sweep.Sweep | None = None
     try:
-        with sweep.Sweep(planned, place, workers=workers) as going:
+        with sweep.Sweep(planned, place, workers=workers, may_fork=True) as going:
             for outcome in going.outcomes(progress.observe if progress else None, _note):
                 if progress:
                     progress.clear()

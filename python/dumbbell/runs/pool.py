@@ -1,13 +1,15 @@
-"""Runs on several threads at once: handed out in their order and reported in it, whichever ends first.
+"""Several runs at once: handed out in their order and reported in it, whichever ends first.
 
-Workers are threads: the engine releases the GIL, and threads share the interpreter's start-up cost. What a run writes
-does not depend on the worker.
+Workers are threads: the engine releases the GIL, and threads share the interpreter's start-up cost. For many runs they
+are processes (`workers.py`) where this one may be forked. What a run writes does not depend on the worker.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +22,10 @@ from . import interrupts
 if TYPE_CHECKING:
     import threading
 
+    from dumbbell.backends.request import Progress
+
     from .plan import Planned
+    from .workers import Workers
 
 Observe = Callable[["Job", int, int], None]
 """Called with (job, simulated nanoseconds, delivered packets) while a run goes on and when it has ended,
@@ -61,11 +66,19 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Pool:
-    """Worker threads, as a context that none of them outlives: they may not outlive the interpreter."""
+#: Fewer runs a worker are not worth the 3 ms that a process takes.
+_RUNS_OF_PROCESS = 8
 
-    def __init__(self, workers: int | None = None, make: Make = backends.run) -> None:
-        self._workers, self._make = workers or default_workers(), make
+
+class Pool:
+    """Workers, as a context that none of them outlives: threads may not outlive the interpreter.
+
+    `may_fork`: nothing else goes on in this process, so that it may be forked.
+    """
+
+    def __init__(self, workers: int | None = None, make: Make = backends.run, *, may_fork: bool = False) -> None:
+        self._workers, self._make, self._may_fork = workers or default_workers(), make, may_fork
+        self._processes: Workers | None = None
         self._stop: list[bool] = []
         self._threads: list[threading.Thread] = []
 
@@ -77,6 +90,8 @@ class Pool:
 
     def end(self) -> None:
         """Stop the workers and wait for them."""
+        if self._processes:
+            self._processes.end()
         self._stop.append(True)
         for thread in self._threads:
             thread.join()
@@ -86,6 +101,12 @@ class Pool:
         workers = min(self._workers, len(jobs))
         if workers <= 1:
             return (self._one(job, observe, None) for job in jobs)
+        if self._may_fork and _are_for_processes(jobs, workers):
+            from .workers import Workers  # only then: start-up counts
+
+            with suppress(OSError), interrupts.Held():  # no more processes: threads will do
+                self._processes = Workers(jobs, workers, self._made)
+                return self._processes.outcomes(observe)
         return self._in_order(jobs, workers, observe)
 
     def _in_order(self, jobs: Sequence[Job], workers: int, observe: Observe | None) -> Iterator[Outcome]:
@@ -135,12 +156,31 @@ class Pool:
             if observe:
                 observe(job, sim_ns, packets)
 
+        outcome = self._made(job, progress)
+        told_end(outcome, observe)
+        return outcome
+
+    def _made(self, job: Job, progress: Progress) -> Outcome:
         try:
-            made = self._make(job.request._replace(progress=progress), job.folder)
+            return Outcome(job, self._make(job.request._replace(progress=progress), job.folder), None)
         except DumbbellError as error:
             return Outcome(job, None, error)
         except Exception as error:  # a bug, which must not take the other runs along
             return Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
-        if observe:
-            observe(job, job.planned.plan["duration_ns"], made["summary"]["packets_delivered"])
-        return Outcome(job, made, None)
+
+
+def told_end(outcome: Outcome, observe: Observe | None) -> None:
+    """Let it be known that a run has ended well."""
+    job, made = outcome.job, outcome.manifest
+    if observe and made:
+        observe(job, job.planned.plan["duration_ns"], made["summary"]["packets_delivered"])
+
+
+def _are_for_processes(jobs: Sequence[Job], workers: int) -> bool:
+    """Whether these are many, and plain: a controller of the user's own may have something to do with this process."""
+    if len(jobs) < _RUNS_OF_PROCESS * workers or not hasattr(os, "fork"):
+        return False
+    threading = sys.modules.get("threading")
+    return not (threading and threading.active_count() > 1) and all(
+        job.request.on == "sim" and not job.request.own for job in jobs
+    )

@@ -103,11 +103,17 @@ class Sweep:
     """
 
     def __init__(
-        self, planned: list[Job], place: Place, *, workers: int | None = None, make: Make = backends.run
+        self,
+        planned: list[Job],
+        place: Place,
+        *,
+        workers: int | None = None,
+        make: Make = backends.run,
+        may_fork: bool = False,
     ) -> None:
         self.jobs, self.place = planned, place
         self.out = place.path
-        self._pool = Pool(workers, make)
+        self._pool = Pool(workers, make, may_fork=may_fork)
         self._leave = ExitStack()
 
     def __enter__(self) -> Sweep:

@@ -1,0 +1,221 @@
+"""Runs on several processes at once: forked from this one when it has imported and planned everything, and warm from
+then on.
+
+Threads would wait for each other between runs, because Python lets one of them work at a time, and the time between
+short runs is Python's. What a run writes does not depend on the process.
+
+    jobs    numbers of jobs, in their order, in one pipe that all workers read
+    news    from each worker: how far its run is, and how it ended
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import DiskFullError, DumbbellError, EngineError
+
+from . import interrupts
+from .pool import Outcome, told_end
+
+if TYPE_CHECKING:
+    from .pool import Job, Observe
+
+    One = Callable[[Job, Callable[[int, int], None]], Outcome]
+
+#: Bytes of a job's number, and of the length of a piece of news.
+_NUMBER = 4
+#: Numbers that are written at once: a pipe takes up to 4096 bytes whole or not at all.
+_NUMBERS = 4096 // _NUMBER
+
+
+_BEGAN, _AT, _ENDED = range(3)
+#: A run tells how far it is at this distance at least; the engine says it every 50 ms.
+_TELL_EVERY_S = 0.04
+
+
+class _Worker:
+    """A process as this one knows it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.number: int | None = None
+        """The job that it has under way."""
+        self.unread = b""
+
+    def news(self, data: bytes) -> Iterator[tuple[Any, ...]]:
+        """What it has told, of which `data` are the next bytes."""
+        self.unread += data
+        while len(self.unread) >= _NUMBER:
+            end = _NUMBER + int.from_bytes(self.unread[:_NUMBER], "little")
+            if len(self.unread) < end:
+                return
+            told, self.unread = self.unread[_NUMBER:end], self.unread[end:]
+            yield pickle.loads(told)
+
+
+class Workers:
+    """The processes for these jobs; `one` runs a job in one of them. Raises OSError where the system has no more."""
+
+    def __init__(self, jobs: Sequence[Job], count: int, one: One) -> None:
+        self._jobs, self._one = jobs, one
+        self._unwritten = 0
+        self._workers: dict[int, _Worker] = {}
+        self._done: dict[int, Outcome] = {}
+        with interrupts.Held():
+            self._take, self._give = os.pipe()
+            os.set_blocking(self._give, False)
+            self._hand_out()
+            try:
+                for _ in range(count):
+                    self._start()
+            except OSError:
+                self.end()
+                raise
+
+    def outcomes(self, observe: Observe | None) -> Iterator[Outcome]:
+        """How the jobs ended, in their order; nothing is started after a full disk."""
+        poll = select.poll()
+        for fd in self._workers:
+            poll.register(fd, select.POLLIN)
+        for number, job in enumerate(self._jobs):
+            while number not in self._done and self._workers:
+                for fd, _ in poll.poll():
+                    if not self._heard(fd, observe):
+                        poll.unregister(fd)
+                self._hand_out()
+            gone = Outcome(job, None, EngineError(f"{job.folder}: not run, because no process is left to run it"))
+            yield self._done.pop(number, gone)
+
+    def end(self) -> None:
+        """Kill the processes that are there still, and wait for them; `Place` clears what they were writing."""
+        with interrupts.Held():
+            for fd, worker in self._workers.items():
+                os.close(fd)
+                os.kill(worker.pid, signal.SIGKILL)
+                os.waitpid(worker.pid, 0)
+            self._workers.clear()
+            for fd in (self._give, self._take):
+                if fd >= 0:
+                    os.close(fd)
+            self._give = self._take = -1
+
+    def _heard(self, fd: int, observe: Observe | None) -> bool:
+        """Take what a worker has told; says whether there will be more."""
+        worker = self._workers[fd]
+        data = os.read(fd, 1 << 16)
+        for kind, number, *content in worker.news(data):
+            job = self._jobs[number]
+            worker.number = None if kind == _ENDED else number
+            if kind == _ENDED:
+                self._done[number] = outcome = _ended(job, *content)
+                told_end(outcome, observe)
+                if isinstance(outcome.error, DiskFullError):
+                    self._stop()
+            elif observe and kind == _AT:
+                observe(job, *content)
+        if not data:
+            self._lost(fd, worker)
+        return bool(data)
+
+    def _lost(self, fd: int, worker: _Worker) -> None:
+        """A worker has ended: because there are no more jobs, or by an accident in the middle of one."""
+        with interrupts.Held():
+            os.close(fd)
+            del self._workers[fd]
+            _, status = os.waitpid(worker.pid, 0)
+        if worker.number is not None:
+            job, how = self._jobs[worker.number], os.waitstatus_to_exitcode(status)
+            said = f"was killed by signal {-how}, as the system does when memory runs out" if how < 0 else "ended"
+            self._done[worker.number] = Outcome(job, None, EngineError(f"{job.folder}: its process {said}"))
+
+    def _hand_out(self) -> None:
+        """Write as many numbers as the pipe takes, and close it when all are written."""
+        while self._give >= 0:
+            numbers = range(self._unwritten, min(self._unwritten + _NUMBERS, len(self._jobs)))
+            if not numbers:
+                os.close(self._give)
+                self._give = -1
+                return
+            try:
+                os.write(self._give, b"".join(number.to_bytes(_NUMBER, "little") for number in numbers))
+            except BlockingIOError:
+                return
+            self._unwritten = numbers.stop
+
+    def _stop(self) -> None:
+        """Take back what no worker has taken."""
+        self._unwritten = len(self._jobs)
+        self._hand_out()
+        while os.read(self._take, 1 << 16):
+            pass
+
+    def _start(self) -> None:
+        news, tell = os.pipe()
+        pid = os.fork()
+        if pid:
+            os.close(tell)
+            self._workers[news] = _Worker(pid)
+            return
+        try:
+            for fd in (news, self._give, *self._workers):
+                if fd >= 0:
+                    os.close(fd)
+            self._work(tell)
+        finally:
+            os._exit(1)
+
+    def _work(self, tell: int) -> None:
+        """The whole life of a worker. The parent ends it, where a terminal would end both."""
+        for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signal_number, signal.SIG_IGN)
+        from dumbbell import _native
+
+        _native.end_with_parent()
+        teller = _Teller(tell)
+        while len(word := os.read(self._take, _NUMBER)) == _NUMBER:
+            number = int.from_bytes(word, "little")
+            teller.say(_BEGAN, number)
+            teller.flush()  # with the end of the run before: a message a run wakes the parent
+            outcome = self._one(self._jobs[number], partial(teller.progress, number))
+            manifest = outcome.manifest and {**outcome.manifest, "plan": None}  # the parent has it
+            teller.say(_ENDED, number, manifest, outcome.error)
+        teller.flush()
+        os._exit(0)
+
+
+class _Teller:
+    """Where a worker tells its news."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._unsent = b""
+        self._sent_s = 0.0
+
+    def say(self, *news: object) -> None:
+        """One piece, which goes with the next `flush`."""
+        told = pickle.dumps(news)
+        self._unsent += len(told).to_bytes(_NUMBER, "little") + told
+
+    def flush(self) -> None:
+        """Send what is there."""
+        left = memoryview(self._unsent)
+        while left:
+            left = left[os.write(self._fd, left) :]
+        self._unsent, self._sent_s = b"", time.monotonic()
+
+    def progress(self, number: int, sim_ns: int, packets: int) -> None:
+        """How far a run is; not of short ones."""
+        if time.monotonic() - self._sent_s >= _TELL_EVERY_S:
+            self.say(_AT, number, sim_ns, packets)
+            self.flush()
+
+
+def _ended(job: Job, manifest: dict[str, Any] | None, error: DumbbellError | None) -> Outcome:
+    return Outcome(job, manifest and {**manifest, "plan": job.planned.plan}, error)
