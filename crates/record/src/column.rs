@@ -176,7 +176,7 @@ impl<C: Cell> Column<C> {
     pub fn encode(&mut self, of: &ColumnDescPtr, with: &WriterPropertiesPtr) -> Result<()> {
         let writer = self.writer.get_or_insert_with(|| {
             let sink = TrackedWrite::new(self.pages.clone());
-            ColumnWriterImpl::new(of.clone(), with.clone(), Box::new(Sink(sink)))
+            ColumnWriterImpl::new(of.clone(), with.clone(), Box::new(PageSink(sink)))
         });
         let levels = C::NULLABLE.then_some(self.levels.as_slice());
         writer.write_batch(&self.values, levels, None)?;
@@ -218,9 +218,9 @@ impl Write for Pages {
 }
 
 /// Writes pages as into a file; the library's own writer of pages lives no longer than a borrow of the file.
-struct Sink(TrackedWrite<Pages>);
+struct PageSink(TrackedWrite<Pages>);
 
-impl PageWriter for Sink {
+impl PageWriter for PageSink {
     fn write_page(&mut self, page: CompressedPage) -> Result<PageWriteSpec> {
         SerializedPageWriter::new(&mut self.0).write_page(page)
     }

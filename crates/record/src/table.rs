@@ -52,7 +52,7 @@ pub trait Table {
     where
         Self: Sized;
     /// Encodes what the buffers have, [`BATCH`] rows or the last ones of a row group.
-    fn encode(columns: &mut Self::Columns, file: &SerializedFileWriter<File>) -> ParquetResult<()>;
+    fn encode(columns: &mut Self::Columns, file: &SerializedFileWriter<Sink>) -> ParquetResult<()>;
     /// Writes all that is encoded as one row group.
     fn flush(
         columns: &mut Self::Columns,
@@ -121,7 +121,7 @@ macro_rules! table {
 
             fn encode(
                 columns: &mut $columns,
-                file: &parquet::file::writer::SerializedFileWriter<std::fs::File>,
+                file: &parquet::file::writer::SerializedFileWriter<$crate::table::Sink>,
             ) -> parquet::errors::Result<()> {
                 let mut described = file.schema_descr().columns().iter();
                 $( {
@@ -265,5 +265,9 @@ fn open<R: Table>(file: File) -> ParquetResult<SerializedFileWriter<Sink>> {
                 .set_column_encoding(path, encoding);
         }
     }
-    SerializedFileWriter::new(Sink(BufWriter::new(file)), Arc::new(schema), Arc::new(properties.build()))
+    SerializedFileWriter::new(
+        Sink(BufWriter::new(file)),
+        Arc::new(schema),
+        Arc::new(properties.build()),
+    )
 }
