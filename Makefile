@@ -30,6 +30,8 @@ SET ?= tests
 # Of `make papers`: all, a paper, or a figure.
 ID ?= all
 COUNT ?= 100
+# Runs a build with the profile of the engine, which tells the compiler what is called often.
+PGO := $(BIN)/python tools/pgo.py run
 # C and Python bindings find the same interpreter however cargo is started.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
@@ -37,7 +39,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-paired bench-emulator bench-kernel bench-memory bench-page bench-papers vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-paired bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -163,7 +165,7 @@ bench-floor: $(STAMPS)/venv ## What a packet costs at least: the engine's event 
 
 bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delivered packet, and in which functions: build/instructions.json (AGAINST=another such file: what got dearer)
 	tools/system-packages.sh valgrind
-	cargo build --locked --release -p dumbbell-sim --bin dumbbell-sim
+	$(PGO) cargo build --locked --release -p dumbbell-sim --bin dumbbell-sim
 	$(BIN)/python bench/instructions.py --json build/instructions.json $(if $(AGAINST),--against $(AGAINST))
 
 bench-paired: $(STAMPS)/native ## What got slower than another commit: both engines in turn, pair by pair (COMMIT=HEAD~1)
@@ -185,6 +187,9 @@ bench-page: $(STAMPS)/native $(STAMPS)/dev ## How fast the live page is in headl
 
 bench-papers: $(STAMPS)/native ## How long the papers' full profile takes, from a sample of its runs (10 minutes)
 	$(BIN)/python bench/papers.py --json build/bench-papers.json
+
+pgo: $(STAMPS)/native ## Make the profile that the engine is compiled with (needs `rustup component add llvm-tools`; minutes)
+	$(BIN)/python tools/pgo.py train
 
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json
@@ -227,7 +232,7 @@ $(STAMPS)/native: $(STAMPS)/venv $(native_sources)
 	@tools/system-packages.sh clang || echo "no clang: controllers for the kernel are not built" >&2
 	@kernel=; tools/system-packages.sh libelf || { kernel=--no-default-features; echo "no libelf: \`dumbbell kernel\` is not built" >&2; }; \
 	echo "building the engine (log: build/native.log)"; \
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked $$kernel > build/native.log 2>&1 || { cat build/native.log; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(PGO) $(BIN)/maturin develop --release --locked $$kernel > build/native.log 2>&1 || { cat build/native.log; exit 1; }
 	touch $@
 
 $(STAMPS)/system: tools/system-packages.sh | $(STAMPS)

@@ -3,6 +3,7 @@
 - The commit goes into the package as ``dumbbell/_build.py``, so that two builds of one version can be told apart. In a
   source distribution the file is there already. In a checkout with git nothing reads it, so what a killed build leaves
   does no harm.
+- The engine is compiled with its profile (`pgo.py`).
 - Where the headers of libelf and zlib are missing, the package is built without `dumbbell kernel`, and says so.
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import maturin
+import pgo
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "python" / "dumbbell" / "_build.py"
@@ -31,7 +33,7 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """A wheel with the commit in it."""
-    with _stamp(), _features():
+    with _stamp(), _features(), _profile():
         return str(maturin.build_wheel(folder, settings, metadata))
 
 
@@ -43,7 +45,7 @@ def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:
 
 def build_editable(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """A wheel that points here, where the commit can be read."""
-    with _features():
+    with _features(), _profile():
         return str(maturin.build_editable(folder, settings, metadata))
 
 
@@ -95,6 +97,18 @@ def _features() -> Iterator[None]:
             os.environ.pop("MATURIN_PEP517_ARGS", None)
         else:
             os.environ["MATURIN_PEP517_ARGS"] = asked
+
+
+@contextmanager
+def _profile() -> Iterator[None]:
+    """Tell the compiler what the engine does often."""
+    before = dict(os.environ)
+    os.environ.update(pgo.environment(pgo.flags()))
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _compiles(text: str) -> bool:
