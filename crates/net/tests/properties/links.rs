@@ -52,9 +52,9 @@ fn fast_departures(queue: &mut fast::Fifo<Packet>, arrivals: &[(Time, Packet)]) 
     let (mut out, mut dropped) = (Vec::new(), Vec::new());
     for &(now, packet) in arrivals {
         while queue.dequeue(now).is_some() {}
-        match queue.enqueue(now, packet) {
+        match queue.enqueue(now, &packet) {
             fast::Verdict::Queued(at) => out.push((at, packet.seq)),
-            fast::Verdict::Dropped(..) => dropped.push(packet.seq),
+            fast::Verdict::Dropped(_) => dropped.push(packet.seq),
         }
     }
     Departures { out, dropped }

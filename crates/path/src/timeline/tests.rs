@@ -51,6 +51,34 @@ fn a_later_deadline_leaves_the_slot_where_it_is() {
     assert_eq!(t.advance(), Some((Time::from_ns(5), 0)));
 }
 
+#[test]
+fn a_slot_that_is_taken_up_comes_up_again_only_if_it_is_set() {
+    for is_many in [false, true] {
+        let mut t = Timeline::new(3);
+        if is_many {
+            t.for_many();
+        }
+        (0..3).for_each(|slot| t.set(slot, Time::from_ns(u64::from(slot) + 1)));
+        // The first is set again, to times before and after those of the others, and far away; the second is not.
+        for again in [1, 20_000, 900_000_000] {
+            assert_eq!(t.advance().map(|(_, slot)| slot), Some(0));
+            t.take_up(0);
+            t.set_if_earlier(0, Time::from_ns(again));
+            t.set_if_earlier(0, Time::from_ns(again + 5));
+            t.let_go(0);
+            if again > 1 {
+                for slot in [1, 2] {
+                    assert_eq!(t.advance().map(|(_, slot)| slot), Some(slot));
+                    t.take_up(slot);
+                    t.let_go(slot);
+                    t.set(slot, Time::from_ns(again + 10 + u64::from(slot)));
+                }
+            }
+        }
+        assert_eq!(drain(&mut t), [(900_000_000, 0), (900_000_011, 1), (900_000_012, 2)]);
+    }
+}
+
 /// Slots in the order in which they come up, each of which fires.
 fn fire_all(t: &mut Timeline) -> Vec<(u64, u32)> {
     let mut out = Vec::new();

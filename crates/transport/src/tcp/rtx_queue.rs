@@ -463,7 +463,7 @@ mod tests {
 
     #[test]
     fn plain_segments_go_together_as_they_would_go_one_by_one() {
-        // Buffers of three segments; of the 40th on some are SACKED, lost or sent again.
+        // Buffers of three segments; one is SACKED and one was sent again.
         let fill = || {
             let mut q = RtxQueue::new();
             for i in 0..20 {
@@ -471,8 +471,8 @@ mod tests {
             }
             q.set_flags(41, SACKED);
             q.unlink(41);
-            q.set_flags(44, EVER_RETRANS | SKB_START);
-            q.restamp(44, Stamps { tx_us: 30, ..Stamps::default() });
+            q.set_flags(45, EVER_RETRANS | SKB_START);
+            q.restamp(45, Stamps { tx_us: 30, ..Stamps::default() });
             q
         };
         for ends in [vec![1, 2, 7, 40, 41, 42, 60], vec![38, 60], vec![3, 60], vec![60]] {
