@@ -163,7 +163,7 @@ bench-floor: $(STAMPS)/venv ## What a packet costs at least: the engine's event 
 	cargo build --locked --release -p dumbbell-sim --example floor
 	for flows in 2 100 10000; do echo "$$flows flows"; target/release/examples/floor $$flows; done
 
-bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delivered packet, and in which functions: build/instructions.json (AGAINST=another such file: what got dearer)
+bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delivered packet, by part and by function: build/instructions.json (AGAINST=another such file: what got dearer)
 	tools/system-packages.sh valgrind
 	$(PGO) cargo build --locked --release -p dumbbell-sim --bin dumbbell-sim
 	$(BIN)/python bench/instructions.py --json build/instructions.json $(if $(AGAINST),--against $(AGAINST))

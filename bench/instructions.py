@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Instructions per delivered packet of the engine alone, and which functions they are in.
+"""Instructions per delivered packet of the engine alone: by part of the simulator, and by function.
 
 Seconds depend on who else uses the machine; instructions do not: callgrind counts them, two counts of one binary
 agree to a few in a million, and so a change of a quarter of a percent is one. They do not tell what memory costs;
-`make bench` does.
+`make bench` does. Which part an instruction belongs to is said in ``parts.py``.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import callgrind
+import parts
 
 from dumbbell.runs import plan
 from dumbbell.scenario import file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 HERE = Path(__file__).resolve().parent
 
@@ -68,6 +66,7 @@ def main() -> int:
         if one.name.startswith(args.only or ""):
             rows[one.name] = count(one, args.engine)
             print(report(one.name, rows[one.name], before.get(one.name), args.top), flush=True)
+    print(parts.table({name: row["parts"] for name, row in rows.items()}))
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(rows, indent=2) + "\n")
@@ -78,50 +77,23 @@ def main() -> int:
 
 
 def count(one: Case, engine: Path) -> dict:
-    """Run one case under callgrind; its instructions per delivered packet, whole and by function."""
+    """Run one case under callgrind; its instructions per delivered packet, whole, by part and by function."""
     scenario = file.from_file(HERE / "scenarios" / f"{one.scenario}.toml", overrides=one.overrides).scenario
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         (out / "plan.json").write_text(json.dumps(plan.runs(scenario)[0].plan))
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}/counts", "--quiet"]
-        run = [str(engine), f"{out}/plan.json", f"{out}"]
+        command = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={out}/counts", "--quiet"]
+        run = [str(engine.resolve()), f"{out}/plan.json", f"{out}"]
         done = subprocess.run([*command, *run], check=True, capture_output=True, text=True)
-        functions = by_function((out / "counts").read_text().splitlines())
+        counts = callgrind.read((out / "counts").read_text().splitlines())
     packets = json.loads(done.stdout)["packets_delivered"]
-    per_packet = {name: n / packets for name, n in functions.most_common()}
-    return {"packets": packets, "instructions": functions.total() / packets, "functions": per_packet}
-
-
-def by_function(lines: Iterable[str]) -> Counter[str]:
-    """Instructions by function, of what callgrind wrote; what was inlined counts where it went.
-
-    Format: https://valgrind.org/docs/manual/cl-format.html. A function is given with its number once, later by its
-    number alone; the line after ``calls=`` has what a called function cost, which is listed under that one, too.
-
-    Raises
-    ------
-    ValueError
-        When the counts are not those of the whole program, as callgrind says them itself.
-    """
-    names: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    current, is_called = "", False
-    for line in lines:
-        key, _, value = line.partition("=")
-        if key in {"fn", "cfn"}:
-            number, _, name = value.partition(" ")
-            names.setdefault(number, name)
-            current = names[number] if key == "fn" else current
-        elif key == "calls":
-            is_called = True
-        elif line[:1].isdigit() or line[:1] in {"+", "-", "*"}:
-            if not is_called:
-                counts[current] += int(line.split()[1])
-            is_called = False
-        elif line.startswith("totals: ") and counts.total() != int(line.split()[1]):
-            msg = f"callgrind counted {line.split()[1]} instructions, its lines have {counts.total()}"
-            raise ValueError(msg)
-    return counts
+    files = callgrind.files(engine, {place.address for place in counts if place.ob == run[0]})
+    return {
+        "packets": packets,
+        "instructions": counts.total() / packets,
+        "parts": {part: n / packets for part, n in parts.by_part(counts, files, run[0]).items()},
+        "functions": {name: n / packets for name, n in callgrind.by_function(counts).most_common()},
+    }
 
 
 def change(row: dict, before: dict) -> float:

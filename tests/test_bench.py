@@ -12,38 +12,100 @@ from dumbbell.scenario import file
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
+import callgrind
 import instructions
 import paired
 import papers
+import parts
 import scaling
 
-#: `main` has 10 instructions of its own, 4 of them inlined from another file, and calls `work`, which has 7 and is named
-#: in full where it is called.
+CRATES = Path(__file__).resolve().parent.parent / "crates"
+
+#: `main` has 12 instructions of its own, 9 of them inlined from other files, and calls `work`, which has 7 and is named in
+#: full where it is called. `work` calls `copy` of the C library, which has 5.
 COUNTS = """\
+positions: instr line
 events: Ir
+ob=(1) /bin/engine
 fl=(1) main.rs
 fn=(1) main
-3 6
+0x100 3 3
 fi=(2) inlined.rs
-+1 4
++4 1 4
++4 0 2
 fe=(1)
++4 3 3
 cfn=(2) work
-calls=2 9
-* 7
+calls=2 0x200 9
+* 4 24
 fn=(2)
-9 7
+0x200 9 7
+cob=(2) /lib/libc.so.6
+cfn=(3) copy
+calls=1 0x300 0
+* 9 5
+ob=(2)
+fn=(3)
+0x300 0 5
 totals: {total}
+"""
+#: Of each address its files, the innermost inlined function's first: a ring in the link in the loop, the ring in the
+#: loop, one whose trace the compiler lost, and `work`'s own.
+FRAMES = """\
+0x0000000000000100
+main.rs:3
+0x0000000000000104
+/a/crates/net/src/ring.rs:1
+/a/crates/net/src/fifo.rs:70
+/a/crates/sim/src/world.rs:8
+0x0000000000000108
+/lib/core/src/cmp.rs:7
+/a/crates/net/src/ring.rs:1
+/a/crates/sim/src/world.rs:8 (discriminator 2)
+0x000000000000010c
+??:0
+0x0000000000000200
+/a/crates/cca/c/cubic.c:9
 """
 
 
 def test_instructions_count_where_they_ran_and_a_call_counts_once() -> None:
-    counted = instructions.by_function(COUNTS.format(total=17).splitlines())
-    assert counted == {"main": 10, "work": 7}
+    counts = callgrind.read(COUNTS.format(total=24).splitlines())
+    assert callgrind.by_function(counts) == {"main": 12, "work": 7, "copy": 5}
+    assert counts["/bin/engine", "main", 0x10C] == 3
 
 
 def test_counts_that_are_not_those_of_the_whole_program_are_refused() -> None:
-    with pytest.raises(ValueError, match="counted 18 instructions, its lines have 17"):
-        instructions.by_function(COUNTS.format(total=18).splitlines())
+    with pytest.raises(ValueError, match="counted 25 instructions, its lines have 24"):
+        callgrind.read(COUNTS.format(total=25).splitlines())
+    with pytest.raises(ValueError, match="wanted --dump-instr=yes"):
+        callgrind.read(["positions: line"])
+
+
+def test_inlined_instructions_belong_to_the_innermost_part_and_parts_add_up() -> None:
+    counts = callgrind.read(COUNTS.format(total=24).splitlines())
+    found = parts.by_part(counts, callgrind.frames(FRAMES.splitlines()), "/bin/engine")
+    # What has no part around it (3 without a trace, 3 of a file that is none of ours) is the function's.
+    assert {part: n for part, n in found.items() if n} == {
+        "event loop and hosts": 8,
+        "link": 4,
+        "controller": 7,
+        "C library: memory and copies": 5,
+    }
+    assert found.total() == counts.total()
+    assert "| all | 24 |" in parts.table({"case": found})
+
+
+def test_a_program_without_debug_information_is_refused() -> None:
+    counts = callgrind.read(COUNTS.format(total=24).splitlines())
+    with pytest.raises(ValueError, match="no debug information"):
+        parts.by_part(counts, {}, "/bin/engine")
+
+
+@pytest.mark.parametrize("begin", [begin for begins in parts.PARTS.values() for begin in begins] + list(parts.SHARED))
+def test_each_file_that_a_part_is_told_by_exists(begin: str) -> None:
+    is_foreign = begin.endswith("-") or begin == "serde"
+    assert is_foreign or list(CRATES.glob(f"{begin}*")), begin
 
 
 def test_a_case_is_compared_by_instructions_per_packet() -> None:
