@@ -152,8 +152,9 @@ fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, 
 papers: $(STAMPS)/native ## Reproduce the papers: figures and scoreboard in out/papers (ID=all, FULL=1 for the papers' times and repetitions)
 	$(BIN)/dumbbell reproduce $(ID) $(if $(FULL),,--fast) --out out/papers --store out/runs
 
-bench: $(STAMPS)/native ## Packets per CPU second against ns-3 in the same session (REPEATS=3)
-	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench.json
+bench: $(STAMPS)/native ## Packets per CPU second beside ns-3, ns-2 and htsim in the same session (REPEATS=3, HTSIM=checkout: bench/peers/htsim/README.md)
+	@tools/system-packages.sh ns2 || true
+	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) $(if $(HTSIM),--htsim $(HTSIM)) --json build/bench.json
 	$(BIN)/python bench/quinn.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS)
 
 bench-scaling: $(STAMPS)/native ## What a packet costs by flows, rate, buffer, queue and sampling; start-up and sweeps (REPEATS=3)

@@ -1,9 +1,10 @@
-"""One process from start to end on one core: CPU seconds, peak memory, what it printed."""
+"""One process from start to end on one core: CPU seconds, peak memory, what it printed; and where that was."""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import tempfile
 import time
@@ -65,6 +66,25 @@ def measure(command: list[str], *, core: int | str) -> tuple[Cost, str]:
             peak_mb=usage.ru_maxrss * 1024 / 1e6,
         )
         return cost, out.read().decode()
+
+
+def origin() -> str:
+    """Machine, commit and day of a measurement, for the line above its table."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    # Other processors than those of x86 have no such line.
+    model = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), os.uname().machine
+    )
+    commit = subprocess.run(
+        ["git", "-C", Path(__file__).parent, "describe", "--always", "--exclude=*", "--dirty=, changed"],
+        check=False,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    day = time.strftime("%-d %B %Y")
+    system = f"Linux {os.uname().release}, Python {platform.python_version()}"
+    machine = f"{model}, {len(os.sched_getaffinity(0))} processors, load {os.getloadavg()[0]:.1f} before"
+    return f"{machine}; {system}; commit {commit or 'unknown'}; {day}"
 
 
 def run_dumbbell(dumbbell: Path, scenario: Path, *, core: int, overrides: Iterable[str] = ()) -> tuple[Cost, float]:

@@ -10,7 +10,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from measure import run_dumbbell
+from measure import origin, run_dumbbell
 
 HERE = Path(__file__).resolve().parent
 PEAK_MB_MAX = 1024 * 1024 * 1024 / 1e6
@@ -24,10 +24,11 @@ def main() -> int:
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
+    where = origin()
     cost, packets = run_dumbbell(args.dumbbell, HERE / "scenarios/memory.toml", core=args.core)
-    result = {"packets": packets, **asdict(cost), "limit_mb": PEAK_MB_MAX}
+    result = {"origin": where, "packets": packets, **asdict(cost), "limit_mb": PEAK_MB_MAX}
     print(
-        f"{packets / 1e6:.1f} million packets, {cost.cpu_s:.1f} CPU s, "
+        f"{where}\n{packets / 1e6:.1f} million packets, {cost.cpu_s:.1f} CPU s, "
         f"{packets / cost.cpu_s:,.0f} packets per CPU s, peak {cost.peak_mb:.0f} MB "
         f"(limit {PEAK_MB_MAX:.0f})"
     )

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Delivered packets per CPU second: dumbbell and ns-3, in turn, on one core, in one session.
+"""Delivered packets per CPU second: dumbbell and other simulators, in turn, on one core, in one session.
 
-Whole processes are measured: interpreter, set-up and the writing of results count. The ns-3 that a
-registry offers is not its fastest build, so the ratio to an optimised build is derived with a factor
-that was measured once (see ``OPTIMISED``), and is said to be derived.
+Whole processes are measured: interpreter, set-up and the writing of results count. What the others simulate is as close
+to dumbbell's scenario as they can; ``simulators.py`` says what they lack. Where only a slower build of one can be had,
+the rate of the faster one is derived with a factor that was measured once, and is said to be derived.
 """
 
 from __future__ import annotations
@@ -12,153 +12,181 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from measure import MSS_BYTES, Cost, measure, run_dumbbell
+import simulators
+from measure import MSS_BYTES, Cost, measure, origin, run_dumbbell
 
 HERE = Path(__file__).resolve().parent
 PACKETS_MIN = 2_000_000
 """Of a run of dumbbell: with fewer its start, of some 60 ms, would count for much."""
+GOODPUT_MIN = 0.85
+"""Share of the link's rate that every simulator has to deliver: with less it does not simulate the scenario."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One scenario for both simulators."""
+    """One scenario for all simulators that can run it."""
 
     name: str
     """File in ``scenarios/``, without ending."""
-    duration: str
+    title: str
+    rate_mbps: float
+    duration_s: float
     """That of dumbbell's run, in which :data:`PACKETS_MIN` packets are delivered."""
-    ns3: tuple[str, ...]
-    """The same scenario as arguments of ``peers/ns3/dumbbell.cc``. Its run is as long as the file says: at its rate its
-    start counts for nothing, and as many packets would take minutes."""
-    optimised: float
-    """Packets per CPU second of ns-3.48's optimised build over those of the 3.44 wheel, measured
-    with both on one machine (2-core Xeon, November 2026)."""
 
 
 CASES = (
-    Case(
-        name="cubic100",
-        duration="30s",
-        ns3=("--rate=1Gbps", "--flows=TcpCubic*100@20", "--bufferBytes=2500000", "--time=10"),
-        optimised=1.61,
-    ),
-    Case(
-        name="bbr-cubic",
-        duration="260s",
-        ns3=("--rate=100Mbps", "--flows=TcpBbr*1@40,TcpCubic*1@40", "--bufferBytes=500000", "--time=30"),
-        optimised=3.10,
-    ),
-    Case(
-        name="bbr-rtts",
-        duration="660s",
-        ns3=("--rate=40Mbps", "--flows=TcpBbr*1@40,TcpBbr*1@150", "--bufferBytes=750000", "--time=60"),
-        optimised=6.64,
-    ),
+    Case(name="cubic100", title="1 Gbit/s, 100 CUBIC flows, 20 ms", rate_mbps=1000, duration_s=30),
+    Case(name="bbr-cubic", title="100 Mbit/s, BBR and CUBIC, 40 ms", rate_mbps=100, duration_s=260),
+    Case(name="bbr-rtts", title="40 Mbit/s, two BBR, 40 and 150 ms", rate_mbps=40, duration_s=660),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class Row:
     """One simulator on one scenario: the median over the repetitions."""
 
-    packets: float
-    cpu_s: float
+    scenario: str
+    simulator: str
+    what: str
     packets_per_cpu_s: float
     """Median of the repetitions' rates, and their extremes."""
     slowest: float
     fastest: float
+    packets: float
+    goodput_mbps: float
+    cpu_s: float
     peak_mb: float
+    factor: float | None = None
+    """Where the rate is derived: what the row above was multiplied with."""
 
 
 def main() -> int:
     """Measure, print the table, write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dumbbell", type=Path, default=Path(".venv/bin/dumbbell"))
-    parser.add_argument("--build", type=Path, default=Path("build/peers/ns3"))
+    parser.add_argument("--build", type=Path, default=Path("build/peers"))
+    parser.add_argument("--htsim", type=Path, help="a checkout of htsim")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--only", help="one scenario by name")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    subprocess.run([HERE / "peers/ns3/build.sh", args.build], check=True)
-    rows = [compare(case, args) for case in CASES if args.only in (None, case.name)]
-    print(table(rows))
+    peers, left_out = simulators.available(args.build.resolve(), args.htsim)
+    where = origin()
+    cases = [case for case in CASES if args.only in (None, case.name)]
+    rows = [row for case in cases for row in compare(case, peers, args)]
+    print(f"{where}; medians of {args.repeats}, in turn, on one core\n\n{table(rows)}\n")
+    for reason in left_out:
+        print(f"left out: {reason}")
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(rows, indent=2) + "\n")
+        result = {"origin": where, "rows": [asdict(row) for row in rows], "left_out": left_out}
+        args.json.write_text(json.dumps(result, indent=2) + "\n")
     return 0
 
 
-def compare(case: Case, args: argparse.Namespace) -> dict:
-    """Run both simulators in turn, so that a busy neighbour slows both.
+def compare(case: Case, peers: list[simulators.Peer], args: argparse.Namespace) -> list[Row]:
+    """Run all simulators in turn, so that a busy neighbour slows all.
 
     Raises
     ------
     ValueError
         When a run of dumbbell delivers too few packets to tell what one costs.
     """
+    able = [peer for peer in peers if case.name in peer.calls]
     scenario = HERE / "scenarios" / f"{case.name}.toml"
-    ours, theirs = [], []
+    ours: list[tuple[Cost, float]] = []
+    theirs: dict[str, list[tuple[Cost, float]]] = {peer.name: [] for peer in able}
     for turn in range(args.repeats):
         print(f"{case.name}: {turn + 1} of {args.repeats}", file=sys.stderr)
-        overrides = [f"duration={case.duration}"]
+        overrides = [f"duration={case.duration_s:g}s"]
         ours.append(run_dumbbell(args.dumbbell, scenario, core=args.core, overrides=overrides))
         if ours[-1][1] < PACKETS_MIN:
             msg = f"{case.name}: {ours[-1][1]:,.0f} packets delivered, wanted {PACKETS_MIN:,}"
             raise ValueError(msg)
-        cost, stdout = measure([str(args.build / "dumbbell"), *case.ns3], core=args.core)
-        theirs.append((cost, json.loads(stdout)["goodput_bytes"] / MSS_BYTES))
-    dumbbell, ns3 = summary(ours), summary(theirs)
-    ratio = dumbbell.packets_per_cpu_s / ns3.packets_per_cpu_s
-    return {
-        "scenario": case.name,
-        "dumbbell": asdict(dumbbell),
-        "ns3_wheel": asdict(ns3),
-        "ratio": ratio,
-        "optimised_over_wheel": case.optimised,
-        "ratio_to_optimised_derived": ratio / case.optimised,
-    }
+        for peer in able:
+            cost, stdout = measure([*peer.program, *peer.calls[case.name].arguments], core=args.core)
+            theirs[peer.name].append((cost, delivered(stdout)))
+    rows = [summary(case, "dumbbell", "as Linux: RACK, TLP, PRR, TSO, pacing", ours, case.duration_s)]
+    for peer in able:
+        row = summary(case, peer.name, peer.what, theirs[peer.name], peer.calls[case.name].seconds)
+        rows += [row, *derived(peer, case, row)]
+    return rows
 
 
-def summary(runs: list[tuple[Cost, float]]) -> Measured:
-    """The median run."""
+def delivered(stdout: str) -> float:
+    """Packets that a peer says it delivered, among other things that it says."""
+    line = next(line for line in reversed(stdout.splitlines()) if line.startswith("{"))
+    return float(json.loads(line)["goodput_bytes"]) / MSS_BYTES
+
+
+def summary(case: Case, simulator: str, what: str, runs: list[tuple[Cost, float]], seconds: float) -> Row:
+    """The median run.
+
+    Raises
+    ------
+    ValueError
+        When the goodput is not that of a link which is used, and no more than it: it was another scenario.
+    """
     rates = [packets / cost.cpu_s for cost, packets in runs]
-    return Measured(
-        packets=statistics.median(packets for _, packets in runs),
-        cpu_s=statistics.median(cost.cpu_s for cost, _ in runs),
+    packets = statistics.median(packets for _, packets in runs)
+    goodput_mbps = packets * MSS_BYTES * 8e-6 / seconds
+    if not GOODPUT_MIN <= goodput_mbps / case.rate_mbps <= 1:
+        msg = f"{case.name}: {simulator} delivers {goodput_mbps:.1f} of {case.rate_mbps:g} Mbit/s"
+        raise ValueError(msg)
+    return Row(
+        scenario=case.title,
+        simulator=simulator,
+        what=what,
         packets_per_cpu_s=statistics.median(rates),
         slowest=min(rates),
         fastest=max(rates),
+        packets=packets,
+        goodput_mbps=goodput_mbps,
+        cpu_s=statistics.median(cost.cpu_s for cost, _ in runs),
         peak_mb=max(cost.peak_mb for cost, _ in runs),
     )
 
 
-def table(rows: list[dict]) -> str:
-    """The result as a Markdown table."""
-    lines = [
-        (
-            "| scenario | packets | dumbbell, packets per CPU s | ns-3.44 wheel | ratio | to ns-3.48 optimised"
-            " (derived) | peak MB: dumbbell, ns-3 |"
-        ),
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for row in rows:
-        ours, theirs = row["dumbbell"], row["ns3_wheel"]
-        cells = (
-            row["scenario"],
-            f"{ours['packets']:,.0f}",
-            f"{ours['packets_per_cpu_s']:,.0f} ({ours['slowest']:,.0f} to {ours['fastest']:,.0f})",
-            f"{theirs['packets_per_cpu_s']:,.0f} ({theirs['slowest']:,.0f} to {theirs['fastest']:,.0f})",
-            f"{row['ratio']:.1f}",
-            f"{row['ratio_to_optimised_derived']:.1f}",
-            f"{ours['peak_mb']:.0f}, {theirs['peak_mb']:.0f}",
+def derived(peer: simulators.Peer, case: Case, row: Row) -> list[Row]:
+    """What the peer's faster build would do, by the factor that was measured once; nothing where there is none."""
+    if case.name not in peer.factors:
+        return []
+    factor = peer.factors[case.name]
+    return [
+        replace(
+            row,
+            simulator=f"{peer.faster_build} (derived: times {factor:g})",
+            packets_per_cpu_s=row.packets_per_cpu_s * factor,
+            factor=factor,
         )
-        lines.append("| " + " | ".join(cells) + " |")
+    ]
+
+
+def table(rows: list[Row]) -> str:
+    """The result as a Markdown table; the last column is above 1 where dumbbell is faster."""
+    lines = [
+        "| | simulator | packets per CPU second | single runs | Mbit/s | peak MB | dumbbell's rate to it |",
+        "| --- " * 7 + "|",
+    ]
+    titles = [row.scenario for row in rows]
+    for i, row in enumerate(rows):
+        first = titles.index(row.scenario)
+        is_measured = row.factor is None
+        cells = (
+            row.scenario if i == first else "",
+            f"{row.simulator}: {row.what}" if is_measured else row.simulator,
+            f"{row.packets_per_cpu_s:,.0f}",
+            f"{row.slowest:,.0f} to {row.fastest:,.0f}" if is_measured else "",
+            f"{row.goodput_mbps:.1f}" if is_measured else "",
+            f"{row.peak_mb:.0f}" if is_measured else "",
+            "" if i == first else f"{rows[first].packets_per_cpu_s / row.packets_per_cpu_s:.3g}",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from measure import measure, run_dumbbell
+from measure import measure, origin, run_dumbbell
 
 HERE = Path(__file__).resolve().parent
 
@@ -138,12 +138,14 @@ def main() -> int:
     parser.add_argument("--only", default="", help="the axes whose name begins so; sweeps: start-up and sweeps alone")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
+    where = origin()
+    print(f"{where}; medians of {args.repeats}, on one core", flush=True)
     rows = []
     for axis in AXES:
         if axis.name.startswith(args.only):
             rows += measured(axis, args)
             print(table(axis, [row for row in rows if row.axis == axis.name]), flush=True)
-    result: dict = {"rows": [asdict(row) for row in rows]}
+    result: dict = {"origin": where, "rows": [asdict(row) for row in rows]}
     if "sweeps".startswith(args.only):
         result["sweeps"] = sweeps(args)
         print(sweeps_table(result["sweeps"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,10 +15,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import callgrind
 import instructions
+import measure
 import paired
 import papers
 import parts
+import run
 import scaling
+import simulators
 
 CRATES = Path(__file__).resolve().parent.parent / "crates"
 
@@ -114,6 +118,61 @@ def test_a_case_is_compared_by_instructions_per_packet() -> None:
     text = instructions.report("case", {**now, "packets": 1000}, before, 5)
     assert "990.0 a packet (-1.00 %), 1,000 packets" in text
     assert "90.0 (-10.0)  f" in text
+
+
+def peer(**changed: object) -> simulators.Peer:
+    fields: dict = {
+        "name": "peer",
+        "what": "less",
+        "program": ("peer",),
+        "calls": {"cubic100": simulators.Call(seconds=10, arguments=())},
+        "faster_build": "peer, optimised",
+        "factors": {"cubic100": 2.0},
+    }
+    return simulators.Peer(**{**fields, **changed})
+
+
+def costs(*cpu_s: float, packets: float) -> list[tuple[measure.Cost, float]]:
+    return [(measure.Cost(cpu_s=one, wall_s=one, peak_mb=50), packets) for one in cpu_s]
+
+
+def test_every_simulator_has_its_row_those_that_are_faster_too() -> None:
+    case = run.CASES[0]
+    ours = run.summary(case, "dumbbell", "all", costs(1.0, 0.8, 1.25, packets=2_480_000), case.duration_s)
+    theirs = run.summary(case, "peer", "less", costs(0.2, 0.2, 0.2, packets=826_000), 10)
+    slow = run.derived(peer(), case, theirs)
+    *_, first, second, third = run.table([ours, theirs, *slow]).splitlines()
+    assert first == (
+        "| 1 Gbit/s, 100 CUBIC flows, 20 ms | dumbbell: all | 2,480,000 | 1,984,000 to 3,100,000 | 957.6 | 50 |  |"
+    )
+    assert second == "|  | peer: less | 4,130,000 | 4,130,000 to 4,130,000 | 956.8 | 50 | 0.6 |"
+    assert third == "|  | peer, optimised (derived: times 2) | 8,260,000 |  |  |  | 0.3 |"
+    assert run.derived(peer(factors={}), case, theirs) == []
+
+
+def test_a_goodput_that_is_not_that_of_the_scenario_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"peer delivers 579\.2 of 1000 Mbit/s"):
+        run.summary(run.CASES[0], "peer", "less", costs(1.0, packets=500_000), 10)
+    with pytest.raises(ValueError, match="1158"):
+        run.summary(run.CASES[0], "peer", "less", costs(1.0, packets=1_000_000), 10)
+
+
+def test_what_a_peer_delivered_is_in_its_one_line_of_json() -> None:
+    assert run.delivered('cmd select_ca cubic\n{"goodput_bytes": 2896}\ncmd select_ca cubic\n') == 2
+
+
+def test_a_simulator_that_is_not_here_says_what_would_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(simulators.UnavailableError, match="HTSIM=DIR names a checkout"):
+        simulators.htsim(None, tmp_path)
+    with pytest.raises(simulators.UnavailableError, match="could not be built from"):
+        simulators.htsim(tmp_path, tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(simulators.UnavailableError, match="package ns2"):
+        simulators.ns2()
+
+
+def test_a_table_says_where_it_was_made() -> None:
+    assert re.search(r"processors, load .*; Linux .*; commit \w+.*; \d+ \w+ \d{4}$", measure.origin())
 
 
 def test_long_runs_are_picked_as_often_as_they_matter() -> None:
