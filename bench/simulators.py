@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 PEERS = Path(__file__).resolve().parent / "peers"
 
@@ -112,7 +112,12 @@ def available(build: Path, checkout: Path | None) -> tuple[list[Peer], list[str]
     """The peers that can be had here, and of the others why not."""
     found: list[Peer] = []
     left_out: list[str] = []
-    for make in (lambda: htsim(checkout, build / "htsim"), ns2, lambda: ns3(build / "ns3")):
+    makers: tuple[Callable[[], Peer], ...] = (
+        lambda: htsim(checkout, build / "htsim"),
+        ns2,
+        lambda: ns3(build / "ns3"),
+    )
+    for make in makers:
         try:
             found.append(make())
         except UnavailableError as error:
