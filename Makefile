@@ -25,6 +25,8 @@ SECONDS_MAX ?= 60
 SEED ?= 1
 # Runs a command on processor time that nobody else wants.
 IDLE := tools/idle.sh
+# Of `make profile`: one of the scenarios of `make bench-paired`.
+SCENARIO ?= bbr-cubic
 # Of `make fidelity`: which scenarios, and how many are drawn at random.
 SET ?= tests
 # Of `make papers`: all, a paper, or a figure.
@@ -39,7 +41,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-paired bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-paired profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -171,6 +173,12 @@ bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delive
 
 bench-paired: $(STAMPS)/native ## What got slower than another commit: both engines in turn, pair by pair (COMMIT=HEAD~1)
 	$(BIN)/python bench/paired.py --commit $(COMMIT)
+
+profile: $(STAMPS)/native ## Functions with most of the engine's time, by Linux perf, of a build with symbols: build/profile.data (SCENARIO=bbr-cubic)
+	tools/system-packages.sh perf
+	RUSTFLAGS="$${RUSTFLAGS:-} -C force-frame-pointers=yes" CFLAGS="$${CFLAGS:-} -fno-omit-frame-pointer" \
+		cargo build --locked --profile profiling -p dumbbell-sim --bin dumbbell-sim
+	$(BIN)/python bench/profiling.py --scenario $(SCENARIO)
 
 bench-kernel: $(STAMPS)/native $(STAMPS)/system ## What an ACK costs in the kernel, through BPF against its own BBR (root)
 	tools/system-packages.sh bpftool
