@@ -41,7 +41,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-paired profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -173,6 +173,9 @@ bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delive
 
 bench-paired: $(STAMPS)/native ## What got slower than another commit: both engines in turn, pair by pair (COMMIT=HEAD~1)
 	$(BIN)/python bench/paired.py --commit $(COMMIT)
+
+bench-parts: $(STAMPS)/native ## What each part of the engine costs alone, ns: event queue, links, retransmission queue, tables, controllers (ONLY=part of a name)
+	$(BIN)/python bench/micro.py --only '$(if $(filter .,$(ONLY)),,$(ONLY))' --json build/bench-parts.json
 
 profile: $(STAMPS)/native ## Functions with most of the engine's time, by Linux perf, of a build with symbols: build/profile.data (SCENARIO=bbr-cubic)
 	tools/system-packages.sh perf

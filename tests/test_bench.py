@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -16,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 import callgrind
 import instructions
 import measure
+import micro
 import paired
 import papers
 import parts
@@ -173,6 +176,28 @@ def test_a_simulator_that_is_not_here_says_what_would_help(tmp_path: Path, monke
 
 def test_a_table_says_where_it_was_made() -> None:
     assert re.search(r"processors, load .*; Linux .*; commit \w+.*; \d+ \w+ \d{4}$", measure.origin())
+
+
+def kept(folder: Path, name: str, ns: float, at: float) -> None:
+    new = folder / name / "new"
+    new.mkdir(parents=True)
+    interval = {"confidence_level": 0.95, "lower_bound": ns - 1, "upper_bound": ns + 1}
+    median = {"point_estimate": ns, "confidence_interval": interval}
+    (new / "benchmark.json").write_text(json.dumps({"full_id": f"part: {name}"}))
+    (new / "estimates.json").write_text(json.dumps({"median": median}))
+    os.utime(new / "estimates.json", (at, at))
+
+
+def test_parts_alone_are_those_of_this_run_in_its_order(tmp_path: Path) -> None:
+    kept(tmp_path, "second", 4, at=1002)
+    kept(tmp_path, "of_a_run_before", 3, at=999)
+    kept(tmp_path, "first", 12.25, at=1001)
+    rows = micro.measured(tmp_path, since=1000)
+    rows += micro.controllers("controller   ns per ACK (median of 9 runs)\ncubic        13.5\n\n")
+    *_, first, second, third = micro.table(rows).splitlines()
+    assert first == "| part: first | 12.2 | 11.2 to 13.2 |"
+    assert second == "| part: second | 4.0 | 3.0 to 5.0 |"
+    assert third == "| controller: an ACK, cubic | 13.5 |  |"
 
 
 def test_long_runs_are_picked_as_often_as_they_matter() -> None:
