@@ -162,9 +162,11 @@ bench: $(STAMPS)/native ## Packets per CPU second beside ns-3, ns-2 and htsim in
 bench-scaling: $(STAMPS)/native ## What a packet costs by flows, rate, buffer, queue and sampling; start-up and sweeps (REPEATS=3)
 	$(BIN)/python bench/scaling.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench-scaling.json
 
-bench-floor: $(STAMPS)/venv ## What a packet costs at least: the engine's event queue and types without TCP
+bench-floor: $(STAMPS)/venv ## What a packet costs at least, ns and instructions: the engine's event queue and types without TCP
+	tools/system-packages.sh valgrind
 	cargo build --locked --release -p dumbbell-sim --example floor
 	for flows in 2 100 10000; do echo "$$flows flows"; target/release/examples/floor $$flows; done
+	$(BIN)/python bench/least.py
 
 bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delivered packet, by part and by function: build/instructions.json (AGAINST=another such file: what got dearer)
 	tools/system-packages.sh valgrind

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import callgrind
 import instructions
+import least
 import measure
 import micro
 import paired
@@ -198,6 +199,12 @@ def test_parts_alone_are_those_of_this_run_in_its_order(tmp_path: Path) -> None:
     assert first == "| part: first | 12.2 | 11.2 to 13.2 |"
     assert second == "| part: second | 4.0 | 3.0 to 5.0 |"
     assert third == "| controller: an ACK, cubic | 13.5 |  |"
+
+
+def test_each_line_of_the_floor_names_parts_of_the_engine() -> None:
+    assert {part for _, who in least.LINES for part in who} <= set(parts.PARTS)
+    *_, last = least.table([40, 60, 80, 100.4], 2).splitlines()
+    assert last == "| and the state of both ends | 100 | 20 | sender: ACKs and timers, controller, receiver |"
 
 
 def test_long_runs_are_picked_as_often_as_they_matter() -> None:

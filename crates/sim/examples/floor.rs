@@ -1,4 +1,4 @@
-//! `floor [FLOWS] [PACKETS]`: what a delivered packet costs at least, part by part.
+//! `floor [FLOWS] [PACKETS] [LINE]`: what a delivered packet costs at least, part by part.
 //!
 //! A simulator with this TCP has to do at least this for two packets: three events (the arrival of each packet, and of
 //! one acknowledgement); the bytes of two packets and of an acknowledgement written and read; the stamps of two
@@ -6,7 +6,7 @@
 //! controller read and written. The loop below does that with the engine's own event queue and types, and decides
 //! nothing: no loss, no pacing, no samples, one window for ever. What the engine takes above it is the price of being TCP.
 //!
-//! Prints nanoseconds per packet of four loops, each with one part more than the one before.
+//! Prints nanoseconds per packet of four loops, each with one part more than the one before; or of one of them, from 0.
 
 use net::packet::TcpAck;
 use net::ring::Ring;
@@ -203,13 +203,17 @@ fn main() {
         std::env::args().skip(1).map(|word| word.parse().expect("FLOWS and PACKETS are numbers"));
     let flows = args.next().unwrap_or(2);
     let packets = args.next().unwrap_or(20_000_000);
+    let line = args.next();
     let parts = [
         (Does::Events, "events"),
         (Does::Packets, "and the bytes of packets and ACKs"),
         (Does::Stamps, "and the stamps of segments"),
         (Does::State, "and the state of both ends"),
     ];
-    for (does, name) in parts {
+    for (i, (does, name)) in parts.into_iter().enumerate() {
+        if line.is_some_and(|line| line != i as u64) {
+            continue;
+        }
         let ns = Loop::new(does, flows as u32).run(packets);
         println!("{ns:8.2} ns  {name}");
     }
