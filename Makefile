@@ -41,7 +41,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -158,6 +158,11 @@ bench: $(STAMPS)/native ## Packets per CPU second beside ns-3, ns-2 and htsim in
 	@tools/system-packages.sh ns2 || true
 	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) $(if $(HTSIM),--htsim $(HTSIM)) --json build/bench.json
 	$(BIN)/python bench/quinn.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS)
+
+bench-all: $(STAMPS)/native ## All tables of docs/speed.md in one go, into build/speed.md (an hour, on a machine that nobody else uses)
+	for target in bench bench-scaling bench-memory bench-floor bench-parts bench-instructions; do \
+		printf '\n## make %s\n\n' $$target; $(MAKE) --no-print-directory --silent $$target; \
+	done | tee build/speed.md
 
 bench-scaling: $(STAMPS)/native ## What a packet costs by flows, rate, buffer, queue and sampling; start-up and sweeps (REPEATS=3)
 	$(BIN)/python bench/scaling.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench-scaling.json
