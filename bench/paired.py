@@ -95,8 +95,10 @@ def main() -> int:
 
 
 def build(tree: Path, target: Path) -> Path:
-    """The engine of a tree."""
+    """The engine of a tree, with the profile that it has."""
     command = ["cargo", "build", "--locked", "--release", "-p", "dumbbell-sim", "--bin", "dumbbell-sim"]
+    if (tree / "tools/pgo.py").exists():
+        command = [sys.executable, "tools/pgo.py", "run", *command]
     target = target.resolve()
     subprocess.run([*command, "--target-dir", str(target)], cwd=tree, check=True)
     return target / ENGINE
