@@ -1,0 +1,105 @@
+//! Removal together and one by one, order of transmission, growth.
+
+use super::*;
+
+fn filled(n: u32) -> RtxQueue {
+    let mut q = RtxQueue::new();
+    for i in 0..n {
+        q.push(Stamps { tx_us: i, ..Stamps::default() }, 1, 0);
+    }
+    q
+}
+
+#[test]
+fn growing_keeps_order_marks_and_stamps() {
+    let mut q = filled(60);
+    for _ in 0..50 {
+        q.pop_front();
+    }
+    q.set_flags(55, SACKED);
+    q.unlink(55);
+    for i in 60..300 {
+        q.push(Stamps { tx_us: i, ..Stamps::default() }, 1, 0);
+    }
+    assert_eq!(q.next_unsacked(55, 300), Some(56));
+    assert_eq!(q.oldest(), Some(50));
+    assert_eq!(q.sent_after(54), Some(56));
+    assert_eq!(q.stamps(299).tx_us, 299);
+}
+
+/// Everything that a queue tells of its segments.
+fn told(q: &RtxQueue) -> (u32, u32, u32, Vec<u32>) {
+    let order = std::iter::successors(q.oldest(), |&seq| q.sent_after(seq));
+    (q.una(), q.nxt(), q.buffers(), order.collect())
+}
+
+#[test]
+fn plain_segments_go_together_as_they_would_go_one_by_one() {
+    // Buffers of three segments; one is SACKED and one was sent again.
+    let fill = || {
+        let mut q = RtxQueue::new();
+        for i in 0..20 {
+            q.push(Stamps { tx_us: i, ..Stamps::default() }, 3, 0);
+        }
+        q.set_flags(41, SACKED);
+        q.unlink(41);
+        q.set_flags(45, EVER_RETRANS | SKB_START);
+        q.restamp(45, Stamps { tx_us: 30, ..Stamps::default() });
+        q
+    };
+    for ends in [vec![1, 2, 7, 40, 41, 42, 60], vec![38, 60], vec![3, 60], vec![60]] {
+        let (mut together, mut single) = (fill(), fill());
+        for end in ends {
+            while together.una() < end {
+                let first = together.una();
+                match together.pop_plain(end) {
+                    Some(plain) => {
+                        let last = together.una() - 1;
+                        assert_eq!(plain.segments, last + 1 - first);
+                        let sent = (plain.first_tx_us, plain.stamps.tx_us);
+                        assert_eq!(sent, (first / 3, last / 3));
+                    }
+                    None => together.pop_front(),
+                }
+            }
+            (single.una()..end).for_each(|_| single.pop_front());
+            assert_eq!(told(&together), told(&single), "up to {end}");
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_something_was_heard_of_is_not_plain() {
+    for bits in [SACKED, LOST, RETRANS, EVER_RETRANS, SAMPLED] {
+        let mut q = filled(2);
+        q.set_flags(0, bits);
+        assert!(q.pop_plain(2).is_none(), "{bits:#x}");
+    }
+    let mut q = filled(2);
+    q.unlink(0);
+    assert!(q.pop_plain(2).is_none(), "not in the order of transmission");
+    assert!(RtxQueue::new().pop_plain(0).is_none());
+}
+
+#[test]
+fn a_retransmission_moves_to_the_end_of_the_send_order() {
+    let mut q = filled(3);
+    q.restamp(0, Stamps { tx_us: 9, ..Stamps::default() });
+    assert_eq!(q.oldest(), Some(1));
+    assert_eq!(q.sent_after(2), Some(0));
+    assert_eq!(q.sent_after(0), None);
+}
+
+#[test]
+fn pending_is_lost_and_neither_retransmitted_nor_sacked() {
+    let mut q = filled(200);
+    q.set_flags(150, LOST);
+    q.set_flags(70, LOST);
+    assert_eq!(q.next_pending(), Some(70));
+    q.set_flags(70, LOST | RETRANS);
+    assert_eq!(q.next_pending(), Some(150));
+    q.set_flags(150, SACKED);
+    assert_eq!(q.next_pending(), None);
+    q.set_flags(70, LOST);
+    assert_eq!(q.next_pending(), Some(70));
+}
