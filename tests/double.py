@@ -58,15 +58,6 @@ def indented(text: str) -> str:
     return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
 
 
-def toml_tables(_: str) -> None:
-    """Leaves all texts to tomllib."""
-
-
-def indented(text: str) -> str:
-    """As the engine's."""
-    return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
-
-
 def run(
     plan_json: str,
     out_dir: str,
