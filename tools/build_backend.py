@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import maturin
+
 import pgo
 
 ROOT = Path(__file__).resolve().parents[1]

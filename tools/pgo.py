@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Profile-guided optimisation: the compiler is told which ways through the engine are common, and which are not.
 
-`pgo.py run COMMAND...` runs a build with the profile of the checkout, where that is of the compiler that is installed: a
-function is found in a profile by a name that other versions of the compiler spell otherwise. A function that changed since
-the profile was made is compiled as without one. What a run computes does not depend on any of this.
+`pgo.py run COMMAND...` runs a build with the profile of the checkout, where that is of the compiler that is installed:
+a function is found in a profile by a name that other versions of the compiler spell otherwise. A function that changed
+since the profile was made is compiled as without one. What a run computes does not depend on any of this.
 
 `pgo.py train` makes the profile: it builds the engine so that it counts, lets it run the gallery and the scenarios of
 `bench/`, and merges the counts. It needs `llvm-profdata` of the compiler's LLVM (`rustup component add llvm-tools`).
