@@ -21,8 +21,9 @@
 //! | [`reference`](mod@reference) | the schemas as the tables of `docs/results.md` |
 //!
 //! Contracts. The same rows give the same bytes: no time stamp, host name or version enters a file.
-//! `push` and `write_segment` never fail and never allocate once the buffers have grown: the first
-//! error is kept, everything after it is ignored, and `finish` reports it.
+//! `push` and `write_segment` never fail: the first error is kept, everything after it is ignored, and
+//! `finish` reports it. Once the buffers have grown, `push` allocates by batches of 1,024 rows and by row
+//! groups, not by rows, and `write_segment` never.
 
 pub mod column;
 pub mod pcap;
