@@ -33,7 +33,7 @@ const WINDOW: u32 = 256;
 const FLOWS: u32 = 10;
 /// Packets that wait under FQ-CoDel, for less than its target.
 const WAITING: u32 = 100;
-/// From so many slots on the engine sorts only what comes up soon.
+/// From this many slots on, the engine sorts only what comes up soon.
 const MANY: usize = 256;
 
 /// Values that are spread evenly from 0 to below `most`, drawn beforehand: drawing costs as much as some parts.

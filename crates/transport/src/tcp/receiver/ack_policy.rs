@@ -16,7 +16,7 @@ pub struct AckPolicy {
     quick: u32,
     tick: Tick,
     /// Minimum delay of an ACK (`TCP_ATO_MIN`) and the longest one (`TCP_DELACK_MAX`), ticks; and the most that one is
-    /// delayed: a tick less than the least RTO, which is as long (`tcp_delack_max`).
+    /// delayed: a tick less than the minimum RTO, which is as long (`tcp_delack_max`).
     ato_min: u32,
     delay_max: u32,
     delay_most: u32,

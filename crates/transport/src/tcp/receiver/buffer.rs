@@ -36,7 +36,7 @@ impl Receiver {
         let first = run.first.seq.max(self.rcv_wup);
         let len = bytes - self.extent.bytes_up_to(first);
         let used = self.memory.used(self.held() + len);
-        debug_assert!(used >= self.unread(), "on_data takes payload for the least memory");
+        debug_assert!(used >= self.unread(), "on_data takes payload as the minimum of memory");
         self.grow_window(len, self.config.device.truesize_joined(len), used);
     }
 
@@ -64,7 +64,7 @@ impl Receiver {
         self.stats.delivered_bytes >= self.wakes_at
     }
 
-    /// What the application has read, or where the stream ends, is known anew.
+    /// What the application has read, or where the stream ends, has changed.
     pub(super) fn set_wakes_at(&mut self) {
         self.wakes_at = self.extent.up_to_end(self.copied + u64::from(self.config.rcvlowat));
     }

@@ -18,7 +18,7 @@ const SCALING_RATIO_INITIAL: u64 = 128;
 pub struct Window {
     /// Limit that grows with each packet (`rcv_ssthresh`).
     limit: u64,
-    /// Beside so much memory in the buffer, or more, the limit has no room to grow; found out anew when either changes.
+    /// With this much memory in the buffer, or more, the limit has no room to grow; worked out again when either changes.
     full_from: u64,
     buffer: u64,
     /// Payload that the empty buffer may be offered for (`window_clamp`).

@@ -232,8 +232,8 @@ impl Sender {
         true
     }
 
-    /// `tcp_tso_should_defer`: wait for the next ACK so that the burst gets larger, while the congestion window has so many
-    /// segments free and the receive window takes `send_win` bytes?
+    /// `tcp_tso_should_defer`: wait for the next ACK so that the burst gets larger, while the congestion window has
+    /// `free` segments left and the receive window takes `send_win` bytes?
     #[inline]
     fn should_defer(
         &self,
