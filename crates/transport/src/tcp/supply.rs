@@ -198,6 +198,12 @@ impl Supply {
         self.buffers.front(|| u64::from(full()) * mss).div_ceil(mss) as u32
     }
 
+    /// Whether the first unsent buffer is known to have this many bytes or more.
+    #[inline]
+    pub fn has_front(&self, bytes: u64) -> bool {
+        self.buffers.has_front(bytes)
+    }
+
     /// The first unsent buffer is filled up from the next to at most `most` segments, and its PSH goes with its end
     /// (`tcp_grow_skb`). Returns its bytes.
     #[inline]

@@ -77,6 +77,12 @@ impl WriteQueue {
         self.front
     }
 
+    /// Whether the first buffer is known to have this many bytes or more.
+    #[inline]
+    pub fn has_front(&self, bytes: u64) -> bool {
+        self.front >= bytes
+    }
+
     /// `bytes` are sent; a send larger than the first buffer borrows from the next (`tcp_grow_skb`).
     #[inline]
     pub fn consume(&mut self, bytes: u64, full: impl FnOnce() -> u64) {

@@ -147,6 +147,9 @@ impl Sender {
             quota => quota,
         };
         let quota = quota.min(max_segs);
+        if quota == max_segs && unsent > quota && self.is_burst_held(quota) {
+            return None;
+        }
         let (sk, mss) = (&self.sk, self.config.mss);
         let bytes = self.supply.grow_front(self.rtx.nxt(), quota, || buffer_segs(sk, mss));
         let len = unsent.min(bytes.div_ceil(u64::from(mss)) as u32);
@@ -217,19 +220,41 @@ impl Sender {
         true
     }
 
+    /// Whether a largest burst, of `n` segments, which the congestion window takes and after which more waits, is held by the
+    /// host queue alone. [`Sender::next_send`] comes to the same by way of all that may end or defer a burst; most calls end
+    /// here, after a send or with an acknowledgement.
+    #[inline]
+    fn is_burst_held(&mut self, n: u32) -> bool {
+        let bytes = u64::from(n) * u64::from(self.config.mss);
+        let is_held = self.is_above_limit(n, 0)
+            && self.supply.has_front(bytes)
+            && self.window_left() >= bytes;
+        if is_held {
+            self.host.throttle();
+            self.supply.split_front(bytes);
+        }
+        is_held
+    }
+
     /// `tcp_small_queue_check` for a send of `n` segments; `factor` doubles the limit (retransmits).
     pub(super) fn is_queue_full(&mut self, n: u32, factor: u32) -> bool {
+        let is_full = self.is_above_limit(n, factor);
+        if is_full {
+            self.host.throttle();
+        }
+        is_full
+    }
+
+    /// Whether the host has more of this socket than it may, for a send of `n` segments.
+    #[inline]
+    fn is_above_limit(&self, n: u32, factor: u32) -> bool {
         let sk = &*self.sk;
         let truesize = u64::from(n * self.config.mss + SKB_OVERHEAD);
         let mut limit = (2 * truesize).max(sk.sk_pacing_rate >> sk.sk_pacing_shift);
         if sk.sk_pacing_status == cca::SK_PACING_NONE {
             limit = limit.min(1 << 20);
         }
-        if self.host.wmem_alloc() <= limit << factor || self.rtx.buffers() <= 1 {
-            return false;
-        }
-        self.host.throttle();
-        true
+        self.host.wmem_alloc() > limit << factor && self.rtx.buffers() > 1
     }
 
     /// `tcp_tso_should_defer`: wait for the next ACK so that the burst gets larger, while the congestion window has
