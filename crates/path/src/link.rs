@@ -41,6 +41,17 @@ pub enum Leave<'a, P> {
     Never,
 }
 
+/// What is to be done with a link to which a packet came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing: it is woken when it wants to be.
+    Nothing,
+    /// Nothing leaves now; it wants to be woken at this time.
+    Wake(Time),
+    /// Something may leave at once, or was dropped.
+    Run,
+}
+
 /// How packets wait, and what lets them go.
 pub enum Queue<P> {
     /// Drop tail at a known rate: each departure is known when the packet arrives.
@@ -94,25 +105,24 @@ impl<P: Frame + Copy> Link<P> {
         }
     }
 
-    /// Offers a packet; what is dropped or marked on the way is left in `outcome`. Tells whether the
-    /// link is to be looked at: something may leave at once, or it wants to be woken at another time.
+    /// Offers a packet; what is dropped or marked on the way is left in `outcome`.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> bool {
+    pub fn enqueue(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> Then {
         match &mut self.policer {
             None => self.admit(now, packet, outcome),
             Some(policer) => match policer.police(now, *packet, outcome) {
                 Some(conforming) => self.admit(now, &conforming, outcome),
-                None => true,
+                None => Then::Run,
             },
         }
     }
 
     /// A packet that no policer has refused.
     #[inline(always)]
-    fn admit(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> bool {
+    fn admit(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> Then {
         if packet.segments() > 1 && self.cuts(packet) {
             self.enqueue_frames(now, packet, outcome);
-            return true;
+            return Then::Run;
         }
         self.queue_up(now, packet, outcome)
     }
@@ -138,24 +148,29 @@ impl<P: Frame + Copy> Link<P> {
     }
 
     #[inline(always)]
-    fn queue_up(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> bool {
+    fn queue_up(&mut self, now: Time, packet: &P, outcome: &mut Outcome<P>) -> Then {
         if let Queue::Fifo(fifo) = &mut self.queue {
             return match fifo.enqueue(now, packet) {
-                Verdict::Queued(_) => fifo.len() == 1,
+                Verdict::Queued(_) if fifo.len() == 1 => Then::Run,
+                Verdict::Queued(_) => Then::Nothing,
                 Verdict::Dropped(cause) => {
                     outcome.drop(*packet, cause);
-                    true
+                    Then::Run
                 }
             };
         }
-        self.enqueue_any(now, *packet, outcome);
-        true
+        self.enqueue_any(now, *packet, outcome)
     }
 
-    fn enqueue_any(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
+    #[inline(never)]
+    fn enqueue_any(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) -> Then {
         each!(&mut self.queue, _fifo => (), queue => queue.enqueue(now, packet, outcome));
         if self.is_overtaken() {
             self.waiting.on_changed(now, self.head_since());
+        }
+        match self.waits_until(now) {
+            Some(at) if outcome.is_empty() => Then::Wake(at),
+            _ => Then::Run,
         }
     }
 
@@ -214,6 +229,15 @@ impl<P: Frame + Copy> Link<P> {
             self.waiting.on_left(left, queued.since);
         }
         Some(queued.packet)
+    }
+
+    /// When it wants to be woken, if it is known that nothing leaves at `now`.
+    #[inline]
+    pub fn waits_until(&self, now: Time) -> Option<Time> {
+        match &self.queue {
+            Queue::Bucket(tbf) => tbf.waits_until(now),
+            Queue::Fifo(_) | Queue::Trace(_) | Queue::Shaping(..) => None,
+        }
     }
 
     fn dequeue_any(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {

@@ -4,7 +4,7 @@
 
 use crate::counts::PacketCounts;
 use crate::line::{self, DelayLine};
-use crate::link::{Leave, Link};
+use crate::link::{Leave, Link, Then};
 use crate::route::{PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
 use net::fetch::fetch;
@@ -308,11 +308,13 @@ impl<P: PathPacket> Network<P> {
             let (line, to) = (&mut self.lines[number], &mut self.links[link as usize]);
             loop {
                 let Some(packet) = line.next(now, flow) else { return left };
-                let is_to_run = to.enqueue(now, packet, &mut self.outcome);
+                let then = to.enqueue(now, packet, &mut self.outcome);
                 line.drop_head();
                 left += 1;
-                if is_to_run {
-                    break;
+                match then {
+                    Then::Nothing => {}
+                    Then::Wake(at) => timeline.set(self.link_slots + link, at.max(now)),
+                    Then::Run => break,
                 }
             }
             self.run_link(now, link, timeline);
@@ -408,8 +410,10 @@ impl<P: PathPacket> Network<P> {
     /// queue discipline is run after each.
     #[inline(always)]
     fn enter(&mut self, now: Time, packet: P, link: u32, timeline: &mut Timeline) {
-        if self.links[link as usize].enqueue(now, &packet, &mut self.outcome) {
-            self.run_link(now, link, timeline);
+        match self.links[link as usize].enqueue(now, &packet, &mut self.outcome) {
+            Then::Nothing => {}
+            Then::Wake(at) => timeline.set(self.link_slots + link, at.max(now)),
+            Then::Run => self.run_link(now, link, timeline),
         }
     }
 
@@ -497,7 +501,13 @@ impl<P: PathPacket> Network<P> {
             }
             return self.run_plain(now, link, timeline);
         }
+        let slot = self.link_slots + link;
         loop {
+            if self.outcome.is_empty() {
+                if let Some(at) = self.links[link as usize].waits_until(now) {
+                    return timeline.set(slot, at.max(now));
+                }
+            }
             let next = self.links[link as usize].dequeue(now, &mut self.outcome);
             if !self.outcome.is_empty() {
                 self.settle(Some(link));
@@ -506,7 +516,6 @@ impl<P: PathPacket> Network<P> {
             let place = self.routes[packet.flow() as usize].place_after(link);
             self.pass(now, packet, place, timeline);
         }
-        let slot = self.link_slots + link;
         match self.links[link as usize].next_wakeup() {
             Some(at) => timeline.set(slot, at.max(now)),
             None => timeline.clear(slot),

@@ -48,11 +48,30 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
         self.bucket.depth()
     }
 
+    /// When it wants to be woken, if its next packet has to wait: nothing leaves at `now`.
+    #[inline]
+    pub fn waits_until(&self, now: Time) -> Option<Time> {
+        let parked = self.parked.as_ref().filter(|parked| parked.ready > now)?;
+        Some(self.wakes_for(parked))
+    }
+
+    /// When it wants to be woken while this packet is next.
+    #[inline]
+    fn wakes_for(&self, parked: &Parked<P>) -> Time {
+        let timer = timer_of(&self.child, self.timers_ran);
+        timer.map_or(parked.ready, |at| at.min(parked.ready))
+    }
+
     /// Asks the child for the packet that goes next, if none is held.
+    #[inline]
     fn park(&mut self, now: Time, outcome: &mut Outcome<P>) {
-        if self.parked.is_some() || self.child.is_empty() {
-            return;
+        if self.parked.is_none() && !self.child.is_empty() {
+            self.take_next(now, outcome);
         }
+    }
+
+    #[inline(never)]
+    fn take_next(&mut self, now: Time, outcome: &mut Outcome<P>) {
         let Some(head) = self.child.dequeue(now, outcome) else { return };
         let ready = self.bucket.ready(now, head.packet.wire_bytes());
         self.parked = Some(Parked { ready, takes_last: ready > now, head });
@@ -88,10 +107,7 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
 
     fn next_wakeup(&self) -> Option<Time> {
         match &self.parked {
-            Some(parked) => {
-                let timer = timer_of(&self.child, self.timers_ran);
-                Some(timer.map_or(parked.ready, |at| at.min(parked.ready)))
-            }
+            Some(parked) => Some(self.wakes_for(parked)),
             None => self.child.next_wakeup(),
         }
     }
