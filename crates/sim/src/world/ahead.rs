@@ -41,7 +41,7 @@ impl<T: Traffic> World<T> {
     #[inline(never)]
     pub(super) fn look_ahead(&mut self, slot: u32) {
         self.look_along(slot);
-        let coming = self.timeline.coming();
+        let coming = self.shared.timeline.coming();
         for (step, slot) in coming.into_iter().enumerate() {
             if let Some(coming) = slot.and_then(|slot| self.foresee(slot, step)) {
                 self.fetch(coming, step);
@@ -51,19 +51,19 @@ impl<T: Traffic> World<T> {
 
     /// Packets leave a link or a line in the order in which they came.
     fn look_along(&self, slot: u32) {
-        let arrives = match self.slots.source(slot) {
-            Source::Down(_) => !self.down.leads_to_links(slot),
-            Source::Up(_) => !self.up.leads_to_links(slot),
+        let arrives = match self.shared.slots.source(slot) {
+            Source::Down(_) => !self.shared.down.leads_to_links(slot),
+            Source::Up(_) => !self.shared.up.leads_to_links(slot),
             _ => return,
         };
         for (step, k) in STEPS.into_iter().enumerate() {
-            let coming = match self.slots.source(slot) {
-                Source::Down(_) => self.down.leaving(slot, k).map(|(at, packet)| {
+            let coming = match self.shared.slots.source(slot) {
+                Source::Down(_) => self.shared.down.leaving(slot, k).map(|(at, packet)| {
                     let (flow, came) = (packet.flow() as usize, T::came_down(packet));
                     let data = time_on_path(at, came);
                     Coming { flow, data, answers_down: false, slot, from: From::Down }
                 }),
-                Source::Up(_) => self.up.leaving(slot, k).map(|(at, packet)| {
+                Source::Up(_) => self.shared.up.leaving(slot, k).map(|(at, packet)| {
                     let (flow, came) = (packet.flow() as usize, T::came_up(packet));
                     let data = time_on_path(at, came);
                     Coming { flow, data, answers_down: true, slot, from: From::Up }
@@ -80,8 +80,8 @@ impl<T: Traffic> World<T> {
             }
             if step == 1 {
                 match coming.from {
-                    From::Down => self.down.fetch_behind(slot, coming.flow),
-                    From::Up => self.up.fetch_behind(slot, coming.flow),
+                    From::Down => self.shared.down.fetch_behind(slot, coming.flow),
+                    From::Up => self.shared.up.fetch_behind(slot, coming.flow),
                     From::Timer => {}
                 }
             }
@@ -95,18 +95,18 @@ impl<T: Traffic> World<T> {
         let is_up = |flow: usize| {
             T::RECORDS_UP && step < 2 && self.flows.get(flow).is_some_and(|flow| flow.is_up)
         };
-        let (flow, data, answers_down, from) = match self.slots.source(slot) {
+        let (flow, data, answers_down, from) = match self.shared.slots.source(slot) {
             Source::Down(_) => {
-                let flow = self.down.owner(slot)? as usize;
-                let data = match self.down.head(slot) {
+                let flow = self.shared.down.owner(slot)? as usize;
+                let data = match self.shared.down.head(slot) {
                     Some((at, packet)) if step == 0 => time_on_path(*at, T::came_down(packet)),
                     _ => (!is_up(flow)).then_some(0),
                 };
                 (flow, data, false, From::Down)
             }
             Source::Up(_) => {
-                let flow = self.up.owner(slot)? as usize;
-                let data = match self.up.head(slot) {
+                let flow = self.shared.up.owner(slot)? as usize;
+                let data = match self.shared.up.head(slot) {
                     Some((at, packet)) if step == 0 => time_on_path(*at, T::came_up(packet)),
                     _ => is_up(flow).then_some(0),
                 };
@@ -132,40 +132,40 @@ impl<T: Traffic> World<T> {
     fn fetch_numbered(&self, coming: Coming) {
         fetch(&self.flows[coming.flow]);
         self.fetch_routes(coming.flow);
-        self.timeline.fetch_slot(self.slots.slot(Source::Sender(coming.flow)));
+        self.shared.timeline.fetch_slot(self.shared.slots.slot(Source::Sender(coming.flow)));
         match coming.from {
-            From::Down => self.down.fetch_stage(coming.slot),
-            From::Up => self.up.fetch_stage(coming.slot),
+            From::Down => self.shared.down.fetch_stage(coming.slot),
+            From::Up => self.shared.up.fetch_stage(coming.slot),
             From::Timer => {}
         }
     }
 
     fn fetch_routes(&self, flow: usize) {
-        self.down.fetch_route(flow);
-        self.up.fetch_route(flow);
+        self.shared.down.fetch_route(flow);
+        self.shared.up.fetch_route(flow);
     }
 
     /// Then what is found through that.
     fn fetch_ends(&self, coming: Coming) {
         let flow = coming.flow;
         match coming.from {
-            From::Down => self.down.fetch_head(coming.slot),
-            From::Up => self.up.fetch_head(coming.slot),
+            From::Down => self.shared.down.fetch_head(coming.slot),
+            From::Up => self.shared.up.fetch_head(coming.slot),
             From::Timer => {}
         }
         if coming.answers_down {
-            self.down.fetch_first_stage(flow);
-            self.timeline.fetch_slot(self.down.first_slot(flow));
+            self.shared.down.fetch_first_stage(flow);
+            self.shared.timeline.fetch_slot(self.shared.down.first_slot(flow));
         } else {
-            self.up.fetch_first_stage(flow);
-            self.timeline.fetch_slot(self.up.first_slot(flow));
+            self.shared.up.fetch_first_stage(flow);
+            self.shared.timeline.fetch_slot(self.shared.up.first_slot(flow));
         }
         if coming.data.is_some() {
             self.flows[flow].ends.fetch_receiver();
-            self.timeline.fetch_key(self.slots.slot(Source::Receiver(flow)));
+            self.shared.timeline.fetch_key(self.shared.slots.slot(Source::Receiver(flow)));
         } else {
             self.flows[flow].ends.fetch_sender();
-            self.timeline.fetch_key(self.slots.slot(Source::Sender(flow)));
+            self.shared.timeline.fetch_key(self.shared.slots.slot(Source::Sender(flow)));
         }
     }
 

@@ -1,33 +1,26 @@
 //! Series of probes in the event loop: when one is sent, and what becomes of it.
 
 use super::World;
-use crate::traffic::{Came, Traffic, Way};
+use crate::traffic::{Came, Traffic};
 
 impl<T: Traffic> World<T> {
     /// A series of probes sends one.
     pub(super) fn on_probe_due(&mut self, i: usize, slot: u32) {
         let prober = &mut self.probers[i];
-        let (probe, next) = prober.ask(self.now);
+        let (probe, next) = prober.ask(self.shared.now);
         let goes_up = prober.is_up;
         match next {
-            Some(at) => self.timeline.set(slot, at),
-            None => self.timeline.clear(slot),
+            Some(at) => self.shared.timeline.set(slot, at),
+            None => self.shared.timeline.clear(slot),
         }
-        self.send_probe(probe, goes_up);
+        self.shared.send_probe(probe, goes_up);
     }
 
     pub(super) fn on_probe(&mut self, probe: net::crossing::Probe) {
         let prober = &mut self.probers[probe.flow as usize - self.flows.len()];
         let goes_up = !prober.is_up;
-        if let Some(answer) = prober.on_arrival(self.now, probe) {
-            self.send_probe(answer, goes_up);
-        }
-    }
-
-    pub(super) fn send_probe(&mut self, probe: net::crossing::Probe, goes_up: bool) {
-        match T::probe(probe, goes_up) {
-            Way::Down(packet) => self.down.send(self.now, packet, &mut self.timeline),
-            Way::Up(packet) => self.up.send(self.now, packet, &mut self.timeline),
+        if let Some(answer) = prober.on_arrival(self.shared.now, probe) {
+            self.shared.send_probe(answer, goes_up);
         }
     }
 
@@ -39,7 +32,7 @@ impl<T: Traffic> World<T> {
                 probers[probe.flow as usize - n].log.on_held(probe.number);
             }
         };
-        self.down.for_each_held(|packet| note(T::came_down(packet)));
-        self.up.for_each_held(|packet| note(T::came_up(packet)));
+        self.shared.down.for_each_held(|packet| note(T::came_down(packet)));
+        self.shared.up.for_each_held(|packet| note(T::came_up(packet)));
     }
 }
