@@ -252,6 +252,7 @@ $(STAMPS)/native: $(STAMPS)/venv $(native_sources)
 	@kernel=; tools/system-packages.sh libelf || { kernel=--no-default-features; echo "no libelf: \`dumbbell kernel\` is not built" >&2; }; \
 	echo "building the engine (log: build/native.log)"; \
 	VIRTUAL_ENV=$(abspath $(VENV)) $(PGO) $(BIN)/maturin develop --release --locked $$kernel > build/native.log 2>&1 || { cat build/native.log; exit 1; }
+	@$(BIN)/python tools/pgo.py stale build/native.log
 	touch $@
 
 $(STAMPS)/system: tools/system-packages.sh | $(STAMPS)

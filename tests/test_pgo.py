@@ -19,7 +19,7 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A profile of the compiler "rustc 1.2.3", which is the one that is installed."""
     path, compiler = tmp_path / "engine.profdata", tmp_path / "engine.profdata.rustc"
     path.touch()
-    compiler.write_text("rustc 1.2.3\n")
+    compiler.write_text("rustc 1.2.3\n1000\n")
     monkeypatch.setattr(pgo, "PROFILE", path)
     monkeypatch.setattr(pgo, "COMPILER", compiler)
     monkeypatch.setattr(pgo, "compiler", lambda: "rustc 1.2.3")
@@ -36,6 +36,23 @@ def test_a_build_uses_the_profile_of_its_compiler_and_no_other(profile: Path, mo
 def test_a_checkout_without_a_profile_is_built_without_one(profile: Path) -> None:
     profile.unlink()
     assert pgo.flags() == []
+
+
+WARNING = (
+    "warning: {crate}.2a0d4b55-cgu.0: function control flow change detected (hash mismatch) {function} "
+    "Hash = 600650274199673449 up to {counts} count discarded\n"
+)
+
+
+def test_a_build_that_leaves_much_of_the_profile_unused_is_told(profile: Path) -> None:
+    del profile
+    few = WARNING.format(crate="sim", function="_ZN3sim3run17h00E", counts=50)
+    assert pgo.stale(few) == ""
+    # The same function in another crate is no other one.
+    assert pgo.stale(few + few.replace("sim.", "quinn.")) == ""
+    assert pgo.stale("   Compiling dumbbell-sim v0.1.0\n") == ""
+    many = few + WARNING.format(crate="path", function="_ZN4path4wake17h01E", counts=200)
+    assert "2 functions with 25% of its counts have changed since" in pgo.stale(many)
 
 
 @pytest.mark.parametrize(
@@ -66,4 +83,6 @@ def test_the_profile_of_the_checkout_says_which_compiler_it_is_for() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("the profile belongs to a checkout")
     assert (ROOT / "crates/py/engine.profdata").stat().st_size > 100_000
-    assert (ROOT / "crates/py/engine.profdata.rustc").read_text().startswith("rustc 1.")
+    name, counts = pgo.made_for()
+    assert name.startswith("rustc 1.")
+    assert counts > 1_000_000_000

@@ -7,6 +7,8 @@ since the profile was made is compiled as without one. What a run computes does 
 
 `pgo.py train` makes the profile: it builds the engine so that it counts, lets it run the gallery and the scenarios of
 `bench/`, and merges the counts. It needs `llvm-profdata` of the compiler's LLVM (`rustup component add llvm-tools`).
+
+`pgo.py stale LOG` reads what such a build wrote, and tells when functions that changed had much of the counts.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,12 +30,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = ROOT / "crates/py/engine.profdata"
 COMPILER = ROOT / "crates/py/engine.profdata.rustc"
-"""What `rustc --version` says of the compiler that the profile is for."""
+"""What `rustc --version` says of the compiler that the profile is for, and in a second line all its counts together."""
 WORK = ROOT / "build/pgo"
 LONG = {"cubic100": "3s", "bbr-cubic": "25s", "bbr-rtts": "60s"}
 """Scenarios of `bench/` and how long they train: most of the counts are of plain bulk flows, which most users run."""
 SHORT = "5s"
 """Of a scenario of the gallery, so that every part of the engine is seen."""
+STALE = 0.05
+"""Share of the counts that a build may leave unused before it is told."""
+CHANGED = re.compile(r"control flow change detected \(hash mismatch\) (\S+) Hash = \d+ up to (\d+) count discarded")
+"""The compiler's warning of a function that is not the one that was counted."""
 
 
 def main() -> int:
@@ -42,7 +49,12 @@ def main() -> int:
     commands.add_parser("train", help="make the profile")
     run = commands.add_parser("run", help="run a build with the profile, where it fits the compiler")
     run.add_argument("build", nargs=argparse.REMAINDER)
+    old = commands.add_parser("stale", help="tell when the functions that changed had much of the counts")
+    old.add_argument("log", type=Path)
     args = parser.parse_args()
+    if args.command == "stale":
+        print(stale(args.log.read_text(encoding="utf-8", errors="replace")), end="", file=sys.stderr)
+        return 0
     if args.command == "train":
         train()
         return 0
@@ -51,9 +63,29 @@ def main() -> int:
 
 def flags() -> list[str]:
     """Flags of rustc that use the profile; none where it is of another compiler."""
-    if not PROFILE.exists() or COMPILER.read_text(encoding="utf-8").strip() != compiler():
+    if not PROFILE.exists() or made_for()[0] != compiler():
         return []
     return [f"-Cprofile-use={PROFILE}"]
+
+
+def made_for() -> tuple[str, int]:
+    """The compiler that the profile is for, and all its counts together."""
+    name, _, counts = COMPILER.read_text(encoding="utf-8").strip().partition("\n")
+    return name, int(counts or 0)
+
+
+def stale(log: str) -> str:
+    """What to tell of a build that wrote this: a line, or nothing where most of the profile fits."""
+    # A function that several crates have is warned of in each.
+    unused = {name: int(counts) for name, counts in CHANGED.findall(log)}
+    counts = made_for()[1] if unused else 0
+    share = sum(unused.values()) / counts if counts else 0
+    if share <= STALE:
+        return ""
+    return (
+        f"the profile of the engine is stale: {len(unused)} functions with {share:.0%} of its counts have changed since, "
+        f"and are compiled without it (make pgo)\n"
+    )
 
 
 def environment(more: list[str]) -> dict[str, str]:
@@ -87,7 +119,9 @@ def train() -> None:
     run_in_python(package, plans)
     raw = sorted(str(path) for path in (WORK / "raw").glob("*.profraw"))
     subprocess.run([merger, "merge", "--sparse", "--output", str(PROFILE), *raw], check=True)
-    COMPILER.write_text(compiler() + "\n", encoding="utf-8")
+    shown = subprocess.run([merger, "show", str(PROFILE)], capture_output=True, text=True, check=True).stdout
+    [counts] = re.findall(r"^Total count: (\d+)$", shown, re.MULTILINE)
+    COMPILER.write_text(f"{compiler()}\n{counts}\n", encoding="utf-8")
     print(f"{PROFILE.relative_to(ROOT)}: {PROFILE.stat().st_size / 1e6:.1f} MB from {len(plans)} runs")
 
 

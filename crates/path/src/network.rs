@@ -328,16 +328,7 @@ impl<P: PathPacket> Network<P> {
         let mut left = 0;
         while let Some(packet) = line.next(now, flow) {
             left += 1;
-            let segments = u64::from(packet.segments());
-            if packet.is_damaged() {
-                counts.damaged += segments;
-                if P::IS_BUFFERED {
-                    self.ended.push(*packet);
-                }
-            } else {
-                counts.delivered += segments;
-                self.arrived.push_back(*packet);
-            }
+            arrive(packet, counts, &mut self.arrived, &mut self.ended);
             line.drop_head();
         }
         left
@@ -474,14 +465,7 @@ impl<P: PathPacket> Network<P> {
     #[inline]
     fn arrive(&mut self, packet: P) {
         let counts = &mut self.routes[packet.flow() as usize].counts;
-        let segments = u64::from(packet.segments());
-        if packet.is_damaged() {
-            counts.damaged += segments;
-            self.lose(packet);
-        } else {
-            counts.delivered += segments;
-            self.arrived.push_back(packet);
-        }
+        arrive(&packet, counts, &mut self.arrived, &mut self.ended);
     }
 
     /// A packet will not arrive.
@@ -600,5 +584,25 @@ impl<P: PathPacket> Network<P> {
                 "flow {flow}: sent and accounted for: {counts:?}, {held} under way"
             );
         }
+    }
+}
+
+/// A packet is at the end of its route, where one that was damaged is refused.
+#[inline(always)]
+fn arrive<P: PathPacket>(
+    packet: &P,
+    counts: &mut PacketCounts,
+    arrived: &mut Ring<P>,
+    ended: &mut Vec<P>,
+) {
+    let segments = u64::from(packet.segments());
+    if packet.is_damaged() {
+        counts.damaged += segments;
+        if P::IS_BUFFERED {
+            ended.push(*packet);
+        }
+    } else {
+        counts.delivered += segments;
+        arrived.push_back(*packet);
     }
 }
