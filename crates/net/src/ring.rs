@@ -11,6 +11,8 @@ const ROOM_FIRST: usize = 4;
 pub struct Ring<T> {
     /// As many as there is room for, a power of two or none.
     slots: Box<[T]>,
+    /// One less than the number of slots: what leaves of a number the place of its slot.
+    mask: usize,
     /// Values that were taken from the front.
     taken: usize,
     /// Values that were put in at the back.
@@ -19,7 +21,7 @@ pub struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { slots: Box::default(), taken: 0, put: 0 }
+        Ring { slots: Box::default(), mask: 0, taken: 0, put: 0 }
     }
 }
 
@@ -122,7 +124,7 @@ impl<T: Copy> Ring<T> {
     /// Where the value is that was put in after `number` others: below the number of slots, a power of two, where there are any.
     #[inline(always)]
     fn place(&self, number: usize) -> usize {
-        number & self.slots.len().wrapping_sub(1)
+        number & self.mask
     }
 
     /// Makes twice the room, and fills what is free with any value.
@@ -134,7 +136,7 @@ impl<T: Copy> Ring<T> {
         slots.extend(self.iter());
         slots.resize(room, any);
         (self.put, self.taken) = (self.len(), 0);
-        self.slots = slots.into();
+        (self.slots, self.mask) = (slots.into(), room - 1);
     }
 }
 
@@ -180,7 +182,7 @@ mod tests {
     #[test]
     fn the_ends_go_on_beyond_the_largest_number() {
         let mut ring =
-            Ring { slots: vec![0; 4].into(), taken: usize::MAX - 1, put: usize::MAX - 1 };
+            Ring { slots: vec![0; 4].into(), mask: 3, taken: usize::MAX - 1, put: usize::MAX - 1 };
         (1..=7).for_each(|value| ring.push_back(value));
         assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
         assert_eq!((ring.pop_front(), ring.back()), (Some(1), Some(&7)));
