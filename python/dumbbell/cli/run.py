@@ -108,11 +108,12 @@ def go(
 ) -> int:
     """Run these and print their outcomes; returns the exit status."""
     status, finished = OK, []
-    done: list[tuple[Path, dict[str, Any]]] = []
+    done: list[tuple[Path, str]] = []
     progress = None if quiet else Progress(planned, screen())
     going: sweep.Sweep | None = None
     try:
-        with sweep.Sweep(planned, place, workers=workers, may_fork=True) as going:
+        keep = _line_kept if show is Show.JSON else _kept
+        with sweep.Sweep(planned, place, workers=workers, keep=keep, may_fork=True) as going:
             for outcome in going.outcomes(progress.observe if progress else None, _note):
                 if progress:
                     progress.clear()
@@ -124,9 +125,9 @@ def go(
                     _note(f"{outcome.error}{hint}")
                 elif outcome.manifest:
                     finished.append(outcome.job.folder)
-                    done.append((outcome.job.folder, {"files": outcome.manifest.get("files", {})}))
+                    done.append((outcome.job.folder, outcome.manifest["tables"]))
                     if show is Show.JSON:
-                        print(json.dumps(line(outcome.manifest, outcome.job.folder)), flush=True)
+                        print(outcome.manifest["line"], flush=True)
     except KeyboardInterrupt as error:
         if progress:
             progress.clear()
@@ -144,7 +145,17 @@ def go(
     return status
 
 
-def _told_equal(done: list[tuple[Path, dict[str, Any]]]) -> None:
+def _kept(manifest: dict[str, Any], _: Path) -> dict[str, Any]:
+    """What is needed of a run that has ended: what tells it from others."""
+    return {"tables": warn.tables(manifest)}
+
+
+def _line_kept(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The same with its line of JSON."""
+    return {"tables": warn.tables(manifest), "line": json.dumps(line(manifest, folder))}
+
+
+def _told_equal(done: list[tuple[Path, str]]) -> None:
     for text in warn.equal_runs(done):
         _note(f"warning: {text}")
 

@@ -35,6 +35,16 @@ Make = Callable[[Request, Path], dict[str, Any]]
 """Makes a run in a folder that does not exist yet, and returns its manifest."""
 
 
+Keep = Callable[[dict[str, Any], Path], dict[str, Any]]
+"""What of a manifest is kept when a run has ended, given the manifest and the folder. It is called where the run is
+made: for many runs that is another process, which sends no more than this."""
+
+
+def whole(manifest: dict[str, Any], _: Path) -> dict[str, Any]:
+    """Keep a whole manifest."""
+    return manifest
+
+
 class Job(NamedTuple):
     """One run and the folder that it writes."""
 
@@ -49,12 +59,21 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a run ended: a manifest or an error; `kept` when it was found finished by --resume."""
+    """How a run ended: a manifest (or what is kept of it) or an error.
+
+    Attributes
+    ----------
+    kept
+        Whether it was found finished by --resume.
+    packets
+        How many it delivered.
+    """
 
     job: Job
     manifest: dict[str, Any] | None
     error: DumbbellError | None
     kept: bool = False
+    packets: int = 0
 
 
 class _Stopped(BaseException):
@@ -76,8 +95,11 @@ class Pool:
     `may_fork`: nothing else goes on in this process, so that it may be forked.
     """
 
-    def __init__(self, workers: int | None = None, make: Make = backends.run, *, may_fork: bool = False) -> None:
-        self._workers, self._make, self._may_fork = workers or default_workers(), make, may_fork
+    def __init__(
+        self, workers: int | None = None, make: Make = backends.run, *, keep: Keep = whole, may_fork: bool = False
+    ) -> None:
+        self._workers, self._make, self._keep = workers or default_workers(), make, keep
+        self._may_fork = may_fork
         self._processes: Workers | None = None
         self._stop: list[bool] = []
         self._threads: list[threading.Thread] = []
@@ -162,7 +184,9 @@ class Pool:
 
     def _made(self, job: Job, progress: Progress) -> Outcome:
         try:
-            return Outcome(job, self._make(job.request._replace(progress=progress), job.folder), None)
+            manifest = self._make(job.request._replace(progress=progress), job.folder)
+            packets = manifest["summary"].get("packets_delivered", 0)
+            return Outcome(job, self._keep(manifest, job.folder), None, packets=packets)
         except DumbbellError as error:
             return Outcome(job, None, error)
         except Exception as error:  # a bug, which must not take the other runs along
@@ -171,9 +195,9 @@ class Pool:
 
 def told_end(outcome: Outcome, observe: Observe | None) -> None:
     """Let it be known that a run has ended well."""
-    job, made = outcome.job, outcome.manifest
-    if observe and made:
-        observe(job, job.planned.plan["duration_ns"], made["summary"]["packets_delivered"])
+    job = outcome.job
+    if observe and outcome.manifest:
+        observe(job, job.planned.plan["duration_ns"], outcome.packets)
 
 
 def _are_for_processes(jobs: Sequence[Job], workers: int) -> bool:

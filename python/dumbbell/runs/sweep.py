@@ -20,7 +20,7 @@ from dumbbell.scenario.source import placed
 
 from . import interrupts, plan
 from .place import SWEEP, Place
-from .pool import Job, Make, Observe, Outcome, Pool
+from .pool import Job, Keep, Make, Observe, Outcome, Pool, whole
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Results
@@ -109,11 +109,12 @@ class Sweep:
         *,
         workers: int | None = None,
         make: Make = backends.run,
+        keep: Keep = whole,
         may_fork: bool = False,
     ) -> None:
         self.jobs, self.place = planned, place
-        self.out = place.path
-        self._pool = Pool(workers, make, may_fork=may_fork)
+        self.out, self._keep = place.path, keep
+        self._pool = Pool(workers, make, keep=keep, may_fork=may_fork)
         self._leave = ExitStack()
 
     def __enter__(self) -> Sweep:
@@ -169,7 +170,11 @@ class Sweep:
         if self.place.resume:
             from .resume import finished
 
-            kept = {job.number: Outcome(job, found, None, True) for job in jobs if (found := finished(job, note))}
+            kept = {
+                job.number: Outcome(job, self._keep(found, job.folder), None, True)
+                for job in jobs
+                if (found := finished(job, note))
+            }
         todo = [job for job in jobs if job.number not in kept]
         if len(todo) > _MANY:
             import hashlib  # noqa: F401 - OpenSSL takes longer to load than Python's own SHA-256, and is quicker then

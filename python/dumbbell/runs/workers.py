@@ -14,12 +14,13 @@ import os
 import pickle
 import select
 import signal
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dumbbell.errors import DiskFullError, DumbbellError, EngineError
+from dumbbell.errors import DiskFullError, EngineError
 
 from . import interrupts
 from .pool import Outcome, told_end
@@ -29,13 +30,16 @@ if TYPE_CHECKING:
 
     One = Callable[[Job, Callable[[int, int], None]], Outcome]
 
-#: Bytes of a job's number, and of the length of a piece of news.
+#: Bytes of a job's number.
 _NUMBER = 4
+#: What a piece of news begins with: a job's number, and the length of the rest, which is empty when the job begins.
+_HEAD = struct.Struct("<II")
 #: Numbers that are written at once: a pipe takes up to 4096 bytes whole or not at all.
 _NUMBERS = 4096 // _NUMBER
-
-
-_BEGAN, _AT, _ENDED = range(3)
+#: How many figures tell how far a run is; how it ended takes one more.
+_PROGRESS = 2
+#: News wait at least this long: some ten short runs.
+_REST_S = 0.005
 #: A run tells how far it is at this distance at least; the engine says it every 50 ms.
 _TELL_EVERY_S = 0.04
 
@@ -49,15 +53,17 @@ class _Worker:
         """The job that it has under way."""
         self.unread = b""
 
-    def news(self, data: bytes) -> Iterator[tuple[Any, ...]]:
-        """What it has told, of which `data` are the next bytes."""
-        self.unread += data
-        while len(self.unread) >= _NUMBER:
-            end = _NUMBER + int.from_bytes(self.unread[:_NUMBER], "little")
-            if len(self.unread) < end:
-                return
-            told, self.unread = self.unread[_NUMBER:end], self.unread[end:]
-            yield pickle.loads(told)
+    def news(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """What it has told, of which `data` are the next bytes: the number of a job and what is new of it."""
+        data, at = self.unread + data, 0
+        while len(data) - at >= _HEAD.size:
+            number, length = _HEAD.unpack_from(data, at)
+            end = at + _HEAD.size + length
+            if len(data) < end:
+                break
+            yield number, data[at + _HEAD.size : end]
+            at = end
+        self.unread = data[at:]
 
 
 class Workers:
@@ -86,6 +92,7 @@ class Workers:
             poll.register(fd, select.POLLIN)
         for number, job in enumerate(self._jobs):
             while number not in self._done and self._workers:
+                self._rest()
                 for fd, _ in poll.poll():
                     if not self._heard(fd, observe):
                         poll.unregister(fd)
@@ -106,20 +113,35 @@ class Workers:
                     os.close(fd)
             self._give = self._take = -1
 
+    def _rest(self) -> None:
+        """Leave the processors to the workers for a moment: woken by every news, this process would take the one or the
+        other off its processor after each run. Not in the middle of a piece of news, because its worker waits for the
+        rest to be taken, and not when the last job has begun, so that the end is not late.
+        """
+        workers = self._workers.values()
+        if any(worker.unread for worker in workers) or len(self._jobs) - 1 in [worker.number for worker in workers]:
+            return
+        time.sleep(_REST_S)
+
     def _heard(self, fd: int, observe: Observe | None) -> bool:
         """Take what a worker has told; says whether there will be more."""
         worker = self._workers[fd]
         data = os.read(fd, 1 << 16)
-        for kind, number, *content in worker.news(data):
-            job = self._jobs[number]
-            worker.number = None if kind == _ENDED else number
-            if kind == _ENDED:
-                self._done[number] = outcome = _ended(job, *content)
-                told_end(outcome, observe)
-                if isinstance(outcome.error, DiskFullError):
-                    self._stop()
-            elif observe and kind == _AT:
-                observe(job, *content)
+        for number, told in worker.news(data):
+            worker.number = number
+            if not told:
+                continue
+            job, content = self._jobs[number], pickle.loads(told)
+            if len(content) == _PROGRESS:
+                if observe:
+                    observe(job, *content)
+                continue
+            worker.number = None
+            manifest, error, packets = content
+            self._done[number] = outcome = Outcome(job, manifest, error, packets=packets)
+            told_end(outcome, observe)
+            if isinstance(error, DiskFullError):
+                self._stop()
         if not data:
             self._lost(fd, worker)
         return bool(data)
@@ -181,11 +203,10 @@ class Workers:
         teller = _Teller(tell)
         while len(word := os.read(self._take, _NUMBER)) == _NUMBER:
             number = int.from_bytes(word, "little")
-            teller.say(_BEGAN, number)
-            teller.flush()  # with the end of the run before: a message a run wakes the parent
+            teller.say(number)
+            teller.flush()  # with the end of the run before
             outcome = self._one(self._jobs[number], partial(teller.progress, number))
-            manifest = outcome.manifest and {**outcome.manifest, "plan": None}  # the parent has it
-            teller.say(_ENDED, number, manifest, outcome.error)
+            teller.say(number, outcome.manifest, outcome.error, outcome.packets)
         teller.flush()
         os._exit(0)
 
@@ -198,10 +219,10 @@ class _Teller:
         self._unsent = b""
         self._sent_s = 0.0
 
-    def say(self, *news: object) -> None:
-        """One piece, which goes with the next `flush`."""
-        told = pickle.dumps(news)
-        self._unsent += len(told).to_bytes(_NUMBER, "little") + told
+    def say(self, number: int, *news: object) -> None:
+        """One piece, which goes with the next `flush`: a job has begun, or what is new of it."""
+        told = pickle.dumps(news) if news else b""
+        self._unsent += _HEAD.pack(number, len(told)) + told
 
     def flush(self) -> None:
         """Send what is there."""
@@ -213,9 +234,5 @@ class _Teller:
     def progress(self, number: int, sim_ns: int, packets: int) -> None:
         """How far a run is; not of short ones."""
         if time.monotonic() - self._sent_s >= _TELL_EVERY_S:
-            self.say(_AT, number, sim_ns, packets)
+            self.say(number, sim_ns, packets)
             self.flush()
-
-
-def _ended(job: Job, manifest: dict[str, Any] | None, error: DumbbellError | None) -> Outcome:
-    return Outcome(job, manifest and {**manifest, "plan": job.planned.plan}, error)

@@ -202,22 +202,28 @@ def once(scenario: Scenario) -> str:
     )
 
 
-def equal_runs(done: Iterable[tuple[FilePath, Mapping[str, Any]]]) -> list[str]:
-    """Runs of a sweep whose tables are equal to the byte though they should differ; each is given by its folder and its
-    manifest.
+def tables(manifest: Mapping[str, Any]) -> str:
+    """What a run's tables are known by; empty where it has not both of those that tell runs apart."""
+    files = manifest.get("files", {})
+    digests = [files[name]["sha256"] for name in ("flows.parquet", "samples.parquet") if name in files]
+    return " ".join(digests) if len(digests) == 2 else ""
+
+
+def equal_runs(done: Iterable[tuple[FilePath, str]]) -> list[str]:
+    """Runs of a sweep whose tables are equal to the byte though they should differ; each is given by its folder and
+    what its `tables` are known by.
     """
-    met: dict[str, list[str]] = {}
-    for folder, manifest in done:
-        files = manifest.get("files", {})
-        digests = [files[name]["sha256"] for name in ("flows.parquet", "samples.parquet") if name in files]
-        if len(digests) == 2:
-            met.setdefault(" ".join(digests), []).append(folder.name)
+    met: dict[str, list[FilePath]] = {}
+    for folder, known in done:
+        if known:
+            met.setdefault(known, []).append(folder)
     found = []
-    for names in met.values():
-        if len(names) > 1:
-            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            found.append(f"equal to the byte: {', '.join(names[:SHOWN])}{more}; what tells them apart has no effect")
+    for same in met.values():
+        if len(same) > 1:
+            names = ", ".join(folder.name for folder in same[:SHOWN])
+            more = f" and {len(same) - SHOWN} more" if len(same) > SHOWN else ""
+            found.append(f"equal to the byte: {names}{more}; what tells them apart has no effect")
     return found
 
 
-__all__ = ["STEADY", "equal_runs", "is_random", "of_case", "of_grid", "once"]
+__all__ = ["STEADY", "equal_runs", "is_random", "of_case", "of_grid", "once", "tables"]
