@@ -83,8 +83,8 @@ def stale(log: str) -> str:
     if share <= STALE:
         return ""
     return (
-        f"the profile of the engine is stale: {len(unused)} functions with {share:.0%} of its counts have changed since "
-        f"and are compiled without it (make pgo)\n"
+        f"the profile of the engine is stale: {len(unused)} functions with {share:.0%} of its counts have changed "
+        f"since and are compiled without it (make pgo)\n"
     )
 
 
