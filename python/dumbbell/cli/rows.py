@@ -256,6 +256,8 @@ def _links(parts: Sequence[Part]) -> str:
 
 def _probes(parts: Sequence[Part]) -> str:
     """A table of round-trip times of probes, a row per series and combination."""
+    if not any(run.result.plan.probes for part in parts for run in part.runs):
+        return ""  # before numpy is imported, which takes as long as a whole short run
     import numpy as np
 
     from dumbbell.results import metrics
@@ -266,8 +268,6 @@ def _probes(parts: Sequence[Part]) -> str:
             for number, planned in enumerate(run.result.plan.probes):
                 rtts = metrics.probe_series(run.result, number, run.window)[1]
                 cells.setdefault((_named(run.result), planned.name), []).append(rtts)
-    if not cells:
-        return ""
     pooled = [np.concatenate(found) for found in cells.values()]
     answered = [rtts[~np.isnan(rtts)] for rtts in pooled]
     columns = [

@@ -5,7 +5,6 @@ repetitions, or as changes between two.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -189,6 +188,8 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
     """A line per row: what it is, then the figures by their fields, and their half widths where repetitions are taken
     together.
     """
+    import csv  # `run` prints a table and needs it not
+
     rows = [(part, row) for part in parts for row in part.rows]
     keys = list(dict.fromkeys(key for _, row in rows for key in row.vary))
     repeated = any(row.n > 1 for _, row in rows)
