@@ -85,3 +85,7 @@ def test_every_key_has_a_text() -> None:
 
 def test_the_command_prints_the_same(cli: Any) -> None:
     assert json.loads(cli("schema").stdout) == schema.schema()
+
+
+def test_names_that_are_known_without_a_description_are_those_of_all_controllers() -> None:
+    assert controllers._names() == set(controllers.known())
