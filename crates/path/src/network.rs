@@ -485,13 +485,7 @@ impl<P: PathPacket> Network<P> {
             }
             return self.run_plain(now, link, timeline);
         }
-        let slot = self.link_slots + link;
         loop {
-            if self.outcome.is_empty() {
-                if let Some(at) = self.links[link as usize].waits_until(now) {
-                    return timeline.set(slot, at.max(now));
-                }
-            }
             let next = self.links[link as usize].dequeue(now, &mut self.outcome);
             if !self.outcome.is_empty() {
                 self.settle(Some(link));
@@ -500,6 +494,7 @@ impl<P: PathPacket> Network<P> {
             let place = self.routes[packet.flow() as usize].place_after(link);
             self.pass(now, packet, place, timeline);
         }
+        let slot = self.link_slots + link;
         match self.links[link as usize].next_wakeup() {
             Some(at) => timeline.set(slot, at.max(now)),
             None => timeline.clear(slot),
