@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each part of the engine costs alone, as one table: the benchmarks of ``crates/sim/benches/parts.rs`` (criterion)
+"""What each part of the engine costs alone, as one table: the benchmarks of ``crates/bench/benches/parts.rs`` (criterion)
 and of ``crates/cca/benches/per_ack.rs``.
 
 A part alone has the caches to itself and always goes the same way: in the engine it costs more. What it is good for is
@@ -41,7 +41,7 @@ def main() -> int:
     args = parser.parse_args()
     where = origin()
     began = time.time()
-    bench("dumbbell-sim", "parts", args, "--noplot", *([args.only] if args.only else []))
+    bench("dumbbell-bench", "parts", args, "--noplot", *([args.only] if args.only else []))
     rows = measured(args.kept, began)
     if not args.only:
         rows += controllers(bench("dumbbell-cca", "per_ack", args))

@@ -1,4 +1,4 @@
-//! What each part of the engine costs alone, with nothing else in the caches: `cargo bench -p dumbbell-sim`.
+//! What each part of the engine costs alone, with nothing else in the caches: `cargo bench -p dumbbell-bench`.
 //!
 //! One iteration is what a packet, an event or a sample asks of the part, in a steady state of the size that the name
 //! tells. The controllers have a benchmark of their own (`cargo bench -p dumbbell-cca`); `make bench-parts` runs both and
