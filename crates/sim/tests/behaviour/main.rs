@@ -2,7 +2,7 @@
 //!
 //! Each test says where its bounds come from. What a controller does not do is in
 //! `docs/cca/findings.md`; what needs a sender of its own (application-limited, idle) is in
-//! `crates/cca/tests/behaviour.rs`.
+//! `crates/cca/tests/claims.rs`.
 
 #[allow(dead_code, reason = "shared with the tests of the engine, which use all of it")]
 #[path = "../engine/plans.rs"]
