@@ -32,6 +32,9 @@ SET ?= tests
 # Of `make papers`: all, a paper, or a figure.
 ID ?= all
 COUNT ?= 100
+# The crates that have tests. Always these together: with others, Cargo gives what they share other features, and compiles
+# it again.
+TESTED := --locked --workspace --exclude dumbbell-bench
 # Runs a build with the profile of the engine, which tells the compiler what is called often.
 PGO := $(BIN)/python tools/pgo.py run
 # C and Python bindings find the same interpreter however cargo is started.
@@ -56,11 +59,12 @@ demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture
 
 # The tests of real time sleep most of the time. All other tests run meanwhile, on what the first leave of the
 # processors (SCHED_IDLE): they take no time from a test that has to wake at a given moment.
+# Cargo lets one command at a time compile: what needs it comes last, when the others have compiled.
 test: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## All tests: Rust, controller vectors, BPF objects, sanitizers, Python, a minute of fuzzing
 	status=0; \
 	$(IDLE) $(MAKE) test-beside & others=$$!; \
 	trap 'kill $$others 2> /dev/null || true' EXIT; \
-	$(MAKE) --keep-going test-kernel test-alone || status=1; \
+	$(MAKE) --keep-going test-alone test-kernel || status=1; \
 	wait $$others || status=1; \
 	exit $$status
 
@@ -71,10 +75,10 @@ test-beside:
 	exit $$status
 
 test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test
-	cargo test --locked --workspace --exclude dumbbell-py --exclude dumbbell-bpf --no-fail-fast
+	cargo test $(TESTED) --no-fail-fast
 
 test-kernel: $(STAMPS)/venv $(STAMPS)/system ## Controllers loaded into the running kernel (root)
-	cargo test --locked --package dumbbell-bpf --no-fail-fast
+	cargo test $(TESTED) --no-fail-fast --test kernel
 
 test-python: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package, end to end, that do not measure the machine
 	@tools/web.sh packages
@@ -100,16 +104,16 @@ bpf: $(STAMPS)/system ## Compile every controller for BPF
 
 sanitize: $(STAMPS)/venv ## Tests of the controllers under the address and undefined-behaviour sanitizers
 	# The tests of behaviour in whole runs judge figures, with the C that `engine` runs here for every controller.
-	tools/sanitize.sh --workspace --exclude dumbbell-py --lib --test modules --test own --test vectors --test pair \
-		--test pkt --test quic --test engine
-	tools/sanitize.sh --package dumbbell-cca --test behaviour
+	tools/sanitize.sh $(TESTED) --test modules --test own --test vectors --test claims --test pair --test pkt \
+		--test quic --test engine
 
 lint: lint-rust lint-c lint-python lint-web ## Formatters and linters for Rust, C, Python and TypeScript, style, and whether generated files are fresh
 
 lint-rust: $(STAMPS)/venv $(STAMPS)/system
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo run --locked -q -p xtask -- tidy
+	cargo build $(TESTED) --quiet --bin xtask
+	$${CARGO_TARGET_DIR:-target}/debug/xtask tidy
 
 lint-c: $(STAMPS)/system
 	clang-format --dry-run -Werror $(c_sources)

@@ -13,4 +13,4 @@ declare -x "$runner=env LD_PRELOAD=$("${CC:-cc}" -print-file-name=libasan.so)"
 # The tables of controllers live as long as the process; leaks elsewhere are Rust's to prevent.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
-exec cargo test --locked --no-fail-fast --features dumbbell-cca/sanitize "$@"
+exec cargo test --no-fail-fast --features dumbbell-cca/sanitize "$@"
