@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What each part of the engine costs alone, as one table: the benchmarks of ``crates/bench/benches/parts.rs`` (criterion)
-and of ``crates/cca/benches/per_ack.rs``.
+"""What each part of the engine costs alone, as one table: the benchmarks of ``crates/bench/benches/parts.rs``
+(criterion) and of ``crates/cca/benches/per_ack.rs``.
 
 A part alone has the caches to itself and always goes the same way: in the engine it costs more. What it is good for is
 to tell which part a change made cheaper. criterion keeps its measurements in ``build/criterion`` and prints how each
