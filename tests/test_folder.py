@@ -130,18 +130,18 @@ def test_small_and_large_files_have_the_digest_that_everybody_has(
 def synced(out: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]) -> list[str]:
     """What reaches the disk, and when folders get their names, in order."""
     seen: list[str] = []
-    sync, rename = os.fsync, Path.rename
+    sync, rename = os.fsync, os.rename
 
     def fsync(fd: int) -> None:
         seen.append(Path(f"/proc/self/fd/{fd}").readlink().name.removeprefix(f".tmp-{os.getpid()}-"))
         sync(fd)
 
-    def renamed(self: Path, target: Path) -> Path:
+    def renamed(path: Path, target: Path) -> None:
         seen.append(f"rename {target.name}")
-        return rename(self, target)
+        rename(path, target)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(os, "rename", renamed)
     for name in names:
         written(out, name)
     return seen
