@@ -21,11 +21,11 @@ class _Formatter(argparse.HelpFormatter):
     """The usual form of help; the width is found without `shutil`, which every command would import for it."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
+        super().__init__(prog, width=terminal_width() - 2)
 
 
-def _columns() -> int:
-    """Width of the terminal, as `shutil.get_terminal_size` finds it."""
+def terminal_width() -> int:
+    """Characters of a line: COLUMNS, or the terminal's, or 80, as `shutil.get_terminal_size` finds them."""
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given) > 0:
         return int(given)

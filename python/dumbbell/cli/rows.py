@@ -14,6 +14,7 @@ from dumbbell.results.texts import half_text, mean_text
 from dumbbell.scenario import units
 
 from . import table
+from .commands import terminal_width
 from .table import Column
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> str:
         )
     if asked.markdown:
         return table.markdown([column for column in columns if not column.rank or any(column.cells)])
-    kept, gone = table.fit(columns, 10**6 if asked.wide else table.terminal_width())
+    kept, gone = table.fit(columns, 10**6 if asked.wide else terminal_width())
     title = _title(parts, rows)
     notes = (
         [f"left out to fit: {', '.join(column.name for column in gone)} (--wide shows all, --columns chooses)"]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
 
 #: Widest table of rich.
 WIDTH_MAX = 200
-#: Columns of a terminal that says nothing of them, and of a pipe.
-WIDTH = 80
 #: Blanks between two columns.
 _GAP = 2
 
@@ -41,11 +38,6 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(width=WIDTH_MAX, highlight=False)
-
-
-def terminal_width() -> int:
-    """Characters of a line: COLUMNS, or the terminal's, or 80."""
-    return get_terminal_size((WIDTH, 24)).columns
 
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
