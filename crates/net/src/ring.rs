@@ -3,14 +3,16 @@
 //! Its room is a power of two, so that a place is found with a mask instead of a comparison, and each end is one number that
 //! only grows. It never gives room back, so nothing is allocated once it has been as full as it gets.
 
+use std::mem::MaybeUninit;
+
 /// Room that the first value makes.
 const ROOM_FIRST: usize = 4;
 
 /// See the module documentation.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Ring<T> {
-    /// As many as there is room for, a power of two or none.
-    slots: Box<[T]>,
+    /// As many as there is room for, a power of two or none. Those from `taken` to `put` have values.
+    slots: Box<[MaybeUninit<T>]>,
     /// One less than the number of slots: what leaves of a number the place of its slot.
     mask: usize,
     /// Values that were taken from the front.
@@ -29,12 +31,14 @@ impl<T: Copy> Ring<T> {
     /// Adds to the back.
     #[inline(always)]
     pub fn push_back(&mut self, value: T) {
+        // `grow` is not given the value, so that the compiler can write its fields into the slot as they are made. A value that
+        // is written elsewhere first is copied in pieces of another size, and such a copy waits until the fields are stored.
         if self.len() == self.slots.len() {
-            self.grow(value);
+            self.grow();
         }
         let i = self.place(self.put);
         // SAFETY: there is room for it, so that `place` is one of the slots.
-        unsafe { *self.slots.get_unchecked_mut(i) = value };
+        unsafe { self.slots.get_unchecked_mut(i).write(value) };
         self.put = self.put.wrapping_add(1);
     }
 
@@ -52,8 +56,8 @@ impl<T: Copy> Ring<T> {
         }
         let i = self.place(self.taken);
         self.taken = self.taken.wrapping_add(1);
-        // SAFETY: there was a value, and so there are slots, of which `place` is one.
-        Some(unsafe { self.slots.get_unchecked(i) })
+        // SAFETY: there was a value, and so there are slots, of which `place` is the one where it is.
+        Some(unsafe { self.slots.get_unchecked(i).assume_init_ref() })
     }
 
     /// Takes off the value at the front, which there is.
@@ -70,8 +74,8 @@ impl<T: Copy> Ring<T> {
             return None;
         }
         let i = self.place(self.taken);
-        // SAFETY: there is a value, and so there are slots, of which `place` is one.
-        Some(unsafe { self.slots.get_unchecked(i) })
+        // SAFETY: there is a value, and so there are slots, of which `place` is the one where it is.
+        Some(unsafe { self.slots.get_unchecked(i).assume_init_ref() })
     }
 
     /// The value at the back.
@@ -87,8 +91,8 @@ impl<T: Copy> Ring<T> {
             return None;
         }
         let i = self.place(self.taken.wrapping_add(k));
-        // SAFETY: there is a value, and so there are slots, of which `place` is one.
-        Some(unsafe { self.slots.get_unchecked(i) })
+        // SAFETY: there is a value, and so there are slots, of which `place` is the one where it is.
+        Some(unsafe { self.slots.get_unchecked(i).assume_init_ref() })
     }
 
     /// Moves the `from`-th value from the front to place `to`, which is no further back; those between move back by one.
@@ -118,7 +122,7 @@ impl<T: Copy> Ring<T> {
 
     /// The values from the front to the back.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len()).map(|k| &self.slots[self.place(self.taken.wrapping_add(k))])
+        (0..self.len()).filter_map(|k| self.get(k))
     }
 
     /// Where the value is that was put in after `number` others: below the number of slots, a power of two, where there are any.
@@ -127,14 +131,14 @@ impl<T: Copy> Ring<T> {
         number & self.mask
     }
 
-    /// Makes twice the room, and fills what is free with any value.
+    /// Makes twice the room.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, any: T) {
+    fn grow(&mut self) {
         let room = (2 * self.slots.len()).max(ROOM_FIRST);
         let mut slots = Vec::with_capacity(room);
-        slots.extend(self.iter());
-        slots.resize(room, any);
+        slots.extend(self.iter().map(|&value| MaybeUninit::new(value)));
+        slots.resize(room, MaybeUninit::uninit());
         (self.put, self.taken) = (self.len(), 0);
         (self.slots, self.mask) = (slots.into(), room - 1);
     }
@@ -181,8 +185,12 @@ mod tests {
 
     #[test]
     fn the_ends_go_on_beyond_the_largest_number() {
-        let mut ring =
-            Ring { slots: vec![0; 4].into(), mask: 3, taken: usize::MAX - 1, put: usize::MAX - 1 };
+        let mut ring = Ring {
+            slots: vec![MaybeUninit::uninit(); 4].into(),
+            mask: 3,
+            taken: usize::MAX - 1,
+            put: usize::MAX - 1,
+        };
         (1..=7).for_each(|value| ring.push_back(value));
         assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
         assert_eq!((ring.pop_front(), ring.back()), (Some(1), Some(&7)));

@@ -57,8 +57,7 @@ impl Receiver {
         let bytes = self.extent.bytes_up_to(next);
         let window = self.window.offer(bytes, self.free());
         (self.rcv_wup, self.acked_bytes) = (next, bytes);
-        let ack = self.acknowledge(now, prior.0, window);
-        let ack = TcpAck { ece: prior.1, ..ack };
+        let ack = TcpAck { ece: prior.1, ..self.report(now, prior.0, window) };
         out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
     }
 
@@ -119,37 +118,49 @@ impl Receiver {
         let window = self.window.offer(bytes, free);
         (self.rcv_wup, self.acked_bytes) = (self.rcv_nxt, bytes);
         self.extent.forget_below(self.rcv_wup);
-        let ack = self.acknowledge(now, self.rcv_nxt, window);
-        out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
+        let ecn = self.ecn.codepoint();
+        if self.has_reports() {
+            let ack = self.report(now, self.rcv_nxt, window);
+            out.push(Ack { ecn, ..ack.into() });
+        } else {
+            // Written where it goes, field by field, and nowhere before: a copy would wait until the fields are stored.
+            let ack = self.acknowledge(now, self.rcv_nxt, window);
+            out.push(Ack { ecn, ..ack.into() });
+        }
     }
 
     /// An ACK for everything before `next`.
-    pub(super) fn acknowledge(&mut self, now: Time, next: u32, window: u32) -> TcpAck {
-        let mut ack = TcpAck {
+    #[inline(always)]
+    fn acknowledge(&mut self, now: Time, next: u32, window: u32) -> TcpAck {
+        self.stats.acks_sent += 1;
+        TcpAck {
             ack: next,
             window,
             ts_ecr: self.timestamps.recent(),
             ts_val: timestamp_ms(host_ns(now)),
             ..TcpAck::default()
-        };
+        }
+    }
+
+    /// Whether an ACK says more than what it acknowledges.
+    #[inline]
+    fn has_reports(&self) -> bool {
+        self.ecn.is_on() || self.dsack.is_some() || !self.ooo.is_empty()
+    }
+
+    /// The same with counts of marks, what came twice, and what is held out of order.
+    #[inline(never)]
+    fn report(&mut self, now: Time, next: u32, window: u32) -> TcpAck {
+        let mut ack = self.acknowledge(now, next, window);
         if self.ecn.is_on() {
             self.ecn.on_ack(&mut ack);
         }
-        if self.dsack.is_some() || !self.ooo.is_empty() {
-            self.report_blocks(&mut ack);
-        }
-        self.stats.acks_sent += 1;
-        ack
-    }
-
-    /// What came twice, and what is held out of order.
-    #[inline(never)]
-    fn report_blocks(&mut self, ack: &mut TcpAck) {
         let dsack = self.dsack.take();
         ack.is_dsack = dsack.is_some();
         for block in dsack.into_iter().chain(self.ooo.sacks().iter().copied()).take(3) {
             ack.sacks[ack.n_sacks as usize] = block;
             ack.n_sacks += 1;
         }
+        ack
     }
 }
