@@ -73,8 +73,9 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
     #[inline(never)]
     fn take_next(&mut self, now: Time, outcome: &mut Outcome<P>) {
         let Some(head) = self.child.dequeue(now, outcome) else { return };
-        let ready = self.bucket.ready(now, head.packet.wire_bytes());
-        self.parked = Some(Parked { ready, takes_last: ready > now, head });
+        let parked = self.parked.insert(Parked { ready: now, takes_last: false, head });
+        parked.ready = self.bucket.ready(now, parked.head.packet.wire_bytes());
+        parked.takes_last = parked.ready > now;
     }
 
     /// Takes the tokens of a packet that leaves at `now`.

@@ -50,6 +50,11 @@ struct Line<P> {
 
 impl<P: Frame> Source<P> for Line<P> {
     #[inline]
+    fn since(&self) -> Option<Time> {
+        self.queue.front().map(|head| head.since)
+    }
+
+    #[inline]
     fn take(&mut self) -> Option<Queued<P>> {
         let head = self.queue.pop_front()?;
         self.backlog -= head.packet.wire_bytes().get();

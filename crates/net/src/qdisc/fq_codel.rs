@@ -122,21 +122,24 @@ struct Held<P> {
 }
 
 impl<P: Frame> Held<P> {
+    /// Takes a packet of that many bytes into a bucket.
     #[inline]
-    fn push(&mut self, queue: &mut List, queued: Queued<P>) {
+    fn push(&mut self, queue: &mut List, queued: Queued<P>, bytes: u64) {
         self.len += 1;
-        self.backlog += queued.packet.wire_bytes().get();
+        self.backlog += bytes;
         self.memory += queued.packet.truesize().get();
         self.packets.push_back(queue, queued);
     }
 
+    /// The oldest packet of a bucket, and its bytes.
     #[inline]
-    fn pop(&mut self, queue: &mut List) -> Option<Queued<P>> {
-        let head = self.packets.pop_front(queue)?;
+    fn pop(&mut self, queue: &mut List) -> Option<(Queued<P>, u64)> {
+        let packet = &self.packets.front(queue)?.packet;
+        let (bytes, truesize) = (packet.wire_bytes().get(), packet.truesize().get());
         self.len -= 1;
-        self.backlog -= head.packet.wire_bytes().get();
-        self.memory -= head.packet.truesize().get();
-        Some(head)
+        self.backlog -= bytes;
+        self.memory -= truesize;
+        Some((self.packets.pop_front(queue)?, bytes))
     }
 }
 
@@ -146,13 +149,21 @@ struct Drain<'a, P> {
     held: &'a mut Held<P>,
     queue: &'a mut List,
     queue_bytes: &'a mut u64,
+    /// Bytes of the packet last taken.
+    taken_bytes: u64,
 }
 
 impl<P: Frame> Source<P> for Drain<'_, P> {
     #[inline]
+    fn since(&self) -> Option<Time> {
+        self.held.packets.front(self.queue).map(|head| head.since)
+    }
+
+    #[inline]
     fn take(&mut self) -> Option<Queued<P>> {
-        let head = self.held.pop(self.queue)?;
-        *self.queue_bytes -= head.packet.wire_bytes().get();
+        let (head, bytes) = self.held.pop(self.queue)?;
+        *self.queue_bytes -= bytes;
+        self.taken_bytes = bytes;
         Some(head)
     }
 
@@ -204,17 +215,17 @@ impl<P: Frame> FqCodel<P> {
             }
         }
         let flow = &mut self.flows[fattest];
-        let (mut dropped, mut bytes) = (0, 0);
-        while let Some(head) = self.held.pop(&mut flow.queue) {
+        let (mut dropped, mut dropped_bytes) = (0, 0);
+        while let Some((head, bytes)) = self.held.pop(&mut flow.queue) {
             dropped += 1;
-            bytes += head.packet.wire_bytes().get();
+            dropped_bytes += bytes;
             outcome.drop(head.packet, Cause::Overflow);
-            if dropped >= self.config.drop_batch || bytes >= most / 2 {
+            if dropped >= self.config.drop_batch || dropped_bytes >= most / 2 {
                 break;
             }
         }
         flow.codel.add_signals(dropped);
-        self.backlogs[fattest] -= bytes;
+        self.backlogs[fattest] -= dropped_bytes;
     }
 
     /// The bucket whose turn it is, and whether it is a new one. Those that used up their deficit
@@ -256,8 +267,9 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
     fn enqueue(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
         let i = bucket(packet.flow_hash(), self.config.perturbation, self.config.flows);
         let flow = &mut self.flows[i as usize];
-        self.backlogs[i as usize] += packet.wire_bytes().get();
-        self.held.push(&mut flow.queue, Queued { since: now, packet });
+        let bytes = packet.wire_bytes().get();
+        self.backlogs[i as usize] += bytes;
+        self.held.push(&mut flow.queue, Queued { since: now, packet }, bytes);
         if !flow.has_turn {
             flow.has_turn = true;
             flow.deficit = self.config.quantum.get() as i64;
@@ -279,14 +291,14 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
                 held: &mut self.held,
                 queue: &mut flow.queue,
                 queue_bytes: &mut self.backlogs[i],
+                taken_bytes: 0,
             };
-            match flow.codel.dequeue(now, &self.parameters, &mut drain, outcome) {
-                Some(head) => {
-                    flow.deficit -= head.packet.wire_bytes().get() as i64;
-                    return Some(head);
-                }
-                None => self.retire(is_new),
+            let head = flow.codel.dequeue(now, &self.parameters, &mut drain, outcome);
+            if head.is_some() {
+                flow.deficit -= drain.taken_bytes as i64;
+                return head;
             }
+            self.retire(is_new);
         }
     }
 

@@ -60,6 +60,10 @@ impl Parameters {
 
 /// The queue that the law takes from.
 pub trait Source<P> {
+    /// When the oldest packet came. The law asks ahead of taking it, so that the packet is copied in one piece: a part that is
+    /// looked at is copied apart from the rest.
+    fn since(&self) -> Option<Time>;
+
     /// Takes the oldest packet.
     fn take(&mut self) -> Option<Queued<P>>;
 
@@ -96,23 +100,23 @@ impl State {
         source: &mut S,
         outcome: &mut Outcome<P>,
     ) -> Option<Queued<P>> {
-        let Some(head) = source.take() else {
+        let Some(since) = source.since() else {
             self.first_above = 0;
             self.dropping = false;
             return None;
         };
+        let mut head = source.take();
         let now = ticks(now);
-        let is_late = self.is_late(now, parameters, Some(&head), source.backlog());
-        let mut head = match (self.dropping, is_late) {
-            (true, true) => self.keep_dropping(now, parameters, head, source, outcome),
-            (false, true) => self.start_dropping(now, parameters, head, source, outcome),
-            (_, false) => {
-                self.dropping = false;
-                Some(head)
+        let is_late = self.is_late(now, parameters, Some(since), source.backlog());
+        match (self.dropping, is_late) {
+            (true, true) => head = self.keep_dropping(now, parameters, head?, source, outcome),
+            (false, true) => head = self.start_dropping(now, parameters, head?, source, outcome),
+            (_, false) => self.dropping = false,
+        }
+        if self.is_above_threshold(parameters) {
+            if let Some(queued) = &mut head {
+                mark_selected(parameters, &mut queued.packet, outcome);
             }
-        };
-        if let Some(queued) = &mut head {
-            self.mark_above_threshold(parameters, &mut queued.packet, outcome);
         }
         head
     }
@@ -127,21 +131,21 @@ impl State {
         self.count
     }
 
-    /// Whether the delay has been above target for an interval (`codel_should_drop`); the candidate
-    /// has left the queue, `backlog` is what remains.
+    /// Whether the delay of the candidate, which came at `since`, has been above target for an interval
+    /// (`codel_should_drop`); it has left the queue, `backlog` is what remains.
     #[inline]
-    fn is_late<P>(
+    fn is_late(
         &mut self,
         now: u32,
         parameters: &Parameters,
-        head: Option<&Queued<P>>,
+        since: Option<Time>,
         backlog: u64,
     ) -> bool {
-        let Some(head) = head else {
+        let Some(since) = since else {
             self.first_above = 0;
             return false;
         };
-        self.sojourn = now.wrapping_sub(ticks(head.since));
+        self.sojourn = now.wrapping_sub(ticks(since));
         if is_after(parameters.target, self.sojourn) || backlog <= parameters.mtu {
             self.first_above = 0;
             return false;
@@ -171,8 +175,9 @@ impl State {
                 break;
             }
             outcome.drop(head.packet, Cause::Aqm);
+            let since = source.since();
             let next = source.take();
-            let is_late = self.is_late(now, parameters, next.as_ref(), source.backlog());
+            let is_late = self.is_late(now, parameters, since, source.backlog());
             match next {
                 Some(next) if is_late => {
                     self.drop_next = self.control_law(self.drop_next, parameters);
@@ -202,8 +207,9 @@ impl State {
             Some(head)
         } else {
             outcome.drop(head.packet, Cause::Aqm);
+            let since = source.since();
             let next = source.take();
-            self.is_late(now, parameters, next.as_ref(), source.backlog());
+            self.is_late(now, parameters, since, source.backlog());
             next
         };
         self.dropping = true;
@@ -222,19 +228,8 @@ impl State {
     }
 
     #[inline]
-    fn mark_above_threshold<P: Frame>(
-        &self,
-        parameters: &Parameters,
-        packet: &mut P,
-        outcome: &mut Outcome<P>,
-    ) {
-        if is_after(self.sojourn, parameters.ce_threshold) {
-            let ds = packet.dscp() << 2 | packet.ecn();
-            let mask = parameters.ce_threshold_mask;
-            if mask == 0 || ds & mask == parameters.ce_threshold_selector {
-                outcome.mark(packet, Cause::Threshold);
-            }
-        }
+    fn is_above_threshold(&self, parameters: &Parameters) -> bool {
+        is_after(self.sojourn, parameters.ce_threshold)
     }
 
     /// One step towards 1/sqrt(count): r (3 - count r^2) / 2 in Q0.32 (`codel_Newton_step`). Far
@@ -251,6 +246,16 @@ impl State {
     fn control_law(&self, at: u32, parameters: &Parameters) -> u32 {
         let step = (u64::from(parameters.interval) * u64::from(self.inverse_root)) >> 16;
         at.wrapping_add(step as u32)
+    }
+}
+
+/// Marks a packet that waited longer than the threshold, where it is of the traffic for which that was asked.
+#[inline(never)]
+fn mark_selected<P: Frame>(parameters: &Parameters, packet: &mut P, outcome: &mut Outcome<P>) {
+    let ds = packet.dscp() << 2 | packet.ecn();
+    let mask = parameters.ce_threshold_mask;
+    if mask == 0 || ds & mask == parameters.ce_threshold_selector {
+        outcome.mark(packet, Cause::Threshold);
     }
 }
 
@@ -344,7 +349,7 @@ mod tests {
         let p = parameters();
         let mut state = State::default();
         let head = Queued { since: Time::ZERO, packet: Packet::default() };
-        let late = |state: &mut State, now| state.is_late(now, &p, Some(&head), 1515);
+        let late = |state: &mut State, now| state.is_late(now, &p, Some(head.since), 1515);
         assert!(!late(&mut state, 4881));
         assert_eq!(state.first_above, 0);
         assert!(!late(&mut state, 4882));
@@ -358,8 +363,8 @@ mod tests {
         let p = parameters();
         let mut state = State { first_above: 1, ..State::default() };
         let head = Queued { since: Time::ZERO, packet: Packet::default() };
-        assert!(state.is_late(100_000, &p, Some(&head), 1515));
-        assert!(!state.is_late(100_000, &p, Some(&head), 1514));
+        assert!(state.is_late(100_000, &p, Some(head.since), 1515));
+        assert!(!state.is_late(100_000, &p, Some(head.since), 1514));
         assert_eq!(state.first_above, 0);
     }
 
@@ -371,7 +376,9 @@ mod tests {
             let mut outcome = Outcome::default();
             let state = State { sojourn: ticks, ..State::default() };
             let mut packet = Packet { ecn, ..Packet::default() };
-            state.mark_above_threshold(&p, &mut packet, &mut outcome);
+            if state.is_above_threshold(&p) {
+                mark_selected(&p, &mut packet, &mut outcome);
+            }
             outcome.marks.len()
         };
         assert_eq!(marked(1, 237), 1);
