@@ -103,8 +103,9 @@ bpf: $(STAMPS)/system ## Compile every controller for BPF
 	$(MAKE) -C cca bpf BUILD=../build/bpf
 
 sanitize: $(STAMPS)/venv ## Tests of the controllers under the address and undefined-behaviour sanitizers
-	# Every controller, called by its vectors, by the simulated QUIC and in whole runs. What other tests run of them these do.
-	tools/sanitize.sh $(TESTED) --test modules --test own --test vectors --test claims --test quic --test engine
+	# The tests of behaviour in whole runs judge figures, with the C that `engine` runs here for every controller.
+	tools/sanitize.sh $(TESTED) --lib --test modules --test own --test vectors --test claims --test pair --test pkt \
+		--test quic --test engine
 
 lint: lint-rust lint-c lint-python lint-web ## Formatters and linters for Rust, C, Python and TypeScript, style, and whether generated files are fresh
 
