@@ -130,18 +130,18 @@ def test_small_and_large_files_have_the_digest_that_everybody_has(
 def synced(out: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]) -> list[str]:
     """What reaches the disk, and when folders get their names, in order."""
     seen: list[str] = []
-    sync, rename = os.fsync, os.rename
+    sync, rename = os.fsync, Path.rename
 
     def fsync(fd: int) -> None:
         seen.append(Path(f"/proc/self/fd/{fd}").readlink().name.removeprefix(f".tmp-{os.getpid()}-"))
         sync(fd)
 
-    def renamed(path: Path, target: Path) -> None:
+    def renamed(self: Path, target: Path) -> Path:
         seen.append(f"rename {target.name}")
-        rename(path, target)
+        return rename(self, target)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "rename", renamed)
+    monkeypatch.setattr(Path, "rename", renamed)
     for name in names:
         written(out, name)
     return seen

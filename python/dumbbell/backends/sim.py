@@ -35,5 +35,5 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     plan, own = request.planned.plan, request.own
     with ResultFolder(request, folder) as made:
         native = own.native(plan["host"]["hz"], {flow["cca"] for flow in plan["flows"]})
-        summary = json.loads(_native.run(made.plan_text, str(made.path), request.progress, native, request.watch))
+        summary = json.loads(_native.run(json.dumps(plan), str(made.path), request.progress, native, request.watch))
         return made.finish(summary, controllers=own.record())
