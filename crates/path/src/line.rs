@@ -46,7 +46,7 @@ pub fn shared<P: PathPacket>(routes: &mut [Vec<Stage<P>>]) -> Vec<DelayLine<P>> 
         delay,
         stage: number as u32,
         leads_to_links: routes.iter().all(|stages| match stages.get(number..) {
-            Some([Stage::Line(_), next, ..]) => matches!(next, Stage::Link(_)),
+            Some([Stage::Line(_), behind @ ..]) => matches!(behind, [Stage::Link(_), ..]),
             _ => true,
         }),
         last: Time::ZERO,

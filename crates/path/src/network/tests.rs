@@ -320,3 +320,13 @@ fn a_delay_that_flows_share_changes_nothing() {
         assert_eq!(arrivals(seed, true), alone, "seed {seed}");
     }
 }
+
+#[test]
+fn a_line_leads_to_links_or_to_the_other_host() {
+    let both = |stages: fn() -> Vec<Stage<Packet>>| vec![stages(), stages()];
+    let lines = |mut routes: Vec<Vec<Stage<Packet>>>| line::shared(&mut routes);
+    let leads = |routes| lines(routes).iter().map(|line| line.leads_to_links).collect::<Vec<_>>();
+    assert_eq!(leads(both(|| vec![delay(3), Stage::Link(0)])), [true]);
+    assert_eq!(leads(both(|| vec![delay(3)])), [false]);
+    assert_eq!(leads(both(|| vec![delay(3), Stage::Link(0), delay(5)])), [true, false]);
+}
