@@ -32,8 +32,11 @@ const LINKED: u8 = 128;
 
 const NIL: u32 = u32::MAX;
 
-/// Room for segments that the first one makes: those of a word of the bit maps.
-const ROOM_FIRST: usize = 64;
+/// Room for segments that the first one makes. It is small, because with thousands of flows, which have few segments under way,
+/// all that is written in turn has to stay in the processor's cache.
+const ROOM_FIRST: usize = 8;
+/// Segments of which a word of the bit maps tells.
+const WORD: u32 = u64::BITS;
 
 #[derive(Clone, Copy)]
 struct Slot {
@@ -58,11 +61,17 @@ const EMPTY: Slot = Slot {
     flags: 0,
 };
 
+/// A word of each bit map.
+#[derive(Clone, Copy, Default)]
+struct Maps {
+    sacked: u64,
+    pending: u64,
+}
+
 /// See the module documentation.
 pub struct RtxQueue {
     slots: Vec<Slot>,
-    sacked: Vec<u64>,
-    pending: Vec<u64>,
+    maps: Vec<Maps>,
     mask: u32,
     una: u32,
     nxt: u32,
@@ -92,8 +101,7 @@ impl RtxQueue {
     pub fn new() -> RtxQueue {
         RtxQueue {
             slots: Vec::new(),
-            sacked: Vec::new(),
-            pending: Vec::new(),
+            maps: Vec::new(),
             mask: 0,
             una: 0,
             nxt: 0,
@@ -139,14 +147,16 @@ impl RtxQueue {
         (seq & self.mask) as usize
     }
 
-    /// Asks for the memory of the first segment, and of the next one to send.
+    /// Asks for the memory of the first segments, of the next ones to send, and of the bit maps of the first.
     #[inline]
     pub fn fetch(&self) {
-        for seq in [self.una, self.nxt] {
-            let i = (seq & self.mask) as usize;
-            if let Some(slot) = self.slots.get(i) {
+        for seq in [self.una, self.una + 1, self.nxt, self.nxt + 1] {
+            if let Some(slot) = self.slots.get((seq & self.mask) as usize) {
                 fetch(slot);
             }
+        }
+        if let Some(maps) = self.maps.get(word(self.una, self.mask)) {
+            fetch(maps);
         }
     }
 
@@ -175,17 +185,18 @@ impl RtxQueue {
         let i = self.index(seq);
         let slot = &mut self.slots[i];
         slot.flags = flags & !LINKED | slot.flags & LINKED;
-        let (word, bit) = (i / 64, 1u64 << (i % 64));
+        let bit = bit(seq);
+        let maps = &mut self.maps[word(seq, self.mask)];
         if flags & SACKED != 0 {
-            self.sacked[word] |= bit;
+            maps.sacked |= bit;
         } else {
-            self.sacked[word] &= !bit;
+            maps.sacked &= !bit;
         }
         if flags & (LOST | RETRANS | SACKED) == LOST {
-            self.pending[word] |= bit;
+            maps.pending |= bit;
             self.pending_from = self.pending_from.min(seq);
         } else {
-            self.pending[word] &= !bit;
+            maps.pending &= !bit;
         }
     }
 
@@ -232,9 +243,9 @@ impl RtxQueue {
             self.unlink(self.una);
         }
         if flags & (SACKED | LOST) != 0 {
-            let (word, bit) = (i / 64, !(1u64 << (i % 64)));
-            self.sacked[word] &= bit;
-            self.pending[word] &= bit;
+            let maps = &mut self.maps[word(self.una, self.mask)];
+            maps.sacked &= !bit(self.una);
+            maps.pending &= !bit(self.una);
         }
         self.una += 1;
         if self.is_empty() || self.flags(self.una) & SKB_START != 0 {
@@ -345,13 +356,13 @@ impl RtxQueue {
 
     /// First segment at or after `from` and before `end` that is not SACKed.
     pub fn next_unsacked(&self, from: u32, end: u32) -> Option<u32> {
-        next_bit(&self.sacked, self.mask, from, end.min(self.nxt), !0)
+        self.next_bit(from, end.min(self.nxt), |maps| !maps.sacked)
     }
 
     /// First segment that is lost and not yet retransmitted.
     pub fn next_pending(&mut self) -> Option<u32> {
         let from = self.pending_from.max(self.una);
-        let found = next_bit(&self.pending, self.mask, from, self.nxt, 0);
+        let found = self.next_bit(from, self.nxt, |maps| maps.pending);
         self.pending_from = found.unwrap_or(self.nxt);
         found
     }
@@ -397,14 +408,29 @@ impl RtxQueue {
         let len = (2 * self.slots.len()).max(ROOM_FIRST);
         let (old, mask) = (self.mask, len as u32 - 1);
         let mut slots = vec![EMPTY; len];
-        let (mut sacked, mut pending) = (vec![0u64; len / 64], vec![0u64; len / 64]);
+        let mut maps = vec![Maps::default(); len.div_ceil(WORD as usize)];
         for seq in self.una..self.nxt {
-            let (from, to) = ((seq & old) as usize, (seq & mask) as usize);
-            slots[to] = self.slots[from];
-            sacked[to / 64] |= (self.sacked[from / 64] >> (from % 64) & 1) << (to % 64);
-            pending[to / 64] |= (self.pending[from / 64] >> (from % 64) & 1) << (to % 64);
+            slots[(seq & mask) as usize] = self.slots[(seq & old) as usize];
+            let (from, to) = (self.maps[word(seq, old)], &mut maps[word(seq, mask)]);
+            to.sacked |= from.sacked & bit(seq);
+            to.pending |= from.pending & bit(seq);
         }
-        (self.slots, self.sacked, self.pending, self.mask) = (slots, sacked, pending, mask);
+        (self.slots, self.maps, self.mask) = (slots, maps, mask);
+    }
+
+    /// First segment in `from..end` whose bit is set in what `of` makes of the bit maps.
+    fn next_bit(&self, from: u32, end: u32, of: impl Fn(&Maps) -> u64) -> Option<u32> {
+        let mut seq = from;
+        while seq < end {
+            let begin = seq % WORD;
+            let bits = of(&self.maps[word(seq, self.mask)]) >> begin;
+            if bits != 0 {
+                let found = seq + bits.trailing_zeros();
+                return (found < end).then_some(found);
+            }
+            seq += WORD - begin;
+        }
+        None
     }
 }
 
@@ -414,17 +440,15 @@ impl Default for RtxQueue {
     }
 }
 
-/// First position in `from..end` whose bit, after exclusive or with `invert`, is set.
-fn next_bit(words: &[u64], mask: u32, from: u32, end: u32, invert: u64) -> Option<u32> {
-    let mut seq = from;
-    while seq < end {
-        let bit = seq & 63;
-        let word = (words[((seq & mask) / 64) as usize] ^ invert) >> bit;
-        if word != 0 {
-            let found = seq + word.trailing_zeros();
-            return (found < end).then_some(found);
-        }
-        seq += 64 - bit;
-    }
-    None
+/// Which word of the bit maps tells of a segment. Queues with less room than a word has bits have one word, in which no two
+/// of their segments have the same bit either.
+#[inline]
+fn word(seq: u32, mask: u32) -> usize {
+    ((seq & mask) / WORD) as usize
+}
+
+/// The bit of a segment in its word.
+#[inline]
+fn bit(seq: u32) -> u64 {
+    1 << (seq % WORD)
 }

@@ -1,6 +1,7 @@
 //! Removal together and one by one, order of transmission, growth.
 
 use super::*;
+use net::rng::Rng;
 
 fn filled(n: u32) -> RtxQueue {
     let mut q = RtxQueue::new();
@@ -102,4 +103,33 @@ fn pending_is_lost_and_neither_retransmitted_nor_sacked() {
     assert_eq!(q.next_pending(), None);
     q.set_flags(70, LOST);
     assert_eq!(q.next_pending(), Some(70));
+}
+
+#[test]
+fn the_bit_maps_tell_what_the_flags_do_whatever_room_there_is() {
+    let mut rng = Rng::stream(1, "bit maps");
+    for most in [1, 3, 8, 20, 64, 100, 300] {
+        let mut q = RtxQueue::new();
+        for _ in 0..2_000 {
+            let n = q.nxt() - q.una();
+            match rng.below(4) {
+                0 if n < most => {
+                    q.push(Stamps::default(), 1 + rng.below(3.min(most - n).into()) as u32, 0)
+                }
+                1 if n > 0 => q.pop_front(),
+                2 | 3 if n > 0 => {
+                    let of = [0, SACKED, LOST, LOST | RETRANS][rng.below(4) as usize];
+                    q.set_flags(q.una() + rng.below(n.into()) as u32, of);
+                }
+                _ => {}
+            }
+            let (una, nxt) = (q.una(), q.nxt());
+            let from = una + rng.below((nxt - una + 1).into()) as u32;
+            let end = from + rng.below(u64::from(nxt - from) + 1) as u32;
+            let unsacked = (from..end).find(|&seq| q.flags(seq) & SACKED == 0);
+            assert_eq!(q.next_unsacked(from, end), unsacked, "{from}..{end} of {una}..{nxt}");
+            let pending = (una..nxt).find(|&seq| q.flags(seq) & (LOST | RETRANS | SACKED) == LOST);
+            assert_eq!(q.next_pending(), pending, "{una}..{nxt}");
+        }
+    }
 }
