@@ -78,7 +78,7 @@ impl Deref for ModuleRef {
 #[derive(Debug)]
 pub struct Controller {
     ops: NonNull<RawOps>,
-    params: Box<[u32]>,
+    params: Arc<[u32]>,
     /// Private state that does not fit into the socket; C writes it during calls.
     storage: NonNull<c_void>,
     /// What `storage` points to, and `ops` into; fields are dropped in this order.
@@ -113,14 +113,12 @@ impl Controller {
         params: &BTreeMap<String, i64>,
     ) -> Result<Self, ParamError> {
         let values = values(module, params)?;
-        Ok(Self::with(ModuleRef::BuiltIn(module), &values))
+        Ok(Self::with(ModuleRef::BuiltIn(module), table(&values).into()))
     }
 
-    /// A controller of a loaded module. `values` are those of all parameters, of which the flow's
-    /// table keeps what fits (a kernel module has them in variables of its own).
-    pub(crate) fn with(module: ModuleRef, values: &[i64]) -> Self {
+    /// A controller of a module with these parameters, which other flows may have, too.
+    pub(crate) fn with(module: ModuleRef, params: Arc<[u32]>) -> Self {
         let words = module.storage_bytes().div_ceil(size_of::<u64>());
-        let params = values.iter().map(|&v| v as u32).collect();
         let (ops, storage, state) = match &module {
             ModuleRef::BuiltIn(module) => {
                 let memory: Box<[_]> = (0..words).map(|_| UnsafeCell::new(0_u64)).collect();
@@ -139,7 +137,7 @@ impl Controller {
         let custom = Box::new(UnsafeCell::new(custom));
         Self {
             ops: NonNull::from(module.ops()),
-            params: Box::default(),
+            params: Arc::default(),
             storage: NonNull::from(&*custom).cast(),
             _state: State::Custom(custom),
             module: ModuleRef::Loaded(module),
@@ -304,8 +302,22 @@ impl Controller {
         info.state()
     }
 
-    /// The controller's estimates, for records. Not for the hot path: the socket is copied, since
-    /// reporting must not change it.
+    /// The controller's estimates, for records. The socket is copied, since reporting must not change it, unless the module
+    /// is built in: of those the hook only reads, as of [`Controller::state`].
+    #[must_use]
+    pub fn read_info(&self, sk: &mut TcpSock) -> CaInfo {
+        match (&self.module, self.ops().info) {
+            (ModuleRef::BuiltIn(_), Some(hook)) => {
+                let mut info = CaInfo::default();
+                // SAFETY: as for the hooks above; info is exclusive and has the C layout (layout test).
+                unsafe { hook(self.enter(sk), &mut info) }
+                info
+            }
+            _ => self.info(sk),
+        }
+    }
+
+    /// The same of a socket that is shared.
     #[must_use]
     pub fn info(&self, sk: &TcpSock) -> CaInfo {
         let mut info = CaInfo::default();
@@ -316,6 +328,11 @@ impl Controller {
         }
         info
     }
+}
+
+/// What the flow's table keeps of the values of all parameters (a kernel module has them in variables of its own).
+pub(crate) fn table(values: &[i64]) -> Vec<u32> {
+    values.iter().map(|&v| v as u32).collect()
 }
 
 /// The value of each parameter of `module`: what `params` gives, else the default.

@@ -1,11 +1,11 @@
 //! The controllers that one run may use: those built in, and a user's own, which take precedence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::compile::Built;
-use crate::controller::{values, Controller, ModuleRef, ParamError};
+use crate::controller::{table, values, Controller, ModuleRef, ParamError};
 use crate::custom::{self, CustomMaker};
 use crate::library::{self, LoadError};
 use crate::module::Module;
@@ -53,6 +53,8 @@ type Instance = (String, BTreeMap<String, i64>);
 pub struct Modules {
     own: BTreeMap<String, Own>,
     open: Mutex<BTreeMap<Instance, Arc<Module>>>,
+    /// Values of parameters; flows with the same ones read the same memory.
+    tables: Mutex<BTreeSet<Arc<[u32]>>>,
 }
 
 impl Modules {
@@ -93,11 +95,15 @@ impl Modules {
         params: &BTreeMap<String, i64>,
     ) -> Result<Controller, SelectError> {
         match self.own.get(name) {
-            None => Ok(Controller::new(self.built_in(name)?, params)?),
+            None => {
+                let module = self.built_in(name)?;
+                let params = self.shared(table(&values(module, params)?));
+                Ok(Controller::with(ModuleRef::BuiltIn(module), params))
+            }
             Some(Own::Library { path, symbol }) => {
                 let module = self.instance(name, path, symbol.as_deref(), params)?;
-                let values = values(&module, params)?;
-                Ok(Controller::with(ModuleRef::Loaded(module), &values))
+                let params = self.shared(table(&values(&module, params)?));
+                Ok(Controller::with(ModuleRef::Loaded(module), params))
             }
             Some(Own::Custom { module, make }) => {
                 let custom = make(params)
@@ -116,6 +122,17 @@ impl Modules {
             Some(Own::Custom { .. }) => Ok(()),
             _ => self.controller(name, params).map(|_| ()),
         }
+    }
+
+    /// These values, where others may have them, too.
+    fn shared(&self, values: Vec<u32>) -> Arc<[u32]> {
+        let mut tables = self.tables.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(table) = tables.get(&*values) {
+            return Arc::clone(table);
+        }
+        let table: Arc<[u32]> = values.into();
+        tables.insert(Arc::clone(&table));
+        table
     }
 
     fn built_in(&self, name: &str) -> Result<&'static Module, SelectError> {

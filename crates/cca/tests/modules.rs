@@ -145,8 +145,10 @@ fn asking_for_estimates_changes_nothing() {
         cca.ssthresh(&mut sk);
         let before = format!("{sk:?}");
         let state = cca.state(&mut sk).expect("every controller reports its state");
+        let estimates = cca.read_info(&mut sk);
         assert_eq!(format!("{sk:?}"), before);
-        assert_eq!(cca.info(&sk).state(), Some(state));
+        assert_eq!(estimates, cca.info(&sk));
+        assert_eq!(estimates.state(), Some(state));
         assert!((state as usize) < module.states().len());
     }
 }

@@ -240,8 +240,8 @@ impl Ends {
     }
 
     /// The controller's estimates; quinn's own have none.
-    pub fn info(&self) -> CaInfo {
-        sender!(self, s => s.sk.controller().info(&s.sk), q => q.info)
+    pub fn info(&mut self) -> CaInfo {
+        sender!(self, s => s.sk.controller_info(), q => q.info)
     }
 
     /// The controller, where it is not inside quinn.

@@ -204,13 +204,13 @@ impl Probe {
         &self,
         now: Time,
         i: usize,
-        flow: &Flow,
+        flow: &mut Flow,
         goodput_bytes: i64,
         goodput_bps: i64,
     ) -> SampleRow {
+        let info = flow.ends.info();
         let sender = &flow.ends;
         let (sk, stats) = (sender.sk(), sender.stats());
-        let info = sender.info();
         let some = |v: u32| (v > 0).then_some(i64::from(v));
         let bits = |bytes: u64| (bytes as i128 * 8).min(i64::MAX as i128) as i64;
         let state = info.state().and_then(|s| self.states[i].get(s as usize).copied());

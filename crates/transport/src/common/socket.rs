@@ -4,7 +4,8 @@
 use super::clock::{host_ns, Tick};
 use super::stats::{SenderEvent, SenderStats};
 use cca::{
-    minmax_running_min, AckSample, CaEvent, CaState, Controller, LostBurst, RateSample, TcpSock,
+    minmax_running_min, AckSample, CaEvent, CaInfo, CaState, Controller, LostBurst, RateSample,
+    TcpSock,
 };
 use std::ops::{Deref, DerefMut};
 use units::Time;
@@ -172,6 +173,12 @@ impl Socket {
             self.ca_state_told = self.ca.state(&mut self.seen);
         }
         self.ca_state_told
+    }
+
+    /// The controller's estimates.
+    #[inline]
+    pub fn controller_info(&mut self) -> CaInfo {
+        self.ca.read_info(&mut self.seen)
     }
 
     /// The stack changed the window by itself: the controller's state may be another.

@@ -1,5 +1,6 @@
 //! Which segments carry PSH, of a stream that the application writes in pieces.
 
+use net::fetch::fetch;
 use std::collections::VecDeque;
 
 /// Places in the stream, as bytes before them.
@@ -12,6 +13,12 @@ pub struct PushMarks {
 }
 
 impl PushMarks {
+    /// Asks for the memory of the first mark.
+    #[inline]
+    pub fn fetch(&self) {
+        self.places.front().into_iter().for_each(fetch);
+    }
+
     /// Whether nothing is marked.
     #[inline]
     pub fn is_empty(&self) -> bool {

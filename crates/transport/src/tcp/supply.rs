@@ -279,6 +279,12 @@ impl Supply {
         }
     }
 
+    /// Asks for the memory of the first mark.
+    #[inline]
+    pub fn fetch(&self) {
+        self.marks.fetch();
+    }
+
     /// Forgets the lengths and marks of what is acknowledged and has left the host, whose queue begins with `lowest`, but
     /// for the last segment, which the next write may have to note.
     #[inline]

@@ -24,7 +24,6 @@ use super::timer::XmitTimer;
 use crate::common::clock::run_time;
 use crate::common::{Conn, SenderStats, Socket, Stream};
 use cca::{Controller, TcpSock};
-use net::fetch::fetch;
 use net::host::HostQdisc;
 use net::Ack;
 use units::{Span, Time};
@@ -223,7 +222,7 @@ impl Sender {
     pub fn fetch_queues(&self) {
         self.rtx.fetch();
         self.host.fetch();
-        fetch(self.sk.controller().values());
+        self.supply.fetch();
     }
 
     /// State of the connection.
