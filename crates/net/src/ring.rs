@@ -7,6 +7,8 @@ use std::mem::MaybeUninit;
 
 /// Room that the first value makes.
 const ROOM_FIRST: usize = 4;
+/// The most room: with more, a ring that is full could not be told from one that is empty.
+const ROOM_MOST: usize = 1 << 31;
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -14,11 +16,11 @@ pub struct Ring<T> {
     /// As many as there is room for, a power of two or none. Those from `taken` to `put` have values.
     slots: Box<[MaybeUninit<T>]>,
     /// One less than the number of slots: what leaves of a number the place of its slot.
-    mask: usize,
-    /// Values that were taken from the front.
-    taken: usize,
-    /// Values that were put in at the back.
-    put: usize,
+    mask: u32,
+    /// Values that were taken from the front, modulo 2^32.
+    taken: u32,
+    /// Values that were put in at the back, modulo 2^32.
+    put: u32,
 }
 
 impl<T> Default for Ring<T> {
@@ -90,7 +92,7 @@ impl<T: Copy> Ring<T> {
         if k >= self.len() {
             return None;
         }
-        let i = self.place(self.taken.wrapping_add(k));
+        let i = self.place(self.taken.wrapping_add(k as u32));
         // SAFETY: there is a value, and so there are slots, of which `place` is the one where it is.
         Some(unsafe { self.slots.get_unchecked(i).assume_init_ref() })
     }
@@ -102,7 +104,8 @@ impl<T: Copy> Ring<T> {
     pub fn bring_forward(&mut self, from: usize, to: usize) {
         assert!(to <= from && from < self.len(), "{from} to {to} of {}", self.len());
         for k in (to..from).rev() {
-            let (a, b) = (self.taken.wrapping_add(k), self.taken.wrapping_add(k + 1));
+            let a = self.taken.wrapping_add(k as u32);
+            let b = a.wrapping_add(1);
             let (a, b) = (self.place(a), self.place(b));
             self.slots.swap(a, b);
         }
@@ -111,7 +114,7 @@ impl<T: Copy> Ring<T> {
     /// How many there are.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.put.wrapping_sub(self.taken)
+        self.put.wrapping_sub(self.taken) as usize
     }
 
     /// Whether there are none.
@@ -127,8 +130,8 @@ impl<T: Copy> Ring<T> {
 
     /// Where the value is that was put in after `number` others: below the number of slots, a power of two, where there are any.
     #[inline(always)]
-    fn place(&self, number: usize) -> usize {
-        number & self.mask
+    fn place(&self, number: u32) -> usize {
+        (number & self.mask) as usize
     }
 
     /// Makes twice the room.
@@ -139,8 +142,9 @@ impl<T: Copy> Ring<T> {
         let mut slots = Vec::with_capacity(room);
         slots.extend(self.iter().map(|&value| MaybeUninit::new(value)));
         slots.resize(room, MaybeUninit::uninit());
-        (self.put, self.taken) = (self.len(), 0);
-        (self.slots, self.mask) = (slots.into(), room - 1);
+        assert!(room <= ROOM_MOST, "a ring has at most {ROOM_MOST} values");
+        (self.put, self.taken) = (self.len() as u32, 0);
+        (self.slots, self.mask) = (slots.into(), room as u32 - 1);
     }
 }
 
@@ -188,8 +192,8 @@ mod tests {
         let mut ring = Ring {
             slots: vec![MaybeUninit::uninit(); 4].into(),
             mask: 3,
-            taken: usize::MAX - 1,
-            put: usize::MAX - 1,
+            taken: u32::MAX - 1,
+            put: u32::MAX - 1,
         };
         (1..=7).for_each(|value| ring.push_back(value));
         assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);

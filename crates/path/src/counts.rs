@@ -5,11 +5,12 @@ use net::qdisc::Cause;
 /// Packets of a flow by what became of them, a super-packet as many as it has segments: `sent + duplicated` is the sum of the others and what is
 /// still under way. Marks are counted beside.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct PacketCounts {
     pub sent: u64,
-    pub duplicated: u64,
     /// Reached the other host, damaged ones not counted.
     pub delivered: u64,
+    pub duplicated: u64,
     pub damaged: u64,
     /// Taken by random loss.
     pub lost: u64,

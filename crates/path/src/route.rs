@@ -274,18 +274,19 @@ impl<P: PathPacket> Stage<P> {
     }
 }
 
-/// A flow's way in one direction. It meets each link at most once.
+/// A flow's way in one direction. It meets each link at most once. What each packet asks for is in one cache line.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub struct Route {
     /// Its first stage, by the place among those of all routes; the others follow, up to [`Stage::End`].
     pub first: u32,
     /// The first link on it, with the place of the stage after it; most routes have no other.
     link: Option<(u32, u32)>,
-    /// The links after that one.
-    others: Vec<(u32, u32)>,
     /// The link after which nothing comes but the other host.
     last: Option<u32>,
     pub counts: PacketCounts,
+    /// The links after the first one.
+    others: Vec<(u32, u32)>,
 }
 
 impl Route {
