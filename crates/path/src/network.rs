@@ -7,7 +7,7 @@ use crate::line::{self, DelayLine};
 use crate::link::{Leave, Link, Then};
 use crate::route::{PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
-use net::fetch::fetch;
+use net::fetch::{fetch, fetch_line};
 use net::qdisc::Outcome;
 use net::ring::Ring;
 use units::Time;
@@ -153,14 +153,14 @@ impl<P: PathPacket> Network<P> {
         self.owners.get((slot - self.base) as usize).copied()
     }
 
-    /// The event slot of a flow's first stage.
-    pub fn first_slot(&self, flow: usize) -> u32 {
-        self.base + self.routes[flow].first
+    /// The event slot of a flow's first stage, unless most routes begin with lines, which have slots of their own.
+    pub fn first_slot(&self, flow: usize) -> Option<u32> {
+        self.lines.is_empty().then(|| self.base + self.routes[flow].first)
     }
 
     /// A packet of this flow leaves its host, or arrives, soon: asks for its route.
     pub fn fetch_route(&self, flow: usize) {
-        fetch(&self.routes[flow]);
+        fetch_line(&self.routes[flow]);
     }
 
     /// The same, once that is there: asks for the first stage.
@@ -186,20 +186,13 @@ impl<P: PathPacket> Network<P> {
 
     /// A packet leaves that link or line soon: asks for the stage that it comes to, and for that of the line.
     pub fn fetch_behind(&self, slot: u32, flow: usize) {
-        let place = self.place_behind(slot, flow);
-        fetch(&self.stages[place]);
-        if slot >= self.line_slots {
-            fetch(&self.stages[place - 1]);
-        }
-    }
-
-    fn place_behind(&self, slot: u32, flow: usize) -> usize {
         let route = &self.routes[flow];
-        let place = match slot.checked_sub(self.line_slots) {
-            Some(line) => route.first + self.lines[line as usize].stage + 1,
-            None => route.place_after(slot - self.link_slots),
-        };
-        place as usize
+        if let Some(line) = slot.checked_sub(self.line_slots) {
+            let place = (route.first + self.lines[line as usize].stage) as usize;
+            self.stages[place..place + 2].iter().for_each(fetch);
+        } else if !route.ends_after(slot - self.link_slots) {
+            fetch(&self.stages[route.place_after(slot - self.link_slots) as usize]);
+        }
     }
 
     /// A packet leaves its host.

@@ -140,11 +140,6 @@ impl Timeline {
         fetch(&self.slots[slot as usize]);
     }
 
-    /// The same, once that is there: asks for its key.
-    pub fn fetch_key(&self, slot: u32) {
-        fetch(self.key(slot));
-    }
-
     /// Schedules `slot` at `at`, wherever it was before.
     #[inline]
     pub fn set(&mut self, slot: u32, at: Time) {
@@ -224,15 +219,6 @@ impl Timeline {
         self.wheel.turn();
         while let Some(key) = self.wheel.pop(&mut self.slots) {
             self.insert(key);
-        }
-    }
-
-    /// The key of a slot that is not kept apart, [`EventKey::ABSENT`] where it is not scheduled.
-    #[inline]
-    fn key(&self, slot: u32) -> &EventKey {
-        match self.slots[slot as usize].place {
-            place if wheel::holds(place) => self.wheel.key(place),
-            place => &self.keys[place as usize],
         }
     }
 

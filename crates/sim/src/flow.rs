@@ -5,6 +5,7 @@ use crate::controllers;
 use crate::ends::Ends;
 use crate::quinn::Quinn;
 use cca::{Controller, Modules};
+use net::fetch::fetch_line;
 use net::host::Nic;
 use net::rng::Rng;
 use path::histogram::Histogram;
@@ -28,21 +29,29 @@ pub enum Life {
     Ended { at: Time, completed: bool },
 }
 
+/// What each packet asks for comes first, in two cache lines.
+#[repr(C, align(64))]
 pub struct Flow {
     pub ends: Ends,
     /// The application, where the flow is not one transfer.
     pub app: Option<Box<Application>>,
     pub life: Life,
+    /// One-way delays of the packets that arrived.
+    pub one_way: Histogram,
+    pub established: Option<Time>,
+    /// Names of the controller's states.
+    pub states: Box<[&'static str]>,
+    /// Retransmissions that events have reported.
+    pub retrans_recorded: u64,
     /// Its data go up.
     pub is_up: bool,
     /// What becomes of its bursts at the sender's network interface.
     pub nic: Nic,
-    /// One-way delays of the packets that arrived.
-    pub one_way: Histogram,
+    /// Controller state last recorded.
+    pub cca_state: Option<u32>,
     pub start: Time,
     pub stop: Time,
     pub size: Option<u64>,
-    pub established: Option<Time>,
     /// Goodput when the flow ended, bytes.
     pub goodput_at_end: u64,
     /// Smoothed RTT at each sample, us.
@@ -51,10 +60,6 @@ pub struct Flow {
     pub min_rtt_us: u32,
     pub goodput_at_sample: u64,
     pub sampled_at: Time,
-    /// Controller state last recorded.
-    pub cca_state: Option<u32>,
-    /// Retransmissions that events have reported.
-    pub retrans_recorded: u64,
 }
 
 impl Flow {
@@ -69,15 +74,17 @@ impl Flow {
             let made = modules.controller(&p.cca, &p.params);
             made.map_err(|error| controllers::refused(i, &error))
         };
+        let ends = match p.transport {
+            plan::Transport::Tcp => tcp_ends(plan, i, made()?, limits),
+            plan::Transport::Quic { .. } => quic_ends(plan, i, made()?),
+            plan::Transport::Quinn { .. } => {
+                let cca = plans::controller(plan, i, made)?;
+                Ends::Quinn(Box::new(Quinn::new(plan, i, cca, seed(plan, i))))
+            }
+        };
         Ok(Flow {
-            ends: match p.transport {
-                plan::Transport::Tcp => tcp_ends(plan, i, made()?, limits),
-                plan::Transport::Quic { .. } => quic_ends(plan, i, made()?),
-                plan::Transport::Quinn { .. } => {
-                    let cca = plans::controller(plan, i, made)?;
-                    Ends::Quinn(Box::new(Quinn::new(plan, i, cca, seed(plan, i))))
-                }
-            },
+            states: ends.states().into(),
+            ends,
             app: application(plan, i).map(Box::new),
             life: Life::Waiting,
             is_up: p.is_up(),
@@ -95,6 +102,13 @@ impl Flow {
             cca_state: None,
             retrans_recorded: 0,
         })
+    }
+
+    /// Asks for the memory that packets of it need.
+    #[inline]
+    pub fn fetch(&self) {
+        fetch_line(self);
+        fetch_line(&self.retrans_recorded);
     }
 
     /// Messages of its application, which are kept until the flow ends.

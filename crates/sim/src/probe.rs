@@ -15,12 +15,14 @@ use transport::common::SenderEvent;
 use transport::tcp::Sender;
 use units::Time;
 
+/// Of so many flows later in a sample the memory is asked for.
+const FLOWS_AHEAD: usize = 2;
+
 pub struct Probe {
     tables: Tables,
     events: bool,
     samples: bool,
     queue: bool,
-    states: Vec<Vec<&'static str>>,
     /// Of runs with probes.
     probes: Option<TableWriter<ProbeRow>>,
     /// Who watches the run.
@@ -28,17 +30,15 @@ pub struct Probe {
 }
 
 impl Probe {
-    pub fn new(plan: &Plan, flows: &[Flow], out: &Path) -> Result<Probe, RecordError> {
+    pub fn new(plan: &Plan, out: &Path) -> Result<Probe, RecordError> {
         let record = &plan.record;
         let options =
             Options { samples: record.samples, queue: record.queue, events: record.events };
-        let states = flows.iter().map(|f| f.ends.states()).collect();
         Ok(Probe {
             tables: Tables::create(out, options)?,
             events: record.events,
             samples: record.samples,
             queue: record.queue,
-            states,
             probes: (!plan.probes.is_empty())
                 .then(|| TableWriter::create(out, true))
                 .transpose()?,
@@ -103,7 +103,7 @@ impl Probe {
             let is_old = sender.sk.events().is_empty()
                 && sender.stats().retrans_segs == flow.retrans_recorded;
             let is_same = |sender: &mut Sender| sender.sk.controller_state() == flow.cca_state;
-            if is_old && (self.states[i].is_empty() || is_same(sender)) {
+            if is_old && (flow.states.is_empty() || is_same(sender)) {
                 return;
             }
         }
@@ -120,13 +120,13 @@ impl Probe {
             let more = again - std::mem::replace(&mut flow.retrans_recorded, again);
             self.event(now, i, EventKind::Retransmit, Some(more as i64), None);
         }
-        if self.states[i].is_empty() {
+        if flow.states.is_empty() {
             return;
         }
         let state = flow.ends.controller_state();
         if state != flow.cca_state {
             flow.cca_state = state;
-            let name = state.and_then(|s| self.states[i].get(s as usize).copied());
+            let name = state.and_then(|s| flow.states.get(s as usize).copied());
             self.event(now, i, EventKind::CcaState, None, name);
         }
     }
@@ -157,7 +157,12 @@ impl Probe {
 
     /// One row per running flow.
     pub fn sample(&mut self, now: Time, flows: &mut [Flow]) {
-        for (i, flow) in flows.iter_mut().enumerate() {
+        for i in 0..flows.len() {
+            if let Some(later) = flows.get(i + FLOWS_AHEAD) {
+                later.ends.fetch_sender();
+                later.ends.fetch_receiver();
+            }
+            let flow = &mut flows[i];
             if flow.is_running() && now > flow.start {
                 self.sample_flow(now, i, flow);
             }
@@ -213,7 +218,7 @@ impl Probe {
         let (sk, stats) = (sender.sk(), sender.stats());
         let some = |v: u32| (v > 0).then_some(i64::from(v));
         let bits = |bytes: u64| (bytes as i128 * 8).min(i64::MAX as i128) as i64;
-        let state = info.state().and_then(|s| self.states[i].get(s as usize).copied());
+        let state = info.state().and_then(|s| flow.states.get(s as usize).copied());
         let unset = |v: Option<u32>| v.filter(|&v| v != u32::MAX).map(i64::from);
         SampleRow {
             t_us: now.as_us() as i64,

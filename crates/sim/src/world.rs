@@ -29,8 +29,10 @@ use shared::Shared;
 
 /// Events between two calls of the caller's progress function, which take a millisecond or two.
 const EVENTS_PER_PROGRESS: u64 = 1 << 12;
-/// Events between two checks of the bounds; a check sums over the flows.
+/// Events between two checks of the bounds, at least.
 const EVENTS_PER_CHECK: u64 = 1 << 16;
+/// The same per flow, because a check sums over the flows.
+const EVENTS_PER_CHECK_OF_FLOW: u64 = 32;
 /// Flows that are made between two calls of the progress function.
 const FLOWS_PER_PROGRESS: usize = 256;
 
@@ -41,6 +43,7 @@ pub struct World<T: Traffic> {
     next_sample: Time,
     probers: Vec<Prober>,
     events: u64,
+    next_check: u64,
     limits: Limits,
     /// There are so many flows that their state is asked for ahead of its time.
     looks_ahead: bool,
@@ -95,7 +98,7 @@ impl<T: Traffic> World<T> {
             timeline.set(slots.slot(Source::Probe(i)), prober.start);
         }
         let shared = Shared {
-            probe: Probe::new(plan, &flows, out)?,
+            probe: Probe::new(plan, out)?,
             qlog: plan.record.qlog.then(|| Qlog::create(plan, &mut flows, out)).transpose()?,
             capture: plan.record.pcap.then(|| Capture::create(plan, &flows, out)).transpose()?,
             down,
@@ -116,6 +119,7 @@ impl<T: Traffic> World<T> {
             next_sample: Time::ZERO,
             probers,
             events: 0,
+            next_check: EVENTS_PER_CHECK,
             limits: plan.limits,
             looks_ahead,
         })
@@ -162,7 +166,9 @@ impl<T: Traffic> World<T> {
         if !progress(self.shared.now.as_ns(), self.shared.delivered) {
             return Err(RunError::Stopped);
         }
-        if self.events.is_multiple_of(EVENTS_PER_CHECK) {
+        if self.events >= self.next_check {
+            let per_flow = EVENTS_PER_CHECK_OF_FLOW * self.flows.len() as u64;
+            self.next_check = self.events + per_flow.max(EVENTS_PER_CHECK);
             let messages = self.flows.iter().map(Flow::messages_held).sum();
             let packets = self.shared.down.under_way() + self.shared.up.under_way();
             let held = Held { packets, messages };

@@ -84,13 +84,6 @@ impl Wheel {
         self.count == 0
     }
 
-    /// The key at a place.
-    #[inline]
-    pub(super) fn key(&self, place: u32) -> &EventKey {
-        let (bucket, index) = parts(place);
-        &self.buckets[bucket][index]
-    }
-
     /// Takes a key; returns its place.
     #[inline]
     pub(super) fn push(&mut self, key: EventKey) -> u32 {

@@ -6,7 +6,6 @@
 use super::World;
 use crate::source::Source;
 use crate::traffic::{Came, Traffic};
-use net::fetch::fetch;
 use net::Frame;
 use units::Time;
 
@@ -75,7 +74,11 @@ impl<T: Traffic> World<T> {
             };
             match step {
                 _ if arrives => self.fetch(coming, step),
-                2 => self.fetch_routes(coming.flow),
+                2 => match coming.from {
+                    From::Down => self.shared.down.fetch_route(coming.flow),
+                    From::Up => self.shared.up.fetch_route(coming.flow),
+                    From::Timer => {}
+                },
                 _ => {}
             }
             if step == 1 {
@@ -130,19 +133,14 @@ impl<T: Traffic> World<T> {
 
     /// First what is found by the number of the flow or slot.
     fn fetch_numbered(&self, coming: Coming) {
-        fetch(&self.flows[coming.flow]);
-        self.fetch_routes(coming.flow);
-        self.shared.timeline.fetch_slot(self.shared.slots.slot(Source::Sender(coming.flow)));
+        self.flows[coming.flow].fetch();
+        self.shared.down.fetch_route(coming.flow);
+        self.shared.up.fetch_route(coming.flow);
         match coming.from {
             From::Down => self.shared.down.fetch_stage(coming.slot),
             From::Up => self.shared.up.fetch_stage(coming.slot),
             From::Timer => {}
         }
-    }
-
-    fn fetch_routes(&self, flow: usize) {
-        self.shared.down.fetch_route(flow);
-        self.shared.up.fetch_route(flow);
     }
 
     /// Then what is found through that.
@@ -153,19 +151,18 @@ impl<T: Traffic> World<T> {
             From::Up => self.shared.up.fetch_head(coming.slot),
             From::Timer => {}
         }
-        if coming.answers_down {
+        let first_slot = if coming.answers_down {
             self.shared.down.fetch_first_stage(flow);
-            self.shared.timeline.fetch_slot(self.shared.down.first_slot(flow));
+            self.shared.down.first_slot(flow)
         } else {
             self.shared.up.fetch_first_stage(flow);
-            self.shared.timeline.fetch_slot(self.shared.up.first_slot(flow));
-        }
+            self.shared.up.first_slot(flow)
+        };
+        first_slot.into_iter().for_each(|slot| self.shared.timeline.fetch_slot(slot));
         if coming.data.is_some() {
             self.flows[flow].ends.fetch_receiver();
-            self.shared.timeline.fetch_key(self.shared.slots.slot(Source::Receiver(flow)));
         } else {
             self.flows[flow].ends.fetch_sender();
-            self.shared.timeline.fetch_key(self.shared.slots.slot(Source::Sender(flow)));
         }
     }
 
