@@ -12,8 +12,9 @@ const LINE: usize = 64;
 #[inline(always)]
 pub fn fetch<T: ?Sized>(value: &T) {
     let (start, size) = (std::ptr::from_ref(value).cast::<u8>(), size_of_val(value));
-    let end = (start as usize % LINE) + size;
-    (0..end.div_ceil(LINE)).for_each(|line| hint(start.wrapping_add(line * LINE)));
+    // Where it begins with a line, their number is known to the compiler.
+    let before = if align_of_val(value) < LINE { start as usize % LINE } else { 0 };
+    (0..(before + size).div_ceil(LINE)).for_each(|line| hint(start.wrapping_add(line * LINE)));
 }
 
 /// The same of its first cache line.

@@ -3,6 +3,7 @@
 //! Its room is a power of two, so that a place is found with a mask instead of a comparison, and each end is one number that
 //! only grows. It never gives room back, so nothing is allocated once it has been as full as it gets.
 
+use crate::fetch::fetch;
 use std::mem::MaybeUninit;
 
 /// Room that the first value makes.
@@ -121,6 +122,12 @@ impl<T: Copy> Ring<T> {
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.put == self.taken
+    }
+
+    /// Asks for the memory of the value at the front, or of the next one where there is none.
+    #[inline]
+    pub fn fetch(&self) {
+        self.slots.get(self.place(self.taken)).into_iter().for_each(fetch);
     }
 
     /// The values from the front to the back.

@@ -108,6 +108,14 @@ impl Ends {
             fetch(&**receiver);
         }
     }
+
+    /// What the receiver holds out of order, once that is there.
+    #[inline]
+    pub fn fetch_out_of_order(&self) {
+        if let Ends::Tcp(_, receiver) = self {
+            receiver.fetch_out_of_order();
+        }
+    }
 }
 
 /// The sending host.

@@ -6,7 +6,8 @@
 use super::World;
 use crate::source::Source;
 use crate::traffic::{Came, Traffic};
-use net::Frame;
+use path::network::Network;
+use path::route::PathPacket;
 use units::Time;
 
 /// From this many flows on; below it their state stays in the cache of the processor's core.
@@ -48,45 +49,41 @@ impl<T: Traffic> World<T> {
         }
     }
 
-    /// Packets leave a link or a line in the order in which they came.
     fn look_along(&self, slot: u32) {
-        let arrives = match self.shared.slots.source(slot) {
-            Source::Down(_) => !self.shared.down.leads_to_links(slot),
-            Source::Up(_) => !self.shared.up.leads_to_links(slot),
-            _ => return,
-        };
+        match self.shared.slots.source(slot) {
+            Source::Down(_) => {
+                self.look_along_way(&self.shared.down, slot, From::Down, T::came_down)
+            }
+            Source::Up(_) => self.look_along_way(&self.shared.up, slot, From::Up, T::came_up),
+            _ => {}
+        }
+    }
+
+    /// Packets leave a link or a line in the order in which they came.
+    #[inline(always)]
+    fn look_along_way<P: PathPacket>(
+        &self,
+        way: &Network<P>,
+        slot: u32,
+        from: From,
+        came: impl Fn(&P) -> Came<'_>,
+    ) {
+        let arrives = !way.leads_to_links(slot);
         for (step, k) in STEPS.into_iter().enumerate() {
-            let coming = match self.shared.slots.source(slot) {
-                Source::Down(_) => self.shared.down.leaving(slot, k).map(|(at, packet)| {
-                    let (flow, came) = (packet.flow() as usize, T::came_down(packet));
-                    let data = time_on_path(at, came);
-                    Coming { flow, data, answers_down: false, slot, from: From::Down }
-                }),
-                Source::Up(_) => self.shared.up.leaving(slot, k).map(|(at, packet)| {
-                    let (flow, came) = (packet.flow() as usize, T::came_up(packet));
-                    let data = time_on_path(at, came);
-                    Coming { flow, data, answers_down: true, slot, from: From::Up }
-                }),
-                _ => None,
-            };
-            let Some(coming) = coming.filter(|coming| coming.flow < self.flows.len()) else {
+            let Some((at, packet)) = way.leaving(slot, k) else { return };
+            let flow = packet.flow() as usize;
+            if flow >= self.flows.len() {
                 return;
-            };
-            match step {
-                _ if arrives => self.fetch(coming, step),
-                2 => match coming.from {
-                    From::Down => self.shared.down.fetch_route(coming.flow),
-                    From::Up => self.shared.up.fetch_route(coming.flow),
-                    From::Timer => {}
-                },
-                _ => {}
+            }
+            if arrives {
+                let answers_down = matches!(from, From::Up);
+                let data = time_on_path(at, came(packet));
+                self.fetch(Coming { flow, data, answers_down, slot, from }, step);
+            } else if step == 2 {
+                way.fetch_route(flow);
             }
             if step == 1 {
-                match coming.from {
-                    From::Down => self.shared.down.fetch_behind(slot, coming.flow),
-                    From::Up => self.shared.up.fetch_behind(slot, coming.flow),
-                    From::Timer => {}
-                }
+                way.fetch_behind(slot, flow);
             }
         }
     }
@@ -136,6 +133,7 @@ impl<T: Traffic> World<T> {
         self.flows[coming.flow].fetch();
         self.shared.down.fetch_route(coming.flow);
         self.shared.up.fetch_route(coming.flow);
+        self.shared.timeline.fetch_slot(self.shared.slots.slot(Source::Sender(coming.flow)));
         match coming.from {
             From::Down => self.shared.down.fetch_stage(coming.slot),
             From::Up => self.shared.up.fetch_stage(coming.slot),
@@ -168,9 +166,13 @@ impl<T: Traffic> World<T> {
 
     /// At last what is found through that, again.
     fn fetch_last(&self, coming: Coming) {
+        let flow = &self.flows[coming.flow];
         match coming.data {
-            Some(time) => self.flows[coming.flow].one_way.fetch(time),
-            None => self.flows[coming.flow].ends.fetch_queues(),
+            Some(time) => {
+                flow.one_way.fetch(time);
+                flow.ends.fetch_out_of_order();
+            }
+            None => flow.ends.fetch_queues(),
         }
     }
 }

@@ -4,7 +4,6 @@
 //! The discipline runs whenever TCP hands something down, and when fq's watchdog fires; what is due by then leaves.
 
 use crate::common::clock::run_time;
-use net::fetch::fetch;
 use net::host::HostQdisc;
 use net::ring::Ring;
 use units::{Span, Time};
@@ -131,9 +130,7 @@ impl HostQueue {
     /// Asks for the memory of the first burst.
     #[inline]
     pub fn fetch(&self) {
-        if let Some(first) = self.ring.front() {
-            fetch(first);
-        }
+        self.ring.fetch();
     }
 
     /// Whether nothing waits.

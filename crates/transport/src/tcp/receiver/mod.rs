@@ -39,6 +39,7 @@ pub use window::window_scale;
 use window::Window;
 
 /// See the module documentation.
+#[repr(align(64))] // a cache line
 pub struct Receiver {
     config: HostConfig,
     extent: Extent,
@@ -194,6 +195,12 @@ impl Receiver {
             self.policy.on_timeout();
             self.send_ack(now, out);
         }
+    }
+
+    /// Asks for the memory of what is out of order.
+    #[inline]
+    pub fn fetch_out_of_order(&self) {
+        self.ooo.fetch();
     }
 
     /// Next segment expected.

@@ -2,6 +2,8 @@
 //! remembers to report, most recent first (`tcp_sack_new_ofo_skb`, `tcp_sack_maybe_coalesce`,
 //! `tcp_sack_remove` in net/ipv4/tcp_input.c).
 
+use net::fetch::fetch;
+
 /// Blocks remembered (`TCP_NUM_SACKS`).
 const NUM_SACKS: usize = 4;
 /// Blocks that a later ACK is expected to repeat (`TCP_SACK_BLOCKS_EXPECTED`): a change beyond them is
@@ -32,6 +34,12 @@ pub struct OutOfOrder {
 }
 
 impl OutOfOrder {
+    /// Asks for the memory of the first range.
+    #[inline]
+    pub fn fetch(&self) {
+        self.ranges.first().into_iter().for_each(fetch);
+    }
+
     /// Whether nothing is out of order.
     #[inline]
     pub fn is_empty(&self) -> bool {

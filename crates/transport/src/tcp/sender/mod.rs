@@ -29,6 +29,7 @@ use net::Ack;
 use units::{Span, Time};
 
 /// See the module documentation.
+#[repr(align(64))] // a cache line
 pub struct Sender {
     /// The socket as the controller sees it.
     pub sk: Socket,
