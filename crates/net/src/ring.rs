@@ -8,8 +8,6 @@ use std::mem::MaybeUninit;
 
 /// Room that the first value makes.
 const ROOM_FIRST: usize = 4;
-/// The most room: with more, a ring that is full could not be told from one that is empty.
-const ROOM_MOST: usize = 1 << 31;
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -17,11 +15,11 @@ pub struct Ring<T> {
     /// As many as there is room for, a power of two or none. Those from `taken` to `put` have values.
     slots: Box<[MaybeUninit<T>]>,
     /// One less than the number of slots: what leaves of a number the place of its slot.
-    mask: u32,
-    /// Values that were taken from the front, modulo 2^32.
-    taken: u32,
-    /// Values that were put in at the back, modulo 2^32.
-    put: u32,
+    mask: usize,
+    /// Values that were taken from the front.
+    taken: usize,
+    /// Values that were put in at the back.
+    put: usize,
 }
 
 impl<T> Default for Ring<T> {
@@ -93,7 +91,7 @@ impl<T: Copy> Ring<T> {
         if k >= self.len() {
             return None;
         }
-        let i = self.place(self.taken.wrapping_add(k as u32));
+        let i = self.place(self.taken.wrapping_add(k));
         // SAFETY: there is a value, and so there are slots, of which `place` is the one where it is.
         Some(unsafe { self.slots.get_unchecked(i).assume_init_ref() })
     }
@@ -105,8 +103,7 @@ impl<T: Copy> Ring<T> {
     pub fn bring_forward(&mut self, from: usize, to: usize) {
         assert!(to <= from && from < self.len(), "{from} to {to} of {}", self.len());
         for k in (to..from).rev() {
-            let a = self.taken.wrapping_add(k as u32);
-            let b = a.wrapping_add(1);
+            let (a, b) = (self.taken.wrapping_add(k), self.taken.wrapping_add(k + 1));
             let (a, b) = (self.place(a), self.place(b));
             self.slots.swap(a, b);
         }
@@ -115,7 +112,7 @@ impl<T: Copy> Ring<T> {
     /// How many there are.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.put.wrapping_sub(self.taken) as usize
+        self.put.wrapping_sub(self.taken)
     }
 
     /// Whether there are none.
@@ -137,8 +134,8 @@ impl<T: Copy> Ring<T> {
 
     /// Where the value is that was put in after `number` others: below the number of slots, a power of two, where there are any.
     #[inline(always)]
-    fn place(&self, number: u32) -> usize {
-        (number & self.mask) as usize
+    fn place(&self, number: usize) -> usize {
+        number & self.mask
     }
 
     /// Makes twice the room.
@@ -149,9 +146,8 @@ impl<T: Copy> Ring<T> {
         let mut slots = Vec::with_capacity(room);
         slots.extend(self.iter().map(|&value| MaybeUninit::new(value)));
         slots.resize(room, MaybeUninit::uninit());
-        assert!(room <= ROOM_MOST, "a ring has at most {ROOM_MOST} values");
-        (self.put, self.taken) = (self.len() as u32, 0);
-        (self.slots, self.mask) = (slots.into(), room as u32 - 1);
+        (self.put, self.taken) = (self.len(), 0);
+        (self.slots, self.mask) = (slots.into(), room - 1);
     }
 }
 
@@ -199,8 +195,8 @@ mod tests {
         let mut ring = Ring {
             slots: vec![MaybeUninit::uninit(); 4].into(),
             mask: 3,
-            taken: u32::MAX - 1,
-            put: u32::MAX - 1,
+            taken: usize::MAX - 1,
+            put: usize::MAX - 1,
         };
         (1..=7).for_each(|value| ring.push_back(value));
         assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
