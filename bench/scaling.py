@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from measure import measure, origin, run_dumbbell
+from measure import MEMORY, measure, origin, run_dumbbell
 
 HERE = Path(__file__).resolve().parent
 
@@ -223,7 +223,7 @@ def sweeps(args: argparse.Namespace) -> dict[str, float]:
     """
     one, one_json, alone, overhead = [], [], [], []
     gains: dict[int, list[float]] = {RUNS: [], LONG_RUNS: []}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         files = {}
         for runs, seconds, rate in ((1, 1, "10Mbps"), (RUNS, 1, "10Mbps"), (LONG_RUNS, LONG_S, "100Mbps")):
             files[runs] = Path(folder) / f"runs{runs}.toml"
