@@ -289,6 +289,8 @@ pub struct Route {
     others: Vec<(u32, u32)>,
 }
 
+const _: () = assert!(std::mem::offset_of!(Route, counts.delivered) < 64);
+
 impl Route {
     /// A route of these stages, the first of which is at `first` among those of all routes.
     pub fn new<P>(first: u32, stages: &[Stage<P>]) -> Route {

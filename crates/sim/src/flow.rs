@@ -35,7 +35,6 @@ pub struct Flow {
     pub ends: Ends,
     /// The application, where the flow is not one transfer.
     pub app: Option<Box<Application>>,
-    pub life: Life,
     /// One-way delays of the packets that arrived.
     pub one_way: Histogram,
     pub established: Option<Time>,
@@ -43,12 +42,13 @@ pub struct Flow {
     pub states: Box<[&'static str]>,
     /// Retransmissions that events have reported.
     pub retrans_recorded: u64,
+    /// Controller state last recorded.
+    pub cca_state: Option<u32>,
     /// Its data go up.
     pub is_up: bool,
     /// What becomes of its bursts at the sender's network interface.
     pub nic: Nic,
-    /// Controller state last recorded.
-    pub cca_state: Option<u32>,
+    pub life: Life,
     pub start: Time,
     pub stop: Time,
     pub size: Option<u64>,
@@ -61,6 +61,8 @@ pub struct Flow {
     pub goodput_at_sample: u64,
     pub sampled_at: Time,
 }
+
+const _: () = assert!(std::mem::offset_of!(Flow, nic) < 2 * 64);
 
 impl Flow {
     pub fn new(
@@ -104,11 +106,11 @@ impl Flow {
         })
     }
 
-    /// Asks for the memory that packets of it need.
+    /// Asks for the memory that packets of it need: its first two cache lines.
     #[inline]
     pub fn fetch(&self) {
-        fetch_line(self);
-        fetch_line(&self.retrans_recorded);
+        fetch_line(&self.ends);
+        fetch_line(&self.established);
     }
 
     /// Messages of its application, which are kept until the flow ends.
