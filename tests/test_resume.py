@@ -83,7 +83,7 @@ def test_a_damaged_run_is_run_again_and_the_others_are_kept(
     whole = tables(tmp_path / "out")
     do(tmp_path / "out" / FIRST)
     outcomes, notes = run(tmp_path / "out", resume=True)
-    assert [(outcome.error, outcome.kept) for outcome in outcomes] == [(None, False), (None, True)]
+    assert [(outcome.error, outcome.was_there) for outcome in outcomes] == [(None, False), (None, True)]
     assert len(notes) == 1
     assert notes[0].startswith(f"{tmp_path / 'out' / FIRST}: {problem}")
     assert tables(tmp_path / "out") == whole

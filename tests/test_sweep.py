@@ -108,7 +108,7 @@ def test_resume_keeps_what_is_finished_and_runs_what_is_missing(tmp_path: Path) 
         file.unlink()
     second.job.folder.rmdir()
     again = run(SMALL, tmp_path / "out", resume=True)
-    assert [outcome.kept for outcome in again] == [True, False]
+    assert [outcome.was_there for outcome in again] == [True, False]
     assert (first.job.folder / "manifest.json").stat().st_mtime_ns == kept
     assert len(load(tmp_path / "out")) == 2
 

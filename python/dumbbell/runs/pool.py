@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
 
     Attributes
     ----------
-    kept
+    was_there
         Whether it was found finished by --resume.
     packets
         How many it delivered.
@@ -72,7 +72,7 @@ class Outcome(NamedTuple):
     job: Job
     manifest: dict[str, Any] | None
     error: DumbbellError | None
-    kept: bool = False
+    was_there: bool = False
     packets: int = 0
 
 

@@ -166,21 +166,21 @@ class Sweep:
         ResultError where a folder holds something else.
         """
         jobs, is_listed = self.jobs if jobs is None else jobs, False
-        kept = {}
+        there = {}
         if self.place.resume:
             from .resume import finished
 
-            kept = {
-                job.number: Outcome(job, self._keep(found, job.folder), None, True)
+            there = {
+                job.number: Outcome(job, self._keep(found, job.folder), None, was_there=True)
                 for job in jobs
                 if (found := finished(job, note))
             }
-        todo = [job for job in jobs if job.number not in kept]
+        todo = [job for job in jobs if job.number not in there]
         if len(todo) > _MANY:
             import hashlib  # noqa: F401 - OpenSSL takes longer to load than Python's own SHA-256, and is quicker then
         running = self._pool.outcomes(todo, observe)
         for job in jobs:
-            outcome = kept[job.number] if job.number in kept else next(running)
+            outcome = there[job.number] if job.number in there else next(running)
             if outcome.manifest and not is_listed:
                 is_listed = True
                 try:

@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 
 #: Bytes of a job's number.
 _NUMBER = 4
-#: What a piece of news begins with: a job's number, and the length of the rest, which is empty when the job begins.
-_HEAD = struct.Struct("<II")
+#: What a piece of news begins with: a job's number, what it tells of it, and the length of the rest.
+_HEAD = struct.Struct("<IBI")
+#: A job has begun, which is all; it is under way; it has ended: manifest, error and packets, pickled.
+_BEGUN, _UNDER_WAY, _ENDED = range(3)
+#: How far a job is: simulated time, ns, and packets delivered.
+_PROGRESS = struct.Struct("<QQ")
 #: Numbers that are written at once: a pipe takes up to 4096 bytes whole or not at all.
 _NUMBERS = 4096 // _NUMBER
-#: How many figures tell how far a run is; how it ended takes one more.
-_PROGRESS = 2
 #: News wait at least this long: some ten short runs.
 _REST_S = 0.005
 #: A run tells how far it is at this distance at least; the engine says it every 50 ms.
@@ -53,15 +55,15 @@ class _Worker:
         """The job that it has under way."""
         self.unread = b""
 
-    def news(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """What it has told, of which `data` are the next bytes: the number of a job and what is new of it."""
+    def news(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """What it has told, of which `data` are the next bytes: the number of a job, the kind of news, and the rest."""
         data, at = self.unread + data, 0
         while len(data) - at >= _HEAD.size:
-            number, length = _HEAD.unpack_from(data, at)
+            number, kind, length = _HEAD.unpack_from(data, at)
             end = at + _HEAD.size + length
             if len(data) < end:
                 break
-            yield number, data[at + _HEAD.size : end]
+            yield number, kind, data[at + _HEAD.size : end]
             at = end
         self.unread = data[at:]
 
@@ -127,24 +129,23 @@ class Workers:
         """Take what a worker has told; says whether there will be more."""
         worker = self._workers[fd]
         data = os.read(fd, 1 << 16)
-        for number, told in worker.news(data):
-            worker.number = number
-            if not told:
-                continue
-            job, content = self._jobs[number], pickle.loads(told)
-            if len(content) == _PROGRESS:
-                if observe:
-                    observe(job, *content)
-                continue
-            worker.number = None
-            manifest, error, packets = content
-            self._done[number] = outcome = Outcome(job, manifest, error, packets=packets)
-            told_end(outcome, observe)
-            if isinstance(error, DiskFullError):
-                self._stop()
+        for number, kind, told in worker.news(data):
+            worker.number = None if kind == _ENDED else number
+            if kind == _UNDER_WAY and observe:
+                observe(self._jobs[number], *_PROGRESS.unpack(told))
+            elif kind == _ENDED:
+                self._ended(number, told, observe)
         if not data:
             self._lost(fd, worker)
         return bool(data)
+
+    def _ended(self, number: int, told: bytes, observe: Observe | None) -> None:
+        """A job has ended, as its worker tells."""
+        manifest, error, packets = pickle.loads(told)
+        self._done[number] = outcome = Outcome(self._jobs[number], manifest, error, packets=packets)
+        told_end(outcome, observe)
+        if isinstance(error, DiskFullError):
+            self._stop()
 
     def _lost(self, fd: int, worker: _Worker) -> None:
         """A worker has ended: because there are no more jobs, or by an accident in the middle of one."""
@@ -203,10 +204,10 @@ class Workers:
         teller = _Teller(tell)
         while len(word := os.read(self._take, _NUMBER)) == _NUMBER:
             number = int.from_bytes(word, "little")
-            teller.say(number)
+            teller.say(number, _BEGUN)
             teller.flush()  # with the end of the run before
             outcome = self._one(self._jobs[number], partial(teller.progress, number))
-            teller.say(number, outcome.manifest, outcome.error, outcome.packets)
+            teller.say(number, _ENDED, pickle.dumps((outcome.manifest, outcome.error, outcome.packets)))
         teller.flush()
         os._exit(0)
 
@@ -219,10 +220,9 @@ class _Teller:
         self._unsent = b""
         self._sent_s = 0.0
 
-    def say(self, number: int, *news: object) -> None:
-        """One piece, which goes with the next `flush`: a job has begun, or what is new of it."""
-        told = pickle.dumps(news) if news else b""
-        self._unsent += _HEAD.pack(number, len(told)) + told
+    def say(self, number: int, kind: int, told: bytes = b"") -> None:
+        """One piece of news of a job, which goes with the next `flush`."""
+        self._unsent += _HEAD.pack(number, kind, len(told)) + told
 
     def flush(self) -> None:
         """Send what is there."""
@@ -234,5 +234,5 @@ class _Teller:
     def progress(self, number: int, sim_ns: int, packets: int) -> None:
         """How far a run is; not of short ones."""
         if time.monotonic() - self._sent_s >= _TELL_EVERY_S:
-            self.say(number, sim_ns, packets)
+            self.say(number, _UNDER_WAY, _PROGRESS.pack(sim_ns, packets))
             self.flush()
