@@ -295,38 +295,33 @@ impl Controller {
     /// contract (cca.h) the hook only reads.
     #[inline]
     pub fn state(&self, sk: &mut TcpSock) -> Option<u32> {
+        self.told(sk)?.state()
+    }
+
+    /// What the hook tells of this socket, where there is one.
+    #[inline(always)]
+    fn told(&self, sk: &mut TcpSock) -> Option<CaInfo> {
         let hook = self.ops().info?;
         let mut info = CaInfo::default();
         // SAFETY: as for the hooks above; info is exclusive and has the C layout (layout test).
         unsafe { hook(self.enter(sk), &mut info) }
-        info.state()
+        Some(info)
     }
 
     /// The controller's estimates, for records. The socket is copied, since reporting must not change it, unless the module
     /// is built in: of those the hook only reads, as of [`Controller::state`].
     #[must_use]
     pub fn read_info(&self, sk: &mut TcpSock) -> CaInfo {
-        match (&self.module, self.ops().info) {
-            (ModuleRef::BuiltIn(_), Some(hook)) => {
-                let mut info = CaInfo::default();
-                // SAFETY: as for the hooks above; info is exclusive and has the C layout (layout test).
-                unsafe { hook(self.enter(sk), &mut info) }
-                info
-            }
-            _ => self.info(sk),
+        match self.module {
+            ModuleRef::BuiltIn(_) => self.told(sk).unwrap_or_default(),
+            ModuleRef::Loaded(_) => self.info(sk),
         }
     }
 
     /// The same of a socket that is shared.
     #[must_use]
     pub fn info(&self, sk: &TcpSock) -> CaInfo {
-        let mut info = CaInfo::default();
-        if let Some(hook) = self.ops().info {
-            let mut copy = sk.clone();
-            // SAFETY: as for the hooks above; info is exclusive and has the C layout (layout test).
-            unsafe { hook(self.enter(&mut copy), &mut info) }
-        }
-        info
+        self.told(&mut sk.clone()).unwrap_or_default()
     }
 }
 

@@ -95,15 +95,10 @@ impl Modules {
         params: &BTreeMap<String, i64>,
     ) -> Result<Controller, SelectError> {
         match self.own.get(name) {
-            None => {
-                let module = self.built_in(name)?;
-                let params = self.shared(table(&values(module, params)?));
-                Ok(Controller::with(ModuleRef::BuiltIn(module), params))
-            }
+            None => self.with_shared(ModuleRef::BuiltIn(self.built_in(name)?), params),
             Some(Own::Library { path, symbol }) => {
                 let module = self.instance(name, path, symbol.as_deref(), params)?;
-                let params = self.shared(table(&values(&module, params)?));
-                Ok(Controller::with(ModuleRef::Loaded(module), params))
+                self.with_shared(ModuleRef::Loaded(module), params)
             }
             Some(Own::Custom { module, make }) => {
                 let custom = make(params)
@@ -124,15 +119,17 @@ impl Modules {
         }
     }
 
-    /// These values, where others may have them, too.
-    fn shared(&self, values: Vec<u32>) -> Arc<[u32]> {
+    /// A controller of a module, whose table of parameters is that of the flows with the same values.
+    fn with_shared(
+        &self,
+        module: ModuleRef,
+        params: &BTreeMap<String, i64>,
+    ) -> Result<Controller, SelectError> {
+        let made = table(&values(&module, params)?);
         let mut tables = self.tables.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(table) = tables.get(&*values) {
-            return Arc::clone(table);
-        }
-        let table: Arc<[u32]> = values.into();
+        let table = tables.get(&*made).cloned().unwrap_or_else(|| made.into());
         tables.insert(Arc::clone(&table));
-        table
+        Ok(Controller::with(module, table))
     }
 
     fn built_in(&self, name: &str) -> Result<&'static Module, SelectError> {
