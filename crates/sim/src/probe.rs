@@ -15,7 +15,7 @@ use transport::common::SenderEvent;
 use transport::tcp::Sender;
 use units::Time;
 
-/// Of so many flows later in a sample the memory is asked for.
+/// How many flows ahead of the one being sampled memory is prefetched.
 const FLOWS_AHEAD: usize = 2;
 
 pub struct Probe {

@@ -49,6 +49,7 @@ impl<T: Traffic> World<T> {
         }
     }
 
+    /// Looks at the packets that leave the link or line of this slot next.
     fn look_along(&self, slot: u32) {
         match self.shared.slots.source(slot) {
             Source::Down(_) => {
