@@ -23,6 +23,8 @@ REPEATS ?= 3
 COMMIT ?= HEAD~1
 SECONDS_MAX ?= 60
 SEED ?= 1
+# Of `make fuzz-plans`: cases of each property.
+CASES ?= 20000
 # Runs a command on processor time that nobody else wants.
 IDLE := tools/idle.sh
 # Of `make profile`: one of the scenarios of `make bench-paired`.
@@ -39,12 +41,15 @@ TESTED := --locked --workspace --exclude dumbbell-bench
 PGO := $(BIN)/python tools/pgo.py run
 # C and Python bindings find the same interpreter however cargo is started.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
+# Tests of random plans draw the same ones each time, so that what fails has to do with the change.
+# `make fuzz-plans` draws others.
+export PROPTEST_RNG_SEED ?= 1
 
 tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null))
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -225,6 +230,9 @@ fuzz: $(STAMPS)/native ## Throw broken scenarios, plans, quantities, traces, rec
 
 fuzz-short: $(STAMPS)/native ## The same for a minute in all, which is part of `make test`
 	$(MAKE) fuzz SECONDS_MAX=15
+
+fuzz-plans: $(STAMPS)/venv ## Run random plans, other ones each time, and check what holds for any (CASES=20000 of each property; minutes)
+	env -u PROPTEST_RNG_SEED PROPTEST_CASES=$(CASES) cargo test --locked --release -p dumbbell-sim --test engine properties::
 
 package: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Source distribution and wheel in dist/, each installed and used far from the checkout
 	rm -rf dist && mkdir dist

@@ -87,10 +87,26 @@ pub fn timestamp_ms(host_ns: u64) -> u32 {
     (host_ns / 1_000_000) as u32
 }
 
+/// How long ago, in ms, a packet was sent whose timestamp is echoed now (`tcp_rtt_tsopt_us`). None of a time that has not come
+/// yet: a timeout sends without regard to pacing, and the timestamp is that of the paced time.
+#[inline]
+pub fn since_echo_ms(now_ms: u32, ts_ecr: u32) -> Option<u32> {
+    const LONGEST_MS: u32 = i32::MAX as u32 / 1000;
+    Some(now_ms.wrapping_sub(ts_ecr)).filter(|&ms| ms < LONGEST_MS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use units::Span;
+
+    #[test]
+    fn an_echo_of_the_future_tells_no_time() {
+        assert_eq!(since_echo_ms(5, 2), Some(3));
+        assert_eq!(since_echo_ms(2, u32::MAX), Some(3), "over the wrap");
+        assert_eq!(since_echo_ms(2, 2), Some(0));
+        assert_eq!(since_echo_ms(2, 3), None);
+    }
 
     fn fires_after_ms(delay: u32, armed_at_ms: u64) -> u64 {
         let now = Time::ZERO + Span::from_ms(armed_at_ms);

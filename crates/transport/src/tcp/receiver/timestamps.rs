@@ -1,7 +1,7 @@
 //! The timestamp option at the receiver: which one is echoed, what is too old (PAWS), and the RTT that the echo
 //! tells (RFC 7323; `tcp_paws_discard`, `tcp_replace_ts_recent`, `tcp_rcv_rtt_measure_ts`).
 
-use crate::common::clock::{host_ns, timestamp_ms};
+use crate::common::clock::{host_ns, since_echo_ms, timestamp_ms};
 use units::Time;
 
 /// PAWS takes a segment for an old duplicate when its timestamp is more than this older than the one last echoed
@@ -64,11 +64,9 @@ impl Timestamps {
 
     /// A full segment was the first to echo this timestamp, which tells the RTT, and only a smaller one if `only_smaller`.
     pub fn measure(&mut self, now: Time, ts_ecr: u32, only_smaller: bool) {
-        let now_ms = timestamp_ms(host_ns(now));
-        let sample = u64::from(now_ms.wrapping_sub(ts_ecr)) * 1000;
-        if sample == 0 {
-            return;
-        }
+        let echoed = since_echo_ms(timestamp_ms(host_ns(now)), ts_ecr);
+        let Some(ms @ 1..) = echoed else { return };
+        let sample = u64::from(ms) * 1000;
         if self.rcv_rtt_us == 0 || sample < self.rcv_rtt_us {
             self.rcv_rtt_us = sample;
         } else if !only_smaller {

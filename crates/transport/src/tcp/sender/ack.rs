@@ -6,7 +6,7 @@ use super::super::recovery::rack;
 use super::super::recovery::scoreboard::sample_delivery;
 use super::super::rtx_queue::{Plain, EVER_RETRANS, LOST, RETRANS, SACKED};
 use super::Sender;
-use crate::common::clock::host_ns;
+use crate::common::clock::{host_ns, since_echo_ms};
 use crate::common::{Conn, SenderEvent, Stamps};
 use cca::{AckSample, CaState};
 use net::TcpAck;
@@ -50,13 +50,15 @@ impl Sender {
         self.sync_seq();
         // After a retransmission only the echoed timestamp says which SYN was answered.
         let rtt_us = match self.syn.retries {
-            0 => self.sk.now().since(self.syn.sent_at).as_us() as u32,
+            0 => Some(self.sk.now().since(self.syn.sent_at).as_us() as u32),
             _ => self.echoed_rtt_us(ack.ts_ecr),
         };
-        self.update_rtt_min(rtt_us);
-        self.rtt.sample(&mut self.sk, rtt_us, 0, 0);
-        self.set_rto();
-        self.last_rtt_us = rtt_us;
+        if let Some(rtt_us) = rtt_us {
+            self.update_rtt_min(rtt_us);
+            self.rtt.sample(&mut self.sk, rtt_us, 0, 0);
+            self.set_rto();
+            self.last_rtt_us = rtt_us;
+        }
         self.sk.snd_cwnd = if self.syn.retries > 1 { 1 } else { 10 };
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
         self.sk.init();
@@ -401,8 +403,8 @@ impl Sender {
         }
         seq_rtt = seq_rtt.or(sack_rtt);
         if seq_rtt.is_none() && st.has(flag::DATA_ACKED) && self.sk.rcv_tsecr != 0 {
-            let echoed_us = self.echoed_rtt_us(self.sk.rcv_tsecr);
-            (seq_rtt, ca_rtt) = (Some(echoed_us), Some(echoed_us));
+            seq_rtt = self.echoed_rtt_us(self.sk.rcv_tsecr);
+            ca_rtt = seq_rtt;
         }
         st.sampler.rs.rtt_us = ca_rtt.map_or(-1, i64::from);
         let (Some(seq_rtt), Some(ca_rtt)) = (seq_rtt, ca_rtt) else { return (false, sack_rtt) };
@@ -424,9 +426,9 @@ impl Sender {
     }
 
     /// RTT by the echoed timestamp, in its unit of 1 ms but not zero, us (`tcp_rtt_tsopt_us`).
-    fn echoed_rtt_us(&self, ts_ecr: u32) -> u32 {
+    fn echoed_rtt_us(&self, ts_ecr: u32) -> Option<u32> {
         let now_ms = (self.sk.tcp_mstamp / 1000) as u32;
-        now_ms.wrapping_sub(ts_ecr).max(1).saturating_mul(1000)
+        since_echo_ms(now_ms, ts_ecr).map(|ms| ms.max(1) * 1000)
     }
 
     /// Windowed minimum (`tcp_update_rtt_min`).
