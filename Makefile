@@ -44,12 +44,14 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 # Tests of random plans draw the same ones each time, so that what fails has to do with the change.
 # `make fuzz-plans` draws others.
 export PROPTEST_RNG_SEED ?= 1
+# The tests start the program some hundred times: without its bytecode each start compiles the package, for as long as the rest.
+unexport PYTHONDONTWRITEBYTECODE
 
 tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null))
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +80,9 @@ test-beside:
 	$(MAKE) --keep-going --jobs 2 --output-sync=target test-rust sanitize uml bpf fuzz-short || status=1; \
 	$(MAKE) test-python || status=1; \
 	exit $$status
+
+test-compiled: $(STAMPS)/venv $(STAMPS)/system ## Compile the tests of the crates
+	cargo test $(TESTED) --no-run
 
 test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test
 	cargo test $(TESTED) --no-fail-fast
