@@ -32,8 +32,19 @@ PROFILE = ROOT / "crates/py/engine.profdata"
 COMPILER = ROOT / "crates/py/engine.profdata.rustc"
 """What `rustc --version` says of the compiler that the profile is for, and in a second line all its counts together."""
 WORK = ROOT / "build/pgo"
-LONG = {"cubic100": "3s", "bbr-cubic": "25s", "bbr-rtts": "60s"}
-"""Scenarios of `bench/` and how long they train: most of the counts are of plain bulk flows, which most users run."""
+#: Scenarios of `bench/` that train longer, each with what it is changed by: most of the counts are of plain bulk flows, which
+#: most users run. Thousands of flows, and what makes packets rare or lost, run code that the others hardly do.
+LONG = (
+    ("cubic100", "duration=3s"),
+    ("bbr-cubic", "duration=25s"),
+    ("bbr-rtts", "duration=60s"),
+    ("bbr-cubic", "duration=10s", "path.qdisc=fq_codel"),
+    ("cubic100", "duration=1s", "path.qdisc=fq_codel"),
+    ("cubic100", "duration=1s", "path.rate=10Gbps", "path.buffer=1bdp", "flow[0].count=1000", "flow[0].spacing=100us"),
+    ("cubic100", "duration=1s", "path.rate=10Gbps", "path.buffer=1bdp", "flow[0].count=10000", "flow[0].spacing=10us"),
+    ("bbr-cubic", "duration=200s", "path.rate=1Mbps", "path.rtt=20ms", "path.buffer=1bdp"),
+    ("bbr-cubic", "duration=1s", "path.rate=1Gbps", "path.rtt=20ms", "path.buffer=0.01bdp"),
+)
 SHORT = "5s"
 """Of a scenario of the gallery, so that every part of the engine is seen."""
 STALE = 0.05
@@ -177,11 +188,11 @@ def plans() -> Iterator[dict]:
     from dumbbell.runs import plan
     from dumbbell.scenario import file
 
-    long = [(ROOT / f"bench/scenarios/{name}.toml", duration) for name, duration in LONG.items()]
-    short = [(path, SHORT) for path in sorted((ROOT / "scenarios").rglob("*.toml"))]
-    for path, duration in [*long, *short]:
+    long = [(ROOT / f"bench/scenarios/{name}.toml", changes) for name, *changes in LONG]
+    short = [(path, [f"duration={SHORT}"]) for path in sorted((ROOT / "scenarios").rglob("*.toml"))]
+    for path, changes in [*long, *short]:
         try:
-            scenario = file.from_file(path, overrides=[f"duration={duration}"]).scenario
+            scenario = file.from_file(path, overrides=changes).scenario
             yield plan.runs(scenario)[0].plan
         except DumbbellError as error:
             print(f"left out: {error}", file=sys.stderr)

@@ -122,6 +122,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrives.
+    #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.sk.refresh(now);
         let tcp = ack.tcp();
