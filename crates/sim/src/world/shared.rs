@@ -136,6 +136,8 @@ impl<T: Traffic> Shared<T> {
         }
     }
 
+    /// One copy, for what an acknowledgement lets leave and for what a timer does.
+    #[inline(never)]
     fn depart_some(&mut self, i: usize, flow: &mut Flow) {
         let is_watched = self.capture.is_some() || self.qlog.is_some();
         if let (Ends::Tcp(sender, _), Nic::Physical, false) = (&mut flow.ends, flow.nic, is_watched)
@@ -180,7 +182,8 @@ impl<T: Traffic> Shared<T> {
         }
     }
 
-    /// Records what the sender did and arms its timer.
+    /// Records what the sender did and arms its timer. One copy, too.
+    #[inline(never)]
     pub fn after_sender(&mut self, i: usize, flow: &mut Flow) {
         self.log_sender(i, flow);
         if self.probe.records_events() || self.qlog.is_some() {

@@ -89,7 +89,9 @@ impl Sender {
         (bytes / sk.mss_cache).max(min_segs).min(u32::from(sk.sk_gso_max_segs))
     }
 
-    /// Sends new data as far as window, pacing and the host queue allow.
+    /// Sends new data as far as window, pacing and the host queue allow. There is one copy of it for all that lets data out, because
+    /// the code that a packet runs is larger than a processor's first cache of instructions.
+    #[inline(never)]
     pub(super) fn write_xmit(&mut self, push: Push) {
         let max_segs = self.tso_segs();
         let mut limited = Limited::default();
