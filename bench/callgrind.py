@@ -45,8 +45,10 @@ class _Reader:
         return self.names.setdefault((NAMED[key], number), name)
 
     def cost(self, line: str) -> None:
-        """``ADDRESS LINE INSTRUCTIONS``; after ``calls=`` they are those of the called function, listed there, too."""
-        position, _, instructions = line.split()
+        """``ADDRESS LINE INSTRUCTIONS``, and further events where there are any; after ``calls=`` they are those of the called
+        function, listed there, too.
+        """
+        position, _, instructions, *_ = line.split()
         if position[0] in "+-":
             self.address += int(position, 0)
         elif position != "*":
@@ -82,6 +84,19 @@ def read(lines: Iterable[str]) -> Counter[Place]:
             msg = f"callgrind counted {line.split()[1]} instructions, its lines have {reader.counts.total()}"
             raise ValueError(msg)
     return reader.counts
+
+
+def totals(lines: Iterable[str]) -> dict[str, int]:
+    """How often each event happened in the whole program, by callgrind's name of it: ``Ir``, an instruction; with
+    ``--cache-sim=yes`` ``I1mr``, an instruction that was not in the first cache of instructions.
+    """
+    events: list[str] = []
+    for line in lines:
+        if line.startswith("events: "):
+            events = line.split()[1:]
+        elif line.startswith("totals: "):
+            return dict(zip(events, map(int, line.split()[1:]), strict=True))
+    return {}
 
 
 def by_function(counts: Counter[Place]) -> Counter[str]:

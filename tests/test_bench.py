@@ -83,6 +83,15 @@ def test_instructions_count_where_they_ran_and_a_call_counts_once() -> None:
     assert counts["/bin/engine", "main", 0x10C] == 3
 
 
+def test_events_of_a_cache_are_counted_beside_the_instructions() -> None:
+    events = {"events: Ir": "events: Ir I1mr", "+4 1 4": "+4 1 4 2", "* 4 24": "* 4 24 3", "0x300 0 5": "0x300 0 5 1"}
+    counted = COUNTS.format(total="24 3")
+    for alone, beside in events.items():
+        counted = counted.replace(alone, beside)
+    assert callgrind.read(counted.splitlines()) == callgrind.read(COUNTS.format(total=24).splitlines())
+    assert callgrind.totals(counted.splitlines()) == {"Ir": 24, "I1mr": 3}
+
+
 def test_counts_that_are_not_those_of_the_whole_program_are_refused() -> None:
     with pytest.raises(ValueError, match="counted 25 instructions, its lines have 24"):
         callgrind.read(COUNTS.format(total=25).splitlines())
@@ -117,10 +126,11 @@ def test_each_file_that_a_part_is_told_by_exists(begin: str) -> None:
 
 
 def test_a_case_is_compared_by_instructions_per_packet() -> None:
-    now, before = {"instructions": 990.0, "functions": {"f": 90.0}}, {"instructions": 1000.0, "functions": {"f": 100.0}}
+    now = {"instructions": 990.0, "misses": 6.66, "functions": {"f": 90.0}}
+    before = {"instructions": 1000.0, "functions": {"f": 100.0}}
     assert instructions.change(now, before) == pytest.approx(-1.0)
     text = instructions.report("case", {**now, "packets": 1000}, before, 5)
-    assert "990.0 a packet (-1.00 %), 1,000 packets" in text
+    assert "990.0 a packet (-1.00 %), of which 6.7 are not in the first cache of instructions; 1,000 packets" in text
     assert "90.0 (-10.0)  f" in text
 
 
