@@ -66,8 +66,9 @@ def _rate(rate: str, duration: str) -> Point:
     return point(rate, "bbr-cubic", f"path.rate={rate}", "path.rtt=20ms", "path.buffer=1bdp", f"duration={duration}")
 
 
-def _buffer(bdp: str) -> Point:
-    return point(f"{bdp} BDP", "bbr-cubic", "path.rate=1Gbps", "path.rtt=20ms", f"path.buffer={bdp}bdp", "duration=25s")
+def _buffer(bdp: str, duration: str = "25s") -> Point:
+    rate = ("path.rate=1Gbps", "path.rtt=20ms")
+    return point(f"{bdp} BDP", "bbr-cubic", *rate, f"path.buffer={bdp}bdp", f"duration={duration}")
 
 
 AXES = (
@@ -80,14 +81,15 @@ AXES = (
         name="rate",
         goal="flat within a factor of 1.5",
         points=(
-            _rate("1Mbps", "20000s"), _rate("10Mbps", "2000s"), _rate("100Mbps", "200s"),
-            _rate("1Gbps", "20s"), _rate("10Gbps", "2s"), _rate("100Gbps", "700ms"),
+            _rate("1Mbps", "25000s"), _rate("10Mbps", "2500s"), _rate("100Mbps", "250s"),
+            _rate("1Gbps", "25s"), _rate("10Gbps", "2800ms"), _rate("100Gbps", "700ms"),
         ),
     ),
     Axis(
         name="buffer at 1 Gbit/s, 20 ms",
         goal="flat within a factor of 1.5",
-        points=tuple(_buffer(bdp) for bdp in ("0.01", "0.1", "1", "10", "100")),
+        # With 17 packets of buffer the link is idle most of the time.
+        points=(_buffer("0.01", "110s"), *(_buffer(bdp) for bdp in ("0.1", "1", "10", "100"))),
     ),
     Axis(
         name="queue and loss, 100 CUBIC flows",
@@ -95,7 +97,7 @@ AXES = (
         points=(
             point("drop tail", "cubic100", "duration=25s"),
             point("FQ-CoDel", "cubic100", "duration=25s", "path.qdisc=fq_codel"),
-            point("loss 1 %", "cubic100", "duration=25s", "path.loss=1%"),
+            point("loss 1 %", "cubic100", "duration=40s", "path.loss=1%"),
         ),
     ),
     Axis(
