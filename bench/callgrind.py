@@ -45,8 +45,8 @@ class _Reader:
         return self.names.setdefault((NAMED[key], number), name)
 
     def cost(self, line: str) -> None:
-        """``ADDRESS LINE INSTRUCTIONS``, and further events where there are any; after ``calls=`` they are those of the called
-        function, listed there, too.
+        """``ADDRESS LINE INSTRUCTIONS``, and other events where there are; after ``calls=`` they are those of the
+        called function, listed there, too.
         """
         position, _, instructions, *_ = line.split()
         if position[0] in "+-":

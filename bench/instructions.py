@@ -5,8 +5,9 @@ Seconds depend on who else uses the machine; instructions do not: callgrind coun
 agree to a few in a million, and so a change of a quarter of a percent is one. They do not tell what memory costs;
 `make bench` does. Which part an instruction belongs to is said in ``parts.py``.
 
-What a packet runs is larger than the first cache of instructions of most processors. How often an instruction is not there
-is counted, too, for a cache as many have (`CACHE`); that changes with the order in which the compiler lays out the code.
+What a packet runs is larger than the first cache of instructions of most processors. How often an instruction is not
+there is counted, too, for a cache as many have (`CACHE`); that changes with the order in which the compiler lays out
+the code.
 """
 
 from __future__ import annotations
@@ -114,10 +115,8 @@ def change(row: dict, before: dict) -> float:
 def report(case_name: str, row: dict, before: dict | None, top: int) -> str:
     """The counts as text."""
     against = "" if before is None else f" ({change(row, before):+.2f} %)"
-    lines = [
-        f"{case_name}: {row['instructions']:,.1f} a packet{against}, of which {row['misses']:.1f} are not in the first cache of"
-        f" instructions; {row['packets']:,} packets"
-    ]
+    missing = f"of which {row['misses']:.1f} are not in the first cache of instructions"
+    lines = [f"{case_name}: {row['instructions']:,.1f} a packet{against}, {missing}; {row['packets']:,} packets"]
     for name, n in list(row["functions"].items())[:top]:
         then = "" if before is None else f" ({n - before['functions'].get(name, 0):+.1f})"
         lines.append(f"  {n:8.1f}{then}  {name}")

@@ -27,7 +27,7 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_build_uses_the_profile_of_its_compiler_and_no_other(profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert pgo.flags() == [f"-Cprofile-use={profile}"]
+    assert pgo.flags() == [f"-Cprofile-use={profile}", f"-Cllvm-args={pgo.LAYOUT}"]
     for other in ("rustc 1.2.4", ""):
         monkeypatch.setattr(pgo, "compiler", lambda other=other: other)
         assert pgo.flags() == []

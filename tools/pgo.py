@@ -32,8 +32,6 @@ PROFILE = ROOT / "crates/py/engine.profdata"
 COMPILER = ROOT / "crates/py/engine.profdata.rustc"
 """What `rustc --version` says of the compiler that the profile is for, and in a second line all its counts together."""
 WORK = ROOT / "build/pgo"
-#: Scenarios of `bench/` that train longer, each with what it is changed by: most of the counts are of plain bulk flows, which
-#: most users run. Thousands of flows, and what makes packets rare or lost, run code that the others hardly do.
 LONG = (
     ("cubic100", "duration=3s"),
     ("bbr-cubic", "duration=25s"),
@@ -45,11 +43,13 @@ LONG = (
     ("bbr-cubic", "duration=200s", "path.rate=1Mbps", "path.rtt=20ms", "path.buffer=1bdp"),
     ("bbr-cubic", "duration=1s", "path.rate=1Gbps", "path.rtt=20ms", "path.buffer=0.01bdp"),
 )
+"""Scenarios of `bench/` that train longer, each with what it is changed by: most of the counts are of plain bulk flows,
+which most users run. Thousands of flows, and what makes packets rare or lost, run code that the others hardly do."""
 SHORT = "5s"
 """Of a scenario of the gallery, so that every part of the engine is seen."""
-#: Blocks of a function are put in an order in which those that run after each other lie together (LLVM's ext-tsp): the code that
-#: a packet runs is larger than a processor's first cache of instructions.
 LAYOUT = "-enable-ext-tsp-block-placement"
+"""LLVM's order of a function's blocks in which those that run after each other lie together: the code that a packet
+runs is larger than a processor's first cache of instructions."""
 STALE = 0.05
 """Share of the counts that a build may leave unused before it is told."""
 CHANGED = re.compile(r"control flow change detected \(hash mismatch\) (\S+) Hash = \d+ up to (\d+) count discarded")
