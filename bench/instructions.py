@@ -67,6 +67,9 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="where the counts are written")
     parser.add_argument("--against", type=Path, help="counts of another commit, as --json wrote them")
     parser.add_argument("--more", type=float, default=1.0, help="how much more than those a case may cost, percent")
+    parser.add_argument(
+        "--misses", type=float, default=5.0, help="how many more a packet may miss in the first cache of instructions"
+    )
     args = parser.parse_args()
     before = json.loads(args.against.read_text()) if args.against else {}
     rows = {}
@@ -81,7 +84,10 @@ def main() -> int:
     dearer = [name for name, row in rows.items() if name in before and change(row, before[name]) > args.more]
     if dearer:
         print(f"more than {args.more} % dearer: {', '.join(dearer)}", file=sys.stderr)
-    return int(bool(dearer))
+    missing = [name for name, row in rows.items() if name in before and misses(row, before[name]) > args.misses]
+    if missing:
+        print(f"more than {args.misses} misses a packet more: {', '.join(missing)}", file=sys.stderr)
+    return int(bool(dearer or missing))
 
 
 def count(one: Case, engine: Path) -> dict:
@@ -112,10 +118,18 @@ def change(row: dict, before: dict) -> float:
     return (row["instructions"] / before["instructions"] - 1) * 100
 
 
+def misses(row: dict, before: dict) -> float:
+    """Misses in the first cache of instructions that a packet of a case has more than before; 0 where those were not
+    counted.
+    """
+    return row["misses"] - before.get("misses", row["misses"])
+
+
 def report(case_name: str, row: dict, before: dict | None, top: int) -> str:
     """The counts as text."""
     against = "" if before is None else f" ({change(row, before):+.2f} %)"
-    missing = f"of which {row['misses']:.1f} are not in the first cache of instructions"
+    more = "" if before is None else f" ({misses(row, before):+.1f})"
+    missing = f"of which {row['misses']:.1f}{more} are not in the first cache of instructions"
     lines = [f"{case_name}: {row['instructions']:,.1f} a packet{against}, {missing}; {row['packets']:,} packets"]
     for name, n in list(row["functions"].items())[:top]:
         then = "" if before is None else f" ({n - before['functions'].get(name, 0):+.1f})"

@@ -127,10 +127,15 @@ def test_each_file_that_a_part_is_told_by_exists(begin: str) -> None:
 
 def test_a_case_is_compared_by_instructions_per_packet() -> None:
     now = {"instructions": 990.0, "misses": 6.66, "functions": {"f": 90.0}}
-    before = {"instructions": 1000.0, "functions": {"f": 100.0}}
+    before = {"instructions": 1000.0, "misses": 16.3, "functions": {"f": 100.0}}
     assert instructions.change(now, before) == pytest.approx(-1.0)
+    assert instructions.misses(now, before) == pytest.approx(-9.64)
+    assert instructions.misses(now, {"instructions": 1000.0}) == 0
     text = instructions.report("case", {**now, "packets": 1000}, before, 5)
-    assert "990.0 a packet (-1.00 %), of which 6.7 are not in the first cache of instructions; 1,000 packets" in text
+    assert (
+        "990.0 a packet (-1.00 %), of which 6.7 (-9.6) are not in the first cache of instructions; 1,000 packets"
+        in text
+    )
     assert "90.0 (-10.0)  f" in text
 
 
