@@ -49,7 +49,7 @@ SHORT = "5s"
 """Of a scenario of the gallery, so that every part of the engine is seen."""
 LAYOUT = "-enable-ext-tsp-block-placement"
 """LLVM's order of a function's blocks in which those that run after each other lie together: the code that a packet
-runs is larger than a processor's first cache of instructions."""
+runs is as large as a processor's first cache of instructions."""
 STALE = 0.05
 """Share of the counts that a build may leave unused before it is told."""
 CHANGED = re.compile(r"control flow change detected \(hash mismatch\) (\S+) Hash = \d+ up to (\d+) count discarded")

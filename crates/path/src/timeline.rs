@@ -167,7 +167,7 @@ impl Timeline {
         }
     }
 
-    /// Schedules a slot that is not kept apart. One copy, not one in each of a dozen places that set a slot.
+    /// Schedules a slot that is not kept apart. One copy of the code instead of one in each place that sets a slot.
     #[inline(never)]
     fn schedule(&mut self, slot: u32, key: EventKey, slack: u32) {
         let at = key.at();

@@ -136,7 +136,7 @@ impl<T: Traffic> Shared<T> {
         }
     }
 
-    /// One copy, for what an acknowledgement lets leave and for what a timer does.
+    /// What is sent goes on its way. One copy of the code, for acknowledgements and for timers.
     #[inline(never)]
     fn depart_some(&mut self, i: usize, flow: &mut Flow) {
         let is_watched = self.capture.is_some() || self.qlog.is_some();
@@ -182,7 +182,7 @@ impl<T: Traffic> Shared<T> {
         }
     }
 
-    /// Records what the sender did and arms its timer. One copy, too.
+    /// Records what the sender did and arms its timer. One copy of the code, for acknowledgements and for timers.
     #[inline(never)]
     pub fn after_sender(&mut self, i: usize, flow: &mut Flow) {
         self.log_sender(i, flow);

@@ -90,7 +90,7 @@ impl Sender {
     }
 
     /// Sends new data as far as window, pacing and the host queue allow. There is one copy of it for all that lets data out, because
-    /// the code that a packet runs is larger than a processor's first cache of instructions.
+    /// the code that a packet runs is as large as a processor's first cache of instructions.
     #[inline(never)]
     pub(super) fn write_xmit(&mut self, push: Push) {
         let max_segs = self.tso_segs();
