@@ -295,33 +295,36 @@ impl Controller {
     /// contract (cca.h) the hook only reads.
     #[inline]
     pub fn state(&self, sk: &mut TcpSock) -> Option<u32> {
-        self.told(sk)?.state()
-    }
-
-    /// What the hook tells of this socket, where there is one.
-    #[inline(always)]
-    fn told(&self, sk: &mut TcpSock) -> Option<CaInfo> {
-        let hook = self.ops().info?;
         let mut info = CaInfo::default();
-        // SAFETY: as for the hooks above; info is exclusive and has the C layout (layout test).
-        unsafe { hook(self.enter(sk), &mut info) }
-        Some(info)
+        self.tell(sk, &mut info);
+        info.state()
     }
 
-    /// The controller's estimates, for records. The socket is copied, since reporting must not change it, unless the module
-    /// is built in: of those the hook only reads, as of [`Controller::state`].
-    #[must_use]
-    pub fn read_info(&self, sk: &mut TcpSock) -> CaInfo {
+    /// Has the hook, where there is one, fill in an empty `info` of this socket.
+    #[inline(always)]
+    fn tell(&self, sk: &mut TcpSock, info: &mut CaInfo) {
+        if let Some(hook) = self.ops().info {
+            // SAFETY: as for the hooks above; info is exclusive and has the C layout (layout test).
+            unsafe { hook(self.enter(sk), info) }
+        }
+    }
+
+    /// Fills in the controller's estimates, for records. The socket is copied, since reporting must not change it, unless
+    /// the module is built in: of those the hook only reads, as of [`Controller::state`]. `info` is empty, and is filled in
+    /// where it lies: a processor waits when it copies what was just written field by field.
+    pub fn read_info(&self, sk: &mut TcpSock, info: &mut CaInfo) {
         match self.module {
-            ModuleRef::BuiltIn(_) => self.told(sk).unwrap_or_default(),
-            ModuleRef::Loaded(_) => self.info(sk),
+            ModuleRef::BuiltIn(_) => self.tell(sk, info),
+            ModuleRef::Loaded(_) => *info = self.info(sk),
         }
     }
 
     /// The same of a socket that is shared.
     #[must_use]
     pub fn info(&self, sk: &TcpSock) -> CaInfo {
-        self.told(&mut sk.clone()).unwrap_or_default()
+        let mut info = CaInfo::default();
+        self.tell(&mut sk.clone(), &mut info);
+        info
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cca::{minmax_running_min, Controller, MinMax, Module, ParamError, TcpSock};
+use cca::{minmax_running_min, CaInfo, Controller, MinMax, Module, ParamError, TcpSock};
 
 fn params(pairs: &[(&str, i64)]) -> BTreeMap<String, i64> {
     pairs.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
@@ -145,7 +145,8 @@ fn asking_for_estimates_changes_nothing() {
         cca.ssthresh(&mut sk);
         let before = format!("{sk:?}");
         let state = cca.state(&mut sk).expect("every controller reports its state");
-        let estimates = cca.read_info(&mut sk);
+        let mut estimates = CaInfo::default();
+        cca.read_info(&mut sk, &mut estimates);
         assert_eq!(format!("{sk:?}"), before);
         assert_eq!(estimates, cca.info(&sk));
         assert_eq!(estimates.state(), Some(state));

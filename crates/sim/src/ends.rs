@@ -248,8 +248,8 @@ impl Ends {
     }
 
     /// The controller's estimates; quinn's own have none.
-    pub fn info(&mut self) -> CaInfo {
-        sender!(self, s => s.sk.controller_info(), q => q.info)
+    pub fn info(&mut self, info: &mut CaInfo) {
+        sender!(self, s => s.sk.controller_info(info), q => *info = q.info);
     }
 
     /// The controller, where it is not inside quinn.

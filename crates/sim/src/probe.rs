@@ -3,6 +3,7 @@
 use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::prober::Prober;
+use cca::CaInfo;
 use path::link::Link;
 use path::plan::Plan;
 use path::route::PathPacket;
@@ -213,7 +214,8 @@ impl Probe {
         goodput_bytes: i64,
         goodput_bps: i64,
     ) -> SampleRow {
-        let info = flow.ends.info();
+        let mut info = CaInfo::default();
+        flow.ends.info(&mut info);
         let sender = &flow.ends;
         let (sk, stats) = (sender.sk(), sender.stats());
         let some = |v: u32| (v > 0).then_some(i64::from(v));

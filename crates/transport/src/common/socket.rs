@@ -175,10 +175,10 @@ impl Socket {
         self.ca_state_told
     }
 
-    /// The controller's estimates.
+    /// Fills in the controller's estimates; `info` is empty.
     #[inline]
-    pub fn controller_info(&mut self) -> CaInfo {
-        self.ca.read_info(&mut self.seen)
+    pub fn controller_info(&mut self, info: &mut CaInfo) {
+        self.ca.read_info(&mut self.seen, info);
     }
 
     /// The stack changed the window by itself: the controller's state may be another.
