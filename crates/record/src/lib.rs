@@ -14,6 +14,8 @@
 //! | [`schema`] | the rows, each column once: name, type, unit, meaning |
 //! | [`table`] | rows into row groups into a file |
 //! | [`column`] | one column of a row group |
+//! | [`cell`] | what a cell may be |
+//! | [`chunk`] | the values of a column into pages |
 //! | [`pcap`] | segments, datagrams and ARP into a capture that `tshark` reads |
 //! | [`qlog`] | what senders do, as events that readers of qlog know |
 //! | [`report`] | rows, summary and warnings of a run, from what a back end counted |
@@ -22,9 +24,11 @@
 //!
 //! Contracts. The same rows give the same bytes: no time stamp, host name or version enters a file.
 //! `push` and `write_segment` never fail: the first error is kept, everything after it is ignored, and
-//! `finish` reports it. Once the buffers have grown, `push` allocates by batches of 1,024 rows and by row
+//! `finish` reports it. Once the buffers have grown, `push` allocates by batches of rows and by row
 //! groups, not by rows, and `write_segment` never.
 
+pub mod cell;
+pub mod chunk;
 pub mod column;
 pub mod pcap;
 pub mod qlog;

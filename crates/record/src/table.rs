@@ -1,6 +1,6 @@
 //! Rows into row groups into a Parquet file. A table is a row struct declared by [`table!`](crate::table!).
 
-use crate::column::BATCH;
+use crate::chunk::ROWS_TOGETHER;
 use crate::{RecordError, SCHEMA_VERSION};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -14,6 +14,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Bytes that go to a file together.
+const PIECE: usize = 65_536;
 /// Rows of a row group, which waits in memory, encoded and compressed; fewer would cost readers more row groups.
 pub const ROWS_PER_GROUP: usize = 65_536;
 
@@ -42,8 +44,8 @@ pub trait Table {
     fn nodes() -> ParquetResult<Vec<Arc<Type>>>;
     /// The encodings in file order; `None` is a dictionary.
     fn encodings() -> Vec<Option<Encoding>>;
-    /// Appends this row to the buffers.
-    fn append(&self, columns: &mut Self::Columns);
+    /// Puts this row into the buffers, so many after the last one that is encoded.
+    fn append(&self, columns: &mut Self::Columns, row: usize);
     /// The row whose cells these are, by column; a column may be missing where it may be null.
     ///
     /// # Errors
@@ -51,8 +53,12 @@ pub trait Table {
     fn read<'a>(cell: &dyn Fn(&str) -> Option<&'a Value>) -> Result<Self, &'static str>
     where
         Self: Sized;
-    /// Encodes what the buffers have, [`BATCH`] rows or the last ones of a row group.
-    fn encode(columns: &mut Self::Columns, file: &SerializedFileWriter<Sink>) -> ParquetResult<()>;
+    /// Encodes what the buffers have: so many rows, [`ROWS_TOGETHER`] or the last ones of a row group.
+    fn encode(
+        columns: &mut Self::Columns,
+        rows: usize,
+        file: &SerializedFileWriter<Sink>,
+    ) -> ParquetResult<()>;
     /// Writes all that is encoded as one row group.
     fn flush(
         columns: &mut Self::Columns,
@@ -62,7 +68,7 @@ pub trait Table {
 
 /// Declares a row struct, its column buffers and its schema in one place.
 ///
-/// Each field is `/// meaning`, `name: type [unit]`. The type is a [`Cell`](crate::column::Cell).
+/// Each field is `/// meaning`, `name: type [unit]`. The type is a [`Cell`](crate::cell::Cell).
 #[macro_export]
 macro_rules! table {
     (
@@ -89,8 +95,8 @@ macro_rules! table {
             const COLUMNS: &'static [$crate::table::ColumnDoc] = &[
                 $( $crate::table::ColumnDoc {
                     name: stringify!($name),
-                    kind: <$cell as $crate::column::Cell>::NAME,
-                    nullable: <$cell as $crate::column::Cell>::NULLABLE,
+                    kind: <$cell as $crate::cell::Cell>::NAME,
+                    nullable: <$cell as $crate::cell::Cell>::NULLABLE,
                     unit: $unit,
                     doc: concat!($($doc),+),
                 }, )+
@@ -106,27 +112,28 @@ macro_rules! table {
             }
 
             #[inline]
-            fn append(&self, columns: &mut $columns) {
-                $( columns.$name.push(&self.$name); )+
+            fn append(&self, columns: &mut $columns, row: usize) {
+                $( columns.$name.set(row, &self.$name); )+
             }
 
             fn read<'a>(
                 cell: &dyn Fn(&str) -> Option<&'a serde_json::Value>,
             ) -> Result<$row, &'static str> {
                 Ok($row {
-                    $( $name: <$cell as $crate::column::Cell>::read(cell(stringify!($name)))
+                    $( $name: <$cell as $crate::cell::Cell>::read(cell(stringify!($name)))
                         .ok_or(stringify!($name))?, )+
                 })
             }
 
             fn encode(
                 columns: &mut $columns,
+                rows: usize,
                 file: &parquet::file::writer::SerializedFileWriter<$crate::table::Sink>,
             ) -> parquet::errors::Result<()> {
                 let mut described = file.schema_descr().columns().iter();
                 $( {
                     let of = described.next().expect("the schema has one column per field of the row");
-                    columns.$name.encode(of, file.properties())?;
+                    columns.$name.encode(rows, of, file.properties())?;
                 } )+
                 Ok(())
             }
@@ -161,8 +168,10 @@ pub struct TableWriter<R: Table> {
     path: PathBuf,
     /// A table that is off drops its rows.
     on: bool,
-    columns: R::Columns,
+    columns: Box<R::Columns>,
+    /// Rows in the columns: those that are not encoded, and the others of their row group.
     buffered: usize,
+    encoded: usize,
     file: SerializedFileWriter<Sink>,
     /// The first error; once it is there nothing more is written.
     failed: Option<ParquetError>,
@@ -182,8 +191,9 @@ impl<R: Table> TableWriter<R> {
         Ok(TableWriter {
             path,
             on,
-            columns: R::Columns::default(),
+            columns: Box::default(),
             buffered: 0,
+            encoded: 0,
             file,
             failed: None,
         })
@@ -195,30 +205,30 @@ impl<R: Table> TableWriter<R> {
         if !self.on {
             return;
         }
-        row.append(&mut self.columns);
+        row.append(&mut self.columns, self.buffered);
         self.buffered += 1;
-        if self.buffered.is_multiple_of(BATCH) {
+        if self.buffered == ROWS_TOGETHER {
             self.encode();
         }
     }
 
-    /// Encodes a batch of rows; the last one of a row group is followed by writing that.
+    /// Encodes the rows that are not; the last ones of a row group are followed by writing that.
     #[cold]
     fn encode(&mut self) {
+        let rows = std::mem::take(&mut self.buffered);
         if self.failed.is_some() {
-            self.columns = R::Columns::default();
-            self.buffered = 0;
             return;
         }
-        self.failed = R::encode(&mut self.columns, &self.file).err();
-        if self.buffered == ROWS_PER_GROUP {
+        self.failed = R::encode(&mut self.columns, rows, &self.file).err();
+        self.encoded += rows;
+        if self.encoded == ROWS_PER_GROUP {
             self.flush();
         }
     }
 
     /// Writes the rows, all of which are encoded, as one row group.
     fn flush(&mut self) {
-        self.buffered = 0;
+        self.encoded = 0;
         if self.failed.is_some() {
             return;
         }
@@ -235,10 +245,10 @@ impl<R: Table> TableWriter<R> {
     /// # Errors
     /// The first error since the file was created.
     pub fn finish(mut self) -> Result<(), RecordError> {
-        if !self.buffered.is_multiple_of(BATCH) {
+        if self.buffered > 0 {
             self.encode();
         }
-        if self.buffered > 0 {
+        if self.encoded > 0 {
             self.flush();
         }
         let closed = match self.failed {
@@ -266,7 +276,7 @@ fn open<R: Table>(file: File) -> ParquetResult<SerializedFileWriter<Sink>> {
         }
     }
     SerializedFileWriter::new(
-        Sink(BufWriter::new(file)),
+        Sink(BufWriter::with_capacity(PIECE, file)),
         Arc::new(schema),
         Arc::new(properties.build()),
     )

@@ -78,7 +78,7 @@ fn events_in(folder: &Path) -> (i64, u64) {
 /// whole one, for any content of the rows.
 const PER_GROUP_MAX: u64 = 600;
 
-/// The buffers of the table's five columns (values, and levels of the three that may be null) double while the first batch fills.
+/// What the Parquet library gets of the table's two columns of text waits in buffers, which double while the first batch fills.
 const COLUMN_GROWTH_MAX: u64 = 16;
 
 #[test]
