@@ -51,15 +51,7 @@ def point(label: str, scenario: str, *overrides: str) -> Point:
 def _flows(count: int) -> Point:
     # The same span of starts for all, so that the shares of start and of steady state are the same.
     spacing_us = 500_000 // count
-    return point(
-        f"{count:,}",
-        "cubic100",
-        "path.rate=10Gbps",
-        "path.buffer=1bdp",
-        "duration=3s",
-        f"flow[0].count={count}",
-        f"flow[0].spacing={spacing_us}us",
-    )
+    return point(f"{count:,}", "flows", f"flow[0].count={count}", f"flow[0].spacing={spacing_us}us")
 
 
 def _rate(rate: str, duration: str) -> Point:
