@@ -15,6 +15,15 @@ impl Stream {
     /// A transfer without end.
     pub const GREEDY: Stream = Stream { segments: u32::MAX, last_len: 0 };
 
+    /// All of it, bytes of segments of `mss`; `u64::MAX`: without end.
+    pub fn bytes(self, mss: u32) -> u64 {
+        match self.segments {
+            0 => 0,
+            u32::MAX => u64::MAX,
+            n => u64::from(n - 1) * u64::from(mss) + u64::from(self.last_len),
+        }
+    }
+
     /// A transfer of `bytes` (at least 1) in segments of `mss`.
     pub fn of_bytes(bytes: u64, mss: u32) -> Stream {
         assert!(bytes > 0, "a finite transfer has at least one byte");

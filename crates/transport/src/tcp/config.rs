@@ -60,8 +60,8 @@ pub struct HostConfig {
     /// Maximum of the send buffer, bytes (`tcp_wmem[2]`). For an application that always has more to write, memory of the
     /// host; otherwise payload, unsent and unacknowledged.
     pub sndbuf: u64,
-    /// Bytes of a write of an application that always has more, as far as the send buffer takes them; 0: all that it will
-    /// ever write is there from the start.
+    /// Bytes of a write of an application that writes as much as the send buffer takes, until its transfer is written; 0: all
+    /// that it will ever write is there from the start.
     pub write: u64,
     /// The receiving application wakes when this many bytes are there, bytes (SO_RCVLOWAT).
     pub rcvlowat: u32,

@@ -76,3 +76,18 @@ fn an_application_that_always_has_more_takes_no_more_memory_than_the_host_allows
     let most = 1_000_000_u32.div_ceil(1448 + 832);
     assert!((most * 2 / 3..=most).contains(&pair.max_in_flight), "{}", pair.max_in_flight);
 }
+
+#[test]
+fn a_transfer_of_a_given_size_is_written_as_the_send_buffer_takes_it_and_then_closed() {
+    let endless = writer(u64::MAX).drive_for(Span::from_ms(45));
+    let config = HostConfig { write: 262_144, ..HostConfig::default() };
+    let (one_way, serialization) = (Span::from_ms(10), Span::from_us(12));
+    let setup = Setup { segments: 1_000, config, one_way, serialization, ..Setup::default() };
+    let pair = Pair::new(setup, losing(&[])).drive_for(Span::from_ms(45));
+    assert_eq!(pair.sender.written(), endless.sender.written(), "as one without end");
+    assert!(!pair.sender.is_complete());
+    let pair = pair.drive(60);
+    assert_eq!(pair.sender.written(), 1_000 * u64::from(MSS));
+    assert_eq!(pair.receiver.stats().delivered_bytes, 1_000 * u64::from(MSS));
+    assert!(pair.sender.is_complete());
+}

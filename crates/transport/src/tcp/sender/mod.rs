@@ -66,15 +66,16 @@ struct Syn {
 impl Sender {
     /// A sender that has not started. `seed` seeds the controller's random numbers.
     pub fn new(ca: Controller, config: HostConfig, stream: Stream, seed: u64) -> Sender {
-        let is_endless = stream == Stream::GREEDY && config.write > 0;
-        let stream = if is_endless { Stream::EMPTY } else { stream };
+        let bytes = stream.bytes(config.mss);
+        let is_written = bytes > 0 && config.write > 0;
+        let stream = if is_written { Stream::EMPTY } else { stream };
         Sender {
             sk: Socket::new(socket(&config), ca, config.hz, seed),
             config,
             conn: Conn::Closed,
             syn: Syn::default(),
             supply: Supply::new(stream, config.mss),
-            buffer: is_endless.then(|| SendBuffer::new(config.write, config.sndbuf)),
+            buffer: is_written.then(|| SendBuffer::new(bytes, config.write, config.sndbuf)),
             rtx: RtxQueue::new(),
             recovery: Recovery::new(),
             rtt: Estimator::default(),

@@ -32,16 +32,20 @@ impl Sender {
             Write::Pause => self.withdraw(),
             Write::Close => {
                 self.withdraw();
-                self.supply.is_open = false;
-                self.push_if_established();
+                self.close();
             }
         }
     }
 
+    fn close(&mut self) {
+        self.supply.is_open = false;
+        self.push_if_established();
+    }
+
     /// `tcp_sendmsg_locked`. Each buffer of the write queue that is full is pushed if much was written without PSH, or if it
     /// is the first; the first one is filled again from behind while parts of it are sent. A write ends early where the send
-    /// buffer of an application that always has more is full; that of others takes everything.
-    fn write(&mut self, bytes: u64) {
+    /// buffer of an application that writes as much as fits is full; that of others takes everything. Returns what was taken.
+    fn write(&mut self, bytes: u64) -> u64 {
         assert!(bytes > 0, "an application writes at least one byte");
         self.host.is_application = true;
         self.check_app_limited();
@@ -78,24 +82,37 @@ impl Sender {
             self.push_if_established();
         }
         self.host.is_application = false;
+        bytes - left
     }
 
     /// The application has more than the send buffer ever takes: from the start, or after what it wrote so far.
     fn write_endlessly(&mut self) {
-        self.buffer = Some(SendBuffer::new(self.config.write, self.config.sndbuf));
+        self.buffer = Some(SendBuffer::new(u64::MAX, self.config.write, self.config.sndbuf));
         self.expand_buffer();
         self.fill();
     }
 
-    /// Writes follow each other while there is room; then the application waits for some.
+    /// Writes follow each other while there is room. Then the application waits for some, or closes if it has written
+    /// everything.
     pub(super) fn fill(&mut self) {
-        while let Some(buffer) = self.buffer.filter(|buffer| buffer.is_writable(self.queued())) {
-            self.write(buffer.write());
+        while let Some(bytes) = self.next_write() {
+            let taken = self.write(bytes);
+            if let Some(buffer) = &mut self.buffer {
+                buffer.on_written(taken);
+            }
         }
-        if let Some(buffer) = &mut self.buffer {
-            buffer.is_awaited = true;
-            buffer.wakes_at = Time::NEVER;
+        let Some(buffer) = &mut self.buffer else { return };
+        buffer.is_awaited = buffer.next_write() > 0;
+        buffer.wakes_at = Time::NEVER;
+        if !buffer.is_awaited {
+            self.close();
         }
+    }
+
+    /// Bytes of the next write, if there is one and room for it.
+    fn next_write(&self) -> Option<u64> {
+        let buffer = self.buffer.filter(|buffer| buffer.next_write() > 0)?;
+        buffer.is_writable(self.queued()).then(|| buffer.next_write())
     }
 
     /// `tcp_check_space`: the buffer grows with the window unless that is full, and where it has room, the application is
@@ -117,14 +134,18 @@ impl Sender {
         }
     }
 
-    /// Whether the application waits for room in the send buffer (`SOCK_NOSPACE`). One that never stops has filled it; what
-    /// another has written has, if it takes more memory than the buffer has for this window.
+    /// Whether the application waits for room in the send buffer (`SOCK_NOSPACE`). One that writes as much as fits has filled
+    /// it until it has written everything; what another has written has, if it takes more memory than the buffer has for
+    /// this window.
     pub(super) fn is_writer_waiting(&mut self) -> bool {
-        if self.unsent() == 0 || self.buffer.is_some() {
-            return self.unsent() > 0;
+        if self.unsent() == 0 {
+            return false;
+        }
+        if let Some(buffer) = &self.buffer {
+            return buffer.next_write() > 0;
         }
         let windows = self.sk.sndbuf_expand();
-        let mut buffer = SendBuffer::new(self.config.write, self.config.sndbuf);
+        let mut buffer = SendBuffer::new(0, self.config.write, self.config.sndbuf);
         buffer.expand(&self.sk, windows);
         !buffer.is_free(self.queued())
     }
