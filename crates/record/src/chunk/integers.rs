@@ -1,5 +1,6 @@
-//! Column chunks of integers. They have the bytes that the Parquet library would write, which a property holds them to; the
-//! library takes some five times as many instructions for its differences and levels, and these are most of a table's cells.
+//! Column chunks of integers, which are most of a table's cells. They have the bytes that the Parquet library would write, to
+//! which a property holds them (`tests/chunks.rs`), for some two thirds of its instructions. That is of a file as `table.rs`
+//! opens it: with Snappy, pages of the first version, and statistics.
 
 use super::delta::{range, Deltas, Integer, Range};
 use super::levels::Levels;
