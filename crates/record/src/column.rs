@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::chunk::{Chunk, Rows, Stored, ROWS_TOGETHER};
-use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::DataType;
 use parquet::errors::Result;
 use parquet::file::properties::WriterPropertiesPtr;
@@ -29,7 +29,7 @@ impl<C: Cell> Default for Column<C> {
 }
 
 impl<C: Cell> Column<C> {
-    /// Sets a row, so many after the last one that is encoded; the ones before it are set.
+    /// Stores a cell as number `row` of the rows that are not encoded yet. Rows are stored in order, from 0.
     #[inline]
     pub fn set(&mut self, row: usize, cell: &C) {
         let stored = cell.store();
@@ -41,7 +41,7 @@ impl<C: Cell> Column<C> {
         }
     }
 
-    /// Encodes so many rows: [`ROWS_TOGETHER`], or what is left of a row group.
+    /// Encodes the first `rows` rows: [`ROWS_TOGETHER`] of them, or fewer at the end of a row group.
     pub fn encode(
         &mut self,
         rows: usize,
@@ -90,11 +90,6 @@ pub fn node<C: Cell>(name: &str) -> Result<Type> {
         .with_repetition(repetition)
         .with_logical_type(logical)
         .build()
-}
-
-/// How a column of type `C` is encoded; `None` is a dictionary.
-pub fn encoding<C: Cell>() -> Option<Encoding> {
-    C::Stored::ENCODING
 }
 
 /// A schema node in the pointer type that Parquet's builders take.

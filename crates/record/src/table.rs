@@ -44,7 +44,7 @@ pub trait Table {
     fn nodes() -> ParquetResult<Vec<Arc<Type>>>;
     /// The encodings in file order; `None` is a dictionary.
     fn encodings() -> Vec<Option<Encoding>>;
-    /// Puts this row into the buffers, so many after the last one that is encoded.
+    /// Stores this row in the buffers as number `row` of those that are not encoded yet.
     fn append(&self, columns: &mut Self::Columns, row: usize);
     /// The row whose cells these are, by column; a column may be missing where it may be null.
     ///
@@ -53,7 +53,7 @@ pub trait Table {
     fn read<'a>(cell: &dyn Fn(&str) -> Option<&'a Value>) -> Result<Self, &'static str>
     where
         Self: Sized;
-    /// Encodes what the buffers have: so many rows, [`ROWS_TOGETHER`] or the last ones of a row group.
+    /// Encodes the first `rows` rows of the buffers: [`ROWS_TOGETHER`] of them, or fewer at the end of a row group.
     fn encode(
         columns: &mut Self::Columns,
         rows: usize,
@@ -108,7 +108,7 @@ macro_rules! table {
             }
 
             fn encodings() -> Vec<Option<parquet::basic::Encoding>> {
-                vec![ $( $crate::column::encoding::<$cell>(), )+ ]
+                vec![ $( <<$cell as $crate::cell::Cell>::Stored as $crate::chunk::Stored>::ENCODING, )+ ]
             }
 
             #[inline]
@@ -169,7 +169,7 @@ pub struct TableWriter<R: Table> {
     /// A table that is off drops its rows.
     on: bool,
     columns: Box<R::Columns>,
-    /// Rows in the columns: those that are not encoded, and the others of their row group.
+    /// Rows of the row group in progress: not encoded yet, and encoded.
     buffered: usize,
     encoded: usize,
     file: SerializedFileWriter<Sink>,

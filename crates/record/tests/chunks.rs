@@ -7,6 +7,7 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, ColumnPath, Type};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use record::chunk::delta::Integer;
 use record::chunk::integers::Integers;
 use record::chunk::library::Library;
 use record::chunk::{Chunk, Rows as Few, Stored, ROWS_TOGETHER};
@@ -23,7 +24,7 @@ enum Rows {
     Counter(i64, i64),
     /// So many bits, any of them.
     Noise(u32, u64),
-    /// Every so many rows is null.
+    /// One row in this many is null; the others have this value.
     Gaps(usize, i64),
     Extremes,
 }
@@ -91,12 +92,7 @@ fn written<T: Stored, C: Chunk<T>>(
     (bytes, format!("{closed:#?}"))
 }
 
-fn check<T>(cells: &[Option<T::T>])
-where
-    T: Stored,
-    Integers<T>: Chunk<T>,
-    T: record::chunk::delta::Integer,
-{
+fn check<T: Stored + Integer>(cells: &[Option<T::T>]) {
     let column = column::<T>(cells.iter().any(Option::is_none));
     let (ours, said) = written::<T, Integers<T>>(cells, &column);
     let (theirs, wanted) = written::<T, Library<T>>(cells, &column);

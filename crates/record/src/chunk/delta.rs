@@ -12,7 +12,7 @@ pub trait Integer: DataType<T: Copy + Ord> {
     /// Values of a miniblock.
     const MINIBLOCK: usize;
     fn minus(left: Self::T, right: Self::T) -> i64;
-    /// How far a difference is above another one that is not larger.
+    /// A difference less the smallest one of its block.
     fn above(difference: i64, least: i64) -> i64;
     /// As a signed number of 64 bits.
     fn wide(value: Self::T) -> i64;
@@ -59,7 +59,7 @@ pub struct Deltas<T: Integer> {
     /// Values so far, and the first and the last of them.
     count: usize,
     ends: Option<(T::T, T::T)>,
-    /// Differences of a block that is not full, and the least of them.
+    /// Differences of the block in progress, and the smallest of them.
     differences: Vec<i64>,
     least: i64,
     /// The blocks before it.
@@ -119,7 +119,7 @@ impl<T: Integer> Deltas<T> {
         self.ends = None;
     }
 
-    /// Packs the differences: each as what it is above the least of the block, with as many bits as the largest of its
+    /// Packs the block in progress: each difference, less the smallest of the block, in as many bits as the largest of its
     /// miniblock needs.
     fn end_block(&mut self) {
         if self.differences.is_empty() {

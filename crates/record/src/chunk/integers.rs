@@ -57,17 +57,11 @@ pub struct Integers<T: Integer> {
     written: TrackedWrite<Vec<u8>>,
     all: Extent<T::T>,
     pages: i32,
-    sizes: Sizes,
+    /// Bytes of the pages with their headers, before compression.
+    uncompressed: usize,
     column_index: ColumnIndexBuilder,
     offset_index: OffsetIndexBuilder,
     order: Order<T::T>,
-}
-
-/// Bytes of the pages with their headers.
-#[derive(Default)]
-struct Sizes {
-    uncompressed: usize,
-    compressed: usize,
 }
 
 impl<T: Integer> Chunk<T> for Integers<T> {
@@ -81,7 +75,7 @@ impl<T: Integer> Chunk<T> for Integers<T> {
             written: TrackedWrite::new(Vec::new()),
             all: Extent::NONE,
             pages: 0,
-            sizes: Sizes::default(),
+            uncompressed: 0,
             column_index: ColumnIndexBuilder::new(of.physical_type()),
             offset_index: OffsetIndexBuilder::new(),
             order: Order::default(),
@@ -148,8 +142,7 @@ impl<T: Integer> Integers<T> {
         };
         let data = CompressedPage::new(data, plain.len());
         let done = SerializedPageWriter::new(&mut self.written).write_page(data)?;
-        self.sizes.uncompressed += done.uncompressed_size;
-        self.sizes.compressed += done.compressed_size;
+        self.uncompressed += done.uncompressed_size;
         self.offset_index.append_offset_and_size(done.offset as i64, done.compressed_size as i32);
         Ok(())
     }
@@ -185,8 +178,8 @@ impl<T: Integer> Integers<T> {
                 encoding: Encoding::DELTA_BINARY_PACKED,
                 count: self.pages,
             }])
-            .set_total_compressed_size(self.sizes.compressed as i64)
-            .set_total_uncompressed_size(self.sizes.uncompressed as i64)
+            .set_total_compressed_size(self.written.bytes_written() as i64)
+            .set_total_uncompressed_size(self.uncompressed as i64)
             .set_num_values(self.all.rows as i64)
             .set_data_page_offset(0)
             .set_statistics(statistics.with_backwards_compatible_min_max(true).into())

@@ -37,7 +37,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// So many rows without a null.
+    /// `count` rows without a null.
     pub fn full(count: usize) -> Rows {
         Rows { count, present: u64::MAX.unbounded_shr((ROWS_TOGETHER - count) as u32) }
     }

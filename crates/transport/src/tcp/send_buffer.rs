@@ -18,7 +18,7 @@ const PER_SEGMENT: u64 = 2304;
 pub struct SendBuffer {
     /// Bytes of one write.
     write: u64,
-    /// Bytes that the application still has; `u64::MAX`: always more.
+    /// Bytes that the application has yet to write; `u64::MAX`: it never stops.
     left: u64,
     /// Memory that it may take now, bytes (`sk_sndbuf`).
     size: u64,
@@ -51,7 +51,7 @@ impl SendBuffer {
         self.write.min(self.left)
     }
 
-    /// Of a write `bytes` were taken.
+    /// The buffer took `bytes` of a write.
     pub fn on_written(&mut self, bytes: u64) {
         if self.left < u64::MAX {
             self.left -= bytes;
