@@ -1,6 +1,8 @@
 //! What the receive buffer holds, and the application that reads it.
 
+use super::super::config::Device;
 use super::gro::Run;
+use super::memory::Held;
 use super::Receiver;
 use units::Time;
 
@@ -10,9 +12,14 @@ impl Receiver {
         self.stats.delivered_bytes - self.acked_bytes
     }
 
-    /// Bytes in the buffer: in order and not read yet, and out of order.
-    pub(super) fn held(&self) -> u64 {
-        self.unread() + self.held_out_of_order()
+    /// Payload in the buffer.
+    #[inline]
+    pub(super) fn held(&self) -> Held {
+        Held {
+            in_order: self.unread(),
+            out_of_order: u64::from(self.ooo.held()) * u64::from(self.config.mss),
+            buffers: self.ooo.buffers(),
+        }
     }
 
     /// Payload that fits beside these.
@@ -26,27 +33,36 @@ impl Receiver {
         self.stats.delivered_bytes - self.copied
     }
 
-    pub(super) fn held_out_of_order(&self) -> u64 {
-        u64::from(self.ooo.held()) * u64::from(self.config.mss)
-    }
-
     /// A run in order, before whose end there are `bytes` bytes: its memory counts, though it is not counted as delivered yet.
     pub(super) fn grow_window_in_order(&mut self, run: Run, bytes: u64) {
         // Of a run that begins before what was acknowledged, the lengths are known from there on.
         let first = run.first.seq.max(self.rcv_wup);
         let len = bytes - self.extent.bytes_up_to(first);
-        let used = self.memory.used(self.held() + len);
+        let held = self.held();
+        let used = self.memory.used(Held { in_order: held.in_order + len, ..held });
         debug_assert!(used >= self.unread(), "on_data takes payload as the minimum of memory");
         self.grow_window(len, self.config.device.truesize_joined(len), used);
     }
 
     /// A segment that has joined no other is not charged yet while the window grows by it (`tcp_data_queue_ofo`). It arrived
     /// after `answers` ACKs.
-    pub(super) fn grow_window_out_of_order(&mut self, run: Run, seq: u32, answers: u64) {
-        let len = run.first.len.into();
-        let used = self.memory.used(self.held().saturating_sub(self.config.mss.into()));
+    pub(super) fn grow_window_out_of_order(
+        &mut self,
+        run: Run,
+        seq: u32,
+        has_joined: bool,
+        answers: u64,
+    ) {
+        let (len, device, mut held) = (run.first.len.into(), self.config.device, self.held());
+        let mut memory = device.truesize_joined(len);
+        if !has_joined || device == Device::Tun {
+            memory = device.truesize(len);
+            held.out_of_order -= u64::from(self.config.mss);
+            held.buffers -= 1;
+        }
+        let used = self.memory.used(held);
         if self.window.may_grow(used) {
-            self.grow_window(len, self.config.device.truesize(len), used);
+            self.grow_window(len, memory, used);
         }
         self.memory.take_out_of_order(seq, len, answers);
     }
@@ -90,9 +106,8 @@ impl Receiver {
         let unacked = self.unacked();
         let is_emptied = self.ooo.is_empty();
         unacked > 0 && (self.policy.is_due(unacked) || self.policy.pushed && is_emptied)
-            || self.window.is_doubled(
-                self.stats.delivered_bytes,
-                self.memory.used_out_of_order(self.held_out_of_order()),
-            )
+            || self
+                .window
+                .is_doubled(self.stats.delivered_bytes, self.memory.used_out_of_order(self.held()))
     }
 }

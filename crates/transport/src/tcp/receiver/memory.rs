@@ -4,7 +4,9 @@ use super::super::config::{Device, MSS};
 use super::tun::Tun;
 
 /// Segments that one buffer of veth holds: those that follow leave their own (`skb_try_coalesce`, `MAX_SKB_FRAGS`).
-const SEGMENTS_PER_BUFFER: u64 = 17;
+pub const SEGMENTS_PER_BUFFER: u32 = 17;
+/// Payload of such a buffer, bytes.
+const BUFFER: u64 = SEGMENTS_PER_BUFFER as u64 * MSS as u64;
 /// Memory of a buffer of veth beside its payload, bytes (measured on Linux 6.12: 2288 for a full segment).
 const VETH_OVERHEAD: u64 = 840;
 /// Headers in front of the payload, with timestamps, bytes.
@@ -48,6 +50,16 @@ fn tun_buffer(len: u64) -> u64 {
     }
 }
 
+/// Payload in the buffer of a receiver.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    /// Bytes in order that were not read.
+    pub in_order: u64,
+    /// Bytes out of order, and the buffers of veth that hold them.
+    pub out_of_order: u64,
+    pub buffers: u32,
+}
+
 /// What the buffer of a receiver holds.
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -88,7 +100,7 @@ impl Memory {
     /// Payload of the first buffer that the application reads, of `unread` bytes in order.
     pub fn first(&self, unread: u64) -> u64 {
         match self.device {
-            Device::Veth => unread.min(SEGMENTS_PER_BUFFER * u64::from(MSS)),
+            Device::Veth => unread.min(BUFFER),
             Device::Tun => self.tun.first(),
         }
     }
@@ -101,13 +113,13 @@ impl Memory {
         }
     }
 
-    /// Memory of the buffer that holds `payload` bytes in order and out of order.
+    /// Memory of the buffer that holds this payload.
     #[inline]
-    pub fn used(&self, payload: u64) -> u64 {
+    pub fn used(&self, held: Held) -> u64 {
         match self.device {
             Device::Veth => {
-                let buffers = payload.div_ceil(SEGMENTS_PER_BUFFER * u64::from(MSS));
-                payload + buffers * VETH_OVERHEAD
+                let buffers = held.in_order.div_ceil(BUFFER) + u64::from(held.buffers);
+                held.in_order + held.out_of_order + buffers * VETH_OVERHEAD
             }
             Device::Tun => {
                 let (in_order, out_of_order) = self.tun.used();
@@ -116,11 +128,11 @@ impl Memory {
         }
     }
 
-    /// Memory of what is held out of order, `payload` bytes.
+    /// Memory of what is held out of order.
     #[inline]
-    pub fn used_out_of_order(&self, payload: u64) -> u64 {
+    pub fn used_out_of_order(&self, held: Held) -> u64 {
         match self.device {
-            Device::Veth => self.used(payload),
+            Device::Veth => self.used(Held { in_order: 0, ..held }),
             Device::Tun => self.tun.used().1,
         }
     }
@@ -145,12 +157,18 @@ mod tests {
         let mut memory = Memory::new(Device::Tun);
         memory.take_out_of_order(1, 1448, 0);
         memory.take_out_of_order(2, 1000, 0);
-        assert_eq!((memory.used(0), memory.used_out_of_order(0)), (4608, 4608));
+        assert_eq!(
+            (memory.used(Held::default()), memory.used_out_of_order(Held::default())),
+            (4608, 4608)
+        );
         memory.take_in_order((0, 1), 1000, 0);
         memory.advance(3);
-        assert_eq!((memory.used(0), memory.used_out_of_order(0)), (6912, 0));
+        assert_eq!(
+            (memory.used(Held::default()), memory.used_out_of_order(Held::default())),
+            (6912, 0)
+        );
         assert_eq!(memory.first(3448), 1000);
         memory.read();
-        assert_eq!(memory.used(0), 0);
+        assert_eq!(memory.used(Held::default()), 0);
     }
 }

@@ -329,7 +329,7 @@ impl Receiver {
             if stored.is_duplicate {
                 self.dsack = Some((seq, seq + 1));
             } else {
-                self.grow_window_out_of_order(run, seq, answers);
+                self.grow_window_out_of_order(run, seq, stored.has_joined, answers);
             }
         }
         // The ACK that went out was the one this segment had scheduled; its own block waits.

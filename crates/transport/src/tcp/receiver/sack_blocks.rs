@@ -2,6 +2,7 @@
 //! remembers to report, most recent first (`tcp_sack_new_ofo_skb`, `tcp_sack_maybe_coalesce`,
 //! `tcp_sack_remove` in net/ipv4/tcp_input.c).
 
+use super::memory::SEGMENTS_PER_BUFFER;
 use net::fetch::fetch;
 
 /// Blocks remembered (`TCP_NUM_SACKS`).
@@ -15,6 +16,8 @@ const BLOCKS_EXPECTED: usize = 2;
 pub struct Stored {
     /// It was there already.
     pub is_duplicate: bool,
+    /// It has joined the buffer of the segment before it (`tcp_ooo_try_coalesce`).
+    pub has_joined: bool,
     /// It concerns a block that ACKs may not repeat: an ACK held back must go out before
     /// [`OutOfOrder::promote`].
     pub flush: bool,
@@ -22,13 +25,49 @@ pub struct Stored {
     block: Option<usize>,
 }
 
+/// Segments that follow each other.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: u32,
+    /// One past the last of them.
+    end: u32,
+    /// Buffers that hold them, and segments in the last of these.
+    buffers: u32,
+    in_last: u32,
+}
+
+impl Range {
+    fn of(seq: u32) -> Range {
+        Range { start: seq, end: seq + 1, buffers: 1, in_last: 1 }
+    }
+
+    /// Takes the segment after the last one; says whether that has joined its buffer.
+    fn push(&mut self) -> bool {
+        self.end += 1;
+        let joins = self.in_last < SEGMENTS_PER_BUFFER;
+        if joins {
+            self.in_last += 1;
+        } else {
+            (self.buffers, self.in_last) = (self.buffers + 1, 1);
+        }
+        joins
+    }
+
+    /// Takes the range that follows; buffers that are there already stay apart.
+    fn append(&mut self, next: Range) {
+        (self.end, self.in_last) = (next.end, next.in_last);
+        self.buffers += next.buffers;
+    }
+}
+
 /// See the module documentation.
 #[derive(Debug, Default)]
 pub struct OutOfOrder {
-    /// Disjoint half-open ranges, ascending.
-    ranges: Vec<(u32, u32)>,
-    /// Segments in them.
+    /// Disjoint, ascending.
+    ranges: Vec<Range>,
+    /// Segments in them, and the buffers that hold these.
     held: u32,
+    buffers: u32,
     sacks: [(u32, u32); NUM_SACKS],
     count: usize,
 }
@@ -53,16 +92,17 @@ impl OutOfOrder {
 
     /// Stores segment `seq` and extends the block that it touches; [`OutOfOrder::promote`] must follow.
     pub fn store(&mut self, seq: u32) -> Stored {
-        let at = self.ranges.partition_point(|&(_, end)| end < seq);
+        let at = self.ranges.partition_point(|range| range.end < seq);
         let is_duplicate =
-            self.ranges.get(at).is_some_and(|&(start, end)| start <= seq && seq < end);
+            self.ranges.get(at).is_some_and(|range| range.start <= seq && seq < range.end);
+        let has_joined = !is_duplicate && self.insert_at(at, seq);
         if !is_duplicate {
-            self.insert_at(at, seq);
             self.held += 1;
+            self.buffers += u32::from(!has_joined);
         }
         let block = self.extend(seq, seq + 1);
         let flush = block.unwrap_or(self.count) >= BLOCKS_EXPECTED;
-        Stored { is_duplicate, flush, block }
+        Stored { is_duplicate, has_joined, flush, block }
     }
 
     /// Makes the block of segment `seq` the most recent one.
@@ -80,25 +120,31 @@ impl OutOfOrder {
         }
     }
 
-    fn insert_at(&mut self, at: usize, seq: u32) {
+    /// Inserts a segment where the range that it touches is, or comes to be; says whether it has joined a buffer.
+    fn insert_at(&mut self, at: usize, seq: u32) -> bool {
         match self.ranges.get_mut(at) {
-            Some(range) if range.1 == seq => {
-                range.1 = seq + 1;
-                if self.ranges.get(at + 1).is_some_and(|next| next.0 == seq + 1) {
-                    self.ranges[at].1 = self.ranges[at + 1].1;
-                    self.ranges.remove(at + 1);
+            Some(range) if range.end == seq => {
+                let has_joined = range.push();
+                if self.ranges.get(at + 1).is_some_and(|next| next.start == seq + 1) {
+                    let next = self.ranges.remove(at + 1);
+                    self.ranges[at].append(next);
                 }
+                return has_joined;
             }
-            Some(range) if range.0 == seq + 1 => range.0 = seq,
-            _ => self.ranges.insert(at, (seq, seq + 1)),
+            Some(range) if range.start == seq + 1 => {
+                range.start = seq;
+                range.buffers += 1;
+            }
+            _ => self.ranges.insert(at, Range::of(seq)),
         }
+        false
     }
 
     /// What is held of the segments before `next`, which arrived in order: the lowest range of it
     /// (`tcp_ofo_queue`, which reports it as a duplicate).
     #[inline]
     pub fn held_before(&self, next: u32) -> Option<(u32, u32)> {
-        self.ranges.first().filter(|r| r.0 < next).map(|r| (r.0, r.1.min(next)))
+        self.ranges.first().filter(|r| r.start < next).map(|r| (r.start, r.end.min(next)))
     }
 
     /// Segments held.
@@ -107,13 +153,20 @@ impl OutOfOrder {
         self.held
     }
 
+    /// Buffers that hold them, where each takes some segments that follow each other.
+    #[inline]
+    pub fn buffers(&self) -> u32 {
+        self.buffers
+    }
+
     /// `rcv_nxt` reached `next`: returns where the data in order now end.
     pub fn advance(&mut self, next: u32) -> u32 {
         let mut next = next;
-        let covered = self.ranges.iter().take_while(|r| r.0 <= next).count();
-        for &(start, end) in &self.ranges[..covered] {
-            next = next.max(end);
-            self.held -= end - start;
+        let covered = self.ranges.iter().take_while(|r| r.start <= next).count();
+        for range in &self.ranges[..covered] {
+            next = next.max(range.end);
+            self.held -= range.end - range.start;
+            self.buffers -= range.buffers;
         }
         self.ranges.drain(..covered);
         if self.ranges.is_empty() {
@@ -212,6 +265,22 @@ mod tests {
         assert!(!insert(&mut o, 7).flush);
         assert!(!insert(&mut o, 3).flush);
         assert!(insert(&mut o, 9).flush);
+    }
+
+    #[test]
+    fn a_segment_joins_the_buffer_before_it_until_that_is_full() {
+        let mut o = OutOfOrder::default();
+        let joined: Vec<bool> = (2..22).map(|seq| insert(&mut o, seq).has_joined).collect();
+        assert_eq!(joined.iter().filter(|&&has_joined| has_joined).count(), 18, "{joined:?}");
+        assert!(!joined[0] && !joined[17] && joined[18]);
+        assert_eq!(o.buffers(), 2);
+        // One that comes before others, or between them, leaves their buffers as they are.
+        assert!(!insert(&mut o, 25).has_joined && !insert(&mut o, 24).has_joined);
+        assert!(insert(&mut o, 22).has_joined && insert(&mut o, 23).has_joined);
+        assert_eq!((o.buffers(), o.held()), (4, 24));
+        // What follows is behind the last of them.
+        assert!(insert(&mut o, 26).has_joined);
+        assert_eq!((o.advance(2), o.buffers()), (27, 0));
     }
 
     #[test]

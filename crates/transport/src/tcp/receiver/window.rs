@@ -259,12 +259,13 @@ pub fn window_scale(most: u64, may: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::super::super::config::Device;
-    use super::super::memory::Memory;
+    use super::super::memory::{Held, Memory};
     use super::*;
 
     /// Memory of `segments` full ones in the buffer.
     fn used(segments: u64) -> u64 {
-        Memory::new(Device::Veth).used(1448 * segments)
+        let held = Held { in_order: 1448 * segments, ..Held::default() };
+        Memory::new(Device::Veth).used(held)
     }
 
     /// A full segment comes in order, and `segments` with it are not read.
