@@ -164,13 +164,15 @@ impl Sender {
             return None;
         }
         let next = self.split(quota.min(len), len, bytes, window, push);
-        let n = next.segments;
-        if n > 0 && self.is_queue_full(n, 0) {
-            let bytes = self.supply.bytes_of_next(self.rtx.nxt(), n);
+        if next.segments == 0 {
+            return None;
+        }
+        let bytes = self.supply.bytes_of_next(self.rtx.nxt(), next.segments);
+        if self.is_queue_full(bytes, 0) {
             self.supply.split_front(bytes);
             return None;
         }
-        (n > 0).then_some(next)
+        Some(next)
     }
 
     /// How much of the first buffer of the write queue, `len` segments or `front` bytes, may leave when `most` segments may:
@@ -180,7 +182,7 @@ impl Sender {
     fn split(&self, most: u32, len: u32, front: u64, window: u64, push: Push) -> Next {
         let (nxt, mss) = (self.rtx.nxt(), u64::from(self.config.mss));
         let bytes = self.supply.bytes_of_next(nxt, most);
-        let holds = !self.config.nodelay && push == Push::Window && self.supply.is_open;
+        let holds = !self.config.nodelay && push == Push::Window;
         if window < bytes {
             let (whole, rest) = ((window / mss) as u32, (window % mss) as u32);
             if rest == 0 || (holds && self.is_nagle_holding()) {
@@ -228,7 +230,7 @@ impl Sender {
     #[inline]
     fn is_burst_held(&mut self, n: u32) -> bool {
         let bytes = u64::from(n) * u64::from(self.config.mss);
-        let is_held = self.is_above_limit(n, 0)
+        let is_held = self.is_above_limit(bytes, 0)
             && self.supply.has_front(bytes)
             && self.window_left() >= bytes;
         if is_held {
@@ -238,20 +240,20 @@ impl Sender {
         is_held
     }
 
-    /// `tcp_small_queue_check` for a send of `n` segments; `factor` doubles the limit (retransmits).
-    pub(super) fn is_queue_full(&mut self, n: u32, factor: u32) -> bool {
-        let is_full = self.is_above_limit(n, factor);
+    /// `tcp_small_queue_check` for a send of so many bytes; `factor` doubles the limit (retransmits).
+    pub(super) fn is_queue_full(&mut self, bytes: u64, factor: u32) -> bool {
+        let is_full = self.is_above_limit(bytes, factor);
         if is_full {
             self.host.throttle();
         }
         is_full
     }
 
-    /// Whether the host has more of this socket than it may, for a send of `n` segments.
+    /// Whether the host has more of this socket than it may, for a send of so many bytes.
     #[inline]
-    fn is_above_limit(&self, n: u32, factor: u32) -> bool {
+    fn is_above_limit(&self, bytes: u64, factor: u32) -> bool {
         let sk = &*self.sk;
-        let truesize = u64::from(n * self.config.mss + SKB_OVERHEAD);
+        let truesize = bytes + u64::from(SKB_OVERHEAD);
         let mut limit = (2 * truesize).max(sk.sk_pacing_rate >> sk.sk_pacing_shift);
         if sk.sk_pacing_status == cca::SK_PACING_NONE {
             limit = limit.min(1 << 20);
@@ -294,10 +296,8 @@ impl Sender {
             limited.by_cwnd = true;
             return true;
         }
-        if send_win <= cong_win && send_win <= len_bytes {
-            return true;
-        }
-        len < unsent || self.supply.is_open
+        // No FIN tells that nothing will follow: the application closes once the other side has everything.
+        true
     }
 
     /// Whether the ACK of the oldest segment is more than min(1 ms, srtt/2) away.
@@ -353,7 +353,10 @@ impl Sender {
             let free = self.sk.snd_cwnd.saturating_sub(self.in_flight());
             let Some(seq) = self.rtx.next_pending() else { break };
             let n = self.rtx.pending_run(seq, free.min(max_segs));
-            if free == 0 || self.is_queue_full(n, 1) || self.is_in_host(seq) {
+            if free == 0
+                || self.is_queue_full(self.bytes_of(seq, n).into(), 1)
+                || self.is_in_host(seq)
+            {
                 break;
             }
             let Some(n) = self.window_for_again(seq, n) else { return };

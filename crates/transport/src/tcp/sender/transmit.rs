@@ -41,7 +41,7 @@ impl Sender {
 
     /// Payload of `n` segments from `seq` that are sent in one piece, of which only the last may be short.
     #[inline]
-    fn bytes_of(&self, seq: u32, n: u32) -> u32 {
+    pub(super) fn bytes_of(&self, seq: u32, n: u32) -> u32 {
         (n - 1) * self.config.mss + self.supply.payload(seq + n - 1)
     }
 
