@@ -221,7 +221,7 @@ impl Ends {
             Ends::Tcp(sender, receiver) => {
                 sender.supply(now, write);
                 if write == Write::Close {
-                    receiver.finish(sender.written());
+                    receiver.finish(sender.offered());
                 }
             }
             Ends::Quinn(quinn) => quinn.supply(write),

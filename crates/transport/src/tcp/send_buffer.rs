@@ -1,5 +1,5 @@
-//! The send buffer of an application that writes as much as fits: how much memory it may take, and when the application
-//! goes on (`tcp_sndbuf_expand`, `tcp_check_space` in net/ipv4/tcp_input.c; `sk_stream_is_writeable` in
+//! The send buffer of an application: how much memory it may take, and when the application, which writes what it has as far
+//! as that fits, goes on (`tcp_sndbuf_expand`, `tcp_check_space` in net/ipv4/tcp_input.c; `sk_stream_is_writeable` in
 //! include/net/sock.h).
 //!
 //! Long before the buffer limits what is sent, it decides where the buffers of the write queue end: the application stops
@@ -20,6 +20,8 @@ pub struct SendBuffer {
     write: u64,
     /// Bytes that the application has yet to write; `u64::MAX`: it never stops.
     left: u64,
+    /// It closes once these are written.
+    pub closes: bool,
     /// Memory that it may take now, bytes (`sk_sndbuf`).
     size: u64,
     /// Maximum of that (`tcp_wmem[2]`).
@@ -33,17 +35,29 @@ pub struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// A buffer of at most `most` bytes of memory, for `left` bytes in writes of `write` bytes; `u64::MAX`: without end.
-    pub fn new(left: u64, write: u64, most: u64) -> SendBuffer {
+    /// A buffer of at most `most` bytes of memory, for an application that writes `write` bytes at a time, and has nothing to
+    /// write yet.
+    pub fn new(write: u64, most: u64) -> SendBuffer {
         SendBuffer {
             write,
-            left,
+            left: 0,
+            closes: false,
             size: 0,
             most,
             segments: 0,
             is_awaited: false,
             wakes_at: Time::NEVER,
         }
+    }
+
+    /// The application has `bytes` more to write; `u64::MAX`: without end.
+    pub fn add(&mut self, bytes: u64) {
+        self.left = self.left.saturating_add(bytes);
+    }
+
+    /// Bytes that the application has yet to write; `u64::MAX`: without end.
+    pub fn left(&self) -> u64 {
+        self.left
     }
 
     /// Bytes of the next write; 0: everything is written.
@@ -103,7 +117,7 @@ mod tests {
     #[test]
     fn the_buffer_holds_two_windows_of_what_segments_take() {
         let mut sk = TcpSock::new();
-        let mut buffer = SendBuffer::new(u64::MAX, 262_144, u64::MAX);
+        let mut buffer = SendBuffer::new(262_144, u64::MAX);
         let sizes = [10, 15, 33, 20].map(|cwnd| {
             sk.snd_cwnd = cwnd;
             buffer.expand(&sk, 2);
@@ -114,7 +128,9 @@ mod tests {
 
     #[test]
     fn the_last_write_is_what_is_left() {
-        let mut buffer = SendBuffer::new(300_000, 262_144, u64::MAX);
+        let mut buffer = SendBuffer::new(262_144, u64::MAX);
+        buffer.add(200_000);
+        buffer.add(100_000);
         assert_eq!(buffer.next_write(), 262_144);
         buffer.on_written(46_336);
         assert_eq!(buffer.next_write(), 253_664);
@@ -125,7 +141,7 @@ mod tests {
     #[test]
     fn it_never_exceeds_what_the_host_allows() {
         let mut sk = TcpSock::new();
-        let mut buffer = SendBuffer::new(u64::MAX, 262_144, 100_000);
+        let mut buffer = SendBuffer::new(262_144, 100_000);
         sk.snd_cwnd = 1000;
         buffer.expand(&sk, 2);
         assert_eq!(buffer.size, 100_000);
@@ -133,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_application_goes_on_when_a_third_is_free() {
-        let mut buffer = SendBuffer::new(u64::MAX, 262_144, u64::MAX);
+        let mut buffer = SendBuffer::new(262_144, u64::MAX);
         buffer.size = 69_120;
         assert!(buffer.is_writable(46_080) && !buffer.is_writable(46_082));
         assert!(buffer.is_free(69_119) && !buffer.is_free(69_120));

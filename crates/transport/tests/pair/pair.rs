@@ -102,7 +102,7 @@ impl TcpEnds {
     fn write(&mut self, now: Time, write: Write) {
         self.sender.supply(now, write);
         if write == Write::Close {
-            self.receiver.finish(self.sender.written());
+            self.receiver.finish(self.sender.offered());
         }
     }
 

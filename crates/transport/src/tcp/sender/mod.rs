@@ -37,7 +37,7 @@ pub struct Sender {
     conn: Conn,
     syn: Syn,
     supply: Supply,
-    /// Of an application that always has more to write.
+    /// What its application has to write goes through it; `None`: everything that is written is taken at once.
     buffer: Option<SendBuffer>,
     rtx: RtxQueue,
     recovery: Recovery,
@@ -66,16 +66,20 @@ struct Syn {
 impl Sender {
     /// A sender that has not started. `seed` seeds the controller's random numbers.
     pub fn new(ca: Controller, config: HostConfig, stream: Stream, seed: u64) -> Sender {
-        let bytes = stream.bytes(config.mss);
-        let is_written = bytes > 0 && config.write > 0;
-        let stream = if is_written { Stream::EMPTY } else { stream };
+        let buffer = (config.write > 0).then(|| {
+            let mut buffer = SendBuffer::new(config.write, config.sndbuf);
+            buffer.add(stream.bytes(config.mss));
+            buffer.closes = stream != Stream::EMPTY;
+            buffer
+        });
+        let stream = if buffer.is_some() { Stream::EMPTY } else { stream };
         Sender {
             sk: Socket::new(socket(&config), ca, config.hz, seed),
             config,
             conn: Conn::Closed,
             syn: Syn::default(),
             supply: Supply::new(stream, config.mss),
-            buffer: is_written.then(|| SendBuffer::new(bytes, config.write, config.sndbuf)),
+            buffer,
             rtx: RtxQueue::new(),
             recovery: Recovery::new(),
             rtt: Estimator::default(),
@@ -241,6 +245,11 @@ impl Sender {
     /// Payload that the application has supplied so far, bytes; of a finite stream all of it.
     pub fn written(&self) -> u64 {
         self.supply.written(self.rtx.nxt())
+    }
+
+    /// The same with what the application has yet to write, because the send buffer is full.
+    pub fn offered(&self) -> u64 {
+        self.written() + self.buffer.map_or(0, |buffer| buffer.left())
     }
 
     /// Payload bytes of a segment that has been sent and not yet acknowledged, or just departed.

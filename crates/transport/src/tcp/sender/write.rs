@@ -24,22 +24,31 @@ impl Sender {
         );
         self.sk.refresh(now);
         match write {
-            Write::Bytes(bytes) => {
-                self.write(bytes);
-            }
-            Write::Endless => self.write_endlessly(),
+            Write::Bytes(bytes) => self.has_more(bytes),
+            Write::Endless => self.has_more(u64::MAX),
             Write::Greedy => self.write_without_end(),
             Write::Pause => self.withdraw(),
             Write::Close => {
                 self.withdraw();
-                self.close();
+                match &mut self.buffer {
+                    Some(buffer) if buffer.next_write() > 0 => buffer.closes = true,
+                    _ => self.supply.is_open = false,
+                }
             }
         }
     }
 
-    fn close(&mut self) {
-        self.supply.is_open = false;
-        self.push_if_established();
+    /// The application has this much more to write, and writes what fits.
+    fn has_more(&mut self, bytes: u64) {
+        match &mut self.buffer {
+            Some(buffer) => {
+                buffer.add(bytes);
+                self.fill();
+            }
+            None => {
+                self.write(bytes);
+            }
+        }
     }
 
     /// `tcp_sendmsg_locked`. Each buffer of the write queue that is full is pushed if much was written without PSH, or if it
@@ -85,15 +94,8 @@ impl Sender {
         bytes - left
     }
 
-    /// The application has more than the send buffer ever takes: from the start, or after what it wrote so far.
-    fn write_endlessly(&mut self) {
-        self.buffer = Some(SendBuffer::new(u64::MAX, self.config.write, self.config.sndbuf));
-        self.expand_buffer();
-        self.fill();
-    }
-
-    /// Writes follow each other while there is room. Then the application waits for some, or closes if it has written
-    /// everything.
+    /// Writes follow each other while there is room. Then the application waits for some, unless it has written everything,
+    /// after which it may close.
     pub(super) fn fill(&mut self) {
         while let Some(bytes) = self.next_write() {
             let taken = self.write(bytes);
@@ -101,11 +103,13 @@ impl Sender {
                 buffer.on_written(taken);
             }
         }
+        let queued = self.queued();
         let Some(buffer) = &mut self.buffer else { return };
-        buffer.is_awaited = buffer.next_write() > 0;
+        // It asks for room after its last write, too (`tcp_poll`).
+        buffer.is_awaited = buffer.next_write() > 0 || !buffer.is_writable(queued);
         buffer.wakes_at = Time::NEVER;
-        if !buffer.is_awaited {
-            self.close();
+        if buffer.closes && buffer.next_write() == 0 {
+            self.supply.is_open = false;
         }
     }
 
@@ -134,18 +138,17 @@ impl Sender {
         }
     }
 
-    /// Whether the application waits for room in the send buffer (`SOCK_NOSPACE`). One that writes as much as fits has filled
-    /// it until it has written everything; what another has written has, if it takes more memory than the buffer has for
-    /// this window.
+    /// Whether the application waits for room in the send buffer (`SOCK_NOSPACE`). One without a buffer does where what it has
+    /// written takes more memory than a buffer has for this window.
     pub(super) fn is_writer_waiting(&mut self) -> bool {
+        if let Some(buffer) = self.buffer.as_ref().filter(|_| !self.supply.is_greedy()) {
+            return buffer.is_awaited;
+        }
         if self.unsent() == 0 {
             return false;
         }
-        if let Some(buffer) = &self.buffer {
-            return buffer.next_write() > 0;
-        }
         let windows = self.sk.sndbuf_expand();
-        let mut buffer = SendBuffer::new(0, self.config.write, self.config.sndbuf);
+        let mut buffer = SendBuffer::new(self.config.write, self.config.sndbuf);
         buffer.expand(&self.sk, windows);
         !buffer.is_free(self.queued())
     }
@@ -286,7 +289,7 @@ impl Sender {
     #[inline]
     pub(super) fn unsent(&self) -> u32 {
         let unsent = self.supply.unsent(self.rtx.nxt());
-        if self.config.sndbuf == u64::MAX || self.buffer.is_some() {
+        if self.config.sndbuf == u64::MAX || (self.buffer.is_some() && !self.supply.is_greedy()) {
             unsent
         } else {
             unsent.min(self.segments_free())
