@@ -5,7 +5,7 @@
 //! Packets of different flows that come out at the same instant do so in the order in which each flow's first one would have
 //! been scheduled if the flow had a pipe of its own: a run does not depend on which delays are lines.
 
-use crate::route::{OnLine, PathPacket, Stage};
+use crate::route::{Behind, OnLine, PathPacket, Stage};
 use net::delay::Pipe;
 use std::collections::BTreeMap;
 use units::{Span, Time};
@@ -36,17 +36,21 @@ pub fn shared<P: PathPacket>(routes: &mut [Vec<Stage<P>>]) -> Vec<DelayLine<P>> 
     let mut users: Vec<_> = users.into_iter().collect();
     users.sort_by_key(|&(_, routes)| std::cmp::Reverse(routes));
     users.truncate(LINES);
-    for (number, stage) in routes.iter_mut().flat_map(|stages| stages.iter_mut().enumerate()) {
-        let Some(delay) = plain_delay(stage) else { continue };
-        if let Some(line) = users.iter().position(|&(user, _)| user == (delay, number)) {
-            *stage = Stage::Line(OnLine { line: line as u32, under_way: 0, turn: 0 });
+    for stages in routes.iter_mut() {
+        for number in 0..stages.len() {
+            let Some(delay) = plain_delay(&stages[number]) else { continue };
+            if let Some(line) = users.iter().position(|&(user, _)| user == (delay, number)) {
+                let behind = Behind::of(&stages[number + 1..]);
+                stages[number] =
+                    Stage::Line(OnLine { line: line as u32, under_way: 0, turn: 0, behind });
+            }
         }
     }
     let line = |((delay, number), _)| DelayLine {
         delay,
         stage: number as u32,
-        leads_to_links: routes.iter().all(|stages| match stages.get(number..) {
-            Some([Stage::Line(_), behind @ ..]) => matches!(behind, [Stage::Link(_), ..]),
+        leads_to_links: routes.iter().all(|stages| match stages.get(number) {
+            Some(Stage::Line(on)) => matches!(on.behind, Behind::Link(_)),
             _ => true,
         }),
         last: Time::ZERO,

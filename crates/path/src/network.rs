@@ -5,7 +5,7 @@
 use crate::counts::PacketCounts;
 use crate::line::{self, DelayLine};
 use crate::link::{Leave, Link, Then};
-use crate::route::{PathPacket, Release, Route, Stage, Verdict};
+use crate::route::{Behind, PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
 use net::fetch::{fetch, fetch_line};
 use net::qdisc::Outcome;
@@ -165,7 +165,7 @@ impl<P: PathPacket> Network<P> {
 
     /// The same, once that is there: asks for the first stage.
     pub fn fetch_first_stage(&self, flow: usize) {
-        fetch(&self.stages[self.routes[flow].first as usize]);
+        fetch_line(&self.stages[self.routes[flow].first as usize]);
     }
 
     /// The `k`-th of the packets that wait for the link of an event slot, or are on its line, and when it leaves; `None` for a
@@ -184,14 +184,20 @@ impl<P: PathPacket> Network<P> {
         line.is_some_and(|line| line.leads_to_links)
     }
 
-    /// A packet leaves that link or line soon: asks for the stage that it comes to, and for that of the line.
+    /// A packet leaves that link or line soon: asks for the stage that it comes to, or for that of the line.
     pub fn fetch_behind(&self, slot: u32, flow: usize) {
         let route = &self.routes[flow];
         if let Some(line) = slot.checked_sub(self.line_slots) {
-            let place = (route.first + self.lines[line as usize].stage) as usize;
-            self.stages[place..place + 2].iter().for_each(fetch);
+            fetch_line(&self.stages[(route.first + self.lines[line as usize].stage) as usize]);
         } else if !route.ends_after(slot - self.link_slots) {
             fetch(&self.stages[route.place_after(slot - self.link_slots) as usize]);
+        }
+    }
+
+    /// The packet that leaves that link or line as the `k`-th from now: asks for its memory.
+    pub fn fetch_leaving(&self, slot: u32, k: usize) {
+        if let Some((_, packet)) = self.leaving(slot, k) {
+            fetch(packet);
         }
     }
 
@@ -272,10 +278,13 @@ impl<P: PathPacket> Network<P> {
         let Some((_, head)) = line.head() else { return timeline.clear(slot) };
         let flow = head.flow();
         let place = self.routes[flow as usize].first + line.stage;
-        let left = match self.stages[place as usize + 1] {
-            Stage::Link(link) => self.line_to_link(now, number, flow, link, timeline),
-            Stage::End => self.line_to_end(now, number, flow),
-            _ => self.line_to_stage(now, number, flow, place + 1, timeline),
+        let Stage::Line(on) = &self.stages[place as usize] else {
+            unreachable!("a packet is on a line of its route")
+        };
+        let left = match on.behind {
+            Behind::Link(link) => self.line_to_link(now, number, flow, link, timeline),
+            Behind::End => self.line_to_end(now, number, flow),
+            Behind::Stage => self.line_to_stage(now, number, flow, place + 1, timeline),
         };
         if let Stage::Line(on) = &mut self.stages[place as usize] {
             on.under_way -= left;

@@ -89,6 +89,30 @@ pub struct OnLine {
     pub under_way: u32,
     /// Turn of the first of them among events of the same time ([`Timeline::take_turn`](crate::timeline::Timeline::take_turn)).
     pub turn: u64,
+    /// What is behind the line.
+    pub behind: Behind,
+}
+
+/// What a packet comes to that leaves a delay line: known here, where the stage behind need not be looked at.
+#[derive(Clone, Copy, Debug)]
+pub enum Behind {
+    /// The other host.
+    End,
+    /// A link, by its number.
+    Link(u32),
+    /// Any other stage.
+    Stage,
+}
+
+impl Behind {
+    /// What the stages that follow a line begin with.
+    pub fn of<P>(stages: &[Stage<P>]) -> Behind {
+        match stages.first() {
+            None | Some(Stage::End) => Behind::End,
+            Some(Stage::Link(link)) => Behind::Link(*link),
+            Some(_) => Behind::Stage,
+        }
+    }
 }
 
 /// A pipe of constant delay.

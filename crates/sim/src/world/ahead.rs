@@ -1,6 +1,6 @@
 //! With thousands of flows an event waits for memory most of its time: each flow has kilobytes of state, which has left the
 //! cache since its last packet. So what the coming events need is asked for while others run, in three steps, since
-//! some of it is only found through the rest. The event queue tells what comes soon, and the queue of a link which packets
+//! some of it is only found through the rest; of a link or a line the packet that tells of it first. The event queue tells what comes soon, and the queue of a link which packets
 //! leave it next.
 
 use super::World;
@@ -15,6 +15,9 @@ pub(super) const MANY_FLOWS: usize = 256;
 
 /// How many packets ahead of the next one of a link each step is.
 const STEPS: [usize; 3] = [4, 10, 16];
+
+/// How many packets ahead it is that a packet itself is asked for: the last of the steps reads it.
+const PACKET: usize = 24;
 
 /// What an event will do with a flow.
 #[derive(Clone, Copy)]
@@ -70,6 +73,7 @@ impl<T: Traffic> World<T> {
         came: impl Fn(&P) -> Came<'_>,
     ) {
         let arrives = !way.leads_to_links(slot);
+        way.fetch_leaving(slot, PACKET);
         for (step, k) in STEPS.into_iter().enumerate() {
             let Some((at, packet)) = way.leaving(slot, k) else { return };
             let flow = packet.flow() as usize;
