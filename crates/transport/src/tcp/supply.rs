@@ -109,7 +109,7 @@ impl Supply {
     /// unless a write begins.
     pub fn append(&mut self, bytes: u64, goal: u64, nxt: u32, begins: bool) -> u64 {
         let pending = self.unsent_bytes(nxt);
-        let (tail, taken) = self.buffers.append(bytes, pending, goal);
+        let (tail, taken) = self.buffers.append(bytes, goal);
         let end = self.bytes_before(nxt) + pending;
         if tail > 0 {
             self.marks.grow(end, (!begins).then_some(end + taken));
@@ -121,16 +121,16 @@ impl Supply {
     /// Appends whole buffers of `goal` bytes, up to `bytes`, behind others that are full, as far as that sends nothing: PSH is
     /// not due. Returns how much it took: what as many calls of [`Supply::append`] would.
     pub fn append_whole(&mut self, bytes: u64, goal: u64, nxt: u32, max_window: u32) -> u64 {
-        let pending = self.unsent_bytes(nxt);
-        if pending == 0 || self.buffers.is_empty() || self.tail(pending, goal) > 0 {
+        if self.buffers.is_empty() || self.tail(goal) > 0 {
             return 0;
         }
         let silent = (self.pushed() + u64::from(max_window / 2)).saturating_sub(self.written(nxt));
-        let taken = bytes.min(silent) / goal * goal;
-        if taken > 0 {
-            self.set_pending(pending + taken, nxt);
+        let count = bytes.min(silent) / goal;
+        if count > 0 {
+            self.buffers.push(goal as u32, count as u32);
+            self.set_pending(self.unsent_bytes(nxt) + count * goal, nxt);
         }
-        taken
+        count * goal
     }
 
     /// Whether all that is written and not sent is in one buffer.
@@ -188,8 +188,8 @@ impl Supply {
 
     /// Bytes of the last buffer of the write queue, of which full ones have `goal`; 0: the last one is full
     /// (`tcp_should_autocork`).
-    pub fn tail(&self, pending: u64, goal: u64) -> u64 {
-        self.buffers.tail(pending, goal)
+    pub fn tail(&self, goal: u64) -> u64 {
+        self.buffers.tail(goal)
     }
 
     /// Buffers of the write queue, of which full ones have `goal`, while `pending` bytes are in it.

@@ -62,7 +62,7 @@ impl Sender {
         let mut left = bytes;
         loop {
             let (nxt, goal) = (self.rtx.nxt(), self.goal());
-            if self.is_full(nxt, goal) {
+            if self.is_full(goal) {
                 break;
             }
             let room = self.buffers_free(goal) * goal;
@@ -162,11 +162,9 @@ impl Sender {
     }
 
     /// Whether a write would have to begin a buffer of the write queue for which the send buffer has no memory.
-    fn is_full(&self, nxt: u32, goal: u64) -> bool {
-        self.buffer.is_some_and(|buffer| {
-            self.supply.tail(self.supply.unsent_bytes(nxt), goal) == 0
-                && !buffer.is_free(self.queued())
-        })
+    fn is_full(&self, goal: u64) -> bool {
+        self.buffer
+            .is_some_and(|buffer| self.supply.tail(goal) == 0 && !buffer.is_free(self.queued()))
     }
 
     /// Buffers of `goal` bytes that the send buffer has room to begin.
@@ -281,7 +279,7 @@ impl Sender {
     /// `tcp_should_autocork`: a buffer that is not full waits while earlier ones are in the host, whose
     /// departure sends it.
     fn is_autocorked(&self) -> bool {
-        let tail = self.supply.tail(self.supply.unsent_bytes(self.rtx.nxt()), self.goal());
+        let tail = self.supply.tail(self.goal());
         tail > 0 && !self.rtx.is_empty() && self.host.wmem_alloc() > tail + u64::from(SKB_OVERHEAD)
     }
 
