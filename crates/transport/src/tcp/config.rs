@@ -57,11 +57,11 @@ pub struct HostConfig {
     pub rmem_max: u64,
     /// Whose rules the receive window follows.
     pub release: Release,
-    /// Maximum of the send buffer, bytes (`tcp_wmem[2]`). For an application that always has more to write, memory of the
-    /// host; otherwise payload, unsent and unacknowledged.
+    /// Maximum of the send buffer, bytes (`tcp_wmem[2]`): memory of the host; where nothing is written through it
+    /// ([`HostConfig::write`]), payload, unsent and unacknowledged.
     pub sndbuf: u64,
-    /// Bytes of a write of an application that writes as much as the send buffer takes, until its transfer is written; 0: all
-    /// that it will ever write is there from the start.
+    /// Bytes of a write: an application writes what it has in pieces of this size, as far as the send buffer takes them; 0: each
+    /// write is taken whole, and a transfer is there from the start.
     pub write: u64,
     /// The receiving application wakes when this many bytes are there, bytes (SO_RCVLOWAT).
     pub rcvlowat: u32,

@@ -53,7 +53,7 @@ impl Sender {
 
     /// `tcp_sendmsg_locked`. Each buffer of the write queue that is full is pushed if much was written without PSH, or if it
     /// is the first; the first one is filled again from behind while parts of it are sent. A write ends early where the send
-    /// buffer of an application that writes as much as fits is full; that of others takes everything. Returns what was taken.
+    /// buffer is full. Returns what was taken.
     fn write(&mut self, bytes: u64) -> u64 {
         assert!(bytes > 0, "an application writes at least one byte");
         self.host.is_application = true;
