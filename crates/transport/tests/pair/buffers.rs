@@ -2,7 +2,6 @@
 
 use crate::losing;
 use crate::pair::{Pair, Setup, MSS};
-use net::host::HostQdisc;
 use transport::app::Write;
 use transport::tcp::HostConfig;
 use units::Span;
@@ -47,17 +46,21 @@ fn a_window_that_is_not_used_does_not_grow() {
     assert!((60..=62).contains(&pair.sender.sk.snd_cwnd), "{}", pair.sender.sk.snd_cwnd);
 }
 
-/// An application that always has more, writing 256 kB at a time, over 1 Gbit/s and 20 ms, paced by `fq`.
-fn writer(sndbuf: u64) -> Pair<'static> {
-    let config = HostConfig { write: 262_144, sndbuf, ..HostConfig::default() };
-    let (one_way, serialization) = (Span::from_ms(10), Span::from_us(12));
-    let setup = Setup { segments: u32::MAX, config, one_way, serialization, ..Setup::default() };
+/// 1 Gbit/s and 20 ms, and 50 Mbit/s and 40 ms: one-way delay, ms, and time of a full packet on the link, us.
+const GIGABIT: (u64, u64) = (10, 12);
+const DSL: (u64, u64) = (20, 242);
+
+/// An application with a transfer of `segments` (0: with nothing yet), writing `write` bytes at a time, paced by `fq`.
+fn writer(segments: u32, write: u64, (one_way_ms, packet_us): (u64, u64)) -> Pair<'static> {
+    let config = HostConfig { write, ..HostConfig::default() };
+    let (one_way, serialization) = (Span::from_ms(one_way_ms), Span::from_us(packet_us));
+    let setup = Setup { segments, config, one_way, serialization, ..Setup::default() };
     Pair::new(setup, losing(&[]))
 }
 
 #[test]
 fn the_first_write_ends_where_the_send_buffer_of_a_running_kernel_is_full() {
-    let pair = writer(u64::MAX).drive_for(Span::from_ms(25));
+    let pair = writer(u32::MAX, 262_144, GIGABIT).drive_for(Span::from_ms(25));
     // Buffers of 22 segments (half of a window of 65,535 bytes), filled up while the first ten segments leave: Linux 6.12
     // took 46,336 bytes, and SO_MEMINFO said that they were 51,328 bytes of memory, of 46,080.
     assert_eq!(pair.sender.window().1, 10);
@@ -81,11 +84,8 @@ fn an_application_that_always_has_more_takes_no_more_memory_than_the_host_allows
 
 #[test]
 fn a_transfer_of_a_given_size_is_written_as_the_send_buffer_takes_it_and_then_closed() {
-    let endless = writer(u64::MAX).drive_for(Span::from_ms(45));
-    let config = HostConfig { write: 262_144, ..HostConfig::default() };
-    let (one_way, serialization) = (Span::from_ms(10), Span::from_us(12));
-    let setup = Setup { segments: 1_000, config, one_way, serialization, ..Setup::default() };
-    let pair = Pair::new(setup, losing(&[])).drive_for(Span::from_ms(45));
+    let endless = writer(u32::MAX, 262_144, GIGABIT).drive_for(Span::from_ms(45));
+    let pair = writer(1_000, 262_144, GIGABIT).drive_for(Span::from_ms(45));
     assert_eq!(pair.sender.written(), endless.sender.written(), "as one without end");
     assert!(!pair.sender.is_complete());
     let pair = pair.drive(60);
@@ -94,17 +94,9 @@ fn a_transfer_of_a_given_size_is_written_as_the_send_buffer_takes_it_and_then_cl
     assert!(pair.sender.is_complete());
 }
 
-/// An application with nothing to write yet, which writes `write` bytes at a time, over 1 Gbit/s and 20 ms.
-fn app(write: u64) -> Pair<'static> {
-    let config = HostConfig { write, ..HostConfig::default() };
-    let (one_way, serialization) = (Span::from_ms(10), Span::from_us(12));
-    let setup = Setup { segments: 0, config, one_way, serialization, ..Setup::default() };
-    Pair::new(setup, losing(&[])).drive_for(Span::from_ms(20))
-}
-
 #[test]
 fn a_long_message_is_written_as_the_send_buffer_takes_it() {
-    let mut pair = app(262_144);
+    let mut pair = writer(0, 262_144, GIGABIT).drive_for(Span::from_ms(20));
     pair.supply(Write::Bytes(1_000 * u64::from(MSS)));
     // As the first write of one that always has more.
     assert_eq!(pair.sender.written(), 46_336);
@@ -122,11 +114,7 @@ fn a_long_message_is_written_as_the_send_buffer_takes_it() {
 fn the_send_buffer_grows_after_a_last_write_that_left_it_full() {
     // 100 kB each 80 ms over 50 Mbit/s and 40 ms, from 80 ms on: Linux 6.12 took the third message at once, when much of the
     // second was unacknowledged, because an application that looks for room and finds none is told of it (`tcp_poll`).
-    let config =
-        HostConfig { write: 262_144, tso: true, qdisc: HostQdisc::Fq, ..HostConfig::default() };
-    let (one_way, serialization) = (Span::from_ms(20), Span::from_us(242));
-    let setup = Setup { segments: 0, config, one_way, serialization, ..Setup::default() };
-    let mut pair = Pair::new(setup, losing(&[])).drive_for(Span::from_ms(80));
+    let mut pair = writer(0, 262_144, DSL).drive_for(Span::from_ms(80));
     for _ in 0..2 {
         pair.supply(Write::Bytes(100_000));
         pair = pair.drive_for(Span::from_ms(80));
@@ -140,23 +128,16 @@ fn the_send_buffer_grows_after_a_last_write_that_left_it_full() {
 fn a_short_segment_waits_while_the_host_has_more_than_twice_its_own_memory() {
     // Writes of 16,384 bytes; one ends 672 bytes into segment 124. While the host has a burst of two full segments, 3728 bytes
     // of memory, a full one may go down behind it (2 x 2280), but not one of 672 bytes (2 x 1504): the next write fills it up.
-    let config =
-        HostConfig { write: 16_384, tso: true, qdisc: HostQdisc::Fq, ..HostConfig::default() };
-    let (one_way, serialization) = (Span::from_ms(50), Span::from_us(242));
-    let setup = Setup { segments: 690, config, one_way, serialization, ..Setup::default() };
-    let pair = Pair::new(setup, losing(&[])).drive(60);
+    let pair = writer(690, 16_384, (50, 242)).drive(60);
     let shorter = pair.lens.iter().filter(|&&len| u32::from(len) < MSS).count();
     assert_eq!((u32::from(pair.lens[124]), shorter), (MSS, 2));
 }
+
 #[test]
 fn the_last_burst_is_deferred_as_if_more_followed() {
     // No FIN tells TCP that nothing does (`tcp_tso_should_defer`).
     let sent_at = |segments, seq| {
-        let config =
-            HostConfig { write: 262_144, tso: true, qdisc: HostQdisc::Fq, ..HostConfig::default() };
-        let (one_way, serialization) = (Span::from_ms(20), Span::from_us(242));
-        let setup = Setup { segments, config, one_way, serialization, ..Setup::default() };
-        let pair = Pair::new(setup, losing(&[])).drive(60);
+        let pair = writer(segments, 262_144, DSL).drive(60);
         pair.sent.iter().find(|sent| sent.seq == seq).expect("it was sent").at
     };
     for seq in 290..300 {
