@@ -1,7 +1,7 @@
 //! With thousands of flows an event waits for memory most of its time: each flow has kilobytes of state, which has left the
 //! cache since its last packet. So what the coming events need is asked for while others run, in three steps, since
-//! some of it is only found through the rest; of a link or a line the packet that tells of it first. The event queue tells what comes soon, and the queue of a link which packets
-//! leave it next.
+//! some of it is only found through the rest. The event queue tells what comes soon, and the queue of a link which packets
+//! leave it next; these packets themselves are asked for before the first step.
 
 use super::World;
 use crate::source::Source;
