@@ -240,7 +240,7 @@ impl Sender {
         is_held
     }
 
-    /// `tcp_small_queue_check` for a send of so many bytes; `factor` doubles the limit (retransmits).
+    /// `tcp_small_queue_check` for a send of `bytes`; a `factor` of 1 doubles the limit (retransmits).
     pub(super) fn is_queue_full(&mut self, bytes: u64, factor: u32) -> bool {
         let is_full = self.is_above_limit(bytes, factor);
         if is_full {
@@ -249,7 +249,7 @@ impl Sender {
         is_full
     }
 
-    /// Whether the host has more of this socket than it may, for a send of so many bytes.
+    /// Whether the host holds more data of this socket than it may before a send of `bytes`.
     #[inline]
     fn is_above_limit(&self, bytes: u64, factor: u32) -> bool {
         let sk = &*self.sk;
