@@ -40,8 +40,6 @@ static void handle(const struct epoll_event *event)
 
 	if (kind == PROBED)
 		return on_probed(&probes[i]);
-	if (kind == CAPTURED)
-		return on_captured(&captures[i]);
 	if (kind == ANSWERED)
 		return on_answered(&probes[i]);
 	if (kind == TIMER) {
@@ -80,7 +78,7 @@ static void wait_until(ns_t t)
 
 		for (int i = 0; i < n; i++)
 			handle(&events[i]);
-		write_safe();
+		capture();
 	}
 }
 
@@ -200,6 +198,8 @@ static void run(void)
 		other = run_probes(t);
 		next = other < next ? other : next;
 		next = next_sample < next ? next_sample : next;
+		other = captures_n ? t + CAPTURE_EVERY : NEVER;
+		next = other < next ? other : next;
 		due = next < duration ? next : duration;
 		wait_until(due);
 	}
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < probes_n; i++)
 		open_probe(&probes[i], i);
 	for (int i = 0; i < captures_n; i++)
-		listen_at(&captures[i], i);
+		listen_at(&captures[i]);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	watch(timer_fd, EPOLLIN, TIMER, 0);
 	clock_gettime(CLOCK_MONOTONIC, &zero_time);

@@ -14,7 +14,7 @@ static void watch(int fd, uint32_t events, uint32_t kind, int i)
 		fail("epoll");
 }
 
-enum { TIMER, LISTENER, SENDER, RECEIVER, ANSWER, PROBED, ANSWERED, CAPTURED };
+enum { TIMER, LISTENER, SENDER, RECEIVER, ANSWER, PROBED, ANSWERED };
 
 static void watch_writable(struct flow *flow, int is_writing)
 {

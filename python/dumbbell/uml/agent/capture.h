@@ -3,6 +3,10 @@
  * A capture of the packets at the senders' devices: classic pcap with times in ns since the start of the run, headers
  * only, as docs/results.md describes it. Each device has a packet socket of its own, and the kernel stamps each packet.
  *
+ * The sockets are read when this program is awake anyway, and no packet wakes it. A program that a packet wakes while
+ * another packet is on its way between devices leaves the rest of that way to ksoftirqd, in which no packet that has
+ * left wakes a sender that TCP small queues hold (`tcp_wfree`): a captured flow would send other bursts.
+ *
  * Packets are written in the order of their times. A packet is in its socket when the kernel stamps the next one, so
  * all packets up to the last one that was read at the wake before have been read now: these are written, the others
  * held.
@@ -13,7 +17,8 @@
 #include "applications.h"
 #include "namespaces.h"
 
-#define CAPTURE_BUFFER (64 << 20)	/* of a socket, bytes: what comes between two wakes */
+#define CAPTURE_BUFFER (64 << 20)	/* of a socket, bytes: what comes between two readings */
+#define CAPTURE_EVERY  10000000		/* a reading comes this soon after the one before, ns */
 #define TCP_OFFSET     (ETH_HLEN + 20u) /* hosts send no IP options */
 #define HEADERS_MAX    (TCP_OFFSET + 60)
 
@@ -47,7 +52,7 @@ static FILE *open_capture(void)
 	return file;
 }
 
-static void listen_at(struct place *place, int i)
+static void listen_at(struct place *place)
 {
 	struct sockaddr_ll here = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	int one = 1, size = CAPTURE_BUFFER;
@@ -63,7 +68,6 @@ static void listen_at(struct place *place, int i)
 	    setsockopt(place->fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)) ||
 	    bind(place->fd, (void *)&here, sizeof(here)))
 		fail("capture at %s %s", place->ns, place->device);
-	watch(place->fd, EPOLLIN, CAPTURED, i);
 	leave();
 }
 
@@ -120,7 +124,7 @@ static int is_wanted(size_t length)
 }
 
 /* Reads what a socket has. Of UDP, which carries an answer to a greeting, nothing is kept. */
-static void on_captured(const struct place *place)
+static void read_captured(const struct place *place)
 {
 	union {
 		struct cmsghdr header;
@@ -173,11 +177,18 @@ static void write_captured(ns_t until)
 	memmove(held, held + n, held_n * sizeof(*held));
 }
 
+static void read_captures(void)
+{
+	for (int i = 0; i < captures_n; i++)
+		read_captured(&captures[i]);
+}
+
 /* At the end of a wake. */
-static void write_safe(void)
+static void capture(void)
 {
 	if (!capture_file)
 		return;
+	read_captures();
 	write_captured(safe);
 	safe = latest;
 }
@@ -190,10 +201,10 @@ static void end_capture(FILE *counters)
 
 	if (!capture_file)
 		return;
+	read_captures();
 	for (int i = 0; i < captures_n; i++) {
 		socklen_t length = sizeof(counted);
 
-		on_captured(&captures[i]);
 		if (getsockopt(captures[i].fd, SOL_PACKET, PACKET_STATISTICS, &counted, &length))
 			fail("capture");
 		dropped += counted.tp_drops;
