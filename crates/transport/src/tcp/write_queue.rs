@@ -49,12 +49,13 @@ impl Behind {
         self.bytes += u64::from(len) * u64::from(count);
     }
 
-    fn pop_front(&mut self) -> Option<u32> {
-        let first = self.runs.front_mut()?;
-        let len = first.len;
-        first.count -= 1;
-        if first.count == 0 {
-            self.runs.pop_front();
+    /// Takes a buffer out of the run at this place.
+    fn take(&mut self, place: usize) -> Option<u32> {
+        let run = self.runs.get_mut(place)?;
+        let len = run.len;
+        run.count -= 1;
+        if run.count == 0 {
+            self.runs.remove(place);
         }
         self.count -= 1;
         self.bytes -= u64::from(len);
@@ -62,15 +63,7 @@ impl Behind {
     }
 
     fn pop_back(&mut self) -> Option<u32> {
-        let last = self.runs.back_mut()?;
-        let len = last.len;
-        last.count -= 1;
-        if last.count == 0 {
-            self.runs.pop_back();
-        }
-        self.count -= 1;
-        self.bytes -= u64::from(len);
-        Some(len)
+        self.take(self.runs.len().checked_sub(1)?)
     }
 }
 
@@ -189,7 +182,7 @@ impl WriteQueue {
     #[inline]
     fn take_second(&mut self) -> Option<u32> {
         match std::mem::take(&mut self.second) {
-            0 => self.behind.as_mut().and_then(|behind| behind.pop_front()),
+            0 => self.behind.as_mut().and_then(|behind| behind.take(0)),
             second => Some(second),
         }
     }
