@@ -27,6 +27,8 @@ pub struct AckPolicy {
     /// When the delayed ACK leaves, and the tick that this was set to: the timer wheel is later than that.
     delayed_until: Time,
     delayed_to: u32,
+    /// When the timer fires that was set for the last delayed ACK, even if that has left by then.
+    timer_until: Time,
     /// Data came since the last ACK (`ICSK_ACK_SCHED`).
     is_scheduled: bool,
     /// The next ACK is not delayed.
@@ -50,6 +52,7 @@ impl AckPolicy {
             last_data: tick.jiffies(Time::ZERO),
             delayed_until: Time::NEVER,
             delayed_to: 0,
+            timer_until: Time::ZERO,
             is_scheduled: false,
             now: false,
             pushed: false,
@@ -76,6 +79,12 @@ impl AckPolicy {
     #[inline]
     pub fn delayed_until(&self) -> Time {
         self.delayed_until
+    }
+
+    /// When the timer of delayed ACKs fires, or fired last.
+    #[inline]
+    pub fn timer_until(&self) -> Time {
+        self.timer_until
     }
 
     /// The next ACK is not delayed.
@@ -167,6 +176,7 @@ impl AckPolicy {
         }
         self.delayed_to = jiffies.wrapping_add(ato);
         self.delayed_until = self.tick.wheel_at(jiffies, ato);
+        self.timer_until = self.delayed_until;
         false
     }
 

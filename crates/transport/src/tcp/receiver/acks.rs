@@ -89,7 +89,7 @@ impl Receiver {
             self.policy.delay(now, self.timestamps.srtt_us())
         } else {
             let rtt_us = self.timestamps.compression_rtt_us();
-            self.compression.passes(now, self.rcv_nxt, rtt_us)
+            self.compression.passes(now, self.rcv_nxt, rtt_us, self.policy.timer_until())
         };
         if leaves {
             self.send_ack(now, out);
