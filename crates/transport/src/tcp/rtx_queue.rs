@@ -81,6 +81,8 @@ pub struct RtxQueue {
     pending_from: u32,
     /// Buffers (skbs) that the segments are in.
     buffers: u32,
+    /// First segment of the buffer that SACKed segments joined last, and one past the last of these.
+    joined: (u32, u32),
 }
 
 /// What [`RtxQueue::pop_plain`] removed.
@@ -109,6 +111,7 @@ impl RtxQueue {
             tail: NIL,
             pending_from: 0,
             buffers: 0,
+            joined: (0, 0),
         }
     }
 
@@ -295,6 +298,64 @@ impl RtxQueue {
         Some(plain)
     }
 
+    /// A block of an ACK SACKs the segments from `seq` to `end`: buffers are cut at both ends (`tcp_match_skb_to_sack`), and what
+    /// follows a SACKed segment becomes part of its buffer, as long as that has no more than `most` segments, unless a
+    /// retransmission of either is still out (`tcp_shift_skb_data`; segments count as full ones).
+    pub fn join_sacked(&mut self, seq: u32, end: u32, most: u32) {
+        let mut at = seq;
+        while at < end {
+            let next = self.next_start(at + 1, end);
+            let joins = self.joins(at, next, most);
+            self.set_start(at, !joins);
+            if next == end && end < self.nxt {
+                // A hole that is filled joins both sides.
+                let joins_next = joins && self.joins(end, self.next_start(end + 1, self.nxt), most);
+                self.set_start(end, !joins_next);
+            }
+            at = next;
+        }
+    }
+
+    /// First segment at or after `from` with which a buffer begins; `end` where there is none before it.
+    fn next_start(&self, from: u32, end: u32) -> u32 {
+        (from..end).find(|&seq| self.is_start(seq)).unwrap_or(end)
+    }
+
+    /// Whether the SACKed segments from `seq` to `end` can be part of the buffer before them.
+    fn joins(&mut self, seq: u32, end: u32, most: u32) -> bool {
+        if seq == self.una || !self.is_plainly_sacked(seq - 1) || !self.is_plainly_sacked(seq) {
+            return false;
+        }
+        let (mut start, known_to) = self.joined;
+        if known_to != seq || start < self.una {
+            start = (self.una..seq).rev().find(|&i| self.is_start(i)).unwrap_or(self.una);
+        }
+        if end - start > most {
+            return false;
+        }
+        self.joined = (start, end);
+        true
+    }
+
+    fn is_start(&self, seq: u32) -> bool {
+        self.flags(seq) & SKB_START != 0
+    }
+
+    fn is_plainly_sacked(&self, seq: u32) -> bool {
+        self.flags(seq) & (SACKED | RETRANS | LOST) == SACKED
+    }
+
+    /// Whether a buffer begins with this segment.
+    fn set_start(&mut self, seq: u32, is_start: bool) {
+        if self.is_start(seq) == is_start {
+            return;
+        }
+        self.set_flags(seq, self.flags(seq) ^ SKB_START);
+        if seq > self.una {
+            self.buffers = if is_start { self.buffers + 1 } else { self.buffers - 1 };
+        }
+    }
+
     /// Segments from `seq` that are one buffer (`skb`) still: sent together, and alike since.
     pub fn burst_at(&self, seq: u32) -> u32 {
         const ALIKE: u8 = LOST | RETRANS | SACKED;
@@ -324,10 +385,9 @@ impl RtxQueue {
     /// flight, beyond `stamps.in_flight`.
     pub fn resend(&mut self, seq: u32, n: u32, stamps: Stamps, bits: u8) {
         let end = seq + n;
-        let is_start = |i| self.flags(i) & SKB_START != 0;
-        let inside = (seq + 1..end).filter(|&i| is_start(i)).count() as u32;
-        let is_cut_before = seq != self.una && !is_start(seq);
-        let is_cut_after = end < self.nxt && !is_start(end);
+        let inside = (seq + 1..end).filter(|&i| self.is_start(i)).count() as u32;
+        let is_cut_before = seq != self.una && !self.is_start(seq);
+        let is_cut_after = end < self.nxt && !self.is_start(end);
         self.buffers += u32::from(is_cut_before) + u32::from(is_cut_after);
         self.buffers -= inside;
         if is_cut_after {

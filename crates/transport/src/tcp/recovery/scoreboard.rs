@@ -17,6 +17,9 @@ use net::TcpAck;
 /// Most reordering that is believed (`sysctl_tcp_max_reordering`), segments.
 const MAX_REORDERING: u32 = 300;
 
+/// Bytes that SACKed segments in one buffer stay below by at least one (`tcp_skb_shift`).
+const JOINED_MAX: u32 = 65_535 * 8 - 1;
+
 /// What the sender remembers of SACK blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scoreboard {
@@ -93,12 +96,14 @@ impl Scoreboard {
         }
     }
 
+    /// `tcp_sacktag_walk`.
     fn tag_unsacked(&mut self, start: u32, end: u32, on: &mut Tagged<'_>) {
         let mut seq = start;
         while let Some(next) = on.rtx.next_unsacked(seq, end) {
             self.tag_one(next, false, on);
             seq = next + 1;
         }
+        on.rtx.join_sacked(start, end, JOINED_MAX / on.sk.mss_cache);
     }
 
     /// `tcp_sacktag_one` for one segment.

@@ -133,3 +133,76 @@ fn the_bit_maps_tell_what_the_flags_do_whatever_room_there_is() {
         }
     }
 }
+
+/// Five buffers of four segments, of which these are SACKed in turn; how many buffers there are after each.
+fn joined(blocks: &[(u32, u32)], most: u32) -> Vec<u32> {
+    let mut q = RtxQueue::new();
+    (0..5).for_each(|_| q.push(Stamps::default(), 4, 0));
+    let sack = |q: &mut RtxQueue, (start, end)| {
+        (start..end).for_each(|seq| q.set_flags(seq, q.flags(seq) | SACKED));
+        q.join_sacked(start, end, most);
+        q.buffers()
+    };
+    blocks.iter().map(|&block| sack(&mut q, block)).collect()
+}
+
+#[test]
+fn a_block_cuts_buffers_at_both_ends() {
+    assert_eq!(joined(&[(5, 7)], 99), [7]);
+    assert_eq!(joined(&[(4, 8)], 99), [5]);
+}
+
+#[test]
+fn sacked_segments_join_the_buffer_before_them() {
+    // Two segments of a buffer, then its last one with half of the next, then all up to the end.
+    assert_eq!(joined(&[(5, 7), (7, 10), (10, 20)], 99), [7, 6, 3]);
+    // A hole that is filled joins what is on both sides; one whose own block ends at it does not.
+    assert_eq!(joined(&[(4, 8), (12, 16), (8, 12)], 99), [5, 5, 3]);
+    assert_eq!(joined(&[(4, 8), (0, 4)], 99), [5, 5]);
+}
+
+#[test]
+fn a_buffer_that_is_full_is_joined_by_nothing() {
+    assert_eq!(joined(&[(4, 20)], 8), [3]);
+    assert_eq!(joined(&[(4, 8), (8, 12), (12, 16), (16, 20)], 8), [5, 4, 4, 3]);
+}
+
+#[test]
+fn a_segment_whose_retransmission_is_out_joins_nothing() {
+    let mut q = filled(3);
+    [1, 2].into_iter().for_each(|seq| q.set_flags(seq, SACKED | SKB_START));
+    q.set_flags(1, SACKED | RETRANS | SKB_START);
+    q.join_sacked(1, 3, 99);
+    assert_eq!(q.buffers(), 3);
+    q.set_flags(1, SACKED | SKB_START);
+    q.join_sacked(1, 3, 99);
+    assert_eq!(q.buffers(), 2);
+}
+
+#[test]
+fn as_many_buffers_are_counted_as_begin() {
+    let mut rng = Rng::stream(2, "buffers");
+    let mut q = RtxQueue::new();
+    for step in 0..5_000 {
+        let (una, n) = (q.una(), q.nxt() - q.una());
+        match rng.below(5) {
+            0 | 1 if n < 60 => q.push(Stamps::default(), 1 + rng.below(6) as u32, 0),
+            2 if n > 0 => q.pop_front(),
+            3 if n > 1 => {
+                let seq = una + 1 + rng.below(u64::from(n - 1)) as u32;
+                let end = seq + 1 + rng.below(u64::from(q.nxt() - seq)) as u32;
+                (seq..end).for_each(|i| q.set_flags(i, q.flags(i) | SACKED));
+                q.join_sacked(seq, end, 12);
+            }
+            4 if n > 0 => {
+                let seq = una + rng.below(n.into()) as u32;
+                let most = 1 + rng.below(u64::from(q.nxt() - seq)) as u32;
+                q.resend(seq, most, Stamps::default(), 0);
+            }
+            _ => {}
+        }
+        let begin = (q.una() + 1..q.nxt()).filter(|&seq| q.flags(seq) & SKB_START != 0).count();
+        let counted = if q.is_empty() { 0 } else { 1 + begin as u32 };
+        assert_eq!(q.buffers(), counted, "step {step}");
+    }
+}
