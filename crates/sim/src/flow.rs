@@ -255,11 +255,7 @@ fn host_config(host: &plan::Host, flow: &plan::Flow, limits: memory::Limits) -> 
         slow_start_after_idle: host.slow_start_after_idle,
         rcvbuf: (host.rcvbuf_initial_bytes(), limits.rcvbuf_of(host)),
         sndbuf: limits.sndbuf_of(host),
-        write: match host.traffic {
-            plan::Traffic::Auto => 262_144,
-            plan::Traffic::Iperf3 => 131_072,
-            plan::Traffic::Netcat => 16_384,
-        },
+        write: host.traffic.write_bytes(flow.size_bytes),
         rcvlowat: match host.traffic {
             plan::Traffic::Auto if flow.size_bytes.is_none() && flow.workload.is_none() => RCVLOWAT,
             _ => 1,

@@ -39,6 +39,15 @@ impl Traffic {
         (size, size.div_ceil(count))
     }
 
+    /// Bytes that the sender writes at a time, of a transfer of `size` bytes or of one without end.
+    pub fn write_bytes(self, size: Option<u64>) -> u64 {
+        match self {
+            Traffic::Auto => 2 * WRITE_BYTES,
+            Traffic::Iperf3 => size.map_or(WRITE_BYTES, |size| Traffic::writes(size).1),
+            Traffic::Netcat => WRITE_BYTES / 8,
+        }
+    }
+
     /// Payload of a finite transfer as its connection carries it, without the greeting.
     pub fn transfer_bytes(self, size: u64) -> u64 {
         match self {
@@ -76,5 +85,13 @@ mod tests {
             let sent = Traffic::Iperf3.transfer_bytes(size);
             assert!((size..size + count).contains(&sent), "{size}: {sent}");
         }
+    }
+
+    #[test]
+    fn a_transfer_of_iperf3_is_written_in_pieces_of_the_same_length() {
+        // 77 times, which is 67 bytes more than 10 MB.
+        assert_eq!(Traffic::Iperf3.write_bytes(Some(10_000_000)), 129_871);
+        assert_eq!(Traffic::Iperf3.write_bytes(None), 131_072);
+        assert_eq!(Traffic::Netcat.write_bytes(Some(10_000_000)), 16_384);
     }
 }
