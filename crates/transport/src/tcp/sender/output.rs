@@ -352,16 +352,20 @@ impl Sender {
         while self.sk.retrans_out < self.sk.lost_out && !self.is_paced_out() {
             let free = self.sk.snd_cwnd.saturating_sub(self.in_flight());
             let Some(seq) = self.rtx.next_pending() else { break };
-            let n = self.rtx.pending_run(seq, free.min(max_segs));
-            if free == 0
-                || self.is_queue_full(self.bytes_of(seq, n).into(), 1)
-                || self.is_in_host(seq)
-            {
+            // Small queues reckon with the whole buffer, of which only a part may be sent.
+            let whole = self.rtx.pending_run(seq, u32::MAX);
+            if free == 0 || self.is_queue_full(self.bytes_of(seq, whole).into(), 1) {
+                break;
+            }
+            if self.is_in_host(seq) {
+                // It is tried again when that has left (`skb_still_in_host_queue`).
+                self.host.throttle();
                 break;
             }
             let Some(n) = self.window_for_again(seq, n) else { return };
             self.send_again(seq, n);
             self.mark_retransmitted(seq, n);
+            let n = whole.min(free).min(max_segs);
             self.recovery.on_send(n);
             rearm |= seq == head && self.timer.pending() != Some(Pending::Reo);
         }
