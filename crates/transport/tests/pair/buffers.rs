@@ -144,3 +144,15 @@ fn the_last_burst_is_deferred_as_if_more_followed() {
         assert_eq!(sent_at(300, seq), sent_at(310, seq), "segment {seq}");
     }
 }
+
+#[test]
+fn the_send_buffer_grows_while_an_ack_lets_bursts_out_one_after_the_other() {
+    // The receiver merges segments, so that an ACK lets several bursts out. After the first of them the window is not full yet
+    // (`tcp_event_new_data_sent`): the third write comes 2 ms earlier than if only the end of the ACK counted.
+    let (one_way_ms, packet_us) = GIGABIT;
+    let (one_way, serialization) = (Span::from_ms(one_way_ms), Span::from_us(packet_us));
+    let config = HostConfig { write: 262_144, gro: true, ..HostConfig::default() };
+    let setup = Setup { segments: u32::MAX, config, one_way, serialization, ..Setup::default() };
+    let pair = Pair::new(setup, losing(&[])).drive_for(Span::from_ms(63));
+    assert_eq!(pair.sender.written(), 191_136);
+}

@@ -86,7 +86,7 @@ impl Sender {
             last_rtt_us: 0,
             cwnd_use: CwndUse::default(),
             timer: XmitTimer::default(),
-            host: HostQueue::new(config.qdisc, config.device.takes_over()),
+            host: HostQueue::new(&config),
             pacing_timer: Time::NEVER,
             last_edt_ns: 0,
             peer_ts_val: 0,
@@ -139,8 +139,10 @@ impl Sender {
                 self.sk.stats.acks_received += 1;
                 self.process_ack(tcp);
                 self.supply.forget(self.rtx.una(), || self.host.lowest_seq());
-                self.push_pending();
-                self.check_space();
+                // A send has looked for room already.
+                if !self.push_pending() {
+                    self.check_space();
+                }
             }
             Conn::Closed | Conn::SynSent | Conn::Stopped => {}
         }

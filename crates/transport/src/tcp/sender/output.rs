@@ -43,23 +43,24 @@ struct Limited {
 }
 
 impl Sender {
-    /// `tcp_push_pending_frames`.
+    /// `tcp_push_pending_frames`; says whether anything was sent.
     #[inline]
-    pub(super) fn push_pending(&mut self) {
-        self.push_pending_as(Push::Window);
+    pub(super) fn push_pending(&mut self) -> bool {
+        self.push_pending_as(Push::Window)
     }
 
     /// The same, on behalf of `push`. What waits while nothing is out waits for the window, which is probed
     /// (`tcp_check_probe_timer`).
     #[inline]
-    pub(super) fn push_pending_as(&mut self, push: Push) {
+    pub(super) fn push_pending_as(&mut self, push: Push) -> bool {
         if self.unsent() == 0 {
-            return;
+            return false;
         }
-        self.write_xmit(push);
+        let has_sent = self.write_xmit(push);
         if self.sk.packets_out == 0 && self.timer.pending().is_none() && self.unsent() > 0 {
             self.arm_first_window_probe();
         }
+        has_sent
     }
 
     /// After the host queue freed memory or the pacing timer fired (`tcp_tsq_write`).
@@ -90,9 +91,9 @@ impl Sender {
     }
 
     /// Sends new data as far as window, pacing and the host queue allow. There is one copy of it for all that lets data out, because
-    /// the code that a packet runs is as large as a processor's first cache of instructions.
+    /// the code that a packet runs is as large as a processor's first cache of instructions. Says whether anything was sent.
     #[inline(never)]
-    pub(super) fn write_xmit(&mut self, push: Push) {
+    pub(super) fn write_xmit(&mut self, push: Push) -> bool {
         let max_segs = self.tso_segs();
         let mut limited = Limited::default();
         let mut sent = 0;
@@ -104,6 +105,7 @@ impl Sender {
             if !schedules_probe {
                 self.rearm_after_send(prior);
             }
+            self.check_space();
             sent += next.segments;
             if matches!(push, Push::One | Push::Probe) {
                 break;
@@ -119,6 +121,7 @@ impl Sender {
                 self.schedule_loss_probe(false);
             }
         }
+        sent > 0
     }
 
     /// Notes whether the window was the limit, and shrinks one that was left unused.
@@ -362,10 +365,10 @@ impl Sender {
                 self.host.throttle();
                 break;
             }
+            let n = whole.min(free).min(max_segs);
             let Some(n) = self.window_for_again(seq, n) else { return };
             self.send_again(seq, n);
             self.mark_retransmitted(seq, n);
-            let n = whole.min(free).min(max_segs);
             self.recovery.on_send(n);
             rearm |= seq == head && self.timer.pending() != Some(Pending::Reo);
         }

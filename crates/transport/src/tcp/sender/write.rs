@@ -119,17 +119,27 @@ impl Sender {
         buffer.is_writable(self.queued()).then(|| buffer.next_write())
     }
 
-    /// `tcp_check_space`: the buffer grows with the window unless that is full, and where it has room, the application is
-    /// woken.
+    /// `tcp_check_space`, after each send of new data and at the end of an ACK that let nothing out: the buffer grows with the
+    /// window unless that is full, and where it has room, the application is woken.
     #[inline]
     pub(super) fn check_space(&mut self) {
-        let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.is_awaited) else { return };
-        let outgrown = buffer.is_outgrown(&self.sk) && self.in_flight() < self.sk.snd_cwnd;
-        if !outgrown && !buffer.is_writable(self.queued_at_least()) {
-            return;
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.is_awaited) {
+            self.make_space();
         }
-        if outgrown {
-            self.expand_buffer();
+    }
+
+    /// `tcp_new_space`.
+    #[inline(never)]
+    fn make_space(&mut self) {
+        let Some(buffer) = &self.buffer else { return };
+        if self.in_flight() < self.sk.snd_cwnd {
+            self.sk.snd_cwnd_stamp = self.sk.jiffies;
+            if buffer.is_outgrown(&self.sk) {
+                self.expand_buffer();
+            }
+        }
+        if !self.buffer.is_some_and(|buffer| buffer.is_writable(self.queued_at_least())) {
+            return;
         }
         let (queued, now) = (self.queued(), self.sk.now());
         if let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.is_writable(queued)) {
