@@ -10,10 +10,14 @@ use crate::timeline::Timeline;
 use net::fetch::{fetch, fetch_line};
 use net::qdisc::Outcome;
 use net::ring::Ring;
-use units::Time;
+use units::{Span, Time};
 
 #[cfg(test)]
 mod tests;
+
+/// What arrives this soon after a packet of its flow arrives with it: a process that a packet wakes runs a nanosecond later,
+/// after all packets of the instant, and what it sends has left at that instant on Linux in virtual time.
+const TOGETHER: Span = Span::from_ns(1);
 
 /// Something that an event table wants to know; equal ones in a row are one with a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,8 +265,10 @@ impl<P: PathPacket> Network<P> {
     #[inline]
     fn on_stage(&mut self, now: Time, slot: u32, timeline: &mut Timeline) {
         let place = slot - self.base;
+        let ends = matches!(self.stages[place as usize + 1], Stage::End);
+        let until = if ends { now + TOGETHER } else { now };
         loop {
-            match self.stages[place as usize].pop(now) {
+            match self.stages[place as usize].pop(until) {
                 Release::Packet(packet) => self.pass(now, packet, place + 1, timeline),
                 Release::Later(at) => return timeline.set(slot, at),
                 Release::Never => return timeline.clear(slot),
@@ -323,12 +329,12 @@ impl<P: PathPacket> Network<P> {
         }
     }
 
-    /// The same where they have arrived.
+    /// The same where they have arrived, with what follows at once.
     #[inline(always)]
     fn line_to_end(&mut self, now: Time, number: usize, flow: u32) -> u32 {
         let (line, counts) = (&mut self.lines[number], &mut self.routes[flow as usize].counts);
         let mut left = 0;
-        while let Some(packet) = line.next(now, flow) {
+        while let Some(packet) = line.next(now + TOGETHER, flow) {
             left += 1;
             arrive(packet, counts, &mut self.arrived, &mut self.ended);
             line.drop_head();

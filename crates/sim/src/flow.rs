@@ -248,6 +248,7 @@ fn host_config(host: &plan::Host, flow: &plan::Flow, limits: memory::Limits) -> 
         hz: host.hz,
         qdisc: host.qdisc,
         tso: host.tso,
+        cuts_bursts: host.nic == Nic::Physical,
         gro: host.gro,
         delayed_ack: host.delayed_ack,
         ecn: host.ecn,

@@ -217,18 +217,22 @@ impl<T: Traffic> World<T> {
             // Copied once, from where it lies: what it brings about may need that place.
             if let Some(packet) = self.shared.down.arrived.take_front() {
                 let packet = *packet;
-                self.arrive(T::came_down(&packet));
+                let next =
+                    self.shared.down.arrived.front().and_then(|next| acked(T::came_down(next)));
+                self.arrive(T::came_down(&packet), next);
             } else if let Some(packet) = self.shared.up.arrived.take_front() {
                 let packet = *packet;
-                self.arrive(T::came_up(&packet));
+                let next = self.shared.up.arrived.front().and_then(|next| acked(T::came_up(next)));
+                self.arrive(T::came_up(&packet), next);
             } else {
                 break;
             }
         }
     }
 
+    /// `next` is the flow of the acknowledgement that comes next at this instant.
     #[inline(always)]
-    fn arrive(&mut self, came: Came<'_>) {
+    fn arrive(&mut self, came: Came<'_>, next: Option<u32>) {
         match came {
             Came::Data(packet) => {
                 let i = packet.flow as usize;
@@ -236,7 +240,7 @@ impl<T: Traffic> World<T> {
             }
             Came::Ack(ack) => {
                 let i = ack.flow as usize;
-                self.shared.on_ack(i, &mut self.flows[i], ack);
+                self.shared.on_ack(i, &mut self.flows[i], ack, next != Some(ack.flow));
             }
             Came::Probe(probe) => self.on_probe(*probe),
         }
@@ -254,5 +258,14 @@ impl<T: Traffic> World<T> {
         self.shared.down.check_conservation();
         self.shared.up.check_conservation();
         self.flows.iter().enumerate().for_each(|(i, flow)| flow.ends.check(i));
+    }
+}
+
+/// The flow of an acknowledgement.
+#[inline(always)]
+fn acked(came: Came<'_>) -> Option<u32> {
+    match came {
+        Came::Ack(ack) => Some(ack.flow),
+        Came::Data(_) | Came::Probe(_) => None,
     }
 }

@@ -98,8 +98,10 @@ impl<T: Traffic> Shared<T> {
         self.acks.clear();
     }
 
-    /// An acknowledgement comes to the sender of flow `i`.
-    pub fn on_ack(&mut self, i: usize, flow: &mut Flow, ack: &Ack) {
+    /// An acknowledgement comes to the sender of flow `i`. TCP handles all that come together before anything that it sends
+    /// leaves the memory of its host: on Linux they wait in one queue (`process_backlog`, net/core/dev.c), and what is sent
+    /// meanwhile goes behind them.
+    pub fn on_ack(&mut self, i: usize, flow: &mut Flow, ack: &Ack, is_last: bool) {
         if let Some(capture) = &mut self.capture {
             capture.ack(self.now, i, flow, ack);
         }
@@ -108,6 +110,9 @@ impl<T: Traffic> Shared<T> {
         }
         flow.ends.on_ack(self.now, ack);
         self.log_sender(i, flow);
+        if !is_last && matches!(flow.ends, Ends::Tcp(..)) {
+            return self.note_sender(i, flow);
+        }
         self.depart(i, flow);
         self.after_sender(i, flow);
     }
@@ -182,9 +187,9 @@ impl<T: Traffic> Shared<T> {
         }
     }
 
-    /// Records what the sender did and arms its timer. One copy of the code, for acknowledgements and for timers.
-    #[inline(never)]
-    pub fn after_sender(&mut self, i: usize, flow: &mut Flow) {
+    /// Records what the sender did.
+    #[inline]
+    fn note_sender(&mut self, i: usize, flow: &mut Flow) {
         self.log_sender(i, flow);
         if self.probe.records_events() || self.qlog.is_some() {
             self.probe.sender_events(self.now, i, flow);
@@ -192,6 +197,12 @@ impl<T: Traffic> Shared<T> {
         if let Some(qlog) = &mut self.qlog {
             qlog.taken(i);
         }
+    }
+
+    /// Records what the sender did and arms its timer. One copy of the code, for acknowledgements and for timers.
+    #[inline(never)]
+    pub fn after_sender(&mut self, i: usize, flow: &mut Flow) {
+        self.note_sender(i, flow);
         if flow.established.is_none() && flow.ends.is_established() {
             flow.established = Some(self.now);
             if let Some(app) = &mut flow.app {

@@ -45,6 +45,9 @@ pub struct HostConfig {
     pub device: Device,
     /// Bursts of several segments, as many as the pacing rate calls for; otherwise one segment a send.
     pub tso: bool,
+    /// The device takes frames only: a burst is cut into them as it is handed down, and each is charged as a buffer of its own
+    /// from then on (`tcp_gso_segment`).
+    pub cuts_bursts: bool,
     /// The receiver merges segments that arrive back to back.
     pub gro: bool,
     /// The receiver may delay acknowledgements; otherwise each segment is acknowledged.
@@ -88,6 +91,7 @@ impl Default for HostConfig {
             qdisc: HostQdisc::Fq,
             device: Device::Veth,
             tso: true,
+            cuts_bursts: false,
             gro: false,
             delayed_ack: true,
             mss: MSS,

@@ -3,7 +3,9 @@
 //!
 //! The discipline runs whenever TCP hands something down, and when fq's watchdog fires; what is due by then leaves.
 
+use super::config::HostConfig;
 use crate::common::clock::run_time;
+use net::frame::SKB_OVERHEAD;
 use net::host::HostQdisc;
 use net::ring::Ring;
 use units::{Span, Time};
@@ -41,6 +43,8 @@ pub struct HostQueue {
     qdisc: HostQdisc,
     /// What leaves is not charged.
     takes_over: bool,
+    /// What leaves is charged frame by frame.
+    cuts_bursts: bool,
     /// The application hands down: whatever leaves has crossed the device, and is charged no more, before the next send.
     /// In the midst of an event a device is served afterwards (`__dev_queue_xmit` ends with `local_bh_enable`, which
     /// serves it only outside of softirqs).
@@ -50,6 +54,8 @@ pub struct HostQueue {
     /// When the discipline ran last.
     ran: Time,
     wmem: u64,
+    /// What those that have left are charged for as frames, beyond `wmem`, until TCP learns of it.
+    cut: u64,
     /// Charged bytes that left at this instant; TCP learns of them when the event is over.
     completed: u64,
     throttled: bool,
@@ -57,14 +63,16 @@ pub struct HostQueue {
 
 impl HostQueue {
     /// An empty queue.
-    pub fn new(qdisc: HostQdisc, takes_over: bool) -> HostQueue {
+    pub fn new(config: &HostConfig) -> HostQueue {
         HostQueue {
-            qdisc,
-            takes_over,
+            qdisc: config.qdisc,
+            takes_over: config.device.takes_over(),
+            cuts_bursts: config.cuts_bursts,
             is_application: false,
             ring: Ring::default(),
             ran: Time::ZERO,
             wmem: 0,
+            cut: 0,
             completed: 0,
             throttled: false,
         }
@@ -83,6 +91,17 @@ impl HostQueue {
         self.wmem += u64::from(burst.truesize);
         self.ring.push_back((at, burst));
         self.run(now);
+        if self.cuts_bursts {
+            self.cut = self.cut_by(now);
+        }
+    }
+
+    /// What the frames of the bursts that leave at this instant are charged for more than these.
+    #[inline]
+    fn cut_by(&self, now: Time) -> u64 {
+        let leaving = self.ring.iter().take_while(|(at, _)| *at <= now);
+        let charged = leaving.filter(|(_, burst)| burst.truesize > 0);
+        charged.map(|(_, burst)| u64::from(SKB_OVERHEAD * burst.segments.saturating_sub(1))).sum()
     }
 
     /// The discipline runs: the watchdog fires, or TCP handed something down (`__dev_xmit_skb`).
@@ -146,7 +165,7 @@ impl HostQueue {
 
     /// Bytes charged to the socket (`sk_wmem_alloc`, which starts at 1).
     pub fn wmem_alloc(&self) -> u64 {
-        1 + self.wmem
+        1 + self.wmem + self.cut
     }
 
     /// TCP stopped because of the limit and wants to know when bytes are freed.
@@ -161,7 +180,7 @@ impl HostQueue {
             return false;
         }
         self.wmem -= self.completed;
-        self.completed = 0;
+        (self.completed, self.cut) = (0, 0);
         std::mem::take(&mut self.throttled)
     }
 }
@@ -182,7 +201,7 @@ mod tests {
 
     /// Bursts handed down at zero that may leave at these times.
     fn fq(edts_us: &[u64]) -> HostQueue {
-        let mut queue = HostQueue::new(HostQdisc::Fq, false);
+        let mut queue = HostQueue::new(&HostConfig::default());
         for (seq, &us) in (0..).zip(edts_us) {
             queue.push(Time::ZERO, (at_us(us) + BOOT).as_ns(), burst(seq));
         }
@@ -209,6 +228,21 @@ mod tests {
         queue.run(at_us(104));
         assert_eq!(leave(&mut queue, at_us(104)), [0, 1]);
         assert_eq!(queue.next_departure().0, at_us(118));
+    }
+
+    #[test]
+    fn a_device_that_takes_frames_is_charged_for_each_until_tcp_learns_that_they_left() {
+        let mut queue = HostQueue::new(&HostConfig { cuts_bursts: true, ..HostConfig::default() });
+        let edt = |us| (at_us(us) + BOOT).as_ns();
+        queue.push(Time::ZERO, edt(0), burst(0));
+        assert_eq!(queue.wmem_alloc(), 1 + 4_000 + 832);
+        queue.push(Time::ZERO, edt(100), burst(1));
+        assert_eq!(queue.wmem_alloc(), 1 + 8_000 + 832, "one that waits is whole");
+        assert_eq!(leave(&mut queue, Time::ZERO), [0]);
+        queue.complete();
+        assert_eq!(queue.wmem_alloc(), 1 + 4_000);
+        queue.push(at_us(103), edt(200), burst(2));
+        assert_eq!(queue.wmem_alloc(), 1 + 8_000 + 832, "the one that waited leaves with the next");
     }
 
     #[test]
