@@ -168,6 +168,15 @@ impl Ends {
         }
     }
 
+    /// More ACKs come at this instant, or no more; false for a transport to which that makes no difference.
+    pub fn set_followed(&mut self, is_followed: bool) -> bool {
+        match self {
+            Ends::Tcp(sender, _) => sender.set_followed(is_followed),
+            Ends::Quic(..) | Ends::Quinn(_) => return false,
+        }
+        true
+    }
+
     /// What leaves the sending host now, until there is nothing more.
     #[inline]
     pub fn depart(&mut self, now: Time) -> Option<Departure> {

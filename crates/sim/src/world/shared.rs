@@ -98,9 +98,9 @@ impl<T: Traffic> Shared<T> {
         self.acks.clear();
     }
 
-    /// An acknowledgement comes to the sender of flow `i`. TCP handles all that come together before anything that it sends
-    /// leaves the memory of its host: on Linux they wait in one queue (`process_backlog`, net/core/dev.c), and what is sent
-    /// meanwhile goes behind them.
+    /// An acknowledgement comes to the sender of flow `i`. TCP handles all that come together before it learns that what it
+    /// sends has left: on Linux they wait in one queue (`process_backlog`, net/core/dev.c), and what is sent meanwhile goes
+    /// behind them.
     pub fn on_ack(&mut self, i: usize, flow: &mut Flow, ack: &Ack, is_last: bool) {
         if let Some(capture) = &mut self.capture {
             capture.ack(self.now, i, flow, ack);
@@ -110,7 +110,9 @@ impl<T: Traffic> Shared<T> {
         }
         flow.ends.on_ack(self.now, ack);
         self.log_sender(i, flow);
-        if !is_last && matches!(flow.ends, Ends::Tcp(..)) {
+        if !is_last && flow.ends.set_followed(true) {
+            self.depart(i, flow);
+            flow.ends.set_followed(false);
             return self.note_sender(i, flow);
         }
         self.depart(i, flow);

@@ -49,13 +49,17 @@ pub struct HostQueue {
     /// In the midst of an event a device is served afterwards (`__dev_queue_xmit` ends with `local_bh_enable`, which
     /// serves it only outside of softirqs).
     pub is_application: bool,
+    /// More ACKs come at this instant: TCP handles them before it learns what has left, which stays charged until then.
+    pub is_followed: bool,
     /// Bursts that wait, each with the earliest time at which it may leave.
     ring: Ring<(Time, Burst)>,
     /// When the discipline ran last.
     ran: Time,
     wmem: u64,
-    /// What those that have left are charged for as frames, beyond `wmem`, until TCP learns of it.
+    /// What those that leave at this instant are charged for as frames, beyond `wmem`, until TCP learns that they left.
     cut: u64,
+    /// Of that, for those that were taken.
+    cut_taken: u64,
     /// Charged bytes that left at this instant; TCP learns of them when the event is over.
     completed: u64,
     throttled: bool,
@@ -69,10 +73,12 @@ impl HostQueue {
             takes_over: config.device.takes_over(),
             cuts_bursts: config.cuts_bursts,
             is_application: false,
+            is_followed: false,
             ring: Ring::default(),
             ran: Time::ZERO,
             wmem: 0,
             cut: 0,
+            cut_taken: 0,
             completed: 0,
             throttled: false,
         }
@@ -92,16 +98,9 @@ impl HostQueue {
         self.ring.push_back((at, burst));
         self.run(now);
         if self.cuts_bursts {
-            self.cut = self.cut_by(now);
+            let leaving = self.ring.iter().take_while(|(at, _)| *at <= now);
+            self.cut = self.cut_taken + leaving.map(|(_, burst)| frames_more(burst)).sum::<u64>();
         }
-    }
-
-    /// What the frames of the bursts that leave at this instant are charged for more than these.
-    #[inline]
-    fn cut_by(&self, now: Time) -> u64 {
-        let leaving = self.ring.iter().take_while(|(at, _)| *at <= now);
-        let charged = leaving.filter(|(_, burst)| burst.truesize > 0);
-        charged.map(|(_, burst)| u64::from(SKB_OVERHEAD * burst.segments.saturating_sub(1))).sum()
     }
 
     /// The discipline runs: the watchdog fires, or TCP handed something down (`__dev_xmit_skb`).
@@ -121,6 +120,7 @@ impl HostQueue {
         }
         self.ring.pop_front();
         self.completed += u64::from(burst.truesize);
+        self.cut_taken += frames_more(&burst);
         Some(burst)
     }
 
@@ -176,12 +176,21 @@ impl HostQueue {
     /// Frees the bytes that have left; true when TCP waits for that (`tcp_wfree` schedules the tasklet).
     #[inline]
     pub fn complete(&mut self) -> bool {
-        if self.completed == 0 {
+        if self.completed == 0 || self.is_followed {
             return false;
         }
         self.wmem -= self.completed;
-        (self.completed, self.cut) = (0, 0);
+        (self.completed, self.cut, self.cut_taken) = (0, 0, 0);
         std::mem::take(&mut self.throttled)
+    }
+}
+
+/// What the frames of a burst that is charged are charged for more than the burst.
+#[inline]
+fn frames_more(burst: &Burst) -> u64 {
+    match burst.truesize {
+        0 => 0,
+        _ => u64::from(SKB_OVERHEAD * burst.segments.saturating_sub(1)),
     }
 }
 
@@ -243,6 +252,22 @@ mod tests {
         assert_eq!(queue.wmem_alloc(), 1 + 4_000);
         queue.push(at_us(103), edt(200), burst(2));
         assert_eq!(queue.wmem_alloc(), 1 + 8_000 + 832, "the one that waited leaves with the next");
+    }
+
+    #[test]
+    fn what_leaves_while_more_acks_come_stays_charged_until_they_are_handled() {
+        let mut queue = HostQueue::new(&HostConfig { cuts_bursts: true, ..HostConfig::default() });
+        queue.is_followed = true;
+        for seq in [0, 2] {
+            queue.push(Time::ZERO, BOOT.as_ns(), burst(seq));
+            queue.throttle();
+            assert_eq!(leave(&mut queue, Time::ZERO), [seq]);
+            assert!(!queue.complete(), "TCP does not know that it left");
+        }
+        assert_eq!(queue.wmem_alloc(), 1 + 2 * (4_000 + 832));
+        queue.is_followed = false;
+        assert!(queue.complete());
+        assert_eq!(queue.wmem_alloc(), 1);
     }
 
     #[test]

@@ -199,6 +199,11 @@ impl Sender {
         self.host.has_work(now)
     }
 
+    /// More ACKs come at this instant, or no more: what leaves meanwhile stays charged to the socket.
+    pub fn set_followed(&mut self, is_followed: bool) {
+        self.host.is_followed = is_followed;
+    }
+
     /// Takes the next burst that leaves the host by `now`. When none is left, whatever the small
     /// queue limit held back is sent on, so call it until it returns `None`.
     #[inline]
