@@ -251,12 +251,14 @@ fn damaged_and_copied_packets_are_counted_apart_from_lost_ones() {
         json!({"kind": "duplicate", "ppb": 2_000_000}),
     ];
     before_bottleneck(&mut plan, &parts);
+    // At 10 s the last damaged one is not sent again yet.
+    plan.duration_ns += 100 * MS;
+    plan.flows[0].stop_ns += 100 * MS;
     let ran = run(&plan);
     let (damaged, copied) = (sum(&ran, "damaged"), sum(&ran, "duplicated"));
     assert!(damaged > 5 && copied > 5, "{damaged} damaged, {copied} copied");
     assert_eq!(sum(&ran, "random_drops"), 0);
-    // One may be under way again at the end.
-    assert!(sum(&ran, "retrans_segs") + 1 >= damaged);
+    assert!(sum(&ran, "retrans_segs") >= damaged);
 }
 
 #[test]
