@@ -39,6 +39,7 @@ __all__ = [
     "run",
     "shell",
     "version",
+    "write_bytes",
     "write_headers",
     "write_measured",
     "write_sources",
@@ -373,6 +374,11 @@ def iperf3_clients(plan_json: str, ends: list[tuple[str, str, int, int]], ccas: 
 
 def iperf3_bytes(size: int) -> int:
     """Payload of a finite flow of iperf3's as its connection carries it: whole writes, and what iperf3 sends first."""
+
+def write_bytes(traffic: str, size: int | None = None) -> int:
+    """Bytes that the sender of a flow of `size` bytes, or of one without an end, writes at a time; `traffic` is
+    ``host.traffic``.
+    """
 
 def shell(plan_json: str, command: list[str], commands: list[str], forwards: list[str]) -> str:
     """Run `command` behind the path of a plan, shell `commands` and forwarded ports (``PORT=HOST:PORT``) at its far

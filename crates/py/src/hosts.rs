@@ -36,3 +36,12 @@ pub fn iperf3_clients(
 pub fn iperf3_bytes(size: u64) -> u64 {
     Traffic::Iperf3.connection_bytes(size)
 }
+
+/// Bytes that the sender of a flow writes at a time; see the stub.
+#[pyfunction]
+#[pyo3(signature = (traffic, size=None))]
+pub fn write_bytes(traffic: &str, size: Option<u64>) -> PyResult<u64> {
+    let traffic: Traffic = serde_json::from_value(traffic.into())
+        .map_err(|e| PlanError::new_err(format!("host.traffic: {e}")))?;
+    Ok(traffic.write_bytes(size))
+}

@@ -277,7 +277,7 @@ mod _native {
     #[pymodule_export]
     use super::emulator::{emulate, enter_user_namespace, shell, EmulatorError};
     #[pymodule_export]
-    use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients};
+    use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients, write_bytes};
     #[pymodule_export]
     use super::kernel::{
         kernel_built_in, kernel_left_over, kernel_load, kernel_loaded, kernel_set, kernel_status,

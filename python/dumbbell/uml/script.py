@@ -26,8 +26,6 @@ FLOWS_MAX = 500
 #: Bytes that wake the reader of a flow without an end (as crates/sim/src/flow.rs): one wakeup for each queue of this
 #: size and not one for each packet, as of a program that is not alone on its processor.
 _LOWAT = 32_768
-#: Bytes of a write: as much as there is room for; iperf3's; OpenBSD netcat's.
-_WRITES = {"auto": 262_144, "iperf3": 131_072, "netcat": 16_384}
 #: iperf3's greeting (crates/path/src/plan/traffic.rs), bytes.
 _GREETING = 37
 #: What is written ahead of an application that may stop at any time, bytes: what is in the socket then is still sent.
@@ -146,16 +144,13 @@ def _settings(plan: Plan, flow: FlowPlan) -> dict[str, int]:
 
     host, work = plan["host"], flow["workload"]
     is_iperf3 = host["traffic"] == "iperf3"
-    made = {"block": _WRITES[host["traffic"]], "nodelay": int(host["nodelay"])}
-    if flow["size_bytes"] is not None:
-        size = flow["size_bytes"]
-        if is_iperf3:
-            size = _native.iperf3_bytes(size) - _GREETING
-            made["block"] = -(-size // -(-flow["size_bytes"] // _WRITES["iperf3"]))
-        made["size"] = size
+    size = flow["size_bytes"]
+    made = {"block": _native.write_bytes(host["traffic"], size), "nodelay": int(host["nodelay"])}
+    if size is not None:
+        made["size"] = _native.iperf3_bytes(size) - _GREETING if is_iperf3 else size
     if is_iperf3 and work is None:
         made["greeting"] = _GREETING
-    if host["traffic"] == "auto" and flow["size_bytes"] is None and work is None:
+    if host["traffic"] == "auto" and size is None and work is None:
         made["lowat"] = _LOWAT
     if flow["max_rate_bps"] is not None:
         made["max_rate"] = flow["max_rate_bps"] // 8
