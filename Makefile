@@ -168,9 +168,9 @@ fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, 
 papers: $(STAMPS)/native ## Reproduce the papers: figures and scoreboard in out/papers (ID=all, FULL=1 for the papers' times and repetitions)
 	$(BIN)/dumbbell reproduce $(ID) $(if $(FULL),,--fast) --out out/papers --store out/runs
 
-bench: $(STAMPS)/native ## Packets per CPU second beside ns-3, ns-2 and htsim in the same session (REPEATS=3, HTSIM=checkout: bench/peers/htsim/README.md)
+bench: $(STAMPS)/native ## Packets per CPU second beside ns-3, ns-2 and htsim in the same session (REPEATS=3; checkouts: NS3=DIR, HTSIM=DIR, bench/peers/*/README.md)
 	@tools/system-packages.sh ns2 || true
-	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) $(if $(HTSIM),--htsim $(HTSIM)) --json build/bench.json
+	$(BIN)/python bench/run.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) $(if $(HTSIM),--htsim $(HTSIM)) $(if $(NS3),--ns3 $(NS3)) --json build/bench.json
 	$(BIN)/python bench/quinn.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS)
 
 bench-all: $(STAMPS)/native ## All tables of docs/speed.md in one go, into build/speed.md (an hour, on a machine that nobody else uses)

@@ -2,7 +2,7 @@
 """Delivered packets per CPU second: dumbbell and other simulators, in turn, on one core, in one session.
 
 Whole processes are measured: interpreter, set-up and the writing of results count. What the others simulate is as close
-to dumbbell's scenario as they can; ``simulators.py`` says what they lack. Where only a slower build of one can be had,
+to dumbbell's scenario as they can; ``simulators.py`` says what they lack. Where only a slower build of one is at hand,
 the rate of the faster one is derived with a factor that was measured once, and is said to be derived.
 """
 
@@ -70,12 +70,13 @@ def main() -> int:
     parser.add_argument("--dumbbell", type=Path, default=Path(".venv/bin/dumbbell"))
     parser.add_argument("--build", type=Path, default=Path("build/peers"))
     parser.add_argument("--htsim", type=Path, help="a checkout of htsim")
+    parser.add_argument("--ns3", type=Path, help="a checkout of ns-3, whose optimised build replaces the registry's")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--only", help="one scenario by name")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    peers, left_out = simulators.available(args.build.resolve(), args.htsim)
+    peers, left_out = simulators.available(args.build.resolve(), htsim_checkout=args.htsim, ns3_checkout=args.ns3)
     where = origin()
     cases = [case for case in CASES if args.only in (None, case.name)]
     rows = [row for case in cases for row in compare(case, peers, args)]

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PEERS = Path(__file__).resolve().parent / "peers"
+FACTORS = {"cubic100": 1.60, "bbr-cubic": 2.76, "bbr-rtts": 5.76}
+"""Rates of ns-3.48's optimised build over those of the 3.44 wheel, on the machine of docs/speed.md, November 2026. A
+Xeon had 1.61, 3.10 and 6.64: where a derived rate decides something, measure the checkout itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,25 +49,34 @@ class UnavailableError(Exception):
     """A simulator that is not to be had here; the message says why, and what would help."""
 
 
-def ns3(build: Path) -> Peer:
-    """ns-3 of the Python registry. Its asserts and logs are compiled in, so it is not at its fastest."""
+def ns3(checkout: Path | None, build: Path) -> Peer:
+    """ns-3: the optimised build of a checkout, or that of the Python registry, slower: its asserts and logs are
+    compiled in.
+    """
+    has = "SACK, PRR, BBRv1; no RACK, no TSO"
+    calls = {
+        "cubic100": _ns3(10, "--rate=1Gbps", "--flows=TcpCubic*100@20", "--bufferBytes=2500000"),
+        "bbr-cubic": _ns3(30, "--rate=100Mbps", "--flows=TcpBbr*1@40,TcpCubic*1@40", "--bufferBytes=500000"),
+        "bbr-rtts": _ns3(60, "--rate=40Mbps", "--flows=TcpBbr*1@40,TcpBbr*1@150", "--bufferBytes=750000"),
+    }
+    place = build / ("wheel" if checkout is None else "checkout")
     try:
-        subprocess.run([PEERS / "ns3/build.sh", build], check=True)
+        subprocess.run([PEERS / "ns3/build.sh", place, *([] if checkout is None else [checkout.resolve()])], check=True)
     except subprocess.CalledProcessError as error:
-        msg = "ns-3 could not be built: no wheel for this Python or this machine (above is why)"
+        why = "no wheel for this Python or this machine" if checkout is None else f"from {checkout}"
+        msg = f"ns-3 could not be built: {why} (above is why)"
         raise UnavailableError(msg) from error
+    program = (str(place / "dumbbell"),)
+    if checkout is not None:
+        version = (checkout / "VERSION").read_text(encoding="utf-8").strip()
+        return Peer(name=f"ns-{version}, optimised", what=has, program=program, calls=calls)
     return Peer(
         name="ns-3.44 of the registry",
-        what="SACK, PRR, BBRv1; no RACK, no TSO; asserts compiled in",
-        program=(str(build / "dumbbell"),),
-        calls={
-            "cubic100": _ns3(10, "--rate=1Gbps", "--flows=TcpCubic*100@20", "--bufferBytes=2500000"),
-            "bbr-cubic": _ns3(30, "--rate=100Mbps", "--flows=TcpBbr*1@40,TcpCubic*1@40", "--bufferBytes=500000"),
-            "bbr-rtts": _ns3(60, "--rate=40Mbps", "--flows=TcpBbr*1@40,TcpBbr*1@150", "--bufferBytes=750000"),
-        },
+        what=f"{has}; asserts compiled in",
+        program=program,
+        calls=calls,
         faster_build="ns-3.48, optimised",
-        # ns-3.48's optimised build and the 3.44 wheel on a 2-core Xeon, November 2026.
-        factors={"cubic100": 1.61, "bbr-cubic": 3.10, "bbr-rtts": 6.64},
+        factors=FACTORS,
     )
 
 
@@ -108,14 +120,14 @@ def htsim(checkout: Path | None, build: Path) -> Peer:
     )
 
 
-def available(build: Path, checkout: Path | None) -> tuple[list[Peer], list[str]]:
+def available(build: Path, *, htsim_checkout: Path | None, ns3_checkout: Path | None) -> tuple[list[Peer], list[str]]:
     """The peers that can be had here, and of the others why not."""
     found: list[Peer] = []
     left_out: list[str] = []
     makers: tuple[Callable[[], Peer], ...] = (
-        lambda: htsim(checkout, build / "htsim"),
+        lambda: htsim(htsim_checkout, build / "htsim"),
         ns2,
-        lambda: ns3(build / "ns3"),
+        lambda: ns3(ns3_checkout, build / "ns3"),
     )
     for make in makers:
         try:

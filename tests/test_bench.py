@@ -185,6 +185,8 @@ def test_a_simulator_that_is_not_here_says_what_would_help(tmp_path: Path, monke
         simulators.htsim(None, tmp_path)
     with pytest.raises(simulators.UnavailableError, match="could not be built from"):
         simulators.htsim(tmp_path, tmp_path)
+    with pytest.raises(simulators.UnavailableError, match=f"ns-3 could not be built: from {tmp_path}"):
+        simulators.ns3(tmp_path, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(simulators.UnavailableError, match="package ns2"):
         simulators.ns2()
