@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::chunk::{Chunk, Rows, Stored, ROWS_TOGETHER};
+use crate::table::ROWS_BUFFERED;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::DataType;
 use parquet::errors::Result;
@@ -13,18 +14,17 @@ use std::sync::Arc;
 
 /// The rows of one column since the last row group.
 pub struct Column<C: Cell> {
-    /// The last ones, each at its place; a null leaves what was there.
-    values: [<C::Stored as DataType>::T; ROWS_TOGETHER],
-    /// Which of them have a value, where the column is nullable: one bit a row.
-    present: u64,
-    /// All of them, encoded; from the first rows of a row group to its end.
+    /// The values that are there of the rows that are not encoded yet.
+    values: Vec<<C::Stored as DataType>::T>,
+    /// Which of these rows have a value, where the column is nullable: one bit a row, [`ROWS_TOGETHER`] in each number.
+    present: [u64; ROWS_BUFFERED / ROWS_TOGETHER],
+    /// All rows before them, encoded; from the first rows of a row group to its end.
     chunk: Option<<C::Stored as Stored>::Chunk>,
 }
 
 impl<C: Cell> Default for Column<C> {
     fn default() -> Column<C> {
-        let values = std::array::from_fn(|_| Default::default());
-        Column { values, present: 0, chunk: None }
+        Column { values: Vec::new(), present: Default::default(), chunk: None }
     }
 }
 
@@ -34,40 +34,34 @@ impl<C: Cell> Column<C> {
     pub fn set(&mut self, row: usize, cell: &C) {
         let stored = cell.store();
         if C::NULLABLE {
-            self.present |= u64::from(stored.is_some()) << row;
+            let some = &mut self.present[row / ROWS_TOGETHER];
+            *some |= u64::from(stored.is_some()) << (row % ROWS_TOGETHER);
         }
         if let Some(value) = stored {
-            self.values[row % ROWS_TOGETHER] = value;
+            self.values.push(value);
         }
     }
 
-    /// Encodes the first `rows` rows: [`ROWS_TOGETHER`] of them, or fewer at the end of a row group.
+    /// Encodes the `rows` rows that are not: [`ROWS_BUFFERED`] of them, or fewer at the end of a row group.
     pub fn encode(
         &mut self,
         rows: usize,
         of: &ColumnDescPtr,
         with: &WriterPropertiesPtr,
     ) -> Result<()> {
-        let mut rows = Rows::full(rows);
-        let mut values = rows.count;
-        if C::NULLABLE {
-            rows.present = std::mem::take(&mut self.present);
-            if !rows.is_full() {
-                values = self.close_up(rows);
-            }
-        }
         let chunk = self.chunk.get_or_insert_with(|| Chunk::begin(of, with));
-        chunk.write(&mut self.values[..values], rows)
-    }
-
-    /// Moves the values that are there to the front; returns how many.
-    fn close_up(&mut self, rows: Rows) -> usize {
-        let mut values = 0;
-        for (row, _) in rows.each().enumerate().filter(|(_, is_present)| *is_present) {
-            self.values.swap(values, row);
-            values += 1;
+        let mut values = self.values.as_mut_slice();
+        for (first, present) in (0..rows).step_by(ROWS_TOGETHER).zip(&mut self.present) {
+            let mut some = Rows::full(ROWS_TOGETHER.min(rows - first));
+            if C::NULLABLE {
+                some.present = std::mem::take(present);
+            }
+            let (these, others) = values.split_at_mut(some.values());
+            chunk.write(these, some)?;
+            values = others;
         }
-        values
+        self.values.clear();
+        Ok(())
     }
 
     /// Writes the column as the next one of `group`, and empties it.

@@ -1,6 +1,5 @@
 //! Rows into row groups into a Parquet file. A table is a row struct declared by [`table!`](crate::table!).
 
-use crate::chunk::ROWS_TOGETHER;
 use crate::{RecordError, SCHEMA_VERSION};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -16,6 +15,9 @@ use std::sync::Arc;
 
 /// Bytes that go to a file together.
 const PIECE: usize = 65_536;
+/// Rows that wait to be encoded. What encodes them and what it needs drive the engine's code and state out of a processor's
+/// first caches, so it runs seldom.
+pub const ROWS_BUFFERED: usize = 512;
 /// Rows of a row group, which waits in memory, encoded and compressed; fewer would cost readers more row groups.
 pub const ROWS_PER_GROUP: usize = 65_536;
 
@@ -53,7 +55,7 @@ pub trait Table {
     fn read<'a>(cell: &dyn Fn(&str) -> Option<&'a Value>) -> Result<Self, &'static str>
     where
         Self: Sized;
-    /// Encodes the first `rows` rows of the buffers: [`ROWS_TOGETHER`] of them, or fewer at the end of a row group.
+    /// Encodes the first `rows` rows of the buffers: [`ROWS_BUFFERED`] of them, or fewer at the end of a row group.
     fn encode(
         columns: &mut Self::Columns,
         rows: usize,
@@ -207,7 +209,7 @@ impl<R: Table> TableWriter<R> {
         }
         row.append(&mut self.columns, self.buffered);
         self.buffered += 1;
-        if self.buffered == ROWS_TOGETHER {
+        if self.buffered == ROWS_BUFFERED {
             self.encode();
         }
     }

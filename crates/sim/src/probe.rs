@@ -193,7 +193,7 @@ impl Probe {
         flow.min_rtt_us = flow.min_rtt_us.min(flow.ends.sk().rtt_min.value());
         let goodput = flow.ends.delivered_bytes();
         let since = now.since(flow.sampled_at.max(flow.start)).as_ns().max(1);
-        let rate = (goodput - flow.goodput_at_sample) as u128 * 8_000_000_000 / u128::from(since);
+        let rate = bits_per_second(goodput - flow.goodput_at_sample, since);
         flow.sampled_at = now;
         flow.goodput_at_sample = goodput;
         if !self.samples && self.watch.is_none() {
@@ -286,6 +286,15 @@ impl Probe {
                 completed_us: message.completion_time().map(|_| message.completed.as_us() as i64),
             });
         }
+    }
+}
+
+/// The rate of so many bytes in `ns` nanoseconds.
+fn bits_per_second(bytes: u64, ns: u64) -> u64 {
+    const BITS: u64 = 8_000_000_000;
+    match bytes.checked_mul(BITS) {
+        Some(bits) => bits / ns,
+        None => (u128::from(bytes) * u128::from(BITS) / u128::from(ns)) as u64,
     }
 }
 

@@ -54,13 +54,17 @@ impl Integer for Int64Type {
     }
 }
 
+/// The least and the largest of some values; none of none.
+pub type Range<V> = Option<(V, V)>;
+
 /// The values of a page.
 pub struct Deltas<T: Integer> {
     /// Values so far, and the first and the last of them.
     count: usize,
     ends: Option<(T::T, T::T)>,
-    /// Differences of the block in progress, and the smallest of them.
-    differences: Vec<i64>,
+    /// Differences of the block in progress, as many as `filled`, and the smallest of them.
+    differences: Box<[i64]>,
+    filled: usize,
     least: i64,
     /// The blocks before it.
     blocks: Vec<u8>,
@@ -68,8 +72,8 @@ pub struct Deltas<T: Integer> {
 
 impl<T: Integer> Default for Deltas<T> {
     fn default() -> Self {
-        let differences = Vec::with_capacity(Self::BLOCK);
-        Deltas { count: 0, ends: None, differences, least: i64::MAX, blocks: Vec::new() }
+        let differences = vec![0; Self::BLOCK].into_boxed_slice();
+        Deltas { count: 0, ends: None, differences, filled: 0, least: i64::MAX, blocks: Vec::new() }
     }
 }
 
@@ -77,31 +81,60 @@ impl<T: Integer> Deltas<T> {
     /// Differences of a block.
     const BLOCK: usize = MINIBLOCKS * T::MINIBLOCK;
 
-    /// Appends values.
-    pub fn put(&mut self, values: &[T::T]) {
-        let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return };
+    /// Appends values; returns their range.
+    pub fn put(&mut self, values: &[T::T]) -> Range<T::T> {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: this processor has these instructions.
+            return unsafe { self.put_by_fours(values) };
+        }
+        self.put_any(values)
+    }
+
+    /// The same with instructions for four values at a time, which most processors have, but not all.
+    ///
+    /// # Safety
+    /// The processor has AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn put_by_fours(&mut self, values: &[T::T]) -> Range<T::T> {
+        self.put_any(values)
+    }
+
+    /// The same with the instructions of whoever calls it: it is compiled once for each.
+    #[inline(always)]
+    fn put_any(&mut self, values: &[T::T]) -> Range<T::T> {
+        let (&first, &last) = (values.first()?, values.last()?);
+        let mut range = (first, first);
+        for &value in values {
+            range = (range.0.min(value), range.1.max(value));
+        }
         let begin = match self.ends {
             None => first,
             Some((begin, before)) => {
-                self.add(std::iter::once(T::minus(first, before)));
+                self.add(&[before, first]);
                 begin
             }
         };
-        self.add(values.iter().zip(&values[1..]).map(|(&one, &next)| T::minus(next, one)));
+        self.add(values);
         self.count += values.len();
         self.ends = Some((begin, last));
+        Some(range)
     }
 
-    /// Appends differences, and packs each block that is full.
+    /// Appends the differences between these values, and packs each block that is full.
     #[inline(always)]
-    fn add(&mut self, mut new: impl ExactSizeIterator<Item = i64>) {
-        while new.len() > 0 {
-            let before = self.differences.len();
-            self.differences.extend(new.by_ref().take(Self::BLOCK - before));
-            if let Some((least, _)) = range(&self.differences[before..]) {
-                self.least = self.least.min(least);
+    fn add(&mut self, mut values: &[T::T]) {
+        while values.len() > 1 {
+            let free = &mut self.differences[self.filled..];
+            let count = free.len().min(values.len() - 1);
+            for ((difference, &one), &next) in free.iter_mut().zip(values).zip(&values[1..]) {
+                *difference = T::minus(next, one);
             }
-            if self.differences.len() == Self::BLOCK {
+            self.least = free[..count].iter().fold(self.least, |least, &one| least.min(one));
+            self.filled += count;
+            values = &values[count..];
+            if self.filled == Self::BLOCK {
                 self.end_block();
             }
         }
@@ -121,8 +154,9 @@ impl<T: Integer> Deltas<T> {
 
     /// Packs the block in progress: each difference, less the smallest of the block, in as many bits as the largest of its
     /// miniblock needs.
+    #[inline(always)]
     fn end_block(&mut self) {
-        if self.differences.is_empty() {
+        if self.filled == 0 {
             return;
         }
         let least = std::mem::replace(&mut self.least, i64::MAX);
@@ -130,9 +164,9 @@ impl<T: Integer> Deltas<T> {
         let widths_at = self.blocks.len();
         self.blocks.resize(widths_at + MINIBLOCKS, 0);
         // What lacks of the last miniblock is zero when it is packed.
-        let whole = self.differences.len().next_multiple_of(T::MINIBLOCK);
-        self.differences.resize(whole, least);
-        let miniblocks = self.differences.chunks_exact_mut(T::MINIBLOCK);
+        let whole = self.filled.next_multiple_of(T::MINIBLOCK);
+        self.differences[self.filled..whole].fill(least);
+        let miniblocks = self.differences[..whole].chunks_exact_mut(T::MINIBLOCK);
         for (width_at, miniblock) in (widths_at..).zip(miniblocks) {
             let mut bits = 0;
             for difference in miniblock.iter_mut() {
@@ -143,31 +177,8 @@ impl<T: Integer> Deltas<T> {
             self.blocks[width_at] = width as u8;
             pack(&mut self.blocks, miniblock, width);
         }
-        self.differences.clear();
+        self.filled = 0;
     }
-}
-
-/// The least and the largest of some values; none of none.
-pub type Range<V> = Option<(V, V)>;
-
-/// See [`Range`]. Each comparison waits for the one before it, so there are four series of them.
-#[inline]
-pub fn range<V: Copy + Ord>(values: &[V]) -> Range<V> {
-    const SERIES: usize = 4;
-    let first = *values.first()?;
-    let (mut least, mut most) = ([first; SERIES], [first; SERIES]);
-    let fours = values.chunks_exact(SERIES);
-    let widen = |least: &mut V, most: &mut V, value: V| {
-        *least = value.min(*least);
-        *most = value.max(*most);
-    };
-    fours.remainder().iter().for_each(|&value| widen(&mut least[0], &mut most[0], value));
-    for four in fours {
-        for i in 0..SERIES {
-            widen(&mut least[i], &mut most[i], four[i]);
-        }
-    }
-    Some((*least.iter().min()?, *most.iter().max()?))
 }
 
 /// Appends the values of a miniblock, each of `width` bits, the lowest bit first. Narrow ones are joined before.
@@ -213,4 +224,44 @@ pub fn put_varint(to: &mut Vec<u8>, mut value: u64) {
 /// The same of a signed number, small ones of both signs in few bytes.
 fn put_zigzag(to: &mut Vec<u8>, value: i64) {
     put_varint(to, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// A page of values of all sizes, in pieces of up to 64.
+    fn page(
+        put: impl Fn(&mut Deltas<Int64Type>, &[i64]) -> Range<i64>,
+    ) -> (Vec<u8>, Vec<Range<i64>>) {
+        let nth = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 64)).cast_signed();
+        let values: Vec<i64> = (0..2_000).map(nth).chain([i64::MIN, i64::MAX, 0]).collect();
+        let (mut deltas, mut bytes) = (Deltas::default(), Vec::new());
+        let mut rest = values.as_slice();
+        let mut ranges = Vec::new();
+        for length in (0..=64).cycle() {
+            let (some, others) = rest.split_at(length.min(rest.len()));
+            ranges.push(put(&mut deltas, some));
+            rest = others;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        deltas.take(&mut bytes);
+        (bytes, ranges)
+    }
+
+    #[test]
+    fn bytes_do_not_depend_on_the_instructions() {
+        if !std::arch::is_x86_feature_detected!("avx2") {
+            eprintln!("not run: this processor has no AVX2");
+            return;
+        }
+        // SAFETY: this processor has these instructions.
+        let by_fours = page(|deltas, values| unsafe { deltas.put_by_fours(values) });
+        assert_eq!(by_fours, page(Deltas::put_any));
+        let (_, ranges) = by_fours;
+        assert_eq!(ranges[0], None);
+        assert_eq!(ranges.last().copied().flatten().map(|(least, _)| least), Some(i64::MIN));
+    }
 }

@@ -2,7 +2,7 @@
 //! which a property holds them (`tests/chunks.rs`), for some two thirds of its instructions. That is of a file as `table.rs`
 //! opens it: with Snappy, pages of the first version, and statistics.
 
-use super::delta::{range, Deltas, Integer, Range};
+use super::delta::{Deltas, Integer, Range};
 use super::levels::Levels;
 use super::{Chunk, Rows, BATCH};
 use parquet::basic::{BoundaryOrder, Compression, Encoding, PageType};
@@ -83,12 +83,12 @@ impl<T: Integer> Chunk<T> for Integers<T> {
     }
 
     fn write(&mut self, values: &mut [T::T], rows: Rows) -> Result<()> {
-        self.values.put(values);
+        let range = self.values.put(values);
         if self.is_nullable() {
             self.levels.put(rows);
         }
         let nulls = rows.count - values.len();
-        self.page.add(Extent { rows: rows.count, nulls, range: range(values) });
+        self.page.add(Extent { rows: rows.count, nulls, range });
         if self.page.rows >= self.rows_per_page && self.page.rows.is_multiple_of(BATCH) {
             self.end_page()?;
         }

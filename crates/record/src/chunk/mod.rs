@@ -20,7 +20,7 @@ pub mod integers;
 pub mod levels;
 pub mod library;
 
-/// Rows that are encoded together: their cells stay in a processor's first cache until then.
+/// Rows whose cells of one column are encoded together.
 pub const ROWS_TOGETHER: usize = 64;
 
 /// Rows after which whoever encodes looks for the end of a page. The library does so by itself in what it is given at once,
@@ -45,6 +45,11 @@ impl Rows {
     /// Whether none of them is null.
     pub fn is_full(self) -> bool {
         self.present == Rows::full(self.count).present
+    }
+
+    /// How many of them have a value.
+    pub fn values(self) -> usize {
+        self.present.count_ones() as usize
     }
 
     /// Whether each of them has a value.
