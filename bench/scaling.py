@@ -185,7 +185,7 @@ def table(axis: Axis, rows: list[Row]) -> str:
 
 RUNS = 1000
 """Runs of a second in the sweep that tells what a run costs beside its simulation."""
-LONG_RUNS, LONG_S = 32, 60
+LONG_RUNS, LONG_S = 96, 60
 """Runs, and seconds of each, of the sweep that tells what a second core gains."""
 REPEATED = """
 duration = "{seconds}s"
