@@ -233,7 +233,7 @@ impl<P: Frame + Copy> Link<P> {
 
     /// When it wants to be woken, if it is known that nothing leaves at `now`.
     #[inline]
-    fn waits_until(&self, now: Time) -> Option<Time> {
+    pub fn waits_until(&self, now: Time) -> Option<Time> {
         match &self.queue {
             Queue::Bucket(tbf) => tbf.waits_until(now),
             Queue::Fifo(_) | Queue::Trace(_) | Queue::Shaping(..) => None,

@@ -501,6 +501,9 @@ impl<P: PathPacket> Network<P> {
             let Some(packet) = next else { break };
             let place = self.routes[packet.flow() as usize].place_after(link);
             self.pass(now, packet, place, timeline);
+            if let Some(at) = self.links[link as usize].waits_until(now) {
+                return timeline.set(self.link_slots + link, at);
+            }
         }
         let slot = self.link_slots + link;
         match self.links[link as usize].next_wakeup() {
