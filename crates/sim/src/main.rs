@@ -1,6 +1,7 @@
 //! `dumbbell-sim PLAN.json OUT_DIR [CONTROLLER.c...]`: runs one plan and prints its summary, without
 //! Python. For benchmarks, profilers and sanitizers.
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,11 +11,9 @@ fn main() -> ExitCode {
         eprintln!("usage: dumbbell-sim PLAN.json OUT_DIR [CONTROLLER.c...]");
         return ExitCode::from(2);
     };
-    match run(Path::new(plan), Path::new(out), own) {
-        Ok(summary) => {
-            println!("{summary}");
-            ExitCode::SUCCESS
-        }
+    let summary = run(Path::new(plan), Path::new(out), own);
+    match summary.and_then(|summary| Ok(writeln!(io::stdout(), "{summary}")?)) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("dumbbell-sim: {error}");
             ExitCode::FAILURE
