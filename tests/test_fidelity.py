@@ -192,6 +192,25 @@ def test_only_what_is_between_the_markers_is_written() -> None:
         fidelity_page.renewed("no markers", table, {})
 
 
+def test_the_readme_says_what_the_table_comes_to() -> None:
+    alike, apart = record([0.9, 0.9], [0.9, 0.9]), record([0.9, 0.9], [0.5, 0.5], row="b")
+    text = f"So: {fidelity_page.BEGIN}old{fidelity_page.END} And:"
+    made = fidelity_page.renewed_readme(text, section(alike, apart), {"b": Cause("Chance, by 40 seeds: ...")})
+    assert "1 of 2 of its rows agree within fixed tolerances with three seeds; chance explains the 1 others." in made
+    assert "agree with Linux in 2 of 4 cases, single seeds of Linux with Linux in 4." in made
+    assert "old" not in made
+    other = fidelity_page.renewed_readme(text, section(apart), {"b": Cause("timers")})
+    assert "chance explains 0 of the 1 others" in other
+
+
+def test_page_and_readme_are_those_of_the_stored_table_and_its_causes() -> None:
+    table, causes = fidelity_table.read(), fidelity_page.causes()
+    page, readme = (file.read_text(encoding="utf-8") for file in (fidelity_page.PAGE, fidelity_page.README))
+    assert fidelity_page.complaints(table, causes) == []
+    assert fidelity_page.renewed(page, table, causes) == page
+    assert fidelity_page.renewed_readme(readme, table, causes) == readme
+
+
 def test_every_tolerance_has_its_word_on_the_page() -> None:
     assert fidelity_page.WORDS.keys() == agreement.TOLERANCES.keys()
 

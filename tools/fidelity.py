@@ -133,6 +133,9 @@ def page(arguments: argparse.Namespace) -> int:
         found += [f"{row}: measured, but no longer a row" for row in sorted(measured - listed)]
     if arguments.check and fidelity_page.renewed(text, table, fidelity_page.causes()) != text:
         found.append("docs/fidelity.md is stale: tools/fidelity.py page")
+    readme = fidelity_page.README.read_text(encoding="utf-8")
+    if arguments.check and fidelity_page.renewed_readme(readme, table, fidelity_page.causes()) != readme:
+        found.append("README.md is stale: tools/fidelity.py page")
     if not arguments.check:
         _write_page(table)
     print("\n".join(found), file=sys.stderr, end="\n" if found else "")
@@ -140,8 +143,12 @@ def page(arguments: argparse.Namespace) -> int:
 
 
 def _write_page(table: Table) -> None:
-    text = fidelity_page.PAGE.read_text(encoding="utf-8")
-    fidelity_page.PAGE.write_text(fidelity_page.renewed(text, table, fidelity_page.causes()), encoding="utf-8")
+    for file, renewed in (
+        (fidelity_page.PAGE, fidelity_page.renewed),
+        (fidelity_page.README, fidelity_page.renewed_readme),
+    ):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(renewed(text, table, fidelity_page.causes()), encoding="utf-8")
 
 
 def _rows(arguments: argparse.Namespace, seed: int | None = None) -> list[Row]:
