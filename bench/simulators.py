@@ -50,8 +50,8 @@ class UnavailableError(Exception):
 
 
 def ns3(checkout: Path | None, build: Path) -> Peer:
-    """ns-3: the optimised build of a checkout, or that of the Python registry, slower: its asserts and logs are
-    compiled in.
+    """ns-3: the optimised build of a checkout, or else that of the Python registry, which its asserts and logs make
+    slower.
     """
     has = "SACK, PRR, BBRv1; no RACK, no TSO"
     calls = {

@@ -226,6 +226,8 @@ impl<R: Table> TableWriter<R> {
         if self.encoded == ROWS_PER_GROUP {
             self.flush();
         }
+        // Rows that cannot be written any more would fill the memory.
+        self.on = self.failed.is_none();
     }
 
     /// Writes the rows, all of which are encoded, as one row group.
