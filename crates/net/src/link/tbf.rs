@@ -2,7 +2,8 @@
 //!
 //! As in the kernel the shaper asks for the next packet as
 //! soon as the last one left, and holds it until there are tokens: an AQM decides on a packet when the
-//! one before it leaves, and the packet that is held can be neither dropped nor overtaken. tbf itself
+//! one before it leaves, and the packet that is held can be neither dropped nor overtaken. From a child that
+//! can show its next packet ([`Qdisc::peek`]) it takes that when it leaves. tbf itself
 //! checks no limit; the child's counts.
 
 use super::{timer_of, Link};
@@ -17,7 +18,10 @@ struct Parked<P> {
     ready: Time,
     /// It waits for the rate, and then leaves with its last tokens.
     takes_last: bool,
-    head: Queued<P>,
+    /// Its bytes on the wire.
+    bytes: Bytes,
+    /// `None`: it stays in the child until it leaves.
+    head: Option<Queued<P>>,
 }
 
 /// See the module documentation.
@@ -72,10 +76,23 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
 
     #[inline(never)]
     fn take_next(&mut self, now: Time, outcome: &mut Outcome<P>) {
-        let Some(head) = self.child.dequeue(now, outcome) else { return };
-        let parked = self.parked.insert(Parked { ready: now, takes_last: false, head });
-        parked.ready = self.bucket.ready(now, parked.head.packet.wire_bytes());
-        parked.takes_last = parked.ready > now;
+        let (head, bytes) = match self.child.peek() {
+            Some(packet) => (None, packet.wire_bytes()),
+            None => match self.child.dequeue(now, outcome) {
+                Some(head) => {
+                    let bytes = head.packet.wire_bytes();
+                    (Some(head), bytes)
+                }
+                None => return,
+            },
+        };
+        let ready = self.bucket.ready(now, bytes);
+        self.parked = Some(Parked { ready, takes_last: ready > now, bytes, head });
+    }
+
+    /// The packet that it holds, not the child.
+    fn held(&self) -> Option<&Queued<P>> {
+        self.parked.as_ref()?.head.as_ref()
     }
 
     /// Takes the tokens of a packet that leaves at `now`.
@@ -83,7 +100,7 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
         if parked.takes_last && now == parked.ready {
             self.bucket.empty(now);
         } else {
-            self.bucket.spend(now, parked.head.packet.wire_bytes());
+            self.bucket.spend(now, parked.bytes);
         }
     }
 }
@@ -102,8 +119,9 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         self.park(now, outcome);
         let parked = self.parked.take_if(|parked| parked.ready <= now)?;
         self.spend(now, &parked);
+        let head = parked.head.or_else(|| self.child.dequeue(now, outcome));
         self.park(now, outcome);
-        Some(parked.head)
+        head
     }
 
     fn next_wakeup(&self) -> Option<Time> {
@@ -119,20 +137,20 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     }
 
     fn backlog(&self) -> Bytes {
-        let parked = self.parked.as_ref().map_or(Bytes::ZERO, |p| p.head.packet.wire_bytes());
-        self.child.backlog() + parked
+        let held = self.held().map_or(Bytes::ZERO, |head| head.packet.wire_bytes());
+        self.child.backlog() + held
     }
 
     fn len(&self) -> usize {
-        self.child.len() + usize::from(self.parked.is_some())
+        self.child.len() + usize::from(self.held().is_some())
     }
 
     fn head_since(&self) -> Option<Time> {
-        self.parked.as_ref().map(|p| p.head.since).or_else(|| self.child.head_since())
+        self.held().map(|head| head.since).or_else(|| self.child.head_since())
     }
 
     fn for_each(&self, each: &mut dyn FnMut(&P)) {
-        self.parked.iter().for_each(|p| each(&p.head.packet));
+        self.held().iter().for_each(|head| each(&head.packet));
         self.child.for_each(each);
     }
 }
@@ -149,6 +167,8 @@ mod tests {
     use super::*;
     use crate::packet::Packet;
     use crate::qdisc::fifo::{Config as FifoConfig, Fifo, Limit};
+    use crate::qdisc::red::{self, Red};
+    use crate::rng::Rng;
     use crate::schedule::Schedule;
     use units::{Rate, Span};
 
@@ -206,6 +226,21 @@ mod tests {
         assert_eq!(tbf.backlog(), Bytes::new(3 * 1514));
         assert!(tbf.dequeue(Time::from_ns(999_999), &mut outcome).is_none());
         assert_eq!(tbf.child().len(), 2);
+    }
+
+    #[test]
+    fn what_red_averages_over_has_the_packet_that_waits_for_tokens() {
+        let mut red = Red::new(red::Config::new(Bytes::new(60_000)), Rng::stream(1, "red"))
+            .expect("tc accepts it");
+        let mut outcome = Outcome::default();
+        red.enqueue(Time::ZERO, packet(0), &mut outcome);
+        let mut tbf = Tbf::new(LinkRate::Constant(RATE), Bytes::new(1514), red);
+        (1..4).for_each(|i| tbf.enqueue(Time::ZERO, packet(i), &mut outcome));
+        assert_eq!((tbf.child().len(), tbf.len()), (4, 4));
+        assert_eq!(tbf.dequeue(Time::ZERO, &mut outcome).map(|left| left.packet.seq), Some(0));
+        assert_eq!(tbf.next_wakeup(), Some(Time::from_ns(1_000_000)));
+        assert_eq!((tbf.child().len(), tbf.len()), (3, 3));
+        assert_eq!(tbf.backlog(), Bytes::new(3 * 1514));
     }
 
     #[test]

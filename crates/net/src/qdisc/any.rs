@@ -184,6 +184,11 @@ impl<P: Frame> Qdisc<P> for AnyQdisc<P> {
         each!(self, queue => queue.len())
     }
 
+    #[inline]
+    fn peek(&self) -> Option<&P> {
+        each!(self, queue => queue.peek())
+    }
+
     fn head_since(&self) -> Option<Time> {
         each!(self, queue => queue.head_since())
     }

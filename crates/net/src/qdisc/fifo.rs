@@ -93,6 +93,11 @@ impl<P: Frame> Fifo<P> {
         }
     }
 
+    /// The oldest packet.
+    pub fn front(&self) -> Option<&P> {
+        self.queue.front().map(|head| &head.packet)
+    }
+
     fn take(&mut self) -> Option<Queued<P>> {
         let head = self.queue.pop_front()?;
         self.backlog -= head.packet.wire_bytes().get();

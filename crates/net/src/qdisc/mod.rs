@@ -119,6 +119,12 @@ pub trait Qdisc<P: Frame> {
         self.len() == 0
     }
 
+    /// The packet that goes next, where a shaper that waits for it leaves it in the queue (RED's and the FIFOs' `peek`
+    /// looks only); `None` where the shaper takes it out before (`qdisc_peek_dequeued`), or nothing waits.
+    fn peek(&self) -> Option<&P> {
+        None
+    }
+
     /// When the packet came that goes next; `None` when nothing waits. Fair queueing decides who goes next
     /// when the link asks: until then it is the first of the flow whose turn it is.
     fn head_since(&self) -> Option<Time>;

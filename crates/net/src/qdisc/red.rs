@@ -224,6 +224,10 @@ impl<P: Frame> Qdisc<P> for Red<P> {
         self.child.len()
     }
 
+    fn peek(&self) -> Option<&P> {
+        self.child.front()
+    }
+
     fn head_since(&self) -> Option<Time> {
         self.child.head_since()
     }
