@@ -75,19 +75,19 @@ def _names(table: Table, name: str) -> list[str]:
 
 def renewed(text: str, table: Table, known: dict[str, Cause]) -> str:
     """The page with its generated part as the table has it. Raises ValueError where the markers are missing."""
-    return _between(text, "\n\n" + "\n".join(_lines(table, known)).strip() + "\n\n")
+    return _between(PAGE, text, "\n\n" + "\n".join(_lines(table, known)).strip() + "\n\n")
 
 
 def renewed_readme(text: str, table: Table, known: dict[str, Cause]) -> str:
     """The README, whose generated part is what the table comes to, in words."""
-    return _between(text, " ".join(_sentences(table, known)))
+    return _between(README, text, " ".join(_sentences(table, known)))
 
 
-def _between(text: str, made: str) -> str:
+def _between(file: Path, text: str, made: str) -> str:
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"no {BEGIN if not begin else END}")
+        raise ValueError(f"{file.name}: no {BEGIN if not begin else END}")
     return f"{head}{BEGIN}{made}{END}{tail}"
 
 

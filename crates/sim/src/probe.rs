@@ -289,7 +289,7 @@ impl Probe {
     }
 }
 
-/// The rate of so many bytes in `ns` nanoseconds.
+/// Bits per second when `bytes` are delivered in `ns` nanoseconds.
 fn bits_per_second(bytes: u64, ns: u64) -> u64 {
     const BITS: u64 = 8_000_000_000;
     match bytes.checked_mul(BITS) {

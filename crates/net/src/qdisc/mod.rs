@@ -119,8 +119,8 @@ pub trait Qdisc<P: Frame> {
         self.len() == 0
     }
 
-    /// The packet that goes next, where a shaper that waits for it leaves it in the queue (RED's and the FIFOs' `peek`
-    /// looks only); `None` where the shaper takes it out before (`qdisc_peek_dequeued`), or nothing waits.
+    /// The packet that goes next, if it stays in the queue while a shaper waits to send it (`red_peek`). `None` if the
+    /// shaper takes it out first (`qdisc_peek_dequeued`), or if nothing waits.
     fn peek(&self) -> Option<&P> {
         None
     }
