@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import subprocess
 import sys
 import time
@@ -98,6 +99,27 @@ def uml_kernel() -> Kernel:
         return store.find()
     except EngineError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def interrupted_start(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[int]]:
+    """Interrupts us each time that a program of this name has begun and nobody here knows it yet, as happens on a busy
+    machine; the numbers of its processes.
+    """
+    started: list[int] = []
+
+    def prepare(name: str) -> list[int]:
+        class Interrupting(subprocess.Popen[bytes]):
+            def __init__(self, command: list[str], **options: object) -> None:
+                super().__init__(command, **options)  # type: ignore[call-overload]
+                if command[0] == name:
+                    started.append(self.pid)
+                    signal.raise_signal(signal.SIGTERM)
+
+        monkeypatch.setattr(subprocess, "Popen", Interrupting)
+        return started
+
+    return prepare
 
 
 @pytest.fixture

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import io
+import os
 import subprocess
 import tarfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.runs.interrupts import Interrupted
 from dumbbell.uml import build, source, store
 
 
@@ -319,6 +322,19 @@ def test_a_compiler_that_fails_leaves_its_log_and_nothing_else(tmp_path: Path) -
     assert told[-1] == "configuring"
     assert sorted(path.name for path in store.place().iterdir()) == [".lock", "build.log", "programs"]
     assert "default 100\n" in (given / "arch" / "um" / "Kconfig").read_text(), "the user's folder stays as it is"
+
+
+def test_a_compiler_ends_with_an_interrupt_that_comes_while_it_is_started(
+    tmp_path: Path, interrupted_start: Callable[[str], list[int]]
+) -> None:
+    given = tree(tmp_path / "linux")
+    (given / "Makefile").write_text((given / "Makefile").read_text() + "allnoconfig:\n\tsleep 100\n")
+    started = interrupted_start("make")
+    with pytest.raises(Interrupted):
+        build.build(build.Plan(source=given))
+    (pid,) = started
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 def test_a_name_that_is_not_of_the_source_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.errors import EngineError
+from dumbbell.runs.interrupts import Interrupted, Raised
 from dumbbell.uml import guest
 from dumbbell.uml.store import Kernel
 
@@ -160,6 +161,16 @@ def test_an_exception_of_the_tick_ends_the_guest(boot: Boot, tmp_path: Path) -> 
 
     with pytest.raises(StoppedError):
         boot("while true; do :; done", tick=tick)
+    assert guests(tmp_path / "run") == []
+
+
+def test_a_guest_ends_with_an_interrupt_that_comes_while_it_is_started(
+    boot: Boot, tmp_path: Path, interrupted_start: Callable[[str], list[int]]
+) -> None:
+    started = interrupted_start("setarch")
+    with Raised(), pytest.raises(Interrupted):
+        boot("while true; do :; done")
+    assert len(started) == 1
     assert guests(tmp_path / "run") == []
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
-from dumbbell.runs.interrupts import Raised
+from dumbbell.runs.interrupts import Held, Raised
 
 from . import guest, source, store
 from .store import Kernel
@@ -336,10 +336,14 @@ class _Build:
         """Run a program of this step into the log; it and what it has started end with us."""
         began = time.monotonic()
         with self.log.open("ab") as log:
-            process = subprocess.Popen(
-                command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
+            process = None
             try:
+                # An interrupt waits until the process is known: one that is not known cannot be ended.
+                with Held():
+                    process = subprocess.Popen(
+                        command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                        start_new_session=True,
+                    )  # fmt: skip
                 while True:
                     try:
                         process.wait(0.5)
@@ -347,8 +351,9 @@ class _Build:
                     except subprocess.TimeoutExpired:
                         self.shown.now(f"  {time.monotonic() - began:.0f} s{self._last()}")
             except BaseException:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                if process is not None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
                 raise
         if process.returncode:
             said = self.log.read_text(encoding="utf-8", errors="replace").splitlines()

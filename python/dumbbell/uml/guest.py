@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dumbbell.errors import EngineError
+from dumbbell.runs.interrupts import Held
 
 from . import store
 from .store import Kernel
@@ -70,23 +71,17 @@ def boot(
         The guest cannot be started, or it or its script failed; the text ends with the console's last lines.
     """
     _prepare(folder, init)
-    with (folder / CONSOLE).open("wb") as console:
-        try:
-            process = subprocess.Popen(
-                _command(kernel, memory_mb),
-                cwd=folder,
-                env=_environment(seed),
-                stdin=subprocess.DEVNULL,
-                stdout=console,
-                stderr=subprocess.STDOUT,
-            )
-        except OSError as error:
-            raise EngineError(f"{error.filename}: {error.strerror}") from None
+    process = None
     try:
+        # An interrupt waits until the process is known: one that is not known cannot be ended.
+        with Held():
+            process = _start(kernel, folder, memory_mb, seed)
         _wait(process, tick)
     finally:
-        _end(process)
-        failure = _failure(folder, process.returncode)
+        failure = ""
+        if process is not None:
+            _end(process)
+            failure = _failure(folder, process.returncode)
         _clean(folder)
     if failure:
         raise EngineError(f"Linux {kernel.name}: {failure}")
@@ -96,6 +91,21 @@ def _prepare(folder: Path, init: str) -> None:
     _clean(folder)
     (folder / "init").symlink_to(store.program("init"))
     (folder / "script").write_text(init, encoding="utf-8")
+
+
+def _start(kernel: Kernel, folder: Path, memory_mb: int, seed: int) -> subprocess.Popen[bytes]:
+    with (folder / CONSOLE).open("wb") as console:
+        try:
+            return subprocess.Popen(
+                _command(kernel, memory_mb),
+                cwd=folder,
+                env=_environment(seed),
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=subprocess.STDOUT,
+            )
+        except OSError as error:
+            raise EngineError(f"{error.filename}: {error.strerror}") from None
 
 
 def _command(kernel: Kernel, memory_mb: int) -> list[str]:
