@@ -2,9 +2,9 @@
 //!
 //! As in the kernel the shaper asks for the next packet as
 //! soon as the last one left, and holds it until there are tokens: an AQM decides on a packet when the
-//! one before it leaves, and the packet that is held can be neither dropped nor overtaken. From a child that
-//! can show its next packet ([`Qdisc::peek`]) it takes that when it leaves. tbf itself
-//! checks no limit; the child's counts.
+//! one before it leaves, and the packet that is held can be neither dropped nor overtaken. A child that can show its
+//! next packet ([`Qdisc::peek`]) keeps that until it leaves: it counts in the child's limit, and a FIFO with head drop
+//! may drop it. tbf itself checks no limit; the child's counts.
 
 use super::{timer_of, Link};
 use crate::bucket::{Bucket, LinkRate};
@@ -90,6 +90,12 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
         self.parked = Some(Parked { ready, takes_last: ready > now, bytes, head });
     }
 
+    /// Forgets the packet that goes next if the child dropped it: the one in its place may be shorter.
+    fn look_again(&mut self) {
+        let next = self.child.peek().map(|packet| packet.wire_bytes());
+        self.parked.take_if(|parked| next != Some(parked.bytes));
+    }
+
     /// The packet that it holds, not the child.
     fn held(&self) -> Option<&Queued<P>> {
         self.parked.as_ref()?.head.as_ref()
@@ -112,6 +118,9 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
             return;
         }
         self.child.enqueue(now, packet, outcome);
+        if self.parked.is_some() && self.held().is_none() {
+            self.look_again();
+        }
         self.park(now, outcome);
     }
 
@@ -166,6 +175,7 @@ impl<P: Frame, Q: Qdisc<P>> Link<P> for Tbf<P, Q> {
 mod tests {
     use super::*;
     use crate::packet::Packet;
+    use crate::qdisc::codel::{self, Codel};
     use crate::qdisc::fifo::{Config as FifoConfig, Fifo, Limit};
     use crate::qdisc::red::{self, Red};
     use crate::rng::Rng;
@@ -216,8 +226,9 @@ mod tests {
     }
 
     #[test]
-    fn the_next_packet_is_taken_from_the_child_when_the_last_one_leaves() {
-        let mut tbf = tbf(1514);
+    fn codel_is_asked_for_the_next_packet_when_the_last_one_leaves() {
+        let codel = Codel::new(codel::Config::default());
+        let mut tbf = Tbf::new(LinkRate::Constant(RATE), Bytes::new(1514), codel);
         let mut outcome = Outcome::default();
         (0..4).for_each(|i| tbf.enqueue(Time::ZERO, packet(i), &mut outcome));
         assert_eq!((tbf.child().len(), tbf.len()), (3, 4));
@@ -244,12 +255,20 @@ mod tests {
     }
 
     #[test]
-    fn the_parked_packet_survives_a_child_that_drops_its_head() {
-        let config = FifoConfig { limit: Limit::Packets(1), head_drop: true };
+    fn a_fifo_with_head_drop_may_drop_the_packet_that_waits_for_tokens() {
+        let config = FifoConfig { limit: Limit::Packets(2), head_drop: true };
         let mut tbf = Tbf::new(LinkRate::Constant(RATE), Bytes::new(1514), Fifo::new(config));
         let mut outcome = Outcome::default();
-        (0..4).for_each(|i| tbf.enqueue(Time::ZERO, packet(i), &mut outcome));
-        assert_eq!(outcome.drops.iter().map(|d| d.0.seq).collect::<Vec<_>>(), [1, 2]);
+        tbf.enqueue(Time::ZERO, packet(0), &mut outcome);
+        assert!(tbf.dequeue(Time::ZERO, &mut outcome).is_some());
+        tbf.enqueue(Time::ZERO, packet(1), &mut outcome);
+        tbf.enqueue(Time::ZERO, Packet { seq: 2, len: 691, ..Packet::default() }, &mut outcome);
+        assert_eq!((tbf.len(), tbf.next_wakeup()), (2, Some(Time::from_ns(1_000_000))));
+        tbf.enqueue(Time::ZERO, packet(3), &mut outcome);
+        assert_eq!(outcome.drops.iter().map(|d| d.0.seq).collect::<Vec<_>>(), [1]);
+        // The packet behind it has half its size, and waits for half its tokens.
+        assert_eq!((tbf.len(), tbf.next_wakeup()), (2, Some(Time::from_ns(500_000))));
+        assert_eq!(tbf.dequeue(Time::from_ns(500_000), &mut outcome).map(|left| left.packet.seq), Some(2));
     }
 
     #[test]

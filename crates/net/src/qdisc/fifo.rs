@@ -136,6 +136,10 @@ impl<P: Frame> Qdisc<P> for Fifo<P> {
         self.queue.len()
     }
 
+    fn peek(&self) -> Option<&P> {
+        self.front()
+    }
+
     fn head_since(&self) -> Option<Time> {
         self.queue.front().map(|head| head.since)
     }

@@ -119,7 +119,7 @@ pub trait Qdisc<P: Frame> {
         self.len() == 0
     }
 
-    /// The packet that goes next, if it stays in the queue while a shaper waits to send it (`red_peek`). `None` if the
+    /// The packet that goes next, if it stays in the queue while a shaper waits to send it (`qdisc_peek_head`). `None` if the
     /// shaper takes it out first (`qdisc_peek_dequeued`), or if nothing waits.
     fn peek(&self) -> Option<&P> {
         None
