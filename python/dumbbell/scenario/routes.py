@@ -376,9 +376,15 @@ def _lossy(path: Path | Up, loss: int | Loss) -> list[Stage]:
 def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
     """Delay of the data and of the acknowledgements."""
     if isinstance(rtt, int):
-        return rtt // 2, rtt - rtt // 2
+        return _half(rtt), rtt - _half(rtt)
     assert isinstance(rtt, Schedule), "recordings are settled before plans are made"
-    return rtt.map(lambda one: one // 2), rtt.map(lambda one: one - one // 2)
+    return rtt.map(_half), rtt.map(lambda one: one - _half(one))
+
+
+def _half(rtt: int) -> int:
+    """Of an RTT in whole us whole us, too, the rest goes up: `tc` gives netem no parts of them, and would cut off 1 us."""
+    half = rtt // 2
+    return half if rtt % 1000 else half // 1000 * 1000
 
 
 def _refuse_beside_impair(named: str, way: Path | Up, data: tuple[str, Flow] | None) -> None:
