@@ -2,7 +2,8 @@
 //!
 //! As in the kernel the shaper asks for the next packet as
 //! soon as the last one left, and holds it until there are tokens: an AQM decides on a packet when the
-//! one before it leaves, and the packet that is held can be neither dropped nor overtaken. A child that can show its
+//! one before it leaves, and the packet that is held can be neither dropped nor overtaken; for its limit the child still
+//! counts it ([`Qdisc::hold`]). A child that can show its
 //! next packet ([`Qdisc::peek`]) keeps that until it leaves: it counts in the child's limit, and a FIFO with head drop
 //! may drop it. tbf itself checks no limit; the child's counts.
 
@@ -81,6 +82,7 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
             None => match self.child.dequeue(now, outcome) {
                 Some(head) => {
                     let bytes = head.packet.wire_bytes();
+                    self.child.shaper_holds(bytes);
                     (Some(head), bytes)
                 }
                 None => return,
@@ -130,6 +132,9 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         self.spend(now, &parked);
         let head = parked.head.or_else(|| self.child.dequeue(now, outcome));
         self.park(now, outcome);
+        if self.parked.is_none() {
+            self.child.shaper_holds(Bytes::ZERO);
+        }
         head
     }
 
@@ -176,7 +181,10 @@ mod tests {
     use super::*;
     use crate::packet::Packet;
     use crate::qdisc::codel::{self, Codel};
+    use crate::qdisc::dualpi2::{self, Dualpi2};
     use crate::qdisc::fifo::{Config as FifoConfig, Fifo, Limit};
+    use crate::qdisc::fq_codel::{self, FqCodel};
+    use crate::qdisc::pie::{self, Pie};
     use crate::qdisc::red::{self, Red};
     use crate::rng::Rng;
     use crate::schedule::Schedule;
@@ -239,6 +247,35 @@ mod tests {
         assert_eq!(tbf.child().len(), 2);
     }
 
+    /// Of four packets behind one that left, how many wait when a queue of two has its say.
+    fn waiting<Q: Qdisc<Packet>>(child: Q) -> usize {
+        let mut tbf = Tbf::new(LinkRate::Constant(RATE), Bytes::new(1514), child);
+        let mut outcome = Outcome::default();
+        tbf.enqueue(Time::ZERO, packet(0), &mut outcome);
+        assert!(tbf.dequeue(Time::ZERO, &mut outcome).is_some());
+        (1..5).for_each(|i| tbf.enqueue(Time::ZERO, packet(i), &mut outcome));
+        let waiting = tbf.len();
+        assert_eq!(waiting + outcome.drops.len(), 4);
+        // The one that waits for tokens leaves, and there is room again.
+        assert!(tbf.dequeue(Time::from_ns(1_000_000), &mut outcome).is_some());
+        tbf.enqueue(Time::from_ns(1_000_000), packet(5), &mut outcome);
+        assert_eq!(tbf.len(), waiting);
+        waiting
+    }
+
+    #[test]
+    fn what_waits_for_tokens_counts_in_the_limit_of_its_queue() {
+        let rng = || Rng::stream(1, "queue");
+        assert_eq!(waiting(Codel::new(codel::Config { limit: 2, ..codel::Config::default() })), 2);
+        let config = fq_codel::Config { limit: 2, ..fq_codel::Config::default() };
+        assert_eq!(waiting(FqCodel::new(config)), 2);
+        assert_eq!(waiting(Pie::new(pie::Config { limit: 2, ..pie::Config::default() }, rng())), 2);
+        let config = dualpi2::Config { limit: 2, ..dualpi2::Config::default() };
+        assert_eq!(waiting(Dualpi2::new(config, rng())), 2);
+        let config = FifoConfig { limit: Limit::Packets(2), head_drop: true };
+        assert_eq!(waiting(Fifo::new(config)), 2);
+    }
+
     #[test]
     fn what_red_averages_over_has_the_packet_that_waits_for_tokens() {
         let mut red = Red::new(red::Config::new(Bytes::new(60_000)), Rng::stream(1, "red"))
@@ -268,7 +305,10 @@ mod tests {
         assert_eq!(outcome.drops.iter().map(|d| d.0.seq).collect::<Vec<_>>(), [1]);
         // The packet behind it has half its size, and waits for half its tokens.
         assert_eq!((tbf.len(), tbf.next_wakeup()), (2, Some(Time::from_ns(500_000))));
-        assert_eq!(tbf.dequeue(Time::from_ns(500_000), &mut outcome).map(|left| left.packet.seq), Some(2));
+        assert_eq!(
+            tbf.dequeue(Time::from_ns(500_000), &mut outcome).map(|left| left.packet.seq),
+            Some(2)
+        );
     }
 
     #[test]

@@ -80,7 +80,8 @@ impl Config {
         }
     }
 
-    /// An empty queue. `hz` are the kernel's ticks per second; each discipline draws from `rng` only.
+    /// An empty queue of a testbed that was set up a second before time zero, whose timers run. `hz` are the kernel's
+    /// ticks per second; each discipline draws from `rng` only.
     ///
     /// # Errors
     /// Where settings contradict each other.
@@ -94,15 +95,17 @@ impl Config {
                 AnyQdisc::FqCodel(Box::new(FqCodel::new(config)))
             }
             Config::Red(config) => {
-                let made = Red::new(red::Config { hz, ..config }, rng);
+                let made = Red::set_up_before(red::Config { hz, ..config }, rng);
                 let refused = |e| Refused::new("", e, "settings that tc accepts");
                 AnyQdisc::Red(Box::new(made.map_err(refused)?))
             }
             Config::Pie(config) => {
-                AnyQdisc::Pie(Box::new(Pie::new(pie::Config { hz, ..config }, rng)))
+                AnyQdisc::Pie(Box::new(Pie::set_up_before(pie::Config { hz, ..config }, rng)))
             }
             Config::Cake(config) => AnyQdisc::Cake(Box::new(Cake::new(config, rng))),
-            Config::Dualpi2(config) => AnyQdisc::Dualpi2(Box::new(Dualpi2::new(config, rng))),
+            Config::Dualpi2(config) => {
+                AnyQdisc::Dualpi2(Box::new(Dualpi2::set_up_before(config, rng)))
+            }
             Config::Fq(config) => AnyQdisc::Fq(Box::new(Fq::new(fq::Config { hz, ..config }, rng))),
         })
     }
@@ -187,6 +190,11 @@ impl<P: Frame> Qdisc<P> for AnyQdisc<P> {
     #[inline]
     fn peek(&self) -> Option<&P> {
         each!(self, queue => queue.peek())
+    }
+
+    #[inline]
+    fn shaper_holds(&mut self, bytes: Bytes) {
+        each!(self, queue => queue.shaper_holds(bytes));
     }
 
     fn head_since(&self) -> Option<Time> {

@@ -40,6 +40,8 @@ pub struct Codel<P> {
     parameters: Parameters,
     state: State,
     line: Line<P>,
+    /// A shaper holds a packet that it took.
+    is_one_at_shaper: bool,
 }
 
 #[derive(Debug)]
@@ -77,6 +79,7 @@ impl<P: Frame> Codel<P> {
                 .with_ce_threshold(config.ce_threshold, 0, 0),
             state: State::default(),
             line: Line { queue: VecDeque::new(), backlog: 0 },
+            is_one_at_shaper: false,
         }
     }
 }
@@ -84,7 +87,7 @@ impl<P: Frame> Codel<P> {
 impl<P: Frame> Qdisc<P> for Codel<P> {
     #[inline]
     fn enqueue(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
-        if self.line.queue.len() as u64 >= self.limit {
+        if self.line.queue.len() as u64 + u64::from(self.is_one_at_shaper) >= self.limit {
             outcome.drop(packet, Cause::Overflow);
             return;
         }
@@ -103,6 +106,10 @@ impl<P: Frame> Qdisc<P> for Codel<P> {
 
     fn len(&self) -> usize {
         self.line.queue.len()
+    }
+
+    fn shaper_holds(&mut self, bytes: Bytes) {
+        self.is_one_at_shaper = bytes > Bytes::ZERO;
     }
 
     fn head_since(&self) -> Option<Time> {

@@ -190,6 +190,8 @@ pub struct Dualpi2<P> {
     /// Whose turn it is where both wait: the C queue's if positive. Bytes times percent.
     credit: i64,
     backlog: u64,
+    /// Bytes of the packet that a shaper holds.
+    at_shaper: u64,
     memory: u64,
     rng: Rng,
 }
@@ -213,9 +215,20 @@ impl<P: Frame> Dualpi2<P> {
             next_update: Time::ZERO + config.tupdate,
             credit: Self::initial_credit(&config),
             backlog: 0,
+            at_shaper: 0,
             memory: 0,
             rng,
         }
+    }
+
+    /// Empty queues of a testbed that was set up before time zero: the time until the first update is drawn.
+    ///
+    /// # Panics
+    /// When the C queue's weight exceeds 100 %.
+    pub fn set_up_before(config: Config, mut rng: Rng) -> Self {
+        let left = 1 + rng.below(config.tupdate.as_ns().max(1));
+        let next_update = Time::ZERO + Span::from_ns(left);
+        Dualpi2 { next_update, ..Dualpi2::new(config, rng) }
     }
 
     fn initial_credit(config: &Config) -> i64 {
@@ -254,7 +267,7 @@ impl<P: Frame> Dualpi2<P> {
     /// Whether a packet must go; it may be marked instead. Nothing happens while less than two full
     /// packets wait beside it (`must_drop`).
     fn must_drop(&mut self, packet: &mut P, l4s: bool, outcome: &mut Outcome<P>) -> bool {
-        if self.backlog < 2 * self.config.mtu.get() {
+        if self.backlog + self.at_shaper < 2 * self.config.mtu.get() {
             return false;
         }
         let capable = packet.ecn() != ecn::NOT_ECT;
@@ -306,7 +319,8 @@ impl<P: Frame> Qdisc<P> for Dualpi2<P> {
         let l4s = self.is_l4s(&packet);
         let capable = packet.ecn() != ecn::NOT_ECT;
         let memory = packet.truesize().get();
-        if self.len() as u64 >= self.config.limit || self.memory + memory > self.memory_limit {
+        let waiting = self.len() as u64 + u64::from(self.at_shaper > 0);
+        if waiting >= self.config.limit || self.memory + memory > self.memory_limit {
             outcome.drop(packet, Cause::Overflow);
             return;
         }
@@ -354,6 +368,10 @@ impl<P: Frame> Qdisc<P> for Dualpi2<P> {
 
     fn len(&self) -> usize {
         self.l.len() + self.c.len()
+    }
+
+    fn shaper_holds(&mut self, bytes: Bytes) {
+        self.at_shaper = bytes.get();
     }
 
     fn head_since(&self) -> Option<Time> {

@@ -57,6 +57,8 @@ pub struct FqCodel<P> {
     /// Buckets that had nothing waiting.
     new: Turns,
     old: Turns,
+    /// A shaper holds a packet that it took.
+    is_one_at_shaper: bool,
 }
 
 /// A bucket.
@@ -201,6 +203,7 @@ impl<P: Frame> FqCodel<P> {
             held: Held { packets: Slab::default(), len: 0, backlog: 0, memory: 0 },
             new: Turns::default(),
             old: Turns::default(),
+            is_one_at_shaper: false,
         }
     }
 
@@ -275,7 +278,7 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
             flow.deficit = self.config.quantum.get() as i64;
             self.new.push(&mut self.flows, i);
         }
-        let fits = self.held.len as u64 <= self.config.limit
+        let fits = self.held.len as u64 + u64::from(self.is_one_at_shaper) <= self.config.limit
             && self.held.memory <= self.config.memory_limit.get();
         if !fits {
             self.drop_from_fattest(outcome);
@@ -308,6 +311,10 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
 
     fn len(&self) -> usize {
         self.held.len
+    }
+
+    fn shaper_holds(&mut self, bytes: Bytes) {
+        self.is_one_at_shaper = bytes > Bytes::ZERO;
     }
 
     fn head_since(&self) -> Option<Time> {

@@ -125,6 +125,10 @@ pub trait Qdisc<P: Frame> {
         None
     }
 
+    /// A shaper holds a packet of this many wire bytes, which it took out as the next one; zero when it has left. It is
+    /// still part of the queue (`qdisc_peek_dequeued`): limits and probabilities count it, `len` and `backlog` do not.
+    fn shaper_holds(&mut self, _bytes: Bytes) {}
+
     /// When the packet came that goes next; `None` when nothing waits. Fair queueing decides who goes next
     /// when the link asks: until then it is the first of the flow whose turn it is.
     fn head_since(&self) -> Option<Time>;

@@ -64,6 +64,8 @@ pub struct Pie<P> {
     updates_at: Option<Time>,
     queue: VecDeque<Queued<P>>,
     backlog: u64,
+    /// Bytes of the packet that a shaper holds.
+    at_shaper: u64,
     rng: Rng,
 }
 
@@ -73,8 +75,20 @@ impl<P: Frame> Pie<P> {
     /// # Panics
     /// When `hz` is not within 1 to 10000.
     pub fn new(config: Config, rng: Rng) -> Self {
-        let jiffies = Jiffies::new(config.hz);
-        Pie {
+        Pie::with_ticks(config, Jiffies::new(config.hz), rng)
+    }
+
+    /// An empty queue of a testbed that was [set up before](Jiffies::set_up_before): its updates go on.
+    ///
+    /// # Panics
+    /// When `hz` is not within 1 to 10000.
+    pub fn set_up_before(config: Config, mut rng: Rng) -> Self {
+        let jiffies = Jiffies::new(config.hz).set_up_before(&mut rng);
+        Pie::with_ticks(config, jiffies, rng)
+    }
+
+    fn with_ticks(config: Config, jiffies: Jiffies, rng: Rng) -> Self {
+        let mut pie = Pie {
             limit: config.limit,
             ecn: config.ecn,
             ecn_most: (u128::from(ONE) * u128::from(config.ecn_limit) / 100) as u64,
@@ -89,17 +103,21 @@ impl<P: Frame> Pie<P> {
             state: State::default(),
             jiffies,
             period: jiffies.covering(config.tupdate),
-            updates_at: Some(jiffies.expiry(Time::ZERO, jiffies.half_second())),
+            updates_at: None,
             queue: VecDeque::new(),
             backlog: 0,
+            at_shaper: 0,
             rng,
-        }
+        };
+        pie.updates_at = jiffies.first(pie.period, || pie.state.update(&pie.parameters, 0));
+        pie
     }
 
     /// Whether a packet may be queued, marked or not.
     fn admits(&mut self, packet: &mut P, outcome: &mut Outcome<P>) -> bool {
         let len = packet.wire_bytes().get();
-        if !self.state.drops_early(&self.parameters, self.backlog, len, &mut self.rng) {
+        let backlog = self.backlog + self.at_shaper;
+        if !self.state.drops_early(&self.parameters, backlog, len, &mut self.rng) {
             return true;
         }
         let marks = self.ecn && self.state.probability <= self.ecn_most;
@@ -109,7 +127,8 @@ impl<P: Frame> Pie<P> {
 
 impl<P: Frame> Qdisc<P> for Pie<P> {
     fn enqueue(&mut self, now: Time, mut packet: P, outcome: &mut Outcome<P>) {
-        let cause = if self.queue.len() as u64 >= self.limit {
+        let waiting = self.queue.len() as u64 + u64::from(self.at_shaper > 0);
+        let cause = if waiting >= self.limit {
             Cause::Overflow
         } else if self.admits(&mut packet, outcome) {
             self.backlog += packet.wire_bytes().get();
@@ -136,7 +155,7 @@ impl<P: Frame> Qdisc<P> for Pie<P> {
 
     fn on_timer(&mut self, now: Time) {
         if self.updates_at.is_some_and(|at| at <= now) {
-            self.state.update(&self.parameters, self.backlog);
+            self.state.update(&self.parameters, self.backlog + self.at_shaper);
             self.updates_at = (self.period > 0).then(|| self.jiffies.expiry(now, self.period));
         }
     }
@@ -147,6 +166,10 @@ impl<P: Frame> Qdisc<P> for Pie<P> {
 
     fn len(&self) -> usize {
         self.queue.len()
+    }
+
+    fn shaper_holds(&mut self, bytes: Bytes) {
+        self.at_shaper = bytes.get();
     }
 
     fn head_since(&self) -> Option<Time> {

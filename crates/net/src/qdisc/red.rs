@@ -165,14 +165,37 @@ impl<P: Frame> Red<P> {
     /// # Panics
     /// When `hz` is not within 1 to 10000.
     pub fn new(config: Config, rng: Rng) -> Result<Self, Invalid> {
-        let jiffies = Jiffies::new(config.hz);
+        Red::with_ticks(config, Jiffies::new(config.hz), rng)
+    }
+
+    /// An empty queue of a testbed that was [set up before](Jiffies::set_up_before): if it adapts, it has done so.
+    ///
+    /// # Errors
+    /// When `tc` or the kernel refuse the configuration.
+    ///
+    /// # Panics
+    /// When `hz` is not within 1 to 10000.
+    pub fn set_up_before(config: Config, mut rng: Rng) -> Result<Self, Invalid> {
+        let mut jiffies = Jiffies::new(config.hz);
+        if config.adaptive {
+            jiffies = jiffies.set_up_before(&mut rng);
+        }
+        Red::with_ticks(config, jiffies, rng)
+    }
+
+    fn with_ticks(config: Config, jiffies: Jiffies, rng: Rng) -> Result<Self, Invalid> {
         let limit = fifo::Limit::Bytes(config.limit);
+        let mut law = Law::derive(&config)?;
+        let mut adapts_at = None;
+        if config.adaptive {
+            adapts_at = jiffies.first(jiffies.half_second(), || law.adapt(Time::ZERO));
+        }
         Ok(Red {
             config,
-            law: Law::derive(&config)?,
+            law,
             child: Fifo::new(fifo::Config { limit, head_drop: false }),
             jiffies,
-            adapts_at: config.adaptive.then(|| jiffies.expiry(Time::ZERO, jiffies.half_second())),
+            adapts_at,
             rng,
         })
     }

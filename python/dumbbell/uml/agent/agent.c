@@ -31,6 +31,7 @@
 #include "capture.h"
 #include "results.h"
 #include "specification.h"
+#include <sys/random.h>
 
 static void handle(const struct epoll_event *event)
 {
@@ -208,6 +209,17 @@ static void run(void)
 			end(&flows[i], duration);
 }
 
+/* Waits as a testbed does between its set-up and its first flow: the timers of queue disciplines then run, at a phase
+ * that the seed draws. */
+static void settle(void)
+{
+	uint32_t draw;
+
+	if (getrandom(&draw, sizeof(draw), 0) != sizeof(draw))
+		fail("getrandom");
+	nanosleep(&(struct timespec){ 1, draw % 500000000 }, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -217,6 +229,7 @@ int main(int argc, char **argv)
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	out_folder = argv[2];
 	read_specification(argv[1]);
+	settle();
 	open_outputs();
 	for (int i = 0; i < queues_n; i++)
 		open_queue(&queues[i]);

@@ -38,6 +38,19 @@ fn updates_begin_after_half_a_second_and_last_a_tick_longer_than_set() {
 }
 
 #[test]
+fn the_share_fades_only_when_not_even_a_shaper_holds_a_packet() {
+    let after = |bytes| {
+        let mut pie = pie(Config::default());
+        pie.state.probability = ONE / 10;
+        pie.shaper_holds(Bytes::new(bytes));
+        pie.on_timer(at_ms(504));
+        pie.state.probability
+    };
+    let (idle, busy) = (after(0), after(1514));
+    assert_eq!(idle, busy - busy / 64);
+}
+
+#[test]
 fn a_timer_that_is_not_due_changes_nothing() {
     let mut pie = pie(Config::default());
     pie.on_timer(at_ms(503));
