@@ -11,7 +11,7 @@ fn the_receive_window_limits_what_is_in_flight_and_the_rate_is_a_window_per_roun
     let config = HostConfig { rcvbuf: (132_716, 132_716), ..Setup::default().config };
     let setup = Setup { segments: u32::MAX, config, ..Setup::default() };
     let pair = Pair::new(setup, losing(&[])).drive_for(Span::from_ms(10_000));
-    // 132716 bytes of buffer hold a segment of 2288 and 82536 of payload: 57 segments.
+    // 132716 bytes of buffer hold a segment of 2280 and 82536 of payload: 57 segments.
     assert_eq!(pair.max_in_flight, 82_536 / MSS);
     let windows = pair.receiver.stats().delivered_bytes / u64::from(57 * MSS);
     // 98.9 round trips, less what slow start with 10, 20 and 40 leaves unused and the last one under way.

@@ -7,8 +7,8 @@ use super::tun::Tun;
 pub const SEGMENTS_PER_BUFFER: u32 = 17;
 /// Payload of such a buffer, bytes.
 const BUFFER: u64 = SEGMENTS_PER_BUFFER as u64 * MSS as u64;
-/// Memory of a buffer of veth beside its payload, bytes (measured on Linux 6.12: 2288 for a full segment).
-const VETH_OVERHEAD: u64 = 840;
+/// Memory of a buffer of veth beside its payload, bytes: the descriptor and the head (2280 for a full segment on Linux 6.12).
+const VETH_OVERHEAD: u64 = DESCRIPTOR + SMALL_HEAD;
 /// Headers in front of the payload, with timestamps, bytes.
 const HEADERS: u64 = 52;
 /// Room before the headers in a buffer of tun (`NET_SKB_PAD`), and what ends each buffer (`skb_shared_info`), bytes.
