@@ -130,11 +130,14 @@ impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         self.park(now, outcome);
         let parked = self.parked.take_if(|parked| parked.ready <= now)?;
         self.spend(now, &parked);
-        let head = parked.head.or_else(|| self.child.dequeue(now, outcome));
+        let head = match parked.head {
+            Some(head) => {
+                self.child.shaper_holds(Bytes::ZERO);
+                Some(head)
+            }
+            None => self.child.dequeue(now, outcome),
+        };
         self.park(now, outcome);
-        if self.parked.is_none() {
-            self.child.shaper_holds(Bytes::ZERO);
-        }
         head
     }
 

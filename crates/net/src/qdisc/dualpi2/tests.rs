@@ -1,7 +1,10 @@
 //! Vectors from the formulas of RFC 9332 and the constants of sch_dualpi2.c.
 
 use super::*;
+use crate::bucket::LinkRate;
+use crate::link::Tbf;
 use crate::qdisc::testing::{assert_conserves, us, Probe};
+use units::Rate;
 
 /// Delays never reach the step.
 const NO_STEP: Step = Step::Sojourn(Span::from_ms(100_000));
@@ -186,4 +189,31 @@ fn every_setting_conserves_packets() {
     }
     let config = Config { drop_overload: false, classifier: Classifier::AnyEct, ..config };
     assert_conserves(|rng| Dualpi2::new(config, rng), true);
+}
+
+/// What is dropped of so many packets that come at once to a shaper whose queue drops all that it may.
+fn dropped(config: Config, packets: u32) -> Vec<u32> {
+    let mut queue = dualpi2(config);
+    queue.pi2.prob = u32::MAX;
+    let rate = LinkRate::Constant(Rate::from_bps(12_112_000));
+    let mut tbf = Tbf::new(rate, Bytes::new(1514), queue);
+    let mut outcome = Outcome::default();
+    for seq in 0..packets {
+        tbf.enqueue(Time::ZERO, Probe { seq, ..Probe::default() }, &mut outcome);
+    }
+    while let Some(at) = tbf.next_wakeup().filter(|_| !tbf.is_empty()) {
+        tbf.on_timer(at);
+        tbf.dequeue(at, &mut outcome);
+    }
+    outcome.drops.iter().map(|dropped| dropped.0.seq).collect()
+}
+
+#[test]
+fn a_packet_at_the_shaper_is_part_of_the_queue_for_what_comes_and_not_for_what_leaves() {
+    // Packet 0 is at the shaper; when it has left, 1 is spared with less than two behind it.
+    assert_eq!(dropped(Config::default(), 3), []);
+    assert_eq!(dropped(Config::default(), 4), [1]);
+    // Packet 2 comes to two packets, 0 at the shaper and 1.
+    let early = Config { drop_early: true, ..Config::default() };
+    assert_eq!(dropped(early, 4), [2, 3]);
 }
