@@ -174,6 +174,18 @@ def test_a_guest_ends_with_an_interrupt_that_comes_while_it_is_started(
     assert guests(tmp_path / "run") == []
 
 
+def test_a_child_that_outlives_its_guest_is_ended_with_it() -> None:
+    # So does one by which a kernel tries its host in its first milliseconds: it is stopped, and nobody lets it go on.
+    process = subprocess.Popen(["sh", "-c", "sleep 100 & echo $!; wait"], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    guest._end(process)
+    process.stdout.close()
+    assert process.returncode == -signal.SIGKILL
+    stat = Path(f"/proc/{child}/stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
 def test_a_guest_ends_with_a_process_that_is_killed(uml_kernel: Kernel, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()

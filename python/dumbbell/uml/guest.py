@@ -136,7 +136,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """Return when neither the guest's kernel nor a process of its programs is left.
 
     The programs' processes are children of the kernel and die after it: it is stopped while they are listed, because
-    the list of a running kernel may lack the newest.
+    the list of a running kernel may lack the newest. A child by which a kernel that has just started tries its host
+    does not die by itself, so all are killed.
     """
     programs: list[int] = []
     if process.poll() is None:
@@ -147,6 +148,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.send_signal(signal.SIGKILL)
     process.wait()
     for ended in programs:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(ended, signal.SIGKILL)
         select.select([ended], [], [])
         os.close(ended)
 
