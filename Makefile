@@ -162,7 +162,7 @@ compare: $(STAMPS)/native ## Hold the simulator against measured rows: make comp
 	$(PYTHON) $(ORACLE)/compare.py --dumbbell $(BIN)/dumbbell --dir $(ORACLE) --cca "$(CCA)" \
 		--only '$(ONLY)' --need $(NEED) --json build/compare.json
 
-fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, and write docs/fidelity.md: make fidelity [ONLY=REGEX] [SET=tests|random|smoke|both-ways] [COUNT=100] [SEED=1]
+fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, and write docs/fidelity.md: make fidelity [ONLY=REGEX] [SET=tests|random|means|smoke|both-ways] [COUNT=100] [SEED=1]
 	nice $(BIN)/python tools/fidelity.py run --set $(SET) --only '$(if $(filter .,$(ONLY)),,$(ONLY))' --seed $(SEED) --count $(COUNT)
 
 papers: $(STAMPS)/native ## Reproduce the papers: figures and scoreboard in out/papers (ID=all, FULL=1 for the papers' times and repetitions)

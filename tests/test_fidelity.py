@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import fidelity  # noqa: E402
 import fidelity_draw  # noqa: E402
+import fidelity_means  # noqa: E402
 import fidelity_page  # noqa: E402
 import fidelity_rows  # noqa: E402
 import fidelity_runs  # noqa: E402
@@ -209,6 +210,38 @@ def test_page_and_readme_are_those_of_the_stored_table_and_its_causes() -> None:
     assert fidelity_page.complaints(table, causes) == []
     assert fidelity_page.renewed(page, table, causes) == page
     assert fidelity_page.renewed_readme(readme, table, causes) == readme
+
+
+def test_means_are_held_against_the_standard_error_of_their_difference() -> None:
+    # Variances of 4 and 1 over four seeds: an error of sqrt(5/4).
+    sim = [{"utilization": 10.0 + value} for value in (-2.0, 2.0, -1.41421356, 1.41421356)]
+    linux = [{"utilization": 7.0 + value} for value in (-1.0, 1.0, -0.707106781, 0.707106781)]
+    mean = fidelity_means.means(sim, linux)["utilization"]
+    assert (mean.sim, mean.linux, mean.error) == (10.0, 7.0, 1.118)
+    assert (round(mean.difference, 3), round(mean.errors, 2), mean.is_listed) == (0.429, 2.68, False)
+    assert fidelity_means.Mean(10.0, 7.0, 0.9).is_listed
+    assert not fidelity_means.Mean(1.001, 1.0, 1e-6).is_listed, "a thousandth does not matter"
+
+
+def test_means_of_flows_of_one_controller_are_one_figure() -> None:
+    run = {"cubic[0] share": 0.2, "cubic[1] share": 0.4, "bbr[2] share": 0.4, "jain": 0.9}
+    found = fidelity_means.means([run, run], [run, run])
+    assert {name: mean.sim for name, mean in found.items()} == {"cubic share": 0.3, "bbr share": 0.4}
+    alone = {"cubic[0] share": 1.0, "cubic[0] srtt_mean_ms": 50.0}
+    assert list(fidelity_means.means([alone, alone], [alone, alone])) == ["cubic srtt_mean_ms"]
+
+
+def test_the_page_lists_means_that_chance_does_not_explain() -> None:
+    rows = {
+        "a": {"utilization": fidelity_means.Mean(0.9, 0.91, 0.001)},
+        "b": {"utilization": fidelity_means.Mean(1, 1, 0)},
+    }
+    found = fidelity_means.Means(commit="c", kernel="Linux", seeds=16, rows=rows)
+    text = "\n".join(fidelity_means.lines(found))
+    assert "| `a` | utilization | 0.9 / 0.91 | 10.0 |" in text
+    assert "`b`" not in text
+    assert "| utilisation | 0.55%, 1.1% | 0.16% |" in text
+    assert fidelity_means.sentence(found).endswith("utilisation by 0.55%; 1 of 2 figures by more than chance explains.")
 
 
 def test_every_tolerance_has_its_word_on_the_page() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fidelity_draw
+import fidelity_means
 import fidelity_page
 import fidelity_rows
 import fidelity_runs
@@ -55,12 +56,15 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     for name, call in (("run", run), ("changed", changed)):
         one = commands.add_parser(name)
         one.set_defaults(call=call)
-        one.add_argument("--set", choices=("tests", "random", *fidelity_rows.BESIDE), default="tests")
+        one.add_argument("--set", choices=("tests", "random", "means", *fidelity_rows.BESIDE), default="tests")
         one.add_argument("--only", default="", metavar="REGEX", help="rows whose name has this; stores nothing")
         one.add_argument("--seed", type=int, default=1, help="of the random set")
         one.add_argument("--count", type=int, default=100, help="scenarios of the random set")
         one.add_argument(
-            "--seeds", type=int, default=SEEDS, help="runs of each row; from 10 on they are stored as more"
+            "--seeds",
+            type=int,
+            default=None,
+            help="of each row (3; means: 16); from 10 on its runs are stored as more",
         )
         one.add_argument("--cache", type=Path, default=CACHE, metavar="DIR")
         one.add_argument("--jobs", type=int, help="runs at once; default: one for each core")
@@ -77,11 +81,16 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     one = commands.add_parser("page")
     one.set_defaults(call=page)
     one.add_argument("--check", action="store_true")
-    return parser.parse_args(given)
+    arguments = parser.parse_args(given)
+    if getattr(arguments, "seeds", 0) is None:
+        arguments.seeds = fidelity_means.SEEDS if arguments.set == "means" else SEEDS
+    return arguments
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and store where the set is whole."""
+    if arguments.set == "means":
+        return _run_means(arguments)
     section = measured(arguments, _rows(arguments))
     _print(section)
     table, name = fidelity_table.read(), _section_name(arguments)
@@ -96,6 +105,30 @@ def run(arguments: argparse.Namespace) -> int:
         _write_page(table)
     agree = sum(row.agrees for row in section.rows)
     return 0 if agree >= arguments.need * (len(section.rows) + len(section.failed)) else 1
+
+
+def _run_means(arguments: argparse.Namespace) -> int:
+    rows, kept = _rows(arguments), fidelity_runs.Kept(arguments.cache)
+    sim, failed = _side(arguments, fidelity_runs.side("sim"), rows, kept)
+    linux, more = _side(arguments, fidelity_runs.side(arguments.reference), rows, kept)
+    found = fidelity_means.Means(
+        commit=fidelity_runs.commit(),
+        kernel=fidelity_runs.described(arguments.reference),
+        seeds=arguments.seeds,
+        rows={
+            row.name: fidelity_means.means(sim[row.name].runs, linux[row.name].runs)
+            for row in rows
+            if row.name in sim and row.name in linux
+        },
+        failed={**failed, **more},
+    )
+    print("\n".join(fidelity_means.lines(found)))
+    if not arguments.only and not arguments.dry:
+        table = fidelity_table.read()
+        table.means = found
+        fidelity_table.write(table)
+        _write_page(table)
+    return 0
 
 
 def changed(arguments: argparse.Namespace) -> int:
@@ -154,6 +187,8 @@ def _write_page(table: Table) -> None:
 def _rows(arguments: argparse.Namespace, seed: int | None = None) -> list[Row]:
     if arguments.set == "random":
         files = fidelity_draw.write(arguments.seed, arguments.count, CACHE / _section_name(arguments))
+    elif arguments.set == "means":
+        files = sorted(fidelity_rows.MEANS.glob("*.toml"))
     else:
         beside = fidelity_rows.BESIDE.get(arguments.set)
         files = fidelity_rows.tests() if beside is None else sorted(beside.glob("*.toml"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import fidelity_means
 from dumbbell.results import agreement
 from dumbbell.results.agreement import Figure, kind
 from fidelity_rows import CAUSES, PATHS, ROOT
@@ -103,6 +104,8 @@ def _sentences(table: Table, known: dict[str, Cause]) -> Iterator[str]:
         yield f"The simulator under other seeds agrees with itself in {sum(count.itself)}."
         yield f"Single seeds of the simulator agree with Linux in {sum(count.singles)} of {len(count.singles)} cases,"
         yield f"single seeds of Linux with Linux in {sum(count.ceiling)}."
+    if table.means:
+        yield fidelity_means.sentence(table.means)
 
 
 def _lines(table: Table, known: dict[str, Cause]) -> Iterator[str]:
@@ -110,6 +113,8 @@ def _lines(table: Table, known: dict[str, Cause]) -> Iterator[str]:
     for name, section in table.sections.items():
         yield from _section(name, section)
         yield from _differences(section, known, table.more)
+    if table.means:
+        yield from fidelity_means.lines(table.means)
 
 
 def _tolerances() -> Iterator[str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 #: Scenario files of the repository: the table's own, and the few that CI runs.
 TESTS, SMOKE = ROOT / "tests/fidelity", ROOT / "tests/fidelity/smoke"
+#: Scenario files whose means are compared.
+MEANS = TESTS / "means"
 #: Sets that are measured and judged, but not stored in the table.
 BESIDE = {"smoke": SMOKE, "both-ways": TESTS / "both-ways"}
 #: Controllers by the family that a row with one of them counts in; all others are plain.

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from dumbbell.results.agreement import TOLERANCES, Figure, judged, kind
 from dumbbell.results.statistic import difference_interval
+from fidelity_means import Means
 from fidelity_rows import FAMILIES, PATHS, PLAIN, ROOT
 
 FILE = ROOT / "docs/fidelity.json"
@@ -99,10 +100,11 @@ class Section(Struct, kw_only=True):
 
 
 class Table(Struct, kw_only=True):
-    """The file: sections by name (`tests`, `random-1`), and rows repeated with more seeds."""
+    """The file: sections by name (`tests`, `random-1`), rows repeated with more seeds, and means of many."""
 
     sections: dict[str, Section] = field(default_factory=dict)
     more: dict[str, Record] = field(default_factory=dict)
+    means: Means | None = None
 
 
 class Count(NamedTuple):

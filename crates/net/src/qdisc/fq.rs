@@ -1,7 +1,8 @@
 //! `fq` as a forwarding discipline (net/sched/sch_fq.c): flows take turns by bytes, within three bands
 //! of priority, and may be held to a rate each.
 //!
-//! Packets that are forwarded have no socket and no departure time. So a flow is a hash of 10 bits, the
+//! Packets that come from another host have no socket and no departure time. (Between namespaces of one machine Linux
+//! keeps the departure time since 5.18, and orders a flow's packets by it.) So a flow is a hash of 10 bits, the
 //! horizon never matters, packets of a flow leave in the order in which they came, and the only pace is
 //! `maxrate`. The kernel forgets flows that were idle for 3 s when it comes across them in a search;
 //! here a flow keeps its credit. Its timer may be late by `timer_slack` (10 us); here it is on time.

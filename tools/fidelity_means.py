@@ -1,0 +1,167 @@
+"""The part of the fidelity table that is about small differences: means of many seeds, and how exact they are.
+
+Three seeds with tolerances see a difference of ten percent. Sixteen see one of a packet: each figure's means are held
+against the standard error of their difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from statistics import fmean, median, variance
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from dumbbell.results.agreement import kind
+
+if TYPE_CHECKING:
+    from fidelity_table import Runs
+
+#: Seeds of each row.
+SEEDS = 16
+#: Standard errors beyond which a difference is listed: chance alone is beyond them in about one of 200 figures.
+ERRORS = 3.0
+#: Differences that are never listed, as a part of Linux's figure.
+LEAST = 0.002
+
+_TEXT = """\
+Queue disciplines with one flow, with four, and with two controllers. Means of many seeds show a difference of a packet,
+which three seeds and tolerances do not: each is held against the standard error of the difference."""
+
+
+class Mean(Struct, array_like=True):
+    """A figure: the simulator's mean, Linux's, and the standard error of their difference (Welch)."""
+
+    sim: float
+    linux: float
+    error: float
+
+    @property
+    def difference(self) -> float:
+        """As a part of Linux's figure."""
+        return (self.sim - self.linux) / self.linux if self.linux else math.inf if self.sim else 0.0
+
+    @property
+    def errors(self) -> float:
+        """The difference in standard errors."""
+        apart = abs(self.sim - self.linux)
+        return apart / self.error if self.error else math.inf if apart else 0.0
+
+    @property
+    def is_listed(self) -> bool:
+        """Beyond chance, and large enough to matter."""
+        return self.errors > ERRORS and abs(self.difference) > LEAST
+
+
+class Means(Struct, kw_only=True):
+    """All rows, by name and figure, and on what they were measured."""
+
+    commit: str
+    kernel: str
+    seeds: int
+    rows: dict[str, dict[str, Mean]]
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def means(sim: Runs, linux: Runs) -> dict[str, Mean]:
+    """The figures that both sides have in every run; those of the flows of one controller as their mean."""
+    one, other = list(map(_by_controller, sim)), list(map(_by_controller, linux))
+    names = [name for name in other[0] if all(name in run for run in (*one, *other))]
+    return {name: _mean([run[name] for run in one], [run[name] for run in other]) for name in names}
+
+
+def _by_controller(run: Mapping[str, float]) -> dict[str, float]:
+    """``cubic[0] share`` and ``cubic[1] share`` become ``cubic share``; a share of one controller's alone says
+    nothing.
+    """
+    found: dict[str, list[float]] = defaultdict(list)
+    for name, value in run.items():
+        found[_without_number(name)].append(value)
+    controllers = {name.split()[0] for name in found if " " in name}
+    return {
+        name: fmean(values)
+        for name, values in found.items()
+        if name != "jain" and (kind(name) != "share" or len(controllers) > 1)
+    }
+
+
+def _without_number(name: str) -> str:
+    flow, space, what = name.rpartition(" ")
+    return f"{flow.partition('[')[0]}{space}{what}"
+
+
+def _mean(sim: list[float], linux: list[float]) -> Mean:
+    error = math.sqrt(sum(variance(values) / len(values) for values in (sim, linux)))
+    return Mean(*(float(f"{value:.5g}") for value in (fmean(sim), fmean(linux), error)))
+
+
+def lines(found: Means) -> Iterator[str]:
+    """The part of the page: how far both sides are apart, how small a difference would have been seen, and what is
+    beyond chance.
+    """
+    figures = list(_figures(found))
+    listed = [(row, name, mean) for row, name, mean in figures if mean.is_listed]
+    near = sum(mean.errors <= 1 or abs(mean.difference) <= LEAST for _, _, mean in figures)
+    yield from (f"### {len(found.rows)} rows: means of {found.seeds} seeds", "")
+    yield _TEXT
+    yield f"Of {len(figures)} figures {near / len(figures):.0%} are within one such error (chance: 68 %), or within"
+    yield f"{LEAST:.1%} of Linux's. Beyond {ERRORS:g} errors and {LEAST:.1%}: {len(listed)} (by chance:"
+    yield f"about {len(figures) / 200:.0f})."
+    yield ""
+    yield from ("| figure | apart: median, largest | would be seen, median |", "| --- | --- | --- |")
+    for what, word in WORDS.items():
+        if members := _members(found, what):
+            apart = sorted(abs(mean.difference) for mean in members)
+            seen = [ERRORS * mean.error / mean.linux for mean in members]
+            yield f"| {word} | {median(apart):.2%}, {apart[-1]:.1%} | {median(seen):.2%} |"
+    yield ""
+    yield from _listed(listed)
+    yield f"Command: `make fidelity SET=means`. State: commit {found.commit}, {found.kernel}."
+    yield ""
+    if found.failed:
+        yield from ("Not counted, because a side cannot run them:", "")
+        yield from (f"- `{row}`: {error}" for row, error in found.failed.items())
+        yield ""
+
+
+def sentence(found: Means) -> str:
+    """The same for the README."""
+    listed = sum(mean.is_listed for _, _, mean in _figures(found))
+    apart = [
+        f"{word} by {median(abs(mean.difference) for mean in members):.2%}"
+        for what, word in WORDS.items()
+        if (members := _members(found, what))
+    ]
+    return (
+        f"Behind each queue discipline ({len(found.rows)} rows) means of {found.seeds} seeds differ in the median:"
+        f" {', '.join(apart)}; {listed or 'none'} of {len(list(_figures(found)))} figures by more than chance explains."
+    )
+
+
+def _figures(found: Means) -> Iterator[tuple[str, str, Mean]]:
+    return ((row, name, mean) for row, by_name in found.rows.items() for name, mean in by_name.items())
+
+
+def _members(found: Means, what: str) -> list[Mean]:
+    """The figures of a kind that are not zero on Linux."""
+    return [mean for _, name, mean in _figures(found) if kind(name) == what and mean.linux]
+
+
+#: Kinds of figures, as the table names them.
+WORDS = {
+    "utilization": "utilisation",
+    "share": "share of a controller",
+    "srtt_mean_ms": "mean smoothed RTT",
+    "retrans_rate": "retransmission rate",
+}
+
+
+def _listed(listed: Iterable[tuple[str, str, Mean]]) -> Iterator[str]:
+    listed = list(listed)
+    if listed:
+        yield from ("| beyond chance | figure | simulator / Linux | standard errors |", "| --- | --- | --- | --- |")
+        for row, name, mean in listed:
+            yield f"| `{row}` | {name} | {mean.sim:.4g} / {mean.linux:.4g} | {mean.errors:.1f} |"
+        yield ""
