@@ -1,11 +1,10 @@
 //! A token bucket in front of which any queue discipline waits (net/sched/sch_tbf.c).
 //!
-//! As in the kernel the shaper asks for the next packet as
-//! soon as the last one left, and holds it until there are tokens: an AQM decides on a packet when the
-//! one before it leaves, and the packet that is held can be neither dropped nor overtaken; for its limit the child still
-//! counts it ([`Qdisc::hold`]). A child that can show its
-//! next packet ([`Qdisc::peek`]) keeps that until it leaves: it counts in the child's limit, and a FIFO with head drop
-//! may drop it. tbf itself checks no limit; the child's counts.
+//! As in the kernel the shaper asks for the next packet as soon as the last one left, and holds it until there are
+//! tokens: an AQM decides on a packet when the one before it leaves, and the packet that is held can be neither dropped
+//! nor overtaken. The child still counts it ([`Qdisc::shaper_holds`]). A child that can show its next packet
+//! ([`Qdisc::peek`]) keeps that packet until it leaves, and a FIFO with head drop may drop it. tbf itself checks no
+//! limit; the child's counts.
 
 use super::{timer_of, Link};
 use crate::bucket::{Bucket, LinkRate};
