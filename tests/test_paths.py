@@ -169,6 +169,20 @@ def test_a_flow_crosses_its_links_in_order_and_their_delays_count_both_ways() ->
     assert made["links"][1]["qdisc"]["limit_bytes"] == 500_000, "its own rate x path.rtt"
 
 
+@pytest.mark.parametrize(
+    ("rtt", "down", "up"),
+    [
+        ("40ms", 20_000_000, 20_000_000),
+        ("48361us", 24_180_000, 24_181_000),  # tc gives netem whole microseconds
+        ("1us", 500, 500),  # too little for a netem
+        ("2.5us", 1250, 1250),
+    ],
+)
+def test_the_ways_of_an_rtt_are_whole_microseconds_where_it_is(rtt: str, down: int, up: int) -> None:
+    flow = planned(rtt=rtt, buffer="100pkt")["flows"][0]
+    assert [stage["ns"] for way in ("forward", "back") for stage in flow[way] if stage["kind"] == "delay"] == [down, up]
+
+
 def test_acknowledgements_have_a_way_of_their_own() -> None:
     ack = {
         "rate": "1Mbps",

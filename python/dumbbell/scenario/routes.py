@@ -382,9 +382,11 @@ def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
 
 
 def _half(rtt: int) -> int:
-    """Of an RTT in whole us whole us, too, the rest goes up: `tc` gives netem no parts of them, and would cut off 1 us."""
+    """Of an RTT in whole us whole us, too, and the rest goes up: `tc` cuts off parts of them. Less than one each way
+    needs no netem.
+    """
     half = rtt // 2
-    return half if rtt % 1000 else half // 1000 * 1000
+    return half if rtt % 1000 or half < 1000 else half // 1000 * 1000
 
 
 def _refuse_beside_impair(named: str, way: Path | Up, data: tuple[str, Flow] | None) -> None:
