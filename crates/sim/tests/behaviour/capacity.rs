@@ -162,7 +162,9 @@ fn bbr2plus_does_not_collapse_under_strong_jitter_as_bbr2_does() {
 #[test]
 fn the_papers_parameters_bear_jitter_that_the_module_does_not() {
     // 5 ms, out of order: spurious marks exceed the module's 2 %, not the paper's 20 % (section 4.4).
-    let (module, paper) =
-        (under_jitter("bbr2plus", 5, true, &[]), under_jitter("bbr2plus", 5, true, &PAPER));
-    assert!(paper > 0.85 && module < 0.7, "paper {paper}, module {module}");
+    let mean = |params: &[_]| {
+        (1..=6).map(|seed| under_jitter_of("bbr2plus", 5, true, params, seed)).sum::<f64>() / 6.0
+    };
+    let (module, paper) = (mean(&[]), mean(&PAPER));
+    assert!(paper > 0.8 && module < 0.7, "paper {paper}, module {module}");
 }
