@@ -120,10 +120,6 @@ def lines(found: Means) -> Iterator[str]:
     yield from _listed(listed)
     yield f"Command: `make fidelity SET=means`. State: commit {found.commit}, {found.kernel}."
     yield ""
-    if found.failed:
-        yield from ("Not counted, because a side cannot run them:", "")
-        yield from (f"- `{row}`: {error}" for row, error in found.failed.items())
-        yield ""
 
 
 def sentence(found: Means) -> str:

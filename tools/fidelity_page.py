@@ -115,6 +115,8 @@ def _lines(table: Table, known: dict[str, Cause]) -> Iterator[str]:
         yield from _differences(section, known, table.more)
     if table.means:
         yield from fidelity_means.lines(table.means)
+        failed = [f"`{row}`: {error}" for row, error in table.means.failed.items()]
+        yield from _bullets("Not counted, because a side cannot run them:", failed)
 
 
 def _tolerances() -> Iterator[str]:

@@ -93,11 +93,6 @@ impl<P: Frame> Fifo<P> {
         }
     }
 
-    /// The oldest packet.
-    pub fn front(&self) -> Option<&P> {
-        self.queue.front().map(|head| &head.packet)
-    }
-
     fn take(&mut self) -> Option<Queued<P>> {
         let head = self.queue.pop_front()?;
         self.backlog -= head.packet.wire_bytes().get();
@@ -137,7 +132,7 @@ impl<P: Frame> Qdisc<P> for Fifo<P> {
     }
 
     fn peek(&self) -> Option<&P> {
-        self.front()
+        self.queue.front().map(|head| &head.packet)
     }
 
     fn head_since(&self) -> Option<Time> {

@@ -248,7 +248,7 @@ impl<P: Frame> Qdisc<P> for Red<P> {
     }
 
     fn peek(&self) -> Option<&P> {
-        self.child.front()
+        self.child.peek()
     }
 
     fn head_since(&self) -> Option<Time> {

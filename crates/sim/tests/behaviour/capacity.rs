@@ -143,6 +143,12 @@ fn under_jitter_of(
     goodput(&ran, 0, 5000.0, 30_000.0) / path.capacity()
 }
 
+/// BBRv2+ with six seeds.
+fn mean_under_jitter(stddev_ms: u64, reorder: bool, params: &[(&str, i64)]) -> f64 {
+    (1..=6).map(|seed| under_jitter_of("bbr2plus", stddev_ms, reorder, params, seed)).sum::<f64>()
+        / 6.0
+}
+
 #[test]
 fn bbr2plus_does_not_collapse_under_strong_jitter_as_bbr2_does() {
     // Yang et al. Figs. 12 and 18: where the jitter is as large as the RTT, BBRv2 collapses to a few percent and BBRv2+
@@ -152,9 +158,7 @@ fn bbr2plus_does_not_collapse_under_strong_jitter_as_bbr2_does() {
         let (old, new) = (rate("bbr2", &[]), rate("bbr2plus", &[]));
         assert!(new > 2.0 * old, "{stddev_ms} ms, reorder {reorder}: {new} against {old}");
     }
-    let mean = |params: &[_]| {
-        (1..=6).map(|seed| under_jitter_of("bbr2plus", 40, false, params, seed)).sum::<f64>() / 6.0
-    };
+    let mean = |params: &[_]| mean_under_jitter(40, false, params);
     let (on, off) = (mean(&[]), mean(&[("rtt_comp_on", 0)]));
     assert!(on > 1.3 * off, "{on} with compensation, {off} without");
 }
@@ -162,9 +166,7 @@ fn bbr2plus_does_not_collapse_under_strong_jitter_as_bbr2_does() {
 #[test]
 fn the_papers_parameters_bear_jitter_that_the_module_does_not() {
     // 5 ms, out of order: spurious marks exceed the module's 2 %, not the paper's 20 % (section 4.4).
-    let mean = |params: &[_]| {
-        (1..=6).map(|seed| under_jitter_of("bbr2plus", 5, true, params, seed)).sum::<f64>() / 6.0
-    };
+    let mean = |params: &[_]| mean_under_jitter(5, true, params);
     let (module, paper) = (mean(&[]), mean(&PAPER));
     assert!(paper > 0.8 && module < 0.7, "paper {paper}, module {module}");
 }

@@ -191,7 +191,7 @@ fn every_setting_conserves_packets() {
     assert_conserves(|rng| Dualpi2::new(config, rng), true);
 }
 
-/// What is dropped of so many packets that come at once to a shaper whose queue drops all that it may.
+/// Which of `packets` that arrive together at a shaper are dropped, when the drop probability is 1.
 fn dropped(config: Config, packets: u32) -> Vec<u32> {
     let mut queue = dualpi2(config);
     queue.pi2.prob = u32::MAX;
