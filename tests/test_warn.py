@@ -64,6 +64,7 @@ def test_a_key_that_is_varied_without_effect_is_named_with_where() -> None:
 
 
 RANDOM = [
+    scenario(host={"processors": "own"}),
     scenario({"cca": "bbr"}),
     scenario(path={"loss": "1%"}),
     scenario(path={"jitter": {"spread": "1ms"}}),

@@ -133,7 +133,8 @@ impl Flow {
 
 fn tcp_ends(plan: &Plan, i: usize, controller: Controller, limits: memory::Limits) -> Ends {
     let p = &plan.flows[i];
-    let config = host_config(&plan.host_of(i), p, limits);
+    let config =
+        HostConfig { up_earlier: up_earlier(plan, i), ..host_config(&plan.host_of(i), p, limits) };
     let stream = match p.size_bytes {
         _ if is_application(plan, p) => Stream::EMPTY,
         Some(bytes) => Stream::of_bytes(bytes, config.mss),
@@ -241,6 +242,22 @@ fn application(plan: &Plan, i: usize) -> Option<Application> {
 /// Seed of a controller's own draws.
 fn seed(plan: &Plan, i: usize) -> u64 {
     Rng::stream(plan.seed, &format!("flow{i}.cca")).next_u64()
+}
+
+/// How much earlier the hosts of a flow booted than one host that has all flows: nothing where they share a processor.
+/// Random otherwise, up to the coarsest unit in which their timers expire (4096 ticks).
+fn up_earlier(plan: &Plan, i: usize) -> (Span, Span) {
+    if plan.host.shared_processor {
+        return (Span::ZERO, Span::ZERO);
+    }
+    let longest = 4096 * 1_000_000_000 / u64::from(plan.host_of(i).hz);
+    let host = |name: &str| Span::from_ns(Rng::stream(plan.seed, name).below(longest));
+    let receiver = if plan.host.shared_receiver {
+        "receivers.boot".into()
+    } else {
+        format!("flow{i}.receiver.boot")
+    };
+    (host(&format!("flow{i}.sender.boot")), host(&receiver))
 }
 
 fn host_config(host: &plan::Host, flow: &plan::Flow, limits: memory::Limits) -> HostConfig {

@@ -24,8 +24,10 @@ mod ahead;
 mod life;
 mod probes;
 mod shared;
+mod timeouts;
 
 use shared::Shared;
+use timeouts::Timeouts;
 
 /// Events between two calls of the caller's progress function, which take a millisecond or two.
 const EVENTS_PER_PROGRESS: u64 = 1 << 12;
@@ -111,6 +113,7 @@ impl<T: Traffic> World<T> {
             delivered: 0,
             flags: if plan.host.shared_receiver { 0 } else { flags::OWN_RECEIVER },
             is_processor_shared: plan.host.shared_processor,
+            timeouts: Timeouts::default(),
         };
         Ok(World {
             flows,
@@ -180,8 +183,11 @@ impl<T: Traffic> World<T> {
     /// Writes the tables and sums up.
     pub fn finish(mut self, plan: &Plan) -> Result<Summary, RecordError> {
         let counts = (self.shared.end, self.shared.delivered, self.events);
-        let totals =
+        let mut totals =
             totals::<T>(plan, &mut self.flows, (&self.shared.down, &self.shared.up), counts);
+        if let (true, Some(mean)) = (plan.host.shared_processor, self.shared.timeouts.many()) {
+            totals.warnings.push(timeouts::warning(mean));
+        }
         if let Some(capture) = self.shared.capture.take() {
             capture.finish(self.shared.end)?;
         }

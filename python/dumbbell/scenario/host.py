@@ -75,8 +75,8 @@ class Host(Table):
     )
     processors: Word = key(
         Choice("one", "own"),
-        "processor of the hosts: one for all, as for namespaces, so that fq's timers fire together, or each"
-        " its own (docs/fidelity.md)",
+        "processor of the hosts: one for all, as for namespaces, so that their timers fire together, or each"
+        " its own, with ticks at random times (docs/fidelity.md)",
         default="one",
     )
     traffic: Word = key(

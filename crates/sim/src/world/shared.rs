@@ -1,6 +1,7 @@
 //! What all flows share, and what a host does with what reaches it: the flow is given with each event, so that it is looked up
 //! once.
 
+use super::timeouts::Timeouts;
 use crate::capture::Capture;
 use crate::ends::{self, Ends};
 use crate::flow::Flow;
@@ -38,6 +39,7 @@ pub(super) struct Shared<T: Traffic> {
     pub flags: u8,
     /// All hosts' timers run on one processor, so that one may fire together with another.
     pub is_processor_shared: bool,
+    pub timeouts: Timeouts,
 }
 
 impl<T: Traffic> Shared<T> {
@@ -121,7 +123,11 @@ impl<T: Traffic> Shared<T> {
 
     pub fn on_sender_timer(&mut self, i: usize, flow: &mut Flow, slot: u32) {
         self.timeline.take_up(slot);
+        let timeouts = flow.ends.stats().rtos;
         flow.ends.on_sender_timer(self.now);
+        if flow.ends.stats().rtos != timeouts {
+            self.timeouts.note(self.now);
+        }
         self.log_sender(i, flow);
         self.depart(i, flow);
         self.after_sender(i, flow);

@@ -212,6 +212,30 @@ fn paced_flows_of_hosts_on_one_processor_share_more_evenly() {
 }
 
 #[test]
+fn timeouts_of_one_host_fire_together_and_those_of_many_do_not() {
+    let [one, own] = [true, false].map(|is_shared| {
+        let mut plan = plain(1_000_000_000, 2_500_000, 3 * S);
+        plan.host.shared_processor = is_shared;
+        plan.flows = vec![greedy(&plan, "cubic", 20 * MS); 1000];
+        for (i, flow) in (0..).zip(&mut plan.flows) {
+            flow.start_ns = i * MS / 2;
+        }
+        run(&plan)
+    });
+    let is_said = |ran: &Ran| ran.summary.warnings.iter().any(|w| w.contains("host.processors"));
+    assert!(
+        is_said(&one) && !is_said(&own),
+        "{:?} {:?}",
+        one.summary.warnings,
+        own.summary.warnings
+    );
+    // Both lose as much; on one host the same flows lose time and again what they send after a timeout.
+    let starved =
+        |ran: &Ran| ran.summary.flows.iter().filter(|flow| flow.goodput_bytes == 0).count();
+    assert!(starved(&own) == 0 && starved(&one) > 0, "{} {}", starved(&own), starved(&one));
+}
+
+#[test]
 fn a_slow_way_back_bounds_the_data() {
     // An ACK of 66 bytes for two segments of 1448: 264 kbit/s of ACKs carry 11.6 Mbit/s of payload.
     let mut plan = one();

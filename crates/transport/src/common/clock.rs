@@ -1,6 +1,6 @@
 //! The clocks of a Linux host: nanoseconds, microseconds, the jiffy tick and the timer wheel.
 
-use units::{Divisor, Time};
+use units::{Divisor, Span, Time};
 
 pub use cca::BOOT;
 
@@ -9,13 +9,21 @@ pub use cca::BOOT;
 pub struct Tick {
     hz: u32,
     ns: Divisor,
+    /// Time that the host has been up when the run begins.
+    up: Span,
 }
 
 impl Tick {
     /// A tick of 1/`hz` seconds (1 to 1000, as the kernel's HZ).
     pub fn new(hz: u32) -> Tick {
         assert!((1..=1000).contains(&hz), "HZ must be 1 to 1000, got {hz}");
-        Tick { hz, ns: Divisor::new(1_000_000_000 / u64::from(hz)) }
+        Tick { hz, ns: Divisor::new(1_000_000_000 / u64::from(hz)), up: BOOT }
+    }
+
+    /// The tick of a host that booted this much earlier: its ticks, and the coarser ones of its timer wheel, come at other
+    /// times.
+    pub fn ahead(self, by: Span) -> Tick {
+        Tick { up: BOOT + by, ..self }
     }
 
     /// Ticks per second.
@@ -26,7 +34,7 @@ impl Tick {
     /// `jiffies` at `now`.
     #[inline]
     pub fn jiffies(self, now: Time) -> u32 {
-        self.ns.quotient((now + BOOT).as_ns()) as u32
+        self.ns.quotient((now + self.up).as_ns()) as u32
     }
 
     /// `usecs_to_jiffies`: rounds up.
@@ -65,7 +73,7 @@ impl Tick {
             _ => 12,
         };
         let tick = ((expiry >> shift) + 1) << shift;
-        Time::from_ns(tick * self.ns.get() - BOOT.as_ns())
+        Time::from_ns(tick * self.ns.get() - self.up.as_ns())
     }
 }
 
@@ -98,7 +106,6 @@ pub fn since_echo_ms(now_ms: u32, ts_ecr: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Span;
 
     #[test]
     fn an_echo_of_the_future_tells_no_time() {
@@ -123,6 +130,17 @@ mod tests {
         let fires: Vec<_> = (0..8).map(|at| fires_after_ms(203, at)).collect();
         assert!(fires.iter().all(|f| (204..=211).contains(f)), "{fires:?}");
         assert!(fires.iter().min() != fires.iter().max());
+    }
+
+    #[test]
+    fn hosts_that_booted_at_other_times_have_their_ticks_apart() {
+        let (now, tick) = (Time::ZERO + Span::from_us(300), Tick::new(1000));
+        let other = tick.ahead(Span::from_us(34_900));
+        assert_eq!(other.jiffies(now) - tick.jiffies(now), 35);
+        let fires = |tick: Tick, delay| tick.wheel(now, delay).since(Time::ZERO).as_ns() / 1_000;
+        assert_eq!((fires(tick, 40), fires(other, 40)), (41_000, 41_100));
+        // From 504 ticks on the wheel counts in units of 64.
+        assert_eq!((fires(tick, 600), fires(other, 600)), (640_000, 605_100));
     }
 
     #[test]

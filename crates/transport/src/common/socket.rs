@@ -51,12 +51,12 @@ impl DerefMut for Socket {
 
 impl Socket {
     /// `seen`, prepared for its controller; `seed` seeds the controller's random numbers.
-    pub fn new(mut seen: Box<TcpSock>, ca: Controller, hz: u32, seed: u64) -> Socket {
-        ca.attach(&mut seen, hz, seed);
+    pub fn new(mut seen: Box<TcpSock>, ca: Controller, tick: Tick, seed: u64) -> Socket {
+        ca.attach(&mut seen, tick.hz(), seed);
         Socket {
             seen: *seen,
             ca,
-            tick: Tick::new(hz),
+            tick,
             now: Time::ZERO,
             stats: SenderStats::default(),
             events: Vec::new(),

@@ -1,6 +1,7 @@
 //! How the end hosts are set.
 
 use net::host::{EcnMode, HostQdisc};
+use units::Span;
 
 pub use net::packet::MSS;
 
@@ -39,6 +40,8 @@ pub enum Release {
 pub struct HostConfig {
     /// Kernel tick, 1/s (CONFIG_HZ).
     pub hz: u32,
+    /// How much earlier than others the sender's host booted, and the receiver's: when their ticks come.
+    pub up_earlier: (Span, Span),
     /// Sender's queue discipline.
     pub qdisc: HostQdisc,
     /// The network device.
@@ -88,6 +91,7 @@ impl Default for HostConfig {
     fn default() -> Self {
         HostConfig {
             hz: 1000,
+            up_earlier: (Span::ZERO, Span::ZERO),
             qdisc: HostQdisc::Fq,
             device: Device::Veth,
             tso: true,

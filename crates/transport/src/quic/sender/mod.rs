@@ -18,7 +18,7 @@ use super::rtt::Estimator;
 use super::sent::{Sent, SentPackets, RETRANS};
 use super::thresholds::Thresholds;
 use super::timer::Timer;
-use crate::common::clock::run_time;
+use crate::common::clock::{run_time, Tick};
 use crate::common::{Conn, SenderEvent, SenderStats, Socket, Stream};
 use cca::{AckSample, CaState, Controller, TcpSock};
 use net::{quic, Ack, Packet};
@@ -89,7 +89,7 @@ impl Sender {
     pub fn new(ca: Controller, config: Config, stream: Stream, seed: u64) -> Sender {
         let ecn = EcnCounts::new(config.ecn || ca.module().needs_ecn());
         Sender {
-            sk: Socket::new(socket(&config), ca, config.hz, seed),
+            sk: Socket::new(socket(&config), ca, Tick::new(config.hz), seed),
             config,
             cut: config.cut(),
             part: config.cut().part_size(config.frame_bytes()),

@@ -96,7 +96,7 @@ impl Receiver {
             segment: SegmentSize::default(),
             memory: Memory::new(config.device),
             gro: Gro::default(),
-            policy: AckPolicy::new(Tick::new(config.hz)),
+            policy: AckPolicy::new(Tick::new(config.hz).ahead(config.up_earlier.1)),
             compression: Compression::default(),
             copied: 0,
             reads_at: Time::NEVER,

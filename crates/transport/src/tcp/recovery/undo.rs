@@ -82,6 +82,7 @@ impl Undo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::common::clock::Tick;
     use cca::{Controller, Module, TcpSock};
     use std::collections::BTreeMap;
 
@@ -89,7 +90,7 @@ mod tests {
     fn begun() -> (Undo, Socket) {
         let module = Module::find("reno").expect("a controller");
         let ca = Controller::new(module, &BTreeMap::new()).expect("defaults are valid");
-        let mut sk = Socket::new(TcpSock::new(), ca, 1000, 1);
+        let mut sk = Socket::new(TcpSock::new(), ca, Tick::new(1000), 1);
         let mut undo = Undo::default();
         undo.begin(&mut sk, 10, false);
         undo.on_retransmit(3, 1000);

@@ -21,7 +21,7 @@ use super::rtx_queue::RtxQueue;
 use super::send_buffer::SendBuffer;
 use super::supply::Supply;
 use super::timer::XmitTimer;
-use crate::common::clock::run_time;
+use crate::common::clock::{run_time, Tick};
 use crate::common::{Conn, SenderStats, Socket, Stream};
 use cca::{Controller, TcpSock};
 use net::host::HostQdisc;
@@ -74,7 +74,12 @@ impl Sender {
         });
         let stream = if buffer.is_some() { Stream::EMPTY } else { stream };
         Sender {
-            sk: Socket::new(socket(&config), ca, config.hz, seed),
+            sk: Socket::new(
+                socket(&config),
+                ca,
+                Tick::new(config.hz).ahead(config.up_earlier.0),
+                seed,
+            ),
             config,
             conn: Conn::Closed,
             syn: Syn::default(),
