@@ -72,6 +72,26 @@ def read(capture: Path) -> list[dict[str, str]]:
     return [dict(zip(FIELDS, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
 
 
+def test_requests_are_segments_of_the_receiver_that_the_next_data_acknowledge(tmp_path: Path) -> None:
+    given = SCENARIO.split("[[flow]]")[0].replace("0.2%", "0%") + (
+        '[[flow]]\ncca = "cubic"\nworkload = { kind = "request_response", response = "18kB", think = "20ms", count = 5 }'
+    )
+    result = dumbbell.run(dumbbell.from_text(given), out=tmp_path / "run")[0]
+    words = [word for field in ("tcp.srcport", "tcp.len", "tcp.seq", "tcp.ack") for word in ("-e", field)]
+    command = [str(TSHARK), "-r", str(result.folder / "trace.pcap"), "-T", "fields", *words]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    port, *_ = lines[0].split("\t")
+    packets = [(words[0] == port, *map(int, words[1:])) for words in (line.split("\t") for line in lines)]
+    requests = [packet for packet in packets if not packet[0] and packet[1]]
+    assert requests == [(False, 1, 1 + i, 1 + 18_000 * i) for i in range(5)]
+    # Data tell how many requests were there, and the answers are whole.
+    data = [packet for packet in packets if packet[0] and packet[1]]
+    assert {(seq - 1) // 18_000 for _, _, seq, _ in data} == set(range(5))
+    assert all(ack == 2 + (seq - 1) // 18_000 for _, _, seq, ack in data)
+    # All but the first end with an odd segment whose ACK leaves with the next request.
+    assert not [p for p in packets if not p[0] and not p[1] and p[3] - 1 in (36_000, 54_000, 72_000)]
+
+
 def is_sent_again(packet: dict[str, str]) -> bool:
     """Whether tshark saw the segment before; it calls one that fills a hole soon after a gap out of order."""
     return any(

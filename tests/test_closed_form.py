@@ -57,7 +57,7 @@ def test_a_request_takes_one_round_trip(ran: Runner) -> None:
             'start = "1s"\nworkload = { kind = "request_response", response = "1000B", think = "300ms", count = 5 }'
         )
     )
-    asked = [1_040_000 + i * 340_000 for i in range(5)]
+    asked = [1_060_000 + i * 340_000 for i in range(5)]
     wanted = [
         {"flow": 0, "asked_us": at, "written_us": at + 20_000, "bytes": 1000, "completed_us": at + 40_000}
         for at in asked

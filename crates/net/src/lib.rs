@@ -25,4 +25,4 @@ pub mod trace;
 
 pub use crossing::Crossing;
 pub use frame::{ecn, Frame};
-pub use packet::{flags, Ack, AckBody, Packet, TcpAck};
+pub use packet::{flags, Ack, AckBody, AckKind, Packet, TcpAck, REQUEST_BYTES};

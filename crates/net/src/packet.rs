@@ -239,7 +239,7 @@ impl Frame for Packet {
     }
 }
 
-/// One packet from receiver to sender, without data.
+/// One packet from receiver to sender, without data but for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// Index of the flow in the plan; the engine's.
@@ -248,10 +248,21 @@ pub struct Ack {
     pub ecn: u8,
     /// It was corrupted on its way: the receiving host's checksum will refuse it.
     pub is_damaged: bool,
-    /// It answers the sender's first packet: the SYN-ACK, or the server's Initial packet.
-    pub syn: bool,
+    /// What it is besides.
+    pub kind: AckKind,
     /// What the transport says.
     pub body: AckBody,
+}
+
+/// What an acknowledgement is besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckKind {
+    /// Nothing.
+    Pure,
+    /// It answers the sender's first packet: the SYN-ACK, or the server's Initial packet.
+    Syn,
+    /// It carries a request of the application, [`REQUEST_BYTES`] of data. Of TCP only.
+    Request,
 }
 
 /// An acknowledgement as its transport writes it.
@@ -310,7 +321,7 @@ impl From<TcpAck> for Ack {
     #[inline]
     fn from(tcp: TcpAck) -> Ack {
         let body = AckBody::Tcp(tcp);
-        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, syn: false, body }
+        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, kind: AckKind::Pure, body }
     }
 }
 
@@ -318,7 +329,7 @@ impl From<AckFrame> for Ack {
     #[inline]
     fn from(frame: AckFrame) -> Ack {
         let body = AckBody::Quic(Some(frame));
-        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, syn: false, body }
+        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, kind: AckKind::Pure, body }
     }
 }
 
@@ -326,7 +337,7 @@ impl Ack {
     /// The server's Initial packet.
     pub fn initial() -> Ack {
         let body = AckBody::Quic(None);
-        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, syn: true, body }
+        Ack { flow: 0, ecn: ecn::NOT_ECT, is_damaged: false, kind: AckKind::Syn, body }
     }
 
     /// The header of TCP.
@@ -351,18 +362,35 @@ impl Ack {
             AckBody::Tcp(_) | AckBody::Datagram { .. } => None,
         }
     }
+
+    /// Whether it answers the sender's first packet.
+    #[inline]
+    pub fn is_syn(&self) -> bool {
+        self.kind == AckKind::Syn
+    }
+
+    /// Whether it carries a request.
+    #[inline]
+    pub fn is_request(&self) -> bool {
+        self.kind == AckKind::Request
+    }
 }
 
 /// An acknowledgement without options but timestamps: 14 + 20 + 32 bytes on the wire.
 const ACK_BYTES: u64 = HEADER_BYTES;
+/// Data of a request.
+pub const REQUEST_BYTES: u64 = 1;
 
 impl Frame for Ack {
     #[inline]
     fn wire_bytes(&self) -> Bytes {
         Bytes::new(match &self.body {
-            AckBody::Tcp(_) if self.syn => SYN_BYTES,
-            AckBody::Tcp(tcp) if tcp.n_sacks > 0 => ACK_BYTES + 4 + 8 * u64::from(tcp.n_sacks),
-            AckBody::Tcp(_) => ACK_BYTES,
+            AckBody::Tcp(_) if self.is_syn() => SYN_BYTES,
+            AckBody::Tcp(tcp) => {
+                let data = if self.is_request() { REQUEST_BYTES } else { 0 };
+                let sack = if tcp.n_sacks > 0 { 4 + 8 * u64::from(tcp.n_sacks) } else { 0 };
+                ACK_BYTES + data + sack
+            }
             AckBody::Quic(None) => quic::INITIAL_BYTES,
             AckBody::Quic(Some(frame)) => frame.wire_bytes(),
             AckBody::Datagram { len, .. } => quic::DATAGRAM_BYTES + u64::from(*len),
@@ -401,7 +429,7 @@ impl Frame for Ack {
 
     fn pure_ack(&self) -> Option<PureAck> {
         match &self.body {
-            AckBody::Tcp(tcp) if !self.syn => Some(PureAck {
+            AckBody::Tcp(tcp) if self.kind == AckKind::Pure => Some(PureAck {
                 ack: tcp.ack,
                 ts_val: tcp.ts_val,
                 ecn_flags: u8::from(tcp.ece) | tcp.ace,

@@ -159,6 +159,11 @@ impl Ends {
         }
     }
 
+    /// Whether everything that was written is acknowledged; of TCP.
+    pub fn is_all_acknowledged(&self) -> bool {
+        matches!(self, Ends::Tcp(sender, _) if sender.is_all_acknowledged())
+    }
+
     /// Whether [`Ends::depart`] may give something; where not, nothing leaves.
     #[inline]
     pub fn may_depart(&self, now: Time) -> bool {
@@ -344,6 +349,23 @@ impl Ends {
     #[inline]
     pub fn on_receiver_timer(&mut self, now: Time, out: &mut Vec<Ack>) {
         receiver!(self, r => r.on_timer(now, out), q => q.on_receiver_timer(now, out));
+    }
+
+    /// The receiving application sends a request, or sends it again: `None` where data do not carry it, otherwise when it is
+    /// to be sent again.
+    pub fn ask(&mut self, now: Time, out: &mut Vec<Ack>) -> Option<Time> {
+        match self {
+            Ends::Tcp(_, receiver) => Some(receiver.ask(now, out)),
+            Ends::Quic(..) | Ends::Quinn(_) => None,
+        }
+    }
+
+    /// Whether the receiver has its connection; QUIC's has when the sender has.
+    pub fn is_receiver_established(&self) -> bool {
+        match self {
+            Ends::Tcp(_, receiver) => receiver.is_established(),
+            Ends::Quic(..) | Ends::Quinn(_) => self.is_established(),
+        }
     }
 
     /// Whether all of a finite stream arrived, and when the receiver is to be woken.

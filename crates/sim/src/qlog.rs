@@ -124,7 +124,7 @@ impl Qlog {
             }
         });
         let event = QlogEvent::PacketReceived(QlogPacket {
-            header: header(ack.syn, None),
+            header: header(ack.is_syn(), None),
             raw: QlogRaw { length: Some(length), payload_length: None },
             frames: vec![frame],
         });

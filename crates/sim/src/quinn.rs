@@ -2,7 +2,7 @@
 //! that tables have.
 
 use cca::{CaInfo, TcpSock};
-use net::{flags, Ack, AckBody, Packet};
+use net::{flags, Ack, AckBody, AckKind, Packet};
 use path::plan::Plan;
 use quinn_ends::{plans, Cca, Departure, Happened, Pair, Ticket, Write};
 use transport::app;
@@ -69,7 +69,7 @@ impl Quinn {
         while let Some(Departure { ticket, ecn }) = self.pair.answer(now) {
             let Ticket { index, generation, len } = ticket;
             let body = AckBody::Datagram { number: index, generation, len };
-            out.push(Ack { flow: 0, ecn, is_damaged: false, syn: false, body });
+            out.push(Ack { flow: 0, ecn, is_damaged: false, kind: AckKind::Pure, body });
         }
     }
 

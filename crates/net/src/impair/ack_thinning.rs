@@ -121,7 +121,7 @@ fn supersedes(newer: Option<PureAck>, older: Option<PureAck>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Ack, TcpAck};
+    use crate::packet::{Ack, AckKind, TcpAck};
 
     fn ms(n: u64) -> Time {
         Time::from_ns(n * 1_000_000)
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn flows_are_thinned_apart_and_a_syn_ack_passes_at_once() {
-        let syn = Ack { syn: true, ..ack(1, 0) };
+        let syn = Ack { kind: AckKind::Syn, ..ack(1, 0) };
         let (out, dropped) =
             thin(2, &[(0, syn), (0, ack(0, 1)), (1, ack(1, 1)), (2, ack(0, 2)), (3, ack(1, 2))]);
         assert_eq!(out, [(0, syn), (2, ack(0, 2)), (3, ack(1, 2))]);

@@ -8,7 +8,7 @@ mod held;
 
 use crate::flow::Flow;
 use held::{Held, Record};
-use net::{flags, Ack, Packet, TcpAck};
+use net::{flags, Ack, AckKind, Packet, TcpAck, REQUEST_BYTES};
 use path::memory;
 use path::plan::Plan;
 use record::pcap::{PcapSegment, PcapWriter, SynOptions, ACK, AE, CWR, ECE, PSH, SYN};
@@ -37,6 +37,8 @@ struct Seen {
     /// What both ends announce on their SYN.
     syn: SynOptions,
     lengths: Lengths,
+    /// Requests that reached the sender, and the segment that the last one asked for.
+    requests: (u32, u32),
 }
 
 /// See the module documentation.
@@ -58,6 +60,7 @@ impl Capture {
             feedback: flow.ends.feedback(plan.host_of(i).ecn),
             syn: SynOptions { mss: SYN_MSS, window_scale: scale(i) as u8 },
             lengths: Lengths::new(MSS),
+            requests: (0, 0),
         });
         Ok(Capture {
             pcap: PcapWriter::create(&out.join("trace.pcap"))?,
@@ -89,8 +92,14 @@ impl Capture {
         if let Some(datagram) = datagram::of_ack(flow, ack) {
             return Record::Datagram(datagram).write(now, i as u32, &mut self.pcap);
         }
-        let Seen { lengths, syn, .. } = &mut self.flows[i];
+        let Seen { lengths, syn, requests, .. } = &mut self.flows[i];
         let tcp = ack.tcp();
+        // A request that is sent again has the number of the first.
+        let is_again = ack.is_request() && requests.0 > 0 && tcp.ack <= requests.1;
+        let before = requests.0 - u32::from(is_again);
+        if ack.is_request() && !is_again {
+            *requests = (requests.0 + 1, tcp.ack);
+        }
         let mut blocks = [(0, 0); 3];
         for (out, &(start, end)) in blocks.iter_mut().zip(tcp.sack_blocks()) {
             *out = (byte_seq(lengths, start), byte_seq(lengths, end));
@@ -98,16 +107,16 @@ impl Capture {
         let segment = PcapSegment {
             flow: i as u32,
             from_sender: false,
-            seq: u32::from(!ack.syn),
+            seq: u32::from(!ack.is_syn()) + before,
             ack: byte_seq(lengths, tcp.ack),
-            flags: ACK | if ack.syn { SYN } else { 0 } | ecn_flags(tcp),
-            window: if ack.syn { tcp.window.min(65_535) } else { tcp.window },
-            payload_len: 0,
+            flags: ACK | kind_flags(ack.kind) | ecn_flags(tcp),
+            window: if ack.is_syn() { tcp.window.min(65_535) } else { tcp.window },
+            payload_len: if ack.is_request() { REQUEST_BYTES as u32 } else { 0 },
             ts_val: tcp.ts_val,
             ts_ecr: tcp.ts_ecr,
             sack: &blocks[..tcp.n_sacks as usize],
             ecn: ack.ecn,
-            syn: ack.syn.then_some(*syn),
+            syn: ack.is_syn().then_some(*syn),
         };
         lengths.forget_below(tcp.ack.saturating_sub(KEPT_SEGMENTS));
         self.pcap.write_segment(now.as_ns(), &segment);
@@ -129,7 +138,7 @@ impl Capture {
     }
 
     fn segment(&mut self, i: usize, packet: &Packet) -> PcapSegment<'static> {
-        let Seen { lengths, feedback, syn, .. } = &mut self.flows[i];
+        let Seen { lengths, feedback, syn, requests, .. } = &mut self.flows[i];
         let is_syn = packet.flags & flags::SYN != 0;
         if u32::from(packet.len) < MSS && packet.len > 0 {
             lengths.note(packet.seq, packet.len.into());
@@ -148,7 +157,7 @@ impl Capture {
             flow: i as u32,
             from_sender: true,
             seq: if is_syn { 0 } else { byte_seq(lengths, packet.seq) },
-            ack: u32::from(!is_syn),
+            ack: if is_syn { 0 } else { 1 + requests.0 },
             flags: tcp,
             window: SYN_WINDOW,
             payload_len: packet.len.into(),
@@ -162,6 +171,14 @@ impl Capture {
 }
 
 /// Flags by which a SYN asks for ECN; a repeated one does not (RFC 3168 section 6.1.1.1).
+fn kind_flags(kind: AckKind) -> u16 {
+    match kind {
+        AckKind::Pure => 0,
+        AckKind::Syn => SYN,
+        AckKind::Request => PSH,
+    }
+}
+
 fn asks(feedback: Feedback, syn: &Packet) -> u16 {
     match feedback {
         _ if syn.flags & flags::RETRANS != 0 => 0,

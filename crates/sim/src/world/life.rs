@@ -1,6 +1,7 @@
 //! Flows in the event loop: when they open, what their applications write, and when they end.
 
 use super::shared::Shared;
+use crate::application::Action;
 use crate::flow::{Flow, Life};
 use crate::source::Source;
 use crate::traffic::Traffic;
@@ -13,13 +14,32 @@ impl<T: Traffic> Shared<T> {
             if app.next_wakeup().is_none_or(|at| at > self.now) {
                 break;
             }
-            if let Some(write) = app.on_wakeup(self.now) {
-                flow.ends.supply(self.now, write);
-                self.depart(i, flow);
+            match app.on_wakeup(self.now) {
+                Action::Write(write) => {
+                    flow.ends.supply(self.now, write);
+                    self.depart(i, flow);
+                }
+                Action::Ask => {
+                    let again = flow.ends.ask(self.now, &mut self.acks);
+                    app.on_asked(self.now, again);
+                    self.after_receiver(i, flow);
+                }
+                Action::Nothing => {}
             }
         }
         self.arm_app(i, flow);
         self.after_sender(i, flow);
+    }
+
+    /// A request has reached the sender. It counts if the whole answer to the one before is acknowledged: an older one that
+    /// was sent again tells nothing new.
+    #[cold]
+    pub(super) fn on_request(&mut self, i: usize, flow: &mut Flow) {
+        let is_new = flow.ends.is_all_acknowledged();
+        if let Some(app) = flow.app.as_mut().filter(|app| is_new && app.awaits_request()) {
+            app.answer(self.now);
+            self.arm_app(i, flow);
+        }
     }
 
     pub(super) fn arm_app(&mut self, i: usize, flow: &Flow) {

@@ -73,7 +73,7 @@ impl<T: Traffic> Shared<T> {
 
     /// Sends what the receiver acknowledges; ends the flow once it has everything.
     #[inline(always)]
-    fn after_receiver(&mut self, i: usize, flow: &mut Flow) {
+    pub(super) fn after_receiver(&mut self, i: usize, flow: &mut Flow) {
         let (is_complete, deadline) = flow.ends.receiver_state();
         let completed = is_complete && flow.is_running();
         // The stack acknowledges before the application learns of the data: where both answer, the ACK comes first.
@@ -82,7 +82,8 @@ impl<T: Traffic> Shared<T> {
         }
         self.timeline.set_if_earlier(self.slots.slot(Source::Receiver(i)), deadline);
         if let Some(app) = &mut flow.app {
-            app.on_delivered(self.now, flow.ends.delivered_bytes());
+            let is_open = flow.ends.is_receiver_established();
+            app.on_delivered(self.now, flow.ends.delivered_bytes(), is_open);
             self.arm_app(i, flow);
         }
         if completed {
@@ -111,6 +112,9 @@ impl<T: Traffic> Shared<T> {
             qlog.ack(self.now, i, &flow.ends, ack);
         }
         flow.ends.on_ack(self.now, ack);
+        if ack.is_request() {
+            self.on_request(i, flow);
+        }
         self.log_sender(i, flow);
         if !is_last && flow.ends.set_followed(true) {
             self.depart(i, flow);
@@ -214,7 +218,7 @@ impl<T: Traffic> Shared<T> {
         if flow.established.is_none() && flow.ends.is_established() {
             flow.established = Some(self.now);
             if let Some(app) = &mut flow.app {
-                app.on_established(self.now);
+                app.on_established(self.now, flow.ends.is_receiver_established());
                 self.arm_app(i, flow);
             }
         }

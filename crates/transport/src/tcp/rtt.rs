@@ -3,6 +3,24 @@
 
 use cca::TcpSock;
 
+/// What is known of the RTT, in the units of the kernel.
+pub struct Estimates<'a> {
+    /// Smoothed RTT, 1/8 us; 0 before the first sample.
+    pub srtt: &'a mut u32,
+    /// Mean deviation, 1/4 us.
+    pub mdev: &'a mut u32,
+    /// Largest mean deviation, not below the floor, 1/4 us.
+    pub rttvar: &'a mut u32,
+}
+
+impl Estimates<'_> {
+    /// Those of a socket.
+    #[inline]
+    pub fn of(sk: &mut TcpSock) -> Estimates<'_> {
+        Estimates { srtt: &mut sk.srtt_us, mdev: &mut sk.mdev_us, rttvar: &mut sk.rttvar_us }
+    }
+}
+
 /// Minimum variance that enters the RTO, us (`tcp_rto_min`).
 pub const RTO_MIN_US: u32 = 200_000;
 /// RTO while there is no sample, us (`TCP_TIMEOUT_INIT` is 1 s; 3 s is the fallback after set-up).
@@ -21,30 +39,32 @@ pub struct Estimator {
 
 impl Estimator {
     /// Takes one sample of `rtt_us` while `una..nxt` is outstanding.
-    pub fn sample(&mut self, sk: &mut TcpSock, rtt_us: u32, una: u32, nxt: u32) {
+    #[inline]
+    pub fn sample(&mut self, known: Estimates<'_>, rtt_us: u32, una: u32, nxt: u32) {
+        let Estimates { srtt, mdev, rttvar } = known;
         let m = i64::from(rtt_us.max(1));
-        if sk.srtt_us == 0 {
-            sk.srtt_us = (m << 3) as u32;
-            sk.mdev_us = (m << 1) as u32;
-            sk.rttvar_us = sk.mdev_us.max(RTO_MIN_US);
-            self.mdev_max_us = sk.rttvar_us;
+        if *srtt == 0 {
+            *srtt = (m << 3) as u32;
+            *mdev = (m << 1) as u32;
+            *rttvar = (*mdev).max(RTO_MIN_US);
+            self.mdev_max_us = *rttvar;
             self.rtt_seq = nxt;
             return;
         }
-        let error = m - i64::from(sk.srtt_us >> 3);
-        sk.srtt_us = (i64::from(sk.srtt_us) + error) as u32;
-        let mut change = error.abs() - i64::from(sk.mdev_us >> 2);
+        let error = m - i64::from(*srtt >> 3);
+        *srtt = (i64::from(*srtt) + error) as u32;
+        let mut change = error.abs() - i64::from(*mdev >> 2);
         if error < 0 && change > 0 {
             change >>= 3;
         }
-        sk.mdev_us = (i64::from(sk.mdev_us) + change) as u32;
-        if sk.mdev_us > self.mdev_max_us {
-            self.mdev_max_us = sk.mdev_us;
-            sk.rttvar_us = sk.rttvar_us.max(self.mdev_max_us);
+        *mdev = (i64::from(*mdev) + change) as u32;
+        if *mdev > self.mdev_max_us {
+            self.mdev_max_us = *mdev;
+            *rttvar = (*rttvar).max(self.mdev_max_us);
         }
         if una > self.rtt_seq {
-            if self.mdev_max_us < sk.rttvar_us {
-                sk.rttvar_us -= (sk.rttvar_us - self.mdev_max_us) >> 2;
+            if self.mdev_max_us < *rttvar {
+                *rttvar -= (*rttvar - self.mdev_max_us) >> 2;
             }
             self.rtt_seq = nxt;
             self.mdev_max_us = RTO_MIN_US;
@@ -64,7 +84,7 @@ mod tests {
     #[test]
     fn the_first_sample_sets_an_rto_of_rtt_plus_200_ms() {
         let mut sk = TcpSock::new();
-        Estimator::default().sample(&mut sk, 40_000, 0, 10);
+        Estimator::default().sample(Estimates::of(&mut sk), 40_000, 0, 10);
         assert_eq!((sk.srtt_us, sk.mdev_us), (320_000, 80_000));
         assert_eq!(rto_us(&sk), 240_000);
     }
@@ -74,7 +94,7 @@ mod tests {
         let mut sk = TcpSock::new();
         let mut e = Estimator::default();
         for i in 0..100 {
-            e.sample(&mut sk, 40_000, i, i + 10);
+            e.sample(Estimates::of(&mut sk), 40_000, i, i + 10);
         }
         assert_eq!(sk.srtt_us >> 3, 40_000);
         assert_eq!(rto_us(&sk), 240_000);
@@ -85,11 +105,11 @@ mod tests {
         let mut up = TcpSock::new();
         let mut down = TcpSock::new();
         let (mut a, mut b) = (Estimator::default(), Estimator::default());
-        a.sample(&mut up, 1_000_000, 0, 1);
-        b.sample(&mut down, 1_000_000, 0, 1);
+        a.sample(Estimates::of(&mut up), 1_000_000, 0, 1);
+        b.sample(Estimates::of(&mut down), 1_000_000, 0, 1);
         let before = up.mdev_us;
-        a.sample(&mut up, 1_900_000, 0, 1);
-        b.sample(&mut down, 100_000, 0, 1);
+        a.sample(Estimates::of(&mut up), 1_900_000, 0, 1);
+        b.sample(Estimates::of(&mut down), 100_000, 0, 1);
         assert_eq!(up.mdev_us - before, 400_000);
         assert_eq!(down.mdev_us - before, 50_000);
     }

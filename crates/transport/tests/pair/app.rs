@@ -3,8 +3,8 @@
 use crate::losing;
 use crate::pair::{Pair, Sent, Setup, Verdict, MSS};
 use cca::Module;
-use net::flags;
 use net::rng::Rng;
+use net::{flags, Ack};
 use proptest::prelude::*;
 use transport::app::{Burst, Length, Message, Workload, Write};
 use transport::tcp::{HostConfig, HostQdisc};
@@ -269,6 +269,70 @@ fn an_answer_of_twice_the_initial_window_takes_a_round_trip_more_once() {
 fn a_think_time_beyond_the_rto_makes_each_answer_start_slowly() {
     let times = completion_times(20, ms(5_000), 3);
     assert_eq!(times, [201_331; 3]);
+}
+
+/// Three answers of three segments, each 10 ms after the one before; what becomes of each packet of the receiver's.
+fn three_answers<'a>(judge: impl FnMut(&mut Ack) -> Verdict + 'a) -> Pair<'a> {
+    let think = Length::Fixed(ms(10));
+    let workload = Workload::RequestResponse { response: 3 * FULL - 400, think, count: 3 };
+    let setup = Setup { segments: 0, app: Some(workload), ..Setup::default() };
+    Pair::new(setup, losing(&[])).with_acks(judge).drive(60)
+}
+
+#[test]
+fn acks_of_one_who_asks_again_wait_for_the_next_request() {
+    let mut kinds = Vec::new();
+    three_answers(|ack| {
+        kinds.push((ack.is_request(), ack.tcp().ack));
+        Verdict::Deliver
+    });
+    let (ask, tell) = (true, false);
+    // The first answer is acknowledged one by one, as on every connection. The others are answers to one who answers, too:
+    // two segments are acknowledged, and the third with the next request.
+    let expected = [
+        (tell, 0),
+        (ask, 0),
+        (tell, 1),
+        (tell, 2),
+        (tell, 3),
+        (ask, 3),
+        (tell, 5),
+        (ask, 6),
+        (tell, 8),
+        (tell, 9),
+    ];
+    assert_eq!(kinds, expected);
+}
+
+#[test]
+fn a_lost_request_is_sent_again_after_the_timeout_of_its_own_host() {
+    let mut left = 2;
+    let pair = three_answers(move |ack| {
+        if ack.is_request() && ack.tcp().ack == 3 && left > 0 {
+            left -= 1;
+            return Verdict::Drop;
+        }
+        Verdict::Deliver
+    });
+    let took: Vec<u64> = pair
+        .app()
+        .messages()
+        .iter()
+        .map(|m| m.completion_time().map_or(0, |span| span.as_us() / 1000))
+        .collect();
+    // The RTT is 100 ms, the timeout 300; the probe comes after it, the timeout as long after that, each up to 8 ms later.
+    assert_eq!((took[0], took[2]), (100, 100));
+    assert!((700..=718).contains(&took[1]), "{took:?}");
+}
+
+#[test]
+fn a_request_that_comes_twice_is_answered_once() {
+    let pair = three_answers(|ack| match ack.is_request() {
+        true => Verdict::Twice(ms(30)),
+        false => Verdict::Deliver,
+    });
+    assert_eq!(pair.app().messages().len(), 3);
+    assert!(pair.app().messages().iter().all(|m| m.completion_time().is_some_and(|t| t < ms(101))));
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn accurate_ecn_catches_up_after_lost_acks() {
     let pair = Pair::new(setup("bbr", EcnMode::Accurate), marking(|seq| seq % 3 == 0))
         .with_acks(move |ack| {
             n += 1;
-            if ack.syn || n % 4 == 0 {
+            if ack.is_syn() || n % 4 == 0 {
                 Verdict::Deliver
             } else {
                 Verdict::Drop

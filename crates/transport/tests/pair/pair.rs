@@ -88,9 +88,10 @@ pub struct TcpEnds {
     lost_syns: u32,
     app: Option<App>,
     is_app_started: bool,
-    /// Delay of a request of the application, and when the one that was sent last arrives.
-    one_way: Span,
-    request_at: Time,
+    /// When the receiver had its connection, which can send requests from then on.
+    opened_at: Time,
+    /// When the request that has not arrived is sent again.
+    again_at: Time,
 }
 
 impl TcpEnds {
@@ -108,18 +109,17 @@ impl TcpEnds {
 
     fn next_of_app(&self) -> Time {
         let Some(app) = &self.app else { return Time::NEVER };
-        let asked = app.next_request().unwrap_or(Time::NEVER).min(self.request_at);
-        app.next_write().unwrap_or(Time::NEVER).min(asked)
+        let asks = app.next_request().map_or(self.again_at, |at| at.max(self.opened_at));
+        app.next_write().unwrap_or(Time::NEVER).min(asks)
     }
 
-    fn step_app(&mut self, now: Time) {
+    fn step_app(&mut self, now: Time, acks: &mut Vec<Ack>) {
         let Some(app) = &mut self.app else { return };
-        if self.request_at == now {
-            self.request_at = Time::NEVER;
-            app.on_request(now);
+        if self.again_at == now {
+            self.again_at = self.receiver.ask(now, acks);
         } else if app.next_request().is_some() {
             app.on_request_sent(now);
-            self.request_at = now + self.one_way;
+            self.again_at = self.receiver.ask(now, acks);
         } else if let Some(write) = app.on_wakeup(now) {
             self.write(now, write);
         }
@@ -154,7 +154,7 @@ impl Ends for TcpEnds {
 
     fn on_timer(&mut self, now: Time, acks: &mut Vec<Ack>) {
         if self.next_of_app() == now {
-            self.step_app(now);
+            self.step_app(now, acks);
         } else {
             self.receiver.on_timer(now, acks);
             self.sender.on_timer(now);
@@ -167,6 +167,10 @@ impl Ends for TcpEnds {
 
     fn on_ack(&mut self, now: Time, ack: &Ack, (): &()) {
         self.sender.on_ack(now, ack);
+        if ack.is_request() && self.again_at.is_set() && self.sender.is_all_acknowledged() {
+            self.again_at = Time::NEVER;
+            self.app.as_mut().expect("an application").on_request(now);
+        }
     }
 
     /// The application learns that the connection is open, and what arrived.
@@ -175,6 +179,9 @@ impl Ends for TcpEnds {
         if !self.is_app_started && self.sender.conn() == Conn::Established {
             self.is_app_started = true;
             app.start(now);
+        }
+        if self.receiver.is_established() {
+            self.opened_at = self.opened_at.min(now);
         }
         app.on_delivered(now, self.receiver.stats().delivered_bytes);
     }
@@ -265,8 +272,8 @@ impl<'a> Pair<'a> {
             lost_syns: 0,
             app: setup.app.map(|workload| App::new(workload, Rng::stream(1, "app"))),
             is_app_started: false,
-            one_way: setup.one_way,
-            request_at: Time::NEVER,
+            opened_at: Time::NEVER,
+            again_at: Time::NEVER,
         };
         let Setup { one_way, serialization, .. } = setup;
         let path = Path { one_way, serialization, buffer: u64::MAX, loses_after_link: true };

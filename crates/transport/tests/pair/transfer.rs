@@ -58,7 +58,7 @@ proptest! {
         let setup = Setup { cca, config, segments, one_way, ecn, ..Setup::default() };
         let mut data = verdicts(Rng::stream(seed, "data"), losses.0, delays.0);
         let mut acks = verdicts(Rng::stream(seed, "acks"), losses.1, delays.1);
-        Pair::new(setup, move |_| data()).with_acks(move |ack| match ack.syn {
+        Pair::new(setup, move |_| data()).with_acks(move |ack| match ack.is_syn() {
             true => Verdict::Deliver,
             false => acks(),
         })

@@ -4,7 +4,7 @@ use crate::info;
 use crate::receiving::ReceiverEnd;
 use crate::script::{Arm, Flags, Kernel, Options, Segment};
 use cca::{Controller, Module};
-use net::{flags, Ack, TcpAck};
+use net::{flags, Ack, AckKind, TcpAck};
 use std::collections::VecDeque;
 use transport::app::Write;
 use transport::common::clock::{timestamp_ms, BOOT};
@@ -232,7 +232,7 @@ impl SenderEnd {
         let Some(kernel) = &self.kernel else {
             return self
                 .ack(now, p, window)
-                .map(|ack| Some(Ack { syn: p.flags.syn, ..ack.into() }));
+                .map(|ack| Some(Ack { kind: kind(p.flags.syn), ..ack.into() }));
         };
         let (scale, ecn) = (kernel.scale, kernel.ecn);
         if p.flags.syn && !p.flags.ack {
@@ -252,7 +252,7 @@ impl SenderEnd {
             let accurate = ecn == 3 && self.syn.is_some_and(|syn| syn.accurate);
             (ack.ece, ack.ace) = (asked && !accurate, if accurate { 2 } else { 0 });
         }
-        Ok(Some(Ack { syn: is_answer, ..ack.into() }))
+        Ok(Some(Ack { kind: kind(is_answer), ..ack.into() }))
     }
 
     /// The script's packet as an acknowledgement. Without a timestamp it echoes what a receiver would:
@@ -345,4 +345,12 @@ pub fn host_ms(script_ms: u64) -> Result<u32, String> {
 
 pub fn script_ms(host_ms: u32) -> u64 {
     u64::from(host_ms).saturating_sub(BOOT.as_ns() / 1_000_000)
+}
+
+fn kind(is_syn: bool) -> AckKind {
+    if is_syn {
+        AckKind::Syn
+    } else {
+        AckKind::Pure
+    }
 }

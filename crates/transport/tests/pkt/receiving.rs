@@ -103,10 +103,10 @@ impl ReceiverEnd {
 }
 
 fn acknowledged(ack: &Ack, layout: &Layout) -> Segment {
-    let (first, tcp) = (u64::from(!ack.syn), ack.tcp());
+    let (first, tcp) = (u64::from(!ack.is_syn()), ack.tcp());
     let block = |&(start, end): &(u32, u32)| (layout.byte_at(start), layout.byte_at(end));
     Segment {
-        flags: Flags { syn: ack.syn, ack: true, echo: tcp.ece, ..Flags::default() },
+        flags: Flags { syn: ack.is_syn(), ack: true, echo: tcp.ece, ..Flags::default() },
         start: first,
         end: first,
         ack: Some(layout.byte_at(tcp.ack)),

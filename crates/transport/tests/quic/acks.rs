@@ -113,7 +113,7 @@ fn lost_acknowledgements_are_made_up_for_by_the_next_and_leave_nothing_behind() 
     let mut pair = Pair::new(Setup { segments: 900, ..Setup::default() }, losing(&[50, 51]))
         .with_acks(move |ack| {
             n += 1;
-            if ack.syn || n % 3 == 0 {
+            if ack.is_syn() || n % 3 == 0 {
                 Verdict::Deliver
             } else {
                 Verdict::Drop

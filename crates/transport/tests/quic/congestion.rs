@@ -21,7 +21,7 @@ fn without_a_handshake_data_leaves_at_once() {
     let setup = Setup { segments: 20, config, ..Setup::default() };
     let pair = Pair::new(setup, losing(&[])).drive(10);
     assert!(pair.sent[..10].iter().all(|sent| sent.at.as_us() == 0));
-    assert!(pair.acks.iter().all(|(_, ack)| !ack.syn));
+    assert!(pair.acks.iter().all(|(_, ack)| !ack.is_syn()));
 }
 
 #[test]

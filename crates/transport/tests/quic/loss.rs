@@ -293,5 +293,5 @@ fn the_initial_packet_is_sent_again_after_999_ms() {
     let pair = Pair::new(setup, losing(&[])).drive(10);
     // The reply to the first comes at 1.4 s, after the second was sent: no RTT is known.
     assert_eq!(pair.sent[0].at.as_us(), 1_400_000);
-    assert_eq!(pair.acks.iter().filter(|(_, ack)| ack.syn).count(), 2);
+    assert_eq!(pair.acks.iter().filter(|(_, ack)| ack.is_syn()).count(), 2);
 }

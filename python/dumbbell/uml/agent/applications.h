@@ -69,10 +69,19 @@ static void begin(struct flow *flow, ns_t t)
 		flow->closes = flow->size > 0;
 		watch_writable(flow, 1);
 	} else if (flow->app == RESPONSES) {
-		flow->next = t + length(flow);
+		flow->next = flow->receiver < 0 ? NEVER : t;
 	} else {
 		flow->next = t;
 	}
+}
+
+/* The receiver has its connection: the first request leaves at once. */
+static void on_accepted(struct flow *flow)
+{
+	if (flow->app != RESPONSES || !flow->begun || flow->next != NEVER)
+		return;
+	flow->next = now();
+	is_due = 1;
 }
 
 /* An application's time has come. Called again while that is not in the future. */

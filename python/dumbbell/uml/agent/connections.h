@@ -92,6 +92,7 @@ static void accept_one(struct flow *flow, int i)
 	if (lowat > 1)
 		setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat));
 	watch(fd, EPOLLIN, RECEIVER, i);
+	on_accepted(flow);
 }
 
 /* The application leaves: what it has written and the network has not taken goes with it. */

@@ -160,8 +160,8 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Ack, arrivals: &mut Arrivals) {
         self.refresh(now);
         match self.conn {
-            Conn::SynSent if ack.syn => self.on_handshake(),
-            Conn::Established if ack.syn => {}
+            Conn::SynSent if ack.is_syn() => self.on_handshake(),
+            Conn::Established if ack.is_syn() => {}
             Conn::Established => self.process_ack(ack, arrivals),
             Conn::Closed | Conn::SynSent | Conn::Stopped => {}
         }

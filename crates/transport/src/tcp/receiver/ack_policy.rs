@@ -33,8 +33,12 @@ pub struct AckPolicy {
     is_scheduled: bool,
     /// The next ACK is not delayed.
     now: bool,
-    /// Since the last ACK a segment came that was short or carried PSH (`ICSK_ACK_PUSHED`).
-    pub pushed: bool,
+    /// Since the last ACK a segment came that was short or carried PSH (`ICSK_ACK_PUSHED`), and a short one after that
+    /// (`ICSK_ACK_PUSHED2`).
+    pushed: bool,
+    pushed_twice: bool,
+    /// The host sends data in answer to data, with which ACKs can leave (`inet_csk_in_pingpong_mode`).
+    is_interactive: bool,
 }
 
 impl AckPolicy {
@@ -56,7 +60,14 @@ impl AckPolicy {
             is_scheduled: false,
             now: false,
             pushed: false,
+            pushed_twice: false,
+            is_interactive: false,
         }
+    }
+
+    /// The host's tick.
+    pub fn tick(&self) -> Tick {
+        self.tick
     }
 
     /// The estimate of the sender's segments is this, bytes.
@@ -105,19 +116,39 @@ impl AckPolicy {
         self.quick |= 1;
     }
 
-    /// Data in order arrived: learns its spacing. `window` is what was offered last, bytes, `srtt_us` the
-    /// RTT that stands for the sender's.
+    /// A segment came that seems to end what was written; it is shorter than others.
+    #[inline]
+    pub fn on_end(&mut self, is_short: bool) {
+        self.pushed_twice |= self.pushed && is_short;
+        self.pushed = true;
+    }
+
+    /// Whether a reader that has read everything acknowledges the end of what was written (`__tcp_cleanup_rbuf`).
+    #[inline]
+    pub fn is_end_due(&self) -> bool {
+        self.pushed_twice || self.pushed && !self.is_interactive
+    }
+
+    /// The host sends data: if that answers what came within the last delay of an ACK, ACKs wait for such data from now on
+    /// (`tcp_event_data_sent`).
+    pub fn on_data_sent(&mut self, now: Time) {
+        self.is_interactive |= self.tick.jiffies(now).wrapping_sub(self.last_data) < self.ato;
+    }
+
+    /// Data in order arrived: learns its spacing. `window` is what was offered last, bytes, `rto_us` the host's own
+    /// retransmission timeout.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Time, window: u64, srtt_us: u64) {
+    pub fn on_data(&mut self, now: Time, window: u64, rto_us: u64) {
         let jiffies = self.tick.jiffies(now);
         let gap = jiffies.wrapping_sub(self.last_data);
         if self.ato == 0 {
-            self.enter_quick(MAX_QUICKACKS, window);
+            self.add_quick(MAX_QUICKACKS, window);
+            self.ato = self.ato_min;
         } else if gap <= self.ato_min / 2 {
             self.ato = self.ato / 2 + self.ato_min / 2;
         } else if gap < self.ato {
             self.ato = (self.ato / 2 + gap).min(self.delay_max);
-        } else if gap > self.tick.from_us(rto_us(srtt_us)) {
+        } else if gap > self.tick.from_us(rto_us) {
             self.add_quick(MAX_QUICKACKS, window);
         }
         self.last_data = jiffies;
@@ -133,6 +164,7 @@ impl AckPolicy {
     /// The next segments are acknowledged one by one, `most` at most (`tcp_enter_quickack_mode`).
     pub fn enter_quick(&mut self, most: u32, window: u64) {
         self.add_quick(most, window);
+        self.is_interactive = false;
         self.ato = self.ato_min;
     }
 
@@ -145,7 +177,7 @@ impl AckPolicy {
     /// Whether the next ACK leaves at once, whatever it acknowledges.
     #[inline]
     pub fn is_quick(&self) -> bool {
-        self.quick > 0 || self.now
+        self.quick > 0 && !self.is_interactive || self.now
     }
 
     /// Whether an ACK for `unacked` bytes leaves at once.
@@ -180,9 +212,14 @@ impl AckPolicy {
         false
     }
 
-    /// The delayed ACK is due: the next one waits longer.
+    /// The delayed ACK is due: the next one waits longer; or nothing answered that it could have left with
+    /// (`tcp_delack_timer_handler`).
     pub fn on_timeout(&mut self) {
-        self.ato = (self.ato * 2).min(self.delay_max);
+        if std::mem::take(&mut self.is_interactive) {
+            self.ato = self.ato_min;
+        } else {
+            self.ato = (self.ato * 2).min(self.delay_max);
+        }
     }
 
     /// An ACK leaves. It uses up a quick one unless nothing was to be acknowledged (`tcp_dec_quickack_mode`).
@@ -191,6 +228,7 @@ impl AckPolicy {
         self.delayed_until = Time::NEVER;
         self.now = false;
         self.pushed = false;
+        self.pushed_twice = false;
         if std::mem::take(&mut self.is_scheduled) && self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
@@ -198,11 +236,6 @@ impl AckPolicy {
             }
         }
     }
-}
-
-/// The own timeout, us, which knows the RTT of the handshake only (`tcp_rtt_estimator`).
-fn rto_us(srtt_us: u64) -> u64 {
-    srtt_us + (2 * srtt_us).max(200_000)
 }
 
 #[cfg(test)]
@@ -269,11 +302,52 @@ mod tests {
     #[test]
     fn data_after_a_long_pause_is_acknowledged_one_by_one_again() {
         let mut policy = settled();
-        policy.on_data(at(200), 1 << 20, 100_000);
+        policy.on_data(at(200), 1 << 20, 300_000);
         assert!(!policy.is_due(1448));
-        policy.on_data(at(501), 1 << 20, 100_000);
+        policy.on_data(at(501), 1 << 20, 300_000);
         assert!(policy.is_due(1448));
     }
+
+    #[test]
+    fn a_host_that_answers_data_with_data_delays_its_acks() {
+        let mut policy = AckPolicy::new(Tick::new(1000));
+        policy.set_segment(1448);
+        policy.on_data_sent(at(0));
+        policy.on_data(at(1), 1 << 20, 300_000);
+        assert!(policy.is_due(1448), "before any data there is nothing to answer");
+        policy.on_data_sent(at(40));
+        assert!(!policy.is_due(1448), "39 ticks are within the delay of 40");
+        policy.enter_quick(2, 1 << 20);
+        assert!(policy.is_due(1448), "a duplicate ends it");
+        policy.on_data_sent(at(41));
+        assert!(policy.is_due(1448), "40 ticks are not within 40");
+    }
+
+    #[test]
+    fn a_delayed_ack_that_no_data_took_along_ends_the_interactive_mode() {
+        let mut policy = AckPolicy::new(Tick::new(1000));
+        policy.set_segment(1448);
+        policy.on_data(at(1), 1 << 20, 300_000);
+        policy.on_data_sent(at(2));
+        assert!(!policy.is_due(1448));
+        policy.on_timeout();
+        assert!(policy.is_due(1448) && policy.ato_us() == 40_000, "and the delay is not doubled");
+    }
+
+    #[test]
+    fn an_interactive_reader_acknowledges_the_second_end_only() {
+        let mut policy = AckPolicy::new(Tick::new(1000));
+        policy.on_data(at(1), 1 << 20, 300_000);
+        policy.on_end(true);
+        assert!(policy.is_end_due());
+        policy.on_data_sent(at(2));
+        assert!(!policy.is_end_due());
+        policy.on_end(false);
+        assert!(!policy.is_end_due(), "a full segment with PSH is no second one");
+        policy.on_end(true);
+        assert!(policy.is_end_due());
+    }
+
     #[test]
     fn the_spacing_of_data_counts_in_ticks() {
         // Seed 5023 of the differential's `rcv-loss`: a delayed ACK has left, so the next may wait 80 ms. Data come 77.25 ms after

@@ -105,7 +105,7 @@ impl Receiver {
     pub(super) fn is_ack_of_reader_due(&self) -> bool {
         let unacked = self.unacked();
         let is_emptied = self.ooo.is_empty();
-        unacked > 0 && (self.policy.is_due(unacked) || self.policy.pushed && is_emptied)
+        unacked > 0 && (self.policy.is_due(unacked) || self.policy.is_end_due() && is_emptied)
             || self
                 .window
                 .is_doubled(self.stats.delivered_bytes, self.memory.used_out_of_order(self.held()))

@@ -14,6 +14,7 @@ mod extent;
 mod gro;
 mod info;
 mod memory;
+mod requests;
 mod sack_blocks;
 mod segment_size;
 mod timestamps;
@@ -30,7 +31,8 @@ use extent::Extent;
 use gro::{Gro, Run};
 pub use info::{ReceiverInfo, ReceiverStats};
 use memory::Memory;
-use net::{flags, Ack, Packet, TcpAck};
+use net::{flags, Ack, AckKind, Packet, TcpAck};
+use requests::Requests;
 use sack_blocks::OutOfOrder;
 use segment_size::{Measured, SegmentSize};
 use timestamps::Timestamps;
@@ -68,6 +70,8 @@ pub struct Receiver {
     ecn: ReceiverEcn,
     syn_seen: bool,
     established: bool,
+    /// Where the application sends requests.
+    requests: Option<Box<Requests>>,
     stats: ReceiverStats,
 }
 
@@ -104,6 +108,7 @@ impl Receiver {
             ecn: ReceiverEcn::new(feedback.into()),
             syn_seen: false,
             established: false,
+            requests: None,
             stats: ReceiverStats::default(),
         }
     }
@@ -203,6 +208,11 @@ impl Receiver {
         self.ooo.fetch();
     }
 
+    /// Whether the handshake is over here.
+    pub fn is_established(&self) -> bool {
+        self.established
+    }
+
     /// Next segment expected.
     pub fn rcv_nxt(&self) -> u32 {
         self.rcv_nxt
@@ -265,7 +275,7 @@ impl Receiver {
             ..TcpAck::default()
         };
         self.ecn.on_syn_ack(&mut ack);
-        out.push(Ack { syn: true, ecn: self.ecn.codepoint(), ..ack.into() });
+        out.push(Ack { kind: AckKind::Syn, ecn: self.ecn.codepoint(), ..ack.into() });
     }
 
     /// The handshake ends with the first packet after the SYN.
@@ -343,7 +353,10 @@ impl Receiver {
     fn on_data(&mut self, now: Time, run: Run, (end, bytes): (u32, u64), out: &mut Vec<Ack>) {
         self.measure(run);
         self.timestamps.measure_by_window(now, bytes, self.window.offered());
-        self.policy.on_data(now, self.window.offered(), self.timestamps.srtt_us());
+        if self.requests.is_some() {
+            self.note_answer(now);
+        }
+        self.policy.on_data(now, self.window.offered(), self.timestamps.rto_us());
         self.check_ce(now, run, end, out);
         if run.first.len >= 128 && self.window.may_grow(self.unread()) {
             self.grow_window_in_order(run, bytes);
@@ -355,7 +368,9 @@ impl Receiver {
     fn measure(&mut self, run: Run) {
         if run.count > 1 {
             // A super-packet tells the size of its segments.
-            self.policy.pushed |= run.pushed;
+            if run.pushed {
+                self.policy.on_end(false);
+            }
             return self.measure_len(self.config.mss, false);
         }
         self.measure_len(run.first.len.into(), run.first.flags & flags::PUSH != 0);
@@ -363,8 +378,11 @@ impl Receiver {
 
     #[inline(always)]
     fn measure_len(&mut self, len: u32, is_pushed: bool) {
-        let Measured { is_larger, is_changed, is_end } = self.segment.measure(len, is_pushed);
-        self.policy.pushed |= is_end;
+        let Measured { is_larger, is_changed, is_end, is_short } =
+            self.segment.measure(len, is_pushed);
+        if is_end {
+            self.policy.on_end(is_short);
+        }
         if is_changed {
             self.set_segment(len, is_larger);
         }

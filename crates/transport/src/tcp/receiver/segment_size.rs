@@ -20,13 +20,15 @@ pub struct SegmentSize {
 }
 
 /// What a segment told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// The estimate may be another now; and the segment is larger than any before.
     pub is_changed: bool,
     pub is_larger: bool,
     /// It seems to end what the application wrote (`ICSK_ACK_PUSHED`).
     pub is_end: bool,
+    /// It is shorter than the estimate, too: a second such end counts for more (`ICSK_ACK_PUSHED2`).
+    pub is_short: bool,
 }
 
 impl Default for SegmentSize {
@@ -49,7 +51,7 @@ impl SegmentSize {
             return self.measure_other(len, is_pushed);
         }
         self.last = 0;
-        Measured { is_changed: false, is_larger: false, is_end: is_pushed }
+        Measured { is_end: is_pushed, ..Measured::default() }
     }
 
     /// The same for a segment that is not as long as the estimate.
@@ -57,7 +59,12 @@ impl SegmentSize {
         let last = std::mem::take(&mut self.last);
         if len > self.bytes {
             self.bytes = len.min(MSS);
-            return Measured { is_changed: true, is_larger: true, is_end: is_pushed };
+            return Measured {
+                is_changed: true,
+                is_larger: true,
+                is_end: is_pushed,
+                is_short: false,
+            };
         }
         let with_header = len + HEADER;
         let is_long = with_header >= INITIAL + BARE_HEADER;
@@ -65,10 +72,10 @@ impl SegmentSize {
             self.last = len;
             if len == last {
                 self.bytes = len;
-                return Measured { is_changed: true, is_larger: false, is_end: false };
+                return Measured { is_changed: true, ..Measured::default() };
             }
         }
-        Measured { is_changed: false, is_larger: false, is_end: true }
+        Measured { is_end: true, is_short: true, ..Measured::default() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The timestamp option at the receiver: which one is echoed, what is too old (PAWS), and the RTT that the echo
 //! tells (RFC 7323; `tcp_paws_discard`, `tcp_replace_ts_recent`, `tcp_rcv_rtt_measure_ts`).
 
+use super::super::rtt::RTO_MIN_US;
 use crate::common::clock::{host_ns, since_echo_ms, timestamp_ms};
 use units::Time;
 
@@ -14,8 +15,9 @@ const PAWS_WINDOW_MS: i32 = 1;
 pub struct Timestamps {
     /// The one that is echoed (`ts_recent`), ms.
     recent: u32,
-    /// RTT of the handshake, us; it bounds delays as the sender's srtt would.
+    /// The host's own RTT, us, and its timeout: of the handshake, and of requests. They bound delays.
     srtt_us: u64,
+    rto_us: u64,
     /// RTT by the sender's echoes, or less by how fast it fills the window, us; 0 before the first.
     rcv_rtt_us: u64,
     /// When the window was measured, and the byte that ended it then; 0 before the first data.
@@ -34,6 +36,18 @@ impl Timestamps {
     /// The handshake is over.
     pub fn establish(&mut self, now: Time) {
         self.srtt_us = now.since(self.synack_at).as_us();
+        self.rto_us = self.srtt_us + (2 * self.srtt_us).max(RTO_MIN_US.into());
+    }
+
+    /// A request told more of the RTT.
+    pub fn set_own(&mut self, srtt_us: u64, rto_us: u64) {
+        (self.srtt_us, self.rto_us) = (srtt_us, rto_us);
+    }
+
+    /// The host's own retransmission timeout, us.
+    #[inline]
+    pub fn rto_us(&self) -> u64 {
+        self.rto_us
     }
 
     /// The timestamp to be echoed.
@@ -94,7 +108,7 @@ impl Timestamps {
         self.rcv_rtt_us
     }
 
-    /// RTT of the handshake, us.
+    /// The host's own RTT, us.
     #[inline]
     pub fn srtt_us(&self) -> u64 {
         self.srtt_us

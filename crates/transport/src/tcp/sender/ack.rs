@@ -4,6 +4,7 @@ use super::super::ack_state::{flag, AckState};
 use super::super::ecn::AceProgress;
 use super::super::recovery::rack;
 use super::super::recovery::scoreboard::sample_delivery;
+use super::super::rtt::Estimates;
 use super::super::rtx_queue::{Plain, EVER_RETRANS, LOST, RETRANS, SACKED};
 use super::Sender;
 use crate::common::clock::{host_ns, since_echo_ms};
@@ -55,7 +56,7 @@ impl Sender {
         };
         if let Some(rtt_us) = rtt_us {
             self.update_rtt_min(rtt_us);
-            self.rtt.sample(&mut self.sk, rtt_us, 0, 0);
+            self.rtt.sample(Estimates::of(&mut self.sk), rtt_us, 0, 0);
             self.set_rto();
             self.last_rtt_us = rtt_us;
         }
@@ -412,7 +413,7 @@ impl Sender {
             self.update_rtt_min(ca_rtt);
         }
         self.last_rtt_us = ca_rtt;
-        self.rtt.sample(&mut self.sk, seq_rtt, self.rtx.una(), self.rtx.nxt());
+        self.rtt.sample(Estimates::of(&mut self.sk), seq_rtt, self.rtx.una(), self.rtx.nxt());
         self.set_rto();
         self.sk.icsk_backoff = 0;
         (true, sack_rtt)

@@ -138,8 +138,8 @@ impl Sender {
         let tcp = ack.tcp();
         self.peer_ts_val = tcp.ts_val;
         match self.conn {
-            Conn::SynSent if ack.syn => self.establish(tcp),
-            Conn::Established if ack.syn => {}
+            Conn::SynSent if ack.is_syn() => self.establish(tcp),
+            Conn::Established if ack.is_syn() => {}
             Conn::Established => {
                 self.sk.stats.acks_received += 1;
                 self.process_ack(tcp);
@@ -234,6 +234,12 @@ impl Sender {
     /// Whether every byte of a finite transfer, or of one that the application closed, is acknowledged.
     pub fn is_complete(&self) -> bool {
         !self.supply.is_open && self.rtx.una() == self.supply.stream().segments
+    }
+
+    /// Whether every byte that was written is acknowledged.
+    pub fn is_all_acknowledged(&self) -> bool {
+        let left = self.buffer.map_or(0, |buffer| buffer.left());
+        self.rtx.una() == self.rtx.nxt() && self.supply.unsent(self.rtx.nxt()) == 0 && left == 0
     }
 
     /// Asks for the memory that this value leads to and an acknowledgement needs.
