@@ -73,7 +73,7 @@ def read(capture: Path) -> list[dict[str, str]]:
 
 
 def test_requests_are_segments_of_the_receiver_that_the_next_data_acknowledge(tmp_path: Path) -> None:
-    given = SCENARIO.split("[[flow]]")[0].replace("0.2%", "0%") + (
+    given = SCENARIO.split("[[flow]]", maxsplit=1)[0].replace("0.2%", "0%") + (
         '[[flow]]\ncca = "cubic"\nworkload = { kind = "request_response", response = "18kB", think = "20ms", count = 5 }'
     )
     result = dumbbell.run(dumbbell.from_text(given), out=tmp_path / "run")[0]

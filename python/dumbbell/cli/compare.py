@@ -14,7 +14,7 @@ from dumbbell.results import agreement
 from dumbbell.runs import interrupts
 from dumbbell.scenario import units
 
-from . import FAILED, OK, run
+from . import FAILED, OK, compare_packets, run
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
@@ -34,6 +34,8 @@ class Row(NamedTuple):
     figures: dict[str, list[agreement.Figure]]
     warnings: dict[str, list[str]]
     repetitions: int
+    packets: dict[str, list[compare_packets.Compared]]
+    """Flow by flow, where that was asked for; by the other back end's name."""
 
     @property
     def agrees(self) -> bool:
@@ -62,7 +64,7 @@ def main(arguments: argparse.Namespace) -> int:
             status = _run(arguments, name, out / name, traffic)
             if status != OK:
                 return status
-    rows = list(_rows({name: _found(out / name) for name in names}))
+    rows = list(_rows({name: _found(out / name) for name in names}, packets=arguments.packets))
     for row in rows:
         _print(row, names, as_json=arguments.json)
     agreeing = sum(row.agrees for row in rows)
@@ -90,7 +92,9 @@ def _check_kind(kind: str) -> None:
 
 
 def _run(arguments: argparse.Namespace, name: str, out: Path, traffic: str | None) -> int:
-    given = argparse.Namespace(**{**vars(arguments), "on": name, "out": str(out), "pcap": False, "force": False})
+    given = argparse.Namespace(
+        **{**vars(arguments), "on": name, "out": str(out), "pcap": arguments.packets, "force": False}
+    )
     return run.main(given, show=run.Show.NOTHING, traffic=traffic)
 
 
@@ -104,7 +108,7 @@ def _found(out: Path) -> dict[str, list[Result]]:
     return found
 
 
-def _rows(found: dict[str, dict[str, list[Result]]]) -> Iterator[Row]:
+def _rows(found: dict[str, dict[str, list[Result]]], *, packets: bool) -> Iterator[Row]:
     reference, *others = found
     strict = agreement.is_strict(found)
     for key, runs in found[reference].items():
@@ -115,7 +119,9 @@ def _rows(found: dict[str, dict[str, list[Result]]]) -> Iterator[Row]:
         warnings = {
             name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found
         }
-        yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, min(len(found[name][key]) for name in found))
+        repetitions = min(len(found[name][key]) for name in found)
+        flows = {other: compare_packets.compared(runs[0], found[other][key][0]) for other in others if packets}
+        yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, repetitions, flows)
 
 
 def _print(row: Row, names: list[str], *, as_json: bool) -> None:
@@ -139,7 +145,8 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
             "repetitions": row.repetitions,
             "warnings": row.warnings,
         }
-        print(json.dumps({**head, "figures": figures}), flush=True)
+        flows = {name: compare_packets.as_json(these, (names[0], name)) for name, these in row.packets.items()}
+        print(json.dumps({**head, "figures": figures, **({"packets": flows} if flows else {})}), flush=True)
         return
     varied = ", ".join(f"{key} = {units.value_text(value)}" for key, value in row.vary.items())
     print(f"{row.name}{' (' + varied + ')' if varied else ''}: {row.verdict}")
@@ -153,6 +160,8 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
         ]
         differs = "  " + ", ".join(marks) if marks else ""
         print(f"  {same[0].name:28}{same[0].reference:12.4g}{others}{same[0].tolerance:10.2g}{differs}")
+    for name, these in row.packets.items():
+        print("\n".join(compare_packets.as_text(these, (names[0], name))))
     for name, warnings in row.warnings.items():
         for warning in warnings:
             print(f"  {name}: {warning}")

@@ -66,6 +66,11 @@ def _add_compared(compare: argparse.ArgumentParser) -> None:
         help="what to draw: goodput (default), throughput, rtt, cwnd, inflight or queue",
     )
     compare.add_argument(
+        "--packets",
+        action="store_true",
+        help="also capture the runs, and say how many packets of each TCP flow are the same, and the first that differ",
+    )
+    compare.add_argument(
         "--need",
         type=float,
         default=1.0,
