@@ -257,7 +257,7 @@ pub struct Ack {
 /// What an acknowledgement is besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
-    /// Nothing.
+    /// Nothing: no data, and no SYN.
     Pure,
     /// It answers the sender's first packet: the SYN-ACK, or the server's Initial packet.
     Syn,

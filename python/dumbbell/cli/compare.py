@@ -124,34 +124,39 @@ def _rows(found: dict[str, dict[str, list[Result]]], *, packets: bool) -> Iterat
         yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, repetitions, flows)
 
 
-def _print(row: Row, names: list[str], *, as_json: bool) -> None:
-    by_name = list(zip(*row.figures.values(), strict=True))
-    if as_json:
-        figures = [
-            {
-                "name": same[0].name,
-                names[0]: same[0].reference,
-                **{name: figure.other for name, figure in zip(names[1:], same, strict=True)},
-                "tolerance": same[0].tolerance,
-                "agrees": all(figure.agrees for figure in same),
-                "unclear": any(figure.is_unclear for figure in same),
-            }
-            for same in by_name
-        ]
-        head = {
-            "scenario": row.name,
-            "vary": row.vary,
-            "agrees": row.agrees,
-            "repetitions": row.repetitions,
-            "warnings": row.warnings,
+def _as_json(row: Row, names: list[str]) -> dict[str, Any]:
+    """One object, as `--json` prints it."""
+    figures = [
+        {
+            "name": same[0].name,
+            names[0]: same[0].reference,
+            **{name: figure.other for name, figure in zip(names[1:], same, strict=True)},
+            "tolerance": same[0].tolerance,
+            "agrees": all(figure.agrees for figure in same),
+            "unclear": any(figure.is_unclear for figure in same),
         }
-        flows = {name: compare_packets.as_json(these, (names[0], name)) for name, these in row.packets.items()}
-        print(json.dumps({**head, "figures": figures, **({"packets": flows} if flows else {})}), flush=True)
+        for same in zip(*row.figures.values(), strict=True)
+    ]
+    flows = {name: compare_packets.as_json(these, (names[0], name)) for name, these in row.packets.items()}
+    return {
+        "scenario": row.name,
+        "vary": row.vary,
+        "agrees": row.agrees,
+        "repetitions": row.repetitions,
+        "warnings": row.warnings,
+        "figures": figures,
+        **({"packets": flows} if flows else {}),
+    }
+
+
+def _print(row: Row, names: list[str], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(_as_json(row, names)), flush=True)
         return
     varied = ", ".join(f"{key} = {units.value_text(value)}" for key, value in row.vary.items())
     print(f"{row.name}{' (' + varied + ')' if varied else ''}: {row.verdict}")
     print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")
-    for same in by_name:
+    for same in zip(*row.figures.values(), strict=True):
         others = "".join(f"{figure.other:12.4g}" for figure in same)
         marks = [
             ("~ " if figure.is_unclear else "* ") + name
