@@ -168,5 +168,5 @@ fn the_papers_parameters_bear_jitter_that_the_module_does_not() {
     // 5 ms, out of order: spurious marks exceed the module's 2 %, not the paper's 20 % (section 4.4).
     let mean = |params: &[_]| mean_under_jitter(5, true, params);
     let (module, paper) = (mean(&[]), mean(&PAPER));
-    assert!(paper > 0.8 && module < 0.7, "paper {paper}, module {module}");
+    assert!(paper > 0.85 && module < 0.7, "paper {paper}, module {module}");
 }
