@@ -74,7 +74,13 @@ impl Estimator {
 
 /// The timeout without backoff, us.
 pub fn rto_us(sk: &TcpSock) -> u64 {
-    (u64::from(sk.srtt_us >> 3) + u64::from(sk.rttvar_us)).min(RTO_MAX_US)
+    timeout_us(sk.srtt_us, sk.rttvar_us)
+}
+
+/// The same of these estimates, in the units of [`Estimates`] (`__tcp_set_rto`, `tcp_bound_rto`).
+#[inline]
+pub fn timeout_us(srtt: u32, rttvar: u32) -> u64 {
+    (u64::from(srtt >> 3) + u64::from(rttvar)).min(RTO_MAX_US)
 }
 
 #[cfg(test)]

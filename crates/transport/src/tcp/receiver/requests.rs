@@ -5,7 +5,7 @@
 //! after it, and a window for it is never missing. It is sent again after the host's own timeout, first as a tail loss
 //! probe (`tcp_schedule_loss_probe`), then with doubled timeouts.
 
-use super::super::rtt::{Estimates, Estimator, RTO_MAX_US, RTO_MIN_US};
+use super::super::rtt::{timeout_us, Estimates, Estimator, RTO_MAX_US, RTO_MIN_US};
 use super::Receiver;
 use net::{Ack, AckKind};
 use units::Time;
@@ -88,6 +88,6 @@ impl Requests {
     }
 
     fn rto_us(&self) -> u64 {
-        u64::from(self.srtt >> 3) + u64::from(self.rttvar)
+        timeout_us(self.srtt, self.rttvar)
     }
 }
