@@ -14,6 +14,7 @@ from dumbbell import ScenarioError, _native
 from dumbbell.backends import netem, pair, script
 from dumbbell.backends.request import Request
 from dumbbell.cli import main
+from dumbbell.results import packets
 from dumbbell.runs import plan
 from dumbbell.scenario.file import from_text
 from dumbbell.uml import script as guest
@@ -52,11 +53,7 @@ def planned(first: str, *, host: str = "") -> Any:
 def codes(capture: Path) -> dict[tuple[int, bool], set[int]]:
     """ECN code points of data, and whether ACKs echo a mark, by flow and direction (True: from the sender)."""
     found: dict[tuple[int, bool], set[int]] = {}
-    data, at = capture.read_bytes(), 24
-    while at < len(data):
-        (length,) = struct.unpack_from("<I", data, at + 8)
-        frame = data[at + 16 : at + 16 + length]
-        at += 16 + length
+    for _, frame in packets.frames(capture):
         flags, (total,) = frame[47], struct.unpack_from(">H", frame, 16)
         source, target = (frame[i + 2] * 256 + frame[i + 3] for i in (26, 30))
         is_sender = not frame[27] & 128

@@ -13,6 +13,7 @@ from dumbbell import ScenarioError
 from dumbbell.backends import refuse
 from dumbbell.backends.request import Request
 from dumbbell.plots import look
+from dumbbell.results import packets
 from dumbbell.runs import plan
 
 PATH = """
@@ -47,12 +48,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dumbbell.Result:
 
 def udp_lengths(capture: Path) -> list[tuple[bool, int]]:
     """Of each UDP datagram: whether it goes to port 443, and its length without headers."""
-    data, found, at = capture.read_bytes(), [], 24
-    order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
-    while at < len(data):
-        kept = struct.unpack_from(f"{order}I", data, at + 8)[0]
-        frame = data[at + 16 : at + 16 + kept]
-        at += 16 + kept
+    found = []
+    for _, frame in packets.frames(capture):
         if frame[12:14] == b"\x08\x00" and frame[23] == 17:
             _, to, length = struct.unpack_from(">HHH", frame, 34)
             found.append((to == 443, length - 8))

@@ -120,7 +120,7 @@ def _rows(found: dict[str, dict[str, list[Result]]], *, packets: bool) -> Iterat
             name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found
         }
         repetitions = min(len(found[name][key]) for name in found)
-        flows = {other: compare_packets.compared(runs[0], found[other][key][0]) for other in others if packets}
+        flows = compare_packets.compared(runs[0], {other: found[other][key][0] for other in others}) if packets else {}
         yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, repetitions, flows)
 
 

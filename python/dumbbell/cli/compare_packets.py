@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.results import packets
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dumbbell.results.load import Result
 
 #: Flows that are told one by one in a table.
@@ -21,12 +23,18 @@ class Compared(NamedTuple):
     parting: packets.Parting
 
 
-def compared(reference: Result, other: Result) -> list[Compared]:
-    """Every TCP flow that both captures have; the k-th SYN is of the k-th flow to start."""
+def compared(reference: Result, others: Mapping[str, Result]) -> dict[str, list[Compared]]:
+    """By the other back end, every TCP flow that both captures have; the k-th SYN is of the k-th flow to start."""
     planned = reference.plan.flows
     order = sorted((flow.start_ns, i) for i, flow in enumerate(planned) if flow.transport.kind == "tcp")
-    pairs = zip(order, *(packets.flows(run.folder / "trace.pcap") for run in (reference, other)), strict=False)
-    return sorted(Compared(i, planned[i].name, packets.part(*both)) for (_, i), *both in pairs)
+    first = packets.flows(reference.folder / "trace.pcap")
+    return {
+        name: sorted(
+            Compared(i, planned[i].name, packets.part(one, other))
+            for (_, i), one, other in zip(order, first, packets.flows(run.folder / "trace.pcap"), strict=False)
+        )
+        for name, run in others.items()
+    }
 
 
 def as_json(flows: list[Compared], names: tuple[str, str]) -> list[dict[str, Any]]:

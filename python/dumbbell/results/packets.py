@@ -82,16 +82,25 @@ class Parting(NamedTuple):
 
 def flows(capture: Path) -> list[Flow]:
     """The flows of a capture in the order of their SYNs; raises ResultError for what is no capture of Ethernet."""
-    found: dict[tuple[bytes, ...], _Reading] = {}
-    for at, segment in _segments(capture):
-        forward, back = (segment.source, segment.target), (segment.target, segment.source)
-        if segment.flags & SYN and not segment.flags & ACK:
-            found.setdefault(forward, _Reading(segment.seq))
-        elif forward in found:
-            found[forward].take_sent(at, segment)
-        elif back in found:
-            found[back].take_heard(at, segment)
-    return [Flow(flow.sent, flow.heard) for flow in found.values()]
+    found: dict[tuple[bytes, bytes], tuple[int, Flow]] = {}
+    for at, frame in frames(capture):
+        segment = _segment(frame)
+        if segment is None:
+            continue
+        ends = segment.source, segment.target
+        if segment.flags & SYN:
+            if not segment.flags & ACK:
+                found.setdefault(ends, (segment.seq + 1, Flow([], [])))
+        elif ends in found:
+            start, flow = found[ends]
+            if segment.len:
+                flow.sent.append((at, Sent(_from(start, segment.seq), segment.len, bool(segment.flags & CWR))))
+        elif ends[::-1] in found:
+            start, flow = found[ends[::-1]]
+            sacks = tuple((_from(start, left), _from(start, right)) for left, right in _sacks(segment.options))
+            heard = Heard(_from(start, segment.ack), segment.len, sacks, bool(segment.flags & ECE))
+            flow.heard.append((at, heard))
+    return [flow for _, flow in found.values()]
 
 
 def part(one: Flow, other: Flow) -> Parting:
@@ -122,29 +131,13 @@ class _Segment(NamedTuple):
     options: bytes
 
 
-class _Reading:
-    """A flow whose packets are being read."""
-
-    def __init__(self, syn: int) -> None:
-        self.syn, self.answer = syn, 0
-        self.sent: list[tuple[float, Sent]] = []
-        self.heard: list[tuple[float, Heard]] = []
-
-    def take_sent(self, at: float, segment: _Segment) -> None:
-        if segment.len:
-            seq = (segment.seq - self.syn - 1) % 2**32
-            self.sent.append((at, Sent(seq, segment.len, bool(segment.flags & CWR))))
-
-    def take_heard(self, at: float, segment: _Segment) -> None:
-        if segment.flags & SYN:
-            return
-        blocks = tuple(tuple((edge - self.syn - 1) % 2**32 for edge in block) for block in _sacks(segment.options))
-        ack = (segment.ack - self.syn - 1) % 2**32
-        self.heard.append((at, Heard(ack, segment.len, blocks, bool(segment.flags & ECE))))  # type: ignore[arg-type]
+def _from(start: int, number: int) -> int:
+    """A sequence number, which wraps, as the offset from the first byte of the stream."""
+    return (number - start) % 2**32
 
 
-def _segments(capture: Path) -> Iterator[tuple[float, _Segment]]:
-    """Every TCP segment over IPv4, and when it was seen, s from the first packet of the file on."""
+def frames(capture: Path) -> Iterator[tuple[float, bytes]]:
+    """What a capture holds of every Ethernet frame, and when it was seen, s from the first; raises ResultError."""
     try:
         data = capture.read_bytes()
     except OSError as error:
@@ -164,13 +157,12 @@ def _segments(capture: Path) -> Iterator[tuple[float, _Segment]]:
         frame = data[at + RECORD : at + RECORD + held]
         if len(frame) < held:
             raise ResultError(f"{capture}: damaged: it ends inside a packet")
-        if segment := _segment(frame):
-            yield (time - began) / units, segment
+        yield (time - began) / units, frame
         at += RECORD + held
 
 
 def _segment(frame: bytes) -> _Segment | None:
-    """The TCP segment in an Ethernet frame, of which a capture may hold the headers only."""
+    """The TCP segment over IPv4 in an Ethernet frame, of which a capture may hold the headers only."""
     if len(frame) < ETHERNET + IPV4 or frame[12:14] != b"\x08\x00" or frame[ETHERNET + 9] != 6:
         return None
     ip = frame[ETHERNET:]
@@ -200,4 +192,4 @@ def _sacks(options: bytes) -> list[tuple[int, int]]:
     return []
 
 
-__all__ = ["Flow", "Heard", "Parting", "Sent", "flows", "part"]
+__all__ = ["Flow", "Heard", "Parting", "Sent", "flows", "frames", "part"]
