@@ -181,6 +181,15 @@ def test_two_captures_part_at_the_earlier_difference_and_not_at_an_end() -> None
     assert packets.part(whole, other) == (6, 3, ((9, 7), (9, 4)), (heard[3], other.heard[3]))
 
 
+def test_where_one_capture_ends_before_the_other_both_lengths_are_told() -> None:
+    parting = packets.Parting(10, 5, ((10, 9_000), (5, 4_500)), None)
+    (_, line) = compare_packets.as_text([compare_packets.Compared(0, "bbr", parting)], ("sim", "uml"))
+    assert line == (
+        "    flow 0 (bbr): 10 data segments and 5 acknowledgements, all the same, as far as both go:"
+        " sim has 10 and 5, uml has 9,000 and 4,500"
+    )
+
+
 def test_the_command_tells_how_far_two_back_ends_are_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

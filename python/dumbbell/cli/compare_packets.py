@@ -63,7 +63,8 @@ def as_text(flows: list[Compared], names: tuple[str, str]) -> list[str]:
         parting = flow.parting
         counts = f"{parting.sent:,} data segments and {parting.heard:,} acknowledgements"
         if parting.first is None:
-            lines.append(f"    flow {flow.flow} ({flow.name}): {counts}, all the same")
+            more = "" if all(one == other for one, other in parting.of) else f", {_ends(parting, names)}"
+            lines.append(f"    flow {flow.flow} ({flow.name}): {counts}, all the same{more}")
             continue
         all_of = " and ".join(f"{min(both):,}" for both in parting.of)
         lines.append(f"    flow {flow.flow} ({flow.name}): {counts} are the same (of {all_of}), then")
@@ -73,6 +74,13 @@ def as_text(flows: list[Compared], names: tuple[str, str]) -> list[str]:
     if len(flows) > SHOWN:
         lines.append(f"    and {len(flows) - SHOWN} flows more (--json lists all)")
     return lines
+
+
+def _ends(parting: packets.Parting, names: tuple[str, str]) -> str:
+    """That one capture has more than the other: cut off by the end of the run, if it is a few."""
+    data, acks = parting.of
+    has = [f"{name} has {sent:,} and {heard:,}" for name, sent, heard in zip(names, data, acks, strict=True)]
+    return f"as far as both go: {', '.join(has)}"
 
 
 def _first(parting: packets.Parting, names: tuple[str, str]) -> dict[str, Any] | None:
