@@ -8,7 +8,7 @@ use net::link::trace_link::FULL_FRAME;
 use net::link::{Link as _, Tbf, TraceLink};
 use net::qdisc::any::AnyQdisc;
 use net::qdisc::policer::Policer;
-use net::qdisc::{Outcome, Qdisc, Queued};
+use net::qdisc::{Outcome, Qdisc};
 use net::Frame;
 use record::QueueDelay;
 use units::{Bytes, Rate, Span, Time};
@@ -164,14 +164,16 @@ impl<P: Frame + Copy> Link<P> {
 
     #[inline(never)]
     fn enqueue_any(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) -> Then {
+        if let Queue::Bucket(tbf) = &mut self.queue {
+            tbf.enqueue(now, packet, outcome);
+            return match tbf.waits_until(now) {
+                Some(at) if outcome.is_empty() => Then::Wake(at),
+                _ => Then::Run,
+            };
+        }
         each!(&mut self.queue, _fifo => (), queue => queue.enqueue(now, packet, outcome));
-        if self.is_overtaken() {
-            self.waiting.on_changed(now, self.head_since());
-        }
-        match self.waits_until(now) {
-            Some(at) if outcome.is_empty() => Then::Wake(at),
-            _ => Then::Run,
-        }
+        self.waiting.on_changed(now, self.head_since());
+        Then::Run
     }
 
     /// Whether a packet may come before the head until that leaves; a token bucket has taken it by then.
@@ -210,6 +212,14 @@ impl<P: Frame + Copy> Link<P> {
         }
     }
 
+    /// Has a token bucket ask for the packet that goes next, which it needs before each [`Link::dequeue`].
+    #[inline]
+    pub fn park(&mut self, now: Time, outcome: &mut Outcome<P>) {
+        if let Queue::Bucket(tbf) = &mut self.queue {
+            tbf.park(now, outcome);
+        }
+    }
+
     /// The next packet that has left by `now`.
     #[inline]
     pub fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<P> {
@@ -218,15 +228,19 @@ impl<P: Frame + Copy> Link<P> {
                 let left = fifo.dequeue(now)?;
                 (left.at, *left.queued)
             }
-            _ => (now, self.dequeue_any(now, outcome)?),
+            Queue::Bucket(tbf) => (now, tbf.leave(now, outcome)?),
+            Queue::Trace(queue) => (now, queue.dequeue(now, outcome)?),
+            Queue::Shaping(queue, _) => (now, queue.dequeue(now, outcome)?),
         };
         let segments = queued.packet.segments();
         self.stats.count_sent(segments, self.header.wire_bytes(&queued.packet));
-        self.sojourn.add_span(left.since(queued.since), segments);
+        let age = left.since(queued.since);
+        let place = Place::of_span(age);
+        self.sojourn.add_at(place, segments);
         if self.is_overtaken() {
             self.waiting.on_changed(left, self.head_since());
         } else {
-            self.waiting.on_left(left, queued.since);
+            self.waiting.on_left_aged(left, age, place);
         }
         Some(queued.packet)
     }
@@ -238,10 +252,6 @@ impl<P: Frame + Copy> Link<P> {
             Queue::Bucket(tbf) => tbf.waits_until(now),
             Queue::Fifo(_) | Queue::Trace(_) | Queue::Shaping(..) => None,
         }
-    }
-
-    fn dequeue_any(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {
-        each!(&mut self.queue, _fifo => None, queue => queue.dequeue(now, outcome))
     }
 
     /// When it wants to be woken.

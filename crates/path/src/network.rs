@@ -493,19 +493,29 @@ impl<P: PathPacket> Network<P> {
             }
             return self.run_plain(now, link, timeline);
         }
+        let slot = self.link_slots + link;
         loop {
-            let next = self.links[link as usize].dequeue(now, &mut self.outcome);
+            self.links[link as usize].park(now, &mut self.outcome);
             if !self.outcome.is_empty() {
                 self.settle(Some(link));
             }
-            let Some(packet) = next else { break };
-            let place = self.routes[packet.flow() as usize].place_after(link);
-            self.pass(now, packet, place, timeline);
-            if let Some(at) = self.links[link as usize].waits_until(now) {
-                return timeline.set(self.link_slots + link, at);
+            let from = &mut self.links[link as usize];
+            if let Some(at) = from.waits_until(now) {
+                return timeline.set(slot, at);
+            }
+            let left = from.dequeue(now, &mut self.outcome);
+            if !self.outcome.is_empty() {
+                self.settle(Some(link));
+            }
+            let Some(packet) = left else { break };
+            let route = &mut self.routes[packet.flow() as usize];
+            if route.ends_after(link) {
+                arrive(&packet, &mut route.counts, &mut self.arrived, &mut self.ended);
+            } else {
+                let place = route.place_after(link);
+                self.pass(now, packet, place, timeline);
             }
         }
-        let slot = self.link_slots + link;
         match self.links[link as usize].next_wakeup() {
             Some(at) => timeline.set(slot, at.max(now)),
             None => timeline.clear(slot),

@@ -9,7 +9,7 @@
 use super::{timer_of, Link};
 use crate::bucket::{Bucket, LinkRate};
 use crate::frame::Frame;
-use crate::qdisc::{Cause, Outcome, Qdisc, Queued};
+use crate::qdisc::{Cause, Next, Outcome, Qdisc, Queued};
 use units::{Bytes, Time};
 
 /// The packet that goes next.
@@ -30,6 +30,8 @@ pub struct Tbf<P, Q> {
     child: Q,
     bucket: Bucket,
     parked: Option<Parked<P>>,
+    /// The child has timers.
+    child_wakes: bool,
     timers_ran: Option<Time>,
 }
 
@@ -39,7 +41,8 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
     /// # Panics
     /// If a constant rate is zero.
     pub fn new(rate: LinkRate, burst: Bytes, child: Q) -> Self {
-        Tbf { child, bucket: Bucket::new(rate, burst), parked: None, timers_ran: None }
+        let (child_wakes, bucket) = (child.wakes(), Bucket::new(rate, burst));
+        Tbf { child, bucket, parked: None, child_wakes, timers_ran: None }
     }
 
     /// The queue in front of the shaper.
@@ -62,80 +65,77 @@ impl<P: Frame, Q: Qdisc<P>> Tbf<P, Q> {
     /// When it wants to be woken while this packet is next.
     #[inline]
     fn wakes_for(&self, parked: &Parked<P>) -> Time {
+        if !self.child_wakes {
+            return parked.ready;
+        }
         let timer = timer_of(&self.child, self.timers_ran);
         timer.map_or(parked.ready, |at| at.min(parked.ready))
     }
 
     /// Asks the child for the packet that goes next, if none is held.
     #[inline]
-    fn park(&mut self, now: Time, outcome: &mut Outcome<P>) {
-        if self.parked.is_none() && !self.child.is_empty() {
+    pub fn park(&mut self, now: Time, outcome: &mut Outcome<P>) {
+        if self.parked.is_none() {
             self.take_next(now, outcome);
         }
     }
 
     #[inline(never)]
     fn take_next(&mut self, now: Time, outcome: &mut Outcome<P>) {
-        let (head, bytes) = match self.child.peek() {
-            Some(packet) => (None, packet.wire_bytes()),
-            None => match self.child.dequeue(now, outcome) {
-                Some(head) => {
-                    let bytes = head.packet.wire_bytes();
-                    self.child.shaper_holds(bytes);
-                    (Some(head), bytes)
-                }
-                None => return,
-            },
+        let Some(next) = self.child.peek(now, outcome) else { return };
+        let (head, bytes) = match next {
+            Next::InQueue(bytes) => (None, bytes),
+            Next::Taken(head, bytes) => (Some(head), bytes),
         };
         let ready = self.bucket.ready(now, bytes);
         self.parked = Some(Parked { ready, takes_last: ready > now, bytes, head });
     }
 
+    /// The packet that goes next leaves if its tokens are there. What follows it has to be asked for ([`Tbf::park`]).
+    #[inline]
+    pub fn leave(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {
+        let parked = self.parked.as_mut().filter(|parked| parked.ready <= now)?;
+        if parked.takes_last && now == parked.ready {
+            self.bucket.empty(now);
+        } else {
+            self.bucket.spend(now, parked.bytes);
+        }
+        let head = parked.head.take();
+        self.parked = None;
+        head.or_else(|| self.child.dequeue(now, outcome))
+    }
+
     /// Forgets the packet that goes next if the child dropped it: the one in its place may be shorter.
-    fn look_again(&mut self) {
-        let next = self.child.peek().map(|packet| packet.wire_bytes());
-        self.parked.take_if(|parked| next != Some(parked.bytes));
+    fn look_again(&mut self, now: Time, outcome: &mut Outcome<P>) {
+        let next = self.child.peek(now, outcome);
+        self.parked
+            .take_if(|parked| !matches!(next, Some(Next::InQueue(bytes)) if bytes == parked.bytes));
     }
 
     /// The packet that it holds, not the child.
     fn held(&self) -> Option<&Queued<P>> {
         self.parked.as_ref()?.head.as_ref()
     }
-
-    /// Takes the tokens of a packet that leaves at `now`.
-    fn spend(&mut self, now: Time, parked: &Parked<P>) {
-        if parked.takes_last && now == parked.ready {
-            self.bucket.empty(now);
-        } else {
-            self.bucket.spend(now, parked.bytes);
-        }
-    }
 }
 
 impl<P: Frame, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
+    #[inline]
     fn enqueue(&mut self, now: Time, packet: P, outcome: &mut Outcome<P>) {
         if packet.wire_bytes() > self.bucket.depth() {
             outcome.drop(packet, Cause::TooLarge);
             return;
         }
         self.child.enqueue(now, packet, outcome);
-        if self.parked.is_some() && self.held().is_none() {
-            self.look_again();
+        if self.parked.as_ref().is_some_and(|parked| parked.head.is_none()) {
+            self.look_again(now, outcome);
         }
         self.park(now, outcome);
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Queued<P>> {
         self.park(now, outcome);
-        let parked = self.parked.take_if(|parked| parked.ready <= now)?;
-        self.spend(now, &parked);
-        let head = match parked.head {
-            Some(head) => {
-                self.child.shaper_holds(Bytes::ZERO);
-                Some(head)
-            }
-            None => self.child.dequeue(now, outcome),
-        };
+        let head = self.leave(now, outcome);
         self.park(now, outcome);
         head
     }
@@ -276,6 +276,26 @@ mod tests {
         assert_eq!(waiting(Dualpi2::new(config, rng())), 2);
         let config = FifoConfig { limit: Limit::Packets(2), head_drop: true };
         assert_eq!(waiting(Fifo::new(config)), 2);
+    }
+
+    #[test]
+    fn a_queue_of_fq_codel_that_is_empty_when_the_shaper_asks_begins_anew() {
+        let child = FqCodel::new(fq_codel::Config::default());
+        let mut tbf = Tbf::new(LinkRate::Constant(RATE), Bytes::new(1514), child);
+        let mut outcome = Outcome::default();
+        let of = |flow, seq| Packet { flow, ..packet(seq) };
+        tbf.enqueue(Time::ZERO, of(0, 0), &mut outcome);
+        assert!(tbf.dequeue(Time::ZERO, &mut outcome).is_some());
+        // Its turn ended with that packet: flow 0 is as new as flow 1 now, and goes first.
+        let later = Time::from_ns(50_000_000);
+        for (flow, seq) in [(0, 1), (0, 2), (1, 3), (1, 4)] {
+            tbf.enqueue(later, of(flow, seq), &mut outcome);
+        }
+        let mut left = Vec::new();
+        while let Some(at) = tbf.next_wakeup() {
+            left.extend(tbf.dequeue(at, &mut outcome).map(|queued| queued.packet.seq));
+        }
+        assert_eq!(left, [1, 3, 2, 4]);
     }
 
     #[test]

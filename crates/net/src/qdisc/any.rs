@@ -8,7 +8,7 @@ use super::fq::{self, Fq};
 use super::fq_codel::{self, FqCodel};
 use super::pie::{self, Pie};
 use super::red::{self, Red};
-use super::{Outcome, Qdisc, Queued};
+use super::{Next, Outcome, Qdisc, Queued};
 use crate::frame::Frame;
 use crate::rng::Rng;
 use crate::settings::{Refused, Settings};
@@ -172,6 +172,10 @@ impl<P: Frame> Qdisc<P> for AnyQdisc<P> {
         each!(self, queue => queue.next_wakeup())
     }
 
+    fn wakes(&self) -> bool {
+        each!(self, queue => queue.wakes())
+    }
+
     #[inline]
     fn on_timer(&mut self, now: Time) {
         each!(self, queue => queue.on_timer(now));
@@ -188,8 +192,8 @@ impl<P: Frame> Qdisc<P> for AnyQdisc<P> {
     }
 
     #[inline]
-    fn peek(&self) -> Option<&P> {
-        each!(self, queue => queue.peek())
+    fn peek(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Next<P>> {
+        each!(self, queue => queue.peek(now, outcome))
     }
 
     #[inline]

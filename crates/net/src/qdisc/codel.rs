@@ -52,8 +52,9 @@ struct Line<P> {
 
 impl<P: Frame> Source<P> for Line<P> {
     #[inline]
-    fn since(&self) -> Option<Time> {
-        self.queue.front().map(|head| head.since)
+    fn head(&self) -> Option<(Time, u64)> {
+        let head = self.queue.front()?;
+        Some((head.since, self.backlog - head.packet.wire_bytes().get()))
     }
 
     #[inline]
@@ -61,11 +62,6 @@ impl<P: Frame> Source<P> for Line<P> {
         let head = self.queue.pop_front()?;
         self.backlog -= head.packet.wire_bytes().get();
         Some(head)
-    }
-
-    #[inline]
-    fn backlog(&self) -> u64 {
-        self.backlog
     }
 }
 
@@ -108,6 +104,11 @@ impl<P: Frame> Qdisc<P> for Codel<P> {
         self.line.queue.len()
     }
 
+    fn wakes(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn shaper_holds(&mut self, bytes: Bytes) {
         self.is_one_at_shaper = bytes > Bytes::ZERO;
     }

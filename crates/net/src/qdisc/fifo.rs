@@ -1,6 +1,6 @@
 //! First in, first out: `bfifo`, `pfifo` and `pfifo_head_drop` (net/sched/sch_fifo.c).
 
-use super::{Cause, Outcome, Qdisc, Queued};
+use super::{Cause, Next, Outcome, Qdisc, Queued};
 use crate::frame::Frame;
 use crate::settings::{settings, Refused, Settings, QUEUE_BYTES, QUEUE_PACKETS};
 use serde::{Deserialize, Serialize};
@@ -131,8 +131,13 @@ impl<P: Frame> Qdisc<P> for Fifo<P> {
         self.queue.len()
     }
 
-    fn peek(&self) -> Option<&P> {
-        self.queue.front().map(|head| &head.packet)
+    #[inline]
+    fn peek(&mut self, _now: Time, _outcome: &mut Outcome<P>) -> Option<Next<P>> {
+        self.queue.front().map(|head| Next::InQueue(head.packet.wire_bytes()))
+    }
+
+    fn wakes(&self) -> bool {
+        false
     }
 
     fn head_since(&self) -> Option<Time> {

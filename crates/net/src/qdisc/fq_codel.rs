@@ -157,8 +157,9 @@ struct Drain<'a, P> {
 
 impl<P: Frame> Source<P> for Drain<'_, P> {
     #[inline]
-    fn since(&self) -> Option<Time> {
-        self.held.packets.front(self.queue).map(|head| head.since)
+    fn head(&self) -> Option<(Time, u64)> {
+        let head = self.held.packets.front(self.queue)?;
+        Some((head.since, self.held.backlog - head.packet.wire_bytes().get()))
     }
 
     #[inline]
@@ -167,11 +168,6 @@ impl<P: Frame> Source<P> for Drain<'_, P> {
         *self.queue_bytes -= bytes;
         self.taken_bytes = bytes;
         Some(head)
-    }
-
-    #[inline]
-    fn backlog(&self) -> u64 {
-        self.held.backlog
     }
 }
 
@@ -313,6 +309,11 @@ impl<P: Frame> Qdisc<P> for FqCodel<P> {
         self.held.len
     }
 
+    fn wakes(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn shaper_holds(&mut self, bytes: Bytes) {
         self.is_one_at_shaper = bytes > Bytes::ZERO;
     }

@@ -90,6 +90,15 @@ impl<P: Frame> Outcome<P> {
     }
 }
 
+/// The packet that a shaper sends next, while it waits for tokens.
+#[derive(Debug)]
+pub enum Next<P> {
+    /// It stays in the queue until it leaves (`qdisc_peek_head`); its bytes on the wire.
+    InQueue(Bytes),
+    /// The shaper has taken it (`qdisc_peek_dequeued`), with its bytes on the wire.
+    Taken(Queued<P>, Bytes),
+}
+
 /// A queue discipline.
 pub trait Qdisc<P: Frame> {
     /// Offers a packet. It, or others in its place, may be dropped or marked.
@@ -103,6 +112,11 @@ pub trait Qdisc<P: Frame> {
     /// link only. A call that comes early does no harm.
     fn next_wakeup(&self) -> Option<Time> {
         None
+    }
+
+    /// Whether [`Qdisc::next_wakeup`] is ever anything but `None`.
+    fn wakes(&self) -> bool {
+        true
     }
 
     /// Runs the timers that are due (PIE's probability); a discipline without any does nothing.
@@ -119,10 +133,15 @@ pub trait Qdisc<P: Frame> {
         self.len() == 0
     }
 
-    /// The packet that goes next, if it stays in the queue while a shaper waits to send it (`qdisc_peek_head`). `None` if the
-    /// shaper takes it out first (`qdisc_peek_dequeued`), or if nothing waits.
-    fn peek(&self) -> Option<&P> {
-        None
+    /// Asks for the packet that a shaper sends next, which has none. An empty queue is asked, too, after its last packet has
+    /// left: one that has turns ends them (`fq_codel_dequeue`).
+    #[inline]
+    fn peek(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Next<P>> {
+        self.shaper_holds(Bytes::ZERO);
+        let head = self.dequeue(now, outcome)?;
+        let bytes = head.packet.wire_bytes();
+        self.shaper_holds(bytes);
+        Some(Next::Taken(head, bytes))
     }
 
     /// A shaper holds a packet of this many wire bytes, which it took out as the next one; zero when it has left. It is

@@ -9,7 +9,7 @@ mod law;
 
 use super::fifo::{self, Fifo};
 use super::jiffies::Jiffies;
-use super::{Cause, Outcome, Qdisc, Queued};
+use super::{Cause, Next, Outcome, Qdisc, Queued};
 use crate::frame::Frame;
 use crate::rng::Rng;
 use crate::settings::{settings, RATES, SHARES};
@@ -247,8 +247,8 @@ impl<P: Frame> Qdisc<P> for Red<P> {
         self.child.len()
     }
 
-    fn peek(&self) -> Option<&P> {
-        self.child.peek()
+    fn peek(&mut self, now: Time, outcome: &mut Outcome<P>) -> Option<Next<P>> {
+        self.child.peek(now, outcome)
     }
 
     fn head_since(&self) -> Option<Time> {

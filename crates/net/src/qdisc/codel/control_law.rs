@@ -60,15 +60,11 @@ impl Parameters {
 
 /// The queue that the law takes from.
 pub trait Source<P> {
-    /// When the oldest packet came. The law asks ahead of taking it, so that the packet is copied in one piece: a part that is
-    /// looked at is copied apart from the rest.
-    fn since(&self) -> Option<Time>;
+    /// When the oldest packet came, and the bytes that remain behind it where the MTU is compared: of the whole discipline.
+    fn head(&self) -> Option<(Time, u64)>;
 
     /// Takes the oldest packet.
     fn take(&mut self) -> Option<Queued<P>>;
-
-    /// Bytes that remain where the MTU is compared: of the whole discipline.
-    fn backlog(&self) -> u64;
 }
 
 /// What the law remembers (`struct codel_vars`).
@@ -100,25 +96,57 @@ impl State {
         source: &mut S,
         outcome: &mut Outcome<P>,
     ) -> Option<Queued<P>> {
-        let Some(since) = source.since() else {
+        let Some(head) = source.head() else {
             self.first_above = 0;
             self.dropping = false;
             return None;
         };
-        let mut head = source.take();
         let now = ticks(now);
-        let is_late = self.is_late(now, parameters, Some(since), source.backlog());
-        match (self.dropping, is_late) {
-            (true, true) => head = self.keep_dropping(now, parameters, head?, source, outcome),
-            (false, true) => head = self.start_dropping(now, parameters, head?, source, outcome),
-            (_, false) => self.dropping = false,
+        let is_late = self.is_late(now, parameters, Some(head));
+        let is_due = is_late && !(self.dropping && is_after(self.drop_next, now));
+        if is_due {
+            return self.signal(now, parameters, source, outcome);
         }
+        self.dropping &= is_late;
+        // Mostly the packet is copied once, from its queue to whoever asked.
         if self.is_above_threshold(parameters) {
-            if let Some(queued) = &mut head {
-                mark_selected(parameters, &mut queued.packet, outcome);
-            }
+            return self.take_marked(parameters, source, outcome);
         }
-        head
+        source.take()
+    }
+
+    /// A signal is due, for the oldest packet.
+    #[cold]
+    fn signal<P: Frame, S: Source<P>>(
+        &mut self,
+        now: u32,
+        parameters: &Parameters,
+        source: &mut S,
+        outcome: &mut Outcome<P>,
+    ) -> Option<Queued<P>> {
+        let head = source.take()?;
+        let mut next = if self.dropping {
+            self.keep_dropping(now, parameters, head, source, outcome)
+        } else {
+            self.start_dropping(now, parameters, head, source, outcome)
+        }?;
+        if self.is_above_threshold(parameters) {
+            mark_selected(parameters, &mut next.packet, outcome);
+        }
+        Some(next)
+    }
+
+    /// Takes the oldest packet, which waited longer than the threshold.
+    #[inline(never)]
+    fn take_marked<P: Frame, S: Source<P>>(
+        &self,
+        parameters: &Parameters,
+        source: &mut S,
+        outcome: &mut Outcome<P>,
+    ) -> Option<Queued<P>> {
+        let mut head = source.take()?;
+        mark_selected(parameters, &mut head.packet, outcome);
+        Some(head)
     }
 
     /// Counts signals that were given by other means (`fq_codel`'s overflow); the root stays.
@@ -131,22 +159,15 @@ impl State {
         self.count
     }
 
-    /// Whether the delay of the candidate, which came at `since`, has been above target for an interval
-    /// (`codel_should_drop`); it has left the queue, `backlog` is what remains.
+    /// Whether the delay of the candidate, a [`Source::head`], has been above target for an interval (`codel_should_drop`).
     #[inline]
-    fn is_late(
-        &mut self,
-        now: u32,
-        parameters: &Parameters,
-        since: Option<Time>,
-        backlog: u64,
-    ) -> bool {
-        let Some(since) = since else {
+    fn is_late(&mut self, now: u32, parameters: &Parameters, head: Option<(Time, u64)>) -> bool {
+        let Some((since, behind)) = head else {
             self.first_above = 0;
             return false;
         };
         self.sojourn = now.wrapping_sub(ticks(since));
-        if is_after(parameters.target, self.sojourn) || backlog <= parameters.mtu {
+        if is_after(parameters.target, self.sojourn) || behind <= parameters.mtu {
             self.first_above = 0;
             return false;
         }
@@ -158,7 +179,6 @@ impl State {
     }
 
     /// Gives all signals that are due by now; a mark ends it, however many more were due.
-    #[cold]
     fn keep_dropping<P: Frame, S: Source<P>>(
         &mut self,
         now: u32,
@@ -175,15 +195,13 @@ impl State {
                 break;
             }
             outcome.drop(head.packet, Cause::Aqm);
-            let since = source.since();
-            let next = source.take();
-            let is_late = self.is_late(now, parameters, since, source.backlog());
-            match next {
+            let is_late = self.is_late(now, parameters, source.head());
+            match source.take() {
                 Some(next) if is_late => {
                     self.drop_next = self.control_law(self.drop_next, parameters);
                     head = next;
                 }
-                _ => {
+                next => {
                     self.dropping = false;
                     return next;
                 }
@@ -194,7 +212,6 @@ impl State {
 
     /// Gives the first signal of a spell. Soon after the last one, the pace starts from what that had
     /// to add, with the root that it left and one step of correction.
-    #[cold]
     fn start_dropping<P: Frame, S: Source<P>>(
         &mut self,
         now: u32,
@@ -207,10 +224,8 @@ impl State {
             Some(head)
         } else {
             outcome.drop(head.packet, Cause::Aqm);
-            let since = source.since();
-            let next = source.take();
-            self.is_late(now, parameters, since, source.backlog());
-            next
+            self.is_late(now, parameters, source.head());
+            source.take()
         };
         self.dropping = true;
         let added = self.count.wrapping_sub(self.last_count);
@@ -250,7 +265,6 @@ impl State {
 }
 
 /// Marks a packet that waited longer than the threshold, where it is of the traffic for which that was asked.
-#[inline(never)]
 fn mark_selected<P: Frame>(parameters: &Parameters, packet: &mut P, outcome: &mut Outcome<P>) {
     let ds = packet.dscp() << 2 | packet.ecn();
     let mask = parameters.ce_threshold_mask;
@@ -348,8 +362,7 @@ mod tests {
     fn late_is_strictly_later_than_an_interval_above_target() {
         let p = parameters();
         let mut state = State::default();
-        let head = Queued { since: Time::ZERO, packet: Packet::default() };
-        let late = |state: &mut State, now| state.is_late(now, &p, Some(head.since), 1515);
+        let late = |state: &mut State, now| state.is_late(now, &p, Some((Time::ZERO, 1515)));
         assert!(!late(&mut state, 4881));
         assert_eq!(state.first_above, 0);
         assert!(!late(&mut state, 4882));
@@ -362,9 +375,8 @@ mod tests {
     fn an_mtu_behind_the_head_is_no_queue() {
         let p = parameters();
         let mut state = State { first_above: 1, ..State::default() };
-        let head = Queued { since: Time::ZERO, packet: Packet::default() };
-        assert!(state.is_late(100_000, &p, Some(head.since), 1515));
-        assert!(!state.is_late(100_000, &p, Some(head.since), 1514));
+        assert!(state.is_late(100_000, &p, Some((Time::ZERO, 1515))));
+        assert!(!state.is_late(100_000, &p, Some((Time::ZERO, 1514))));
         assert_eq!(state.first_above, 0);
     }
 
