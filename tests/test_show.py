@@ -311,6 +311,43 @@ def test_the_links_have_a_table_and_requests_their_latency(show: Any, tmp_path: 
     assert re.search(rf"narrow +{dumbbell.load(tmp_path / 'out')[0].summary.links[0].utilization:.3f}", printed)
 
 
+PROBED = """\
+name = "probed"
+duration = "2s"
+path = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }
+link = [{ name = "narrow", rate = "4Mbps", buffer = "2bdp" }]
+flow = [
+    { cca = "cubic", via = ["bottleneck", "narrow"] },
+    { name = "ping", workload = { probe = "100ms" } },
+]
+"""
+
+
+def test_each_folder_has_its_own_figures_of_run_link_and_probes(show: Any, tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder, rate in zip(folders, ("10Mbps", "5Mbps")):
+        dumbbell.run(dumbbell.from_text(PROBED.replace('rate = "10Mbps"', f'rate = "{rate}"')), folder)
+    lines = show(*folders, "--columns", "utilization").splitlines()
+    for run in (dumbbell.load(folder)[0] for folder in folders):
+        mine = [line.split() for line in lines if line.startswith(f"{run.folder.parent} ")]
+        assert len(mine) == 4, "the flow, two links, the probes"
+        flow, bottleneck, narrow, ping = mine
+        assert flow[-1] == bottleneck[3] == f"{run.summary.link.utilization:.3f}"
+        assert narrow[3] == f"{run.summary.links[0].utilization:.3f}"
+        assert ping[3] == str(run.probes.num_rows)
+
+
+def test_a_folder_above_those_of_several_experiments_is_refused(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        dumbbell.run(dumbbell.from_text(SHORT), tmp_path / name)
+        shutil.copytree(tmp_path / name / "short", tmp_path / "single" / name)
+        dumbbell.run(dumbbell.from_text(SHORT + "\nrepetitions = 2"), tmp_path / "repeated" / name)
+    with pytest.raises(dumbbell.ResultError, match="single: a and b are runs of different experiments called"):
+        dumbbell.load(tmp_path / "single")
+    with pytest.raises(dumbbell.ResultError, match="repeated: holds folders of results, wanted one of them: a, b"):
+        dumbbell.load(tmp_path / "repeated")
+
+
 def test_damaged_folders_never_give_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parent.parent / "fuzz")
     fuzz = importlib.import_module("results")

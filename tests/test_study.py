@@ -215,6 +215,26 @@ def test_a_neighbour_that_does_not_agree_is_told() -> None:
     assert not one.is_monotone
 
 
+@pytest.mark.parametrize("count", [2, 3, 64])
+def test_a_condition_that_holds_at_the_near_end_only_has_that_end_as_its_answer(count: int) -> None:
+    for change in {1, count // 2, count - 1} - {0}:
+        first, one = searched([i < change for i in range(count)])
+        assert (first, one.is_end, one.is_reversed, one.is_monotone) == (0, True, True, True)
+    first, one = searched([True] * count)
+    assert (first, one.is_end, one.is_reversed) == (0, True, False)
+
+
+def test_the_largest_value_at_which_more_is_better_is_the_end_of_the_axis(
+    file: Path, tmp_path: Path, cli: Cli
+) -> None:
+    ask = ("--vary", "path.buffer=0.1bdp..4bdp/9/log", "--store", tmp_path / "s", "--where", "utilization >= 90%")
+    largest = cli("sweep", file, *ask, "--find", "max", "path.buffer")
+    assert largest.returncode == 0, largest.stderr
+    assert "  4bdp (the end of the axis: it does not hold at the other end; --find min finds where" in largest.stdout
+    always = cli("sweep", file, *ask[:-1], "utilization >= 1%", "--find", "min", "path.buffer")
+    assert "  0.1bdp (the end of the axis, which may go on)" in always.stdout
+
+
 def test_the_smallest_buffer_is_that_of_the_whole_grid(file: Path, tmp_path: Path, cli: Cli) -> None:
     store = tmp_path / "store"
     axes = {"path.buffer": "0.1bdp..4bdp/25/log", "flow.cca": ["reno", "cubic"]}
@@ -249,7 +269,7 @@ def test_a_condition_that_holds_nowhere_has_no_answer(file: Path, tmp_path: Path
     (found,) = dumbbell.find(
         file, "path.rate", "utilization > 2", {"path.rate": "5Mbps..20Mbps/9"}, store=tmp_path / "s"
     )
-    assert (found.value, found.is_monotone, len(found.looked)) == (None, True, 1)
+    assert (found.value, found.is_monotone, len(found.looked)) == (None, True, 2)
 
 
 def test_an_answer_within_its_interval_is_not_certain(file: Path, tmp_path: Path) -> None:

@@ -62,12 +62,16 @@ class Part(NamedTuple):
 def text(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> str:
     """The table with its title and notes; columns that do not fit are left out, and named."""
     rows = [row for part in parts for row in part.rows]
+    folders = [part.folder for part in parts for _ in part.rows]
     several = any(row.flows > 1 for row in rows)
     columns = keys(parts, runs=asked.runs)
     for name in names:
         cells = [cell(name, row.values.get(name)) for row in rows]
         if FIGURES[name].of_run:
-            cells = ["" if i and _same_run(rows[i], rows[i - 1]) else text for i, text in enumerate(cells)]
+            cells = [
+                "" if i and folders[i] == folders[i - 1] and _same_run(rows[i], rows[i - 1]) else text
+                for i, text in enumerate(cells)
+            ]
         if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
             continue
         columns.append(
@@ -222,14 +226,31 @@ def _named(result: Result) -> str:
     return f"{result.name} ({varied})" if varied else result.name
 
 
+class _Line(NamedTuple):
+    """What a line of the tables of links and of probes is of: repetitions of one combination in one folder."""
+
+    folder: str
+    run: str
+    name: str
+
+
+def _line_columns(parts: Sequence[Part], lines: Sequence[_Line], what: str) -> list[Column]:
+    folders = [Column("folder", ("folder",), [line.folder for line in lines], right=False)] if len(parts) > 1 else []
+    return [
+        *folders,
+        Column("run", ("run",), [line.run for line in lines], right=False),
+        Column(what, (what,), [line.name for line in lines], right=False),
+    ]
+
+
 def _links(parts: Sequence[Part]) -> str:
     """A table of the links beyond the bottleneck, a row per link and combination."""
-    cells: dict[tuple[str, str], list[Any]] = {}
+    cells: dict[_Line, list[Any]] = {}
     for part in parts:
         for run in part.runs:
             if len(run.result.plan.recorded_links) > 1:
                 for link, values in figures.link_rows(run):
-                    cells.setdefault((_named(run.result), link), []).append(values)
+                    cells.setdefault(_Line(part.folder, _named(run.result), link), []).append(values)
     if not cells:
         return ""
     fields = {
@@ -239,10 +260,7 @@ def _links(parts: Sequence[Part]) -> str:
         "drops": "drops",
         "marks": "marks",
     }
-    columns = [
-        Column("run", ("run",), [run for run, _ in cells], right=False),
-        Column("link", ("link",), [link for _, link in cells], right=False),
-    ]
+    columns = _line_columns(parts, list(cells), "link")
     for field, name in fields.items():
         known = [[one[field] for one in found if one[field] is not None] for found in cells.values()]
         columns.append(
@@ -263,17 +281,16 @@ def _probes(parts: Sequence[Part]) -> str:
 
     from dumbbell.results import metrics
 
-    cells: dict[tuple[str, str], list[Any]] = {}
+    cells: dict[_Line, list[Any]] = {}
     for part in parts:
         for run in part.runs:
             for number, planned in enumerate(run.result.plan.probes):
                 rtts = metrics.probe_series(run.result, number, run.window)[1]
-                cells.setdefault((_named(run.result), planned.name), []).append(rtts)
+                cells.setdefault(_Line(part.folder, _named(run.result), planned.name), []).append(rtts)
     pooled = [np.concatenate(found) for found in cells.values()]
     answered = [rtts[~np.isnan(rtts)] for rtts in pooled]
     columns = [
-        Column("run", ("run",), [run for run, _ in cells], right=False),
-        Column("probes", ("probes",), [name for _, name in cells], right=False),
+        *_line_columns(parts, list(cells), "probes"),
         Column("sent", ("sent",), [str(rtts.size) for rtts in pooled]),
         Column("lost", ("lost", "%"), [f"{100 * (1 - b.size / max(a.size, 1)):.2f}" for a, b in zip(pooled, answered)]),
     ]

@@ -162,21 +162,26 @@ def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: 
     print(f"{size} {key} with {' and '.join(arguments.where)}:\n")
     for one in found:
         head = ", ".join(f"{name} = {units.value_text(value)}" for name, value in one.vary.items())
-        print(f"  {head + ': ' if head else ''}{_answer(one)}")
+        print(f"  {head + ': ' if head else ''}{_answer(one, which)}")
         for looked in one.looked:
             mark = "holds" if looked.holds else "does not"
             print(f"      {units.value_text(looked.value):>12}  {_figures(looked, conditions)}  {mark}")
     print(
-        "\nIt is assumed that the condition changes once along the axis; neighbours of the answer were looked at,"
-        f" {sum(len(one.looked) for one in found)} points in all."
+        "\nIt is assumed that the condition changes once along the axis; its ends and the neighbours of an answer between"
+        f" them were looked at, {sum(len(one.looked) for one in found)} points in all."
     )
 
 
-def _answer(one: Found) -> str:
+def _answer(one: Found, which: str) -> str:
     if one.error:
         return f"unknown: {one.error}"
-    text = "none" if one.value is None else units.value_text(one.value)
-    doubts = [] if one.is_monotone else ["the condition changes more than once along the axis"]
+    if one.value is None:
+        return "none: it holds at neither end of the axis"
+    text = units.value_text(one.value)
+    other = "max" if which == "min" else "min"
+    ends = f"it does not hold at the other end; --find {other} finds where it changes"
+    doubts = [f"the end of the axis{': ' + ends if one.is_reversed else ', which may go on'}"] if one.is_end else []
+    doubts += [] if one.is_monotone else ["the condition changes more than once along the axis"]
     doubts += ["an interval next to the answer has the bound inside"] if one.is_certain is False else []
     return f"{text} ({'; '.join(doubts)})" if doubts else text
 
@@ -206,6 +211,7 @@ def _line(one: Found, key: str) -> dict[str, Any]:
         "vary": one.vary,
         "key": key,
         "value": one.value,
+        "end": one.is_end,
         "monotone": one.is_monotone,
         "certain": one.is_certain,
         "error": one.error or None,

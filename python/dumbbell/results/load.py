@@ -342,6 +342,12 @@ def load(folder: str | Path) -> Results:
     """The runs in a folder: one, or all of a sweep in the order in which the scenario asked for them.
 
     Of a folder that `dumbbell compare` wrote, those of all back ends, varied by ``on``.
+
+    Raises
+    ------
+    ResultError
+        There is no such folder, it holds no results, or those of several experiments, which are not repetitions of each
+        other.
     """
     folder = Path(folder)
     try:
@@ -349,19 +355,45 @@ def load(folder: str | Path) -> Results:
             return Results([Result(folder)])
         if not folder.is_dir():
             raise ResultError(f"{folder}: no such folder")
-        runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))] or _compared(folder)
+        runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))]
+        below = [] if runs else [Result(path.parent) for path in sorted(folder.glob("[!.]*/[!.]*/manifest.json"))]
     except OSError as error:
         raise ResultError(f"{folder}: {error.strerror}") from None
-    if not runs:
+    if not runs and not below:
         raise ResultError(f"{folder}: holds no results")
-    return Results(sorted(runs, key=lambda run: (run.name, run.manifest.position)))
+    compared = _compared(folder, runs or below)
+    if below and not compared:
+        names = list(dict.fromkeys(run.folder.parent.name for run in below))
+        raise ResultError(f"{folder}: holds folders of results, wanted one of them: {_some(names)}")
+    made = Results(sorted(compared or runs, key=lambda run: (run.name, run.manifest.position)))
+    _check_repetitions(folder, made)
+    return made
 
 
-def _compared(folder: Path) -> list[Result]:
-    """Runs in a folder for each back end; which one it was is one more thing that varies."""
+def _compared(folder: Path, runs: Sequence[Result]) -> list[Result]:
+    """Runs in a folder for each back end; which one it was is one more thing that varies. None in other folders."""
     from msgspec.structs import replace
 
-    runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/[!.]*/manifest.json"))]
+    places = {run.folder.relative_to(folder).parts[0] for run in runs}
+    if len(places) < 2 or any(run.folder.relative_to(folder).parts[0] != run.manifest.backend for run in runs):
+        return []
     for run in runs:
         run.manifest = replace(run.manifest, vary={"on": run.manifest.backend, **run.manifest.vary})
-    return runs
+    return list(runs)
+
+
+def _check_repetitions(folder: Path, runs: Sequence[Result]) -> None:
+    """Each repetition of a combination is there once; else the folder has several experiments of one name."""
+    seen: dict[tuple[str, str, int], Result] = {}
+    for run in runs:
+        first = seen.setdefault((run.name, json.dumps(run.vary, sort_keys=True), run.repetition), run)
+        if first is not run:
+            one, other = first.folder.name, run.folder.name
+            raise ResultError(
+                f'{folder}: {one} and {other} are runs of different experiments called "{run.name}", wanted the folder of'
+                f" one of them"
+            )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,7 +1,7 @@
 """The smallest or largest value of an ordered axis at which a condition holds, by bisection.
 
-It assumes that the condition changes once along the axis. Every point that was looked at must agree with that, and
-the neighbours of the answer on both sides are looked at: where one does not agree, the answer says so.
+It assumes that the condition changes once along the axis, at most. Every point that was looked at must agree with that,
+and both ends of the axis and the neighbours of the answer are: where one does not agree, the answer says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Bisection:
-    """One search over `count` points, in the order in which the condition becomes true.
+    """One search over `count` points for the first at which a condition holds, in their order.
 
     Attributes
     ----------
@@ -33,16 +33,24 @@ class Bisection:
         """The first point at which it holds, as far as is known; None where it holds nowhere."""
         return min((i for i, holds in self.told.items() if holds), default=None)
 
+    @property
+    def is_end(self) -> bool:
+        """Whether that is the end of the axis, beyond which it may hold, too."""
+        return self.first == 0
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether it holds at the first point and not at the last, so that the change is elsewhere."""
+        return self.told.get(0, False) and not self.told.get(self.count - 1, True)
+
     def next(self) -> int | None:
         """The point to look at next; None at the end."""
-        if self.count - 1 not in self.told:
-            return self.count - 1
-        if not self.told[self.count - 1]:
-            return None
-        if 0 not in self.told:
-            return 0
+        for end in (self.count - 1, 0):
+            if end not in self.told:
+                return end
         first = self.first
-        assert first is not None
+        if first is None or self.is_reversed:
+            return None
         below = max((i for i in self.told if i < first), default=-1)
         if first - below > 1:
             return (first + below) // 2
@@ -50,9 +58,9 @@ class Bisection:
 
     @property
     def is_monotone(self) -> bool:
-        """Whether every point that was looked at agrees with one change along the axis."""
-        first = self.count if self.first is None else self.first
-        return all(holds == (i >= first) for i, holds in self.told.items())
+        """Whether every point that was looked at agrees with one change along the axis, or none."""
+        told = [self.told[i] for i in sorted(self.told)]
+        return sum(one != other for one, other in zip(told, told[1:])) <= 1
 
 
 class Ordered(NamedTuple):

@@ -125,6 +125,10 @@ class Found(NamedTuple):
         Whether all of them agree with one change along the axis, which the search assumes.
     is_certain
         Whether the intervals at the answer and next to it leave out the bound; None where nothing was repeated.
+    is_end
+        Whether the answer is the end of the axis, beyond which the conditions may hold, too.
+    is_reversed
+        Whether they hold at that end and not at the other: the search for the other extreme finds where they change.
     error
         Why there is no answer, where a run failed.
     """
@@ -135,6 +139,8 @@ class Found(NamedTuple):
     is_monotone: bool
     is_certain: bool | None
     error: str = ""
+    is_end: bool = False
+    is_reversed: bool = False
 
 
 class Study:
@@ -287,7 +293,15 @@ def _found(
     is_certain = (
         all(abs(interval.mean - bound) > interval.half_width for interval, bound in pairs) if is_repeated else None
     )
-    return Found(vary, looked[one.first].value, ordered, one.is_monotone, is_certain)
+    return Found(
+        vary,
+        looked[one.first].value,
+        ordered,
+        one.is_monotone,
+        is_certain,
+        is_end=one.is_end,
+        is_reversed=one.is_reversed,
+    )
 
 
 def _case(vary: Mapping[str, Any]) -> str:

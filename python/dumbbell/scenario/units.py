@@ -195,7 +195,7 @@ def value_text(value: object) -> str:
         rest = [
             k if v is True else f"{k}={value_text(v)}"
             for k, v in value.items()
-            if k not in ("kind", "model", "steps", "trace") and v is not False
+            if k not in ("kind", "model", "steps", "trace")
         ]
         return " ".join(head + rest) or "-"
     if (
