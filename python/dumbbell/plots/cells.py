@@ -170,10 +170,19 @@ def x_key(found: dict[str, VariedKey], asked: str | None) -> VariedKey:
     return next((key for key in found.values() if key.numbers), next(iter(found.values())))
 
 
-def label(cell: Cell, varied: Sequence[VariedKey], x: VariedKey | None, cells: Sequence[Cell], metric: Metric) -> str:
+def label(
+    cell: Cell,
+    varied: Sequence[VariedKey],
+    x: VariedKey | None,
+    cells: Sequence[Cell],
+    metric: Metric,
+    *,
+    panels: Sequence[VariedKey] = (),
+) -> str:
     """What a line or bar stands for: its group, whom it runs against, what else varies; sums and means are said.
 
-    `varied` are the keys that tell lines of the figure apart, `cells` those of this line.
+    `varied` are the keys that tell lines of the figure apart, `cells` those of this line; `panels` have a panel for each
+    value.
     """
     group = cell.group
     if group is None:
@@ -181,7 +190,7 @@ def label(cell: Cell, varied: Sequence[VariedKey], x: VariedKey | None, cells: S
     own = x is not None and is_of(x, cells or [cell])
     head = "the controller on the axis" if own else group.label
     against = [key.text(cell.vary[key.key]) for key in varied if key.is_cca and not is_of(key, [cell])]
-    if any(is_of(key, [cell]) for key in varied) and look.name(group.cca) not in head:
+    if any(is_of(key, [cell]) for key in (*varied, *panels)) and look.name(group.cca) not in head:
         head += f" ({look.name(group.cca)})"
     if x is not None and x.is_cca and not own:
         against.append("the one on the axis")

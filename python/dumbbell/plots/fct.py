@@ -83,6 +83,8 @@ def fct(
 
     kinds = _finite_kinds(results)
     found = {kind.label: kind.finite(window) for kind in kinds}
+    if not any(times.size for _, times, *_ in found.values()):
+        raise ResultError(f"none of the {sum(opened for *_, opened in found.values())} flows with a size completed")
     several = len(np.unique(np.concatenate([sizes for sizes, *_ in found.values()]))) > 1
     pair = (
         ax is None and several and any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in found.values())

@@ -50,8 +50,9 @@ def panels(
 ) -> None:
     """Lines or bars in each panel."""
     columns = shape(len(parts), layout.form).columns
-    for i, (ax, (title, mine)) in enumerate(zip(sheet.axes, parts)):
-        panel(sheet, ax, mine, found, layout=layout, log=log)
+    rows = rows_of([mine for _, mine in parts], found, layout)
+    for i, (ax, (title, mine), own) in enumerate(zip(sheet.axes, parts, rows)):
+        panel(sheet, ax, mine, found, layout=layout, log=log, rows=own)
         if title:
             style.panel_title(sheet, ax, title)
         if i % columns:
@@ -83,9 +84,18 @@ class Row(NamedTuple):
         return [mean for mean, *_ in made], whiskers if found.is_repeated else None
 
 
-def panel(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found, *, layout: Layout, log: bool) -> None:
-    """Lines or bars in one panel, with its axes."""
-    for row in rows_of(mine, found, layout):
+def panel(
+    sheet: style.Sheet,
+    ax: Axes,
+    mine: Sequence[Cell],
+    found: Found,
+    *,
+    layout: Layout,
+    log: bool,
+    rows: Sequence[Row] | None = None,
+) -> None:
+    """Lines or bars in one panel, with its axes; `rows` are those of `mine` in a figure of several panels."""
+    for row in rows_of([mine], found, layout)[0] if rows is None else rows:
         (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
     tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, mine, found)]
     lowest = min(cell.interval(found.metric)[1] for cell in found.cells) if layout.form == "lines" else 0.0
@@ -102,24 +112,43 @@ def _ends(lowest: float, highest: float, most: float) -> tuple[float, float]:
     return (begin, most + 0.05 * (most - begin)) if begin < most else (0.0, 1.05 * most)
 
 
-def rows_of(mine: Sequence[Cell], found: Found, layout: Layout) -> list[Row]:
-    """The rows of a panel: in the colour of their controller, in shades and other lines where several rows have one
-    controller.
+def rows_of(parts: Sequence[Sequence[Cell]], found: Found, layout: Layout) -> list[list[Row]]:
+    """The rows of each panel: in the colour of their controller, in shades and other lines where several rows have one
+    controller. Rows of one label look the same in all panels.
     """
+    panels_ = [_together(mine, layout) for mine in parts]
+    named = [[(_cca(row, layout), _label(row, found, layout)) for row in rows] for rows in panels_]
+    labels: dict[str, list[str]] = {}
+    for cca, label in dict.fromkeys(one for names in named for one in names):
+        labels.setdefault(cca, []).append(label)
+    return [
+        [
+            _row(row, cca, label, labels[cca], place=(i, len(rows)))
+            for i, (row, (cca, label)) in enumerate(zip(rows, names))
+        ]
+        for rows, names in zip(panels_, named)
+    ]
+
+
+def _together(mine: Sequence[Cell], layout: Layout) -> list[list[Cell]]:
+    """The cells of each row, in the order of x."""
     rows: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in sorted(mine, key=lambda one: layout.x.position(one.vary[layout.x.key])):
         place = (cell.number, *(key.values.index(cell.vary[key.key]) for key in layout.lines))
         rows.setdefault(place, []).append(cell)
-    sorted_cells = [cells_ for _, cells_ in sorted(rows.items())]
-    ccas = [_cca(row, layout) for row in sorted_cells]
-    made = []
-    for i, (row, cca) in enumerate(zip(sorted_cells, ccas)):
-        nth, count = ccas[:i].count(cca), ccas.count(cca)
-        own = look.of(cca) if cca else look.Look(look.NEUTRAL, _MARKERS[nth % len(_MARKERS)], "")
-        colour = look.shade(own.colour, nth, count) if cca or count == 1 else _sequence(nth, count)
-        label = cells.label(row[0], layout.lines, layout.x, row, found.metric)
-        made.append(Row(row, label, colour, own.marker, look.LINES[nth % len(look.LINES)], cca, i, len(ccas)))
-    return made
+    return [cells_ for _, cells_ in sorted(rows.items())]
+
+
+def _label(row: Sequence[Cell], found: Found, layout: Layout) -> str:
+    return cells.label(row[0], layout.lines, layout.x, row, found.metric, panels=layout.panels)
+
+
+def _row(row: list[Cell], cca: str, label: str, labels: Sequence[str], *, place: tuple[int, int]) -> Row:
+    """`labels` are those of all rows of its controller; it is the nth of so many rows of its panel."""
+    nth, count = labels.index(label), len(labels)
+    own = look.of(cca) if cca else look.Look(look.NEUTRAL, _MARKERS[nth % len(_MARKERS)], "")
+    colour = look.shade(own.colour, nth, count) if cca or count == 1 else _sequence(nth, count)
+    return Row(row, label, colour, own.marker, look.LINES[nth % len(look.LINES)], cca, *place)
 
 
 def _sequence(nth: int, count: int) -> str:

@@ -74,10 +74,24 @@ impl Receiver {
         }
     }
 
-    /// Whether `rcvlowat` bytes or the end of the stream are there, which wakes the application.
+    /// Whether `rcvlowat` bytes or the end of the stream are there, which wakes the application, or something is and there
+    /// is little room for more (`tcp_epollin_ready`).
     #[inline(always)]
     pub(super) fn is_reader_due(&self) -> bool {
-        self.stats.delivered_bytes >= self.wakes_at
+        self.stats.delivered_bytes >= self.wakes_at || self.is_room_short()
+    }
+
+    /// Whether the window has room for one segment at most, or 7/8 of the buffer's memory are in use (`tcp_rmem_pressure`).
+    /// Less than `rcvlowat` in order use that much beside something out of order only, or in a small buffer.
+    #[inline]
+    fn is_room_short(&self) -> bool {
+        let delivered = self.stats.delivered_bytes;
+        if self.window.left(delivered) <= self.segment.bytes().into() {
+            return self.unread() > 0;
+        }
+        let may_fill =
+            !self.ooo.is_empty() || self.config.rcvbuf.1 / 8 < self.config.rcvlowat.into();
+        may_fill && self.unread() > 0 && self.window.is_nearly_full(self.memory.used(self.held()))
     }
 
     /// What the application has read, or where the stream ends, has changed.

@@ -86,6 +86,9 @@ impl Receiver {
         feedback: impl Into<Feedback>,
     ) -> Receiver {
         let extent = Extent::new(segments, last_len, config.mss);
+        // No more than half of what the buffer may grow to (`tcp_set_rcvlowat`).
+        let lowat = u64::from(config.rcvlowat).min(config.rcvbuf.1 / 2).max(1);
+        let config = HostConfig { rcvlowat: lowat as u32, ..config };
         Receiver {
             config,
             wakes_at: extent.up_to_end(config.rcvlowat.into()),

@@ -73,6 +73,18 @@ impl Window {
         self.offered.min(SYN_WINDOW_MAX) as u32
     }
 
+    /// What is left of what was offered, before byte `next` (`tcp_receive_window`).
+    #[inline]
+    pub fn left(&self, next: u64) -> u64 {
+        self.offered_end.saturating_sub(next)
+    }
+
+    /// Whether `used` bytes of memory are more than 7/8 of the buffer.
+    #[inline]
+    pub fn is_nearly_full(&self, used: u64) -> bool {
+        used > self.buffer - self.buffer / 8
+    }
+
     /// What was offered last.
     pub fn offered(&self) -> u64 {
         self.offered
@@ -182,7 +194,7 @@ impl Window {
     /// twice what is left of the window, which the sender is told at once (`tcp_cleanup_rbuf`).
     #[inline]
     pub fn is_doubled(&self, next: u64, used: u64) -> bool {
-        let left = self.offered_end.saturating_sub(next);
+        let left = self.left(next);
         2 * left <= self.capacity && self.select(self.free(used)) >= (2 * left).max(1)
     }
 
@@ -190,7 +202,7 @@ impl Window {
     /// moves left.
     #[inline]
     pub fn offer(&mut self, next: u64, free: u64) -> u32 {
-        let left = self.offered_end.saturating_sub(next);
+        let left = self.left(next);
         self.offered = self.round_up(self.select(free).max(left));
         self.offered_end = next + self.offered;
         self.offered.min(u64::from(u32::MAX)) as u32

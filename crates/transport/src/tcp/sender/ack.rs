@@ -60,7 +60,9 @@ impl Sender {
             self.set_rto();
             self.last_rtt_us = rtt_us;
         }
-        self.sk.snd_cwnd = if self.syn.retries > 1 { 1 } else { 10 };
+        // The answer to the first SYN shows that timeouts since were spurious (`tcp_try_undo_spurious_syn`).
+        let is_lost = self.syn.retries > 1 && ack.ts_ecr != self.syn.first_ts_val;
+        self.sk.snd_cwnd = if is_lost { 1 } else { 10 };
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
         self.sk.init();
         self.expand_buffer();

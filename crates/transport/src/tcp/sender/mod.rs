@@ -57,6 +57,8 @@ pub struct Sender {
 #[derive(Clone, Copy, Debug, Default)]
 struct Syn {
     sent_at: Time,
+    /// Timestamp of the first, ms.
+    first_ts_val: u32,
     /// SYNs sent before it.
     retries: u32,
     /// It is a SYN-ACK.

@@ -162,6 +162,9 @@ impl Sender {
     /// A SYN leaves; it is retransmitted after 1 s, four times linearly, then doubling.
     pub(super) fn send_syn(&mut self) {
         self.syn.sent_at = self.sk.now();
+        if self.syn.retries == 0 {
+            self.syn.first_ts_val = timestamp_ms(self.sk.tcp_clock_cache);
+        }
         self.send_empty(Burst {
             flags: flags::SYN | retrans_flag(self.syn.retries > 0),
             ecn: self.syn_ecn(),
