@@ -24,6 +24,8 @@ pub struct RealFrame {
     hosts: (u32, u32),
     /// IP packet length.
     length: u16,
+    /// TCP's data in it, bytes.
+    payload: u16,
     /// DSCP and ECN after marking; the buffer keeps the sender's until the frame leaves.
     pub tos: u8,
     is_damaged: bool,
@@ -52,6 +54,7 @@ impl RealFrame {
             hash: ip.flow_hash(bytes),
             hosts,
             length: ip.total,
+            payload: tcp.map_or(0, |tcp| tcp.payload as u16),
             tos: ip.tos,
             is_damaged: false,
             // Datagrams of quinn mostly do; what exactly is encrypted, elsewhere.
@@ -109,6 +112,10 @@ impl Frame for RealFrame {
     #[inline]
     fn truesize(&self) -> Bytes {
         Bytes::new(u64::from(SKB_OVERHEAD) + u64::from(self.length))
+    }
+
+    fn head_bytes(&self) -> Bytes {
+        self.wire_bytes() - Bytes::new(self.payload.into())
     }
 
     fn pure_ack(&self) -> Option<PureAck> {

@@ -95,6 +95,12 @@ pub trait Frame {
     /// memory limits count.
     fn truesize(&self) -> Bytes;
 
+    /// Bytes of its first buffer, among which netem chooses the bit that it inverts (`skb_headlen`): all of it, but of data
+    /// of TCP the headers only.
+    fn head_bytes(&self) -> Bytes {
+        self.wire_bytes()
+    }
+
     /// Frames that it is on a wire: more than one for a super-packet, which is one item until something cuts it.
     #[inline]
     fn segments(&self) -> u32 {

@@ -229,6 +229,11 @@ impl Frame for Packet {
         Bytes::new(u64::from(SKB_OVERHEAD) + u64::from(self.len))
     }
 
+    fn head_bytes(&self) -> Bytes {
+        let is_tcp = self.flags & flags::QUIC == 0;
+        self.wire_bytes() - Bytes::new(if is_tcp { self.len.into() } else { 0 })
+    }
+
     #[inline]
     fn segments(&self) -> u32 {
         Packet::segments(self)

@@ -442,7 +442,10 @@ impl<P: PathPacket> Network<P> {
                     }
                     self.go_on(now, packet, place, timeline);
                 }
-                Verdict::Cut { damages } => return self.cut(now, packet, place, damages, timeline),
+                Verdict::Cut { damages, again } => {
+                    let next = if again { place } else { place + 1 };
+                    return self.cut(now, packet, damages, (place + 1, next), timeline);
+                }
                 Verdict::Drop => {
                     let segments = u64::from(packet.segments());
                     let route = &mut self.routes[packet.flow() as usize];
@@ -457,17 +460,23 @@ impl<P: PathPacket> Network<P> {
         }
     }
 
-    /// Cuts a super-packet into frames, which go on from the stage that cut it. A stage that damages the first frame
-    /// handles the others again, as netem does, which queues them a second time (`netem_enqueue`).
+    /// Cuts a super-packet into frames, of which the first may be damaged, and goes on to the first of these places; the
+    /// others go on to the second.
     #[cold]
-    fn cut(&mut self, now: Time, packet: P, at: u32, damages: bool, timeline: &mut Timeline) {
-        let mut first = packet.frame(0);
+    fn cut(
+        &mut self,
+        now: Time,
+        packet: P,
+        damages: bool,
+        (first, others): (u32, u32),
+        timeline: &mut Timeline,
+    ) {
+        let mut frame = packet.frame(0);
         if damages {
-            first.damage();
+            frame.damage();
         }
-        self.go_on(now, first, at + 1, timeline);
-        let next = if damages { at } else { at + 1 };
-        (1..packet.segments()).for_each(|i| self.go_on(now, packet.frame(i), next, timeline));
+        self.go_on(now, frame, first, timeline);
+        (1..packet.segments()).for_each(|i| self.go_on(now, packet.frame(i), others, timeline));
     }
 
     #[inline]

@@ -159,9 +159,11 @@ pub enum Verdict {
     Forward,
     /// It goes on two times.
     Duplicate,
-    /// It goes on as frames; the stage may damage the first.
+    /// It goes on as frames, of which the first may be damaged.
     Cut {
         damages: bool,
+        /// The others come to the stage again (`netem_enqueue` queues them a second time).
+        again: bool,
     },
     Drop,
     /// It has arrived.
@@ -206,15 +208,22 @@ impl<P: PathPacket> Stage<P> {
                 };
             }
             Stage::Corrupt(corruption) => {
-                match corruption.is_corrupted() {
-                    true if packet.segments() > 1 => return Verdict::Cut { damages: true },
-                    true => packet.damage(),
-                    false => {}
+                if corruption.is_corrupted() {
+                    let is_one = packet.segments() == 1;
+                    let head =
+                        if is_one { packet.head_bytes() } else { packet.frame(0).head_bytes() };
+                    let damages = corruption.is_noticed(head.get());
+                    if !is_one {
+                        return Verdict::Cut { damages, again: true };
+                    }
+                    if damages {
+                        packet.damage();
+                    }
                 }
                 return Verdict::Forward;
             }
             Stage::Segment if packet.segments() > 1 => {
-                return Verdict::Cut { damages: false };
+                return Verdict::Cut { damages: false, again: false };
             }
             Stage::Segment => return Verdict::Forward,
             Stage::Jitter(jitter) => match jitter.1.as_mut().is_some_and(Reordering::skips_delay) {

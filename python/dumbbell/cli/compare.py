@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell import backends
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results import agreement
+from dumbbell.results import figures as results
 from dumbbell.runs import interrupts
 from dumbbell.scenario import units
 
@@ -18,6 +19,7 @@ from . import FAILED, OK, compare_packets, run
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
+    from dumbbell.results.plan_view import Window
 
 #: What makes the flows on every back end where a scenario leaves it open and one of them runs in real time, which takes
 #: this program: the others are to do what it does.
@@ -36,6 +38,8 @@ class Row(NamedTuple):
     repetitions: int
     packets: dict[str, list[compare_packets.Compared]]
     """Flow by flow, where that was asked for; by the other back end's name."""
+    window: Window | None
+    """The part of the run that the figures cover, s; None for the whole."""
 
     @property
     def agrees(self) -> bool:
@@ -114,14 +118,15 @@ def _rows(found: dict[str, dict[str, list[Result]]], *, packets: bool) -> Iterat
     for key, runs in found[reference].items():
         if any(key not in found[other] for other in others):
             continue  # a folder that is resumed may hold more than was asked for
-        summaries = {name: [run.summary for run in found[name][key]] for name in found}
+        measured = {name: [results.measured(run) for run in found[name][key]] for name in found}
+        summaries = {name: [results.summary(run) for run in of] for name, of in measured.items()}
         figures = {other: agreement.figures(summaries[reference], summaries[other], strict=strict) for other in others}
         warnings = {
             name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found
         }
         repetitions = min(len(found[name][key]) for name in found)
         flows = compare_packets.compared(runs[0], {other: found[other][key][0] for other in others}) if packets else {}
-        yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, repetitions, flows)
+        yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, repetitions, flows, measured[reference][0].window)
 
 
 def _as_json(row: Row, names: list[str]) -> dict[str, Any]:
@@ -143,6 +148,7 @@ def _as_json(row: Row, names: list[str]) -> dict[str, Any]:
         "vary": row.vary,
         "agrees": row.agrees,
         "repetitions": row.repetitions,
+        **({"window_s": list(row.window)} if row.window else {}),
         "warnings": row.warnings,
         "figures": figures,
         **({"packets": flows} if flows else {}),
@@ -154,7 +160,8 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
         print(json.dumps(_as_json(row, names)), flush=True)
         return
     varied = ", ".join(f"{key} = {units.value_text(value)}" for key, value in row.vary.items())
-    print(f"{row.name}{' (' + varied + ')' if varied else ''}: {row.verdict}")
+    part = f", {row.window[0]:g} to {row.window[1]:g} s" if row.window else ""
+    print(f"{row.name}{' (' + varied + ')' if varied else ''}{part}: {row.verdict}")
     print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")
     for same in zip(*row.figures.values(), strict=True):
         others = "".join(f"{figure.other:12.4g}" for figure in same)

@@ -35,6 +35,9 @@ L4S = frozenset({"prague"})
 #: A loss above this share is probably a percentage without its sign, 10^-9.
 LOSS_LIKELY = 200_000_000
 
+#: Spread of jitter from which on netem's correlation is noticed, ns.
+CORRELATED_FROM_NS = 500_000_000
+
 #: Plans of a grid beyond this size are not compared with one another, bytes.
 COMPARED_MAX = 200_000_000
 
@@ -44,7 +47,7 @@ SHOWN = 3
 
 def of_case(case: Scenario, plan: Plan) -> list[str]:
     """What to warn of in one combination of the varied values."""
-    return [*_losses(case), *_marks(plan), *_buffers(case)]
+    return [*_losses(case), *_marks(plan), *_buffers(case), *_correlations(plan)]
 
 
 def _losses(case: Scenario) -> Iterator[str]:
@@ -57,6 +60,14 @@ def _losses(case: Scenario) -> Iterator[str]:
         if LOSS_LIKELY < loss < 10**9:
             text = _number(raw_at(table, "loss"))
             yield f'{at}.loss: {loss / 1e7:g} % of all packets are lost; a percentage is written "{text}%"'
+
+
+def _correlations(plan: Plan) -> Iterator[str]:
+    """Correlated jitter, of whose correlation a remainder leaves nothing (`tabledist`, net/sched/sch_netem.c)."""
+    stages = [stage for flow in plan["flows"] for stage in (*flow["forward"], *flow["back"])]
+    jitters = [jitter for stage in stages if (jitter := stage.get("jitter"))]
+    if any(jitter["correlation_ppb"] and jitter["spread_ns"] < CORRELATED_FROM_NS for jitter in jitters):
+        yield "jitter: its correlation has next to no effect, here as in netem; a recording of delays has one"
 
 
 def _number(value: object) -> str:

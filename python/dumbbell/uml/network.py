@@ -175,7 +175,8 @@ class Network:
 
     def _shaped(self, router: str, device: str, link: LinkPlan) -> None:
         """A link of the plan, at the end of a device."""
-        shaped = tc.shaped(link, device, "tbf", in_virtual_time=True)
+        first = next((max(rate, _OUTAGE_BPS) for at, rate in link["steps"] if not at), link["rate_bps"])
+        shaped = tc.shaped({**link, "rate_bps": first}, device, "tbf", in_virtual_time=True)
         self.shaped.append((router, device))
         self.queues[router] += [" ".join(step.do[1:]) for step in shaped.steps]
         for at, rate in _times(link["steps"], link["repeat_ns"], self.plan["duration_ns"]):

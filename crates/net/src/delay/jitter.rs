@@ -33,7 +33,7 @@ settings! {
         /// Half width of a uniform distribution, standard deviation of a Gaussian one, netem's jitter otherwise.
         spread "spread_ns": Span [DELAYS];
         /// netem's correlation with the previous packet's draw.
-        // The kernel chooses by a remainder, which leaves next to nothing of it; here in proportion
+        // Next to nothing is left of it (`Deviations::below`)
         correlation "correlation_ppb": u64 [SHARES, Share] = 0;
         /// Whether packets may overtake one another, as in netem; false keeps them in order.
         // netem without a rate
@@ -53,26 +53,15 @@ impl Jitter {
     }
 }
 
-/// How a correlated 32-bit number chooses among fewer values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pick {
-    /// By its remainder, as netem does. Only the high bits of a correlated number are correlated, so
-    /// next to nothing is left of the correlation, unless the spread is of the order of a second.
-    Remainder,
-    /// In proportion, so that near numbers choose near values: what a user of netem means to get.
-    Proportion,
-}
-
 /// Draws deviations from the mean.
 #[derive(Clone, Debug)]
 pub struct Deviations {
     jitter: Jitter,
-    pick: Pick,
     rng: CorrelatedRng,
 }
 
 impl Deviations {
-    /// Deviations from the first on. Correlated ones are picked in proportion.
+    /// Deviations from the first on.
     ///
     /// # Panics
     /// If a correlation is above 10^9 ppb, or the spread with one above 2^31 - 1 ns (netem's largest).
@@ -80,8 +69,7 @@ impl Deviations {
         let Jitter { spread, correlation, .. } = jitter;
         let fits = correlation == 0 || spread.as_ns() < 1 << 31;
         assert!(fits, "correlated jitter is below 2.147 s, got {spread}");
-        let pick = if correlation == 0 { Pick::Remainder } else { Pick::Proportion };
-        Deviations { jitter, pick, rng: CorrelatedRng::new(correlation, rng) }
+        Deviations { jitter, rng: CorrelatedRng::new(correlation, rng) }
     }
 
     /// The next deviation, ns.
@@ -109,13 +97,10 @@ impl Deviations {
         }
     }
 
-    /// A number in `0..n`; `n` at most 2^32.
+    /// A number in `0..n`; `n` at most 2^32. It is a remainder, as in netem: only the high bits of a correlated number are
+    /// correlated, so that next to nothing is left of the correlation, unless the spread is of the order of a second.
     fn below(&mut self, n: u64) -> u64 {
-        let number = u64::from(self.rng.next_u32());
-        match self.pick {
-            Pick::Remainder => number % n,
-            Pick::Proportion => (number * n) >> 32,
-        }
+        u64::from(self.rng.next_u32()) % n
     }
 
     /// The spread times an entry of the table, rounded away from zero at a half.
@@ -185,24 +170,26 @@ mod tests {
         assert!((3_880_300..=3_880_800).contains(&high), "{high}");
     }
 
-    /// Correlation of neighbours, per mille.
-    fn alike(distribution: Distribution, pick: Pick) -> i64 {
+    /// Correlation of neighbours, and the deviation of 1 ms that is left, per mille.
+    fn of_correlated(distribution: Distribution) -> (i64, i64) {
         let rng = Rng::stream(1, "test");
         let jitter = Jitter { correlation: 800_000_000, ..jitter(distribution) };
-        let x = draws(Deviations { pick, ..Deviations::new(jitter, rng) });
+        let x = draws(Deviations::new(jitter, rng));
         let m = mean(&x);
         let x: Vec<i64> = x.iter().map(|v| (v - m) / 100).collect();
         let variance: i64 = x.iter().map(|v| v * v).sum();
-        1000 * x.windows(2).map(|w| w[0] * w[1]).sum::<i64>() / variance
+        let alike = 1000 * x.windows(2).map(|w| w[0] * w[1]).sum::<i64>() / variance;
+        (alike, ((variance / 20_000) as f64).sqrt() as i64 / 10)
     }
 
     #[test]
-    fn correlation_survives_a_pick_in_proportion_but_not_netems_remainder() {
-        for distribution in [Distribution::Uniform, Distribution::Gaussian, Distribution::Pareto] {
-            let kernel = alike(distribution, Pick::Remainder);
-            assert!(kernel.abs() < 30, "{distribution:?}: {kernel} per mille");
-            let meant = alike(distribution, Pick::Proportion);
-            assert!((700..850).contains(&meant), "{distribution:?}: {meant} per mille");
+    fn netems_remainder_leaves_nothing_of_a_correlation_and_all_of_the_spread() {
+        // Half widths of 1 ms have a deviation of 1 / sqrt(3) ms; the Gaussian is the table's.
+        for (distribution, wanted) in [(Distribution::Uniform, 577), (Distribution::Gaussian, 1000)]
+        {
+            let (alike, deviation) = of_correlated(distribution);
+            assert!(alike.abs() < 30, "{distribution:?}: {alike} per mille");
+            assert!((deviation - wanted).abs() < 20, "{distribution:?}: {deviation} us");
         }
     }
 }

@@ -31,8 +31,12 @@ impl Duplication {
     }
 }
 
-/// Some packets are damaged. They travel and use the links as others do, and the receiver, whose
-/// checksum does not match, drops them: count them there, apart from losses.
+/// Bytes of an Ethernet header that no host checks: the source address, behind that of the destination.
+const UNCHECKED: std::ops::Range<u64> = 6..12;
+
+/// One bit of some packets is wrong. They travel and use the links as others do, and the receiver, whose
+/// checksum does not match, drops them: count them there, apart from losses. It does no harm in the source address of
+/// their Ethernet header.
 #[derive(Debug)]
 pub struct Corruption {
     threshold: u32,
@@ -40,7 +44,7 @@ pub struct Corruption {
 }
 
 impl Corruption {
-    /// Damages this share of the packets.
+    /// A wrong bit for this share of the packets.
     ///
     /// # Panics
     /// If the share or its correlation is above one.
@@ -50,10 +54,15 @@ impl Corruption {
         Corruption { threshold: share_of_u32(share.rate), rng }
     }
 
-    /// Whether the next packet is damaged.
+    /// Whether a bit of the next packet is wrong.
     #[inline]
     pub fn is_corrupted(&mut self) -> bool {
         self.rng.happens(self.threshold)
+    }
+
+    /// Whether the wrong bit, in the first `head` bytes, is where the receiver notices it.
+    pub fn is_noticed(&mut self, head: u64) -> bool {
+        !UNCHECKED.contains(&self.rng.uniform().below(head.max(1)))
     }
 }
 

@@ -233,7 +233,8 @@ fn damage_cuts_a_super_packet_and_each_frame_is_drawn_for_anew() {
         path.arrivals();
         path.network.fates()[0].damaged
     };
-    assert_eq!(damaged(FULL_SHARE), 1000);
+    // Of the 66 bytes of the headers, in one of which a bit is wrong, nobody checks the six of the source address: 909.
+    assert!((880..=938).contains(&damaged(FULL_SHARE)), "{}", damaged(FULL_SHARE));
     // One draw in ten hits, and cuts; of its other nine frames each is hit with the same chance.
     assert!((12..=30).contains(&damaged(FULL_SHARE / 10)), "{}", damaged(FULL_SHARE / 10));
 }
