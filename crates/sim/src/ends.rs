@@ -384,8 +384,13 @@ impl Ends {
         receiver!(self, r => r.stats().delivered_bytes, q => q.pair.receiver.delivered_bytes())
     }
 
+    /// Acknowledgements without data that were sent.
     pub fn acks_sent(&self) -> u64 {
-        receiver!(self, r => r.stats().acks_sent, q => q.pair.receiver.acks_sent())
+        match self {
+            Ends::Tcp(_, r) => r.pure_acks_sent(),
+            Ends::Quic(_, r) => r.stats().acks_sent,
+            Ends::Quinn(q) => q.pair.receiver.acks_sent(),
+        }
     }
 
     /// Fails unless what was acknowledged was received, and what was received was sent.

@@ -52,8 +52,12 @@ pub struct Flow {
     pub start: Time,
     pub stop: Time,
     pub size: Option<u64>,
+    /// Bytes with which its program opens the connection, and which are no goodput.
+    greeting: u64,
     /// Goodput when the flow ended, bytes.
     pub goodput_at_end: u64,
+    /// Pure acknowledgements that had been sent when it ended.
+    pub acks_at_end: u64,
     /// Smoothed RTT at each sample, us.
     pub srtt_samples: Vec<u32>,
     /// Smallest RTT measured until the last sample, us; TCP itself forgets one after five minutes.
@@ -96,7 +100,9 @@ impl Flow {
             stop: Time::from_ns(p.stop_ns),
             size: p.size_bytes,
             established: None,
+            greeting: greeting_bytes(plan, p),
             goodput_at_end: 0,
+            acks_at_end: 0,
             srtt_samples: Vec::new(),
             min_rtt_us: u32::MAX,
             goodput_at_sample: 0,
@@ -118,11 +124,24 @@ impl Flow {
         self.app.as_ref().map_or(0, |app| app.messages().len() as u64)
     }
 
+    /// Payload that the application has received so far, without a greeting.
+    pub fn received_bytes(&self) -> u64 {
+        self.ends.delivered_bytes().saturating_sub(self.greeting)
+    }
+
     /// Payload that the application has received while the flow was open.
     pub fn goodput_bytes(&self) -> u64 {
         match self.life {
             Life::Ended { .. } => self.goodput_at_end,
-            Life::Waiting | Life::Running => self.ends.delivered_bytes(),
+            Life::Waiting | Life::Running => self.received_bytes(),
+        }
+    }
+
+    /// Pure acknowledgements that were sent until its application stopped, or all of a transfer that completed.
+    pub fn acks_sent(&self) -> u64 {
+        match self.life {
+            Life::Ended { completed: false, .. } => self.acks_at_end,
+            _ => self.ends.acks_sent(),
         }
     }
 
@@ -217,8 +236,17 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
 
 /// Whether an application writes in pieces, and not all at once or without end from the start.
 fn is_application(plan: &Plan, flow: &plan::Flow) -> bool {
-    let greets = plan.host.traffic.greeting_bytes() > 0;
-    flow.workload.is_some() || (greets && matches!(flow.transport, plan::Transport::Tcp))
+    flow.workload.is_some() || greeting_bytes(plan, flow) > 0
+}
+
+/// Bytes with which the program of a transfer opens its connection.
+fn greeting_bytes(plan: &Plan, flow: &plan::Flow) -> u64 {
+    let greets = flow.workload.is_none() && matches!(flow.transport, plan::Transport::Tcp);
+    if greets {
+        plan.host.traffic.greeting_bytes()
+    } else {
+        0
+    }
 }
 
 /// The application, where the flow is not one transfer from the start.

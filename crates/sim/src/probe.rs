@@ -191,7 +191,7 @@ impl Probe {
             flow.srtt_samples.push(srtt);
         }
         flow.min_rtt_us = flow.min_rtt_us.min(flow.ends.sk().rtt_min.value());
-        let goodput = flow.ends.delivered_bytes();
+        let goodput = flow.received_bytes();
         let since = now.since(flow.sampled_at.max(flow.start)).as_ns().max(1);
         let rate = bits_per_second(goodput - flow.goodput_at_sample, since);
         flow.sampled_at = now;

@@ -58,7 +58,7 @@ fn of_flow(flow: &Flow, known: FlowTotals, end: Time) -> FlowTotals {
         rtos: u64::from(stats.rtos),
         tlps: u64::from(stats.tlps),
         undos: u64::from(stats.undos),
-        acks_sent: flow.ends.acks_sent(),
+        acks_sent: flow.acks_sent(),
         min_rtt_us: (min_rtt != u32::MAX).then_some(u64::from(min_rtt)),
         one_way: flow.one_way.delays(),
         srtt_us: flow.srtt_samples.clone(),

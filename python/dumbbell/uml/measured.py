@@ -234,11 +234,11 @@ class Flow:
             "is_completed": self.is_completed,
             "goodput_bytes": self.goodput(end),
             "segs_sent": end["segs_sent"],
-            "retrans_segs": end["retrans_total"],
+            "retrans_segs": max(end["retrans_total"] - self.syns_again, 0),
             "bytes_sent": end["sent"],
             "delivered_segs": end["delivered"],
             "lost_segs": self.lost,
-            "rtos": end["rtos"],
+            "rtos": max(end["rtos"] - self.syns_again, 0),
             "acks_sent": end["acks"],
             "recoveries": sum(seen.get(name, 0) for name in _RECOVERIES),
             "undos": sum(seen.get(name, 0) for name in _UNDOS),
@@ -249,6 +249,11 @@ class Flow:
             "waits": {name: end[its] for name, its in _WAITS.items()},
         }
         return known
+
+    @property
+    def syns_again(self) -> int:
+        """SYNs that its sender repeated, which the kernel counts among a socket's retransmissions and timeouts."""
+        return self.of.netstat(f"s{self.i}").get("TCPSynRetrans", 0)
 
     @property
     def lost(self) -> int:
@@ -263,8 +268,9 @@ class Flow:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Its rows of samples.parquet."""
         before, had = self.end["opened"] if self.end else 0, 0
-        reports, said = self.of.reports.get(self.i, {}), None
+        reports, said, syns = self.of.reports.get(self.i, {}), None, self.syns_again
         for row in self.of.samples[self.i]:
+            row = {**row, "retrans_total": max(row["retrans_total"] - syns, 0)}
             now = self.goodput(row)
             said = reports.get(row["t"], said)
             rate = (now - had) * 8 * 10**9 // max(row["t"] - before, 1)

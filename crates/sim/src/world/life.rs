@@ -75,7 +75,8 @@ impl<T: Traffic> Shared<T> {
     }
 
     pub(super) fn end_flow(&mut self, i: usize, flow: &mut Flow, completed: bool) {
-        flow.goodput_at_end = flow.ends.delivered_bytes();
+        flow.goodput_at_end = flow.received_bytes();
+        flow.acks_at_end = flow.ends.acks_sent();
         self.probe.flow_end(self.now, i, flow, completed);
         flow.life = Life::Ended { at: self.now, completed };
         flow.ends.stop();

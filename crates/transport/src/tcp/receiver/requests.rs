@@ -18,6 +18,8 @@ pub struct Requests {
     sent_at: Option<Time>,
     /// How often it was sent again.
     again: u32,
+    /// How often any was sent.
+    transmissions: u64,
     /// The host's own estimates of the RTT: srtt 1/8 us, the deviations 1/4 us.
     srtt: u32,
     mdev: u32,
@@ -48,8 +50,15 @@ impl Receiver {
         requests.again = if is_again { requests.again + 1 } else { 0 };
         requests.sent_at = Some(if is_again { Time::NEVER } else { now });
         requests.sent += u32::from(!is_again);
+        requests.transmissions += 1;
         let tick = self.policy.tick();
         tick.wheel(now, tick.from_us(requests.timeout_us()))
+    }
+
+    /// ACKs that were sent without a request.
+    pub fn pure_acks_sent(&self) -> u64 {
+        let requests = self.requests.as_ref().map_or(0, |requests| requests.transmissions);
+        self.stats.acks_sent - requests
     }
 
     /// Data in order came: an answer tells the RTT.
