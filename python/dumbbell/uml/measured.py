@@ -270,11 +270,11 @@ class Flow:
         before, had = self.end["opened"] if self.end else 0, 0
         reports, said, syns = self.of.reports.get(self.i, {}), None, self.syns_again
         for row in self.of.samples[self.i]:
-            row = {**row, "retrans_total": max(row["retrans_total"] - syns, 0)}
             now = self.goodput(row)
             said = reports.get(row["t"], said)
             rate = (now - had) * 8 * 10**9 // max(row["t"] - before, 1)
-            yield _sample(row, self.i, now, max(0, rate), said or _of_bbr(row))
+            again = max(row["retrans_total"] - syns, 0)
+            yield {**_sample(row, self.i, now, max(0, rate), said or _of_bbr(row)), "retrans_total": again}
             before, had = row["t"], now
 
     def events(self) -> Iterator[dict[str, Any]]:
@@ -324,7 +324,6 @@ def _sample(row: Row, flow: int, goodput: int, rate: int, said: Estimates) -> di
         **tables.scoreboard(**{name: row[name] for name in ("packets_out", "sacked", "lost", "retrans_out")}),
         "delivered": row["delivered"],
         "lost_total": said.lost or 0,
-        "retrans_total": row["retrans_total"],
         "segs_sent": row["segs_sent"],
         "delivery_rate_bps": row["delivery_rate"] * 8 or None,
         "ca_state": row["ca_state"],

@@ -2,7 +2,7 @@
 
 use super::super::config::Device;
 use super::gro::Run;
-use super::memory::Held;
+use super::memory::{pieces, Held};
 use super::Receiver;
 use units::Time;
 
@@ -17,9 +17,16 @@ impl Receiver {
     pub(super) fn held(&self) -> Held {
         Held {
             in_order: self.unread(),
+            pieces: self.pieces_up_to(self.rcv_nxt, self.stats.delivered_bytes),
             out_of_order: u64::from(self.ooo.held()) * u64::from(self.config.mss),
             buffers: self.ooo.buffers(),
         }
+    }
+
+    /// In how many pieces lies what is in order and unread before this segment, before which there are `bytes` bytes.
+    #[inline]
+    fn pieces_up_to(&self, seq: u32, bytes: u64) -> u32 {
+        pieces(seq - self.read_seq, self.copied, bytes)
     }
 
     /// Payload that fits beside these.
@@ -39,7 +46,8 @@ impl Receiver {
         let first = run.first.seq.max(self.rcv_wup);
         let len = bytes - self.extent.bytes_up_to(first);
         let held = self.held();
-        let used = self.memory.used(Held { in_order: held.in_order + len, ..held });
+        let pieces = self.pieces_up_to(run.first.seq + run.count, bytes);
+        let used = self.memory.used(Held { in_order: held.in_order + len, pieces, ..held });
         debug_assert!(used >= self.unread(), "on_data takes payload as the minimum of memory");
         self.grow_window(len, self.config.device.truesize_joined(len), used);
     }
@@ -108,6 +116,7 @@ impl Receiver {
         let (have, more) = (self.copied + first, unread - first);
         self.window.on_read(self.reads_at, have, more, self.timestamps.read_rtt_us());
         self.copied += unread;
+        self.read_seq = self.rcv_nxt;
         self.set_wakes_at();
         self.memory.read();
         self.reads_at = Time::NEVER;

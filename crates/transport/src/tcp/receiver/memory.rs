@@ -5,7 +5,9 @@ use super::tun::Tun;
 
 /// Segments that one buffer of veth holds: those that follow leave their own (`skb_try_coalesce`, `MAX_SKB_FRAGS`).
 pub const SEGMENTS_PER_BUFFER: u32 = 17;
-/// Payload of such a buffer, bytes.
+/// A sender takes what it writes to pages of 2^15 bytes (`skb_page_frag_refill`): a segment that lies in two counts twice.
+const PAGE_SHIFT: u32 = 15;
+/// Payload of such a buffer, of full segments, bytes.
 const BUFFER: u64 = SEGMENTS_PER_BUFFER as u64 * MSS as u64;
 /// Memory of a buffer of veth beside its payload, bytes: the descriptor and the head (2280 for a full segment on Linux 6.12).
 const VETH_OVERHEAD: u64 = DESCRIPTOR + SMALL_HEAD;
@@ -53,11 +55,20 @@ fn tun_buffer(len: u64) -> u64 {
 /// Payload in the buffer of a receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
-    /// Bytes in order that were not read.
+    /// Bytes in order that were not read, and in how many pieces they are ([`pieces`]).
     pub in_order: u64,
+    pub pieces: u32,
     /// Bytes out of order, and the buffers of veth that hold them.
     pub out_of_order: u64,
     pub buffers: u32,
+}
+
+/// Pieces of memory of this many segments, which lie between these bytes of the stream. Pages are taken to begin with the
+/// stream.
+#[inline]
+pub fn pieces(segments: u32, from: u64, to: u64) -> u32 {
+    let last = to.saturating_sub(1).max(from);
+    segments + ((last >> PAGE_SHIFT) - (from >> PAGE_SHIFT)) as u32
 }
 
 /// What the buffer of a receiver holds.
@@ -118,8 +129,8 @@ impl Memory {
     pub fn used(&self, held: Held) -> u64 {
         match self.device {
             Device::Veth => {
-                let buffers = held.in_order.div_ceil(BUFFER) + u64::from(held.buffers);
-                held.in_order + held.out_of_order + buffers * VETH_OVERHEAD
+                let buffers = held.pieces.div_ceil(SEGMENTS_PER_BUFFER) + held.buffers;
+                held.in_order + held.out_of_order + u64::from(buffers) * VETH_OVERHEAD
             }
             Device::Tun => {
                 let (in_order, out_of_order) = self.tun.used();
@@ -132,7 +143,7 @@ impl Memory {
     #[inline]
     pub fn used_out_of_order(&self, held: Held) -> u64 {
         match self.device {
-            Device::Veth => self.used(Held { in_order: 0, ..held }),
+            Device::Veth => self.used(Held { in_order: 0, pieces: 0, ..held }),
             Device::Tun => self.tun.used().1,
         }
     }

@@ -60,8 +60,9 @@ pub struct Receiver {
     gro: Gro,
     policy: AckPolicy,
     compression: Compression,
-    /// What the application has read, bytes.
+    /// What the application has read, bytes, and the segment after it.
     copied: u64,
+    read_seq: u32,
     /// It wakes when as many bytes are delivered.
     wakes_at: u64,
     /// When the application runs that was woken, and whether it has an ACK to send then.
@@ -106,6 +107,7 @@ impl Receiver {
             policy: AckPolicy::new(Tick::new(config.hz).ahead(config.up_earlier.1)),
             compression: Compression::default(),
             copied: 0,
+            read_seq: 0,
             reads_at: Time::NEVER,
             is_ack_left_to_reader: false,
             ecn: ReceiverEcn::new(feedback.into()),

@@ -276,7 +276,7 @@ mod tests {
 
     /// Memory of `segments` full ones in the buffer.
     fn used(segments: u64) -> u64 {
-        let held = Held { in_order: 1448 * segments, ..Held::default() };
+        let held = Held { in_order: 1448 * segments, pieces: segments as u32, ..Held::default() };
         Memory::new(Device::Veth).used(held)
     }
 
