@@ -82,17 +82,17 @@ impl Receiver {
         }
     }
 
-    /// Whether `rcvlowat` bytes or the end of the stream are there, which wakes the application, or something is and there
-    /// is little room for more (`tcp_epollin_ready`).
+    /// Whether `rcvlowat` bytes or the end of the stream are there, which wakes the application.
     #[inline(always)]
     pub(super) fn is_reader_due(&self) -> bool {
-        self.stats.delivered_bytes >= self.wakes_at || self.is_room_short()
+        self.stats.delivered_bytes >= self.wakes_at
     }
 
-    /// Whether the window has room for one segment at most, or 7/8 of the buffer's memory are in use (`tcp_rmem_pressure`).
+    /// Whether something is there and little room for more, which wakes the application, too (`tcp_epollin_ready`): the
+    /// window has room for one segment at most, or 7/8 of the buffer's memory are in use (`tcp_rmem_pressure`).
     /// Less than `rcvlowat` in order use that much beside something out of order only, or in a small buffer.
     #[inline]
-    fn is_room_short(&self) -> bool {
+    pub(super) fn is_room_short(&self) -> bool {
         let delivered = self.stats.delivered_bytes;
         if self.window.left(delivered) <= self.segment.bytes().into() {
             return self.unread() > 0;

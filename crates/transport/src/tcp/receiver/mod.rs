@@ -303,15 +303,23 @@ impl Receiver {
         self.on_data(now, run, (end, bytes), out);
         self.rcv_nxt = end;
         self.stats.delivered_bytes = bytes;
-        if !self.ooo.is_empty() {
+        let is_slow = !self.ooo.is_empty();
+        if is_slow {
             self.fill_hole(end);
         }
-        if !self.reads_at.is_set() && self.is_reader_due() {
-            self.reads_at = now + Span::from_ns(1);
-        }
+        self.wake_reader(now, self.is_reader_due() || is_slow && self.is_room_short());
         self.check_ack(now, out);
+        // On the fast path the reader is woken after the ACK, which may have opened the window (`tcp_rcv_established`).
+        self.wake_reader(now, !is_slow && self.is_room_short());
         if self.reads_at.is_set() {
             self.is_ack_left_to_reader = self.is_ack_of_reader_due();
+        }
+    }
+
+    #[inline(always)]
+    fn wake_reader(&mut self, now: Time, is_due: bool) {
+        if is_due && !self.reads_at.is_set() {
+            self.reads_at = now + Span::from_ns(1);
         }
     }
 
