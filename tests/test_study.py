@@ -224,9 +224,7 @@ def test_a_condition_that_holds_at_the_near_end_only_has_that_end_as_its_answer(
     assert (first, one.is_end, one.is_reversed) == (0, True, False)
 
 
-def test_the_largest_value_at_which_more_is_better_is_the_end_of_the_axis(
-    file: Path, tmp_path: Path, cli: Cli
-) -> None:
+def test_the_largest_value_at_which_more_is_better_is_the_end_of_the_axis(file: Path, tmp_path: Path, cli: Cli) -> None:
     ask = ("--vary", "path.buffer=0.1bdp..4bdp/9/log", "--store", tmp_path / "s", "--where", "utilization >= 90%")
     largest = cli("sweep", file, *ask, "--find", "max", "path.buffer")
     assert largest.returncode == 0, largest.stderr

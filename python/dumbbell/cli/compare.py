@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell import backends
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results import agreement
-from dumbbell.results import figures as results
+from dumbbell.results.figures import measured, summary
 from dumbbell.runs import interrupts
 from dumbbell.scenario import units
 
@@ -118,15 +118,16 @@ def _rows(found: dict[str, dict[str, list[Result]]], *, packets: bool) -> Iterat
     for key, runs in found[reference].items():
         if any(key not in found[other] for other in others):
             continue  # a folder that is resumed may hold more than was asked for
-        measured = {name: [results.measured(run) for run in found[name][key]] for name in found}
-        summaries = {name: [results.summary(run) for run in of] for name, of in measured.items()}
+        parts = {name: [measured(run) for run in found[name][key]] for name in found}
+        summaries = {name: [summary(run) for run in of] for name, of in parts.items()}
         figures = {other: agreement.figures(summaries[reference], summaries[other], strict=strict) for other in others}
         warnings = {
             name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found
         }
         repetitions = min(len(found[name][key]) for name in found)
         flows = compare_packets.compared(runs[0], {other: found[other][key][0] for other in others}) if packets else {}
-        yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, repetitions, flows, measured[reference][0].window)
+        window = parts[reference][0].window
+        yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, repetitions, flows, window)
 
 
 def _as_json(row: Row, names: list[str]) -> dict[str, Any]:

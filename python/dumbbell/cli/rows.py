@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results import figures
@@ -59,8 +59,10 @@ class Part(NamedTuple):
     rows: list[Row]
 
 
-def text(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> str:
-    """The table with its title and notes; columns that do not fit are left out, and named."""
+def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Collection[str] = ()) -> str:
+    """The table with its title and notes; columns that do not fit are left out, and named. Warnings that were `told`
+    are not repeated.
+    """
     rows = [row for part in parts for row in part.rows]
     folders = [part.folder for part in parts for _ in part.rows]
     several = any(row.flows > 1 for row in rows)
@@ -86,7 +88,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> str:
         if gone
         else []
     )
-    notes += _notes(parts)
+    notes += _notes(parts, told)
     if any(column.name.startswith("queue") for column in kept) and any(
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
@@ -185,7 +187,7 @@ def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
     return ", ".join(said)
 
 
-def _notes(parts: Sequence[Part]) -> list[str]:
+def _notes(parts: Sequence[Part], told: Collection[str]) -> list[str]:
     """What is to be known of the figures: whom Jain's index counts, and the runs' own warnings."""
     counted = {
         (int(figures.steady(run)), len(run.result.plan.flows))
@@ -211,6 +213,8 @@ def _notes(parts: Sequence[Part]) -> list[str]:
     for part in parts:
         for run in part.runs:
             for warning in run.result.warnings:
+                if warning in told:
+                    continue
                 warnings.setdefault(warning, []).append(_named(run.result))
     return made + [
         f"warning: {runs[0]}{f' and {len(runs) - 1} more' if len(runs) > 1 else ''}: {warning}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,9 +79,11 @@ def warn_of(scenarios: list[Given], jobs: list[Job]) -> None:
     """Say once per file what its scenario gives reason to warn of."""
     for given in scenarios:
         runs = [job.planned for job in jobs if job.planned.name == given.scenario.name]
-        for text in dict.fromkeys(
-            [*(text for run in runs for text in run.warnings), *warn.of_grid(given.scenario, runs)]
-        ):
+        counts = Counter(text for run in runs for text in run.warnings)
+        for text, count in counts.items():
+            which = "" if count == len(runs) else f" (in {count} of {len(runs)} runs)"
+            _note(f"warning: {given.source}: {text}{which}")
+        for text in warn.of_grid(given.scenario, runs):
             _note(f"warning: {given.source}: {text}")
 
 
@@ -141,7 +144,8 @@ def go(
         from .rows import Asked  # only then: it needs the tables
         from .show import of_runs
 
-        sys.stdout.write(of_runs(finished, place.path, wanted or Asked()))
+        told = {text for job in planned for text in job.planned.warnings}  # on stderr, before they ran
+        sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), told=told))
     return status
 
 

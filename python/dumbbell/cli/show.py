@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from dumbbell.errors import wrong
@@ -62,8 +62,10 @@ def checked(asked: Asked) -> Asked:
     return asked
 
 
-def of_runs(folders: Sequence[Path], out: Path, asked: Asked) -> str:
-    """What `dumbbell run` prints at its end: the same table, cut where it is long."""
+def of_runs(folders: Sequence[Path], out: Path, asked: Asked, *, told: Collection[str] = ()) -> str:
+    """What `dumbbell run` prints at its end: the same table, cut where it is long, without the warnings that were told
+    before.
+    """
     runs = [figures.measured(run) for run in Results.of(folders)]
     names = _names(asked.columns) or _defaults(runs)
     part = _part(str(out), runs, _and_conditions(names, asked), asked)
@@ -71,7 +73,9 @@ def of_runs(folders: Sequence[Path], out: Path, asked: Asked) -> str:
         return f"{out}: no row has {' and '.join(asked.where)}\n"
     cut = part._replace(rows=part.rows[:ROWS_MAX])
     more = len(part.rows) - len(cut.rows)
-    return table_text([cut], names, asked) + (f"... and {more} more rows: dumbbell show {out}\n" if more else "")
+    return table_text([cut], names, asked, told=told) + (
+        f"... and {more} more rows: dumbbell show {out}\n" if more else ""
+    )
 
 
 def _and_conditions(names: Sequence[str], asked: Asked) -> list[str]:

@@ -167,8 +167,8 @@ def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: 
             mark = "holds" if looked.holds else "does not"
             print(f"      {units.value_text(looked.value):>12}  {_figures(looked, conditions)}  {mark}")
     print(
-        "\nIt is assumed that the condition changes once along the axis; its ends and the neighbours of an answer between"
-        f" them were looked at, {sum(len(one.looked) for one in found)} points in all."
+        "\nIt is assumed that the condition changes once along the axis; its ends and the neighbours of an answer"
+        f" between them were looked at, {sum(len(one.looked) for one in found)} points in all."
     )
 
 

@@ -181,8 +181,8 @@ def label(
 ) -> str:
     """What a line or bar stands for: its group, whom it runs against, what else varies; sums and means are said.
 
-    `varied` are the keys that tell lines of the figure apart, `cells` those of this line; `panels` have a panel for each
-    value.
+    `varied` are the keys that tell lines of the figure apart, `cells` those of this line; `panels` have a panel for
+    each value.
     """
     group = cell.group
     if group is None:

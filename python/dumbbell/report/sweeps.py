@@ -110,9 +110,9 @@ def _figure(found: Found, layout: Layout) -> dict[str, Any]:
             "y": _axis(layout.y, in_order=True),
             "panels": panels,
         }
+    rows = varied.rows_of([mine for _, mine in parts], found, layout)
     drawn: list[dict[str, Any]] = [
-        {"title": title, "rows": [_row(row, found, layout.x) for row in varied.rows_of(mine, found, layout)]}
-        for title, mine in parts
+        {"title": title, "rows": [_row(row, found, layout.x) for row in own]} for (title, _), own in zip(parts, rows)
     ]
     rate = _rate(found)
     return {"form": layout.form, "x": _axis(layout.x), "panels": drawn, "rate": rate}

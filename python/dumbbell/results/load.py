@@ -390,8 +390,8 @@ def _check_repetitions(folder: Path, runs: Sequence[Result]) -> None:
         if first is not run:
             one, other = first.folder.name, run.folder.name
             raise ResultError(
-                f'{folder}: {one} and {other} are runs of different experiments called "{run.name}", wanted the folder of'
-                f" one of them"
+                f'{folder}: {one} and {other} are runs of different experiments called "{run.name}", wanted the folder'
+                " of one of them"
             )
 
 

@@ -15,7 +15,7 @@ from dumbbell import controllers
 from dumbbell.errors import ScenarioError, together, wrong
 from dumbbell.scenario import arrivals, axes, recorded, routes, schedule, units, warn
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
-from dumbbell.scenario.file import Flow, Limits, Measure, Path, Scenario
+from dumbbell.scenario.file import Flow, Limits, Measure, Path, Record, Scenario
 from dumbbell.scenario.host import Host
 from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import Link, Up
@@ -159,7 +159,8 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         raise together(_once(errors))
     _check_steps(flows)
     if not flows:
-        raise ScenarioError("flow", "no flow arrives before the end of the run")
+        only = "got probes only, wanted a [[flow]] with a controller as well"
+        raise ScenarioError("flow", only if probes else "no flow arrives before the end of the run")
     if len(flows) * (duration // record.every) > case.limits.samples:
         raise wrong(
             "record.every",
@@ -171,7 +172,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         "seed": seed,
         "duration_ns": duration,
         "sample_ns": record.every,
-        "measure": _measure(case.measure, duration),
+        "measure": _measure(case.measure, duration, record),
         "links": data_links,
         "ack_links": ack_links,
         "host": _host(case.host),
@@ -203,8 +204,8 @@ def _check_steps(flows: list[FlowPlan]) -> None:
         )
 
 
-def _measure(measure: Measure | None, duration: int) -> MeasurePlan | None:
-    """The part of the run that figures cover."""
+def _measure(measure: Measure | None, duration: int, record: Record) -> MeasurePlan | None:
+    """The part of the run that figures cover, which are made of the samples in it."""
     if measure is None:
         return None
     begin, end = measure.from_, duration if measure.to is None else measure.to
@@ -215,6 +216,16 @@ def _measure(measure: Measure | None, duration: int) -> MeasurePlan | None:
             "measure.from",
             raw_at(measure, "from"),
             f"before the end of what is measured ({units.span_text(end)})",
+        )
+    for name in ("samples", "queue"):
+        if not getattr(record, name):
+            raise ScenarioError(f"record.{name}", "got false, wanted true for [measure]: figures of a part need it")
+    inside = end // record.every - -(-begin // record.every) + 1 + (end == duration and end % record.every > 0)
+    if inside < 2:
+        raise wrong(
+            "record.every",
+            raw_at(record, "every"),
+            f"two sample times or more between {units.span_text(begin)} and {units.span_text(end)}, which are measured",
         )
     return {"from_ns": begin, "to_ns": end}
 

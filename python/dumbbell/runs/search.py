@@ -6,6 +6,7 @@ and both ends of the axis and the neighbours of the answer are: where one does n
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
@@ -60,7 +61,7 @@ class Bisection:
     def is_monotone(self) -> bool:
         """Whether every point that was looked at agrees with one change along the axis, or none."""
         told = [self.told[i] for i in sorted(self.told)]
-        return sum(one != other for one, other in zip(told, told[1:])) <= 1
+        return sum(one != other for one, other in pairwise(told)) <= 1
 
 
 class Ordered(NamedTuple):

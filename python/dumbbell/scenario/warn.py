@@ -47,7 +47,7 @@ SHOWN = 3
 
 def of_case(case: Scenario, plan: Plan) -> list[str]:
     """What to warn of in one combination of the varied values."""
-    return [*_losses(case), *_marks(plan), *_buffers(case), *_correlations(plan)]
+    return [*_losses(case), *_marks(plan), *_buffers(case), *_correlations(plan), *_samples(plan)]
 
 
 def _losses(case: Scenario) -> Iterator[str]:
@@ -70,6 +70,13 @@ def _correlations(plan: Plan) -> Iterator[str]:
         yield "jitter: its correlation has next to no effect, here as in netem; a recording of delays has one"
 
 
+def _samples(plan: Plan) -> Iterator[str]:
+    """Figures of a run that are made of one sample."""
+    every, length = plan["sample_ns"], plan["duration_ns"]
+    if length < every and plan["record"]["samples"]:
+        yield f"record.every: {units.span_text(every)} is longer than the run, whose RTTs are those of one sample"
+
+
 def _number(value: object) -> str:
     return str(value).strip().removesuffix("%")
 
@@ -79,7 +86,7 @@ def _marks(plan: Plan) -> Iterator[str]:
     links = plan["links"]
     met = [*links, *(plan["ack_links"] if any(flow.get("direction") == "up" for flow in plan["flows"]) else ())]
     marking = [_is_marking(link) for link in met]
-    kinds = ", ".join(dict.fromkeys(link["qdisc"]["kind"] for link in met))
+    kinds = ", ".join(dict.fromkeys(_kind(link["qdisc"]) for link in met))
     asking = ["host.ecn"] if plan["host"]["ecn"] != "off" else []
     asking += [f"flow[{flow['table']}].host.ecn" for flow in plan["flows"] if flow["host"].get("ecn", "off") != "off"]
     for at in dict.fromkeys(asking) if not any(marking) else ():
@@ -102,6 +109,10 @@ def _marks(plan: Plan) -> Iterator[str]:
                 f"{link['name']}: the low-latency queue of dualpi2 stays empty, because no flow sends ECT(1), as"
                 " prague does; all flows share its classic queue"
             )
+
+
+def _kind(qdisc: Mapping[str, Any]) -> str:
+    return f"{qdisc['kind']} with ecn = false" if qdisc.get("ecn") is False else str(qdisc["kind"])
 
 
 def _ecn_of(plan: Plan, flow: FlowPlan) -> str:
