@@ -38,19 +38,28 @@ function drawing(one: Path): SVGElement {
     const step = 200;
     const right = LEFT - 4 + one.links.length * step;
     const width = right + 150;
+    const down = middle + Math.max(high / 2, 50) + 14;
     const parts: Child[] = senders.flatMap((sender, i) => {
         const y = 16 + ROW / 2 + i * ((high - (more > 0 ? 20 : 0)) / senders.length);
         const colour = shown(sender.colour);
-        const [from, to] = [LEFT - 64, LEFT];
+        const from = LEFT - 64;
+        // What a flow sends up comes from the other end, with the acknowledgements of the others.
+        const first = sender.over[0] ?? 0;
+        const [to, at] = sender.up ? [from, down - 12] : [LEFT + first * step, middle];
+        // Past the links that it does not cross, above them.
+        const above = Math.max(middle - 52, 4);
+        const around = first && !sender.up ? `L${LEFT - 24},${above} L${to - 24},${above} ` : "";
+        const facts = [sender.rtt, sender.start, wayOf(sender, one)].filter(Boolean).join(", ");
         return [
-            svg("line", { x1: from, y1: y, x2: to, y2: middle, stroke: colour, "stroke-width": 2 }),
+            svg("path", {
+                d: `M${from},${y} ${around}L${to},${at}`,
+                fill: "none",
+                stroke: colour,
+                "stroke-width": 2,
+                "stroke-dasharray": sender.up ? "5 4" : "none",
+            }),
             svg("circle", { cx: from, cy: y, r: 6, fill: colour }),
-            words(
-                from - 14,
-                y - 2,
-                [sender.label, [sender.rtt, sender.start].filter(Boolean).join(", ")],
-                "end",
-            ),
+            words(from - 14, y - 2, [sender.label, facts], "end"),
         ];
     });
     if (more > 0) parts.push(words(LEFT - 78, high + 8, [`and ${more} more`], "end"));
@@ -59,7 +68,6 @@ function drawing(one: Path): SVGElement {
         svg("circle", { cx: right + 20, cy: middle, r: 8, fill: ink() }),
         words(right + 36, middle + 4, ["receivers"], "start"),
     );
-    const down = middle + Math.max(high / 2, 50) + 14;
     parts.push(...back(one, right + 20, middle, down));
     const name = `${one.caption}. ${one.varies.join("; ")}`;
     return svg(
@@ -74,6 +82,14 @@ function drawing(one: Path): SVGElement {
         },
         ...parts,
     );
+}
+
+/** Which way a sender's data go, where not all of them go down over all links. */
+function wayOf(sender: Path["senders"][number], one: Path): string {
+    const links = sender.up ? one.back : one.links;
+    const over = sender.over.map((i) => links[i]?.name).join(" and ");
+    if (sender.up) return `up${over ? ` over ${over}` : ""}`;
+    return sender.over.length < one.links.length ? `over ${over}` : "";
 }
 
 /** A queue filling from the left, and the line that it feeds. */
@@ -101,7 +117,8 @@ function back(one: Path, right: number, middle: number, down: number): Child[] {
     const line = `M${right},${middle + 8} V${down} H${LEFT - 64} V${down - 12}`;
     const links = one.back.map((link) => `${link.name}: ${link.rate}, ${link.queue}`);
     const also = one.impairments.length ? [`on the way down: ${one.impairments.join(", ")}`] : [];
-    const text = [`acknowledgements${links.length ? ` over ${links.join("; ")}` : ""}`, ...also].join(" · ");
+    const what = one.senders.some((sender) => sender.up) ? "what goes up" : "acknowledgements";
+    const text = [`${what}${links.length ? ` over ${links.join("; ")}` : ""}`, ...also].join(" · ");
     const label = svg(
         "text",
         { x: (right + LEFT) / 2, y: down + 20, "text-anchor": "middle", fill: ink() },

@@ -115,7 +115,15 @@ export interface Link {
 }
 export interface Path {
     name: string;
-    senders: { label: string; cca: string; colour: Colour; rtt: string; start: string; up: boolean }[];
+    senders: {
+        label: string;
+        cca: string;
+        colour: Colour;
+        rtt: string;
+        start: string;
+        up: boolean;
+        over: number[];
+    }[];
     links: Link[];
     back: Link[];
     impairments: string[];

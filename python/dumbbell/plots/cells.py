@@ -106,13 +106,22 @@ def _in_step(
                 raise ResultError(
                     f"{along}: several of the cases that go together have the same value of it; use --x '{joined.key}'"
                 )
-            joined = part
+            joined = part._replace(is_scattered=_is_scattered(part, parts, runs))
     gone = [part.key for part in parts]
     return {
         one.key: one
         for key, of in found.items()
         for one in ([joined] if key == gone[0] else [] if key in gone else [of])
     }
+
+
+def _is_scattered(along: VariedKey, parts: Sequence[VariedKey], runs: Sequence[Result]) -> bool:
+    """Whether what goes in step with a key rises and falls along it, as in a random sample of points."""
+    order = sorted(runs, key=lambda run: along.position(run.vary[along.key]))
+    others = [
+        [part.position(run.vary[part.key]) for run in order] for part in parts if part.numbers and part is not along
+    ]
+    return any(values not in (sorted(values), sorted(values, reverse=True)) for values in others)
 
 
 def collect(

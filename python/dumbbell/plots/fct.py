@@ -269,7 +269,7 @@ def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Wind
                 markersize=3.5,
             )[0]
             if percent == 50 and len(sheet.axes) == 1:
-                sheet.entry(drawn, kind.label)
+                sheet.entry(drawn, kind.label if points else f"{kind.label}: fewer than {needed} of any size")
     black: dict[str, Any] = {"color": look.NEUTRAL, "markersize": 3.5}
     sheet.entry(Line2D([], [], linestyle="-", marker="o", **black), "slowdown: median in a bin of size")
     sheet.entry(Line2D([], [], linestyle=":", marker="D", **black), "slowdown: its 99th percentile")

@@ -70,7 +70,7 @@ def _label(name: str, cca: str, transport: str, *, mixed: bool) -> str:
         return shown
     if mixed or transport != "tcp":
         upper = look.transport(transport)
-        words = [word for word in shown.split() if word != transport]
+        words = [word for word in shown.split() if word != transport] or [shown]
         return shown if upper in words else f"{' '.join(words)} ({upper})"
     return shown
 

@@ -91,6 +91,8 @@ class VariedKey(NamedTuple):
     """The values in `unit`; empty for categories."""
     parts: tuple[VariedKey, ...] = ()
     """Keys whose values go in step, where there are several: a value is then one of each."""
+    is_scattered: bool = False
+    """Other keys take other values at each point, so that no line leads from one to the next."""
 
     def value_of(self, run: Result) -> Any:
         """The value that a run has."""

@@ -170,7 +170,8 @@ def _line(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) ->
     """A line through the means, with whiskers over the repetitions."""
     at = [x.position(cell.vary[x.key]) for cell in row.cells]
     means, whiskers = row.spans(found)
-    look_of: dict[str, Any] = {"color": row.colour, "marker": row.marker, "linestyle": row.linestyle}
+    line = "none" if x.is_scattered else row.linestyle
+    look_of: dict[str, Any] = {"color": row.colour, "marker": row.marker, "linestyle": line}
     sheet.entry(ax.errorbar(at, means, yerr=whiskers, capsize=2, markersize=4.5, label=row.label, **look_of), row.label)
 
 

@@ -63,6 +63,7 @@ def _sender(group: groups.Group, run: Result) -> dict[str, Any]:
         "rtt": "RTT " + (span_text(rtts[0]) if len(rtts) == 1 else f"{span_text(rtts[0])} to {span_text(rtts[-1])}"),
         "start": f"from {span_text(starts[0])}" if starts[0] else "",
         "up": flows[0].direction == "up",
+        "over": [stage.link for stage in flows[0].forward if stage.kind == "link"],
     }
 
 
