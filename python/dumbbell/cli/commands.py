@@ -191,7 +191,7 @@ COMMANDS = {
         has_signals=True,
     ),
     "uml": Command(
-        "make kernels that run in virtual time, for --on uml; list, remove and compare them",
+        "make kernels that run in virtual time, for --on uml; say which there are, remove and compare them",
         add_uml,
         "uml:main",
         has_signals=True,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from dumbbell.errors import nearest
+from dumbbell.errors import guess
 
 #: Bytes of a full segment on the wire: 14 Ethernet + 20 IPv4 + 32 TCP with timestamps + 1448 payload.
 FRAME_BYTES = 1514
@@ -90,8 +90,15 @@ def _exact(numerator: int, denominator: int, wanted: str, finest: str) -> int:
 def _quantity(text: object, units: dict[str, int], wanted: str, finest: str) -> int:
     numerator, denominator, unit = split(text, wanted)
     if unit not in units:
-        raise UnitError(wanted + nearest(unit, list(units)) if unit else wanted, lacks=not unit)
+        raise _no_unit(text, unit, list(units), wanted)
     return _exact(numerator * units[unit], denominator, wanted, finest)
+
+
+def _no_unit(text: object, unit: str, units: list[str], wanted: str) -> UnitError:
+    """The error of a quantity that has none of these units, with the value that was probably meant."""
+    found = guess(unit, units) if unit else ""
+    number = str(text).strip().removesuffix(unit).strip()
+    return UnitError(f'{wanted}; did you mean "{number}{found}"?' if found else wanted, lacks=not unit)
 
 
 def rate_bps(text: object) -> int:
@@ -157,7 +164,7 @@ def buffer(text: object) -> Buffer:
         return "ns", span_ns(text), 1
     if unit in BYTES:
         return "bytes", size_bytes(text), 1
-    raise UnitError(BUFFER + nearest(unit, ["bdp", *BYTES, *NS]) if unit else BUFFER, lacks=not unit)
+    raise _no_unit(text, unit, ["bdp", *BYTES, *NS], BUFFER)
 
 
 def _scaled(value: int, steps: tuple[tuple[int, str], ...]) -> str:

@@ -58,8 +58,9 @@ def _losses(case: Scenario) -> Iterator[str]:
         if loss is None or isinstance(loss, Loss):
             continue
         if LOSS_LIKELY < loss < 10**9:
-            text = _number(raw_at(table, "loss"))
-            yield f'{at}.loss: {loss / 1e7:g} % of all packets are lost; a percentage is written "{text}%"'
+            written = str(raw_at(table, "loss")).strip()
+            hint = "" if written.endswith("%") else f'; a percentage is written "{written}%"'
+            yield f"{at}.loss: {loss / 1e7:g} % of all packets are lost{hint}"
 
 
 def _correlations(plan: Plan) -> Iterator[str]:
@@ -75,10 +76,6 @@ def _samples(plan: Plan) -> Iterator[str]:
     every, length = plan["sample_ns"], plan["duration_ns"]
     if length < every and plan["record"]["samples"]:
         yield f"record.every: {units.span_text(every)} is longer than the run, whose RTTs are those of one sample"
-
-
-def _number(value: object) -> str:
-    return str(value).strip().removesuffix("%")
 
 
 def _marks(plan: Plan) -> Iterator[str]:
