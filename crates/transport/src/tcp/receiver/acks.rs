@@ -56,6 +56,7 @@ impl Receiver {
         self.compression.on_ack_sent();
         let bytes = self.extent.bytes_up_to(next);
         let window = self.window.offer(bytes, self.free());
+        self.set_may_be_short_from();
         (self.rcv_wup, self.acked_bytes) = (next, bytes);
         let ack = TcpAck { ece: prior.1, ..self.report(now, prior.0, window) };
         out.push(Ack { ecn: self.ecn.codepoint(), ..ack.into() });
@@ -116,6 +117,7 @@ impl Receiver {
         self.policy.on_ack_sent();
         let bytes = self.stats.delivered_bytes;
         let window = self.window.offer(bytes, free);
+        self.set_may_be_short_from();
         (self.rcv_wup, self.acked_bytes) = (self.rcv_nxt, bytes);
         self.extent.forget_below(self.rcv_wup);
         let ecn = self.ecn.codepoint();

@@ -1,6 +1,6 @@
 //! What the receive buffer holds, and the application that reads it.
 
-use super::super::config::Device;
+use super::super::config::{Device, MSS};
 use super::gro::Run;
 use super::memory::{pieces, Held};
 use super::Receiver;
@@ -91,15 +91,26 @@ impl Receiver {
     /// Whether something is there and little room for more, which wakes the application, too (`tcp_epollin_ready`): the
     /// window has room for one segment at most, or 7/8 of the buffer's memory are in use (`tcp_rmem_pressure`).
     /// Less than `rcvlowat` in order use that much beside something out of order only, or in a small buffer.
-    #[inline]
+    #[inline(never)]
     pub(super) fn is_room_short(&self) -> bool {
         let delivered = self.stats.delivered_bytes;
         if self.window.left(delivered) <= self.segment.bytes().into() {
             return self.unread() > 0;
         }
-        let may_fill =
-            !self.ooo.is_empty() || self.config.rcvbuf.1 / 8 < self.config.rcvlowat.into();
+        let may_fill = !self.ooo.is_empty() || self.is_small();
         may_fill && self.unread() > 0 && self.window.is_nearly_full(self.memory.used(self.held()))
+    }
+
+    /// Whether less than `rcvlowat` may use 7/8 of the buffer.
+    fn is_small(&self) -> bool {
+        self.config.rcvbuf.1 / 8 < self.config.rcvlowat.into()
+    }
+
+    /// A window was offered.
+    #[inline]
+    pub(super) fn set_may_be_short_from(&mut self) {
+        let end = if self.is_small() { 0 } else { self.window.offered_end() };
+        self.may_be_short_from = end.saturating_sub(MSS.into());
     }
 
     /// What the application has read, or where the stream ends, has changed.

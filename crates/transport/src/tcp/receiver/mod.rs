@@ -63,6 +63,8 @@ pub struct Receiver {
     /// What the application has read, bytes, and the segment after it.
     copied: u64,
     read_seq: u32,
+    /// With fewer bytes in order, and nothing out of order, there is room ([`Receiver::is_room_short`]).
+    may_be_short_from: u64,
     /// It wakes when as many bytes are delivered.
     wakes_at: u64,
     /// When the application runs that was woken, and whether it has an ACK to send then.
@@ -108,6 +110,7 @@ impl Receiver {
             compression: Compression::default(),
             copied: 0,
             read_seq: 0,
+            may_be_short_from: 0,
             reads_at: Time::NEVER,
             is_ack_left_to_reader: false,
             ecn: ReceiverEcn::new(feedback.into()),
@@ -307,18 +310,22 @@ impl Receiver {
         if is_slow {
             self.fill_hole(end);
         }
-        self.wake_reader(now, self.is_reader_due() || is_slow && self.is_room_short());
+        if self.is_reader_due() || is_slow && self.is_room_short() {
+            self.wake_reader(now);
+        }
         self.check_ack(now, out);
         // On the fast path the reader is woken after the ACK, which may have opened the window (`tcp_rcv_established`).
-        self.wake_reader(now, !is_slow && self.is_room_short());
+        if !is_slow && bytes >= self.may_be_short_from && self.is_room_short() {
+            self.wake_reader(now);
+        }
         if self.reads_at.is_set() {
             self.is_ack_left_to_reader = self.is_ack_of_reader_due();
         }
     }
 
     #[inline(always)]
-    fn wake_reader(&mut self, now: Time, is_due: bool) {
-        if is_due && !self.reads_at.is_set() {
+    fn wake_reader(&mut self, now: Time) {
+        if !self.reads_at.is_set() {
             self.reads_at = now + Span::from_ns(1);
         }
     }

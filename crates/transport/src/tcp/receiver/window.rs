@@ -79,6 +79,12 @@ impl Window {
         self.offered_end.saturating_sub(next)
     }
 
+    /// The right edge of what was offered.
+    #[inline]
+    pub fn offered_end(&self) -> u64 {
+        self.offered_end
+    }
+
     /// Whether `used` bytes of memory are more than 7/8 of the buffer.
     #[inline]
     pub fn is_nearly_full(&self, used: u64) -> bool {
