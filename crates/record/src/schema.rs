@@ -124,15 +124,15 @@ table! {
         completed_us: Option<i64> ["us"],
         /// Size of a finite transfer; null for one without an end.
         size_bytes: Option<i64> ["bytes"],
-        /// Payload that the receiving application got, each byte once.
+        /// Payload that the receiving application got, each byte once; without the 37 bytes with which iperf3 opens a connection.
         goodput_bytes: i64 ["bytes"],
         /// Data segments sent, retransmissions included.
         segs_sent: i64 ["segments"],
-        /// Data segments sent again.
+        /// Data segments sent again. On real hosts, but for those of `--on uml`, the kernel counts SYNs among them, and among `rtos`.
         retrans_segs: i64 ["segments"],
         /// Payload sent, retransmissions included.
         bytes_sent: i64 ["bytes"],
-        /// Segments known to be delivered (Linux `tp->delivered`).
+        /// Segments known to be delivered (Linux's `tp->delivered`, which on real hosts counts the SYN, too).
         delivered_segs: i64 ["segments"],
         /// Segments marked lost (Linux `tp->lost`); those marked wrongly count.
         lost_segs: i64 ["segments"],
@@ -148,7 +148,7 @@ table! {
         tlps: i64 ["-"],
         /// Reductions taken back because the loss was none.
         undos: i64 ["-"],
-        /// Pure acknowledgements that the receiver sent.
+        /// Pure acknowledgements that the receiver sent, requests not counted, until the flow's stop.
         acks_sent: i64 ["segments"],
         /// Smallest round-trip time that the sender measured, on real hosts within the kernel's window (300 s); null before the first sample.
         min_rtt_us: Option<i64> ["us"],
@@ -236,7 +236,7 @@ table! {
 }
 
 table! {
-    /// One row per sample time and link, and one at the end of the run: its queue.
+    /// One row per sample time and link, and one at the end of the run (real hosts have no such row, but for `--on uml`): its queue.
     QueueRow, QueueColumns = "queue" {
         /// Time since the start of the run.
         t_us: i64 ["us"],
