@@ -72,9 +72,12 @@ def _correlations(plan: Plan) -> Iterator[str]:
 
 
 def _samples(plan: Plan) -> Iterator[str]:
-    """Figures of a run that are made of one sample."""
-    every, length = plan["sample_ns"], plan["duration_ns"]
-    if length < every and plan["record"]["samples"]:
+    """Figures of a run that are made of one sample, or lack what they are made of."""
+    every, length, record = plan["sample_ns"], plan["duration_ns"], plan["record"]
+    for name in ("samples", "queue"):
+        if plan["measure"] and not record[name]:
+            yield f"record.{name} is off, of which [measure] makes its figures: tables of the run cannot be printed"
+    if length < every and record["samples"]:
         yield f"record.every: {units.span_text(every)} is longer than the run, whose RTTs are those of one sample"
 
 
