@@ -337,6 +337,13 @@ def test_each_folder_has_its_own_figures_of_run_link_and_probes(show: Any, tmp_p
         assert ping[3] == str(run.probes.num_rows)
 
 
+def test_what_is_off_is_part_of_a_name(show: Any, tmp_path: Path) -> None:
+    text = SHORT.replace('buffer = "2bdp" }', 'qdisc = ["fq_codel", { kind = "fq_codel", ecn = false }] }')
+    dumbbell.run(dumbbell.from_text(text), tmp_path)
+    rows = list(csv.DictReader(io.StringIO(show(tmp_path, "--csv", "--by", "run"))))
+    assert [row["path.qdisc"] for row in rows] == ["fq_codel", "fq_codel ecn=false"]
+
+
 def test_a_folder_above_those_of_several_experiments_is_refused(tmp_path: Path) -> None:
     for name in ("a", "b"):
         dumbbell.run(dumbbell.from_text(SHORT), tmp_path / name)

@@ -27,8 +27,13 @@ CASES = [
     (scenario(), []),
     (scenario(path={"loss": 0.5}), ['path.loss: 50 % of all packets are lost; a percentage is written "0.5%"']),
     (scenario({"cca": "cubic", "loss": "30%"}),
-     ['flow[0].loss: 30 % of all packets are lost; a percentage is written "30%"']),
+     ["flow[0].loss: 30 % of all packets are lost"]),
     (scenario(path={"loss": 0.2}), []),
+    (scenario(path={"jitter": {"kind": "normal", "spread": "4ms", "correlation": "50%"}}),
+     ["jitter: its correlation has next to no effect, here as in netem; a recording of delays has one"]),
+    (scenario(record={"every": "30s"}), ["record.every: 30 s is longer than the run, whose RTTs are those of one sample"]),
+    (scenario(record={"samples": False}, measure={"from": "1s"}),
+     ["record.samples is off, of which [measure] makes its figures: tables of the run cannot be printed"]),
     (scenario({"cca": "dctcp"}), ["flow[0]: dctcp runs as Reno, because no queue on its way marks"]),
     (scenario({"cca": "dctcp"}, {"buffer": None, "qdisc": {"kind": "codel", "ecn": True}}), []),
     (scenario(host={"ecn": True}),
@@ -48,6 +53,13 @@ CASES = [
 def test_a_scenario_is_warned_of(given: dict[str, Any], warnings: list[str]) -> None:
     (run,) = plan.runs(from_dict(given))
     assert list(run.warnings) == warnings
+
+
+def test_what_is_measured_has_two_sample_times_in_it() -> None:
+    ends = scenario(record={"every": "1500ms"}, measure={"from": "1500ms"})
+    assert plan.runs(from_dict(ends))[0].plan["measure"] == {"from_ns": 1_500_000_000, "to_ns": 2_000_000_000}
+    with pytest.raises(dumbbell.ScenarioError, match=r"record.every: got .*, wanted two sample times or more between"):
+        plan.runs(from_dict(scenario(record={"every": "1500ms"}, measure={"from": "1600ms"})))
 
 
 def test_a_key_that_is_varied_without_effect_is_named_with_where() -> None:
