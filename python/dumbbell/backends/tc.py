@@ -114,6 +114,9 @@ def refuse(link: LinkPlan, *, in_virtual_time: bool = False) -> None:
         raise ScenarioError("path.burst", "got 0B, a serial line, wanted a depth: tbf has one; --on sim takes 0B")
     if "header_bytes" in link:
         raise ScenarioError("path.link_header", "got another than Ethernet's 14B; --on sim and linux have others")
+    if link["qdisc"].get("adaptive"):
+        why = "tc no longer sets the flag by which the kernel starts it (iproute2 5.7); --on sim and linux adapt"
+        raise ScenarioError("path.qdisc.adaptive", f"got true, wanted false on this back end: {why}")
     if link["policer"] is not None:
         raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux has policers")
 
