@@ -115,6 +115,10 @@ impl Frame for Crossing {
         each!(self, one => one.truesize())
     }
 
+    fn head_bytes(&self) -> Bytes {
+        each!(self, one => one.head_bytes())
+    }
+
     #[inline]
     fn segments(&self) -> u32 {
         each!(self, one => Frame::segments(one))
@@ -144,6 +148,8 @@ mod tests {
         let (data, acks) = (Crossing::Data(packet), Crossing::Ack(ack));
         assert_eq!((data.wire_bytes().get(), data.segments(), data.flow()), (3028, 2, 3));
         assert_eq!((acks.wire_bytes().get(), acks.segments(), acks.flow()), (78, 1, 4));
+        assert_eq!(data.frame(1).head_bytes().get(), 66, "the headers");
+        assert_eq!(acks.head_bytes(), acks.wire_bytes());
         assert_eq!((data.hosts(), acks.hosts()), (packet.hosts(), ack.hosts()));
         assert_eq!((data.pure_ack(), acks.pure_ack()), (None, ack.pure_ack()));
         assert_eq!(data.frame(1), Crossing::Data(Frame::frame(&packet, 1)));

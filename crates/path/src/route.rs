@@ -209,11 +209,8 @@ impl<P: PathPacket> Stage<P> {
             }
             Stage::Corrupt(corruption) => {
                 if corruption.is_corrupted() {
-                    let is_one = packet.segments() == 1;
-                    let head =
-                        if is_one { packet.head_bytes() } else { packet.frame(0).head_bytes() };
-                    let damages = corruption.is_noticed(head.get());
-                    if !is_one {
+                    let damages = corruption.is_noticed(packet.frame(0).head_bytes().get());
+                    if packet.segments() > 1 {
                         return Verdict::Cut { damages, again: true };
                     }
                     if damages {
