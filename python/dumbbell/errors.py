@@ -140,6 +140,11 @@ SYNONYMS = {
 _TWO_WAY = {"latency", "delay"}
 
 
+def listed(values: Sequence[object], most: int = 5) -> str:
+    """The first of these, with commas between, and how many more there are."""
+    return ", ".join(map(str, values[:most])) + (f" and {len(values) - most} more" if len(values) > most else "")
+
+
 def nearest(word: str, known: list[str]) -> str:
     """``; did you mean "x"?`` for a near miss or another tool's name, else nothing."""
     found = guess(word, known)

@@ -65,15 +65,13 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     """
     rows = [row for part in parts for row in part.rows]
     folders = [part.folder for part in parts for _ in part.rows]
+    repeats = [i > 0 and folders[i] == folders[i - 1] and _same_run(row, rows[i - 1]) for i, row in enumerate(rows)]
     several = any(row.flows > 1 for row in rows)
     columns = keys(parts, runs=asked.runs)
     for name in names:
         cells = [cell(name, row.values.get(name)) for row in rows]
         if FIGURES[name].of_run:
-            cells = [
-                "" if i and folders[i] == folders[i - 1] and _same_run(rows[i], rows[i - 1]) else text
-                for i, text in enumerate(cells)
-            ]
+            cells = ["" if repeated else text for text, repeated in zip(cells, repeats)]
         if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
             continue
         columns.append(

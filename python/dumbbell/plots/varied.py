@@ -144,7 +144,9 @@ def _label(row: Sequence[Cell], found: Found, layout: Layout) -> str:
 
 
 def _row(row: list[Cell], cca: str, label: str, labels: Sequence[str], *, place: tuple[int, int]) -> Row:
-    """`labels` are those of all rows of its controller; it is the nth of so many rows of its panel."""
+    """One row. `labels` names all rows of the same controller in the figure; `place` is the row's index in its panel,
+    and how many rows that has.
+    """
     nth, count = labels.index(label), len(labels)
     own = look.of(cca) if cca else look.Look(look.NEUTRAL, _MARKERS[nth % len(_MARKERS)], "")
     colour = look.shade(own.colour, nth, count) if cca or count == 1 else _sequence(nth, count)

@@ -9,7 +9,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.errors import ResultError
+from dumbbell.errors import ResultError, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,8 +62,7 @@ def _origin(folder: Folder, runs: Sequence[Result], out: Path) -> dict[str, Any]
 
 
 def _seeds(runs: Sequence[Result]) -> str:
-    seeds = list(dict.fromkeys(run.seed for run in runs))
-    return ", ".join(map(str, seeds[:5])) + (f" and {len(seeds) - 5} more" if len(seeds) > 5 else "")
+    return listed(list(dict.fromkeys(run.seed for run in runs)))
 
 
 def _command(name: str, given: Sequence[str], backend: str) -> str:

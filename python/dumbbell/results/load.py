@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from dumbbell.errors import ResultError
+from dumbbell.errors import ResultError, listed
 from dumbbell.scenario.units import value_text
 
 from . import manifest as manifests
@@ -356,44 +356,41 @@ def load(folder: str | Path) -> Results:
         if not folder.is_dir():
             raise ResultError(f"{folder}: no such folder")
         runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))]
-        below = [] if runs else [Result(path.parent) for path in sorted(folder.glob("[!.]*/[!.]*/manifest.json"))]
+        is_deep = not runs
+        if is_deep:
+            runs = [Result(path.parent) for path in sorted(folder.glob("[!.]*/[!.]*/manifest.json"))]
     except OSError as error:
         raise ResultError(f"{folder}: {error.strerror}") from None
-    if not runs and not below:
+    if not runs:
         raise ResultError(f"{folder}: holds no results")
-    compared = _compared(folder, runs or below)
-    if below and not compared:
-        names = list(dict.fromkeys(run.folder.parent.name for run in below))
-        raise ResultError(f"{folder}: holds folders of results, wanted one of them: {_some(names)}")
-    made = Results(sorted(compared or runs, key=lambda run: (run.name, run.manifest.position)))
+    if not _tell_back_ends(folder, runs) and is_deep:
+        names = list(dict.fromkeys(run.folder.parent.name for run in runs))
+        raise ResultError(f"{folder}: holds folders of results, wanted one of them: {listed(names)}")
+    made = Results(sorted(runs, key=lambda run: (run.name, run.manifest.position)))
     _check_repetitions(folder, made)
     return made
 
 
-def _compared(folder: Path, runs: Sequence[Result]) -> list[Result]:
-    """Runs in a folder for each back end; which one it was is one more thing that varies. None in other folders."""
+def _tell_back_ends(folder: Path, runs: Sequence[Result]) -> bool:
+    """Whether there is a folder for each back end; which one it was is one more thing that varies then."""
     from msgspec.structs import replace
 
-    places = {run.folder.relative_to(folder).parts[0] for run in runs}
-    if len(places) < 2 or any(run.folder.relative_to(folder).parts[0] != run.manifest.backend for run in runs):
-        return []
+    names = [run.folder.relative_to(folder).parts[0] for run in runs]
+    if len(set(names)) < 2 or names != [run.manifest.backend for run in runs]:
+        return False
     for run in runs:
         run.manifest = replace(run.manifest, vary={"on": run.manifest.backend, **run.manifest.vary})
-    return list(runs)
+    return True
 
 
-def _check_repetitions(folder: Path, runs: Sequence[Result]) -> None:
+def _check_repetitions(folder: Path, runs: Results) -> None:
     """Each repetition of a combination is there once; else the folder has several experiments of one name."""
-    seen: dict[tuple[str, str, int], Result] = {}
-    for run in runs:
-        first = seen.setdefault((run.name, json.dumps(run.vary, sort_keys=True), run.repetition), run)
-        if first is not run:
-            one, other = first.folder.name, run.folder.name
-            raise ResultError(
-                f'{folder}: {one} and {other} are runs of different experiments called "{run.name}", wanted the folder'
-                " of one of them"
-            )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    for _, same in runs.groups():
+        seen: dict[int, Result] = {}
+        for run in same:
+            first = seen.setdefault(run.repetition, run)
+            if first is not run:
+                raise ResultError(
+                    f"{folder}: {first.folder.name} and {run.folder.name} are runs of different experiments called"
+                    f' "{run.name}", wanted the folder of one of them'
+                )

@@ -234,7 +234,7 @@ class Flow:
             "is_completed": self.is_completed,
             "goodput_bytes": self.goodput(end),
             "segs_sent": end["segs_sent"],
-            "retrans_segs": max(end["retrans_total"] - self.syns_again, 0),
+            "retrans_segs": self.retransmitted(end),
             "bytes_sent": end["sent"],
             "delivered_segs": end["delivered"],
             "lost_segs": self.lost,
@@ -250,7 +250,11 @@ class Flow:
         }
         return known
 
-    @property
+    def retransmitted(self, row: Row) -> int:
+        """Data segments sent again."""
+        return max(row["retrans_total"] - self.syns_again, 0)
+
+    @cached_property
     def syns_again(self) -> int:
         """SYNs that its sender repeated, which the kernel counts among a socket's retransmissions and timeouts."""
         return self.of.netstat(f"s{self.i}").get("TCPSynRetrans", 0)
@@ -268,13 +272,13 @@ class Flow:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Its rows of samples.parquet."""
         before, had = self.end["opened"] if self.end else 0, 0
-        reports, said, syns = self.of.reports.get(self.i, {}), None, self.syns_again
+        reports, said = self.of.reports.get(self.i, {}), None
         for row in self.of.samples[self.i]:
             now = self.goodput(row)
             said = reports.get(row["t"], said)
             rate = (now - had) * 8 * 10**9 // max(row["t"] - before, 1)
-            again = max(row["retrans_total"] - syns, 0)
-            yield {**_sample(row, self.i, now, max(0, rate), said or _of_bbr(row)), "retrans_total": again}
+            again = self.retransmitted(row)
+            yield _sample(row, self.i, now, max(0, rate), said or _of_bbr(row), again=again)
             before, had = row["t"], now
 
     def events(self) -> Iterator[dict[str, Any]]:
@@ -309,7 +313,7 @@ class Flow:
 _WAITS = {"busy_us": "busy_us", "receive_us": "rwnd_us", "send_us": "sndbuf_us"}
 
 
-def _sample(row: Row, flow: int, goodput: int, rate: int, said: Estimates) -> dict[str, Any]:
+def _sample(row: Row, flow: int, goodput: int, rate: int, said: Estimates, *, again: int) -> dict[str, Any]:
     pacing = row["pacing_rate"]
     return {
         "t_us": row["t"] // 1000,
@@ -324,6 +328,7 @@ def _sample(row: Row, flow: int, goodput: int, rate: int, said: Estimates) -> di
         **tables.scoreboard(**{name: row[name] for name in ("packets_out", "sacked", "lost", "retrans_out")}),
         "delivered": row["delivered"],
         "lost_total": said.lost or 0,
+        "retrans_total": again,
         "segs_sent": row["segs_sent"],
         "delivery_rate_bps": row["delivery_rate"] * 8 or None,
         "ca_state": row["ca_state"],
