@@ -197,7 +197,9 @@ def test_what_a_flow_delivered_and_when_follows_from_the_capture(played: Played)
 
 
 @checks(
-    "queue", "t_us link backlog_bytes backlog_packets sojourn_us sent_bytes sent_packets dropped_packets dropped_bytes"
+    "queue",
+    "t_us link backlog_bytes backlog_packets sojourn_us sojourn_integral_us2 sent_bytes sent_packets dropped_packets"
+    " dropped_bytes",
 )
 def test_the_queue_at_each_sample_time_is_what_the_capture_puts_there(played: Played) -> None:
     rows = played.tables["queue"]
@@ -209,6 +211,8 @@ def test_the_queue_at_each_sample_time_is_what_the_capture_puts_there(played: Pl
         found = {name: row[name] for name in wanted[0]}
         assert found in wanted, row["t_us"]
         tied += wanted[0] != wanted[1]
+        mean, _ = head_ages(played.came, max(row["t_us"] * 1000, 1))
+        assert row["sojourn_integral_us2"] == pytest.approx(mean * row["t_us"] / 1e3, rel=1e-6, abs=1), row["t_us"]
         assert row["link"] == 0
     assert tied < 6
 

@@ -107,7 +107,8 @@ def test_a_window_counts_what_came_inside_it(show: Any, sweep: Path) -> None:
     assert [flow["goodput_mbps"] for flow in line["flows"]] == pytest.approx([size * 8 / 2e6 for size in got])
     assert [flow["share"] for flow in line["flows"]] == pytest.approx([size / sum(got) for size in got])
     inside = [row for row in queue.to_pylist() if 1_000_000 <= row["t_us"] <= 3_000_000 and row["link"] == 0]
-    assert line["link"]["queue_mean_ms"] == pytest.approx(statistics.fmean(row["sojourn_us"] for row in inside) / 1e3)
+    waited = inside[-1]["sojourn_integral_us2"] - inside[0]["sojourn_integral_us2"]
+    assert line["link"]["queue_mean_ms"] == pytest.approx(waited / 2e6 / 1e3)
     assert line["link"]["drops"] == inside[-1]["dropped_packets"] - inside[0]["dropped_packets"]
     wire = (inside[-1]["sent_bytes"] - inside[0]["sent_bytes"]) * 8
     held = 0 if inside[0]["backlog_bytes"] else 8 * 3028

@@ -194,6 +194,7 @@ fn queue_row(i: i64) -> QueueRow {
         dropped_packets: i / 10,
         dropped_bytes: i / 10 * 1514,
         marked_packets: 0,
+        sojourn_integral_us2: Some(i * 1_000_000_000),
     }
 }
 

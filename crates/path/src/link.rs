@@ -303,6 +303,11 @@ impl<P: Frame + Copy> Link<P> {
         self.head_since().map_or(Span::ZERO, |since| now.since(since))
     }
 
+    /// The same integrated over time from the start to `now`, us^2, rounded down.
+    pub fn sojourn_integral_us2(&self, now: Time) -> u64 {
+        (self.waiting.twice_until(now, self.head_since()) / 2_000_000) as u64
+    }
+
     fn head_since(&self) -> Option<Time> {
         each!(&self.queue, fifo => fifo.head_since(), queue => queue.head_since())
     }

@@ -36,6 +36,7 @@ impl<P: Frame + Copy> Link<P> {
             dropped_packets: stats.dropped_packets as i64,
             dropped_bytes: stats.dropped_bytes as i64,
             marked_packets: stats.marked_packets as i64,
+            sojourn_integral_us2: Some(self.sojourn_integral_us2(now) as i64),
         }
     }
 }

@@ -40,7 +40,7 @@ impl Waiting {
         let gap = now.since(self.left).as_ns().min(age);
         self.left = now;
         if gap > 0 {
-            self.twice += u128::from(gap) * u128::from(2 * age - gap);
+            self.twice += twice_between(gap, age);
             self.spent.add(age - gap, age, place);
         }
     }
@@ -56,6 +56,13 @@ impl Waiting {
         self.head = head;
     }
 
+    /// Twice the integral of the age from the start to `now`, ns^2, where the head of the queue has been there since
+    /// `head`.
+    pub fn twice_until(&self, now: Time, head: Option<Time>) -> u128 {
+        let age = head.map_or(0, |since| now.since(since).as_ns());
+        self.twice + twice_between(now.since(self.left).as_ns().min(age), age)
+    }
+
     /// Mean and quantile from the start to `end`, where the head of the queue has been there since `head`.
     pub fn until(&self, end: Time, head: Option<Time>) -> QueueDelay {
         let mut whole = self.clone();
@@ -68,6 +75,12 @@ impl Waiting {
             p95_us: whole.spent.quantile_us(ns, 950),
         }
     }
+}
+
+/// Twice the integral of an age over the `gap` in which it grew to `age`.
+#[inline]
+fn twice_between(gap: u64, age: u64) -> u128 {
+    u128::from(gap) * u128::from(2 * age - gap)
 }
 
 #[cfg(test)]
@@ -101,6 +114,13 @@ mod tests {
         let area = 50.0 + (1_000.0f64.powi(2) - 5.0f64.powi(2)) / 2.0;
         assert!((delay.mean_us - area / 1_005.0 * 1e3).abs() < 1e-3, "{delay:?}");
         assert!(delay.p95_us.abs_diff(949_750) <= 949_750 / 60, "{delay:?}");
+        // The integral so far is the mean over the time, at the end and on the way there.
+        assert_eq!(waiting.twice_until(ms(1_005), Some(ms(5))) as f64 / 2e12, area);
+        assert_eq!(
+            waiting.twice_until(ms(12), Some(ms(5))) as f64 / 2e12,
+            50.0 + (7.0 * 7.0 - 5.0 * 5.0) / 2.0
+        );
+        assert_eq!(waiting.twice_until(ms(12), None) as f64 / 2e12, 50.0);
         assert_eq!(Waiting::default().until(ms(7), None), QueueDelay::default());
     }
 

@@ -258,6 +258,8 @@ table! {
         dropped_bytes: i64 ["bytes"],
         /// Packets marked CE, so far.
         marked_packets: i64 ["packets"],
+        /// `sojourn_us` integrated over time, so far: its growth over the time between two rows is the mean queueing delay there, whatever happened between them. Null where a kernel has the queue.
+        sojourn_integral_us2: Option<i64> ["us us"],
     }
 }
 

@@ -93,6 +93,7 @@ fn queue(t_us: i64) -> QueueRow {
         sent_packets: t_us / 12,
         dropped_packets: 0,
         dropped_bytes: 0,
+        sojourn_integral_us2: Some(0),
     }
 }
 
@@ -163,7 +164,7 @@ fn a_flow_and_a_queue_row_come_back_as_written() {
     assert_eq!((&got[3], &got[4]), (&text("tcp"), &text("cubic")));
     assert_eq!(got[8..12], [Field::Long(20_000), Field::Null, Field::Null, Field::Long(1448)]);
     let got = fields(&rows(dir.path(), "queue")[0]);
-    let longs = [1514, 1, 12, 24, 2, 0, 0, 0].map(Field::Long);
+    let longs = [1514, 1, 12, 24, 2, 0, 0, 0, 0].map(Field::Long);
     assert_eq!(got[..2], [Field::Long(24), Field::Int(0)]);
     assert_eq!(got[2..], longs);
 }

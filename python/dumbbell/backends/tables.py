@@ -104,6 +104,7 @@ def queue_row(ns: int, counters: _Counters, *, sojourn_us: int, link: int = 0) -
         "dropped_packets": counters["dropped"],
         "dropped_bytes": 0,
         "marked_packets": counters["marked"],
+        "sojourn_integral_us2": None,
     }
 
 

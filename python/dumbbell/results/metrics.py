@@ -23,6 +23,7 @@ from .windows import (
     flows_of,
     grown,
     link_plan,
+    mean_over_time,
     queue_inside,
     queue_series,
     windowed,
@@ -176,10 +177,15 @@ def rtt_ms(result: Result, which: Which = "all", window: Window = None, *, smoot
 
 
 def queueing_delay_ms(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
-    """How long the packet at the head of a link's queue (0: the bottleneck) has waited, at the sample times: mean and
-    percentiles over time.
+    """How long the packet at the head of a link's queue (0: the bottleneck) has waited: its mean over time, and
+    percentiles at the sample times.
+
+    The mean is that of all instants between the first and the last sample, where the queue is ours; a kernel's queue is
+    only looked at when samples are taken, so that its mean is theirs, too.
     """
-    return distribution(queue_inside(result, "sojourn_us", window, link) / 1000)
+    sampled = distribution(queue_inside(result, "sojourn_us", window, link) / 1000)
+    exact = mean_over_time(result, "sojourn_integral_us2", window, link)
+    return sampled if exact is None else sampled._replace(mean=exact / 1000)
 
 
 def sojourn_ms(result: Result, *, link: int = 0) -> Distribution:

@@ -121,6 +121,22 @@ def queue_inside(result: Result, name: str, window: Window, link: int) -> Column
     return column[within(t, window)]
 
 
+def mean_over_time(result: Result, integral: str, window: Window, link: int) -> float | None:
+    """Mean over time of what a column of the queue table integrates, inside the window; None where it is not known."""
+    import numpy as np
+
+    if integral not in result.queue.column_names:
+        return None
+    t, summed = queue_column(result, link, "t_us"), queue_column(result, link, integral)
+    if window is not None:
+        inside = within(t / 1e6, window)
+        t, summed = t[inside], summed[inside]
+    else:
+        t, summed = np.insert(t, 0, 0.0), np.insert(summed, 0, 0.0)
+    passed = float(t[-1] - t[0]) if t.size else 0.0
+    return None if passed <= 0 or np.isnan(summed[-1]) else float(summed[-1] - summed[0]) / passed
+
+
 def edges(t_us: Column, window: Span) -> tuple[int, int]:
     """First and last sample inside the window."""
     import numpy as np
