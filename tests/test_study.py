@@ -229,8 +229,23 @@ def test_the_largest_value_at_which_more_is_better_is_the_end_of_the_axis(file: 
     largest = cli("sweep", file, *ask, "--find", "max", "path.buffer")
     assert largest.returncode == 0, largest.stderr
     assert "  4bdp (the end of the axis: it does not hold at the other end; --find min finds where" in largest.stdout
+    (line,) = map(json.loads, cli("sweep", file, *ask, "--find", "max", "path.buffer", "--json").stdout.splitlines())
+    assert (line["value"], line["end"], line["reversed"]) == ("4bdp", True, True)
     always = cli("sweep", file, *ask[:-1], "utilization >= 1%", "--find", "min", "path.buffer")
     assert "  0.1bdp (the end of the axis, which may go on)" in always.stdout
+
+
+def test_a_warning_is_told_once_before_the_runs(tmp_path: Path, cli: Cli) -> None:
+    text = """
+    name = "marks"
+    duration = "1s"
+    path = { rate = "5Mbps", rtt = "20ms", buffer = "1bdp" }
+    host = { ecn = true }
+    flow = [{ cca = "reno" }]
+    """
+    (tmp_path / "marks.toml").write_text(text)
+    done = cli("sweep", tmp_path / "marks.toml", "--vary", "path.rtt=20ms,40ms", "--store", tmp_path / "store")
+    assert (done.stdout + done.stderr).count("host.ecn") == 1, done.stdout + done.stderr
 
 
 def test_the_smallest_buffer_is_that_of_the_whole_grid(file: Path, tmp_path: Path, cli: Cli) -> None:

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,9 +145,13 @@ def go(
         from .rows import Asked  # only then: it needs the tables
         from .show import of_runs
 
-        told = {text for job in planned for text in job.planned.warnings}  # on stderr, before they ran
-        sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), told=told))
+        sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), told=told(planned)))
     return status
+
+
+def told(jobs: Iterable[Job]) -> set[str]:
+    """The warnings that `warn_of` has written before these jobs ran."""
+    return {text for job in jobs for text in job.planned.warnings}
 
 
 def _kept(manifest: dict[str, Any], _: Path) -> dict[str, Any]:

@@ -122,14 +122,14 @@ def _go(
     if found is not None:
         _print_found(arguments, found, conditions)
     elif not arguments.json and not arguments.quiet:
-        _print_table(study, going, choice, wanted)
+        _print_table(study, going, choice, wanted, told=run.told(made.jobs))
     return teller.status
 
 
-def _print_table(study: Study, going: Sweep, choice: Choice, wanted: Asked) -> None:
+def _print_table(study: Study, going: Sweep, choice: Choice, wanted: Asked, *, told: set[str]) -> None:
     folders = [job.folder for job in going.jobs if job.number in study.finished]
     if folders:
-        sys.stdout.write(of_runs(folders, going.out, wanted))
+        sys.stdout.write(of_runs(folders, going.out, wanted, told=told))
     for text in _short(study, choice):
         _note(text)
 
@@ -212,6 +212,7 @@ def _line(one: Found, key: str) -> dict[str, Any]:
         "key": key,
         "value": one.value,
         "end": one.is_end,
+        "reversed": one.is_reversed,
         "monotone": one.is_monotone,
         "certain": one.is_certain,
         "error": one.error or None,
