@@ -263,7 +263,7 @@ impl Receiver {
             self.on_syn(now, packet, out);
             return false;
         }
-        self.establish(now);
+        self.establish(now, packet.ts_ecr);
         packet.len > 0
     }
 
@@ -271,14 +271,18 @@ impl Receiver {
         if self.established {
             return;
         }
-        if !self.syn_seen && packet.flags & flags::RETRANS != 0 {
-            self.ecn.fall_back();
+        if self.syn_seen {
+            self.timestamps.on_syn_again();
+        } else {
+            if packet.flags & flags::RETRANS != 0 {
+                self.ecn.fall_back();
+            }
+            self.syn_seen = true;
+            self.timestamps.on_syn(now, packet.ts_val);
         }
-        self.syn_seen = true;
-        self.timestamps.on_syn(now, packet.ts_val);
         let mut ack = TcpAck {
             window: self.window.on_syn(),
-            ts_ecr: packet.ts_val,
+            ts_ecr: self.timestamps.recent(),
             ts_val: timestamp_ms(host_ns(now)),
             ..TcpAck::default()
         };
@@ -287,12 +291,12 @@ impl Receiver {
     }
 
     /// The handshake ends with the first packet after the SYN.
-    fn establish(&mut self, now: Time) {
+    fn establish(&mut self, now: Time, ts_ecr: u32) {
         if self.established {
             return;
         }
         self.established = true;
-        self.timestamps.establish(now);
+        self.timestamps.establish(now, ts_ecr);
         self.policy.establish(now);
         self.window.establish(now);
     }

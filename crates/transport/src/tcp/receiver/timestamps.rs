@@ -23,19 +23,32 @@ pub struct Timestamps {
     /// When the window was measured, and the byte that ended it then; 0 before the first data.
     filled_from: (Time, u64),
     last_ts_ecr: u32,
+    /// When the only SYN-ACK was sent; never after a second one.
     synack_at: Time,
 }
 
 impl Timestamps {
-    /// A SYN with this timestamp is answered.
+    /// The first SYN, with this timestamp, is answered.
     pub fn on_syn(&mut self, now: Time, ts_val: u32) {
         self.recent = ts_val;
         self.synack_at = now;
     }
 
-    /// The handshake is over.
-    pub fn establish(&mut self, now: Time) {
-        self.srtt_us = now.since(self.synack_at).as_us();
+    /// A SYN that was sent again is answered. The answer echoes the first one: nothing of a later one is noted
+    /// (`tcp_check_req`). So the sender's first RTT has the time in it that went by.
+    pub fn on_syn_again(&mut self) {
+        self.synack_at = Time::NEVER;
+    }
+
+    /// The handshake is over, with a packet that echoes this timestamp, which says which SYN-ACK arrived
+    /// (`tcp_synack_rtt_meas`).
+    pub fn establish(&mut self, now: Time, ts_ecr: u32) {
+        self.srtt_us = if self.synack_at.is_set() {
+            now.since(self.synack_at).as_us()
+        } else {
+            let echoed = since_echo_ms(timestamp_ms(host_ns(now)), ts_ecr);
+            u64::from(echoed.unwrap_or(1).max(1)) * 1000
+        };
         self.rto_us = self.srtt_us + (2 * self.srtt_us).max(RTO_MIN_US.into());
     }
 

@@ -62,13 +62,18 @@ impl Sender {
         }
         // The answer to the first SYN shows that timeouts since were spurious (`tcp_try_undo_spurious_syn`).
         let is_lost = self.syn.retries > 1 && ack.ts_ecr != self.syn.first_ts_val;
-        self.sk.snd_cwnd = if is_lost { 1 } else { 10 };
+        let cwnd = if is_lost { 1 } else { 10 };
+        if !self.sk.has_cong_control() {
+            // The SYN-ACK is processed with what timeouts left of the window (`tcp_enter_loss`), and gives the first pacing
+            // rate; the window starts after that (`tcp_rcv_synsent_state_process`). A listener's is the other way round.
+            let is_cut = self.syn.retries > 0 && !self.syn.is_answer;
+            self.sk.snd_cwnd = if is_cut { 1 } else { cwnd };
+            self.update_pacing_rate();
+        }
+        self.sk.snd_cwnd = cwnd;
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
         self.sk.init();
         self.expand_buffer();
-        if !self.sk.has_cong_control() {
-            self.update_pacing_rate();
-        }
         self.sk.lsndtime = self.sk.jiffies;
         self.sk.log(SenderEvent::Established);
         if !self.syn.is_answer {
