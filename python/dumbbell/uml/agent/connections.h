@@ -95,7 +95,10 @@ static void accept_one(struct flow *flow, int i)
 	on_accepted(flow);
 }
 
-/* The application leaves: what it has written and the network has not taken goes with it. */
+/*
+ * The application leaves. What it has written and the network has not taken goes with it; but a connection whose data has
+ * all arrived stays open, because its last acknowledgements are still under way and each would be answered by a reset.
+ */
 static void end(struct flow *flow, ns_t t)
 {
 	struct linger none = { .l_onoff = 1 };
@@ -105,8 +108,12 @@ static void end(struct flow *flow, ns_t t)
 		flow->established, flow->done, t, flow->has_info);
 	print_info(flows_file, flow);
 	print_sample(flow, t);
-	setsockopt(flow->sender, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-	close(flow->sender);
+	if (flow->done >= 0) {
+		epoll_ctl(epoll_fd, EPOLL_CTL_DEL, flow->sender, NULL);
+	} else {
+		setsockopt(flow->sender, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+		close(flow->sender);
+	}
 	flow->sender = -1;
 	flow->life = ENDED;
 	flow->next = NEVER;
