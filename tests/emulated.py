@@ -69,8 +69,8 @@ def scenario(
     return file
 
 
-def ran(cli: Any, folder: Path, name: str, **more: Any) -> dumbbell.Result:
-    done = cli("run", scenario(folder, name, **more), "--on", "linux", "--out", folder / f"out-{name}")
+def ran(cli: Any, folder: Path, name: str, *options: str, **more: Any) -> dumbbell.Result:
+    done = cli("run", scenario(folder, name, **more), "--on", "linux", "--out", folder / f"out-{name}", *options)
     assert done.returncode == 0, done.stderr
     return dumbbell.load(folder / f"out-{name}")[0]
 

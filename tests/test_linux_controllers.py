@@ -41,6 +41,39 @@ def ours(name: str) -> set[str]:
     return {word for word in AVAILABLE.read_text().split() if word.startswith(f"d_{name}_")}
 
 
+def test_a_file_of_your_own_runs_in_the_kernel_and_in_the_simulator_alike(tmp_path: Path, cli: Any) -> None:
+    before = ours("gentle")
+    flows = '[[flow]]\ncca = "gentle"\nparams = { beta = 1000 }\n[[flow]]\ncca = "gentle"\nparams = { beta = 512 }'
+    file = ("--cca", str(ROOT / "scenarios" / "examples" / "gentle.c"))
+    result = ran(cli, tmp_path, "own", *file, seconds=8, flows=flows)
+    names = result.manifest["emulator"]["controllers"]
+    assert [name.startswith("d_gentle_") for name in names] == [True, True]
+    assert names[0] != names[1]
+    assert [(one["name"], one["replaces_built_in"]) for one in result.manifest["controllers"]] == [("gentle", False)]
+    assert result.summary["flows"][0]["share"] > 0.55, "1000/1024 of its window after a loss, against 512/1024"
+    states = set(result.samples["cca_state"].to_pylist())
+    assert states >= {"AVOIDANCE"}, "the controller reports on itself"
+    assert untroubled(result) == []
+    assert ours("gentle") == before
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "what"),
+    [
+        ("mine.py", "class Mine:\n    def on_ack(self, sample):\n        return 10, None\n", "a Python class"),
+        ("", "", "a Linux module"),
+    ],
+)
+def test_what_bpf_does_not_take_is_refused(tmp_path: Path, cli: Any, file: str, text: str, what: str) -> None:
+    path = tmp_path / file if file else ROOT / "scenarios" / "examples" / "tcp_steady.c"
+    if file:
+        path.write_text(text)
+    name = "mine" if file else "steady"
+    done = cli("run", scenario(tmp_path, "own", flows=f'[[flow]]\ncca = "{name}"'), "--on", "linux", "--cca", path)
+    assert done.returncode == 2, done.stderr
+    assert f"{what} of your own, wanted a C file that includes cca.h, which the kernel takes by BPF" in done.stderr
+
+
 def test_controllers_that_the_kernel_lacks_are_loaded_for_the_run_only_each_with_its_parameters(
     tmp_path: Path, cli: Any
 ) -> None:

@@ -94,10 +94,35 @@ fn run_clang(source: &Path, folder: &Path, object: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let printed = String::from_utf8_lossy(&done.stderr).into_owned();
+    Err(Error::Source(first_error(&printed)))
+}
+
+/// The first error that clang printed; of its back end's, the place and what the code must not do.
+fn first_error(printed: &str) -> String {
     let first = printed.lines().find(|line| line.contains("error:"));
     let first =
         first.or_else(|| printed.lines().next()).unwrap_or("clang fails and does not say why");
-    Err(Error::Source(first.to_owned()))
+    let is_division = ["= sdiv ", "= srem "].iter().any(|operation| first.contains(operation));
+    if let (true, Some(place)) = (is_division, place_of(first)) {
+        return format!(
+            "{place}: error: signed division, which BPF does not have: make its operands unsigned"
+        );
+    }
+    match first.split_once(": error: A call to built-in function '__") {
+        Some((place, function)) if ["sf", "df"].iter().any(|kind| function.contains(kind)) => {
+            format!("{place}: error: floating point, which BPF does not have")
+        }
+        _ => first.to_owned(),
+    }
+}
+
+/// The file, line and column in what the back end says of an instruction: the first after a comma.
+fn place_of(said: &str) -> Option<&str> {
+    said.split(", ").skip(1).map(|part| part.split(' ').next().unwrap_or(part)).find(|part| {
+        let mut ends = part.rsplitn(3, ':');
+        let is_number = |text: Option<&str>| text.is_some_and(|text| text.parse::<u32>().is_ok());
+        is_number(ends.next()) && is_number(ends.next()) && ends.next().is_some()
+    })
 }
 
 /// A folder that is removed at the end.
@@ -117,5 +142,26 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // Nothing depends on it; a folder for temporary files is cleaned by the system too.
         drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_bpf_lacks_is_said_with_its_place() {
+        let division = "Error at line 19: Unsupport signed division for DAG: ...\n\
+            fatal error: error in backend: Cannot select: 0x7: i32 = sdiv 0x8, 0x9, /a/mine.c:19:9 @[ /a/mine.c:17:1 ]\n";
+        let wanted = "/a/mine.c:19:9: error: signed division, which BPF does not have: make its operands unsigned";
+        assert_eq!(first_error(division), wanted);
+        let floats = "/a/mine.c:19:9: error: A call to built-in function '__floatunsidf' is not supported.\n";
+        assert_eq!(
+            first_error(floats),
+            "/a/mine.c:19:9: error: floating point, which BPF does not have"
+        );
+        let other = "warning: x\n/a/mine.c:2:1: error: A call to built-in function 'printf' is not supported.\n";
+        assert_eq!(first_error(other), other.lines().nth(1).unwrap());
+        assert_eq!(first_error(""), "clang fails and does not say why");
     }
 }

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use crate::library::{self, LoadError};
 use crate::module::Module;
+use crate::rules::{self, Broken};
 
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
@@ -22,7 +23,13 @@ const PRIV_BYTES_LARGE: u32 = 512;
 /// Names that only modules of Google's trees use.
 const LARGE_MARKS: [&str; 4] = ["skb_marked_lost", "tx_in_flight", "fast_ack_mode", "tso_segs"];
 /// What is said of floating point.
-const NO_FLOATS: &str = "error: floating point, which a kernel module may not use";
+const NO_FLOATS: &str = "error: floating point, which code in a kernel may not use";
+/// Makes the compiler call functions for floating point, which are not there.
+const NO_FLOAT_REGISTERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+    &["-mgeneral-regs-only"]
+} else {
+    &[]
+};
 /// Other files that one module may need.
 const COMPANIONS_MAX: usize = 8;
 
@@ -209,14 +216,48 @@ impl Refused {
 impl Job<'_> {
     fn ours(&self) -> Result<Built, BuildError> {
         let stem = self.stem();
-        let library = self.out.join("controller.so");
+        let object = self.out.join("controller.o");
         let mut cc = self.cc();
-        cc.arg("-iquote").arg(self.out.join("cca/include"));
-        cc.args(["-shared", "-Wl,-z,defs"]).arg(self.source).arg("-o").arg(&library);
-        cc.arg("-MMD").arg("-MF").arg(self.out.join("controller.d"));
+        cc.arg("-iquote").arg(self.out.join("cca/include")).args(NO_FLOAT_REGISTERS);
+        cc.arg("-MMD").arg("-c").arg(self.source).arg("-o").arg(&object);
         self.run(cc).map_err(|refused| self.error(&refused))?;
+        self.check_rules(&object)?;
+        let library = self.out.join("controller.so");
+        self.run(self.linker(&[object], &library)).map_err(|refused| self.error(&refused))?;
         let symbol = format!("cca_module_{}", stem.replace('-', "_"));
         Ok(self.built(library, Some(symbol), Vec::new()))
+    }
+
+    /// Refuses what only the simulator could run.
+    fn check_rules(&self, object: &Path) -> Result<(), BuildError> {
+        let bytes =
+            fs::read(object).map_err(|e| BuildError(format!("{}: {e}", object.display())))?;
+        let Some(broken) = rules::broken(&bytes) else { return Ok(()) };
+        let symbol = broken.symbol();
+        let why = match &broken {
+            Broken::Missing(_) if is_soft_float(symbol) => NO_FLOATS.to_owned(),
+            Broken::Missing(_) => format!("error: `{symbol}` is not there: a controller has no C library"),
+            Broken::Variable(_) => format!(
+                "error: `{symbol}` is a variable that all flows would share, wanted constants only; what a flow \
+                 remembers is its state (CCA_STATE)"
+            ),
+        };
+        Err(BuildError(format!("{}: {why}", self.place_of(symbol))))
+    }
+
+    /// The source, and the first line that mentions a symbol if one does.
+    fn place_of(&self, symbol: &str) -> String {
+        let used = self.text.lines().position(|line| mentions(line, symbol));
+        let line = used.map(|n| format!(":{}", n + 1)).unwrap_or_default();
+        format!("{}{line}", self.source.display())
+    }
+
+    /// The command that links objects; what they lack is an error.
+    fn linker(&self, objects: &[PathBuf], library: &Path) -> Command {
+        let mut cc = Command::new(&self.compiler.0);
+        cc.env("LC_ALL", "C").env_remove("LD_PRELOAD").args(["-shared", "-Wl,-z,defs"]);
+        cc.args(sanitizers()).args(objects).arg("-o").arg(library);
+        cc
     }
 
     fn module(&self) -> Result<Built, BuildError> {
@@ -245,13 +286,7 @@ impl Job<'_> {
         let library = self.out.join("controller.so");
         let mut companions: Vec<PathBuf> = Vec::new();
         loop {
-            let mut cc = Command::new(&self.compiler.0);
-            cc.env("LC_ALL", "C")
-                .env_remove("LD_PRELOAD")
-                .args(["-shared", "-Wl,-z,defs"])
-                .args(sanitizers());
-            cc.args(&objects).arg("-o").arg(&library);
-            let Err(refused) = self.run(cc) else {
+            let Err(refused) = self.run(self.linker(&objects, &library)) else {
                 return Ok(self.built(library, None, companions));
             };
             let missing = undefined(&refused.0);
@@ -271,11 +306,9 @@ impl Job<'_> {
     }
 
     fn undefined_error(&self, symbol: &str) -> BuildError {
-        let used = self.text.lines().position(|line| mentions(line, symbol));
-        let line = used.map(|n| format!(":{}", n + 1)).unwrap_or_default();
         BuildError(format!(
-            "{}{line}: `{symbol}` is not defined: not by this program, and no .c file in its folder exports it",
-            self.source.display()
+            "{}: `{symbol}` is not defined: not by this program, and no .c file in its folder exports it",
+            self.place_of(symbol)
         ))
     }
 
@@ -313,9 +346,7 @@ impl Job<'_> {
         cc.arg(format!("-DCCA_MODULE_HZ={}", self.hz));
         cc.arg(format!("-DCCA_MODULE_PRIV_BYTES={bytes}"));
         cc.arg(format!("-DCCA_MODULE_NAME=\"{}\"", self.stem()));
-        if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-            cc.arg("-mgeneral-regs-only");
-        }
+        cc.args(NO_FLOAT_REGISTERS);
         for (is_so, name) in [
             (form.old_control, "-DCCA_MODULE_OLD_CONTROL"),
             (form.old_stamps, "-DCCA_MODULE_OLD_STAMPS"),
@@ -374,9 +405,20 @@ impl Job<'_> {
 
     /// The compiler's first error, without the paths of this program's own folder.
     fn error(&self, refused: &Refused) -> BuildError {
-        let first = refused.0.lines().find(|line| line.contains("error:"));
-        let line = first.or(refused.0.lines().next()).unwrap_or("the compiler failed");
-        let line = line.replace(&format!("{}/cca/", self.out.display()), "<dumbbell>/");
+        let first = refused.0.lines().position(|line| line.contains("error:"));
+        let line = refused.0.lines().nth(first.unwrap_or(0)).unwrap_or("the compiler failed");
+        let own = format!("{}/cca/", self.out.display());
+        let mut line = line.replace(&own, "<dumbbell>/");
+        if let (true, Some((_, what))) = (line.starts_with("<dumbbell>/"), line.split_once(": ")) {
+            // The error is in a macro of ours; a note below it says where the source uses that.
+            let notes = refused.0.lines().skip(first.unwrap_or(0) + 1);
+            let used = notes.take_while(|line| !line.contains("error:")).find(|line| {
+                line.contains(": note: in expansion of macro") && !line.starts_with(&own)
+            });
+            if let Some((place, _)) = used.and_then(|line| line.split_once(": note:")) {
+                line = format!("{place}: {what}");
+            }
+        }
         if let Some((place, _)) = line.split_once(": error: SSE register") {
             return BuildError(format!("{place}: {NO_FLOATS}"));
         }

@@ -26,6 +26,7 @@ mod module;
 mod modules;
 mod names;
 mod raw;
+mod rules;
 mod running;
 mod sample;
 mod sock;

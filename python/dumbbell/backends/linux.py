@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.scenario.own import Own
 from dumbbell.scenario.warn import L4S, NEED_MARKS
 
 from .folder import ResultFolder
@@ -48,10 +49,6 @@ def check(request: Request) -> None:
     from dumbbell import _native
 
     prepare()
-    if request.own:
-        raise ScenarioError(
-            "--cca", f"files are not taken with --on {request.on}, only controllers that the kernel or this build has"
-        )
     planned = request.planned
     if _is_ours(request):
         for i, flow in enumerate(planned.plan["flows"]):
@@ -62,7 +59,7 @@ def check(request: Request) -> None:
         _native.emulate(json.dumps(planned.plan), None, ".")
     except _native.PlanError as error:
         raise ScenarioError("", str(error), source=planned.name) from None
-    wanted(planned.plan, ours=_is_ours(request))
+    wanted(planned.plan, ours=_is_ours(request), own=request.own)
 
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
@@ -72,14 +69,14 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     check(request)
     plan = request.planned.plan
     with ResultFolder(request, folder) as made:
-        with controllers(plan, ours=_is_ours(request)) as names:
+        with controllers(plan, ours=_is_ours(request), own=request.own) as names:
             told = request.progress, request.watch
             outcome = json.loads(_native.emulate(json.dumps(plan), names, str(made.path), *told))
         more = {"emulator": outcome["emulator"]}
         warnings = list(ecn_warnings(plan))
         # Controllers inside quinn count in the ticks that the scenario says.
         hz = None if all(map(_is_quinn, plan["flows"])) else _kernel_hz()
-        return made.finish(outcome["summary"], hz=hz, warnings=warnings, more=more)
+        return made.finish(outcome["summary"], controllers=request.own.record(), hz=hz, warnings=warnings, more=more)
 
 
 def ecn_warnings(plan: Plan) -> Iterator[str]:
@@ -114,16 +111,18 @@ def _kernel_hz() -> int:
 
 
 class _Wanted(NamedTuple):
-    """A flow's controller: the kernel's of this name, or ours with these parameters, which is to be loaded."""
+    """A flow's controller: the kernel's of this name, or ours with these parameters, which is to be loaded: one that is
+    built in, or the C file that `cca` then is the path of.
+    """
 
     cca: str
     is_ours: bool
     params: frozenset[tuple[str, int]] = frozenset()
 
 
-def wanted(plan: Plan, *, ours: bool = False) -> list[_Wanted]:
-    """Of each flow: one that sets parameters, or that the kernel lacks, is ours, and with `ours` every one. Raises
-    ScenarioError for one that there is not.
+def wanted(plan: Plan, *, ours: bool = False, own: Own = Own()) -> list[_Wanted]:  # noqa: B008 - empty, and frozen
+    """Of each flow: one of the user's `own`, one that sets parameters, or that the kernel lacks, is ours, and with
+    `ours` every one. Raises ScenarioError for one that there is not, or that the kernel cannot take.
     """
     from dumbbell import kernel
 
@@ -136,8 +135,9 @@ def wanted(plan: Plan, *, ours: bool = False) -> list[_Wanted]:
             # quinn's own, or ours inside it: the engine knows both, and no kernel takes part.
             found.append(_Wanted(cca, is_ours=False))
             continue
-        is_ours = ours or cca not in available or bool(flow["params"])
-        if is_ours and cca not in built_in:
+        file = own.for_bpf(cca, at) if cca in own.sources else None
+        is_ours = ours or file is not None or cca not in available or bool(flow["params"])
+        if is_ours and file is None and cca not in built_in:
             raise ScenarioError(
                 at,
                 f'got "{cca}", wanted one that the kernel has ({", ".join(available)}) or that this build can load'
@@ -147,7 +147,7 @@ def wanted(plan: Plan, *, ours: bool = False) -> list[_Wanted]:
             raise ScenarioError(
                 at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}); root could load it'
             )
-        found.append(_Wanted(cca, is_ours, frozenset(flow["params"].items())))
+        found.append(_Wanted(file or cca, is_ours, frozenset(flow["params"].items())))
     return found
 
 
@@ -160,13 +160,13 @@ def _is_initial_user_namespace() -> bool:
 
 
 @contextmanager
-def controllers(plan: Plan, *, ours: bool = False) -> Iterator[list[str]]:
+def controllers(plan: Plan, *, ours: bool = False, own: Own = Own()) -> Iterator[list[str]]:  # noqa: B008 - empty
     """Load ours for as long as the run lasts; the kernel's name of each flow's controller. Runs at once do not meet:
     each has names of its own.
     """
     from dumbbell import kernel
 
-    flows = wanted(plan, ours=ours)
+    flows = wanted(plan, ours=ours, own=own)
     with ExitStack() as stack:
 
         def kernel_name(one: _Wanted) -> str:

@@ -44,7 +44,9 @@ def refuse(request: Request) -> None:
     try:
         if request.own:
             raise ScenarioError(
-                "--cca", f"files are not taken with --on {backend}, only controllers that the kernel or this build has"
+                "--cca",
+                f"files are not taken with --on {backend}, only controllers that the kernel or this build has; --on"
+                " linux and bpf take C files that include cca.h",
             )
         if len(plan["flows"]) > script.FLOWS_MAX:
             raise ScenarioError(

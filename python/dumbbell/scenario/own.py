@@ -67,6 +67,16 @@ class Own:
         """
         return [source.record for source in self.sources.values()]
 
+    def for_bpf(self, name: str, at: str) -> str:
+        """The C file of one of these, which the kernel takes by BPF; raises ScenarioError for one that it does not."""
+        source = self.sources[name]
+        if source.library is None or source.library(1000)[1] is None:
+            what = "a Python class" if source.library is None else "a Linux module"
+            accepted = "a C file that includes cca.h, which the kernel takes by BPF; --on sim has it"
+            more = "" if source.library is None else ", and so has --on uml"
+            raise ScenarioError(at, f'got "{name}", {what} of your own, wanted {accepted}{more}')
+        return str(source.record["file"])
+
     def native(self, hz: int, names: Iterable[str]) -> dict[str, Any]:
         """What the engine takes, of the controllers with these names that are the user's own."""
         used = {name: self.sources[name] for name in names if name in self.sources}

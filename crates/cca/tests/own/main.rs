@@ -267,7 +267,7 @@ fn errors_name_the_line_and_what_is_missing() {
         ("#include <linux/module.h>\nstatic int __init f(void) { return -12; }\nmodule_init(f);", "", "its module_init() fails with error 12"),
         ("#include <net/tcp.h>\n#include <linux/module.h>\nstatic struct tcp_congestion_ops o = { .name = \"x\" };\nstatic int f(void) { return tcp_register_congestion_control(&o); }\nmodule_init(f);", "", "without ssthresh, undo_cwnd"),
         ("#include \"cca.h\"\nint x = nothing;\n", "tcp_mine.c:2:", "nothing"),
-        ("#include \"cca.h\"\nint x;\n", "", "no `cca_module_tcp_mine`"),
+        ("#include \"cca.h\"\nconst int x;\n", "", "no `cca_module_tcp_mine`"),
     ];
     for (text, place, what) in cases {
         let said = error(&[("tcp_mine.c", text)]);

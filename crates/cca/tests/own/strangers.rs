@@ -162,7 +162,7 @@ fn headers_beside_the_source_are_known() {
 
 #[test]
 fn what_a_kernel_would_not_take_is_refused_with_its_reason() {
-    let floats = "error: floating point, which a kernel module may not use";
+    let floats = "error: floating point, which code in a kernel may not use";
     let body = "static volatile u32 three = 3;\nstatic u32 threshold(struct sock *sk) { return three * 1.5; }";
     let said = error(&[("tcp_mine.c", &module(body))]);
     assert!(said.starts_with("tcp_mine.c:4:") && said.ends_with(floats), "{said}");
@@ -183,6 +183,51 @@ fn what_a_kernel_would_not_take_is_refused_with_its_reason() {
     )
     .replace(".name", ".cong_control = mine_main, .name");
     assert!(error(&[("tcp_mine.c", &old)]).contains("nosuch"));
+}
+
+/// A controller in our style whose window after a loss is `body`'s.
+fn ours(before: &str, body: &str) -> String {
+    format!(
+        "/* Mine. */\n#include \"cca.h\"\nCCA_NO_PARAMS;\nCCA_NO_STATES;\nCCA_NO_STATE;\n{before}\n\
+         CCA_OP(u32, mine_ssthresh, struct sock *sk)\n{{\n{body}\n}}\n\
+         CCA_OP(void, mine_cong_avoid, struct sock *sk, u32 ack, u32 acked) {{ }}\n\
+         CCA_OP(u32, mine_undo_cwnd, struct sock *sk)\n{{\n\treturn tcp_sk(sk)->prior_cwnd;\n}}\n\
+         CCA_MODULE(mine, \"mine\", 0, .ssthresh = mine_ssthresh, .cong_avoid = mine_cong_avoid, .undo_cwnd = mine_undo_cwnd);\n"
+    )
+}
+
+#[test]
+fn what_cca_h_does_not_have_is_refused_in_the_simulator_too() {
+    let refused = |before: &str, body: &str| error(&[("mine.c", &ours(before, body))]);
+    let floats = "error: floating point, which code in a kernel may not use";
+    for body in
+        ["\treturn tcp_sk(sk)->snd_cwnd * 0.7;", "\treturn max(tcp_sk(sk)->snd_cwnd * 0.7, 2U);"]
+    {
+        let said = refused("", body);
+        assert!(said.starts_with("mine.c:") && said.ends_with(floats), "{said}");
+    }
+    let said = refused("static u32 hits;", "\treturn ++hits;");
+    assert!(
+        said.starts_with("mine.c:6: error: `hits` is a variable that all flows would share"),
+        "{said}"
+    );
+    let said = refused("", "\tstatic u32 most = 7;\n\tmost += 2;\n\treturn most;");
+    assert!(said.starts_with("mine.c:9: error: `most` is a variable"), "{said}");
+    let said = refused("int puts(const char *text);", "\treturn puts(\"hello\");");
+    assert_eq!(said, "mine.c:6: error: `puts` is not there: a controller has no C library");
+    // Constants, and what a compiler calls by itself, are nothing to refuse.
+    let (_folder, built) = build(&[(
+        "mine.c",
+        &ours("static const u32 steps[] = { 2, 3, 5 };\nstatic const char *const names[] = { \"a\" };",
+            "\tu32 far[64];\n\t__builtin_memset(far, tcp_sk(sk)->snd_cwnd, sizeof(far));\n\treturn steps[far[3] % 3] + names[0][0];"),
+    )]);
+    assert_eq!(built.map(|built| built.headers.len()).unwrap(), 0);
+}
+
+#[test]
+fn an_error_in_the_arguments_of_a_macro_is_in_the_line_that_uses_it() {
+    let said = error(&[("mine.c", &ours("", "\treturn max(tcp_sk(sk)->snd_cwnd / , 2U);"))]);
+    assert!(said.starts_with("mine.c:9:") && said.contains("expected expression"), "{said}");
 }
 
 #[test]
