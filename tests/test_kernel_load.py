@@ -216,6 +216,54 @@ def test_an_own_file_registers_under_its_own_name(cli: Cli, tmp_path: Path) -> N
             cli("kernel", "unload", name)
 
 
+def test_a_default_of_an_earlier_load_becomes_that_of_the_next(cli: Cli) -> None:
+    """Linux keeps the program that was chosen: new sockets would get the one that was unloaded."""
+    inside = ("ip", "netns", "exec", "dumbbell-again")
+    subprocess.run(["ip", "netns", "add", "dumbbell-again"], check=True)
+    try:
+        cli("kernel", "load", "bbr2")
+        subprocess.run([*inside, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=bbr2"], check=True)
+        assert "still the default" in cli("kernel", "unload", "bbr2").stdout
+        again = cli("kernel", "load", "bbr2", "--param", "beta=99")
+        assert again.stderr == (
+            "dumbbell: set again as the default (net.ipv4.tcp_congestion_control) of dumbbell-again, where an earlier"
+            " bbr2 was left\n"
+        )
+        # A socket that listens has its controller: it is of the new load, as one that asks for it by name is.
+        listen = "import socket,time; s=socket.socket(); {0}; s.bind(('127.0.0.1',0)); s.listen(); print(flush=True); time.sleep(60)"
+        by_name = "s.setsockopt(6, 13, b'bbr2')"
+        with (
+            subprocess.Popen([*inside, sys.executable, "-c", listen.format("0")], stdout=subprocess.PIPE) as default,
+            subprocess.Popen([sys.executable, "-c", listen.format(by_name)], stdout=subprocess.PIPE) as named,
+        ):
+            for process in (default, named):
+                assert process.stdout is not None
+                process.stdout.readline()
+            sockets = kernel.status("bbr2")[0].sockets
+            for process in (default, named):
+                process.kill()
+        assert len({one.netns for one in sockets}) == 2, sockets
+        assert len({one.instance for one in sockets}) == 1, sockets
+    finally:
+        cli("kernel", "unload", "bbr2")
+        subprocess.run(["ip", "netns", "delete", "dumbbell-again"], check=True)
+
+
+def test_inside_a_named_namespace_it_is_not_said_that_nothing_is_loaded(cli: Cli) -> None:
+    subprocess.run(["ip", "netns", "add", "dumbbell-inside"], check=True)
+    try:
+        with kernel.load("bbr2"):
+            for action in (["status"], ["set", "bbr2", "beta=99"], ["unload", "bbr2"]):
+                command = [sys.executable, "-m", "dumbbell", "kernel", *action]
+                done = subprocess.run(
+                    ["ip", "netns", "exec", "dumbbell-inside", *command], capture_output=True, text=True, check=False
+                )
+                assert done.returncode == 1, action
+                assert "inside `ip netns exec dumbbell-inside`: run this outside of it" in done.stderr, done.stderr
+    finally:
+        subprocess.run(["ip", "netns", "delete", "dumbbell-inside"], check=True)
+
+
 def test_an_object_that_libbpf_refuses_comes_with_its_reason(cli: Cli, tmp_path: Path) -> None:
     """A hook that no member of the ops refers to."""
     text = (ROOT / "scenarios" / "examples" / "gentle.c").read_text()

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import kernel
     from . import plots as plot
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .results import metrics
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME = {
+    "kernel": (".kernel", ""),
     "metrics": (".results.metrics", ""),
     "plot": (".plots", ""),
     "ControllerError": (".errors", "ControllerError"),
@@ -69,7 +71,7 @@ __all__ = [
     "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path",
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError",
-    "find", "from_dict", "from_file", "from_text", "load", "metrics",
+    "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
     "plan", "plot", "ranged", "run", "sweep",
 ]  # fmt: skip
 

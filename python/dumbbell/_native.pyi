@@ -79,6 +79,10 @@ class KernelController:
     def kernel_name(self) -> str:
         """What the kernel calls it, as for TCP_CONGESTION."""
 
+    @property
+    def renewed(self) -> list[str]:
+        """Network namespaces whose default was an earlier load of the name, and is this one now; empty: the caller's."""
+
     def keep(self) -> None:
         """Leave it registered when the process ends, until `kernel_unload`."""
 

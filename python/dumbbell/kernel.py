@@ -108,6 +108,8 @@ class Loaded:
         self._native = native
         self.name: str = native.name
         self.kernel_name: str = native.kernel_name
+        #: Namespaces whose default was an earlier load of the name, which would have stayed it; it is this one now.
+        self.renewed: list[str] = native.renewed
 
     def keep(self) -> None:
         """Leave it registered, until `dumbbell.kernel.unload`."""

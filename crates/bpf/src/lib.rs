@@ -60,7 +60,7 @@ impl Status {
     fn of(entry: Entry) -> Self {
         Self {
             sockets: report::sockets(&entry),
-            default_of: report::default_of(&entry.table.kernel_name),
+            default_of: netns::default_of(&entry.table.kernel_name),
             is_kept: entry.is_kept,
             name: entry.table.name,
             kernel_name: entry.table.kernel_name,
@@ -73,9 +73,9 @@ impl Status {
 /// where there are none.
 ///
 /// # Errors
-/// When there may be some, and the process may not look.
+/// When there may be some, and the process may not look, or cannot from inside `ip netns exec`.
 pub fn loaded() -> Result<Vec<(String, String, bool)>, Error> {
-    if !sys::is_bpffs() {
+    if !sys::has_bpffs()? {
         return Ok(Vec::new());
     }
     sys::check_permission()?;
@@ -99,6 +99,7 @@ pub fn left_over() -> Vec<String> {
 /// When the process may not look, or none of that name is loaded.
 pub fn status(name: Option<&str>) -> Result<Vec<Status>, Error> {
     sys::check_permission()?;
+    sys::has_bpffs()?;
     let entries = match name {
         Some(name) => Entry::named(name)?,
         None => Entry::all()?,
@@ -112,6 +113,7 @@ pub fn status(name: Option<&str>) -> Result<Vec<Status>, Error> {
 /// When the process may not, it is not loaded, or a parameter is refused.
 pub fn set(name: &str, params: &[(String, String)]) -> Result<(), Error> {
     sys::check_permission()?;
+    sys::has_bpffs()?;
     let entry = Entry::find(name)?;
     let _lock = Lock::take()?;
     entry.set(params)
@@ -124,6 +126,7 @@ pub fn set(name: &str, params: &[(String, String)]) -> Result<(), Error> {
 /// When the process may not, it is not loaded, or another process holds it.
 pub fn unload(name: &str) -> Result<Status, Error> {
     sys::check_permission()?;
+    sys::has_bpffs()?;
     let entry = Entry::find(name)?;
     let _lock = Lock::take()?;
     if !entry.is_kept {

@@ -7,7 +7,7 @@ use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, ObjectBuilder, OpenMapMut, 
 use crate::pins::{self, Pins};
 use crate::sys::{self, Kernel, Lock};
 use crate::table::Table;
-use crate::{elf, log, Error, Object};
+use crate::{elf, log, netns, Error, Object};
 
 /// The program that reports on sockets (`cca/hosts/bpf/report.h`).
 const REPORT: &str = "cca_report";
@@ -41,6 +41,7 @@ pub enum Name<'a> {
 pub struct Loaded {
     name: String,
     kernel_name: String,
+    renewed: Vec<String>,
     link: Option<Registration>,
     pins: Option<Pins>,
 }
@@ -56,6 +57,13 @@ impl Loaded {
     #[must_use]
     pub fn kernel_name(&self) -> &str {
         &self.kernel_name
+    }
+
+    /// Network namespaces that had an earlier load of the name as their default, and have this one now; empty text: the
+    /// caller's.
+    #[must_use]
+    pub fn renewed(&self) -> &[String] {
+        &self.renewed
     }
 
     /// Leaves it registered when the process ends, until [`crate::unload`].
@@ -138,7 +146,8 @@ pub fn load(object: &Object, params: &[(String, String)], name: Name<'_>) -> Res
     pin(&mut loaded, &pins, &table.name)?;
     let link = register(&mut loaded, &table.name)?;
     let Table { name, kernel_name, .. } = table;
-    Ok(Loaded { name, kernel_name, link: Some(link), pins: Some(pins) })
+    let renewed = netns::renew_default(&kernel_name);
+    Ok(Loaded { name, kernel_name, renewed, link: Some(link), pins: Some(pins) })
 }
 
 fn failed(name: &str, doing: &'static str, error: &libbpf_rs::Error, printed: &str) -> Error {

@@ -11,6 +11,8 @@ use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
 /// Where `ip netns add` keeps them.
 const NAMED: &str = "/run/netns";
+/// Which controller the sockets of a network namespace get that ask for none.
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
 /// A network namespace.
 #[derive(Debug)]
@@ -63,6 +65,31 @@ impl NetNs {
             inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
+}
+
+/// Namespaces whose sockets get the controller unless they ask for another one.
+pub(crate) fn default_of(kernel_name: &str) -> Vec<String> {
+    let is_default = |netns: &NetNs| {
+        let name = netns.within(|| fs::read_to_string(DEFAULT));
+        name.is_ok_and(|name| name.trim() == kernel_name)
+    };
+    NetNs::all().into_iter().filter(is_default).map(|netns| netns.name).collect()
+}
+
+/// Sets a controller as the default again where an earlier load of its name still is: Linux keeps the one that was
+/// chosen, not its name. Tells the namespaces.
+pub(crate) fn renew_default(kernel_name: &str) -> Vec<String> {
+    let renew = |netns: &NetNs| {
+        let renewed = netns.within(|| {
+            let is_default = fs::read_to_string(DEFAULT)?.trim() == kernel_name;
+            if is_default {
+                fs::write(DEFAULT, kernel_name)?;
+            }
+            Ok(is_default)
+        });
+        renewed.unwrap_or(false)
+    };
+    NetNs::all().into_iter().filter(renew).map(|netns| netns.name).collect()
 }
 
 /// The name for `ip netns` of the namespace that this process is in, if it has one.

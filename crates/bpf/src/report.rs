@@ -187,15 +187,6 @@ pub(crate) fn sockets(entry: &Entry) -> Vec<Socket> {
     sockets
 }
 
-/// Namespaces whose sockets get the controller unless they ask for another one.
-pub(crate) fn default_of(kernel_name: &str) -> Vec<String> {
-    let is_default = |netns: &NetNs| {
-        let name = netns.within(|| fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control"));
-        name.is_ok_and(|name| name.trim() == kernel_name)
-    };
-    NetNs::all().into_iter().filter(is_default).map(|netns| netns.name).collect()
-}
-
 fn socket(record: &Record, netns: &str, states: &[String]) -> Socket {
     let known = |value: u32, unset: u32| (value != unset).then_some(value);
     let (is_listening, rate) = (record.is_listening(), record.pacing_rate);

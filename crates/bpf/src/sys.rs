@@ -107,14 +107,8 @@ fn ticks_per_second() -> u32 {
 /// Where nobody has mounted the BPF file system, this does, as `bpftool` does and systemd would have. `ip netns exec`
 /// hides what is mounted there, and a mount of our own would vanish with the process, so there it is an error.
 pub(crate) fn ensure_bpffs() -> Result<(), Error> {
-    if is_bpffs() {
+    if has_bpffs()? {
         return Ok(());
-    }
-    if let Some(netns) = netns::own_name() {
-        return Err(Error::Bpffs(format!(
-            "no BPF file system is at {BPFFS} inside `ip netns exec {netns}`: run this outside of it; \
-             a controller is there for all network namespaces"
-        )));
     }
     let mounted = mount("bpf", BPFFS, "bpf", MountFlags::empty(), None);
     mounted.map_err(|error| {
@@ -123,7 +117,22 @@ pub(crate) fn ensure_bpffs() -> Result<(), Error> {
     })
 }
 
-/// Is the BPF file system mounted?
+/// Is the BPF file system mounted? `ip netns exec` hides it, so that whether there are pins cannot be known there: an
+/// error.
+pub(crate) fn has_bpffs() -> Result<bool, Error> {
+    if is_bpffs() {
+        return Ok(true);
+    }
+    match netns::own_name() {
+        None => Ok(false),
+        Some(netns) => Err(Error::Bpffs(format!(
+            "no BPF file system is at {BPFFS} inside `ip netns exec {netns}`: run this outside of it; \
+             a controller is there for all network namespaces"
+        ))),
+    }
+}
+
+/// Is the BPF file system mounted here?
 pub(crate) fn is_bpffs() -> bool {
     statfs(BPFFS).is_ok_and(|found| found.f_type as u64 & 0xffff_ffff == BPFFS_MAGIC)
 }

@@ -26,6 +26,7 @@ type Params = Vec<(String, String)>;
 pub struct KernelController {
     name: String,
     kernel_name: String,
+    renewed: Vec<String>,
     loaded: Mutex<Option<bpf::Loaded>>,
 }
 
@@ -45,6 +46,11 @@ impl KernelController {
     #[getter]
     fn kernel_name(&self) -> &str {
         &self.kernel_name
+    }
+
+    #[getter]
+    fn renewed(&self) -> Vec<String> {
+        self.renewed.clone()
     }
 
     fn keep(&self, py: Python<'_>) -> PyResult<()> {
@@ -85,7 +91,8 @@ pub fn kernel_load(
     // An interrupt that came meanwhile raises here, and drops it.
     py.check_signals()?;
     let (name, kernel_name) = (loaded.name().to_owned(), loaded.kernel_name().to_owned());
-    Ok(KernelController { name, kernel_name, loaded: Mutex::new(Some(loaded)) })
+    let renewed = loaded.renewed().to_vec();
+    Ok(KernelController { name, kernel_name, renewed, loaded: Mutex::new(Some(loaded)) })
 }
 
 /// Names of the controllers that are built in for BPF, and the kernel's for them.

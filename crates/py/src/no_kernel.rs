@@ -36,6 +36,11 @@ impl KernelController {
         absent()
     }
 
+    #[getter]
+    fn renewed(&self) -> PyResult<Vec<String>> {
+        absent()
+    }
+
     fn keep(&self) -> PyResult<()> {
         absent()
     }

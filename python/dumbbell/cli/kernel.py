@@ -133,6 +133,13 @@ def load(arguments: argparse.Namespace) -> int:
                 f" {controller.kernel_name[2:]} of its own (--as NAME)",
                 file=sys.stderr,
             )
+        if controller.renewed:
+            where = _places(controller.renewed)
+            print(
+                f"dumbbell: set again as the default (net.ipv4.tcp_congestion_control) of {where}, where an earlier"
+                f" {controller.kernel_name} was left",
+                file=sys.stderr,
+            )
         if not arguments.foreground:
             controller.keep()
             print(controller.kernel_name)
@@ -200,12 +207,16 @@ def _remains(before: kernel.Status) -> str:
         text += f"; {count} {'socket keeps' if count == 1 else 'sockets keep'} it until closed: "
         text += ", ".join(f"{_place(socket.netns)}{socket.local} to {socket.remote}" for socket in before.sockets)
     if before.default_of:
-        where = ", ".join(name or "this namespace" for name in before.default_of)
+        where = _places(before.default_of)
         text += (
             f"; still the default (net.ipv4.tcp_congestion_control) of {where}, whose new sockets get it until that is"
             " changed"
         )
     return text
+
+
+def _places(namespaces: list[str]) -> str:
+    return ", ".join(name or "this namespace" for name in namespaces)
 
 
 def _place(netns: str) -> str:
@@ -247,7 +258,7 @@ def _print_status(one: kernel.Status, *, is_all: bool) -> None:
         if param.value != param.default:
             print(f"  {param.name} = {param.value} {param.unit} (default {param.default})")
     if one.default_of:
-        print(f"  default of: {', '.join(name or 'this namespace' for name in one.default_of)}")
+        print(f"  default of: {_places(one.default_of)}")
     shown = [socket for socket in one.sockets if is_all or _sends(socket)]
     hidden = len(one.sockets) - len(shown)
     if shown:
