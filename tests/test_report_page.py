@@ -66,6 +66,21 @@ def desktop(browser: Any, page_file: Path) -> Iterator[Opened]:
     made.page.close()
 
 
+def test_one_run_of_each_folder_is_drawn_at_first_whatever_their_names(browser: Any, tmp_path: Path) -> None:
+    """Also where a folder's name is part of what the other's runs are called: B of BDP."""
+    text = SWEEP.replace("repetitions = 3", "repetitions = 1").replace('"4s"', '"1s"')
+    for name in ("A", "B"):
+        dumbbell.run(dumbbell.from_text(text), tmp_path / name)
+    assert main(["report", str(tmp_path / "A"), str(tmp_path / "B"), "-o", str(tmp_path / "ab.html")]) == 0
+    opened = open_file(browser, tmp_path / "ab.html", "desktop", "light")
+    try:
+        opened.page.wait_for_selector("#time canvas")
+        chosen = opened.page.locator("#time fieldset.runs label:has(input:checked)").all_inner_texts()
+        assert [label.split(",")[0].strip() for label in chosen] == ["A", "B"], chosen
+    finally:
+        opened.page.close()
+
+
 def test_the_page_shows_every_section_and_asks_for_nothing(opened: Opened, page_file: Path) -> None:
     page = opened.page
     page.wait_for_selector("#time canvas")

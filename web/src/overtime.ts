@@ -57,7 +57,7 @@ export function overtime(report: Report): HTMLElement {
 /** One run of each folder, so that they are compared at once. */
 function firstOfEach(report: Report, runs: Run[]): Run[] {
     return report.folders
-        .flatMap((folder) => runs.find((run) => run.label.includes(folder)) ?? [])
+        .flatMap((folder) => runs.find((run) => run.folder === folder) ?? [])
         .slice(0, 4);
 }
 

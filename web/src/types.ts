@@ -27,6 +27,8 @@ export interface Chart {
 export interface Run {
     run: number;
     label: string;
+    /** The folder that it is of, where the report has several. */
+    folder: string;
     lines: Line[];
     charts: Record<string, Chart>;
     states: { label: string; stays: number[]; end: number; whole: boolean }[];

@@ -10,7 +10,7 @@ from dumbbell.results.catalogue import FIGURES, Measured
 from dumbbell.results.figures import Row
 from dumbbell.results.load import Result
 from dumbbell.results.statistic import Interval, mean_interval
-from dumbbell.results.texts import half_text, mean_text
+from dumbbell.results.texts import half_text, mean_text, transport
 from dumbbell.scenario import units
 
 from . import table
@@ -141,7 +141,7 @@ def _label(row: Row) -> str:
     """Whose figures a row has: how many flows, their name, and the transport where that is none of TCP and the name
     does not say it.
     """
-    said = "" if row.transport == "tcp" or row.transport in row.name.casefold() else f" ({row.transport.upper()})"
+    said = "" if row.transport == "tcp" or row.transport in row.name.casefold() else f" ({transport(row.transport)})"
     return (f"{row.flows} x " if row.flows > 1 else "") + row.name + said
 
 

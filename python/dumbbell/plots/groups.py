@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import wrong
+from dumbbell.results.texts import transport as transport_text
 
 from . import look
 
@@ -69,7 +70,7 @@ def _label(name: str, cca: str, transport: str, *, mixed: bool) -> str:
     if cca in look.OF_QUINN:
         return shown
     if mixed or transport != "tcp":
-        upper = look.transport(transport)
+        upper = transport_text(transport)
         words = [word for word in shown.split() if word != transport] or [shown]
         return shown if upper in words else f"{' '.join(words)} ({upper})"
     return shown

@@ -71,15 +71,6 @@ def of(cca: str) -> Look:
     return Look(_OTHER_COLOURS[drawn % len(_OTHER_COLOURS)], _OTHER_MARKERS[drawn // 64 % len(_OTHER_MARKERS)], cca)
 
 
-def transport(kind: str) -> str:
-    """A transport's name as the field writes it; quinn is a name of its own.
-
-    >>> transport("tcp"), transport("quinn")
-    ('TCP', 'quinn')
-    """
-    return kind if kind == "quinn" else kind.upper()
-
-
 def name(cca: str) -> str:
     """The controller's name as papers write it."""
     return of(cca).name

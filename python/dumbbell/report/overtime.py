@@ -18,7 +18,7 @@ from dumbbell.scenario.units import FRAME_BYTES
 
 from . import looks
 from .decimate import summed, thinned
-from .gathered import labels
+from .gathered import FOLDER, labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ def overtime(runs: Sequence[Measured]) -> dict[str, Any]:
     for i in sorted(kept):
         one, why = of_run(runs[i], lines[i], points, rtt)
         notes += [f"{names[i]}: {text}" for text in why]
-        made.append({"run": i, "label": names[i], **one})
+        made.append({"run": i, "label": names[i], "folder": runs[i].result.vary.get(FOLDER, ""), **one})
     return {"runs": made, "notes": list(dict.fromkeys(notes))}
 
 

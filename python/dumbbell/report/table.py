@@ -8,7 +8,7 @@ from dumbbell.plots import figures as titled
 from dumbbell.plots import look
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES
-from dumbbell.results.texts import half_text, mean_text
+from dumbbell.results.texts import half_text, mean_text, transport
 from dumbbell.scenario.units import value_text
 
 from .looks import pair
@@ -75,7 +75,7 @@ def _row(row: Row, keys: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
     return {
         "scenario": row.scenario,
         "vary": [value_text(row.vary[key]) if key in row.vary else "" for key in keys],
-        "flow": label + ("" if row.transport == "tcp" else f" ({row.transport.upper()})"),
+        "flow": label + ("" if row.transport == "tcp" else f" ({transport(row.transport)})"),
         "colour": pair(look.of(row.cca).colour) if "+" not in row.cca else pair(look.NEUTRAL),
         "n": row.n,
         "cells": [_cell(row, name) for name in names],

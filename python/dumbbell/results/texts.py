@@ -24,3 +24,12 @@ def half_text(name: str, value: Interval) -> str:
         return ""
     one = FIGURES[name]
     return f"{value.half_width * (100 if one.unit == '%' else 1):.{one.digits or 1}f}"
+
+
+def transport(kind: str) -> str:
+    """A transport's name as the field writes it; quinn is a name of its own.
+
+    >>> transport("tcp"), transport("quinn")
+    ('TCP', 'quinn')
+    """
+    return kind if kind == "quinn" else kind.upper()
