@@ -32,6 +32,9 @@ NEED_MARKS = frozenset({"dctcp", "prague"})
 #: Controllers that send ECT(1), where their peer has accurate ECN.
 L4S = frozenset({"prague"})
 
+#: Settings of [host] that flows obey whatever carries them.
+OF_ALL_HOSTS = frozenset({"ecn", "hz", "arp", "receivers", "start_jitter"})
+
 #: A loss above this share is probably a percentage without its sign, 10^-9.
 LOSS_LIKELY = 200_000_000
 
@@ -47,7 +50,15 @@ SHOWN = 3
 
 def of_case(case: Scenario, plan: Plan) -> list[str]:
     """What to warn of in one combination of the varied values."""
-    return [*_losses(case), *_marks(plan), *_buffers(case), *_correlations(plan), *_samples(plan)]
+    return [
+        *_losses(case),
+        *_marks(plan),
+        *_buffers(case),
+        *_correlations(plan),
+        *_samples(plan),
+        *_hosts(case, plan),
+        *_charges(plan),
+    ]
 
 
 def _losses(case: Scenario) -> Iterator[str]:
@@ -69,6 +80,27 @@ def _correlations(plan: Plan) -> Iterator[str]:
     jitters = [jitter for stage in stages if (jitter := stage.get("jitter"))]
     if any(jitter["correlation_ppb"] and jitter["spread_ns"] < CORRELATED_FROM_NS for jitter in jitters):
         yield "jitter: its correlation has next to no effect, here as in netem; a recording of delays has one"
+
+
+def _hosts(case: Scenario, plan: Plan) -> Iterator[str]:
+    """Settings of TCP's hosts where no flow has TCP."""
+    carriers = dict.fromkeys(flow["transport"]["kind"] for flow in plan["flows"])
+    if not carriers or "tcp" in carriers:
+        return
+    for name in case.host.KEYS:
+        if name not in OF_ALL_HOSTS and is_written(case.host, name):
+            yield f"host.{name} has no effect: it is of TCP, and the flows have {' and '.join(carriers)}"
+
+
+def _charges(plan: Plan) -> Iterator[str]:
+    """Links whose CAKE charges packets for other bytes than those of the wire."""
+    for link in (*plan["links"], *plan["ack_links"]):
+        qdisc = link["qdisc"]
+        if qdisc["kind"] == "cake" and (qdisc["overhead_bytes"] or qdisc["mpu_bytes"] or qdisc["framing"] != "none"):
+            yield (
+                f"{link['name']}: utilization counts bytes of the wire, without cake's overhead, mpu and framing, so"
+                " that a full link has another value than 1"
+            )
 
 
 def _samples(plan: Plan) -> Iterator[str]:
