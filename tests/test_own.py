@@ -252,10 +252,13 @@ def test_the_sample_tells_the_truth(tmp_path: Path) -> None:
     ("answer", "message"),
     [
         (5, "on_ack() gave 5, wanted (cwnd in segments, pacing rate in bit/s or None)"),
-        ((0, None), "on_ack() gave (0, None)"),
-        ((True, None), "on_ack() gave (True, None)"),
-        ((10, -1), "on_ack() gave (10, -1)"),
-        ((float("nan"), None), "on_ack() gave (nan, None)"),
+        ((0, None), "on_ack() gave a cwnd of 0, wanted a number of segments from 1 to 4294967295"),
+        ((True, None), "on_ack() gave a cwnd of True, wanted a number of segments"),
+        (
+            (10, -1),
+            "on_ack() gave a pacing rate of -1, wanted bit/s from 8 on, or None for a sender that does not pace",
+        ),
+        ((float("nan"), None), "on_ack() gave a cwnd of nan, wanted a number of segments"),
         (None, "on_ack() gave None"),
         ((1, 2, 3), "on_ack() gave (1, 2, 3)"),
     ],

@@ -175,6 +175,29 @@ def test_ctrl_c_ends_an_endless_loop(folder: Path, jobs: str, request: pytest.Fi
     assert not list((folder / "tmp").glob("dumbbell-*"))
 
 
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_a_python_controller_is_not_its_own_exception(
+    folder: Path, sent: signal.Signals, status: int, request: pytest.FixtureRequest
+) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    (folder / "busy.py").write_text(
+        "import pathlib\nclass Wrong:\n    def on_ack(self, sample):\n"
+        "        pathlib.Path('began').touch()\n        while True:\n            pass\n"
+    )
+    command = [sys.executable, "-m", "dumbbell", "run", "x.toml", "--cca", "busy.py", "--out", "out", "--quiet"]
+    process = subprocess.Popen(
+        [*command, "--set", 'flow[0].cca="wrong"', "--jobs", "1"], cwd=folder, stderr=subprocess.PIPE
+    )
+    until = time.monotonic() + 60
+    while not (folder / "began").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(sent)
+    _, stderr = process.communicate(timeout=5)
+    assert process.returncode == status, stderr
+    assert re.fullmatch(rb"dumbbell: interrupted; .*\n", stderr)
+
+
 #: Divides a window among the flows that are open.
 SHARED = """\
 #include <linux/module.h>

@@ -115,12 +115,13 @@ mod tests {
         assert!((delay.mean_us - area / 1_005.0 * 1e3).abs() < 1e-3, "{delay:?}");
         assert!(delay.p95_us.abs_diff(949_750) <= 949_750 / 60, "{delay:?}");
         // The integral so far is the mean over the time, at the end and on the way there.
-        assert_eq!(waiting.twice_until(ms(1_005), Some(ms(5))) as f64 / 2e12, area);
+        let ms2 = 1_000_000_000_000;
         assert_eq!(
-            waiting.twice_until(ms(12), Some(ms(5))) as f64 / 2e12,
-            50.0 + (7.0 * 7.0 - 5.0 * 5.0) / 2.0
+            waiting.twice_until(ms(1_005), Some(ms(5))),
+            (100 + 1_000 * 1_000 - 5 * 5) * ms2
         );
-        assert_eq!(waiting.twice_until(ms(12), None) as f64 / 2e12, 50.0);
+        assert_eq!(waiting.twice_until(ms(12), Some(ms(5))), (100 + 7 * 7 - 5 * 5) * ms2);
+        assert_eq!(waiting.twice_until(ms(12), None), 100 * ms2);
         assert_eq!(Waiting::default().until(ms(7), None), QueueDelay::default());
     }
 

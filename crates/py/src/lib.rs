@@ -23,7 +23,7 @@ use no_emulator as emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 use no_kernel as kernel;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use record::report::MeasuredError;
@@ -187,6 +187,10 @@ fn run_here(
         return Err(error);
     }
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if !error.is_instance_of::<PyException>(py) {
+            // A signal that came while Python ran, for instance: it is not the controller's.
+            return Err(error);
+        }
         let ended = ControllerError::new_err(error.to_string());
         ended.set_cause(py, Some(error));
         return Err(ended);

@@ -253,12 +253,23 @@ fn apply(
     if pair.len() != 2 {
         return Err(wrong());
     }
-    let cwnd = number(&pair.get_item(0)?, 1, u64::from(u32::MAX)).ok_or_else(wrong)?;
+    let out_of_range = |what: &str, given: &Bound<'_, PyAny>, wanted: &str| {
+        let given = given.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+        PyTypeError::new_err(format!("{hook}() gave {what} {given}, wanted {wanted}"))
+    };
+    let window = pair.get_item(0)?;
+    let cwnd = number(&window, 1, u64::from(u32::MAX)).ok_or_else(|| {
+        out_of_range("a cwnd of", &window, "a number of segments from 1 to 4294967295")
+    })?;
     let pacing = pair.get_item(1)?;
     let rate = if pacing.is_none() {
         cca::UNLIMITED_RATE
     } else {
-        number(&pacing, 8, u64::MAX / 8).ok_or_else(wrong)? / 8
+        let rate = number(&pacing, 8, u64::MAX / 8).ok_or_else(|| {
+            let wanted = "bit/s from 8 on, or None for a sender that does not pace";
+            out_of_range("a pacing rate of", &pacing, wanted)
+        })?;
+        rate / 8
     };
     sk.snd_cwnd = (cwnd as u32).min(sk.snd_cwnd_clamp);
     sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);

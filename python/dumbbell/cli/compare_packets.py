@@ -55,6 +55,8 @@ def as_json(flows: list[Compared], names: tuple[str, str]) -> list[dict[str, Any
 
 def as_text(flows: list[Compared], names: tuple[str, str]) -> list[str]:
     """The same in lines."""
+    if not flows:
+        return [f"  packets of {names[0]} and {names[1]}: not compared, because no flow has TCP"]
     whole = sum(flow.parting.first is None for flow in flows)
     lines = [
         f"  packets of {names[0]} and {names[1]}, first repetition: {whole} of {len(flows)} flows the same throughout"
