@@ -112,7 +112,7 @@ def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path:
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        (shell.Path(up=shell.Direction(rate="12parsec")), "shell, up"),
+        (shell.Path(up=shell.Direction(rate="12parsec")), '--up-rate: got "12parsec"'),
         (shell.Path(delay="20"), "--delay: got"),
         (shell.Path(aqm="codell"), 'did you mean "codel"?'),
         (shell.Path(buffer="2bdp"), "--buffer: got 2bdp, wanted a rate as well"),

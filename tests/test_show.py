@@ -22,7 +22,6 @@ import pytest
 import dumbbell
 from dumbbell import cli
 from dumbbell.results import figures, metrics
-from dumbbell.results.statistic import difference_interval, mean_interval
 
 SWEEP = """
 name = "sweep"
@@ -230,38 +229,6 @@ def test_where_keeps_the_rows_that_meet_all_conditions(
         capsys.readouterr()
         assert cli.main(["show", str(sweep), "--where", given]) == 2
         assert said in capsys.readouterr().err
-
-
-def test_the_difference_of_two_folders_has_welchs_interval(show: Any, sweep: Path, tmp_path: Path) -> None:
-    dumbbell.run(
-        dumbbell.from_text(SWEEP.replace('transport = "quic"', 'transport = "quic", start = "500ms"')),
-        tmp_path / "after",
-    )
-    lines = [
-        json.loads(line)
-        for line in show("--diff", sweep, tmp_path / "after", "--json", "--columns", "goodput,utilization").splitlines()
-    ]
-    assert [(line["vary"]["path.buffer"], line["name"], line["figure"]) for line in lines[:3]] == [
-        ("1bdp", "cubic", "goodput_mbps"),
-        ("1bdp", "mine", "goodput_mbps"),
-        ("1bdp", "run", "utilization"),
-    ]
-    sides = []
-    for folder in (sweep, tmp_path / "after"):
-        rows = [_flows(folder / f"sweep_buffer=1bdp_r{i}")[0] for i in range(3)]
-        sides.append([row["goodput_bytes"] * 8 / (row["stop_us"] - row["start_us"]) for row in rows])
-    assert lines[0]["change"] == pytest.approx(statistics.fmean(sides[1]) - statistics.fmean(sides[0]))
-    assert lines[0]["half_width"] == pytest.approx(difference_interval(*sides).half_width)
-    assert "change ± 95 % interval" in show("--diff", sweep, tmp_path / "after")
-
-
-def test_welchs_interval_of_a_worked_example() -> None:
-    # Variances 20/3 and 5/3 of four each: standard error sqrt(25/12); 4.4 degrees of freedom, rounded down to 4: t =
-    # 2.776.
-    mean, half, n = difference_interval([10.0, 12.0, 14.0, 16.0], [15.0, 16.0, 17.0, 18.0])
-    assert (mean, n) == (3.5, 4)
-    assert half == pytest.approx(2.7764 * (25 / 12) ** 0.5, rel=1e-4)
-    assert mean_interval([2.0, 2.0]).half_width == 0
 
 
 def test_an_interrupted_sweep_says_how_many_runs_are_there(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .errors import EngineError, ScenarioError, wrong
+from .errors import EngineError, ScenarioError, together, wrong
 from .scenario import units
 
 if TYPE_CHECKING:
@@ -114,8 +114,22 @@ def _planned(path: Path, direction: Direction, name: str) -> Plan:
     try:
         runs = planning.runs(from_dict(given))
     except ScenarioError as error:
-        raise error.under(f"shell, {name}") from None
+        raise together([ScenarioError(_option(path, name, one.key), one.problem) for one in error.errors]) from None
     return next(iter(runs)).plan
+
+
+def _option(path: Path, name: str, key: str) -> str:
+    """The option of `dumbbell shell` that gave the value of a scenario's key."""
+    table, _, rest = key.partition(".")
+    field = {"rate": "rate", "buffer": "buffer", "qdisc": "aqm", "loss": "loss", "rtt": "delay"}.get(rest.split(".")[0])
+    if table != "path" or field is None:
+        return f"shell, {name}: {key}"
+    own, other = (path.up, path.down) if name == "up" else (path.down, path.up)
+    if field == "rate":
+        # --rate is both directions' rate.
+        is_own = bool(own.trace) or own.rate != other.rate
+        return f"--{name}-{'trace' if own.trace else 'rate'}" if is_own else "--rate"
+    return f"--{name}-{field}" if field != "delay" and getattr(own, field) else f"--{field}"
 
 
 def _buffer(path: Path, direction: Direction, buffer: str, name: str) -> str:

@@ -128,13 +128,14 @@ def over_repetitions(made: Sequence[Row]) -> list[Row]:
     return [_mean_row(same) for same in _together(made).values()]
 
 
-def _together(made: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
+def _together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ...], list[Row]]:
+    """Repetitions by scenario, varied values and place of the flow; `of_one` leaves the scenario's name out."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     seen: dict[tuple[Any, ...], int] = {}
     for row in made:
         of_run = (row.scenario, json.dumps(row.vary, sort_keys=True), row.repetition, row.run, row.table)
         nth = seen[of_run] = seen.get(of_run, -1) + 1
-        found.setdefault((*of_run[:2], row.table, nth), []).append(row)
+        found.setdefault(("" if of_one else row.scenario, of_run[1], row.table, nth), []).append(row)
     return found
 
 
@@ -191,10 +192,8 @@ def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -
 
     Where each side has one scenario, their names may differ. A figure of the run is given once, after its flows.
     """
-    sides = [list(before), list(after)]
-    if all(len({row.scenario for row in side}) == 1 for side in sides):
-        sides = [[row._replace(scenario="") for row in side] for side in sides]
-    old, new = (_together(side) for side in sides)
+    of_one = all(len({row.scenario for row in side}) == 1 for side in (before, after))
+    old, new = (_together(side, of_one=of_one) for side in (before, after))
     cases: dict[tuple[Any, ...], tuple[list[Change], dict[str, Change]]] = {}
     for key in [key for key in new if key in old]:
         of_flows, of_run = cases.setdefault(key[:2], ([], {}))

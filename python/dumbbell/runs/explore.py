@@ -65,7 +65,8 @@ def sweep(
     store
         Folder of finished runs: $DUMBBELL_STORE, or results/.store, unless given. The results lie there.
     jobs, on, cca, progress
-        As `dumbbell.run` takes them.
+        As `dumbbell.run` takes them. Its `controllers` are not taken: a class that is in no file has no text by which
+        the store could tell its runs from those of an earlier version.
 
     Raises
     ------

@@ -51,7 +51,8 @@ class Own:
         """Compile and load these files (.c or .py) and classes; raises ScenarioError with the compiler's first
         error.
         """
-        sources = [source for file in files for source in _load(Path(file))]
+        several = [files] if isinstance(files, (str, Path)) else files  # a text has letters, which are no files
+        sources = [source for file in several for source in _load(Path(file))]
         return cls([*sources, *(_python(name, maker, "") for name, maker in (classes or {}).items())])
 
     def __bool__(self) -> bool:
