@@ -164,3 +164,16 @@ def test_check_tells_the_time_of_real_back_ends(tmp_path: Path, cli: Any) -> Non
         in cli("check", file, "--on", "linux", "--jobs", "2").stdout
     )
     assert cli("check", file, "--on", "nowhere").returncode == 2
+
+
+def test_check_says_what_a_run_on_this_machine_would_refuse(tmp_path: Path, cli: Any) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(
+        'duration = "1s"\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\nflow = [{ cca = "cubic" }]\n'
+    )
+    checked, ran = cli("check", file, "--on", "uml:6.99"), cli("run", file, "--on", "uml:6.99", "--out", "out")
+    assert (checked.returncode, ran.returncode) == (0, 1)
+    assert checked.stderr == f"dumbbell: warning: {file}: not on this machine: {ran.stderr.removeprefix('dumbbell: ')}"
+    quic = cli("check", file, "--on", "linux", "--set", 'flow[0].transport="quic"')
+    assert quic.returncode == 2
+    assert "flow[0].transport: got quic, wanted tcp" in quic.stderr

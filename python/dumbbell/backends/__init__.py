@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from dumbbell.errors import ScenarioError, show, wrong
+from dumbbell.errors import EngineError, ScenarioError, show, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,6 +91,20 @@ def refuse(request: Request) -> None:
     if kind(request.on).refuses:
         module: Any = _module(request.on)
         module.refuse(request)
+
+
+def lacking(request: Request) -> str:
+    """What this machine lacks for a run, as the run would say it; nothing of hosts elsewhere, which are not asked. Raises
+    ScenarioError for what of the plan cannot be run here.
+    """
+    which = kind(request.on)
+    if which.has_hosts or which.is_exact:
+        return ""
+    try:
+        _module(request.on).check(request)
+    except EngineError as error:
+        return str(error)
+    return ""
 
 
 def _refuse_qlog(request: Request) -> None:

@@ -28,14 +28,19 @@ def check(arguments: argparse.Namespace) -> int:
         given = from_file(file, overrides=tuple(arguments.overrides))
         try:
             text, warnings = describe(given.scenario, own, on=arguments.on, jobs=arguments.jobs)
-            if backends.kind(arguments.on).refuses:
+            lacking = {}
+            if not backends.kind(arguments.on).is_exact:
                 for planned in plan.runs(given.scenario, own.known() if own else None):
-                    backends.refuse(Request(planned, arguments.on, own=own))
+                    request = Request(planned, arguments.on, own=own)
+                    backends.refuse(request)
+                    lacking[backends.lacking(request)] = True
         except ScenarioError as error:
             raise placed(error, given.text, file, tuple(arguments.overrides)) from None
         print(text)
         for warning in warnings:
             print(f"dumbbell: warning: {file}: {warning}", file=sys.stderr)
+        for lack in filter(None, lacking):
+            print(f"dumbbell: warning: {file}: not on this machine: {lack}", file=sys.stderr)
     return OK
 
 

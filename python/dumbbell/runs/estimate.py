@@ -142,17 +142,15 @@ def _rate(link: LinkPlan) -> str:
     """The rate and what follows its first step."""
     if link["trace"]:
         return f"{units.rate_text(link['rate_bps'])} in the mean ({link['trace']['path']})"
-    later = [
-        f"{units.rate_text(rate) if rate else 'nothing'} from {units.span_text(at)}" for at, rate in link["steps"][1:]
-    ]
+    later = [f"{units.rate_text(rate)} from {units.span_text(at)}" for at, rate in link["steps"][1:]]
     if len(later) > COURSE_SHOWN:
         rates = [rate for _, rate in link["steps"]]
-        low = units.rate_text(min(rates)) if min(rates) else "nothing"
+        low = units.rate_text(min(rates))
         return f"{units.rate_text(link['rate_bps'])} ({low} to {units.rate_text(max(rates))}, {len(rates)} steps)"
     more = [f"{len(later) - STEPS_SHOWN} more"] if len(later) > STEPS_SHOWN else []
     again = [f"again every {units.span_text(link['repeat_ns'])}"] if link["repeat_ns"] else []
     begins = link["steps"][0][1] if link["steps"] else link["rate_bps"]
-    first = units.rate_text(begins) if begins else "nothing"
+    first = units.rate_text(begins)
     return first + (f" ({', '.join(later[:STEPS_SHOWN] + more + again)})" if later else "")
 
 

@@ -175,8 +175,10 @@ def _scaled(value: int, steps: tuple[tuple[int, str], ...]) -> str:
 
 
 def rate_text(bps: int) -> str:
-    """A rate for a person: ``40 Mbit/s``."""
-    return _scaled(bps, ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s")))
+    """A rate for a person: ``40 Mbit/s``, and ``nothing`` for 0."""
+    return (
+        "nothing" if not bps else _scaled(bps, ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s")))
+    )
 
 
 def span_text(ns: int) -> str:
