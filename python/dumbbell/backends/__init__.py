@@ -94,8 +94,9 @@ def refuse(request: Request) -> None:
 
 
 def lacking(request: Request) -> str:
-    """What this machine lacks for a run, as the run would say it; nothing of hosts elsewhere, which are not asked. Raises
-    ScenarioError for what of the plan cannot be run here.
+    """What this machine lacks for a run, as the run would say it; nothing of hosts elsewhere, which are not asked.
+
+    Raises ScenarioError for what of the plan cannot be run here.
     """
     which = kind(request.on)
     if which.has_hosts or which.is_exact:
