@@ -231,6 +231,14 @@ def test_where_keeps_the_rows_that_meet_all_conditions(
         assert said in capsys.readouterr().err
 
 
+def test_columns_that_are_blank_for_want_of_samples_say_so(show: Any, tmp_path: Path) -> None:
+    text = SHORT.replace('"10s"', '"1s"') + "record = { samples = false }\n"
+    dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    shown = show(tmp_path / "out", "--columns", "goodput,rtt,cov")
+    assert "\nblank: rtt, cov, because record.samples is off\n" in shown
+    assert "blank:" not in show(tmp_path / "out", "--columns", "goodput")
+
+
 def test_an_interrupted_sweep_says_how_many_runs_are_there(
     sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

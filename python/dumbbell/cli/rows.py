@@ -91,8 +91,17 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
+    empty = [column.name for column in kept if column.name in FIGURES and not any(column.cells)]
+    off = [name for name in ("samples", "queue") if _is_off(parts, name)]
+    if empty and off:
+        notes.append(f"blank: {', '.join(empty)}, because record.{' and record.'.join(off)} is off")
     notes = ["", *notes] if notes else []
     return f"{title}\n\n{table.text(kept)}{_links(parts)}{_probes(parts)}" + "".join(f"{note}\n" for note in notes)
+
+
+def _is_off(parts: Sequence[Part], table_name: str) -> bool:
+    """Whether some run has not recorded a table."""
+    return any(not getattr(run.result.plan.record, table_name) for part in parts for run in part.runs)
 
 
 def cell(name: str, value: Interval | None) -> str:
