@@ -16,6 +16,7 @@ import pytest
 import dumbbell
 from closed_form import Runner
 from dumbbell import controllers
+from dumbbell.cli import main
 from dumbbell.errors import EngineError
 from dumbbell.uml import store
 from dumbbell.uml.store import Kernel
@@ -60,6 +61,18 @@ def cli(tmp_path: Path) -> Cli:
         return subprocess.run(
             command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False, **options
         )  # type: ignore[call-overload,no-any-return]
+
+    return run
+
+
+@pytest.fixture
+def show(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What `dumbbell show` prints in a terminal of so many columns."""
+
+    def run(*arguments: object, columns: int = 80) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main(["show", *map(str, arguments)]) == 0
+        return capsys.readouterr().out
 
     return run
 

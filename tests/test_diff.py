@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
-from dumbbell import cli
 from dumbbell.results.statistic import difference_interval, mean_interval
 
 SWEEP = """
@@ -30,16 +29,6 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("diff") / "sweep"
     dumbbell.run(dumbbell.from_text(SWEEP), out)
     return out
-
-
-@pytest.fixture
-def show(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def run(*arguments: object) -> str:
-        monkeypatch.setenv("COLUMNS", "80")
-        assert cli.main(["show", *map(str, arguments)]) == 0
-        return capsys.readouterr().out
-
-    return run
 
 
 def test_the_difference_of_two_folders_has_welchs_interval(show: Any, sweep: Path, tmp_path: Path) -> None:

@@ -54,16 +54,6 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.fixture
-def show(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def run(*arguments: object, columns: int = 80) -> str:
-        monkeypatch.setenv("COLUMNS", str(columns))
-        assert cli.main(["show", *map(str, arguments)]) == 0
-        return capsys.readouterr().out
-
-    return run
-
-
 def _flows(folder: Path) -> list[dict[str, Any]]:
     return pq.read_table(folder / "flows.parquet").to_pylist()
 
