@@ -44,6 +44,24 @@ def test_a_policer_has_its_line_and_its_place_in_the_caption(tmp_path: Path) -> 
     assert any(set(line.get_ydata()) == {5.0} for line in ax.get_lines())
 
 
+def test_segments_of_transports_that_differ_have_their_size_in_the_caption(tmp_path: Path) -> None:
+    both = dumbbell.Scenario(
+        duration="2s",
+        path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"),
+        flow=[Flow(cca="cubic"), Flow(cca="cubic", transport="quic")],
+    )
+    results = dumbbell.run(both, tmp_path / "both")
+    for draw in (plot.cwnd, plot.inflight):
+        assert caption(draw(results)).endswith("; payload of a segment: 1,448 B with TCP, 1,000 B with QUIC")
+        assert "payload" not in caption(draw(results, flows="0"))
+    assert "payload" not in caption(plot.rtt(results))
+
+
+def test_an_outage_is_called_nothing(tmp_path: Path) -> None:
+    steps = {"steps": [["0s", "20Mbps"], ["1s", "0bps"], ["1.5s", "20Mbps"]]}
+    assert "20 Mbit/s from 0 s, nothing from 1 s" in caption(plot.cwnd(run(tmp_path, rate=steps, buffer="100kB")))
+
+
 def test_a_changing_rate_has_no_one_bdp(tmp_path: Path) -> None:
     steps = {"steps": [["0s", "20Mbps"], ["1s", "5Mbps"]]}
     assert "BDP" not in caption(plot.cwnd(run(tmp_path / "steps", rate=steps, buffer="100kB")))

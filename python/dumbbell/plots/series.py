@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.results.columns import flow_column
+from dumbbell.results.texts import transport
+
 from . import captions, groups, look, reading, style
 
 if TYPE_CHECKING:
@@ -157,5 +160,19 @@ def of_column(
     lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, name, span, scale=scale), chosen)
     time_axis(sheet.ax, span)
     value_axis(sheet, sheet.ax, label, log=log)
-    sheet.finish(captions.of_run(result, window))
+    sheet.finish(captions.of_run(result, window) + ("" if "(segments)" not in label else _segments(result, chosen)))
     return sheet.ax
+
+
+def _segments(result: Result, flows: Sequence[int]) -> str:
+    """What a segment is, for a caption, where the transports of these flows differ in it; else nothing."""
+    sent = [flow_column(result, name) for name in ("bytes_sent", "segs_sent")]
+    sizes: dict[str, tuple[float, float]] = {}
+    for flow in flows:
+        kind = transport(result.plan.flows[flow].transport.kind)
+        so_far = sizes.get(kind, (0.0, 0.0))
+        sizes[kind] = (so_far[0] + sent[0][flow], so_far[1] + sent[1][flow])
+    if len(sizes) < 2:
+        return ""
+    means = [f"{size / count:,.0f} B with {kind}" for kind, (size, count) in sizes.items() if count]
+    return f"; payload of a segment: {', '.join(means)}"
