@@ -260,7 +260,7 @@ def printed(table: Table, metric: str, label: str | None, at: dict[str, Any] | N
 def _mark(
     sheet: style.Sheet, ax: Axes, claim: Claim, *, x: str, places: set[float], shade: str, is_beside: bool
 ) -> None:
-    """The paper's number or range at the places that the claim names: a cross where hollow marks are another back end's,
+    """The paper's number or range at the places that the claim names: a cross beside hollow marks of another back end,
     which rings would look like.
     """
     for place in places:
@@ -270,10 +270,9 @@ def _mark(
         except Exception:
             continue
         if claim.expected is not None:
-            mark = "large crosses" if is_beside else "rings"
-            sheet.explain(f"{mark}: the paper's numbers")
-            ax.plot([place], [claim.expected], "x" if is_beside else "o", mfc="none", mec=shade, ms=9, mew=1.2, zorder=5,
-                    ls="none")  # fmt: skip
+            mark, word = ("x", "crosses") if is_beside else ("o", "rings")
+            sheet.explain(f"{word}: the paper's numbers")
+            ax.plot([place], [claim.expected], mark, mfc="none", mec=shade, ms=9, mew=1.2, zorder=5, ls="none")
         else:
             sheet.explain("flat ends: the paper's bounds")
             ends = [end for end in (claim.lower, claim.upper) if end is not None]
@@ -363,8 +362,8 @@ def heat(
     bar: str = "",
     first: str = "lower",
 ) -> Panel:
-    """A heat map: the colour is one number, which stands in the cell too unless others are given to stand there. The row
-    of the smallest value of `y` is the `first`: ``lower`` or ``upper``.
+    """A heat map: the colour is one number, which stands in the cell too unless others are given to stand there. The
+    row of the smallest `y` is the `first` from below or above: ``lower`` or ``upper``.
     """
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:

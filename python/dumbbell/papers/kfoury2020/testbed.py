@@ -66,7 +66,7 @@ def scenario(
 
 
 def seconds(profile: Profile, buffer_bdp: float, *, deep: float) -> str:
-    """How long many flows run. From a buffer of `deep` BDP on the fast profile has the paper's time as well: CUBIC takes
+    """How long many flows run. From a buffer of `deep` BDP on the fast profile has the paper's time too: CUBIC takes
     more than a minute to share a deep queue, and shorter runs show the start only.
     """
     return profile.pick("300s", "300s" if buffer_bdp >= deep else "30s")
