@@ -71,6 +71,7 @@ def verdict(of: Claim, **lines: list[float]) -> str:
         ("range", {"lower": 10}, [10, 1000], "holds"),
         ("range", {"lower": 10}, [9.9], "fails"),  # one bound is a word: above
         ("range", {"upper": 10}, [10.1], "fails"),
+        ("range", {"lower": 10, "origin": "derived"}, [9.1], "holds"),  # the smallest number of a table
         ("range", {"lower": 10, "upper": 20}, [9.1, 21.9], "holds"),
         ("range", {"lower": 10, "upper": 20}, [22.1], "fails"),
         ("trend", {"direction": "increase"}, [1, 2, 1.9, 3], "holds"),
@@ -106,7 +107,8 @@ def test_a_claim_of_values_holds_where_every_point_is_within_its_tolerance(
         ({"slight": ("a",)}, {"a": [3], "b": [2.9], "c": [1]}, "holds"),
         ({"slight": ("a",)}, {"a": [3], "b": [3.1], "c": [1]}, "a tie"),
         ({"min_gap": 0.5}, {"a": [3], "b": [1.5], "c": [0.5]}, "holds"),
-        ({"min_gap": 0.5}, {"a": [3], "b": [1.6], "c": [0.5]}, "fails"),  # clearly: the tolerance does not shorten it
+        ({"min_gap": 0.5}, {"a": [3], "b": [2], "c": [0.5]}, "fails"),
+        ({"min_gap": 0.15}, {"a": [3], "b": [2.8], "c": [0.5]}, "fails"),  # clearly: more than the tolerance
         ({}, {"a": [3, 1], "b": [2, 2], "c": [1, 1]}, "fails"),
     ],
 )

@@ -1,12 +1,13 @@
 """What the papers claim, as data: one TOML file per paper in the folder `claims`, an ``[[entry]]`` per figure or table.
 
 A claim is one of five kinds. ``value`` and ``approx``: `expected` within the tolerance. ``range``: between `lower` and
-`upper`, with the tolerance as slack; one bound alone ("always above 80 %") has no slack. ``ordering``: `order` names
-series from the highest to the lowest, which differ by more than the tolerance. `min_gap` asks for a distance as a part
-of the higher one, for words such as "clearly" and "much". `may_tie` names those whose next may be as high, for words
-such as "similar" and "no worse"; `slight` those for which the right sign is enough ("slightly higher"). ``trend``:
-along `x_var` in `direction`; reversals smaller than the tolerance are ignored, and the ends differ by more than it.
-Shares and Jain's index are fractions. `tol` has a tolerance for the simulator and one for real stacks.
+`upper`, with the tolerance as slack; one bound alone ("always above 80 %") has no slack, unless its `origin` is
+``derived``: then it is the smallest or largest number of a table. ``ordering``: `order` names series from the highest
+to the lowest, which differ by more than the tolerance. `min_gap` asks for a distance as a part of the higher one, for
+words such as "clearly" and "much". `may_tie` names those whose next may be as high, for words such as "similar" and "no
+worse"; `slight` those for which the right sign is enough ("slightly higher"). ``trend``: along `x_var` in `direction`;
+reversals smaller than the tolerance are ignored, and the ends differ by more than it. Shares and Jain's index are
+fractions. `tol` has a tolerance for the simulator and one for real stacks.
 """
 
 from __future__ import annotations

@@ -111,12 +111,14 @@ def _lines(claim: Claim, table: Table, book: Book) -> list[tuple[Place, list[Rea
 
 
 def _near(claim: Claim, tolerance: Tolerance, found: Sequence[tuple[str, Reading]]) -> Verdict:
-    """Value, approx and range: within the tolerance everywhere. A bound without another one has no tolerance."""
+    """Value, approx and range: within the tolerance everywhere. A bound without another one has no tolerance, unless it
+    is the smallest or largest number of a table, and no word of the paper.
+    """
     low = claim.expected if claim.lower is None else claim.lower
     high = claim.expected if claim.upper is None else claim.upper
     if claim.kind == "range":
         low, high = claim.lower, claim.upper
-    is_strict = low is None or high is None
+    is_strict = (low is None or high is None) and claim.origin != "derived"
     bad = []
     for name, one in found:
         _known(one)
@@ -150,7 +152,7 @@ def _disorder(claim: Claim, tolerance: Tolerance, readings: Sequence[Reading]) -
         ahead, near = high.mean - low.mean, tolerance.slack(high.mean)
         is_tie = abs(ahead) <= near
         if claim.min_gap:
-            is_tie, is_wrong = False, ahead < claim.min_gap * abs(high.mean)
+            is_tie, is_wrong = False, ahead <= max(claim.min_gap * abs(high.mean) - near, near)
         elif above in claim.may_tie:
             is_wrong = ahead < -near
         else:

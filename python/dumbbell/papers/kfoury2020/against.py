@@ -23,11 +23,11 @@ def _against(count: int, loss_pct: float) -> Any:
     def cases(profile: Profile) -> Iterator[Case]:
         for buffer in PAIR_BUFFERS:
             for label in ("BBRv1", "BBRv2"):
-                fast = seconds(profile, buffer, deep=50) if count > 1 else "40s" if buffer < 50 else "100s"
+                duration = seconds(profile, buffer, deep=10, fast="40s" if count == 1 else "30s")
                 yield Case(
                     f"{label} vs CUBIC",
                     {"buffer_bdp": buffer},
-                    scenario([flows(label, count), flows("CUBIC", count)], duration=profile.pick("300s", fast),
+                    scenario([flows(label, count), flows("CUBIC", count)], duration=duration,
                              repetitions=profile.pick(10, 2 if count == 1 else 1), buffer_bdp=buffer,
                              loss_pct=loss_pct),
                 )  # fmt: skip

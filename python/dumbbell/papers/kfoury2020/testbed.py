@@ -65,11 +65,11 @@ def scenario(
     }
 
 
-def seconds(profile: Profile, buffer_bdp: float, *, deep: float) -> str:
-    """How long many flows run. From a buffer of `deep` BDP on the fast profile has the paper's time too: CUBIC takes
+def seconds(profile: Profile, buffer_bdp: float, *, deep: float, fast: str = "30s") -> str:
+    """How long flows run that share a buffer. From `deep` BDP on the fast profile has the paper's time too: CUBIC takes
     more than a minute to share a deep queue, and shorter runs show the start only.
     """
-    return profile.pick("300s", "300s" if buffer_bdp >= deep else "30s")
+    return profile.pick("300s", "300s" if buffer_bdp >= deep else fast)
 
 
 def utilization(result: Result, _: str | None) -> float:
