@@ -23,7 +23,7 @@ def _against(count: int, loss_pct: float) -> Any:
     def cases(profile: Profile) -> Iterator[Case]:
         for buffer in PAIR_BUFFERS:
             for label in ("BBRv1", "BBRv2"):
-                duration = seconds(profile, buffer, deep=10, fast="40s" if count == 1 else "30s")
+                duration = seconds(profile, buffer, deep=50 if loss_pct else 0, fast="40s" if count == 1 else "30s")
                 yield Case(
                     f"{label} vs CUBIC",
                     {"buffer_bdp": buffer},
