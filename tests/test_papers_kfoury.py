@@ -53,7 +53,7 @@ def test_the_rate_of_fig_15_is_the_average_of_both_flows(pair: Result) -> None:
 
 
 def test_cubic_in_a_deep_buffer_has_the_papers_time_in_the_fast_profile() -> None:
-    for name, deep in (("fig4d", 10), ("fig5e", 100), ("fig11a", 0.1), ("fig11c", 0.1), ("fig22b", 5)):
+    for name, deep in (("fig4a", 0), ("fig5e", 0), ("fig11a", 0.1), ("fig11c", 0.1), ("fig22b", 5)):
         for case in papers.entry_of(f"kfoury2020/{name}").cases(FAST):
             lossless_cubic = "loss" not in case.scenario["path"] and "max_rate" not in case.scenario["flow"][-1]
             if lossless_cubic and case.at["buffer_bdp"] >= deep:
