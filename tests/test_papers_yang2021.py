@@ -94,6 +94,15 @@ def test_probe_rtts_are_counted_as_the_events_say(tmp_path: Path) -> None:
     assert fairness.probe_rtts(run, None) == pytest.approx(len(entries) / 2 / (24 / 60))
 
 
+def test_of_the_probe_rtts_of_bbr2_that_near_ten_seconds_is_read(tmp_path: Path) -> None:
+    run = made([testbed.flow("BBRv2")], tmp_path / "out", record={"samples": True, "events": True}, duration="18s")
+    rows = run.events.to_pylist()
+    begins = [row["t_ns"] / 1e9 for row in rows if row["kind"] == "cca_state" and row["note"] == "PROBE_RTT"]
+    assert begins[0] < 8, "BBRv2 has one every 5 s"
+    nearest = min(begins, key=lambda at: abs(at - 10))
+    assert dynamics.probe_rtt(run, None) == pytest.approx(nearest, abs=0.15)
+
+
 def test_the_queue_by_phase_is_the_mean_of_its_samples(tmp_path: Path) -> None:
     run = made([testbed.flow("BBRv1")], tmp_path / "out", record={"samples": True, "queue": True, "every": "20ms"})
     backlog = {row["t_us"]: row["backlog_packets"] for row in run.queue.to_pylist()}
@@ -106,7 +115,7 @@ def test_the_queue_by_phase_is_the_mean_of_its_samples(tmp_path: Path) -> None:
     assert probing == pytest.approx(sum(found[True]) / len(found[True]), rel=0.02)
     assert probing > calm
     first = next(row["t_us"] for row in run.samples.to_pylist() if row["cca_state"] == "PROBE_RTT")
-    assert dynamics.first_probe_rtt(run, None) == first / 1e6
+    assert dynamics.probe_rtt(run, None) == first / 1e6
 
 
 def test_needless_ups_are_probes_at_a_full_link_that_go_on_to_up(rising: Result) -> None:

@@ -15,7 +15,7 @@ import pytest
 import dumbbell
 from dumbbell import Flow, ResultError, Results, Scenario, plot
 from dumbbell.plots import look, style
-from dumbbell.plots.pooled import Spot, ellipse, normalised
+from dumbbell.plots.pooled import Spot, ellipse, normalised, panel
 from dumbbell.results import metrics
 
 
@@ -258,6 +258,11 @@ def test_the_tradeoff_is_in_mbits_and_ms_with_a_panel_for_each_path(results: Res
     path = dumbbell.Path(rate=["10Mbps", "20Mbps"], rtt="20ms", buffer="1bdp")
     found = dumbbell.run(Scenario(duration="2s", path=path, flow=[Flow(cca=["cubic", "bbr"])]), tmp_path / "out")
     assert {"CUBIC", "BBR"} <= {line.get_label() for line in plot.tradeoff(found, pool=True).get_lines()}
+    sheet = style.Sheet(None, {}, height=3.0)
+    panel(sheet, [Spot(path, "bbr", 1.0, delay, delay) for path, delay in (("a", 1.0), ("b", 9.0))]
+          + [Spot(path, "cubic", 2.0, 1.0, 1.0) for path in "ab"], "")  # fmt: skip
+    (mark,) = (line for line in sheet.ax.get_lines() if line.get_label() == "BBR")
+    assert (list(mark.get_xdata()), list(mark.get_ydata())) == ([5.0], [0.5]), "arithmetic means over the paths"
     with pytest.raises(ResultError, match="one point shows no trade-off"):
         plot.tradeoff(found[:1])
 

@@ -25,7 +25,7 @@ def claim(kind: str, **given: Any) -> Claim:
     tolerance = Tolerance("rel", 0.1)
     fields: dict[str, Any] = {
         "id": "c1", "text": "", "kind": kind, "metric": "jain", "series": (), "at": {}, "expected": None, "lower": None,
-        "upper": None, "order": (), "min_gap": 0.0, "x_var": "x", "direction": "",
+        "upper": None, "order": (), "min_gap": 0.0, "may_tie": (), "slight": (), "x_var": "x", "direction": "",
         "tolerances": {"sim": tolerance, "real": tolerance}, "unit": "", "strength": "", "origin": "", "note": "",
         "needs": "",
     }  # fmt: skip
@@ -55,9 +55,11 @@ class Lines:
 
 
 def verdict(of: Claim, **lines: list[float]) -> str:
-    """What a claim comes to on these lines."""
+    """What a claim comes to on these lines; ``a tie`` where it fails as one."""
     table: Any = Lines(**lines)
-    return judge.judge(of, table, table, None).verdict  # type: ignore[arg-type]
+    found = judge.judge(of, table, table, None)  # type: ignore[arg-type]
+    assert found.is_tie == found.reason.startswith("a tie: ")
+    return "a tie" if found.is_tie else found.verdict
 
 
 @pytest.mark.parametrize(
@@ -66,18 +68,23 @@ def verdict(of: Claim, **lines: list[float]) -> str:
         ("approx", {"expected": 10}, [10.9], "holds"),
         ("approx", {"expected": 10}, [11.1], "fails"),
         ("value", {"expected": 10}, [9.1, 8.9], "fails"),
-        ("range", {"lower": 10}, [9.1, 1000], "holds"),
-        ("range", {"lower": 10}, [8.9], "fails"),
-        ("range", {"upper": 10}, [10.9], "holds"),
+        ("range", {"lower": 10}, [10, 1000], "holds"),
+        ("range", {"lower": 10}, [9.9], "fails"),  # one bound is a word: above
+        ("range", {"upper": 10}, [10.1], "fails"),
+        ("range", {"lower": 10, "origin": "derived"}, [9.1], "holds"),  # the smallest number of a table
+        ("range", {"lower": 10, "upper": 20}, [9.1, 21.9], "holds"),
         ("range", {"lower": 10, "upper": 20}, [22.1], "fails"),
         ("trend", {"direction": "increase"}, [1, 2, 1.9, 3], "holds"),
         ("trend", {"direction": "increase"}, [1, 2, 1.7, 3], "fails"),
-        ("trend", {"direction": "increase"}, [1.0, 1.05, 0.99], "fails"),
+        ("trend", {"direction": "increase"}, [1.0, 1.05, 0.99], "a tie"),
+        ("trend", {"direction": "increase"}, [1.0, 1.05, 1.09], "a tie"),
+        ("trend", {"direction": "increase"}, [1.0, 0.95, 0.9, 0.85], "fails"),
         ("trend", {"direction": "decrease"}, [3, 2, 1], "holds"),
         ("trend", {"direction": "flat"}, [1, 1.05, 0.95], "holds"),
         ("trend", {"direction": "flat"}, [1, 1.5, 1], "fails"),
         ("trend", {"direction": "increase"}, [1], "unjudged"),
         ("approx", {"expected": 10}, [float("nan")], "unjudged"),
+        ("range", {"lower": 10}, [float("inf")], "unjudged"),  # the completion time of a flow that did not complete
     ],
 )
 def test_a_claim_of_values_holds_where_every_point_is_within_its_tolerance(
@@ -90,10 +97,18 @@ def test_a_claim_of_values_holds_where_every_point_is_within_its_tolerance(
     ("given", "lines", "wanted"),
     [
         ({}, {"a": [3], "b": [2], "c": [1]}, "holds"),
-        ({}, {"a": [3], "b": [3.2], "c": [1]}, "holds"),  # a tie
+        ({}, {"a": [3], "b": [2.8], "c": [1]}, "a tie"),
+        ({}, {"a": [3], "b": [3.2], "c": [1]}, "a tie"),
         ({}, {"a": [3], "b": [3.4], "c": [1]}, "fails"),
+        ({}, {"a": [3, 3], "b": [2.8, 3.4], "c": [1, 1]}, "fails"),
+        ({"may_tie": ("a",)}, {"a": [3], "b": [3.2], "c": [1]}, "holds"),
+        ({"may_tie": ("a",)}, {"a": [3], "b": [3.4], "c": [1]}, "fails"),
+        ({"may_tie": ("a",)}, {"a": [3], "b": [2], "c": [2]}, "a tie"),
+        ({"slight": ("a",)}, {"a": [3], "b": [2.9], "c": [1]}, "holds"),
+        ({"slight": ("a",)}, {"a": [3], "b": [3.1], "c": [1]}, "a tie"),
         ({"min_gap": 0.5}, {"a": [3], "b": [1.5], "c": [0.5]}, "holds"),
         ({"min_gap": 0.5}, {"a": [3], "b": [2], "c": [0.5]}, "fails"),
+        ({"min_gap": 0.15}, {"a": [3], "b": [2.8], "c": [0.5]}, "fails"),  # clearly: more than the tolerance
         ({}, {"a": [3, 1], "b": [2, 2], "c": [1, 1]}, "fails"),
     ],
 )
@@ -187,7 +202,11 @@ def test_a_caption_explains_the_marks_that_are_drawn_and_no_others(tmp_path: Pat
     for name, said, unsaid in (
         ("kfoury2020/fig14a", "rings: the paper's numbers", "flat ends"),
         ("borgli/fig2", "flat ends: the paper's bounds", "rings"),
-        ("yang2021/fig17", "dots: each path; ellipses: one standard deviation", "the paper's"),
+        (
+            "yang2021/fig17",
+            "dots: each path; marks: arithmetic means over the paths; ellipses: one standard deviation",
+            "the paper's",
+        ),
         ("borgli/fig4", "300 s", "the paper's"),
     ):
         _, caption = _caption(name, tmp_path)

@@ -1,10 +1,13 @@
 """What the papers claim, as data: one TOML file per paper in the folder `claims`, an ``[[entry]]`` per figure or table.
 
 A claim is one of five kinds. ``value`` and ``approx``: `expected` within the tolerance. ``range``: between `lower` and
-`upper`, with the tolerance as slack. ``ordering``: `order` names series from the highest to the lowest; neighbours may
-tie within the tolerance, `min_gap` asks for a distance as a part of the higher one. ``trend``: along `x_var` in
-`direction`; reversals smaller than the tolerance are ignored. Shares and Jain's index are fractions. `tol` has a
-tolerance for the simulator and one for real stacks.
+`upper`, with the tolerance as slack; one bound alone ("always above 80 %") has no slack, unless its `origin` is
+``derived``: then it is the smallest or largest number of a table. ``ordering``: `order` names series from the highest
+to the lowest, which differ by more than the tolerance. `min_gap` asks for a distance as a part of the higher one, for
+words such as "clearly" and "much". `may_tie` names those whose next may be as high, for words such as "similar" and "no
+worse"; `slight` those for which the right sign is enough ("slightly higher"). ``trend``: along `x_var` in `direction`;
+reversals smaller than the tolerance are ignored, and the ends differ by more than it. Shares and Jain's index are
+fractions. `tol` has a tolerance for the simulator and one for real stacks.
 """
 
 from __future__ import annotations
@@ -48,6 +51,10 @@ class Claim(NamedTuple):
     upper: float | None
     order: tuple[str, ...]
     min_gap: float
+    may_tie: tuple[str, ...]
+    """Names in the order that the next one may equal within the tolerance, as the paper's words allow."""
+    slight: tuple[str, ...]
+    """Names in the order that are ahead of the next one only "slightly": the right sign is enough."""
     x_var: str
     direction: str
     tolerances: dict[str, Tolerance]
@@ -126,6 +133,8 @@ def _claim(given: dict[str, Any]) -> Claim:
         given.get("upper"),
         tuple(given.get("order", ())),
         given.get("min_gap", 0.0),
+        tuple(given.get("may_tie", ())),
+        tuple(given.get("slight", ())),
         given.get("x_var", ""),
         given.get("direction", ""),
         {"sim": Tolerance(tol["kind"], tol["sim"]), "real": Tolerance(tol["kind"], tol["emu"])},

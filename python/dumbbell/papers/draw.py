@@ -196,15 +196,14 @@ def lines(
             own = looks[label] if label else {"color": look.NEUTRAL, "marker": "o", "linestyle": "-"}
             places.update(one.at[x] for one in found)
             handle = _points(sheet, ax, found, x=x, spread=spread, own=own)
-            if label:
-                sheet.entry(handle, label)
+            if label or table.beside is not None:
+                sheet.entry(handle, label or "all flows")
             if table.beside is not None:
                 hollow = {**own, "markersize": 7, "markerfacecolor": "none", "linestyle": ":"}
                 handle = _points(sheet, ax, table.beside.read(y, label, at), x=x, spread=spread, own=hollow)
-                if label or not any(labels):
-                    sheet.entry(handle, f"{label or 'all'}, {table.beside.kind}")
+                sheet.entry(handle, f"{label or 'all flows'}, {table.beside.kind}")
             for claim in printed(table, y, label, at):
-                _mark(sheet, ax, claim, x=x, places=places, shade=own["color"])
+                _mark(sheet, ax, claim, x=x, places=places, shade=own["color"], is_beside=table.beside is not None)
         _axis(sheet, ax, AXES.get(x, Axis(x)), sorted(places))
         style.value_title(sheet, ax, TITLES.get(y, y))
         if log_y:
@@ -258,8 +257,12 @@ def printed(table: Table, metric: str, label: str | None, at: dict[str, Any] | N
     ]
 
 
-def _mark(sheet: style.Sheet, ax: Axes, claim: Claim, *, x: str, places: set[float], shade: str) -> None:
-    """The paper's number or range at the places that the claim names."""
+def _mark(
+    sheet: style.Sheet, ax: Axes, claim: Claim, *, x: str, places: set[float], shade: str, is_beside: bool
+) -> None:
+    """The paper's number or range at the places that the claim names: a cross beside hollow marks of another back end,
+    which rings would look like.
+    """
     for place in places:
         try:
             if not matches({x: place}, {key: value for key, value in claim.at.items() if key.startswith(x)}):
@@ -267,8 +270,9 @@ def _mark(sheet: style.Sheet, ax: Axes, claim: Claim, *, x: str, places: set[flo
         except Exception:
             continue
         if claim.expected is not None:
-            sheet.explain("rings: the paper's numbers")
-            ax.plot([place], [claim.expected], "o", mfc="none", mec=shade, ms=9, mew=1.2, zorder=5, ls="none")
+            mark, word = ("x", "crosses") if is_beside else ("o", "rings")
+            sheet.explain(f"{word}: the paper's numbers")
+            ax.plot([place], [claim.expected], mark, mfc="none", mec=shade, ms=9, mew=1.2, zorder=5, ls="none")
         else:
             sheet.explain("flat ends: the paper's bounds")
             ends = [end for end in (claim.lower, claim.upper) if end is not None]
@@ -356,14 +360,19 @@ def heat(
     low: float = 0.0,
     high: float = 1.0,
     bar: str = "",
+    first: str = "lower",
 ) -> Panel:
-    """A heat map: the colour is one number, which stands in the cell too unless others are given to stand there."""
+    """A heat map: the colour is one number, which stands in the cell too unless others are given to stand there. The
+    row of the smallest `y` is the `first` from below or above: ``lower`` or ``upper``.
+    """
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         found = {(one.at[x], one.at[y]): one.mean * value.factor for one in table.read(value.metric, value.label)}
         columns, rows = sorted({cell[0] for cell in found}), sorted({cell[1] for cell in found})
         grid = [[found.get((column, row), float("nan")) for column in columns] for row in rows]
-        image = ax.imshow(grid, origin="lower", aspect="auto", cmap="viridis", vmin=low, vmax=high)
+        image = ax.imshow(
+            grid, origin="lower" if first == "lower" else "upper", aspect="auto", cmap="viridis", vmin=low, vmax=high
+        )
         texts: dict[Any, list[str]] = {cell: [] for cell in found}
         for number in below or (value,):
             for one in table.read(number.metric, number.label):

@@ -2,9 +2,9 @@
 
 A finding has `claims` (ids such as ``kfoury2020/fig11a#c2``), `bin`, `evidence` (what was run, and its numbers) and
 `mechanism`. Bins: ``linux``: it fails on a real stack in the same setting too; ``program``: it fails in the program
-that the paper ran, too; ``paper``: the paper contradicts itself or arithmetic; ``chance``: repetitions decide it;
-``setup``: a choice that the paper leaves open decides it; ``here``: it fails in this simulator only, or nobody knows
-better.
+that the paper ran, too; ``contradiction``: the paper contradicts itself or arithmetic; ``chance``: repetitions fall on
+both sides; ``setup``: a choice that the paper leaves open decides it; ``tie``: what it puts in an order differs by less
+than the tolerance, and no finding says more; ``here``: it fails in this simulator only, or nobody knows better.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _FOLDER = Path(__file__).parent / "findings"
 BINS = {
     "linux": "fails on real Linux too",
     "program": "fails in the paper's own program too",
-    "paper": "the paper contradicts itself",
+    "contradiction": "the paper contradicts itself",
     "chance": "chance",
     "setup": "decided by what the paper leaves open",
+    "tie": "a tie",
     "here": "fails here only, or not known",
 }
 

@@ -60,9 +60,11 @@ def _line(paper: str, judged: Sequence[Judged]) -> Line:
 
 
 def cause(entry: str, verdict: Verdict) -> str:
-    """The bin of a claim that fails: `here` unless somebody has found out more."""
+    """The bin of a claim that fails: `tie` or `here` unless somebody has found out more."""
     finding = findings.of(f"{entry}#{verdict.claim.id}")
-    return "here" if finding is None else finding.bin
+    if finding is None:
+        return "tie" if verdict.is_tie else "here"
+    return finding.bin
 
 
 def as_json(judged: Sequence[Judged], profile: Profile) -> dict[str, Any]:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 #: What a controller's marks mean, for a caption.
-MARKS = "ellipses: one standard deviation over the paths; whiskers: to the 95th percentile"
+MARKS = (
+    "marks: arithmetic means over the paths; ellipses: one standard deviation over the paths, of the delay's logarithm;"
+    " whiskers: to the mean 95th percentile"
+)
 
 
 class Spot(NamedTuple):
@@ -104,7 +107,7 @@ def panel(sheet: style.Sheet, spots: Sequence[Spot], title: str) -> None:
 
 
 def _controller(sheet: style.Sheet, cca: str, places: Sequence[tuple[float, float, float]]) -> None:
-    """A controller's paths, their mean, and the ellipse."""
+    """A controller's paths, their arithmetic mean, and the ellipse, whose centre is the mean of the logarithms."""
     import numpy as np
 
     own = look.of(cca)
@@ -118,10 +121,10 @@ def _controller(sheet: style.Sheet, cca: str, places: Sequence[tuple[float, floa
         alpha=0.2,
         linewidth=0,
     )
-    whisker = fmean(log10(p[2]) for p in places)
+    delay, goodput, whisker = (fmean(p[i] for p in places) for i in range(3))
     sheet.ax.plot(
-        [10**shape.x, 10**whisker],
-        [shape.y, shape.y],
+        [delay, whisker],
+        [goodput, goodput],
         color=own.colour,
         linewidth=0.8,
         marker="|",
@@ -130,9 +133,7 @@ def _controller(sheet: style.Sheet, cca: str, places: Sequence[tuple[float, floa
     )
     mark: Any = own.marker
     sheet.entry(
-        sheet.ax.plot(
-            10**shape.x, shape.y, linestyle="none", marker=mark, color=own.colour, markersize=6, label=own.name
-        )[0],
+        sheet.ax.plot(delay, goodput, linestyle="none", marker=mark, color=own.colour, markersize=6, label=own.name)[0],
         own.name,
     )
 

@@ -12,7 +12,7 @@ from dumbbell.papers.draw import Number, heat, lines, page
 from dumbbell.papers.entry import Case, Entry, Place, Profile
 from dumbbell.papers.table import Reading, Table, by_place
 
-from .testbed import COMMON, PAIR_BUFFERS, averaged, flows, scenario
+from .testbed import COMMON, METRICS, PAIR_BUFFERS, averaged, flows, scenario, seconds
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book
@@ -23,11 +23,11 @@ def _against(count: int, loss_pct: float) -> Any:
     def cases(profile: Profile) -> Iterator[Case]:
         for buffer in PAIR_BUFFERS:
             for label in ("BBRv1", "BBRv2"):
-                fast = "30s" if count > 1 else "40s" if buffer < 50 else "100s"
+                duration = seconds(profile, buffer, deep=50 if loss_pct else 0, fast="40s" if count == 1 else "30s")
                 yield Case(
                     f"{label} vs CUBIC",
                     {"buffer_bdp": buffer},
-                    scenario([flows(label, count), flows("CUBIC", count)], duration=profile.pick("300s", fast),
+                    scenario([flows(label, count), flows("CUBIC", count)], duration=duration,
                              repetitions=profile.pick(10, 2 if count == 1 else 1), buffer_bdp=buffer,
                              loss_pct=loss_pct),
                 )  # fmt: skip
@@ -35,17 +35,20 @@ def _against(count: int, loss_pct: float) -> Any:
     return cases
 
 
-def _of_bbr(table: Table, claim: Claim, _: Book) -> list[Reading]:
-    """CUBIC's part beside BBRv1."""
-    at = {"case_name": "BBRv1 vs CUBIC"}
-    found = table.read(claim.metric, claim.series[0] if claim.series else None, at)
+#: Both lines of Fig. 11: a sentence about CUBIC, or about fairness, that names no opponent is about each of them.
+OPPONENTS = ("BBRv1 vs CUBIC", "BBRv2 vs CUBIC")
+
+
+def _beside_each(table: Table, claim: Claim, _: Book) -> list[Reading]:
+    """CUBIC's part beside BBRv1, and beside BBRv2."""
     low, high = claim.at.get("from_x", 0), claim.at.get("to_x", float("inf"))
+    found = [one for name in OPPONENTS for one in table.read(claim.metric, claim.series[0], {"case_name": name})]
     return [one for one in found if low <= one.at["buffer_bdp"] <= high]
 
 
-def _jain_of_bbr(table: Table, claim: Claim, _: Book) -> list[Reading]:
-    """Jain's index beside BBRv1."""
-    return table.read("jain", "BBRv1 vs CUBIC", claim.at)
+def _jain_of_each(table: Table, claim: Claim, _: Book) -> list[Reading]:
+    """Jain's index of each line."""
+    return [one._replace(inside=name) for name in OPPONENTS for one in table.read("jain", name, claim.at)]
 
 
 def _opponents() -> Iterator[tuple[str, Entry]]:
@@ -53,7 +56,7 @@ def _opponents() -> Iterator[tuple[str, Entry]]:
         yield f"fig11{letter}", Entry(
             cases=_against(count, loss),
             draw=page(
-                lines("buffer_bdp", "jain", series=("BBRv1 vs CUBIC", "BBRv2 vs CUBIC"), high=1.05),
+                lines("buffer_bdp", "jain", series=OPPONENTS, high=1.05),
                 lines("buffer_bdp", "aggregate_throughput_mbps", series=("BBRv1", "CUBIC"),
                       at={"case_name": "BBRv1 vs CUBIC"}),
                 lines("buffer_bdp", "aggregate_throughput_mbps", series=("BBRv2", "CUBIC"),
@@ -61,7 +64,7 @@ def _opponents() -> Iterator[tuple[str, Entry]]:
                 height=1.9,
             ),
             choices={**COMMON, "buffers": "0.1 to 100 BDP, where 1, 4 and 100 are named"},
-            read={"c3": _of_bbr, "c4": _jain_of_bbr} if letter == "a" else {},
+            read={"c3": _beside_each, "c4": _jain_of_each} if letter == "a" else {},
         )  # fmt: skip
 
 
@@ -114,6 +117,9 @@ def _draw_counts() -> Any:
 
     return page(*(panel(ours) for ours in BBR2_COUNTS), columns=3, height=1.9, width=9.0, share_y=True)
 
+
+#: Of the buffer of Figs. 13(a) and (d).
+SMALL = ": the paper says only that it is small. One packet at 20 Mbit/s and 20 ms, as the text has it, is 0.03 BDP"
 
 HEAT_RATES, HEAT_DELAYS = (20, 100, 200, 400, 600, 800, 1000), (10, 20, 50, 100)
 
@@ -194,6 +200,7 @@ def _maps() -> Iterator[tuple[str, Entry]]:
             Number("jain", None),
             below=(Number("link_util", None, 100), Number("share", "CUBIC", 100), Number("share", "BBRv2", 100)),
             low=0.5,
+            first="upper",
             title="In the cells: utilization (%), CUBIC | BBRv2 (% of the goodput)",
         ),
         height=4.2,
@@ -212,7 +219,12 @@ def _maps() -> Iterator[tuple[str, Entry]]:
             Entry(
                 cases=_cells(buffer, loss),
                 draw=drawn,
-                choices={**COMMON, "axes": "7 rates and 4 delays of the scripts' grid; the paper names one cell"},
+                choices={
+                    **COMMON,
+                    "axes": "7 rates and 4 delays of the scripts' grid; the paper names one cell",
+                    "buffer": f"{buffer:g} BDP of each cell{SMALL if buffer < 1 else ''}",
+                },
+                metrics=METRICS,
                 read=reads[letter],
                 needs=(f"kfoury2020/fig13{others[letter]}",) if letter in others else (),
             ),
@@ -224,7 +236,11 @@ ENTRIES: dict[str, Entry] = {
     "fig12": Entry(
         cases=_counts,
         draw=_draw_counts(),
-        choices={**COMMON, "counts": "the grid of the scripts; the paper names 10 and 2"},
+        choices={
+            **COMMON,
+            "counts": "the grid of the scripts; the paper names 10 and 2",
+            "buffer": "1 BDP: the paper does not print it",
+        },
         series={"BBRv2 measured": lambda table, metric, at: table.read(metric, "BBRv2", at), "BBRv2 ideal": _ideal},
         read={"c2": _share_gap},
     ),

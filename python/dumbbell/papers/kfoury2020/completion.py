@@ -48,12 +48,14 @@ def _mixed(label: str, buffer: float, loss_pct: float) -> Any:
 
 
 def _completion_gap(table: Table, _: Claim, book: Book) -> list[list[Reading]]:
-    """How far apart the two medians are: at 0.1 BDP, then at this buffer."""
+    """By how much BBRv2's median is before CUBIC's: at 0.1 BDP, at this buffer, and none. A reduced gap is still a gap:
+    where CUBIC is first it has the wrong sign.
+    """
     made = []
     for one in (book.table("kfoury2020/fig17a"), table):
         cubic, bbr2 = (one.read("median_fct_s", label)[0] for label in ("CUBIC", "BBRv2"))
         made.append([pair({}, minus, cubic, bbr2)])
-    return made
+    return [*made, [Reading({}, (0.0,))]]
 
 
 def _other_panel(other: str) -> Any:

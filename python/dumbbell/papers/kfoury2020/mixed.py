@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.papers import measure
 from dumbbell.papers.compared import minus, pair
 from dumbbell.papers.draw import lines, page
 from dumbbell.papers.entry import Case, Entry, Place, Profile
 from dumbbell.papers.table import Reading, Table, by_place
+from dumbbell.results import metrics
 
-from .testbed import COMMON, flows, scenario
+from .testbed import COMMON, flows, scenario, seconds
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.results.load import Result
 
 
 RTT_BUFFERS = (0.1, 0.3, 0.5, 0.7, 1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
@@ -63,10 +67,16 @@ def _rtt_pairs() -> Iterator[tuple[str, Entry]]:
                 cases=_two_rtts(["BBRv1", "BBRv2"], qdisc),
                 draw=page(lines("buffer_bdp", "retrans_rate_pct")),
                 choices=choices,
+                metrics={"retrans_rate_pct": mean_retransmitted},
                 read={"c2": _tail_drop_order} if letter == "b" else {},
                 needs=("kfoury2020/fig15a",) if letter == "b" else (),
             ),
         )
+
+
+def mean_retransmitted(result: Result, label: str | None) -> float:
+    """The average of the retransmission rates of the flows, per cent, as Section 5.6 has it."""
+    return 100 * fmean(metrics.retransmission_rate(result, [i]) for i in measure.flows(result, label))
 
 
 def _tail_drop_order(table: Table, claim: Claim, book: Book) -> list[list[Reading]]:
@@ -85,6 +95,8 @@ AQMS: dict[str, Any] = {
 
 
 def _policies(ours: int, theirs: int) -> Any:
+    deep = 10 if ours == theirs else 0
+
     def cases(profile: Profile) -> Iterator[Case]:
         for name, qdisc in AQMS.items():
             for buffer in AQM_BUFFERS:
@@ -92,7 +104,7 @@ def _policies(ours: int, theirs: int) -> Any:
                     name,
                     {"buffer_bdp": buffer},
                     scenario([flows("BBRv2", ours), flows("CUBIC", theirs)],
-                             duration=profile.pick("300s", "30s"),
+                             duration=seconds(profile, buffer, deep=deep if name == "taildrop" else inf),
                              repetitions=profile.pick(10, 1), buffer_bdp=buffer, qdisc=qdisc),
                 )  # fmt: skip
 
@@ -119,10 +131,11 @@ def _paced(profile: Profile) -> Iterator[Case]:
     for loss, word in ((0, "no loss"), (1, "1 % loss")):
         for pace, keys in (("unpaced", {}), ("paced", {"max_rate": "8.5Mbps"})):
             for buffer in PACING_BUFFERS:
+                duration = seconds(profile, buffer, deep=inf if loss or keys else 5)
                 yield Case(
                     f"{pace}, {word}",
                     {"buffer_bdp": buffer},
-                    scenario([flows("CUBIC", 100, **keys)], duration=profile.pick("300s", "30s"),
+                    scenario([flows("CUBIC", 100, **keys)], duration=duration,
                              repetitions=profile.pick(10, 1), buffer_bdp=buffer, loss_pct=loss),
                 )  # fmt: skip
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.papers import measure
 from dumbbell.papers.table import Reading
 
 if TYPE_CHECKING:
-    pass
+    from dumbbell.papers.entry import Profile
+    from dumbbell.results.load import Result
 
 CCAS = {"CUBIC": "cubic", "BBRv1": "bbr", "BBRv2": "bbr2"}
 
@@ -61,6 +63,22 @@ def scenario(
         "flow": list(tables),
         "record": {"samples": False, "queue": False, "events": False},
     }
+
+
+def seconds(profile: Profile, buffer_bdp: float, *, deep: float, fast: str = "30s") -> str:
+    """How long flows run that share a buffer. From `deep` BDP on the fast profile has the paper's time too: CUBIC takes
+    more than a minute to share a deep queue, and shorter runs show the start only.
+    """
+    return profile.pick("300s", "300s" if buffer_bdp >= deep else fast)
+
+
+def utilization(result: Result, _: str | None) -> float:
+    """Link utilization as Section 5.1 has it: the sum of the flows' throughputs over the capacity of the link."""
+    return sum(measure.throughputs(result, None)) * 1e6 / result.plan.bottleneck.rate_bps
+
+
+#: Metrics that the paper defines in another way than the rest of this program.
+METRICS = {"link_util": utilization}
 
 
 def averaged(found: Sequence[Reading]) -> Reading:

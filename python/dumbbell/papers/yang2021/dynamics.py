@@ -78,13 +78,18 @@ def _spikes(label: str) -> Any:
     return read
 
 
-def first_probe_rtt(result: Result, _: str | None) -> float:
-    """When PROBE_RTT begins for the first time, s; nan if it never does."""
-    t = sample_column(result, 0, "t_us") / 1e6
-    return next((float(at) for at, state in zip(t, _states(result), strict=True) if state == "PROBE_RTT"), float("nan"))
+#: When the queue of Figs. 11(b) and (d) drops because of PROBE_RTT, as their caption says.
+DROP_S = 10.0
 
 
-def _first_probe_rtt_of(label: str) -> Any:
+def probe_rtt(result: Result, _: str | None) -> float:
+    """When the PROBE_RTT nearest to the drop of the caption begins, s; nan if there is none. BBRv2's come every 5 s."""
+    t, states = sample_column(result, 0, "t_us") / 1e6, _states(result)
+    begins = [float(t[i]) for i, state in enumerate(states) if state == "PROBE_RTT" != states[i - 1]]
+    return min(begins, key=lambda at: abs(at - DROP_S), default=float("nan"))
+
+
+def _probe_rtt_of(label: str) -> Any:
     def read(table: Table, _: Claim, __: Book) -> list[Reading]:
         return [Reading({}, one.values) for one in table.read("time_of_probertt_s", label)]
 
@@ -104,7 +109,7 @@ def needless_ups(result: Result, _: str | None) -> float:
     return fmean("UP" in phases[i:end] for i, end in ends.items()) if ends else float("nan")
 
 
-METRICS = {"time_of_probertt_s": first_probe_rtt, "probeup_fraction_without_bw_increase": needless_ups}
+METRICS = {"time_of_probertt_s": probe_rtt, "probeup_fraction_without_bw_increase": needless_ups}
 
 
 def _needless(table: Table, claim: Claim, _: Book) -> list[Reading]:
@@ -193,7 +198,7 @@ ENTRIES = {
         draw=_dynamics("BBRv2"),
         choices=STEP_CHOICES,
         metrics=METRICS,
-        read={"c2": _first_probe_rtt_of("BBRv2")},
+        read={"c2": _probe_rtt_of("BBRv2")},
     ),
     "fig12": _jitter_entry("throughput_mbps", *_THREE, read={"c2": _falls_from}),
     "fig15a": Entry(

@@ -98,22 +98,21 @@ def _in_window(run: Result, claim: Claim) -> float:
     return float(variation(window_of(claim))(run, None))
 
 
-def spike(run: Result) -> float:
-    """The highest rate of the second and third flow in their first five seconds, over an equal part of the link then;
-    the lower of the two.
-    """
-    found = []
-    for number in (1, 2):
-        begin = TIMES[number][0]
-        t, rate = rate_over_time(run, number)
-        peak = max(rate[(t >= begin) & (t <= begin + 5)], default=float("nan"))
-        found.append(peak / (INTRA[DRAWN["b"]].rate / (number + 1)))
-    return float(min(found))
+def peak_mbps(run: Result, number: int) -> float:
+    """The highest rate of a flow in its first five seconds, Mbit/s."""
+    begin = TIMES[number][0]
+    t, rate = rate_over_time(run, number)
+    return float(max(rate[(t >= begin) & (t <= begin + 5)], default=float("nan")))
 
 
 def _spikes(table: Table, _: Claim, __: Book) -> list[list[Reading]]:
-    point = table.points_of("BBR")[0][0]
-    return [[Reading({}, tuple(map(spike, point.runs)))], [Reading({}, (1.0,) * len(point.runs))]]
+    """The peaks of the second and third flow, and the rate of the link."""
+    runs = table.points_of("BBR")[0][0].runs
+    places = [(number, {"flow": f"flow{number + 1}"}) for number in (1, 2)]
+    return [
+        [Reading(place, tuple(peak_mbps(run, number) for run in runs)) for number, place in places],
+        [Reading(place, (float(INTRA[DRAWN["b"]].rate),) * len(runs)) for _, place in places],
+    ]
 
 
 def occupancy(run: Result, _: str | None) -> float:
@@ -143,11 +142,6 @@ def _pages() -> Iterator[tuple[str, Entry]]:
                         **CHOICES,
                         "rate": "the estimate of the bandwidth, which the framework traces with each packet",
                         "window of fairness and variation": "120 to 200 s, when all four flows run",
-                        **(
-                            {"capacity of a new flow": "its equal part of the link"}
-                            if number == 7 and letter == "b"
-                            else {}
-                        ),
                     },
                     metrics={"mean_queue_occupancy_fraction": occupancy},
                     read=READ.get(f"fig{number}{letter}", {"c1": _windowed}),
