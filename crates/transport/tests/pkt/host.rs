@@ -311,7 +311,8 @@ impl SenderEnd {
         let byte = |seq: u32| self.bytes.0[seq as usize];
         let (start, end) = match burst.segments {
             0 if burst.probe => (byte(burst.seq) - 1, byte(burst.seq) - 1),
-            0 => (u64::from(!is_syn), u64::from(!is_syn)),
+            0 if is_syn => (0, 0),
+            0 => (byte(burst.seq), byte(burst.seq)),
             n => (byte(burst.seq), byte(burst.seq + n)),
         };
         let is_ack = !is_syn || self.syn.is_some();

@@ -76,8 +76,20 @@ impl AckPolicy {
         self.segment = bytes.into();
     }
 
+    /// A SYN-ACK left, `timeouts` of them by this timer, which nothing else needs before the connection is open: the next
+    /// one leaves after 1 s, 2 s, 4 s, ... (`tcp_reqsk_timeout`).
+    pub fn await_handshake(&mut self, now: Time, timeouts: u8) {
+        self.delayed_until = self.tick.wheel(now, self.tick.hz() << timeouts);
+    }
+
+    /// Nothing is awaited any more.
+    pub fn give_up(&mut self) {
+        self.delayed_until = Time::NEVER;
+    }
+
     /// The connection opens.
     pub fn establish(&mut self, now: Time) {
+        self.delayed_until = Time::NEVER;
         self.last_data = self.tick.jiffies(now);
     }
 

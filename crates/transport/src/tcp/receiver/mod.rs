@@ -40,6 +40,9 @@ use units::{Span, Time};
 pub use window::window_scale;
 use window::Window;
 
+/// How often a SYN-ACK is sent again (`sysctl_tcp_synack_retries`).
+const SYNACK_RETRIES: u8 = 5;
+
 /// See the module documentation.
 #[repr(align(64))] // a cache line
 pub struct Receiver {
@@ -73,6 +76,8 @@ pub struct Receiver {
     ecn: ReceiverEcn,
     syn_seen: bool,
     established: bool,
+    /// SYN-ACKs that were sent again because no answer came.
+    synack_timeouts: u8,
     /// Where the application sends requests.
     requests: Option<Box<Requests>>,
     stats: ReceiverStats,
@@ -116,6 +121,7 @@ impl Receiver {
             ecn: ReceiverEcn::new(feedback.into()),
             syn_seen: false,
             established: false,
+            synack_timeouts: 0,
             requests: None,
             stats: ReceiverStats::default(),
         }
@@ -192,6 +198,9 @@ impl Receiver {
 
     /// Runs the timers that are due.
     pub fn on_timer(&mut self, now: Time, out: &mut Vec<Ack>) {
+        if !self.established {
+            return self.on_synack_timer(now, out);
+        }
         if self.reads_at <= now {
             self.read();
             if self.is_ack_of_reader_due() {
@@ -280,6 +289,25 @@ impl Receiver {
             self.syn_seen = true;
             self.timestamps.on_syn(now, packet.ts_val);
         }
+        self.send_synack(now, out);
+    }
+
+    /// No packet has ended the handshake: the SYN-ACK, or the ACK of it, is lost (`reqsk_timer_handler`).
+    #[cold]
+    fn on_synack_timer(&mut self, now: Time, out: &mut Vec<Ack>) {
+        if self.policy.delayed_until() > now {
+            return;
+        }
+        if self.synack_timeouts == SYNACK_RETRIES {
+            return self.policy.give_up();
+        }
+        self.synack_timeouts += 1;
+        self.timestamps.on_syn_again();
+        self.send_synack(now, out);
+    }
+
+    fn send_synack(&mut self, now: Time, out: &mut Vec<Ack>) {
+        self.policy.await_handshake(now, self.synack_timeouts);
         let mut ack = TcpAck {
             window: self.window.on_syn(),
             ts_ecr: self.timestamps.recent(),

@@ -63,6 +63,8 @@ struct Syn {
     retries: u32,
     /// It is a SYN-ACK.
     is_answer: bool,
+    /// The tick in which a SYN-ACK was answered that came again.
+    answered: Option<u32>,
 }
 
 impl Sender {
@@ -138,11 +140,14 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.sk.refresh(now);
         let tcp = ack.tcp();
-        self.peer_ts_val = tcp.ts_val;
         match self.conn {
-            Conn::SynSent if ack.is_syn() => self.establish(tcp),
-            Conn::Established if ack.is_syn() => {}
+            Conn::SynSent if ack.is_syn() => {
+                self.peer_ts_val = tcp.ts_val;
+                self.establish(tcp);
+            }
+            Conn::Established if ack.is_syn() => self.answer_synack(),
             Conn::Established => {
+                self.peer_ts_val = tcp.ts_val;
                 self.sk.stats.acks_received += 1;
                 self.process_ack(tcp);
                 self.supply.forget(self.rtx.una(), || self.host.lowest_seq());

@@ -183,6 +183,20 @@ impl Sender {
         self.send_empty(Burst { ecn, ..self.empty() });
     }
 
+    /// A SYN-ACK that comes again is answered: the ACK of the first was lost (`tcp_send_challenge_ack`), once in half a
+    /// second at most (`sysctl_tcp_invalid_ratelimit`).
+    #[cold]
+    pub(super) fn answer_synack(&mut self) {
+        let now = self.sk.jiffies;
+        let limit = self.sk.tick().hz() / 2;
+        if self.syn.answered.is_some_and(|before| now.wrapping_sub(before) < limit) {
+            return;
+        }
+        self.syn.answered = Some(now);
+        let ecn = self.control_ecn();
+        self.send_empty(Burst { seq: self.rtx.nxt(), ecn, ..self.empty() });
+    }
+
     /// Code point of an ACK.
     fn control_ecn(&self) -> u8 {
         self.recovery.ecn.on_control(self.sk.controller().module().needs_ecn())
