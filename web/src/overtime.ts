@@ -56,9 +56,7 @@ export function overtime(report: Report): HTMLElement {
 
 /** One run of each folder, so that they are compared at once. */
 function firstOfEach(report: Report, runs: Run[]): Run[] {
-    return report.folders
-        .flatMap((folder) => runs.find((run) => run.folder === folder) ?? [])
-        .slice(0, 4);
+    return report.folders.flatMap((folder) => runs.find((run) => run.folder === folder) ?? []).slice(0, 4);
 }
 
 function picker(runs: Run[], chosen: Run[], changed: (now: Run[]) => void): HTMLElement | null {

@@ -32,8 +32,8 @@ NEED_MARKS = frozenset({"dctcp", "prague"})
 #: Controllers that send ECT(1), where their peer has accurate ECN.
 L4S = frozenset({"prague"})
 
-#: Settings of [host] that flows obey whatever carries them.
-OF_ALL_HOSTS = frozenset({"ecn", "hz", "arp", "receivers", "start_jitter"})
+#: Settings of [host] that flows obey whatever carries them; `qdisc` on real hosts.
+OF_ALL_HOSTS = frozenset({"ecn", "hz", "arp", "qdisc", "receivers", "start_jitter"})
 
 #: A loss above this share is probably a percentage without its sign, 10^-9.
 LOSS_LIKELY = 200_000_000

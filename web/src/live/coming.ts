@@ -23,6 +23,7 @@ export class Coming {
         this.run = {
             run: number,
             label,
+            folder: "",
             lines,
             states: [],
             charts: Object.fromEntries(NAMES.map((name) => [name, chart()])),
