@@ -41,6 +41,17 @@ cca = "bbr"
 start = "137ms"
 """
 
+#: A sweep with repetitions that differ, for tables of figures and what changed between two.
+SWEEP = """
+name = "sweep"
+duration = "4s"
+repetitions = 3
+path = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "3bdp"] }
+host = { start_jitter = "200ms" }
+record = { every = "50ms" }
+flow = [{ cca = "cubic" }, { cca = "cubic", transport = "quic", name = "mine" }]
+"""
+
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -65,9 +76,17 @@ def cli(tmp_path: Path) -> Cli:
     return run
 
 
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of `SWEEP`."""
+    out = tmp_path_factory.mktemp("show") / "sweep"
+    dumbbell.run(dumbbell.from_text(SWEEP), out)
+    return out
+
+
 @pytest.fixture
 def show(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """What `dumbbell show` prints in a terminal of so many columns."""
+    """What `dumbbell show` prints in a terminal that is `columns` wide."""
 
     def run(*arguments: object, columns: int = 80) -> str:
         monkeypatch.setenv("COLUMNS", str(columns))

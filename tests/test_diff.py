@@ -11,24 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
+from conftest import SWEEP
 from dumbbell.results.statistic import difference_interval, mean_interval
-
-SWEEP = """
-name = "sweep"
-duration = "4s"
-repetitions = 3
-path = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "3bdp"] }
-host = { start_jitter = "200ms" }
-record = { every = "50ms" }
-flow = [{ cca = "cubic" }, { cca = "cubic", transport = "quic", name = "mine" }]
-"""
-
-
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("diff") / "sweep"
-    dumbbell.run(dumbbell.from_text(SWEEP), out)
-    return out
 
 
 def test_the_difference_of_two_folders_has_welchs_interval(show: Any, sweep: Path, tmp_path: Path) -> None:

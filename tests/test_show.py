@@ -20,31 +20,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
+from conftest import SWEEP
 from dumbbell import cli
 from dumbbell.results import figures, metrics
 
-SWEEP = """
-name = "sweep"
-duration = "4s"
-repetitions = 3
-path = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "3bdp"] }
-host = { start_jitter = "200ms" }
-record = { every = "50ms" }
-flow = [{ cca = "cubic" }, { cca = "cubic", transport = "quic", name = "mine" }]
-"""
 SHORT = """
 name = "short"
 duration = "10s"
 path = { rate = "20Mbps", rtt = "20ms", buffer = "2bdp" }
 flow = [{ cca = "cubic", count = 2 }, { cca = "reno", name = "web", arrivals = { rate = "5/s", sizes = "30kB" } }]
 """
-
-
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("show") / "sweep"
-    dumbbell.run(dumbbell.from_text(SWEEP), out)
-    return out
 
 
 @pytest.fixture(scope="module")
