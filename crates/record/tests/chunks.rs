@@ -1,15 +1,15 @@
-//! Columns of integers have the same bytes, and the file says the same of them, whether the Parquet library encodes them or
-//! we do.
+//! Columns of integers and of text have the same bytes, and the file says the same of them, whether the Parquet library
+//! encodes them or we do.
 
-use parquet::basic::{Compression, Repetition};
-use parquet::data_type::{Int32Type, Int64Type};
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, ColumnPath, Type};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use record::chunk::delta::Integer;
 use record::chunk::integers::Integers;
 use record::chunk::library::Library;
+use record::chunk::texts::Texts;
 use record::chunk::{Chunk, Rows as Few, Stored, ROWS_TOGETHER};
 use std::sync::Arc;
 
@@ -65,13 +65,17 @@ fn any_cells() -> impl Strategy<Value = Vec<Option<i64>>> {
 
 fn column<T: Stored>(is_nullable: bool) -> (ColumnDescPtr, WriterPropertiesPtr) {
     let repetition = if is_nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-    let builder = Type::primitive_type_builder("cell", T::get_physical_type());
+    let is_text = T::get_physical_type() == Physical::BYTE_ARRAY;
+    let builder = Type::primitive_type_builder("cell", T::get_physical_type())
+        .with_logical_type(is_text.then_some(LogicalType::String));
     let node = Arc::new(builder.with_repetition(repetition).build().expect("a type"));
     let path = ColumnPath::from("cell");
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_column_dictionary_enabled(path.clone(), false)
-        .set_column_encoding(path.clone(), T::ENCODING.expect("integers have one"));
+    let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    if let Some(encoding) = T::ENCODING {
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path.clone(), encoding);
+    }
     let column = ColumnDescriptor::new(node, i16::from(is_nullable), 0, path);
     (Arc::new(column), Arc::new(properties.build()))
 }
@@ -92,9 +96,9 @@ fn written<T: Stored, C: Chunk<T>>(
     (bytes, format!("{closed:#?}"))
 }
 
-fn check<T: Stored + Integer>(cells: &[Option<T::T>]) {
+fn check<T: Stored, C: Chunk<T>>(cells: &[Option<T::T>]) {
     let column = column::<T>(cells.iter().any(Option::is_none));
-    let (ours, said) = written::<T, Integers<T>>(cells, &column);
+    let (ours, said) = written::<T, C>(cells, &column);
     let (theirs, wanted) = written::<T, Library<T>>(cells, &column);
     assert!(ours == theirs, "{} and {} bytes of {cells:?}", ours.len(), theirs.len());
     assert_eq!(said, wanted);
@@ -105,24 +109,67 @@ proptest! {
 
     #[test]
     fn integers_have_the_bytes_of_the_library(cells in any_cells()) {
-        check::<Int64Type>(&cells);
+        check::<Int64Type, Integers<_>>(&cells);
         let narrow: Vec<_> = cells.iter().map(|cell| cell.map(|wide| wide as i32)).collect();
-        check::<Int32Type>(&narrow);
+        check::<Int32Type, Integers<_>>(&narrow);
+    }
+}
+
+/// Each of so many texts, some of which are empty or long; and with what comes of `cells`, which row has which.
+fn texts(cells: &[Option<i64>], different: u64, long: usize) -> Vec<Option<ByteArray>> {
+    let text = |number: u64| "é".repeat((number % 7) as usize) + &format!("{number:>0$}", long);
+    let known: Vec<_> = (0..different)
+        .map(|number| if number % 5 == 3 { String::new() } else { text(number) })
+        .map(|text| ByteArray::from(text.as_str()))
+        .collect();
+    let one = |value: i64| known[(value as u64 % different) as usize].clone();
+    cells.iter().map(|cell| cell.map(one)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn texts_have_the_bytes_of_the_library(
+        cells in any_cells(),
+        different in prop_oneof![4 => 1_u64..20, 2 => 200_u64..400],
+        long in prop_oneof![4 => 1_usize..10, 1 => 40_usize..80],
+    ) {
+        check::<ByteArrayType, Texts>(&texts(&cells, different, long));
+    }
+}
+
+#[test]
+fn pages_of_texts_that_are_exactly_full_have_the_bytes_of_the_library() {
+    for rows in [PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 65_536] {
+        for different in [1, 2, 3, 9, 256, 400] {
+            check::<ByteArrayType, Texts>(&texts(&cells(&Rows::Counter(0, 5), rows), different, 1));
+            check::<ByteArrayType, Texts>(&texts(&cells(&Rows::Gaps(3, 7), rows), different, 1));
+        }
+        check::<ByteArrayType, Texts>(&texts(&cells(&Rows::Null, rows), 1, 1));
+    }
+}
+
+#[test]
+fn each_width_of_a_text_s_number_has_the_bytes_of_the_library() {
+    for different in 1..300 {
+        let cells: Vec<_> = (0..1_000).map(|i: i64| Some(i * i / 3)).collect();
+        check::<ByteArrayType, Texts>(&texts(&cells, different, 1));
     }
 }
 
 #[test]
 fn pages_that_are_exactly_full_have_the_bytes_of_the_library() {
     for rows in [PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 65_536] {
-        check::<Int64Type>(&cells(&Rows::Counter(0, 5), rows));
-        check::<Int64Type>(&cells(&Rows::Gaps(3, 7), rows));
-        check::<Int64Type>(&cells(&Rows::Null, rows));
+        check::<Int64Type, Integers<_>>(&cells(&Rows::Counter(0, 5), rows));
+        check::<Int64Type, Integers<_>>(&cells(&Rows::Gaps(3, 7), rows));
+        check::<Int64Type, Integers<_>>(&cells(&Rows::Null, rows));
     }
 }
 
 #[test]
 fn every_width_of_a_difference_has_the_bytes_of_the_library() {
     for bits in 0..=64 {
-        check::<Int64Type>(&cells(&Rows::Noise(bits, 1), 1_000));
+        check::<Int64Type, Integers<_>>(&cells(&Rows::Noise(bits, 1), 1_000));
     }
 }

@@ -5,7 +5,10 @@
 //! | --- | --- |
 //! | [`library`] | any column, by the Parquet library |
 //! | [`integers`] | columns of integers, faster than by the library and with the same bytes |
+//! | [`texts`] | the same of columns of few texts |
+//! | [`pages`] | the pages of these two |
 //! | [`delta`] | integers as bit-packed differences |
+//! | [`hybrid`] | small numbers as runs and packed groups |
 //! | [`levels`] | which rows of a nullable column have a value |
 
 use parquet::basic::Encoding;
@@ -16,9 +19,12 @@ use parquet::file::properties::WriterPropertiesPtr;
 use parquet::schema::types::ColumnDescPtr;
 
 pub mod delta;
+pub mod hybrid;
 pub mod integers;
 pub mod levels;
 pub mod library;
+pub mod pages;
+pub mod texts;
 
 /// Rows whose cells of one column are encoded together.
 pub const ROWS_TOGETHER: usize = 64;
@@ -95,6 +101,6 @@ impl Stored for DoubleType {
 }
 
 impl Stored for ByteArrayType {
-    type Chunk = library::Library<ByteArrayType>;
+    type Chunk = texts::Texts;
     const ENCODING: Option<Encoding> = None;
 }
