@@ -2,7 +2,7 @@
 //! [encodings](https://parquet.apache.org/docs/file-format/data-pages/encodings/), in the layout that the Parquet library
 //! writes.
 
-use super::pages::Paged;
+use super::pages::{Paged, Range};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 
 /// Miniblocks of a block, each of which has a width of its own.
@@ -54,9 +54,6 @@ impl Integer for Int64Type {
         value
     }
 }
-
-/// The least and the largest of some values; none of none.
-pub type Range<V> = Option<(V, V)>;
 
 /// The values of a page.
 pub struct Deltas<T: Integer> {

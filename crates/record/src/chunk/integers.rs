@@ -1,9 +1,9 @@
 //! Column chunks of integers, which are most of a table's cells. They have the bytes that the Parquet library would write, to
 //! which a property holds them (`tests/chunks.rs`), for some two thirds of its instructions.
 
-use super::delta::{Deltas, Integer, Range};
+use super::delta::{Deltas, Integer};
 use super::levels::Levels;
-use super::pages::{rows_per_page, statistics, Extent, Paged, Pages};
+use super::pages::{rows_per_page, statistics, Extent, Paged, Pages, Range};
 use super::{Chunk, Rows};
 use parquet::basic::Encoding;
 use parquet::column::writer::ColumnCloseResult;

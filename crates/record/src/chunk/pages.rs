@@ -1,7 +1,6 @@
 //! The pages of a column chunk that we encode ourselves, and what the end of the file says of them: the same as the Parquet
 //! library says of a file as `table.rs` opens it, with Snappy, pages of the first version, and statistics.
 
-use super::delta::Range;
 use super::BATCH;
 use parquet::basic::{BoundaryOrder, Compression, Encoding, PageType};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
@@ -15,6 +14,9 @@ use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
+
+/// The least and the largest of some values; none of none.
+pub type Range<V> = Option<(V, V)>;
 
 /// A Parquet type of which we encode columns.
 pub trait Paged: DataType {

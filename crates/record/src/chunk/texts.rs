@@ -2,11 +2,10 @@
 //! the Parquet library would write, to which a property holds them (`tests/chunks.rs`): each different text once, and of
 //! each row its number. A chunk with many texts, or with long ones, is left to the library.
 
-use super::delta::Range;
 use super::hybrid::Hybrid;
 use super::levels::Levels;
 use super::library::Library;
-use super::pages::{rows_per_page, statistics, Extent, Paged, Pages};
+use super::pages::{rows_per_page, statistics, Extent, Paged, Pages, Range};
 use super::{Chunk, Rows, ROWS_TOGETHER};
 use bytes::Bytes;
 use parquet::basic::Encoding;
