@@ -22,7 +22,9 @@ import pytest
 import dumbbell
 from conftest import SWEEP
 from dumbbell import cli
+from dumbbell.report import words
 from dumbbell.results import figures, metrics
+from dumbbell.results.load import load
 
 SHORT = """
 name = "short"
@@ -212,6 +214,20 @@ def test_columns_that_are_blank_for_want_of_samples_say_so(show: Any, tmp_path: 
     shown = show(tmp_path / "out", "--columns", "goodput,rtt,cov")
     assert "\nblank: rtt, cov, because record.samples is off\n" in shown
     assert "blank:" not in show(tmp_path / "out", "--columns", "goodput")
+
+
+@pytest.mark.parametrize(("start", "is_said"), [("0s", False), ("5s", True)])
+def test_a_share_of_bytes_is_told_where_the_rates_divide_otherwise(
+    show: Any, tmp_path: Path, *, start: str, is_said: bool
+) -> None:
+    text = SHORT[: SHORT.index("flow =")] + f'flow = [{{ cca = "cubic" }}, {{ cca = "bbr", start = "{start}" }}]'
+    out = tmp_path / "out"
+    dumbbell.run(dumbbell.from_text(text), out)
+    said = "\nshare: of all bytes; goodput: over the time that each flow ran\n"
+    assert (said in show(out)) == is_said
+    assert said not in show(out, "--columns", "share,jain")
+    [told] = words.verdict([figures.measured(one) for one in load(out)])
+    assert ("% of the bytes)" in told) == is_said
 
 
 def test_an_interrupted_sweep_says_how_many_runs_are_there(

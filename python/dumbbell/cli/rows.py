@@ -91,6 +91,9 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
+    shown = {column.name for column in kept}
+    if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, _of_runs(parts))):
+        notes.append("share: of all bytes; goodput: over the time that each flow ran")
     empty = [column.name for column in kept if column.name in FIGURES and not any(column.cells)]
     off = [name for name in ("samples", "queue") if _is_off(parts, name)]
     if empty and off:
@@ -173,6 +176,17 @@ def _same_run(one: Row, other: Row) -> bool:
         other.run,
         other.repetition,
     )
+
+
+def _of_runs(parts: Sequence[Part]) -> list[list[Row]]:
+    """The rows of each run, or of the repetitions of one."""
+    made: list[list[Row]] = []
+    for part in parts:
+        for i, row in enumerate(part.rows):
+            if i == 0 or not _same_run(row, part.rows[i - 1]):
+                made.append([])
+            made[-1].append(row)
+    return made
 
 
 def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:

@@ -41,7 +41,9 @@ def verdict(runs: Sequence[Measured]) -> list[str]:
 
 
 def _of_case(rows: Sequence[Row], run: Result) -> str:
-    parts = [who for row in sorted(rows, key=lambda row: -(row.value("share") or 0)) if (who := _got(row, len(rows)))]
+    of = " of the bytes" if figures.is_rate_another_share(rows) else ""
+    most = sorted(rows, key=lambda row: -(row.value("share") or 0))
+    parts = [who for row in most if (who := _got(row, len(rows), of))]
     more = len(parts) - 4
     said = _listed(parts[:4] + ([f"{more} more shared the rest"] if more > 0 else [])) + "."
     link = run.plan.bottleneck
@@ -58,13 +60,13 @@ def _of_case(rows: Sequence[Row], run: Result) -> str:
     return said + (f" Jain's index is {mean_text('jain', jain)}." if jain is not None and len(rows) > 1 else "")
 
 
-def _got(row: Row, count: int) -> str:
+def _got(row: Row, count: int, of: str) -> str:
     goodput, share = row.values.get("goodput"), row.values.get("share")
     if goodput is None:
         return ""
     name = _name(row)
     who = f"{row.flows} flows of {name}" if row.flows > 1 else name
-    part = f" ({share.mean * 100:.1f} %)" if share is not None and count > 1 else ""
+    part = f" ({share.mean * 100:.1f} %{of})" if share is not None and count > 1 else ""
     return f"{who} got {mean_text('goodput', goodput)} Mbit/s{part}"
 
 

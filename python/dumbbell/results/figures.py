@@ -54,6 +54,16 @@ class Row(NamedTuple):
         return None if found is None else found.mean
 
 
+def is_rate_another_share(rows: Sequence[Row]) -> bool:
+    """Whether the rates of one run's flows divide otherwise than their shares, by more than 0.01: a share is of all
+    bytes, a rate is over the flow's own time.
+    """
+    known = [(row.value("goodput"), row.value("share")) for row in rows]
+    pairs = [(rate, share) for rate, share in known if rate is not None and share is not None]
+    total = sum(rate for rate, _ in pairs)
+    return total > 0 and any(abs(rate / total - share) > 0.01 for rate, share in pairs)
+
+
 def measured(result: Result, start_s: float | None = None, end_s: float | None = None) -> Measured:
     """The run with its window: what is given, or the scenario's own `measure`, or none. Raises ResultError where it
     lies outside the run.
