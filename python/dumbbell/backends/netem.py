@@ -107,7 +107,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     clean()
     prefix = f"{_PREFIX}{os.getpid()}-"
     plan = request.planned.plan
-    tuned = script.sysctls(plan)
+    tuned = script.sysctls(plan) | script.in_one_kernel()
     with ExitStack() as stack:
         ccas = stack.enter_context(linux.controllers(plan))
         made = topology(plan, prefix, ccas)

@@ -87,6 +87,17 @@ def ways(plan: Plan, queues: Sequence[Queue], python: str) -> dict[str, Way]:
     }
 
 
+#: Where all hosts share a kernel, a packet keeps the hash of its socket on its way, and queues that sort flows go by it.
+#: After a timeout the socket would draw another (`sk_rethink_txhash`), so that what is sent again overtakes what waits;
+#: a router between hosts hashes headers, which stay.
+IN_ONE_KERNEL = {"net.core.txrehash": "0"}
+
+
+def in_one_kernel() -> dict[str, str]:
+    """Kernel parameters of hosts in this kernel beside :func:`sysctls`; Linux before 5.19 has none."""
+    return IN_ONE_KERNEL if Path("/proc/sys/net/core/txrehash").exists() else {}
+
+
 def sysctls(plan: Plan) -> dict[str, str]:
     """Kernel parameters of both hosts, as the plan wants them."""
     from dumbbell import _native

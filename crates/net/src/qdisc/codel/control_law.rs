@@ -13,6 +13,9 @@ use units::{Bytes, Span, Time};
 /// `CODEL_DISABLED_THRESHOLD`: no sojourn of less than 2199 s is above it.
 const NO_THRESHOLD: u32 = i32::MAX as u32;
 
+/// How long the machine is up before the run, as those of the flows' ends are.
+const UP_BEFORE: Span = Span::from_ms(1_000_000);
+
 /// What the law is told; times in ticks of 1024 ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
@@ -273,10 +276,11 @@ fn mark_selected<P: Frame>(parameters: &Parameters, packet: &mut P, outcome: &mu
     }
 }
 
-/// The clock: 1024 ns, 32 bits; differences are good for 2199 s.
+/// The clock: 1024 ns, 32 bits; differences are good for 2199 s. A queue that has not signalled yet has done so at zero by it,
+/// and what goes on in the next 16 intervals goes on where that left off; so the clock is that of a machine that is up.
 #[inline]
 fn ticks(at: Time) -> u32 {
-    (at.as_ns() >> 10) as u32
+    ((at + UP_BEFORE).as_ns() >> 10) as u32
 }
 
 /// Users give microseconds, as `tc` does; what the clock cannot compare becomes its longest.
@@ -298,6 +302,8 @@ mod tests {
 
     /// 100 ms.
     const INTERVAL: u32 = 97_656;
+    /// When a run begins: 1000 s.
+    const ZERO: u32 = 976_562_500;
 
     fn parameters() -> Parameters {
         Parameters::new(Span::from_ms(5), Span::from_ms(100), Bytes::new(1514))
@@ -325,15 +331,17 @@ mod tests {
 
     /// A spell begins `gap` ticks after one that gave `added` signals and ended at a count of 20.
     fn late_after_spell(added: u32, gap: u32) -> State {
-        let now = 10_000_000;
-        let mut state = State {
-            count: 20,
-            last_count: 20 - added,
-            inverse_root: 14_640,
-            first_above: now - 1,
-            drop_next: now - gap,
-            ..State::default()
-        };
+        let now = ZERO + 10_000_000;
+        late_at(
+            10_000_000,
+            State { last_count: 20 - added, drop_next: now - gap, ..State::default() },
+        )
+    }
+
+    /// The first signal of a spell, this many ticks after the run began, with a count of 20.
+    fn late_at(now: u32, before: State) -> State {
+        let first_above = ZERO + now - 1;
+        let mut state = State { count: 20, inverse_root: 14_640, first_above, ..before };
         let mut line = Line::of(3);
         let now = Time::from_ns(u64::from(now) << 10);
         state.dequeue(now, &parameters(), &mut line, &mut Outcome::default());
@@ -341,18 +349,26 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_overflowed_before_its_first_signal_starts_afresh_whenever_in_a_run() {
+        for ms in [10, 1_000, 1_700, 5_000] {
+            let state = late_at(ms * INTERVAL / 100, State::default());
+            assert_eq!((state.count, state.inverse_root), (1, u16::MAX), "{ms} ms");
+        }
+    }
+
+    #[test]
     fn a_spell_soon_after_another_starts_from_what_that_had_added_and_from_its_root() {
         let state = late_after_spell(3, 16 * INTERVAL - 1);
         // r = 0.2234: r (3 - 3 r^2) / 2 = 0.3184, though 1/sqrt(3) = 0.5774.
         assert_eq!((state.count, state.last_count, state.inverse_root), (3, 3, 20_864));
-        assert_eq!(state.drop_next, 10_000_000 + 31_089);
+        assert_eq!(state.drop_next, ZERO + 10_000_000 + 31_089);
     }
 
     #[test]
     fn a_spell_16_intervals_after_another_starts_afresh() {
         let state = late_after_spell(3, 16 * INTERVAL);
         assert_eq!((state.count, state.last_count, state.inverse_root), (1, 1, u16::MAX));
-        assert_eq!(state.drop_next, 10_000_000 + 97_654);
+        assert_eq!(state.drop_next, ZERO + 10_000_000 + 97_654);
         // So does one soon after a spell of a single signal.
         assert_eq!(late_after_spell(1, 1).inverse_root, u16::MAX);
         assert_eq!(late_after_spell(2, 1).count, 2);
@@ -362,11 +378,11 @@ mod tests {
     fn late_is_strictly_later_than_an_interval_above_target() {
         let p = parameters();
         let mut state = State::default();
-        let late = |state: &mut State, now| state.is_late(now, &p, Some((Time::ZERO, 1515)));
+        let late = |state: &mut State, now| state.is_late(ZERO + now, &p, Some((Time::ZERO, 1515)));
         assert!(!late(&mut state, 4881));
         assert_eq!(state.first_above, 0);
         assert!(!late(&mut state, 4882));
-        assert_eq!(state.first_above, 4882 + INTERVAL);
+        assert_eq!(state.first_above, ZERO + 4882 + INTERVAL);
         assert!(!late(&mut state, 4882 + INTERVAL));
         assert!(late(&mut state, 4882 + INTERVAL + 1));
     }
@@ -375,8 +391,8 @@ mod tests {
     fn an_mtu_behind_the_head_is_no_queue() {
         let p = parameters();
         let mut state = State { first_above: 1, ..State::default() };
-        assert!(state.is_late(100_000, &p, Some((Time::ZERO, 1515))));
-        assert!(!state.is_late(100_000, &p, Some((Time::ZERO, 1514))));
+        assert!(state.is_late(ZERO + 100_000, &p, Some((Time::ZERO, 1515))));
+        assert!(!state.is_late(ZERO + 100_000, &p, Some((Time::ZERO, 1514))));
         assert_eq!(state.first_above, 0);
     }
 

@@ -30,6 +30,14 @@ impl Device {
         }
     }
 
+    /// Memory of `count` segments of `len` bytes in one packet: of veth they are pages behind one head (`skb_gro_receive`).
+    pub fn truesize_merged(self, len: u64, count: u64) -> u64 {
+        match self {
+            Device::Veth => self.truesize(len * count),
+            Device::Tun => self.truesize(len) * count,
+        }
+    }
+
     /// Free bytes behind a segment of `len` bytes in its buffer of tun (`skb_tailroom`).
     pub fn room_in_tun(len: u64) -> u64 {
         tun_buffer(len) - SHARED_INFO - (TUN_PAD + HEADERS + len)

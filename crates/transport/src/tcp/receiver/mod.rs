@@ -423,28 +423,31 @@ impl Receiver {
             if run.pushed {
                 self.policy.on_end(false);
             }
-            return self.measure_len(self.config.mss, false);
+            return self.measure_len(self.config.mss, false, run.count);
         }
-        self.measure_len(run.first.len.into(), run.first.flags & flags::PUSH != 0);
+        self.measure_len(run.first.len.into(), run.first.flags & flags::PUSH != 0, 1);
     }
 
+    /// `count` segments of `len` bytes came in one packet.
     #[inline(always)]
-    fn measure_len(&mut self, len: u32, is_pushed: bool) {
+    fn measure_len(&mut self, len: u32, is_pushed: bool, count: u32) {
         let Measured { is_larger, is_changed, is_end, is_short } =
             self.segment.measure(len, is_pushed);
         if is_end {
             self.policy.on_end(is_short);
         }
         if is_changed {
-            self.set_segment(len, is_larger);
+            self.set_segment(len, is_larger, count);
         }
     }
 
-    /// A segment of `len` bytes changed the estimate, the larger one perhaps that of the memory that segments take, too.
+    /// A segment of `len` bytes changed the estimate, the larger one perhaps that of the memory that segments take, too:
+    /// that is known from the whole packet, of `count` such segments.
     #[cold]
-    fn set_segment(&mut self, len: u32, is_larger: bool) {
+    fn set_segment(&mut self, len: u32, is_larger: bool, count: u32) {
         if is_larger {
-            self.window.measure(len.into(), self.config.device.truesize(len.into()));
+            let memory = self.config.device.truesize_merged(len.into(), count.into());
+            self.window.measure(u64::from(len) * u64::from(count), memory);
         }
         self.window.set_segment(self.segment.bytes());
         self.policy.set_segment(self.segment.bytes());

@@ -107,7 +107,7 @@ impl Sender {
         }
         let prior_fack = self.recovery.scoreboard.highest(&self.sk, &self.rtx);
         st.sampler.rs.prior_in_flight = self.in_flight();
-        st.is_newer = ack.ts_val.wrapping_sub(self.sk.rcv_tsval) as i32 > 0;
+        self.note_timestamp(ack, &mut st);
         self.sk.rcv_tsval = ack.ts_val;
         self.sk.rcv_tsecr = ack.ts_ecr;
         self.receive_window_and_sacks(ack, &mut st);

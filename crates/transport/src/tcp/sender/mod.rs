@@ -1,13 +1,15 @@
 //! The sending half of a connection: what it keeps, and the events that drive it.
 //!
 //! The files of this folder are one value's methods, by what happens: [`ack`] when an acknowledgement arrives,
-//! [`timers`] when a timer fires, [`write`] when the application writes; [`output`] says what may be sent, and
+//! [`paws`] when that is too old, [`timers`] when a timer fires, [`write`] when the application writes; [`output`] says what
+//! may be sent, and
 //! [`transmit`] sends it. They call each other.
 //! What they decide by is in values of their own, which know nothing of the sender: [`Recovery`], [`RtxQueue`],
 //! [`Supply`], [`HostQueue`], [`XmitTimer`].
 
 mod ack;
 mod output;
+mod paws;
 mod timers;
 mod transmit;
 mod write;
@@ -49,8 +51,10 @@ pub struct Sender {
     pacing_timer: Time,
     /// Earliest departure time of the last transmission, host ns.
     last_edt_ns: u64,
-    /// The peer's last timestamp, which is echoed.
+    /// The peer's newest timestamp, which is echoed (`ts_recent`).
     peer_ts_val: u32,
+    /// The tick in which something that was out of place was answered last.
+    answered: Option<u32>,
 }
 
 /// The SYN that was sent last.
@@ -63,8 +67,6 @@ struct Syn {
     retries: u32,
     /// It is a SYN-ACK.
     is_answer: bool,
-    /// The tick in which a SYN-ACK was answered that came again.
-    answered: Option<u32>,
 }
 
 impl Sender {
@@ -99,6 +101,7 @@ impl Sender {
             pacing_timer: Time::NEVER,
             last_edt_ns: 0,
             peer_ts_val: 0,
+            answered: None,
         }
     }
 
@@ -145,10 +148,12 @@ impl Sender {
                 self.peer_ts_val = tcp.ts_val;
                 self.establish(tcp);
             }
-            Conn::Established if ack.is_syn() => self.answer_synack(),
+            Conn::Established if ack.is_syn() => self.answer_misplaced(),
             Conn::Established => {
-                self.peer_ts_val = tcp.ts_val;
                 self.sk.stats.acks_received += 1;
+                if self.is_discarded(tcp) {
+                    return self.answer_misplaced();
+                }
                 self.process_ack(tcp);
                 self.supply.forget(self.rtx.una(), || self.host.lowest_seq());
                 // A send has looked for room already.

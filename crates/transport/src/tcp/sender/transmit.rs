@@ -183,16 +183,8 @@ impl Sender {
         self.send_empty(Burst { ecn, ..self.empty() });
     }
 
-    /// A SYN-ACK that comes again is answered: the ACK of the first was lost (`tcp_send_challenge_ack`), once in half a
-    /// second at most (`sysctl_tcp_invalid_ratelimit`).
-    #[cold]
-    pub(super) fn answer_synack(&mut self) {
-        let now = self.sk.jiffies;
-        let limit = self.sk.tick().hz() / 2;
-        if self.syn.answered.is_some_and(|before| now.wrapping_sub(before) < limit) {
-            return;
-        }
-        self.syn.answered = Some(now);
+    /// An ACK without data leaves (`tcp_send_ack`).
+    pub(super) fn send_bare_ack(&mut self) {
         let ecn = self.control_ecn();
         self.send_empty(Burst { seq: self.rtx.nxt(), ecn, ..self.empty() });
     }
