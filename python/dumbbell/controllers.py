@@ -98,7 +98,10 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
         return
     controllers = known() if controllers is None else controllers
     if name not in controllers:
-        raise wrong(f"{at}.cca", name, "one of: " + ", ".join(f'"{n}"' for n in controllers), list(controllers))
+        there = ", ".join(f'"{n}"' for n in controllers)
+        raise wrong(
+            f"{at}.cca", name, f"one of: {there}, or one of your own (`dumbbell run --cca FILE`)", list(controllers)
+        )
     declared = controllers[name].params
     for given, value in params.items():
         if given not in declared:

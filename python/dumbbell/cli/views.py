@@ -66,7 +66,7 @@ def cca(arguments: argparse.Namespace) -> int:
         raise ScenarioError("NAME", "missing: the name of a controller, or a file with one")
     for name in names:
         if name not in controllers:
-            raise wrong("NAME", name, "one of: " + ", ".join(controllers), list(controllers))
+            raise wrong("NAME", name, f"one of: {', '.join(controllers)}, or a file (.c, .py)", list(controllers))
         _show_controller(controllers[name])
     return OK
 
