@@ -247,7 +247,7 @@ fn described(m: &cca::Module) -> serde_json::Value {
         .collect();
     serde_json::json!({"name": m.name(), "doc": m.doc(), "summary": m.summary(),
         "license": m.license(), "params": params, "presets": presets, "states": m.states(),
-        "priv_bytes": m.priv_bytes()})
+        "priv_bytes": m.priv_bytes(), "needs_marks": m.needs_ecn() || m.needs_l4s()})
 }
 
 /// What there is to know about each controller, as a JSON list.
