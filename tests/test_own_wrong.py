@@ -57,7 +57,32 @@ static struct tcp_congestion_ops wrong = {
 static int __init wrong_register(void) { return tcp_register_congestion_control(&wrong); }
 module_init(wrong_register);
 """
-#: Line of BODY.
+#: The same in our style.
+OURS = """\
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A window of Reno's, which does BODY. */
+#include "cca.h"
+
+CCA_NO_PARAMS;
+CCA_NO_STATE;
+CCA_NO_STATES;
+
+CCA_SSTHRESH_OP(wrong_ssthresh) { return max(tcp_sk(sk)->snd_cwnd >> 1, 2U); }
+CCA_OP(u32, wrong_undo, struct sock *sk) { return tcp_reno_undo(sk); }
+CCA_GUARD_OP(wrong_guard);
+CCA_AVOID_OP(wrong_avoid)
+{
+	volatile u32 zero = 0, sum;
+	tcp_reno_grow_as(sk, acked, 1);
+	if (tcp_sk(sk)->delivered > 500) {
+		BODY
+	}
+}
+
+CCA_MODULE(tcp_wrong, "wrong", TCP_CONG_NON_RESTRICTED, .ssthresh = wrong_ssthresh, .cong_avoid = wrong_avoid,
+	.undo_cwnd = wrong_undo, CCA_GUARD(wrong_guard));
+"""
+#: Line of BODY, in both.
 LINE = 17
 
 WRONG = {
@@ -112,8 +137,9 @@ def test_a_crash_of_module_init_is_bad_input(folder: Path, cli: Any) -> None:
     assert "the module: module_init() follows a NULL pointer" in done.stderr
 
 
-def test_the_sanitizer_says_what_it_finds(folder: Path, cli: Any) -> None:
-    write(folder, "{ u32 room[2] = { 0 }; sum = room[2 + zero]; }")
+@pytest.mark.parametrize("text", [MODULE, OURS], ids=["module", "ours"])
+def test_the_sanitizer_says_what_it_finds(folder: Path, cli: Any, text: str) -> None:
+    (folder / "tcp_wrong.c").write_text(text.replace("BODY", "{ u32 room[2] = { 0 }; sum = room[2 + zero]; }"))
     done = cli("run", "x.toml", "--cca", "tcp_wrong.c", "--out", "out", env={**os.environ, "CCA_SANITIZE": "1"})
     assert done.returncode == 1
     found, said = done.stderr.splitlines()[-2:]

@@ -223,7 +223,8 @@ impl Job<'_> {
         self.run(cc).map_err(|refused| self.error(&refused))?;
         self.check_rules(&object)?;
         let library = self.out.join("controller.so");
-        self.run(self.linker(&[object], &library)).map_err(|refused| self.error(&refused))?;
+        let objects: Vec<_> = [object].into_iter().chain(self.sanitizer_options()?).collect();
+        self.run(self.linker(&objects, &library)).map_err(|refused| self.error(&refused))?;
         let symbol = format!("cca_module_{}", stem.replace('-', "_"));
         Ok(self.built(library, Some(symbol), Vec::new()))
     }
@@ -278,7 +279,20 @@ impl Job<'_> {
             self.object(&source, &glue, form, false).map_err(|refused| self.error(&refused))?;
             objects.push(glue);
         }
+        objects.extend(self.sanitizer_options()?);
         self.link(objects, form)
+    }
+
+    /// What the sanitizer's library asks the program for, where there is a sanitizer.
+    fn sanitizer_options(&self) -> Result<Option<PathBuf>, BuildError> {
+        if sanitizers().is_empty() {
+            return Ok(None);
+        }
+        let object = self.out.join("sanitize.o");
+        let mut cc = self.cc();
+        cc.arg("-c").arg(self.out.join("cca/hosts/sim/sanitize.c")).arg("-o").arg(&object);
+        self.run(cc).map_err(|refused| self.error(&refused))?;
+        Ok(Some(object))
     }
 
     /// Links; searches the other files in the source's folder for undefined symbols.
