@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cca::{includes_cca_h, kernel_name, prefixed_name};
+use cca::{explained, includes_cca_h, kernel_name, prefixed_name};
 
 use crate::flags::CLANG_FLAGS;
 use crate::Error;
@@ -112,7 +112,7 @@ fn first_error(printed: &str) -> String {
         Some((place, function)) if ["sf", "df"].iter().any(|kind| function.contains(kind)) => {
             format!("{place}: error: floating point, which BPF does not have")
         }
-        _ => first.to_owned(),
+        _ => explained(first),
     }
 }
 

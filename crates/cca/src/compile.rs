@@ -24,6 +24,9 @@ const PRIV_BYTES_LARGE: u32 = 512;
 const LARGE_MARKS: [&str; 4] = ["skb_marked_lost", "tx_in_flight", "fast_ack_mode", "tso_segs"];
 /// What is said of floating point.
 const NO_FLOATS: &str = "error: floating point, which code in a kernel may not use";
+/// What gcc and clang say where something is written that is constant, as fields of the socket are.
+const READ_ONLY: [&str; 3] =
+    ["read-only member", "in read-only object", "with const-qualified type"];
 /// Makes the compiler call functions for floating point, which are not there.
 const NO_FLOAT_REGISTERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
     &["-mgeneral-regs-only"]
@@ -130,6 +133,17 @@ pub fn includes_cca_h(text: &str) -> bool {
         let file = line.and_then(|line| line.strip_prefix("include")).map(str::trim_start);
         file.is_some_and(|file| file.starts_with("\"cca.h\""))
     })
+}
+
+/// An error of a compiler, with what may be written where it is of something that may not.
+#[must_use]
+pub fn explained(error: &str) -> String {
+    let more = if READ_ONLY.iter().any(|words| error.contains(words)) {
+        "; of the socket, a controller may write the fields that kernel.h marks W"
+    } else {
+        ""
+    };
+    format!("{error}{more}")
 }
 
 /// First block comment, without its frame of stars; a line that is only a licence is no comment.
@@ -436,7 +450,7 @@ impl Job<'_> {
         if let Some((place, _)) = line.split_once(": error: SSE register") {
             return BuildError(format!("{place}: {NO_FLOATS}"));
         }
-        BuildError(line.split(" [-Werror").next().unwrap_or(&line).to_owned())
+        BuildError(explained(line.split(" [-Werror").next().unwrap_or(&line)))
     }
 
     fn stem(&self) -> String {
