@@ -147,6 +147,18 @@ def test_the_sanitizer_says_what_it_finds(folder: Path, cli: Any, text: str) -> 
     assert "wrong: cong_avoid() was aborted" in said
 
 
+def test_what_runs_here_and_not_by_bpf_is_a_warning(folder: Path, cli: Any) -> None:
+    (folder / "tcp_wrong.c").write_text(OURS.replace("BODY", "sum = (int)acked / ((int)ack | 1);"))
+    for command in (("check",), ("run", "--out", "out")):
+        done = cli(*command, "x.toml", "--cca", "tcp_wrong.c")
+        assert done.returncode == 0
+        (said,) = done.stderr.splitlines()
+        assert said.startswith(f"dumbbell: warning: tcp_wrong.c:{LINE}:")
+        assert "signed division, which BPF does not have: make its operands unsigned; " in said
+    (folder / "tcp_wrong.c").write_text(OURS.replace("BODY", "sum = acked / (ack | 1);"))
+    assert cli("check", "x.toml", "--cca", "tcp_wrong.c").stderr == ""
+
+
 def test_memory_that_is_overwritten_ends_the_run(folder: Path, cli: Any) -> None:
     write(folder, "{ u8 *room = kmalloc(10, 0); memset(room - 32, 7, 600); kfree(room); }")
     done = cli("run", "x.toml", "--cca", "tcp_wrong.c", "--out", "out")

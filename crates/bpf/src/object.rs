@@ -84,11 +84,10 @@ fn run_clang(source: &Path, folder: &Path, object: &Path) -> Result<(), Error> {
     let mut run = Command::new(&clang);
     run.args(CLANG_FLAGS).arg("-iquote").arg(folder.join("cca/include")).arg("-I").arg(folder);
     run.arg("-c").arg(source).arg("-o").arg(object);
-    let done = run.output().map_err(|e| {
-        Error::Source(format!(
-            "{}: cannot be compiled for BPF: {clang}: {e} (install clang 14 or newer, or set $CLANG)",
-            source.display()
-        ))
+    let done = run.output().map_err(|e| Error::NoClang {
+        source_file: source.display().to_string(),
+        clang: clang.clone(),
+        reason: e.to_string(),
     })?;
     if done.status.success() {
         return Ok(());

@@ -284,8 +284,8 @@ mod _native {
     use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients, write_bytes};
     #[pymodule_export]
     use super::kernel::{
-        kernel_built_in, kernel_left_over, kernel_load, kernel_loaded, kernel_set, kernel_status,
-        kernel_unload, KernelController, KernelError,
+        kernel_built_in, kernel_left_over, kernel_load, kernel_loaded, kernel_refusal, kernel_set,
+        kernel_status, kernel_unload, KernelController, KernelError,
     };
     #[pymodule_export]
     use super::own::{build, kernel_name, write_headers, write_sources, BuildError};

@@ -24,6 +24,8 @@ def check(arguments: argparse.Namespace) -> int:
 
     backends.kind(arguments.on)
     own = Own.load(arguments.cca)
+    for text in own.kernel_refusals():
+        print(f"dumbbell: warning: {text}", file=sys.stderr)
     for file in arguments.files:
         given = from_file(file, overrides=tuple(arguments.overrides))
         try:
