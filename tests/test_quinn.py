@@ -10,7 +10,7 @@ import pytest
 import dumbbell
 from closed_form import rows
 from dumbbell import ScenarioError
-from dumbbell.backends import refuse
+from dumbbell.backends import lacking
 from dumbbell.backends.request import Request
 from dumbbell.plots import look
 from dumbbell.results import packets
@@ -121,4 +121,4 @@ def test_what_quinn_cannot_do_is_refused_by_its_key(text: str, said: str) -> Non
 def test_linux_in_virtual_time_refuses_quinn() -> None:
     (planned,) = plan.runs(dumbbell.from_text(PATH + FLOW + 'cca = "cubic"\n'))
     with pytest.raises(ScenarioError, match=r"flow\[0\]\.transport: got quinn, wanted tcp"):
-        refuse(Request(planned, "uml"))
+        lacking(Request(planned, "uml"))

@@ -34,7 +34,6 @@ def check(arguments: argparse.Namespace) -> int:
             if not backends.kind(arguments.on).is_exact:
                 for planned in plan.runs(given.scenario, own.known() if own else None):
                     request = Request(planned, arguments.on, own=own)
-                    backends.refuse(request)
                     lacking[backends.lacking(request)] = True
         except ScenarioError as error:
             raise placed(error, given.text, file, tuple(arguments.overrides)) from None
