@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::complaint::{is_soft_float, mentions, Refused, NO_FLOATS};
 use crate::library::{self, LoadError};
 use crate::module::Module;
 use crate::rules::{self, Broken};
@@ -22,11 +23,6 @@ const PRIV_BYTES: u32 = 104;
 const PRIV_BYTES_LARGE: u32 = 512;
 /// Names that only modules of Google's trees use.
 const LARGE_MARKS: [&str; 4] = ["skb_marked_lost", "tx_in_flight", "fast_ack_mode", "tso_segs"];
-/// What is said of floating point.
-const NO_FLOATS: &str = "error: floating point, which code in a kernel may not use";
-/// What gcc and clang say where something is written that is constant, as fields of the socket are.
-const READ_ONLY: [&str; 3] =
-    ["read-only member", "in read-only object", "with const-qualified type"];
 /// Makes the compiler call functions for floating point, which are not there.
 const NO_FLOAT_REGISTERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
     &["-mgeneral-regs-only"]
@@ -135,17 +131,6 @@ pub fn includes_cca_h(text: &str) -> bool {
     })
 }
 
-/// An error of a compiler, with what may be written where it is of something that may not.
-#[must_use]
-pub fn explained(error: &str) -> String {
-    let more = if READ_ONLY.iter().any(|words| error.contains(words)) {
-        "; of the socket, a controller may write the fields that kernel.h marks W"
-    } else {
-        ""
-    };
-    format!("{error}{more}")
-}
-
 /// First block comment, without its frame of stars; a line that is only a licence is no comment.
 fn head_comment(text: &str) -> String {
     let mut rest = text;
@@ -215,15 +200,6 @@ impl Form {
             old_stamps: text.contains("struct skb_mstamp "),
             has_brutal: mentions(text, "TCP_BRUTAL_PARAMS"),
         }
-    }
-}
-
-/// What a run of the compiler said when it failed.
-struct Refused(String);
-
-impl Refused {
-    fn errors(&self) -> usize {
-        self.0.lines().filter(|line| line.contains("error:")).count()
     }
 }
 
@@ -317,14 +293,13 @@ impl Job<'_> {
             let Err(refused) = self.run(self.linker(&objects, &library)) else {
                 return Ok(self.built(library, None, companions));
             };
-            let missing = undefined(&refused.0);
-            let Some(symbol) = missing.first() else { return Err(self.error(&refused)) };
-            if is_soft_float(symbol) {
-                return Err(self.float_error(&refused, symbol));
+            let Some(symbol) = refused.undefined() else { return Err(self.error(&refused)) };
+            if is_soft_float(&symbol) {
+                return Err(BuildError(refused.float_error(self.source, &symbol)));
             }
-            let found = self.exporter(symbol).filter(|file| !companions.contains(file));
+            let found = self.exporter(&symbol).filter(|file| !companions.contains(file));
             let Some(file) = found.filter(|_| companions.len() < COMPANIONS_MAX) else {
-                return Err(self.undefined_error(symbol));
+                return Err(self.undefined_error(&symbol));
             };
             let object = self.out.join(format!("companion{}.o", companions.len()));
             self.object(&file, &object, form, true).map_err(|refused| self.error(&refused))?;
@@ -338,14 +313,6 @@ impl Job<'_> {
             "{}: `{symbol}` is not defined: not by this program, and no .c file in its folder exports it",
             self.place_of(symbol)
         ))
-    }
-
-    /// The linker lacks what floating point is done with where the processor's registers for it may not be used.
-    fn float_error(&self, refused: &Refused, symbol: &str) -> BuildError {
-        let line = refused.0.lines().find(|line| mentions(line, symbol) && line.contains(".c:"));
-        let place = line.and_then(|line| line.split(": undefined reference").next());
-        let place = place.map_or_else(|| self.source.display().to_string(), str::to_owned);
-        BuildError(format!("{place}: {NO_FLOATS}"))
     }
 
     /// The file in the source's folder that has `EXPORT_SYMBOL(symbol)`.
@@ -431,26 +398,8 @@ impl Job<'_> {
         Err(Refused(String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
-    /// The compiler's first error, without the paths of this program's own folder.
     fn error(&self, refused: &Refused) -> BuildError {
-        let first = refused.0.lines().position(|line| line.contains("error:"));
-        let line = refused.0.lines().nth(first.unwrap_or(0)).unwrap_or("the compiler failed");
-        let own = format!("{}/cca/", self.out.display());
-        let mut line = line.replace(&own, "<dumbbell>/");
-        if let (true, Some((_, what))) = (line.starts_with("<dumbbell>/"), line.split_once(": ")) {
-            // The error is in a macro of ours; a note below it says where the source uses that.
-            let notes = refused.0.lines().skip(first.unwrap_or(0) + 1);
-            let used = notes.take_while(|line| !line.contains("error:")).find(|line| {
-                line.contains(": note: in expansion of macro") && !line.starts_with(&own)
-            });
-            if let Some((place, _)) = used.and_then(|line| line.split_once(": note:")) {
-                line = format!("{place}: {what}");
-            }
-        }
-        if let Some((place, _)) = line.split_once(": error: SSE register") {
-            return BuildError(format!("{place}: {NO_FLOATS}"));
-        }
-        BuildError(explained(line.split(" [-Werror").next().unwrap_or(&line)))
+        BuildError(refused.first_error(self.out))
     }
 
     fn stem(&self) -> String {
@@ -470,40 +419,6 @@ fn sanitizers() -> &'static [&'static str] {
         Ok(on) if on == "1" => &["-fsanitize=undefined", "-fno-sanitize-recover=all"],
         _ => &[],
     }
-}
-
-/// Is `word` in `text` as a whole identifier?
-fn mentions(text: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
-    })
-}
-
-/// Names in a linker's complaints: "undefined reference to `x'", "undefined symbol: x".
-fn undefined(said: &str) -> Vec<String> {
-    let names = said.lines().filter_map(|line| {
-        let (_, rest) = line
-            .split_once("undefined reference to ")
-            .or_else(|| line.split_once("undefined symbol: "))?;
-        let name: String = rest
-            .trim_start_matches(['`', '\'', '"'])
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-            .collect();
-        (!name.is_empty()).then_some(name)
-    });
-    names.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Is this a function that a compiler calls for floating point where it has no registers for it?
-fn is_soft_float(symbol: &str) -> bool {
-    let Some(name) = symbol.strip_prefix("__") else { return false };
-    let kind = ["add", "sub", "mul", "div", "neg", "fix", "float", "extend", "trunc"];
-    let compared = ["lt", "le", "eq", "ne", "gt", "ge", "unord"]
-        .map(|k| [format!("{k}sf2"), format!("{k}df2")]);
-    (kind.iter().any(|kind| name.starts_with(kind)) && (name.contains("df") || name.contains("sf")))
-        || compared.concat().iter().any(|compared| compared == name)
 }
 
 /// The files of a rule of make.

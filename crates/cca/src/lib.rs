@@ -18,6 +18,7 @@
 //! ```
 
 mod compile;
+mod complaint;
 mod controller;
 mod custom;
 mod guard;
@@ -32,9 +33,8 @@ mod sample;
 mod sock;
 mod watch;
 
-pub use compile::{
-    compile, explained, includes_cca_h, write_headers, write_sources, BuildError, Built,
-};
+pub use compile::{compile, includes_cca_h, write_headers, write_sources, BuildError, Built};
+pub use complaint::explained;
 pub use controller::{Controller, ParamError};
 pub use custom::{Custom, CustomMaker};
 pub use guard::take_warnings;
