@@ -1,21 +1,17 @@
 //! Compiles a user's own controller with the system's C compiler: one in our style (it includes
 //! `cca.h`), or the source of a Linux congestion-control module as it is.
-//!
-//! What such a file includes is embedded in this library and written to the folder of the object.
 
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::complaint::{is_soft_float, mentions, Refused, NO_FLOATS};
+use crate::embedded::write_headers;
 use crate::library::{self, LoadError};
 use crate::module::Module;
 use crate::rules::{self, Broken};
-
-include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
 /// Private state that Linux 6.12 grants (`ICSK_CA_PRIV_SIZE`), bytes.
 const PRIV_BYTES: u32 = 104;
@@ -78,42 +74,6 @@ pub fn compile(source: &Path, out: &Path, hz: u32) -> Result<Built, BuildError> 
     } else {
         job.module()
     }
-}
-
-/// Writes what controllers include into `folder`: `cca/` as it is, and `kernel/` for modules.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_headers(folder: &Path) -> io::Result<()> {
-    write_files(folder, FILES)?;
-    let list = FILES.iter().find(|(path, _)| *path == "hosts/module/headers.txt");
-    let (_, list) = list.expect("embedded by the build script");
-    for name in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let file = folder.join("kernel").join(name);
-        fs::create_dir_all(file.parent().expect("below a folder"))?;
-        let up = "../".repeat(name.matches('/').count() + 1);
-        let target = if name.contains('/') { "kernel_module.h" } else { name };
-        fs::write(file, format!("#include \"{up}cca/hosts/module/{target}\"\n"))?;
-    }
-    Ok(())
-}
-
-/// Writes what kernel modules are compiled from into `folder`: `cca/` with the controllers and the headers of that host.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_sources(folder: &Path) -> io::Result<()> {
-    write_files(folder, FILES)?;
-    write_files(folder, SOURCES)
-}
-
-fn write_files(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
-    for (path, text) in files {
-        let file = folder.join("cca").join(path);
-        fs::create_dir_all(file.parent().expect("below a folder"))?;
-        fs::write(file, text)?;
-    }
-    Ok(())
 }
 
 fn read(path: &Path) -> Result<String, BuildError> {
