@@ -165,15 +165,16 @@ def test_messages_per_second_are_bounded() -> None:
 @pytest.mark.parametrize(
     ("change", "jobs"),
     [
-        ("path.rate={steps=[['0s','1Mbps'],['1us','2Mbps']],repeat=true}", "1"),
+        ("path.rate={steps=[['0s','1Gbps'],['1us','2Gbps']],repeat=true}", "1"),
         ("flow[0].workload={kind='on_off',on='1ns',off='1ns'}", "2"),
         ("path={rate='1Tbps',rtt='1ms',buffer='8000GB',burst='4GB'}", "1"),
         ("flow[0].count=49151", "1"),
     ],
 )
-def test_ctrl_c_is_answered_at_once_whatever_a_run_does(tmp_path: Path, change: str, jobs: str) -> None:
+def test_ctrl_c_is_answered_whatever_a_run_does(tmp_path: Path, change: str, jobs: str) -> None:
+    # Each takes hours: what ends before the test's alarm does so by the signal.
     file = tmp_path / "x.toml"
-    file.write_text(TEXT.format(rate='"10Mbps"').replace('"2s"', '"24h"'))
+    file.write_text(TEXT.format(rate='"1Gbps"').replace('"2s"', '"24h"'))
     command = [
         sys.executable,
         "-m",
@@ -188,16 +189,22 @@ def test_ctrl_c_is_answered_at_once_whatever_a_run_does(tmp_path: Path, change: 
         change,
         "--set",
         "record.every=24h",
+        "--set",
+        "limits.events=1000000000000",
     ]
     process = subprocess.Popen([*map(str, command), "--set", "seed=1"], stderr=subprocess.PIPE, text=True)
-    time.sleep(2)
-    began = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=20)
-    took = time.monotonic() - began
-    assert process.returncode in (130, 1), stderr  # 1: a limit came first
+    try:
+        while process.poll() is None and not list(tmp_path.glob("out/.tmp-*/samples.parquet")):
+            time.sleep(0.02)
+        time.sleep(0.5)  # into the run
+        assert process.poll() is None, "it ends by itself"
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate()
+    finally:
+        process.kill()
+    assert process.returncode == 130, stderr
+    assert "interrupted; 0 of 1 runs are finished" in stderr
     assert "Traceback" not in stderr
-    assert took < 3, f"{took:.2f} s"  # 0.2 s on a machine that does nothing else
 
 
 # --- files

@@ -57,7 +57,32 @@ static struct tcp_congestion_ops wrong = {
 static int __init wrong_register(void) { return tcp_register_congestion_control(&wrong); }
 module_init(wrong_register);
 """
-#: Line of BODY.
+#: The same in our style.
+OURS = """\
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A window of Reno's, which does BODY. */
+#include "cca.h"
+
+CCA_NO_PARAMS;
+CCA_NO_STATE;
+CCA_NO_STATES;
+
+CCA_SSTHRESH_OP(wrong_ssthresh) { return max(tcp_sk(sk)->snd_cwnd >> 1, 2U); }
+CCA_OP(u32, wrong_undo, struct sock *sk) { return tcp_reno_undo(sk); }
+CCA_GUARD_OP(wrong_guard);
+CCA_AVOID_OP(wrong_avoid)
+{
+	volatile u32 zero = 0, sum;
+	tcp_reno_grow_as(sk, acked, 1);
+	if (tcp_sk(sk)->delivered > 500) {
+		BODY
+	}
+}
+
+CCA_MODULE(tcp_wrong, "wrong", TCP_CONG_NON_RESTRICTED, .ssthresh = wrong_ssthresh, .cong_avoid = wrong_avoid,
+	.undo_cwnd = wrong_undo, CCA_GUARD(wrong_guard));
+"""
+#: Line of BODY, in both.
 LINE = 17
 
 WRONG = {
@@ -112,13 +137,26 @@ def test_a_crash_of_module_init_is_bad_input(folder: Path, cli: Any) -> None:
     assert "the module: module_init() follows a NULL pointer" in done.stderr
 
 
-def test_the_sanitizer_says_what_it_finds(folder: Path, cli: Any) -> None:
-    write(folder, "{ u32 room[2] = { 0 }; sum = room[2 + zero]; }")
+@pytest.mark.parametrize("text", [MODULE, OURS], ids=["module", "ours"])
+def test_the_sanitizer_says_what_it_finds(folder: Path, cli: Any, text: str) -> None:
+    (folder / "tcp_wrong.c").write_text(text.replace("BODY", "{ u32 room[2] = { 0 }; sum = room[2 + zero]; }"))
     done = cli("run", "x.toml", "--cca", "tcp_wrong.c", "--out", "out", env={**os.environ, "CCA_SANITIZE": "1"})
     assert done.returncode == 1
     found, said = done.stderr.splitlines()[-2:]
     assert re.search(rf"tcp_wrong\.c:{LINE}:\d+: runtime error: index 2 out of bounds", found), done.stderr
     assert "wrong: cong_avoid() was aborted" in said
+
+
+def test_what_runs_here_and_not_by_bpf_is_a_warning(folder: Path, cli: Any) -> None:
+    (folder / "tcp_wrong.c").write_text(OURS.replace("BODY", "sum = (int)acked / ((int)ack | 1);"))
+    for command in (("check",), ("run", "--out", "out")):
+        done = cli(*command, "x.toml", "--cca", "tcp_wrong.c")
+        assert done.returncode == 0
+        (said,) = done.stderr.splitlines()
+        assert said.startswith(f"dumbbell: warning: tcp_wrong.c:{LINE}:")
+        assert "signed division, which BPF does not have: make its operands unsigned; " in said
+    (folder / "tcp_wrong.c").write_text(OURS.replace("BODY", "sum = acked / (ack | 1);"))
+    assert cli("check", "x.toml", "--cca", "tcp_wrong.c").stderr == ""
 
 
 def test_memory_that_is_overwritten_ends_the_run(folder: Path, cli: Any) -> None:

@@ -111,6 +111,22 @@ def test_two_tables_of_one_controller_and_two_transports_have_lines_of_their_own
     assert set(drawn(plot.vary(found, metric="goodput_flow_min"))) == {"CUBIC (QUIC)", "crowd (TCP), of 2 flows"}
 
 
+def test_the_transport_of_an_opponent_is_said_too(tmp_path: Path) -> None:
+    quinn = Flow(cca=["quinn:cubic", "cubic"], transport="quinn")
+    found = run(tmp_path, [quinn, Flow(cca="cubic")], buffer=["0.5bdp", "4bdp"])
+    of_tcp = {"CUBIC (TCP), against quinn's CUBIC", "CUBIC (TCP), against CUBIC (quinn)"}
+    assert set(drawn(plot.vary(found))) == {"quinn's CUBIC", "CUBIC (quinn)", *of_tcp}
+    on_the_axis = legend(plot.vary(found, x="flow[0].cca"))
+    assert "the controller on the axis (quinn), buffer 0.5 BDP" in on_the_axis
+    assert "CUBIC (TCP), against the one on the axis, buffer 4 BDP" in on_the_axis
+
+
+def test_a_name_of_ones_own_leaves_the_transport_of_quinns_controller_to_be_said(tmp_path: Path) -> None:
+    named = Flow(name="mine", cca="quinn:cubic", transport="quinn")
+    found = run(tmp_path, [named, Flow(cca="cubic")], buffer=["0.5bdp", "4bdp"])
+    assert set(drawn(plot.vary(found))) == {"mine (quinn)", "CUBIC (TCP)"}
+
+
 def test_categories_are_bars_in_the_colours_of_the_controllers(tmp_path: Path) -> None:
     found = run(tmp_path, [Flow(cca=["cubic", "bbr", "reno"])])
     ax = plot.vary(found)

@@ -13,7 +13,7 @@ import pytest
 import dumbbell
 from closed_form import rows
 from dumbbell import ScenarioError
-from dumbbell.backends import refuse
+from dumbbell.backends import lacking
 from dumbbell.backends.request import Request
 from dumbbell.runs import plan
 from qlogs import PATH, as_quiche_reads, events, hold_against_grammar, records, told_at_samples
@@ -127,7 +127,7 @@ def test_without_the_event_table_the_qlog_is_the_same(made: dumbbell.Result, tmp
 def test_real_stacks_refuse_it_by_its_key() -> None:
     (planned,) = plan.runs(dumbbell.from_text(SCENARIO))
     with pytest.raises(ScenarioError, match=r"^record\.qlog: got true, wanted false with --on uml"):
-        refuse(Request(planned, "uml"))
+        lacking(Request(planned, "uml"))
 
 
 def test_quiches_reader_takes_every_event(made: dumbbell.Result) -> None:

@@ -145,7 +145,8 @@ def test_the_unchanged_scenario_runs() -> None:
 
 def test_an_unknown_controller_gets_the_list_and_the_nearest() -> None:
     with pytest.raises(
-        ScenarioError, match=r'^flow\[0\].cca: got "cubbic", wanted one of: .*"cubic".*; did you mean "cubic"\?$'
+        ScenarioError,
+        match=r'^flow\[0\].cca: got "cubbic", wanted one of: .*"cubic".*, or one of your own \(`dumbbell run --cca FILE`\); did you mean "cubic"\?$',
     ):
         plan.runs(from_text(toml({"flow": '[{ cca = "cubbic" }]'})))
 

@@ -26,6 +26,14 @@ ERRORS = 3.0
 #: Differences that are never listed, as a part of Linux's figure.
 LEAST = 0.002
 
+#: Kinds of figures, as the pages call them, in the order of the table of means.
+WORDS = {
+    "utilization": "utilisation",
+    "share": "share of a controller",
+    "srtt_mean_ms": "mean smoothed RTT",
+    "retrans_rate": "retransmission rate",
+}
+
 _TEXT = """\
 Queue disciplines with one flow, with four, and with two controllers. Means of many seeds show a difference of a packet,
 which three seeds and tolerances do not: each is held against the standard error of the difference."""
@@ -143,15 +151,6 @@ def _figures(found: Means) -> Iterator[tuple[str, str, Mean]]:
 def _members(found: Means, what: str) -> list[Mean]:
     """The figures of a kind that are not zero on Linux."""
     return [mean for _, name, mean in _figures(found) if kind(name) == what and mean.linux]
-
-
-#: Kinds of figures, as the table names them.
-WORDS = {
-    "utilization": "utilisation",
-    "share": "share of a controller",
-    "srtt_mean_ms": "mean smoothed RTT",
-    "retrans_rate": "retransmission rate",
-}
 
 
 def _listed(listed: Iterable[tuple[str, str, Mean]]) -> Iterator[str]:

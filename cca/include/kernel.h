@@ -10,8 +10,8 @@
  *    below by that of the running kernel,
  *  - natively, the memory that the simulated TCP keeps per flow.
  *
- * "W" marks what a controller may write; a BPF program that writes any other
- * field is refused by the kernel (net/ipv4/bpf_tcp_ca.c), so nobody else does.
+ * "W" marks what a controller may write. The other fields are CCA_RO, so that the
+ * compiler refuses what the kernel refuses of a BPF program (net/ipv4/bpf_tcp_ca.c).
  *
  * Units: "segments" are packets of mss_cache bytes of payload, "jiffies" are
  * ticks of 1/HZ s, "seq" are 32-bit byte sequence numbers that wrap (compare
@@ -105,6 +105,14 @@ struct minmax {
 /* Ours (info.h), not the kernel's, whose structs follow. */
 struct cca_info;
 
+/*
+ * What only TCP writes. Modules (hosts/module) are bound by no such rule: a kernel
+ * loads them whatever they write.
+ */
+#ifndef CCA_RO
+#define CCA_RO const
+#endif
+
 /* A stamp in us, which was a struct before Linux 4.13 (hosts/module/stamp.h). */
 #ifndef CCA_STAMP
 #define CCA_STAMP u64
@@ -131,12 +139,12 @@ struct cca_host {
 #endif
 
 struct sock {
-	unsigned long sk_pacing_rate;	  /* W bytes (payload) per s; ~0: unlimited */
-	unsigned long sk_max_pacing_rate; /* bytes per s; set by the application */
-	u32 sk_pacing_status;		  /* W enum sk_pacing */
-	u32 sk_gso_max_size;		  /* largest burst, bytes */
-	u16 sk_gso_max_segs;		  /* largest burst, segments */
-	u8 sk_pacing_shift;		  /* a burst lasts 2^-shift s at the pacing rate */
+	unsigned long sk_pacing_rate;		 /* W bytes (payload) per s; ~0: unlimited */
+	CCA_RO unsigned long sk_max_pacing_rate; /* bytes per s; set by the application */
+	u32 sk_pacing_status;			 /* W enum sk_pacing */
+	CCA_RO u32 sk_gso_max_size;		 /* largest burst, bytes */
+	CCA_RO u16 sk_gso_max_segs;		 /* largest burst, segments */
+	CCA_RO u8 sk_pacing_shift;		 /* a burst lasts 2^-shift s at the pacing rate */
 #ifndef CCA_HOST_BPF
 	u8 sk_state; /* 1: TCP_ESTABLISHED; for loaded modules */
 	struct cca_host sk_host;
@@ -151,11 +159,11 @@ struct inet_sock {
 };
 
 struct inet_connection_sock {
-	struct inet_sock icsk_inet;	/* must be first */
-	u32 icsk_rto;			/* retransmission timeout, jiffies */
-	CCA_BITS(u8, icsk_ca_state, 5); /* enum tcp_ca_state; inet_csk_ca_state(sk) */
-	u8 icsk_retransmits;		/* timeouts in a row */
-	u8 icsk_backoff;		/* doublings of icsk_rto in force */
+	struct inet_sock icsk_inet;	       /* must be first */
+	CCA_RO u32 icsk_rto;		       /* retransmission timeout, jiffies */
+	CCA_RO CCA_BITS(u8, icsk_ca_state, 5); /* enum tcp_ca_state; inet_csk_ca_state(sk) */
+	CCA_RO u8 icsk_retransmits;	       /* timeouts in a row */
+	CCA_RO u8 icsk_backoff;		       /* doublings of icsk_rto in force */
 	struct {
 		u8 pending; /* W state of the delayed ACK */
 	} icsk_ack;
@@ -167,63 +175,64 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn; /* must be first */
 
 	/* Clocks. */
-	CCA_STAMP tcp_mstamp; /* now, us */
-	u64 tcp_clock_cache;  /* now, ns */
-	u64 tcp_wstamp_ns;    /* earliest departure of the next packet, ns */
-	u32 lsndtime;	      /* last data sent, jiffies */
+	CCA_RO CCA_STAMP tcp_mstamp; /* now, us */
+	CCA_RO u64 tcp_clock_cache;  /* now, ns */
+	CCA_RO u64 tcp_wstamp_ns;    /* earliest departure of the next packet, ns */
+	CCA_RO u32 lsndtime;	     /* last data sent, jiffies */
 
 	/* Sequence space. */
-	u32 snd_una;	  /* first byte not acknowledged, seq */
-	u32 snd_nxt;	  /* next byte to send, seq */
-	u32 write_seq;	  /* end of what the application wrote, seq */
-	u32 high_seq;	  /* snd_nxt when congestion began, seq */
-	u32 undo_marker;  /* snd_una when recovery began; 0: no undo */
-	s32 undo_retrans; /* retransmissions not yet reported as duplicates */
-	u32 snd_wnd;	  /* window offered by the receiver, bytes */
-	u32 max_window;	  /* largest snd_wnd seen, bytes */
-	u32 mss_cache;	  /* payload of a full segment, bytes */
+	CCA_RO u32 snd_una;	 /* first byte not acknowledged, seq */
+	CCA_RO u32 snd_nxt;	 /* next byte to send, seq */
+	CCA_RO u32 write_seq;	 /* end of what the application wrote, seq */
+	CCA_RO u32 high_seq;	 /* snd_nxt when congestion began, seq */
+	CCA_RO u32 undo_marker;	 /* snd_una when recovery began; 0: no undo */
+	CCA_RO s32 undo_retrans; /* retransmissions not yet reported as duplicates */
+	CCA_RO u32 snd_wnd;	 /* window offered by the receiver, bytes */
+	CCA_RO u32 max_window;	 /* largest snd_wnd seen, bytes */
+	CCA_RO u32 mss_cache;	 /* payload of a full segment, bytes */
 
 	/* Round-trip time. */
-	u32 srtt_us;	       /* smoothed RTT, 1/8 us; 0: none yet */
-	u32 mdev_us;	       /* mean deviation, 1/4 us */
-	u32 rttvar_us;	       /* variance used for the RTO, 1/4 us */
-	struct minmax rtt_min; /* minimum RTT of 300 s, us; time in jiffies */
+	CCA_RO u32 srtt_us;	      /* smoothed RTT, 1/8 us; 0: none yet */
+	CCA_RO u32 mdev_us;	      /* mean deviation, 1/4 us */
+	CCA_RO u32 rttvar_us;	      /* variance used for the RTO, 1/4 us */
+	CCA_RO struct minmax rtt_min; /* minimum RTT of 300 s, us; time in jiffies */
 
 	/* Window, in segments. */
-	u32 snd_cwnd;	    /* W congestion window */
-	u32 snd_cwnd_cnt;   /* W linear increase: segments credited */
-	u32 snd_cwnd_clamp; /* never above */
-	u32 snd_cwnd_stamp; /* last change or validation, jiffies */
-	u32 snd_ssthresh;   /* W slow-start threshold */
-	u32 prior_cwnd;	    /* window when recovery began */
-	u32 prior_ssthresh; /* threshold to restore on undo; 0: none */
+	u32 snd_cwnd;		   /* W congestion window */
+	u32 snd_cwnd_cnt;	   /* W linear increase: segments credited */
+	CCA_RO u32 snd_cwnd_clamp; /* never above */
+	CCA_RO u32 snd_cwnd_stamp; /* last change or validation, jiffies */
+	u32 snd_ssthresh;	   /* W slow-start threshold */
+	CCA_RO u32 prior_cwnd;	   /* window when recovery began */
+	CCA_RO u32 prior_ssthresh; /* threshold to restore on undo; 0: none */
 
 	/* Segments out. */
-	u32 packets_out;		  /* sent, not cumulatively acknowledged */
-	u32 retrans_out;		  /* of these: retransmissions in flight */
-	u32 sacked_out;			  /* of these: SACKed */
-	u32 lost_out;			  /* of these: marked lost */
-	u32 max_packets_out;		  /* largest packets_out of the last window */
-	u32 cwnd_usage_seq;		  /* end of that window, seq */
-	CCA_BITS(u8, is_cwnd_limited, 1); /* cwnd held data back; tcp_cwnd_limited_flag(tp) */
-	u8 ecn_flags;			  /* W state of ECN */
+	CCA_RO u32 packets_out;	    /* sent, not cumulatively acknowledged */
+	CCA_RO u32 retrans_out;	    /* of these: retransmissions in flight */
+	CCA_RO u32 sacked_out;	    /* of these: SACKed */
+	CCA_RO u32 lost_out;	    /* of these: marked lost */
+	CCA_RO u32 max_packets_out; /* largest packets_out of the last window */
+	CCA_RO u32 cwnd_usage_seq;  /* end of that window, seq */
+	CCA_RO CCA_BITS(u8, is_cwnd_limited,
+			1); /* cwnd held data back; tcp_cwnd_limited_flag(tp) */
+	u8 ecn_flags;	    /* W state of ECN */
 
 	/* Totals of the connection, in segments; they wrap. */
-	u32 delivered;	   /* delivered, retransmissions included */
-	u32 delivered_ce;  /* of these: echoed as CE-marked */
-	u32 lost;	   /* marked lost, again lost ones included */
-	u32 total_retrans; /* retransmitted */
-	u32 data_segs_out; /* data segments sent, retransmissions included */
+	CCA_RO u32 delivered;	  /* delivered, retransmissions included */
+	CCA_RO u32 delivered_ce;  /* of these: echoed as CE-marked */
+	CCA_RO u32 lost;	  /* marked lost, again lost ones included */
+	CCA_RO u32 total_retrans; /* retransmitted */
+	CCA_RO u32 data_segs_out; /* data segments sent, retransmissions included */
 
 	/* Delivery rate. */
-	u32 app_limited;	    /* W samples up to this `delivered` are limited; 0: none */
-	CCA_STAMP first_tx_mstamp;  /* start of the current sending interval, us */
-	CCA_STAMP delivered_mstamp; /* time of the last delivery, us */
-	u32 rate_delivered;	    /* last good rate sample: segments ... */
-	u32 rate_interval_us;	    /* ... in this time, us */
-	CCA_BITS(u8, rate_app_limited, 1); /* ... while application-limited */
+	u32 app_limited; /* W samples up to this `delivered` are limited; 0: none */
+	CCA_RO CCA_STAMP first_tx_mstamp;	  /* start of the current sending interval, us */
+	CCA_RO CCA_STAMP delivered_mstamp;	  /* time of the last delivery, us */
+	CCA_RO u32 rate_delivered;		  /* last good rate sample: segments ... */
+	CCA_RO u32 rate_interval_us;		  /* ... in this time, us */
+	CCA_RO CCA_BITS(u8, rate_app_limited, 1); /* ... while application-limited */
 
-	u32 reordering; /* tolerated reordering, segments */
+	CCA_RO u32 reordering; /* tolerated reordering, segments */
 
 #ifndef CCA_HOST_BPF
 	/* For loaded modules (cca/hosts/module), which may ask for more. */

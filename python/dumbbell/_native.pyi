@@ -29,6 +29,7 @@ __all__ = [
     "kernel_load",
     "kernel_loaded",
     "kernel_name",
+    "kernel_refusal",
     "kernel_set",
     "kernel_status",
     "kernel_unload",
@@ -334,6 +335,11 @@ def kernel_load(
     ------
     KernelError
         It is not known, does not compile, is refused by the verifier, or the process may not.
+    """
+
+def kernel_refusal(source: str) -> str | None:
+    """The compiler's error for a C source in our style that cannot be compiled for BPF, and therefore not be loaded into
+    a kernel; None for one that can, and where there is no clang to ask.
     """
 
 def kernel_left_over() -> list[str]:

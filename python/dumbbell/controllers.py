@@ -43,6 +43,8 @@ class Controller(NamedTuple):
     states: list[str]
     priv_bytes: int
     presets: Mapping[str, Preset] = MappingProxyType({})
+    needs_marks: bool = False
+    """It answers to the number of CE marks, as DCTCP does."""
 
 
 @cache
@@ -70,7 +72,15 @@ def from_item(item: dict[str, Any]) -> Controller:
     }
     presets = {p["name"]: Preset(p["name"], p["doc"], dict(p["values"])) for p in item.get("presets", ())}
     return Controller(
-        item["name"], item["summary"], item["doc"], item["license"], params, item["states"], item["priv_bytes"], presets
+        item["name"],
+        item["summary"],
+        item["doc"],
+        item["license"],
+        params,
+        item["states"],
+        item["priv_bytes"],
+        presets,
+        item.get("needs_marks", False),
     )
 
 
@@ -98,7 +108,10 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
         return
     controllers = known() if controllers is None else controllers
     if name not in controllers:
-        raise wrong(f"{at}.cca", name, "one of: " + ", ".join(f'"{n}"' for n in controllers), list(controllers))
+        there = ", ".join(f'"{n}"' for n in controllers)
+        raise wrong(
+            f"{at}.cca", name, f"one of: {there}, or one of your own (`dumbbell run --cca FILE`)", list(controllers)
+        )
     declared = controllers[name].params
     for given, value in params.items():
         if given not in declared:

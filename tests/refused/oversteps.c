@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Refused by the verifier: it writes a field of the socket that no controller may write. */
+/*
+ * Refused by the verifier: it writes a field of the socket that no controller may write, past the
+ * compiler, which takes the field for a constant.
+ */
 #include "cca.h"
 
 CCA_NO_PARAMS;
@@ -8,7 +11,7 @@ CCA_NO_STATES;
 
 CCA_OP(void, oversteps_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	tcp_sk(sk)->srtt_us = 8000;
+	*(u32 *)&tcp_sk(sk)->srtt_us = 8000;
 }
 
 CCA_OP(u32, oversteps_ssthresh, struct sock *sk)

@@ -10,6 +10,7 @@
 /* The simulator's hooks; the module's struct tcp_congestion_ops is in ops.h. */
 #define CCA_OPS_TAG cca_host_ops
 #include "stamp.h"
+#define CCA_RO
 #include "../../include/kernel.h"
 /* How much private state the module's kernel grants (ICSK_CA_PRIV_SIZE there). */
 #undef ICSK_CA_PRIV_SIZE

@@ -40,13 +40,6 @@ static struct tcp_congestion_ops *registered;
 static struct cca_host_ops host_ops;
 static struct cca_module described;
 
-/* With CCA_SANITIZE=1: what the sanitizer finds ends the run as a crash does. */
-EXPORT extern const char *__ubsan_default_options(void);
-const char *__ubsan_default_options(void)
-{
-	return "abort_on_error=1";
-}
-
 const char *cca_module_error = "";
 void (*cca_module_tell)(const char *file, int line, const char *what, int is_bug);
 

@@ -46,7 +46,7 @@ pub enum Error {
         reason: String,
     },
     /// No object of that name was built in.
-    #[error("unknown controller {}, wanted one of: {}", shown(.name), .known.join(", "))]
+    #[error("unknown controller {}, wanted one of: {}, or a C file (.c)", shown(.name), .known.join(", "))]
     UnknownController {
         /// As given.
         name: String,
@@ -121,6 +121,16 @@ pub enum Error {
         /// Maximum value.
         max: u32,
     },
+    /// There is no compiler for a source of one's own.
+    #[error("{source_file}: cannot be compiled for BPF: {clang}: {reason} (install clang 14 or newer, or set $CLANG)")]
+    NoClang {
+        /// The source.
+        source_file: String,
+        /// The compiler.
+        clang: String,
+        /// What the system says.
+        reason: String,
+    },
     /// A source of one's own does not compile, or is not a controller in our style.
     #[error("{0}")]
     Source(String),
@@ -138,6 +148,7 @@ impl Error {
             | Self::NameTaken { .. }
             | Self::BadName { .. }
             | Self::NotLoaded { .. }
+            | Self::NoClang { .. }
             | Self::Source(_) => true,
             Self::NotPermitted
             | Self::Kernel { .. }

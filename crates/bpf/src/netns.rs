@@ -69,27 +69,28 @@ impl NetNs {
 
 /// Namespaces whose sockets get the controller unless they ask for another one.
 pub(crate) fn default_of(kernel_name: &str) -> Vec<String> {
-    let is_default = |netns: &NetNs| {
-        let name = netns.within(|| fs::read_to_string(DEFAULT));
-        name.is_ok_and(|name| name.trim() == kernel_name)
-    };
-    NetNs::all().into_iter().filter(is_default).map(|netns| netns.name).collect()
+    where_default(kernel_name, || Ok(()))
 }
 
 /// Sets a controller as the default again where an earlier load of its name still is: Linux keeps the one that was
 /// chosen, not its name. Tells the namespaces.
 pub(crate) fn renew_default(kernel_name: &str) -> Vec<String> {
-    let renew = |netns: &NetNs| {
-        let renewed = netns.within(|| {
+    where_default(kernel_name, || fs::write(DEFAULT, kernel_name))
+}
+
+/// The namespaces of which a controller of this name is the default, and in which `then` succeeds.
+fn where_default(kernel_name: &str, then: impl Fn() -> io::Result<()> + Sync) -> Vec<String> {
+    let is_one = |netns: &NetNs| {
+        let done = netns.within(|| {
             let is_default = fs::read_to_string(DEFAULT)?.trim() == kernel_name;
             if is_default {
-                fs::write(DEFAULT, kernel_name)?;
+                then()?;
             }
             Ok(is_default)
         });
-        renewed.unwrap_or(false)
+        done.unwrap_or(false)
     };
-    NetNs::all().into_iter().filter(renew).map(|netns| netns.name).collect()
+    NetNs::all().into_iter().filter(is_one).map(|netns| netns.name).collect()
 }
 
 /// The name for `ip netns` of the namespace that this process is in, if it has one.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cca::{includes_cca_h, kernel_name, prefixed_name};
+use cca::{explained, includes_cca_h, kernel_name, prefixed_name};
 
 use crate::flags::CLANG_FLAGS;
 use crate::Error;
@@ -84,11 +84,10 @@ fn run_clang(source: &Path, folder: &Path, object: &Path) -> Result<(), Error> {
     let mut run = Command::new(&clang);
     run.args(CLANG_FLAGS).arg("-iquote").arg(folder.join("cca/include")).arg("-I").arg(folder);
     run.arg("-c").arg(source).arg("-o").arg(object);
-    let done = run.output().map_err(|e| {
-        Error::Source(format!(
-            "{}: cannot be compiled for BPF: {clang}: {e} (install clang 14 or newer, or set $CLANG)",
-            source.display()
-        ))
+    let done = run.output().map_err(|e| Error::NoClang {
+        source_file: source.display().to_string(),
+        clang: clang.clone(),
+        reason: e.to_string(),
     })?;
     if done.status.success() {
         return Ok(());
@@ -112,7 +111,7 @@ fn first_error(printed: &str) -> String {
         Some((place, function)) if ["sf", "df"].iter().any(|kind| function.contains(kind)) => {
             format!("{place}: error: floating point, which BPF does not have")
         }
-        _ => first.to_owned(),
+        _ => explained(first),
     }
 }
 

@@ -1,20 +1,17 @@
 //! Compiles a user's own controller with the system's C compiler: one in our style (it includes
 //! `cca.h`), or the source of a Linux congestion-control module as it is.
-//!
-//! What such a file includes is embedded in this library and written to the folder of the object.
 
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::complaint::{is_soft_float, mentions, Refused, NO_FLOATS};
+use crate::embedded::write_headers;
 use crate::library::{self, LoadError};
 use crate::module::Module;
 use crate::rules::{self, Broken};
-
-include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
 /// Private state that Linux 6.12 grants (`ICSK_CA_PRIV_SIZE`), bytes.
 const PRIV_BYTES: u32 = 104;
@@ -22,8 +19,6 @@ const PRIV_BYTES: u32 = 104;
 const PRIV_BYTES_LARGE: u32 = 512;
 /// Names that only modules of Google's trees use.
 const LARGE_MARKS: [&str; 4] = ["skb_marked_lost", "tx_in_flight", "fast_ack_mode", "tso_segs"];
-/// What is said of floating point.
-const NO_FLOATS: &str = "error: floating point, which code in a kernel may not use";
 /// Makes the compiler call functions for floating point, which are not there.
 const NO_FLOAT_REGISTERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
     &["-mgeneral-regs-only"]
@@ -79,42 +74,6 @@ pub fn compile(source: &Path, out: &Path, hz: u32) -> Result<Built, BuildError> 
     } else {
         job.module()
     }
-}
-
-/// Writes what controllers include into `folder`: `cca/` as it is, and `kernel/` for modules.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_headers(folder: &Path) -> io::Result<()> {
-    write_files(folder, FILES)?;
-    let list = FILES.iter().find(|(path, _)| *path == "hosts/module/headers.txt");
-    let (_, list) = list.expect("embedded by the build script");
-    for name in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let file = folder.join("kernel").join(name);
-        fs::create_dir_all(file.parent().expect("below a folder"))?;
-        let up = "../".repeat(name.matches('/').count() + 1);
-        let target = if name.contains('/') { "kernel_module.h" } else { name };
-        fs::write(file, format!("#include \"{up}cca/hosts/module/{target}\"\n"))?;
-    }
-    Ok(())
-}
-
-/// Writes what kernel modules are compiled from into `folder`: `cca/` with the controllers and the headers of that host.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_sources(folder: &Path) -> io::Result<()> {
-    write_files(folder, FILES)?;
-    write_files(folder, SOURCES)
-}
-
-fn write_files(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
-    for (path, text) in files {
-        let file = folder.join("cca").join(path);
-        fs::create_dir_all(file.parent().expect("below a folder"))?;
-        fs::write(file, text)?;
-    }
-    Ok(())
 }
 
 fn read(path: &Path) -> Result<String, BuildError> {
@@ -204,15 +163,6 @@ impl Form {
     }
 }
 
-/// What a run of the compiler said when it failed.
-struct Refused(String);
-
-impl Refused {
-    fn errors(&self) -> usize {
-        self.0.lines().filter(|line| line.contains("error:")).count()
-    }
-}
-
 impl Job<'_> {
     fn ours(&self) -> Result<Built, BuildError> {
         let stem = self.stem();
@@ -223,7 +173,8 @@ impl Job<'_> {
         self.run(cc).map_err(|refused| self.error(&refused))?;
         self.check_rules(&object)?;
         let library = self.out.join("controller.so");
-        self.run(self.linker(&[object], &library)).map_err(|refused| self.error(&refused))?;
+        let objects: Vec<_> = [object].into_iter().chain(self.sanitizer_options()?).collect();
+        self.run(self.linker(&objects, &library)).map_err(|refused| self.error(&refused))?;
         let symbol = format!("cca_module_{}", stem.replace('-', "_"));
         Ok(self.built(library, Some(symbol), Vec::new()))
     }
@@ -278,7 +229,20 @@ impl Job<'_> {
             self.object(&source, &glue, form, false).map_err(|refused| self.error(&refused))?;
             objects.push(glue);
         }
+        objects.extend(self.sanitizer_options()?);
         self.link(objects, form)
+    }
+
+    /// What the sanitizer's library asks the program for, where there is a sanitizer.
+    fn sanitizer_options(&self) -> Result<Option<PathBuf>, BuildError> {
+        if sanitizers().is_empty() {
+            return Ok(None);
+        }
+        let object = self.out.join("sanitize.o");
+        let mut cc = self.cc();
+        cc.arg("-c").arg(self.out.join("cca/hosts/sim/sanitize.c")).arg("-o").arg(&object);
+        self.run(cc).map_err(|refused| self.error(&refused))?;
+        Ok(Some(object))
     }
 
     /// Links; searches the other files in the source's folder for undefined symbols.
@@ -289,14 +253,13 @@ impl Job<'_> {
             let Err(refused) = self.run(self.linker(&objects, &library)) else {
                 return Ok(self.built(library, None, companions));
             };
-            let missing = undefined(&refused.0);
-            let Some(symbol) = missing.first() else { return Err(self.error(&refused)) };
-            if is_soft_float(symbol) {
-                return Err(self.float_error(&refused, symbol));
+            let Some(symbol) = refused.undefined() else { return Err(self.error(&refused)) };
+            if is_soft_float(&symbol) {
+                return Err(BuildError(refused.float_error(self.source, &symbol)));
             }
-            let found = self.exporter(symbol).filter(|file| !companions.contains(file));
+            let found = self.exporter(&symbol).filter(|file| !companions.contains(file));
             let Some(file) = found.filter(|_| companions.len() < COMPANIONS_MAX) else {
-                return Err(self.undefined_error(symbol));
+                return Err(self.undefined_error(&symbol));
             };
             let object = self.out.join(format!("companion{}.o", companions.len()));
             self.object(&file, &object, form, true).map_err(|refused| self.error(&refused))?;
@@ -310,14 +273,6 @@ impl Job<'_> {
             "{}: `{symbol}` is not defined: not by this program, and no .c file in its folder exports it",
             self.place_of(symbol)
         ))
-    }
-
-    /// The linker lacks what floating point is done with where the processor's registers for it may not be used.
-    fn float_error(&self, refused: &Refused, symbol: &str) -> BuildError {
-        let line = refused.0.lines().find(|line| mentions(line, symbol) && line.contains(".c:"));
-        let place = line.and_then(|line| line.split(": undefined reference").next());
-        let place = place.map_or_else(|| self.source.display().to_string(), str::to_owned);
-        BuildError(format!("{place}: {NO_FLOATS}"))
     }
 
     /// The file in the source's folder that has `EXPORT_SYMBOL(symbol)`.
@@ -403,26 +358,8 @@ impl Job<'_> {
         Err(Refused(String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
-    /// The compiler's first error, without the paths of this program's own folder.
     fn error(&self, refused: &Refused) -> BuildError {
-        let first = refused.0.lines().position(|line| line.contains("error:"));
-        let line = refused.0.lines().nth(first.unwrap_or(0)).unwrap_or("the compiler failed");
-        let own = format!("{}/cca/", self.out.display());
-        let mut line = line.replace(&own, "<dumbbell>/");
-        if let (true, Some((_, what))) = (line.starts_with("<dumbbell>/"), line.split_once(": ")) {
-            // The error is in a macro of ours; a note below it says where the source uses that.
-            let notes = refused.0.lines().skip(first.unwrap_or(0) + 1);
-            let used = notes.take_while(|line| !line.contains("error:")).find(|line| {
-                line.contains(": note: in expansion of macro") && !line.starts_with(&own)
-            });
-            if let Some((place, _)) = used.and_then(|line| line.split_once(": note:")) {
-                line = format!("{place}: {what}");
-            }
-        }
-        if let Some((place, _)) = line.split_once(": error: SSE register") {
-            return BuildError(format!("{place}: {NO_FLOATS}"));
-        }
-        BuildError(line.split(" [-Werror").next().unwrap_or(&line).to_owned())
+        BuildError(refused.first_error(self.out))
     }
 
     fn stem(&self) -> String {
@@ -442,40 +379,6 @@ fn sanitizers() -> &'static [&'static str] {
         Ok(on) if on == "1" => &["-fsanitize=undefined", "-fno-sanitize-recover=all"],
         _ => &[],
     }
-}
-
-/// Is `word` in `text` as a whole identifier?
-fn mentions(text: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
-    })
-}
-
-/// Names in a linker's complaints: "undefined reference to `x'", "undefined symbol: x".
-fn undefined(said: &str) -> Vec<String> {
-    let names = said.lines().filter_map(|line| {
-        let (_, rest) = line
-            .split_once("undefined reference to ")
-            .or_else(|| line.split_once("undefined symbol: "))?;
-        let name: String = rest
-            .trim_start_matches(['`', '\'', '"'])
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-            .collect();
-        (!name.is_empty()).then_some(name)
-    });
-    names.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Is this a function that a compiler calls for floating point where it has no registers for it?
-fn is_soft_float(symbol: &str) -> bool {
-    let Some(name) = symbol.strip_prefix("__") else { return false };
-    let kind = ["add", "sub", "mul", "div", "neg", "fix", "float", "extend", "trunc"];
-    let compared = ["lt", "le", "eq", "ne", "gt", "ge", "unord"]
-        .map(|k| [format!("{k}sf2"), format!("{k}df2")]);
-    (kind.iter().any(|kind| name.starts_with(kind)) && (name.contains("df") || name.contains("sf")))
-        || compared.concat().iter().any(|compared| compared == name)
 }
 
 /// The files of a rule of make.

@@ -18,8 +18,10 @@
 //! ```
 
 mod compile;
+mod complaint;
 mod controller;
 mod custom;
+mod embedded;
 mod guard;
 mod library;
 mod module;
@@ -32,9 +34,11 @@ mod sample;
 mod sock;
 mod watch;
 
-pub use compile::{compile, includes_cca_h, write_headers, write_sources, BuildError, Built};
+pub use compile::{compile, includes_cca_h, BuildError, Built};
+pub use complaint::explained;
 pub use controller::{Controller, ParamError};
 pub use custom::{Custom, CustomMaker};
+pub use embedded::{write_headers, write_sources};
 pub use guard::take_warnings;
 pub use library::LoadError;
 pub use module::{Module, Param, Preset};

@@ -53,7 +53,21 @@ fn may_change(section: &object::Section<'_, '_>) -> bool {
     is_written && !name.starts_with(".data.rel.ro") && !name.starts_with(".init_array")
 }
 
-/// The source's name of a variable: a static one in a function has a number behind it.
+/// The source's name of a variable: a static one in a function has a number behind it (gcc), or the function before it
+/// (clang, with a number where there are several).
 fn variable_of(symbol: &str) -> &str {
-    symbol.split('.').next().unwrap_or(symbol)
+    let is_name = |part: &&str| !part.bytes().all(|byte| byte.is_ascii_digit());
+    symbol.split('.').rfind(is_name).unwrap_or(symbol)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variable_of;
+
+    #[test]
+    fn a_static_variable_has_its_name_by_both_compilers() {
+        for symbol in ["most", "most.0", "mine_ssthresh.most", "mine_ssthresh.most.3"] {
+            assert_eq!(variable_of(symbol), "most");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 create_exception!(
@@ -93,6 +93,15 @@ pub fn kernel_load(
     let (name, kernel_name) = (loaded.name().to_owned(), loaded.kernel_name().to_owned());
     let renewed = loaded.renewed().to_vec();
     Ok(KernelController { name, kernel_name, renewed, loaded: Mutex::new(Some(loaded)) })
+}
+
+/// The compiler's error for a source of one's own that BPF does not take; see the stub.
+#[pyfunction]
+pub fn kernel_refusal(py: Python<'_>, source: PathBuf) -> Option<String> {
+    match py.detach(|| bpf::Object::compile(&source)) {
+        Ok(_) | Err(bpf::Error::NoClang { .. }) => None,
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// Names of the controllers that are built in for BPF, and the kernel's for them.

@@ -247,7 +247,7 @@ fn described(m: &cca::Module) -> serde_json::Value {
         .collect();
     serde_json::json!({"name": m.name(), "doc": m.doc(), "summary": m.summary(),
         "license": m.license(), "params": params, "presets": presets, "states": m.states(),
-        "priv_bytes": m.priv_bytes()})
+        "priv_bytes": m.priv_bytes(), "needs_marks": m.needs_ecn() || m.needs_l4s()})
 }
 
 /// What there is to know about each controller, as a JSON list.
@@ -284,8 +284,8 @@ mod _native {
     use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients, write_bytes};
     #[pymodule_export]
     use super::kernel::{
-        kernel_built_in, kernel_left_over, kernel_load, kernel_loaded, kernel_set, kernel_status,
-        kernel_unload, KernelController, KernelError,
+        kernel_built_in, kernel_left_over, kernel_load, kernel_loaded, kernel_refusal, kernel_set,
+        kernel_status, kernel_unload, KernelController, KernelError,
     };
     #[pymodule_export]
     use super::own::{build, kernel_name, write_headers, write_sources, BuildError};

@@ -36,8 +36,6 @@ class Kind(NamedTuple):
         2-core Xeon virtual machine: the simulator 2.0 million with 100 CUBIC flows at 1 Gbit/s, 2.6 million with BBR
         and CUBIC at 100 Mbit/s, 5.9 million in the demo (`make bench` measures it on the machine at hand); Linux in
         virtual time 30,000 to 60,000.
-    refuses
-        Whether the module has `refuse`, which says what of a plan it cannot do on any machine.
     has_workers
         Whether the module has `workers`, which says how many runs go at once unless ``--jobs`` does.
     """
@@ -50,7 +48,6 @@ class Kind(NamedTuple):
     has_hosts: bool = False
     has_series: bool = False
     packets_per_cpu_s: int = 3_000_000
-    refuses: bool = False
     has_workers: bool = False
 
 
@@ -59,8 +56,8 @@ KINDS = {
     "sim": Kind("sim", is_exact=True, is_real_time=False, jobs=None),
     "linux": Kind("linux"),
     "bpf": Kind("linux"),
-    "uml": Kind("uml", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, refuses=True, has_series=True),
-    "uml-ours": Kind("uml", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, refuses=True, has_series=True),
+    "uml": Kind("uml", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_series=True),
+    "uml-ours": Kind("uml", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_series=True),
     "netem": Kind("netem", jobs_max=1),
     "ssh": Kind("ssh", jobs_max=1, has_hosts=True),
     "ray": Kind("cluster", is_exact=True, is_real_time=False, jobs=None, has_hosts=True, has_workers=True),
@@ -83,21 +80,12 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     return _module(request.on).run(request, folder)
 
 
-def refuse(request: Request) -> None:
-    """Raise ScenarioError for what of a plan its back end cannot do, whatever this machine has; some say it only when
-    they are to run.
-    """
-    _refuse_qlog(request)
-    if kind(request.on).refuses:
-        module: Any = _module(request.on)
-        module.refuse(request)
-
-
 def lacking(request: Request) -> str:
     """What this machine lacks for a run, as the run would say it; nothing of hosts elsewhere, which are not asked.
 
-    Raises ScenarioError for what of the plan cannot be run here.
+    Raises ScenarioError for what of the plan its back end cannot do, whatever this machine has.
     """
+    _refuse_qlog(request)
     which = kind(request.on)
     if which.has_hosts or which.is_exact:
         return ""

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.scenario.own import Own
 from dumbbell.scenario.warn import L4S, NEED_MARKS
 
 from .folder import ResultFolder
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import FlowPlan, Plan
+    from dumbbell.scenario.own import Own
 
     from .request import Request
 
@@ -120,7 +120,7 @@ class _Wanted(NamedTuple):
     params: frozenset[tuple[str, int]] = frozenset()
 
 
-def wanted(plan: Plan, *, ours: bool = False, own: Own = Own()) -> list[_Wanted]:  # noqa: B008 - empty, and frozen
+def wanted(plan: Plan, *, ours: bool = False, own: Own | None = None) -> list[_Wanted]:
     """Of each flow: one of the user's `own`, one that sets parameters, or that the kernel lacks, is ours, and with
     `ours` every one. Raises ScenarioError for one that there is not, or that the kernel cannot take.
     """
@@ -135,7 +135,7 @@ def wanted(plan: Plan, *, ours: bool = False, own: Own = Own()) -> list[_Wanted]
             # quinn's own, or ours inside it: the engine knows both, and no kernel takes part.
             found.append(_Wanted(cca, is_ours=False))
             continue
-        file = own.for_bpf(cca, at) if cca in own.sources else None
+        file = own.for_bpf(cca, at) if own and cca in own.sources else None
         is_ours = ours or file is not None or cca not in available or bool(flow["params"])
         if is_ours and file is None and cca not in built_in:
             raise ScenarioError(
@@ -160,7 +160,7 @@ def _is_initial_user_namespace() -> bool:
 
 
 @contextmanager
-def controllers(plan: Plan, *, ours: bool = False, own: Own = Own()) -> Iterator[list[str]]:  # noqa: B008 - empty
+def controllers(plan: Plan, *, ours: bool = False, own: Own | None = None) -> Iterator[list[str]]:
     """Load ours for as long as the run lasts; the kernel's name of each flow's controller. Runs at once do not meet:
     each has names of its own.
     """

@@ -54,7 +54,7 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
             scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on
         )
         if not arguments.quiet:
-            warn_of(scenarios, planned)
+            warn_of(scenarios, planned, own)
         workers = backends.workers(arguments.on, (job.request for job in planned), arguments.jobs)
         place = placed(arguments, scenarios[0].scenario.name)
         what = show or Show.of(arguments)
@@ -76,8 +76,10 @@ def _table(arguments: argparse.Namespace) -> Asked | None:
     return checked(Asked.of(arguments))
 
 
-def warn_of(scenarios: list[Given], jobs: list[Job]) -> None:
-    """Say once per file what its scenario gives reason to warn of."""
+def warn_of(scenarios: list[Given], jobs: list[Job], own: Own) -> None:
+    """Say once per file what its scenario, or a controller of one's own, gives reason to warn of."""
+    for text in own.kernel_refusals():
+        _note(f"warning: {text}")
     for given in scenarios:
         runs = [job.planned for job in jobs if job.planned.name == given.scenario.name]
         counts = Counter(text for run in runs for text in run.warnings)

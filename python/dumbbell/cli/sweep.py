@@ -39,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
         own = Own.load(arguments.cca)
         made = prepared(arguments.file, choice, overrides=tuple(arguments.overrides), own=own, on=arguments.on)
         if not arguments.quiet:
-            run.warn_of([made.given], made.jobs)
+            run.warn_of([made.given], made.jobs, own)
         workers = backends.workers(arguments.on, (job.request for job in made.jobs), arguments.jobs)
         place = run.placed(arguments, made.given.scenario.name)
         make = Store(arguments.store).place

@@ -24,6 +24,8 @@ def check(arguments: argparse.Namespace) -> int:
 
     backends.kind(arguments.on)
     own = Own.load(arguments.cca)
+    for text in own.kernel_refusals():
+        print(f"dumbbell: warning: {text}", file=sys.stderr)
     for file in arguments.files:
         given = from_file(file, overrides=tuple(arguments.overrides))
         try:
@@ -32,7 +34,6 @@ def check(arguments: argparse.Namespace) -> int:
             if not backends.kind(arguments.on).is_exact:
                 for planned in plan.runs(given.scenario, own.known() if own else None):
                     request = Request(planned, arguments.on, own=own)
-                    backends.refuse(request)
                     lacking[backends.lacking(request)] = True
         except ScenarioError as error:
             raise placed(error, given.text, file, tuple(arguments.overrides)) from None
@@ -66,7 +67,7 @@ def cca(arguments: argparse.Namespace) -> int:
         raise ScenarioError("NAME", "missing: the name of a controller, or a file with one")
     for name in names:
         if name not in controllers:
-            raise wrong("NAME", name, "one of: " + ", ".join(controllers), list(controllers))
+            raise wrong("NAME", name, f"one of: {', '.join(controllers)}, or a file (.c, .py)", list(controllers))
         _show_controller(controllers[name])
     return OK
 

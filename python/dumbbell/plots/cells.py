@@ -197,14 +197,25 @@ def label(
     if group is None:
         return _of_run(cell, varied)
     own = x is not None and is_of(x, cells or [cell])
-    head = "the controller on the axis" if own else group.label
-    against = [key.text(cell.vary[key.key]) for key in varied if key.is_cca and not is_of(key, [cell])]
+    head = f"the controller on the axis{_over_transport(group)}" if own else group.label
+    against = [_other(key, cell) for key in varied if key.is_cca and not is_of(key, [cell])]
     if any(is_of(key, [cell]) for key in (*varied, *panels)) and look.name(group.cca) not in head:
         head += f" ({look.name(group.cca)})"
     if x is not None and x.is_cca and not own:
         against.append("the one on the axis")
     others = [key.phrase(cell.vary[key.key]) for key in varied if not key.is_cca]
     return ", ".join([head, *([f"against {' and '.join(against)}"] if against else []), *others, *_over(cells, metric)])
+
+
+def _other(key: VariedKey, cell: Cell) -> str:
+    """The controller of other flows, with their transport where legends tell it."""
+    text = key.text(cell.vary[key.key])
+    found = [group for group in groups.of(cell.run) if group.table == key.table and group.cca not in look.OF_QUINN]
+    return text + (_over_transport(found[0]) if found else "")
+
+
+def _over_transport(group: groups.Group) -> str:
+    return f" ({group.over})" if group.over else ""
 
 
 def is_of(key: VariedKey, cells: Sequence[Cell]) -> bool:

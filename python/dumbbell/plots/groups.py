@@ -29,6 +29,8 @@ class Group(NamedTuple):
     """Its name for a legend: the controller's as papers write it, and the transport where the run has several."""
     nth: int
     """How many groups of the run before it run the same controller."""
+    over: str
+    """Its transport for a legend, where the run has several or it is not TCP; else empty."""
 
     @property
     def size(self) -> int:
@@ -50,6 +52,7 @@ def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
     made: list[Group] = []
     for (table, name, cca, transport), members in found.items():
         nth = sum(group.cca == cca for group in made)
+        over = transport_text(transport) if mixed or transport != "tcp" else ""
         made.append(
             Group(
                 table if several else len(made),
@@ -57,23 +60,23 @@ def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
                 cca,
                 transport,
                 tuple(members),
-                _label(name, cca, transport, mixed=mixed),
+                _label(name, cca, transport, over),
                 nth,
+                over,
             )
         )
     return made
 
 
-def _label(name: str, cca: str, transport: str, *, mixed: bool) -> str:
-    """``cubic from 10s`` is "CUBIC from 10s"; a name of the user's own stays as it is."""
+def _label(name: str, cca: str, transport: str, over: str) -> str:
+    """``cubic from 10s`` is "CUBIC from 10s"; a name of the user's own stays as it is. The transport is behind it,
+    unless it is in "quinn's CUBIC" already.
+    """
     shown = look.name(cca) + name[len(cca) :] if name == cca or name.startswith(f"{cca} ") else name
-    if cca in look.OF_QUINN:
+    if not over or (cca in look.OF_QUINN and look.name(cca) in shown):
         return shown
-    if mixed or transport != "tcp":
-        upper = transport_text(transport)
-        words = [word for word in shown.split() if word != transport] or [shown]
-        return shown if upper in words else f"{' '.join(words)} ({upper})"
-    return shown
+    words = [word for word in shown.split() if word != transport] or [shown]
+    return shown if over in words else f"{' '.join(words)} ({over})"
 
 
 def colours(groups: Sequence[Group]) -> dict[Group, str]:

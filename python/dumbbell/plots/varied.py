@@ -50,9 +50,9 @@ def panels(
 ) -> None:
     """Lines or bars in each panel."""
     columns = shape(len(parts), layout.form).columns
-    rows = rows_of([mine for _, mine in parts], found, layout)
-    for i, (ax, (title, mine), own) in enumerate(zip(sheet.axes, parts, rows)):
-        panel(sheet, ax, mine, found, layout=layout, log=log, rows=own)
+    made = rows_of([mine for _, mine in parts], found, layout)
+    for i, (ax, (title, _), rows) in enumerate(zip(sheet.axes, parts, made)):
+        panel(sheet, ax, rows, found, layout=layout, log=log)
         if title:
             style.panel_title(sheet, ax, title)
         if i % columns:
@@ -84,20 +84,11 @@ class Row(NamedTuple):
         return [mean for mean, *_ in made], whiskers if found.is_repeated else None
 
 
-def panel(
-    sheet: style.Sheet,
-    ax: Axes,
-    mine: Sequence[Cell],
-    found: Found,
-    *,
-    layout: Layout,
-    log: bool,
-    rows: Sequence[Row] | None = None,
-) -> None:
-    """Lines or bars in one panel, with its axes; `rows` are those of `mine` in a figure of several panels."""
-    for row in rows_of([mine], found, layout)[0] if rows is None else rows:
+def panel(sheet: style.Sheet, ax: Axes, rows: Sequence[Row], found: Found, *, layout: Layout, log: bool) -> None:
+    """Lines or bars in one panel, with its axes."""
+    for row in rows:
         (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
-    tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, mine, found)]
+    tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, rows, found)]
     lowest = min(cell.interval(found.metric)[1] for cell in found.cells) if layout.form == "lines" else 0.0
     _axes(sheet, ax, found, layout, ends=None if log else _ends(lowest, max(tops), found.metric.most))
 
@@ -205,11 +196,11 @@ def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) ->
         sheet.entry(Patch(facecolor="#bbbbbb" if varied else row.colour, **edge), row.label)
 
 
-def _capacity(sheet: style.Sheet, ax: Axes, mine: Sequence[Cell], found: Found) -> list[float]:
+def _capacity(sheet: style.Sheet, ax: Axes, rows: Sequence[Row], found: Found) -> list[float]:
     """The bottleneck's rate where all runs have one and the same, for rates; what was drawn."""
     if found.metric.unit != "Mbit/s" or found.metric.title.startswith("Goodput of"):
         return []
-    links = {cell.run.plan.bottleneck for cell in mine}
+    links = {cell.run.plan.bottleneck for row in rows for cell in row.cells}
     rates = {link.rate_bps for link in links if link.is_constant}
     if len(rates) == 1 and all(link.is_constant for link in links):
         rate = rates.pop() / 1e6

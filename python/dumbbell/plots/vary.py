@@ -122,9 +122,11 @@ def _with_jain(
     index = cells.collect(results, "jain", figures.METRICS["jain"], window, along=layout.x.key)
     sheet = style.Sheet(None, page, rows=2, height=2.2, sharex=True)
     above, below = sheet.axes
-    varied.panel(sheet, below, found.cells, found, layout=layout, log=log)
+    (rows,) = varied.rows_of([found.cells], found, layout)
+    varied.panel(sheet, below, rows, found, layout=layout, log=log)
     entries, sheet.entries = sheet.entries, []
-    varied.panel(sheet, above, index.cells, index, layout=layout, log=False)
+    (rows,) = varied.rows_of([index.cells], index, layout)
+    varied.panel(sheet, above, rows, index, layout=layout, log=False)
     sheet.entries = entries + (sheet.entries if len(sheet.entries) > 1 else [])
     above.set_xlabel("")
     sheet.finish(_caption(results, found, window))

@@ -8,8 +8,12 @@ from __future__ import annotations
 import os
 import signal
 from _thread import get_native_id
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+Made = TypeVar("Made")
+Found = TypeVar("Found")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: What stands in each before anybody asked for anything: only that is replaced, so a program's own handler, or `nohup`,
@@ -74,6 +78,21 @@ class Held:
             number, _State.pending = _State.pending, 0
             _State.is_raised = True
             raise Interrupted(number)
+
+
+def ended(start: Callable[[], Made], during: Callable[[Made], Found], end: Callable[[Made], object]) -> Found:
+    """Do something with what `start` gives, and end that, whatever comes meanwhile; what `during` gives. An interrupt
+    waits until the first is known, because what is not known cannot be ended.
+    """
+    # No context: an interrupt between its beginning and its body would find nobody who ends it.
+    made = None
+    try:
+        with Held():
+            made = start()
+        return during(made)
+    finally:
+        if made is not None:
+            end(made)
 
 
 def pass_on(error: Interrupted) -> NoReturn:

@@ -353,11 +353,13 @@ class _Flows(NamedTuple):
         """Its flows: `count` of them, or those that arrive."""
         flow, at = self.flow, self.at
         self._check_hosts()
-        if flow.transport.FORM == "quinn":
-            known = controllers.with_quinn(known)
-        elif flow.cca in controllers.with_quinn({}):
+        quinn = controllers.with_quinn(known) if flow.transport.FORM == "quinn" else None
+        if quinn is None and flow.cca in controllers.with_quinn({}):
             raise wrong(f"{at}.cca", flow.cca, 'this controller with transport = "quinn", which it is part of')
-        params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, known)
+        params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, quinn or known)
+        if quinn is not None and quinn[flow.cca].needs_marks:
+            accepted = 'a controller that needs no number of CE marks, which quinn tells none, or transport = "tcp"'
+            raise wrong(f"{at}.cca", flow.cca, accepted)
         starts = self._times()
         route = self._route()
         one: FlowPlan = {

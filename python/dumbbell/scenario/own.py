@@ -78,6 +78,22 @@ class Own:
             raise ScenarioError(at, f'got "{name}", {what} of your own, wanted {accepted}{more}')
         return str(source.record["file"])
 
+    def kernel_refusals(self) -> list[str]:
+        """What no kernel takes by BPF of those of these that are in our style, though the simulator runs it; nothing
+        where there is no clang to ask.
+        """
+        from dumbbell import _native
+
+        ours = [source for source in self.sources.values() if source.library and source.library(1000)[1]]
+        found = [(source.record["file"], _native.kernel_refusal(source.record["file"])) for source in ours]
+        # An error elsewhere is one of the headers, which this machine lacks.
+        return [
+            f"{said.replace(' error: ', ' ', 1)}; a kernel does not take it by BPF (--on linux, --on bpf, `dumbbell"
+            " kernel load`)"
+            for file, said in found
+            if said and said.startswith(f"{file}:")
+        ]
+
     def native(self, hz: int, names: Iterable[str]) -> dict[str, Any]:
         """What the engine takes, of the controllers with these names that are the user's own."""
         used = {name: self.sources[name] for name in names if name in self.sources}

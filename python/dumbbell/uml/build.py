@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
-from dumbbell.runs.interrupts import Held, Raised
+from dumbbell.runs.interrupts import Raised, ended
 
 from . import guest, source, store
 from .store import Kernel
@@ -334,30 +334,27 @@ class _Build:
 
     def _run(self, step: str, command: list[str], folder: Path, *, env: dict[str, str]) -> None:
         """Run a program of this step into the log; it and what it has started end with us."""
-        began = time.monotonic()
         with self.log.open("ab") as log:
-            process = None
-            try:
-                # An interrupt waits until the process is known: one that is not known cannot be ended.
-                with Held():
-                    process = subprocess.Popen(
-                        command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                        start_new_session=True,
-                    )  # fmt: skip
-                while True:
-                    try:
-                        process.wait(0.5)
-                        break
-                    except subprocess.TimeoutExpired:
-                        self.shown.now(f"  {time.monotonic() - began:.0f} s{self._last()}")
-            except BaseException:
-                if process is not None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-                raise
-        if process.returncode:
+
+            def start() -> subprocess.Popen[bytes]:
+                return subprocess.Popen(
+                    command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    start_new_session=True,
+                )  # fmt: skip
+
+            status = ended(start, self._wait, _kill)
+        if status:
             said = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
             raise EngineError(f"{step} failed; from {self.log}:\n" + "\n".join(failure(said)))
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+        """Show how long a program takes, until it has ended; its status."""
+        began = time.monotonic()
+        while True:
+            try:
+                return process.wait(0.5)
+            except subprocess.TimeoutExpired:
+                self.shown.now(f"  {time.monotonic() - began:.0f} s{self._last()}")
 
     def _last(self) -> str:
         """The file that is being compiled."""
@@ -365,3 +362,10 @@ class _Build:
             log.seek(max(log.seek(0, os.SEEK_END) - 400, 0))
             lines = log.read().decode("utf-8", "replace").splitlines()
         return f"  {lines[-1].split()[-1]}" if lines and lines[-1].startswith("  CC") else ""
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a program that has not ended, and what it has started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

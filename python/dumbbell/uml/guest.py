@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dumbbell.errors import EngineError
-from dumbbell.runs.interrupts import Held
+from dumbbell.runs import interrupts
 
 from . import store
 from .store import Kernel
@@ -71,17 +71,16 @@ def boot(
         The guest cannot be started, or it or its script failed; the text ends with the console's last lines.
     """
     _prepare(folder, init)
-    process = None
+    failure = ""
+
+    def end(process: subprocess.Popen[bytes]) -> None:
+        nonlocal failure
+        _end(process)
+        failure = _failure(folder, process.returncode)
+
     try:
-        # An interrupt waits until the process is known: one that is not known cannot be ended.
-        with Held():
-            process = _start(kernel, folder, memory_mb, seed)
-        _wait(process, tick)
+        interrupts.ended(lambda: _start(kernel, folder, memory_mb, seed), lambda process: _wait(process, tick), end)
     finally:
-        failure = ""
-        if process is not None:
-            _end(process)
-            failure = _failure(folder, process.returncode)
         _clean(folder)
     if failure:
         raise EngineError(f"Linux {kernel.name}: {failure}")

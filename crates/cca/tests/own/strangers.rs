@@ -215,6 +215,15 @@ fn what_cca_h_does_not_have_is_refused_in_the_simulator_too() {
     assert!(said.starts_with("mine.c:9: error: `most` is a variable"), "{said}");
     let said = refused("int puts(const char *text);", "\treturn puts(\"hello\");");
     assert_eq!(said, "mine.c:6: error: `puts` is not there: a controller has no C library");
+    let written = "; of the socket, a controller may write the fields that kernel.h marks W";
+    for body in [
+        "\ttcp_sk(sk)->srtt_us = 8000;",
+        "\tinet_csk(sk)->icsk_retransmits++;",
+        "\ttcp_sk(sk)->rtt_min.s[0].v = 1;",
+    ] {
+        let said = refused("", &format!("{body}\n\treturn 2;"));
+        assert!(said.starts_with("mine.c:9:") && said.ends_with(written), "{said}");
+    }
     // Constants, and what a compiler calls by itself, are nothing to refuse.
     let (_folder, built) = build(&[(
         "mine.c",
