@@ -104,6 +104,30 @@ def test_super_packets_reach_netem_and_the_shaper_whole_and_the_simulator_loses_
     assert same["random_drops"] <= same["retrans_segs"] + 2 * 45
 
 
+@pytest.mark.parametrize("qdisc", ["fq_codel", "fq"])
+def test_what_is_sent_again_after_a_timeout_goes_to_its_flows_queue(tmp_path: Path, qdisc: str) -> None:
+    from dumbbell.cli import main
+
+    given = {
+        "rate": '{ steps = [["0s", "20Mbps"], ["3s", "0bps"], ["4200ms", "20Mbps"]] }',
+        "buffer": '"100kB"',
+        "path": f'qdisc = "{qdisc}"',
+        "flows": '[[flow]]\ncca = "cubic"\n',
+        "duration": "8s",
+    }
+    (linux,) = ran(tmp_path, **given)
+    assert main(["run", str(tmp_path / "x.toml"), "--out", str(tmp_path / "sim")]) == 0
+    (simulated,) = dumbbell.load(tmp_path / "sim")
+    assert linux.flows.to_pylist()[0]["rtos"] > 0
+    assert linux.summary.link.utilization == pytest.approx(simulated.summary.link.utilization, abs=0.01)
+
+
+def test_merging_receivers_are_warned_of(tmp_path: Path) -> None:
+    (plain,) = ran(tmp_path / "plain", duration="1s")
+    (merging,) = ran(tmp_path / "merging", "--set", "host.gro=true", duration="1s")
+    assert [warning[:9] for warning in merging.warnings if warning not in plain.warnings] == ["host.gro:"]
+
+
 def test_a_rate_and_an_rtt_that_change_are_seen_at_their_times(tmp_path: Path) -> None:
     rate = '{ steps = [["0s", "20Mbps"], ["2s", "5Mbps"], ["4s", "20Mbps"]] }'
     (result,) = ran(tmp_path, duration="6s", rate=rate, rtt='{ steps = [["0s", "20ms"], ["2s", "60ms"]] }')
@@ -224,7 +248,7 @@ def test_a_capture_has_every_segment_of_the_senders_in_order_and_with_right_chec
         # TCP counts a segment when fq takes it: at the end a burst may wait there.
         waits = flow["segs_sent"] - len(data)
         assert 0 <= waits < 16
-        assert len(data) > 1000
+        assert len(data) > 800
         assert 0 <= flow["retrans_segs"] - (len(data) - len(set(data))) <= waits
         assert flow["retrans_segs"] > 10
 

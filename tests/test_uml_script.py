@@ -84,6 +84,10 @@ def test_a_plan_becomes_these_files(name: str) -> None:
             {"up": {"rate": "1Mbps", "buffer": "1bdp", "loss": "1%"}},
             "path.up: impairs acknowledgements before its link, wanted impairments after it with --on uml",
         ),
+        (
+            {"qdisc": {"kind": "fq", "ce_threshold": "1ms"}},
+            "path.qdisc.ce_threshold: got one of fq, wanted none with --on uml",
+        ),
         ({"jitter": {"kind": "gaussian", "spread": "1ms"}}, 'flow[0].jitter.kind: got "gaussian", wanted uniform'),
         ({"flows": [{"cca": "reno", "transport": "quic"}]}, "flow[0].transport: got quic, wanted tcp"),
         ({"host": {"ecn": "accurate"}}, 'host.ecn: got "accurate", wanted false or classic'),

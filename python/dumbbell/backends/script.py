@@ -87,9 +87,9 @@ def ways(plan: Plan, queues: Sequence[Queue], python: str) -> dict[str, Way]:
     }
 
 
-#: Where all hosts share a kernel, a packet keeps the hash of its socket on its way, and queues that sort flows go by it.
-#: After a timeout the socket would draw another (`sk_rethink_txhash`), so that what is sent again overtakes what waits;
-#: a router between hosts hashes headers, which stay.
+#: Where all hosts share a kernel, a packet keeps the hash of its socket on its way, and queues that sort flows go by
+#: it. After a timeout the socket would draw another (`sk_rethink_txhash`), so that what is sent again overtakes what
+#: waits; a router between hosts hashes headers, which stay.
 IN_ONE_KERNEL = {"net.core.txrehash": "0"}
 
 

@@ -74,8 +74,8 @@ def _held_bytes(plan: Plan) -> int:
 
 
 #: What the guest's shell does: everything else is the agent's, whose programs need no file system of their own, as
-#: those of `ip -n` do. CoDel takes what it finds in the first 1.6 s of a kernel for the rest of what went on at its zero,
-#: as no testbed does that is up for longer.
+#: those of `ip -n` do. CoDel takes what it finds in the first 1.6 s of a kernel for the rest of what went on at its
+#: zero, as no testbed does that is up for longer.
 _SCRIPT = """\
 set -e
 ulimit -n 100000
@@ -223,5 +223,11 @@ def refuse(plan: Plan) -> None:
             raise ScenarioError(f"flow[{i}].transport", f"got {kind}, wanted tcp, the guest's own; {others}")
     for link in (*plan["links"], *plan["ack_links"]):
         tc.refuse(link, in_virtual_time=True)
+        if link["qdisc"]["kind"] == "fq" and link["qdisc"]["ce_threshold_ns"] is not None:
+            raise ScenarioError(
+                "path.qdisc.ce_threshold",
+                "got one of fq, wanted none with --on uml: packets between namespaces keep their departure times, from"
+                " which fq reckons what they waited; --on sim and linux have it",
+            )
         tc.leaf(link["qdisc"])
     Network(plan)
