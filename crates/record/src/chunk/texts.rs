@@ -71,12 +71,12 @@ impl Chunk<ByteArrayType> for Texts {
                 return Ok(());
             }
             self.numbers.truncate(before);
-            self.library = Some(Box::new(self.given_up()?));
         }
-        match &mut self.library {
-            Some(library) => library.write(values, rows),
-            None => Ok(()),
-        }
+        let library = match self.library.take() {
+            Some(library) => library,
+            None => Box::new(self.given_up()?),
+        };
+        self.library.insert(library).write(values, rows)
     }
 
     fn close(self) -> Result<(Vec<u8>, ColumnCloseResult)> {

@@ -2,8 +2,7 @@
 //!
 //! The files of this folder are one value's methods, by what happens: [`ack`] when an acknowledgement arrives,
 //! [`paws`] when that is too old, [`timers`] when a timer fires, [`write`] when the application writes; [`output`] says what
-//! may be sent, and
-//! [`transmit`] sends it. They call each other.
+//! may be sent, and [`transmit`] sends it. They call each other.
 //! What they decide by is in values of their own, which know nothing of the sender: [`Recovery`], [`RtxQueue`],
 //! [`Supply`], [`HostQueue`], [`XmitTimer`].
 
