@@ -50,10 +50,10 @@ pub use sample::{
     CA_ACK_WIN_UPDATE, FLAG_ECE,
 };
 pub use sock::{
-    minmax_running_min, MinMax, MinMaxSample, TcpSock, BOOT, SK_PACING_FQ, SK_PACING_NEEDED,
+    minmax_running_min, MinMax, MinMaxSample, TcpSock, SK_PACING_FQ, SK_PACING_NEEDED,
     SK_PACING_NONE, TCP_ECN_MODE_ACCECN, TCP_ECN_OK, UNLIMITED_RATE,
 };
-pub use units::INFINITE_SSTHRESH;
+pub use units::{BOOT, INFINITE_SSTHRESH};
 pub use watch::{watch, Report, REPORT_MARK};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::ffi::c_void;
 use std::mem;
-use units::{Span, INFINITE_SSTHRESH};
+use units::INFINITE_SSTHRESH;
 
 /// One sample of a windowed minimum or maximum.
 #[repr(C)]
@@ -52,9 +52,6 @@ pub fn minmax_running_min(m: &mut MinMax, win: u32, t: u32, v: u32) -> u32 {
     unsafe { cca_minmax_running_min(m, win, t, v) }
 }
 
-/// Simulated hosts booted this long before the run starts, because Linux code takes zero stamps for
-/// "unset". A multiple of every tick.
-pub const BOOT: Span = Span::from_ms(1_000_000);
 /// `sk_pacing_rate` that means "do not pace", bytes/s.
 pub const UNLIMITED_RATE: u64 = u64::MAX;
 /// The bit of `ecn_flags` that says: ECN was negotiated.

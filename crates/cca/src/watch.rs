@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::raw::COPY;
 use crate::running::RUNNING;
-use crate::sock::BOOT;
+use units::BOOT;
 
 /// Where reports go; -1: nowhere, a failure is printed.
 static REPORT: AtomicI32 = AtomicI32::new(-1);

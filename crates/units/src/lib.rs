@@ -14,7 +14,7 @@ mod time;
 
 pub use divisor::Divisor;
 pub use rate::{Bytes, Rate};
-pub use time::{Span, Time};
+pub use time::{Span, Time, BOOT};
 
 /// `ssthresh` of a connection that has none, segments (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;

@@ -91,6 +91,10 @@ impl Span {
     }
 }
 
+/// Simulated machines booted this long before a run starts, because Linux code takes zero stamps for "unset", and a queue of
+/// CoDel that has never signalled for one that did so at zero. A multiple of every tick.
+pub const BOOT: Span = Span::from_ms(1_000_000);
+
 impl Add<Span> for Time {
     type Output = Time;
     #[inline]

@@ -2,7 +2,7 @@
 
 use units::{Divisor, Span, Time};
 
-pub use cca::BOOT;
+pub use units::BOOT;
 
 /// The tick that jiffies-based rules count in.
 #[derive(Clone, Copy, Debug)]

@@ -8,13 +8,10 @@
 
 use crate::frame::Frame;
 use crate::qdisc::{Cause, Outcome, Queued};
-use units::{Bytes, Span, Time};
+use units::{Bytes, Span, Time, BOOT};
 
 /// `CODEL_DISABLED_THRESHOLD`: no sojourn of less than 2199 s is above it.
 const NO_THRESHOLD: u32 = i32::MAX as u32;
-
-/// How long the machine is up before the run, as those of the flows' ends are.
-const UP_BEFORE: Span = Span::from_ms(1_000_000);
 
 /// What the law is told; times in ticks of 1024 ns.
 #[derive(Clone, Copy, Debug)]
@@ -276,11 +273,11 @@ fn mark_selected<P: Frame>(parameters: &Parameters, packet: &mut P, outcome: &mu
     }
 }
 
-/// The clock: 1024 ns, 32 bits; differences are good for 2199 s. A queue that has not signalled yet has done so at zero by it,
-/// and what goes on in the next 16 intervals goes on where that left off; so the clock is that of a machine that is up.
+/// The machine's clock: 1024 ns, 32 bits; differences are good for 2199 s. To the law a queue that has never signalled did so
+/// at zero, and a spell that begins within 16 intervals of a signal continues the one before.
 #[inline]
 fn ticks(at: Time) -> u32 {
-    ((at + UP_BEFORE).as_ns() >> 10) as u32
+    ((at + BOOT).as_ns() >> 10) as u32
 }
 
 /// Users give microseconds, as `tc` does; what the clock cannot compare becomes its longest.

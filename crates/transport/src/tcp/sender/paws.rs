@@ -1,8 +1,8 @@
 //! Acknowledgements that are older than one that came before them (PAWS, RFC 7323, section 5; `tcp_validate_incoming` in
 //! net/ipv4/tcp_input.c): where packets overtake each other on the way up.
 
+use super::super::ack_state::AckState;
 use super::Sender;
-use crate::tcp::ack_state::AckState;
 use net::TcpAck;
 
 /// A timestamp may be this much older than the newest, ms (`TCP_PAWS_WINDOW`).
