@@ -115,7 +115,7 @@ proptest! {
     }
 }
 
-/// Each of so many texts, some of which are empty or long; and with what comes of `cells`, which row has which.
+/// A text for each cell that has a number, one of `different` texts, which that number chooses. Some are empty, some long.
 fn texts(cells: &[Option<i64>], different: u64, long: usize) -> Vec<Option<ByteArray>> {
     let text = |number: u64| "é".repeat((number % 7) as usize) + &format!("{number:>0$}", long);
     let known: Vec<_> = (0..different)

@@ -2,14 +2,14 @@
 //! [encodings](https://parquet.apache.org/docs/file-format/data-pages/encodings/), in the layout that the Parquet library
 //! writes.
 
-use super::pages::{Paged, Range};
+use super::pages::Range;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 
 /// Miniblocks of a block, each of which has a width of its own.
 const MINIBLOCKS: usize = 4;
 
 /// A Parquet type of integers, with the arithmetic of its width: differences wrap around.
-pub trait Integer: DataType<T: Copy + Ord> + Paged<Value = <Self as DataType>::T> {
+pub trait Integer: DataType<T: Copy + Ord> {
     /// Values of a miniblock.
     const MINIBLOCK: usize;
     fn minus(left: Self::T, right: Self::T) -> i64;

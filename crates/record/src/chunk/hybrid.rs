@@ -75,7 +75,7 @@ impl Hybrid {
         }
     }
 
-    /// Appends a number so many times.
+    /// Appends one number, `times` times.
     pub fn put_times(&mut self, number: u8, times: usize) {
         for done in 0..times {
             if self.run > 0 && self.number == number {

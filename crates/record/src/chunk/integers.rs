@@ -7,7 +7,7 @@ use super::pages::{rows_per_page, statistics, Extent, Paged, Pages, Range};
 use super::{Chunk, Rows};
 use parquet::basic::Encoding;
 use parquet::column::writer::ColumnCloseResult;
-use parquet::data_type::{AsBytes, Int32Type, Int64Type};
+use parquet::data_type::AsBytes;
 use parquet::errors::Result;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::statistics::Statistics;
@@ -25,28 +25,15 @@ pub struct Integers<T: Integer> {
     pages: Pages<T>,
 }
 
-impl Paged for Int32Type {
-    type Value = i32;
+impl<T: Integer> Paged for T {
+    type Value = T::T;
     const ENCODING: Encoding = Encoding::DELTA_BINARY_PACKED;
 
-    fn bytes(value: &i32) -> Vec<u8> {
+    fn bytes(value: &T::T) -> Vec<u8> {
         value.as_bytes().to_vec()
     }
 
-    fn statistics(range: Range<i32>, nulls: u64) -> Statistics {
-        statistics(range, nulls, true)
-    }
-}
-
-impl Paged for Int64Type {
-    type Value = i64;
-    const ENCODING: Encoding = Encoding::DELTA_BINARY_PACKED;
-
-    fn bytes(value: &i64) -> Vec<u8> {
-        value.as_bytes().to_vec()
-    }
-
-    fn statistics(range: Range<i64>, nulls: u64) -> Statistics {
+    fn statistics(range: Range<T::T>, nulls: u64) -> Statistics {
         statistics(range, nulls, true)
     }
 }

@@ -26,7 +26,7 @@ pub trait Paged: DataType {
     const ENCODING: Encoding;
     /// A value as statistics have it.
     fn bytes(value: &Self::Value) -> Vec<u8>;
-    /// The same of a whole chunk: the least and the largest, and how many nulls there are.
+    /// Statistics of a whole chunk, from its smallest and largest value and its number of nulls.
     fn statistics(range: Range<Self::Value>, nulls: u64) -> Statistics;
 }
 

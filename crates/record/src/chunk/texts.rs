@@ -165,7 +165,7 @@ impl Texts {
         plain
     }
 
-    /// What these numbers of so many rows stand for.
+    /// Nulls, range and length of a page of `rows` rows, whose texts have these numbers.
     fn extent(&self, numbers: &[u8], rows: usize) -> Extent<Bytes> {
         let mut times = [0; MOST];
         numbers.iter().for_each(|&number| times[usize::from(number)] += 1);
