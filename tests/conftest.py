@@ -41,16 +41,17 @@ cca = "bbr"
 start = "137ms"
 """
 
-#: A sweep with repetitions that differ, for tables of figures and what changed between two.
-SWEEP = """
+#: A sweep with repetitions that differ, without its flows.
+SWEEP_PATH = """
 name = "sweep"
 duration = "4s"
 repetitions = 3
 path = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "3bdp"] }
 host = { start_jitter = "200ms" }
 record = { every = "50ms" }
-flow = [{ cca = "cubic" }, { cca = "cubic", transport = "quic", name = "mine" }]
 """
+#: The same with flows, for tables of figures and what changed between two.
+SWEEP = SWEEP_PATH + 'flow = [{ cca = "cubic" }, { cca = "cubic", transport = "quic", name = "mine" }]\n'
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pytest
 
 import dumbbell
-from conftest import Cli
+from conftest import SWEEP_PATH, Cli
 from dumbbell.plots import reading
 from dumbbell.plots.figures import METRICS
 from dumbbell.report import html
@@ -27,15 +27,7 @@ from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
 from dumbbell.report.looks import CONTRAST, DARK, on_dark
 
-SWEEP = """
-name = "sweep"
-duration = "4s"
-repetitions = 3
-path = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "3bdp"] }
-host = { start_jitter = "200ms" }
-record = { every = "50ms" }
-flow = [{ cca = "cubic" }, { cca = "bbr", name = "mine" }]
-"""
+SWEEP = SWEEP_PATH + 'flow = [{ cca = "cubic" }, { cca = "bbr", name = "mine" }]\n'
 #: Student's t, two-sided 95 %, two degrees of freedom (tables).
 T2 = 4.302652729911275
 HOSTILE = "</script><img src=x onerror=alert(1)>"

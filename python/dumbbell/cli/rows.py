@@ -64,8 +64,8 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     are not repeated.
     """
     rows = [row for part in parts for row in part.rows]
-    folders = [part.folder for part in parts for _ in part.rows]
-    repeats = [i > 0 and folders[i] == folders[i - 1] and _same_run(row, rows[i - 1]) for i, row in enumerate(rows)]
+    runs = _of_runs(parts)
+    repeats = [i > 0 for run in runs for i in range(len(run))]
     several = any(row.flows > 1 for row in rows)
     columns = keys(parts, runs=asked.runs)
     for name in names:
@@ -92,7 +92,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
     shown = {column.name for column in kept}
-    if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, _of_runs(parts))):
+    if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, runs)):
         notes.append("share: of all bytes; goodput: over the time that each flow ran")
     empty = [column.name for column in kept if column.name in FIGURES and not any(column.cells)]
     off = [name for name in ("samples", "queue") if _is_off(parts, name)]
@@ -179,7 +179,7 @@ def _same_run(one: Row, other: Row) -> bool:
 
 
 def _of_runs(parts: Sequence[Part]) -> list[list[Row]]:
-    """The rows of each run, or of the repetitions of one."""
+    """The rows of each run, or of the repetitions of one, which follow each other."""
     made: list[list[Row]] = []
     for part in parts:
         for i, row in enumerate(part.rows):
