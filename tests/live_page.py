@@ -13,7 +13,9 @@ from serving import Server, serving
 
 __all__ = ["browser"]
 
-LOOK_MS = 20_000
+#: How long the page may take, ms: nothing is measured by it. The first server and browser of a module take a third of
+#: this where other tests leave them a quarter of a core.
+LOOK_MS = 60_000
 
 
 @pytest.fixture(scope="module")
