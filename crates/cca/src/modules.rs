@@ -108,14 +108,18 @@ impl Modules {
         }
     }
 
-    /// Checks name and parameters without making a controller in a host language.
+    /// Checks name and parameters; `None` for a controller in a host language, which is not made.
     ///
     /// # Errors
     /// As [`Modules::controller`].
-    pub fn check(&self, name: &str, params: &BTreeMap<String, i64>) -> Result<(), SelectError> {
+    pub fn check(
+        &self,
+        name: &str,
+        params: &BTreeMap<String, i64>,
+    ) -> Result<Option<Controller>, SelectError> {
         match self.own.get(name) {
-            Some(Own::Custom { .. }) => Ok(()),
-            _ => self.controller(name, params).map(|_| ()),
+            Some(Own::Custom { .. }) => Ok(None),
+            _ => self.controller(name, params).map(Some),
         }
     }
 

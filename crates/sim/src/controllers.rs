@@ -1,6 +1,6 @@
 //! The controllers that a plan names, which the simulator knows.
 
-use cca::{Module, Modules, SelectError};
+use cca::{Modules, SelectError};
 use path::plan::Transport;
 use path::{Plan, PlanError};
 use quinn_ends::plans;
@@ -16,9 +16,9 @@ pub fn parse(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
         if is_quinn && plans::own(&plan, i)?.is_some() {
             continue;
         }
-        modules.check(&flow.cca, &flow.params).map_err(|error| refused(i, &error))?;
-        if let Some(module) = Module::find(&flow.cca).filter(|_| is_quinn) {
-            plans::check(i, module)?;
+        let found = modules.check(&flow.cca, &flow.params).map_err(|error| refused(i, &error))?;
+        if let Some(controller) = found.filter(|_| is_quinn) {
+            plans::check(i, controller.module())?;
         }
     }
     Ok(plan)

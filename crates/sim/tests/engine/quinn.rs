@@ -199,3 +199,12 @@ fn what_quinn_cannot_carry_is_refused_by_its_key() {
     plan.flows.push(greedy(&plan, "quinn:bbr", MS));
     assert!(refusal(&plan).contains("transport quinn"), "{}", refusal(&plan));
 }
+
+#[test]
+fn a_controller_of_the_users_own_needs_no_marks_because_it_is_called_dctcp() {
+    let mut own = Modules::new();
+    own.add_custom("dctcp", Box::new(|_| Err("not made to be checked".to_owned())));
+    let text = serde_json::to_string(&one("dctcp", 20)).expect("a plan is JSON");
+    sim::parse(&text, &own).expect("it is legal");
+    assert!(refusal(&one("dctcp", 20)).contains("needs the number of CE marks"));
+}
