@@ -283,6 +283,81 @@ def test_scenarios_that_vary_the_same_are_told_apart_and_others_refused(tmp_path
         plot.vary(Results([*first, *third]))
 
 
+def by_chance(tmp_path: Path) -> Results:
+    """Repetitions of which some have no flow of the first table."""
+    short = Flow(cca="reno", name="short", arrivals={"rate": "0.7/s", "sizes": "20kB"})
+    flows = [short, Flow(cca="cubic", name="long"), Flow(cca="bbr", name="rival")]
+    found = run(tmp_path, flows, buffer=["1bdp", "2bdp"], duration="2s", repetitions=4)
+    having = [{flow.name for flow in one.plan.flows} for one in found]
+    assert {"long", "rival"} in having
+    assert {"short", "long", "rival"} in having
+    return found
+
+
+def test_a_repetition_without_arrivals_gives_no_flow_the_figures_of_another(tmp_path: Path) -> None:
+    found = by_chance(tmp_path)
+    lines = {label.partition(",")[0]: values for label, values in drawn(plot.vary(found)).items()}
+    for name in ("short", "long", "rival"):
+        wanted = [
+            statistics.fmean(
+                goodput(one, own)
+                for one in found
+                if one.vary["path.buffer"] == buffer
+                and (own := [i for i, flow in enumerate(one.plan.flows) if flow.name == name])
+            )
+            for buffer in ("1bdp", "2bdp")
+        ]
+        assert lines[name] == pytest.approx(wanted), name
+
+
+def test_a_legend_says_how_many_flows_arrived_at_least_and_at_most(tmp_path: Path) -> None:
+    found = by_chance(tmp_path)
+    counts = {sum(flow.name == "short" for flow in one.plan.flows) for one in found} - {0}
+    assert len(counts) > 1
+    assert f"short, sum of {min(counts)} to {max(counts)} flows" in drawn(plot.vary(found))
+
+
+def test_completion_times_are_of_all_repetitions_when_the_first_has_none(tmp_path: Path) -> None:
+    found = by_chance(tmp_path)
+    having_first = sorted(found, key=lambda run: any(flow.name == "short" for flow in run.plan.flows))
+    ax = plot.draw("fct", Results([run for run in having_first if run.vary["path.buffer"] == "1bdp"]))
+    assert [text.partition(" ")[0] for text in legend(ax)] == ["short"]
+
+
+def test_tables_of_two_scenarios_are_matched_by_their_flows(tmp_path: Path) -> None:
+    def one(name: str, *ccas: str) -> Results:
+        path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp")
+        flows = [Flow(cca=cca) for cca in ccas]
+        return dumbbell.run(Scenario(name=name, duration="1s", path=path, flow=flows), tmp_path / name)
+
+    first, second = one("a", "cubic", "bbr"), one("b", "bbr", "reno", "cubic")
+    ax = plot.vary(Results([*first, *second]))
+    bars = {made.get_label(): [bar.get_height() for bar in made] for made in ax.containers if hasattr(made, "patches")}
+    assert bars == {
+        "CUBIC": pytest.approx([goodput(first[0], [0]), goodput(second[0], [2])]),
+        "BBR": pytest.approx([goodput(first[0], [1]), goodput(second[0], [0])]),
+        "Reno": pytest.approx([goodput(second[0], [1])]),
+    }
+
+
+def test_where_all_tables_have_the_controller_on_the_axis_each_is_named(tmp_path: Path) -> None:
+    ccas = ["bbr", "reno"]
+    scenario = Scenario(
+        name="all",
+        duration="1s",
+        path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer=["1bdp", "2bdp"]),
+        flow=[Flow(cca=ccas), Flow(cca=ccas, start="200ms"), Flow(cca=ccas, name="rival")],
+        together=[["flow.cca"]],
+    )
+    found = dumbbell.run(scenario, tmp_path / "all")
+    axis = "the controller on the axis"
+    one = Results([run for run in found if run.vary["path.buffer"] == "1bdp"])
+    bars = plot.vary(one, x="flow.cca", form="bars")
+    assert legend(bars)[:3] == [f"flow[0], {axis}", f"flow[1], {axis}", f"rival, {axis}"]
+    heat = plot.vary(found, form="heat")
+    assert titles(heat) == [f"the controller of {table}" for table in ("flow[0]", "flow[1]", "rival")]
+
+
 def test_an_option_that_a_kind_does_not_use_is_refused(tmp_path: Path) -> None:
     found = run(tmp_path, [Flow(cca="cubic")])
     with pytest.raises(ScenarioError, match=r"--metric: got \"srtt\", wanted no such option for queue"):

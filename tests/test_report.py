@@ -28,6 +28,7 @@ from dumbbell.report.gathered import gather
 from dumbbell.report.looks import CONTRAST, DARK, on_dark
 
 SWEEP = SWEEP_PATH + 'flow = [{ cca = "cubic" }, { cca = "bbr", name = "mine" }]\n'
+LINK = 'rate = "20Mbps"\nrtt = "20ms"\nbuffer = "1bdp"'
 #: Student's t, two-sided 95 %, two degrees of freedom (tables).
 T2 = 4.302652729911275
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -203,6 +204,74 @@ def test_two_folders_stand_on_one_axis_with_what_changed(sweep: Path, tmp_path: 
         for name, path in (("b", sweep), ("a", tmp_path / "slow"))
     }
     assert (shift["before"], shift["after"]) == (f"{mean['b']:.2f}", f"{mean['a']:.2f}")
+
+
+def test_a_window_is_that_of_every_figure_of_the_page(sweep: Path, cli: Cli) -> None:
+    found = document(gather([sweep], start_s=0.5, end_s=None, title=None), sweep.parent / "page.html")
+    (figure,) = [one for one in found["sweeps"]["figures"] if one["metric"] == "goodput"]
+    lines = shown(cli, sweep, "--from", "0.5s")
+    for number, row in enumerate(figure["forms"][0]["panels"][0]["rows"]):
+        for line, (_, mean, *_) in zip(lines, row["points"], strict=True):
+            assert mean == pytest.approx(line["flows"][number]["goodput_mbps"], rel=1e-4)
+    assert "0.5 to" in figure["caption"]
+
+
+def test_a_change_of_controllers_is_said(tmp_path: Path) -> None:
+    for name, ccas in (("before", ("cubic", "bbr")), ("after", ("bbr", "reno"))):
+        flows = "".join(f'[[flow]]\ncca = "{cca}"\n' for cca in ccas)
+        dumbbell.run(dumbbell.from_text(f'duration = "1s"\n[path]\n{LINK}\n{flows}'), tmp_path / name)
+    found = document(gather([tmp_path / "before", tmp_path / "after"], start_s=None, end_s=None, title=""), tmp_path)
+    assert {row["flow"] for row in found["changes"]["rows"]} >= {"cubic -> bbr", "bbr -> reno"}
+    figure = next(one for one in found["sweeps"]["figures"] if one["metric"] == "goodput")["forms"][0]
+    (panel,) = figure["panels"]
+    count = {row["label"]: len(row["points"]) for row in panel["rows"]}
+    assert count == {"CUBIC": 1, "BBR": 2, "Reno": 1}, "the second table of one folder is the first of the other"
+
+
+#: A table whose flows arrive by chance, before another.
+BY_CHANCE = """
+[[flow]]
+name = "short"
+cca = "reno"
+arrivals = { rate = "0.7/s", sizes = "20kB" }
+[[flow]]
+name = "long"
+cca = "cubic"
+count = 2
+"""
+
+
+def test_the_verdict_of_a_sweep_finds_flows_by_their_table(tmp_path: Path) -> None:
+    several = LINK.replace('"1bdp"', '["1bdp", "2bdp", "3bdp", "4bdp"]')
+    text = f'duration = "2s"\nrepetitions = 4\nseed = 3\n[path]\n{several}\n{BY_CHANCE}'
+    runs = dumbbell.run(dumbbell.from_text(text), tmp_path / "chance")
+    having = [any(flow.name == "short" for flow in run.plan.flows) for run in runs if run.repetition == 0]
+    assert not all(having), "a first repetition lacks a table"
+    said = document(gather([tmp_path / "chance"], start_s=None, end_s=None, title=None), tmp_path / "x.html")["verdict"]
+    assert said
+    short, long = (next(line for line in said if line.startswith(f"{name} got")) for name in ("short", "long"))
+    assert float(short.split()[2]) < 5
+    assert float(long.split()[2]) > 90
+
+
+def test_repetitions_and_distributions_find_flows_by_their_table(tmp_path: Path) -> None:
+    text = f'duration = "2s"\nrepetitions = 4\n[path]\n{LINK}\n{BY_CHANCE}'
+    runs = dumbbell.run(dumbbell.from_text(text), tmp_path / "chance")
+    numbers = [[i for i, flow in enumerate(run.plan.flows) if flow.name == "long"] for run in runs]
+    assert len({tuple(own) for own in numbers}) > 2, "flows that arrive shift those of the next table"
+    found = document(gather([tmp_path / "chance"], start_s=None, end_s=None, title=None), tmp_path / "page.html")
+    figure = next(one for one in found["repeated"] if one["metric"] == "goodput")
+    rows = [row["values"] for row in figure["rows"] if row["flow"].endswith("long")]
+    assert rows == [
+        [float(f"{run.summary.flows[own[nth]].goodput_mbps:.6g}") for run, own in zip(runs, numbers)] for nth in (0, 1)
+    ]
+    (panel,) = next(one for one in found["cdfs"]["figures"] if one["kind"] == "rtt")["panels"]
+    lines = {line["label"]: line["count"] for line in panel["lines"]}
+    wanted = [
+        pc.sum(pc.is_valid(run.samples.filter(pc.is_in(run.samples["flow"], pa.array(own)))["rtt_us"])).as_py()
+        for run, own in zip(runs, numbers)
+    ]
+    assert lines["long"] == sum(wanted)
 
 
 def test_rtts_beside_those_of_a_kernel_are_smoothed_as_those_are() -> None:

@@ -4,14 +4,15 @@ together.
 
 from __future__ import annotations
 
+from collections import Counter
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, wrong
 from dumbbell.results.metrics import mean_interval
 
-from . import captions, groups, keys, look
-from .keys import SCENARIO
+from . import captions, groups, keys, look, reading
+from .keys import FOLDER, SCENARIO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +33,10 @@ class Cell(NamedTuple):
     group: Group | None
     """None for a figure of the run as a whole."""
     number: int
-    """Which group of the run it is."""
+    """Which group it is: the same in all runs."""
     values: list[float]
+    sizes: tuple[int, int]
+    """How many flows the group has, at least and at most over the repetitions: some arrive by chance."""
 
     def interval(self, metric: Metric) -> tuple[float, float, float, bool]:
         """Mean, and the ends of its 95 % interval over the repetitions, cut to what is possible; whether they were."""
@@ -50,6 +53,11 @@ class Found(NamedTuple):
     cells: list[Cell]
     keys: dict[str, VariedKey]
     metric: Metric
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are in all runs."""
+        return len({cell.number for cell in self.cells})
 
     @property
     def is_repeated(self) -> bool:
@@ -138,22 +146,61 @@ def collect(
     `whole`: the values of a sweep that goes on.
     """
     varied = varied_keys(results, needed=needed, along=along, whole=whole)
+    numbers = _numbers(results)
     cells: list[Cell] = []
     for runs in captions.repetitions(list(results)):
         vary = {key: one.value_of(runs[0]) for key, one in varied.items()}
-        read: dict[int, tuple[Group | None, list[float]]] = {}
+        read: dict[int, list[tuple[Group | None, float]]] = {}
         for run in runs:
-            span = window or run.plan.window
-            for number, group in enumerate([None] if metric.of_run else groups.of(run)):
+            span = reading.window_of(run, window) if window else run.plan.window
+            for group in [None] if metric.of_run else groups.of(run):
                 value = metric.read(run, group, span)
                 if value is not None and not isnan(value):
-                    read.setdefault(number, (group, []))[1].append(value)
-        cells += [Cell(vary, runs[0], group, number, values) for number, (group, values) in read.items()]
+                    number = 0 if group is None else numbers[_source(run)][group.table]
+                    read.setdefault(number, []).append((group, value))
+        for number, same in sorted(read.items()):
+            values = [value for _, value in same]
+            cells.append(Cell(vary, runs[0], same[0][0], number, values, sizes_of([group for group, _ in same])))
     if not cells:
         raise ResultError(
             f"no run has {name}: {_why(name, windowed=window is not None or results[0].plan.window is not None)}"
         )
     return Found(cells, varied, metric)
+
+
+def sizes_of(found: Sequence[Group | None]) -> tuple[int, int]:
+    """How many flows a group has, at least and at most; 0 for a run as a whole."""
+    sizes = [group.size if group else 0 for group in found]
+    return min(sizes), max(sizes)
+
+
+def _source(run: Result) -> tuple[str, Any]:
+    """Where the tables of a run are from: its scenario, and the folder where several are compared."""
+    return run.name, run.vary.get(FOLDER)
+
+
+def _numbers(results: Sequence[Result]) -> dict[tuple[str, Any], dict[int, int]]:
+    """The number of each group by its table, for each source of runs: that of its table, where all sources have the
+    same flows in it. Else groups are found by their flows, since a table of two scenarios may hold different ones.
+    """
+    sources: dict[tuple[str, Any], dict[int, set[tuple[str, str, str]]]] = {}
+    for run in results:
+        tables = sources.setdefault(_source(run), {})
+        for group in groups.of(run):
+            tables.setdefault(group.table, set()).add((group.name, group.cca, group.transport))
+    first, *others = sources.values()
+    if all(tables == first for tables in others):
+        return {source: {table: table for table in tables} for source, tables in sources.items()}
+    known: dict[tuple[frozenset[tuple[str, str, str]], int], int] = {}
+    made: dict[tuple[str, Any], dict[int, int]] = {}
+    for source, tables in sources.items():
+        before: Counter[frozenset[tuple[str, str, str]]] = Counter()
+        for table, kinds in sorted(tables.items()):
+            flows = frozenset(kinds)
+            number = known.setdefault((flows, before[flows]), len(known))
+            made.setdefault(source, {})[table] = number
+            before[flows] += 1
+    return made
 
 
 def _why(name: str, *, windowed: bool) -> str:
@@ -197,7 +244,7 @@ def label(
     if group is None:
         return _of_run(cell, varied)
     own = x is not None and is_of(x, cells or [cell])
-    head = f"the controller on the axis{_over_transport(group)}" if own else group.label
+    head = _on_axis(x, cell) if own and x is not None else group.label
     against = [_other(key, cell) for key in varied if key.is_cca and not is_of(key, [cell])]
     if any(is_of(key, [cell]) for key in (*varied, *panels)) and look.name(group.cca) not in head:
         head += f" ({look.name(group.cca)})"
@@ -205,6 +252,25 @@ def label(
         against.append("the one on the axis")
     others = [key.phrase(cell.vary[key.key]) for key in varied if not key.is_cca]
     return ", ".join([head, *([f"against {' and '.join(against)}"] if against else []), *others, *_over(cells, metric)])
+
+
+def _on_axis(x: VariedKey, cell: Cell) -> str:
+    """The controller on the axis, and of which table where it is that of several."""
+    group = cell.group
+    assert group is not None
+    words = f"the controller on the axis{_over_transport(group)}"
+    return f"{table_name(group)}, {words}" if is_of_several(x, cell) else words
+
+
+def is_of_several(key: VariedKey, cell: Cell) -> bool:
+    """Whether a key is the controller of several groups."""
+    return key.table is None and len(groups.of(cell.run)) > 1
+
+
+def table_name(group: Group) -> str:
+    """A table as figures name it where its controller varies: the user's own name of it, or its key."""
+    is_made = group.name == group.cca or group.name.startswith(f"{group.cca} ")
+    return f"flow[{group.table}]" if is_made else group.name
 
 
 def _other(key: VariedKey, cell: Cell) -> str:
@@ -228,7 +294,7 @@ def is_of(key: VariedKey, cells: Sequence[Cell]) -> bool:
 
 def _over(cells: Sequence[Cell], metric: Metric) -> list[str]:
     """Over how many flows a group's figure is, where they are several."""
-    sizes = sorted({cell.group.size for cell in cells if cell.group})
+    sizes = sorted({size for cell in cells if cell.group for size in cell.sizes})
     if not sizes or sizes[-1] == 1:
         return []
     count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"

@@ -177,22 +177,12 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
     made: list[Kind] = []
     for same in captions.repetitions(list(runs)):
         vary = {key.key: key.value_of(same[0]) for key in varied}
-        for number, group in enumerate(groups.of(same[0])):
-            if not wanted(same[0], group):
+        for pairs in groups.together(same):
+            run, group = pairs[0]
+            if not wanted(run, group):
                 continue
-            label = cells.label(cells.Cell(vary, same[0], group, number, []), varied, None, [], figures.METRICS["fct"])
-            made.append(
-                Kind(
-                    label,
-                    group.cca,
-                    [
-                        (run, of)
-                        for run in same
-                        for of in groups.of(run)
-                        if of.table == group.table and of.name == group.name
-                    ],
-                )
-            )
+            cell = cells.Cell(vary, run, group, group.table, [], cells.sizes_of([of for _, of in pairs]))
+            made.append(Kind(cells.label(cell, varied, None, [], figures.METRICS["fct"]), group.cca, pairs))
     if len(made) > _LINES_MOST:
         raise ResultError(
             f"{len(made)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as"

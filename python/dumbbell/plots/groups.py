@@ -68,6 +68,17 @@ def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
     return made
 
 
+def together(repetitions: Sequence[Result]) -> list[list[tuple[Result, Group]]]:
+    """Each group of repetitions in the order of their tables, with the runs that have it: of a table whose flows arrive
+    by chance a repetition may have none.
+    """
+    found: dict[int, list[tuple[Result, Group]]] = {}
+    for run in repetitions:
+        for group in of(run):
+            found.setdefault(group.table, []).append((run, group))
+    return [same for _, same in sorted(found.items())]
+
+
 def _label(name: str, cca: str, transport: str, over: str) -> str:
     """``cubic from 10s`` is "CUBIC from 10s"; a name of the user's own stays as it is. The transport is behind it,
     unless it is in "quinn's CUBIC" already.

@@ -76,6 +76,8 @@ _WORDS = {
 
 #: The pseudo-key of a folder that holds several scenarios.
 SCENARIO = "scenario"
+#: The key by which runs of several folders differ.
+FOLDER = "folder"
 
 
 class VariedKey(NamedTuple):

@@ -151,7 +151,7 @@ def points(results: Results, delay: str, window: Window | None) -> list[Point]:
                 (
                     one
                     for one in found.cells
-                    if one.run is cell.run and one.number in (cell.number, 0) and _same(one, cell)
+                    if one.run is cell.run and (one.group is None or one.number == cell.number)
                 ),
                 None,
             )
@@ -170,10 +170,6 @@ def points(results: Results, delay: str, window: Window | None) -> list[Point]:
             Point(path, title, label, cell.group.cca, cell, cell.values, *(one.values for one in delays if one))
         )
     return made
-
-
-def _same(one: Cell, cell: Cell) -> bool:
-    return one.group is None or one.number == cell.number
 
 
 def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], numbers: Mapping[str, str], *, log: bool) -> None:

@@ -170,7 +170,7 @@ def _in_panels(
     found: Found, kind: str, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]
 ) -> Layout | None:
     """One panel, or a panel for each value of as few further keys as suffice."""
-    count = 1 + max(cell.number for cell in found.cells)
+    count = found.groups
     for extra in range(len(rest) + 1):
         fitting = []
         for chosen in combinations(rest, extra):
@@ -202,7 +202,7 @@ def _heat(
     else:
         across, up = along, max(rest, key=lambda key: (bool(key.numbers), len(key.values)))
     more = (*fixed, *(key for key in (along, *rest) if key not in (across, up)))
-    panels = (1 + max(cell.number for cell in found.cells)) * prod(len(key.values) for key in more)
+    panels = found.groups * prod(len(key.values) for key in more)
     if panels > PANELS_MOST or max(len(up.values), len(across.values)) > SIDE_MOST:
         raise _too_much(found)
     return Layout("heat", across, up, more, ())
@@ -256,7 +256,8 @@ def _heat_title(cell: Cell, found: Found, layout: Layout) -> str:
     own = [key for key in (layout.x, layout.y) if key is not None and cells.is_of(key, same)]
     if own:
         against = [key.text(cell.vary[key.key]) for key in ccas if not cells.is_of(key, [cell])]
-        head = f"the controller of {own[0].key.partition('.')[0]}"
+        several = cells.is_of_several(own[0], cell)
+        head = f"the controller of {cells.table_name(cell.group) if several else own[0].key.partition('.')[0]}"
         head += f", against {' and '.join(against)}" if against else ""
     else:
         head = cells.label(cell, ccas, None, [cell], found.metric)

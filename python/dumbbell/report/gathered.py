@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ResultError
 from dumbbell.plots import keys
+from dumbbell.plots.keys import FOLDER
 from dumbbell.results import figures, manifest
 from dumbbell.results.load import Results, load
 
@@ -15,9 +17,7 @@ if TYPE_CHECKING:
 
     from dumbbell.results.catalogue import Measured
     from dumbbell.results.load import Result
-
-#: The key by which runs of several folders differ.
-FOLDER = "folder"
+    from dumbbell.results.plan_view import Window
 
 
 class Folder(NamedTuple):
@@ -33,6 +33,8 @@ class Gathered(NamedTuple):
 
     folders: list[Folder]
     title: str
+    window: Window | None = None
+    """Start and end in seconds, as asked for; None where each run has its own."""
 
     @property
     def runs(self) -> list[Measured]:
@@ -63,7 +65,8 @@ def gather(paths: Sequence[str | Path], *, start_s: float | None, end_s: float |
         for folder in folders:
             _vary_by_folder(folder)
     made = ", ".join(dict.fromkeys(run.result.name for folder in folders for run in folder.runs))
-    return Gathered(folders, title or made or "The papers, reproduced")
+    asked = None if start_s is None and end_s is None else (start_s or 0.0, inf if end_s is None else end_s)
+    return Gathered(folders, title or made or "The papers, reproduced", asked)
 
 
 def _short(paths: Sequence[Path]) -> list[str]:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import ResultError
 from dumbbell.plots import groups, look, reading, series
 from dumbbell.plots.goodput import bin_of, series_of
+from dumbbell.plots.keys import FOLDER
 from dumbbell.plots.queue import columns_of
 from dumbbell.plots.states import colours_of, stays_of
 from dumbbell.scenario.units import FRAME_BYTES
 
 from . import looks
 from .decimate import summed, thinned
-from .gathered import FOLDER, labels
+from .gathered import labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -105,17 +105,12 @@ def _lines(
 ) -> list[dict[str, Any]]:
     import numpy as np
 
-    kinds: list[Group | None] = list(groups.of(same[0])) if of_groups else [None]
+    found: list[list[tuple[Result, Any]]] = groups.together(same) if of_groups else [[(run, None) for run in same]]
+    kinds: list[Group | None] = [pairs[0][1] for pairs in found]
     colours = groups.colours([group for group in kinds if group is not None])
     made = []
-    for i, group in enumerate(kinds):
-        every = []
-        for run in same:
-            own = groups.of(run)
-            if of_groups and i >= len(own):
-                continue
-            every.append(read(run, own[i] if of_groups else None, windows[id(run)]))
-        pooled = np.concatenate(every) if every else np.empty(0)
+    for i, (group, pairs) in enumerate(zip(kinds, found)):
+        pooled = np.concatenate([read(run, own, windows[id(run)]) for run, own in pairs])
         if pooled.size:
             made.append({
                 "label": group.label if group else "queue", "count": int(pooled.size),
@@ -130,12 +125,12 @@ def repeated(runs: Sequence[Measured]) -> list[dict[str, Any]]:
     repeated.
     """
     found = [row for run in runs for row in rows_of.rows(run, REPEATED, by=by(runs))]
-    whole = [row for row in rows_of.over_repetitions(found) if row.n > 1]
+    whole = [(rows_of.mean_row(same), same) for same in rows_of.repetitions(found) if len(same) > 1]
     names = _names(runs)
     made = []
     for name in REPEATED:
         metric = figures.METRICS[name]
-        rows = [_repeated(row, name, found, names) for row in whole if name in row.values]
+        rows = [_repeated(row, name, same, names) for row, same in whole if name in row.values]
         if metric.of_run:
             rows = list({row["case"]: {**row, "flow": ""} for row in reversed(rows)}.values())[::-1]
         if rows:
@@ -152,19 +147,11 @@ def _key(name: str, vary: object) -> str:
     return f"{name} {vary!r}"
 
 
-def _repeated(row: Row, name: str, found: Sequence[Row], names: dict[str, str]) -> dict[str, Any]:
+def _repeated(row: Row, name: str, same: Sequence[Row], names: dict[str, str]) -> dict[str, Any]:
+    """A figure of a row, and of each of the repetitions that it is the mean of."""
     metric = figures.METRICS[name]
     scale = 100 if metric.unit == "%" else 1
     value = row.values[name]
-    same = [
-        one.values[name].mean * scale
-        for one in found
-        if one.scenario == row.scenario
-        and one.vary == row.vary
-        and one.table == row.table
-        and (one.flow == row.flow or row.flow is None)
-        and name in one.values
-    ]
     half = value.half_width * scale
     return {
         "case": names.get(_key(row.scenario, row.vary), row.scenario),
@@ -173,5 +160,5 @@ def _repeated(row: Row, name: str, found: Sequence[Row], names: dict[str, str]) 
         "mean": float(f"{value.mean * scale:.6g}"),
         "interval": None if isnan(half) else [float(f"{end:.6g}") for end in metric.possible(value.mean * scale, half)],
         "text": f"{mean_text(name, value)} ± {half_text(name, value)}" if not isnan(half) else mean_text(name, value),
-        "values": [float(f"{one:.6g}") for one in same],
+        "values": [float(f"{one.values[name].mean * scale:.6g}") for one in same if name in one.values],
     }

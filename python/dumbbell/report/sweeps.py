@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dumbbell.plots.keys import VariedKey
     from dumbbell.plots.vary import Layout
     from dumbbell.results.load import Results
+    from dumbbell.results.plan_view import Window
 
     from .gathered import Gathered
 
@@ -38,7 +39,7 @@ def sweeps(gathered: Gathered) -> tuple[list[dict[str, Any]], list[str]]:
         return [], []
     try:
         cells.varied_keys(runs)
-        return _of(runs, "")
+        return _of(runs, "", gathered.window)
     except ResultError as error:
         if len(gathered.folders) == 1 or len(runs) < 2:
             return [], [str(error)] if any(run.vary for run in runs) else []
@@ -46,18 +47,18 @@ def sweeps(gathered: Gathered) -> tuple[list[dict[str, Any]], list[str]]:
     for folder in gathered.folders:
         own = Results([run.result for run in folder.runs])
         if own and any(len(values) > 1 for key, values in own.varied().items()):
-            found, why = _of(own, folder.name)
+            found, why = _of(own, folder.name, gathered.window)
             made += found
             notes += why
     return made, notes
 
 
-def _of(runs: Results, name: str) -> tuple[list[dict[str, Any]], list[str]]:
+def _of(runs: Results, name: str, window: Window | None) -> tuple[list[dict[str, Any]], list[str]]:
     made, notes = [], []
     for metric in METRICS:
         known = figures.METRICS[metric]
         try:
-            found = cells.collect(runs, metric, known, None)
+            found = cells.collect(runs, metric, known, window)
         except DumbbellError:
             continue  # a metric that these runs have not
         if all(not any(cell.values) for cell in found.cells) and metric in ("marks", "drops"):
@@ -73,7 +74,7 @@ def _of(runs: Results, name: str) -> tuple[list[dict[str, Any]], list[str]]:
             if layout.form not in [one["form"] for one in forms]:
                 forms.append(_figure(found, layout))
         if forms:
-            made.append(_named(metric, found, runs, name, forms))
+            made.append({**_named(found, runs, window), "metric": metric, "folder": name, "forms": forms})
     return made, list(dict.fromkeys(notes))
 
 
@@ -87,16 +88,15 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
         layout = layout_of(found, None, None, None)
     except DumbbellError:
         return None
-    return _named(metric, found, runs, "", [_figure(found, layout)])
+    return {**_named(found, runs, None), "metric": metric, "folder": "", "forms": [_figure(found, layout)]}
 
 
-def _named(metric: str, found: Found, runs: Results, name: str, forms: list[dict[str, Any]]) -> dict[str, Any]:
+def _named(found: Found, runs: Results, window: Window | None) -> dict[str, Any]:
+    """Title, unit and caption of a figure."""
     known = found.metric
-    caption = captions.of_runs(list(runs), None, intervals=found.is_repeated, cut=found.was_cut)
-    return {
-        "metric": metric, "title": known.title, "unit": known.unit, "folder": name, "forms": forms,
-        "caption": caption, "most": None if known.most == float("inf") else known.most,
-    }  # fmt: skip
+    caption = captions.of_runs(list(runs), window, intervals=found.is_repeated, cut=found.was_cut)
+    most = None if known.most == float("inf") else known.most
+    return {"title": known.title, "unit": known.unit, "caption": caption, "most": most}
 
 
 def _figure(found: Found, layout: Layout) -> dict[str, Any]:

@@ -29,7 +29,10 @@ def verdict(runs: Sequence[Measured]) -> list[str]:
     cases: dict[str, list[Row]] = {}
     for row in found:
         cases.setdefault(row.scenario + repr(row.vary), []).append(row)
-    first = {(run.result.name + repr(run.result.vary)): run.result for run in reversed(runs)}
+    same: dict[str, list[Result]] = {}
+    for run in runs:
+        same.setdefault(run.result.name + repr(run.result.vary), []).append(run.result)
+    first = {key: repetitions[0] for key, repetitions in same.items()}
     if not cases:
         return []
     if len(cases) <= _TOLD:
@@ -37,7 +40,7 @@ def verdict(runs: Sequence[Measured]) -> list[str]:
         return [
             (f"{names[key]}: " if len(cases) > 1 else "") + _of_case(rows, first[key]) for key, rows in cases.items()
         ]
-    return _of_sweep(list(cases.values()), [first[key] for key in cases], len(runs))
+    return _of_sweep(list(cases.values()), [same[key] for key in cases])
 
 
 def _of_case(rows: Sequence[Row], run: Result) -> str:
@@ -85,22 +88,20 @@ def _listed(parts: Sequence[str]) -> str:
     )
 
 
-def _of_sweep(cases: Sequence[Sequence[Row]], firsts: Sequence[Result], runs: int) -> list[str]:
-    names = labels(firsts)
-    said = [f"{runs} runs of {len(cases)} combinations."]
-    tables = list(dict.fromkeys(group.label for run in firsts for group in groups.of(run)))
+def _of_sweep(cases: Sequence[Sequence[Row]], runs: Sequence[Sequence[Result]]) -> list[str]:
+    """The extremes. `runs` are the repetitions of each case."""
+    names = labels([repetitions[0] for repetitions in runs])
+    said = [f"{sum(map(len, runs))} runs of {len(cases)} combinations."]
     by_name: dict[str, list[tuple[float, str]]] = {}
-    for rows, name, run in zip(cases, names, firsts):
-        for row, group in zip(rows, groups.of(run)):
+    for rows, name, repetitions in zip(cases, names, runs):
+        found = {pairs[0][1].table: pairs[0][1].label for pairs in groups.together(repetitions)}
+        for row in rows:
             share = row.value("share")
             if share is not None and len(rows) > 1:
-                by_name.setdefault(group.label, []).append((share, name))
-    for label in tables[:6]:
-        if label in by_name:
-            low, high = min(by_name[label]), max(by_name[label])
-            said.append(
-                f"{label} got {low[0] * 100:.1f} % ({low[1]}) to {high[0] * 100:.1f} % ({high[1]}) of the goodput."
-            )
+                by_name.setdefault(found.get(row.table, row.name), []).append((share, name))
+    for label in list(by_name)[:6]:
+        low, high = min(by_name[label]), max(by_name[label])
+        said.append(f"{label} got {low[0] * 100:.1f} % ({low[1]}) to {high[0] * 100:.1f} % ({high[1]}) of the goodput.")
     for figure, text in (
         ("utilization", "The link was {} to {} % full"),
         ("queue", "The queue was {} to {} ms long on average"),

@@ -135,7 +135,12 @@ def over_repetitions(made: Sequence[Row]) -> list[Row]:
     """Rows that differ only in their repetition, as their means with 95 % intervals; never rows of different
     experiments.
     """
-    return [_mean_row(same) for same in _together(made).values()]
+    return [mean_row(same) for same in repetitions(made)]
+
+
+def repetitions(made: Sequence[Row]) -> list[list[Row]]:
+    """Rows that differ only in their repetition, together; never rows of different experiments."""
+    return list(_together(made).values())
 
 
 def _together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ...], list[Row]]:
@@ -149,7 +154,8 @@ def _together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, .
     return found
 
 
-def _mean_row(same: list[Row]) -> Row:
+def mean_row(same: list[Row]) -> Row:
+    """The mean of rows that differ only in their repetition, with its 95 % interval."""
     first = same[0]
     if len(same) == 1:
         return first
@@ -221,7 +227,7 @@ def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | 
     pair = [[row.values[name].mean for row in side if name in row.values] for side in (before, after)]
     if not pair[0] or not pair[1]:
         return None
-    rows = [_mean_row(list(side)) for side in (before, after)]
+    rows = [mean_row(list(side)) for side in (before, after)]
     if FIGURES[name].of_run:
         rows = [row._replace(name="run", flow=None, flows=1, table=-1, transport="tcp", cca="") for row in rows]
     return Change(rows[0], rows[1], name, difference_interval(pair[0], pair[1]))
