@@ -153,7 +153,9 @@ def _group(
                 series.line(sheet, ax, grid.t, row, series.flow_look(group, found, i, labels[flow]))
         return
     label = f"{group.label}: sum of {group.size} flows"
-    drawn = sheet.ax.plot(grid.t, reading.total(grid), color=colour, linewidth=1.6, linestyle="-", label=label)[0]
+    total = reading.total(grid)
+    marks = series.lone_marks(total)
+    drawn = sheet.ax.plot(grid.t, total, color=colour, linewidth=1.6, linestyle="-", label=label, **marks)[0]
     sheet.entry(drawn, label)
     for below in sheet.axes[1:]:
         drawn.set_linewidth(2.2)
