@@ -216,7 +216,9 @@ def _capacity(sheet: style.Sheet, ax: Axes, rows: Sequence[Row], found: Found) -
 
 
 def _rates(rows: Sequence[Row], found: Found) -> list[float]:
-    """The bottleneck's rate where all runs have one and the same, for rates."""
+    """The bottleneck's rate where all runs have one and the same and all flows cross it, for rates."""
+    if not all(cell.crosses_bottleneck for row in rows for cell in row.cells):
+        return []
     if found.metric.unit != "Mbit/s" or found.metric.title.startswith("Goodput of"):
         return []
     links = {cell.run.plan.bottleneck for row in rows for cell in row.cells}

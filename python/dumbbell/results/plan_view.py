@@ -15,7 +15,7 @@ does not name are left out, so a later version may add some. Nothing here import
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
@@ -316,6 +316,16 @@ class PlanView(View, frozen=True, kw_only=True):
     def bottleneck(self) -> LinkView:
         """The link of `[path]`."""
         return self.links[0]
+
+    def way(self, flow: int) -> tuple[LinkView, ...]:
+        """The links that a flow's data cross; the bottleneck where its plan has no route."""
+        of = self.flows[flow]
+        links = self.ack_links if of.direction == "up" else self.links
+        return tuple(links[stage.link] for stage in of.forward if stage.link is not None) or (self.bottleneck,)
+
+    def cross_bottleneck(self, flows: Iterable[int]) -> bool:
+        """Whether the data of all these flows cross it."""
+        return all(self.bottleneck in self.way(flow) for flow in flows)
 
     @property
     def duration_s(self) -> float:
