@@ -14,7 +14,7 @@ from dumbbell.plots import groups, look, reading, series
 from dumbbell.plots.goodput import bin_of, series_of
 from dumbbell.plots.queue import columns_of
 from dumbbell.plots.states import colours_of, stays_of
-from dumbbell.scenario.units import FRAME_BYTES
+from dumbbell.scenario.units import ETHERNET_BYTES
 
 from . import looks
 from .decimate import summed, thinned
@@ -176,15 +176,20 @@ def _samples(run: Measured, lines: Sequence[Line], points: int, made: dict[str, 
 
 
 def bdps(plan: PlanView) -> list[list[Any]]:
-    """The BDP of each RTT in full packets, where the rate is constant and all flows cross the bottleneck: label and
-    number.
+    """The BDP of each RTT in full packets, where the rate is constant, all flows cross the bottleneck and their packets
+    have one size: label and number.
     """
     link = plan.bottleneck
     rtts = sorted({flow.rtt_ns for flow in plan.flows})
     if not link.is_constant or len(rtts) > 3 or not plan.cross_bottleneck(range(len(plan.flows))):
         return []
+    sizes = {flow.transport.packet_bytes for flow in plan.flows}
+    packet = sizes.pop() if len(sizes) == 1 else None
+    if packet is None:
+        return []
+    size = packet + link.header_bytes - ETHERNET_BYTES
     return [
-        [f"BDP{f' at {rtt / 1e6:g} ms' if len(rtts) > 1 else ''}", round(link.rate_bps * rtt / 8e9 / FRAME_BYTES, 1)]
+        [f"BDP{f' at {rtt / 1e6:g} ms' if len(rtts) > 1 else ''}", round(link.rate_bps * rtt / 8e9 / size, 1)]
         for rtt in rtts
     ]
 
