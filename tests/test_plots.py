@@ -146,6 +146,19 @@ def test_goodput_and_throughput_stand_at_the_middle_of_their_bins(results: Resul
         assert list(line.get_ydata()) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("count", [1, 12])
+def test_what_lives_within_one_bin_has_a_marker(count: int, tmp_path: Path) -> None:
+    short = Flow(cca="bbr", start="10.1s", size="3kB", count=count)
+    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp")
+    made = dumbbell.run(Scenario(duration="40s", path=path, flow=[Flow(cca="cubic"), short]), tmp_path / "out")
+    for ax in plot.goodput(made).get_figure().axes:
+        line = next(line for line in ax.lines if "BBR" in line.get_label())
+        shown = [i for i, rate in enumerate(line.get_ydata()) if not math.isnan(rate)]
+        assert len(shown) == 1
+        assert line.get_marker() in (".", look.of("bbr").marker)
+        assert shown[0] in line.get_markevery()
+
+
 def test_buffers_in_bdp_are_on_a_logarithmic_axis(results: Results) -> None:
     ax = plot.vary(results)
     assert ax.get_xscale() == "log"

@@ -68,6 +68,22 @@ def test_a_changing_rate_has_no_one_bdp(tmp_path: Path) -> None:
     assert "(2 BDP)" in caption(plot.cwnd(run(tmp_path / "constant", buffer="100kB")))
 
 
+@pytest.mark.parametrize(
+    ("rtt", "of_flow", "said"),
+    [
+        ("20ms", None, "buffer 50 kB (1 BDP);"),
+        ("20ms", "80ms", "buffer 50 kB (1 BDP at 20 ms);"),
+        (["20ms", "40ms"], "80ms", "buffer 50 kB (1 BDP at 20 ms);"),
+        ({"steps": [["0s", "20ms"], ["1s", "40ms"]]}, None, "buffer 50 kB (1 BDP);"),
+        ({"steps": [["0s", "20ms"], ["1s", "40ms"]]}, "80ms", "buffer 50 kB;"),
+    ],
+)
+def test_a_bdp_is_of_the_paths_rtt(rtt: object, of_flow: str | None, said: str, tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="20Mbps", rtt=rtt, buffer="1bdp")
+    made = dumbbell.Scenario(duration="1s", path=path, flow=[Flow(cca="cubic", rtt=of_flow)])
+    assert said in caption(plot.cwnd(dumbbell.run(made, tmp_path / "out")[0]))
+
+
 def test_goodput_above_the_rate_is_explained(tmp_path: Path) -> None:
     lossy = plot.goodput(run(tmp_path / "loss", buffer="8bdp", duration="6s"), bin_s=0.1)
     assert max(max(line.get_ydata()) for line in lossy.get_lines() if line.get_label() == "CUBIC") > 20.4

@@ -181,6 +181,14 @@ def test_panels_of_two_controllers_over_buffers_say_what_each_shows(tmp_path: Pa
         assert maps[2 * size].images[0].get_array()[up, across] == pytest.approx(expected), number
 
 
+def test_each_panel_shows_the_rate_of_its_link(tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca="cubic")], rate=["40Mbps", "5Mbps"], buffer=["1bdp", "2bdp"])
+    axes = plot.vary(found, panels="path.rate").get_figure().axes
+    rates = [[line.get_ydata()[0] for line in ax.lines if line.get_label() == "link rate"] for ax in axes]
+    assert rates == [[40.0], [5.0]]
+    assert all(ax.get_ylim()[1] > 40 for ax in axes)
+
+
 def test_three_keys_make_panels_and_too_many_are_refused(tmp_path: Path) -> None:
     found = run(
         tmp_path,

@@ -26,6 +26,9 @@ from dumbbell.report.decimate import summed, thinned
 from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
 from dumbbell.report.looks import CONTRAST, DARK, on_dark
+from dumbbell.report.overtime import bdps
+from dumbbell.results.plan_view import view
+from dumbbell.runs.plan import runs
 
 SWEEP = SWEEP_PATH + 'flow = [{ cca = "cubic" }, { cca = "bbr", name = "mine" }]\n'
 LINK = 'rate = "20Mbps"\nrtt = "20ms"\nbuffer = "1bdp"'
@@ -119,6 +122,24 @@ def test_series_are_the_samples(sweep: Path, data: dict[str, Any]) -> None:
     assert got == pytest.approx(run.summary.flows[0].goodput_bytes, rel=0.03)  # its last part of a bin is not drawn
     assert set(goodput["rate"]) == {10}
     assert charts["inflight"]["bdp"] == [["BDP", round(10e6 * 0.02 / 8 / 1514, 1)]]
+
+
+@pytest.mark.parametrize(
+    ("flows", "packet"),
+    [
+        ([{"cca": "bbr", "transport": "quic"}], 1053),
+        ([{"cca": "bbr", "transport": {"kind": "quic", "payload": "1400B"}}], 1453),
+        ([{"cca": "bbr", "transport": {"kind": "quic", "payload": "1400B", "write": "3000B"}}], None),
+        ([{"cca": "bbr", "transport": {"kind": "quic", "compact": True}}], None),
+        ([{"cca": "bbr", "transport": {"kind": "quinn", "datagram": "1400B"}}], 1442),
+        ([{"cca": "bbr"}, {"cca": "cubic"}], 1514),
+        ([{"cca": "bbr"}, {"cca": "bbr", "transport": "quic"}], None),
+    ],
+)
+def test_a_bdp_is_in_packets_of_the_flows_transport(flows: list[dict[str, Any]], packet: int | None) -> None:
+    path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "1bdp"}
+    made = runs(dumbbell.from_dict({"duration": "1s", "path": path, "flow": flows}))[0].plan
+    assert bdps(view(made)) == ([["BDP", round(100_000 / packet, 1)]] if packet else [])
 
 
 def test_the_figures_of_the_sweep_are_means_over_repetitions(data: dict[str, Any], sweep: Path, cli: Cli) -> None:

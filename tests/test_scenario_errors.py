@@ -86,6 +86,16 @@ CASES = [
      'path.impair[0].kind: got "lose", wanted one of: "loss", "delay", "duplicate", "corrupt", "thin", "aggregate", "segment", "links"; did you mean "loss"?'),
     ({"path.impair": '[{ kind = "loss", rate = "1%" }]', "path.loss": '"1%"'}, 'path.loss: got "1%", wanted no such key next to impair, whose list has it'),
     ({"path.ack": '{ aggregate = { packets = 4 } }'}, 'path.ack.aggregate: got {"packets": 4}, wanted either `every`, or `packets` with `hold`'),
+    ({"path.up": "{ thin = { every = 8 } }"},
+     'path.up.thin.hold: got "0ns", wanted a time above zero, such as "5ms", next to every = 8: nothing is thinned without it'),
+    ({"path.up": '{ impair = [{ kind = "thin", every = 2, hold = "0s" }] }'},
+     'path.up.impair[0].hold: got "0s", wanted a time above zero, such as "5ms", next to every = 2: nothing is thinned without it'),
+    ({"path.up": '{ buffer = "2kB" }'}, 'path.up.buffer: got "2kB", wanted path.up.rate with it: without a rate there is no link'),
+    ({"path.up": '{ qdisc = "codel" }'}, 'path.up.qdisc: got "codel", wanted path.up.rate with it: without a rate there is no link'),
+    ({"path.up": '{ burst = "5kB" }'}, 'path.up.burst: got "5kB", wanted path.up.rate with it: without a rate there is no link'),
+    ({"path.ack": '{ link_header = "4B" }'}, 'path.ack.link_header: got "4B", wanted path.ack.rate with it: without a rate there is no link'),
+    ({"path.up": '{ policer = { rate = "1Mbps", burst = "20kB" } }'},
+     'path.up.policer: got {"rate": "1Mbps", "burst": "20kB"}, wanted path.up.rate with it: without a rate there is no link'),
     ({"path.policer": '{ rate = "1Mbps", burst = "1kB" }'},
      'path.policer.burst: got "1kB", wanted a size with its unit, such as "500kB" (B, kB, MB, GB, KiB, MiB, GiB, pkt), at least one packet of 1514 bytes'),
     ({"link": '[{ name = "bottleneck", rate = "1Mbps", buffer = "10pkt" }]'},
@@ -141,6 +151,10 @@ def test_an_error_reads(changes: dict[str, str | None], message: str) -> None:
 
 def test_the_unchanged_scenario_runs() -> None:
     assert len(plan.runs(from_text(toml({})))) == 1
+
+
+def test_thinning_that_replaces_none_needs_no_time_to_hold() -> None:
+    assert len(plan.runs(from_text(toml({"path.up": "{ thin = { every = 1 } }"})))) == 1
 
 
 def test_an_unknown_controller_gets_the_list_and_the_nearest() -> None:

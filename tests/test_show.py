@@ -202,10 +202,23 @@ def test_where_keeps_the_rows_that_meet_all_conditions(
         ("utilised > 1", "wanted one of: goodput, "),
         ("goodput = 3", 'got "goodput = 3", wanted COLUMN OP NUMBER'),
         ("srtt > 5%", "wanted a number in ms: srtt is no fraction"),
+        (
+            "drop_rate<0.02",
+            'got "drop_rate<0.02", wanted "0.02%" or "2%": drop_rate is percent in tables, a fraction in JSON',
+        ),
     ):
         capsys.readouterr()
         assert cli.main(["show", str(sweep), "--where", given]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_number_in_a_condition_is_in_the_unit_that_tables_print() -> None:
+    from dumbbell.results.where import condition
+
+    assert condition("retrans_rate <= 2") == condition("retrans_rate <= 2%") == ("retrans_rate", "<=", 0.02)
+    assert condition("drop_rate == 0") == ("drop_rate", "==", 0.0)
+    assert condition("drop_rate < 0.5%") == ("drop_rate", "<", 0.005)
+    assert condition("utilization >= 0.95") == condition("utilization >= 95%") == ("utilization", ">=", 0.95)
 
 
 def test_columns_that_are_blank_for_want_of_samples_say_so(show: Any, tmp_path: Path) -> None:

@@ -146,6 +146,8 @@ def test_repetitions_end_where_the_interval_is_small_and_grow_as_its_width_says(
     assert Goal.of("goodput ci 5").wanted(row(wide)) == 6
     assert goal.wanted(row([5.0])) == 2
     assert goals.wanted([goal, Goal.of("goodput ci 0.01")], [row([10.0, 10.1, 9.9]), row(wide)]) == 12
+    assert Goal.of("retrans_rate ci 0.5") == ("retrans_rate", 0.005, False)  # percentage points, as tables print it
+    assert Goal.of("retrans_rate ci 2%") == ("retrans_rate", 0.02, True)
     assert Goal.of("share ci 1%").wanted(row(wide)) == 6  # a figure that the row does not have decides nothing
 
 

@@ -91,6 +91,64 @@ def test_results_have_both_ways(tmp_path: Path) -> None:
         plot.queue(result, link=2)
 
 
+#: Flows over the bottleneck, over a slower link, and up.
+APART = [
+    {"name": "main", "cca": "cubic"},
+    {"name": "slow", "cca": "cubic", "via": ["slow"]},
+    {"name": "up", "cca": "cubic", "direction": "up"},
+]
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> dumbbell.Results:
+    finite = [{**one, "count": 5, "size": "100kB", "spacing": "700ms"} for one in APART]
+    made = given(finite, buffer=["1bdp", "2bdp"], up={**LINK, "rate": "2Mbps"})
+    link = {"name": "slow", "rate": "4Mbps", "buffer": "1bdp"}
+    return dumbbell.run(from_dict({**made, "link": [link]}), tmp_path_factory.mktemp("apart") / "out")
+
+
+def test_slowdown_reckons_with_the_slowest_link_of_a_flows_way(apart: dumbbell.Results) -> None:
+    run = apart[0]
+    ax = plot.slowdown(run)
+    drawn = [line.get_ydata()[0] for line in ax.lines if line.get_linestyle() == "-" and len(line.get_ydata())]
+    for number, mbps in enumerate((20, 4, 2)):
+        rows = [row for row in run.flows.to_pylist() if row["table"] == number]
+        times = sorted(row["completed_us"] - row["start_us"] for row in rows)
+        assert drawn[number] == pytest.approx(times[2] / (100_000 * 8 / mbps + 40_000), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("flows", "label", "mbps"),
+    [
+        ("main", "link rate", 20),
+        ("up", "link rate (up)", 2),
+        ("slow", "link rate (slow)", 4),
+        (None, "link rate (bottleneck)", 20),
+        ("5-14", None, None),
+    ],
+)
+def test_a_rate_is_drawn_of_the_link_that_the_flows_cross(
+    flows: str | None, label: str | None, mbps: float | None, apart: dumbbell.Results
+) -> None:
+    lines = {str(line.get_label()): line.get_ydata() for line in plot.goodput(apart[0], flows=flows).lines}
+    found = [name for name in lines if "rate" in name]
+    assert found == ([label] if label else [])
+    assert not label or set(lines[label]) == {mbps}
+
+
+def test_where_not_all_flows_cross_the_bottleneck_no_chart_has_its_rate_or_bdp(apart: dumbbell.Results) -> None:
+    from dumbbell.report import overtime, sweeps
+    from dumbbell.results.catalogue import Measured
+
+    assert "link rate" not in [line.get_label() for line in plot.vary(apart).lines]
+    charts = overtime.overtime([Measured(apart[0], None)])["runs"][0]["charts"]
+    assert "rate" not in charts["goodput"]
+    assert charts["inflight"]["bdp"] == []
+    figure = sweeps.growing(apart, "goodput", apart.varied())
+    assert figure is not None
+    assert [form["rate"] for form in figure["forms"] if "rate" in form] == [None]
+
+
 def test_without_flows_that_go_up_the_way_up_has_no_rows(tmp_path: Path) -> None:
     result = dumbbell.run(from_dict(given([{"cca": "reno"}], up=LINK)), tmp_path / "out")[0]
     assert set(result.queue["link"].to_pylist()) == {0}

@@ -78,6 +78,10 @@ def test_a_plan_becomes_these_files(name: str) -> None:
     [
         ({"rate": {"trace": str(ROOT / "scenarios" / "traces" / "lte-mobile.trace")}}, "path.rate: got a trace"),
         ({"policer": {"rate": "5Mbps", "burst": "10kB"}}, "path.policer: got one, wanted none"),
+        (
+            {"up": {"rate": "1Mbps", "buffer": "1bdp", "policer": {"rate": "5Mbps", "burst": "10kB"}}},
+            "path.up.policer: got one, wanted none",
+        ),
         ({"qdisc": {"kind": "red", "adaptive": True}}, "path.qdisc.adaptive: got true, wanted false on this back end"),
         ({"qdisc": "dualpi2"}, 'path.qdisc: got "dualpi2", wanted one of: '),
         (

@@ -128,6 +128,17 @@ def test_the_controllers_that_draw_nothing_are_those_that_are_said_to(tmp_path: 
         assert len({run.manifest["files"]["samples.parquet"]["sha256"] for run in runs}) == 1, cca
 
 
+def test_runs_whose_probes_alone_differ_are_not_equal(tmp_path: Path, cli: Any) -> None:
+    for name, loss, said in (("some", ["1%", "5%"], False), ("none", ["0%", "0.0%"], True)):
+        (tmp_path / f"{name}.toml").write_text(
+            f'duration = "1s"\npath = {{ rate = "10Mbps", rtt = "20ms", buffer = "1bdp", loss = {loss} }}\nflow ='
+            ' [{ workload = { probe = "10ms" } }, { cca = "cubic", start = "900ms", size = "1kB" }]\n'
+        )
+        done = cli("run", f"{name}.toml", "--out", name)
+        assert done.returncode == 0, done.stderr
+        assert ("equal to the byte" in done.stderr) is said, done.stderr
+
+
 def test_check_and_run_say_it_once_per_file_and_results_keep_it(tmp_path: Path, cli: Any) -> None:
     file = tmp_path / "x.toml"
     file.write_text(

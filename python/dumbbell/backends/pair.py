@@ -80,12 +80,9 @@ def _refuse_ways(plan: Plan, backend: str) -> None:
                 f"got one more, wanted none with --on {backend}: there is one bottleneck each way; --on linux has more",
             )
     for link in plan["ack_links"]:
-        try:
+        with tc.keys_of_way_up(link):
             tc.refuse(link)
             tc.leaf(link["qdisc"])
-        except ScenarioError as error:
-            key = error.key.replace("path", f"path.{link['name']}", 1)
-            raise ScenarioError(key, error.problem) from None
     for i, flow in enumerate(plan["flows"]):
         if flow["cca"] in NEED_MARKS and backend == "ssh" and script.host_of(plan, i)["ecn"] == "off":
             raise ScenarioError(

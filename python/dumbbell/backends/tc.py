@@ -5,7 +5,8 @@ A limit counts wire bytes, as in the plan. References: tc-tbf(8), tc-htb(8), tc-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
@@ -119,6 +120,15 @@ def refuse(link: LinkPlan, *, in_virtual_time: bool = False) -> None:
         raise ScenarioError("path.qdisc.adaptive", f"got true, wanted false on this back end: {why}")
     if link["policer"] is not None:
         raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux has policers")
+
+
+@contextmanager
+def keys_of_way_up(link: LinkPlan) -> Iterator[None]:
+    """Errors of the link of the way up name its own keys."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise ScenarioError(error.key.replace("path", f"path.{link['name']}", 1), error.problem) from None
 
 
 def leaf(qdisc: dict[str, Any]) -> Argv:

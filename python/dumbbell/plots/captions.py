@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario.units import bytes_text, rate_text, span_text
+from dumbbell.scenario.units import bytes_text, rate_text, span_ns, span_text
 
 from . import groups, keys, look
 
@@ -85,10 +86,39 @@ def _queue(result: Result, number: int) -> str:
     if limit is None:
         return link.qdisc.kind
     size = f"{limit.amount} packets" if limit.measure == "packets" else bytes_text(limit.amount)
-    bdp = link.rate_bps * max(flow.rtt_ns for flow in plan.flows) / 8e9
-    is_one_bdp = len({flow.rtt_ns for flow in plan.flows}) == 1 and link.is_constant
-    times = f" ({limit.amount / bdp:.3g} BDP)" if limit.measure == "bytes" and bdp and is_one_bdp else ""
+    times = _times(result, link, limit.amount) if limit.measure == "bytes" and link.is_constant else ""
     return f"{link.qdisc.kind}, {'buffer' if link.qdisc.kind == 'fifo' else 'limit'} {size}{times}"
+
+
+def _times(result: Result, link: LinkView, size: int) -> str:
+    """A size in BDPs of path.rtt, which is named where flows have another; empty where their RTTs differ."""
+    rtts = {flow.rtt_ns for flow in result.plan.flows}
+    if len(rtts) != 1:
+        return ""
+    flows_rtt = rtts.pop()
+    rtt = _path_rtt(result, flows_rtt)
+    bdp = link.rate_bps * rtt / 8e9
+    return f" ({size / bdp:.3g} BDP{'' if rtt == flows_rtt else f' at {span_text(rtt)}'})" if bdp else ""
+
+
+def _path_rtt(result: Result, flows_rtt: int) -> int:
+    """path.rtt as the scenario has it, ns. That of the flows where it has a course or is not written; 0 where they have
+    their own beside a course.
+    """
+    written, is_own = _written_rtts(result.manifest.scenario, tuple(result.manifest.set))
+    written = result.vary.get("path.rtt", written)
+    if isinstance(written, str):
+        return span_ns(written)
+    return 0 if written and is_own else flows_rtt
+
+
+@lru_cache(maxsize=64)
+def _written_rtts(scenario: str, overrides: tuple[str, ...]) -> tuple[object, bool]:
+    """path.rtt as it was written, and whether a [[flow]] table has an RTT of its own."""
+    from dumbbell.scenario.source import tables
+
+    made = tables(scenario, overrides)
+    return made.get("path", {}).get("rtt"), any("rtt" in flow for flow in made.get("flow", ()))
 
 
 def _policer(result: Result, number: int) -> str:

@@ -38,6 +38,12 @@ class Cell(NamedTuple):
     sizes: tuple[int, int]
     """How many flows the group has, at least and at most over the repetitions: some arrive by chance."""
 
+    @property
+    def crosses_bottleneck(self) -> bool:
+        """Whether the data of all its flows do."""
+        plan = self.run.plan
+        return plan.cross_bottleneck(self.group.flows if self.group else range(len(plan.flows)))
+
     def interval(self, metric: Metric) -> tuple[float, float, float, bool]:
         """Mean, and the ends of its 95 % interval over the repetitions, cut to what is possible; whether they were."""
         mean, half, _ = mean_interval(self.values)

@@ -38,7 +38,8 @@ class Kind(NamedTuple):
         for run, group in self.runs:
             start, end = reading.window_of(run, window)
             plan = run.plan
-            rate = plan.bottleneck.bits(0, plan.duration_ns) / plan.duration_s
+            way = plan.way(group.flows[0])
+            rate = min(link.bits(0, plan.duration_ns) for link in way) / plan.duration_s
             columns = (
                 np.asarray(run.flows[name].to_numpy(zero_copy_only=False), dtype=float)
                 for name in ("start_us", "completed_us", "size_bytes", "rtt_us")
@@ -105,8 +106,8 @@ def fct(
 def slowdown(
     results: Results | Result, *, ax: Axes | None = None, window: Window | None = None, **page: Unpack[style.Page]
 ) -> Axes:
-    """Completion time over the ideal one (size over the link's rate, and one RTT) against size: median and 99th
-    percentile in bins of size.
+    """Completion time over the ideal one (size over the mean rate of the slowest link that the data cross, and one RTT)
+    against size: median and 99th percentile in bins of size.
 
     A bin needs 5 flows for its median and 50 for its 99th percentile. Parameters as of `fct`. Raises ResultError where
     no bin has a median.
@@ -286,5 +287,6 @@ def _binned(sizes: Column, values: Column, percent: float, needed: int) -> list[
     for one in np.unique(number):
         mine = number == one
         if mine.sum() >= needed:
-            found.append((float(np.exp(np.log(sizes[mine]).mean())), float(np.percentile(values[mine], percent))))
+            size = round(float(np.exp(np.log(sizes[mine]).mean())), 3)  # the same of all groups with one size
+            found.append((size, float(np.percentile(values[mine], percent))))
     return found

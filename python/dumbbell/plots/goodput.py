@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dumbbell.results.load import Result, Results
-    from dumbbell.results.plan_view import Window
+    from dumbbell.results.plan_view import LinkView, PlanView, Window
 
     from .reading import Grid
 
@@ -35,7 +35,8 @@ def goodput(
     log: bool = False,
     **page: Unpack[style.Page],
 ) -> Axes:
-    """Goodput of each flow in bins, Mbit/s, with the bottleneck's rate as a dashed line.
+    """Goodput of each flow in bins, Mbit/s, with the bottleneck's rate as a dashed line; where not all flows cross it,
+    the line has the name of its link.
 
     A point stands at the middle of its bin. Many flows are drawn as a sum per group; a figure of its own has the flows'
     median and percentiles in a panel below.
@@ -132,7 +133,7 @@ def _rates(
         _group(sheet, group, found, series_of(result, name, group.flows, span, width), chosen)
     sheet.entries.sort(key=lambda entry: series.order(entry[1]))
     series.value_axis(sheet, sheet.ax, f"{what} (Mbit/s)", log=log)
-    rate = capacity(sheet, result, span, width, log=log)
+    rate = capacity(sheet, result, chosen, span, width, log=log)
     peaks = f"; {_PEAKS}" if name == "goodput_bytes" and sheet.ax.dataLim.y1 > 1.02 * rate else ""
     for below in sheet.axes[1:]:
         series.value_axis(sheet, below, f"{what} of a flow (Mbit/s)", log=log)
@@ -153,7 +154,9 @@ def _group(
                 series.line(sheet, ax, grid.t, row, series.flow_look(group, found, i, labels[flow]))
         return
     label = f"{group.label}: sum of {group.size} flows"
-    drawn = sheet.ax.plot(grid.t, reading.total(grid), color=colour, linewidth=1.6, linestyle="-", label=label)[0]
+    total = reading.total(grid)
+    marks = series.lone_marks(total)
+    drawn = sheet.ax.plot(grid.t, total, color=colour, linewidth=1.6, linestyle="-", label=label, **marks)[0]
     sheet.entry(drawn, label)
     for below in sheet.axes[1:]:
         drawn.set_linewidth(2.2)
@@ -174,18 +177,34 @@ def bin_of(result: Result, asked: float | None, span: Window) -> float:
     return asked
 
 
-def capacity(sheet: style.Sheet, result: Result, span: Window, bin_s: float, *, log: bool = False) -> float:
-    """Draw the bottleneck's rate as steps, at the times at which it changes; a trace's in means over the same bins.
-    Returns its maximum in Mbit/s.
+def _link_of(plan: PlanView, flows: Sequence[int]) -> LinkView | None:
+    """The link that all these flows cross, the bottleneck before others; else the bottleneck, if one of them crosses
+    it.
     """
-    link, duration = result.plan.bottleneck, result.plan.duration_ns
+    ways = [plan.way(flow) for flow in flows]
+    met = (plan.bottleneck, *ways[0])
+    shared = [link for link in met if all(link in way for way in ways)]
+    return next(iter(shared), plan.bottleneck if any(plan.bottleneck in way for way in ways) else None)
+
+
+def capacity(
+    sheet: style.Sheet, result: Result, flows: Sequence[int], span: Window, bin_s: float, *, log: bool = False
+) -> float:
+    """Draw the rate of the link that these flows cross as steps, at the times at which it changes; a trace's in means
+    over the same bins. Returns its maximum in Mbit/s, infinity where not all of them cross it.
+    """
+    link, duration = _link_of(result.plan, flows), result.plan.duration_ns
+    if link is None:
+        return float("inf")
+    is_shared = all(link in result.plan.way(flow) for flow in flows)
+    what = "link rate" if is_shared and link is result.plan.bottleneck else f"link rate ({link.name})"
     if link.trace is not None or len(link.course) * (duration // (link.repeat_ns or duration) + 1) > 200:
         edges = reading.bins(span, bin_s)
         rates = [link.bits(round(a * 1e9), round(b * 1e9)) / (b - a) / 1e6 for a, b in pairwise(edges)]
-        times, label = list(edges), f"link rate, mean over {bin_s:g} s"
+        times, label = list(edges), f"{what}, mean over {bin_s:g} s"
         rates.append(rates[-1])
     else:
-        (times, rates), label = link.changes(duration), "link rate"
+        (times, rates), label = link.changes(duration), what
     drawn = sheet.ax.step(
         times, rates, where="post", color=look.GREY, linewidth=1.0, linestyle="--", label=label, zorder=1.5
     )[0]
@@ -201,4 +220,4 @@ def capacity(sheet: style.Sheet, result: Result, span: Window, bin_s: float, *, 
         )
     if not log:
         sheet.ax.set_ylim(0, max(1.05 * max(seen), sheet.ax.get_ylim()[1]))
-    return float(max(seen))
+    return float(max(seen)) if is_shared else float("inf")

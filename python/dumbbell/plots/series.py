@@ -92,7 +92,9 @@ def flow_look(group: Group, found: Sequence[Group], i: int, label: str) -> FlowL
 
 
 def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, of: FlowLook) -> None:
-    """One flow's line with sparse markers, which are as far apart where the line is jagged as where it is smooth."""
+    """One flow's line with sparse markers, which are as far apart where the line is jagged as where it is smooth; a
+    point without neighbours has one, too.
+    """
     first, apart = (round(part * len(t)) for part in of.markers)
     drawn = ax.plot(
         t,
@@ -101,10 +103,25 @@ def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, of: FlowLook) 
         linestyle=of.linestyle,
         marker=of.marker,
         markersize=3.5,
-        markevery=(first, apart) if len(t) > 30 else None,
+        markevery=sorted({*range(first, len(t), apart), *lone(values)}) if len(t) > 30 else None,
         label=of.label,
     )[0]
     sheet.entry(drawn, of.label)
+
+
+def lone(values: Column) -> list[int]:
+    """Where there is a value and none before and after it: a line does not show it."""
+    import numpy as np
+
+    known = np.concatenate([[False], ~np.isnan(values), [False]])
+    found: list[int] = np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]).tolist()
+    return found
+
+
+def lone_marks(values: Column) -> dict[str, Any]:
+    """What a line without markers needs for such points to be seen."""
+    found = lone(values)
+    return {"marker": ".", "markevery": found} if found else {}
 
 
 def band(sheet: style.Sheet, ax: Axes, group: Group, of: Grid, colour: str) -> None:
@@ -115,7 +132,8 @@ def band(sheet: style.Sheet, ax: Axes, group: Group, of: Grid, colour: str) -> N
         under, over = reading.percentiles(of, (low, high))
         ax.fill_between(of.t, under, over, color=colour, alpha=alpha, linewidth=0)
     label = f"{group.label}: median of {group.size} flows"
-    drawn = ax.plot(of.t, reading.percentiles(of, (50,))[0], color=colour, linewidth=1.2, label=label)[0]
+    median = reading.percentiles(of, (50,))[0]
+    drawn = ax.plot(of.t, median, color=colour, linewidth=1.2, label=label, **lone_marks(median))[0]
     sheet.entry(drawn, label)
     sheet.entry(Patch(color=look.GREY, alpha=0.4), BANDS)
 

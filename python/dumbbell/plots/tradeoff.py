@@ -177,7 +177,8 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], numbers: Mappin
     from statistics import fmean
 
     link = found[0].cell.run.plan.bottleneck
-    rate = link.rate_bps / 1e6 if link.is_constant else None
+    is_bound = link.is_constant and all(point.cell.crosses_bottleneck for point in found)
+    rate = link.rate_bps / 1e6 if is_bound else None
     centres = []
     for point in found:
         own = look.of(point.cca)

@@ -51,8 +51,9 @@ def panels(
     """Lines or bars in each panel."""
     columns = shape(len(parts), layout.form).columns
     made = rows_of([mine for _, mine in parts], found, layout)
+    rates = [rate for rows in made for rate in _rates(rows, found)]
     for i, (ax, (title, _), rows) in enumerate(zip(sheet.axes, parts, made)):
-        panel(sheet, ax, rows, found, layout=layout, log=log)
+        panel(sheet, ax, rows, found, layout=layout, log=log, others=rates)
         if title:
             style.panel_title(sheet, ax, title)
         if i % columns:
@@ -84,11 +85,20 @@ class Row(NamedTuple):
         return [mean for mean, *_ in made], whiskers if found.is_repeated else None
 
 
-def panel(sheet: style.Sheet, ax: Axes, rows: Sequence[Row], found: Found, *, layout: Layout, log: bool) -> None:
-    """Lines or bars in one panel, with its axes."""
+def panel(
+    sheet: style.Sheet,
+    ax: Axes,
+    rows: Sequence[Row],
+    found: Found,
+    *,
+    layout: Layout,
+    log: bool,
+    others: Sequence[float] = (),
+) -> None:
+    """Lines or bars in one panel, with its axes; `others` are the rates in the panels with the same axis."""
     for row in rows:
         (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
-    tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, rows, found)]
+    tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, rows, found), *others]
     lowest = min(cell.interval(found.metric)[1] for cell in found.cells) if layout.form == "lines" else 0.0
     _axes(sheet, ax, found, layout, ends=None if log else _ends(lowest, max(tops), found.metric.most))
 
@@ -197,18 +207,23 @@ def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) ->
 
 
 def _capacity(sheet: style.Sheet, ax: Axes, rows: Sequence[Row], found: Found) -> list[float]:
-    """The bottleneck's rate where all runs have one and the same, for rates; what was drawn."""
+    """Draw the rate of a panel, if it has one; what was drawn."""
+    rates = _rates(rows, found)
+    for rate in rates:
+        drawn = ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5)
+        sheet.entry(drawn, "link rate")
+    return rates
+
+
+def _rates(rows: Sequence[Row], found: Found) -> list[float]:
+    """The bottleneck's rate where all runs have one and the same and all flows cross it, for rates."""
+    if not all(cell.crosses_bottleneck for row in rows for cell in row.cells):
+        return []
     if found.metric.unit != "Mbit/s" or found.metric.title.startswith("Goodput of"):
         return []
     links = {cell.run.plan.bottleneck for row in rows for cell in row.cells}
     rates = {link.rate_bps for link in links if link.is_constant}
-    if len(rates) == 1 and all(link.is_constant for link in links):
-        rate = rates.pop() / 1e6
-        sheet.entry(
-            ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5), "link rate"
-        )
-        return [rate]
-    return []
+    return [rates.pop() / 1e6] if len(rates) == 1 and all(link.is_constant for link in links) else []
 
 
 def _axes(sheet: style.Sheet, ax: Axes, found: Found, layout: Layout, *, ends: tuple[float, float] | None) -> None:

@@ -15,7 +15,7 @@ from dumbbell.plots.goodput import bin_of, series_of
 from dumbbell.plots.keys import FOLDER
 from dumbbell.plots.queue import columns_of
 from dumbbell.plots.states import colours_of, stays_of
-from dumbbell.scenario.units import FRAME_BYTES
+from dumbbell.scenario.units import ETHERNET_BYTES
 
 from . import looks
 from .decimate import summed, thinned
@@ -140,7 +140,8 @@ def _rates(run: Measured, lines: Sequence[Line], points: int, made: dict[str, An
         thin = thinned(grids[0].t, np.array([reading.total(grid) for grid in grids]), points)
         chart = {"x": numbers(thin.t), "y": [numbers(row) for row in thin.rows], "bin": width, "width": thin.width}
         made["charts"][name] = chart
-    made["charts"]["goodput"]["rate"] = _capacity(run, grids[0].t, width, points)
+    if result.plan.cross_bottleneck(range(len(result.plan.flows))):
+        made["charts"]["goodput"]["rate"] = _capacity(run, grids[0].t, width, points)
 
 
 def _capacity(run: Measured, t: Column, width: float, points: int) -> list[float | int | None]:
@@ -176,13 +177,20 @@ def _samples(run: Measured, lines: Sequence[Line], points: int, made: dict[str, 
 
 
 def bdps(plan: PlanView) -> list[list[Any]]:
-    """The BDP of each RTT in full packets, where the rate is constant: label and number."""
+    """The BDP of each RTT in full packets, where the rate is constant, all flows cross the bottleneck and their packets
+    have one size: label and number.
+    """
     link = plan.bottleneck
     rtts = sorted({flow.rtt_ns for flow in plan.flows})
-    if not link.is_constant or len(rtts) > 3:
+    if not link.is_constant or len(rtts) > 3 or not plan.cross_bottleneck(range(len(plan.flows))):
         return []
+    sizes = {flow.transport.packet_bytes for flow in plan.flows}
+    packet = sizes.pop() if len(sizes) == 1 else None
+    if packet is None:
+        return []
+    size = packet + link.header_bytes - ETHERNET_BYTES
     return [
-        [f"BDP{f' at {rtt / 1e6:g} ms' if len(rtts) > 1 else ''}", round(link.rate_bps * rtt / 8e9 / FRAME_BYTES, 1)]
+        [f"BDP{f' at {rtt / 1e6:g} ms' if len(rtts) > 1 else ''}", round(link.rate_bps * rtt / 8e9 / size, 1)]
         for rtt in rtts
     ]
 

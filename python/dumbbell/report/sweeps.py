@@ -130,7 +130,9 @@ def _axis(key: VariedKey, *, in_order: bool = False) -> dict[str, Any]:
 
 
 def _rate(found: Found) -> float | None:
-    """The bottleneck's rate where all runs have one and the same, for rates."""
+    """The bottleneck's rate where all runs have one and the same and all flows cross it, for rates."""
+    if not all(cell.crosses_bottleneck for cell in found.cells):
+        return None
     if found.metric.unit != "Mbit/s" or found.metric.title.startswith("Goodput of"):
         return None
     links = {cell.run.plan.bottleneck for cell in found.cells}

@@ -15,7 +15,7 @@ does not name are left out, so a later version may add some. Nothing here import
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
@@ -26,6 +26,10 @@ from dumbbell.scenario.units import FRAME_BYTES, MAX_INT
 
 Count = Annotated[int, Meta(ge=0, le=MAX_INT)]
 Positive = Annotated[int, Meta(gt=0, le=MAX_INT)]
+
+#: Headers of Ethernet, IPv4 and UDP; of a packet of the simplified QUIC and its frame (docs/models/quic.md).
+_UDP_BYTES, _QUIC_BYTES = 42, 11
+
 Window = tuple[float, float]
 """Start and end of a part of a run, seconds of simulated time."""
 
@@ -42,9 +46,26 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 class TransportView(View, frozen=True, kw_only=True):
-    """What carries a flow: `kind` is ``tcp`` or ``quic``."""
+    """What carries a flow: `kind` is ``tcp``, ``quic`` or ``quinn``."""
 
     kind: str = "tcp"
+    payload_bytes: Count = 0
+    """Stream data of a packet of ``quic``; further settings of it by which its packets differ in size."""
+    write_bytes: Count = 0
+    part_bytes: Count = 0
+    compact: bool = False
+    datagram_bytes: Count = 0
+    """Of ``quinn``, without the headers of UDP and IP."""
+
+    @property
+    def packet_bytes(self) -> int | None:
+        """A full packet on the wire, as samples count packets; None where these have no one size."""
+        if self.kind == "tcp":
+            return FRAME_BYTES
+        if self.kind == "quinn":
+            return self.datagram_bytes + _UDP_BYTES
+        is_one = self.payload_bytes and not (self.write_bytes or self.part_bytes or self.compact)
+        return self.payload_bytes + _UDP_BYTES + _QUIC_BYTES if is_one else None
 
 
 class WorkloadView(View, frozen=True, kw_only=True):
@@ -316,6 +337,16 @@ class PlanView(View, frozen=True, kw_only=True):
     def bottleneck(self) -> LinkView:
         """The link of `[path]`."""
         return self.links[0]
+
+    def way(self, flow: int) -> tuple[LinkView, ...]:
+        """The links that a flow's data cross; the bottleneck where its plan has no route."""
+        of = self.flows[flow]
+        links = self.ack_links if of.direction == "up" else self.links
+        return tuple(links[stage.link] for stage in of.forward if stage.link is not None) or (self.bottleneck,)
+
+    def cross_bottleneck(self, flows: Iterable[int]) -> bool:
+        """Whether the data of all these flows cross it."""
+        return all(self.bottleneck in self.way(flow) for flow in flows)
 
     @property
     def duration_s(self) -> float:

@@ -19,7 +19,7 @@ _FORM = re.compile(r"\s*(\w+)\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:
 
 
 class Condition(NamedTuple):
-    """A figure by its name, how it is compared, and with what, in the figure's own unit; fractions as such."""
+    """A figure by its name, how it is compared, and with what, as metrics compute it: a percentage as a fraction."""
 
     name: str
     operator: str
@@ -32,8 +32,8 @@ class Condition(NamedTuple):
 
 
 def condition(text: str) -> Condition:
-    """Read ``utilization >= 0.95``, or ``95%`` of a figure that is a fraction; raises ScenarioError that lists
-    operators or figures.
+    """Read ``utilization >= 0.95``, or ``95%`` of a figure that is a fraction; a number is in the unit that tables
+    print, which is percent of ``retrans_rate`` and ``drop_rate``. Raises ScenarioError that lists operators or figures.
     """
     match = _FORM.fullmatch(text)
     if match is None:
@@ -47,7 +47,11 @@ def condition(text: str) -> Condition:
     name = SPELLINGS.get(name, name)
     if percent and unit not in ("", "%"):
         raise ScenarioError("--where", f'got "{text}", wanted a number in {unit}: {name} is no fraction')
-    return Condition(name, sign, float(number) / (100 if percent else 1))
+    value = float(number)
+    if unit == "%" and not percent and 0 < abs(value) < 1:
+        meant = f'"{number}%" or "{100 * value:g}%"'
+        raise ScenarioError("--where", f'got "{text}", wanted {meant}: {name} is percent in tables, a fraction in JSON')
+    return Condition(name, sign, value / (100 if percent or unit == "%" else 1))
 
 
 def chosen(rows: Sequence[Row], texts: Iterable[str]) -> list[Row]:

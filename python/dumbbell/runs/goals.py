@@ -1,7 +1,7 @@
 """How many repetitions are enough: until the confidence interval of a figure is small.
 
 goodput ci 2%          the half width of the 95 % interval is at most 2 % of the mean
-queue ci 0.5           at most 0.5, in the figure's own unit
+queue ci 0.5           at most 0.5, in the unit that tables print: percentage points of retrans_rate and drop_rate
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Goal(NamedTuple):
                 "--until", f'got "{text}", wanted FIGURE ci WIDTH, such as "goodput ci 2%" or "queue ci 0.5"'
             )
         name = SPELLINGS.get(match[1], match[1])
-        figure(name, "--until")
-        return cls(name, float(match[2]) / (100 if match[3] else 1), bool(match[3]))
+        is_share = figure(name, "--until").unit == "%"
+        return cls(name, float(match[2]) / (100 if match[3] or is_share else 1), bool(match[3]))
 
     def wanted(self, row: Row) -> int:
         """How many repetitions a row needs, from those that it has; these where they are enough, and where the row

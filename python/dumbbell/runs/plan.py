@@ -258,7 +258,17 @@ def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan],
     for i, one in enumerate(case.link):
         found += made(one, one.name, f"link[{i}]")
     at, up = case.path.way_up
-    return found, [*made(up, at.removeprefix("path."), at)] if up is not None and up.rate is not None else []
+    if up is None or up.rate is None:
+        errors += [] if up is None else _without_link(up, at)
+        return found, []
+    return found, [*made(up, at.removeprefix("path."), at)]
+
+
+def _without_link(up: Up, at: str) -> list[ScenarioError]:
+    """What was written of a link that the way up has not."""
+    wanted = f"{at}.rate with it: without a rate there is no link"
+    names = ("buffer", "qdisc", "burst", "link_header", "policer")
+    return [wrong(f"{at}.{name}", raw_at(up, name), wanted) for name in names if is_written(up, name)]
 
 
 def _once(errors: list[ScenarioError]) -> list[ScenarioError]:

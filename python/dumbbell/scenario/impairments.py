@@ -193,12 +193,17 @@ class Reorder(settings.ReorderSettings):
 
 
 class Thin(settings.ThinSettings):
-    """Of consecutive acknowledgements only each n-th continues."""
+    """Of consecutive acknowledgements only each n-th continues, as far as they follow each other within `hold`, which
+    is above zero unless `every` is 1.
+    """
 
     AT = "thin"
 
-    def stage(self) -> Stage:
+    def stage(self, at: str) -> Stage:
         """What the engine takes."""
+        if self.every != 1 and not self.hold:
+            wanted = f'a time above zero, such as "5ms", next to every = {self.every}: nothing is thinned without it'
+            raise wrong(f"{at}.hold", raw_at(self, "hold"), wanted)
         return {"kind": "thin", **by_engine(self)}
 
 

@@ -126,7 +126,9 @@ class CorruptPart(settings.ShareSettings, Part, form="corrupt"):
 
 
 class ThinPart(Thin, Part, form="thin"):
-    """Of consecutive acknowledgements only each n-th continues."""
+    """Of consecutive acknowledgements only each n-th continues, as far as they follow each other within `hold`, which
+    is above zero unless `every` is 1.
+    """
 
 
 class AggregatePart(Aggregate, Part, form="aggregate"):
@@ -359,7 +361,7 @@ def _way(named: str, way: Path | Up, data: tuple[str, Flow] | None, delay: Rtt, 
     delayed = delay_stage(delay, jitter, way.reorder)
     if not isinstance(way, Up):
         return [*_lossy(way, loss), delayed, *crossed]
-    stages: list[Stage] = [] if way.thin is None or data else [way.thin.stage()]
+    stages: list[Stage] = [] if way.thin is None or data else [way.thin.stage(f"{named}.thin")]
     stages += [] if way.aggregate is None else [way.aggregate.stage(f"{named}.aggregate")]
     return [*stages, *_lossy(way, loss), *crossed, delayed]
 
@@ -429,7 +431,7 @@ def _stage(part: Part | Loss, at: str) -> Stage:
         return {"kind": part.FORM, **by_engine(part)}
     if isinstance(part, SegmentPart):
         return {"kind": part.FORM}
-    if isinstance(part, Aggregate):
+    if isinstance(part, (Thin, Aggregate)):
         return part.stage(at)
-    assert isinstance(part, (Thin, Loss))
+    assert isinstance(part, Loss)
     return part.stage()

@@ -259,10 +259,11 @@ def once(scenario: Scenario) -> str:
 
 
 def tables(manifest: Mapping[str, Any]) -> str:
-    """What a run's tables are known by; empty where it has not both of those that tell runs apart."""
+    """What a run's tables are known by; empty where it has no flows or no samples, whose tables are alike by nature."""
     files = manifest.get("files", {})
-    digests = [files[name]["sha256"] for name in ("flows.parquet", "samples.parquet") if name in files]
-    return " ".join(digests) if len(digests) == 2 else ""
+    if not {"flows.parquet", "samples.parquet"} <= files.keys():
+        return ""
+    return " ".join(f"{name} {files[name]['sha256']}" for name in sorted(files) if name.endswith(".parquet"))
 
 
 def equal_runs(done: Iterable[tuple[FilePath, str]]) -> list[str]:

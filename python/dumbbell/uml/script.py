@@ -17,7 +17,7 @@ from dumbbell.results.plan_view import qdisc_of
 from .network import Network, hosts, routed
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, Plan, Settings
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, Settings
 
     from .controllers import Loaded
 
@@ -221,13 +221,20 @@ def refuse(plan: Plan) -> None:
         if kind != "tcp":
             others = "--on linux and sim run quinn" if kind == "quinn" else "--on sim has it"
             raise ScenarioError(f"flow[{i}].transport", f"got {kind}, wanted tcp, the guest's own; {others}")
-    for link in (*plan["links"], *plan["ack_links"]):
-        tc.refuse(link, in_virtual_time=True)
-        if link["qdisc"]["kind"] == "fq" and link["qdisc"]["ce_threshold_ns"] is not None:
-            raise ScenarioError(
-                "path.qdisc.ce_threshold",
-                "got one of fq, wanted none with --on uml: packets between namespaces keep their departure times, from"
-                " which fq reckons what they waited; --on sim and linux have it",
-            )
-        tc.leaf(link["qdisc"])
+    for link in plan["links"]:
+        _refuse_link(link)
+    for link in plan["ack_links"]:
+        with tc.keys_of_way_up(link):
+            _refuse_link(link)
     Network(plan)
+
+
+def _refuse_link(link: LinkPlan) -> None:
+    tc.refuse(link, in_virtual_time=True)
+    if link["qdisc"]["kind"] == "fq" and link["qdisc"]["ce_threshold_ns"] is not None:
+        raise ScenarioError(
+            "path.qdisc.ce_threshold",
+            "got one of fq, wanted none with --on uml: packets between namespaces keep their departure times, from"
+            " which fq reckons what they waited; --on sim and linux have it",
+        )
+    tc.leaf(link["qdisc"])
