@@ -56,6 +56,8 @@ class Found(NamedTuple):
     cells: list[Cell]
     keys: dict[str, VariedKey]
     metric: Metric
+    lacking: int = 0
+    """Runs in which a line or bar has no value, though it has one in others."""
 
     @property
     def is_repeated(self) -> bool:
@@ -145,21 +147,26 @@ def collect(
     """
     varied = varied_keys(results, needed=needed, along=along, whole=whole)
     cells: list[Cell] = []
+    lacking: list[set[int]] = []
     for runs in captions.repetitions(list(results)):
         vary = {key: one.value_of(runs[0]) for key, one in varied.items()}
         read: dict[int, tuple[Group | None, list[float]]] = {}
         for run in runs:
             span = window or run.plan.window
+            lacking.append(set())
             for number, group in enumerate([None] if metric.of_run else groups.of(run)):
                 value = metric.read(run, group, span)
                 if value is not None and not isnan(value):
                     read.setdefault(number, (group, []))[1].append(value)
+                else:
+                    lacking[-1].add(number)
         cells += [Cell(vary, runs[0], group, number, values) for number, (group, values) in read.items()]
     if not cells:
         raise ResultError(
             f"no run has {name}: {_why(name, windowed=window is not None or results[0].plan.window is not None)}"
         )
-    return Found(cells, varied, metric)
+    drawn = {cell.number for cell in cells}
+    return Found(cells, varied, metric, sum(not drawn.isdisjoint(numbers) for numbers in lacking))
 
 
 def _why(name: str, *, windowed: bool) -> str:

@@ -92,7 +92,8 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
 
 def _named(metric: str, found: Found, runs: Results, name: str, forms: list[dict[str, Any]]) -> dict[str, Any]:
     known = found.metric
-    caption = captions.of_runs(list(runs), None, intervals=found.is_repeated, cut=found.was_cut)
+    repeated, cut = found.is_repeated, found.was_cut
+    caption = captions.of_runs(list(runs), None, intervals=repeated, cut=cut, lacking=found.lacking)
     return {
         "metric": metric, "title": known.title, "unit": known.unit, "folder": name, "forms": forms,
         "caption": caption, "most": None if known.most == float("inf") else known.most,
