@@ -102,6 +102,15 @@ def test_an_interval_is_students_over_the_repetitions_and_the_caption_says_so(tm
     assert "3 repetitions, whiskers: 95 % interval of the mean (Student's t)" in caption(ax)
 
 
+def test_a_caption_says_how_many_runs_lack_the_figure(tmp_path: Path) -> None:
+    flows = [Flow(cca="cubic"), Flow(cca="cubic", size="300kB")]
+    found = run(tmp_path, flows, duration="2s", repetitions=4, loss=["1%", "15%"])
+    lacking = sum(one.summary.flows[1].fct_s is None for one in found)
+    assert 0 < lacking < 4
+    assert f"; {lacking} of 8 runs lack a value: means are of the others" in caption(plot.vary(found, metric="fct"))
+    assert "lack" not in caption(plot.vary(found, metric="goodput"))
+
+
 def test_two_tables_of_one_controller_and_two_transports_have_lines_of_their_own(tmp_path: Path) -> None:
     flows = [Flow(cca="cubic", transport={"kind": "quic"}), Flow(cca="cubic", count=2, name="crowd")]
     found = run(tmp_path, flows, buffer=["0.5bdp", "4bdp"])

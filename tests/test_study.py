@@ -287,6 +287,23 @@ def test_a_condition_that_holds_nowhere_has_no_answer(file: Path, tmp_path: Path
     assert (found.value, found.is_monotone, len(found.looked)) == (None, True, 2)
 
 
+def test_a_condition_on_a_figure_that_some_repetitions_lack_does_not_hold(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "f.toml").write_text(TEXT + 'size = "300kB"\n')
+    ask = ("--vary", "path.loss=1%,15%", "--repetitions", "4", "--find", "max", "path.loss", "--flows", "1")
+    ask = (*ask, "--where", "fct < 1.9", "--store", tmp_path / "s")
+    text = cli("sweep", tmp_path / "f.toml", *ask).stdout
+    (line,) = map(json.loads, cli("sweep", tmp_path / "f.toml", *ask, "--json").stdout.splitlines())
+    assert line["value"] == "1%"
+    few, many = line["looked"]
+    assert (few["holds"], few["lacking"]) == (True, {})
+    lacking = many["lacking"]["fct"]["repetitions"]
+    assert (many["holds"], many["lacking"]) == (False, {"fct": {"repetitions": lacking, "of": 4}})
+    assert 0 < lacking < 4
+    assert many["figures"]["fct"]["n"] == 4 - lacking
+    assert many["figures"]["fct"]["mean"] < 1.9
+    assert f"(no fct in {lacking} of 4 repetitions)  does not\n" in text
+
+
 def test_an_answer_within_its_interval_is_not_certain(file: Path, tmp_path: Path) -> None:
     runs = dumbbell.sweep(file, {"path.rate": ["10Mbps"]}, repetitions=5, store=tmp_path / "s")
     mean = mean_interval([run.summary.link.utilization for run in runs]).mean

@@ -187,7 +187,12 @@ def _answer(one: Found, which: str) -> str:
 
 
 def _figures(looked: Looked, conditions: list[Condition]) -> str:
-    return ", ".join(f"{each.name} {cell(each.name, looked.figures.get(each.name))}" for each in conditions)
+    found = []
+    for each in conditions:
+        lacking, n = looked.lacking.get(each.name, (0, 0))
+        why = f" (no {each.name} in {lacking} of {n} repetitions)" if lacking else ""
+        found.append(f"{each.name} {cell(each.name, looked.figures.get(each.name))}{why}")
+    return ", ".join(found)
 
 
 def _line(one: Found, key: str) -> dict[str, Any]:
@@ -204,6 +209,7 @@ def _line(one: Found, key: str) -> dict[str, Any]:
                 }
                 for name, interval in point.figures.items()
             },
+            "lacking": {name: {"repetitions": count, "of": n} for name, (count, n) in point.lacking.items()},
         }
         for point in one.looked
     ]

@@ -26,8 +26,12 @@ def of_run(result: Result, window: Window | None = None, *, link: int = 0) -> st
     return f"{result.name}: " + "; ".join([*filter(None, parts), *varied, *repetition, _window(result, window)])
 
 
-def of_runs(results: Sequence[Result], window: Window | None, *, intervals: bool = False, cut: bool = False) -> str:
-    """The caption of a picture of several runs: what they share, and how many repetitions a point has."""
+def of_runs(
+    results: Sequence[Result], window: Window | None, *, intervals: bool = False, cut: bool = False, lacking: int = 0
+) -> str:
+    """The caption of a picture of several runs: what they share, how many repetitions a point has, and how many of the
+    runs are `lacking` a value.
+    """
     names = list(dict.fromkeys(run.name for run in results))
     parts = []
     for part in _PARTS:
@@ -39,6 +43,8 @@ def of_runs(results: Sequence[Result], window: Window | None, *, intervals: bool
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     whiskers = "whiskers: 95 % interval of the mean (Student's t)" + (", cut at what is possible" if cut else "")
     times = [f"{n} repetition{'s' if counts != [1] else ''}" + (f", {whiskers}" if intervals else "")]
+    if lacking:
+        times.append(f"{lacking} of {len(results)} runs lack a value: means are of the others")
     return f"{', '.join(names)}: " + "; ".join([*filter(None, parts), *(windows if len(windows) == 1 else []), *times])
 
 

@@ -59,6 +59,8 @@ class Found(NamedTuple):
     cells: list[Cell]
     keys: dict[str, VariedKey]
     metric: Metric
+    lacking: int = 0
+    """Runs in which a line or bar has no value, though it has one in others."""
 
     @property
     def groups(self) -> int:
@@ -154,16 +156,20 @@ def collect(
     varied = varied_keys(results, needed=needed, along=along, whole=whole)
     numbers = _numbers(results)
     cells: list[Cell] = []
+    lacking: list[set[int]] = []
     for runs in captions.repetitions(list(results)):
         vary = {key: one.value_of(runs[0]) for key, one in varied.items()}
         read: dict[int, list[tuple[Group | None, float]]] = {}
         for run in runs:
             span = reading.window_of(run, window) if window else run.plan.window
+            table_numbers = numbers[_source(run)]
+            lacking.append({0} if metric.of_run else set(table_numbers.values()))
             for group in [None] if metric.of_run else groups.of(run):
                 value = metric.read(run, group, span)
                 if value is not None and not isnan(value):
-                    number = 0 if group is None else numbers[_source(run)][group.table]
+                    number = 0 if group is None else table_numbers[group.table]
                     read.setdefault(number, []).append((group, value))
+                    lacking[-1].discard(number)
         for number, same in sorted(read.items()):
             values = [value for _, value in same]
             cells.append(Cell(vary, runs[0], same[0][0], number, values, sizes_of([group for group, _ in same])))
@@ -171,7 +177,8 @@ def collect(
         raise ResultError(
             f"no run has {name}: {_why(name, windowed=window is not None or results[0].plan.window is not None)}"
         )
-    return Found(cells, varied, metric)
+    drawn = {cell.number for cell in cells}
+    return Found(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking))
 
 
 def sizes_of(found: Sequence[Group | None]) -> tuple[int, int]:

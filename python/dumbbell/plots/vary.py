@@ -134,7 +134,8 @@ def _with_jain(
 
 
 def _caption(results: Sequence[Result], found: Found, window: Window | None) -> str:
-    return captions.of_runs(list(results), window, intervals=found.is_repeated, cut=found.was_cut)
+    repeated, cut = found.is_repeated, found.was_cut
+    return captions.of_runs(list(results), window, intervals=repeated, cut=cut, lacking=found.lacking)
 
 
 def layout_of(found: Found, x: str | None, panels: str | None, form: str | None) -> Layout:

@@ -94,7 +94,8 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
 def _named(found: Found, runs: Results, window: Window | None) -> dict[str, Any]:
     """Title, unit and caption of a figure."""
     known = found.metric
-    caption = captions.of_runs(list(runs), window, intervals=found.is_repeated, cut=found.was_cut)
+    repeated, cut = found.is_repeated, found.was_cut
+    caption = captions.of_runs(list(runs), window, intervals=repeated, cut=cut, lacking=found.lacking)
     most = None if known.most == float("inf") else known.most
     return {"title": known.title, "unit": known.unit, "caption": caption, "most": most}
 

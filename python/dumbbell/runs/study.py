@@ -103,11 +103,16 @@ def prepared(
 
 
 class Looked(NamedTuple):
-    """One point of a search: the value, whether the conditions hold, and the figures that they are about."""
+    """One point of a search: the value, whether the conditions hold, and the figures that they are about.
+
+    `lacking` has the figures that a row lacks in some repetitions: in how many, and of how many. Conditions on them do
+    not hold.
+    """
 
     value: Any
     holds: bool
     figures: dict[str, Interval]
+    lacking: dict[str, tuple[int, int]]
 
 
 class Found(NamedTuple):
@@ -264,13 +269,16 @@ class Study:
     @staticmethod
     def _looked(value: Any, rows: Sequence[Row], conditions: Sequence[Condition]) -> Looked:
         holds = bool(rows) and all(one.holds(row) for one in conditions for row in rows)
-        found = {}
+        found, lacking = {}, {}
         for one in conditions:
+            most, n = max(((one.lacking(row), row.n) for row in rows), default=(0, 0))
+            if most:
+                lacking[one.name] = (most, n)
             known = [row.values[one.name] for row in rows if one.name in row.values]
             if known:
                 pick = min if one.operator.startswith(">") else max
                 found[one.name] = pick(known, key=lambda interval: interval.mean)
-        return Looked(value, holds, found)
+        return Looked(value, holds, found, lacking)
 
 
 def _found(
@@ -287,7 +295,10 @@ def _found(
         return Found(vary, None, ordered, one.is_monotone, None, error)
     beside = [looked[i] for i in (one.first, one.first - 1) if i in looked]
     pairs = [
-        (point.figures[each.name], each.value) for point in beside for each in conditions if each.name in point.figures
+        (point.figures[each.name], each.value)
+        for point in beside
+        for each in conditions
+        if each.name in point.figures and each.name not in point.lacking
     ]
     is_repeated = all(interval.n > 1 for interval, _ in pairs)
     is_certain = (
