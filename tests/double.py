@@ -137,7 +137,7 @@ def _summary(plan: dict[str, Any], goodput: int, seconds: float) -> dict[str, ob
         "warnings": [], "sim_ns": plan["duration_ns"], "packets_delivered": 400, "events": 1200, "jain": 1.0,
         "jain_flows": len(flows),
         "link": {
-            "utilization": 1.0, "queue_mean_ms": 5.0, "queue_p95_ms": 5.0, "sojourn_mean_ms": 5.0,
+            "utilization": 1.0, "queue_mean_ms": 5.0, "queue_p50_ms": 5.0, "queue_p95_ms": 5.0, "queue_p99_ms": 5.0, "sojourn_mean_ms": 5.0,
             "sojourn_p50_ms": 5.0, "sojourn_p95_ms": 5.0,
             "sojourn_p99_ms": 5.0, "drops": 0, "marks": 0, "drop_rate": 0.0,
         },

@@ -18,7 +18,9 @@ KEYS = ["scenario", "vary", "repetition", "seed", "dir", "warnings", "wall_s", "
 LINK = [
     "utilization",
     "queue_mean_ms",
+    "queue_p50_ms",
     "queue_p95_ms",
+    "queue_p99_ms",
     "sojourn_mean_ms",
     "sojourn_p50_ms",
     "sojourn_p95_ms",

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
-from conftest import SWEEP
+from conftest import SWEEP, SWEEP_PATH
 from dumbbell import cli
 from dumbbell.report import words
 from dumbbell.results import figures, metrics
@@ -354,6 +354,17 @@ def test_run_takes_the_rows_and_columns_of_its_table(
     assert table.splitlines()[2].split() == ["rtt"]
     assert cli.main(["run", "sweep.toml", "--out", "none", "--where", "utilization >= 101%"]) == 0
     assert capsys.readouterr().out == "none: no row has utilization >= 101%\n"
+
+
+def test_a_mean_of_fewer_repetitions_than_its_row_is_said(show: Any, tmp_path: Path) -> None:
+    text = SWEEP_PATH.replace('"4s"', '"1s"').replace('["1bdp", "3bdp"]', '"1bdp", loss = "5%"')
+    text += 'flow = [{ cca = "reno", size = "350kB" }, { cca = "cubic", size = "10kB" }]\n'
+    runs = dumbbell.run(dumbbell.from_text(text), tmp_path / "some")
+    whole = [sum(run.summary.flows[flow].fct_s is not None for run in runs) for flow in (0, 1)]
+    assert 0 < whole[0] < whole[1] == 3
+    said = "fct: in 1 of 2 rows some repetitions have none, and the mean is of the others"
+    assert said in show(tmp_path / "some")
+    assert said not in show(tmp_path / "some", "--columns", "goodput")
 
 
 @pytest.mark.parametrize(

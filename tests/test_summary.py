@@ -46,7 +46,7 @@ def ran(tmp_path: Path) -> Runner:
         given = {"duration": duration, "record": {"every": every}, "path": path, "flow": list(flows), **more}
         planned = plan.plan(from_dict(given, folder=tmp_path))
         out = tmp_path / "run"
-        out.mkdir()
+        out.mkdir(exist_ok=True)
         summary = json.loads(_native.run(json.dumps(planned), str(out)))
         tables = [
             pq.read_table(out / f"{name}.parquet").to_pylist() for name in ("flows", "samples", "queue", "events")
@@ -272,3 +272,11 @@ def test_what_is_no_measured_run_is_refused(tmp_path: Path, changes: dict[str, A
     with pytest.raises(ValueError, match="measured run: ") as error:
         _native.write_measured(json.dumps(measured(**changes)), str(tmp_path))
     assert said in str(error.value)
+
+
+def test_quantiles_of_a_whole_run_are_over_time_however_rare_samples_are(ran: Runner) -> None:
+    flows = ({"cca": "cubic"}, {"cca": "cubic", "workload": {"kind": "on_off", "on": "200ms", "off": "800ms"}})
+    links = [ran(*flows, path=PATH, duration="10s", every=every).summary["link"] for every in ("1s", "1ms")]
+    names = ("queue_p50_ms", "queue_p95_ms", "queue_p99_ms")
+    rare, often = ([link[name] for name in names] for link in links)
+    assert rare == often == sorted(rare)

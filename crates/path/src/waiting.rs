@@ -63,16 +63,19 @@ impl Waiting {
         self.twice + twice_between(now.since(self.left).as_ns().min(age), age)
     }
 
-    /// Mean and quantile from the start to `end`, where the head of the queue has been there since `head`.
+    /// Mean and quantiles from the start to `end`, where the head of the queue has been there since `head`.
     pub fn until(&self, end: Time, head: Option<Time>) -> QueueDelay {
         let mut whole = self.clone();
         if let Some(since) = head {
             whole.on_left(end, since);
         }
         let ns = end.as_ns().max(1);
+        let quantile_us = |thousandths| whole.spent.quantile_us(ns, thousandths);
         QueueDelay {
             mean_us: whole.twice as f64 / 2.0 / ns as f64 / 1e3,
-            p95_us: whole.spent.quantile_us(ns, 950),
+            p50_us: quantile_us(500),
+            p95_us: quantile_us(950),
+            p99_us: quantile_us(990),
         }
     }
 }
@@ -101,8 +104,10 @@ mod tests {
         // 0 to 20 in 20 ms, 0 to 20 in 20 ms again, then nothing: 2 x 200 in 100 ms.
         let delay = waiting.until(ms(100), None);
         assert!((delay.mean_us - 4_000.0).abs() < 1e-6, "{delay:?}");
-        // It is above 17.5 ms for 2 x 2.5 ms of 100.
+        // It is above 17.5 ms for 2 x 2.5 ms of 100, above 19.5 for 2 x 0.5, and nothing waits for 60 of 100.
         assert!(delay.p95_us.abs_diff(17_500) <= 17_500 / 60, "{delay:?}");
+        assert!(delay.p99_us.abs_diff(19_500) <= 19_500 / 60, "{delay:?}");
+        assert_eq!(delay.p50_us, 0);
     }
 
     #[test]

@@ -74,13 +74,14 @@ def _missing(queue: Sequence[Row]) -> list[str]:
 def _link(queue: Sequence[Row], capacity_bytes: int) -> Row:
     """Totals of a link; zeros where there are no rows."""
     waits = sorted(row["sojourn_us"] for row in queue)
+    ranks = {percent: waits[-(-len(waits) * percent // 100) - 1] if waits else 0 for percent in (50, 95, 99)}
     counted = ("sent_packets", "sent_bytes", "dropped_packets", "marked_packets")
     return {
         **{name: queue[-1][name] if queue else 0 for name in counted},
         "capacity_bytes": capacity_bytes,
         "queue": {
             "mean_us": sum(waits) / len(waits) if waits else 0.0,
-            "p95_us": waits[-(-len(waits) * 95 // 100) - 1] if waits else 0,
+            **{f"p{percent}_us": wait for percent, wait in ranks.items()},
         },
     }
 

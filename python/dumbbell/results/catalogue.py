@@ -65,13 +65,13 @@ def _flow(field: str, measure: Tables, scale: float = 1.0) -> Read:
 
 
 def _link(field: str, measure: Callable[[Result, Window | None], float]) -> Read:
-    """A figure of the bottleneck: the summary's field for a whole run, else from the tables."""
+    """A figure of the bottleneck: the summary's field for a whole run, else from the tables; these also where an older
+    version has made a summary without it.
+    """
 
     def read(run: Measured, _: Sequence[int]) -> float | None:
-        if run.window is None and field:
-            found: float | None = run.result.summary.link[field]
-            return found
-        return measure(run.result, run.window)
+        found: float | None = run.result.summary.link[field] if run.window is None and field else None
+        return measure(run.result, run.window) if found is None else found
 
     return read
 
@@ -148,12 +148,11 @@ def _one_way() -> dict[str, Figure]:
 
 
 def _queue() -> dict[str, Figure]:
-    """Queueing delay over time."""
-    known = {"mean": "queue_mean_ms", "p95": "queue_p95_ms"}
+    """Queueing delay over time: the engine's for a whole run, whose quantiles are not those of the samples."""
 
     def reading(which: str) -> Read:
         return _link(
-            known.get(which, ""), lambda result, window: getattr(metrics.queueing_delay_ms(result, window), which)
+            f"queue_{which}_ms", lambda result, window: getattr(metrics.queueing_delay_ms(result, window), which)
         )
 
     return {

@@ -270,7 +270,8 @@ def _link_summary(result: Result, link: int, window: Window) -> LinkSummary:
     )
     return LinkSummary(
         utilization=metrics.utilization(result, window, link=link), queue_mean_ms=_null(delay.mean),
-        queue_p95_ms=_null(delay.p95), drops=drops, marks=marks,
+        queue_p50_ms=_null(delay.p50), queue_p95_ms=_null(delay.p95), queue_p99_ms=_null(delay.p99),
+        drops=drops, marks=marks,
         drop_rate=metrics.loss_rate(result, window, link=link),
     )  # fmt: skip
 

@@ -44,7 +44,9 @@ class LinkSummary(View, frozen=True, kw_only=True):
 
     utilization: float
     queue_mean_ms: float | None = None
+    queue_p50_ms: float | None = None
     queue_p95_ms: float | None = None
+    queue_p99_ms: float | None = None
     sojourn_mean_ms: float | None = None
     sojourn_p50_ms: float | None = None
     sojourn_p95_ms: float | None = None

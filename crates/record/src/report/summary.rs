@@ -39,8 +39,12 @@ pub struct LinkSummary {
     pub utilization: f64,
     /// Time average of how long the packet at the head of the queue has waited, ms.
     pub queue_mean_ms: f64,
-    /// What that does not exceed in 95 % of the time, ms.
+    /// What that does not exceed in half of the time, ms.
+    pub queue_p50_ms: f64,
+    /// What it does not exceed in 95 % of the time, ms.
     pub queue_p95_ms: f64,
+    /// What it does not exceed in 99 % of the time, ms.
+    pub queue_p99_ms: f64,
     /// Mean time that packets spent in the queue, ms; `None` when none left it.
     pub sojourn_mean_ms: Option<f64>,
     /// Its median, ms.
@@ -155,7 +159,9 @@ impl LinkTotals {
             // Times are rounded to nanoseconds: what could leave may be a byte less than what did.
             utilization: ratio(self.sent_bytes, self.capacity_bytes).min(1.0),
             queue_mean_ms: self.queue.mean_us / 1e3,
+            queue_p50_ms: f64::from(self.queue.p50_us) / 1e3,
             queue_p95_ms: f64::from(self.queue.p95_us) / 1e3,
+            queue_p99_ms: f64::from(self.queue.p99_us) / 1e3,
             sojourn_mean_ms: sojourn(|d| d.mean_us),
             sojourn_p50_ms: sojourn(|d| f64::from(d.p50_us)),
             sojourn_p95_ms: sojourn(|d| f64::from(d.p95_us)),
@@ -265,12 +271,16 @@ mod tests {
             sent_bytes: 1514,
             dropped_packets: 9,
             capacity_bytes: 1500,
-            queue: QueueDelay { mean_us: 1500.0, p95_us: 2500 },
+            queue: QueueDelay { mean_us: 1500.0, p50_us: 1250, p95_us: 2500, p99_us: 3500 },
             ..LinkTotals::default()
         };
         let of = tiny.summary();
         assert_eq!((of.utilization, of.drop_rate), (1.0, 0.9));
-        assert_eq!((of.queue_mean_ms, of.queue_p95_ms, of.sojourn_p50_ms), (1.5, 2.5, None));
+        assert_eq!(
+            (of.queue_mean_ms, of.queue_p50_ms, of.queue_p95_ms, of.queue_p99_ms),
+            (1.5, 1.25, 2.5, 3.5)
+        );
+        assert_eq!(of.sojourn_p50_ms, None);
         let idle = LinkTotals::default().summary();
         assert_eq!((idle.utilization, idle.drop_rate), (0.0, 0.0));
     }

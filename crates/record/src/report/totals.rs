@@ -14,13 +14,15 @@ pub struct Delays {
     pub p99_us: u32,
 }
 
-/// How long the packet at the head of a queue had waited: mean over time, and what it did not exceed in
-/// 95 % of the time; an empty queue counts as no wait.
+/// How long the packet at the head of a queue had waited: mean over time, and what it did not exceed in 50, 95
+/// and 99 % of the time; an empty queue counts as no wait.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct QueueDelay {
     pub mean_us: f64,
+    pub p50_us: u32,
     pub p95_us: u32,
+    pub p99_us: u32,
 }
 
 /// How long a sender was busy, and of that, waited for buffers of the hosts.
