@@ -134,6 +134,7 @@ def test_cellreplays_delays_are_one_way_and_its_last_line_ends_the_recording(tmp
 REFUSED = {
     "no-header": ("0,10\n1,20\n", 'rtt = { trace = "r" }', "line 1: 0 columns are times"),
     "no-unit": ("time_s,rtt\n0,10\n", 'rtt = { trace = "r" }', "line 1: a heading has no unit"),
+    "bytes": ("time_s,rate_MBps\n0,2\n", 'rate = { trace = "r" }', "line 1: rate_MBps is in bytes, wanted bits, as in"),
     "no-number": ("time_s,rtt_ms\n0,10\n1,x\n", 'rtt = { trace = "r" }', "line 3: the rtt is no number"),
     "not-finite": ("time_s,rtt_ms\n0,nan\n", 'rtt = { trace = "r" }', "line 2: the rtt is no number"),
     "cells": ("time_s,rtt_ms\n0,10\n1\n", 'rtt = { trace = "r" }', "line 3 has 1 cells, wanted 2"),

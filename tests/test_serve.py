@@ -59,6 +59,17 @@ def test_points_that_stream_are_those_of_the_tables(server: Server) -> None:
     assert sum(row[2] for row in queue) == result.queue.to_pylist()[-1]["dropped_packets"]
 
 
+def test_throughput_that_streams_is_what_was_sent_whatever_packets_carry(server: Server) -> None:
+    paced = {"cca": "cubic", "workload": {"kind": "paced", "rate": "1Mbps", "message": "100B"}}
+    flows = [{"cca": "cubic"}, {"cca": "cubic", "transport": "quic"}, {"cca": "cubic", "transport": "quinn"}, paced]
+    news = server.run({**SCENARIO, "flow": flows})
+    sent = dumbbell.load(server.out / news[0]["begin"]["job"])[0].flows["bytes_sent"].to_pylist()
+    points = [row for one in news for row in one.get("points", {}).get("samples", [])]
+    for flow, wanted in enumerate(sent):
+        bits = sum(throughput * 0.1 for _, of, _, throughput, *_ in points if of == flow) * 1e6
+        assert bits == pytest.approx(wanted * 8, rel=1e-3), flow
+
+
 def test_a_run_that_streams_is_held_against_the_bdp_of_the_report(server: Server) -> None:
     news = server.run({**SCENARIO, "flow": [{"cca": "cubic"}, {"cca": "bbr", "rtt": "50ms"}]})
     begin = news[0]["begin"]

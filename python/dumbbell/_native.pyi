@@ -270,7 +270,7 @@ def run(
         run.
     watch
         Called before `progress`, and at the end, with the rows that the tables got since, as JSON: ``samples`` with time
-        (us), flow, delivered bytes, sent segments, cwnd, in flight, RTT (us or null), the controller's state and the
+        (us), flow, delivered bytes, sent bytes, cwnd, in flight, RTT (us or null), the controller's state and the
         smoothed RTT; ``queue`` with time (us), link, sojourn time (us), packets dropped and marked so far. Not with a shared object
         among `own`.
 

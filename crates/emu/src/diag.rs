@@ -133,6 +133,8 @@ pub struct Socket {
     pub pacing_rate: u64,
     pub min_rtt_us: u32,
     pub data_segs_out: u32,
+    /// Payload, retransmissions included.
+    pub bytes_sent: u64,
     /// Bytes a second.
     pub delivery_rate: u64,
     pub busy_us: u64,
@@ -282,6 +284,7 @@ impl Socket {
         self.pacing_rate = info.tcpi_pacing_rate;
         self.min_rtt_us = info.tcpi_min_rtt;
         self.data_segs_out = info.tcpi_data_segs_out;
+        self.bytes_sent = info.tcpi_bytes_sent;
         self.delivery_rate = info.tcpi_delivery_rate;
         self.busy_us = info.tcpi_busy_time;
         self.rwnd_limited_us = info.tcpi_rwnd_limited;

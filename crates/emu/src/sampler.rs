@@ -216,7 +216,7 @@ impl<C: Clock, S: SocketSource> Sampler<C, S> {
         };
         self.rows.push(&row);
         if let Some(watch) = &self.state.watch {
-            watch.sample(&row);
+            watch.sample(&row, socket.bytes_sent);
         }
         flow.last = Some(socket);
     }

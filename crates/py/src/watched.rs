@@ -1,7 +1,8 @@
 //! The rows of a run for a Python function, while the run goes on: as JSON, a list a row.
 
 use pyo3::prelude::*;
-use record::{QueueRow, SampleRow, Watch};
+use record::watch::Watched as Sample;
+use record::{QueueRow, Watch};
 use serde_json::{json, Value};
 
 /// A function that gets rows, and where the run leaves them; nothing where there is no function.
@@ -30,12 +31,12 @@ impl Watched {
     }
 }
 
-fn sample(row: &SampleRow) -> Value {
+fn sample(Sample { row, bytes_sent }: &Sample) -> Value {
     json!([
         row.t_us,
         row.flow,
         row.goodput_bytes,
-        row.segs_sent,
+        bytes_sent,
         row.cwnd,
         row.in_flight,
         row.rtt_us,

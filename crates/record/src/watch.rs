@@ -7,8 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Rows of the tables `samples` and `queue` since they were last taken.
 #[derive(Debug, Default)]
 pub struct Seen {
-    pub samples: Vec<SampleRow>,
+    pub samples: Vec<Watched>,
     pub queue: Vec<QueueRow>,
+}
+
+/// A row of `samples`, and the payload that its flow had sent until then, retransmissions included.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    pub row: SampleRow,
+    pub bytes_sent: u64,
 }
 
 /// Where a run leaves rows, and its caller takes them: from its progress function, and after the run.
@@ -21,9 +28,10 @@ impl Watch {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A row of `samples`.
-    pub fn sample(&self, row: &SampleRow) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).samples.push(row.clone());
+    /// A row of `samples`, and the payload that its flow has sent.
+    pub fn sample(&self, row: &SampleRow, bytes_sent: u64) {
+        let seen = Watched { row: row.clone(), bytes_sent };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).samples.push(seen);
     }
 
     /// A row of `queue`.

@@ -202,7 +202,7 @@ impl Probe {
         let row = self.sample_row(now, i, flow, goodput as i64, rate as i64);
         self.tables.samples.push(&row);
         if let Some(watch) = &self.watch {
-            watch.sample(&row);
+            watch.sample(&row, flow.ends.stats().bytes_sent);
         }
     }
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dumbbell.scenario.units import MSS_BYTES
-
 #: Points of a line, and lines. What is beyond is in the charts of the finished run.
 POINTS, LINES = 600, 20
-#: A full segment counts as its payload, which is what throughput of a finished run is on average.
-_SEGMENT_BITS = MSS_BYTES * 8
 
 
 class Live:
@@ -51,7 +47,7 @@ class Live:
             return None
         rate, throughput = (
             (goodput - got) * 8 / (t - before),
-            (sent - had_sent) * _SEGMENT_BITS / (t - before),
+            (sent - had_sent) * 8 / (t - before),
         )
         us = srtt if self.smoothed else rtt
         ms = None if us is None else us / 1000

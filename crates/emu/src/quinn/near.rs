@@ -123,6 +123,7 @@ fn socket(sample: &Sample) -> diag::Socket {
         delivered: seen.acked as u32,
         total_retrans: lost,
         data_segs_out: sample.stats.path.sent_packets as u32,
+        bytes_sent: sample.stats.udp_tx.bytes,
         timeouts: Some(seen.collapses.min(u32::from(u16::MAX)) as u16),
         ..diag::Socket::default()
     };
