@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.results import metrics
 from dumbbell.results.columns import sample_column
 
 from . import measure
@@ -107,7 +108,8 @@ def _bloated(profile: Profile) -> Iterator[Case]:
         for name, label, count in lines:
             made = scenario([flow(label, count=count)], duration=profile.pick("60s", "12s"),
                             repetitions=profile.pick(3, 1), rtt="50ms", rate="10Gbps", buffer_bdp=buffer)  # fmt: skip
-            yield Case(name, {"buffer_bdp": buffer}, {**made, "measure": {"from": "5s"}})
+            record = {**made["record"], "queue": True, "every": "20ms"}
+            yield Case(name, {"buffer_bdp": buffer}, {**made, "measure": {"from": "5s"}, "record": record})
 
 
 def bdp_bytes(result: Result) -> float:
@@ -121,10 +123,8 @@ def _bdp(table: Table, _: Claim, __: Book) -> list[Reading]:
 
 
 def queue_occupancy(result: Result, _: str | None) -> float:
-    """What waits in the queue, mean over time, in BDP: bytes a second times seconds in the queue (Little's law)."""
-    link = result.summary.link
-    waiting_s = (link.sojourn_mean_ms or 0.0) / 1000
-    return waiting_s * link.utilization / (result.plan.flows[0].rtt_ns / 1e9)
+    """What waits in the queue in the measured part, mean over the sample times, in BDP."""
+    return metrics.queue_occupancy_bytes(result, result.plan.window).mean / bdp_bytes(result)
 
 
 def _over_buffers(profile: Profile) -> Iterator[Case]:

@@ -54,8 +54,8 @@ pub struct Config {
 pub const STEP: Span = Span::from_ms(20);
 /// Milliseconds of a step.
 const STEP_MS: u64 = STEP.as_ns() / 1_000_000;
-/// Wire bytes that an opportunity of a generated trace stands for.
-const OPPORTUNITY_BITS: u128 = 1_500 * 8;
+/// Wire bits that an opportunity of a generated trace stands for: a full frame, as readers of traces take it.
+const OPPORTUNITY_BITS: u128 = 1_514 * 8;
 
 /// One step of a course, before it is scaled to the mean.
 #[derive(Clone, Copy, Debug)]
