@@ -111,7 +111,13 @@ def test_a_pair_of_leoreplayers_files_becomes_one_table_that_gives_the_same_step
 def test_cellreplays_trains_are_lost_with_a_word(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "down").write_text("0 20 0 1\n100 40 0 2\n200 30 0 1\n")
     made = cli("trace", "convert", "down", "-o", "t.csv")
-    assert made.stderr == "dumbbell: lost: down: packet trains of 3 rows (the rate under light load)\n"
+    assert made.stderr.splitlines() == [
+        "dumbbell: lost: down: packet trains of 3 rows (the rate under light load)",
+        "dumbbell: lost: column delay_ms: the value at its very end (30 ms at 200 ms), to which `interpolate` draws",
+    ]
+    made = cli("trace", "convert", "down", "--to", "leoreplayer", "-o", "d")
+    assert "lost: column delay_ms: the value at its very end (30 ms at 200 ms)" in made.stderr
+    assert "values between the times" not in made.stderr
     assert info(cli, "t.csv")["series"][0]["mean"] == pytest.approx(30)
 
 
