@@ -88,6 +88,17 @@ def test_a_rate_becomes_opportunities_without_losing_a_bit(cli: Any, tmp_path: P
     assert "lost: column rtt_ms: a file of mahimahi has no place for it" in made.stderr
 
 
+def test_a_mahimahi_trace_stays_as_it_is_unless_bins_are_asked_for(cli: Any, tmp_path: Path) -> None:
+    times = "3\n3\n90\n150\n250\n250\n"
+    (tmp_path / "m").write_text(times)
+    made = cli("trace", "convert", "m", "--to", "mahimahi", "-o", "o")
+    assert (tmp_path / "o").read_text() == times
+    assert made.stderr == ""
+    made = cli("trace", "convert", "m", "--to", "mahimahi", "--bin", "100ms", "-o", "o")
+    assert (tmp_path / "o").read_text() == "34\n67\n100\n200\n225\n250\n"
+    assert "lost: m: the times of single opportunities, which are spread evenly over a bin (--bin)" in made.stderr
+
+
 def test_delays_become_leoreplayers_in_whole_milliseconds(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("time_ms,delay_ms\n0,20.4\n15,30\n20,7.5\n30,1\n")
     made = cli("trace", "convert", "t.csv", "--to", "leoreplayer", "-o", "d")

@@ -35,8 +35,8 @@ def main(arguments: argparse.Namespace) -> int:
 def _files(arguments: argparse.Namespace) -> list[File]:
     from . import trace_series
 
-    bin_ns = _taken("--bin", arguments.bin, units.span_ns)
-    if bin_ns < 1_000_000:
+    bin_ns = None if arguments.bin is None else _taken("--bin", arguments.bin, units.span_ns)
+    if bin_ns is not None and bin_ns < 1_000_000:
         raise wrong("--bin", arguments.bin, "1ms or more")
     size = _taken("--opportunity", arguments.opportunity, units.size_bytes)
     if not 1 <= size <= 10**9:

@@ -45,6 +45,11 @@ def convert(files: Sequence[File], form: str, opportunity_bytes: int) -> Made:
         raise wrong("--to", form, f"a file with one {wanted[0]} (it has {names}); --column chooses")
     one = chosen[0]
     lost += [f"column {other.name}: a file of {form} has no place for it" for other in series if other is not one]
+    source = next(file for file in files if any(other is one for other in file.series))
+    if form == "mahimahi" and source.form == "mahimahi":
+        if source.times_ms:
+            return Made("".join(f"{ms}\n" for ms in source.times_ms), tuple(lost))
+        lost.append(f"{source.path}: the times of single opportunities, which are spread evenly over a bin (--bin)")
     made = _mahimahi(one, opportunity_bytes) if form == "mahimahi" else _leoreplayer(one)
     return Made(made.text, (*lost, *_closing(one), *made.lost))
 

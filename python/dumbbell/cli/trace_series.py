@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,9 @@ UNITS = {
     "delay": ("ms", 10**6, "ms"),
     "loss": ("percent", 10**7, "%"),
 }
+
+#: Over which the rate of a Mahimahi trace is taken.
+BIN_NS = 100_000_000
 
 #: Pause of a Mahimahi trace that counts as a gap, ms: as long as Linux's shortest retransmission timeout.
 PAUSE_MS = 200
@@ -45,10 +49,14 @@ class File(NamedTuple):
     """(when, how long), ns."""
     notes: tuple[str, ...]
     """What is in the file and not in its series."""
+    times_ms: Sequence[int] = ()
+    """The opportunities of a Mahimahi trace, where no bin was asked for."""
 
 
-def read(path: Path, form: str | None, bin_ns: int, opportunity_bytes: int) -> File:
-    """A file in any form; raises ScenarioError. The rate of a Mahimahi trace is that of each bin."""
+def read(path: Path, form: str | None, bin_ns: int | None, opportunity_bytes: int) -> File:
+    """A file in any form; raises ScenarioError. The rate of a Mahimahi trace is that of each bin, of BIN_NS unless
+    asked for.
+    """
     found = form or recordings.form_of(path, str(path))
     if found == "mahimahi" and form is None and not _ascends(path):
         found = "leoreplayer"
@@ -72,8 +80,8 @@ def _ascends(path: Path) -> bool:
     return True
 
 
-def _mahimahi(path: Path, bin_ns: int, opportunity_bytes: int) -> File:
-    trace = traces.read(path, str(path))
+def _mahimahi(path: Path, asked_ns: int | None, opportunity_bytes: int) -> File:
+    trace, bin_ns = traces.read(path, str(path)), asked_ns or BIN_NS
     length_ns = trace.period_ms * 1_000_000
     if length_ns // bin_ns > recordings.ROWS_MAX:
         raise wrong("--bin", units.span_text(bin_ns), f"at most {recordings.ROWS_MAX} bins in the trace")
@@ -87,7 +95,8 @@ def _mahimahi(path: Path, bin_ns: int, opportunity_bytes: int) -> File:
     gaps = tuple((a * 1_000_000, (b - a) * 1_000_000) for a, b in pairwise((0, *times)) if b - a >= PAUSE_MS)
     series = Series(f"rate_mbps over {units.span_text(bin_ns)}", "rate", tuple(points), length_ns)
     note = f"an opportunity counts {opportunity_bytes} bytes (--opportunity)"
-    return File(path, "mahimahi", length_ns, len(times), (series,), gaps, (note,))
+    kept = times if asked_ns is None else ()
+    return File(path, "mahimahi", length_ns, len(times), (series,), gaps, (note,), kept)
 
 
 def durations(series: Series) -> list[int]:
