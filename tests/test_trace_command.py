@@ -77,6 +77,20 @@ def test_a_file_of_whole_numbers_that_fall_is_leoreplayers(cli: Any, tmp_path: P
     assert info(cli, "bw_1.txt", "--format", "leoreplayer")["series"][0]["mean"] == 24
 
 
+def test_whole_numbers_that_never_fall_say_what_they_were_taken_for(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "d").write_text("25\n" * 100)
+    (tmp_path / "long").write_text("1\n60001\n")
+    said = "taken for a Mahimahi trace, because its numbers never fall; --format leoreplayer takes them for delays"
+    assert cli("trace", "info", "d").stdout.endswith(f"\n{said}\n")
+    assert said in info(cli, "d")["notes"]
+    assert said not in info(cli, "long")["notes"]
+    for action in (("convert", "-o", "o.csv"), ("plot", "-o", "o.svg")):
+        assert f"dumbbell: d: {said}\n" in cli("trace", *action, "d").stderr
+        assert cli("trace", *action, "d", "--format", "leoreplayer").stderr == ""
+    assert info(cli, "o.csv")["length_s"] == 1
+    assert said not in cli("trace", "info", "d", "--format", "mahimahi").stdout
+
+
 def test_a_rate_becomes_opportunities_without_losing_a_bit(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(TABLE)
     made = cli("trace", "convert", "t.csv", "--to", "mahimahi", "--opportunity", "1500B", "-o", "m")

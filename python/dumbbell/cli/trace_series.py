@@ -24,6 +24,8 @@ BIN_NS = 100_000_000
 #: Pause of a Mahimahi trace that counts as a gap, ms: as long as Linux's shortest retransmission timeout.
 PAUSE_MS = 200
 
+_ASSUMED = "taken for a Mahimahi trace, because its numbers never fall; --format leoreplayer takes them for delays"
+
 
 class Series(NamedTuple):
     """One quantity over time."""
@@ -51,6 +53,8 @@ class File(NamedTuple):
     """What is in the file and not in its series."""
     times_ms: Sequence[int] = ()
     """The opportunities of a Mahimahi trace, where no bin was asked for."""
+    assumed: str = ""
+    """What the file was taken for, where its numbers could be something else."""
 
 
 def read(path: Path, form: str | None, bin_ns: int | None, opportunity_bytes: int) -> File:
@@ -61,7 +65,8 @@ def read(path: Path, form: str | None, bin_ns: int | None, opportunity_bytes: in
     if found == "mahimahi" and form is None and not _ascends(path):
         found = "leoreplayer"
     if found == "mahimahi":
-        return _mahimahi(path, bin_ns, opportunity_bytes)
+        trace = _mahimahi(path, bin_ns, opportunity_bytes)
+        return trace._replace(assumed=_ASSUMED) if form is None and _may_be_delays(trace) else trace
     made = recordings.read(path, str(path), found)
     series = tuple(Series(one.name, one.quantity, one.points, made.length_ns, one.direction) for one in made.columns)
     return File(path, made.form, made.length_ns, made.rows, series, made.gaps, made.ignored)
@@ -78,6 +83,11 @@ def _ascends(path: Path) -> bool:
             return True  # neither: the error of a trace is the one to show
         return False
     return True
+
+
+def _may_be_delays(file: File) -> bool:
+    """Whether the numbers of a Mahimahi trace are also delays that LeoReplayer's file may have."""
+    return file.length_ns <= recordings.DELAY_MAX_NS and file.rows <= recordings.ROWS_MAX
 
 
 def _mahimahi(path: Path, asked_ns: int | None, opportunity_bytes: int) -> File:
