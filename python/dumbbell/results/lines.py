@@ -49,7 +49,7 @@ def line(
 
 
 def _of_run(runs: Sequence[Measured]) -> dict[str, Any]:
-    """The links, and Jain's index."""
+    """The links, and Jain's index; `jain_flows` is the least of those repetitions that have an index."""
     found = [figures.summary(run) for run in runs]
     links = [
         _merged([to_builtins(one.data_links[i]) for one in found])
@@ -57,7 +57,8 @@ def _of_run(runs: Sequence[Measured]) -> dict[str, Any]:
     ]
     made = {"link": links[0], **({"links": links[1:]} if links[1:] else {})}
     jain = _merged([{"jain": one.jain} for one in found])
-    return {**made, **jain, "jain_flows": min(one.jain_flows for one in found)}
+    counted = [one.jain_flows for one in found if one.jain is not None] or [one.jain_flows for one in found]
+    return {**made, **jain, "jain_flows": min(counted)}
 
 
 def _merged(found: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
