@@ -70,6 +70,20 @@ def test_a_request_takes_one_round_trip(ran: Runner) -> None:
     ] == pytest.approx([40.0] * 4)
 
 
+def test_answers_of_a_count_that_are_missing_are_unfinished_and_said(ran: Runner) -> None:
+    work = 'workload = {{ kind = "request_response", response = "1000B", think = "300ms", count = {} }}\n'
+    # An answer takes 40 ms, after 300 ms: 17 in 6 s, from 60 ms on.
+    result = ran(IDLE.format("[[flow]]\ncca = 'reno'\n".join(work.format(count) for count in (5, 0, 99))))
+    assert [figure(result, "unfinished", [flow]) for flow in range(3)] == pytest.approx([0, math.nan, 1], nan_ok=True)
+    assert [flow.fct_s is None for flow in result.summary.flows] == [False, True, True]
+    assert result.warnings == ["flow 2 did not give all answers of its workload.count within the run"]
+    many = ran(IDLE.format(work.format(99) + "count = 7\n"))
+    assert figure(many, "unfinished", range(7)) == 7
+    assert many.warnings == [
+        "7 of 7 flows (0, 1, 2, 3, 4, ...) did not give all answers of their workload.count within the run"
+    ]
+
+
 @checks("metrics", "rtt_ms one_way_delay_ms queueing_delay_ms queue_occupancy_bytes sojourn_ms")
 @checks("samples", "rtt_us srtt_us min_rtt_us")
 @checks("flows", "min_rtt_us rtt_us owd_mean_us")

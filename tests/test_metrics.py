@@ -331,6 +331,8 @@ def test_a_figure_takes_a_flow_several_a_table_a_controller_or_all(hand: Result)
     assert metrics.retransmission_rate(hand, "all") == 50 / 1100
     assert metrics.rtt_ms(hand, "all", (0, 2)) == pytest.approx(metrics.rtt_ms(hand, 0, (0, 2)))
     assert metrics.share(hand, [0]) + metrics.share(hand, "bbr") == 1
+    assert metrics.share(hand, [1, 1]) == metrics.share(hand, 1), "a flow that stands there twice counts once"
+    assert metrics.goodput_bps(hand, [0, 0]) == metrics.goodput_bps(hand, 0)
 
 
 def test_a_window_between_samples_is_interpolated(hand: Result) -> None:

@@ -280,6 +280,28 @@ def test_the_tradeoff_is_in_mbits_and_ms_with_a_panel_for_each_path(results: Res
         plot.tradeoff(found[:1])
 
 
+def test_tables_of_one_controller_are_one_mark_of_a_path_in_the_tradeoff(tmp_path: Path) -> None:
+    ccas = ["cubic", "bbr"]
+    path = dumbbell.Path(rate=["10Mbps", "20Mbps"], rtt="20ms", buffer="1bdp")
+    drawn = []
+    for flow, together in (
+        ([Flow(cca=ccas), Flow(cca=ccas)], [["flow.cca"]]),
+        ([Flow(cca=ccas, count=2)], []),
+    ):
+        scenario = Scenario(
+            duration="2s", path=path, flow=flow, together=together, host=dumbbell.Host(start_jitter="30ms")
+        )
+        ax = plot.tradeoff(dumbbell.run(scenario, tmp_path / str(len(flow))), pool=True)
+        drawn.append([line.get_xydata().tolist() for line in ax.get_lines()])
+    assert drawn[0] == drawn[1]
+
+
+def test_a_path_without_delay_has_nothing_to_divide_by() -> None:
+    spots = [Spot("a", "vegas", 9.0, 0.0, 0.0), Spot("a", "cubic", 9.0, 5.0, 8.0)]
+    with pytest.raises(ResultError, match="the mean delay of Vegas is 0 on a path"):
+        normalised(spots)
+
+
 def test_an_ellipse_of_the_tradeoff_ends_where_the_possible_does(tmp_path: Path) -> None:
     scenario = Scenario(
         duration="2s",

@@ -53,6 +53,29 @@ def test_a_summary_table_has_a_row_per_run_and_flow(results: Results) -> None:
     assert table["path.buffer"].to_pylist() == ["0.5bdp"] * 2 + ["2bdp"] * 2
 
 
+def test_a_summary_table_has_all_varied_keys_of_all_runs(results: Results, tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(
+        """
+        name = "other"
+        duration = "1s"
+        [path]
+        rate = "10Mbps"
+        rtt = "20ms"
+        buffer = "50kB"
+        qdisc = ["fifo", { kind = "codel", limit = "buffer" }]
+        loss = { steps = 2, from = 0, to = 0.01 }
+        [[flow]]
+        cca = "cubic"
+        """
+    )
+    both = Results([*results, *dumbbell.run(tmp_path / "other.toml", tmp_path / "out")])
+    summary, flows = both.to_table(), both.table("flows")
+    for key in ("path.buffer", "path.qdisc"):
+        assert summary[key].to_pylist() == flows[key].to_pylist()
+    assert summary["path.qdisc"].to_pylist() == [None] * 4 + ["fifo"] * 2 + ["codel limit=buffer"] * 2
+    assert summary["path.loss"].to_pylist() == [None] * 4 + [0, 0.01] * 2
+
+
 def test_a_folder_that_is_none_says_so(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="no such folder"):
         load(tmp_path / "missing")

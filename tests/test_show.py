@@ -93,6 +93,32 @@ def test_a_window_counts_what_came_inside_it(show: Any, sweep: Path) -> None:
     assert line["flows"][0]["owd_mean_ms"] is None, "one-way delays count packets of the whole run"
 
 
+def test_a_flow_that_was_not_there_in_the_window_has_no_goodput(show: Any, tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="10Mbps", rtt="20ms", buffer="1bdp")
+    flows = [dumbbell.Flow(cca="cubic"), dumbbell.Flow(cca="reno", stop="1s")]
+    dumbbell.run(dumbbell.Scenario(duration="2s", path=path, flow=flows, repetitions=2), tmp_path / "out")
+    for each in ([], ["--runs"]):
+        (line, *_) = show(tmp_path / "out", "--json", "--from", "1.5s", *each).splitlines()
+        goodputs = [flow["goodput_mbps"] for flow in json.loads(line)["flows"]]
+        assert goodputs[0] > 9
+        assert goodputs[1] is None
+
+
+def test_an_index_and_how_many_flows_it_counts_are_of_the_same_repetitions(show: Any, tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="10Mbps", rtt="20ms", buffer="1bdp")
+    # The second flow is there from 60 to 140 ms on; those after 100 ms do not count.
+    flows = [dumbbell.Flow(cca="cubic"), dumbbell.Flow(cca="reno", start="60ms")]
+    host = dumbbell.Host(start_jitter="80ms")
+    dumbbell.run(
+        dumbbell.Scenario(duration="1s", path=path, flow=flows, repetitions=5, host=host, seed=1), tmp_path / "out"
+    )
+    runs = [json.loads(line) for line in show(tmp_path / "out", "--json", "--runs").splitlines()]
+    assert {(run["jain_flows"], run["jain"] is None) for run in runs} == {(1, True), (2, False)}
+    (line,) = map(json.loads, show(tmp_path / "out", "--json").splitlines())
+    assert line["jain"] == pytest.approx(statistics.fmean(run["jain"] for run in runs if run["jain"] is not None))
+    assert line["jain_flows"] == 2
+
+
 def test_repetitions_are_means_with_students_interval(show: Any, sweep: Path) -> None:
     line = json.loads(show(sweep, "--json").splitlines()[0])
     values = []

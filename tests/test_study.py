@@ -97,6 +97,31 @@ def test_a_random_sample_depends_on_its_seed_and_each_key_has_a_stream_of_its_ow
     assert [one["path.rate"] for one in more] == [one["path.rate"] for one in first]
 
 
+@pytest.mark.parametrize(
+    "axis",
+    [
+        "path.loss=0.001%..1%/log",
+        "path.loss=0.000001..0.00001/log",
+        "path.rate=9kbps..11kbps",
+        "path.rtt=1us..20us",
+        "path.rtt=0.0001min..0.001min/log",
+        "path.buffer=4KiB..9KiB",
+        "path.buffer=1MiB..2MiB",
+        "path.buffer=0.5GiB..2GiB/log",
+        "path.buffer=3kB..9kB",
+        "path.buffer=1bdp..2bdp",
+    ],
+)
+def test_a_value_of_a_sample_or_a_range_is_no_finer_than_its_key_takes(file: Path, axis: str) -> None:
+    file.write_text(TEXT.replace('"1bdp"', '"100pkt"'))
+    axes = (axis, "path.rate=1Mbps..1Gbps/log") if "rate" not in axis else (axis,)
+    key = axis.partition("=")[0]
+    found = varies(file, *axes, sample=30)
+    assert len({str(one[key]) for one in found}) > 20
+    head, log, _ = axis.partition("/log")
+    assert len(varies(file, f"{head}/7{log}")) == 7
+
+
 def test_a_sample_of_lists_is_of_their_grid_without_repeats(file: Path) -> None:
     grid = varies(file, "path.rate=10Mbps,20Mbps,30Mbps", "path.rtt=10ms,20ms,30ms")
     found = varies(file, "path.rate=10Mbps,20Mbps,30Mbps", "path.rtt=10ms,20ms,30ms", sample=9)

@@ -77,6 +77,20 @@ def test_a_file_of_whole_numbers_that_fall_is_leoreplayers(cli: Any, tmp_path: P
     assert info(cli, "bw_1.txt", "--format", "leoreplayer")["series"][0]["mean"] == 24
 
 
+def test_whole_numbers_that_never_fall_say_what_they_were_taken_for(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "d").write_text("25\n" * 100)
+    (tmp_path / "long").write_text("1\n60001\n")
+    said = "taken for a Mahimahi trace, because its numbers never fall; --format leoreplayer takes them for delays"
+    assert cli("trace", "info", "d").stdout.endswith(f"\n{said}\n")
+    assert said in info(cli, "d")["notes"]
+    assert said not in info(cli, "long")["notes"]
+    for action in (("convert", "-o", "o.csv"), ("plot", "-o", "o.svg")):
+        assert f"dumbbell: d: {said}\n" in cli("trace", *action, "d").stderr
+        assert cli("trace", *action, "d", "--format", "leoreplayer").stderr == ""
+    assert info(cli, "o.csv")["length_s"] == 1
+    assert said not in cli("trace", "info", "d", "--format", "mahimahi").stdout
+
+
 def test_a_rate_becomes_opportunities_without_losing_a_bit(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(TABLE)
     made = cli("trace", "convert", "t.csv", "--to", "mahimahi", "--opportunity", "1500B", "-o", "m")
@@ -86,6 +100,17 @@ def test_a_rate_becomes_opportunities_without_losing_a_bit(cli: Any, tmp_path: P
         assert sum(ms <= second * 1000 for ms in times) == pytest.approx(mbit * 1e6 / 12_000, abs=1)
     assert times[-1] == 8000
     assert "lost: column rtt_ms: a file of mahimahi has no place for it" in made.stderr
+
+
+def test_a_mahimahi_trace_stays_as_it_is_unless_bins_are_asked_for(cli: Any, tmp_path: Path) -> None:
+    times = "3\n3\n90\n150\n250\n250\n"
+    (tmp_path / "m").write_text(times)
+    made = cli("trace", "convert", "m", "--to", "mahimahi", "-o", "o")
+    assert (tmp_path / "o").read_text() == times
+    assert made.stderr == ""
+    made = cli("trace", "convert", "m", "--to", "mahimahi", "--bin", "100ms", "-o", "o")
+    assert (tmp_path / "o").read_text() == "34\n67\n100\n200\n225\n250\n"
+    assert "lost: m: the times of single opportunities, which are spread evenly over a bin (--bin)" in made.stderr
 
 
 def test_delays_become_leoreplayers_in_whole_milliseconds(cli: Any, tmp_path: Path) -> None:
@@ -111,7 +136,13 @@ def test_a_pair_of_leoreplayers_files_becomes_one_table_that_gives_the_same_step
 def test_cellreplays_trains_are_lost_with_a_word(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "down").write_text("0 20 0 1\n100 40 0 2\n200 30 0 1\n")
     made = cli("trace", "convert", "down", "-o", "t.csv")
-    assert made.stderr == "dumbbell: lost: down: packet trains of 3 rows (the rate under light load)\n"
+    assert made.stderr.splitlines() == [
+        "dumbbell: lost: down: packet trains of 3 rows (the rate under light load)",
+        "dumbbell: lost: column delay_ms: the value at its very end (30 ms at 200 ms), to which `interpolate` draws",
+    ]
+    made = cli("trace", "convert", "down", "--to", "leoreplayer", "-o", "d")
+    assert "lost: column delay_ms: the value at its very end (30 ms at 200 ms)" in made.stderr
+    assert "values between the times" not in made.stderr
     assert info(cli, "t.csv")["series"][0]["mean"] == pytest.approx(30)
 
 

@@ -28,6 +28,8 @@ from dumbbell.errors import ControllerError, DiskFullError, EngineError, Scenari
 from dumbbell.runs import origin
 
 if TYPE_CHECKING:
+    from dumbbell.runs.plan_types import Plan
+
     from .request import Request
 
 #: Name of the file that says what a folder is.
@@ -41,6 +43,8 @@ _SYNC_PART = 20
 #: Up to here Python's own SHA-256 is quicker than loading OpenSSL, which takes a millisecond and is eight times as
 #: fast.
 _SMALL_BYTES = 100_000
+#: Flow numbers that a warning lists.
+_NAMED = 5
 #: Errors of a disk that takes no more.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -80,7 +84,8 @@ class ResultFolder:
         made = self._manifest(summary, time.perf_counter() - self.began_s)
         made["controllers"] = list(controllers)
         made.update(more or {})
-        made["warnings"] += [*warnings, *_tick_warnings(hz, planned=self.request.planned.plan["host"]["hz"])]
+        plan = self.request.planned.plan
+        made["warnings"] += [*_unanswered(plan, summary), *warnings, *_tick_warnings(hz, planned=plan["host"]["hz"])]
         made["files"] = {name: _described(f"{self.path}/{name}") for name in _files(self.path)}
         return self.close(made)
 
@@ -143,6 +148,20 @@ class ResultFolder:
 def _commit() -> str | None:
     """The commit of what this process has imported; four files tell it."""
     return origin.git_revision()
+
+
+def _unanswered(plan: Plan, summary: Mapping[str, Any]) -> list[str]:
+    """That flows did not give all answers of their `workload.count`; the engine says it of sizes alone."""
+    counted = [i for i, flow in enumerate(plan["flows"]) if (flow["workload"] or {}).get("count")]
+    ended = [summary["flows"][i] for i in counted]
+    which = [i for i, seen in zip(counted, ended) if seen["packets_sent"] and seen["fct_s"] is None]
+    if not which:
+        return []
+    if len(which) == 1:
+        return [f"flow {which[0]} did not give all answers of its workload.count within the run"]
+    named = ", ".join(map(str, which[:_NAMED])) + (", ..." if len(which) > _NAMED else "")
+    head = f"{len(which)} of {len(plan['flows'])} flows ({named})"
+    return [f"{head} did not give all answers of their workload.count within the run"]
 
 
 def _tick_warnings(hz: int | None, *, planned: int) -> list[str]:

@@ -36,9 +36,7 @@ def _add_files(action: argparse.ArgumentParser) -> None:
     )
     action.add_argument("--format", choices=_FORMS, help="form of the files (default: by their lines)")
     action.add_argument("--column", metavar="NAME", help="only this column of each file")
-    action.add_argument(
-        "--bin", metavar="TIME", default="100ms", help="over which the rate of a trace is taken (default: 100ms)"
-    )
+    action.add_argument("--bin", metavar="TIME", help="over which the rate of a trace is taken (default: 100ms)")
     action.add_argument(
         "--opportunity", metavar="SIZE", default="1514B", help="what an opportunity carries (default: 1514B)"
     )

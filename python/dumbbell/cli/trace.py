@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,8 +35,8 @@ def main(arguments: argparse.Namespace) -> int:
 def _files(arguments: argparse.Namespace) -> list[File]:
     from . import trace_series
 
-    bin_ns = _taken("--bin", arguments.bin, units.span_ns)
-    if bin_ns < 1_000_000:
+    bin_ns = None if arguments.bin is None else _taken("--bin", arguments.bin, units.span_ns)
+    if bin_ns is not None and bin_ns < 1_000_000:
         raise wrong("--bin", arguments.bin, "1ms or more")
     size = _taken("--opportunity", arguments.opportunity, units.size_bytes)
     if not 1 <= size <= 10**9:
@@ -52,6 +52,12 @@ def _chosen(file: File, column: str) -> File:
     return file._replace(series=series)
 
 
+def _say_assumed(files: Sequence[File]) -> None:
+    for file in files:
+        if file.assumed:
+            print(f"dumbbell: {file.path}: {file.assumed}", file=sys.stderr)
+
+
 def _info(arguments: argparse.Namespace) -> int:
     from .trace_info import as_json, described
 
@@ -64,6 +70,8 @@ def _convert(arguments: argparse.Namespace) -> int:
     from . import trace_convert
 
     files = _files(arguments)
+    if arguments.to != "mahimahi":
+        _say_assumed(files)
     size = _taken("--opportunity", arguments.opportunity, units.size_bytes)
     made = trace_convert.convert(files, arguments.to, size)
     _write(arguments.output, made.text)
@@ -77,6 +85,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     if output.suffix not in _PICTURES:
         raise wrong("--output", arguments.output, f"a name that ends in one of: {', '.join(_PICTURES)}")
     files = _files(arguments)
+    _say_assumed(files)
     from dumbbell.plots import style
     from dumbbell.plots.recording import recording
 

@@ -31,6 +31,7 @@ def convert(files: Sequence[File], form: str, opportunity_bytes: int) -> Made:
     series = [one for file in files for one in file.series]
     lost = [f"{file.path}: {note}" for file in files for note in file.notes if file.form != "mahimahi"]
     if form == "csv":
+        lost += [closing for one in series for closing in _closing(one)]
         lost += [
             f"{file.path}: the times of single opportunities; a row has the mean rate of a bin (--bin)"
             for file in files
@@ -44,8 +45,23 @@ def convert(files: Sequence[File], form: str, opportunity_bytes: int) -> Made:
         raise wrong("--to", form, f"a file with one {wanted[0]} (it has {names}); --column chooses")
     one = chosen[0]
     lost += [f"column {other.name}: a file of {form} has no place for it" for other in series if other is not one]
+    source = next(file for file in files if any(other is one for other in file.series))
+    if form == "mahimahi" and source.form == "mahimahi":
+        if source.times_ms:
+            return Made("".join(f"{ms}\n" for ms in source.times_ms), tuple(lost))
+        lost.append(f"{source.path}: the times of single opportunities, which are spread evenly over a bin (--bin)")
     made = _mahimahi(one, opportunity_bytes) if form == "mahimahi" else _leoreplayer(one)
-    return Made(made.text, (*lost, *made.lost))
+    return Made(made.text, (*lost, *_closing(one), *made.lost))
+
+
+def _closing(series: Series) -> list[str]:
+    """That a value at the very end is lost, as CellReplay has it: it holds for no time, and only closes a slope."""
+    at, value = series.points[-1]
+    is_closing = len(series.points) > 1 and at >= series.length_ns
+    if not is_closing or value == series.points[-2][1]:
+        return []
+    what = f"{decimal(value, UNITS[series.quantity][1])} {UNITS[series.quantity][2]} at {units.span_text(at)}"
+    return [f"column {series.name}: the value at its very end ({what}), to which `interpolate` draws"]
 
 
 def table(all_series: Sequence[Series]) -> str:
@@ -139,7 +155,7 @@ def _leoreplayer(series: Series) -> Made:
         lines.append(str(ms))
     lost = ["the halves of an RTT, which is taken to be the same both ways"] if half == 2 else []
     lost += [f"up to {units.span_text(off)} of a delay, which is in whole ms there"] if off else []
-    missed = len(series.points) - len(starts)
+    missed = sum(at < series.length_ns for at, _ in series.points) - len(starts)
     lost += [f"{missed} values between the times of 10 ms"] if missed else []
     lost += [f"the last {units.span_text(rest)}"] if rest else []
     return Made("\n".join(lines) + "\n", tuple(lost))

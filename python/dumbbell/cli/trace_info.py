@@ -33,6 +33,7 @@ def described(file: File) -> str:
     lines += [text(_columns(file.series)).rstrip(), ""]
     lines += [f"gaps: {_gaps(file)}"]
     lines += [f"not used: {note}" if file.form != "mahimahi" else note for note in file.notes]
+    lines += [file.assumed] if file.assumed else []
     return "\n".join(lines)
 
 
@@ -45,7 +46,7 @@ def as_json(file: File) -> str:
         "rows": file.rows,
         "series": [{"name": one.name, "quantity": one.quantity, **_figures(one)} for one in file.series],
         "gaps": [[at / 1e9, ns / 1e9] for at, ns in file.gaps],
-        "notes": list(file.notes),
+        "notes": [*file.notes, *([file.assumed] if file.assumed else [])],
     }
     return json.dumps(made)
 

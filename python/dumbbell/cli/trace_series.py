@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -17,8 +18,13 @@ UNITS = {
     "loss": ("percent", 10**7, "%"),
 }
 
+#: Over which the rate of a Mahimahi trace is taken.
+BIN_NS = 100_000_000
+
 #: Pause of a Mahimahi trace that counts as a gap, ms: as long as Linux's shortest retransmission timeout.
 PAUSE_MS = 200
+
+_ASSUMED = "taken for a Mahimahi trace, because its numbers never fall; --format leoreplayer takes them for delays"
 
 
 class Series(NamedTuple):
@@ -45,15 +51,22 @@ class File(NamedTuple):
     """(when, how long), ns."""
     notes: tuple[str, ...]
     """What is in the file and not in its series."""
+    times_ms: Sequence[int] = ()
+    """The opportunities of a Mahimahi trace, where no bin was asked for."""
+    assumed: str = ""
+    """What the file was taken for, where its numbers could be something else."""
 
 
-def read(path: Path, form: str | None, bin_ns: int, opportunity_bytes: int) -> File:
-    """A file in any form; raises ScenarioError. The rate of a Mahimahi trace is that of each bin."""
+def read(path: Path, form: str | None, bin_ns: int | None, opportunity_bytes: int) -> File:
+    """A file in any form; raises ScenarioError. The rate of a Mahimahi trace is that of each bin, of BIN_NS unless
+    asked for.
+    """
     found = form or recordings.form_of(path, str(path))
     if found == "mahimahi" and form is None and not _ascends(path):
         found = "leoreplayer"
     if found == "mahimahi":
-        return _mahimahi(path, bin_ns, opportunity_bytes)
+        trace = _mahimahi(path, bin_ns, opportunity_bytes)
+        return trace._replace(assumed=_ASSUMED) if form is None and _may_be_delays(trace) else trace
     made = recordings.read(path, str(path), found)
     series = tuple(Series(one.name, one.quantity, one.points, made.length_ns, one.direction) for one in made.columns)
     return File(path, made.form, made.length_ns, made.rows, series, made.gaps, made.ignored)
@@ -72,8 +85,13 @@ def _ascends(path: Path) -> bool:
     return True
 
 
-def _mahimahi(path: Path, bin_ns: int, opportunity_bytes: int) -> File:
-    trace = traces.read(path, str(path))
+def _may_be_delays(file: File) -> bool:
+    """Whether the numbers of a Mahimahi trace are also delays that LeoReplayer's file may have."""
+    return file.length_ns <= recordings.DELAY_MAX_NS and file.rows <= recordings.ROWS_MAX
+
+
+def _mahimahi(path: Path, asked_ns: int | None, opportunity_bytes: int) -> File:
+    trace, bin_ns = traces.read(path, str(path)), asked_ns or BIN_NS
     length_ns = trace.period_ms * 1_000_000
     if length_ns // bin_ns > recordings.ROWS_MAX:
         raise wrong("--bin", units.span_text(bin_ns), f"at most {recordings.ROWS_MAX} bins in the trace")
@@ -87,7 +105,8 @@ def _mahimahi(path: Path, bin_ns: int, opportunity_bytes: int) -> File:
     gaps = tuple((a * 1_000_000, (b - a) * 1_000_000) for a, b in pairwise((0, *times)) if b - a >= PAUSE_MS)
     series = Series(f"rate_mbps over {units.span_text(bin_ns)}", "rate", tuple(points), length_ns)
     note = f"an opportunity counts {opportunity_bytes} bytes (--opportunity)"
-    return File(path, "mahimahi", length_ns, len(times), (series,), gaps, (note,))
+    kept = times if asked_ns is None else ()
+    return File(path, "mahimahi", length_ns, len(times), (series,), gaps, (note,), kept)
 
 
 def durations(series: Series) -> list[int]:

@@ -15,7 +15,7 @@ from . import captions, groups, keys, look, reading
 from .keys import FOLDER, SCENARIO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dumbbell.results.load import Result, Results
     from dumbbell.results.plan_view import Window
@@ -149,9 +149,10 @@ def collect(
     needed: bool = True,
     along: str | None = None,
     whole: Mapping[str, Sequence[Any]] | None = None,
+    grouped: Callable[[Result], list[Group]] = groups.of,
 ) -> Found:
     """Read the metric of every run; `needed`: something must vary; `along`: the key along x, if one is asked for;
-    `whole`: the values of a sweep that goes on.
+    `whole`: the values of a sweep that goes on; `grouped`: the groups of a run.
     """
     varied = varied_keys(results, needed=needed, along=along, whole=whole)
     numbers = _numbers(results)
@@ -164,7 +165,7 @@ def collect(
             span = reading.window_of(run, window) if window else run.plan.window
             table_numbers = numbers[_source(run)]
             lacking.append({0} if metric.of_run else set(table_numbers.values()))
-            for group in [None] if metric.of_run else groups.of(run):
+            for group in [None] if metric.of_run else grouped(run):
                 value = metric.read(run, group, span)
                 if value is not None and not isnan(value):
                     number = 0 if group is None else table_numbers[group.table]

@@ -68,6 +68,11 @@ def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
     return made
 
 
+def as_one(result: Result) -> list[Group]:
+    """All flows of a run as one group, with the name of the first."""
+    return [first._replace(flows=tuple(range(len(result.plan.flows)))) for first in of(result)[:1]]
+
+
 def together(repetitions: Sequence[Result]) -> list[list[tuple[Result, Group]]]:
     """Each group of repetitions in the order of their tables, with the runs that have it: of a table whose flows arrive
     by chance a repetition may have none.

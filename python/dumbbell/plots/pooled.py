@@ -55,6 +55,17 @@ class Ellipse(NamedTuple):
         return self.x + along * cos(angle) - across * sin(angle), self.y + along * sin(angle) + across * cos(angle)
 
 
+def check(results: Results) -> None:
+    """Raises ResultError where the flows of a run have different controllers."""
+    for run in results:
+        ccas = sorted({group.cca for group in groups.of(run)})
+        if len(ccas) > 1:
+            raise ResultError(
+                f"{run.folder.name}: its flows run {', '.join(ccas)}; paths are drawn together for runs of one"
+                " controller each"
+            )
+
+
 def draw(
     found: Sequence[Point],
     results: Results,
@@ -68,13 +79,6 @@ def draw(
     """Draw all paths in one panel: per controller its paths, their mean, and an ellipse of one standard deviation that
     ends at 1, where the best is; `note` ends the caption.
     """
-    for point in found:
-        ccas = sorted({group.cca for group in groups.of(point.cell.run)})
-        if len(ccas) != 1:
-            raise ResultError(
-                f"{point.cell.run.folder.name}: its flows run {', '.join(ccas)}; paths are drawn together for runs of"
-                " one controller each"
-            )
     sheet = style.Sheet(ax, page, height=3.0)
     spots = [
         Spot(point.path, point.cca, fmean(point.goodput), fmean(point.mean_ms), fmean(point.p95_ms)) for point in found
@@ -140,12 +144,18 @@ def _controller(sheet: style.Sheet, cca: str, places: Sequence[tuple[float, floa
 
 def normalised(found: Sequence[Spot]) -> dict[str, list[tuple[float, float, float]]]:
     """(mean delay, goodput, 95th percentile of the delay) of each path by controller, over the path's smallest mean and
-    best goodput.
+    best goodput; raises ResultError where the smallest mean is 0.
     """
     made: dict[str, list[tuple[float, float, float]]] = {}
     for spot in found:
         same = [other for other in found if other.path == spot.path]
-        lowest, best = min(other.mean_ms for other in same) or 1.0, max(other.goodput for other in same) or 1.0
+        least, best = min(same, key=lambda other: other.mean_ms), max(other.goodput for other in same) or 1.0
+        lowest = least.mean_ms
+        if not lowest:
+            raise ResultError(
+                f"the mean delay of {look.name(least.cca)} is 0 on a path, and no delay can be divided by it: choose"
+                " another one (--delay owd or rtt), or draw each path by itself, without --pool"
+            )
         made.setdefault(spot.cca, []).append((spot.mean_ms / lowest, spot.goodput / best, spot.p95_ms / lowest))
     return made
 

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError, wrong
 
-from . import captions, cells, figures, look, pooled, series, style, varied
+from . import captions, cells, figures, groups, look, pooled, series, style, varied
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
-    from dumbbell.results.load import Results
+    from dumbbell.results.load import Result, Results
     from dumbbell.results.plan_view import Window
 
     from .cells import Cell
+    from .groups import Group
 
 #: What may stand along x: the metrics of its mean and of its 95th percentile.
 DELAYS = {"owd": ("owd", "owd_p95"), "queue": ("queue", "queue_p95"), "rtt": ("rtt", "rtt_p95")}
@@ -79,7 +80,7 @@ def tradeoff(
         ``rtt`` in a window, because one-way delays are counted over whole runs.
     pool
         Draws all paths together: goodput over the best on its path, delay over the smallest one. Runs have flows of one
-        controller each.
+        controller each, which are taken together.
     window
         Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
     log
@@ -91,7 +92,9 @@ def tradeoff(
     if delay is None:
         windowed = window is not None or any(run.plan.window for run in results)
         delay, note = ("rtt", _NO_WINDOW) if windowed else ("owd", "")
-    found = points(results, delay, window)
+    if pool:
+        pooled.check(results)
+    found = points(results, delay, window, grouped=groups.as_one if pool else groups.of)
     if len(found) < 2:
         raise ResultError("one point shows no trade-off: give runs of several controllers, or with several flow tables")
     if pool:
@@ -137,10 +140,17 @@ def tradeoff(
     return sheet.ax
 
 
-def points(results: Results, delay: str, window: Window | None) -> list[Point]:
+def points(
+    results: Results,
+    delay: str,
+    window: Window | None,
+    *,
+    grouped: Callable[[Result], list[Group]] = groups.of,
+) -> list[Point]:
     """The points of all groups; a path is what varies besides controllers."""
     read = [
-        cells.collect(results, name, figures.metric(name), window, needed=False) for name in ("goodput", *DELAYS[delay])
+        cells.collect(results, name, figures.metric(name), window, needed=False, grouped=grouped)
+        for name in ("goodput", *DELAYS[delay])
     ]
     keys = list(read[0].keys.values())
     others = [key for key in keys if not key.is_cca]

@@ -235,7 +235,7 @@ def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | 
 
 def summary(run: Measured) -> Summary:
     """The summary of a run over its window, with the fields of the engine's own; what counts packets of the whole run
-    is null in a window.
+    is null in a window, and the goodput of a flow that was not there nan.
     """
     if run.window is None:
         return run.result.summary
@@ -254,7 +254,7 @@ def _flow_summary(result: Result, flow: int, window: Window) -> FlowSummary:
     goodput = metrics.goodput_bps(result, flow, window)
     return FlowSummary(
         name=planned.name, transport=planned.transport.kind, table=planned.table, cca=planned.cca, rtt_ms=whole.rtt_ms,
-        goodput_mbps=0.0 if math.isnan(goodput) else goodput / 1e6, goodput_bytes=round(metrics.goodput_bytes(result,
+        goodput_mbps=goodput / 1e6, goodput_bytes=round(metrics.goodput_bytes(result,
             flow, window)),
         share=metrics.share(result, flow, window), retrans_rate=metrics.retransmission_rate(result, flow, window),
         srtt_mean_ms=_null(srtt.mean),

@@ -5,6 +5,7 @@ widths of their intervals.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from msgspec import to_builtins
@@ -48,7 +49,7 @@ def line(
 
 
 def _of_run(runs: Sequence[Measured]) -> dict[str, Any]:
-    """The links, and Jain's index."""
+    """The links, and Jain's index; `jain_flows` is the least of those repetitions that have an index."""
     found = [figures.summary(run) for run in runs]
     links = [
         _merged([to_builtins(one.data_links[i]) for one in found])
@@ -56,7 +57,8 @@ def _of_run(runs: Sequence[Measured]) -> dict[str, Any]:
     ]
     made = {"link": links[0], **({"links": links[1:]} if links[1:] else {})}
     jain = _merged([{"jain": one.jain} for one in found])
-    return {**made, **jain, "jain_flows": min(one.jain_flows for one in found)}
+    counted = [one.jain_flows for one in found if one.jain is not None] or [one.jain_flows for one in found]
+    return {**made, **jain, "jain_flows": min(counted)}
 
 
 def _merged(found: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
@@ -81,12 +83,17 @@ def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | 
     if len(runs) == 1 and by == "flow":
         known = figures.summary(runs[0]).flows
         rows = figures.rows(runs[0], extra, by=by, only=only)
-        return [{**to_builtins(known[row.flow or 0]), **_extra(row, extra)} for row in rows]
+        return [{**_known(known[row.flow or 0]), **_extra(row, extra)} for row in rows]
     if len({len(run.result.plan.flows) for run in runs}) > 1 and by == "flow":
         by = "table"
     wanted = [*USUAL, *extra]
     made = figures.over_repetitions([row for run in runs for row in figures.rows(run, wanted, by=by, only=only)])
     return [_flow(row, wanted) for row in made]
+
+
+def _known(flow: FlowSummary) -> dict[str, Any]:
+    """The summary of a flow; its goodput is null where it was not there."""
+    return {**to_builtins(flow), "goodput_mbps": None if isnan(flow.goodput_mbps) else flow.goodput_mbps}
 
 
 def _extra(row: Row, names: Sequence[str]) -> dict[str, float | None]:

@@ -197,6 +197,12 @@ def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:
             raise ResultError(f"{path}: damaged: column {name} has nulls")
 
 
+def _are_plain(values: Sequence[Any]) -> bool:
+    """Whether a column of Arrow holds these values as they are: numbers alone, or truth values alone."""
+    kinds = {type(value) for value in values}
+    return kinds <= {int, float} or kinds == {bool}
+
+
 def _told_apart(run: Result, table: pa.Table, varied: Sequence[str]) -> pa.Table:
     """A table with columns before its own that say which run it is of."""
     import pyarrow as pa
@@ -322,16 +328,22 @@ class Results(Sequence[Result]):
     def to_table(self) -> pa.Table:
         """One row per run and flow: its figures over the whole run, as the summary has them (Mbit/s, ms, fractions).
 
-        Columns: ``scenario``, ``repetition``, ``seed``; a column for each varied key, such as ``path.buffer``; ``flow``
-        (its number), ``name``, ``transport``, ``table``, ``cca`` and the flow's figures; ``jain``; and the bottleneck's
-        figures, each with ``link_`` before its name.
+        Columns: ``scenario``, ``repetition``, ``seed``; a column for each varied key, such as ``path.buffer``, null
+        for runs that do not have the key; ``flow`` (its number), ``name``, ``transport``, ``table``, ``cca`` and the
+        flow's figures; ``jain``; and the bottleneck's figures, each with ``link_`` before its name. The values of a key
+        are text, as in `table`, unless all are numbers.
         """
         import pyarrow as pa
 
+        varied = {key: _are_plain(values) for key, values in self.varied().items()}
         rows = []
         for run in self.runs:
             link = {f"link_{name}": run.summary.link[name] for name in run.summary.link.__struct_fields__}
-            head = {"scenario": run.name, "repetition": run.repetition, "seed": run.seed, **run.vary}
+            vary = {
+                key: run.vary.get(key) if is_plain or key not in run.vary else value_text(run.vary[key])
+                for key, is_plain in varied.items()
+            }
+            head = {"scenario": run.name, "repetition": run.repetition, "seed": run.seed, **vary}
             for i, flow in enumerate(run.summary.flows):
                 figures = {name: flow[name] for name in flow.__struct_fields__}
                 rows.append({**head, "flow": i, **figures, "jain": run.summary.jain, **link})

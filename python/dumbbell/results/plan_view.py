@@ -72,6 +72,8 @@ class WorkloadView(View, frozen=True, kw_only=True):
     """What the application does: `kind` is ``on_off``, ``paced`` or ``request_response``."""
 
     kind: str
+    count: Count = 0
+    """Answers of ``request_response`` before it closes; 0 for no end."""
 
 
 class StageView(View, frozen=True, kw_only=True):
@@ -113,8 +115,13 @@ class FlowView(View, frozen=True, kw_only=True):
 
     @property
     def is_finite(self) -> bool:
-        """Whether it has a size, and so a completion time."""
-        return self.size_bytes is not None
+        """Whether it has a size or a count of answers, and so a completion time."""
+        return self.size_bytes is not None or self.answers > 0
+
+    @property
+    def answers(self) -> int:
+        """How many answers it gives before it closes; 0 where no number ends it."""
+        return self.workload.count if self.workload else 0
 
 
 class ProbeView(View, frozen=True, kw_only=True):

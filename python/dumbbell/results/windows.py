@@ -25,12 +25,12 @@ Which = int | str | Sequence[int]
 
 
 def flows_of(result: Result, which: Which) -> list[int]:
-    """Numbers of the flows that `which` means: a flow's own, or those of a [[flow]] table's name, of a controller, or
-    all. Raises ResultError for none.
+    """Numbers of the flows that `which` means, each once: a flow's own, or those of a [[flow]] table's name, of a
+    controller, or all. Raises ResultError for none.
     """
     flows = result.plan.flows
     if not isinstance(which, str):
-        numbers = [which] if isinstance(which, int) else list(which)
+        numbers = [which] if isinstance(which, int) else list(dict.fromkeys(which))
         for number in numbers:
             if not 0 <= number < len(flows):
                 raise ResultError(f"{result.folder}: there is no flow {number}, wanted 0 to {len(flows) - 1}")

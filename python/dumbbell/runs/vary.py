@@ -45,8 +45,8 @@ class Span(NamedTuple):
         if not first < last or (self.is_log and first <= 0):
             raise wrong(at, f"{self.low}..{self.high}", "an upper end above the lower, both above zero with /log")
         if self.is_log:
-            return low.written(first * Fraction(float(last / first) ** share), 6)
-        return low.written(first + (last - first) * Fraction(share), 6)
+            return low.accepted(first * Fraction(float(last / first) ** share), 6)
+        return low.accepted(first + (last - first) * Fraction(share), 6)
 
 
 class Wanted(NamedTuple):

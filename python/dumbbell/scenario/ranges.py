@@ -4,7 +4,8 @@
     buffer = { from = "1bdp", to = "5bdp", step = "0.5bdp" }
 
 Sums are exact. What is not a short decimal is rounded: to three digits with logarithmic spacing, else to six; between
-whole numbers, and in units that have no parts (packets, bytes, ns, bit/s), to whole ones.
+whole numbers, and in units that have no parts (packets, bytes, ns, bit/s), to whole ones. Nothing is
+finer than what keys take: 1 ns, 1 bit/s, 1 byte, and 1e-9 of a share.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ STEPS_MAX = 10_000
 _KEYS = {"from", "to", "steps", "step", "spacing"}
 #: Units that have no parts.
 _WHOLE = frozenset({"pkt", "B", "ns", "bps", "bit/s", "bit"})
+#: The finest share that a key takes is one part in this many.
+_SHARE_PARTS = 10**9
 _LOG_DIGITS, _DIGITS, _EXACT_DIGITS = 3, 6, 15
 
 SCHEMA: dict[str, Any] = {
@@ -84,6 +87,32 @@ class Amount(NamedTuple):
             return f"{text}{self.unit}"
         return int(text) if self.is_whole else float(text)
 
+    def accepted(self, number: Fraction, digits: int | None = None) -> Any:
+        """The same, rounded to what a key takes, where it would be finer."""
+        smallest = self._smallest
+        made = Fraction(str(self.written(number, digits)).removesuffix(self.unit))
+        if not smallest or (made * smallest).denominator == 1:
+            return self.written(number, digits)
+        parts = _decimal_parts(smallest)
+        return self.written(Fraction(round(number * parts), parts))
+
+    @property
+    def _smallest(self) -> int | None:
+        """How many of the smallest amounts that a key takes are one of its unit; None where keys take any part."""
+        if self.is_bare or self.unit == "%":
+            return _SHARE_PARTS // (1 if self.is_bare else 100)
+        return next((of[self.unit] for of in (units.BPS, units.NS, units.BYTES) if self.unit in of), None)
+
+
+def _decimal_parts(smallest: int) -> int:
+    """The most parts, of so many, that short decimals tell apart: 1024 of KiB, MiB and GiB, else a power of ten.
+
+    >>> _decimal_parts(10**6), _decimal_parts(3600 * 10**9), _decimal_parts(2**20)
+    (1000000, 100000000000, 1024)
+    """
+    text = str(smallest)
+    return 1024 if smallest % 1024 == 0 and not text.endswith("0") else 10 ** (len(text) - len(text.rstrip("0")))
+
 
 def _decimal(number: Fraction, digits: int | None) -> str:
     exact = Context(prec=_EXACT_DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator))
@@ -114,12 +143,12 @@ def values(given: Mapping[str, Any], at: str) -> list[Any]:
     if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= STEPS_MAX:
         raise wrong(at, given, f"a range of 2 to {STEPS_MAX} steps")
     if spacing == "linear":
-        inner = [first.written(low + (high - low) * i / (steps - 1)) for i in range(1, steps - 1)]
+        inner = [first.accepted(low + (high - low) * i / (steps - 1)) for i in range(1, steps - 1)]
     elif low <= 0:
         raise wrong(at, given, 'a range that begins above zero where spacing is "log"')
     else:
         factor = float(high / low)
-        inner = [first.written(low * Fraction(factor ** (i / (steps - 1))), _LOG_DIGITS) for i in range(1, steps - 1)]
+        inner = [first.accepted(low * Fraction(factor ** (i / (steps - 1))), _LOG_DIGITS) for i in range(1, steps - 1)]
     return [given["from"], *inner, given["to"]]
 
 

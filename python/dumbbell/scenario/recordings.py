@@ -30,9 +30,11 @@ LEO_STEP_NS = 10_000_000
 #: How many times as far apart as usual two rows of a gap are, and how many rows it takes to know what is usual.
 _GAP_TIMES, _GAPS_ROWS_MIN = 10, 8
 
+#: Longest delay of a recording.
+DELAY_MAX_NS = 60 * 10**9
+
 _MS = 1_000_000
 _LENGTH_MAX_NS = 10 * 24 * units.NS["h"]
-_DELAY_MAX_NS = 60 * 10**9
 _LINE_LENGTH_MAX = 10_000
 
 #: Units of a column's heading, in lower case, and what one of them is in ns, bit/s and 10^-9.
@@ -284,8 +286,8 @@ def check(quantity: str, value: int, line: int) -> None:
     """Raise RecordingError for a value that no path has."""
     accepted: dict[str, tuple[Callable[[int], bool], str]] = {
         "rate": (lambda rate: rate == 0 or 1_000 <= rate <= 10**12, "1 kbit/s to 1 Tbit/s, or 0 for an outage"),
-        "rtt": (lambda ns: 0 < ns <= _DELAY_MAX_NS, "above 0 and at most 60 s"),
-        "delay": (lambda ns: 0 <= ns <= _DELAY_MAX_NS, "0 to 60 s"),
+        "rtt": (lambda ns: 0 < ns <= DELAY_MAX_NS, "above 0 and at most 60 s"),
+        "delay": (lambda ns: 0 <= ns <= DELAY_MAX_NS, "0 to 60 s"),
         "loss": (lambda ppb: 0 <= ppb <= 10**9, "0 to 100 %"),
     }
     if quantity in accepted and not accepted[quantity][0](value):
