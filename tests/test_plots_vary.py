@@ -256,7 +256,9 @@ def test_a_key_is_numbers_in_one_unit_or_categories(
 
 def test_a_metric_that_no_run_has_is_refused(tmp_path: Path) -> None:
     found = run(tmp_path, [Flow(cca="cubic")], buffer=["1bdp", "2bdp"])
-    with pytest.raises(ResultError, match="no run has fct: none of their flows has a size and completed"):
+    with pytest.raises(
+        ResultError, match="no run has fct: none of their flows has a size, or a number of answers, and completed"
+    ):
         plot.vary(found, metric="fct")
     with pytest.raises(ResultError, match="no run has latency_p99: none of their flows has a workload"):
         plot.vary(found, metric="latency_p99")
@@ -339,6 +341,16 @@ def test_completion_times_are_of_all_repetitions_when_the_first_has_none(tmp_pat
     having_first = sorted(found, key=lambda run: any(flow.name == "short" for flow in run.plan.flows))
     ax = plot.draw("fct", Results([run for run in having_first if run.vary["path.buffer"] == "1bdp"]))
     assert [text.partition(" ")[0] for text in legend(ax)] == ["short"]
+
+
+def test_flows_that_end_with_a_number_of_answers_have_completion_times_and_no_size(tmp_path: Path) -> None:
+    answers = {"kind": "request_response", "response": "20kB", "think": "10ms", "count": 5}
+    found = run(tmp_path, [Flow(cca="cubic", workload=answers), Flow(cca="reno", workload={**answers, "count": 900})])
+    assert [flow.fct_s is None for flow in found[0].summary.flows] == [False, True]
+    texts = legend(plot.draw("fct", found))
+    assert [text.partition(":")[0] for text in texts] == ["CUBIC (1)", "Reno"]
+    with pytest.raises(ResultError, match="a bin of size needs 5 flows"):
+        plot.draw("slowdown", found)
 
 
 def test_tables_of_two_scenarios_are_matched_by_their_flows(tmp_path: Path) -> None:

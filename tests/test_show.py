@@ -228,6 +228,7 @@ def test_where_keeps_the_rows_that_meet_all_conditions(
         ("utilised > 1", "wanted one of: goodput, "),
         ("goodput = 3", 'got "goodput = 3", wanted COLUMN OP NUMBER'),
         ("srtt > 5%", "wanted a number in ms: srtt is no fraction"),
+        ("drops <= 2%", "wanted a number: drops is no fraction"),
         (
             "drop_rate<0.02",
             'got "drop_rate<0.02", wanted "0.02%" or "2%": drop_rate is percent in tables, a fraction in JSON',

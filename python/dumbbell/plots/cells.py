@@ -221,7 +221,7 @@ def _why(name: str, *, windowed: bool) -> str:
     if name.startswith(("owd", "sojourn")) and windowed:
         return "it counts every packet of a whole run, so it has no window"
     if name.startswith(("fct", "unfinished")):
-        return "none of their flows has a size and completed"
+        return "none of their flows has a size, or a number of answers, and completed"
     if name.startswith("latency"):
         return "none of their flows has a workload of messages"
     if name == "jain":

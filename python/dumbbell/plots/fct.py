@@ -31,7 +31,9 @@ class Kind(NamedTuple):
     runs: list[tuple[Result, Group]]
 
     def finite(self, window: Window | None) -> tuple[Column, Column, Column, int]:
-        """Sizes in bytes, completion times and ideal ones in seconds of those that completed; how many opened."""
+        """Sizes in bytes (nan of flows that end with a number of answers), completion times and ideal ones in seconds
+        of those that completed; how many opened.
+        """
         import numpy as np
 
         sizes, times, ideal, opened = [], [], [], 0
@@ -45,7 +47,8 @@ class Kind(NamedTuple):
                 for name in ("start_us", "completed_us", "size_bytes", "rtt_us")
             )
             start_us, done, size, rtt = (column[list(group.flows)] for column in columns)
-            mine = ~np.isnan(size) & (start_us >= start * 1e6) & (start_us <= end * 1e6)
+            finite = np.array([plan.flows[flow].is_finite for flow in group.flows])
+            mine = finite & (start_us >= start * 1e6) & (start_us <= end * 1e6)
             opened += int(mine.sum())
             mine &= ~np.isnan(done)
             sizes.append(size[mine])
@@ -72,7 +75,7 @@ def fct(
     Parameters
     ----------
     results
-        Runs with flows that have a size.
+        Runs with flows that have a size, or a number of answers.
     ax
         Axes to draw into; a new figure unless given.
     window
@@ -85,8 +88,10 @@ def fct(
     kinds = _finite_kinds(results)
     found = {kind.label: kind.finite(window) for kind in kinds}
     if not any(times.size for _, times, *_ in found.values()):
-        raise ResultError(f"none of the {sum(opened for *_, opened in found.values())} flows with a size completed")
-    several = len(np.unique(np.concatenate([sizes for sizes, *_ in found.values()]))) > 1
+        opened = sum(opened for *_, opened in found.values())
+        raise ResultError(f"none of the {opened} flows with a size or a number of answers completed")
+    every = np.concatenate([sizes for sizes, *_ in found.values()])
+    several = len(np.unique(every[~np.isnan(every)])) > 1
     pair = (
         ax is None and several and any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in found.values())
     )
@@ -163,9 +168,9 @@ def _runs(results: Results | Result) -> list[Result]:
 
 
 def _finite_kinds(results: Results | Result) -> list[Kind]:
-    kinds = _kinds(results, lambda run, group: any(run.plan.flows[flow].size_bytes is not None for flow in group.flows))
+    kinds = _kinds(results, lambda run, group: any(run.plan.flows[flow].is_finite for flow in group.flows))
     if not kinds:
-        raise ResultError("no flow of these runs has a size, so none has a completion time")
+        raise ResultError("no flow of these runs has a size or a number of answers, so none has a completion time")
     return kinds
 
 
@@ -282,6 +287,8 @@ def _binned(sizes: Column, values: Column, percent: float, needed: int) -> list[
     """(geometric mean of the sizes, percentile of the values) in bins of size with enough flows, three per decade."""
     import numpy as np
 
+    known = ~np.isnan(sizes)
+    sizes, values = sizes[known], values[known]
     number = np.floor(np.log10(np.maximum(sizes, 1)) * _BINS + 1e-9).astype(int)
     found = []
     for one in np.unique(number):

@@ -48,10 +48,10 @@ def condition(text: str) -> Condition:
             f" {' '.join(_OPERATORS)}",
         )
     name, sign, number, percent = match.groups()
-    unit = figure(name, "--where").unit
-    name = SPELLINGS.get(name, name)
-    if percent and unit not in ("", "%"):
-        raise ScenarioError("--where", f'got "{text}", wanted a number in {unit}: {name} is no fraction')
+    one = figure(name, "--where")
+    unit, name = one.unit, SPELLINGS.get(name, name)
+    if percent and (unit not in ("", "%") or not one.digits):
+        raise ScenarioError("--where", f'got "{text}", wanted a number{unit and f" in {unit}"}: {name} is no fraction')
     value = float(number)
     if unit == "%" and not percent and 0 < abs(value) < 1:
         meant = f'"{number}%" or "{100 * value:g}%"'
