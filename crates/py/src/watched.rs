@@ -1,7 +1,7 @@
 //! The rows of a run for a Python function, while the run goes on: as JSON, a list a row.
 
 use pyo3::prelude::*;
-use record::watch::Watched as Sample;
+use record::watch::Sample;
 use record::{QueueRow, Watch};
 use serde_json::{json, Value};
 

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Rows of the tables `samples` and `queue` since they were last taken.
 #[derive(Debug, Default)]
 pub struct Seen {
-    pub samples: Vec<Watched>,
+    pub samples: Vec<Sample>,
     pub queue: Vec<QueueRow>,
 }
 
 /// A row of `samples`, and the payload that its flow had sent until then, retransmissions included.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct Sample {
     pub row: SampleRow,
     pub bytes_sent: u64,
 }
@@ -30,7 +30,7 @@ impl Watch {
 
     /// A row of `samples`, and the payload that its flow has sent.
     pub fn sample(&self, row: &SampleRow, bytes_sent: u64) {
-        let seen = Watched { row: row.clone(), bytes_sent };
+        let seen = Sample { row: row.clone(), bytes_sent };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).samples.push(seen);
     }
 

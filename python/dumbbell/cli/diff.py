@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dumbbell.errors import ScenarioError
 from dumbbell.results import figures
 from dumbbell.results.catalogue import Measured
-from dumbbell.results.figures import Change, Row
+from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval
 
 from . import OK, table
@@ -44,14 +44,14 @@ def main(found: Sequence[tuple[str, list[Measured]]], names: Sequence[str], argu
                     {
                         "scenario": change.after.scenario,
                         "vary": change.after.vary,
-                        "name": _names(change),
+                        "name": change.names,
                         "table": change.after.table,
                         **figures.change_fields(change),
                     }
                 )
             )
         return OK
-    part = Part(new, after, [change.after._replace(n=1, name=_names(change)) for change in changes])
+    part = Part(new, after, [change.after._replace(n=1, name=change.names) for change in changes])
     columns = [
         *keys([part], runs=False),
         Column("figure", ("figure",), [" ".join(head(change.name, several=False)) for change in changes], right=False),
@@ -77,12 +77,6 @@ def main(found: Sequence[tuple[str, list[Measured]]], names: Sequence[str], argu
         if count:
             print(f"{count} row{'s' * (count != 1)} only in {where}")
     return OK
-
-
-def _names(change: Change) -> str:
-    """The flow's name, or both where it has another one after the change."""
-    before, after = change.before.name, change.after.name
-    return after if before == after else f"{before} -> {after}"
 
 
 def _same_flow(one: Row, other: Row) -> bool:

@@ -97,7 +97,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     notes += [
         f"{name}: in {lacking} of {len(rows)} rows some repetitions have none, and the mean is of the others"
         for name in names
-        if name in shown and (lacking := sum(_is_of_some(row, name) for row in rows))
+        if name in shown and (lacking := sum(name in row.values and row.lacking(name) > 0 for row in rows))
     ]
     empty = [column.name for column in kept if column.name in FIGURES and not any(column.cells)]
     off = [name for name in ("samples", "queue") if _is_off(parts, name)]
@@ -110,12 +110,6 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
 def _is_off(parts: Sequence[Part], table_name: str) -> bool:
     """Whether some run has not recorded a table."""
     return any(not getattr(run.result.plan.record, table_name) for part in parts for run in part.runs)
-
-
-def _is_of_some(row: Row, name: str) -> bool:
-    """Whether a figure is the mean of fewer repetitions than the row has."""
-    value = row.values.get(name)
-    return value is not None and value.n < row.n
 
 
 def cell(name: str, value: Interval | None) -> str:

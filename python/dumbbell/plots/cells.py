@@ -38,12 +38,6 @@ class Cell(NamedTuple):
     sizes: tuple[int, int]
     """How many flows the group has, at least and at most over the repetitions: some arrive by chance."""
 
-    @property
-    def crosses_bottleneck(self) -> bool:
-        """Whether the data of all its flows do."""
-        plan = self.run.plan
-        return plan.cross_bottleneck(self.group.flows if self.group else range(len(plan.flows)))
-
     def interval(self, metric: Metric) -> tuple[float, float, float, bool]:
         """Mean, and the ends of its 95 % interval over the repetitions, cut to what is possible; whether they were."""
         mean, half, _ = mean_interval(self.values)
@@ -66,6 +60,10 @@ class Found(NamedTuple):
     def groups(self) -> int:
         """How many groups there are in all runs."""
         return len({cell.number for cell in self.cells})
+
+    def link_rate(self, cells: Sequence[Cell]) -> float | None:
+        """The rate that bounds the metric of some of the cells, Mbit/s."""
+        return link_rate(cells) if self.metric.is_bounded_by_link else None
 
     @property
     def is_repeated(self) -> bool:
@@ -155,7 +153,8 @@ def collect(
     `whole`: the values of a sweep that goes on; `grouped`: the groups of a run.
     """
     varied = varied_keys(results, needed=needed, along=along, whole=whole)
-    numbers = _numbers(results)
+    read_groups = {id(run): [] if metric.of_run else grouped(run) for run in results}
+    numbers = _numbers(results, read_groups)
     cells: list[Cell] = []
     lacking: list[set[int]] = []
     for runs in captions.repetitions(list(results)):
@@ -165,7 +164,7 @@ def collect(
             span = reading.window_of(run, window) if window else run.plan.window
             table_numbers = numbers[_source(run)]
             lacking.append({0} if metric.of_run else set(table_numbers.values()))
-            for group in [None] if metric.of_run else grouped(run):
+            for group in [None] if metric.of_run else read_groups[id(run)]:
                 value = metric.read(run, group, span)
                 if value is not None and not isnan(value):
                     number = 0 if group is None else table_numbers[group.table]
@@ -182,6 +181,13 @@ def collect(
     return Found(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking))
 
 
+def link_rate(cells: Sequence[Cell]) -> float | None:
+    """The bottleneck's rate, Mbit/s; None where it changes or differs between runs, or where not all flows cross it."""
+    rates = {cell.run.plan.bounding_rate_bps(cell.group.flows if cell.group else None) for cell in cells}
+    rate = rates.pop() if len(rates) == 1 else None
+    return None if rate is None else rate / 1e6
+
+
 def sizes_of(found: Sequence[Group | None]) -> tuple[int, int]:
     """How many flows a group has, at least and at most; 0 for a run as a whole."""
     sizes = [group.size if group else 0 for group in found]
@@ -193,14 +199,16 @@ def _source(run: Result) -> tuple[str, Any]:
     return run.name, run.vary.get(FOLDER)
 
 
-def _numbers(results: Sequence[Result]) -> dict[tuple[str, Any], dict[int, int]]:
+def _numbers(
+    results: Sequence[Result], read_groups: Mapping[int, Sequence[Group]]
+) -> dict[tuple[str, Any], dict[int, int]]:
     """The number of each group by its table, for each source of runs: that of its table, where all sources have the
     same flows in it. Else groups are found by their flows, since a table of two scenarios may hold different ones.
     """
     sources: dict[tuple[str, Any], dict[int, set[tuple[str, str, str]]]] = {}
     for run in results:
         tables = sources.setdefault(_source(run), {})
-        for group in groups.of(run):
+        for group in read_groups[id(run)]:
             tables.setdefault(group.table, set()).add((group.name, group.cca, group.transport))
     first, *others = sources.values()
     if all(tables == first for tables in others):

@@ -44,6 +44,11 @@ class Metric(NamedTuple):
         """Whether it is one figure for all flows of a run."""
         return not self.how
 
+    @property
+    def is_bounded_by_link(self) -> bool:
+        """Whether a link's rate bounds it: a rate of all flows of a group."""
+        return self.unit == "Mbit/s" and not self.title.startswith("Goodput of")
+
     def possible(self, mean: float, half: float) -> tuple[float, float]:
         """The ends of an interval, cut to what is possible."""
         return max(mean - half, 0.0), min(mean + half, self.most)

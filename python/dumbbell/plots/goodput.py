@@ -177,14 +177,16 @@ def bin_of(result: Result, asked: float | None, span: Window) -> float:
     return asked
 
 
-def _link_of(plan: PlanView, flows: Sequence[int]) -> LinkView | None:
+def _link_of(plan: PlanView, flows: Sequence[int]) -> tuple[LinkView | None, bool]:
     """The link that all these flows cross, the bottleneck before others; else the bottleneck, if one of them crosses
-    it.
+    it. And whether all do.
     """
     ways = [plan.way(flow) for flow in flows]
     met = (plan.bottleneck, *ways[0])
-    shared = [link for link in met if all(link in way for way in ways)]
-    return next(iter(shared), plan.bottleneck if any(plan.bottleneck in way for way in ways) else None)
+    shared = next((link for link in met if all(link in way for way in ways)), None)
+    if shared is not None:
+        return shared, True
+    return plan.bottleneck if any(plan.bottleneck in way for way in ways) else None, False
 
 
 def capacity(
@@ -193,10 +195,9 @@ def capacity(
     """Draw the rate of the link that these flows cross as steps, at the times at which it changes; a trace's in means
     over the same bins. Returns its maximum in Mbit/s, infinity where not all of them cross it.
     """
-    link, duration = _link_of(result.plan, flows), result.plan.duration_ns
+    (link, is_shared), duration = _link_of(result.plan, flows), result.plan.duration_ns
     if link is None:
         return float("inf")
-    is_shared = all(link in result.plan.way(flow) for flow in flows)
     what = "link rate" if is_shared and link is result.plan.bottleneck else f"link rate ({link.name})"
     if link.trace is not None or len(link.course) * (duration // (link.repeat_ns or duration) + 1) > 200:
         edges = reading.bins(span, bin_s)

@@ -186,9 +186,7 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], numbers: Mappin
     """The points of a path, with their labels; or with numbers, which the legend explains."""
     from statistics import fmean
 
-    link = found[0].cell.run.plan.bottleneck
-    is_bound = link.is_constant and all(point.cell.crosses_bottleneck for point in found)
-    rate = link.rate_bps / 1e6 if is_bound else None
+    rate = cells.link_rate([point.cell for point in found])
     centres = []
     for point in found:
         own = look.of(point.cca)

@@ -51,7 +51,7 @@ def panels(
     """Lines or bars in each panel."""
     columns = shape(len(parts), layout.form).columns
     made = rows_of([mine for _, mine in parts], found, layout)
-    rates = [rate for rows in made for rate in _rates(rows, found)]
+    rates = [rate for rows in made if (rate := _rate(rows, found)) is not None]
     for i, (ax, (title, _), rows) in enumerate(zip(sheet.axes, parts, made)):
         panel(sheet, ax, rows, found, layout=layout, log=log, others=rates)
         if title:
@@ -98,7 +98,11 @@ def panel(
     """Lines or bars in one panel, with its axes; `others` are the rates in the panels with the same axis."""
     for row in rows:
         (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
-    tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *_capacity(sheet, ax, rows, found), *others]
+    rate = _rate(rows, found)
+    if rate is not None:
+        drawn = ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5)
+        sheet.entry(drawn, "link rate")
+    tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *([] if rate is None else [rate]), *others]
     lowest = min(cell.interval(found.metric)[1] for cell in found.cells) if layout.form == "lines" else 0.0
     _axes(sheet, ax, found, layout, ends=None if log else _ends(lowest, max(tops), found.metric.most))
 
@@ -206,24 +210,9 @@ def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) ->
         sheet.entry(Patch(facecolor="#bbbbbb" if varied else row.colour, **edge), row.label)
 
 
-def _capacity(sheet: style.Sheet, ax: Axes, rows: Sequence[Row], found: Found) -> list[float]:
-    """Draw the rate of a panel, if it has one; what was drawn."""
-    rates = _rates(rows, found)
-    for rate in rates:
-        drawn = ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5)
-        sheet.entry(drawn, "link rate")
-    return rates
-
-
-def _rates(rows: Sequence[Row], found: Found) -> list[float]:
-    """The bottleneck's rate where all runs have one and the same and all flows cross it, for rates."""
-    if not all(cell.crosses_bottleneck for row in rows for cell in row.cells):
-        return []
-    if found.metric.unit != "Mbit/s" or found.metric.title.startswith("Goodput of"):
-        return []
-    links = {cell.run.plan.bottleneck for row in rows for cell in row.cells}
-    rates = {link.rate_bps for link in links if link.is_constant}
-    return [rates.pop() / 1e6] if len(rates) == 1 and all(link.is_constant for link in links) else []
+def _rate(rows: Sequence[Row], found: Found) -> float | None:
+    """The link's rate in a panel."""
+    return found.link_rate([cell for row in rows for cell in row.cells])
 
 
 def _axes(sheet: style.Sheet, ax: Axes, found: Found, layout: Layout, *, ends: tuple[float, float] | None) -> None:

@@ -89,7 +89,7 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
         )
         made.append({
             "case": ", ".join(str(value) for key, value in change.after.vary.items()),
-            "flow": " -> ".join(dict.fromkeys((change.before.name, change.after.name))),
+            "flow": change.names,
             "figure": f"{one.title}{', ' + one.unit if one.unit else ''}",
             "before": f"{before:.{digits}f}", "after": f"{after:.{digits}f}",
             "change": f"{change.difference.mean * scale:+.{digits}f}{interval}",

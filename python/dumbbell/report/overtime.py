@@ -140,7 +140,7 @@ def _rates(run: Measured, lines: Sequence[Line], points: int, made: dict[str, An
         thin = thinned(grids[0].t, np.array([reading.total(grid) for grid in grids]), points)
         chart = {"x": numbers(thin.t), "y": [numbers(row) for row in thin.rows], "bin": width, "width": thin.width}
         made["charts"][name] = chart
-    if result.plan.cross_bottleneck(range(len(result.plan.flows))):
+    if result.plan.cross_bottleneck():
         made["charts"]["goodput"]["rate"] = _capacity(run, grids[0].t, width, points)
 
 
@@ -180,18 +180,15 @@ def bdps(plan: PlanView) -> list[list[Any]]:
     """The BDP of each RTT in full packets, where the rate is constant, all flows cross the bottleneck and their packets
     have one size: label and number.
     """
-    link = plan.bottleneck
+    rate = plan.bounding_rate_bps()
     rtts = sorted({flow.rtt_ns for flow in plan.flows})
-    if not link.is_constant or len(rtts) > 3 or not plan.cross_bottleneck(range(len(plan.flows))):
-        return []
     sizes = {flow.transport.packet_bytes for flow in plan.flows}
     packet = sizes.pop() if len(sizes) == 1 else None
-    if packet is None:
+    if rate is None or packet is None or len(rtts) > 3:
         return []
-    size = packet + link.header_bytes - ETHERNET_BYTES
+    size = packet + plan.bottleneck.header_bytes - ETHERNET_BYTES
     return [
-        [f"BDP{f' at {rtt / 1e6:g} ms' if len(rtts) > 1 else ''}", round(link.rate_bps * rtt / 8e9 / size, 1)]
-        for rtt in rtts
+        [f"BDP{f' at {rtt / 1e6:g} ms' if len(rtts) > 1 else ''}", round(rate * rtt / 8e9 / size, 1)] for rtt in rtts
     ]
 
 

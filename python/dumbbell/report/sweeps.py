@@ -115,7 +115,7 @@ def _figure(found: Found, layout: Layout) -> dict[str, Any]:
     drawn: list[dict[str, Any]] = [
         {"title": title, "rows": [_row(row, found, layout.x) for row in own]} for (title, _), own in zip(parts, rows)
     ]
-    rate = _rate(found)
+    rate = found.link_rate(found.cells)
     return {"form": layout.form, "x": _axis(layout.x), "panels": drawn, "rate": rate}
 
 
@@ -128,17 +128,6 @@ def _axis(key: VariedKey, *, in_order: bool = False) -> dict[str, Any]:
         "numeric": bool(key.numbers),
         "log": key.is_logarithmic,
     }
-
-
-def _rate(found: Found) -> float | None:
-    """The bottleneck's rate where all runs have one and the same and all flows cross it, for rates."""
-    if not all(cell.crosses_bottleneck for cell in found.cells):
-        return None
-    if found.metric.unit != "Mbit/s" or found.metric.title.startswith("Goodput of"):
-        return None
-    links = {cell.run.plan.bottleneck for cell in found.cells}
-    rates = {link.rate_bps for link in links}
-    return rates.pop() / 1e6 if len(rates) == 1 and all(link.is_constant for link in links) else None
 
 
 def _short(values: Sequence[float]) -> list[float]:

@@ -53,6 +53,11 @@ class Row(NamedTuple):
         found = self.values.get(name)
         return None if found is None else found.mean
 
+    def lacking(self, name: str) -> int:
+        """How many of the repetitions do not have a figure."""
+        found = self.values.get(name)
+        return self.n - (0 if found is None else found.n)
+
 
 def is_rate_another_share(rows: Sequence[Row]) -> bool:
     """Whether the rates of one run's flows divide otherwise than their shares, by more than 0.01: a share is of all
@@ -180,6 +185,11 @@ class Change(NamedTuple):
     after: Row
     name: str
     difference: Interval
+
+    @property
+    def names(self) -> str:
+        """The flow's name, or both where it has another one after the change."""
+        return " -> ".join(dict.fromkeys((self.before.name, self.after.name)))
 
     @property
     def is_clear(self) -> bool:

@@ -49,7 +49,7 @@ def line(
 
 
 def _of_run(runs: Sequence[Measured]) -> dict[str, Any]:
-    """The links, and Jain's index; `jain_flows` is the least of those repetitions that have an index."""
+    """The links, and Jain's index; `jain_flows` is the smallest among the repetitions that have one."""
     found = [figures.summary(run) for run in runs]
     links = [
         _merged([to_builtins(one.data_links[i]) for one in found])

@@ -1,7 +1,7 @@
 """Figures from result tables, each with its definition and source.
 
 Times are seconds, rates bit/s, unless the name says otherwise. `which` says whose figure it is: the number of a flow
-(from 0, in the order of the plan), several numbers (one that stands there twice counts once), the name of a [[flow]]
+(from 0, in the order of the plan), several numbers (one given twice counts once), the name of a [[flow]]
 table, the name of a controller (all flows that run it), or ``"all"``. A `window` is ``(start_s, end_s)`` of simulated
 time; without one a figure covers the whole run, start included. Counts at the edges of a window are interpolated
 between samples.

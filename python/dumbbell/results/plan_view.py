@@ -351,9 +351,14 @@ class PlanView(View, frozen=True, kw_only=True):
         links = self.ack_links if of.direction == "up" else self.links
         return tuple(links[stage.link] for stage in of.forward if stage.link is not None) or (self.bottleneck,)
 
-    def cross_bottleneck(self, flows: Iterable[int]) -> bool:
-        """Whether the data of all these flows cross it."""
-        return all(self.bottleneck in self.way(flow) for flow in flows)
+    def cross_bottleneck(self, flows: Iterable[int] | None = None) -> bool:
+        """Whether the data of all these flows, or of all that there are, cross it."""
+        return all(self.bottleneck in self.way(flow) for flow in (range(len(self.flows)) if flows is None else flows))
+
+    def bounding_rate_bps(self, flows: Iterable[int] | None = None) -> int | None:
+        """The bottleneck's rate; None where it changes, or where not all of these flows cross it."""
+        is_bound = self.bottleneck.is_constant and self.cross_bottleneck(flows)
+        return self.bottleneck.rate_bps if is_bound else None
 
     @property
     def duration_s(self) -> float:

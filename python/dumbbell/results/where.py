@@ -26,14 +26,11 @@ class Condition(NamedTuple):
     value: float
 
     def holds(self, row: Row) -> bool:
-        """Whether a row has the figure, in every repetition, and its mean meets the condition."""
-        found = row.values.get(self.name)
-        return found is not None and not self.lacking(row) and _OPERATORS[self.operator](found.mean, self.value)
-
-    def lacking(self, row: Row) -> int:
-        """How many of a row's repetitions do not have the figure: a mean of the others is none of all."""
-        found = row.values.get(self.name)
-        return row.n - (0 if found is None else found.n)
+        """Whether a row has the figure, in every repetition, and its mean meets the condition: the mean of some is not
+        that of all.
+        """
+        found = row.value(self.name)
+        return found is not None and not row.lacking(self.name) and _OPERATORS[self.operator](found, self.value)
 
 
 def condition(text: str) -> Condition:

@@ -271,7 +271,7 @@ class Study:
         holds = bool(rows) and all(one.holds(row) for one in conditions for row in rows)
         found, lacking = {}, {}
         for one in conditions:
-            most, n = max(((one.lacking(row), row.n) for row in rows), default=(0, 0))
+            most, n = max(((row.lacking(one.name), row.n) for row in rows), default=(0, 0))
             if most:
                 lacking[one.name] = (most, n)
             known = [row.values[one.name] for row in rows if one.name in row.values]

@@ -193,8 +193,8 @@ class Reorder(settings.ReorderSettings):
 
 
 class Thin(settings.ThinSettings):
-    """Of consecutive acknowledgements only each n-th continues, as far as they follow each other within `hold`, which
-    is above zero unless `every` is 1.
+    """Only each n-th of consecutive acknowledgements that come within `hold` of each other continues; `hold` is above
+    zero unless `every` is 1.
     """
 
     AT = "thin"

@@ -4,8 +4,8 @@
     buffer = { from = "1bdp", to = "5bdp", step = "0.5bdp" }
 
 Sums are exact. What is not a short decimal is rounded: to three digits with logarithmic spacing, else to six; between
-whole numbers, and in units that have no parts (packets, bytes, ns, bit/s), to whole ones. Nothing is
-finer than what keys take: 1 ns, 1 bit/s, 1 byte, and 1e-9 of a share.
+whole numbers, and in units that have no parts (packets, bytes, ns, bit/s), to whole ones. No value is finer than keys
+take: 1 ns, 1 bit/s, 1 byte, and 1e-9 of a share.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Amount(NamedTuple):
 
 
 def _decimal_parts(smallest: int) -> int:
-    """The most parts, of so many, that short decimals tell apart: 1024 of KiB, MiB and GiB, else a power of ten.
+    """How finely a short decimal can divide a unit that has so many smallest amounts: into 1024 parts for KiB, MiB and
+    GiB, else into a power of ten.
 
     >>> _decimal_parts(10**6), _decimal_parts(3600 * 10**9), _decimal_parts(2**20)
     (1000000, 100000000000, 1024)

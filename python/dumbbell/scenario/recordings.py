@@ -214,7 +214,7 @@ def _heading(cell: str, line: int) -> tuple[str, int, str] | None:
             if len(words) == len(head):
                 raise RecordingError(f"line {line}: a heading has no unit, wanted one after its name, as in {example}")
             if words[-1] in known:
-                if re.search(r"[kMG]?Bps\b", cell.replace("_", " ")):
+                if re.search(r"Bps\b", cell.replace("_", " ")):
                     raise RecordingError(f"line {line}: {cell.strip()} is in bytes, wanted bits, as in {example}")
                 return quantity, known[words[-1]], direction
     return None

@@ -126,8 +126,8 @@ class CorruptPart(settings.ShareSettings, Part, form="corrupt"):
 
 
 class ThinPart(Thin, Part, form="thin"):
-    """Of consecutive acknowledgements only each n-th continues, as far as they follow each other within `hold`, which
-    is above zero unless `every` is 1.
+    """Only each n-th of consecutive acknowledgements that come within `hold` of each other continues; `hold` is above
+    zero unless `every` is 1.
     """
 
 

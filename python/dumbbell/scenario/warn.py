@@ -259,7 +259,9 @@ def once(scenario: Scenario) -> str:
 
 
 def tables(manifest: Mapping[str, Any]) -> str:
-    """What a run's tables are known by; empty where it has no flows or no samples, whose tables are alike by nature."""
+    """What a run's tables are known by; empty where it has no flows or no samples, so that all its tables may be alike
+    whatever was run.
+    """
     files = manifest.get("files", {})
     if not {"flows.parquet", "samples.parquet"} <= files.keys():
         return ""

@@ -156,12 +156,11 @@ def _lines(plan: Any) -> dict[str, Any]:
     names = groups.flow_labels(found)
     lines = [overtime.Line(group, (flow,), names[flow], is_band=False) for group in found for flow in group.flows]
     lines.sort(key=lambda line: line.flows)
-    link = coming.plan.bottleneck
-    has_rate = link.is_constant and coming.plan.cross_bottleneck(range(len(coming.plan.flows)))
+    rate = coming.plan.bounding_rate_bps()
     return {
         "lines": [overtime.line_of(line, i, lines) for i, line in enumerate(lines[:LINES])],
         "flows": len(lines),
-        "rate_mbps": link.rate_bps / 1e6 if has_rate else None,
+        "rate_mbps": None if rate is None else rate / 1e6,
         "bdp": overtime.bdps(coming.plan),
     }
 

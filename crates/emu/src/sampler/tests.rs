@@ -77,11 +77,8 @@ fn who_watches_gets_the_rows_of_the_flows() {
     let watch = record::Watch::default();
     sampled_from(Time::ZERO, RunState::watched(1, Some(watch.clone())), 3, 0, None);
     let rows = watch.take().samples;
-    let seen: Vec<_> = rows
-        .iter()
-        .map(|seen| &seen.row)
-        .map(|row| (row.t_us, row.flow, row.goodput_bytes))
-        .collect();
+    let seen: Vec<_> =
+        rows.iter().map(|seen| (seen.row.t_us, seen.row.flow, seen.row.goodput_bytes)).collect();
     assert_eq!(seen, [(100_000, 0, 1_000), (200_000, 0, 2_000), (300_000, 0, 3_000)]);
 }
 
