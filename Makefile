@@ -181,11 +181,10 @@ bench-all: $(STAMPS)/native ## All tables of docs/speed.md in one go, into build
 bench-scaling: $(STAMPS)/native ## What a packet costs by flows, rate, buffer, queue and sampling; start-up and sweeps (REPEATS=3)
 	$(BIN)/python bench/scaling.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS) --json build/bench-scaling.json
 
-bench-floor: $(STAMPS)/venv ## What a packet costs at least, ns and instructions: the engine's event queue and types without TCP
+bench-floor: $(STAMPS)/native $(STAMPS)/system ## What a packet costs at least beside the engine, ns and instructions: without TCP, with the controller, and with TCP alone (REPEATS=3)
 	tools/system-packages.sh valgrind
-	cargo build --locked --release -p dumbbell-sim --example floor
-	for flows in 2 100 10000; do echo "$$flows flows"; target/release/examples/floor $$flows; done
-	$(BIN)/python bench/least.py
+	$(PGO) cargo build --locked --release -p dumbbell-sim --bin dumbbell-sim --example floor
+	$(BIN)/python bench/floor.py --dumbbell $(BIN)/dumbbell --repeats $(REPEATS)
 
 bench-instructions: $(STAMPS)/native $(STAMPS)/system ## Instructions per delivered packet, by part and by function: build/instructions.json (AGAINST=another such file: what got dearer)
 	tools/system-packages.sh valgrind

@@ -16,8 +16,8 @@ from dumbbell.scenario import file
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import callgrind
+import floor
 import instructions
-import least
 import measure
 import micro
 import paired
@@ -219,9 +219,11 @@ def test_parts_alone_are_those_of_this_run_in_its_order(tmp_path: Path) -> None:
 
 
 def test_each_line_of_the_floor_names_parts_of_the_engine() -> None:
-    assert {part for _, who in least.LINES for part in who} <= set(parts.PARTS)
-    *_, last = least.table([40, 60, 80, 100.4], 2).splitlines()
-    assert last == "| and the state of both ends | 100 | 20 | sender: ACKs and timers, controller, receiver |"
+    assert {part for _, who in floor.LINES for part in who} <= set(parts.PARTS)
+    *_, engine, to_tcp, to_least = floor.table("ns", list(floor.CASES[:1]), [[10, 20, 30, 40, 50, 100, 240.4]]).splitlines()
+    assert engine == "| the engine | 240 |"
+    assert to_tcp == "| the engine to its TCP without losses | 2.4 |"
+    assert to_least == "| the engine to events, bytes and controller | 4.8 |"
 
 
 def test_long_runs_are_picked_as_often_as_they_matter() -> None:
