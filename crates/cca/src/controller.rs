@@ -161,8 +161,7 @@ impl Controller {
     /// it in a variable of its own.
     #[must_use]
     pub fn param(&self, name: &str) -> Option<u32> {
-        let i = self.module.params().iter().position(|p| p.name == name)?;
-        self.params.get(i).copied()
+        self.params.get(self.module.place_of(name)?).copied()
     }
 
     /// Prepares `sk` for this controller: tick rate, random numbers, cleared private state. Call it
@@ -347,8 +346,11 @@ pub(crate) fn values_as(
     module: &Module,
     params: &BTreeMap<String, i64>,
 ) -> Result<Vec<i64>, ParamError> {
+    let mut values = module.defaults();
+    if params.is_empty() {
+        return Ok(values);
+    }
     let declared = module.params();
-    let mut values: Vec<i64> = declared.iter().map(|p| p.default).collect();
     for (name, &value) in params {
         let Some(index) = declared.iter().position(|p| p.name == name) else {
             return Err(unknown(cca, module, name));

@@ -160,18 +160,30 @@ impl Module {
     /// Parameters in the order of the source.
     #[must_use]
     pub fn params(&self) -> Vec<Param<'_>> {
+        let param = |row: &RawParam| Param {
+            name: text(row.name),
+            default: row.default,
+            min: row.min,
+            max: row.max,
+            unit: text(row.unit),
+            doc: text(row.doc),
+        };
+        self.rows().iter().map(param).collect()
+    }
+
+    /// Values of the parameters where none is given, in the order of the source.
+    pub(crate) fn defaults(&self) -> Vec<i64> {
+        self.rows().iter().map(|row| row.default).collect()
+    }
+
+    /// Which parameter has this name.
+    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+        self.rows().iter().position(|row| text(row.name) == name)
+    }
+
+    fn rows(&self) -> &[RawParam] {
         // SAFETY: C declares n_params rows at `params`, immutable and for ever.
-        let rows = unsafe { array(self.raw.params, self.raw.n_params) };
-        rows.iter()
-            .map(|row| Param {
-                name: text(row.name),
-                default: row.default,
-                min: row.min,
-                max: row.max,
-                unit: text(row.unit),
-                doc: text(row.doc),
-            })
-            .collect()
+        unsafe { array(self.raw.params, self.raw.n_params) }
     }
 
     /// Presets in the order of the source.

@@ -64,13 +64,22 @@ impl Histogram {
 
     /// Their mean in microseconds; `None` for none.
     pub fn mean_us(&self) -> Option<f64> {
-        let total = self.total();
+        self.mean_of(self.total())
+    }
+
+    /// The same, where there are `total`.
+    pub(crate) fn mean_of(&self, total: u64) -> Option<f64> {
         (total > 0).then(|| self.sum_us as f64 / total as f64)
     }
 
     /// The value at rank ⌈n x `per_mille` / 1000⌉ in microseconds, the middle of its bucket; `None` for none.
     pub fn quantile_us(&self, per_mille: u64) -> Option<u32> {
-        let rank = (self.total() * per_mille).div_ceil(1000).max(1);
+        self.quantile_of(self.total(), per_mille)
+    }
+
+    /// The same, where there are `total`.
+    pub(crate) fn quantile_of(&self, total: u64, per_mille: u64) -> Option<u32> {
+        let rank = (total * per_mille).div_ceil(1000).max(1);
         let mut seen = 0;
         let reaches = |&n: &u32| {
             seen += u64::from(n);

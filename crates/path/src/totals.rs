@@ -44,11 +44,12 @@ impl<P: Frame + Copy> Link<P> {
 impl Histogram {
     /// Mean and percentiles; `None` when nothing was counted.
     pub fn delays(&self) -> Option<Delays> {
+        let total = self.total();
         Some(Delays {
-            mean_us: self.mean_us()?,
-            p50_us: self.quantile_us(500)?,
-            p95_us: self.quantile_us(950)?,
-            p99_us: self.quantile_us(990)?,
+            mean_us: self.mean_of(total)?,
+            p50_us: self.quantile_of(total, 500)?,
+            p95_us: self.quantile_of(total, 950)?,
+            p99_us: self.quantile_of(total, 990)?,
         })
     }
 }

@@ -97,7 +97,8 @@ def selections(result: Result, by: str, only: str | None = None) -> list[tuple[i
         return [(i, [i]) for i in chosen]
     if by == "run":
         return [(None, chosen)]
-    groups = [[i for i in members if i in set(chosen)] for members in result.plan.groups.values()]
+    wanted = set(chosen)
+    groups = [[i for i in members if i in wanted] for members in result.plan.groups.values()]
     return [(members[0] if len(members) == 1 else None, members) for members in groups if members]
 
 
