@@ -101,7 +101,9 @@ def times(case: Case, floor: Path, args: argparse.Namespace) -> list[float]:
             for line in range(len(LINES))
         ]
         scenario = HERE / "scenarios" / f"{case.scenario}.toml"
-        cost, packets = run_dumbbell(args.dumbbell, scenario, core=args.core, overrides=(f"duration={case.duration}", *case.overrides))
+        cost, packets = run_dumbbell(
+            args.dumbbell, scenario, core=args.core, overrides=(f"duration={case.duration}", *case.overrides)
+        )
         turns.append([*row, cost.cpu_s / packets * 1e9])
     return [statistics.median(column) for column in zip(*turns)]
 

@@ -220,7 +220,9 @@ def test_parts_alone_are_those_of_this_run_in_its_order(tmp_path: Path) -> None:
 
 def test_each_line_of_the_floor_names_parts_of_the_engine() -> None:
     assert {part for _, who in floor.LINES for part in who} <= set(parts.PARTS)
-    *_, engine, to_tcp, to_least = floor.table("ns", list(floor.CASES[:1]), [[10, 20, 30, 40, 50, 100, 240.4]]).splitlines()
+    *_, engine, to_tcp, to_least = floor.table(
+        "ns", list(floor.CASES[:1]), [[10, 20, 30, 40, 50, 100, 240.4]]
+    ).splitlines()
     assert engine == "| the engine | 240 |"
     assert to_tcp == "| the engine to its TCP without losses | 2.4 |"
     assert to_least == "| the engine to events, bytes and controller | 4.8 |"

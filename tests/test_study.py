@@ -214,7 +214,7 @@ def searched(truth: list[bool]) -> tuple[int | None, Bisection]:
     one = Bisection(len(truth))
     while (i := one.next()) is not None:
         assert i not in one.told
-        one.told[i] = truth[i]
+        one.told[i] = (truth[i],)
     return one.first, one
 
 
@@ -249,6 +249,53 @@ def test_a_condition_that_holds_at_the_near_end_only_has_that_end_as_its_answer(
         assert (first, one.is_end, one.is_reversed, one.is_monotone) == (0, True, True, True)
     first, one = searched([True] * count)
     assert (first, one.is_end, one.is_reversed) == (0, True, False)
+
+
+@pytest.mark.parametrize("count", [3, 20, 64])
+def test_conditions_that_change_in_opposite_ways_are_searched_where_they_meet(count: int) -> None:
+    """A full link wants a large buffer, a short queue a small one: neither end of the axis has both."""
+    for begin in range(1, count):
+        for end in range(count - 1):
+            one = Bisection(count)
+            while (i := one.next()) is not None:
+                one.told[i] = (i >= begin, i <= end)
+            assert one.first == (begin if begin <= end else None)
+            assert one.is_monotone
+            assert not one.is_end
+            assert len(one.told) <= math.log2(count) + 5
+
+
+def test_a_condition_that_holds_at_neither_end_ends_the_search() -> None:
+    one = Bisection(50)
+    while (i := one.next()) is not None:
+        one.told[i] = (i >= 7, False)
+    assert (one.first, sorted(one.told)) == (None, [0, 49])
+
+
+def test_two_conditions_have_the_answer_of_the_whole_grid_or_a_reason_why_not(
+    file: Path, tmp_path: Path, cli: Cli
+) -> None:
+    axis, store = "0.1bdp..4bdp/9/log", tmp_path / "s"
+    links = [run.summary.link for run in dumbbell.sweep(file, {"path.buffer": axis}, store=store)]
+    delays = [link.queue_mean_ms or 0.0 for link in links]
+    full, late = links[4].utilization, delays[6]
+    wanted = [f"utilization >= {full:.6f}", f"queue <= {late:.6f}"]
+    holds = [link.utilization >= full - 1e-6 and delay <= late for link, delay in zip(links, delays)]
+    (found,) = dumbbell.find(file, "path.buffer", wanted, {"path.buffer": axis}, store=store)
+    values = [one["path.buffer"] for one in varies(file, f"path.buffer={axis}")]
+    assert found.value == values[holds.index(True)]
+    assert holds.index(True) not in (0, 8)
+
+    def ask(*where: str) -> str:
+        texts = [word for text in where for word in ("--where", text)]
+        find = ("--find", "min", "path.buffer", "--vary", f"path.buffer={axis}", "--store", store)
+        return cli("sweep", file, *find, *texts).stdout
+
+    assert f"  {found.value}\n" in ask(*wanted)
+    apart = ask(f"utilization >= {links[7].utilization}", f"queue <= {delays[1]}")
+    assert "none: they nowhere hold together: queue <=" in apart
+    assert "at the lower end of the axis, utilization >=" in apart
+    assert "none: goodput >= 90: at neither end of the axis" in ask("goodput >= 90", "queue <= 1000")
 
 
 def test_the_largest_value_at_which_more_is_better_is_the_end_of_the_axis(file: Path, tmp_path: Path, cli: Cli) -> None:

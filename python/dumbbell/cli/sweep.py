@@ -26,6 +26,8 @@ from .rows import Asked, cell
 from .show import checked, of_runs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dumbbell.results.where import Condition
     from dumbbell.runs.pool import Outcome
 
@@ -162,28 +164,45 @@ def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: 
     print(f"{size} {key} with {' and '.join(arguments.where)}:\n")
     for one in found:
         head = ", ".join(f"{name} = {units.value_text(value)}" for name, value in one.vary.items())
-        print(f"  {head + ': ' if head else ''}{_answer(one, which)}")
+        print(f"  {head + ': ' if head else ''}{_answer(one, which, arguments.where)}")
         for looked in one.looked:
             mark = "holds" if looked.holds else "does not"
             print(f"      {units.value_text(looked.value):>12}  {_figures(looked, conditions)}  {mark}")
     print(
-        "\nIt is assumed that the condition changes once along the axis; its ends and the neighbours of an answer"
-        f" between them were looked at, {sum(len(one.looked) for one in found)} points in all."
+        f"\nIt is assumed that {'each' if len(conditions) > 1 else 'the'} condition changes once along the axis; its"
+        " ends and the neighbours of an answer between them were looked at,"
+        f" {sum(len(one.looked) for one in found)} points in all."
     )
 
 
-def _answer(one: Found, which: str) -> str:
+def _answer(one: Found, which: str, wanted: Sequence[str]) -> str:
     if one.error:
         return f"unknown: {one.error}"
     if one.value is None:
-        return "none: it holds at neither end of the axis"
+        return f"none: {_why_none(one.looked, wanted)}"
     text = units.value_text(one.value)
     other = "max" if which == "min" else "min"
     ends = f"it does not hold at the other end; --find {other} finds where it changes"
     doubts = [f"the end of the axis{': ' + ends if one.is_reversed else ', which may go on'}"] if one.is_end else []
-    doubts += [] if one.is_monotone else ["the condition changes more than once along the axis"]
+    doubts += (
+        []
+        if one.is_monotone
+        else [f"{'a' if len(wanted) > 1 else 'the'} condition changes more than once along the axis"]
+    )
     doubts += ["an interval next to the answer has the bound inside"] if one.is_certain is False else []
     return f"{text} ({'; '.join(doubts)})" if doubts else text
+
+
+def _why_none(looked: Sequence[Looked], wanted: Sequence[str]) -> str:
+    """Why no point meets all conditions, by what holds at the ends of the axis."""
+    if len(wanted) == 1:
+        return "it holds at neither end of the axis"
+    ends = list(zip(wanted, looked[0].met, looked[-1].met))
+    nowhere = [text for text, low, high in ends if not (low or high)]
+    if nowhere:
+        return f"{' and '.join(nowhere)}: at neither end of the axis"
+    low, high = (" and ".join(text for text, *ends in ends if ends == [i == 0, i == 1]) for i in (0, 1))
+    return f"they nowhere hold together: {low} at the lower end of the axis, {high} at the upper end"
 
 
 def _figures(looked: Looked, conditions: list[Condition]) -> str:
@@ -201,6 +220,7 @@ def _line(one: Found, key: str) -> dict[str, Any]:
         {
             "value": point.value,
             "holds": point.holds,
+            "met": list(point.met),
             "figures": {
                 name: {
                     "mean": interval.mean,

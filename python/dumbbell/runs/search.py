@@ -1,7 +1,7 @@
-"""The smallest or largest value of an ordered axis at which a condition holds, by bisection.
+"""The smallest or largest value of an ordered axis at which conditions hold, by bisection.
 
-It assumes that the condition changes once along the axis, at most. Every point that was looked at must agree with that,
-and both ends of the axis and the neighbours of the answer are: where one does not agree, the answer says so.
+It assumes that each condition changes once along the axis, at most. Every point that was looked at must agree with
+that, and both ends of the axis and the neighbours of the answer are: where one does not agree, the answer says so.
 """
 
 from __future__ import annotations
@@ -17,51 +17,72 @@ if TYPE_CHECKING:
 
 
 class Bisection:
-    """One search over `count` points for the first at which a condition holds, in their order.
+    """One search over `count` points for the first at which all conditions hold, in their order.
+
+    Some conditions hold at the first point and not at the last, as a short queue does where buffers grow, and some the
+    other way round, as a full link does: the answer lies between, so that neither end need meet all of them.
 
     Attributes
     ----------
     told
-        Points that were looked at, and whether the condition holds there.
+        Points that were looked at, and which of the conditions hold there.
     """
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.told: dict[int, bool] = {}
+        self.told: dict[int, tuple[bool, ...]] = {}
 
     @property
     def first(self) -> int | None:
-        """The first point at which it holds, as far as is known; None where it holds nowhere."""
-        return min((i for i, holds in self.told.items() if holds), default=None)
+        """The first point at which all hold, as far as is known; None where there is none."""
+        begin = self._begin
+        return begin if begin is not None and all(self.told[begin]) else None
 
     @property
     def is_end(self) -> bool:
-        """Whether that is the end of the axis, beyond which it may hold, too."""
+        """Whether that is the end of the axis, beyond which they may hold, too."""
         return self.first == 0
 
     @property
     def is_reversed(self) -> bool:
-        """Whether it holds at the first point and not at the last, so that the change is elsewhere."""
-        return self.told.get(0, False) and not self.told.get(self.count - 1, True)
+        """Whether they hold at the first point and not at the last, so that the change is elsewhere."""
+        return self._has_ends and all(self.told[0]) and not all(self.told[self.count - 1])
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether every point that was looked at agrees with one change of each condition along the axis, or none."""
+        told = [self.told[i] for i in sorted(self.told)]
+        return all(sum(one != other for one, other in pairwise(column)) <= 1 for column in zip(*told))
 
     def next(self) -> int | None:
         """The point to look at next; None at the end."""
         for end in (self.count - 1, 0):
             if end not in self.told:
                 return end
-        first = self.first
-        if first is None or self.is_reversed:
+        begin = self._begin
+        if begin is None or self.is_reversed or self._missing:
             return None
-        below = max((i for i in self.told if i < first), default=-1)
-        if first - below > 1:
-            return (first + below) // 2
-        return next((i for i in (first + 1, first - 2) if 0 <= i < self.count and i not in self.told), None)
+        below = max((i for i in self.told if i < begin), default=-1)
+        if begin - below > 1:
+            return (begin + below) // 2
+        return next((i for i in (begin + 1, begin - 2) if 0 <= i < self.count and i not in self.told), None)
 
     @property
-    def is_monotone(self) -> bool:
-        """Whether every point that was looked at agrees with one change along the axis, or none."""
-        told = [self.told[i] for i in sorted(self.told)]
-        return sum(one != other for one, other in pairwise(told)) <= 1
+    def _has_ends(self) -> bool:
+        return 0 in self.told and self.count - 1 in self.told
+
+    @property
+    def _missing(self) -> bool:
+        """Whether some condition holds at neither end, and so nowhere."""
+        return not all(first or last for first, last in zip(self.told[0], self.told[self.count - 1]))
+
+    @property
+    def _begin(self) -> int | None:
+        """The first point, as far as is known, from which the conditions hold that do not at the first of all."""
+        if not self._has_ends:
+            return None
+        gained = [not first and last for first, last in zip(self.told[0], self.told[self.count - 1])]
+        return min(i for i, holds in self.told.items() if all(one or not want for one, want in zip(holds, gained)))
 
 
 class Ordered(NamedTuple):

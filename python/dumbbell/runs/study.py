@@ -103,16 +103,21 @@ def prepared(
 
 
 class Looked(NamedTuple):
-    """One point of a search: the value, whether the conditions hold, and the figures that they are about.
+    """One point of a search: the value, which of the conditions hold, and the figures that they are about.
 
     `lacking` has the figures that a row lacks in some repetitions: in how many, and of how many. Conditions on them do
     not hold.
     """
 
     value: Any
-    holds: bool
+    met: tuple[bool, ...]
     figures: dict[str, Interval]
     lacking: dict[str, tuple[int, int]]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all conditions hold."""
+        return all(self.met)
 
 
 class Found(NamedTuple):
@@ -123,11 +128,11 @@ class Found(NamedTuple):
     vary
         That combination.
     value
-        As written; None where the condition holds nowhere, or a run failed.
+        As written; None where the conditions nowhere hold together, or a run failed.
     looked
         Every point that was looked at, in ascending order.
     is_monotone
-        Whether all of them agree with one change along the axis, which the search assumes.
+        Whether all of them agree with one change of each condition along the axis, which the search assumes.
     is_certain
         Whether the intervals at the answer and next to it leave out the bound; None where nothing was repeated.
     is_end
@@ -255,7 +260,7 @@ class Study:
                     looked[others][i] = self._looked(
                         values[i], self.rows(case, [one.name for one in conditions]), conditions
                     )
-                    going[others].told[i] = looked[others][i].holds
+                    going[others].told[i] = looked[others][i].met
         return [
             _found(
                 json.loads(others), one, looked[others], conditions, self._failed(combinations[others]), largest=largest
@@ -268,7 +273,7 @@ class Study:
 
     @staticmethod
     def _looked(value: Any, rows: Sequence[Row], conditions: Sequence[Condition]) -> Looked:
-        holds = bool(rows) and all(one.holds(row) for one in conditions for row in rows)
+        met = tuple(bool(rows) and all(one.holds(row) for row in rows) for one in conditions)
         found, lacking = {}, {}
         for one in conditions:
             most, n = max(((row.lacking(one.name), row.n) for row in rows), default=(0, 0))
@@ -278,7 +283,7 @@ class Study:
             if known:
                 pick = min if one.operator.startswith(">") else max
                 found[one.name] = pick(known, key=lambda interval: interval.mean)
-        return Looked(value, holds, found, lacking)
+        return Looked(value, met, found, lacking)
 
 
 def _found(
