@@ -90,12 +90,18 @@ def figures() -> str:
         "",
         "### Figures of `dumbbell show --columns`",
         "",
+        "Figures of a link are the bottleneck's, the link of `[path]`. With a link's name behind an @ they are that",
+        "link's, in columns and in conditions: `utilization@up`, `--where 'queue@access <= 20'`. Conditions want the",
+        "name where the bottleneck may not be the link that matters: not all data cross it, or they cross a slower one.",
+        "",
         "| name | in JSON and CSV | unit | over several flows |",
         "| --- | --- | --- | --- |",
     ]
     for name, one in catalogue.FIGURES.items():
         over = (
-            "of the run"
+            "of a link"
+            if one.of_link
+            else "of the run"
             if one.of_run
             else {"sum": "sum", "mean": "mean of the flows' own", "min": "the smallest"}.get(one.over, "taken together")
         )

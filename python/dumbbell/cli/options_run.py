@@ -172,7 +172,8 @@ def add_rows(command: argparse._ActionsContainer) -> None:
     command.add_argument(
         "--columns",
         metavar="LIST",
-        help="figures to show, such as goodput,rtt_p99,fct_p99; all: every figure (docs/metrics.md)",
+        help="figures to show, such as goodput,rtt_p99,fct_p99; queue@NAME: of this link; all: every figure"
+        " (docs/metrics.md)",
     )
     command.add_argument(
         "--where",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results import figures
-from dumbbell.results.catalogue import FIGURES, Measured
+from dumbbell.results.catalogue import FIGURES, Measured, figure
 from dumbbell.results.figures import Row
 from dumbbell.results.load import Result
 from dumbbell.results.statistic import Interval, mean_interval
@@ -70,7 +70,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     columns = keys(parts, runs=asked.runs)
     for name in names:
         cells = [cell(name, row.values.get(name)) for row in rows]
-        if FIGURES[name].of_run:
+        if figure(name).of_run:
             cells = ["" if repeated else text for text, repeated in zip(cells, repeats)]
         if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
             continue
@@ -92,6 +92,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
     shown = {column.name for column in kept}
+    notes += _doubted(parts, [name for name in names if name in shown and "@" not in name and figure(name).of_link])
     if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, runs)):
         notes.append("share: of all bytes; goodput: over the time that each flow ran")
     notes += [
@@ -99,12 +100,22 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         for name in names
         if name in shown and (lacking := sum(name in row.values and row.lacking(name) > 0 for row in rows))
     ]
-    empty = [column.name for column in kept if column.name in FIGURES and not any(column.cells)]
+    empty = [column.name for column in kept if column.name.partition("@")[0] in FIGURES and not any(column.cells)]
     off = [name for name in ("samples", "queue") if _is_off(parts, name)]
     if empty and off:
         notes.append(f"blank: {', '.join(empty)}, because record.{' and record.'.join(off)} is off")
     notes = ["", *notes] if notes else []
     return f"{title}\n\n{table.text(kept)}{_links(parts)}{_probes(parts)}" + "".join(f"{note}\n" for note in notes)
+
+
+def _doubted(parts: Sequence[Part], names: Sequence[str]) -> list[str]:
+    """That figures of the bottleneck are not those of the link that matters, where that may be so."""
+    plans = [run.result.plan for part in parts for run in part.runs]
+    why = next((plan.doubted_bottleneck for plan in plans if plan.doubted_bottleneck), "")
+    if not why or not names:
+        return []
+    told = f"{', '.join(names)}: of {plans[0].bottleneck.name}, and {why}"
+    return [f"{told}; of another link: --columns {names[0]}@NAME"]
 
 
 def _is_off(parts: Sequence[Part], table_name: str) -> bool:
@@ -122,7 +133,7 @@ def cell(name: str, value: Interval | None) -> str:
 
 def head(name: str, *, several: bool) -> tuple[str, ...]:
     """The heading of a figure: what, of what over several flows, in which unit."""
-    one = FIGURES[name]
+    one = figure(name)
     how = one.over if several and name not in ("goodput_flow_mean", "goodput_flow_min") else ""
     words = one.title.rsplit(" ", 1) if " " in one.title else [one.title]
     below = " ".join(part for part in (one.unit, words[1] if len(words) > 1 else "", how) if part)

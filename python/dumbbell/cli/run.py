@@ -53,6 +53,12 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
         planned = sweep.jobs_of(
             scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on
         )
+        if wanted and wanted.where:
+            from dumbbell.runs.study import plans_of_several_links
+
+            from .show import refuse_conditions
+
+            refuse_conditions(wanted, plans_of_several_links(planned))
         if not arguments.quiet:
             warn_of(scenarios, planned, own)
         workers = backends.workers(arguments.on, (job.request for job in planned), arguments.jobs)

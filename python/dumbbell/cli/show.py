@@ -9,20 +9,24 @@ import json
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell.errors import wrong
 from dumbbell.results import figures, manifest
-from dumbbell.results.catalogue import FIGURES, SPELLINGS, Measured, figure
+from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
-from dumbbell.results.where import chosen, condition
+from dumbbell.results.where import chosen, condition, refuse_doubted
 from dumbbell.scenario import units
 from dumbbell.scenario.units import UnitError
 
 from . import OK, diff
 from .rows import RANKS, Asked, Part, shortened
 from .rows import text as table_text
+
+if TYPE_CHECKING:
+    from dumbbell.results.plan_view import PlanView
 
 #: Rows that `dumbbell run` prints at its end.
 ROWS_MAX = 40
@@ -43,6 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
         return diff.main(found, names, arguments)
     every = names or _defaults([run for _, runs in found for run in runs])
     asked = Asked.of(arguments)
+    refuse_conditions(asked, (run.result.plan for _, runs in found for run in runs))
     parts = [_part(folder, runs, _and_conditions(every, asked), asked) for folder, runs in found]
     if arguments.where and not any(part.rows for part in parts):
         print(f"dumbbell: no row has {' and '.join(arguments.where)}", file=sys.stderr)
@@ -60,6 +65,11 @@ def checked(asked: Asked) -> Asked:
     for text in asked.where or ():
         condition(text)
     return asked
+
+
+def refuse_conditions(asked: Asked, plans: Iterable[PlanView]) -> None:
+    """Raise ScenarioError for conditions that do not say of which link they are, where that matters."""
+    refuse_doubted([condition(text).name for text in asked.where or ()], plans, "--where")
 
 
 def of_runs(folders: Sequence[Path], out: Path, asked: Asked, *, told: Collection[str] = ()) -> str:
@@ -103,10 +113,7 @@ def _names(text: str | None) -> list[str]:
         return []
     if text == "all":
         return list(FIGURES)
-    names = [SPELLINGS.get(name.strip(), name.strip()) for name in text.split(",")]
-    for name in names:
-        figure(name)
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(canonical(name.strip()) for name in text.split(",")))
 
 
 def _seconds(value: str | None, option: str) -> float | None:
@@ -197,7 +204,7 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
     rows = [(part, row) for part in parts for row in part.rows]
     keys = list(dict.fromkeys(key for _, row in rows for key in row.vary))
     repeated = any(row.n > 1 for _, row in rows)
-    fields = [(name, FIGURES[name].field) for name in names]
+    fields = [(name, figure(name).field) for name in names]
     out = csv.writer(sys.stdout, lineterminator="\n")
     widths = [f"{field}_half_width" for _, field in fields] if repeated else []
     what = ["repetition", "n", "flow", "name", "transport", "table", "cca", "flows"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dumbbell.results.catalogue import FIGURES, SPELLINGS, Measured, figure
+from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure
 
 from . import reading
 
@@ -55,8 +55,8 @@ class Metric(NamedTuple):
 
     def read(self, result: Result, group: Group | None, window: Window | None) -> float | None:
         """The figure of a group of a run; None or nan where there is none."""
-        value = FIGURES[self.name].read(Measured(result, window), group.flows if group else ())
-        return value * 100 if value is not None and self.name in _PERCENT else value
+        value = figure(self.name).read(Measured(result, window), group.flows if group else ())
+        return value * 100 if value is not None and self.name.partition("@")[0] in _PERCENT else value
 
 
 _ENDINGS = {"": "mean", "_p50": "median", "_p95": "95th percentile", "_p99": "99th percentile"}
@@ -97,9 +97,13 @@ _UNITS = {"drops": "packets", "marks": "packets", "unfinished": "flows"}
 
 def metric(name: str) -> Metric:
     """The metric of a name; raises ScenarioError."""
-    found, name = figure(name, "--metric"), SPELLINGS.get(name, name)
+    name = canonical(name, "--metric")
+    found, (plain, _, link) = figure(name), name.partition("@")
     how = "" if found.of_run else found.over or "all"
-    return Metric(name, _TITLES.get(name, found.title), _UNITS.get(name, found.unit), how, _MOST.get(name, _OPEN))
+    title = _TITLES.get(plain, found.title)
+    if link:
+        title = title.replace("the bottleneck", link) if "the bottleneck" in title else f"{title}, of {link}"
+    return Metric(name, title, _UNITS.get(plain, found.unit), how, _MOST.get(plain, _OPEN))
 
 
 METRICS: dict[str, Metric] = {name: metric(name) for name in FIGURES}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError
 from dumbbell.results import figures
-from dumbbell.results.catalogue import FIGURES
+from dumbbell.results.catalogue import figure
 
 from . import looks, origin, overtime, route, spread, sweeps, words
 from .gathered import Gathered, labels, unfinished
@@ -79,7 +79,7 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
         return None
     made = []
     for change in found[:CHANGES_MOST]:
-        one = FIGURES[change.name]
+        one = figure(change.name)
         scale, digits = (100 if one.unit == "%" else 1), one.digits or 1
         half = change.difference.half_width * scale
         interval = "" if isnan(half) else f" ± {half:.{digits}f}"

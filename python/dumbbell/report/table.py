@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.plots import figures as titled
 from dumbbell.plots import look
 from dumbbell.results import figures
-from dumbbell.results.catalogue import FIGURES
+from dumbbell.results.catalogue import FIGURES, figure
 from dumbbell.results.texts import half_text, mean_text, transport
 from dumbbell.scenario.units import value_text
 
@@ -58,7 +58,7 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _column(name: str) -> dict[str, Any]:
-    one, metric = FIGURES[name], titled.METRICS[name]
+    one, metric = figure(name), titled.METRICS[name]
     return {
         "name": name,
         "title": one.title,

@@ -17,15 +17,28 @@ if TYPE_CHECKING:
     from dumbbell.results.catalogue import Measured
     from dumbbell.results.figures import Row
     from dumbbell.results.load import Result
+    from dumbbell.results.plan_view import LinkView, PlanView
 
-_NAMES = ("goodput", "share", "utilization", "queue", "queue_p95", "fct", "jain", "drops", "marks")
+_NAMES = ("goodput", "share", "fct", "jain", "drops", "marks")
+#: Of each link that is told of.
+_OF_LINK = ("utilization", "queue", "queue_p95")
+#: Most links of one run that are told of.
+_LINKS = 4
 #: Combinations that are told one by one; of more, the extremes are.
 _TOLD = 3
 
 
 def verdict(runs: Sequence[Measured]) -> list[str]:
     """Sentences; one for each combination where they are few, else what the smallest and the largest are."""
-    found = figures.over_repetitions([row for run in runs for row in figures.rows(run, _NAMES, by="table")])
+    found = figures.over_repetitions(
+        [
+            row
+            for run in runs
+            for row in figures.rows(
+                run, [*_NAMES, *(name + at for at in _told_links(run.result.plan) for name in _OF_LINK)], by="table"
+            )
+        ]
+    )
     cases: dict[str, list[Row]] = {}
     for row in found:
         cases.setdefault(row.scenario + repr(row.vary), []).append(row)
@@ -43,24 +56,37 @@ def verdict(runs: Sequence[Measured]) -> list[str]:
     return _of_sweep(list(cases.values()), [same[key] for key in cases])
 
 
+def _told_links(plan: PlanView) -> dict[str, LinkView]:
+    """The links to tell of, by what names them in a figure: the bottleneck, or where that may not be the link that
+    matters, each that data cross.
+    """
+    if not plan.doubted_bottleneck:
+        return {"": plan.bottleneck}
+    return {f"@{link.name}": link for link in plan.crossed_links[:_LINKS]}
+
+
 def _of_case(rows: Sequence[Row], run: Result) -> str:
     of = " of the bytes" if figures.is_rate_another_share(rows) else ""
     most = sorted(rows, key=lambda row: -(row.value("share") or 0))
     parts = [who for row in most if (who := _got(row, len(rows), of))]
     more = len(parts) - 4
     said = _listed(parts[:4] + ([f"{more} more shared the rest"] if more > 0 else [])) + "."
-    link = run.plan.bottleneck
-    rate = f" of {rate_text(link.rate_bps)}" if link.is_constant else ""
-    full = rows[0].values.get("utilization")
-    if full is not None:
-        said += f" The link{rate} was {full.mean * 100:.1f} % full"
-        queue, late = rows[0].values.get("queue"), rows[0].values.get("queue_p95")
-        if queue is not None:
-            said += f"; its queue was {mean_text('queue', queue)} ms long on average"
-            said += f", {mean_text('queue_p95', late)} ms at the 95th percentile" if late is not None else ""
-        said += "."
+    said += "".join(_of_link(rows[0], at, link) for at, link in _told_links(run.plan).items())
     jain = rows[0].values.get("jain")
     return said + (f" Jain's index is {mean_text('jain', jain)}." if jain is not None and len(rows) > 1 else "")
+
+
+def _of_link(row: Row, at: str, link: LinkView) -> str:
+    """How full a link was, and how long its queue; `at` names it in figures, empty for the only one that is told of."""
+    full, queue, late = (row.values.get(name + at) for name in _OF_LINK)
+    if full is None:
+        return ""
+    rate = f" of {rate_text(link.rate_bps)}" if link.is_constant else ""
+    said = f" The link{f' {link.name}' if at else ''}{rate} was {full.mean * 100:.1f} % full"
+    if queue is not None:
+        said += f"; its queue was {mean_text('queue', queue)} ms long on average"
+        said += f", {mean_text('queue_p95', late)} ms at the 95th percentile" if late is not None else ""
+    return said + "."
 
 
 def _got(row: Row, count: int, of: str) -> str:
@@ -102,12 +128,19 @@ def _of_sweep(cases: Sequence[Sequence[Row]], runs: Sequence[Sequence[Result]]) 
     for label in list(by_name)[:6]:
         low, high = min(by_name[label]), max(by_name[label])
         said.append(f"{label} got {low[0] * 100:.1f} % ({low[1]}) to {high[0] * 100:.1f} % ({high[1]}) of the goodput.")
-    for figure, text in (
-        ("utilization", "The link was {} to {} % full"),
-        ("queue", "The queue was {} to {} ms long on average"),
-    ):
-        values = [(value, name) for rows, name in zip(cases, names) if (value := rows[0].value(figure)) is not None]
-        if values:
-            low, high, scale = min(values), max(values), 100 if figure == "utilization" else 1
-            said.append(text.format(f"{low[0] * scale:.1f} ({low[1]})", f"{high[0] * scale:.1f}") + f" ({high[1]}).")
+    told = dict.fromkeys(at for repetitions in runs for at in _told_links(repetitions[0].plan))
+    for at in told:
+        link = f"link {at[1:]}" if at else "link"
+        for figure, text in (
+            ("utilization", f"The {link} was {{}} to {{}} % full"),
+            ("queue", f"The queue{f' of {link}' if at else ''} was {{}} to {{}} ms long on average"),
+        ):
+            values = [
+                (value, name) for rows, name in zip(cases, names) if (value := rows[0].value(figure + at)) is not None
+            ]
+            if values:
+                low, high, scale = min(values), max(values), 100 if figure == "utilization" else 1
+                said.append(
+                    text.format(f"{low[0] * scale:.1f} ({low[1]})", f"{high[0] * scale:.1f}") + f" ({high[1]})."
+                )
     return said

@@ -94,7 +94,7 @@ def figures(reference: Sequence[Summary], other: Sequence[Summary], *, strict: b
     kernels.
     """
     tolerances = STRICT_TOLERANCES if strict else TOLERANCES
-    references, others = _by_name(map(measured, reference)), _by_name(map(measured, other))
+    references, others = (_by_name({**measured(one), **_further(one)} for one in side) for side in (reference, other))
     found = []
     for name, values in references.items():
         if name in others:
@@ -123,6 +123,13 @@ def measured(summary: Summary) -> dict[str, float]:
     if any(kind(name) == "fct_s" for name in found):
         del found["utilization"]
     return found
+
+
+def _further(summary: Summary) -> dict[str, float]:
+    """How full the links beyond the bottleneck were, where all flows ran on: ``link[1] utilization``."""
+    if any(flow.fct_s is not None for flow in summary.flows):
+        return {}
+    return {f"link[{i}] utilization": link.utilization for i, link in enumerate(summary.links, 1)}
 
 
 def kind(name: str) -> str:

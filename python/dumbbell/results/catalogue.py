@@ -1,12 +1,16 @@
 """Every figure of a run by its name: what `show --columns` calls it, its heading, its unit, and how it is read.
 
 What a figure means is said in `metrics.py`. Tables are opened only for figures that the summary of a run does not have.
+
+Figures of a link are the bottleneck's, the link of [path]; with the name of a link behind an @ they are that link's:
+``queue@up``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import wrong
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
     Tables = Callable[[Result, Sequence[int], Window | None], float]
     Times = Callable[[Result, Sequence[int], Window | None], Any]
+    OfLink = Callable[[Result, int, Window | None], float | None]
 
 
 class Measured(NamedTuple):
@@ -50,6 +55,8 @@ class Figure(NamedTuple):
     """Whether it is one figure for all flows of a run: of the bottleneck, or Jain's index."""
     over: str = ""
     """What it is over several flows: ``sum``, ``mean``, ``min``; empty where they are taken together."""
+    of_link: OfLink | None = None
+    """The same of any link, by the number that tables give it, where it is a figure of a link."""
 
 
 def _flow(field: str, measure: Tables, scale: float = 1.0) -> Read:
@@ -64,16 +71,22 @@ def _flow(field: str, measure: Tables, scale: float = 1.0) -> Read:
     return read
 
 
-def _link(field: str, measure: Callable[[Result, Window | None], float]) -> Read:
-    """A figure of the bottleneck: the summary's field for a whole run, else from the tables; these also where an older
-    version has made a summary without it.
+def _link(
+    title: str, unit: str, field: str, digits: int, measure: Callable[[Result, Window | None, int], float]
+) -> Figure:
+    """A figure of a link: the summary's field for a whole run, else from the tables; these also where an older version
+    has made a summary without it.
     """
 
-    def read(run: Measured, _: Sequence[int]) -> float | None:
-        found: float | None = run.result.summary.link[field] if run.window is None and field else None
-        return measure(run.result, run.window) if found is None else found
+    def of_link(result: Result, link: int, window: Window | None) -> float | None:
+        links = result.summary.data_links
+        found: float | None = links[link][field] if window is None and link < len(links) else None
+        return measure(result, window, link) if found is None else found
 
-    return read
+    def read(run: Measured, _: Sequence[int]) -> float | None:
+        return of_link(run.result, 0, run.window)
+
+    return Figure(title, unit, field, digits, read, of_run=True, of_link=of_link)
 
 
 def _least(result: Result, flows: Sequence[int], window: Window | None) -> float:
@@ -150,25 +163,19 @@ def _one_way() -> dict[str, Figure]:
 def _queue() -> dict[str, Figure]:
     """Queueing delay over time: the engine's for a whole run, whose quantiles are not those of the samples."""
 
-    def reading(which: str) -> Read:
-        return _link(
-            f"queue_{which}_ms", lambda result, window: getattr(metrics.queueing_delay_ms(result, window), which)
-        )
+    def reading(which: str) -> Callable[[Result, Window | None, int], float]:
+        return lambda result, window, link: getattr(metrics.queueing_delay_ms(result, window, link=link), which)
 
     return {
-        "queue" + ending: Figure(f"queue {which}", "ms", f"queue_{which}_ms", 1, reading(which), of_run=True)
+        "queue" + ending: _link(f"queue {which}", "ms", f"queue_{which}_ms", 1, reading(which))
         for which, ending in _WHICH.items()
     }
 
 
 def _sojourn() -> dict[str, Figure]:
     """Time in the queue over packets of the whole run."""
-
-    def reading(which: str) -> Read:
-        return _link(f"sojourn_{which}_ms", lambda _, __: math.nan)
-
     return {
-        "sojourn" + ending: Figure(f"sojourn {which}", "ms", f"sojourn_{which}_ms", 1, reading(which), of_run=True)
+        "sojourn" + ending: _link(f"sojourn {which}", "ms", f"sojourn_{which}_ms", 1, lambda *_: math.nan)
         for which, ending in _WHICH.items()
     }
 
@@ -181,8 +188,16 @@ def _jain_flows(run: Measured, _: Sequence[int]) -> float | None:
     return run.result.summary.jain_flows if run.window is None else len(metrics.steady_flows(run.result, run.window))
 
 
-def _counted(name: str) -> Callable[[Result, Window | None], float]:
-    return lambda result, window: metrics.counted(result, name, window)
+def _counted(name: str) -> Callable[[Result, Window | None, int], float]:
+    return lambda result, window, link: metrics.counted(result, name, window, link=link)
+
+
+def _utilization(result: Result, window: Window | None, link: int) -> float:
+    return metrics.utilization(result, window, link=link)
+
+
+def _drop_rate(result: Result, window: Window | None, link: int) -> float:
+    return metrics.loss_rate(result, window, link=link)
 
 
 FIGURES: dict[str, Figure] = {
@@ -210,12 +225,12 @@ FIGURES: dict[str, Figure] = {
     "cov_arrivals": Figure("CoV arrivals", "", "cov_arrivals", 3, _flow("", _in_bins(metrics.arrival_variation))),
     "jain": Figure("Jain", "", "jain", 3, _jain, of_run=True),
     "jain_flows": Figure("Jain of", "flows", "jain_flows", 0, _jain_flows, of_run=True),
-    "utilization": Figure("util.", "", "utilization", 3, _link("utilization", metrics.utilization), of_run=True),
+    "utilization": _link("util.", "", "utilization", 3, _utilization),
     **_queue(),
     **_sojourn(),
-    "drops": Figure("drops", "", "drops", 0, _link("drops", _counted("dropped_packets")), of_run=True),
-    "marks": Figure("marks", "", "marks", 0, _link("marks", _counted("marked_packets")), of_run=True),
-    "drop_rate": Figure("drop rate", "%", "drop_rate", 2, _link("drop_rate", metrics.loss_rate), of_run=True),
+    "drops": _link("drops", "", "drops", 0, _counted("dropped_packets")),
+    "marks": _link("marks", "", "marks", 0, _counted("marked_packets")),
+    "drop_rate": _link("drop rate", "%", "drop_rate", 2, _drop_rate),
 }
 """Every figure by its name, in the order of tables."""
 
@@ -224,9 +239,34 @@ FIGURES: dict[str, Figure] = {
 SPELLINGS = {"utilisation": "utilization"}
 
 
-def figure(name: str, at: str = "--columns") -> Figure:
-    """The figure of a name; raises ScenarioError that names the option `at`."""
-    name = SPELLINGS.get(name, name)
-    if name not in FIGURES:
+def canonical(name: str, at: str = "--columns") -> str:
+    """The name of a figure as :func:`figure` takes it: of other spellings, ours. Raises ScenarioError that names the
+    option `at` where there is no such figure.
+    """
+    plain, sign, link = name.partition("@")
+    plain = SPELLINGS.get(plain, plain)
+    if plain not in FIGURES:
         raise wrong(at, name, "one of: " + ", ".join(FIGURES), list(FIGURES))
-    return FIGURES[name]
+    if sign and (FIGURES[plain].of_link is None or not link):
+        links = ", ".join(name for name, one in FIGURES.items() if one.of_link)
+        raise wrong(
+            at, name, f'a figure of a link before the @, and its name behind it, as "queue@up"; those are: {links}'
+        )
+    return plain + sign + link
+
+
+@cache
+def figure(name: str) -> Figure:
+    """The figure of a canonical name. One of a link by its name raises ResultError when it is read of a run that has no
+    such link.
+    """
+    plain, _, link = name.partition("@")
+    one = FIGURES[plain]
+    of_link = one.of_link
+    if not link or of_link is None:
+        return one
+
+    def read(run: Measured, _: Sequence[int]) -> float | None:
+        return of_link(run.result, run.result.plan.link_number(link), run.window)
+
+    return one._replace(title=f"{one.title} {link}", field=f"{one.field}@{link}", read=read)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import ResultError
 
 from . import metrics
-from .catalogue import FIGURES, Measured
+from .catalogue import Measured, figure
 from .manifest import FlowSummary, LinkSummary, Summary
 from .statistic import Interval, difference_interval, mean_interval
 
@@ -111,7 +111,7 @@ def _picked(result: Result, word: str) -> list[int]:
 
 def rows(run: Measured, names: Iterable[str], *, by: str = "flow", only: str | None = None) -> list[Row]:
     """The figures of one run, a row for each flow, table or all."""
-    wanted = [(name, FIGURES[name]) for name in names]
+    wanted = [(name, figure(name)) for name in names]
     of_run = {name: found for name, one in wanted if one.of_run and (found := _known(one.read(run, [])))}
     made = []
     for number, flows in selections(run.result, by, only):
@@ -205,7 +205,7 @@ def change_fields(change: Change) -> dict[str, Any]:
     before, after = change.before.value(change.name), change.after.value(change.name)
     half = _null(change.difference.half_width)
     return {
-        "figure": FIGURES[change.name].field,
+        "figure": figure(change.name).field,
         "before": before,
         "after": after,
         "change": change.difference.mean,
@@ -226,7 +226,7 @@ def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -
         of_flows, of_run = cases.setdefault(key[:2], ([], {}))
         for name in names:
             change = _change(old[key], new[key], name)
-            if change and FIGURES[name].of_run:
+            if change and figure(name).of_run:
                 of_run.setdefault(name, change)
             elif change:
                 of_flows.append(change)
@@ -239,7 +239,7 @@ def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | 
     if not pair[0] or not pair[1]:
         return None
     rows = [mean_row(list(side)) for side in (before, after)]
-    if FIGURES[name].of_run:
+    if figure(name).of_run:
         rows = [row._replace(name="run", flow=None, flows=1, table=-1, transport="tcp", cca="") for row in rows]
     return Change(rows[0], rows[1], name, difference_interval(pair[0], pair[1]))
 

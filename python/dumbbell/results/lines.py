@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from . import figures
-from .catalogue import FIGURES, Measured
+from .catalogue import FIGURES, Measured, figure
 from .figures import Row
 from .manifest import FlowSummary
 from .statistic import Interval, mean_interval
@@ -79,7 +79,7 @@ def _with_widths(means: Mapping[str, Interval | None]) -> dict[str, Any]:
 
 def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | None) -> list[dict[str, Any]]:
     """The flows, or the tables, of a run or of its repetitions."""
-    extra = [name for name in names if not FIGURES[name].of_run and name not in USUAL]
+    extra = [name for name in names if not figure(name).of_run and name not in USUAL]
     if len(runs) == 1 and by == "flow":
         known = figures.summary(runs[0]).flows
         rows = figures.rows(runs[0], extra, by=by, only=only)
@@ -97,10 +97,10 @@ def _known(flow: FlowSummary) -> dict[str, Any]:
 
 
 def _extra(row: Row, names: Sequence[str]) -> dict[str, float | None]:
-    return {FIGURES[name].field: row.value(name) for name in names}
+    return {figure(name).field: row.value(name) for name in names}
 
 
 def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
     head = {"name": row.name, "transport": row.transport, "table": row.table, "cca": row.cca, "flows": row.flows}
-    means = {FIGURES[name].field: row.values.get(name) for name in names}
+    means = {figure(name).field: row.values.get(name) for name in names}
     return {**head, **(_with_widths(means) if row.n > 1 else {field: one and one.mean for field, one in means.items()})}

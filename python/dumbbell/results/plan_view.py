@@ -220,6 +220,11 @@ class LinkView(View, frozen=True, kw_only=True):
         return self.steps or ((0, self.rate_bps),)
 
     @property
+    def fastest_bps(self) -> int:
+        """Its highest rate; the mean of a trace."""
+        return max(rate for _, rate in self.course)
+
+    @property
     def bucket_bits(self) -> int:
         """What its token bucket holds at most, which it may send on top of its rate; 0 for a trace, a frame for cake,
         which shapes by itself.
@@ -344,6 +349,32 @@ class PlanView(View, frozen=True, kw_only=True):
     def bottleneck(self) -> LinkView:
         """The link of `[path]`."""
         return self.links[0]
+
+    def link_number(self, name: str) -> int:
+        """The number that tables give the link of this name; raises ResultError where they have none."""
+        from dumbbell.errors import ResultError
+
+        names = [link.name for link in self.recorded_links]
+        if name not in names:
+            raise ResultError(f'{self.name}: no link is called "{name}", wanted one of: {", ".join(names)}')
+        return names.index(name)
+
+    @property
+    def doubted_bottleneck(self) -> str:
+        """Why figures of the link of `[path]` may be none of the link that matters; empty as a rule."""
+        links = self.recorded_links
+        if len(links) == 1:
+            return ""
+        if not self.cross_bottleneck():
+            return f"not all data cross {self.bottleneck.name}"
+        slower = [link.name for link in self.crossed_links if link.fastest_bps < self.bottleneck.fastest_bps]
+        return f"{self.bottleneck.name} is faster than {slower[0]}" if slower else ""
+
+    @property
+    def crossed_links(self) -> list[LinkView]:
+        """The links that the data of some flow cross, in the order of tables."""
+        ways = [self.way(flow) for flow in range(len(self.flows))]
+        return [link for link in self.recorded_links if any(link in way for way in ways)]
 
     def way(self, flow: int) -> tuple[LinkView, ...]:
         """The links that a flow's data cross; the bottleneck where its plan has no route."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .catalogue import FIGURES
+from .catalogue import figure
 
 if TYPE_CHECKING:
     from .statistic import Interval
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def mean_text(name: str, value: Interval) -> str:
     """The mean of a figure; over repetitions a count has a decimal."""
-    one = FIGURES[name]
+    one = figure(name)
     digits = one.digits if value.n == 1 or one.digits else 1
     return f"{value.mean * (100 if one.unit == '%' else 1):.{digits}f}"
 
@@ -22,7 +22,7 @@ def half_text(name: str, value: Interval) -> str:
     """Half the width of its interval; empty without repetitions."""
     if math.isnan(value.half_width):
         return ""
-    one = FIGURES[name]
+    one = figure(name)
     return f"{value.half_width * (100 if one.unit == '%' else 1):.{one.digits or 1}f}"
 
 

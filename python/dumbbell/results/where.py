@@ -5,17 +5,20 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from dumbbell.errors import ScenarioError
+from dumbbell.errors import ScenarioError, wrong
 
-from .catalogue import SPELLINGS, figure
+from .catalogue import canonical, figure
 from .figures import Row
+
+if TYPE_CHECKING:
+    from .plan_view import PlanView
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
-_FORM = re.compile(r"\s*(\w+)\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*")
+_FORM = re.compile(r"\s*(\w+(?:@[\w.-]+)?)\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*")
 
 
 class Condition(NamedTuple):
@@ -45,8 +48,9 @@ def condition(text: str) -> Condition:
             f" {' '.join(_OPERATORS)}",
         )
     name, sign, number, percent = match.groups()
-    one = figure(name, "--where")
-    unit, name = one.unit, SPELLINGS.get(name, name)
+    name = canonical(name, "--where")
+    one = figure(name)
+    unit = one.unit
     if percent and (unit not in ("", "%") or not one.digits):
         raise ScenarioError("--where", f'got "{text}", wanted a number{unit and f" in {unit}"}: {name} is no fraction')
     value = float(number)
@@ -60,3 +64,15 @@ def chosen(rows: Sequence[Row], texts: Iterable[str]) -> list[Row]:
     """The rows that meet all conditions."""
     wanted = [condition(text) for text in texts]
     return [row for row in rows if all(one.holds(row) for one in wanted)]
+
+
+def refuse_doubted(names: Iterable[str], plans: Iterable[PlanView], at: str) -> None:
+    """Raise ScenarioError that names the option `at` for a figure of a link without the link's name, where the one of
+    [path] may not be the one that matters.
+    """
+    of_link = [name for name in names if "@" not in name and figure(name).of_link]
+    for plan in plans if of_link else ():
+        why = plan.doubted_bottleneck
+        if why:
+            known = [f"{of_link[0]}@{link.name}" for link in plan.recorded_links]
+            raise wrong(at, of_link[0], f"the link, because {why}: one of " + ", ".join(known))

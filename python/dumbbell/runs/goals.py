@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ScenarioError
-from dumbbell.results.catalogue import SPELLINGS, figure
+from dumbbell.results.catalogue import canonical, figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: what is may be so by chance.
 FIRST = 3
 
-_FORM = re.compile(r"\s*(\w+)\s+ci\s+(\d+\.?\d*|\.\d+)\s*(%?)\s*")
+_FORM = re.compile(r"\s*(\w+(?:@[\w.-]+)?)\s+ci\s+(\d+\.?\d*|\.\d+)\s*(%?)\s*")
 
 
 class Goal(NamedTuple):
@@ -40,8 +40,8 @@ class Goal(NamedTuple):
             raise ScenarioError(
                 "--until", f'got "{text}", wanted FIGURE ci WIDTH, such as "goodput ci 2%" or "queue ci 0.5"'
             )
-        name = SPELLINGS.get(match[1], match[1])
-        is_share = figure(name, "--until").unit == "%"
+        name = canonical(match[1], "--until")
+        is_share = figure(name).unit == "%"
         return cls(name, float(match[2]) / (100 if match[3] or is_share else 1), bool(match[3]))
 
     def wanted(self, row: Row) -> int:

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import DiskFullError, DumbbellError
 from dumbbell.results import figures
 from dumbbell.results.load import Result
+from dumbbell.results.plan_view import PlanView, view
+from dumbbell.results.where import refuse_doubted
 from dumbbell.scenario.file import Given, Scenario, from_dict, from_file, from_text
 from dumbbell.scenario.own import Own
 
@@ -187,6 +189,7 @@ class Study:
         self.errors: dict[str, DumbbellError] = {}
         self.is_full = False
         self.cases: dict[str, list[Job]] = {}
+        refuse_doubted([goal.name for goal in choice.until], plans_of_several_links(going.jobs), "--until")
         for job in going.jobs:
             self.cases.setdefault(_case(job.planned.vary), []).append(job)
 
@@ -236,6 +239,7 @@ class Study:
         """For each combination of the other values the smallest (or largest) value of `key` at which the conditions
         hold, in every row.
         """
+        refuse_doubted([one.name for one in conditions], plans_of_several_links(self._going.jobs), "--where")
         along = search.ordered(scenario, key)
         values = along.values[::-1] if largest else along.values
         combinations: dict[str, dict[int, str]] = {}
@@ -318,6 +322,12 @@ def _found(
         is_end=one.is_end,
         is_reversed=one.is_reversed,
     )
+
+
+def plans_of_several_links(jobs: Iterable[Job]) -> Iterator[PlanView]:
+    """The plans of these jobs that have several links."""
+    plans = (job.planned.plan for job in jobs)
+    return (view(plan) for plan in plans if len(plan["links"]) + len(plan["ack_links"]) > 1)
 
 
 def _case(vary: Mapping[str, Any]) -> str:
