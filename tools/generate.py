@@ -92,7 +92,7 @@ def figures() -> str:
         "",
         "Figures of a link are the bottleneck's, the link of `[path]`. With a link's name behind an @ they are that",
         "link's, in columns and in conditions: `utilization@up`, `--where 'queue@access <= 20'`. Conditions want the",
-        "name where the bottleneck may not be the link that matters: not all data cross it, or they cross a slower one.",
+        "name where the bottleneck may not be the link that matters: not all data cross it, or cross a slower one.",
         "",
         "| name | in JSON and CSV | unit | over several flows |",
         "| --- | --- | --- | --- |",
