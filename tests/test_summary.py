@@ -118,6 +118,16 @@ def test_in_an_outage_the_head_grows_older_with_time(ran: Runner) -> None:
     assert ages[5_900_000] > 1_890_000
 
 
+@pytest.mark.parametrize("size", [1, 36, 37, 100])
+def test_iperf3_says_37_bytes_at_once_before_the_smallest_transfer(ran: Runner, size: int) -> None:
+    path = {"rate": "20Mbps", "rtt": "100ms", "buffer": "20bdp"}
+    run = ran({"cca": "cubic", "size": f"{size}B"}, path=path, duration="2s", host={"traffic": "iperf3"})
+    (flow,) = run.flows
+    # SYN and greeting take a round trip each, the data half of one.
+    assert (flow["segs_sent"], flow["goodput_bytes"], flow["bytes_sent"]) == (2, size, 37 + size)
+    assert flow["completed_us"] / 1e3 == pytest.approx(250, abs=0.5)
+
+
 def test_a_link_without_traffic_has_no_queue_and_one_beyond_its_rate_no_more_than_all(ran: Runner) -> None:
     idle = ran({"cca": "reno", "size": "1448B"}, path=PATH, duration="2s").summary["link"]
     assert (idle["queue_p95_ms"], idle["drops"], idle["drop_rate"]) == (0, 0, 0)

@@ -13,6 +13,7 @@ use crate::gro::{Merger, Run};
 use crate::gso::{self, Segmenter};
 use crate::header::{set_tos, Ip, Tcp};
 use crate::pool::BufferPool;
+use crate::quinn;
 use crate::rest::Rest;
 use crate::source::{Slots, Source};
 use crate::tun::{Devices, Direction};
@@ -88,7 +89,7 @@ impl<C: Clock, D: Devices> Router<C, D> {
         let forward = build::network(plan, plan::Direction::Down, 0)?;
         let back = build::network(plan, plan::Direction::Up, forward.slots())?;
         let slots = Slots::new(forward.slots(), back.slots());
-        let wire = plan.flows.iter().map(|flow| WireCounters::new(flow.size_bytes)).collect();
+        let wire = plan.flows.iter().map(|flow| wire_of(plan, flow)).collect();
         let probes = plan.probes.iter().map(|_| ProbeLog::default()).collect();
         Ok(Router {
             clock,
@@ -494,6 +495,13 @@ impl<C: Clock, D: Devices> Router<C, D> {
         }
         self.rest.on_sleep(self.clock.now());
     }
+}
+
+/// The counters of a flow, without what its program says before its data.
+fn wire_of(plan: &Plan, flow: &plan::Flow) -> WireCounters {
+    let greets = !quinn::carries(flow);
+    let greeting = if greets { plan.host.traffic.program().greeting_bytes() } else { 0 };
+    WireCounters::new(flow.size_bytes, greeting)
 }
 
 /// iperf3's client reports the end of a finite transfer when it has written all of it, and the server then closes

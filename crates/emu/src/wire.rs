@@ -58,8 +58,10 @@ pub struct WireCounters {
     sent: u32,
     /// Bytes acknowledged in order.
     acknowledged: u64,
-    /// Size of a finite transfer, bytes.
+    /// All that the connection of a finite transfer carries, bytes.
     size: Option<u64>,
+    /// What of it opens the connection and is no payload of the transfer, bytes.
+    greeting: u64,
     /// Sequence number of the FIN.
     fin: Option<u32>,
 }
@@ -69,9 +71,9 @@ fn is_after(a: u32, b: u32) -> bool {
 }
 
 impl WireCounters {
-    /// Of a flow that transfers `size` bytes, or without end.
-    pub fn new(size: Option<u64>) -> WireCounters {
-        WireCounters { size, ..WireCounters::default() }
+    /// Of a flow whose connection carries `size` bytes, or without end, of which the first ones are a greeting.
+    pub fn new(size: Option<u64>, greeting: u64) -> WireCounters {
+        WireCounters { size, greeting, ..WireCounters::default() }
     }
 
     /// A segment leaves the sender.
@@ -138,9 +140,9 @@ impl WireCounters {
         self.size.is_some() && self.segments > 1 && self.completed.is_none()
     }
 
-    /// Payload that the receiver has in order, bytes.
+    /// Payload that the receiver has in order, without the greeting, bytes.
     pub fn delivered_bytes(&self) -> u64 {
-        self.acknowledged
+        self.acknowledged.saturating_sub(self.greeting)
     }
 }
 
@@ -158,7 +160,7 @@ mod tests {
 
     /// A connection whose data begins close below the wrap of sequence numbers.
     fn opened(size: Option<u64>) -> WireCounters {
-        let mut wire = WireCounters::new(size);
+        let mut wire = WireCounters::new(size, 0);
         wire.on_data(at(1), &segment(flag::SYN, u32::MAX - 2000, 0, 0));
         wire.on_ack(at(2), &segment(flag::SYN | flag::ACK, 5, u32::MAX - 1999, 0));
         wire.on_answer(at(3), &segment(flag::SYN | flag::ACK, 5, u32::MAX - 1999, 0));
@@ -192,5 +194,17 @@ mod tests {
             assert_eq!((wire.delivered_bytes(), wire.completed), (delivered, completed), "{ms} ms");
         }
         assert_eq!(wire.acks, 4);
+    }
+
+    #[test]
+    fn a_greeting_is_carried_and_is_no_payload() {
+        let mut wire = WireCounters::new(Some(37 + 1448), 37);
+        wire.on_data(at(1), &segment(flag::SYN, 0, 0, 0));
+        for (ack, delivered, completed) in
+            [(1, 0, None), (38, 0, None), (1449, 1411, None), (1486, 1448, Some(at(2)))]
+        {
+            wire.on_ack(at(2), &segment(flag::ACK, 6, ack, 0));
+            assert_eq!((wire.delivered_bytes(), wire.completed), (delivered, completed));
+        }
     }
 }

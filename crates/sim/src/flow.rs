@@ -301,7 +301,8 @@ fn host_config(host: &plan::Host, flow: &plan::Flow, limits: memory::Limits) -> 
         slow_start_after_idle: host.slow_start_after_idle,
         rcvbuf: (host.rcvbuf_initial_bytes(), limits.rcvbuf_of(host)),
         sndbuf: limits.sndbuf_of(host),
-        write: host.traffic.write_bytes(flow.size_bytes),
+        // A greeting is one write; a transfer that is smaller is one, too.
+        write: host.traffic.write_bytes(flow.size_bytes).max(host.traffic.greeting_bytes()),
         rcvlowat: match host.traffic {
             plan::Traffic::Auto if flow.size_bytes.is_none() && flow.workload.is_none() => RCVLOWAT,
             _ => 1,

@@ -234,10 +234,10 @@ class Flow:
 
     @property
     def goodput_bytes(self) -> int:
-        """Payload acknowledged until then; the handshake's octet (RFC 9293) is none."""
+        """Payload acknowledged until then."""
         if self.completed_ns is not None and self.size is not None:
-            return self.size
-        return max(0, self.last.whole("bytes_acked") - 1) if self.last else 0
+            return self.size - tables.IPERF3_GREETING
+        return _payload(self.last) if self.last else 0
 
     def _stamp(self, kind: str) -> int | None:
         text = _text(self.home / f"{self.i}.{kind}").strip()
@@ -284,7 +284,7 @@ class Flow:
         for ns, socket in self.seen:
             if self.completed_ns is not None and ns > self.completed_ns:
                 break
-            now = max(0, socket.whole("bytes_acked") - 1)
+            now = _payload(socket)
             due = max(1, round(ns / every)) * every
             rows.append(
                 _sample(due // 1000, self.i, now, max(0, now - acked) * 8 * 10**9 // max(ns - before, 1), socket)
@@ -310,6 +310,11 @@ class Flow:
         return (
             [f"flow {self.i}: iperf3: {error}"] if self.last is not None and error and "interrupt" not in error else []
         )
+
+
+def _payload(socket: sockets.Socket) -> int:
+    """Payload that is acknowledged, bytes: neither the handshake's octet (RFC 9293) nor what iperf3 says first."""
+    return max(0, socket.whole("bytes_acked") - 1 - tables.IPERF3_GREETING)
 
 
 def _sample(t_us: int, flow: int, goodput: int, rate: int, socket: sockets.Socket) -> dict[str, Any]:

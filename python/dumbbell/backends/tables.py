@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 #: ssthresh of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
 _INFINITE_SSTHRESH = 0x7FFFFFFF
 
+#: What iperf3 sends ahead of its data on each connection (crates/path/src/plan/traffic.rs), bytes.
+IPERF3_GREETING = 37
+
 Row = dict[str, Any]
 """A row of a table: its columns by name."""
 

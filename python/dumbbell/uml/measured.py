@@ -271,7 +271,8 @@ class Flow:
 
     def goodput(self, row: Row) -> int:
         """Payload that had arrived in order, less what opens the connection."""
-        greeting = 37 if self.of.plan["host"]["traffic"] == "iperf3" and self.planned["workload"] is None else 0
+        greets = self.of.plan["host"]["traffic"] == "iperf3" and self.planned["workload"] is None
+        greeting = tables.IPERF3_GREETING if greets else 0
         return max(0, row["received"] - greeting)
 
     def rows(self) -> Iterator[dict[str, Any]]:

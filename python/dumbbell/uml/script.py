@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.backends import tc
 from dumbbell.backends.script import DATA_PORT, IN_ONE_KERNEL, host_of, refuse_hosts, sysctls
+from dumbbell.backends.tables import IPERF3_GREETING
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.plan_view import qdisc_of
 
@@ -26,8 +27,6 @@ FLOWS_MAX = 500
 #: Bytes that wake the reader of a flow without an end (as crates/sim/src/flow.rs): one wakeup for each queue of this
 #: size and not one for each packet, as of a program that is not alone on its processor.
 _LOWAT = 32_768
-#: iperf3's greeting (crates/path/src/plan/traffic.rs), bytes.
-_GREETING = 37
 #: What is written ahead of an application that may stop at any time, bytes: what is in the socket then is still sent.
 _AHEAD = 16_384
 #: Memory of the guest, MB: at least, and by how much more than what the path holds.
@@ -150,9 +149,9 @@ def _settings(plan: Plan, flow: FlowPlan) -> dict[str, int]:
     size = flow["size_bytes"]
     made = {"block": _native.write_bytes(host["traffic"], size), "nodelay": int(host["nodelay"])}
     if size is not None:
-        made["size"] = _native.iperf3_bytes(size) - _GREETING if is_iperf3 else size
+        made["size"] = _native.iperf3_bytes(size) - IPERF3_GREETING if is_iperf3 else size
     if is_iperf3 and work is None:
-        made["greeting"] = _GREETING
+        made["greeting"] = IPERF3_GREETING
     if host["traffic"] == "auto" and size is None and work is None:
         made["lowat"] = _LOWAT
     if flow["max_rate_bps"] is not None:
