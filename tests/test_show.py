@@ -205,7 +205,7 @@ def test_a_wrong_column_key_or_window_is_status_2(sweep: Path, capsys: pytest.Ca
         assert cli.main(["show", str(sweep), *options]) == 2
         assert capsys.readouterr().err.startswith(f"dumbbell: {said}")
     assert cli.main(["show", str(sweep), "--from", "9s"]) == 1
-    assert "no part of its 4 s is in 9 to 4 s" in capsys.readouterr().err
+    assert "no part of its 4 s is in the window from 9 s on" in capsys.readouterr().err
 
 
 def test_where_keeps_the_rows_that_meet_all_conditions(

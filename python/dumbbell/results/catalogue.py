@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import wrong
 
 from . import metrics
+from .windows import inside
 
 if TYPE_CHECKING:
     from .load import Result
@@ -87,7 +88,7 @@ def _mean(result: Result, flows: Sequence[int], window: Window | None) -> float:
 
 def _unfinished(result: Result, flows: Sequence[int], window: Window | None) -> float:
     """Finite flows (that started in the window) without a completion."""
-    begin, end = window or (0.0, math.inf)
+    begin, end = (0.0, math.inf) if window is None else inside(result, window)
     sized = [i for i in flows if result.plan.flows[i].is_finite and begin <= result.plan.flows[i].start_ns / 1e9 <= end]
     return float(len(sized) - sum(metrics.completion_times_s(result, i).size for i in sized)) if sized else math.nan
 

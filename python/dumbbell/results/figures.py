@@ -11,12 +11,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.errors import ResultError
-
 from . import metrics
 from .catalogue import FIGURES, Measured
 from .manifest import FlowSummary, LinkSummary, Summary
 from .statistic import Interval, difference_interval, mean_interval
+from .windows import inside
 
 if TYPE_CHECKING:
     from .load import Result
@@ -73,15 +72,10 @@ def measured(result: Result, start_s: float | None = None, end_s: float | None =
     """The run with its window: what is given, or the scenario's own `measure`, or none. Raises ResultError where it
     lies outside the run.
     """
-    plan = result.plan
-    if start_s is None and end_s is None:
-        return Measured(result, plan.window)
-    start, end = start_s or 0.0, plan.duration_s if end_s is None else min(end_s, plan.duration_s)
-    if not 0 <= start < end:
-        raise ResultError(
-            f"{result.folder}: no part of its {plan.duration_s:g} s is in {start:g} to {end_s or end:g} s"
-        )
-    return Measured(result, (start, end))
+    window = result.plan.window
+    if start_s is not None or end_s is not None:
+        window = (start_s or 0.0, math.inf if end_s is None else end_s)
+    return Measured(result, None if window is None else inside(result, window))
 
 
 def selections(result: Result, by: str, only: str | None = None) -> list[tuple[int | None, list[int]]]:
