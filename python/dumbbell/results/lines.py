@@ -83,7 +83,7 @@ def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | 
     if len(runs) == 1 and by == "flow":
         known = figures.summary(runs[0]).flows
         rows = figures.rows(runs[0], extra, by=by, only=only)
-        return [{**_known(known[row.flow or 0]), **_extra(row, extra)} for row in rows]
+        return [{**known_flow(known[row.flow or 0]), **_extra(row, extra)} for row in rows]
     if len({len(run.result.plan.flows) for run in runs}) > 1 and by == "flow":
         by = "table"
     wanted = [*USUAL, *extra]
@@ -91,7 +91,7 @@ def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | 
     return [_flow(row, wanted) for row in made]
 
 
-def _known(flow: FlowSummary) -> dict[str, Any]:
+def known_flow(flow: FlowSummary) -> dict[str, Any]:
     """The summary of a flow; its goodput is null where it was not there."""
     return {**to_builtins(flow), "goodput_mbps": None if isnan(flow.goodput_mbps) else flow.goodput_mbps}
 
