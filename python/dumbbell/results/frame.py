@@ -35,6 +35,11 @@ _SHOWN = {
 }
 
 
+def column_name(key: str) -> str:
+    """The column of a varied key: the key, or ``vary.seed`` for a varied seed, because ``seed`` is the run's own."""
+    return f"vary.{key}" if key in OF_RUN else key
+
+
 def told_apart(run: Result, table: pa.Table, varied: Sequence[str]) -> pa.Table:
     """A table of one run with columns before its own that say which run it is of."""
     import pyarrow as pa
@@ -43,14 +48,14 @@ def told_apart(run: Result, table: pa.Table, varied: Sequence[str]) -> pa.Table:
     words = {
         "run": run.folder.name,
         "scenario": run.name,
-        **{key: value_text(run.vary[key]) if key in run.vary else None for key in varied},
+        **{column_name(key): value_text(run.vary[key]) if key in run.vary else None for key in varied},
     }
     first = {
         name: pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([word], pa.string()))
         for name, word in words.items()
     }
     first |= {"repetition": pa.repeat(run.repetition, rows), "seed": pa.repeat(run.seed, rows)}
-    order = [*OF_RUN, *varied]
+    order = [*OF_RUN, *map(column_name, varied)]
     return pa.table([*(first[name] for name in order), *table.columns], names=[*order, *table.column_names])
 
 
@@ -64,7 +69,7 @@ def of_flows(results: Results) -> pa.Table:
         result, summary = run.result, figures.summary(run)
         link = {f"link_{name}": summary.link[name] for name in summary.link.__struct_fields__}
         vary = {
-            key: result.vary.get(key)
+            column_name(key): result.vary.get(key)
             if is_plain or key not in result.vary
             else value_text(result.vary[key])
             for key, is_plain in varied.items()

@@ -254,8 +254,8 @@ class Results(Sequence[Result]):
         """One table of all runs, runs in their order: ``flows``, ``samples``, ``queue``, ``events`` or ``messages``.
 
         Before its own columns (docs/results.md) stand ``run`` (the folder's name), ``scenario``, ``repetition``,
-        ``seed`` and one for each varied key, such as ``path.buffer``, as text. Each run's columns stay as they were
-        read; nothing is copied.
+        ``seed`` and one for each varied key, such as ``path.buffer``, as text. ``seed`` is that of the run; a varied
+        seed, as it was written, is ``vary.seed``. Each run's columns stay as they were read; nothing is copied.
         """
         import pyarrow as pa
 
@@ -275,7 +275,7 @@ class Results(Sequence[Result]):
         scenario's `measure`, or the whole run where it has none.
 
         Columns: ``scenario``, ``repetition``, ``seed``; a column for each varied key, such as ``path.buffer``, null
-        for runs that do not have the key; ``window_start_s`` and
+        for runs that do not have the key (``vary.seed`` for a varied seed); ``window_start_s`` and
         ``window_end_s``, the part of the run that the figures cover; ``flow`` (its number), ``name``, ``transport``,
         ``table``, ``cca`` and the flow's figures, named as in `run.summary`; ``jain``; and the bottleneck's figures,
         each with ``link_`` before its name. The values of a key are text, as in `table`, unless all are numbers.
