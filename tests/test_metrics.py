@@ -254,6 +254,17 @@ def test_a_confidence_interval_of_repetitions() -> None:
     assert math.isnan(metrics.mean_interval([1.0]).half_width)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_value_that_is_not_finite_leaves_a_mean_without_an_interval(value: float) -> None:
+    mean, half, n = metrics.mean_interval([1.0, value, 3.0])
+    assert repr(mean) == repr(value), "the mean of some repetitions is not that of all"
+    assert math.isnan(half)
+    assert n == 3
+    change = metrics.difference_interval([1.0, 2.0], [1.0, value])
+    assert repr(change.mean) == repr(value)
+    assert math.isnan(change.half_width)
+
+
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("real")
