@@ -134,6 +134,27 @@ def test_repetitions_are_means_with_students_interval(show: Any, sweep: Path) ->
     assert f"{statistics.fmean(values):.2f} ± {half:.2f}" in table
 
 
+VARIED = """
+name = "varied"
+duration = "300ms"
+path = { rate = "10Mbps", rtt = "20ms", buffer = "2bdp", policer = { rate = ["8Mbps", "9Mbps"], burst = "30kB" } }
+link = [{ name = "access", rate = ["20Mbps", "30Mbps"], buffer = "1bdp" }]
+flow = [{ cca = ["cubic", "bbr"], via = ["access", "bottleneck"] }]
+host = { qdisc = ["pfifo", "fq"] }
+"""
+
+
+def test_a_varied_key_keeps_what_tells_it_from_one_of_the_path(show: Any, tmp_path: Path) -> None:
+    dumbbell.run(dumbbell.from_text(VARIED), tmp_path / "varied")
+    printed = show(tmp_path / "varied", "--wide", "--columns", "goodput")
+    heads = next(line.split() for line in printed.splitlines() if "policer.rate" in line)
+    assert heads[:5] == ["policer.rate", "access.rate", "flow[0].cca", "host.qdisc", "flow"]
+    labels = printed.split("util.")[1]
+    assert "varied (policer.rate = 8Mbps, access.rate = 20Mbps, flow[0].cca = cubic, host.qdisc = pfifo)" in labels
+    first = show(tmp_path / "varied", "--csv", "--columns", "goodput", "--sort", "access.rate", "--reverse")
+    assert next(csv.DictReader(io.StringIO(first)))["link[0].rate"] == "30Mbps"
+
+
 def test_different_experiments_never_share_an_interval(sweep: Path) -> None:
     rows = [row for run in dumbbell.load(sweep) for row in figures.rows(figures.measured(run), ["goodput"])]
     together = figures.over_repetitions(rows)

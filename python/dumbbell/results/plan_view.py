@@ -345,6 +345,10 @@ class PlanView(View, frozen=True, kw_only=True):
         """The link of `[path]`."""
         return self.links[0]
 
+    def extra_link(self, table: int) -> LinkView:
+        """The link of a [[link]] table by the table's number, from 0."""
+        return self.links[1 + table]
+
     def way(self, flow: int) -> tuple[LinkView, ...]:
         """The links that a flow's data cross; the bottleneck where its plan has no route."""
         of = self.flows[flow]
