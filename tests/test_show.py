@@ -244,12 +244,15 @@ def test_where_keeps_the_rows_that_meet_all_conditions(
     assert goodputs("--where", f"goodput<{middle}", "--where", "share > 1%") == [
         value for value in every if value < middle
     ]
-    assert show(sweep, "--csv", "--where", "utilization >= 1e1").count("\n") == 1
+    assert show(sweep, "--csv", "--where", "utilization >= 101%").count("\n") == 1
     for given, said in (
         ("utilised > 1", "wanted one of: goodput, "),
         ("goodput = 3", 'got "goodput = 3", wanted COLUMN OP NUMBER'),
         ("srtt > 5%", "wanted a number in ms: srtt is no fraction"),
         ("drops <= 2%", "wanted a number: drops is no fraction"),
+        ("utilisation >= 95", 'got "utilisation >= 95", wanted "0.95" or "95%": utilization is at most 1'),
+        ("share < 1.5", 'wanted "0.015" or "1.5%": share is at most 1'),
+        ("jain > 2", 'wanted "0.02" or "2%": jain is at most 1'),
         (
             "drop_rate<0.02",
             'got "drop_rate<0.02", wanted "0.02%" or "2%": drop_rate is percent in tables, a fraction in JSON',

@@ -51,6 +51,8 @@ class Figure(NamedTuple):
     """Whether it is one figure for all flows of a run: of the bottleneck, or Jain's index."""
     over: str = ""
     """What it is over several flows: ``sum``, ``mean``, ``min``; empty where they are taken together."""
+    is_fraction: bool = False
+    """Whether it is at most 1 and tables print it so; of a fraction that they print in percent, False."""
 
 
 def _flow(field: str, measure: Tables, scale: float = 1.0) -> Read:
@@ -199,7 +201,7 @@ FIGURES: dict[str, Figure] = {
     "throughput": Figure(
         "throughput", "Mbit/s", "throughput_mbps", 2, _flow("", metrics.throughput_bps, 1e-6), over="sum"
     ),
-    "share": Figure("share", "", "share", 3, _flow("share", metrics.share), over="sum"),
+    "share": Figure("share", "", "share", 3, _flow("share", metrics.share), over="sum", is_fraction=True),
     "retrans_rate": Figure("retrans", "%", "retrans_rate", 2, _flow("retrans_rate", metrics.retransmission_rate)),
     **_pooled("srtt", {"mean": "srtt_mean_ms", "p95": "srtt_p95_ms"}, smoothed=True),
     **_pooled("rtt", {}, smoothed=False),
@@ -209,9 +211,11 @@ FIGURES: dict[str, Figure] = {
     **_times("latency", "ms", metrics.request_latencies_s, 1e3, 1),
     "cov": Figure("CoV goodput", "", "cov", 3, _flow("", _in_bins(metrics.coefficient_of_variation))),
     "cov_arrivals": Figure("CoV arrivals", "", "cov_arrivals", 3, _flow("", _in_bins(metrics.arrival_variation))),
-    "jain": Figure("Jain", "", "jain", 3, _jain, of_run=True),
+    "jain": Figure("Jain", "", "jain", 3, _jain, of_run=True, is_fraction=True),
     "jain_flows": Figure("Jain of", "flows", "jain_flows", 0, _jain_flows, of_run=True),
-    "utilization": Figure("util.", "", "utilization", 3, _link("utilization", metrics.utilization), of_run=True),
+    "utilization": Figure(
+        "util.", "", "utilization", 3, _link("utilization", metrics.utilization), of_run=True, is_fraction=True
+    ),
     **_queue(),
     **_sojourn(),
     "drops": Figure("drops", "", "drops", 0, _link("drops", _counted("dropped_packets")), of_run=True),
