@@ -155,6 +155,19 @@ def test_a_varied_key_keeps_what_tells_it_from_one_of_the_path(show: Any, tmp_pa
     assert next(csv.DictReader(io.StringIO(first)))["link[0].rate"] == "30Mbps"
 
 
+def test_repetitions_with_different_numbers_of_flows_say_the_fewest_and_the_most(show: Any, tmp_path: Path) -> None:
+    text = SHORT.replace('"10s"', '"3s"\nrepetitions = 3')
+    runs = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    sizes = [len(run.plan.groups["web"]) for run in runs]
+    fewest, most = min(sizes), max(sizes)
+    assert fewest < most
+    assert f"{fewest} to {most} x web" in show(tmp_path / "out", "--by", "table")
+    greedy, web = json.loads(show(tmp_path / "out", "--json", "--by", "table"))["flows"]
+    assert (greedy["flows_min"], greedy["flows"], web["flows_min"], web["flows"]) == (2, 2, fewest, most)
+    row = list(csv.DictReader(io.StringIO(show(tmp_path / "out", "--csv", "--by", "table"))))[1]
+    assert (row["name"], row["flows_min"], row["flows"]) == ("web", str(fewest), str(most))
+
+
 def test_different_experiments_never_share_an_interval(sweep: Path) -> None:
     rows = [row for run in dumbbell.load(sweep) for row in figures.rows(figures.measured(run), ["goodput"])]
     together = figures.over_repetitions(rows)

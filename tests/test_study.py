@@ -161,7 +161,7 @@ def test_what_makes_no_sense_is_one_clear_error(file: Path, cli: Cli, arguments:
 
 
 def row(values: list[float]) -> Row:
-    return Row("s", {}, "r", None, len(values), 0, 1, "f", "tcp", 0, "cubic", {"goodput": mean_interval(values)})
+    return Row("s", {}, "r", None, len(values), 0, 1, "f", "tcp", 0, "cubic", {"goodput": mean_interval(values)}, 1)
 
 
 def test_repetitions_end_where_the_interval_is_small_and_grow_as_its_width_says() -> None:

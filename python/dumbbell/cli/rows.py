@@ -159,7 +159,7 @@ def _label(row: Row) -> str:
     does not say it.
     """
     said = "" if row.transport == "tcp" or row.transport in row.name.casefold() else f" ({transport(row.transport)})"
-    return (f"{row.flows} x " if row.flows > 1 else "") + row.name + said
+    return (f"{row.size} x " if row.flows > 1 else "") + row.name + said
 
 
 def shortened(keys: Sequence[str], runs: Sequence[Measured]) -> list[str]:

@@ -200,7 +200,7 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
     fields = [(name, FIGURES[name].field) for name in names]
     out = csv.writer(sys.stdout, lineterminator="\n")
     widths = [f"{field}_half_width" for _, field in fields] if repeated else []
-    what = ["repetition", "n", "flow", "name", "transport", "table", "cca", "flows"]
+    what = ["repetition", "n", "flow", "name", "transport", "table", "cca", "flows", "flows_min"]
     out.writerow(["folder", "scenario", *keys, *what, *(field for _, field in fields), *widths])
     for part, row in rows:
         known = [row.values.get(name) for name, _ in fields]
@@ -223,6 +223,7 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
                 row.table,
                 row.cca,
                 row.flows,
+                row.flows_min,
                 *values,
                 *halves,
             ]

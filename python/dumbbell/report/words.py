@@ -68,7 +68,7 @@ def _got(row: Row, count: int, of: str) -> str:
     if goodput is None:
         return ""
     name = _name(row)
-    who = f"{row.flows} flows of {name}" if row.flows > 1 else name
+    who = f"{row.size} flows of {name}" if row.flows > 1 else name
     part = f" ({share.mean * 100:.1f} %{of})" if share is not None and count > 1 else ""
     return f"{who} got {mean_text('goodput', goodput)} Mbit/s{part}"
 

@@ -39,6 +39,7 @@ class Row(NamedTuple):
     flow: int | None
     """Number of the flow; None for several flows."""
     flows: int
+    """How many flows it is of; the most that a repetition has."""
     name: str
     transport: str
     table: int
@@ -46,6 +47,13 @@ class Row(NamedTuple):
     values: dict[str, Interval]
     """Mean, half width of the 95 % interval (nan for one run), and how many repetitions have the figure;
     figures that none has are left out."""
+    flows_min: int
+    """The fewest that a repetition has, because flows that arrive at random are not as many in each."""
+
+    @property
+    def size(self) -> str:
+        """How many flows it is of, for a label: ``52``, or ``41 to 52`` where repetitions differ."""
+        return f"{self.flows}" if self.flows_min == self.flows else f"{self.flows_min} to {self.flows}"
 
     def value(self, name: str) -> float | None:
         """The mean of a figure; None where there is none."""
@@ -128,6 +136,7 @@ def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[
         scenario=result.name, vary=result.vary, run=result.folder.name, repetition=result.repetition, n=1, flow=number,
         flows=len(flows), name=name,
         transport="+".join(carriers), table=planned[0].table if by != "run" else -1, cca="+".join(ccas), values=values,
+        flows_min=len(flows),
     )  # fmt: skip
 
 
@@ -168,6 +177,7 @@ def mean_row(same: list[Row]) -> Row:
         flow=first.flow if is_one else None,
         flows=max(row.flows for row in same),
         values=values,
+        flows_min=min(row.flows_min for row in same),
     )
 
 
@@ -234,7 +244,9 @@ def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | 
         return None
     rows = [mean_row(list(side)) for side in (before, after)]
     if FIGURES[name].of_run:
-        rows = [row._replace(name="run", flow=None, flows=1, table=-1, transport="tcp", cca="") for row in rows]
+        rows = [
+            row._replace(name="run", flow=None, flows=1, flows_min=1, table=-1, transport="tcp", cca="") for row in rows
+        ]
     return Change(rows[0], rows[1], name, difference_interval(pair[0], pair[1]))
 
 

@@ -118,7 +118,7 @@ def _cells(run: Measured, *, is_windowed: bool) -> list[list[str]]:
     return [
         [
             *first,
-            row.name if row.flows == 1 else f"{row.flows} x {row.name}",
+            row.name if row.flows == 1 else f"{row.size} x {row.name}",
             *(mean_text(name, row.values[name]) if name in row.values else "" for name in _SHOWN),
         ]
         for row in figures.rows(run, _SHOWN, by="table")

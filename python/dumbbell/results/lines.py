@@ -101,6 +101,7 @@ def _extra(row: Row, names: Sequence[str]) -> dict[str, float | None]:
 
 
 def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
-    head = {"name": row.name, "transport": row.transport, "table": row.table, "cca": row.cca, "flows": row.flows}
+    head = {"name": row.name, "transport": row.transport, "table": row.table, "cca": row.cca}
+    head |= {"flows": row.flows, "flows_min": row.flows_min}
     means = {FIGURES[name].field: row.values.get(name) for name in names}
     return {**head, **(_with_widths(means) if row.n > 1 else {field: one and one.mean for field, one in means.items()})}
