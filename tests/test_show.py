@@ -168,6 +168,27 @@ def test_repetitions_with_different_numbers_of_flows_say_the_fewest_and_the_most
     assert (row["name"], row["flows_min"], row["flows"]) == ("web", str(fewest), str(most))
 
 
+BOTH_WAYS = """
+name = "both-ways"
+duration = "2s"
+path = { rate = "20Mbps", rtt = "20ms", buffer = "2bdp", up = { rate = "4Mbps", buffer = "2bdp" } }
+flow = [{ cca = "cubic" }, { cca = "cubic", direction = "DIRECTION" }]
+"""
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_jains_index_and_shares_of_flows_down_and_up_say_that_both_count(
+    show: Any, tmp_path: Path, direction: str
+) -> None:
+    text = BOTH_WAYS.replace("DIRECTION", direction)
+    (run,) = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    note = "of the flows down and up together, which cross different links"
+    assert (f"Jain's index and share: {note}\n" in show(tmp_path / "out", "--wide")) == (direction == "up")
+    assert (f"\nshare: {note}\n" in show(tmp_path / "out", "--columns", "share")) == (direction == "up")
+    assert note not in show(tmp_path / "out", "--columns", "goodput")
+    assert (note in words.verdict([figures.measured(run)])[0]) == (direction == "up")
+
+
 def test_different_experiments_never_share_an_interval(sweep: Path) -> None:
     rows = [row for run in dumbbell.load(sweep) for row in figures.rows(figures.measured(run), ["goodput"])]
     together = figures.over_repetitions(rows)

@@ -86,12 +86,13 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         if gone
         else []
     )
+    shown = {column.name for column in kept}
+    notes += _of_both_directions(parts, shown)
     notes += _notes(parts, told)
     if any(column.name.startswith("queue") for column in kept) and any(
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
-    shown = {column.name for column in kept}
     if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, runs)):
         notes.append("share: of all bytes; goodput: over the time that each flow ran")
     notes += [
@@ -216,6 +217,14 @@ def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
     most = max((row.n for row in rows), default=1)
     said += [f"means of {most} repetitions {table.plus_minus()} 95 % interval"] if most > 1 else []
     return ", ".join(said)
+
+
+def _of_both_directions(parts: Sequence[Part], shown: Collection[str]) -> list[str]:
+    """What is to be known of figures that compare flows whose data go different ways."""
+    names = [words for name, words in (("jain", "Jain's index"), ("share", "share")) if name in shown]
+    if not names or not any(run.result.plan.mixes_directions for part in parts for run in part.runs):
+        return []
+    return [f"{' and '.join(names)}: of the flows down and up together, which cross different links"]
 
 
 def _notes(parts: Sequence[Part], told: Collection[str]) -> list[str]:

@@ -60,7 +60,9 @@ def _of_case(rows: Sequence[Row], run: Result) -> str:
             said += f", {mean_text('queue_p95', late)} ms at the 95th percentile" if late is not None else ""
         said += "."
     jain = rows[0].values.get("jain")
-    return said + (f" Jain's index is {mean_text('jain', jain)}." if jain is not None and len(rows) > 1 else "")
+    said += f" Jain's index is {mean_text('jain', jain)}." if jain is not None and len(rows) > 1 else ""
+    both = " Parts of the bytes and Jain's index are of the flows down and up together, which cross different links."
+    return said + (both if run.plan.mixes_directions else "")
 
 
 def _got(row: Row, count: int, of: str) -> str:

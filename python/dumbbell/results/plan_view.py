@@ -334,6 +334,11 @@ class PlanView(View, frozen=True, kw_only=True):
         return bool(self.probes) or any(flow.direction == "up" for flow in self.flows)
 
     @property
+    def mixes_directions(self) -> bool:
+        """Whether some flows send down and others up, over links with rates of their own."""
+        return len({flow.direction for flow in self.flows}) > 1
+
+    @property
     def recorded_links(self) -> tuple[LinkView, ...]:
         """The links that tables have rows of, by the number that these give them: those of the way down, and where data
         go up too or there are probes, those of the way up.
