@@ -76,7 +76,8 @@ def goodputs_bps(result: Result, which: Which = "all", window: Window = None) ->
 
 
 def throughput_bps(result: Result, which: Which, window: Window = None) -> float:
-    """Payload that senders put on the path, retransmissions included, over the time that `goodput_bps` takes.
+    """Payload that senders put on the path, retransmissions included, over the time that `goodput_bps` takes. Of quinn
+    it is that of UDP, with QUIC's headers and all that is no data: some 3 to 4 % more for full packets.
 
     In a window it is counted in segments of the mean size that the flow's have.
     """
