@@ -41,6 +41,7 @@ _TITLES = {
     "duration": "Duration",
     "seed": "Seed",
     "host.ecn": "ECN",
+    "host.qdisc": "Queue discipline of the hosts",
     "host.start_jitter": "Start jitter",
     "record.every": "Sample interval",
 }
