@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from pathlib import Path
@@ -25,6 +26,7 @@ def _sample(t_s: int, flow: int, **known: int) -> dict[str, int | None]:
     blank = {
         "goodput_bytes": 0,
         "segs_sent": 0,
+        "delivered": 0,
         "retrans_total": 0,
         "rtt_us": None,
         "srtt_us": None,
@@ -38,10 +40,10 @@ def _write(folder: Path) -> Result:
     flows = [
         {"flow": 0, "cca": "cubic", "start_us": 0, "stop_us": 10_000_000, "goodput_bytes": 7_500_000,
          "bytes_sent": 8_000_000, "segs_sent": 1000,
-         "retrans_segs": 50, "completed_us": None},
+         "retrans_segs": 50, "delivered_segs": 1000, "completed_us": None},
         {"flow": 1, "cca": "bbr", "start_us": 4_000_000, "stop_us": 10_000_000, "goodput_bytes": 1_000_000,
          "bytes_sent": 1_000_000, "segs_sent": 100,
-         "retrans_segs": 0, "completed_us": 9_500_000},
+         "retrans_segs": 0, "delivered_segs": 100, "completed_us": 9_500_000},
     ]  # fmt: skip
     samples = []
     for t in range(11):
@@ -51,6 +53,7 @@ def _write(folder: Path) -> Result:
                 0,
                 goodput_bytes=t * 750_000,
                 segs_sent=t * 100,
+                delivered=t * 100,
                 retrans_total=min(t * 10, 50),
                 rtt_us=20_000 + 1000 * t,
                 srtt_us=30_000,
@@ -61,7 +64,7 @@ def _write(folder: Path) -> Result:
     queue = [
         {"t_us": t * 10**6, "backlog_bytes": 1514 * t, "backlog_packets": t, "sojourn_us": 1000 * t,
          "sent_bytes": t * 500_000, "sent_packets": t * 90,
-         "dropped_packets": t * 10, "dropped_bytes": 0}
+         "dropped_packets": t * 10, "dropped_bytes": 0, "marked_packets": t}
         for t in range(11)
     ]  # fmt: skip
     for name, rows in (("flows", flows), ("samples", samples), ("queue", queue)):
@@ -193,6 +196,41 @@ def test_a_window_without_two_samples_is_refused(hand: Result) -> None:
         metrics.utilization(hand, (0.1, 0.2))
 
 
+#: The metrics that take a window, but for those of messages and probes, which the run by hand has none of.
+OF_WINDOWS = [
+    name
+    for name in metrics.__all__
+    if inspect.isfunction(getattr(metrics, name))
+    and "window" in inspect.signature(getattr(metrics, name)).parameters
+    and name not in ("request_latencies_s", "probe_series")
+]
+
+
+def _of_window(run: Result, name: str, window: tuple[float, float]) -> Any:
+    """A metric in a window, of flow 0 where it asks for flows."""
+    measure = getattr(metrics, name)
+    asked = inspect.signature(measure).parameters
+    given = {"which": 0, "other": 1, "flow": 0, "name": "sent_packets"}
+    if "bin_s" in asked:
+        given["bin_s"] = 1
+    return measure(run, **{key: value for key, value in given.items() if key in asked}, window=window)
+
+
+@pytest.mark.parametrize("name", OF_WINDOWS)
+@pytest.mark.parametrize("window", [(4, 1), (2, 2), (60, 70), (-3, 5), (math.nan, 5)])
+def test_a_window_without_a_part_of_the_run_is_refused_by_every_metric(
+    hand: Result, name: str, window: tuple[float, float]
+) -> None:
+    with pytest.raises(ResultError, match=r"no part of its 10 s is in the window .*, wanted a start from 0 to 10 s"):
+        _of_window(hand, name, window)
+
+
+@pytest.mark.parametrize("name", OF_WINDOWS)
+def test_a_window_that_ends_after_the_run_ends_with_it(hand: Result, name: str) -> None:
+    cut, given = (repr(_of_window(hand, name, (1, end))) for end in (10, 50))
+    assert given == cut
+
+
 def test_a_flow_that_is_not_there_is_refused(hand: Result) -> None:
     with pytest.raises(ResultError, match="there is no flow 2, wanted 0 to 1"):
         metrics.goodput_bps(hand, 2)
@@ -214,6 +252,17 @@ def test_a_confidence_interval_of_repetitions() -> None:
     assert (mean, n) == (13, 4)
     assert half == pytest.approx(3.1824 * math.sqrt(20 / 3) / 2, rel=1e-4)
     assert math.isnan(metrics.mean_interval([1.0]).half_width)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_value_that_is_not_finite_leaves_a_mean_without_an_interval(value: float) -> None:
+    mean, half, n = metrics.mean_interval([1.0, value, 3.0])
+    assert repr(mean) == repr(value), "the mean of some repetitions is not that of all"
+    assert math.isnan(half)
+    assert n == 3
+    change = metrics.difference_interval([1.0, 2.0], [1.0, value])
+    assert repr(change.mean) == repr(value)
+    assert math.isnan(change.half_width)
 
 
 @pytest.fixture(scope="module")

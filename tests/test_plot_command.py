@@ -106,7 +106,7 @@ def test_several_runs_go_into_a_folder_but_not_into_one_file(
         (["goodput", "--run", "0", "--bin", "1"], '--bin: got "1", wanted a time with its unit'),
         (["goodput", "--run", "0", "--bin", "1ms"], '--bin: got "0.001s", wanted at least the sample interval, 0.1s'),
         (["goodput", "--run", "0", "--bin", "5s"], "bins of 5 s do not fit into 1 s"),
-        (["goodput", "--run", "0", "--from", "2s"], "nothing of its 1 s is in the window from 2 s on"),
+        (["goodput", "--run", "0", "--from", "2s"], "no part of its 1 s is in the window from 2 s on"),
         (
             ["goodput", "--run", "0", "--from", "0.5s", "--to", "0.2s"],
             '--to: got "0.2s", wanted a time after --from (0.5s)',

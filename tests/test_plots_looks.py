@@ -115,6 +115,18 @@ def test_many_points_have_numbers_that_the_legend_explains(tmp_path: Path) -> No
     assert labels(few) == ["link rate"]
 
 
+def test_points_whose_labels_are_too_long_for_their_panel_have_numbers(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer=["1bdp", "2bdp", "4bdp"])
+    name = "what people send while they telephone"
+    results = dumbbell.run(
+        dumbbell.Scenario(duration="1s", path=path, flow=[Flow(cca="bbr"), Flow(cca="cubic", name=name)]),
+        tmp_path / "out",
+    )
+    ax = plot.tradeoff(results)
+    assert [text.get_text() for text in ax.texts if text.get_text() != "better"] == ["1", "2"]
+    assert labels(ax)[:2] == ["1: BBR", f"2: {name}"]
+
+
 def test_a_tradeoff_in_a_window_has_a_delay_that_has_one_and_says_so(tmp_path: Path) -> None:
     results = run(tmp_path, cca=["cubic", "bbr"])
     whole, part = plot.tradeoff(results), plot.tradeoff(results, window=(1.0, 2.0))

@@ -243,6 +243,7 @@ def test_an_axis_is_named_after_its_key_with_its_unit(tmp_path: Path) -> None:
         ("path.qdisc", ["fifo", {"kind": "codel", "target": "1ms"}], "Queue discipline", ()),
         ("path.qdisc.target", ["5ms", "20ms"], "Queue discipline target (ms)", (5, 20)),
         ("host.ecn", [True, False], "ECN", ()),
+        ("host.qdisc", ["pfifo", "fq"], "Queue discipline of the hosts", ()),
         ("path.policer.burst", ["20kB", "100kB"], "Policer burst (kB)", (20, 100)),
     ],
 )

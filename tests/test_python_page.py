@@ -5,8 +5,10 @@ scenario.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -14,6 +16,7 @@ import pytest
 
 import dumbbell
 from dumbbell import ResultError
+from dumbbell.results import metrics
 
 PAGE = Path(__file__).parent.parent / "docs/python.md"
 
@@ -89,6 +92,52 @@ def test_a_table_that_is_none_is_refused(results: dumbbell.Results) -> None:
         ResultError, match="there is no table sample, wanted one of: flows, samples, queue, events, messages"
     ):
         results.table("sample")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> dumbbell.Results:
+    """BBR's start, of which figures cover nothing, and the part that they do."""
+    text = """
+    name = "measured"
+    duration = "4s"
+    measure = { from = "2s", to = "3s" }
+    path = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }
+    flow = [{ cca = "bbr" }, { cca = "cubic", start = "3500ms" }]
+    """
+    return dumbbell.run(dumbbell.from_text(text), tmp_path_factory.mktemp("measured") / "out")
+
+
+def test_a_table_of_figures_covers_the_scenarios_measure_as_show_does(measured: dumbbell.Results, show: Any) -> None:
+    (run,), rows = measured, measured.to_table().to_pylist()
+    line = json.loads(show(run.folder, "--json"))
+    assert [row["goodput_mbps"] for row in rows] == [flow["goodput_mbps"] for flow in line["flows"]]
+    assert rows[0]["goodput_mbps"] == metrics.goodput_bps(run, 0, run.plan.window) / 1e6
+    assert rows[1]["goodput_mbps"] is None, "it starts after the window"
+    assert rows[0]["link_queue_mean_ms"] == line["link"]["queue_mean_ms"] != run.summary.link.queue_mean_ms
+    assert [rows[0]["window_start_s"], rows[0]["window_end_s"]] == line["window_s"] == [2, 3]
+
+
+def test_a_table_of_figures_without_a_measure_is_of_the_whole_run(results: dumbbell.Results) -> None:
+    rows = results.to_table().to_pylist()
+    assert rows[0]["goodput_mbps"] == results[0].summary.flows[0].goodput_mbps
+    assert [rows[0]["window_start_s"], rows[0]["window_end_s"]] == [0, results[0].plan.duration_s]
+
+
+def test_a_notebook_shows_the_figures_of_the_scenarios_measure_and_says_which_part_it_is(
+    measured: dumbbell.Results,
+) -> None:
+    shown = measured._repr_html_()
+    goodput, queue = (
+        f"<td>{number}</td>"
+        for number in (
+            f"{metrics.goodput_bps(measured[0], 0, (2, 3)) / 1e6:.2f}",
+            f"{metrics.queueing_delay_ms(measured[0], (2, 3)).mean:.1f}",
+        )
+    )
+    assert "<th>window, s</th>" in shown
+    assert "<td>2 to 3</td>" in shown
+    assert goodput in shown
+    assert queue in shown
 
 
 def test_a_notebook_shows_a_row_for_each_table_of_flows(results: dumbbell.Results) -> None:

@@ -76,6 +76,26 @@ def test_a_summary_table_has_all_varied_keys_of_all_runs(results: Results, tmp_p
     assert summary["path.loss"].to_pylist() == [None] * 4 + [0, 0.01] * 2
 
 
+def test_a_varied_seed_has_a_column_beside_the_seeds_of_the_runs(tmp_path: Path) -> None:
+    text = """
+    duration = "200ms"
+    repetitions = 2
+    seed = [5, 7]
+    path = { rate = "5Mbps", rtt = "20ms", buffer = "1bdp" }
+    host = { start_jitter = "50ms" }
+    flow = [{ cca = "reno" }]
+    """
+    runs = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    figures, flows = pl.from_arrow(runs.to_table()), pl.from_arrow(runs.table("flows"))
+    assert isinstance(figures, pl.DataFrame)
+    assert isinstance(flows, pl.DataFrame)
+    for frame in (figures, flows):
+        assert frame["seed"].to_list() == [run.seed for run in runs]
+    assert figures["vary.seed"].to_list() == [5, 5, 7, 7]
+    assert flows["vary.seed"].to_list() == ["5", "5", "7", "7"]
+    assert len({run.seed for run in runs}) == 4
+
+
 def test_a_folder_that_is_none_says_so(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="no such folder"):
         load(tmp_path / "missing")

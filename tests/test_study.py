@@ -140,6 +140,10 @@ def test_a_sample_of_lists_is_of_their_grid_without_repeats(file: Path) -> None:
         (["--vary", "path.bufer=1bdp,2bdp"], 'did you mean "buffer"?'),
         (["--until", "goodput < 2%"], '--until: got "goodput < 2%", wanted FIGURE ci WIDTH'),
         (["--until", "godput ci 2%"], 'did you mean "goodput"?'),
+        (
+            ["--until", "utilization ci 2"],
+            'got "utilization ci 2", wanted "0.02", or "2%" of the mean: utilization is at',
+        ),
         (["--until", "goodput ci 2%", "--repetitions", "3"], "--repetitions: --until says how many"),
         (["--max", "9"], "--max: is of --until"),
         (["--find", "min", "path.buffer"], "--find: wanted --find min|max KEY and --where CONDITION together"),
@@ -157,7 +161,7 @@ def test_what_makes_no_sense_is_one_clear_error(file: Path, cli: Cli, arguments:
 
 
 def row(values: list[float]) -> Row:
-    return Row("s", {}, "r", None, len(values), 0, 1, "f", "tcp", 0, "cubic", {"goodput": mean_interval(values)})
+    return Row("s", {}, "r", None, len(values), 0, 1, "f", "tcp", 0, "cubic", {"goodput": mean_interval(values)}, 1)
 
 
 def test_repetitions_end_where_the_interval_is_small_and_grow_as_its_width_says() -> None:
@@ -354,7 +358,7 @@ def test_the_smallest_buffer_is_that_of_the_whole_grid(file: Path, tmp_path: Pat
 
 def test_a_condition_that_holds_nowhere_has_no_answer(file: Path, tmp_path: Path) -> None:
     (found,) = dumbbell.find(
-        file, "path.rate", "utilization > 2", {"path.rate": "5Mbps..20Mbps/9"}, store=tmp_path / "s"
+        file, "path.rate", "utilization > 200%", {"path.rate": "5Mbps..20Mbps/9"}, store=tmp_path / "s"
     )
     assert (found.value, found.is_monotone, len(found.looked)) == (None, True, 2)
 

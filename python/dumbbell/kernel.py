@@ -45,8 +45,8 @@ class Param(NamedTuple):
 
 
 class Estimates(NamedTuple):
-    """What the controller itself says of a socket; None where it does not, or not yet. Gains are in 1/256, bounds in
-    segments.
+    """What the controller itself says of a socket; None where it does not, or not yet, as for a receiver, whose
+    controller has no ACK of data to estimate from. Gains are in 1/256, bounds in segments.
     """
 
     state: str | None
@@ -229,5 +229,13 @@ def _texts(params: Mapping[str, int | str]) -> list[tuple[str, str]]:
 
 def _status(item: dict[str, Any]) -> Status:
     params = {param["name"]: Param(**param) for param in item["params"]}
-    sockets = [Socket(**{**socket, "estimates": Estimates(**socket["estimates"])}) for socket in item["sockets"]]
+    sockets = [Socket(**{**socket, "estimates": _estimates(socket["estimates"])}) for socket in item["sockets"]]
     return Status(item["name"], item["kernel_name"], item["is_kept"], params, sockets, item["default_of"])
+
+
+def _estimates(item: dict[str, Any]) -> Estimates:
+    """BBR and its variants set their gains with their first rate sample: until then these are 0, and their bandwidth is
+    0 or the least that they count in.
+    """
+    found = Estimates(**item)
+    return found._replace(bw_bps=None, pacing_gain=None, cwnd_gain=None) if found.pacing_gain == 0 else found

@@ -130,7 +130,7 @@ table! {
         segs_sent: i64 ["segments"],
         /// Data segments sent again. On real hosts, but for those of `--on uml`, the kernel counts SYNs among them, and among `rtos`.
         retrans_segs: i64 ["segments"],
-        /// Payload sent, retransmissions included.
+        /// Payload sent, retransmissions included; of quinn its datagrams, with the headers of QUIC.
         bytes_sent: i64 ["bytes"],
         /// Segments known to be delivered (Linux's `tp->delivered`, which on real hosts counts the SYN, too).
         delivered_segs: i64 ["segments"],

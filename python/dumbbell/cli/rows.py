@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES, Measured, figure
 from dumbbell.results.figures import Row
-from dumbbell.results.load import Result
 from dumbbell.results.statistic import Interval, mean_interval
 from dumbbell.results.texts import half_text, mean_text, transport
 from dumbbell.scenario import units
@@ -86,12 +86,13 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         if gone
         else []
     )
+    shown = {column.name for column in kept}
+    notes += _of_both_directions(parts, shown)
     notes += _notes(parts, told)
     if any(column.name.startswith("queue") for column in kept) and any(
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
-    shown = {column.name for column in kept}
     notes += _doubted(parts, [name for name in names if name in shown and "@" not in name and figure(name).of_link])
     if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, runs)):
         notes.append("share: of all bytes; goodput: over the time that each flow ran")
@@ -148,7 +149,7 @@ def keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
     columns += [("scenario", [row.scenario for _, row in rows])] if len({row.scenario for _, row in rows}) > 1 else []
     columns += [
         (short, [units.value_text(row.vary[key]) if key in row.vary else "" for _, row in rows])
-        for key, short in zip(varied, shortened(varied))
+        for key, short in zip(varied, shortened(varied, [run for part in parts for run in part.runs]))
     ]
     columns += (
         [("rep", [str(row.repetition) for _, row in rows])]
@@ -170,19 +171,24 @@ def _label(row: Row) -> str:
     does not say it.
     """
     said = "" if row.transport == "tcp" or row.transport in row.name.casefold() else f" ({transport(row.transport)})"
-    return (f"{row.flows} x " if row.flows > 1 else "") + row.name + said
+    return (f"{row.size} x " if row.flows > 1 else "") + row.name + said
 
 
-def shortened(keys: Sequence[str]) -> list[str]:
-    """Keys without what they do not need to be told apart: ``buffer`` for ``path.buffer``."""
-    last = [
-        key.removeprefix("path.") if key.startswith(("path.ack.", "path.up.")) else key.rsplit(".", 1)[-1]
-        for key in keys
-    ]
-    return [
-        short if last.count(short) == 1 and not key.startswith("flow[") else key.removeprefix("path.")
-        for key, short in zip(keys, last)
-    ]
+def shortened(keys: Sequence[str], runs: Sequence[Measured]) -> list[str]:
+    """The keys that these runs vary as headings and labels have them: ``buffer`` for ``path.buffer``, and
+    ``access.rate`` for ``link[0].rate`` where that link is called "access" in all runs. Others stay as they are: the
+    last word of ``host.qdisc`` alone would be the path's.
+    """
+    found = [_short(key, runs) for key in keys]
+    return [short if found.count(short) == 1 else key for key, short in zip(keys, found)]
+
+
+def _short(key: str, runs: Sequence[Measured]) -> str:
+    link = re.fullmatch(r"link\[(\d+)\]\.(.+)", key)
+    if link:
+        names = {run.result.plan.extra_link(int(link[1])).name for run in runs if key in run.result.vary}
+        return f"{names.pop()}.{link[2]}" if len(names) == 1 else key
+    return key.removeprefix("path.")
 
 
 def _same_run(one: Row, other: Row) -> bool:
@@ -224,6 +230,14 @@ def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
     return ", ".join(said)
 
 
+def _of_both_directions(parts: Sequence[Part], shown: Collection[str]) -> list[str]:
+    """What is to be known of figures that compare flows whose data go different ways."""
+    names = [words for name, words in (("jain", "Jain's index"), ("share", "share")) if name in shown]
+    if not names or not any(run.result.plan.mixes_directions for part in parts for run in part.runs):
+        return []
+    return [f"{' and '.join(names)}: of the flows down and up together, which cross different links"]
+
+
 def _notes(parts: Sequence[Part], told: Collection[str]) -> list[str]:
     """What is to be known of the figures: whom Jain's index counts, and the runs' own warnings."""
     counted = {
@@ -252,19 +266,20 @@ def _notes(parts: Sequence[Part], told: Collection[str]) -> list[str]:
             for warning in run.result.warnings:
                 if warning in told:
                     continue
-                warnings.setdefault(warning, []).append(_named(run.result))
+                warnings.setdefault(warning, []).append(_named(run))
     return made + [
         f"warning: {runs[0]}{f' and {len(runs) - 1} more' if len(runs) > 1 else ''}: {warning}"
         for warning, runs in warnings.items()
     ]
 
 
-def _named(result: Result) -> str:
+def _named(run: Measured) -> str:
+    """A run by its scenario and what it varies."""
+    name, vary = run.result.name, run.result.vary
     varied = ", ".join(
-        f"{short} = {units.value_text(value)}"
-        for short, value in zip(shortened(list(result.vary)), result.vary.values())
+        f"{short} = {units.value_text(value)}" for short, value in zip(shortened(list(vary), [run]), vary.values())
     )
-    return f"{result.name} ({varied})" if varied else result.name
+    return f"{name} ({varied})" if varied else name
 
 
 class _Line(NamedTuple):
@@ -291,7 +306,7 @@ def _links(parts: Sequence[Part]) -> str:
         for run in part.runs:
             if len(run.result.plan.recorded_links) > 1:
                 for link, values in figures.link_rows(run):
-                    cells.setdefault(_Line(part.folder, _named(run.result), link), []).append(values)
+                    cells.setdefault(_Line(part.folder, _named(run), link), []).append(values)
     if not cells:
         return ""
     fields = {
@@ -327,7 +342,7 @@ def _probes(parts: Sequence[Part]) -> str:
         for run in part.runs:
             for number, planned in enumerate(run.result.plan.probes):
                 rtts = metrics.probe_series(run.result, number, run.window)[1]
-                cells.setdefault(_Line(part.folder, _named(run.result), planned.name), []).append(rtts)
+                cells.setdefault(_Line(part.folder, _named(run), planned.name), []).append(rtts)
     pooled = [np.concatenate(found) for found in cells.values()]
     answered = [rtts[~np.isnan(rtts)] for rtts in pooled]
     columns = [

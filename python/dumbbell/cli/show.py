@@ -144,14 +144,14 @@ def _part(folder: str, runs: list[Measured], names: Sequence[str], asked: Asked)
     rows = [row for run in runs for row in figures.rows(run, names, by=by, only=asked.flows)]
     if not asked.runs:
         rows = figures.over_repetitions(rows)
-    return Part(folder, runs, _sorted(chosen(rows, asked.where or ()), asked))
+    return Part(folder, runs, _sorted(chosen(rows, asked.where or ()), runs, asked))
 
 
-def _sorted(rows: list[Row], asked: Asked) -> list[Row]:
+def _sorted(rows: list[Row], runs: Sequence[Measured], asked: Asked) -> list[Row]:
     if asked.sort is None:
         return rows[::-1] if asked.reverse else rows
     keys = list(dict.fromkeys(varied for row in rows for varied in row.vary))
-    key = dict(zip(shortened(keys), keys)).get(asked.sort, asked.sort)
+    key = dict(zip(shortened(keys, runs), keys)).get(asked.sort, asked.sort)
     if key in keys or key in ("name", "run"):
         return sorted(
             rows,
@@ -207,7 +207,7 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
     fields = [(name, figure(name).field) for name in names]
     out = csv.writer(sys.stdout, lineterminator="\n")
     widths = [f"{field}_half_width" for _, field in fields] if repeated else []
-    what = ["repetition", "n", "flow", "name", "transport", "table", "cca", "flows"]
+    what = ["repetition", "n", "flow", "name", "transport", "table", "cca", "flows", "flows_min"]
     out.writerow(["folder", "scenario", *keys, *what, *(field for _, field in fields), *widths])
     for part, row in rows:
         known = [row.values.get(name) for name, _ in fields]
@@ -230,6 +230,7 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
                 row.table,
                 row.cca,
                 row.flows,
+                row.flows_min,
                 *values,
                 *halves,
             ]

@@ -41,6 +41,7 @@ _TITLES = {
     "duration": "Duration",
     "seed": "Seed",
     "host.ecn": "ECN",
+    "host.qdisc": "Queue discipline of the hosts",
     "host.start_jitter": "Start jitter",
     "record.every": "Sample interval",
 }
@@ -192,8 +193,7 @@ def _title(key: str, runs: Sequence[Result]) -> tuple[str, str]:
         return (_FLOW_TITLES.get(rest) or _words(rest)) + whose, ""
     match = re.fullmatch(r"link\[(\d+)\]\.(.+)", key)
     if match:
-        link = runs[0].plan.links[1 + int(match[1])]
-        return f"{_words(match[2])} of link {link.name}", ""
+        return f"{_words(match[2])} of link {runs[0].plan.extra_link(int(match[1])).name}", ""
     return _words(key.removeprefix("path.").removeprefix("host.")), ""
 
 

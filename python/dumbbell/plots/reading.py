@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ResultError
+from dumbbell.results.windows import inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +38,7 @@ def window_of(result: Result, given: Window | None) -> Window:
     """The part of the run that a figure covers: what was asked for, or the scenario's own window, or all. Raises
     ResultError outside the run.
     """
-    plan = result.plan
-    start, end = given or plan.window or (0.0, plan.duration_s)
-    if not 0 <= start < end or start >= plan.duration_s:
-        until = "on" if end == float("inf") else f"to {end:g} s"
-        raise ResultError(
-            f"{result.folder.name}: nothing of its {plan.duration_s:g} s is in the window from {start:g} s {until}"
-        )
-    return start, min(end, plan.duration_s)
+    return inside(result, given or result.plan.window or (0.0, result.plan.duration_s))
 
 
 def samples(result: Result, flows: Sequence[int], names: Sequence[str]) -> dict[int, dict[str, Column]]:

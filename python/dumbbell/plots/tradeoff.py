@@ -12,8 +12,9 @@ from dumbbell.errors import ResultError, wrong
 from . import captions, cells, figures, groups, look, pooled, series, style, varied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from dumbbell.results.load import Result, Results
@@ -33,6 +34,8 @@ _ELLIPSE_FROM, _PANELS_MOST = 3, 12
 #: labels.
 _POINTS_MOST, _LABELS_MOST = 14, 8
 
+#: How far above or below its point a label may be, points, best first.
+_STEPS = (0, 9, -9, 18, -18, 27, -27, 36, -36, 45, -45, 54, -54, 63, -63)
 
 #: What the caption says where the delay was not chosen.
 _NO_WINDOW = "; RTT, because one-way delays are counted over whole runs only"
@@ -120,13 +123,13 @@ def tradeoff(
         height=4.2 if fullest > _LABELS_MOST else max(shape.height, 2.4),
     )
     wide = max(max(point.p95_ms) for point in found) > 10 * min(min(point.mean_ms) for point in found) > 0
-    labels = dict.fromkeys(point.label for point in found) if fullest > _LABELS_MOST else ()
-    numbers = {label: str(n) for n, label in enumerate(labels, start=1)}
+    panels = []
     for i, (path, one) in enumerate(zip(paths, sheet.axes)):
         here = [point for point in found if point.path == path]
-        _panel(sheet, one, here, numbers, log=wide if log is None else log)
+        panels.append(_panel(sheet, one, here, log=wide if log is None else log))
         one.set_xlabel(f"{_TITLES[delay]}, mean (ms)")
         one.set_ylabel("Goodput (Mbit/s)" if i % shape.columns == 0 else "")
+    _label(sheet, panels, is_full=fullest > _LABELS_MOST)
     for unused in sheet.axes[len(paths) :]:
         unused.remove()
     ellipses = (
@@ -182,12 +185,31 @@ def points(
     return made
 
 
-def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], numbers: Mapping[str, str], *, log: bool) -> None:
-    """The points of a path, with their labels; or with numbers, which the legend explains."""
+class _Mark(NamedTuple):
+    """A drawn point: where it is and its whisker ends, its label and colour, and what was drawn."""
+
+    x: float
+    y: float
+    far: float
+    label: str
+    colour: str
+    drawn: Artist
+
+
+class _Panel(NamedTuple):
+    """A panel with its points, and the rate that a line is drawn at."""
+
+    ax: Axes
+    marks: list[_Mark]
+    rate: float | None
+
+
+def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -> _Panel:
+    """The points of a path, without labels."""
     from statistics import fmean
 
     rate = cells.link_rate([point.cell for point in found])
-    centres = []
+    marks = []
     for point in found:
         own = look.of(point.cca)
         x, y, far = fmean(point.mean_ms), fmean(point.goodput), fmean(point.p95_ms)
@@ -205,13 +227,10 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], numbers: Mappin
             markeredgewidth=0.5,
             label=point.label,
         )[0]
-        number = numbers.get(point.label)
-        if number:
-            sheet.entry(drawn, f"{number}: {point.label}")
-        centres.append((x, y, number or point.label, own.colour, far))
+        marks.append(_Mark(x, y, far, point.label, own.colour, drawn))
     if rate is not None:
         sheet.entry(ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", zorder=1.5), "link rate")
-    ax.set_ylim(0, 1.08 * max([y for _, y, *_ in centres] + ([rate] if rate else [])))
+    ax.set_ylim(0, 1.08 * max([mark.y for mark in marks] + ([rate] if rate else [])))
     if log:
         ax.set_xscale("log")
         low, high = ax.get_xlim()
@@ -221,7 +240,7 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], numbers: Mappin
         ax.set_xlim(0, ax.get_xlim()[1] * 1.15)
     if found[0].title:
         style.panel_title(sheet, ax, found[0].title)
-    _labels(sheet, ax, centres, rate)
+    return _Panel(ax, marks, rate)
 
 
 def _ellipse(ax: Axes, point: Point, colour: str, rate: float | None) -> None:
@@ -235,63 +254,96 @@ def _ellipse(ax: Axes, point: Point, colour: str, rate: float | None) -> None:
     ax.fill(10 ** around[:, 0], np.clip(around[:, 1], 0, rate), color=colour, alpha=0.25, linewidth=0)
 
 
-def _labels(
-    sheet: style.Sheet, ax: Axes, centres: Sequence[tuple[float, float, str, str, float]], rate: float | None
-) -> None:
-    """A label at each point where it covers no other, and the arrow to better where no point is."""
-    from itertools import product
+def _label(sheet: style.Sheet, panels: Sequence[_Panel], *, is_full: bool) -> None:
+    """Each point's label; in all panels numbers, which the legend explains, where one `is_full` or has no place for
+    some label.
+    """
+    texts = [[mark.label for mark in panel.marks] for panel in panels]
+    places = [_places(sheet, panel, own) for panel, own in zip(panels, texts)]
+    if is_full or any(None in own for own in places):
+        marks = [mark for panel in panels for mark in panel.marks]
+        numbers = {label: str(n) for n, label in enumerate(dict.fromkeys(mark.label for mark in marks), start=1)}
+        for mark in marks:
+            sheet.entry(mark.drawn, f"{numbers[mark.label]}: {mark.label}")
+        texts = [[numbers[label] for label in own] for own in texts]
+        places = [_places(sheet, panel, own) for panel, own in zip(panels, texts)]
+    for panel, own, at in zip(panels, texts, places):
+        for mark, text, place in zip(panel.marks, own, at):
+            _write(panel.ax, mark, text, place or (6.0, 10.0))
+        _better(sheet, panel)
 
+
+def _size(sheet: style.Sheet, ax: Axes) -> tuple[float, float]:
+    """Width and height of a panel, points."""
     box = ax.get_position()
     wide, high = (float(side) * 72 for side in sheet.figure.get_size_inches())
-    wide, high = wide * box.width, high * box.height
-    places = [tuple(ax.transAxes.inverted().transform(ax.transData.transform((x, y)))) for x, y, *_ in centres]
-    ends = [
-        float(ax.transAxes.inverted().transform(ax.transData.transform((far, y)))[0]) for _, y, _, _, far in centres
-    ]
+    return wide * box.width, high * box.height
+
+
+def _at(ax: Axes, x: float, y: float) -> tuple[float, float]:
+    """Where a point is in its panel: from 0 to 1 in each direction."""
+    px, py = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
+    return float(px), float(py)
+
+
+def _places(sheet: style.Sheet, panel: _Panel, texts: Sequence[str]) -> list[tuple[float, float] | None]:
+    """For the label of each point an offset in points at which it is in the panel and covers nothing; None without."""
+    from itertools import product
+
+    wide, high = _size(sheet, panel.ax)
+    places = [_at(panel.ax, mark.x, mark.y) for mark in panel.marks]
+    ends = [_at(panel.ax, mark.far, mark.y)[0] for mark in panel.marks]
     taken = [
         (px * wide - 4, py * high - 4, max(px, end) * wide + 4, py * high + 4) for (px, py), end in zip(places, ends)
     ]
-    if rate is not None:  # labels are not crossed by its line
-        line = high * float(ax.transAxes.inverted().transform(ax.transData.transform((centres[0][0], rate)))[1])
+    if panel.rate is not None:  # labels are not crossed by its line
+        line = high * _at(panel.ax, panel.marks[0].x, panel.rate)[1]
         taken.append((0.0, line - 1, wide, line + 1))
-    for (px, py), (x, y, label, colour, _) in zip(places, centres):
-        size = (style.text_points(label, 7.5), 8.0)
-        best = None
-        for dy, dx in product(
-            (0, 9, -9, 18, -18, 27, -27, 36, -36, 45, -45, 54, -54, 63, -63), (6, -6 - size[0], -size[0] / 2)
-        ):
+    made: list[tuple[float, float] | None] = []
+    for (px, py), text in zip(places, texts):
+        size = (style.text_points(text, 7.5), 8.0)
+        made.append(None)
+        for dy, dx in product(_STEPS, (6, -6 - size[0], -size[0] / 2)):
             if dy == 0 and dx == -size[0] / 2:
                 continue
             corner = (px * wide + dx, py * high + dy - size[1] / 2)
             one = (corner[0], corner[1], corner[0] + size[0], corner[1] + size[1])
             inside = one[0] >= 0 and one[2] <= wide and one[1] >= 0 and one[3] <= high
             if inside and not any(one[0] < b[2] and b[0] < one[2] and one[1] < b[3] and b[1] < one[3] for b in taken):
-                best = (dx, dy, one)
+                made[-1] = (dx, dy)
+                taken.append(one)
                 break
-        if best is None:
-            best = (max(min(6.0, wide * (1 - px) - size[0]), -wide * px), 10, (0.0, 0.0, 0.0, 0.0))
-        taken.append(best[2])
-        far = abs(best[1]) > 9
-        arrow: dict[str, Any] = (
-            {"arrowprops": {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}}
-            if far
-            else {}
-        )
-        ax.annotate(
-            style.plain(label),
-            (x, y),
-            xytext=(best[0], best[1] - 3),
-            textcoords="offset points",
-            fontsize=7.5,
-            color=colour,
-            annotation_clip=False,
-            **arrow,
-        )
+    return made
+
+
+def _write(ax: Axes, mark: _Mark, text: str, place: tuple[float, float]) -> None:
+    """A label, with a line to its point where it is not next to it."""
+    arrow: dict[str, Any] = (
+        {"arrowprops": {"arrowstyle": "-", "color": mark.colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}}
+        if abs(place[1]) > 9
+        else {}
+    )
+    ax.annotate(
+        style.plain(text),
+        (mark.x, mark.y),
+        xytext=(place[0], place[1] - 3),
+        textcoords="offset points",
+        fontsize=7.5,
+        color=mark.colour,
+        annotation_clip=False,
+        **arrow,
+    )
+
+
+def _better(sheet: style.Sheet, panel: _Panel) -> None:
+    """The arrow to better, where no point is."""
+    wide, high = _size(sheet, panel.ax)
+    places = [_at(panel.ax, mark.x, mark.y) for mark in panel.marks]
     corners = [(0.97, 0.1), (0.97, 0.6), (0.97, 0.35), (0.5, 0.1), (0.5, 0.6)]
     free = max(
         corners, key=lambda at: min(((at[0] - px) * wide) ** 2 + ((at[1] - py) * high) ** 2 for px, py in places)
     )
-    ax.annotate(
+    panel.ax.annotate(
         "better",
         (free[0] - 44 / wide, free[1] + 20 / high),
         xytext=free,

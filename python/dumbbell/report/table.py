@@ -71,7 +71,7 @@ def _column(name: str) -> dict[str, Any]:
 
 
 def _row(row: Row, keys: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    label = (f"{row.flows} x " if row.flows > 1 else "") + row.name
+    label = (f"{row.size} x " if row.flows > 1 else "") + row.name
     return {
         "scenario": row.scenario,
         "vary": [value_text(row.vary[key]) if key in row.vary else "" for key in keys],

@@ -73,7 +73,9 @@ def _of_case(rows: Sequence[Row], run: Result) -> str:
     said = _listed(parts[:4] + ([f"{more} more shared the rest"] if more > 0 else [])) + "."
     said += "".join(_of_link(rows[0], at, link) for at, link in _told_links(run.plan).items())
     jain = rows[0].values.get("jain")
-    return said + (f" Jain's index is {mean_text('jain', jain)}." if jain is not None and len(rows) > 1 else "")
+    said += f" Jain's index is {mean_text('jain', jain)}." if jain is not None and len(rows) > 1 else ""
+    both = " Parts of the bytes and Jain's index are of the flows down and up together, which cross different links."
+    return said + (both if run.plan.mixes_directions else "")
 
 
 def _of_link(row: Row, at: str, link: LinkView) -> str:
@@ -94,7 +96,7 @@ def _got(row: Row, count: int, of: str) -> str:
     if goodput is None:
         return ""
     name = _name(row)
-    who = f"{row.flows} flows of {name}" if row.flows > 1 else name
+    who = f"{row.size} flows of {name}" if row.flows > 1 else name
     part = f" ({share.mean * 100:.1f} %{of})" if share is not None and count > 1 else ""
     return f"{who} got {mean_text('goodput', goodput)} Mbit/s{part}"
 

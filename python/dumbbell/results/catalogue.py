@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import wrong
 
 from . import metrics
+from .windows import inside
 
 if TYPE_CHECKING:
     from .load import Result
@@ -57,6 +58,8 @@ class Figure(NamedTuple):
     """What it is over several flows: ``sum``, ``mean``, ``min``; empty where they are taken together."""
     of_link: OfLink | None = None
     """The same of any link, by the number that tables give it, where it is a figure of a link."""
+    is_fraction: bool = False
+    """Whether it is at most 1 and tables print it so; of a fraction that they print in percent, False."""
 
 
 def _flow(field: str, measure: Tables, scale: float = 1.0) -> Read:
@@ -100,7 +103,7 @@ def _mean(result: Result, flows: Sequence[int], window: Window | None) -> float:
 
 def _unfinished(result: Result, flows: Sequence[int], window: Window | None) -> float:
     """Finite flows (that started in the window) without a completion."""
-    begin, end = window or (0.0, math.inf)
+    begin, end = (0.0, math.inf) if window is None else inside(result, window)
     sized = [i for i in flows if result.plan.flows[i].is_finite and begin <= result.plan.flows[i].start_ns / 1e9 <= end]
     return float(len(sized) - sum(metrics.completion_times_s(result, i).size for i in sized)) if sized else math.nan
 
@@ -213,7 +216,7 @@ FIGURES: dict[str, Figure] = {
     "throughput": Figure(
         "throughput", "Mbit/s", "throughput_mbps", 2, _flow("", metrics.throughput_bps, 1e-6), over="sum"
     ),
-    "share": Figure("share", "", "share", 3, _flow("share", metrics.share), over="sum"),
+    "share": Figure("share", "", "share", 3, _flow("share", metrics.share), over="sum", is_fraction=True),
     "retrans_rate": Figure("retrans", "%", "retrans_rate", 2, _flow("retrans_rate", metrics.retransmission_rate)),
     **_pooled("srtt", {"mean": "srtt_mean_ms", "p95": "srtt_p95_ms"}, smoothed=True),
     **_pooled("rtt", {}, smoothed=False),
@@ -223,9 +226,9 @@ FIGURES: dict[str, Figure] = {
     **_times("latency", "ms", metrics.request_latencies_s, 1e3, 1),
     "cov": Figure("CoV goodput", "", "cov", 3, _flow("", _in_bins(metrics.coefficient_of_variation))),
     "cov_arrivals": Figure("CoV arrivals", "", "cov_arrivals", 3, _flow("", _in_bins(metrics.arrival_variation))),
-    "jain": Figure("Jain", "", "jain", 3, _jain, of_run=True),
+    "jain": Figure("Jain", "", "jain", 3, _jain, of_run=True, is_fraction=True),
     "jain_flows": Figure("Jain of", "flows", "jain_flows", 0, _jain_flows, of_run=True),
-    "utilization": _link("util.", "", "utilization", 3, _utilization),
+    "utilization": _link("util.", "", "utilization", 3, _utilization)._replace(is_fraction=True),
     **_queue(),
     **_sojourn(),
     "drops": _link("drops", "", "drops", 0, _counted("dropped_packets")),

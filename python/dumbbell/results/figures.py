@@ -11,12 +11,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.errors import ResultError
-
 from . import metrics
 from .catalogue import Measured, figure
 from .manifest import FlowSummary, LinkSummary, Summary
 from .statistic import Interval, difference_interval, mean_interval
+from .windows import inside
 
 if TYPE_CHECKING:
     from .load import Result
@@ -40,6 +39,7 @@ class Row(NamedTuple):
     flow: int | None
     """Number of the flow; None for several flows."""
     flows: int
+    """How many flows it is of; the most that a repetition has."""
     name: str
     transport: str
     table: int
@@ -47,6 +47,13 @@ class Row(NamedTuple):
     values: dict[str, Interval]
     """Mean, half width of the 95 % interval (nan for one run), and how many repetitions have the figure;
     figures that none has are left out."""
+    flows_min: int
+    """The fewest that a repetition has, because flows that arrive at random are not as many in each."""
+
+    @property
+    def size(self) -> str:
+        """How many flows it is of, for a label: ``52``, or ``41 to 52`` where repetitions differ."""
+        return f"{self.flows}" if self.flows_min == self.flows else f"{self.flows_min} to {self.flows}"
 
     def value(self, name: str) -> float | None:
         """The mean of a figure; None where there is none."""
@@ -73,15 +80,10 @@ def measured(result: Result, start_s: float | None = None, end_s: float | None =
     """The run with its window: what is given, or the scenario's own `measure`, or none. Raises ResultError where it
     lies outside the run.
     """
-    plan = result.plan
-    if start_s is None and end_s is None:
-        return Measured(result, plan.window)
-    start, end = start_s or 0.0, plan.duration_s if end_s is None else min(end_s, plan.duration_s)
-    if not 0 <= start < end:
-        raise ResultError(
-            f"{result.folder}: no part of its {plan.duration_s:g} s is in {start:g} to {end_s or end:g} s"
-        )
-    return Measured(result, (start, end))
+    window = result.plan.window
+    if start_s is not None or end_s is not None:
+        window = (start_s or 0.0, math.inf if end_s is None else end_s)
+    return Measured(result, None if window is None else inside(result, window))
 
 
 def selections(result: Result, by: str, only: str | None = None) -> list[tuple[int | None, list[int]]]:
@@ -134,6 +136,7 @@ def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[
         scenario=result.name, vary=result.vary, run=result.folder.name, repetition=result.repetition, n=1, flow=number,
         flows=len(flows), name=name,
         transport="+".join(carriers), table=planned[0].table if by != "run" else -1, cca="+".join(ccas), values=values,
+        flows_min=len(flows),
     )  # fmt: skip
 
 
@@ -174,6 +177,7 @@ def mean_row(same: list[Row]) -> Row:
         flow=first.flow if is_one else None,
         flows=max(row.flows for row in same),
         values=values,
+        flows_min=min(row.flows_min for row in same),
     )
 
 
@@ -240,7 +244,9 @@ def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | 
         return None
     rows = [mean_row(list(side)) for side in (before, after)]
     if figure(name).of_run:
-        rows = [row._replace(name="run", flow=None, flows=1, table=-1, transport="tcp", cca="") for row in rows]
+        rows = [
+            row._replace(name="run", flow=None, flows=1, flows_min=1, table=-1, transport="tcp", cca="") for row in rows
+        ]
     return Change(rows[0], rows[1], name, difference_interval(pair[0], pair[1]))
 
 

@@ -83,7 +83,7 @@ def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | 
     if len(runs) == 1 and by == "flow":
         known = figures.summary(runs[0]).flows
         rows = figures.rows(runs[0], extra, by=by, only=only)
-        return [{**_known(known[row.flow or 0]), **_extra(row, extra)} for row in rows]
+        return [{**known_flow(known[row.flow or 0]), **_extra(row, extra)} for row in rows]
     if len({len(run.result.plan.flows) for run in runs}) > 1 and by == "flow":
         by = "table"
     wanted = [*USUAL, *extra]
@@ -91,7 +91,7 @@ def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | 
     return [_flow(row, wanted) for row in made]
 
 
-def _known(flow: FlowSummary) -> dict[str, Any]:
+def known_flow(flow: FlowSummary) -> dict[str, Any]:
     """The summary of a flow; its goodput is null where it was not there."""
     return {**to_builtins(flow), "goodput_mbps": None if isnan(flow.goodput_mbps) else flow.goodput_mbps}
 
@@ -101,6 +101,7 @@ def _extra(row: Row, names: Sequence[str]) -> dict[str, float | None]:
 
 
 def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
-    head = {"name": row.name, "transport": row.transport, "table": row.table, "cca": row.cca, "flows": row.flows}
+    head = {"name": row.name, "transport": row.transport, "table": row.table, "cca": row.cca}
+    head |= {"flows": row.flows, "flows_min": row.flows_min}
     means = {figure(name).field: row.values.get(name) for name in names}
     return {**head, **(_with_widths(means) if row.n > 1 else {field: one and one.mean for field, one in means.items()})}

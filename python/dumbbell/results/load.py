@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from dumbbell.errors import ResultError, listed
-from dumbbell.scenario.units import value_text
 
 from . import manifest as manifests
 from .manifest import Manifest, Summary
@@ -59,8 +58,6 @@ COLUMNS = {
     "messages": ("flow", "asked_us", "written_us", "bytes", "completed_us"),
     "probes": ("probe", "sent_us", "there_us", "rtt_us"),
 }
-#: Runs that a notebook shows.
-ROWS_HTML = 40
 _TEXT = frozenset({"cca", "kind", "note"})
 #: Columns of those that may hold nulls.
 _NULLABLE = frozenset({"completed_us", "there_us", "srtt_us", "rtt_us", "value", "note"})
@@ -108,7 +105,9 @@ class Result:
 
     @property
     def summary(self) -> Summary:
-        """The engine's own summary: links, flows, Jain's index."""
+        """The engine's own summary: links, flows, Jain's index. It covers the whole run, also where the scenario has a
+        `measure`; functions of `dumbbell.metrics` take its window, ``run.plan.window``.
+        """
         return self.manifest.summary
 
     @property
@@ -182,7 +181,9 @@ class Result:
         return f"Result({str(self.folder)!r})"
 
     def _repr_html_(self) -> str:
-        return _html([_line_of(self)])
+        from . import frame
+
+        return frame.html([self])
 
 
 def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:
@@ -197,68 +198,6 @@ def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:
             raise ResultError(f"{path}: damaged: column {name} holds {kind}")
         if name not in _NULLABLE and table[name].null_count and not (name == "flow" and path.stem == "events"):
             raise ResultError(f"{path}: damaged: column {name} has nulls")
-
-
-def _are_plain(values: Sequence[Any]) -> bool:
-    """Whether a column of Arrow holds these values as they are: numbers alone, or truth values alone."""
-    kinds = {type(value) for value in values}
-    return kinds <= {int, float} or kinds == {bool}
-
-
-def _told_apart(run: Result, table: pa.Table, varied: Sequence[str]) -> pa.Table:
-    """A table with columns before its own that say which run it is of."""
-    import pyarrow as pa
-
-    rows = table.num_rows
-    words = {
-        "run": run.folder.name,
-        "scenario": run.name,
-        **{key: value_text(run.vary[key]) if key in run.vary else None for key in varied},
-    }
-    first = {
-        name: pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([word], pa.string()))
-        for name, word in words.items()
-    }
-    first |= {"repetition": pa.repeat(run.repetition, rows), "seed": pa.repeat(run.seed, rows)}
-    order = ["run", "scenario", "repetition", "seed", *varied]
-    return pa.table([*(first[name] for name in order), *table.columns], names=[*order, *table.column_names])
-
-
-def _line_of(run: Result) -> list[dict[str, str]]:
-    """The cells of a run in a notebook: a row for each flow, or for each table of flows where there are many."""
-    head = {"run": run.folder.name}
-    link = run.summary.link
-    queue = "" if link.queue_mean_ms is None else f"{link.queue_mean_ms:.1f}"
-    rows = []
-    for name, members in run.plan.groups.items():
-        flows = [run.summary.flows[i] for i in members]
-        srtts = [flow.srtt_mean_ms for flow in flows if flow.srtt_mean_ms is not None]
-        rows.append(
-            head
-            | {
-                "flow": name if len(flows) == 1 else f"{len(flows)} x {name}",
-                "share": f"{sum(flow.share for flow in flows):.3f}",
-                "goodput of a flow, Mbit/s": f"{sum(flow.goodput_mbps for flow in flows) / len(flows):.2f}",
-                "srtt, ms": f"{sum(srtts) / len(srtts):.1f}" if srtts else "",
-                "utilization": f"{link.utilization:.3f}",
-                "queue, ms": queue,
-            }
-        )
-    return rows
-
-
-def _html(runs: Sequence[list[dict[str, str]]], *, more: int = 0) -> str:
-    """Rows as a table for a notebook."""
-    from html import escape
-
-    rows = [row for run in runs for row in run]
-    if not rows:
-        return "<p>no runs</p>"
-    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row.values()) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (
-        f"<p>... and {more} more runs</p>" if more > 0 else ""
-    )
 
 
 class Results(Sequence[Result]):
@@ -286,7 +225,9 @@ class Results(Sequence[Result]):
         return f"<Results: {len(self)} runs>"
 
     def _repr_html_(self) -> str:
-        return _html([_line_of(run) for run in self.runs[:ROWS_HTML]], more=len(self) - ROWS_HTML)
+        from . import frame
+
+        return frame.html(self.runs)
 
     def varied(self) -> dict[str, list[Any]]:
         """Each varied key with its values, in order of appearance."""
@@ -313,43 +254,40 @@ class Results(Sequence[Result]):
         """One table of all runs, runs in their order: ``flows``, ``samples``, ``queue``, ``events`` or ``messages``.
 
         Before its own columns (docs/results.md) stand ``run`` (the folder's name), ``scenario``, ``repetition``,
-        ``seed`` and one for each varied key, such as ``path.buffer``, as text. Each run's columns stay as they were
-        read; nothing is copied.
+        ``seed`` and one for each varied key, such as ``path.buffer``, as text. ``seed`` is that of the run; a varied
+        seed, as it was written, is ``vary.seed``. Each run's columns stay as they were read; nothing is copied.
         """
         import pyarrow as pa
+
+        from . import frame
 
         if name not in COLUMNS:
             raise ResultError(f"there is no table {name}, wanted one of: {', '.join(COLUMNS)}")
         varied = list(self.varied())
         return (
-            pa.concat_tables([_told_apart(run, getattr(run, name), varied) for run in self.runs])
+            pa.concat_tables([frame.told_apart(run, getattr(run, name), varied) for run in self.runs])
             if self.runs
             else pa.table({})
         )
 
     def to_table(self) -> pa.Table:
-        """One row per run and flow: its figures over the whole run, as the summary has them (Mbit/s, ms, fractions).
+        """One row per run and flow with its figures, those of `dumbbell show` (Mbit/s, ms, fractions): they cover the
+        scenario's `measure`, or the whole run where it has none.
 
         Columns: ``scenario``, ``repetition``, ``seed``; a column for each varied key, such as ``path.buffer``, null
-        for runs that do not have the key; ``flow`` (its number), ``name``, ``transport``, ``table``, ``cca`` and the
-        flow's figures; ``jain``; and the bottleneck's figures, each with ``link_`` before its name. The values of a key
-        are text, as in `table`, unless all are numbers.
-        """
-        import pyarrow as pa
+        for runs that do not have the key (``vary.seed`` for a varied seed); ``window_start_s`` and
+        ``window_end_s``, the part of the run that the figures cover; ``flow`` (its number), ``name``, ``transport``,
+        ``table``, ``cca`` and the flow's figures, named as in `run.summary`; ``jain``; and the bottleneck's figures,
+        each with ``link_`` before its name. The values of a key are text, as in `table`, unless all are numbers.
 
-        varied = {key: _are_plain(values) for key, values in self.varied().items()}
-        rows = []
-        for run in self.runs:
-            link = {f"link_{name}": run.summary.link[name] for name in run.summary.link.__struct_fields__}
-            vary = {
-                key: run.vary.get(key) if is_plain or key not in run.vary else value_text(run.vary[key])
-                for key, is_plain in varied.items()
-            }
-            head = {"scenario": run.name, "repetition": run.repetition, "seed": run.seed, **vary}
-            for i, flow in enumerate(run.summary.flows):
-                figures = {name: flow[name] for name in flow.__struct_fields__}
-                rows.append({**head, "flow": i, **figures, "jain": run.summary.jain, **link})
-        return pa.Table.from_pylist(rows)
+        Raises
+        ------
+        ResultError
+            A table that the figures of a window need is missing or damaged.
+        """
+        from . import frame
+
+        return frame.of_flows(self)
 
 
 def load(folder: str | Path) -> Results:

@@ -339,6 +339,11 @@ class PlanView(View, frozen=True, kw_only=True):
         return bool(self.probes) or any(flow.direction == "up" for flow in self.flows)
 
     @property
+    def mixes_directions(self) -> bool:
+        """Whether some flows send down and others up, over links with rates of their own."""
+        return len({flow.direction for flow in self.flows}) > 1
+
+    @property
     def recorded_links(self) -> tuple[LinkView, ...]:
         """The links that tables have rows of, by the number that these give them: those of the way down, and where data
         go up too or there are probes, those of the way up.
@@ -375,6 +380,10 @@ class PlanView(View, frozen=True, kw_only=True):
         """The links that the data of some flow cross, in the order of tables."""
         ways = [self.way(flow) for flow in range(len(self.flows))]
         return [link for link in self.recorded_links if any(link in way for way in ways)]
+
+    def extra_link(self, table: int) -> LinkView:
+        """The link of a [[link]] table by the table's number, from 0."""
+        return self.links[1 + table]
 
     def way(self, flow: int) -> tuple[LinkView, ...]:
         """The links that a flow's data cross; the bottleneck where its plan has no route."""

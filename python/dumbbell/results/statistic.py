@@ -58,36 +58,39 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     """Mean over repetitions with its Student-t confidence interval: t(n - 1) s / sqrt(n). Never meant for runs that
     differ in more than their repetition.
 
+    With a nan among the values the mean is nan, because the mean of some repetitions is not that of all; without a
+    finite mean the half width is nan.
+
     >>> [round(x, 3) for x in mean_interval([1.0, 2.0, 3.0])]
     [2.0, 2.484, 3]
     """
-    from math import sqrt
+    from math import isfinite, sqrt
     from statistics import fmean, stdev
 
-    if len(values) < 2:
-        return Interval(fmean(values) if values else float("nan"), float("nan"), len(values))
-    return Interval(
-        fmean(values), student_t(confidence, len(values) - 1) * stdev(values) / sqrt(len(values)), len(values)
-    )
+    n, mean = len(values), fmean(values) if values else float("nan")
+    if n < 2 or not isfinite(mean):
+        return Interval(mean, float("nan"), n)
+    return Interval(mean, student_t(confidence, n - 1) * stdev(values) / sqrt(n), n)
 
 
 def difference_interval(before: Sequence[float], after: Sequence[float], *, confidence: float = 0.95) -> Interval:
     """How much the mean of `after` is above that of `before`, with Welch's interval (Welch 1947) for means of unequal
     variances; n is the smaller number.
 
-    The degrees of freedom are rounded down to a whole number, so the interval is never too narrow.
+    The degrees of freedom are rounded down to a whole number, so the interval is never too narrow. Values that are not
+    finite make a difference without an interval, as in `mean_interval`.
 
     >>> [round(x, 3) for x in difference_interval([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])]
     [1.0, 2.267, 3]
     """
-    from math import sqrt
+    from math import isfinite, sqrt
     from statistics import fmean, variance
 
     n = min(len(before), len(after))
     if not n:
         return Interval(float("nan"), float("nan"), 0)
     mean = fmean(after) - fmean(before)
-    if n < 2:
+    if n < 2 or not isfinite(mean):
         return Interval(mean, float("nan"), n)
     a, b = variance(before) / len(before), variance(after) / len(after)
     if a + b == 0:

@@ -57,6 +57,9 @@ def condition(text: str) -> Condition:
     if unit == "%" and not percent and 0 < abs(value) < 1:
         meant = f'"{number}%" or "{100 * value:g}%"'
         raise ScenarioError("--where", f'got "{text}", wanted {meant}: {name} is percent in tables, a fraction in JSON')
+    if one.is_fraction and not percent and value > 1:
+        meant = f'"{value / 100:g}" or "{value:g}%"'
+        raise ScenarioError("--where", f'got "{text}", wanted {meant}: {name} is at most 1')
     return Condition(name, sign, value / (100 if percent or unit == "%" else 1))
 
 

@@ -72,18 +72,35 @@ def check_bin(result: Result, bin_s: float) -> None:
         )
 
 
-def within(t_s: Column, window: Window) -> Mask:
+def inside(result: Result, window: Span) -> Span:
+    """The window, cut at the end of the run, s. All figures of windows go through this one check. Raises ResultError
+    for a window that starts before 0 or not before its end, or of which no part is in the run.
+    """
+    (start, end), duration_s = window, result.plan.duration_s
+    if not 0 <= start < min(end, duration_s):
+        until = "on" if end == float("inf") else f"to {end:g} s"
+        raise ResultError(
+            f"{result.folder}: no part of its {duration_s:g} s is in the window from {start:g} s {until}, wanted a"
+            f" start from 0 to {duration_s:g} s, and an end after it"
+        )
+    return start, min(end, duration_s)
+
+
+def within(result: Result, t_s: Column, window: Window) -> Mask:
     """Which times lie inside the window."""
     import numpy as np
 
-    found: Mask = np.ones(t_s.size, dtype=bool) if window is None else (t_s >= window[0]) & (t_s <= window[1])
+    if window is None:
+        return np.ones(t_s.size, dtype=bool)
+    start, end = inside(result, window)
+    found: Mask = (t_s >= start) & (t_s <= end)
     return found
 
 
 def windowed(result: Result, flow: int, name: str, window: Window) -> Column:
     """A column of the samples of a flow inside the window."""
     found = sample_column(result, flow, name)
-    return found if window is None else found[within(sample_column(result, flow, "t_us") / 1e6, window)]
+    return found if window is None else found[within(result, sample_column(result, flow, "t_us") / 1e6, window)]
 
 
 def grown(result: Result, flows: Sequence[int], total: str, so_far: str, window: Window) -> float:
@@ -94,7 +111,8 @@ def grown(result: Result, flows: Sequence[int], total: str, so_far: str, window:
 
     if window is None:
         return float(flow_column(result, total)[list(flows)].sum())
-    return float(sum(np.diff(counted_at(result, flow, total, so_far, np.array(window)))[0] for flow in flows))
+    at_s = np.array(inside(result, window))
+    return float(sum(np.diff(counted_at(result, flow, total, so_far, at_s))[0] for flow in flows))
 
 
 def counted_at(result: Result, flow: int, total: str, so_far: str, at_s: Column) -> Column:
@@ -118,7 +136,7 @@ def counted_at(result: Result, flow: int, total: str, so_far: str, at_s: Column)
 def queue_inside(result: Result, name: str, window: Window, link: int) -> Column:
     """A column of the queue table for a link inside the window."""
     t, column = queue_series(result, name, link=link)
-    return column[within(t, window)]
+    return column[within(result, t, window)]
 
 
 def mean_over_time(result: Result, integral: str, window: Window, link: int) -> float | None:
@@ -129,19 +147,21 @@ def mean_over_time(result: Result, integral: str, window: Window, link: int) -> 
         return None
     t, summed = queue_column(result, link, "t_us"), queue_column(result, link, integral)
     if window is not None:
-        inside = within(t / 1e6, window)
-        t, summed = t[inside], summed[inside]
+        taken = within(result, t / 1e6, window)
+        t, summed = t[taken], summed[taken]
     else:
         t, summed = np.insert(t, 0, 0.0), np.insert(summed, 0, 0.0)
     passed = float(t[-1] - t[0]) if t.size else 0.0
     return None if passed <= 0 or np.isnan(summed[-1]) else float(summed[-1] - summed[0]) / passed
 
 
-def edges(t_us: Column, window: Span) -> tuple[int, int]:
+def edges(result: Result, t_us: Column, window: Span) -> tuple[int, int]:
     """First and last sample inside the window."""
     import numpy as np
 
-    inside = np.flatnonzero(within(t_us / 1e6, window))
-    if inside.size < 2:
-        raise ResultError(f"window {window[0]:g} to {window[1]:g} s: wanted two sample times inside it")
-    return int(inside[0]), int(inside[-1])
+    taken = np.flatnonzero(within(result, t_us / 1e6, window))
+    if taken.size < 2:
+        raise ResultError(
+            f"{result.folder}: window {window[0]:g} to {window[1]:g} s: wanted two sample times inside it"
+        )
+    return int(taken[0]), int(taken[-1])

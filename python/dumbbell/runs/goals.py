@@ -41,8 +41,11 @@ class Goal(NamedTuple):
                 "--until", f'got "{text}", wanted FIGURE ci WIDTH, such as "goodput ci 2%" or "queue ci 0.5"'
             )
         name = canonical(match[1], "--until")
-        is_share = figure(name).unit == "%"
-        return cls(name, float(match[2]) / (100 if match[3] or is_share else 1), bool(match[3]))
+        one, width = figure(name), float(match[2])
+        if one.is_fraction and not match[3] and width > 1:
+            meant = f'"{width / 100:g}", or "{width:g}%" of the mean'
+            raise ScenarioError("--until", f'got "{text}", wanted {meant}: {name} is at most 1')
+        return cls(name, width / (100 if match[3] or one.unit == "%" else 1), bool(match[3]))
 
     def wanted(self, row: Row) -> int:
         """How many repetitions a row needs, from those that it has; these where they are enough, and where the row

@@ -255,7 +255,11 @@ class Flow(Table):
 
 
 class Measure(Table):
-    """The part of a run that figures cover; the whole run is simulated and recorded."""
+    """The part of a run that figures cover: those of `run`, `show`, plots, reports, and of tables in Python.
+
+    The whole run is simulated and recorded. `summary` in its manifest covers all of it, as a function of
+    `dumbbell.metrics` does unless it is given a window: `result.plan.window` is this one.
+    """
 
     AT = "measure"
 
