@@ -369,7 +369,14 @@ def test_a_gallery_scenario_finds_its_trace(server: Server, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--port", "65536"], "65535"), (["--port", "x"], "65535"), (["--max-time", "5"], "--max-time"), (["--max-runs", "0"], "whole number")],
+    [
+        (["--port", "65536"], "65535"),
+        (["--port", "x"], "65535"),
+        (["--max-time", "foo"], '--max-time: got "foo", wanted a time with its unit'),
+        (["--max-memory", "2"], '--max-memory: got "2", wanted a size with its unit'),
+        (["--max-disk=-5GB"], '--max-disk: got "-5GB", wanted a size with its unit'),
+        (["--max-runs", "0"], "whole number"),
+    ],
 )  # fmt: skip
 def test_wrong_options_are_one_line(cli: Cli, options: list[str], said: str) -> None:
     made = cli("serve", *options)
