@@ -92,6 +92,8 @@ def test_a_plan_becomes_these_files(name: str) -> None:
             {"qdisc": {"kind": "fq", "ce_threshold": "1ms"}},
             "path.qdisc.ce_threshold: got one of fq, wanted none with --on uml",
         ),
+        ({"loss": {"packets": [3, 5]}}, "flow[0].loss.packets: got [3, 5], wanted a share or a table of model random"),
+        ({"loss": {"steps": [["0s", "0%"], ["1s", "1%"]]}}, "flow[0].loss: changes, wanted a share or a table"),
         ({"jitter": {"kind": "gaussian", "spread": "1ms"}}, 'flow[0].jitter.kind: got "gaussian", wanted uniform'),
         ({"flows": [{"cca": "reno", "transport": "quic"}]}, "flow[0].transport: got quic, wanted tcp"),
         ({"host": {"ecn": "accurate"}}, 'host.ecn: got "accurate", wanted false or classic'),

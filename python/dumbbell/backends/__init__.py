@@ -131,5 +131,10 @@ def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | N
     module: Any = _module(on)
     for request in requests:
         _refuse_qlog(request)
-        module.check(request)
+        try:
+            module.check(request)
+        except ScenarioError as error:
+            from dumbbell.scenario.source import as_written  # only where there is an error
+
+            raise as_written(error, request.scenario_text, request.overrides) from None
     return wanted or (module.workers(on) if which.has_workers else which.jobs)

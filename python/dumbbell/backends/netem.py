@@ -210,7 +210,7 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     cannot do.
     """
     routed: list[FlowPlan | ProbePlan] = [*plan["flows"], *plan.get("probes", [])]
-    lanes, where = _lanes(plan, routed)
+    lanes, where = _lanes(routed)
     ends, counts = [], [0] * len(lanes)
     for i, (one, lane_number) in enumerate(zip(routed, where)):
         counts[lane_number] += 1
@@ -240,13 +240,12 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     return Topology(net.commands, ends, links)
 
 
-def _lanes(plan: Plan, routed: Sequence[FlowPlan | ProbePlan]) -> tuple[list[Lane], list[int]]:
+def _lanes(routed: Sequence[FlowPlan | ProbePlan]) -> tuple[list[Lane], list[int]]:
     """The lanes of a path, and which one each flow or series takes."""
     lanes: list[Lane] = []
     where: list[int] = []
-    for i, one in enumerate(routed):
-        is_flow = i < len(plan["flows"])
-        lane = _lane(one, f"flow[{i}]" if is_flow else f"flow[{one['table']}]")
+    for one in routed:
+        lane = _lane(one, f"flow[{one['table']}]")
         if lane not in lanes:
             lanes.append(lane)
         where.append(lanes.index(lane))
