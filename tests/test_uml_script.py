@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT
 from dumbbell import ScenarioError, from_file
 from dumbbell.runs import plan
+from dumbbell.runs.estimate import describe
 from dumbbell.scenario.file import from_dict
 from dumbbell.uml import script
 from dumbbell.uml.controllers import Loaded
@@ -106,6 +107,13 @@ def test_what_the_guest_cannot_do_is_one_error_that_says_what_can(given: dict[st
         script.refuse(planned(**given))
     assert str(error.value).startswith(message)
     assert "--on" in str(error.value) or "wanted one of" in str(error.value)
+
+
+def test_what_the_guest_does_in_another_way_is_said_before_it_runs() -> None:
+    given = {"name": "t", "duration": "1s", "path": PATH, "flow": [{"cca": "reno"}], "host": {"gro": True}}
+    scenario = from_dict(given)
+    assert [warning[:9] for warning in describe(scenario, on="uml")[1]] == ["host.gro:"]
+    assert describe(scenario, on="sim")[1] == []
 
 
 def test_the_guest_has_memory_for_what_the_path_holds() -> None:

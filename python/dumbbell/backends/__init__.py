@@ -65,7 +65,9 @@ KINDS = {
 
 
 class Backend(Protocol):
-    """What a back end's module has."""
+    """What a back end's module has. It may also have ``warnings(request) -> list[str]``: what its results will warn of,
+    as far as that is known before they are made.
+    """
 
     def check(self, request: Request) -> None:
         """Raise ScenarioError for what of a plan this back end cannot do, EngineError for what this machine lacks."""
@@ -94,6 +96,12 @@ def lacking(request: Request) -> str:
     except EngineError as error:
         return str(error)
     return ""
+
+
+def warnings(request: Request) -> list[str]:
+    """What a result of this back end will warn of, as far as its plan alone tells."""
+    said = getattr(_module(request.on), "warnings", None)
+    return said(request) if said else []
 
 
 def _refuse_qlog(request: Request) -> None:

@@ -72,6 +72,7 @@ def check(request: Request) -> None:
     linux.wanted(planned.plan)
     if os.geteuid() != 0:
         raise EngineError("--on netem: needs root, to create network namespaces and queue disciplines")
+    linux.refuse_ecn(request)
     for program in ("ip", "tc", "ss", "iperf3", "sysctl", "setsid", "unshare", "timeout"):
         if shutil.which(program) is None:
             raise EngineError(
@@ -82,6 +83,11 @@ def check(request: Request) -> None:
     missing = [str(tc.module(f"tc qdisc add dev lo root {kind}")) for kind in kinds if not _has(kind)]
     if missing:
         raise EngineError(f"--on netem: this kernel has no module {', '.join(missing)}; --on linux needs none of them")
+
+
+def warnings(request: Request) -> list[str]:
+    """What its result will warn of, whatever it comes to."""
+    return linux.warnings(request)
 
 
 @cache
