@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Controllers that the running kernel offers to every network namespace.
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-#: Which ECN connections negotiate, and the number of accurate ECN (Documentation/networking/ip-sysctl.rst, since 6.18).
+#: Which ECN connections negotiate, and the number of accurate ECN (Documentation/networking/ip-sysctl.rst).
 ECN_SYSCTL, ACCURATE_ECN = "/proc/sys/net/ipv4/tcp_ecn", b"3"
 #: include/uapi/linux/time.h.
 _CLOCK_MONOTONIC_COARSE = 6
