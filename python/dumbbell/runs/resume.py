@@ -81,9 +81,7 @@ def _compare_builds(at: Path, theirs: object, ours: dict[str, str]) -> None:
     """
     instead = "--force replaces all results, or choose another --out"
     if not isinstance(theirs, dict) or not theirs:
-        raise ResultError(
-            f"{at}: an older version made it, and does not say with which engine; {instead}"
-        )
+        raise ResultError(f"{at}: an older version made it, and does not say with which engine; {instead}")
     others = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
     if others:
         raise ResultError(f"{at}: made by another build than this, with another {listed(others)}; {instead}")
