@@ -244,6 +244,25 @@ def test_a_scaled_scenario_has_its_rates_and_sizes_times_the_factor_and_its_buff
         scaled({**given, "path": {**given["path"], "buffer": "63pkt"}}, 0.1)  # type: ignore[dict-item]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--scale", "0"], "argument --scale: got 0, wanted a number above 0"),
+        (["--scale=-1"], "argument --scale: got -1, wanted a number above 0"),
+        (["--scale", "nan"], "argument --scale: got nan, wanted a number above 0"),
+        (["--scale", "0.00001"], "--scale: got 1e-05, wanted one that kfoury2020/fig10a can be run at (path.burst: "),
+        (["--beside", "foo"], '--beside: got "foo", wanted one of: "sim"'),
+        (["--beside", "sim"], '--beside: got "sim", wanted another back end than --on sim'),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_error_that_names_it(
+    cli: Cli, tmp_path: Path, options: list[str], said: str
+) -> None:
+    done = cli("reproduce", "kfoury2020/fig10a", "--fast", "--out", tmp_path / "out", "--store", tmp_path, *options)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
+
+
 def test_an_unknown_figure_is_refused_with_the_nearest(cli: Cli) -> None:
     done = cli("reproduce", "kfoury2020/fig14x")
     assert done.returncode == 2

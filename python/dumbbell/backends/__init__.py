@@ -110,12 +110,12 @@ def _refuse_qlog(request: Request) -> None:
         raise ScenarioError("record.qlog", f"got true, wanted false with --on {request.on}; --on sim has it")
 
 
-def kind(on: str) -> Kind:
-    """Of the back end that ``--on`` names; raises ScenarioError for one that does not exist."""
+def kind(on: str, option: str = "--on") -> Kind:
+    """Of the back end that ``--on`` names, or another option; raises ScenarioError for one that does not exist."""
     name, colon, _ = on.partition(":")
     found = KINDS.get(name)
     if found is None or (colon and not (found.has_hosts or found.has_series)):
-        raise wrong("--on", on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
+        raise wrong(option, on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
     return found
 
 

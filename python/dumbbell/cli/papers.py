@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell import papers
-from dumbbell.errors import ResultError
+from dumbbell import backends, papers
+from dumbbell.errors import ResultError, wrong
 
 from . import OK
 
@@ -56,11 +56,15 @@ def reproduce(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise ResultError(f"{out}: cannot be made ({error.strerror})") from None
     profile = FAST if arguments.fast else FULL
+    on, beside_on = arguments.on, arguments.beside
+    backends.kind(on)
+    if beside_on:
+        backends.kind(beside_on, "--beside")
+        if beside_on == on:
+            raise wrong("--beside", beside_on, f"another back end than --on {on}, whose points it would be drawn over")
     store, scale = Store(arguments.store), arguments.scale
-    book = Book(store, profile, on=arguments.on, workers=arguments.jobs, scale=scale)
-    beside = (
-        Book(store, profile, on=arguments.beside, workers=arguments.jobs, scale=scale) if arguments.beside else None
-    )
+    book = Book(store, profile, on=on, workers=arguments.jobs, scale=scale)
+    beside = Book(store, profile, on=beside_on, workers=arguments.jobs, scale=scale) if beside_on else None
     for made in (book, beside):
         if made is not None:
             _run(made, names, quiet=arguments.quiet)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends
-from dumbbell.errors import wrong
+from dumbbell.errors import ScenarioError, wrong
 from dumbbell.papers import entry_of, text_of
 
 from .judge import Verdict, judge
@@ -111,8 +111,16 @@ class Book:
         from dumbbell.scenario.file import Given, from_dict
         from dumbbell.scenario.toml_text import to_toml
 
-        scenario = from_dict({"name": "paper", **scaled(case.scenario, self.scale)})
-        jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
+        try:
+            scenario = from_dict({"name": "paper", **scaled(case.scenario, self.scale)})
+            jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
+        except ScenarioError as error:
+            if self.scale == 1 or error.key == "--scale":
+                raise
+            first = error.errors[0]
+            raise wrong(
+                "--scale", self.scale, f"one that {name} can be run at ({first.key}: {first.problem})"
+            ) from None
         if any(job.planned.vary for job in jobs):
             raise PaperError(f"{name}: a case has a list")
         return jobs
