@@ -149,7 +149,9 @@ def _print(one: Judged, figure: Path | None) -> None:
 
     if one.table.entry.cells:
         _print_cells(one)
-    table = Table(title=f"{one.text.id}: {one.text.title}", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(
+        title=f"{one.text.id}: {one.text.title}{_scaled(one.table.scale)}", title_justify="left", box=box.SIMPLE_HEAD
+    )
     for head in ("claim", "", "measured", "expected", "tolerance", ""):
         table.add_column(head, overflow="fold")
     for verdict in one.verdicts:
@@ -167,12 +169,16 @@ def _print(one: Judged, figure: Path | None) -> None:
         print(f"Picture: {figure}\n")
 
 
+def _scaled(scale: float) -> str:
+    return "" if scale == 1 else f", at {scale:g} of the paper's rates"
+
+
 def _write(judged: list[Judged], book: Book, figures: dict[str, Path], out: Path, *, quiet: bool) -> None:
     """The scoreboard: on the terminal, and as files beside the figures."""
     from dumbbell.papers import score
 
-    (out / "scoreboard.json").write_text(json.dumps(score.as_json(judged, book.profile), indent=1) + "\n")
-    (out / "scoreboard.md").write_text(score.markdown(judged, book.profile, figures), encoding="utf-8")
+    (out / "scoreboard.json").write_text(json.dumps(score.as_json(judged, book.profile, book.scale), indent=1) + "\n")
+    (out / "scoreboard.md").write_text(score.markdown(judged, book.profile, figures, book.scale), encoding="utf-8")
     if quiet:
         return
     from rich import box
@@ -181,7 +187,7 @@ def _write(judged: list[Judged], book: Book, figures: dict[str, Path], out: Path
     from .table import console
 
     provisional = "" if book.profile.is_full else ", provisional: shorter runs, fewer repetitions"
-    table = Table(title=f"Claims{provisional}", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=f"Claims{_scaled(book.scale)}{provisional}", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("paper", *score.COLUMNS):
         table.add_column(head, justify="left" if head == "paper" else "right")
     for line in score.lines(judged):

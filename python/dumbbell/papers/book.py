@@ -40,7 +40,7 @@ class Book:
         How many go at once; None: as many as there are cores.
     scale
         What rates, bursts and sizes are multiplied with, for back ends that do not carry the paper's; buffers in BDP
-        follow.
+        follow. Tables divide what they read by it again.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Book:
                 for _ in self.store.run(jobs, backends.workers(self.on, (), self.workers), None):
                     pass
                 points.append(Point(case.series, case.at, tuple(self.store.results(jobs))))
-            self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on)
+            self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on, scale=self.scale)
         return self._tables[name]
 
     def forget(self, name: str) -> None:
@@ -95,7 +95,7 @@ class Book:
         table = self.table(name)
         entry = entry_of(name)
         points = [*table.points, *(point for other in entry.also for point in self.table(other).points)]
-        wide = Table(text_of(name), entry, points, kind=self.on)
+        wide = table.of(points)
         return Judged(text_of(name), table, tuple(judge(claim, table, wide, self) for claim in text_of(name).claims))
 
     def _cases(self, name: str) -> list[tuple[Case, list[Job]]]:
