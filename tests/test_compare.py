@@ -173,6 +173,37 @@ def test_two_different_back_ends_are_wanted(
     assert capsys.readouterr().err.strip() == message
 
 
+@pytest.mark.parametrize("need", ["2", "-1", "150%", "nan", "half"])
+def test_the_share_of_runs_that_must_agree_is_one_from_0_to_1(
+    need: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["compare", str(tmp_path / "x.toml"), f"--need={need}"])
+    assert ended.value.code == 2
+    assert (
+        capsys.readouterr().err
+        == f'dumbbell compare: argument --need: got {need}, wanted a share from 0 to 1, such as "90%" or 0.9\n'
+    )
+
+
+@pytest.mark.parametrize(("need", "status"), [("50%", 0), ("0.5", 0), ("51%", 1), ("0", 0)])
+def test_enough_runs_agree_where_their_share_is_the_one_asked_for(
+    need: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def one_differs(*given: Any, **more: Any) -> dict[str, Any]:
+        made = sim.run(*given, **more)
+        if made["vary"] == {"path.buffer": "2bdp"}:
+            made["summary"]["link"]["utilization"] /= 2
+            (given[1] / "manifest.json").write_text(json.dumps(made))
+        return made
+
+    register(monkeypatch, twin=one_differs)
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    given = ["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--out", str(tmp_path / "out"), "--need", need]
+    assert cli.main(given) == status
+
+
 def test_what_cannot_be_drawn_is_refused_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -114,6 +114,7 @@ def test_a_port_of_the_far_end_stands_for_a_server_elsewhere(cli: Any, tmp_path:
     [
         (shell.Path(up=shell.Direction(rate="12parsec")), '--up-rate: got "12parsec"'),
         (shell.Path(delay="20"), "--delay: got"),
+        (shell.Path(delay="25h"), '--delay: got "25h", wanted a delay whose round trip, twice of it, is a time'),
         (shell.Path(aqm="codell"), 'did you mean "codel"?'),
         (shell.Path(buffer="2bdp"), "--buffer: got 2bdp, wanted a rate as well"),
         (
@@ -149,6 +150,16 @@ def test_a_rate_of_both_directions_beside_a_trace_of_one_is_refused(cli: Any, tm
         done.stderr
         == "dumbbell: --rate: got 12mbit together with --up-trace, wanted --down-rate, for the other direction only\n"
     )
+
+
+@pytest.mark.parametrize("place", ["missing/figures.json", "."])
+def test_a_file_that_figures_cannot_go_to_is_refused_before_the_command_runs(
+    cli: Any, tmp_path: Path, place: str
+) -> None:
+    done = cli("shell", "--json", tmp_path / place, "--", "touch", tmp_path / "ran")
+    assert (done.returncode, (tmp_path / "ran").exists()) == (2, False)
+    assert done.stderr.startswith("dumbbell: --json: got ")
+    assert done.stderr.endswith(", wanted a file that can be written, in a folder that exists\n")
 
 
 def test_each_direction_has_its_own_queue_and_loss(cli: Any) -> None:

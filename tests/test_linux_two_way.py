@@ -110,15 +110,17 @@ def test_a_controller_that_needs_ecn_has_it_from_its_receiver(tmp_path: Path, cl
     assert any("dctcp: its receiver echoes" in text for text in result.warnings)
 
 
-def test_accurate_ecn_where_the_kernel_has_none_is_one_error(tmp_path: Path, cli: Any) -> None:
-    done = cli(
-        "run",
-        scenario(tmp_path, "accurate", seconds=1, host='ecn = "accurate"'),
-        "--on",
-        "linux",
-        "--out",
-        tmp_path / "o",
-    )
-    if done.returncode == 0:
+@pytest.mark.parametrize("on", ["linux", "netem"])
+def test_accurate_ecn_where_the_kernel_has_none_is_the_same_error_of_check_and_of_run(
+    tmp_path: Path, cli: Any, on: str
+) -> None:
+    given = scenario(tmp_path, "accurate", seconds=1, host='ecn = "accurate"')
+    checked = cli("check", given, "--on", on)
+    if checked.returncode == 0:
         return  # this kernel has it
-    assert "host.ecn: got accurate, wanted classic" in done.stderr
+    done = cli("run", given, "--on", on, "--out", tmp_path / "o")
+    for each in (checked, done):
+        assert each.returncode == 2
+        assert (
+            'host.ecn: got "accurate", wanted false or classic: this kernel\'s TCP has no accurate ECN' in each.stderr
+        )

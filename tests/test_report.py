@@ -363,6 +363,7 @@ def test_a_damaged_scoreboard_is_an_error_and_a_whole_one_a_section(tmp_path: Pa
     claim = {"id": "c1", "text": "more", "verdict": "holds", "measured": 0.51, "expected": 0.5, "reason": ""}
     board = {
         "provisional": True,
+        "scale": 0.1,
         "papers": [{"paper": "p", "claims": "1"}],
         "entries": [{"id": "p/f", "claims": [claim]}],
     }
@@ -371,6 +372,7 @@ def test_a_damaged_scoreboard_is_an_error_and_a_whole_one_a_section(tmp_path: Pa
     assert cli("report", "papers", "-o", "x.html").returncode == 0
     (found,) = written(tmp_path / "x.html")["scoreboards"]
     assert found["entries"][0]["claims"][0]["measured"] == "0.51"
+    assert found["scaled"] == "Made with --scale 0.1: what was measured is brought to the papers' scale."
     (tmp_path / "papers" / "scoreboard.json").write_text('{"papers": 1}')
     done = cli("report", "papers", "-o", "x.html")
     assert (done.returncode, "scoreboard.json: damaged" in done.stderr) == (1, True)

@@ -4,6 +4,7 @@ of every figure can be read from its runs.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ import pytest
 from conftest import Cli
 from dumbbell import papers
 from dumbbell.errors import ScenarioError
-from dumbbell.papers import claims, findings, judge
+from dumbbell.papers import claims, findings, judge, measure, score
 from dumbbell.papers.book import Book, scaled
 from dumbbell.papers.claims import Claim, Tolerance
 from dumbbell.papers.entry import FAST, FULL, Case
-from dumbbell.papers.table import PaperError, Reading, by_place, matches
+from dumbbell.papers.table import PaperError, Reading, Table, by_place, matches
 from dumbbell.runs.store import Store
 
 
@@ -242,6 +243,99 @@ def test_a_scaled_scenario_has_its_rates_and_sizes_times_the_factor_and_its_buff
     }
     with pytest.raises(ScenarioError, match="--scale"):
         scaled({**given, "path": {**given["path"], "buffer": "63pkt"}}, 0.1)  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("paper", "name", "value"),
+    [
+        ("kfoury2020/fig10a", "throughput_mbps", 900.0),
+        ("kfoury2020/fig4a", "flow_throughputs_mbps", [8.0, 10.0]),
+        ("yang2021/fig18b", "inflight_bytes", 250_000.0),
+        ("gomez_fabric/exp-bw-cdf", "bandwidth_estimates", [1000.0]),
+        ("kfoury2020/fig9a", "rtt_ms", 90.0),
+        ("kfoury2020/fig14a", "jain", 0.9),
+        ("kfoury2020/fig16a", "flow_fcts_s", [1.5]),
+    ],
+)
+def test_runs_at_a_tenth_of_the_rates_are_read_at_the_papers_scale(paper: str, name: str, value: Any) -> None:
+    entry = papers.entry_of(paper)
+    measured = 0.1 if measure.grows_with_rate(name) else 1.0
+    own = [one * measured for one in value] if isinstance(value, list) else value * measured
+    known = {**entry.metrics, name: lambda _, __: own}
+    table = Table(papers.text_of(paper), replace(entry, metrics=known), [], scale=0.1)
+    assert table.metric(name)(None, None) == pytest.approx(value)  # type: ignore[arg-type]
+    assert (measured < 1) == name.startswith(("throughput", "flow_throughputs", "inflight", "bandwidth"))
+
+
+def test_a_claim_about_a_rate_is_judged_at_the_papers_scale(tmp_path: Path) -> None:
+    verdicts = {
+        one.claim.id: one for one in Book(Store(tmp_path), FAST, scale=0.1).judged("kfoury2020/fig10a").verdicts
+    }
+    assert (verdicts["c1"].claim.expected, verdicts["c1"].verdict) == (900, "holds")
+    assert verdicts["c1"].measured == pytest.approx(900, rel=0.08)
+    assert verdicts["c6"].measured == pytest.approx(17, abs=10), "of 1000 Mbit/s: BBRv2 collapses"
+
+
+@pytest.mark.usefixtures("glances")
+def test_a_capacity_is_that_of_the_link_that_was_run(tmp_path: Path) -> None:
+    parts = [
+        Book(Store(tmp_path), FAST, scale=scale)
+        .table("yang2021/fig8")
+        .read("throughput_fraction_of_capacity", "CUBIC", {"loss_pct": 0})
+        for scale in (1.0, 0.5)
+    ]
+    assert parts[0][0].mean == pytest.approx(parts[1][0].mean, rel=0.3)
+
+
+@pytest.mark.usefixtures("glances")
+def test_the_mb_of_a_bdp_are_those_of_the_papers_scale(tmp_path: Path) -> None:
+    (bdp,) = (
+        one
+        for one in Book(Store(tmp_path), FAST, scale=0.1).judged("gomez_fabric/exp6-queue").verdicts
+        if one.claim.metric == "bdp_MB"
+    )
+    assert (bdp.measured, bdp.verdict) == (62.5, "holds")
+
+
+@pytest.mark.usefixtures("glances")
+def test_whatever_is_written_of_a_scaled_figure_says_so(tmp_path: Path) -> None:
+    book = Book(Store(tmp_path), FAST, scale=0.1)
+    judged = book.judged("kfoury2020/fig11a")
+    assert judged.table.entry.draw is not None
+    caption = judged.table.entry.draw(judged.table).legends[0].get_title().get_text()
+    assert "run at 0.1 of the paper's rates and drawn at the paper's scale" in " ".join(caption.split())
+    board = score.as_json([judged], FAST, book.scale)
+    assert (board["scale"], board["entries"][0]["scale"]) == (0.1, 0.1)
+    page = score.markdown([judged], FAST, {}, book.scale)
+    assert "Made with `--scale 0.1`: rates, bursts and sizes of flows are 0.1 of the papers'." in page
+    assert "`dumbbell reproduce kfoury2020/fig11a --fast --scale 0.1`" in page
+
+
+@pytest.mark.usefixtures("glances")
+def test_a_figure_at_the_papers_rates_says_nothing_of_a_scale(tmp_path: Path) -> None:
+    judged = Book(Store(tmp_path), FAST).judged("kfoury2020/fig11a")
+    page = score.markdown([judged], FAST, {})
+    assert "--scale" not in page
+    assert "`dumbbell reproduce kfoury2020/fig11a --fast`" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--scale", "0"], "argument --scale: got 0, wanted a number above 0"),
+        (["--scale=-1"], "argument --scale: got -1, wanted a number above 0"),
+        (["--scale", "nan"], "argument --scale: got nan, wanted a number above 0"),
+        (["--scale", "0.00001"], "--scale: got 1e-05, wanted one that kfoury2020/fig10a can be run at (path.burst: "),
+        (["--beside", "foo"], '--beside: got "foo", wanted one of: "sim"'),
+        (["--beside", "sim"], '--beside: got "sim", wanted another back end than --on sim'),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_error_that_names_it(
+    cli: Cli, tmp_path: Path, options: list[str], said: str
+) -> None:
+    done = cli("reproduce", "kfoury2020/fig10a", "--fast", "--out", tmp_path / "out", "--store", tmp_path, *options)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
 
 
 def test_an_unknown_figure_is_refused_with_the_nearest(cli: Cli) -> None:

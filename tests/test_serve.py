@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,12 @@ import pytest
 
 import dumbbell
 from conftest import Cli
+from dumbbell import ScenarioError
+from dumbbell.runs import plan
+from dumbbell.scenario.file import from_dict
 from dumbbell.scenario.toml_text import to_toml
+from dumbbell.serve.check import Desk
+from dumbbell.serve.limits import Limits
 from serving import LONG, SCENARIO, Server, serving, wait_for
 
 TABLES = ("samples", "queue", "events", "flows", "messages")
@@ -239,6 +245,7 @@ def test_a_controller_is_no_file(server: Server, cca: str) -> None:
         ({"repetitions": 201}, ""),
         ({"seed": list(range(201))}, ""),
         ({"flow": [{"cca": "cubic", "count": 40_000}], "seed": [1, 2, 3, 4, 5, 6]}, "flow"),
+        ({"repetitions": 200, "duration": "10s", "flow": [{"cca": "cubic", "arrivals": {"rate": "4000/s", "sizes": "1kB"}}]}, "flow"),
         ({"record": {"every": "1us"}, "limits": {"samples": 10**12}, "flow": [{"cca": "cubic", "count": 1000}]}, "record.every"),
         ({"record": {"pcap": True}}, "record.pcap"),
         ({"record": {"qlog": True}}, "record.qlog"),
@@ -253,6 +260,31 @@ def test_what_is_over_the_limits_is_refused_before_it_runs(server: Server, chang
     assert (status, error["key"]) == (422, key)
     assert "wanted" in error["text"]
     assert folders(server.out) == before
+
+
+def test_planning_ends_with_the_run_that_passes_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[int] = []
+
+    def counting(case: Any, known: Any = None, *, seed: int | None = None) -> Any:
+        planned.append(1)
+        return make(case, known, seed=seed)
+
+    make = plan.plan
+    monkeypatch.setattr(plan, "plan", counting)
+    desk = Desk(tmp_path, Limits(packets=20_000))  # a run has 8256 at most
+    tables = {**SCENARIO, "repetitions": 100, "host": {"start_jitter": "20ms"}}
+    with pytest.raises(ScenarioError, match="got up to 24,768 packets in the first 3 runs"):
+        desk.check({"tables": tables})
+    assert len(planned) == 3
+
+
+@pytest.mark.parametrize(("rate", "is_over"), [("1990/s", True), ("1970/s", False)])
+def test_flows_that_arrive_at_random_count_with_what_chance_may_add(rate: str, *, is_over: bool) -> None:
+    flow = {"cca": "cubic", "start": "2s", "stop": "12s", "arrivals": {"rate": rate, "sizes": "1kB", "until": "10s"}}
+    others = {"cca": "bbr", "count": 4_000}
+    scenario = from_dict({**SCENARIO, "duration": "20s", "repetitions": 10, "flow": [flow, others]})
+    with pytest.raises(ScenarioError, match="got up to") if is_over else nullcontext():
+        Limits().check_size(scenario)
 
 
 def test_limits_are_flags(tmp_path: Path) -> None:
@@ -369,7 +401,14 @@ def test_a_gallery_scenario_finds_its_trace(server: Server, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--port", "65536"], "65535"), (["--port", "x"], "65535"), (["--max-time", "5"], "--max-time"), (["--max-runs", "0"], "whole number")],
+    [
+        (["--port", "65536"], "65535"),
+        (["--port", "x"], "65535"),
+        (["--max-time", "foo"], '--max-time: got "foo", wanted a time with its unit'),
+        (["--max-memory", "2"], '--max-memory: got "2", wanted a size with its unit'),
+        (["--max-disk=-5GB"], '--max-disk: got "-5GB", wanted a size with its unit'),
+        (["--max-runs", "0"], "whole number"),
+    ],
 )  # fmt: skip
 def test_wrong_options_are_one_line(cli: Cli, options: list[str], said: str) -> None:
     made = cli("serve", *options)

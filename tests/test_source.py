@@ -10,6 +10,7 @@ import pytest
 from dumbbell import ScenarioError, from_file, from_text
 from dumbbell.runs import plan
 from dumbbell.scenario.keylines import lines
+from dumbbell.scenario.source import as_written
 
 FILE = """\
 # four errors
@@ -127,3 +128,19 @@ def test_an_error_of_the_path_that_every_flow_meets_is_told_once() -> None:
     with pytest.raises(ScenarioError) as caught:
         plan.runs(from_text(text.replace("buffer", 'impair = [{ kind = "delay" }], loss = 0.1, buffer')))
     assert [error.key for error in caught.value.errors] == ["path.loss"]
+
+
+@pytest.mark.parametrize(
+    ("tables", "overrides", "named"),
+    [
+        ("[path]\nloss = { packets = [3] }\n[[flow]]\n", (), "path.loss.packets"),
+        ("[path.up]\nloss = { packets = [3] }\n[[flow]]\n", (), "path.up.loss.packets"),
+        ("[path]\nloss = { packets = [3] }\n[[flow]]\nloss.packets = [4]\n", (), "flow[0].loss.packets"),
+        ("[[flow]]\n", ("path.loss={packets=[3]}",), "path.loss.packets"),
+        ("[[flow]]\n", (), "flow[0].loss.packets"),
+    ],
+)
+def test_an_error_of_a_flow_names_the_key_that_gave_it_its_value(
+    tables: str, overrides: tuple[str, ...], named: str
+) -> None:
+    assert as_written(ScenarioError("flow[0].loss.packets", "wrong"), tables, overrides).key == named

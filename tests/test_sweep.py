@@ -16,7 +16,7 @@ import pytest
 
 import dumbbell
 from conftest import SMALL
-from dumbbell import ResultError, ScenarioError, from_text, load
+from dumbbell import ResultError, ScenarioError, _native, from_text, load
 from dumbbell.errors import EngineError
 from dumbbell.runs import origin, sweep, temporary
 from dumbbell.runs.place import Place
@@ -79,10 +79,12 @@ def test_the_manifest_tells_where_a_result_comes_from(tmp_path: Path) -> None:
     assert manifest["vary"] == {"path.buffer": "0.5bdp"}
     assert set(manifest) == {
         "schema_version", "name", "position", "vary", "repetition", "seed", "scenario", "set", "plan", "summary",
-        "warnings", "versions", "git",
+        "warnings", "versions", "digests", "git",
         "kernel", "created", "wall_s", "backend", "controllers", "files",
     }  # fmt: skip
     assert set(manifest["versions"]) == {"dumbbell", "engine", "python"}
+    known = _native.digests()
+    assert manifest["digests"] == {name: known[name] for name in ("engine", "cca/bbr", "cca/cubic")}
 
 
 def test_a_checkout_is_believed_before_what_a_killed_build_left(
@@ -119,10 +121,28 @@ def test_resume_refuses_the_result_of_another_plan(tmp_path: Path) -> None:
         run(SMALL.replace("20Mbps", "30Mbps"), tmp_path / "out", resume=True)
 
 
-def test_resume_refuses_the_result_of_another_engine(tmp_path: Path, double: ModuleType) -> None:
+@pytest.mark.parametrize(
+    ("changed", "others"),
+    [("engine", "engine"), ("cca/cubic", "cca/cubic"), ("cca/reno", ""), ("modules", ""), ("all", "")],
+)
+def test_resume_refuses_the_result_of_another_engine_or_controller(
+    tmp_path: Path, double: ModuleType, changed: str, others: str
+) -> None:
     run(SMALL, tmp_path / "out")
-    double.version = lambda: "9.9.9"  # type: ignore[attr-defined]
-    with pytest.raises(ResultError, match=r"made by engine 0.0.0\+double, this is 9.9.9"):
+    known = double.digests()
+    double.digests = lambda: {**known, changed: "another"}  # type: ignore[attr-defined]
+    if not others:
+        assert all(outcome.was_there for outcome in run(SMALL, tmp_path / "out", resume=True))
+        return
+    with pytest.raises(ResultError, match=f"made by another build than this, with another {others}; --force replaces"):
+        run(SMALL, tmp_path / "out", resume=True)
+
+
+def test_resume_refuses_a_result_that_does_not_say_with_which_engine_it_was_made(tmp_path: Path) -> None:
+    first, _ = run(SMALL, tmp_path / "out")
+    file = first.job.folder / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "digests": {}}))
+    with pytest.raises(ResultError, match="and does not say with which engine; --force replaces all results"):
         run(SMALL, tmp_path / "out", resume=True)
 
 

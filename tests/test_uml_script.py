@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT
 from dumbbell import ScenarioError, from_file
 from dumbbell.runs import plan
+from dumbbell.runs.estimate import describe
 from dumbbell.scenario.file import from_dict
 from dumbbell.uml import script
 from dumbbell.uml.controllers import Loaded
@@ -92,6 +93,8 @@ def test_a_plan_becomes_these_files(name: str) -> None:
             {"qdisc": {"kind": "fq", "ce_threshold": "1ms"}},
             "path.qdisc.ce_threshold: got one of fq, wanted none with --on uml",
         ),
+        ({"loss": {"packets": [3, 5]}}, "flow[0].loss.packets: got [3, 5], wanted a share or a table of model random"),
+        ({"loss": {"steps": [["0s", "0%"], ["1s", "1%"]]}}, "flow[0].loss: changes, wanted a share or a table"),
         ({"jitter": {"kind": "gaussian", "spread": "1ms"}}, 'flow[0].jitter.kind: got "gaussian", wanted uniform'),
         ({"flows": [{"cca": "reno", "transport": "quic"}]}, "flow[0].transport: got quic, wanted tcp"),
         ({"host": {"ecn": "accurate"}}, 'host.ecn: got "accurate", wanted false or classic'),
@@ -104,6 +107,13 @@ def test_what_the_guest_cannot_do_is_one_error_that_says_what_can(given: dict[st
         script.refuse(planned(**given))
     assert str(error.value).startswith(message)
     assert "--on" in str(error.value) or "wanted one of" in str(error.value)
+
+
+def test_what_the_guest_does_in_another_way_is_said_before_it_runs() -> None:
+    given = {"name": "t", "duration": "1s", "path": PATH, "flow": [{"cca": "reno"}], "host": {"gro": True}}
+    scenario = from_dict(given)
+    assert [warning[:9] for warning in describe(scenario, on="uml")[1]] == ["host.gro:"]
+    assert describe(scenario, on="sim")[1] == []
 
 
 def test_the_guest_has_memory_for_what_the_path_holds() -> None:

@@ -114,8 +114,17 @@ def _planned(path: Path, direction: Direction, name: str) -> Plan:
     try:
         runs = planning.runs(from_dict(given))
     except ScenarioError as error:
-        raise together([ScenarioError(_option(path, name, one.key), one.problem) for one in error.errors]) from None
+        raise together([_of_option(path, name, one) for one in error.errors]) from None
     return next(iter(runs)).plan
+
+
+def _of_option(path: Path, name: str, error: ScenarioError) -> ScenarioError:
+    """The error of a scenario's key, as one of the option that gave its value."""
+    option = _option(path, name, error.key)
+    if option != "--delay":
+        return ScenarioError(option, error.problem)
+    _, _, accepted = error.problem.partition("wanted ")
+    return wrong(option, path.delay, f"a delay whose round trip, twice of it, is {accepted}")
 
 
 def _option(path: Path, name: str, key: str) -> str:

@@ -93,6 +93,7 @@ function scoreboard(board: Scoreboard): Child[] {
               "Made with --fast: shorter runs, fewer repetitions. Every verdict is provisional.",
           )
         : null;
+    const scaled = board.scaled ? h("p", { class: "note" }, board.scaled) : null;
     const counts = plain(
         "Claims of each paper",
         heads,
@@ -120,7 +121,7 @@ function scoreboard(board: Scoreboard): Child[] {
             claims,
         );
     });
-    return [provisional, scrolled("Scoreboard", counts), ...entries];
+    return [provisional, scaled, scrolled("Scoreboard", counts), ...entries];
 }
 
 function origin(one: Origin): HTMLElement {

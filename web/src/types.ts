@@ -150,6 +150,7 @@ export interface Changes {
 export interface Scoreboard {
     folder: string;
     provisional: boolean;
+    scaled: string;
     papers: Record<string, string>[];
     entries: { id: string; picture: string; claims: Record<string, string>[] }[];
 }

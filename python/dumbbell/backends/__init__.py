@@ -65,7 +65,9 @@ KINDS = {
 
 
 class Backend(Protocol):
-    """What a back end's module has."""
+    """What a back end's module has. It may also have ``warnings(request) -> list[str]``: what its results will warn of,
+    as far as that is known before they are made.
+    """
 
     def check(self, request: Request) -> None:
         """Raise ScenarioError for what of a plan this back end cannot do, EngineError for what this machine lacks."""
@@ -96,18 +98,24 @@ def lacking(request: Request) -> str:
     return ""
 
 
+def warnings(request: Request) -> list[str]:
+    """What a result of this back end will warn of, as far as its plan alone tells."""
+    said = getattr(_module(request.on), "warnings", None)
+    return said(request) if said else []
+
+
 def _refuse_qlog(request: Request) -> None:
     """What a sender of a real stack has taken for lost, and when, only the simulator knows."""
     if request.planned.plan["record"].get("qlog") and not kind(request.on).is_exact:
         raise ScenarioError("record.qlog", f"got true, wanted false with --on {request.on}; --on sim has it")
 
 
-def kind(on: str) -> Kind:
-    """Of the back end that ``--on`` names; raises ScenarioError for one that does not exist."""
+def kind(on: str, option: str = "--on") -> Kind:
+    """Of the back end that ``--on`` names, or another option; raises ScenarioError for one that does not exist."""
     name, colon, _ = on.partition(":")
     found = KINDS.get(name)
     if found is None or (colon and not (found.has_hosts or found.has_series)):
-        raise wrong("--on", on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
+        raise wrong(option, on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
     return found
 
 
@@ -131,5 +139,10 @@ def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | N
     module: Any = _module(on)
     for request in requests:
         _refuse_qlog(request)
-        module.check(request)
+        try:
+            module.check(request)
+        except ScenarioError as error:
+            from dumbbell.scenario.source import as_written  # only where there is an error
+
+            raise as_written(error, request.scenario_text, request.overrides) from None
     return wanted or (module.workers(on) if which.has_workers else which.jobs)

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
-from dumbbell.runs import origin
+from dumbbell.runs import identity, origin
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import Plan
@@ -123,6 +123,7 @@ class ResultFolder:
             "summary": summary,
             "warnings": [*planned.warnings, *summary["warnings"]],
             "versions": origin.versions(),
+            "digests": identity.digests(request),
             "git": _commit(),
             "kernel": origin.kernel(),
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -6,15 +6,19 @@ time.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.errors import EngineError, ScenarioError
+from dumbbell.errors import EngineError, ScenarioError, wrong
 from dumbbell.scenario.warn import L4S, NEED_MARKS
 
 from .folder import ResultFolder
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Controllers that the running kernel offers to every network namespace.
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+#: Which ECN connections negotiate, and the number of accurate ECN (Documentation/networking/ip-sysctl.rst).
+ECN_SYSCTL, ACCURATE_ECN = "/proc/sys/net/ipv4/tcp_ecn", b"3"
 #: include/uapi/linux/time.h.
 _CLOCK_MONOTONIC_COARSE = 6
 
@@ -59,7 +65,34 @@ def check(request: Request) -> None:
         _native.emulate(json.dumps(planned.plan), None, ".")
     except _native.PlanError as error:
         raise ScenarioError("", str(error), source=planned.name) from None
+    refuse_ecn(request)
     wanted(planned.plan, ours=_is_ours(request), own=request.own)
+
+
+def refuse_ecn(request: Request) -> None:
+    """Raise ScenarioError for accurate ECN where this kernel's TCP has none. It is asked as the hosts are told: by
+    writing the number to a namespace, which is gone with the question.
+    """
+    if request.planned.plan["host"]["ecn"] != "accurate" or _has_accurate_ecn():
+        return
+    raise wrong(
+        "host.ecn", "accurate", "false or classic: this kernel's TCP has no accurate ECN; --on sim has it"
+    ).under(request.planned.name)
+
+
+@cache
+def _has_accurate_ecn() -> bool:
+    """Whether the kernel takes the number of accurate ECN; yes where it cannot be asked."""
+    write = (
+        "import os, sys\n"
+        f"try: os.write(os.open({ECN_SYSCTL!r}, os.O_WRONLY), {ACCURATE_ECN!r})\n"
+        "except OSError as error: sys.exit(error.errno)"
+    )
+    try:
+        asked = subprocess.run(["unshare", "-n", sys.executable, "-ISc", write], capture_output=True, check=False)
+    except OSError:
+        return True
+    return asked.returncode != errno.EINVAL
 
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
@@ -77,6 +110,11 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
         # Controllers inside quinn count in the ticks that the scenario says.
         hz = None if all(map(_is_quinn, plan["flows"])) else _kernel_hz()
         return made.finish(outcome["summary"], controllers=request.own.record(), hz=hz, warnings=warnings, more=more)
+
+
+def warnings(request: Request) -> list[str]:
+    """What its result will warn of, whatever it comes to."""
+    return list(ecn_warnings(request.planned.plan))
 
 
 def ecn_warnings(plan: Plan) -> Iterator[str]:

@@ -72,6 +72,7 @@ def check(request: Request) -> None:
     linux.wanted(planned.plan)
     if os.geteuid() != 0:
         raise EngineError("--on netem: needs root, to create network namespaces and queue disciplines")
+    linux.refuse_ecn(request)
     for program in ("ip", "tc", "ss", "iperf3", "sysctl", "setsid", "unshare", "timeout"):
         if shutil.which(program) is None:
             raise EngineError(
@@ -82,6 +83,11 @@ def check(request: Request) -> None:
     missing = [str(tc.module(f"tc qdisc add dev lo root {kind}")) for kind in kinds if not _has(kind)]
     if missing:
         raise EngineError(f"--on netem: this kernel has no module {', '.join(missing)}; --on linux needs none of them")
+
+
+def warnings(request: Request) -> list[str]:
+    """What its result will warn of, whatever it comes to."""
+    return linux.warnings(request)
 
 
 @cache
@@ -210,7 +216,7 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     cannot do.
     """
     routed: list[FlowPlan | ProbePlan] = [*plan["flows"], *plan.get("probes", [])]
-    lanes, where = _lanes(plan, routed)
+    lanes, where = _lanes(routed)
     ends, counts = [], [0] * len(lanes)
     for i, (one, lane_number) in enumerate(zip(routed, where)):
         counts[lane_number] += 1
@@ -240,13 +246,12 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     return Topology(net.commands, ends, links)
 
 
-def _lanes(plan: Plan, routed: Sequence[FlowPlan | ProbePlan]) -> tuple[list[Lane], list[int]]:
+def _lanes(routed: Sequence[FlowPlan | ProbePlan]) -> tuple[list[Lane], list[int]]:
     """The lanes of a path, and which one each flow or series takes."""
     lanes: list[Lane] = []
     where: list[int] = []
-    for i, one in enumerate(routed):
-        is_flow = i < len(plan["flows"])
-        lane = _lane(one, f"flow[{i}]" if is_flow else f"flow[{one['table']}]")
+    for one in routed:
+        lane = _lane(one, f"flow[{one['table']}]")
         if lane not in lanes:
             lanes.append(lane)
         where.append(lanes.index(lane))

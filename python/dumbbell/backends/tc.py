@@ -313,9 +313,10 @@ def _loss(stage: dict[str, Any], at: str) -> Argv:
         return ("loss", "gemodel", *(share(stage[f"{name}_ppb"]) for name in ("p", "r", "bad_loss", "good_loss")))
     if stage["model"] == "four_state":
         return ("loss", "state", *(share(stage[f"{name}_ppb"]) for name in ("p13", "p31", "p32", "p23", "p14")))
-    raise wrong(
-        f"{at}.loss", stage["model"], "random, gilbert_elliott or four_state, which netem has; --on linux has it"
-    )
+    accepted = "a share or a table of model random, gilbert_elliott or four_state, which netem has; --on linux has it"
+    if stage["model"] == "list":
+        raise wrong(f"{at}.loss.packets", stage["packets"], accepted)
+    raise ScenarioError(f"{at}.loss", f"changes, wanted {accepted}")
 
 
 def _share_of(stage: dict[str, Any], _: str) -> Argv:

@@ -47,6 +47,13 @@ def refuse(request: Request) -> None:
         raise error.under(request.planned.name) from None
 
 
+def warnings(request: Request) -> list[str]:
+    """What its result will warn of, whatever it comes to."""
+    from dumbbell.uml import script
+
+    return script.warnings(request.planned.plan)
+
+
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
     from dumbbell.uml import controllers, guest, script

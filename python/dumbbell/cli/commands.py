@@ -65,6 +65,17 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
     add_jobs(demo)
 
 
+def _factor(text: str) -> float:
+    """A number above 0; raises ArgumentTypeError."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < float("inf"):
+        raise argparse.ArgumentTypeError(f"got {text}, wanted a number above 0, such as 0.1")
+    return factor
+
+
 def _add_papers(listed: argparse.ArgumentParser) -> None:
     listed.add_argument("id", metavar="ID", nargs="*", help="only these papers or figures")
     listed.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
@@ -86,8 +97,9 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
         "--beside", metavar="BACKEND", help="run it on this back end too, and draw both into one picture: linux, uml"
     )
     reproduce.add_argument(
-        "--scale", type=float, default=1.0, metavar="FACTOR",
-        help="rates and sizes times this, where a back end does not carry the paper's; buffers in BDP follow",
+        "--scale", type=_factor, default=1.0, metavar="FACTOR",
+        help="rates and sizes times this, where a back end does not carry the paper's; buffers in BDP follow, and"
+        " figures are brought to the paper's scale",
     )  # fmt: skip
     reproduce.add_argument("--out", metavar="DIR", help="folder for figures and scoreboard (default: results/papers)")
     reproduce.add_argument(

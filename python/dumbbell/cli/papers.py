@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell import papers
-from dumbbell.errors import ResultError
+from dumbbell import backends, papers
+from dumbbell.errors import ResultError, wrong
 
 from . import OK
 
@@ -56,11 +56,15 @@ def reproduce(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise ResultError(f"{out}: cannot be made ({error.strerror})") from None
     profile = FAST if arguments.fast else FULL
+    on, beside_on = arguments.on, arguments.beside
+    backends.kind(on)
+    if beside_on:
+        backends.kind(beside_on, "--beside")
+        if beside_on == on:
+            raise wrong("--beside", beside_on, f"another back end than --on {on}, whose points it would be drawn over")
     store, scale = Store(arguments.store), arguments.scale
-    book = Book(store, profile, on=arguments.on, workers=arguments.jobs, scale=scale)
-    beside = (
-        Book(store, profile, on=arguments.beside, workers=arguments.jobs, scale=scale) if arguments.beside else None
-    )
+    book = Book(store, profile, on=on, workers=arguments.jobs, scale=scale)
+    beside = Book(store, profile, on=beside_on, workers=arguments.jobs, scale=scale) if beside_on else None
     for made in (book, beside):
         if made is not None:
             _run(made, names, quiet=arguments.quiet)
@@ -145,7 +149,9 @@ def _print(one: Judged, figure: Path | None) -> None:
 
     if one.table.entry.cells:
         _print_cells(one)
-    table = Table(title=f"{one.text.id}: {one.text.title}", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(
+        title=f"{one.text.id}: {one.text.title}{_scaled(one.table.scale)}", title_justify="left", box=box.SIMPLE_HEAD
+    )
     for head in ("claim", "", "measured", "expected", "tolerance", ""):
         table.add_column(head, overflow="fold")
     for verdict in one.verdicts:
@@ -163,12 +169,16 @@ def _print(one: Judged, figure: Path | None) -> None:
         print(f"Picture: {figure}\n")
 
 
+def _scaled(scale: float) -> str:
+    return "" if scale == 1 else f", at {scale:g} of the paper's rates"
+
+
 def _write(judged: list[Judged], book: Book, figures: dict[str, Path], out: Path, *, quiet: bool) -> None:
     """The scoreboard: on the terminal, and as files beside the figures."""
     from dumbbell.papers import score
 
-    (out / "scoreboard.json").write_text(json.dumps(score.as_json(judged, book.profile), indent=1) + "\n")
-    (out / "scoreboard.md").write_text(score.markdown(judged, book.profile, figures), encoding="utf-8")
+    (out / "scoreboard.json").write_text(json.dumps(score.as_json(judged, book.profile, book.scale), indent=1) + "\n")
+    (out / "scoreboard.md").write_text(score.markdown(judged, book.profile, figures, book.scale), encoding="utf-8")
     if quiet:
         return
     from rich import box
@@ -177,7 +187,7 @@ def _write(judged: list[Judged], book: Book, figures: dict[str, Path], out: Path
     from .table import console
 
     provisional = "" if book.profile.is_full else ", provisional: shorter runs, fewer repetitions"
-    table = Table(title=f"Claims{provisional}", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=f"Claims{_scaled(book.scale)}{provisional}", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("paper", *score.COLUMNS):
         table.add_column(head, justify="left" if head == "paper" else "right")
     for line in score.lines(judged):

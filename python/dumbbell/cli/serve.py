@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from dumbbell.errors import OutError, wrong
@@ -21,12 +22,9 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell.serve.limits import Keep, Limits
     from dumbbell.serve.server import Server
 
-    try:
-        time_s = units.span_ns(arguments.max_time) / 1e9
-        memory, disk = units.size_bytes(arguments.max_memory), units.size_bytes(arguments.max_disk)
-    except UnitError as error:
-        given = [arguments.max_time, arguments.max_memory, arguments.max_disk]
-        raise wrong("--max-time, --max-memory, --max-disk", given, str(error)) from None
+    time_s = _amount("--max-time", arguments.max_time, units.span_ns) / 1e9
+    memory = _amount("--max-memory", arguments.max_memory, units.size_bytes)
+    disk = _amount("--max-disk", arguments.max_disk, units.size_bytes)
     limits = Limits(time_s, arguments.max_runs, arguments.max_packets, memory)
     results = Path(arguments.out)
     try:
@@ -52,3 +50,11 @@ def main(arguments: argparse.Namespace) -> int:
             server.book.end()
             server.server_close()
     return OK
+
+
+def _amount(option: str, text: str, parse: Callable[[object], int]) -> int:
+    """A time in ns or a size in bytes that an option has with its unit. Raises ScenarioError that names the option."""
+    try:
+        return parse(text)
+    except UnitError as error:
+        raise wrong(option, text, str(error)) from None

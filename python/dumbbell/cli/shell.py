@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path as File
 
 from dumbbell import shell
 from dumbbell.backends import linux
-from dumbbell.errors import ResultError, ScenarioError
+from dumbbell.errors import ResultError, ScenarioError, wrong
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -25,6 +26,7 @@ def main(arguments: argparse.Namespace) -> int:
         seed=arguments.seed
     )  # fmt: skip
     shell.plan(path)
+    _check_writable(arguments.json)
     linux.prepare()
     ended = shell.run(path, command, far=arguments.far, forward=arguments.forward)
     if arguments.json:
@@ -35,6 +37,16 @@ def main(arguments: argparse.Namespace) -> int:
     for warning in ended["warnings"]:
         print(f"dumbbell: {warning}", file=sys.stderr)
     return int(ended["status"])
+
+
+def _check_writable(name: str | None) -> None:
+    """Raise ScenarioError for a file that the figures could not go to, while no command has run for them."""
+    if name is None:
+        return
+    file = File(name)
+    is_possible = os.access(file if file.exists() else file.parent, os.W_OK) and file.parent.is_dir()
+    if file.is_dir() or not is_possible:
+        raise wrong("--json", name, "a file that can be written, in a folder that exists")
 
 
 def _direction(arguments: argparse.Namespace, name: str) -> shell.Direction:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends
-from dumbbell.errors import wrong
+from dumbbell.errors import ScenarioError, wrong
 from dumbbell.papers import entry_of, text_of
 
 from .judge import Verdict, judge
@@ -40,7 +40,7 @@ class Book:
         How many go at once; None: as many as there are cores.
     scale
         What rates, bursts and sizes are multiplied with, for back ends that do not carry the paper's; buffers in BDP
-        follow.
+        follow. Tables divide what they read by it again.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Book:
                 for _ in self.store.run(jobs, backends.workers(self.on, (), self.workers), None):
                     pass
                 points.append(Point(case.series, case.at, tuple(self.store.results(jobs))))
-            self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on)
+            self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on, scale=self.scale)
         return self._tables[name]
 
     def forget(self, name: str) -> None:
@@ -95,7 +95,7 @@ class Book:
         table = self.table(name)
         entry = entry_of(name)
         points = [*table.points, *(point for other in entry.also for point in self.table(other).points)]
-        wide = Table(text_of(name), entry, points, kind=self.on)
+        wide = table.of(points)
         return Judged(text_of(name), table, tuple(judge(claim, table, wide, self) for claim in text_of(name).claims))
 
     def _cases(self, name: str) -> list[tuple[Case, list[Job]]]:
@@ -111,8 +111,16 @@ class Book:
         from dumbbell.scenario.file import Given, from_dict
         from dumbbell.scenario.toml_text import to_toml
 
-        scenario = from_dict({"name": "paper", **scaled(case.scenario, self.scale)})
-        jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
+        try:
+            scenario = from_dict({"name": "paper", **scaled(case.scenario, self.scale)})
+            jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
+        except ScenarioError as error:
+            if self.scale == 1 or error.key == "--scale":
+                raise
+            first = error.errors[0]
+            raise wrong(
+                "--scale", self.scale, f"one that {name} can be run at ({first.key}: {first.problem})"
+            ) from None
         if any(job.planned.vary for job in jobs):
             raise PaperError(f"{name}: a case has a list")
         return jobs

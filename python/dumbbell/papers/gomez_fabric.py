@@ -118,8 +118,8 @@ def bdp_bytes(result: Result) -> float:
 
 
 def _bdp(table: Table, _: Claim, __: Book) -> list[Reading]:
-    """Rate times RTT of the scenarios, MB."""
-    return [Reading({}, (mb,)) for mb in {bdp_bytes(point.runs[0]) / 1e6 for point in table.points}]
+    """Rate times RTT of the scenarios, MB, at the paper's scale."""
+    return [Reading({}, (mb,)) for mb in {bdp_bytes(point.runs[0]) / table.scale / 1e6 for point in table.points}]
 
 
 def queue_occupancy(result: Result, _: str | None) -> float:

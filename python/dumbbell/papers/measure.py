@@ -77,6 +77,13 @@ def _rtts(result: Result, label: str | None) -> statistic.Distribution:
     return metrics.rtt_ms(result, flows(result, label))
 
 
+def grows_with_rate(metric: str) -> bool:
+    """Whether a metric of the papers is a rate or an amount of bytes: runs at a tenth of the paper's rates have a tenth
+    of it. All others are times, shares, ratios or multiples of a BDP, which do not change with the rates.
+    """
+    return metric.endswith(("_mbps", "_kbps", "_bytes")) or metric in ("throughput", "bandwidth_estimates")
+
+
 METRICS: dict[str, Metric] = {
     "jain": jain,
     "share": share,

@@ -67,11 +67,12 @@ def cause(entry: str, verdict: Verdict) -> str:
     return finding.bin
 
 
-def as_json(judged: Sequence[Judged], profile: Profile) -> dict[str, Any]:
-    """The whole of it: counts per paper, and every verdict with its finding."""
+def as_json(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> dict[str, Any]:
+    """The whole of it: counts per paper, and every verdict with its finding; `scale` is that of all runs."""
     return {
         "profile": profile.name,
         "provisional": not profile.is_full,
+        "scale": scale,
         "papers": [dict(zip(("paper", *COLUMNS), (one.paper, *one.cells()), strict=True)) for one in lines(judged)],
         "entries": [entry_json(one) for one in judged],
     }
@@ -83,10 +84,23 @@ def entry_json(one: Judged, figure: Path | None = None) -> dict[str, Any]:
     for verdict in one.verdicts:
         finding = findings.of(f"{one.text.id}#{verdict.claim.id}") if verdict.verdict == "fails" else None
         claims.append({**verdict.as_json(), **({"finding": finding._asdict()} if finding else {})})
-    return {"id": one.text.id, "figure": str(figure) if figure else None, "claims": claims}
+    return {
+        "id": one.text.id,
+        "figure": str(figure) if figure else None,
+        "scale": one.table.scale,
+        "claims": claims,
+    }
 
 
-def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path]) -> str:
+def scaled_text(scale: float) -> str:
+    """What `--scale` did, in a sentence."""
+    return (
+        f"Made with `--scale {scale:g}`: rates, bursts and sizes of flows are {scale:g} of the papers'. What was"
+        " measured is brought to the papers' scale: rates and amounts of bytes are divided by it."
+    )
+
+
+def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path], scale: float = 1.0) -> str:
     """The scoreboard as a page: counts, then every figure with its command, its choices and its claims."""
     head = ["paper", *COLUMNS]
     out = ["# The papers, reproduced", ""]
@@ -95,6 +109,8 @@ def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path
             "Made with `--fast`: shorter runs and fewer repetitions than the papers'. Every verdict is provisional.",
             "",
         ]
+    if scale != 1:
+        out += [scaled_text(scale), ""]
     out += [_row(head), _row(["---"] * len(head)), *(_row([one.paper, *one.cells()]) for one in lines(judged)), ""]
     for paper in PAPERS:
         own = [one for one in judged if one.text.id.startswith(paper + "/")]
@@ -110,7 +126,7 @@ def _section(one: Judged, profile: Profile, figure: Path | None) -> Iterable[str
     out = [
         f"### {text.item}: {text.title}",
         "",
-        f"`dumbbell reproduce {text.id}{'' if profile.is_full else ' --fast'}`",
+        f"`{_command(one, profile)}`",
         "",
     ]
     if figure:
@@ -129,6 +145,17 @@ def _section(one: Judged, profile: Profile, figure: Path | None) -> Iterable[str
             f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", why,
         ]))  # fmt: skip
     return [*out, ""]
+
+
+def _command(one: Judged, profile: Profile) -> str:
+    """What makes this figure again."""
+    table = one.table
+    words = ["dumbbell reproduce", one.text.id]
+    words += [] if profile.is_full else ["--fast"]
+    words += [] if table.scale == 1 else [f"--scale {table.scale:g}"]
+    words += [] if table.kind == "sim" else [f"--on {table.kind}"]
+    words += [] if table.beside is None else [f"--beside {table.beside.kind}"]
+    return " ".join(words)
 
 
 def measured_text(verdict: Verdict) -> str:

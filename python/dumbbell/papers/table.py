@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import DumbbellError
 from dumbbell.results.statistic import mean_interval
 
-from .measure import METRICS
+from .measure import METRICS, grows_with_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,13 +55,22 @@ class Point(NamedTuple):
 
 
 class Table:
-    """The points of an entry, run on a back end."""
+    """The points of an entry, run on a back end, at `scale` times the paper's rates. What is read of it is at the
+    paper's scale: rates and amounts of bytes are divided by `scale`.
+    """
 
-    def __init__(self, text: Text, entry: Entry, points: Sequence[Point], *, kind: str = "sim") -> None:
+    def __init__(
+        self, text: Text, entry: Entry, points: Sequence[Point], *, kind: str = "sim", scale: float = 1.0
+    ) -> None:
         self.text, self.id, self.entry, self.points, self.kind = text, text.id, entry, list(points), kind
+        self.scale = scale
         self.beside: Table | None = None
         """The same figure on another back end, drawn into the same axes."""
         self._known: dict[tuple[str, str | None, int], tuple[Any, ...]] = {}
+
+    def of(self, points: Sequence[Point]) -> Table:
+        """The same entry with these points."""
+        return Table(self.text, self.entry, points, kind=self.kind, scale=self.scale)
 
     def lines(self) -> list[str]:
         """Names of the lines, in the order of the cases, then of the flows within a run."""
@@ -102,11 +111,18 @@ class Table:
         return found
 
     def metric(self, name: str) -> Callable[[Result, str | None], Any]:
-        """How a metric is read from a run. Raises PaperError for a name that nobody knows."""
+        """How a metric is read from a run, at the paper's scale. Raises PaperError for a name that nobody knows."""
         read = self.entry.metrics.get(name) or METRICS.get(name)
         if read is None:
             raise PaperError(f"{self.id}: there is no metric {name}")
-        return read
+        if self.scale == 1 or not grows_with_rate(name):
+            return read
+
+        def unscaled(result: Result, label: str | None) -> Any:
+            value = read(result, label)
+            return [one / self.scale for one in value] if isinstance(value, list) else value / self.scale
+
+        return unscaled
 
     def read(self, metric: str, label: str | None = None, at: Place | None = None) -> list[Reading]:
         """A metric of a line, which may be ``min(A,B)`` or ``max(A,B)`` of lines, at each of its points."""

@@ -95,10 +95,14 @@ def scoreboards(folders: Sequence[Folder], out: Path) -> list[dict[str, Any]]:
             found = json.loads(path.read_bytes())
             papers = [{str(key): str(value) for key, value in one.items()} for one in found["papers"]]
             entries = [_entry(one, folder, out) for one in found["entries"]]
-            provisional = bool(found["provisional"])
+            provisional, scale = bool(found["provisional"]), float(found.get("scale", 1))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ResultError(f"{path}: damaged: {type(error).__name__}: {error}") from None
-        made.append({"folder": folder.name, "provisional": provisional, "papers": papers, "entries": entries})
+        scaled = (
+            "" if scale == 1 else f"Made with --scale {scale:g}: what was measured is brought to the papers' scale."
+        )
+        board = {"folder": folder.name, "provisional": provisional, "scaled": scaled}
+        made.append({**board, "papers": papers, "entries": entries})
     return made
 
 

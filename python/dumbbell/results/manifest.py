@@ -98,6 +98,7 @@ class Manifest(View, frozen=True, kw_only=True):
     summary: Summary
     warnings: list[str]
     versions: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
     git: str | None = None
     kernel: str = ""
     created: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dumbbell import backends
+from dumbbell.backends.request import Request
 from dumbbell.results.plan_view import link_of
 from dumbbell.scenario import axes, units, warn
 from dumbbell.scenario.declare import raw_at
@@ -67,7 +68,14 @@ def describe(
     if len(first) > RUNS_SHOWN:
         lines += ["", f"  ... and {len(first) - RUNS_SHOWN} more"]
     lines += ["", _time([run.plan for run in runs], on, jobs)]
-    warnings = dict.fromkeys([*(text for run in runs for text in run.warnings), *warn.of_grid(scenario, runs)])
+    requests = [] if backends.kind(on).is_exact else [Request(run, on, own=own or Own()) for run in runs]
+    warnings = dict.fromkeys(
+        [
+            *(text for run in runs for text in run.warnings),
+            *(text for request in requests for text in backends.warnings(request)),
+            *warn.of_grid(scenario, runs),
+        ]
+    )
     return "\n".join(lines), list(warnings)
 
 

@@ -78,14 +78,35 @@ def _own(request: Request) -> list[dict[str, Any]]:
     return found
 
 
+def digests(request: Request) -> dict[str, str]:
+    """Digests of the build that makes a run: of the engine, or of all sources where real hosts run the plan, and of the
+    built-in controllers that it names. In virtual time of the kernel as well; raises EngineError where there is none.
+    """
+    from dumbbell import _native, backends
+
+    known, module = _native.digests(), backends.kind(request.on).module
+    if request.recorded != "sim" and module != "uml":
+        return {"all": known["all"]}
+    made = {"engine": known["engine"]}
+    if module == "uml":
+        from dumbbell.backends import uml
+
+        made |= {"modules": known["modules"], "kernel": uml.kernel_of(request).key}
+    return made | {f"cca/{cca}": known[f"cca/{cca}"] for cca in _built_in(request) if f"cca/{cca}" in known}
+
+
+def _built_in(request: Request) -> list[str]:
+    """The controllers that the plan names, but for those of the user's own."""
+    own = {record["name"] for record in request.own.record()}
+    return [cca for cca in _used(request.planned.plan["flows"]) if cca not in own]
+
+
 def _program(request: Request) -> dict[str, Any]:
     """What turns the plan into tables."""
     from dumbbell import _native, backends
 
     digests = _native.digests()
-    own = {record["name"] for record in request.own.record()}
-    built_in = [cca for cca in _used(request.planned.plan["flows"]) if cca not in own]
-    ours = {cca: digests.get(f"cca/{cca}", "") for cca in built_in}
+    ours = {cca: digests.get(f"cca/{cca}", "") for cca in _built_in(request)}
     if request.recorded == "sim":
         return {"on": "sim", "engine": digests["engine"], "controllers": ours}
     module = backends.kind(request.on).module

@@ -110,7 +110,12 @@ def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
     `known` are the controllers that there are: the built-in ones unless given. `once`: of repetitions that cannot
     differ in the simulator, only the first is kept.
     """
-    planned: list[Planned] = []
+    return list(each(scenario, known, once=once))
+
+
+def each(scenario: Scenario, known: Known | None = None, *, once: bool = False) -> Iterator[Planned]:
+    """These runs one by one, each planned when it is asked for."""
+    number = 0
     together = tuple(axis.keys for axis in axes.of(scenario) if len(axis.keys) > 1)
     for vary, case, noted in cases(scenario):
         base = plan(case, known)
@@ -122,8 +127,8 @@ def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
         for repetition in range(repetitions):
             seed = derived_seed(base["seed"], repetition)
             made = {**base, "seed": seed} if repetition == 0 or not _draws(case) else plan(case, known, seed=seed)
-            planned.append(Planned(len(planned), scenario.name, vary, repetition, made, tuple(warnings), together))
-    return planned
+            yield Planned(number, scenario.name, vary, repetition, made, tuple(warnings), together)
+            number += 1
 
 
 def _draws(case: Scenario) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.backends.folder import MANIFEST, damage, remove
-from dumbbell.errors import ResultError
+from dumbbell.errors import ResultError, listed
 
-from . import origin
+from . import identity
 from .place import manifest_of, strangers
 
 if TYPE_CHECKING:
@@ -72,10 +72,19 @@ def _compare(job: Job, made: dict[str, Any]) -> None:
         raise ResultError(f"{at}: made with other controllers of one's own (--cca); {elsewhere}")
     if made.get("backend") != on:
         raise ResultError(f"{at}: made with --on {made.get('backend')}, this is {on}; {elsewhere}")
-    versions = made.get("versions")
-    engine, ours = versions.get("engine") if isinstance(versions, dict) else None, origin.versions()["engine"]
-    if engine != ours:
-        raise ResultError(f"{at}: made by engine {engine}, this is {ours}; {elsewhere}")
+    _compare_builds(at, made.get("digests"), identity.digests(job.request))
+
+
+def _compare_builds(at: Path, theirs: object, ours: dict[str, str]) -> None:
+    """Raise ResultError for a run that another build made, or that does not say which: its figures may be others than
+    those of the runs beside it.
+    """
+    instead = "--force replaces all results, or choose another --out"
+    if not isinstance(theirs, dict) or not theirs:
+        raise ResultError(f"{at}: an older version made it, and does not say with which engine; {instead}")
+    others = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
+    if others:
+        raise ResultError(f"{at}: made by another build than this, with another {listed(others)}; {instead}")
 
 
 def _damage(folder: Path, made: dict[str, Any]) -> str:

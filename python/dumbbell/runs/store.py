@@ -193,6 +193,7 @@ def asked(stored: dict[str, Any], request: Request) -> dict[str, Any]:
         "set": list(request.overrides),
         "plan": planned.plan,
         "warnings": [*planned.warnings, *stored["warnings"]],
+        "digests": identity.digests(request),  # the key of the run has them
     }
 
 

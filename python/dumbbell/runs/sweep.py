@@ -37,9 +37,10 @@ def jobs_of(
     traffic: str | None = None,
     own: Own | None = None,
     on: str = "sim",
+    accept: Callable[[plan.Planned], None] | None = None,
 ) -> list[Job]:
     """Every run of these scenarios, in order, each with its folder below `out`; `traffic` is for those that leave
-    `host.traffic` open.
+    `host.traffic` open. `accept` gets each run before the next one is planned; what it raises ends the planning.
     """
     jobs: list[Job] = []
     names: set[str] = set()
@@ -49,7 +50,11 @@ def jobs_of(
             raise ScenarioError("name", f'"{scenario.name}" stands in two scenarios, wanted a name of its own in each')
         names.add(scenario.name)
         try:
-            runs = plan.runs(scenario, own.known() if own else None, once=once)
+            runs = []
+            for planned in plan.each(scenario, own.known() if own else None, once=once):
+                if accept:
+                    accept(planned)
+                runs.append(planned)
         except ScenarioError as error:
             raise placed(error, text, source, overrides) from None
         for planned in runs:

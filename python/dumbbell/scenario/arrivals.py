@@ -207,6 +207,12 @@ class Arrivals(Table):
         varies=False,
     )
 
+    def mean_count(self, start_ns: int, end_ns: int) -> int:
+        """How many flows there are in the mean from the start until the last one may open, or the end; rounded up."""
+        numerator, denominator = self.rate
+        length = max((end_ns if self.until is None else self.until) - start_ns, 0)
+        return -(-length * numerator // (10**9 * denominator))
+
 
 class Draws:
     """Random numbers for one [[flow]] table of one run."""
@@ -258,7 +264,7 @@ def expand(
         )
     end = end_ns if until is None else until
     numerator, denominator = arrivals.rate
-    if (end - start_ns) * numerator > most * 10**9 * denominator:
+    if arrivals.mean_count(start_ns, end_ns) > most:
         raise wrong(f"{at}.arrivals.rate", raw_at(arrivals, "rate"), f"at most {most} flows in all")
     from decimal import Context, localcontext
 

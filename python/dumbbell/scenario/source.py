@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dumbbell.errors import ScenarioError
+from dumbbell.errors import ScenarioError, together
 from dumbbell.files import SCENARIO_MAX
 
 from . import units
@@ -122,8 +122,7 @@ def placed(error: ScenarioError, text: str, source: str, overrides: tuple[str, .
     """The same error, or errors, with the file and the line of each key; a key that an override set is on none."""
     from .keylines import lines  # only where there is an error
 
-    found = lines(text)
-    overridden = tuple(override.partition("=")[0].strip() for override in overrides)
+    found, overridden = lines(text), _keys_of(overrides)
 
     def line(key: str) -> int | None:
         if any(key == one or key.startswith((f"{one}.", f"{one}[")) for one in overridden):
@@ -132,7 +131,38 @@ def placed(error: ScenarioError, text: str, source: str, overrides: tuple[str, .
             key = key[: max(key.rfind("."), key.rfind("["), 0)]
         return found.get(key)
 
-    return error.at(source, line)
+    return as_written(error, text, overrides).at(source, line)
+
+
+#: Tables that a flow takes what its own table does not say from.
+_SHARED = ("path", "path.up", "path.ack")
+
+
+def as_written(error: ScenarioError, text: str, overrides: tuple[str, ...] = ()) -> ScenarioError:
+    """The same error, or errors, naming the keys that the text and the overrides have: where a flow's own table has no
+    such key (``flow[0].loss.packets``), that of the path (``path.loss.packets``).
+    """
+    from .keylines import lines
+
+    found, overridden = lines(text), _keys_of(overrides)
+
+    def is_there(key: str) -> bool:
+        return key in found or any(f"{one}.".startswith(f"{key}.") or key.startswith(f"{one}.") for one in overridden)
+
+    def written(key: str) -> str:
+        parts = re.fullmatch(r"(flow\[\d+\]\.(\w+))(.*)", key)
+        if parts is None or is_there(parts[1]):
+            return key
+        shared = (f"{table}.{parts[2]}{parts[3]}" for table in _SHARED)
+        return next(filter(is_there, shared), key)
+
+    return together(
+        [ScenarioError(written(one.key), one.problem, source=one.source, line=one.line) for one in error.errors]
+    )
+
+
+def _keys_of(overrides: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(override.partition("=")[0].strip() for override in overrides)
 
 
 def file_name(path: Path, letters: frozenset[str]) -> str:
@@ -141,4 +171,4 @@ def file_name(path: Path, letters: frozenset[str]) -> str:
     return kept or "scenario"
 
 
-__all__ = ["GALLERY", "PARTS_MAX", "file_name", "located", "placed", "read", "tables"]
+__all__ = ["GALLERY", "PARTS_MAX", "as_written", "file_name", "located", "placed", "read", "tables"]

@@ -17,12 +17,12 @@ from dumbbell.scenario.file import Given, from_dict, from_text
 from dumbbell.scenario.source import placed
 from dumbbell.scenario.toml_text import to_toml
 
+from .limits import Limits, Tally
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dumbbell.runs.pool import Job
-
-    from .limits import Limits
 
 
 #: The back ends of the page; the second needs root.
@@ -62,14 +62,13 @@ class Desk:
             given = _given(posted, base)
             try:
                 self.limits.check_size(given.scenario)
-                jobs = sweep.jobs_of([given], Path(), on=on)
-                packets = self.limits.check(jobs)
+                tally = Tally(self.limits, is_real_time=on != SIM)
+                jobs = sweep.jobs_of([given], Path(), on=on, accept=tally.take)
                 if on != SIM:
-                    self.limits.check_time(jobs)
                     backends.workers(on, (job.request for job in jobs), 1)
             except ScenarioError as error:
                 raise placed(error, given.text, "") from None
-        return Checked(given, jobs, base, packets, on)
+        return Checked(given, jobs, base, tally.packets, on)
 
     def answer(self, posted: Mapping[str, Any]) -> dict[str, Any]:
         """What the page is told of a scenario: messages by key, or what it would run, and in either case the tables of

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import isqrt, prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ScenarioError
-from dumbbell.runs import estimate
+from dumbbell.runs import estimate, plan
 from dumbbell.scenario import axes, units
-from dumbbell.scenario.declare import raw_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dumbbell.runs.pool import Job
-    from dumbbell.scenario.file import Flow, Scenario
+    from dumbbell.runs.plan import Planned
+    from dumbbell.scenario.file import Scenario
 
 #: Largest body of a request, bytes: the largest scenario (`files.SCENARIO_MAX`) as JSON, with room for escapes.
 BODY_MAX = 2 << 20
@@ -26,6 +23,9 @@ SILENCE_S = 20.0
 JOBS_MAX = 20
 #: Flows of all runs of a job, which are planned before the first of them starts.
 FLOWS_MAX = 200_000
+#: Standard deviations (square roots of the mean: arrivals are a Poisson process) by which flows that arrive at random
+#: may be more than in the mean: one job in three million has more.
+_DEVIATIONS = 5
 #: Folders in one report.
 TOGETHER = 8
 #: Bytes of a sample row in memory and on disk, about.
@@ -57,45 +57,56 @@ class Limits(NamedTuple):
         count = prod(len(axis.points) for axis in axes.of(scenario)) * scenario.repetitions
         if count > self.runs:
             raise ScenarioError("", f"got {count} runs, wanted at most {self.runs} (--max-runs of this server)")
-        flows = sum(max(raw_counts) for raw_counts in map(_counts, scenario.flow)) * count
+        drawn, written = map(sum, zip(*(_flows(case.scenario) for case in plan.cases(scenario)), strict=True))
+        drawn, written = drawn * scenario.repetitions, written * scenario.repetitions
+        flows = written + drawn + _DEVIATIONS * isqrt(drawn)
         if flows > FLOWS_MAX:
-            raise ScenarioError("flow", f"got {flows} flows in {count} runs, wanted at most {FLOWS_MAX} in all")
+            which = "up to " if drawn else ""
+            raise ScenarioError("flow", f"got {which}{flows} flows in {count} runs, wanted at most {FLOWS_MAX} in all")
 
-    def check(self, jobs: Sequence[Job]) -> int:
-        """Raise ScenarioError for what is larger; how many packets these runs deliver at most."""
-        packets = 0
-        for job in jobs:
-            planned = job.planned.plan
-            for name in ("pcap", "qlog"):
-                if planned["record"].get(name):
-                    raise ScenarioError(f"record.{name}", "got true, wanted false: this server writes no captures")
-            packets += estimate.packets(planned)
-            self._check_memory(len(planned["flows"]) * (planned["duration_ns"] // planned["sample_ns"] + 1))
-            limits = planned["limits"]
-            limits["memory_bytes"] = min(limits["memory_bytes"], self.memory_bytes)
-        if packets > self.packets:
+
+class Tally:
+    """Holds the runs of a job against the limits while they are planned, one after the other."""
+
+    def __init__(self, limits: Limits, *, is_real_time: bool) -> None:
+        self.limits, self.is_real_time = limits, is_real_time
+        self.runs = self.packets = self.time_ns = 0
+        """So far; packets at most."""
+
+    def take(self, planned: Planned) -> None:
+        """Count one more run. Raises ScenarioError for one that is too large, or with which all of them are."""
+        made, limits = planned.plan, self.limits
+        for name in ("pcap", "qlog"):
+            if made["record"].get(name):
+                raise ScenarioError(f"record.{name}", "got true, wanted false: this server writes no captures")
+        self._check_memory(len(made["flows"]) * (made["duration_ns"] // made["sample_ns"] + 1))
+        made["limits"]["memory_bytes"] = min(made["limits"]["memory_bytes"], limits.memory_bytes)
+        self.runs += 1
+        self.packets += estimate.packets(made)
+        self.time_ns += made["duration_ns"]
+        if self.packets > limits.packets:
             raise ScenarioError(
                 "duration",
-                f"got up to {packets:,} packets, wanted at most {self.packets:,} (--max-packets of this server)",
+                f"got up to {self.packets:,} packets in {self._so_far()}, wanted at most {limits.packets:,}"
+                " (--max-packets of this server)",
             )
-        return packets
-
-    def check_time(self, jobs: Sequence[Job]) -> None:
-        """Raise ScenarioError for runs in real time that take longer than a scenario may."""
-        total_s = sum(job.planned.plan["duration_ns"] for job in jobs) / 1e9
-        if total_s > self.time_s:
+        if self.is_real_time and self.time_ns > limits.time_s * 1e9:
             raise ScenarioError(
                 "duration",
-                f"got {total_s:g} s in {len(jobs)} runs in real time, wanted at most {self.time_s:g} s"
+                f"got {self.time_ns / 1e9:g} s in {self._so_far()} in real time, wanted at most {limits.time_s:g} s"
                 " (--max-time of this server)",
             )
 
+    def _so_far(self) -> str:
+        return "the first run" if self.runs == 1 else f"the first {self.runs} runs"
+
     def _check_memory(self, rows: int) -> None:
-        if rows * _ROW_BYTES > self.memory_bytes:
+        most = self.limits.memory_bytes
+        if rows * _ROW_BYTES > most:
             raise ScenarioError(
                 "record.every",
-                f"got {rows:,} sample rows, wanted at most {self.memory_bytes // _ROW_BYTES:,} in"
-                f" {units.bytes_text(self.memory_bytes)} (--max-memory of this server)",
+                f"got {rows:,} sample rows, wanted at most {most // _ROW_BYTES:,} in {units.bytes_text(most)}"
+                " (--max-memory of this server)",
             )
 
 
@@ -106,7 +117,12 @@ class Keep(NamedTuple):
     disk_bytes: int = 5 << 30
 
 
-def _counts(flow: Flow) -> list[int]:
-    """The numbers of flows that a [[flow]] table takes in turn."""
-    count = raw_at(flow, "count")
-    return count if isinstance(count, list) else [count or 1]
+def _flows(case: Scenario) -> tuple[int, int]:
+    """Flows of one run: how many arrive at random in the mean, and how many others there are."""
+    drawn = written = 0
+    for flow in case.flow:
+        if flow.arrivals is None:
+            written += flow.count
+        else:
+            drawn += flow.arrivals.mean_count(flow.start, case.duration if flow.stop is None else flow.stop)
+    return drawn, written

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.backends import tables
 from dumbbell.results.plan_view import LinkView, view
 
+from . import script
+
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import Plan
 
@@ -161,12 +163,7 @@ class Measured:
 
     def warnings(self) -> list[str]:
         """What shaped the result besides the path."""
-        found = []
-        if self.plan["host"]["gro"]:
-            found.append(
-                "host.gro: the guest merges what its device hands over at one instant; the simulator and --on linux"
-                " hold segments for up to 50 us"
-            )
+        found = script.warnings(self.plan)
         for namespace, who in [(f"s{i}", f"flow {i}") for i in range(len(self.flows))] + [("d", "receivers")]:
             moved = [
                 f"{name} {count}" for name, count in self.netstat(namespace).items() if name in _SHORTAGES and count

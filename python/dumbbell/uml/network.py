@@ -110,7 +110,7 @@ class Network:
             self.hosts["x"].append(f"route add {net} via {self.beyond}")
 
     def _flow(self, i: int, flow: FlowPlan | ProbePlan) -> None:
-        router, key = f"m{i}", f"flow[{i}]"
+        router, key = f"m{i}", f"flow[{flow['table']}]"
         goes_up = flow.get("direction") == "up"
         there, back = flow["forward"], flow["back"]
         near, down, up = (f"e{i}", back, there) if goes_up else (f"s{i}", there, back)
@@ -238,7 +238,7 @@ def _around_link(stages: list[Stage]) -> tuple[list[Stage], list[Stage]]:
 def _behind(plan: Plan) -> tc.Argv | None:
     """What impairs packets after the bottleneck, which all flows have in common."""
     found = []
-    for i, flow in enumerate(routed(plan)):
+    for flow in routed(plan):
         goes_up = flow.get("direction") == "up"
         stages = _around_link(flow["back" if goes_up else "forward"])[1]
         if not goes_up and _around_link(flow["back"])[0]:
@@ -248,8 +248,10 @@ def _behind(plan: Plan) -> tc.Argv | None:
                 ' (impair = [{ kind = "links" }, ...]); --on sim and linux have both',
             )
         if any(stage.get("steps") for stage in stages):
-            raise ScenarioError(f"flow[{i}].rtt", "changes after the bottleneck, wanted before it with --on uml")
-        found.append(tc.netem(stages, f"flow[{i}]", in_virtual_time=True))
+            raise ScenarioError(
+                f"flow[{flow['table']}].rtt", "changes after the bottleneck, wanted before it with --on uml"
+            )
+        found.append(tc.netem(stages, f"flow[{flow['table']}]", in_virtual_time=True))
     if any(one != found[0] for one in found):
         raise ScenarioError(
             "flow",

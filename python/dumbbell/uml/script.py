@@ -228,6 +228,14 @@ def refuse(plan: Plan) -> None:
     Network(plan)
 
 
+def warnings(plan: Plan) -> list[str]:
+    """What of a plan the guest does in another way than the other back ends."""
+    if not plan["host"]["gro"]:
+        return []
+    differs = "the guest merges what its device hands over at one instant"
+    return [f"host.gro: {differs}; the simulator and --on linux hold segments for up to 50 us"]
+
+
 def _refuse_link(link: LinkPlan) -> None:
     tc.refuse(link, in_virtual_time=True)
     if link["qdisc"]["kind"] == "fq" and link["qdisc"]["ce_threshold_ns"] is not None:

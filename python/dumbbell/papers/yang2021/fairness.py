@@ -50,7 +50,7 @@ def _against_cubic(*labels: str) -> Any:
 def _of(label: str, table: Table) -> Table:
     """The runs that a line is in: `CUBIC` is in those of all opponents."""
     points = [point for point in table.points if any(one.name == label for one in point.runs[0].plan.flows)]
-    return Table(table.text, table.entry, points, kind=table.kind)
+    return table.of(points)
 
 
 def beside_cubic(label: str) -> Any:

@@ -72,6 +72,11 @@ def _shortfall(result: Result, _: str | None) -> float:
     return 100 * (1 - result.summary.link.utilization)
 
 
+def _part_of_capacity(result: Result, _: str | None) -> float:
+    """Throughput of the flow over the link's rate."""
+    return result.summary.flows[0].goodput_mbps * 1e6 / result.plan.bottleneck.rate_bps
+
+
 # --- random loss: Fig. 8 --------------------------------------------------------------------------
 
 LOSSES = (0, 1, 2, 3, 5, 10, 15, 20, 25, 30)
@@ -164,7 +169,7 @@ ENTRIES = {
             "loss rates": "0 to 30 %, as printed; the points are not",
             "variants": "alpha 2, 5, 10 and 20 %, and beta 0 at 2 and 20 %: the text names some",
         },
-        metrics={"throughput_fraction_of_capacity": lambda run, _: run.summary.flows[0].goodput_mbps / 40},
+        metrics={"throughput_fraction_of_capacity": _part_of_capacity},
         read={
             "c4": compared("throughput_mbps", "BBRv2(20%,0)", "BBRv1", over),
             "c5": _by_alpha,
