@@ -92,6 +92,9 @@ def _windowed(table: Table, claim: Claim, book: Book) -> list[Reading] | list[li
 
 
 def _in_window(run: Result, claim: Claim) -> float:
+    """The figure of a claim in its window; nan where the run ends before that."""
+    if run.plan.duration_s <= window_of(claim)[0]:
+        return float("nan")
     if claim.metric == "jain":
         index = metrics.jain_index(run, window_of(claim))
         return float("nan") if index is None else index
