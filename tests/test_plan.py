@@ -18,6 +18,14 @@ def one(path: Bottleneck, *flows: Flow, duration: str = "10s") -> dict[str, obje
     return runs[0].plan
 
 
+@pytest.mark.parametrize(("buffer", "packets"), [("1bdp", 132), ("100pkt", 100), ("20ms", 66), ("50kB", 33)])
+def test_a_queue_that_drops_its_head_counts_packets_as_linux_does(buffer: str, packets: int) -> None:
+    """`pfifo_head_drop` has no limit in bytes: they become full packets of 1514 bytes."""
+    planned = one(Bottleneck(rate="40Mbps", rtt="40ms", buffer=buffer, qdisc={"kind": "fifo", "head_drop": True}))
+    link = planned["links"][0]  # type: ignore[index]
+    assert link["qdisc"] == {"kind": "fifo", "head_drop": True, "limit_bytes": None, "limit_packets": packets}
+
+
 @pytest.mark.parametrize(
     ("buffer", "limit"),
     [

@@ -73,3 +73,14 @@ def test_a_backlog_takes_as_long_as_the_rates_to_come_need(tmp_path: Path) -> No
     made, _ = measured(tmp_path, rate=rate, buffer="50pkt")
     # 12,500 B at 100 ms: 10 ms at 10 Mbit/s carry all but nothing; at 200 ms 25,000 B at 1 Mbit/s.
     assert [row["sojourn_us"] for row in made.queue()] == [10_000, 200_000]
+
+
+def test_random_drops_of_a_flow_that_goes_up_are_those_of_its_data(tmp_path: Path) -> None:
+    """Its acknowledgements are impaired where the data of flows that go down are."""
+    places = "@m0 netem 0 wan\n0 0 344 0 0 0\n@n0 netem 0 wan\n0 0 36 0 0 0\n@m0 netem 0 lan\n0 0 5 0 0 0\n"
+    for name, text in {**FILES, "counters": FILES["counters"].partition("@m0")[0] + places}.items():
+        (tmp_path / name).write_text(text)
+    for direction, lost in (("down", 344), ("up", 41)):
+        flow = {"cca": "bbr2", "direction": direction}
+        made = Measured(planned([flow], duration="200ms", up={"rate": "5Mbps", "buffer": "1bdp"}), tmp_path)
+        assert made.data_lost(0) == lost

@@ -290,3 +290,20 @@ def burst_bytes(capture: Path) -> list[int]:
             made[-1] += length
             last = at
     return made
+
+
+@pytest.mark.parametrize("sndbuf", ["60kB", "200kB", "0B"])
+def test_a_source_that_pauses_sends_what_its_buffer_holds_as_linux_does(tmp_path: Path, sndbuf: str) -> None:
+    scenario = {
+        "duration": "6s",
+        "path": {"rate": "50Mbps", "rtt": "40ms", "buffer": "1bdp"},
+        "host": {"sndbuf": sndbuf} if sndbuf != "0B" else {},
+        "flow": [{"cca": "cubic", "workload": {"kind": "on_off", "on": "500ms", "off": "700ms"}}],
+    }
+    (here,) = dumbbell.run(dumbbell.from_dict(scenario), tmp_path / "sim")
+    (there,) = dumbbell.run(dumbbell.from_dict(scenario), tmp_path / "uml", on="uml")
+    sent, retransmitted = (
+        [run.flows[name][0].as_py() for run in (here, there)] for name in ("segs_sent", "retrans_segs")
+    )
+    assert sent[0] == pytest.approx(sent[1], rel=0.004)
+    assert retransmitted[0] == pytest.approx(retransmitted[1], rel=0.05)

@@ -137,3 +137,18 @@ def test_a_rate_of_nothing_is_an_outage_and_every_change_of_a_shaper_restores_it
     ]  # fmt: skip
     assert "100bit" in steps[0]
     assert steps[1][-3:] == ["pfifo", "limit", "50"]
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "key"),
+    [
+        ({"kind": "fq", "maxrate": "2Mbps"}, "path.qdisc.maxrate"),
+        ({"kind": "pie", "ecn_limit": 1}, "path.qdisc.ecn_limit"),
+        ({"kind": "red", "min": "8kB", "max": "24kB", "gentle": True}, "path.qdisc.gentle"),
+    ],
+)
+def test_settings_that_the_kernels_disciplines_lack_or_follow_otherwise_are_refused(qdisc: Any, key: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        script.refuse(planned(qdisc=qdisc))
+    assert refused.value.key == key
+    script.refuse(planned(qdisc={name: value for name, value in qdisc.items() if key != f"path.qdisc.{name}"}))

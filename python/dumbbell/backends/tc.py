@@ -79,7 +79,7 @@ def shaped(link: LinkPlan, device: str, shaper: str, *, in_virtual_time: bool = 
         return Shaped([_qdisc(device, ("root", "handle", QUEUE), leaf(qdisc))], QUEUE)
     late_ns = 0 if in_virtual_time else _BURST_NS
     burst = max(int(link["burst_bytes"]), rate * late_ns // (8 * 10**9))
-    bytes_only = qdisc["kind"] == "fifo" and qdisc["limit_bytes"] is not None and not qdisc["head_drop"]
+    bytes_only = qdisc["kind"] == "fifo" and qdisc["limit_bytes"] is not None
     if shaper == "htb":
         steps = [
             _qdisc(device, ("root", "handle", SHAPER), ("htb", "default", "1")),
@@ -118,8 +118,26 @@ def refuse(link: LinkPlan, *, in_virtual_time: bool = False) -> None:
     if link["qdisc"].get("adaptive"):
         why = "tc no longer sets the flag by which the kernel starts it (iproute2 5.7); --on sim and linux adapt"
         raise ScenarioError("path.qdisc.adaptive", f"got true, wanted false on this back end: {why}")
+    _refuse_qdisc(link["qdisc"])
     if link["policer"] is not None:
         raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux has policers")
+
+
+def _refuse_qdisc(qdisc: dict[str, Any]) -> None:
+    """Raise ScenarioError for a setting that the kernel's discipline does not have, or follows in another way here."""
+    if qdisc.get("gentle"):
+        raise ScenarioError("path.qdisc.gentle", "got true, wanted false on this back end: Linux's red is not gentle")
+    if qdisc.get("ecn_limit_percent", 10) != 10:
+        given = f"{qdisc['ecn_limit_percent']}%"
+        raise ScenarioError(
+            "path.qdisc.ecn_limit", f"got {given}, wanted 10% on this back end: Linux's pie has no other"
+        )
+    if qdisc["kind"] == "fq" and qdisc["maxrate_bps"] is not None:
+        raise ScenarioError(
+            "path.qdisc.maxrate",
+            "got one, wanted none on this back end: forwarded packets keep their departure times, and fq then spaces"
+            " each by its own length; --on sim and linux have it",
+        )
 
 
 @contextmanager
@@ -142,7 +160,7 @@ def leaf(qdisc: dict[str, Any]) -> Argv:
 
 def _fifo(q: dict[str, Any]) -> Argv:
     if q["head_drop"]:
-        return ("pfifo_head_drop", "limit", str(q["limit_packets"] or max(1, q["limit_bytes"] // 1514)))
+        return ("pfifo_head_drop", "limit", str(q["limit_packets"]))
     if q["limit_packets"] is not None:
         return ("pfifo", "limit", str(q["limit_packets"]))
     return ("bfifo", "limit", f"{q['limit_bytes']}b")

@@ -71,7 +71,7 @@ class BufferContext(NamedTuple):
             raise wrong(where, text, f"at most {BUFFER_MAX} bytes (8 TiB)")
         return "bytes", found
 
-    def packets(self, qdisc: Qdisc, name: str = "limit") -> int:
+    def packets(self, qdisc: Qdisc | None, name: str = "limit") -> int:
         """A limit in packets; bytes become full packets."""
         measure, count = self.size(qdisc, name)
         return count if measure == "packets" else count // units.FRAME_BYTES
@@ -116,11 +116,16 @@ class Fifo(Qdisc, form="fifo"):
     """Drop tail, or drop head (`bfifo`, `pfifo`, `pfifo_head_drop`)."""
 
     limit: Limit = key(LIMIT, 'limit in bytes, packets, time or BDP; "buffer" for the link\'s buffer', default="buffer")
-    head_drop: Switch = key(SWITCH, "the oldest packet makes room for a new one, as in pfifo_head_drop", default=False)
+    head_drop: Switch = key(
+        SWITCH,
+        "the oldest packet makes room for a new one, as in pfifo_head_drop, whose limit is in packets: bytes, time and"
+        " BDP become full packets",
+        default=False,
+    )
 
     def plan(self, context: BufferContext) -> dict[str, Any]:
         """What the engine takes."""
-        measure, count = context.size(self)
+        measure, count = ("packets", context.packets(self)) if self.head_drop else context.size(self)
         limits = {"limit_bytes": None, "limit_packets": None, f"limit_{measure}": count}
         return {"kind": "fifo", **limits, "head_drop": self.head_drop}
 

@@ -138,9 +138,14 @@ class Measured:
                 break
         return found
 
-    def netem_drops(self, i: int) -> int:
-        """Packets of a flow that netem lost on their way there."""
-        lines = self.counters.get((f"m{i}", f"netem {i} wan"), [])
+    def data_lost(self, i: int) -> int:
+        """Data packets of a flow that netem lost (`network.Network` says where it impairs them)."""
+        goes_up = self.plan["flows"][i].get("direction") == "up"
+        places = [(f"n{i}", "wan"), (f"m{i}", "lan")] if goes_up else [(f"m{i}", "wan")]
+        return sum(self._netem_drops(i, namespace, device) for namespace, device in places)
+
+    def _netem_drops(self, i: int, namespace: str, device: str) -> int:
+        lines = self.counters.get((namespace, f"netem {i} {device}"), [])
         return int(lines[0].split()[2]) if lines else 0
 
     def write(self, out: Path) -> dict[str, Any]:
@@ -179,8 +184,10 @@ class Measured:
             found.append(f"trace.pcap lacks {lacking} packets, which the guest had no room for")
         for i, flow in enumerate(self.plan["flows"]):
             loses = any(stage["kind"] == "loss" for stage in flow["forward"] + flow["back"])
-            if not loses and self.netem_drops(i):
-                found.append(f"flow {i}: netem dropped {self.netem_drops(i)} packets beyond its limit")
+            places = ((f"m{i}", "wan"), (f"m{i}", "lan"), (f"n{i}", "wan"))
+            beyond = sum(self._netem_drops(i, namespace, device) for namespace, device in places)
+            if not loses and beyond:
+                found.append(f"flow {i}: netem dropped {beyond} packets beyond its limit")
         return found
 
     def queue(self) -> list[dict[str, Any]]:
@@ -245,7 +252,7 @@ class Flow:
             "recoveries": sum(seen.get(name, 0) for name in _RECOVERIES),
             "undos": sum(seen.get(name, 0) for name in _UNDOS),
             "tlps": sum(seen.get(name, 0) for name in _PROBES),
-            "random_drops": self.of.netem_drops(self.i),
+            "random_drops": self.of.data_lost(self.i),
             "min_rtt_us": _set(end["min_rtt_us"]),
             "srtt_us": [row["srtt_us"] for row in self.of.samples[self.i] if row["srtt_us"] and row["delivered"]],
             "waits": {name: end[its] for name, its in _WAITS.items()},

@@ -13,6 +13,9 @@ use units::Time;
 /// `skb_shared_info`, 256 for `sk_buff`. A kernel with drivers of wireless networks reckons 4352.
 const PER_SEGMENT: u64 = 2304;
 
+/// What an application that may stop at any time writes ahead, bytes; a buffer of the write queue that was begun is filled.
+const LOWAT: u64 = 16_384;
+
 /// See the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct SendBuffer {
@@ -26,6 +29,8 @@ pub struct SendBuffer {
     size: u64,
     /// Maximum of that (`tcp_wmem[2]`).
     most: u64,
+    /// Bytes that may wait to be sent for the first time (`TCP_NOTSENT_LOWAT`); `u64::MAX`: as many as there is memory for.
+    lowat: u64,
     /// Segments that it was reckoned for last.
     segments: u32,
     /// The application has more and waits for room (`SOCK_NOSPACE`).
@@ -44,6 +49,7 @@ impl SendBuffer {
             closes: false,
             size: 0,
             most,
+            lowat: u64::MAX,
             segments: 0,
             is_awaited: false,
             wakes_at: Time::NEVER,
@@ -53,6 +59,16 @@ impl SendBuffer {
     /// The application has `bytes` more to write; `u64::MAX`: without end.
     pub fn add(&mut self, bytes: u64) {
         self.left = self.left.saturating_add(bytes);
+    }
+
+    /// The application writes without end from now on, and may stop at any time: it writes little ahead of what is sent.
+    pub fn begin_endless(&mut self) {
+        (self.left, self.lowat) = (u64::MAX, LOWAT);
+    }
+
+    /// The application writes no more of what it had.
+    pub fn end(&mut self) {
+        self.left = 0;
     }
 
     /// Bytes that the application has yet to write; `u64::MAX`: without end.
@@ -85,21 +101,26 @@ impl SendBuffer {
         self.size = self.size.max(wanted.min(self.most));
     }
 
-    /// Whether a buffer of the write queue may be begun while all take `queued` bytes (`sk_stream_memory_free`).
+    /// Whether a buffer of the write queue may be begun while all take `queued` bytes, of which `unsent` of payload were never
+    /// sent (`sk_stream_memory_free`).
     #[inline]
-    pub fn is_free(&self, queued: u64) -> bool {
+    pub fn is_free(&self, queued: u64, unsent: u64) -> bool {
+        queued < self.size && unsent < self.lowat
+    }
+
+    /// How many buffers of `goal` bytes of payload may be begun, each of which takes `memory` bytes.
+    pub fn buffers_free(&self, queued: u64, unsent: u64, goal: u64, memory: u64) -> u64 {
+        let by_memory = self.size.saturating_sub(queued).div_ceil(memory);
+        by_memory.min(self.lowat.saturating_sub(unsent).div_ceil(goal))
+    }
+
+    /// Whether the application is told to go on: a third is free, and less than half of what it may write ahead waits
+    /// (`sk_stream_is_writeable`).
+    #[inline]
+    pub fn is_writable(&self, queued: u64, unsent: u64) -> bool {
         queued < self.size
-    }
-
-    /// Memory that is free while all take `queued` bytes.
-    pub fn free(&self, queued: u64) -> u64 {
-        self.size.saturating_sub(queued)
-    }
-
-    /// Whether the application is told to go on: a third is free (`sk_stream_is_writeable`).
-    #[inline]
-    pub fn is_writable(&self, queued: u64) -> bool {
-        self.is_free(queued) && self.size - queued >= queued / 2
+            && self.size - queued >= queued / 2
+            && unsent.saturating_mul(2) < self.lowat
     }
 }
 
@@ -151,7 +172,22 @@ mod tests {
     fn the_application_goes_on_when_a_third_is_free() {
         let mut buffer = SendBuffer::new(262_144, u64::MAX);
         buffer.size = 69_120;
-        assert!(buffer.is_writable(46_080) && !buffer.is_writable(46_082));
-        assert!(buffer.is_free(69_119) && !buffer.is_free(69_120));
+        assert!(buffer.is_writable(46_080, 0) && !buffer.is_writable(46_082, 0));
+        assert!(buffer.is_free(69_119, 0) && !buffer.is_free(69_120, 0));
+    }
+
+    #[test]
+    fn an_application_that_may_stop_writes_16_kb_ahead_and_fills_the_buffer_that_it_began() {
+        let mut buffer = SendBuffer::new(262_144, u64::MAX);
+        buffer.size = 1_000_000;
+        assert!(buffer.is_writable(100_000, 60_000), "others write as much as there is memory for");
+        buffer.begin_endless();
+        assert!(buffer.is_free(0, 16_383) && !buffer.is_free(0, 16_384));
+        assert!(buffer.is_writable(0, 8_191) && !buffer.is_writable(0, 8_192));
+        assert_eq!(buffer.buffers_free(0, 0, 65_160, 65_736), 1);
+        assert_eq!(buffer.buffers_free(0, 0, 1_448, 2_304), 12);
+        assert_eq!(buffer.next_write(), 262_144);
+        buffer.end();
+        assert_eq!(buffer.next_write(), 0);
     }
 }

@@ -27,7 +27,7 @@ impl Sender {
             Write::Bytes(bytes) => self.has_more(bytes),
             Write::Endless => self.has_more(u64::MAX),
             Write::Greedy => self.write_without_end(),
-            Write::Pause => self.withdraw(),
+            Write::Pause => self.pause(),
             Write::Close => {
                 self.withdraw();
                 match &mut self.buffer {
@@ -103,10 +103,10 @@ impl Sender {
                 buffer.on_written(taken);
             }
         }
-        let queued = self.queued();
+        let (queued, unsent) = (self.queued(), self.unsent_bytes());
         let Some(buffer) = &mut self.buffer else { return };
         // It asks for room after its last write, too (`tcp_poll`).
-        buffer.is_awaited = buffer.next_write() > 0 || !buffer.is_writable(queued);
+        buffer.is_awaited = buffer.next_write() > 0 || !buffer.is_writable(queued, unsent);
         buffer.wakes_at = Time::NEVER;
         if buffer.closes && buffer.next_write() == 0 {
             self.supply.is_open = false;
@@ -116,7 +116,7 @@ impl Sender {
     /// Bytes of the next write, if there is one and room for it.
     fn next_write(&self) -> Option<u64> {
         let buffer = self.buffer.filter(|buffer| buffer.next_write() > 0)?;
-        buffer.is_writable(self.queued()).then(|| buffer.next_write())
+        buffer.is_writable(self.queued(), self.unsent_bytes()).then(|| buffer.next_write())
     }
 
     /// `tcp_check_space`, after each send of new data and at the end of an ACK that let nothing out: the buffer grows with the
@@ -138,11 +138,12 @@ impl Sender {
                 self.expand_buffer();
             }
         }
-        if !self.buffer.is_some_and(|buffer| buffer.is_writable(self.queued_at_least())) {
+        let unsent = self.unsent_bytes();
+        if !self.buffer.is_some_and(|buffer| buffer.is_writable(self.queued_at_least(), unsent)) {
             return;
         }
         let (queued, now) = (self.queued(), self.sk.now());
-        if let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.is_writable(queued)) {
+        if let Some(buffer) = self.buffer.as_mut().filter(|one| one.is_writable(queued, unsent)) {
             buffer.is_awaited = false;
             buffer.wakes_at = now + WAKEUP;
         }
@@ -160,7 +161,7 @@ impl Sender {
         let windows = self.sk.sndbuf_expand();
         let mut buffer = SendBuffer::new(self.config.write, self.config.sndbuf);
         buffer.expand(&self.sk, windows);
-        !buffer.is_free(self.queued())
+        !buffer.is_free(self.queued(), 0)
     }
 
     /// `tcp_sndbuf_expand`. The controller says how many windows the buffer should hold.
@@ -173,14 +174,23 @@ impl Sender {
 
     /// Whether a write would have to begin a buffer of the write queue for which the send buffer has no memory.
     fn is_full(&self, goal: u64) -> bool {
-        self.buffer
-            .is_some_and(|buffer| self.supply.tail(goal) == 0 && !buffer.is_free(self.queued()))
+        self.buffer.is_some_and(|buffer| {
+            self.supply.tail(goal) == 0 && !buffer.is_free(self.queued(), self.unsent_bytes())
+        })
     }
 
     /// Buffers of `goal` bytes that the send buffer has room to begin.
     fn buffers_free(&self, goal: u64) -> u64 {
-        self.buffer
-            .map_or(0, |buffer| buffer.free(self.queued()).div_ceil(goal + u64::from(SKB_OVERHEAD)))
+        self.buffer.map_or(0, |buffer| {
+            let memory = goal + u64::from(SKB_OVERHEAD);
+            buffer.buffers_free(self.queued(), self.unsent_bytes(), goal, memory)
+        })
+    }
+
+    /// Payload that was written and never sent, bytes.
+    #[inline]
+    fn unsent_bytes(&self) -> u64 {
+        self.supply.unsent_bytes(self.rtx.nxt())
     }
 
     /// Memory of what was written and is not acknowledged, bytes (`sk_wmem_queued`).
@@ -205,11 +215,23 @@ impl Sender {
 
     /// From now on there is always something to send.
     fn write_without_end(&mut self) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.begin_endless();
+            return self.fill();
+        }
         self.check_app_limited();
         self.begin_write();
         self.supply.set_greedy();
         self.sync_write_seq();
         self.push_if_established();
+    }
+
+    /// The application stops writing; what is in the send buffer is still sent.
+    fn pause(&mut self) {
+        match &mut self.buffer {
+            Some(buffer) => buffer.end(),
+            None => self.withdraw(),
+        }
     }
 
     fn withdraw(&mut self) {
