@@ -16,6 +16,15 @@ const PER_SEGMENT: u64 = 2304;
 /// What an application that may stop at any time writes ahead, bytes; a buffer of the write queue that was begun is filled.
 const LOWAT: u64 = 16_384;
 
+/// What waits in a socket to be sent or acknowledged, bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Queued {
+    /// Memory of it (`sk_wmem_queued`).
+    pub memory: u64,
+    /// Payload that was never sent.
+    pub unsent: u64,
+}
+
 /// See the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct SendBuffer {
@@ -101,26 +110,29 @@ impl SendBuffer {
         self.size = self.size.max(wanted.min(self.most));
     }
 
-    /// Whether a buffer of the write queue may be begun while all take `queued` bytes, of which `unsent` of payload were never
-    /// sent (`sk_stream_memory_free`).
+    /// Whether a buffer of the write queue may be begun (`sk_stream_memory_free`).
     #[inline]
-    pub fn is_free(&self, queued: u64, unsent: u64) -> bool {
-        queued < self.size && unsent < self.lowat
+    pub fn is_free(&self, queued: Queued) -> bool {
+        queued.memory < self.size && queued.unsent < self.lowat
     }
 
     /// How many buffers of `goal` bytes of payload may be begun, each of which takes `memory` bytes.
-    pub fn buffers_free(&self, queued: u64, unsent: u64, goal: u64, memory: u64) -> u64 {
-        let by_memory = self.size.saturating_sub(queued).div_ceil(memory);
-        by_memory.min(self.lowat.saturating_sub(unsent).div_ceil(goal))
+    pub fn buffers_free(&self, queued: Queued, goal: u64, memory: u64) -> u64 {
+        let by_memory = self.size.saturating_sub(queued.memory).div_ceil(memory);
+        by_memory.min(self.lowat.saturating_sub(queued.unsent).div_ceil(goal))
     }
 
     /// Whether the application is told to go on: a third is free, and less than half of what it may write ahead waits
     /// (`sk_stream_is_writeable`).
     #[inline]
-    pub fn is_writable(&self, queued: u64, unsent: u64) -> bool {
-        queued < self.size
-            && self.size - queued >= queued / 2
-            && unsent.saturating_mul(2) < self.lowat
+    pub fn is_writable(&self, queued: Queued) -> bool {
+        self.has_third(queued.memory) && queued.unsent.saturating_mul(2) < self.lowat
+    }
+
+    /// Whether a third is free while all take `memory` bytes.
+    #[inline]
+    pub fn has_third(&self, memory: u64) -> bool {
+        memory < self.size && self.size - memory >= memory / 2
     }
 }
 
@@ -172,20 +184,25 @@ mod tests {
     fn the_application_goes_on_when_a_third_is_free() {
         let mut buffer = SendBuffer::new(262_144, u64::MAX);
         buffer.size = 69_120;
-        assert!(buffer.is_writable(46_080, 0) && !buffer.is_writable(46_082, 0));
-        assert!(buffer.is_free(69_119, 0) && !buffer.is_free(69_120, 0));
+        let of = |memory| Queued { memory, unsent: 0 };
+        assert!(buffer.is_writable(of(46_080)) && !buffer.is_writable(of(46_082)));
+        assert!(buffer.is_free(of(69_119)) && !buffer.is_free(of(69_120)));
     }
 
     #[test]
     fn an_application_that_may_stop_writes_16_kb_ahead_and_fills_the_buffer_that_it_began() {
         let mut buffer = SendBuffer::new(262_144, u64::MAX);
         buffer.size = 1_000_000;
-        assert!(buffer.is_writable(100_000, 60_000), "others write as much as there is memory for");
+        let of = |unsent| Queued { memory: 0, unsent };
+        assert!(
+            buffer.is_writable(Queued { memory: 100_000, unsent: 60_000 }),
+            "others write as much as there is memory for"
+        );
         buffer.begin_endless();
-        assert!(buffer.is_free(0, 16_383) && !buffer.is_free(0, 16_384));
-        assert!(buffer.is_writable(0, 8_191) && !buffer.is_writable(0, 8_192));
-        assert_eq!(buffer.buffers_free(0, 0, 65_160, 65_736), 1);
-        assert_eq!(buffer.buffers_free(0, 0, 1_448, 2_304), 12);
+        assert!(buffer.is_free(of(16_383)) && !buffer.is_free(of(16_384)));
+        assert!(buffer.is_writable(of(8_191)) && !buffer.is_writable(of(8_192)));
+        assert_eq!(buffer.buffers_free(of(0), 65_160, 65_736), 1);
+        assert_eq!(buffer.buffers_free(of(0), 1_448, 2_304), 12);
         assert_eq!(buffer.next_write(), 262_144);
         buffer.end();
         assert_eq!(buffer.next_write(), 0);

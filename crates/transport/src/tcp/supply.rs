@@ -165,12 +165,6 @@ impl Supply {
         self.bytes_before(nxt) + self.unsent_bytes(nxt)
     }
 
-    /// Whether there is always something to send, which no buffer holds.
-    #[inline]
-    pub fn is_greedy(&self) -> bool {
-        self.stream.segments == u32::MAX
-    }
-
     /// From now on there is always something to send.
     pub fn set_greedy(&mut self) {
         self.stream = Stream { last_len: self.mss, ..Stream::GREEDY };
@@ -178,7 +172,7 @@ impl Supply {
 
     /// An application that wrote without end stops: what it had not sent yet it never wrote. Says whether it did.
     pub fn withdraw(&mut self, nxt: u32) -> bool {
-        let is_greedy = self.is_greedy();
+        let is_greedy = self.stream.segments == u32::MAX;
         if is_greedy {
             self.buffers.clear();
             self.stream = Stream { segments: nxt, last_len: self.mss };

@@ -2,7 +2,7 @@
 //! net/ipv4/tcp.c; the restart after idle in tcp_output.c).
 
 use super::super::cwnd_use::INIT_CWND;
-use super::super::send_buffer::SendBuffer;
+use super::super::send_buffer::{Queued, SendBuffer};
 use super::output::{buffer_segs, Push};
 use super::Sender;
 use crate::app::Write;
@@ -103,10 +103,10 @@ impl Sender {
                 buffer.on_written(taken);
             }
         }
-        let (queued, unsent) = (self.queued(), self.unsent_bytes());
+        let queued = self.queued();
         let Some(buffer) = &mut self.buffer else { return };
         // It asks for room after its last write, too (`tcp_poll`).
-        buffer.is_awaited = buffer.next_write() > 0 || !buffer.is_writable(queued, unsent);
+        buffer.is_awaited = buffer.next_write() > 0 || !buffer.is_writable(queued);
         buffer.wakes_at = Time::NEVER;
         if buffer.closes && buffer.next_write() == 0 {
             self.supply.is_open = false;
@@ -116,7 +116,7 @@ impl Sender {
     /// Bytes of the next write, if there is one and room for it.
     fn next_write(&self) -> Option<u64> {
         let buffer = self.buffer.filter(|buffer| buffer.next_write() > 0)?;
-        buffer.is_writable(self.queued(), self.unsent_bytes()).then(|| buffer.next_write())
+        buffer.is_writable(self.queued()).then(|| buffer.next_write())
     }
 
     /// `tcp_check_space`, after each send of new data and at the end of an ACK that let nothing out: the buffer grows with the
@@ -138,12 +138,11 @@ impl Sender {
                 self.expand_buffer();
             }
         }
-        let unsent = self.unsent_bytes();
-        if !self.buffer.is_some_and(|buffer| buffer.is_writable(self.queued_at_least(), unsent)) {
+        if !self.buffer.is_some_and(|buffer| buffer.has_third(self.queued_at_least())) {
             return;
         }
         let (queued, now) = (self.queued(), self.sk.now());
-        if let Some(buffer) = self.buffer.as_mut().filter(|one| one.is_writable(queued, unsent)) {
+        if let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.is_writable(queued)) {
             buffer.is_awaited = false;
             buffer.wakes_at = now + WAKEUP;
         }
@@ -152,7 +151,7 @@ impl Sender {
     /// Whether the application waits for room in the send buffer (`SOCK_NOSPACE`). One without a buffer does where what it has
     /// written takes more memory than a buffer has for this window.
     pub(super) fn is_writer_waiting(&mut self) -> bool {
-        if let Some(buffer) = self.buffer.as_ref().filter(|_| !self.supply.is_greedy()) {
+        if let Some(buffer) = &self.buffer {
             return buffer.is_awaited;
         }
         if self.unsent() == 0 {
@@ -161,7 +160,7 @@ impl Sender {
         let windows = self.sk.sndbuf_expand();
         let mut buffer = SendBuffer::new(self.config.write, self.config.sndbuf);
         buffer.expand(&self.sk, windows);
-        !buffer.is_free(self.queued(), 0)
+        !buffer.is_free(self.queued())
     }
 
     /// `tcp_sndbuf_expand`. The controller says how many windows the buffer should hold.
@@ -174,34 +173,28 @@ impl Sender {
 
     /// Whether a write would have to begin a buffer of the write queue for which the send buffer has no memory.
     fn is_full(&self, goal: u64) -> bool {
-        self.buffer.is_some_and(|buffer| {
-            self.supply.tail(goal) == 0 && !buffer.is_free(self.queued(), self.unsent_bytes())
-        })
+        self.buffer
+            .is_some_and(|buffer| self.supply.tail(goal) == 0 && !buffer.is_free(self.queued()))
     }
 
     /// Buffers of `goal` bytes that the send buffer has room to begin.
     fn buffers_free(&self, goal: u64) -> u64 {
         self.buffer.map_or(0, |buffer| {
             let memory = goal + u64::from(SKB_OVERHEAD);
-            buffer.buffers_free(self.queued(), self.unsent_bytes(), goal, memory)
+            buffer.buffers_free(self.queued(), goal, memory)
         })
     }
 
-    /// Payload that was written and never sent, bytes.
-    #[inline]
-    fn unsent_bytes(&self) -> u64 {
-        self.supply.unsent_bytes(self.rtx.nxt())
-    }
-
-    /// Memory of what was written and is not acknowledged, bytes (`sk_wmem_queued`).
-    fn queued(&self) -> u64 {
+    /// What was written and is not acknowledged.
+    fn queued(&self) -> Queued {
         let (una, nxt) = self.window();
-        let pending = self.supply.unsent_bytes(nxt);
-        let buffers = u64::from(self.rtx.buffers()) + self.supply.buffers(pending, self.goal());
-        self.supply.bytes_in_flight(una, nxt) + pending + buffers * u64::from(SKB_OVERHEAD)
+        let unsent = self.supply.unsent_bytes(nxt);
+        let buffers = u64::from(self.rtx.buffers()) + self.supply.buffers(unsent, self.goal());
+        let payload = self.supply.bytes_in_flight(una, nxt) + unsent;
+        Queued { memory: payload + buffers * u64::from(SKB_OVERHEAD), unsent }
     }
 
-    /// The same without what the buffers of the write queue take besides payload.
+    /// Its memory without what the buffers of the write queue take besides payload.
     #[inline]
     fn queued_at_least(&self) -> u64 {
         let payload = self.supply.pushed().saturating_sub(self.sk.bytes_acked);
@@ -319,7 +312,7 @@ impl Sender {
     #[inline]
     pub(super) fn unsent(&self) -> u32 {
         let unsent = self.supply.unsent(self.rtx.nxt());
-        if self.config.sndbuf == u64::MAX || (self.buffer.is_some() && !self.supply.is_greedy()) {
+        if self.config.sndbuf == u64::MAX || self.buffer.is_some() {
             unsent
         } else {
             unsent.min(self.segments_free())
