@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results import figures
-from dumbbell.results.catalogue import FIGURES, Measured, figure
+from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval, mean_interval
 from dumbbell.results.texts import half_text, mean_text, transport
@@ -93,7 +93,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
-    notes += _doubted(parts, [name for name in names if name in shown and "@" not in name and figure(name).of_link])
+    notes += _doubted(parts, of_bottleneck(name for name in names if name in shown))
     if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, runs)):
         notes.append("share: of all bytes; goodput: over the time that each flow ran")
     notes += [
@@ -111,12 +111,12 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
 
 def _doubted(parts: Sequence[Part], names: Sequence[str]) -> list[str]:
     """That figures of the bottleneck are not those of the link that matters, where that may be so."""
-    plans = [run.result.plan for part in parts for run in part.runs]
-    why = next((plan.doubted_bottleneck for plan in plans if plan.doubted_bottleneck), "")
-    if not why or not names:
-        return []
-    told = f"{', '.join(names)}: of {plans[0].bottleneck.name}, and {why}"
-    return [f"{told}; of another link: --columns {names[0]}@NAME"]
+    for plan in (run.result.plan for part in parts for run in part.runs) if names else ():
+        why = plan.doubted_bottleneck
+        if why:
+            told = f"{', '.join(names)}: of {plan.bottleneck.name}, and {why}"
+            return [f"{told}; of another link: --columns {names[0]}@NAME"]
+    return []
 
 
 def _is_off(parts: Sequence[Part], table_name: str) -> bool:

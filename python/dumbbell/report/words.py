@@ -133,16 +133,21 @@ def _of_sweep(cases: Sequence[Sequence[Row]], runs: Sequence[Sequence[Result]]) 
     told = dict.fromkeys(at for repetitions in runs for at in _told_links(repetitions[0].plan))
     for at in told:
         link = f"link {at[1:]}" if at else "link"
-        for figure, text in (
-            ("utilization", f"The {link} was {{}} to {{}} % full"),
-            ("queue", f"The queue{f' of {link}' if at else ''} was {{}} to {{}} ms long on average"),
-        ):
-            values = [
-                (value, name) for rows, name in zip(cases, names) if (value := rows[0].value(figure + at)) is not None
-            ]
-            if values:
-                low, high, scale = min(values), max(values), 100 if figure == "utilization" else 1
-                said.append(
-                    text.format(f"{low[0] * scale:.1f} ({low[1]})", f"{high[0] * scale:.1f}") + f" ({high[1]})."
-                )
+        said += _extremes(cases, names, "utilization" + at, f"The {link} was {{}} to {{}} % full", scale=100)
+        said += _extremes(
+            cases, names, "queue" + at, f"The queue{f' of {link}' if at else ''} was {{}} to {{}} ms long on average"
+        )
     return said
+
+
+def _extremes(
+    cases: Sequence[Sequence[Row]], names: Sequence[str], figure: str, text: str, *, scale: float = 1
+) -> list[str]:
+    """The sentence on the smallest and the largest of a figure of the runs, with their cases; none where no run has it.
+    `text` has a place for each.
+    """
+    values = [(value, name) for rows, name in zip(cases, names) if (value := rows[0].value(figure)) is not None]
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    return [text.format(f"{low[0] * scale:.1f} ({low[1]})", f"{high[0] * scale:.1f}") + f" ({high[1]})."]

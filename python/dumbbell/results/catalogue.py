@@ -9,7 +9,7 @@ Figures of a link are the bottleneck's, the link of [path]; with the name of a l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -256,6 +256,11 @@ def canonical(name: str, at: str = "--columns") -> str:
             at, name, f'a figure of a link before the @, and its name behind it, as "queue@up"; those are: {links}'
         )
     return plain + sign + link
+
+
+def of_bottleneck(names: Iterable[str]) -> list[str]:
+    """Those of these names that are figures of a link, and do not say which: they are the bottleneck's."""
+    return [name for name in names if "@" not in name and FIGURES[name].of_link]
 
 
 @cache

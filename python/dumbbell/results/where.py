@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 
-from .catalogue import canonical, figure
+from .catalogue import canonical, figure, of_bottleneck
 from .figures import Row
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def refuse_doubted(names: Iterable[str], plans: Iterable[PlanView], at: str) -> 
     """Raise ScenarioError that names the option `at` for a figure of a link without the link's name, where the one of
     [path] may not be the one that matters.
     """
-    of_link = [name for name in names if "@" not in name and figure(name).of_link]
-    for plan in plans if of_link else ():
+    unnamed = of_bottleneck(names)
+    for plan in plans if unnamed else ():
         why = plan.doubted_bottleneck
         if why:
-            known = [f"{of_link[0]}@{link.name}" for link in plan.recorded_links]
-            raise wrong(at, of_link[0], f"the link, because {why}: one of " + ", ".join(known))
+            known = [f"{unnamed[0]}@{link.name}" for link in plan.recorded_links]
+            raise wrong(at, unnamed[0], f"the link, because {why}: one of " + ", ".join(known))

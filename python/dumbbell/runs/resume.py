@@ -76,8 +76,8 @@ def _compare(job: Job, made: dict[str, Any]) -> None:
 
 
 def _compare_builds(at: Path, theirs: object, ours: dict[str, str]) -> None:
-    """Raise ResultError for a run that another build made, or that does not say which: its figures may be others than
-    those of the runs beside it.
+    """Raise ResultError for a run that another build made, or that does not say which build made it. Its figures may
+    differ from what this build would give, and one table must not mix them.
     """
     instead = "--force replaces all results, or choose another --out"
     if not isinstance(theirs, dict) or not theirs:

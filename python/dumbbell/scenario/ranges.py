@@ -105,8 +105,8 @@ class Amount(NamedTuple):
 
 
 def _decimal_parts(smallest: int) -> int:
-    """How finely a short decimal can divide a unit that has so many smallest amounts: into 1024 parts for KiB, MiB and
-    GiB, else into a power of ten.
+    """How many parts of a unit short decimals can tell apart, where `smallest` amounts make up the unit: 1024 for KiB,
+    MiB and GiB, otherwise a power of ten.
 
     >>> _decimal_parts(10**6), _decimal_parts(3600 * 10**9), _decimal_parts(2**20)
     (1000000, 100000000000, 1024)
