@@ -87,8 +87,12 @@ def main() -> int:
     print(f"{origin()}; medians of {args.repeats}, on one core", flush=True)
     cases = [one for one in CASES if one.name.startswith(args.only)]
     print(table("ns per packet", cases, [times(one, floor, args) for one in cases]), flush=True)
-    counts = [[*(counted(one, floor, line) for line in range(len(LINES))), whole(one, args.engine)] for one in cases]
-    print(table("instructions per packet", cases, counts))
+    loops = [[counted(one, floor, line) for line in range(len(LINES))] for one in cases]
+    engine = [whole(one, args.engine) for one in cases]
+    columns = [[*found, of["instructions"]] for found, of in zip(loops, engine)]
+    print(table("instructions per packet", cases, columns), flush=True)
+    for one, found, of in zip(cases, loops, engine):
+        print(beside(one, found, of["parts"]))
     return 0
 
 
@@ -114,10 +118,9 @@ def counted(case: Case, floor: Path, line: int) -> float:
     return (long - short) / COUNTED
 
 
-def whole(case: Case, engine: Path) -> float:
-    """Instructions per packet of the engine, with its start."""
-    short = instructions.case(case.scenario, case.counted, "", *case.overrides)
-    return float(instructions.count(short, engine)["instructions"])
+def whole(case: Case, engine: Path) -> dict:
+    """Instructions per packet of the engine with its start, whole and by part (:func:`instructions.count`)."""
+    return instructions.count(instructions.case(case.scenario, case.counted, "", *case.overrides), engine)
 
 
 def _count(command: list[str]) -> int:
@@ -137,6 +140,19 @@ def table(unit: str, cases: list[Case], columns: list[list[float]]) -> str:
     for name, line in (("to its TCP without losses", -2), ("to events, bytes and controller", -3)):
         ratios = " | ".join(f"{column[-1] / column[line]:.1f}" for column in columns)
         lines.append(f"| the engine {name} | {ratios} |")
+    return "\n".join(lines)
+
+
+def beside(case: Case, loops: list[float], parts: dict[str, float]) -> str:
+    """A Markdown table: what each loop but the last adds, and what the parts of the engine take that do it."""
+    lines = [f"\n| {case.name} | at least | in the engine | parts |", "| --- " * 4 + "|"]
+    before = 0.0
+    for (name, who), n in zip(LINES[:-1], loops):
+        lines.append(f"| {name} | {n - before:,.0f} | {sum(parts[part] for part in who):,.0f} | {', '.join(who)} |")
+        before = n
+    told = {part for _, who in LINES for part in who}
+    others = {part: n for part, n in parts.items() if part not in told and n >= 1}
+    lines.append(f"| none of these | | {sum(others.values()):,.0f} | {', '.join(others)} |")
     return "\n".join(lines)
 
 

@@ -226,6 +226,11 @@ def test_each_line_of_the_floor_names_parts_of_the_engine() -> None:
     assert engine == "| the engine | 240 |"
     assert to_tcp == "| the engine to its TCP without losses | 2.4 |"
     assert to_least == "| the engine to events, bytes and controller | 4.8 |"
+    every = dict.fromkeys(parts.PARTS, 10.0)
+    _, _, first, *_, last = floor.beside(floor.CASES[0], [40, 60, 80, 100, 125, 900], every).strip().splitlines()
+    assert first == "| events | 40 | 20 | event queue, event loop and hosts |"
+    told = sum(len(who) for _, who in floor.LINES)
+    assert last.startswith(f"| none of these | | {10 * (len(parts.PARTS) - told)} | ")
 
 
 def test_long_runs_are_picked_as_often_as_they_matter() -> None:

@@ -234,8 +234,8 @@ def _status(item: dict[str, Any]) -> Status:
 
 
 def _estimates(item: dict[str, Any]) -> Estimates:
-    """BBR and its variants set their gains with their first rate sample. Until then the gains are 0, and the bandwidth is
-    0 or one unit of the controller's own scale.
+    """BBR and its variants set their gains with their first rate sample. Until then the gains are 0, and the bandwidth
+    is 0 or one unit of the controller's own scale.
     """
     found = Estimates(**item)
     return found._replace(bw_bps=None, pacing_gain=None, cwnd_gain=None) if found.pacing_gain == 0 else found
