@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from itertools import pairwise
@@ -307,3 +308,21 @@ def test_a_source_that_pauses_sends_what_its_buffer_holds_as_linux_does(tmp_path
     )
     assert sent[0] == pytest.approx(sent[1], rel=0.004)
     assert retransmitted[0] == pytest.approx(retransmitted[1], rel=0.05)
+
+
+@pytest.mark.parametrize(("key", "buffer", "about"), [("rcvbuf", "receive", 83), ("sndbuf", "send", 68)])
+def test_a_flow_waits_for_a_buffer_that_is_too_small_as_long_as_in_linux(
+    tmp_path: Path, key: str, buffer: str, about: int
+) -> None:
+    scenario = {
+        "duration": "5s",
+        "path": {"rate": "1Gbps", "rtt": "100ms", "buffer": "1bdp"},
+        "host": {key: "2MB"},
+        "flow": [{"cca": "bbr"}],
+    }
+    for on in ("sim", "uml"):
+        (result,) = dumbbell.run(dumbbell.from_dict(scenario), tmp_path / on, on=on)
+        (warning,) = (line for line in result.manifest["warnings"] if "waited" in line)
+        said = re.fullmatch(rf"flow 0 waited for its {buffer} buffer (\d+) % of the time", warning)
+        assert said, warning
+        assert int(said[1]) == pytest.approx(about, abs=3), on

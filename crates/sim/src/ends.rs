@@ -290,6 +290,14 @@ impl Ends {
         sender!(self, s => s.stats(), q => &q.stats)
     }
 
+    /// For how long TCP was busy until `now`, and held by the hosts' buffers.
+    pub fn limited_time(&self, now: Time) -> Option<tcp::LimitedTime> {
+        match self {
+            Ends::Tcp(sender, _) => Some(sender.limited_time(now)),
+            Ends::Quic(..) | Ends::Quinn(_) => None,
+        }
+    }
+
     /// Segments that were sent again, or of QUIC packets that were lost; up to date without [`Ends::observe`].
     #[inline]
     pub fn retransmitted(&self) -> u64 {

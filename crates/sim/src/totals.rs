@@ -5,6 +5,7 @@ use crate::traffic::Traffic;
 use path::link::Link;
 use path::network::Network;
 use path::plan::Plan;
+use record::report::Waits;
 use record::{FlowTotals, RunTotals};
 use units::Time;
 
@@ -62,6 +63,11 @@ fn of_flow(flow: &Flow, known: FlowTotals, end: Time) -> FlowTotals {
         min_rtt_us: (min_rtt != u32::MAX).then_some(u64::from(min_rtt)),
         one_way: flow.one_way.delays(),
         srtt_us: flow.srtt_samples.clone(),
+        waits: flow.ends.limited_time(stop).map(|time| Waits {
+            busy_us: time.busy_us,
+            receive_us: time.receive_window_us,
+            send_us: time.send_buffer_us,
+        }),
         ..known
     }
 }

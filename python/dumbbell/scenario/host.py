@@ -51,7 +51,7 @@ class Host(Table):
     hz: Number = key(TICK, "ticks per second that jiffies-based rules count in", default=1000)
     rcvbuf: Quantity = key(
         SOCKET_BUFFER,
-        "receive buffer of a socket; auto grows with the flow and never limits it in practice",
+        "receive buffer of a socket; auto grows with the flow; a run warns of flows that waited for a buffer",
         default="auto",
     )
     sndbuf: Quantity = key(SOCKET_BUFFER, "send buffer of a socket; auto as for rcvbuf", default="auto")

@@ -384,3 +384,33 @@ fn a_virtual_interface_passes_bursts_whole_and_one_draw_takes_all_of_one() {
     before_bottleneck(&mut plan, &[json!({"kind": "segment"})]);
     assert!(sum(&run(&plan), "acks_sent") * 3 > sum(&cut, "acks_sent"));
 }
+
+/// A sender sends at the link's rate or waits for room: for the share of the time in which the link is idle. Linux counts less,
+/// because it takes a sender whose application was woken for busy; `tests/test_uml_runs.py` holds both figures to its own.
+#[test]
+fn a_flow_that_a_buffer_of_its_hosts_holds_is_warned_of() {
+    let ran = |set: fn(&mut Plan)| {
+        let mut plan = plain(100_000_000, 2_000_000, 10 * S);
+        plan.flows.push(greedy(&plan, "cubic", 100 * MS));
+        set(&mut plan);
+        run(&plan)
+    };
+    assert!(ran(|_| ()).summary.warnings.is_empty());
+    let small: [(&str, fn(&mut Plan)); 2] = [
+        ("receive", |plan| plan.host.rcvbuf_bytes = 200_000),
+        ("send", |plan| plan.host.sndbuf_bytes = 200_000),
+    ];
+    for (buffer, set) in small {
+        let ran = ran(set);
+        let [warning] = &ran.summary.warnings[..] else { panic!("{:?}", ran.summary.warnings) };
+        let rest = warning.strip_prefix(&format!("flow 0 waited for its {buffer} buffer "));
+        let percent = rest.and_then(|rest| rest.strip_suffix(" % of the time")).expect(warning);
+        let idle = 100.0 - goodput(&ran, 0) / PAYLOAD;
+        let waited: f64 = percent.parse().expect("a number");
+        let share = waited / idle;
+        assert!(
+            (0.8..1.01).contains(&share),
+            "{buffer}: {waited} % of the time, idle for {idle} %"
+        );
+    }
+}

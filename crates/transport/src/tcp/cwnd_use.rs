@@ -5,6 +5,17 @@ use crate::common::Socket;
 /// Window below which an unused one does not shrink, and that of a restart after idle, segments (RFC 6928).
 pub const INIT_CWND: u32 = 10;
 
+/// How much of the window a sender used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// All of it, or in slow start more than half.
+    Full,
+    /// Less, for shorter than an RTO.
+    Part,
+    /// Less, for an RTO.
+    Idle,
+}
+
 /// How much of the window was in use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CwndUse {
@@ -16,19 +27,29 @@ pub struct CwndUse {
 
 impl CwndUse {
     /// Segments up to `nxt` were sent, of which `una` is the first unacknowledged one, or the window let none out
-    /// (`tcp_cwnd_validate`). True when the window has been left unused for an RTO.
+    /// (`tcp_cwnd_validate`).
     #[inline]
-    pub fn validate(&mut self, sk: &mut Socket, una: u32, nxt: u32, is_cwnd_limited: bool) -> bool {
+    pub fn validate(
+        &mut self,
+        sk: &mut Socket,
+        una: u32,
+        nxt: u32,
+        is_cwnd_limited: bool,
+    ) -> Usage {
         sk.validate_cwnd(&mut self.round_end, una, nxt, is_cwnd_limited);
         let is_in_slow_start = sk.snd_cwnd < sk.snd_ssthresh;
         if sk.is_cwnd_limited != 0 || (is_in_slow_start && sk.snd_cwnd < 2 * sk.max_packets_out) {
             self.used = 0;
             sk.snd_cwnd_stamp = sk.jiffies;
-            return false;
+            return Usage::Full;
         }
         self.used = self.used.max(sk.packets_out);
         let idle = sk.jiffies.wrapping_sub(sk.snd_cwnd_stamp) as i32;
-        idle >= sk.icsk_rto as i32
+        if idle >= sk.icsk_rto as i32 {
+            Usage::Idle
+        } else {
+            Usage::Part
+        }
     }
 
     /// The application left the window unused for an RTO: half of that is given up

@@ -310,6 +310,9 @@ impl Sender {
             // A timeout that follows an undo counts a retransmission of the head twice ("retrans_out
             // leaked" in tcp_retransmit_skb); as in Linux the count is right again once all is acknowledged.
             self.sk.retrans_out = 0;
+            if self.unsent() == 0 {
+                self.limits.end(self.sk.jiffies);
+            }
         }
         if cleaned.packets > 0 {
             st.flag |= flag::DATA_ACKED;

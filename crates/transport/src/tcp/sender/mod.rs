@@ -16,6 +16,7 @@ mod write;
 use super::config::HostConfig;
 use super::cwnd_use::CwndUse;
 use super::host_queue::{Burst, HostQueue};
+use super::limits::{LimitedTime, Limits};
 use super::recovery::{rack, Recovery};
 use super::rtt::Estimator;
 use super::rtx_queue::RtxQueue;
@@ -45,6 +46,7 @@ pub struct Sender {
     rtt: Estimator,
     last_rtt_us: u32,
     cwnd_use: CwndUse,
+    limits: Limits,
     timer: XmitTimer,
     host: HostQueue,
     pacing_timer: Time,
@@ -95,6 +97,7 @@ impl Sender {
             rtt: Estimator::default(),
             last_rtt_us: 0,
             cwnd_use: CwndUse::default(),
+            limits: Limits::default(),
             timer: XmitTimer::default(),
             host: HostQueue::new(&config),
             pacing_timer: Time::NEVER,
@@ -290,6 +293,12 @@ impl Sender {
     /// Counters since the start.
     pub fn stats(&self) -> &SenderStats {
         &self.sk.stats
+    }
+
+    /// For how long it was busy until `now`, and of that held by a buffer of the hosts.
+    pub fn limited_time(&self, now: Time) -> LimitedTime {
+        let tick = self.sk.tick();
+        self.limits.times(tick.jiffies(now), |ticks| tick.to_us(ticks))
     }
 
     /// Last round-trip time that the controller saw, us; 0 before the first.

@@ -2,6 +2,8 @@
 //! net/ipv4/tcp_output.c).
 
 use super::super::ack_state::Rexmit;
+use super::super::cwnd_use::Usage;
+use super::super::limits::Limit;
 use super::super::timer::Pending;
 use super::Sender;
 use crate::common::{Conn, Socket};
@@ -40,6 +42,7 @@ pub(super) struct Next {
 #[derive(Default)]
 struct Limited {
     by_cwnd: bool,
+    by_receive_window: bool,
 }
 
 impl Sender {
@@ -97,6 +100,7 @@ impl Sender {
         let max_segs = self.tso_segs();
         let mut limited = Limited::default();
         let mut sent = 0;
+        self.limits.start(Limit::Busy, self.sk.jiffies);
         // The loss probe that is scheduled below replaces whatever a send arms.
         let schedules_probe = push != Push::Probe && self.may_probe();
         while let Some(next) = self.next_send(push, max_segs, &mut limited) {
@@ -111,6 +115,7 @@ impl Sender {
                 break;
             }
         }
+        self.note_receive_window(limited.by_receive_window);
         limited.by_cwnd |= self.in_flight() >= self.sk.snd_cwnd;
         if sent > 0 || limited.by_cwnd {
             self.validate_cwnd(limited.by_cwnd);
@@ -124,11 +129,25 @@ impl Sender {
         sent > 0
     }
 
+    /// Notes whether the receive window was the limit.
+    #[inline]
+    fn note_receive_window(&mut self, is_limit: bool) {
+        if is_limit {
+            self.limits.start(Limit::ReceiveWindow, self.sk.jiffies);
+        } else {
+            self.limits.stop(Limit::ReceiveWindow, self.sk.jiffies);
+        }
+    }
+
     /// Notes whether the window was the limit, and shrinks one that was left unused.
     fn validate_cwnd(&mut self, is_cwnd_limited: bool) {
         let (una, nxt) = self.window();
-        let is_unused = self.cwnd_use.validate(&mut self.sk, una, nxt, is_cwnd_limited);
-        if !is_unused || !self.config.slow_start_after_idle || self.sk.has_cong_control() {
+        let usage = self.cwnd_use.validate(&mut self.sk, una, nxt, is_cwnd_limited);
+        if usage != Usage::Full && self.unsent() == 0 && self.is_writer_stopped() {
+            self.limits.start(Limit::SendBuffer, self.sk.jiffies);
+        }
+        if usage != Usage::Idle || !self.config.slow_start_after_idle || self.sk.has_cong_control()
+        {
             return;
         }
         // A writer that waits for buffer space is not what limits the flow; the receive window may be.
@@ -160,6 +179,7 @@ impl Sender {
         let len = unsent.min(bytes.div_ceil(u64::from(mss)) as u32);
         let window = self.window_left();
         if window < u64::from(mss) && window < self.supply.bytes_of_next(self.rtx.nxt(), 1) {
+            limited.by_receive_window = true;
             return None;
         }
         let defers = matches!(push, Push::Window | Push::Forced);
@@ -295,8 +315,9 @@ impl Sender {
         {
             return false;
         }
-        if cong_win < send_win && cong_win <= len_bytes {
-            limited.by_cwnd = true;
+        if limit <= len_bytes {
+            limited.by_cwnd |= cong_win < send_win;
+            limited.by_receive_window |= cong_win >= send_win;
             return true;
         }
         // No FIN tells that nothing will follow: the application closes once the other side has everything.

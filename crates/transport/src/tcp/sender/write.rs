@@ -2,6 +2,7 @@
 //! net/ipv4/tcp.c; the restart after idle in tcp_output.c).
 
 use super::super::cwnd_use::INIT_CWND;
+use super::super::limits::Limit;
 use super::super::send_buffer::{Queued, SendBuffer};
 use super::output::{buffer_segs, Push};
 use super::Sender;
@@ -123,9 +124,15 @@ impl Sender {
     /// window unless that is full, and where it has room, the application is woken.
     #[inline]
     pub(super) fn check_space(&mut self) {
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.is_awaited) {
+        if self.is_writer_stopped() {
             self.make_space();
         }
+    }
+
+    /// Whether the application waits for room in its send buffer (`SOCK_NOSPACE`); one without a buffer never does.
+    #[inline]
+    pub(super) fn is_writer_stopped(&self) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.is_awaited)
     }
 
     /// `tcp_new_space`.
@@ -145,17 +152,14 @@ impl Sender {
         if let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.is_writable(queued)) {
             buffer.is_awaited = false;
             buffer.wakes_at = now + WAKEUP;
+            self.limits.stop(Limit::SendBuffer, self.sk.jiffies);
         }
     }
 
-    /// Whether the application waits for room in the send buffer (`SOCK_NOSPACE`). One without a buffer does where what it has
-    /// written takes more memory than a buffer has for this window.
+    /// The same, where one without a buffer waits if what it has written takes more memory than a buffer has for this window.
     pub(super) fn is_writer_waiting(&mut self) -> bool {
-        if let Some(buffer) = &self.buffer {
-            return buffer.is_awaited;
-        }
-        if self.unsent() == 0 {
-            return false;
+        if self.buffer.is_some() || self.unsent() == 0 {
+            return self.is_writer_stopped();
         }
         let windows = self.sk.sndbuf_expand();
         let mut buffer = SendBuffer::new(self.config.write, self.config.sndbuf);
