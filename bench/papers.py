@@ -30,7 +30,7 @@ from dumbbell.runs.progress import effort
 from dumbbell.runs.store import Store
 
 if TYPE_CHECKING:
-    from dumbbell.runs.pool import Job
+    from dumbbell.runs.job import Job
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,8 @@ from dumbbell import ScenarioError, from_text
 from dumbbell.backends.folder import damage
 from dumbbell.errors import DiskFullError
 from dumbbell.runs import identity, sweep
+from dumbbell.runs.job import Job
 from dumbbell.runs.place import Place
-from dumbbell.runs.pool import Job
 from dumbbell.runs.store import LOCKS, Store
 from dumbbell.scenario.file import Given
 from dumbbell.scenario.own import Own

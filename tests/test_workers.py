@@ -18,7 +18,7 @@ from conftest import SMALL
 from dumbbell import ScenarioError, from_text
 from dumbbell.errors import ControllerError, DiskFullError, DumbbellError, EngineError, together
 from dumbbell.runs import sweep
-from dumbbell.runs.pool import Job, Outcome
+from dumbbell.runs.job import Job, Outcome
 from dumbbell.runs.workers import Workers
 from dumbbell.scenario.file import Given
 

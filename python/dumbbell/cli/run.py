@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import backends
 from dumbbell.errors import DiskFullError, ScenarioError
 from dumbbell.runs import interrupts, sweep
+from dumbbell.runs.job import Job
 from dumbbell.runs.place import Place
-from dumbbell.runs.pool import Job
 from dumbbell.runs.progress import Progress, screen
 from dumbbell.scenario import warn
 from dumbbell.scenario.file import Given, from_file

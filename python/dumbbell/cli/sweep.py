@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dumbbell.results.where import Condition
-    from dumbbell.runs.pool import Outcome
+    from dumbbell.runs.job import Outcome
 
 
 def main(arguments: argparse.Namespace) -> int:

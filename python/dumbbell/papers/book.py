@@ -14,7 +14,7 @@ from .judge import Verdict, judge
 from .table import PaperError, Point, Table
 
 if TYPE_CHECKING:
-    from dumbbell.runs.pool import Job, Observe
+    from dumbbell.runs.job import Job, Observe
     from dumbbell.runs.store import Store
 
     from .claims import Text

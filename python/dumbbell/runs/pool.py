@@ -11,25 +11,21 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends
 from dumbbell.backends.request import Request
 from dumbbell.errors import DiskFullError, DumbbellError, EngineError
 
 from . import interrupts
+from .job import Job, Observe, Outcome, told_end
 
 if TYPE_CHECKING:
     import threading
 
     from dumbbell.backends.request import Progress
 
-    from .plan import Planned
     from .workers import Workers
-
-Observe = Callable[["Job", int, int], None]
-"""Called with (job, simulated nanoseconds, delivered packets) while a run goes on and when it has ended,
-from its worker's thread."""
 
 Make = Callable[[Request, Path], dict[str, Any]]
 """Makes a run in a folder that does not exist yet, and returns its manifest."""
@@ -43,37 +39,6 @@ made: for many runs that is another process, which sends no more than this."""
 def whole(manifest: dict[str, Any], _: Path) -> dict[str, Any]:
     """Keep a whole manifest."""
     return manifest
-
-
-class Job(NamedTuple):
-    """One run and the folder that it writes."""
-
-    number: int
-    folder: Path
-    request: Request
-
-    @property
-    def planned(self) -> Planned:
-        """Its plan."""
-        return self.request.planned
-
-
-class Outcome(NamedTuple):
-    """How a run ended: a manifest (or what is kept of it) or an error.
-
-    Attributes
-    ----------
-    was_there
-        Whether it was found finished by --resume.
-    packets
-        How many it delivered.
-    """
-
-    job: Job
-    manifest: dict[str, Any] | None
-    error: DumbbellError | None
-    was_there: bool = False
-    packets: int = 0
 
 
 class _Stopped(BaseException):
@@ -191,13 +156,6 @@ class Pool:
             return Outcome(job, None, error)
         except Exception as error:  # a bug, which must not take the other runs along
             return Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
-
-
-def told_end(outcome: Outcome, observe: Observe | None) -> None:
-    """Let it be known that a run has ended well."""
-    job = outcome.job
-    if observe and outcome.manifest:
-        observe(job, job.planned.plan["duration_ns"], outcome.packets)
 
 
 def _are_for_processes(jobs: Sequence[Job], workers: int) -> bool:

@@ -15,7 +15,7 @@ from dumbbell import backends
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .pool import Job
+    from .job import Job
 
 #: Seconds between two drawings in place, faster only costs time; and between two lines where nothing can be drawn over.
 EVERY_S, LINE_EVERY_S = 0.1, 30.0

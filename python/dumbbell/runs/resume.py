@@ -17,7 +17,7 @@ from .place import manifest_of, strangers
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .pool import Job
+    from .job import Job
 
 
 def finished(job: Job, note: Callable[[str], None]) -> dict[str, Any] | None:

@@ -28,8 +28,9 @@ from dumbbell.backends.folder import BESIDE, MANIFEST, ResultFolder, damage, rem
 from dumbbell.errors import EngineError, ResultError
 
 from . import identity, locks
+from .job import Job, Observe
 from .place import manifest_of
-from .pool import Job, Make, Observe, Pool
+from .pool import Make, Pool
 
 if TYPE_CHECKING:
     from dumbbell.backends.request import Request

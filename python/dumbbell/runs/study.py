@@ -20,7 +20,7 @@ from dumbbell.scenario.own import Own
 
 from . import goals, search
 from . import vary as varying
-from .pool import Job, Outcome
+from .job import Job, Outcome
 from .search import Bisection
 from .sweep import Sweep, jobs_of
 

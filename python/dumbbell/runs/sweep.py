@@ -19,8 +19,9 @@ from dumbbell.scenario.own import Own
 from dumbbell.scenario.source import placed
 
 from . import interrupts, plan
+from .job import Job, Observe, Outcome
 from .place import SWEEP, Place
-from .pool import Job, Keep, Make, Observe, Outcome, Pool, whole
+from .pool import Keep, Make, Pool, whole
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Results

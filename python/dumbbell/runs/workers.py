@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 from dumbbell.errors import DiskFullError, EngineError
 
 from . import interrupts
-from .pool import Outcome, told_end
+from .job import Outcome, told_end
 
 if TYPE_CHECKING:
-    from .pool import Job, Observe
+    from .job import Job, Observe
 
     One = Callable[[Job, Callable[[int, int], None]], Outcome]
 

@@ -22,7 +22,7 @@ from .limits import Limits, Tally
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dumbbell.runs.pool import Job
+    from dumbbell.runs.job import Job
 
 
 #: The back ends of the page; the second needs root.

@@ -25,7 +25,7 @@ from .limits import Limits
 from .live import Live
 
 if TYPE_CHECKING:
-    from dumbbell.runs.pool import Job
+    from dumbbell.runs.job import Job
 
 #: Runs of a job whose points are told; of others, how far they are.
 RUNS_DRAWN = 4
