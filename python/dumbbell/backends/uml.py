@@ -28,10 +28,10 @@ _PROGRAMS = ("ip", "tc", "setarch")
 
 def check(request: Request) -> None:
     """Raise ScenarioError for what of a plan the guest cannot do, EngineError for what this machine lacks."""
-    from dumbbell.uml import build
+    from dumbbell.uml import build, store
 
     refuse(request)
-    kernel_of(request)
+    store.kernel_of(request)
     for program in build.missing(_PROGRAMS):
         raise EngineError(f"--on {request.backend}: needs the program {program} (Debian: {build.PROGRAMS[program]})")
 
@@ -56,14 +56,14 @@ def warnings(request: Request) -> list[str]:
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
-    from dumbbell.uml import controllers, guest, script
+    from dumbbell.uml import controllers, guest, script, store
     from dumbbell.uml.measured import Measured
 
     from .folder import ResultFolder
 
     check(request)
     plan = request.planned.plan
-    kernel = kernel_of(request)
+    kernel = store.kernel_of(request)
     loaded = controllers.load(plan, request.own, kernel, ours=_is_ours(request))
     made_for = script.guest(plan, loaded)
     with ResultFolder(request, folder) as made:
@@ -83,13 +83,6 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
         shutil.rmtree(raw)
         more = {"kernel": f"Linux {kernel.release}, {kernel.hz} Hz, in virtual time", "hosts": _hosts(kernel, loaded)}
         return made.finish(summary, controllers=request.own.record(), hz=kernel.hz, more=more)
-
-
-def kernel_of(request: Request) -> Kernel:
-    """The kernel that runs this plan, of the series that ``uml:6.1`` names; raises EngineError where there is none."""
-    from dumbbell.uml import store
-
-    return store.find(request.on.partition(":")[2] or None, hz=request.planned.plan["host"]["hz"])
 
 
 def _is_ours(request: Request) -> bool:

@@ -89,9 +89,9 @@ def digests(request: Request) -> dict[str, str]:
         return {"all": known["all"]}
     made = {"engine": known["engine"]}
     if module == "uml":
-        from dumbbell.backends import uml
+        from dumbbell.uml import store
 
-        made |= {"modules": known["modules"], "kernel": uml.kernel_of(request).key}
+        made |= {"modules": known["modules"], "kernel": store.kernel_of(request).key}
     return made | {f"cca/{cca}": known[f"cca/{cca}"] for cca in _built_in(request) if f"cca/{cca}" in known}
 
 
@@ -112,9 +112,9 @@ def _program(request: Request) -> dict[str, Any]:
     module = backends.kind(request.on).module
     made: dict[str, Any] = {"on": request.on, "sources": _sources(_SOURCES.get(module, ("backends",)))}
     if module == "uml":
-        from dumbbell.backends import uml
+        from dumbbell.uml import store
 
-        made |= {"kernel": uml.kernel_of(request).key, "engine": digests["engine"], "controllers": ours}
+        made |= {"kernel": store.kernel_of(request).key, "engine": digests["engine"], "controllers": ours}
         return {**made, "modules": digests["modules"]}
     return {**made, "all": digests["all"], "kernel": origin.kernel(), "host": origin.host()}
 

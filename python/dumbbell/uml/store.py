@@ -23,9 +23,12 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import EngineError
+
+if TYPE_CHECKING:
+    from dumbbell.backends.request import Request
 
 #: The series that is built and used unless another is named: the one that the simulated TCP follows.
 SERIES = "6.12"
@@ -116,6 +119,11 @@ def find(series: str | None = None, hz: int = HZ) -> Kernel:
         option = "" if wanted == SERIES else f" --kernel {wanted}"
         raise EngineError(f"no Linux {wanted} for virtual time is built{more}: `dumbbell uml build{option}` makes it")
     return min(found, key=lambda kernel: (kernel.hz != hz, abs(kernel.hz - HZ)))
+
+
+def kernel_of(request: Request) -> Kernel:
+    """The kernel that runs a plan, of the series that ``--on uml:6.1`` names; EngineError where there is none."""
+    return find(request.on.partition(":")[2] or None, hz=request.planned.plan["host"]["hz"])
 
 
 def read(folder: Path) -> Kernel | None:
