@@ -6,16 +6,12 @@ use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, ObjectBuilder, OpenMapMut, 
 
 use crate::pins::{self, Pins};
 use crate::sys::{self, Kernel, Lock};
-use crate::table::Table;
+use crate::table::{Table, MODULE, ROWS, STATES, VALUES};
 use crate::{elf, log, netns, Error, Object};
 
 /// The program that reports on sockets (`cca/hosts/bpf/report.h`).
 const REPORT: &str = "cca_report";
-/// Sections of `cca/hosts/bpf/table.h`.
-pub(crate) const MODULE: &str = ".rodata.module";
-pub(crate) const ROWS: &str = ".rodata.params";
-pub(crate) const VALUES: &str = ".data.params";
-pub(crate) const STATES: &str = ".rodata.states";
+/// Section of `cca/hosts/bpf/table.h` that is for the loader alone.
 const LOADER: &str = ".rodata.loader";
 /// Where `kernel_name` is in a `struct cca_module_row`, and its size, `TCP_CA_NAME_MAX`.
 const KERNEL_NAME: usize = 48;

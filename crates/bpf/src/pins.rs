@@ -16,9 +16,8 @@ use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::load::{MODULE, ROWS, STATES, VALUES};
 use crate::sys;
-use crate::table::Table;
+use crate::table::{Table, MODULE, ROWS, STATES, VALUES};
 use crate::Error;
 
 const FOLDER: &str = "/sys/fs/bpf/dumbbell";

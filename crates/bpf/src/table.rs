@@ -5,6 +5,12 @@ use serde::Serialize;
 
 use crate::Error;
 
+/// Sections of the object that hold the tables: the controller's names, its parameters, their values, its states.
+pub(crate) const MODULE: &str = ".rodata.module";
+pub(crate) const ROWS: &str = ".rodata.params";
+pub(crate) const VALUES: &str = ".data.params";
+pub(crate) const STATES: &str = ".rodata.states";
+
 /// A parameter and its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Param {
@@ -50,8 +56,7 @@ const PARAM_ROW: usize = NAME + UNIT + DOC + 3 * size_of::<u32>();
 const STATE_ROW: usize = 24;
 
 impl Table {
-    /// From the bytes of `.rodata.module`, `.rodata.params`, `.data.params` and `.rodata.states`; none when
-    /// they are not such tables.
+    /// From the bytes of [`MODULE`], [`ROWS`], [`VALUES`] and [`STATES`]; none when they are not such tables.
     pub(crate) fn parse(module: &[u8], rows: &[u8], values: &[u8], states: &[u8]) -> Option<Self> {
         if module.len() < MODULE_ROW || rows.len() % PARAM_ROW != 0 {
             return None;
