@@ -146,6 +146,44 @@ def test_three_back_ends_are_held_against_the_first(
     assert utilization.endswith("* half")
 
 
+def test_a_transfer_that_ends_on_one_side_only_does_not_agree() -> None:
+    ended, other = summary(fct_s=2.5), summary(utilization=0.3)
+    figures = agreement.figures([ended], [other])
+    assert [figure.name for figure in figures if not figure.agrees] == ["cubic[0] completed"]
+    assert not {"utilization", "cubic[0] fct_s"} & {figure.name for figure in figures}, "each has one only"
+    half = agreement.figures([ended, other], [ended, ended])
+    (completed,) = (figure for figure in half if figure.name == "cubic[0] completed")
+    assert (completed.reference, completed.other) == (0.5, 1.0)
+    assert not completed.agrees
+    assert completed.is_unclear
+
+
+def test_three_back_ends_that_have_different_figures_are_printed_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unended(*given: Any, **more: Any) -> dict[str, Any]:
+        made = sim.run(*given, **more)
+        made["summary"]["flows"][0]["fct_s"] = None
+        (given[1] / "manifest.json").write_text(json.dumps(made))
+        return made
+
+    register(monkeypatch, twin=sim.run, unended=unended)
+    file = tmp_path / "x.toml"
+    file.write_text(SCENARIO.replace(', "2bdp"', "").replace('"cubic" }', '"cubic", size = "100kB" }'))
+    for more in ([], ["--json"]):
+        on = ["--on", "sim,unended,twin", "--out", str(tmp_path / f"out{len(more)}")]
+        assert cli.main(["compare", str(file), *on, *more]) == 1
+    *text, line = capsys.readouterr().out.splitlines()
+    (fct,) = (words for row in text if (words := row.split())[1:2] == ["fct_s"])
+    assert (fct[3], fct[2]) == ("-", fct[4])
+    (completed,) = (row for row in text if "completed" in row)
+    assert completed.split()[2:5] == ["1", "0", "1"]
+    assert completed.endswith("* unended")
+    found = {figure["name"]: figure for figure in json.loads(line)["figures"]}
+    assert found["cubic[0] fct_s"]["unended"] is None
+    assert (found["cubic[0] completed"]["unended"], found["cubic[0] completed"]["agrees"]) == (0.0, False)
+
+
 def test_two_kernels_are_held_to_less() -> None:
     assert not agreement.figures([summary()], [summary(share=0.94)], strict=True)[1].agrees
     assert agreement.figures([summary()], [summary(share=0.94)])[1].agrees

@@ -13,13 +13,14 @@ import dumbbell
 from conftest import SMALL
 from dumbbell import from_text
 from dumbbell.runs import progress, sweep
+from dumbbell.runs.job import Job
 from dumbbell.runs.place import Place
 from dumbbell.runs.progress import Log, Progress, Terminal
 from dumbbell.scenario.file import Given
 
 
 @pytest.fixture
-def jobs() -> list[sweep.Job]:
+def jobs() -> list[Job]:
     return sweep.jobs_of([Given(from_text(SMALL), SMALL)], Path())
 
 
@@ -37,7 +38,7 @@ class Wide(Terminal):
         return self.columns - 1
 
 
-def test_it_tells_runs_simulated_time_packets_per_second_and_time_left(jobs: list[sweep.Job]) -> None:
+def test_it_tells_runs_simulated_time_packets_per_second_and_time_left(jobs: list[Job]) -> None:
     made = Progress(jobs, Log(io.StringIO()))
     assert made.text(0.0) == "0/2 runs  simulated 0.0 of 4 s  ..."
     made.observe(jobs[0], 2 * 10**9, 3_000_000)
@@ -54,18 +55,18 @@ def test_time_left_goes_by_what_the_links_carry_and_not_by_simulated_time() -> N
     assert made.text(1.0).endswith("simulated 2.0 of 4 s  0.00 M packets/s  6 s left")
 
 
-def test_a_single_run_has_no_count_of_runs(jobs: list[sweep.Job]) -> None:
+def test_a_single_run_has_no_count_of_runs(jobs: list[Job]) -> None:
     assert Progress(jobs[:1], Log(io.StringIO())).text(1.0) == "simulated 0.0 of 2 s  ..."
 
 
-def test_every_run_reports_its_end(tmp_path: Path, jobs: list[sweep.Job]) -> None:
+def test_every_run_reports_its_end(tmp_path: Path, jobs: list[Job]) -> None:
     made = Progress(jobs, Log(io.StringIO()))
     with sweep.Sweep(jobs, Place(tmp_path), workers=2) as going:
         assert all(outcome.error is None for outcome in going.outcomes(made.observe))
     assert made.text(1.0).startswith("2/2 runs  simulated 4.0 of 4 s")
 
 
-def test_the_line_is_wiped_before_anything_else_is_printed(jobs: list[sweep.Job]) -> None:
+def test_the_line_is_wiped_before_anything_else_is_printed(jobs: list[Job]) -> None:
     screen = Wide(80)
     made = Progress(jobs, screen)
     made._drawn = 0.0
@@ -79,7 +80,7 @@ def test_the_line_is_wiped_before_anything_else_is_printed(jobs: list[sweep.Job]
 
 @pytest.mark.parametrize("columns", range(40, 201, 4))
 @pytest.mark.parametrize("count", [1, 2])
-def test_no_line_is_as_wide_as_the_terminal(jobs: list[sweep.Job], columns: int, count: int) -> None:
+def test_no_line_is_as_wide_as_the_terminal(jobs: list[Job], columns: int, count: int) -> None:
     # A line that fills the terminal makes it scroll, once for each drawing.
     screen = Wide(columns)
     made = Progress(jobs[:count], screen)
@@ -93,9 +94,7 @@ def test_no_line_is_as_wide_as_the_terminal(jobs: list[sweep.Job], columns: int,
     assert all("left" in line or "..." in line for line in lines[:4])
 
 
-def test_what_is_no_terminal_gets_a_line_every_half_a_minute(
-    jobs: list[sweep.Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_terminal_gets_a_line_every_half_a_minute(jobs: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     stream = io.StringIO()

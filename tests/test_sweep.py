@@ -19,6 +19,7 @@ from conftest import SMALL
 from dumbbell import ResultError, ScenarioError, _native, from_text, load
 from dumbbell.errors import EngineError
 from dumbbell.runs import origin, sweep, temporary
+from dumbbell.runs.job import Job
 from dumbbell.runs.place import Place
 from dumbbell.scenario.file import Given
 
@@ -183,7 +184,7 @@ def test_an_interrupt_stops_the_running_ones_and_keeps_the_finished(tmp_path: Pa
     assert not list(tmp_path.glob(".tmp-*"))
 
 
-def _interrupt_long_runs(job: sweep.Job, _sim_ns: int, _packets: int) -> None:
+def _interrupt_long_runs(job: Job, _sim_ns: int, _packets: int) -> None:
     if job.planned.vary["duration"] == "3000s":
         raise KeyboardInterrupt
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from dumbbell import backends
-from dumbbell.backends import uml
 from dumbbell.backends.folder import remove
 from dumbbell.backends.request import Request
 from dumbbell.errors import ScenarioError
 from dumbbell.results import agreement
 from dumbbell.results.manifest import Summary
+from dumbbell.runs.job import Job
 from dumbbell.runs.place import Place
-from dumbbell.runs.sweep import Job, Sweep
+from dumbbell.runs.sweep import Sweep
 from fidelity_rows import ROOT
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ class Side(NamedTuple):
 
 def _guest(request: Request) -> list[object]:
     """What a guest is told for a plan, and the modules that it loads; or why it refuses."""
-    from dumbbell.uml import controllers, script
+    from dumbbell.uml import controllers, script, store
 
-    plan, kernel, ours = request.planned.plan, uml.kernel_of(request), request.backend == "uml-ours"
+    plan, kernel, ours = request.planned.plan, store.kernel_of(request), request.backend == "uml-ours"
     try:
         loaded = controllers.load(plan, request.own, kernel, ours=ours)
         guest = script.guest(plan, loaded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +40,17 @@ class Row(NamedTuple):
     """Flow by flow, where that was asked for; by the other back end's name."""
     window: Window | None
     """The part of the run that the figures cover, s; None for the whole."""
+
+    @property
+    def lines(self) -> dict[str, dict[str, agreement.Figure]]:
+        """The figures by their names, each by the other back end's name, where both have it; none of transfers that all
+        ended.
+        """
+        found: dict[str, dict[str, agreement.Figure]] = {}
+        for other, figures in self.figures.items():
+            for figure in figures:
+                found.setdefault(figure.name, {})[other] = figure
+        return {name: same for name, same in found.items() if not _all_ended(name, same.values())}
 
     @property
     def agrees(self) -> bool:
@@ -134,14 +145,14 @@ def _as_json(row: Row, names: list[str]) -> dict[str, Any]:
     """One object, as `--json` prints it."""
     figures = [
         {
-            "name": same[0].name,
-            names[0]: same[0].reference,
-            **{name: figure.other for name, figure in zip(names[1:], same, strict=True)},
-            "tolerance": same[0].tolerance,
-            "agrees": all(figure.agrees for figure in same),
-            "unclear": any(figure.is_unclear for figure in same),
+            "name": name,
+            names[0]: _any(same).reference,
+            **{other: same[other].other if other in same else None for other in names[1:]},
+            "tolerance": _any(same).tolerance,
+            "agrees": all(figure.agrees for figure in same.values()),
+            "unclear": any(figure.is_unclear for figure in same.values()),
         }
-        for same in zip(*row.figures.values(), strict=True)
+        for name, same in row.lines.items()
     ]
     flows = {name: compare_packets.as_json(these, (names[0], name)) for name, these in row.packets.items()}
     return {
@@ -164,20 +175,25 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
     part = f", {row.window[0]:g} to {row.window[1]:g} s" if row.window else ""
     print(f"{row.name}{' (' + varied + ')' if varied else ''}{part}: {row.verdict}")
     print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")
-    for same in zip(*row.figures.values(), strict=True):
-        others = "".join(f"{figure.other:12.4g}" for figure in same)
-        marks = [
-            ("~ " if figure.is_unclear else "* ") + name
-            for name, figure in zip(names[1:], same, strict=True)
-            if not figure.agrees
-        ]
+    for name, same in row.lines.items():
+        others = "".join(f"{same[other].other:12.4g}" if other in same else f"{'-':>12}" for other in names[1:])
+        marks = [("~ " if figure.is_unclear else "* ") + other for other, figure in same.items() if not figure.agrees]
         differs = "  " + ", ".join(marks) if marks else ""
-        print(f"  {same[0].name:28}{same[0].reference:12.4g}{others}{same[0].tolerance:10.2g}{differs}")
+        print(f"  {name:28}{_any(same).reference:12.4g}{others}{_any(same).tolerance:10.2g}{differs}")
     for name, these in row.packets.items():
         print("\n".join(compare_packets.as_text(these, (names[0], name))))
     for name, warnings in row.warnings.items():
         for warning in warnings:
             print(f"  {name}: {warning}")
+
+
+def _all_ended(name: str, same: Iterable[agreement.Figure]) -> bool:
+    return agreement.kind(name) == "completed" and all(one.reference == one.other == 1 for one in same)
+
+
+def _any(same: dict[str, agreement.Figure]) -> agreement.Figure:
+    """One of the figures of a line, for what all have of the reference."""
+    return next(iter(same.values()))
 
 
 def _pictures(out: Path, names: list[str], kind: str) -> str:

@@ -1,10 +1,11 @@
 """Do two back ends agree? Figures of the same scenario from both, with fixed tolerances (`TOLERANCES`).
 
 Runs of more than eight flows are compared by [[flow]] table, and by Jain's index. Completion times take the place of
-the utilisation.
+the utilisation, together with the share of flows that ended.
 
-`figures` compares medians over repetitions. A difference beyond the tolerance that the repetitions' own spread explains
-(its 95 % interval, Welch 1947, holds zero) is neither agreement nor disagreement: it is unclear.
+`figures` compares medians over repetitions, and means of shares of flows that ended. A difference beyond the tolerance
+that the repetitions' own spread explains (its 95 % interval, Welch 1947, holds zero) is neither agreement nor
+disagreement: it is unclear.
 
 `judged` is the judge of docs/fidelity.md. It compares means, and widens the tolerance to `SPREAD` times half of the
 range of the reference's repetitions, where that is more.
@@ -74,6 +75,8 @@ TOLERANCES = {
     "fct_s": Tolerance(0.0, 0.12),
     "jain": Tolerance(0.07),
 }
+#: Of the share of a line's flows that ended, which `figures` compares.
+COMPLETED = Tolerance(0.03)
 #: The same for two real kernels over the same path.
 STRICT_TOLERANCES = {**TOLERANCES, "share": Tolerance(0.05), "srtt_mean_ms": Tolerance(1.0, 0.1)}
 #: How many times half of the range of the reference's repetitions a figure may be off.
@@ -93,13 +96,21 @@ def figures(reference: Sequence[Summary], other: Sequence[Summary], *, strict: b
     """Every figure that both have, of the summaries of a run's repetitions (`Result.summary`); `strict` is for two real
     kernels.
     """
-    tolerances = STRICT_TOLERANCES if strict else TOLERANCES
-    references, others = (_by_name({**measured(one), **_further(one)} for one in side) for side in (reference, other))
+    tolerances = {**(STRICT_TOLERANCES if strict else TOLERANCES), "completed": COMPLETED}
+    references, others = (
+        _by_name({**dict(_values(one)), **_further(one)} for one in side) for side in (reference, other)
+    )
+    left_out = {"utilization"} if any(kind(name) == "fct_s" for name in {**references, **others}) else set()
     found = []
     for name, values in references.items():
-        if name in others:
-            value, chance = median(values), difference_interval(values, others[name])
-            found.append(Figure(name, value, median(others[name]), tolerances[kind(name)].at(value), chance))
+        if name not in others or kind(name) in left_out:
+            continue
+        is_completion = kind(name) == "completed"
+        if is_completion and not any((*values, *others[name])):
+            continue  # no transfer, or none that ended
+        middle = fmean if is_completion else median
+        value, chance = middle(values), difference_interval(values, others[name])
+        found.append(Figure(name, value, middle(others[name]), tolerances[kind(name)].at(value), chance))
     return found
 
 
@@ -118,8 +129,8 @@ def judged(reference: Sequence[Measured], other: Sequence[Measured]) -> list[Fig
 
 
 def measured(summary: Summary) -> dict[str, float]:
-    """The figures of a run that are compared, by their name."""
-    found = dict(_values(summary))
+    """The figures of a run that `judged` compares, by their name."""
+    found = {name: value for name, value in _values(summary) if kind(name) != "completed"}
     if any(kind(name) == "fct_s" for name in found):
         del found["utilization"]
     return found
@@ -175,3 +186,4 @@ def _of(members: Sequence[FlowSummary]) -> Iterator[tuple[str, float]]:
         yield "srtt_mean_ms", fmean(srtts)
     if len(members) == 1 and members[0].fct_s is not None:
         yield "fct_s", members[0].fct_s
+    yield "completed", fmean(flow.fct_s is not None for flow in members)
