@@ -293,7 +293,7 @@ def test_bbr_alone_finds_the_rate_and_the_delay(ran: Runner) -> None:
 # --- few values, and several of them ---------------------------------------------------------------
 
 
-@checks("metrics", "distribution mean_interval difference_interval student_t")
+@checks("metrics", "distribution mean_interval difference_interval paired_interval student_t")
 @checks("summary.flow", "srtt_p95_ms srtt_mean_ms")
 def test_percentiles_of_few_samples_are_the_same_everywhere(ran: Runner) -> None:
     result = ran(
@@ -311,4 +311,8 @@ def test_percentiles_of_few_samples_are_the_same_everywhere(ran: Runner) -> None
     assert metrics.mean_interval([1.0, 2.0, 3.0]) == pytest.approx((2, 4.303 / math.sqrt(3), 3), rel=1e-3)
     assert metrics.difference_interval([1.0, 2.0, 3.0], [5.0, 6.0, 7.0]) == pytest.approx(
         (4, 2.776 * math.sqrt(2 / 3), 3), rel=1e-3
+    )
+    # Steps of 3, 4 and 5 between pairs, whose variance is 1.
+    assert metrics.paired_interval([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]) == pytest.approx(
+        (4, 4.303 / math.sqrt(3), 3), rel=1e-3
     )

@@ -73,13 +73,12 @@ function changes(report: Report): Child[] {
         row.clear ? "yes" : "",
     ]);
     const heads = ["figure", "flow", "case", ...report.folders, "change", "clear"];
-    const caption = "Clear: the 95 % interval of the difference leaves out zero (needs repetitions).";
     const counts = `Only in the first folder: ${found.only_before} rows; only in the second: ${found.only_after}.`;
     const cut = found.left_out
         ? ` ${found.left_out} more rows are left out; \`dumbbell show --diff\` prints all.`
         : "";
     return [
-        rows.length ? scrolled("Changes", plain(caption, heads, rows)) : null,
+        rows.length ? scrolled("Changes", plain(found.caption, heads, rows)) : null,
         h("p", { class: "note" }, rows.length ? counts + cut : `No rows in common. ${counts}`),
     ];
 }

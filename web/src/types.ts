@@ -143,6 +143,7 @@ export interface Changes {
         change: string;
         clear: boolean;
     }[];
+    caption: string;
     only_before: number;
     only_after: number;
     left_out: number;

@@ -3,55 +3,108 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dumbbell.errors import ScenarioError
 from dumbbell.results import figures
 from dumbbell.results.catalogue import Measured
-from dumbbell.results.figures import Row
+from dumbbell.results.figures import Change, Row
 from dumbbell.results.statistic import Interval
+from dumbbell.scenario import units
 
 from . import OK, table
-from .rows import Part, cell, head, keys
+from .rows import Part, cell, default_by, head, keys, notes_of_runs, windows
 from .table import Column
 
-#: What `--diff` compares by default.
-_DIFFERENCES = ("goodput", "share", "retrans_rate", "srtt", "fct", "latency", "jain", "utilization", "queue", "drops")
+Side = tuple[str, list[Measured]]
+"""A folder and its runs."""
+
+#: What `--diff` compares by default; of transfers that did not end the times of the others say little.
+_DIFFERENCES = (
+    "goodput", "share", "retrans_rate", "srtt", "fct", "unfinished", "latency", "jain", "utilization", "queue", "drops",
+)  # fmt: skip
+#: Options of the table of one folder, and why they are none of this one.
+_NOT_HERE = {
+    "where": "chooses rows of one table",
+    "sort": "orders the rows of one table",
+    "reverse": "orders the rows of one table",
+    "runs": "prints each repetition, and changes are of means over them",
+}
 
 
-def main(found: Sequence[tuple[str, list[Measured]]], names: Sequence[str], arguments: argparse.Namespace) -> int:
+def main(found: Sequence[Side], names: Sequence[str], arguments: argparse.Namespace) -> int:
     """What changed from the first folder to the second."""
-    if arguments.where:
-        raise ScenarioError("--where", "chooses rows of one table, so it does not go with --diff")
+    _refuse(found, arguments)
+    wanted = list(names or _DIFFERENCES)
+    by = arguments.by or default_by([run for _, runs in found for run in runs])
+    before, after = (
+        [row for run in runs for row in figures.rows(run, wanted, by=by, only=arguments.flows)] for _, runs in found
+    )
+    changes, gone, come = figures.changes(before, after, wanted)
+    if not changes:
+        folders = " and ".join(folder for folder, _ in found)
+        raise ScenarioError("--diff", f"{folders} have no scenario with the same varied values in common")
+    if not names:
+        changes = [change for change in changes if not _is_idle(change)]
+    if arguments.json:
+        sys.stdout.writelines(f"{json.dumps(_fields(change))}\n" for change in changes)
+    elif arguments.csv:
+        _print_csv(changes)
+    elif arguments.markdown:
+        sys.stdout.write(table.markdown(_columns(found[1], changes)))
+    else:
+        print(_text(found, changes), end="")
+        for count, (folder, _) in zip((gone, come), found):
+            if count:
+                print(f"{count} row{'s' * (count != 1)} only in {folder}")
+    return OK
+
+
+def _refuse(found: Sequence[Side], arguments: argparse.Namespace) -> None:
+    """Raise ScenarioError for options that mean nothing here, and unless there are two folders."""
+    for option, why in _NOT_HERE.items():
+        if getattr(arguments, option):
+            raise ScenarioError(f"--{option}", f"{why}, so it does not go with --diff")
     if len(found) != 2:
         raise ScenarioError("--diff", f"got {len(found)} folders, wanted two: before and after")
-    wanted = list(names or _DIFFERENCES)
-    (old, before), (new, after) = found
-    by = arguments.by or "flow"
-    sides = [
-        [row for run in runs for row in figures.rows(run, wanted, by=by, only=arguments.flows)]
-        for runs in (before, after)
-    ]
-    changes, gone, come = figures.changes(sides[0], sides[1], wanted)
-    if not changes:
-        raise ScenarioError("--diff", f"{old} and {new} have no scenario with the same varied values in common")
-    if arguments.json:
-        for change in changes:
-            print(
-                json.dumps(
-                    {
-                        "scenario": change.after.scenario,
-                        "vary": change.after.vary,
-                        "name": change.names,
-                        "table": change.after.table,
-                        **figures.change_fields(change),
-                    }
-                )
-            )
-        return OK
-    part = Part(new, after, [change.after._replace(n=1, name=change.names) for change in changes])
+
+
+def _text(found: Sequence[Side], changes: Sequence[Change]) -> str:
+    """The table with its title and notes."""
+    title = f"{found[0][0]} -> {found[1][0]}, {', '.join(_said(found, changes))}"
+    notes = "".join(f"{note}\n" for note in _notes(found, changes))
+    return f"{title}\n\n{table.text(_columns(found[1], changes))}{notes}"
+
+
+def _is_idle(change: Change) -> bool:
+    """Whether all transfers ended before and after, of which nothing has to be said."""
+    return change.name == "unfinished" and not (change.before.value(change.name) or change.after.value(change.name))
+
+
+def _fields(change: Change) -> dict[str, object]:
+    place = {"scenario": change.after.scenario, "vary": change.after.vary, "name": change.names}
+    return {**place, "table": change.after.table, **figures.change_fields(change)}
+
+
+def _print_csv(changes: Sequence[Change]) -> None:
+    """A line for each change, with a column for each varied key."""
+    varied = list(dict.fromkeys(key for change in changes for key in change.after.vary))
+    names = ["scenario", *varied, "name", "table", "figure", "before", "after", "n_before", "n_after", "change"]
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow([*names, "half_width", "paired"])
+    for change in changes:
+        fields, vary = _fields(change), change.after.vary
+        fields["n_before"], fields["n_after"] = (side.values[change.name].n for side in (change.before, change.after))
+        values = [units.value_text(vary[key]) if key in vary else "" for key in varied]
+        known = {**fields, **dict(zip(varied, values))}
+        out.writerow([known[name] for name in names] + [fields["half_width"], fields["paired"]])
+
+
+def _columns(after: Side, changes: Sequence[Change]) -> list[Column]:
+    part = Part(*after, [change.after._replace(n=1, name=change.names) for change in changes])
     columns = [
         *keys([part], runs=False),
         Column("figure", ("figure",), [" ".join(head(change.name, several=False)) for change in changes], right=False),
@@ -63,20 +116,50 @@ def main(found: Sequence[tuple[str, list[Measured]]], names: Sequence[str], argu
         for side in ("before", "after")
     ]
     columns.append(Column("change", ("change",), [_signed(change) for change in changes], right=False))
-    if arguments.markdown:
-        sys.stdout.write(table.markdown(columns))
-        return OK
-    n = max(min(change.before.n, change.after.n) for change in changes)
-    said = (
-        f"means of {n} repetitions; change {table.plus_minus()} 95 % interval, * where that leaves out zero"
-        if n > 1
-        else "one run each, so no intervals"
-    )
-    sys.stdout.write(f"{old} -> {new}, {said}\n\n{table.text(columns)}")
-    for count, where in ((gone, old), (come, new)):
-        if count:
-            print(f"{count} row{'s' * (count != 1)} only in {where}")
-    return OK
+    return columns
+
+
+def _said(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
+    """Of what the table is: the part of the runs, how many there are, and how their intervals are made."""
+    parts = [windows(runs) for _, runs in found]
+    if parts[0] != parts[1]:
+        yield " and ".join(part or "whole runs" for part in parts)
+    elif parts[0]:
+        yield parts[0]
+    counts = [_numbers(getattr(change, side).n for change in changes) for side in ("before", "after")]
+    if counts == ["1", "1"]:
+        yield "one run each, so no intervals"
+        return
+    yield f"means of {counts[0] if counts[0] == counts[1] else ' and '.join(counts)} repetitions"
+    if not figures.chance(changes):
+        yield "without intervals, because one side has one run"
+        return
+    intervals = f"change {table.plus_minus()} 95 % interval"
+    if all(change.is_paired for change in changes):
+        intervals += " of pairs with the same seed"
+    yield f"{intervals}, * where that excludes zero"
+
+
+def _numbers(found: Iterator[int]) -> str:
+    """These numbers in short: ``5``, ``3 to 5``."""
+    all_of = sorted(set(found))
+    return f"{all_of[0]}" if len(all_of) == 1 else f"{all_of[0]} to {all_of[-1]}"
+
+
+def _notes(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
+    """What is to be known of the figures."""
+    chance = figures.chance(changes)
+    if chance:
+        yield chance
+    for name in dict.fromkeys(change.name for change in changes):
+        of_name = [change for change in changes if change.name == name]
+        lacking = sum(any(side.lacking(name) for side in (change.before, change.after)) for change in of_name)
+        if lacking:
+            rows = f"{lacking} of {len(of_name)} rows" if len(of_name) > 1 else "the row"
+            yield f"{name}: in {rows} some repetitions have none, and the mean is of the others"
+    for folder, runs in found:
+        for note in notes_of_runs(runs):
+            yield f"{folder}: {note}"
 
 
 def _same_flow(one: Row, other: Row) -> bool:
@@ -89,6 +172,6 @@ def _mean(row: Row, name: str) -> Interval | None:
     return None if found is None else Interval(found.mean, float("nan"), found.n)
 
 
-def _signed(change: figures.Change) -> str:
+def _signed(change: Change) -> str:
     text = cell(change.name, change.difference)
     return ("" if text.startswith("-") else "+") + text + (" *" if change.is_clear else "")

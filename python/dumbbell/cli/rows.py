@@ -88,7 +88,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     )
     shown = {column.name for column in kept}
     notes += _of_both_directions(parts, shown)
-    notes += _notes(parts, told)
+    notes += notes_of_runs([run for part in parts for run in part.runs], told)
     if any(column.name.startswith("queue") for column in kept) and any(
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
@@ -215,7 +215,6 @@ def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
     """What the table shows: scenario, folder, queue, window, repetitions."""
     scenarios = list(dict.fromkeys(run.result.name for part in parts for run in part.runs))
     kinds = {run.result.plan.bottleneck.qdisc.kind for part in parts for run in part.runs}
-    windows = {run.window or (0.0, run.result.plan.duration_s) for part in parts for run in part.runs}
     said = [
         (
             f"{scenarios[0] if len(scenarios) == 1 else f'{len(scenarios)} scenarios'}"
@@ -223,11 +222,23 @@ def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
         )
     ]
     said += [kinds.pop()] if len(kinds) == 1 and kinds != {"fifo"} else []
-    if any(run.window for part in parts for run in part.runs):
-        said.append(f"{min(windows)[0]:g} to {max(windows)[1]:g} s" if len(windows) == 1 else "windows differ")
+    said += [part] if (part := windows([run for part in parts for run in part.runs])) else []
     most = max((row.n for row in rows), default=1)
     said += [f"means of {most} repetitions {table.plus_minus()} 95 % interval"] if most > 1 else []
     return ", ".join(said)
+
+
+def windows(runs: Sequence[Measured]) -> str:
+    """The part of the runs that their figures cover; nothing where that is all of them."""
+    if not any(run.window for run in runs):
+        return ""
+    found = {run.window or (0.0, run.result.plan.duration_s) for run in runs}
+    return "windows differ" if len(found) > 1 else "{:g} to {:g} s".format(*found.pop())
+
+
+def default_by(runs: Sequence[Measured]) -> str:
+    """Whether rows are flows, or tables because there are many flows."""
+    return "table" if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else "flow"
 
 
 def _of_both_directions(parts: Sequence[Part], shown: Collection[str]) -> list[str]:
@@ -238,14 +249,11 @@ def _of_both_directions(parts: Sequence[Part], shown: Collection[str]) -> list[s
     return [f"{' and '.join(names)}: of the flows down and up together, which cross different links"]
 
 
-def _notes(parts: Sequence[Part], told: Collection[str]) -> list[str]:
-    """What is to be known of the figures: whom Jain's index counts, and the runs' own warnings."""
-    counted = {
-        (int(figures.steady(run)), len(run.result.plan.flows))
-        for part in parts
-        for run in part.runs
-        if len(run.result.plan.flows) > 1
-    }
+def notes_of_runs(runs: Sequence[Measured], told: Collection[str] = ()) -> list[str]:
+    """What is to be known of the figures: whom Jain's index counts, and the runs' own warnings without those that were
+    `told`.
+    """
+    counted = {(int(figures.steady(run)), len(run.result.plan.flows)) for run in runs if len(run.result.plan.flows) > 1}
     partial = sorted((some, of) for some, of in counted if some < of)
     made = []
     if partial and len(counted) == 1:
@@ -261,15 +269,13 @@ def _notes(parts: Sequence[Part], told: Collection[str]) -> list[str]:
             "Jain's index is of the flows active throughout, which differ from run to run (--columns jain,jain_flows)"
         )
     warnings: dict[str, list[str]] = {}
-    for part in parts:
-        for run in part.runs:
-            for warning in run.result.warnings:
-                if warning in told:
-                    continue
+    for run in runs:
+        for warning in run.result.warnings:
+            if warning not in told:
                 warnings.setdefault(warning, []).append(_named(run))
     return made + [
-        f"warning: {runs[0]}{f' and {len(runs) - 1} more' if len(runs) > 1 else ''}: {warning}"
-        for warning, runs in warnings.items()
+        f"warning: {of[0]}{f' and {len(of) - 1} more' if len(of) > 1 else ''}: {warning}"
+        for warning, of in warnings.items()
     ]
 
 

@@ -95,7 +95,19 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
             "change": f"{change.difference.mean * scale:+.{digits}f}{interval}",
             "clear": change.is_clear,
         })  # fmt: skip
-    return {"rows": made, "only_before": gone, "only_after": new, "left_out": max(len(found) - CHANGES_MOST, 0)}
+    return {
+        "rows": made, "caption": _intervals(found),
+        "only_before": gone, "only_after": new, "left_out": max(len(found) - CHANGES_MOST, 0),
+    }  # fmt: skip
+
+
+def _intervals(found: Sequence[figures.Change]) -> str:
+    """What the column "clear" of changes says."""
+    chance = figures.chance(found)
+    if not chance:
+        return "Clear needs repetitions in both folders: their number decides how wide the interval of a change is."
+    pairs = " of pairs of repetitions with the same seed" if all(change.is_paired for change in found) else ""
+    return f"Clear: the 95 % interval of the change{pairs} excludes zero. {chance}."
 
 
 def _side(runs: Sequence[Measured]) -> list[figures.Row]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import metrics
 from .catalogue import Measured, figure
 from .manifest import FlowSummary, LinkSummary, Summary
-from .statistic import Interval, difference_interval, mean_interval
+from .statistic import Interval, difference_interval, mean_interval, paired_interval
 from .windows import inside
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Row(NamedTuple):
     figures that none has are left out."""
     flows_min: int
     """The fewest that a repetition has, because flows that arrive at random are not as many in each."""
+    seed: int | None = None
+    """The run's; None for the mean over several."""
 
     @property
     def size(self) -> str:
@@ -136,7 +138,7 @@ def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[
         scenario=result.name, vary=result.vary, run=result.folder.name, repetition=result.repetition, n=1, flow=number,
         flows=len(flows), name=name,
         transport="+".join(carriers), table=planned[0].table if by != "run" else -1, cca="+".join(ccas), values=values,
-        flows_min=len(flows),
+        flows_min=len(flows), seed=result.seed,
     )  # fmt: skip
 
 
@@ -178,6 +180,7 @@ def mean_row(same: list[Row]) -> Row:
         flows=max(row.flows for row in same),
         values=values,
         flows_min=min(row.flows_min for row in same),
+        seed=None,
     )
 
 
@@ -190,6 +193,9 @@ class Change(NamedTuple):
     after: Row
     name: str
     difference: Interval
+    is_paired: bool
+    """Whether the interval is of pairs of repetitions that have the same seed (`paired_interval`), or of two groups
+    (`difference_interval`)."""
 
     @property
     def names(self) -> str:
@@ -198,13 +204,13 @@ class Change(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves out zero; never without one."""
+        """Whether the interval excludes zero; never without one."""
         return abs(self.difference.mean) > self.difference.half_width
 
 
 def change_fields(change: Change) -> dict[str, Any]:
-    """A change as JSON has it: the figure's field, before, after, the difference and the half width of its interval,
-    null without repetitions.
+    """A change as JSON has it: the figure's field, its means and how many repetitions have it, the difference with the
+    half width of its interval, null without repetitions, and whether that is of pairs.
     """
     before, after = change.before.value(change.name), change.after.value(change.name)
     half = _null(change.difference.half_width)
@@ -212,9 +218,25 @@ def change_fields(change: Change) -> dict[str, Any]:
         "figure": figure(change.name).field,
         "before": before,
         "after": after,
+        "n": [side.values[change.name].n for side in (change.before, change.after)],
         "change": change.difference.mean,
         "half_width": half,
+        "paired": change.is_paired,
     }
+
+
+def chance(found: Sequence[Change]) -> str:
+    """How many changes have an interval that excludes zero, and how many would if nothing had changed; nothing where
+    there are no intervals.
+    """
+    intervals = sum(not math.isnan(change.difference.half_width) for change in found)
+    if not intervals:
+        return ""
+    clear, by_chance = sum(change.is_clear for change in found), max(round(intervals / 20), 1)
+    return (
+        f"{clear} of {intervals} intervals exclude{'s' * (clear == 1)} zero; where nothing changed, about {by_chance}"
+        f" of {intervals} would by chance"
+    )
 
 
 def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -> tuple[list[Change], int, int]:
@@ -239,15 +261,21 @@ def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -
 
 
 def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | None:
-    pair = [[row.values[name].mean for row in side if name in row.values] for side in (before, after)]
-    if not pair[0] or not pair[1]:
+    sides = [
+        sorted((row for row in side if name in row.values), key=lambda row: row.seed or 0) for side in (before, after)
+    ]
+    if not sides[0] or not sides[1]:
         return None
+    values = [[row.values[name].mean for row in side] for side in sides]
+    seeds = [[row.seed for row in side] for side in sides]
+    is_paired = seeds[0] == seeds[1] and len({*seeds[0]}) == len(seeds[0]) > 1
+    difference = (paired_interval if is_paired else difference_interval)(values[0], values[1])
     rows = [mean_row(list(side)) for side in (before, after)]
     if figure(name).of_run:
         rows = [
             row._replace(name="run", flow=None, flows=1, flows_min=1, table=-1, transport="tcp", cca="") for row in rows
         ]
-    return Change(rows[0], rows[1], name, difference_interval(pair[0], pair[1]))
+    return Change(rows[0], rows[1], name, difference, is_paired)
 
 
 def summary(run: Measured) -> Summary:

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 
 from .columns import flow_column, joined, queue_column
 from .plan_view import Window as Span
-from .statistic import Distribution, Interval, difference_interval, distribution, jain, mean_interval, student_t
+from .statistic import (
+    Distribution,
+    Interval,
+    difference_interval,
+    distribution,
+    jain,
+    mean_interval,
+    paired_interval,
+    student_t,
+)  # fmt: skip
 from .windows import (
     Which,
     Window,
@@ -385,6 +394,7 @@ __all__ = [
     "convergence_time_s", "counted", "difference_interval", "distribution", "flows_of", "goodput_bps", "goodput_bytes",
     "goodput_ratio", "goodput_series",
     "goodputs_bps", "jain", "jain_index", "link_plan", "loss_rate", "mark_rate", "mean_interval", "one_way_delay_ms",
+    "paired_interval",
     "queue_occupancy_bytes",
     "queue_series", "queueing_delay_ms", "request_latencies_s", "retransmission_rate", "rtt_ms", "samples",
     "segments_sent", "share", "sojourn_ms",
