@@ -13,7 +13,7 @@ from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.plan_view import qdisc_of
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import LinkPlan
+    from dumbbell.runs.plan_types import LinkPlan, Plan
 
 Argv = tuple[str, ...]
 
@@ -140,13 +140,23 @@ def _refuse_qdisc(qdisc: dict[str, Any]) -> None:
         )
 
 
+def links_of(plan: Plan) -> Iterator[tuple[LinkPlan, str]]:
+    """The links of a plan, each with the table of the scenario that has its keys: ``path``, ``link[0]``,
+    ``path.up``.
+    """
+    bottleneck, *others = plan["links"]
+    yield bottleneck, "path"
+    yield from ((link, f"link[{i}]") for i, link in enumerate(others))
+    yield from ((link, f"path.{link['name']}") for link in plan["ack_links"])
+
+
 @contextmanager
-def keys_of_way_up(link: LinkPlan) -> Iterator[None]:
-    """Errors of the link of the way up name its own keys."""
+def keys_of(table: str) -> Iterator[None]:
+    """Errors of a link, which name keys of ``path``, name those of its own table."""
     try:
         yield
     except ScenarioError as error:
-        raise ScenarioError(error.key.replace("path", f"path.{link['name']}", 1), error.problem) from None
+        raise ScenarioError(error.key.replace("path", table, 1), error.problem) from None
 
 
 def leaf(qdisc: dict[str, Any]) -> Argv:

@@ -18,6 +18,7 @@ from dumbbell.backends import tables
 from dumbbell.results.plan_view import LinkView, view
 
 from . import script
+from .network import is_up
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import Plan
@@ -141,12 +142,16 @@ class Measured:
     def data_lost(self, i: int) -> int:
         """Data packets of a flow that netem lost (`network.Network` says where it impairs them)."""
         goes_up = self.plan["flows"][i].get("direction") == "up"
-        places = [(f"n{i}", "wan"), (f"m{i}", "lan")] if goes_up else [(f"m{i}", "wan")]
-        return sum(self._netem_drops(i, namespace, device) for namespace, device in places)
+        return sum(drops for place, drops in self._netem_drops(i).items() if is_up(place) == goes_up)
 
-    def _netem_drops(self, i: int, namespace: str, device: str) -> int:
-        lines = self.counters.get((namespace, f"netem {i} {device}"), [])
-        return int(lines[0].split()[2]) if lines else 0
+    def _netem_drops(self, i: int) -> dict[tuple[str, str], int]:
+        """What each netem of a flow alone dropped, by its namespace and device."""
+        found = {}
+        for (namespace, name), lines in self.counters.items():
+            what, _, device = name.partition(f" {i} ")
+            if what == "netem" and device:
+                found[namespace, device] = int(lines[0].split()[2])
+        return found
 
     def write(self, out: Path) -> dict[str, Any]:
         """Write the tables and return the summary."""
@@ -184,8 +189,7 @@ class Measured:
             found.append(f"trace.pcap lacks {lacking} packets, which the guest had no room for")
         for i, flow in enumerate(self.plan["flows"]):
             loses = any(stage["kind"] == "loss" for stage in flow["forward"] + flow["back"])
-            places = ((f"m{i}", "wan"), (f"m{i}", "lan"), (f"n{i}", "wan"))
-            beyond = sum(self._netem_drops(i, namespace, device) for namespace, device in places)
+            beyond = sum(self._netem_drops(i).values())
             if not loses and beyond:
                 found.append(f"flow {i}: netem dropped {beyond} packets beyond its limit")
         return found
