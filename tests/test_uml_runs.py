@@ -367,3 +367,42 @@ via = ["second", "bottleneck"]
     assert carried == pytest.approx([700_000 * frames, 500_000 * frames], rel=0.002)
     rtts = [flow["min_rtt_us"] for flow in result.flows.to_pylist()]
     assert rtts == pytest.approx([20_000, 30_000, 30_000], rel=0.05)
+
+
+@pytest.mark.parametrize(("cca", "burst"), [("cubic", "20kB"), ("cubic", "100kB"), ("bbr", "100kB")])
+def test_a_policer_drops_what_it_drops_in_the_simulator(cca: str, burst: str, tmp_path: Path) -> None:
+    given = {
+        "rate": '"100Mbps"',
+        "rtt": '"40ms"',
+        "buffer": '"1bdp"',
+        "path": f'policer = {{ rate = "20Mbps", burst = "{burst}" }}',
+        "flows": f'[[flow]]\ncca = "{cca}"\n',
+        "duration": "20s",
+    }
+    (linux,) = ran(tmp_path, **given)
+    (simulated,) = dumbbell.run(str(tmp_path / "x.toml"), tmp_path / "sim")
+    here, there = (run.flows.to_pylist()[0] for run in (simulated, linux))
+    assert there["goodput_bytes"] == pytest.approx(here["goodput_bytes"], rel=0.03)
+    assert there["policed_drops"] == pytest.approx(here["policed_drops"], rel=0.15)
+    assert there["policed_drops"] == there["queue_drops"] == linux.summary.link.drops > 0
+    assert linux.summary.link.queue_mean_ms == 0
+
+
+def test_a_policer_of_any_link_drops_what_did_not_come_through_it(tmp_path: Path) -> None:
+    policed = SECOND.format(rate="40Mbps", delay="5ms") + 'policer = { rate = "10Mbps", burst = "30kB" }\n'
+    (result,) = ran(tmp_path, path=policed, flows=BOTH + "size = '4MB'\n", duration="15s")
+    first, last = result.queue.to_pylist()[-2:]
+    (flow,) = result.flows.to_pylist()
+    assert flow["goodput_bytes"] == 4_000_000
+    assert first["sent_packets"] == last["sent_packets"] + last["dropped_packets"]
+    assert flow["policed_drops"] == last["dropped_packets"] > 0
+    assert flow["queue_drops"] == flow["policed_drops"] + first["dropped_packets"]
+
+
+def test_a_policer_of_the_way_up_polices_what_goes_up(tmp_path: Path) -> None:
+    path = '[path.up]\nrate = "20Mbps"\nbuffer = "100kB"\npolicer = { rate = "5Mbps", burst = "30kB" }\n'
+    (result,) = ran(tmp_path, path=path, flows='[[flow]]\ncca = "reno"\ndirection = "up"\n', duration="10s")
+    (flow,) = result.flows.to_pylist()
+    assert flow["goodput_bytes"] * 8 / 10 == pytest.approx(4.4e6, rel=0.1)
+    assert flow["policed_drops"] == result.queue.to_pylist()[-1]["dropped_packets"] > 20
+    assert result.summary.data_links[0].drops == 0

@@ -64,6 +64,12 @@ CASES = {
         links=[SECOND],
         up={"rate": "2Mbps", "buffer": "20kB"},
     ),
+    "policers": lambda: planned(
+        [{"cca": "bbr", "via": ["bottleneck", "second"]}],
+        links=[{**SECOND, "policer": {"rate": "8Mbps", "burst": "30kB"}}],
+        policer={"rate": "9Mbps", "burst": "20kB"},
+        up={"rate": "2Mbps", "buffer": "20kB", "policer": {"rate": "1Mbps", "burst": "10kB"}},
+    ),
     "applications": lambda: planned(
         [
             {"cca": "cubic", "workload": TURNS},
@@ -89,10 +95,13 @@ def test_a_plan_becomes_these_files(name: str) -> None:
     ("given", "message"),
     [
         ({"rate": {"trace": str(ROOT / "scenarios" / "traces" / "lte-mobile.trace")}}, "path.rate: got a trace"),
-        ({"policer": {"rate": "5Mbps", "burst": "10kB"}}, "path.policer: got one, wanted none"),
         (
-            {"up": {"rate": "1Mbps", "buffer": "1bdp", "policer": {"rate": "5Mbps", "burst": "10kB"}}},
-            "path.up.policer: got one, wanted none",
+            {"policer": {"rate": "5Mbps", "burst": "10kB", "mark": True}},
+            "path.policer.mark: got true, wanted false on this back end: tc police does not mark",
+        ),
+        (
+            {"up": {"rate": "1Mbps", "buffer": "1bdp", "policer": {"rate": "1Mbps", "burst": "10kB", "mark": True}}},
+            "path.up.policer.mark: got true, wanted false",
         ),
         ({"qdisc": {"kind": "red", "adaptive": True}}, "path.qdisc.adaptive: got true, wanted false on this back end"),
         ({"qdisc": "dualpi2"}, 'path.qdisc: got "dualpi2", wanted one of: '),
@@ -126,6 +135,8 @@ def test_what_the_guest_cannot_do_is_one_error_that_says_what_can(given: dict[st
         ({"burst": "0B"}, "link[1].burst"),
         ({"link_header": "2B"}, "link[1].link_header"),
         ({"qdisc": "dualpi2"}, "link[1].qdisc"),
+        ({"policer": {"rate": "1Mbps", "burst": "10kB", "mark": True}}, "link[1].policer.mark"),
+        ({"policer": {"rate": "8kbps", "burst": "300kB"}}, "link[1].policer.burst"),
         ({"qdisc": {"kind": "fq", "ce_threshold": "1ms"}}, "link[1].qdisc.ce_threshold"),
         ({"rate": {"trace": str(ROOT / "scenarios" / "traces" / "lte-mobile.trace")}}, "link[1].rate"),
     ],

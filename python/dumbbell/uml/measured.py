@@ -18,10 +18,10 @@ from dumbbell.backends import tables
 from dumbbell.results.plan_view import LinkView, view
 
 from . import script
-from .network import is_up
+from .network import is_up, routed
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.runs.plan_types import FlowPlan, Plan, ProbePlan
 
 #: A number that is not set.
 _UNSET = 0xFFFFFFFF
@@ -98,6 +98,11 @@ class Measured:
         return found
 
     @cached_property
+    def link_ends(self) -> dict[int, Row]:
+        """Of each link its counters at the end."""
+        return {row["link"]: row for row in self.rows("queue")}
+
+    @cached_property
     def ends(self) -> dict[int, Row]:
         """Of each flow that opened a connection its end."""
         return {row["flow"]: row for row in self.rows("flows")}
@@ -152,6 +157,17 @@ class Measured:
             if what == "netem" and device:
                 found[namespace, device] = int(lines[0].split()[2])
         return found
+
+    def link_drops(self, i: int) -> tuple[int, int]:
+        """Packets of a flow that its links dropped, and of these, that policers refused: known where no other flow's
+        packets cross these links, 0 elsewhere, because links count packets and not flows.
+        """
+        ways = [_links_of(self.plan, flow) for flow in routed(self.plan)]
+        mine = ways.pop(i)
+        if any(mine & theirs for theirs in ways):
+            return 0, 0
+        dropped, policed = (sum(self.link_ends[link][name] for link in mine) for name in ("dropped", "policed"))
+        return dropped, policed
 
     def write(self, out: Path) -> dict[str, Any]:
         """Write the tables and return the summary."""
@@ -240,6 +256,7 @@ class Flow:
         if end is None:
             return {**known, "start_ns": self.planned["start_ns"], "stop_ns": self.planned["start_ns"]}
         seen = self.of.netstat(f"s{self.i}")
+        dropped, policed = self.of.link_drops(self.i)
         known |= {
             "start_ns": end["opened"],
             "stop_ns": end["done"] if self.is_completed else end["ended"],
@@ -256,6 +273,8 @@ class Flow:
             "recoveries": sum(seen.get(name, 0) for name in _RECOVERIES),
             "undos": sum(seen.get(name, 0) for name in _UNDOS),
             "tlps": sum(seen.get(name, 0) for name in _PROBES),
+            "queue_drops": dropped,
+            "policed_drops": policed,
             "random_drops": self.of.data_lost(self.i),
             "min_rtt_us": _set(end["min_rtt_us"]),
             "srtt_us": [row["srtt_us"] for row in self.of.samples[self.i] if row["srtt_us"] and row["delivered"]],
@@ -390,6 +409,19 @@ def _estimates(one: dict[str, str]) -> Estimates:
     there = {name: word for name, word in one.items() if word != "-"}
     numbers = {name: int(there[name]) for name in Estimates._fields if name != "state" and name in there}
     return Estimates(state=there.get("state"), **numbers)
+
+
+def _links_of(plan: Plan, flow: FlowPlan | ProbePlan) -> set[int]:
+    """The links that a flow's packets cross, both ways, by the number that the agent gives them: those of the way down,
+    then that of the way up.
+    """
+    down, up = flow["forward"], flow["back"]
+    if flow.get("direction") == "up":
+        down, up = up, down
+    first_up = len(plan["links"])
+    return {
+        first + stage["link"] for way, first in ((down, 0), (up, first_up)) for stage in way if stage["kind"] == "link"
+    }
 
 
 def _set(value: int | None) -> int | None:

@@ -265,6 +265,8 @@ class Network:
         shaped = tc.shaped({**link, "rate_bps": first}, device, "tbf", in_virtual_time=True)
         self.shaped.append((router, device))
         self.queues[router] += [" ".join(step.do[1:]) for step in shaped.steps]
+        if link["policer"] is not None:
+            self.queues[router] += [" ".join(words[1:]) for words in tc.policed(link["policer"], device)]
         for at, rate in _times(link["steps"], link["repeat_ns"], self.plan["duration_ns"]):
             now = tc.shaped({**link, "rate_bps": max(rate, _OUTAGE_BPS)}, device, "tbf", in_virtual_time=True)
             # A change of tbf sets the limit of a fifo in it to its own, which counts bytes.
