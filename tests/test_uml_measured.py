@@ -76,8 +76,11 @@ def test_a_backlog_takes_as_long_as_the_rates_to_come_need(tmp_path: Path) -> No
 
 
 def test_random_drops_of_a_flow_that_goes_up_are_those_of_its_data(tmp_path: Path) -> None:
-    """Its acknowledgements are impaired where the data of flows that go down are."""
-    places = "@m0 netem 0 wan\n0 0 344 0 0 0\n@n0 netem 0 wan\n0 0 36 0 0 0\n@m0 netem 0 lan\n0 0 5 0 0 0\n"
+    """Its acknowledgements are impaired where the data of flows that go down are: by m, and by t behind links."""
+    places = (
+        "@m0 netem 0 wan\n0 0 340 0 0 0\n@t3 netem 0 out\n0 0 4 0 0 0\n"
+        "@n0 netem 0 wan\n0 0 31 0 0 0\n@r netem 0 in0\n0 0 5 0 0 0\n@m0 netem 0 lan\n0 0 5 0 0 0\n"
+    )
     for name, text in {**FILES, "counters": FILES["counters"].partition("@m0")[0] + places}.items():
         (tmp_path / name).write_text(text)
     for direction, lost in (("down", 344), ("up", 41)):

@@ -159,12 +159,12 @@ class Measured:
         return found
 
     def link_drops(self, i: int) -> tuple[int, int]:
-        """Packets of a flow that its links dropped, and of these, that policers refused: known where no other flow's
-        packets cross these links, 0 elsewhere, because links count packets and not flows.
+        """Packets of a flow that the links of its data dropped, and of these, that policers refused: known where no
+        other flow's packets cross these links, 0 elsewhere, because links count packets and not flows.
         """
         ways = [_links_of(self.plan, flow) for flow in routed(self.plan)]
-        mine = ways.pop(i)
-        if any(mine & theirs for theirs in ways):
+        mine, _ = ways.pop(i)
+        if any(mine & (data | acks) for data, acks in ways):
             return 0, 0
         dropped, policed = (sum(self.link_ends[link][name] for link in mine) for name in ("dropped", "policed"))
         return dropped, policed
@@ -411,17 +411,17 @@ def _estimates(one: dict[str, str]) -> Estimates:
     return Estimates(state=there.get("state"), **numbers)
 
 
-def _links_of(plan: Plan, flow: FlowPlan | ProbePlan) -> set[int]:
-    """The links that a flow's packets cross, both ways, by the number that the agent gives them: those of the way down,
-    then that of the way up.
+def _links_of(plan: Plan, flow: FlowPlan | ProbePlan) -> tuple[set[int], set[int]]:
+    """The links that a flow's data cross, and those that its acknowledgements cross, by the number that the agent gives
+    them: those of the way down, then that of the way up.
     """
-    down, up = flow["forward"], flow["back"]
-    if flow.get("direction") == "up":
-        down, up = up, down
-    first_up = len(plan["links"])
-    return {
-        first + stage["link"] for way, first in ((down, 0), (up, first_up)) for stage in way if stage["kind"] == "link"
-    }
+    goes_up = flow.get("direction") == "up"
+    firsts = (len(plan["links"]), 0) if goes_up else (0, len(plan["links"]))
+    data, acks = (
+        {first + stage["link"] for stage in way if stage["kind"] == "link"}
+        for way, first in zip((flow["forward"], flow["back"]), firsts, strict=True)
+    )
+    return data, acks
 
 
 def _set(value: int | None) -> int | None:
