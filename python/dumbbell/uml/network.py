@@ -31,15 +31,17 @@ impairs packets after the bottleneck, where that is the only link, is between r 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dumbbell.backends import tc
 from dumbbell.backends.script import host_of
 from dumbbell.errors import ScenarioError
 
+from . import ways
+
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, ProbePlan, Stage, Steps
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, ProbePlan, Stage
 
 #: Slowest rate that the guest's shapers can have with a burst of two frames, bit/s: an outage.
 _OUTAGE_BPS = 100
@@ -156,30 +158,30 @@ class Network:
         gate, here = self._far, self._near
         quick = " quickack 1" if goes_up and not self.plan["host"]["delayed_ack"] else ""
         self.hosts[near].append(f"route add default via {gate}{quick}")
-        crossed = _crossed(down)
+        crossed = ways.crossed(down)
         entry = _router(crossed[0].link)
         self._link(router, "wan", entry, f"in{i}")
         self.hosts[router].append(f"route add default via {self._far}")
         self.hosts[entry].append(f"route add {here}/32 via {self._near}")
         if self.has_hub:
             self._cross(i, crossed, here, key)
-        before, after = _around_link(up)
+        before, after = ways.around_link(up)
         if goes_up:
             self.ends.append((f"s{i}", self._sender_up(i, before, key), near, here))
         else:
             self.ends.append((near, here, "d", self._targets[i]))
         self._sender_queue(i)
-        self._impair(router, "wan", _around_link(down)[0], key, i)
-        *early, late = _netems(after) or [[]]
+        self._impair(router, "wan", ways.around_link(down)[0], key, i)
+        *early, late = ways.netems(after) or [[]]
         self._impair(entry, f"in{i}", [stage for stages in early for stage in stages], key, i)
         self._impair(router, "lan", late, key, i)
 
-    def _cross(self, i: int, crossed: list[Crossed], here: str, key: str) -> None:
+    def _cross(self, i: int, crossed: list[ways.Crossed], here: str, key: str) -> None:
         """The way of what a flow sends down from `here`, from link to link, and of what goes up to it."""
         self.hosts["h"].append(f"route add {here}/32 via {self._gates[crossed[0].link]}")
         for at, (link, after) in enumerate(crossed):
             comes = f"end{link}"
-            for number, stages in enumerate(_netems(after)):
+            for number, stages in enumerate(ways.netems(after)):
                 gate, back = self._delayer((link, number), stages, key, i)
                 if gate:
                     self._send_on(here, comes, gate)
@@ -202,7 +204,7 @@ class Network:
         words = tc.netem(stages, key, in_virtual_time=True)
         if words is None:
             return "", ""
-        which = (*place, words, None if _is_constant(stages) else i)
+        which = (*place, words, None if ways.is_constant(stages) else i)
         if which not in self._delayers:
             number = len(self._delayers)
             name = f"t{number}"
@@ -211,7 +213,7 @@ class Network:
             gate = self._far
             self._link(name, "out", "h", f"back{number}")
             self.hosts[name].append(f"route add default via {self._far}")
-            if _is_constant(stages):
+            if ways.is_constant(stages):
                 self.queues[name].append(_add("out", words))
             else:
                 self._impair(name, "out", stages, key, i)
@@ -254,7 +256,7 @@ class Network:
         self.queues[router].append(_add(device, words))
         self.impaired.append((router, device, i))
         for stage in stages:
-            for at, ns in _times(stage.get("steps") or [], stage.get("repeat_ns"), self.plan["duration_ns"]):
+            for at, ns in ways.times(stage.get("steps") or [], stage.get("repeat_ns"), self.plan["duration_ns"]):
                 now = [{**one, "ns": ns} if one is stage else one for one in stages]
                 changed = tc.netem(now, key, in_virtual_time=True)
                 self.steps.append((at, 0, router, f"qdisc change dev {device} root {' '.join(changed or ())}"))
@@ -267,7 +269,7 @@ class Network:
         self.queues[router] += [" ".join(step.do[1:]) for step in shaped.steps]
         if link["policer"] is not None:
             self.queues[router] += [" ".join(words[1:]) for words in tc.policed(link["policer"], device)]
-        for at, rate in _times(link["steps"], link["repeat_ns"], self.plan["duration_ns"]):
+        for at, rate in ways.times(link["steps"], link["repeat_ns"], self.plan["duration_ns"]):
             now = tc.shaped({**link, "rate_bps": max(rate, _OUTAGE_BPS)}, device, "tbf", in_virtual_time=True)
             # A change of tbf sets the limit of a fifo in it to its own, which counts bytes.
             steps = now.steps if link["qdisc"]["kind"] == "fifo" else now.steps[:1]
@@ -317,47 +319,6 @@ def hosts(plan: Plan) -> list[HostPlan]:
     return flows + [plan["host"]] * len(plan.get("probes", []))
 
 
-def _around_link(stages: list[Stage]) -> tuple[list[Stage], list[Stage]]:
-    """The parts of a way before its link and after it; all are after where it has none."""
-    links = [i for i, stage in enumerate(stages) if stage["kind"] == "link"]
-    return (stages[: links[0]], stages[links[0] + 1 :]) if links else ([], stages)
-
-
-class Crossed(NamedTuple):
-    """A link of a way down by its number, and what follows until the next one or the end."""
-
-    link: int
-    after: list[Stage]
-
-
-def _crossed(down: list[Stage]) -> list[Crossed]:
-    """The links of a way down, in its order."""
-    found: list[Crossed] = []
-    for stage in down:
-        if stage["kind"] == "link":
-            found.append(Crossed(stage["link"], []))
-        elif found:
-            found[-1].after.append(stage)
-    return found
-
-
-def _netems(stages: list[Stage]) -> list[list[Stage]]:
-    """These parts in groups that one netem after the other does: each does every kind once."""
-    found: list[list[Stage]] = []
-    for stage in stages:
-        if not found or any(one["kind"] == stage["kind"] for one in found[-1]):
-            found.append([])
-        found[-1].append(stage)
-    return found
-
-
-def _is_constant(stages: list[Stage]) -> bool:
-    """Whether these parts delay every packet by the same time."""
-    return all(
-        stage["kind"] == "delay" and not (stage["steps"] or stage["jitter"] or stage["reorder"]) for stage in stages
-    )
-
-
 def is_up(place: tuple[str, str]) -> bool:
     """Whether a netem, by its namespace and device, impairs what goes up."""
     namespace, device = place
@@ -372,7 +333,7 @@ def _router(link: int) -> str:
 def _refuse_before_link_up(plan: Plan) -> None:
     """Raise ScenarioError where acknowledgements are impaired before the link of the way up."""
     for flow in routed(plan):
-        if flow.get("direction") != "up" and _around_link(flow["back"])[0]:
+        if flow.get("direction") != "up" and ways.around_link(flow["back"])[0]:
             raise ScenarioError(
                 f"path.{plan['ack_links'][0]['name']}",
                 "impairs acknowledgements before its link, wanted impairments after it with --on uml"
@@ -384,7 +345,7 @@ def _behind(plan: Plan) -> tc.Argv | None:
     """What impairs packets after the bottleneck, which all flows have in common where that is the only link."""
     found = []
     for flow in routed(plan):
-        stages = _around_link(flow["back" if flow.get("direction") == "up" else "forward"])[1]
+        stages = ways.around_link(flow["back" if flow.get("direction") == "up" else "forward"])[1]
         if any(stage.get("steps") for stage in stages):
             raise ScenarioError(
                 f"flow[{flow['table']}].rtt", "changes after the bottleneck, wanted before it with --on uml"
@@ -397,15 +358,3 @@ def _behind(plan: Plan) -> tc.Argv | None:
             " and linux allow it",
         )
     return found[0]
-
-
-def _times(steps: Steps, repeat_ns: int | None, duration_ns: int) -> Iterator[tuple[int, Any]]:
-    """Each change of a value during the run: when it happens, ns after the start, and the new value."""
-    begin = 0
-    while steps and begin < duration_ns:
-        for at, value in steps:
-            if 0 < begin + at < duration_ns:
-                yield begin + at, value
-        if not repeat_ns:
-            return
-        begin += repeat_ns
