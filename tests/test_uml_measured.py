@@ -22,8 +22,8 @@ FILES = {
     "samples": f"t flow {INFO}\n100000000 0 {FIRST}\n200000000 0 {LAST}\n",
     "flows": f"flow opened established done ended has_info {INFO}\n0 0 20000000 -1 200000000 1 {LAST}\n",
     "messages": "flow asked written bytes completed\n",
-    "queue": "t link backlog_bytes backlog_packets dropped sent_bytes sent_packets marked\n"
-    "100000000 0 12500 9 0 20000 14 0\n200000000 0 25000 17 4 150000 100 2\n",
+    "queue": "t link backlog_bytes backlog_packets dropped sent_bytes sent_packets marked policed\n"
+    "100000000 0 12500 9 0 20000 14 0 0\n200000000 0 25000 17 4 150000 100 2 3\n",
     "reports": "@100000000 bbr2\nnetns local remote lost state bw min_rtt pacing_gain cwnd_gain inflight_lo inflight_hi\n"
     "1 10.0.0.2:50001 10.0.0.5:50000 0 STARTUP 1 - - - - -\n"
     "1 10.0.0.5:50000 10.0.0.2:50001 7 DRAIN 125000 20000 128 512 - 4294967295\n",
@@ -76,11 +76,26 @@ def test_a_backlog_takes_as_long_as_the_rates_to_come_need(tmp_path: Path) -> No
 
 
 def test_random_drops_of_a_flow_that_goes_up_are_those_of_its_data(tmp_path: Path) -> None:
-    """Its acknowledgements are impaired where the data of flows that go down are."""
-    places = "@m0 netem 0 wan\n0 0 344 0 0 0\n@n0 netem 0 wan\n0 0 36 0 0 0\n@m0 netem 0 lan\n0 0 5 0 0 0\n"
+    """Its acknowledgements are impaired where the data of flows that go down are: by m, and by t behind links."""
+    places = (
+        "@m0 netem 0 wan\n0 0 340 0 0 0\n@t3 netem 0 out\n0 0 4 0 0 0\n"
+        "@n0 netem 0 wan\n0 0 31 0 0 0\n@r netem 0 in0\n0 0 5 0 0 0\n@m0 netem 0 lan\n0 0 5 0 0 0\n"
+    )
     for name, text in {**FILES, "counters": FILES["counters"].partition("@m0")[0] + places}.items():
         (tmp_path / name).write_text(text)
     for direction, lost in (("down", 344), ("up", 41)):
         flow = {"cca": "bbr2", "direction": direction}
         made = Measured(planned([flow], duration="200ms", up={"rate": "5Mbps", "buffer": "1bdp"}), tmp_path)
         assert made.data_lost(0) == lost
+
+
+def test_what_a_link_and_its_policer_drop_is_a_flows_where_no_other_crosses_the_link(tmp_path: Path) -> None:
+    for name, text in {**FILES, "queue": FILES["queue"] + "200000000 1 0 0 7 150000 100 0 0\n"}.items():
+        (tmp_path / name).write_text(text)
+    links = [{"name": "second", "rate": "10Mbps", "buffer": "1bdp"}]
+    flow, other = {"cca": "bbr2"}, {"cca": "bbr2", "via": ["second"]}
+    assert Measured(planned([flow], duration="200ms"), tmp_path).link_drops(0) == (4, 3)
+    apart = Measured(planned([flow, other], links=links, duration="200ms"), tmp_path)
+    assert [apart.link_drops(i) for i in range(2)] == [(4, 3), (7, 0)]
+    shared = Measured(planned([flow, flow], duration="200ms"), tmp_path)
+    assert [shared.link_drops(i) for i in range(2)] == [(0, 0), (0, 0)]

@@ -326,3 +326,102 @@ def test_a_flow_waits_for_a_buffer_that_is_too_small_as_long_as_in_linux(
         said = re.fullmatch(rf"flow 0 waited for its {buffer} buffer (\d+) % of the time", warning)
         assert said, warning
         assert int(said[1]) == pytest.approx(about, abs=3), on
+
+
+#: A further link, and a flow that crosses both.
+SECOND = '[[link]]\nname = "second"\nrate = "{rate}"\nbuffer = "50pkt"\ndelay = "{delay}"\n'
+BOTH = '[[flow]]\ncca = "cubic"\nvia = ["bottleneck", "second"]\n'
+
+
+@pytest.mark.parametrize(("first", "second"), [("10Mbps", "20Mbps"), ("20Mbps", "10Mbps")])
+def test_of_two_links_in_a_row_the_slow_one_queues_and_drops_as_in_the_simulator(
+    first: str, second: str, tmp_path: Path
+) -> None:
+    given = {"rate": f'"{first}"', "path": SECOND.format(rate=second, delay="5ms"), "flows": BOTH, "duration": "20s"}
+    (linux,) = ran(tmp_path, **given)
+    (simulated,) = dumbbell.run(str(tmp_path / "x.toml"), tmp_path / "sim")
+    slow, fast = (0, 1) if first == "10Mbps" else (1, 0)
+    here, there = (run.summary.data_links for run in (simulated, linux))
+    for link in (0, 1):
+        assert there[link].utilization == pytest.approx(here[link].utilization, abs=0.01)
+        assert there[link].queue_mean_ms == pytest.approx(here[link].queue_mean_ms, abs=1, rel=0.05)
+    assert there[slow].drops == pytest.approx(here[slow].drops, rel=0.2)
+    assert there[fast].drops == here[fast].drops
+    assert linux.flows["min_rtt_us"][0].as_py() == pytest.approx(simulated.flows["min_rtt_us"][0].as_py(), abs=100)
+
+
+@pytest.mark.parametrize("delay", ["0s", "5ms"])
+@pytest.mark.parametrize("second", ["10Mbps", "20Mbps", "40Mbps"])
+def test_at_each_link_what_comes_is_what_leaves_and_what_is_dropped(second: str, delay: str, tmp_path: Path) -> None:
+    flows = BOTH + "size = '4MB'\n"
+    (result,) = ran(tmp_path, path=SECOND.format(rate=second, delay=delay), flows=flows, duration="10s")
+    first, last = result.queue.to_pylist()[-2:]
+    (flow,) = result.flows.to_pylist()
+    assert flow["goodput_bytes"] == 4_000_000
+    assert first["backlog_packets"] == last["backlog_packets"] == 0
+    opening = 2  # a SYN, and the acknowledgement of the receiver's
+    assert first["sent_packets"] + first["dropped_packets"] == flow["segs_sent"] + opening
+    assert last["sent_packets"] + last["dropped_packets"] == first["sent_packets"]
+    assert first["dropped_packets"] + last["dropped_packets"] > 0
+
+
+def test_flows_cross_the_links_of_their_own_way_and_no_other(tmp_path: Path) -> None:
+    flows = """
+[[flow]]
+cca = "reno"
+size = "500kB"
+[[flow]]
+cca = "reno"
+size = "300kB"
+via = ["second"]
+[[flow]]
+cca = "reno"
+size = "200kB"
+via = ["second", "bottleneck"]
+"""
+    path = SECOND.format(rate="30Mbps", delay="5ms").replace("50pkt", "1MB")
+    (result,) = ran(tmp_path, path=path, flows=flows, buffer='"1MB"')
+    carried = [row["sent_bytes"] for row in result.queue.to_pylist()[-2:]]
+    frames = 1514 / 1448
+    assert carried == pytest.approx([700_000 * frames, 500_000 * frames], rel=0.002)
+    rtts = [flow["min_rtt_us"] for flow in result.flows.to_pylist()]
+    assert rtts == pytest.approx([20_000, 30_000, 30_000], rel=0.05)
+
+
+@pytest.mark.parametrize(("cca", "burst"), [("cubic", "20kB"), ("cubic", "100kB"), ("bbr", "100kB")])
+def test_a_policer_drops_what_it_drops_in_the_simulator(cca: str, burst: str, tmp_path: Path) -> None:
+    given = {
+        "rate": '"100Mbps"',
+        "rtt": '"40ms"',
+        "buffer": '"1bdp"',
+        "path": f'policer = {{ rate = "20Mbps", burst = "{burst}" }}',
+        "flows": f'[[flow]]\ncca = "{cca}"\n',
+        "duration": "20s",
+    }
+    (linux,) = ran(tmp_path, **given)
+    (simulated,) = dumbbell.run(str(tmp_path / "x.toml"), tmp_path / "sim")
+    here, there = (run.flows.to_pylist()[0] for run in (simulated, linux))
+    assert there["goodput_bytes"] == pytest.approx(here["goodput_bytes"], rel=0.03)
+    assert there["policed_drops"] == pytest.approx(here["policed_drops"], rel=0.15)
+    assert there["policed_drops"] == there["queue_drops"] == linux.summary.link.drops > 0
+    assert linux.summary.link.queue_mean_ms == 0
+
+
+def test_a_policer_of_any_link_drops_what_did_not_come_through_it(tmp_path: Path) -> None:
+    policed = SECOND.format(rate="40Mbps", delay="5ms") + 'policer = { rate = "10Mbps", burst = "30kB" }\n'
+    (result,) = ran(tmp_path, path=policed, flows=BOTH + "size = '4MB'\n", duration="15s")
+    first, last = result.queue.to_pylist()[-2:]
+    (flow,) = result.flows.to_pylist()
+    assert flow["goodput_bytes"] == 4_000_000
+    assert first["sent_packets"] == last["sent_packets"] + last["dropped_packets"]
+    assert flow["policed_drops"] == last["dropped_packets"] > 0
+    assert flow["queue_drops"] == flow["policed_drops"] + first["dropped_packets"]
+
+
+def test_a_policer_of_the_way_up_polices_what_goes_up(tmp_path: Path) -> None:
+    path = '[path.up]\nrate = "20Mbps"\nbuffer = "100kB"\npolicer = { rate = "5Mbps", burst = "30kB" }\n'
+    (result,) = ran(tmp_path, path=path, flows='[[flow]]\ncca = "reno"\ndirection = "up"\n', duration="10s")
+    (flow,) = result.flows.to_pylist()
+    assert flow["goodput_bytes"] * 8 / 10 == pytest.approx(4.4e6, rel=0.1)
+    assert flow["policed_drops"] == result.queue.to_pylist()[-1]["dropped_packets"] > 20
+    assert result.summary.data_links[0].drops == 0

@@ -22,9 +22,9 @@ SNAPSHOTS = Path(__file__).parent / "snapshots" / "uml"
 PATH = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
 
 
-def planned(flows: Any = None, host: Any = None, duration: str = "10s", **path: Any) -> Any:
+def planned(flows: Any = None, host: Any = None, duration: str = "10s", links: Any = None, **path: Any) -> Any:
     given = {"name": "t", "duration": duration, "path": {**PATH, **path}, "flow": flows or [{"cca": "reno"}]}
-    return plan.runs(from_dict({**given, "host": host or {}}))[0].plan
+    return plan.runs(from_dict({**given, "host": host or {}, "link": links or []}))[0].plan
 
 
 def of(name: str, i: int = 0) -> Any:
@@ -39,6 +39,7 @@ def text(given: Any) -> str:
 
 STEPS = {"steps": [["0s", "10Mbps"], ["1s", "0bps"], ["2s", "20Mbps"]]}
 TURNS = {"kind": "on_off", "on": "300ms", "off": "200ms"}
+SECOND = {"name": "second", "rate": "20Mbps", "buffer": "1bdp", "delay": "5ms"}
 CASES = {
     "pair": lambda: of("pair-cubic-bbr"),
     "kfoury-cake": lambda: of("kfoury-fig21a", 13),
@@ -52,6 +53,22 @@ CASES = {
         {"receivers": "own", "gro": True},
         up={"rate": "2Mbps", "buffer": "20kB"},
         impair=[{"kind": "links"}, {"kind": "delay"}],
+    ),
+    "several-links": lambda: planned(
+        [
+            {"cca": "cubic", "via": ["bottleneck", "second"]},
+            {"cca": "bbr", "via": ["second", "bottleneck"], "impair": [{"kind": "links"}, {"kind": "loss", "rate": 0.01}]},
+            {"cca": "reno", "direction": "up"},
+            {"workload": {"probe": "10ms"}, "via": ["second"]},
+        ],
+        links=[SECOND],
+        up={"rate": "2Mbps", "buffer": "20kB"},
+    ),
+    "policers": lambda: planned(
+        [{"cca": "bbr", "via": ["bottleneck", "second"]}],
+        links=[{**SECOND, "policer": {"rate": "8Mbps", "burst": "30kB"}}],
+        policer={"rate": "9Mbps", "burst": "20kB"},
+        up={"rate": "2Mbps", "buffer": "20kB", "policer": {"rate": "1Mbps", "burst": "10kB"}},
     ),
     "applications": lambda: planned(
         [
@@ -78,10 +95,13 @@ def test_a_plan_becomes_these_files(name: str) -> None:
     ("given", "message"),
     [
         ({"rate": {"trace": str(ROOT / "scenarios" / "traces" / "lte-mobile.trace")}}, "path.rate: got a trace"),
-        ({"policer": {"rate": "5Mbps", "burst": "10kB"}}, "path.policer: got one, wanted none"),
         (
-            {"up": {"rate": "1Mbps", "buffer": "1bdp", "policer": {"rate": "5Mbps", "burst": "10kB"}}},
-            "path.up.policer: got one, wanted none",
+            {"policer": {"rate": "5Mbps", "burst": "10kB", "mark": True}},
+            "path.policer.mark: got true, wanted false on this back end: tc police does not mark",
+        ),
+        (
+            {"up": {"rate": "1Mbps", "buffer": "1bdp", "policer": {"rate": "1Mbps", "burst": "10kB", "mark": True}}},
+            "path.up.policer.mark: got true, wanted false",
         ),
         ({"qdisc": {"kind": "red", "adaptive": True}}, "path.qdisc.adaptive: got true, wanted false on this back end"),
         ({"qdisc": "dualpi2"}, 'path.qdisc: got "dualpi2", wanted one of: '),
@@ -107,6 +127,41 @@ def test_what_the_guest_cannot_do_is_one_error_that_says_what_can(given: dict[st
         script.refuse(planned(**given))
     assert str(error.value).startswith(message)
     assert "--on" in str(error.value) or "wanted one of" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("link", "key"),
+    [
+        ({"burst": "0B"}, "link[1].burst"),
+        ({"link_header": "2B"}, "link[1].link_header"),
+        ({"qdisc": "dualpi2"}, "link[1].qdisc"),
+        ({"policer": {"rate": "1Mbps", "burst": "10kB", "mark": True}}, "link[1].policer.mark"),
+        ({"policer": {"rate": "8kbps", "burst": "300kB"}}, "link[1].policer.burst"),
+        ({"qdisc": {"kind": "fq", "ce_threshold": "1ms"}}, "link[1].qdisc.ce_threshold"),
+        ({"rate": {"trace": str(ROOT / "scenarios" / "traces" / "lte-mobile.trace")}}, "link[1].rate"),
+    ],
+)
+def test_what_is_not_possible_at_a_further_link_is_refused_by_the_key_of_that_link(link: Any, key: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        script.refuse(planned(links=[SECOND, {**SECOND, "name": "third", **link}]))
+    assert refused.value.key == key
+
+
+def test_a_way_may_have_as_many_links_as_the_language_allows() -> None:
+    links = [{"name": f"l{i}", "rate": "20Mbps", "buffer": "1bdp", "delay": "1us"} for i in range(30)]
+    made = planned([{"cca": "reno", "via": ["bottleneck", *(link["name"] for link in links)]}], links=links)
+    script.refuse(made)
+    # A packet that goes down passes m, and of each link its router, the hub, and t with the hub again.
+    passed = 1 + 2 + 4 * len(links)
+    assert f"set s0 net/ipv4/ip_default_ttl {script.TTL}" in text(made)
+    assert 64 < passed < script.TTL
+
+
+def test_delays_that_netem_cannot_do_at_once_are_two_netems_in_their_order() -> None:
+    up = {"jitter": {"spread": "2ms"}, "loss": "1%"}
+    made = script.guest(planned([{"cca": "reno", "via": ["second"]}], links=[SECOND], up=up), Loaded(["reno"]))
+    assert "dev in0 root netem limit 1000000 loss random 1% delay 10000us 2000us" in made.files["r1.tc"]
+    assert made.files["m0.tc"].splitlines()[1:] == ["qdisc add dev lan root netem limit 1000000 delay 5000us"]
 
 
 def test_what_the_guest_does_in_another_way_is_said_before_it_runs() -> None:

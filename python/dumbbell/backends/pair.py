@@ -77,10 +77,11 @@ def _refuse_ways(plan: Plan, backend: str) -> None:
         if links:
             raise ScenarioError(
                 name,
-                f"got one more, wanted none with --on {backend}: there is one bottleneck each way; --on linux has more",
+                f"got one more, wanted none with --on {backend}: there is one bottleneck each way; --on linux and uml"
+                " have more",
             )
     for link in plan["ack_links"]:
-        with tc.keys_of_way_up(link):
+        with tc.keys_of(f"path.{link['name']}"):
             tc.refuse(link)
             tc.leaf(link["qdisc"])
     for i, flow in enumerate(plan["flows"]):

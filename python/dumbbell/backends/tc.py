@@ -13,7 +13,7 @@ from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.plan_view import qdisc_of
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import LinkPlan
+    from dumbbell.runs.plan_types import LinkPlan, Plan, PolicerPlan
 
 Argv = tuple[str, ...]
 
@@ -24,6 +24,11 @@ _BURST_NS = 250_000
 _NETEM_LIMIT = 1_000_000
 #: Delays below it are none, ns: a network namespace alone takes longer.
 _LEAST_NS = 1_000
+#: Longest packet that a policer looks at, bytes: longer ones exceed it, whatever tokens there are. A buffer of 64 kB
+#: has the headers of each of its segments besides.
+_POLICED_MAX = 1 << 17
+#: Most ticks that a policer's bucket holds, and their length (`PSCHED_SHIFT`, include/net/pkt_sched.h), ns.
+_TICKS_MAX, _TICK_NS = (1 << 32) - 1, 64
 #: Handle of the shaper, and of the queue in it.
 SHAPER, QUEUE = "1:", "10:"
 #: Modules whose names do not follow from their queue discipline's.
@@ -95,6 +100,19 @@ def shaped(link: LinkPlan, device: str, shaper: str, *, in_virtual_time: bool = 
     return Shaped([root, _qdisc(device, ("parent", "1:1", "handle", QUEUE), leaf(qdisc))], QUEUE)
 
 
+def policed(policer: PolicerPlan, device: str) -> list[Argv]:
+    """A policer in front of the queue of a device: what exceeds it is dropped before the queue discipline sees it, and
+    counted by the device's `clsact` (`tc_run`, net/core/dev.c). It counts bytes on the wire, as the queue does; what
+    comes in on a device is counted without Ethernet's header.
+    """
+    bucket = ("rate", f"{policer['rate_bps']}bit", "burst", f"{policer['burst_bytes']}b", "mtu", f"{_POLICED_MAX}b")
+    action = ("action", "police", *bucket, "conform-exceed", "drop/ok")
+    return [
+        ("tc", "qdisc", "add", "dev", device, "clsact"),
+        ("tc", "filter", "add", "dev", device, "egress", "protocol", "ip", "matchall", *action),
+    ]
+
+
 def _htb(rate: int, burst: int) -> Argv:
     return ("rate", f"{rate}bit", "ceil", f"{rate}bit", "burst", f"{burst}b", "cburst", f"{burst}b")
 
@@ -120,7 +138,21 @@ def refuse(link: LinkPlan, *, in_virtual_time: bool = False) -> None:
         raise ScenarioError("path.qdisc.adaptive", f"got true, wanted false on this back end: {why}")
     _refuse_qdisc(link["qdisc"])
     if link["policer"] is not None:
-        raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux has policers")
+        _refuse_policer(link["policer"], in_virtual_time=in_virtual_time)
+
+
+def _refuse_policer(policer: PolicerPlan, *, in_virtual_time: bool) -> None:
+    if not in_virtual_time:
+        raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux and uml have policers")
+    if policer["mark"]:
+        raise ScenarioError(
+            "path.policer.mark",
+            "got true, wanted false on this back end: tc police does not mark; --on sim and linux do",
+        )
+    most = policer["rate_bps"] // 8 * _TICKS_MAX * _TICK_NS // 10**9
+    if policer["burst_bytes"] > most:
+        given = f"{policer['burst_bytes']}B"
+        raise wrong("path.policer.burst", given, f"at most {most}B, the most of tc at this rate; --on sim takes more")
 
 
 def _refuse_qdisc(qdisc: dict[str, Any]) -> None:
@@ -140,13 +172,23 @@ def _refuse_qdisc(qdisc: dict[str, Any]) -> None:
         )
 
 
+def links_of(plan: Plan) -> Iterator[tuple[LinkPlan, str]]:
+    """The links of a plan, each with the table of the scenario that has its keys: ``path``, ``link[0]``,
+    ``path.up``.
+    """
+    bottleneck, *others = plan["links"]
+    yield bottleneck, "path"
+    yield from ((link, f"link[{i}]") for i, link in enumerate(others))
+    yield from ((link, f"path.{link['name']}") for link in plan["ack_links"])
+
+
 @contextmanager
-def keys_of_way_up(link: LinkPlan) -> Iterator[None]:
-    """Errors of the link of the way up name its own keys."""
+def keys_of(table: str) -> Iterator[None]:
+    """Errors of a link, which name keys of ``path``, name those of its own table."""
     try:
         yield
     except ScenarioError as error:
-        raise ScenarioError(error.key.replace("path", f"path.{link['name']}", 1), error.problem) from None
+        raise ScenarioError(error.key.replace("path", table, 1), error.problem) from None
 
 
 def leaf(qdisc: dict[str, Any]) -> Argv:

@@ -18,9 +18,10 @@ from dumbbell.backends import tables
 from dumbbell.results.plan_view import LinkView, view
 
 from . import script
+from .network import is_up, routed
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.runs.plan_types import FlowPlan, Plan, ProbePlan
 
 #: A number that is not set.
 _UNSET = 0xFFFFFFFF
@@ -97,6 +98,11 @@ class Measured:
         return found
 
     @cached_property
+    def link_ends(self) -> dict[int, Row]:
+        """Of each link its counters at the end."""
+        return {row["link"]: row for row in self.rows("queue")}
+
+    @cached_property
     def ends(self) -> dict[int, Row]:
         """Of each flow that opened a connection its end."""
         return {row["flow"]: row for row in self.rows("flows")}
@@ -141,12 +147,27 @@ class Measured:
     def data_lost(self, i: int) -> int:
         """Data packets of a flow that netem lost (`network.Network` says where it impairs them)."""
         goes_up = self.plan["flows"][i].get("direction") == "up"
-        places = [(f"n{i}", "wan"), (f"m{i}", "lan")] if goes_up else [(f"m{i}", "wan")]
-        return sum(self._netem_drops(i, namespace, device) for namespace, device in places)
+        return sum(drops for place, drops in self._netem_drops(i).items() if is_up(place) == goes_up)
 
-    def _netem_drops(self, i: int, namespace: str, device: str) -> int:
-        lines = self.counters.get((namespace, f"netem {i} {device}"), [])
-        return int(lines[0].split()[2]) if lines else 0
+    def _netem_drops(self, i: int) -> dict[tuple[str, str], int]:
+        """What each netem of a flow alone dropped, by its namespace and device."""
+        found = {}
+        for (namespace, name), lines in self.counters.items():
+            what, _, device = name.partition(f" {i} ")
+            if what == "netem" and device:
+                found[namespace, device] = int(lines[0].split()[2])
+        return found
+
+    def link_drops(self, i: int) -> tuple[int, int]:
+        """Packets of a flow that the links of its data dropped, and of these, that policers refused: known where no
+        other flow's packets cross these links, 0 elsewhere, because links count packets and not flows.
+        """
+        ways = [_links_of(self.plan, flow) for flow in routed(self.plan)]
+        mine, _ = ways.pop(i)
+        if any(mine & (data | acks) for data, acks in ways):
+            return 0, 0
+        dropped, policed = (sum(self.link_ends[link][name] for link in mine) for name in ("dropped", "policed"))
+        return dropped, policed
 
     def write(self, out: Path) -> dict[str, Any]:
         """Write the tables and return the summary."""
@@ -184,8 +205,7 @@ class Measured:
             found.append(f"trace.pcap lacks {lacking} packets, which the guest had no room for")
         for i, flow in enumerate(self.plan["flows"]):
             loses = any(stage["kind"] == "loss" for stage in flow["forward"] + flow["back"])
-            places = ((f"m{i}", "wan"), (f"m{i}", "lan"), (f"n{i}", "wan"))
-            beyond = sum(self._netem_drops(i, namespace, device) for namespace, device in places)
+            beyond = sum(self._netem_drops(i).values())
             if not loses and beyond:
                 found.append(f"flow {i}: netem dropped {beyond} packets beyond its limit")
         return found
@@ -236,6 +256,7 @@ class Flow:
         if end is None:
             return {**known, "start_ns": self.planned["start_ns"], "stop_ns": self.planned["start_ns"]}
         seen = self.of.netstat(f"s{self.i}")
+        dropped, policed = self.of.link_drops(self.i)
         known |= {
             "start_ns": end["opened"],
             "stop_ns": end["done"] if self.is_completed else end["ended"],
@@ -252,6 +273,8 @@ class Flow:
             "recoveries": sum(seen.get(name, 0) for name in _RECOVERIES),
             "undos": sum(seen.get(name, 0) for name in _UNDOS),
             "tlps": sum(seen.get(name, 0) for name in _PROBES),
+            "queue_drops": dropped,
+            "policed_drops": policed,
             "random_drops": self.of.data_lost(self.i),
             "min_rtt_us": _set(end["min_rtt_us"]),
             "srtt_us": [row["srtt_us"] for row in self.of.samples[self.i] if row["srtt_us"] and row["delivered"]],
@@ -386,6 +409,19 @@ def _estimates(one: dict[str, str]) -> Estimates:
     there = {name: word for name, word in one.items() if word != "-"}
     numbers = {name: int(there[name]) for name in Estimates._fields if name != "state" and name in there}
     return Estimates(state=there.get("state"), **numbers)
+
+
+def _links_of(plan: Plan, flow: FlowPlan | ProbePlan) -> tuple[set[int], set[int]]:
+    """The links that a flow's data cross, and those that its acknowledgements cross, by the number that the agent gives
+    them: those of the way down, then that of the way up.
+    """
+    goes_up = flow.get("direction") == "up"
+    firsts = (len(plan["links"]), 0) if goes_up else (0, len(plan["links"]))
+    data, acks = (
+        {first + stage["link"] for stage in way if stage["kind"] == "link"}
+        for way, first in zip((flow["forward"], flow["back"]), firsts, strict=True)
+    )
+    return data, acks
 
 
 def _set(value: int | None) -> int | None:

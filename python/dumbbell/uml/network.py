@@ -12,26 +12,41 @@ Where the way up has a link, a router q is at its end:
 Flow 1 goes up: its sender is behind q, and its receiver, e, where senders are otherwise; n is there where something
 impairs its data before the link. Each flow has a host and a router of its own.
 
+Several links of the way down are each between a router of its own, r, r1, r2, and a hub h:
+
+    s0 --- m0 ---- r  ===bottleneck===\
+    s1 --- m1 ---- r1 ====second====== h --- d (or q)
+    s2 --- m2 ----/                    |
+                                       t0      what follows a link: its delay, and what impairs packets behind it
+
+The hub sends on what comes out of a link by the address that it comes from (routing rules with tables): round t, which
+delays it, to the router of the next link of its flow, at last to d. So flows may cross any of the links, in any order.
+What goes up passes no link of the way down: from the hub to the flow's first router, and on to m.
+
 Devices have neither segmentation nor merging, so that every queue sees packets of the wire's size; a sender's bursts
 are cut behind its queue discipline. With `host.nic = "virtual"` devices segment, as veth does unless told otherwise:
 bursts stay whole unless a queue discipline cuts them. What
-impairs packets after the bottleneck is between r and d (or q), on a router x.
+impairs packets after the bottleneck, where that is the only link, is between r and d (or q), on a router x.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dumbbell.backends import tc
 from dumbbell.backends.script import host_of
 from dumbbell.errors import ScenarioError
 
+from . import ways
+
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, ProbePlan, Stage, Steps
+    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, ProbePlan, Stage
 
 #: Slowest rate that the guest's shapers can have with a burst of two frames, bit/s: an outage.
 _OUTAGE_BPS = 100
+#: Number of the hub's first routing table; the kernel's own are 0 and 253 to 255.
+_FIRST_TABLE = 1001
 
 
 class Network:
@@ -49,6 +64,9 @@ class Network:
         self.ends: list[tuple[str, str, str, str]] = []
         self.shaped: list[tuple[str, str]] = []
         self.beyond = ""
+        self._gates: list[str] = []
+        self._tables: dict[str, int] = {}
+        self._delayers: dict[tuple[object, ...], tuple[str, str]] = {}
         self._addresses = 0
         self._build()
 
@@ -59,35 +77,55 @@ class Network:
         made |= {f"{name}.tc": lines for name, lines in self.queues.items() if lines}
         return {name: "".join(f"{line}\n" for line in lines) for name, lines in made.items()}
 
+    @property
+    def has_hub(self) -> bool:
+        """Whether the way down has several links."""
+        return len(self.plan["links"]) > 1
+
     def _build(self) -> None:
         plan = self.plan
-        behind = _behind(plan)
+        _refuse_before_link_up(plan)
+        behind = None if self.has_hub else _behind(plan)
+        between = [*map(_router, range(1, len(plan["links"]))), "h"] if self.has_hub else ["x"] if behind else []
         ups = plan["ack_links"]
-        for name in ("r", *(["x"] if behind else []), *(["q"] if ups else []), "d"):
+        for name in ("r", *between, *(["q"] if ups else []), "d"):
             self._host(name)
-        last = "r"
-        if behind:
-            self._link("r", "bott", "x", "in")
-            self.hosts["r"].append(f"route add 10.0.0.0/8 via {self._far}")
-            self.hosts["x"].append(f"route add default via {self._near}")
-            self.queues["x"].append(_add("far", behind))
-            last = "x"
-        there = "far" if behind else "bott"
+        if self.has_hub:
+            last, there = self._hub()
+        else:
+            last, there = self._behind(behind) if behind else ("r", "bott")
         if ups:
             self._link(last, there, "q", "rise")
             self.hosts["q"].append(f"route add default via {self._near}")
             if behind:
                 self.beyond = self._far
             else:
-                self.hosts["r"].append(f"route add 10.0.0.0/8 via {self._far}")
+                self.hosts[last].append(f"route add 10.0.0.0/8 via {self._far}")
             last, there = "q", "lan"
         self._link(last, there, "d", "eth0")
         self._receivers(last)
         for i, flow in enumerate(routed(plan)):
             self._flow(i, flow)
-        self._shaped("r", "bott", plan["links"][0])
+        for n, link in enumerate(plan["links"]):
+            self._shaped(_router(n), "bott", link)
         if ups:
             self._shaped("q", "rise", ups[0])
+
+    def _behind(self, words: tc.Argv) -> tuple[str, str]:
+        """The router x, which impairs what comes out of the bottleneck; its device towards the receivers."""
+        self._link("r", "bott", "x", "in")
+        self.hosts["r"].append(f"route add 10.0.0.0/8 via {self._far}")
+        self.hosts["x"].append(f"route add default via {self._near}")
+        self.queues["x"].append(_add("far", words))
+        return "x", "far"
+
+    def _hub(self) -> tuple[str, str]:
+        """The links of the way down, each from its router to the hub; the hub's device towards the receivers."""
+        for n in range(len(self.plan["links"])):
+            self._link(_router(n), "bott", "h", f"end{n}")
+            self.hosts[_router(n)].append(f"route add 10.0.0.0/8 via {self._far}")
+            self._gates.append(self._near)
+        return "h", "lan"
 
     def _receivers(self, last: str) -> None:
         """The receivers' addresses: one, or one for each flow where each is a host of its own, as cake sees it."""
@@ -120,17 +158,67 @@ class Network:
         gate, here = self._far, self._near
         quick = " quickack 1" if goes_up and not self.plan["host"]["delayed_ack"] else ""
         self.hosts[near].append(f"route add default via {gate}{quick}")
-        self._link(router, "wan", "r", f"in{i}")
+        crossed = ways.crossed(down)
+        entry = _router(crossed[0].link)
+        self._link(router, "wan", entry, f"in{i}")
         self.hosts[router].append(f"route add default via {self._far}")
-        self.hosts["r"].append(f"route add {here}/32 via {self._near}")
-        before, after = _around_link(up)
+        self.hosts[entry].append(f"route add {here}/32 via {self._near}")
+        if self.has_hub:
+            self._cross(i, crossed, here, key)
+        before, after = ways.around_link(up)
         if goes_up:
             self.ends.append((f"s{i}", self._sender_up(i, before, key), near, here))
         else:
             self.ends.append((near, here, "d", self._targets[i]))
         self._sender_queue(i)
-        self._impair(router, "wan", _around_link(down)[0], key, i)
-        self._impair(router, "lan", after, key, i)
+        self._impair(router, "wan", ways.around_link(down)[0], key, i)
+        *early, late = ways.netems(after) or [[]]
+        self._impair(entry, f"in{i}", [stage for stages in early for stage in stages], key, i)
+        self._impair(router, "lan", late, key, i)
+
+    def _cross(self, i: int, crossed: list[ways.Crossed], here: str, key: str) -> None:
+        """The way of what a flow sends down from `here`, from link to link, and of what goes up to it."""
+        self.hosts["h"].append(f"route add {here}/32 via {self._gates[crossed[0].link]}")
+        for at, (link, after) in enumerate(crossed):
+            comes = f"end{link}"
+            for number, stages in enumerate(ways.netems(after)):
+                gate, back = self._delayer((link, number), stages, key, i)
+                if gate:
+                    self._send_on(here, comes, gate)
+                    comes = back
+            if at + 1 < len(crossed):
+                self._send_on(here, comes, self._gates[crossed[at + 1].link])
+
+    def _send_on(self, here: str, comes: str, gate: str) -> None:
+        """What comes from `here` to this device of the hub goes to this gate."""
+        if gate not in self._tables:
+            self._tables[gate] = _FIRST_TABLE + len(self._tables)
+            self.hosts["h"].append(f"route add default via {gate} table {self._tables[gate]}")
+        self.hosts["h"].append(f"rule add from {here} iif {comes} lookup {self._tables[gate]}")
+
+    def _delayer(self, place: tuple[int, int], stages: list[Stage], key: str, i: int) -> tuple[str, str]:
+        """The router t that impairs a flow's packets behind a link: its address, and the hub's device to which they
+        come back; nothing where they are not impaired. A constant delay is one for all flows; what is random, or
+        changes, is the flow's own, as its counters are.
+        """
+        words = tc.netem(stages, key, in_virtual_time=True)
+        if words is None:
+            return "", ""
+        which = (*place, words, None if ways.is_constant(stages) else i)
+        if which not in self._delayers:
+            number = len(self._delayers)
+            name = f"t{number}"
+            self._host(name)
+            self._link("h", f"out{number}", name, "in")
+            gate = self._far
+            self._link(name, "out", "h", f"back{number}")
+            self.hosts[name].append(f"route add default via {self._far}")
+            if ways.is_constant(stages):
+                self.queues[name].append(_add("out", words))
+            else:
+                self._impair(name, "out", stages, key, i)
+            self._delayers[which] = gate, f"back{number}"
+        return self._delayers[which]
 
     def _sender_up(self, i: int, before: list[Stage], key: str) -> str:
         """The sender of a flow that goes up; its address."""
@@ -168,7 +256,7 @@ class Network:
         self.queues[router].append(_add(device, words))
         self.impaired.append((router, device, i))
         for stage in stages:
-            for at, ns in _times(stage.get("steps") or [], stage.get("repeat_ns"), self.plan["duration_ns"]):
+            for at, ns in ways.times(stage.get("steps") or [], stage.get("repeat_ns"), self.plan["duration_ns"]):
                 now = [{**one, "ns": ns} if one is stage else one for one in stages]
                 changed = tc.netem(now, key, in_virtual_time=True)
                 self.steps.append((at, 0, router, f"qdisc change dev {device} root {' '.join(changed or ())}"))
@@ -179,7 +267,9 @@ class Network:
         shaped = tc.shaped({**link, "rate_bps": first}, device, "tbf", in_virtual_time=True)
         self.shaped.append((router, device))
         self.queues[router] += [" ".join(step.do[1:]) for step in shaped.steps]
-        for at, rate in _times(link["steps"], link["repeat_ns"], self.plan["duration_ns"]):
+        if link["policer"] is not None:
+            self.queues[router] += [" ".join(words[1:]) for words in tc.policed(link["policer"], device)]
+        for at, rate in ways.times(link["steps"], link["repeat_ns"], self.plan["duration_ns"]):
             now = tc.shaped({**link, "rate_bps": max(rate, _OUTAGE_BPS)}, device, "tbf", in_virtual_time=True)
             # A change of tbf sets the limit of a fifo in it to its own, which counts bytes.
             steps = now.steps if link["qdisc"]["kind"] == "fifo" else now.steps[:1]
@@ -229,24 +319,33 @@ def hosts(plan: Plan) -> list[HostPlan]:
     return flows + [plan["host"]] * len(plan.get("probes", []))
 
 
-def _around_link(stages: list[Stage]) -> tuple[list[Stage], list[Stage]]:
-    """The parts of a way before its link and after it; all are after where it has none."""
-    links = [i for i, stage in enumerate(stages) if stage["kind"] == "link"]
-    return (stages[: links[0]], stages[links[0] + 1 :]) if links else ([], stages)
+def is_up(place: tuple[str, str]) -> bool:
+    """Whether a netem, by its namespace and device, impairs what goes up."""
+    namespace, device = place
+    return not (namespace[0] == "t" or (namespace[0] == "m" and device == "wan"))
 
 
-def _behind(plan: Plan) -> tc.Argv | None:
-    """What impairs packets after the bottleneck, which all flows have in common."""
-    found = []
+def _router(link: int) -> str:
+    """The router at the beginning of a link of the way down, by the link's number."""
+    return f"r{link or ''}"
+
+
+def _refuse_before_link_up(plan: Plan) -> None:
+    """Raise ScenarioError where acknowledgements are impaired before the link of the way up."""
     for flow in routed(plan):
-        goes_up = flow.get("direction") == "up"
-        stages = _around_link(flow["back" if goes_up else "forward"])[1]
-        if not goes_up and _around_link(flow["back"])[0]:
+        if flow.get("direction") != "up" and ways.around_link(flow["back"])[0]:
             raise ScenarioError(
                 f"path.{plan['ack_links'][0]['name']}",
                 "impairs acknowledgements before its link, wanted impairments after it with --on uml"
                 ' (impair = [{ kind = "links" }, ...]); --on sim and linux have both',
             )
+
+
+def _behind(plan: Plan) -> tc.Argv | None:
+    """What impairs packets after the bottleneck, which all flows have in common where that is the only link."""
+    found = []
+    for flow in routed(plan):
+        stages = ways.around_link(flow["back" if flow.get("direction") == "up" else "forward"])[1]
         if any(stage.get("steps") for stage in stages):
             raise ScenarioError(
                 f"flow[{flow['table']}].rtt", "changes after the bottleneck, wanted before it with --on uml"
@@ -259,15 +358,3 @@ def _behind(plan: Plan) -> tc.Argv | None:
             " and linux allow it",
         )
     return found[0]
-
-
-def _times(steps: Steps, repeat_ns: int | None, duration_ns: int) -> Iterator[tuple[int, Any]]:
-    """Each change of a value during the run: when it happens, ns after the start, and the new value."""
-    begin = 0
-    while steps and begin < duration_ns:
-        for at, value in steps:
-            if 0 < begin + at < duration_ns:
-                yield begin + at, value
-        if not repeat_ns:
-            return
-        begin += repeat_ns

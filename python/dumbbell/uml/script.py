@@ -35,6 +35,8 @@ _MEMORY_MB, _MEMORY_PER_BYTE = 1024, 8
 _UNLIMITED_BYTES = 32 << 20
 #: Packets that wait for a processor that is busy (netdev_max_backlog): it is never, but a burst may come at once.
 _BACKLOG = 1_000_000
+#: Routers that a packet may pass: a link is up to four of them, and a way has up to 64 parts.
+TTL = 255
 
 
 class Guest(NamedTuple):
@@ -98,8 +100,9 @@ def _specification(plan: Plan, net: Network, loaded: Loaded) -> str:
     lines += [f"load {module}" for module in loaded.modules]
     own = {f"s{i}": i for i, flow in enumerate(plan["flows"]) if flow["host"]}
     tuned = _tuned(plan, plan["host"])
+    far = [f"net/ipv4/ip_default_ttl {TTL}"] if net.has_hub else []
     for name in net.hosts:
-        host = _tuned(plan, host_of(plan, own[name])) if name in own else tuned
+        host = (_tuned(plan, host_of(plan, own[name])) if name in own else tuned) + far
         lines += [f"set {name} {one}" for one in (host if name[0] in "sde" else ["net/ipv4/ip_forward 1"])]
     merges = int(plan["host"]["gro"])
     whole = [host["nic"] == "virtual" for host in hosts(plan)]
@@ -204,10 +207,6 @@ def refuse(plan: Plan) -> None:
     host = plan["host"]
     if len(routed(plan)) > FLOWS_MAX:
         raise ScenarioError("flow", f"{len(routed(plan))} flows in all, wanted at most {FLOWS_MAX} with --on uml")
-    if plan["links"][1:]:
-        raise ScenarioError(
-            "link", "got one, wanted none with --on uml: there is one bottleneck a way; --on sim and linux have more"
-        )
     refuse_hosts(plan, ("qdisc", "tso", "nic", "ecn", "sndbuf_bytes"), "with --on uml")
     if host["ecn"] == "accurate":
         raise wrong("host.ecn", "accurate", "false or classic: this Linux has no AccECN; --on sim has it")
@@ -220,10 +219,8 @@ def refuse(plan: Plan) -> None:
         if kind != "tcp":
             others = "--on linux and sim run quinn" if kind == "quinn" else "--on sim has it"
             raise ScenarioError(f"flow[{i}].transport", f"got {kind}, wanted tcp, the guest's own; {others}")
-    for link in plan["links"]:
-        _refuse_link(link)
-    for link in plan["ack_links"]:
-        with tc.keys_of_way_up(link):
+    for link, at in tc.links_of(plan):
+        with tc.keys_of(at):
             _refuse_link(link)
     Network(plan)
 

@@ -65,6 +65,7 @@ static uint64_t marks(const char *kind, const struct rtattr *app)
 struct counted {
 	struct gnet_stats_queue queue;
 	uint64_t bytes, packets, marks;
+	uint32_t policed; /* refused in front of the queue */
 };
 
 static void count_stats(struct counted *counted, const char *kind, struct rtattr *stats)
@@ -89,7 +90,8 @@ static void count_stats(struct counted *counted, const char *kind, struct rtattr
 	}
 }
 
-/* Adds the marks of every queue discipline of a device; the other counters are those of its root. */
+/* Adds the marks of every queue discipline of a device, and what filters in front of them dropped, which clsact counts;
+ * the other counters are those of its root. */
 static void count_message(struct counted *sum, struct nlmsghdr *header, int index)
 {
 	struct tcmsg *message = NLMSG_DATA(header);
@@ -105,8 +107,11 @@ static void count_message(struct counted *sum, struct nlmsghdr *header, int inde
 		else if ((a->rta_type & NLA_TYPE_MASK) == TCA_STATS2)
 			count_stats(&one, kind, a);
 	}
-	if (message->tcm_parent == TC_H_ROOT) {
+	if (!strcmp(kind, "clsact")) {
+		sum->policed = one.queue.drops;
+	} else if (message->tcm_parent == TC_H_ROOT) {
 		one.marks += sum->marks;
+		one.policed = sum->policed;
 		*sum = one;
 	} else {
 		sum->marks += one.marks;
@@ -180,9 +185,10 @@ static void print_queue(FILE *file, const struct counted *counted)
 {
 	const struct gnet_stats_queue *q = &counted->queue;
 
-	fprintf(file, "%u %u %u %llu %llu %llu\n", q->backlog, q->qlen, q->drops,
-		(unsigned long long)counted->bytes, (unsigned long long)counted->packets,
-		(unsigned long long)counted->marks);
+	fprintf(file, "%u %u %u %llu %llu %llu %u\n", q->backlog, q->qlen,
+		q->drops + counted->policed, (unsigned long long)counted->bytes,
+		(unsigned long long)counted->packets, (unsigned long long)counted->marks,
+		counted->policed);
 }
 
 #endif /* AGENT_QUEUES_H */

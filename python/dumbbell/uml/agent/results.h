@@ -102,9 +102,8 @@ static void open_outputs(void)
 	snprintf(heading, sizeof(heading), "flow opened established done ended has_info %s",
 		 INFO_COLUMNS);
 	flows_file = output("flows", heading);
-	queue_file = output(
-		"queue",
-		"t link backlog_bytes backlog_packets dropped sent_bytes sent_packets marked\n");
+	queue_file = output("queue", "t link backlog_bytes backlog_packets dropped sent_bytes "
+				     "sent_packets marked policed\n");
 	reports_file = output("reports", "");
 	snprintf(path, sizeof(path), "%s/progress", out_folder);
 	progress_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
