@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from dumbbell.runs.job import Outcome
 
 
+#: Combinations that a note names; more are abbreviated.
+_NAMED = 5
+
+
 def main(arguments: argparse.Namespace) -> int:
     """Run the sweep in `arguments`; see `dumbbell sweep --help`."""
     with interrupts.Raised():
@@ -137,19 +141,26 @@ def _print_table(study: Study, going: Sweep, choice: Choice, wanted: Asked, *, t
 
 
 def _short(study: Study, choice: Choice) -> list[str]:
-    """Combinations that have all repetitions, and intervals that are wider than was wanted."""
+    """Figures whose intervals are not as small as was wanted after all repetitions, and of which combinations."""
     from dumbbell.runs import goals
 
-    wide = 0
+    found: dict[str, list[str]] = {}
     for case, jobs in study.cases.items():
         if choice.until and case not in study.errors and all(job.number in study.finished for job in jobs):
             rows = study.rows(case, [goal.name for goal in choice.until])
-            wide += goals.wanted(choice.until, rows) > len(jobs)
-    return (
-        [f"{wide} of {len(study.cases)} combinations have wider intervals after {choice.most} repetitions"]
-        if wide
-        else []
-    )
+            vary = jobs[0].planned.vary
+            name = ", ".join(f"{key} = {units.value_text(value)}" for key, value in vary.items())
+            for why in goals.missed(choice.until, rows):
+                found.setdefault(why, []).append(name)
+    return [f"{why}{_which(names, len(study.cases))}" for why, names in found.items()]
+
+
+def _which(names: Sequence[str], all_of: int) -> str:
+    """Which combinations, of how many."""
+    if all_of == 1:
+        return ""
+    listed = [*names[:_NAMED], *(["..."] if len(names) > _NAMED else [])]
+    return f", in {len(names)} of {all_of} combinations ({'; '.join(listed)})"
 
 
 def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: list[Condition]) -> None:

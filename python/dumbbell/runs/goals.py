@@ -54,6 +54,8 @@ class Goal(NamedTuple):
         found = row.values.get(self.name)
         if found is None:
             return row.n
+        if found.n < FIRST:
+            return row.n + 1
         most = self.width * (abs(found.mean) if self.is_relative else 1.0)
         if found.half_width <= most:
             return row.n
@@ -64,5 +66,29 @@ class Goal(NamedTuple):
 
 
 def wanted(goals: Sequence[Goal], rows: Sequence[Row]) -> int:
-    """How many repetitions these rows of one combination need."""
-    return max(goal.wanted(row) for goal in goals for row in rows)
+    """How many repetitions these rows of one combination need: more than they have for a figure that no row has."""
+    return max(
+        max(goal.wanted(row) for row in rows) if _has_some(goal, rows) else 2 * max(row.n for row in rows)
+        for goal in goals
+    )
+
+
+def missed(goals: Sequence[Goal], rows: Sequence[Row]) -> list[str]:
+    """What keeps each figure of these rows of one combination from an interval as small as was wanted."""
+    n = max(row.n for row in rows)
+    return [_why(goal, rows, n) for goal in goals if wanted([goal], rows) > n]
+
+
+def _why(goal: Goal, rows: Sequence[Row], n: int) -> str:
+    have = min((row.values[goal.name].n for row in rows if goal.name in row.values), default=0)
+    if not have:
+        return f"{goal.name}: {f'none of {n} repetitions has' if n > 1 else 'the only repetition does not have'} it"
+    if n == 1:
+        return f"{goal.name}: one repetition has no interval"
+    if have < min(n, FIRST):
+        return f"{goal.name}: {have} of {n} repetitions {'have' if have > 1 else 'has'} it"
+    return f"{goal.name}: wider than wanted after {n} repetitions"
+
+
+def _has_some(goal: Goal, rows: Sequence[Row]) -> bool:
+    return any(goal.name in row.values for row in rows)
