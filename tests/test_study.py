@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -376,6 +377,18 @@ def test_a_condition_that_holds_nowhere_has_no_answer(file: Path, tmp_path: Path
     assert (found.value, found.is_monotone, len(found.looked)) == (None, True, 2)
 
 
+def test_an_answer_says_whose_figure_it_is_about_and_that_one_run_proves_little(file: Path, cli: Cli) -> None:
+    ask = ("--vary", "path.buffer=0.5bdp,8bdp", "--find", "max", "path.buffer", "--where", "share > 0.01")
+    file.write_text(TEXT.replace('cca = "cubic"', 'cca = "bbr"', 1))
+    text = cli("sweep", file, *ask).stdout
+    said = re.search(r"8bdp  share 0\.\d+ of (bbr|cubic)  holds", text)
+    assert said
+    assert "Each point is one run" in text
+    (line,) = map(json.loads, cli("sweep", file, *ask, "--json").stdout.splitlines())
+    assert line["looked"][-1]["figures"]["share"]["flow"] == said[1]
+    assert "Each point is one run" not in cli("sweep", file, *ask, "--repetitions", "3").stdout
+
+
 def test_a_condition_on_a_figure_that_some_repetitions_lack_does_not_hold(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "f.toml").write_text(TEXT + 'size = "300kB"\n')
     ask = ("--vary", "path.loss=1%,15%", "--repetitions", "4", "--find", "max", "path.loss", "--flows", "1")
@@ -390,7 +403,7 @@ def test_a_condition_on_a_figure_that_some_repetitions_lack_does_not_hold(tmp_pa
     assert 0 < lacking < 4
     assert many["figures"]["fct"]["n"] == 4 - lacking
     assert many["figures"]["fct"]["mean"] < 1.9
-    assert f"(no fct in {lacking} of 4 repetitions)  does not\n" in text
+    assert f" in {4 - lacking} of 4 repetitions, the others have none  does not\n" in text
 
 
 def test_an_answer_within_its_interval_is_not_certain(file: Path, tmp_path: Path) -> None:

@@ -184,6 +184,11 @@ def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: 
         " ends and the neighbours of an answer between them were looked at,"
         f" {sum(len(one.looked) for one in found)} points in all."
     )
+    if any(one.value is not None and one.is_certain is None for one in found):
+        print(
+            "Each point is one run, so nothing says how sure the answer is; --repetitions 5 does, with"
+            " host.start_jitter where nothing is random."
+        )
 
 
 def _answer(one: Found, which: str, wanted: Sequence[str]) -> str:
@@ -219,9 +224,13 @@ def _why_none(looked: Sequence[Looked], wanted: Sequence[str]) -> str:
 def _figures(looked: Looked, conditions: list[Condition]) -> str:
     found = []
     for each in conditions:
-        lacking, n = looked.lacking.get(each.name, (0, 0))
-        why = f" (no {each.name} in {lacking} of {n} repetitions)" if lacking else ""
-        found.append(f"{each.name} {cell(each.name, looked.figures.get(each.name))}{why}")
+        (lacking, n), flow = looked.lacking.get(each.name, (0, 0)), looked.flows.get(each.name)
+        said = f"{each.name} {cell(each.name, looked.figures.get(each.name))}{f' of {flow}' if flow else ''}"
+        if lacking == n > 0:
+            said = f"no {each.name}"
+        elif lacking:
+            said += f" in {n - lacking} of {n} repetitions, the others have none"
+        found.append(said)
     return ", ".join(found)
 
 
@@ -237,6 +246,7 @@ def _line(one: Found, key: str) -> dict[str, Any]:
                     "mean": interval.mean,
                     "half_width": None if interval.half_width != interval.half_width else interval.half_width,
                     "n": interval.n,
+                    "flow": point.flows.get(name),
                 }
                 for name, interval in point.figures.items()
             },

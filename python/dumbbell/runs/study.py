@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import DiskFullError, DumbbellError
 from dumbbell.results import figures
+from dumbbell.results.catalogue import figure
 from dumbbell.results.load import Result
 from dumbbell.results.plan_view import PlanView, view
 from dumbbell.results.where import refuse_doubted
@@ -107,6 +108,7 @@ def prepared(
 class Looked(NamedTuple):
     """One point of a search: the value, which of the conditions hold, and the figures that they are about.
 
+    Of several rows a figure is that of the row that is the furthest from meeting the condition; `flows` has its name.
     `lacking` has the figures that a row lacks in some repetitions: in how many, and of how many. Conditions on them do
     not hold.
     """
@@ -115,6 +117,7 @@ class Looked(NamedTuple):
     met: tuple[bool, ...]
     figures: dict[str, Interval]
     lacking: dict[str, tuple[int, int]]
+    flows: dict[str, str]
 
     @property
     def holds(self) -> bool:
@@ -278,16 +281,18 @@ class Study:
     @staticmethod
     def _looked(value: Any, rows: Sequence[Row], conditions: Sequence[Condition]) -> Looked:
         met = tuple(bool(rows) and all(one.holds(row) for row in rows) for one in conditions)
-        found, lacking = {}, {}
+        found, lacking, flows = {}, {}, {}
         for one in conditions:
             most, n = max(((row.lacking(one.name), row.n) for row in rows), default=(0, 0))
             if most:
                 lacking[one.name] = (most, n)
-            known = [row.values[one.name] for row in rows if one.name in row.values]
+            known = [(row.values[one.name], row.name) for row in rows if one.name in row.values]
             if known:
                 pick = min if one.operator.startswith(">") else max
-                found[one.name] = pick(known, key=lambda interval: interval.mean)
-        return Looked(value, met, found, lacking)
+                found[one.name], flow = pick(known, key=lambda each: each[0].mean)
+                if len(known) > 1 and not figure(one.name).of_run:
+                    flows[one.name] = flow
+        return Looked(value, met, found, lacking, flows)
 
 
 def _found(
