@@ -94,6 +94,26 @@ def test_the_verdict_says_who_got_what_as_show_has_it(tmp_path: Path, cli: Cli) 
     assert f"Jain's index is {line['jain']:.3f}" in said
 
 
+def test_an_index_that_some_repetitions_lack_is_said_to_be_of_the_others(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="10Mbps", rtt="20ms", buffer=["1bdp", "2bdp"])
+    # The second flow is there from 60 to 140 ms on; the index counts no flow that begins after 100 ms.
+    flows = [dumbbell.Flow(cca="cubic"), dumbbell.Flow(cca="reno", start="60ms")]
+    host = dumbbell.Host(start_jitter="80ms")
+    results = dumbbell.run(
+        dumbbell.Scenario(duration="1s", path=path, flow=flows, repetitions=5, host=host, seed=1), tmp_path / "out"
+    )
+    have = [sum(run.summary.jain is not None for run in runs) for _, runs in results.groups()]
+    assert 0 < min(have) < 5
+    made = document(gather([tmp_path / "out"], start_s=None, end_s=None, title=None), tmp_path / "x.html")
+    for said, n in zip(made["verdict"], have, strict=True):
+        assert re.search(rf"Jain's index is \S+( ± \S+)? in {n} of 5 repetitions; the others have none\.", said)
+    some = f"in {2 * sum(n < 5 for n in have)} of 4 rows some repetitions have none; means are of the others."
+    assert any(note.startswith("Jain") and note.endswith(some) for note in made["table"]["notes"])
+    (legend,) = dumbbell.plot.vary(results, jain=True).get_figure().legends
+    caption = " ".join(legend.get_title().get_text().split())
+    assert f"; {10 - sum(have)} of 10 runs lack a value" in caption
+
+
 def test_the_verdict_of_a_sweep_names_the_extremes(sweep: Path, cli: Cli, tmp_path: Path) -> None:
     wide = tmp_path / "wide"
     dumbbell.run(dumbbell.from_text(SWEEP.replace('"3bdp"', '"3bdp", "5bdp", "8bdp"').replace("= 3", "= 1")), wide)

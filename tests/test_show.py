@@ -117,6 +117,7 @@ def test_an_index_and_how_many_flows_it_counts_are_of_the_same_repetitions(show:
     (line,) = map(json.loads, show(tmp_path / "out", "--json").splitlines())
     assert line["jain"] == pytest.approx(statistics.fmean(run["jain"] for run in runs if run["jain"] is not None))
     assert line["jain_flows"] == 2
+    assert line["lacking"] == {"jain": sum(run["jain"] is None for run in runs)}
 
 
 def test_repetitions_are_means_with_students_interval(show: Any, sweep: Path) -> None:

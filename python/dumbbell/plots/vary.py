@@ -109,7 +109,7 @@ def vary(
         varied.panels(sheet, parts, found, layout, log=log)
     for unused in sheet.axes[len(parts) :]:
         unused.remove()
-    sheet.finish(_caption(results, found, window))
+    sheet.finish(_caption(results, [found], window))
     return sheet.ax
 
 
@@ -129,13 +129,15 @@ def _with_jain(
     varied.panel(sheet, above, rows, index, layout=layout, log=False)
     sheet.entries = entries + (sheet.entries if len(sheet.entries) > 1 else [])
     above.set_xlabel("")
-    sheet.finish(_caption(results, found, window))
+    sheet.finish(_caption(results, [found, index], window))
     return below
 
 
-def _caption(results: Sequence[Result], found: Found, window: Window | None) -> str:
-    repeated, cut = found.is_repeated, found.was_cut
-    return captions.of_runs(list(results), window, intervals=repeated, cut=cut, lacking=found.lacking)
+def _caption(results: Sequence[Result], found: Sequence[Found], window: Window | None) -> str:
+    """The caption of panels with these cells."""
+    repeated, cut = any(one.is_repeated for one in found), any(one.was_cut for one in found)
+    lacking = max(one.lacking for one in found)
+    return captions.of_runs(list(results), window, intervals=repeated, cut=cut, lacking=lacking)
 
 
 def layout_of(found: Found, x: str | None, panels: str | None, form: str | None) -> Layout:

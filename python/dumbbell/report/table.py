@@ -48,6 +48,13 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
         notes.append(f"The first {len(shown)} of {len(found)} rows; `dumbbell show` prints all.")
     if len(names) < len(FIGURES):
         notes.append(f"Of {len(runs)} runs the usual figures only; `dumbbell show --columns all` prints all.")
+    for name in kept:
+        lacking = sum(name in row.values and row.lacking(name) > 0 for row in shown)
+        if lacking:
+            title = figure(name).title
+            notes.append(
+                f"{title}: in {lacking} of {len(shown)} rows some repetitions have none; means are of the others."
+            )
     return {
         "keys": keys,
         "columns": [_column(name) for name in kept],

@@ -73,7 +73,10 @@ def _of_case(rows: Sequence[Row], run: Result) -> str:
     said = _listed(parts[:4] + ([f"{more} more shared the rest"] if more > 0 else [])) + "."
     said += "".join(_of_link(rows[0], at, link) for at, link in _told_links(run.plan).items())
     jain = rows[0].values.get("jain")
-    said += f" Jain's index is {mean_text('jain', jain)}." if jain is not None and len(rows) > 1 else ""
+    if jain is not None and len(rows) > 1:
+        lacking = rows[0].lacking("jain")
+        of = f" in {jain.n} of {rows[0].n} repetitions; the others have none" if lacking else ""
+        said += f" Jain's index is {mean_text('jain', jain)}{of}."
     both = " Parts of the bytes and Jain's index are of the flows down and up together, which cross different links."
     return said + (both if run.plan.mixes_directions else "")
 

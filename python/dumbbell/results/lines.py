@@ -23,8 +23,8 @@ USUAL = tuple(name for name, one in FIGURES.items() if not one.of_run and one.fi
 def line(
     runs: Sequence[Measured], names: Sequence[str] = (), *, by: str = "flow", only: str | None = None
 ) -> dict[str, Any]:
-    """The object of a run; of several repetitions their means, and `half_width` with the half widths of the 95 %
-    intervals under the same keys.
+    """The object of a run; of several repetitions their means, and under the same keys `half_width` with the half
+    widths of the 95 % intervals, and `lacking` with the number of repetitions without the figure, where there are any.
 
     `names` are figures that flows have besides those of the summary. Repetitions whose numbers of flows differ are
     taken by table.
@@ -67,14 +67,16 @@ def _merged(found: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
         return dict(found[0])
     known = {name: [value for one in found if (value := one[name]) is not None] for name in found[0]}
     means = {name: mean_interval(values) if values else None for name, values in known.items()}
-    return _with_widths(means)
+    return _with_widths(means, len(found))
 
 
-def _with_widths(means: Mapping[str, Interval | None]) -> dict[str, Any]:
-    widths = {
-        name: one.half_width for name, one in means.items() if one is not None and one.half_width == one.half_width
-    }
-    return {**{name: None if one is None else one.mean for name, one in means.items()}, "half_width": widths}
+def _with_widths(means: Mapping[str, Interval | None], n: int) -> dict[str, Any]:
+    """The means of `n` repetitions with their half widths; `lacking` has how many of these a mean is not of."""
+    known = {name: one for name, one in means.items() if one is not None}
+    widths = {name: one.half_width for name, one in known.items() if not isnan(one.half_width)}
+    lacking = {name: n - one.n for name, one in known.items() if one.n < n}
+    made = {name: None if one is None else one.mean for name, one in means.items()}
+    return {**made, "half_width": widths, **({"lacking": lacking} if lacking else {})}
 
 
 def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | None) -> list[dict[str, Any]]:
@@ -104,4 +106,7 @@ def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
     head = {"name": row.name, "transport": row.transport, "table": row.table, "cca": row.cca}
     head |= {"flows": row.flows, "flows_min": row.flows_min}
     means = {figure(name).field: row.values.get(name) for name in names}
-    return {**head, **(_with_widths(means) if row.n > 1 else {field: one and one.mean for field, one in means.items()})}
+    return {
+        **head,
+        **(_with_widths(means, row.n) if row.n > 1 else {field: one and one.mean for field, one in means.items()}),
+    }
