@@ -123,7 +123,7 @@ def test_the_verdict_of_a_sweep_names_the_extremes(sweep: Path, cli: Cli, tmp_pa
     said = document(gather([wide], start_s=None, end_s=None, title=None), tmp_path / "x.html")["verdict"]
     assert said[1] == (
         f"CUBIC got {shares[low] * 100:.1f} % (buffer {low} BDP) to {shares[high] * 100:.1f} % (buffer {high} BDP) of the"
-        " goodput."
+        " bytes."
     )
 
 

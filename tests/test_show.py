@@ -188,6 +188,10 @@ def test_jains_index_and_shares_of_flows_down_and_up_say_that_both_count(
     assert (f"\nshare: {note}\n" in show(tmp_path / "out", "--columns", "share")) == (direction == "up")
     assert note not in show(tmp_path / "out", "--columns", "goodput")
     assert (note in words.verdict([figures.measured(run)])[0]) == (direction == "up")
+    four = text.replace('"4Mbps"', '["4Mbps", "5Mbps", "6Mbps", "7Mbps"]')
+    sweep = dumbbell.run(dumbbell.from_text(four), tmp_path / "sweep")
+    said = words.verdict([figures.measured(one) for one in sweep])
+    assert (f"Parts of the bytes are {note}." in said) == (direction == "up")
 
 
 def test_different_experiments_never_share_an_interval(sweep: Path) -> None:

@@ -26,6 +26,8 @@ _OF_LINK = ("utilization", "queue", "queue_p95")
 _LINKS = 4
 #: Combinations that are told one by one; of more, the extremes are.
 _TOLD = 3
+#: What is to be known of figures that compare flows whose data go both ways.
+_BOTH_WAYS = "are of the flows down and up together, which cross different links."
 
 
 def verdict(runs: Sequence[Measured]) -> list[str]:
@@ -77,8 +79,7 @@ def _of_case(rows: Sequence[Row], run: Result) -> str:
         lacking = rows[0].lacking("jain")
         of = f" in {jain.n} of {rows[0].n} repetitions; the others have none" if lacking else ""
         said += f" Jain's index is {mean_text('jain', jain)}{of}."
-    both = " Parts of the bytes and Jain's index are of the flows down and up together, which cross different links."
-    return said + (both if run.plan.mixes_directions else "")
+    return said + (f" Parts of the bytes and Jain's index {_BOTH_WAYS}" if run.plan.mixes_directions else "")
 
 
 def _of_link(row: Row, at: str, link: LinkView) -> str:
@@ -132,7 +133,9 @@ def _of_sweep(cases: Sequence[Sequence[Row]], runs: Sequence[Sequence[Result]]) 
                 by_name.setdefault(found.get(row.table, row.name), []).append((share, name))
     for label in list(by_name)[:6]:
         low, high = min(by_name[label]), max(by_name[label])
-        said.append(f"{label} got {low[0] * 100:.1f} % ({low[1]}) to {high[0] * 100:.1f} % ({high[1]}) of the goodput.")
+        said.append(f"{label} got {low[0] * 100:.1f} % ({low[1]}) to {high[0] * 100:.1f} % ({high[1]}) of the bytes.")
+    if by_name and any(repetitions[0].plan.mixes_directions for repetitions in runs):
+        said.append(f"Parts of the bytes {_BOTH_WAYS}")
     told = dict.fromkeys(at for repetitions in runs for at in _told_links(repetitions[0].plan))
     for at in told:
         link = f"link {at[1:]}" if at else "link"
