@@ -254,6 +254,22 @@ def test_what_cannot_be_drawn_is_refused_before_anything_runs(
     assert not (tmp_path / "out").exists()
 
 
+def test_what_one_back_end_cannot_do_is_refused_before_the_other_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    register(monkeypatch, twin=sim.run)
+
+    def check(_: object) -> None:
+        raise ScenarioError("path.rate", "got a trace, wanted a rate")
+
+    monkeypatch.setattr(sys.modules["dumbbell.backends.twin"], "check", check)
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    given = ["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--out", str(tmp_path / "out")]
+    assert cli.main(given) == 2
+    assert "path.rate: got a trace, wanted a rate" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_difference_that_repetitions_explain_is_unclear() -> None:
     def over(*values: float) -> list[Any]:
         return [summary(utilization=value) for value in values]

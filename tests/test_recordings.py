@@ -161,6 +161,7 @@ REFUSED = {
     "cell-train": ("0 5 x\n9 5\n10 5\n", 'delay = { trace = "r", format = "cellreplay" }', "line 1: a time of the train is no whole"),
     "mahimahi": ("1\n2\n", 'rtt = { trace = "r", format = "mahimahi" }', "a Mahimahi trace is a rate's"),
     "mahimahi-key": ("1\n2\n", 'rate = { trace = "r", offset = "1s" }', "path.rate.offset: unknown key of a Mahimahi trace"),
+    "mahimahi-burst": ("1\n2\n", 'rate = { trace = "r" }\nburst = "0B"', "path.burst: unknown key of a link with a Mahimahi trace"),
     "opportunity": (TABLE, 'rate = { trace = "r", opportunity = "9B" }', "path.rate.opportunity: unknown key"),
 }  # fmt: skip
 
@@ -192,6 +193,32 @@ def test_gaps_and_lengths_that_differ_are_warned_of(tmp_path: Path) -> None:
         "a.csv: has gaps between its values, over which the value before them holds (1, the longest of 41 s at 19 s)",
         "recordings begin again at different times and do not stay in step: path.rate after 2 s, path.rtt after 80 s",
     )
+
+
+def test_only_recordings_that_begin_again_within_the_run_are_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time_s,rtt_ms\n0,10\n80,20\n")
+    (tmp_path / "b.csv").write_text("time_s,rate_mbps\n0,10\n90,20\n")
+    text = HEAD.format(duration="60s").replace('"20ms"', '{ trace = "a.csv", repeat = true }')
+    text = text.replace('"10Mbps"', '{ trace = "b.csv", repeat = true }') + FLOW
+    (one,) = plan.runs(from_text(text, folder=tmp_path))
+    assert one.warnings == ()
+
+
+def test_a_trace_that_ends_before_the_run_leaves_a_link_that_sends_nothing_and_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("1\n2\n3\n2000\n")
+    for repeat, duration, said in (("false", "5s", 1), ("false", "2s", 0), ("true", "5s", 0)):
+        text = HEAD.format(duration=duration).replace('"10Mbps"', f'{{ trace = "t", repeat = {repeat} }}') + FLOW
+        (one,) = plan.runs(from_text(text, folder=tmp_path))
+        wanted = ("path.rate: the trace ends after 2 s, and the link sends nothing from then on",)
+        assert one.warnings == wanted[:said], (repeat, duration)
+
+
+def test_a_mean_is_that_of_the_values_that_the_run_takes(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("time_s,rate_mbps\n0,2\n10,22\n")
+    slope = '{ trace = "r.csv", repeat = true, interpolate = "10ms" }'
+    made = planned(tmp_path, f'rate = {slope}\nrtt = "50ms"\nbuffer = "1bdp"', duration="20s")
+    # From 2 to 22 Mbit/s in 10 s, and 22 for as long as the row before lasted.
+    assert made["links"][0]["qdisc"]["limit_bytes"] == pytest.approx((12 + 22) / 2 * 1e6 * 0.05 / 8, rel=1e-3)
 
 
 def digests(folder: Path) -> dict[str, str]:

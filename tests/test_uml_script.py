@@ -171,6 +171,21 @@ def test_what_the_guest_does_in_another_way_is_said_before_it_runs() -> None:
     assert describe(scenario, on="sim")[1] == []
 
 
+@pytest.mark.parametrize("every_ms", [20, 100, 400, 1000])
+def test_a_rate_that_changes_often_is_warned_of_or_refused_because_each_change_fills_tbfs_bucket(every_ms: int) -> None:
+    steps = {"steps": [["0s", "8Mbps"], [f"{every_ms}ms", "4Mbps"]], "repeat": f"{2 * every_ms}ms"}
+    made = planned(duration="2s", rate=steps)
+    # 3028 bytes at each change, of 6 Mbit/s.
+    share = (2000 // every_ms - 1) * 3028 * 8 / 12e6
+    said = [f"path.rate: each change fills the bucket of tbf: the link may send {share:.1%} more than allowed"]
+    assert script.warnings(made) == (said if share > 0.005 else [])
+    if share < 0.05:
+        script.refuse(made)
+        return
+    with pytest.raises(ScenarioError, match=rf"path\.rate: .* may send {share:.0%} more than allowed"):
+        script.refuse(made)
+
+
 def test_the_guest_has_memory_for_what_the_path_holds() -> None:
     assert script.memory_mb(planned()) == 1024
     assert script.memory_mb(planned(rate="1Gbps", rtt="300ms", buffer="10bdp")) == 4096

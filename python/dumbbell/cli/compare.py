@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends
-from dumbbell.errors import ScenarioError, wrong
+from dumbbell.errors import EngineError, ScenarioError, wrong
 from dumbbell.results import agreement
 from dumbbell.results.figures import measured, summary
 from dumbbell.runs import interrupts
 from dumbbell.scenario import units
+from dumbbell.scenario.own import Own
 
 from . import FAILED, OK, compare_packets, run
 
@@ -75,6 +76,7 @@ def main(arguments: argparse.Namespace) -> int:
     _check_kind(arguments.plot)
     with interrupts.Raised(), run.placed(arguments, f"compare-{Path(arguments.files[0]).stem}") as out:
         traffic = TRAFFIC if any(backends.kind(name).is_real_time for name in names) else None
+        _refuse(arguments, names, traffic)
         for name in names:
             status = _run(arguments, name, out / name, traffic)
             if status != OK:
@@ -106,10 +108,24 @@ def _check_kind(kind: str) -> None:
         raise wrong("--plot", kind, "one of: " + ", ".join(plots.SINGLE), list(plots.SINGLE))
 
 
+def _refuse(arguments: argparse.Namespace, names: list[str], traffic: str | None) -> None:
+    """Raise what one of the back ends has against a run, before any of them has run anything."""
+    own = Own.load(arguments.cca)
+    for name in names:
+        for job in run.jobs(_on(arguments, name), own, traffic)[1]:
+            lacking = backends.lacking(job.request)
+            if lacking:
+                raise EngineError(lacking)
+
+
+def _on(arguments: argparse.Namespace, name: str) -> argparse.Namespace:
+    """The arguments of `dumbbell run` on one of the back ends."""
+    return argparse.Namespace(**{**vars(arguments), "on": name, "pcap": arguments.packets, "force": False})
+
+
 def _run(arguments: argparse.Namespace, name: str, out: Path, traffic: str | None) -> int:
-    given = argparse.Namespace(
-        **{**vars(arguments), "on": name, "out": str(out), "pcap": arguments.packets, "force": False}
-    )
+    given = _on(arguments, name)
+    given.out = str(out)
     return run.main(given, show=run.Show.NOTHING, traffic=traffic)
 
 

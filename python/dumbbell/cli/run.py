@@ -47,12 +47,8 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
     with interrupts.Raised():
         backends.kind(arguments.on)
         wanted = _table(arguments)
-        overrides = tuple(arguments.overrides)
-        scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
         own = Own.load(arguments.cca)
-        planned = sweep.jobs_of(
-            scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on
-        )
+        scenarios, planned = jobs(arguments, own, traffic)
         if wanted and wanted.where:
             from dumbbell.runs.study import plans_of_several_links
 
@@ -65,6 +61,15 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
         place = placed(arguments, scenarios[0].scenario.name)
         what = show or Show.of(arguments)
         return go(planned, place, workers=workers, show=what, quiet=arguments.quiet, wanted=wanted)
+
+
+def jobs(arguments: argparse.Namespace, own: Own, traffic: str | None) -> tuple[list[Given], list[Job]]:
+    """The scenarios of a command line, and every run of them; raises ScenarioError."""
+    overrides = tuple(arguments.overrides)
+    scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
+    return scenarios, sweep.jobs_of(
+        scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on
+    )
 
 
 def _table(arguments: argparse.Namespace) -> Asked | None:

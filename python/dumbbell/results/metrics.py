@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dumbbell.scenario.units import FRAME_BYTES
+
 from .columns import flow_column, joined, queue_column
 from .plan_view import Window as Span
 from .statistic import (
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
 #: Part of the run or window, at either end, in which a flow need not be there to count in Jain's index.
 JAIN_MARGIN = 0.1
+#: Part of what a link can send that it may seem to have sent too much.
+ROUNDING = 0.01
 
 
 def active_s(result: Result, which: Which, window: Window = None) -> Span:
@@ -106,8 +110,9 @@ def utilization(result: Result, window: Window = None, *, link: int = 0) -> floa
     """Wire bytes that left a link over what its rate, steps or trace allow in the time and its token bucket held at its
     begin; 0 is the bottleneck.
 
-    The bucket held nothing where packets waited, else at most its depth. Never above 1. The edges of a window are
-    sample times.
+    The bucket held nothing where packets waited, else at most its depth. The edges of a window are sample times. A
+    hundredth and a burst above 1 count as 1; a link that sent more, as Linux's tbf may whose rate changes often, is
+    shown as it is.
     """
     planned = link_plan(result, link)
     t, sent, backlog = (queue_column(result, link, name) for name in ("t_us", "sent_bytes", "backlog_bytes"))
@@ -118,7 +123,10 @@ def utilization(result: Result, window: Window = None, *, link: int = 0) -> floa
         (0, 0.0, False) if window is None else (int(t[first]) * 1000, float(sent[first]), bool(backlog[first]))
     )
     could = planned.bits(begin_ns, int(t[last]) * 1000) + (0 if is_waiting else planned.bucket_bits)
-    return min(float(sent[last] - before) * 8 / could, 1.0) if could else 0.0
+    left = float(sent[last] - before) * 8
+    if could < left <= (1 + ROUNDING) * could + max(planned.bucket_bits, 8 * FRAME_BYTES):
+        return 1.0
+    return left / could if could else 0.0
 
 
 def steady_flows(result: Result, window: Window = None) -> list[int]:

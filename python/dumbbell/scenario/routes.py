@@ -279,6 +279,10 @@ def link(
     assert table.rate is not None
     rated = rate(table.rate, at, folder)
     constant = not rated["steps"] and not rated["trace"]
+    if rated["trace"] and is_written(table, "burst"):
+        raise ScenarioError(
+            f"{at}.burst", "unknown key of a link with a Mahimahi trace, whose opportunities say when packets leave"
+        )
     made: Any = {
         "name": name,
         **rated,

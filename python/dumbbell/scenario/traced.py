@@ -49,7 +49,9 @@ def settled(case: Scenario) -> Scenario:
 
 
 def warnings(case: Scenario) -> Iterator[str]:
-    """What to warn of: gaps, and recordings that begin again at different times."""
+    """What to warn of: gaps, traces that end before the run, and recordings that begin again within it at different
+    times.
+    """
     again: dict[int, str] = {}
     gaps: dict[str, str] = {}
     for place, key, _, value in named(case):
@@ -63,8 +65,10 @@ def warnings(case: Scenario) -> Iterator[str]:
             if found.gaps:
                 at, ns = max(found.gaps, key=lambda gap: gap[1])
                 gaps[given.file] = f"{len(found.gaps)}, the longest of {units.span_text(ns)} at {units.span_text(at)}"
-        if given.repeat or (given.repeat is None and is_mahimahi):
+        if length_ns < case.duration and (given.repeat or (given.repeat is None and is_mahimahi)):
             again.setdefault(length_ns, key)
+        if length_ns < case.duration and given.repeat is False and is_mahimahi:
+            yield f"{key}: the trace ends after {units.span_text(length_ns)}, and the link sends nothing from then on"
     for file, text in gaps.items():
         yield f"{file}: has gaps between its values, over which the value before them holds ({text})"
     if len(again) > 1:
@@ -150,10 +154,10 @@ def schedule(value: TraceFile, folder: Path, key: str, quantity: str, duration_n
     points: Points = column.points
     if quantity == "rtt" and column.quantity == "delay":
         points = [(at, 2 * one) for at, one in points]
-    mean = mean_of(points, found.length_ns)
     _check_length(value, found.length_ns, key, duration_ns)
     if value.interpolate_ns is not None:
         points = sloped(points, value.interpolate_ns, key)
+    mean = mean_of(points, found.length_ns)
     points = [point for point in points if point[0] < found.length_ns] or list(points[:1])
     steps, repeat_ns = _placed(points, found.length_ns, value, duration_ns)
     if len(steps) > STEPS_MAX:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from dumbbell.backends.tables import IPERF3_GREETING
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.plan_view import qdisc_of
 
+from . import ways
 from .network import Network, hosts, routed
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 #: Most flows: each has two network namespaces and four devices.
 FLOWS_MAX = 500
+#: By how much a link whose rate changes may send more than its rate allows, as a part of that: at most, and without a
+#: warning.
+REFILLED_MOST, REFILLED_TOLD = 0.05, 0.005
 #: Bytes that wake the reader of a flow without an end (as crates/sim/src/flow.rs): one wakeup for each queue of this
 #: size and not one for each packet, as of a program that is not alone on its processor.
 _LOWAT = 32_768
@@ -222,15 +227,44 @@ def refuse(plan: Plan) -> None:
     for link, at in tc.links_of(plan):
         with tc.keys_of(at):
             _refuse_link(link)
+            _refuse_refills(link, plan["duration_ns"])
     Network(plan)
 
 
 def warnings(plan: Plan) -> list[str]:
     """What of a plan the guest does in another way than the other back ends."""
-    if not plan["host"]["gro"]:
-        return []
-    differs = "the guest merges what its device hands over at one instant"
-    return [f"host.gro: {differs}; the simulator and --on linux hold segments for up to 50 us"]
+    found = []
+    if plan["host"]["gro"]:
+        differs = "the guest merges what its device hands over at one instant"
+        found.append(f"host.gro: {differs}; the simulator and --on linux hold segments for up to 50 us")
+    for link, at in tc.links_of(plan):
+        share = refilled(link, plan["duration_ns"])
+        if share > REFILLED_TOLD:
+            found.append(
+                f"{at}.rate: each change fills the bucket of tbf: the link may send {share:.1%} more than allowed"
+            )
+    return found
+
+
+def refilled(link: LinkPlan, duration_ns: int) -> float:
+    """How much more than its rates allow a link can send at most, as a part of that: `tc qdisc change` fills the bucket
+    of tbf (`tbf_change` in net/sched/sch_tbf.c), which holds a burst.
+    """
+    changes = [(at, rate) for at, rate in ways.times(link["steps"], link["repeat_ns"], duration_ns)]
+    first = next((rate for at, rate in link["steps"] if not at), link["rate_bps"])
+    rates = [(0, first), *changes, (duration_ns, 0)]
+    allowed_bits = sum(rate * (until - at) for (at, rate), (until, _) in pairwise(rates)) / 1e9
+    return len(changes) * 8 * link["burst_bytes"] / allowed_bits if allowed_bits else 0.0
+
+
+def _refuse_refills(link: LinkPlan, duration_ns: int) -> None:
+    share = refilled(link, duration_ns)
+    if share > REFILLED_MOST:
+        raise ScenarioError(
+            "path.rate",
+            f"changes so often that the link may send {share:.0%} more than allowed, wanted at most {REFILLED_MOST:.0%}"
+            " with --on uml: each change fills the bucket of Linux's tbf; --on sim and linux have no such limit",
+        )
 
 
 def _refuse_link(link: LinkPlan) -> None:

@@ -7,6 +7,9 @@ use serde::Serialize;
 
 /// Part of a run at its begin and at its end that a flow may miss and still count in Jain's index.
 const JAIN_MARGIN: f64 = 0.1;
+/// Part of what a link can send that it may seem to have sent too much: times are rounded, and what crosses a link in the
+/// moments of begin and end counts whole.
+const ROUNDING: f64 = 0.01;
 
 /// See the module documentation.
 #[derive(Debug, Serialize)]
@@ -105,15 +108,11 @@ impl RunTotals {
     /// Without a link.
     pub fn summary(&self) -> Summary {
         let mut links: Vec<_> = self.links.iter().map(LinkTotals::summary).collect();
+        let found = [warnings::of_flows(&self.flows), warnings::of_links(&links)].concat();
         let all: u64 = self.flows.iter().map(|flow| flow.goodput_bytes).sum();
         let (jain, jain_flows) = self.jain();
         Summary {
-            warnings: self
-                .warnings
-                .iter()
-                .cloned()
-                .chain(warnings::of_flows(&self.flows))
-                .collect(),
+            warnings: self.warnings.iter().cloned().chain(found).collect(),
             sim_ns: self.end_ns,
             packets_delivered: self.packets_delivered,
             events: self.events,
@@ -156,8 +155,7 @@ impl LinkTotals {
         let sojourn = |of: fn(&Delays) -> f64| self.sojourn.as_ref().map(|d| of(d) / 1e3);
         let offered = self.dropped_packets + self.sent_packets;
         LinkSummary {
-            // Times are rounded to nanoseconds: what could leave may be a byte less than what did.
-            utilization: ratio(self.sent_bytes, self.capacity_bytes).min(1.0),
+            utilization: utilization(self.sent_bytes, self.capacity_bytes),
             queue_mean_ms: self.queue.mean_us / 1e3,
             queue_p50_ms: f64::from(self.queue.p50_us) / 1e3,
             queue_p95_ms: f64::from(self.queue.p95_us) / 1e3,
@@ -206,6 +204,16 @@ impl FlowTotals {
             fct_s: self.is_completed.then(|| self.active_s()),
             packets_sent: self.segs_sent,
         }
+    }
+}
+
+/// What left a link of what could; up to [`ROUNDING`] above 1 counts as 1, and more is shown as it is.
+fn utilization(sent_bytes: u64, capacity_bytes: u64) -> f64 {
+    let full = ratio(sent_bytes, capacity_bytes);
+    if full > 1.0 + ROUNDING {
+        full
+    } else {
+        full.min(1.0)
     }
 }
 
@@ -265,7 +273,17 @@ mod tests {
     }
 
     #[test]
-    fn no_rate_of_a_link_is_above_one() {
+    fn a_link_that_sent_more_than_its_rate_allows_is_shown_as_it_is_and_warned_of() {
+        let sent =
+            |sent_bytes| LinkTotals { sent_bytes, capacity_bytes: 1000, ..LinkTotals::default() };
+        let links = vec![sent(1010), sent(1120)];
+        let ran = RunTotals { end_ns: S, links, ..RunTotals::default() }.summary();
+        assert_eq!((ran.link.utilization, ran.links[0].utilization), (1.0, 1.12));
+        assert_eq!(ran.warnings, ["link 1 sent 112 % of what its rate allows"]);
+    }
+
+    #[test]
+    fn rounding_makes_no_rate_of_a_link_above_one() {
         let tiny = LinkTotals {
             sent_packets: 1,
             sent_bytes: 1514,

@@ -1,5 +1,6 @@
 //! Reasons to read the figures of a run with care: one line per kind, for any number of flows.
 
+use super::summary::LinkSummary;
 use super::totals::{FlowTotals, Waits};
 use std::time::Duration;
 
@@ -38,6 +39,15 @@ pub fn of_flows(flows: &[FlowTotals]) -> Vec<String> {
     ]
     .into_iter()
     .flatten()
+    .collect()
+}
+
+/// The links that sent more than their rates allow.
+pub fn of_links(links: &[LinkSummary]) -> Vec<String> {
+    let over = links.iter().enumerate().filter(|(_, link)| link.utilization > 1.0);
+    over.map(|(i, link)| {
+        format!("link {i} sent {:.0} % of what its rate allows", 100.0 * link.utilization)
+    })
     .collect()
 }
 
