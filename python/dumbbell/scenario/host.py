@@ -48,7 +48,7 @@ class Host(Table):
         'whether connections negotiate ECN: true or "classic" (RFC 3168; for DCTCP its own echo), "accurate" (AccECN)',
         default=False,
     )
-    hz: Number = key(TICK, "ticks per second that jiffies-based rules count in", default=1000)
+    hz: Number = key(TICK, "ticks per second that jiffies-based rules count in, a divisor of 1000", default=1000)
     rcvbuf: Quantity = key(
         SOCKET_BUFFER,
         "receive buffer of a socket; auto grows with the flow; a run warns of flows that waited for a buffer",
