@@ -120,7 +120,8 @@ def _go(
         else:
             study.run()
     except KeyboardInterrupt as error:
-        _note(f"interrupted; {len(study.finished)} runs are finished, the same command runs the rest")
+        how = " with --resume" if arguments.out and not arguments.resume else ""
+        _note(f"interrupted; {len(study.finished)} runs are finished, the same command{how} runs the rest")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
     finally:
         if progress:
