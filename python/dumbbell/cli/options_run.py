@@ -73,7 +73,8 @@ def _add_compared(compare: argparse.ArgumentParser) -> None:
         "--plot",
         metavar="KIND",
         default="goodput",
-        help="what to draw: goodput (default), throughput, rtt, cwnd, inflight or queue",
+        help="what to draw: goodput (default), throughput, rtt, cwnd, inflight, queue, or states (of sim, bpf and"
+        " uml-ours, whose controllers tell them)",
     )
     compare.add_argument(
         "--packets",
