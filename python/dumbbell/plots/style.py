@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import wraps
 from math import log10
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
 from dumbbell.errors import ResultError, wrong
+from dumbbell.files import written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -221,20 +223,23 @@ def figure(
 
 
 @styled
-def save(made: Figure, path: Any) -> None:
-    """Write the figure; the file holds no date, so the same results make the same file. Raises ResultError where it
-    cannot be written or does not fit.
+def save(made: Figure, path: str | Path) -> None:
+    """Write the figure, whole or not at all; the file holds no date, so the same results make the same file. A name
+    without a suffix gets ``.png``. Raises ResultError where it cannot be written or does not fit.
     """
     import warnings
 
-    suffix = str(path).rsplit(".", 1)[-1]
+    path = Path(path)
+    path = path if path.suffix else path.with_suffix(".png")
+    suffix = path.suffix[1:]
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="constrained_layout not applied")
         warnings.filterwarnings("ignore", message="Glyph")  # a name in letters that the font lacks is drawn as boxes
         try:
             _check_room(made)
-            made.savefig(path, metadata=metadata)
+            with written_whole(path) as beside:
+                made.savefig(beside, metadata=metadata)
         except OSError as error:
             raise ResultError(f"{path}: cannot be written ({error.strerror or error})") from None
 
