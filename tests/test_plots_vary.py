@@ -13,6 +13,7 @@ import pytest
 import dumbbell
 from dumbbell import Flow, ResultError, Results, Scenario, ScenarioError, plot
 from dumbbell.plots import keys
+from dumbbell.report import sweeps
 
 #: Student's t, two-sided 95 %, two degrees of freedom (tables).
 T2 = 4.302652729911275
@@ -392,3 +393,28 @@ def test_an_option_that_a_kind_does_not_use_is_refused(tmp_path: Path) -> None:
     found = run(tmp_path, [Flow(cca="cubic")])
     with pytest.raises(ScenarioError, match=r"--metric: got \"srtt\", wanted no such option for queue"):
         plot.draw("queue", found, metric="srtt")
+
+
+def test_a_random_sample_is_points_along_a_key_with_numbers_and_the_caption_has_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "sample.toml"
+    file.write_text(
+        'name = "sample"\nduration = "1s"\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\n'
+        'flow = [{ cca = "reno" }, { cca = "cubic" }]\n'
+    )
+    axes = {"path.rate": "5Mbps..20Mbps", "path.rtt": "5ms..80ms/log", "flow[1].cca": ["cubic", "bbr"]}
+    found = dumbbell.sweep(file, axes, sample=14, seed=3, store=tmp_path / "store")
+    ax = plot.vary(found)
+    assert ax.get_xlabel() == "Rate (Mbit/s)"
+    assert {line.get_linestyle() for line in ax.get_lines()} == {"None"}
+    assert sum(len(made[0].get_xdata()) for made in ax.containers) == 28
+    assert set(legend(ax)) == {"Reno, against CUBIC", "Reno, against BBR", "CUBIC", "BBR"}
+    rtts = [float(run.vary["path.rtt"].removesuffix("ms")) for run in found]
+    also = f"a random sample, whose points also differ in RTT {min(rtts):.3g} to {max(rtts):.3g} ms"
+    assert caption(ax).endswith(also)
+    assert plot.vary(found, x="path.rtt").get_xlabel() == "RTT (ms)"
+    with pytest.raises(ResultError, match="a heat map needs a grid, and these combinations are a random sample"):
+        plot.vary(found, form="heat")
+    [figure, *_], notes = sweeps._of(found, "", None)
+    assert notes == []
+    assert [(form["form"], form["x"]["scattered"]) for form in figure["forms"]] == [("lines", True)]
+    assert figure["caption"].endswith(also)

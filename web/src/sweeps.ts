@@ -99,7 +99,7 @@ function vary(one: Vary, form: VaryForm, dashes: number[][]): HTMLElement {
                             points.filter((point) => point.label === label),
                             facet,
                             shown(row.colour),
-                            dashes[row.dash],
+                            form.x.scattered ? null : dashes[row.dash],
                         ),
                     );
             return {
@@ -144,22 +144,26 @@ function axis(form: VaryForm, width: number): Plot.ScaleOptions {
 /** The values of the sweep below an axis of numbers. Plot's own axis leaves some out where the scale is logarithmic. */
 function numbered(form: VaryForm, width: number): Plot.Markish[] {
     if (form.form === "bars" || !form.x.numeric) return [];
+    if (form.x.scattered) return [Plot.axisX({ label: form.x.title })];
     const text = new Map(form.x.at.map((at, i) => [at, form.x.ticks[i]]));
     const every = Math.ceil((form.x.at.length * 44) / width);
     const values = form.x.at.filter((_, i) => i % every === 0);
     return [Plot.axisX(values, { label: form.x.title, text: (at: number) => text.get(at) ?? String(at) })];
 }
 
-function line(points: Flat[], facet: object, colour: string, dash: number[]): Plot.Markish[] {
+/** Points with their intervals, and a line through them unless `dash` is null. */
+function line(points: Flat[], facet: object, colour: string, dash: number[] | null): Plot.Markish[] {
     const common = { x: "at", ...facet, stroke: colour };
-    return [
-        Plot.ruleX(points, { ...common, y1: "low", y2: "high", strokeWidth: 1.2 }),
+    const through = (dash: number[]) =>
         Plot.lineY(points, {
             ...common,
             y: "mean",
             strokeWidth: 2,
             strokeDasharray: dash.map((part) => part * 2).join(" "),
-        }),
+        });
+    return [
+        Plot.ruleX(points, { ...common, y1: "low", y2: "high", strokeWidth: 1.2 }),
+        ...(dash ? [through(dash)] : []),
         Plot.dot(points, {
             x: "at",
             y: "mean",

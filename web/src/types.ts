@@ -40,6 +40,8 @@ export interface Axis {
     at: number[];
     numeric: boolean;
     log: boolean;
+    /** Points of a random sample, between which no line leads. */
+    scattered: boolean;
 }
 /** Place on the axis, mean, ends of the interval, repetitions, colour. */
 export type Point = [number, number, number, number, number, Colour];

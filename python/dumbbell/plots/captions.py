@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dumbbell.results.plan_view import LinkView, Window
 
     from .groups import Group
+    from .keys import VariedKey
 
 
 def of_run(result: Result, window: Window | None = None, *, link: int = 0) -> str:
@@ -27,10 +28,16 @@ def of_run(result: Result, window: Window | None = None, *, link: int = 0) -> st
 
 
 def of_runs(
-    results: Sequence[Result], window: Window | None, *, intervals: bool = False, cut: bool = False, lacking: int = 0
+    results: Sequence[Result],
+    window: Window | None,
+    *,
+    intervals: bool = False,
+    cut: bool = False,
+    lacking: int = 0,
+    beside: Sequence[VariedKey] = (),
 ) -> str:
-    """The caption of a picture of several runs: what they share, how many repetitions a point has, and how many of the
-    runs are `lacking` a value.
+    """The caption of a picture of several runs: what they share, how many repetitions a point has, how many of the
+    runs are `lacking` a value, and in which keys `beside` that along x the points differ.
     """
     names = list(dict.fromkeys(run.name for run in results))
     parts = []
@@ -43,6 +50,8 @@ def of_runs(
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     whiskers = "whiskers: 95 % interval of the mean (Student's t)" + (", cut at what is possible" if cut else "")
     times = [f"{n} repetition{'s' if counts != [1] else ''}" + (f", {whiskers}" if intervals else "")]
+    if beside:
+        times.append(f"a random sample, whose points also differ in {', '.join(key.range_text for key in beside)}")
     if lacking:
         times.append(f"{lacking} of {len(results)} runs lack a value: means are of the others")
     return f"{', '.join(names)}: " + "; ".join([*filter(None, parts), *(windows if len(windows) == 1 else []), *times])

@@ -58,7 +58,7 @@ def _of(runs: Results, name: str, window: Window | None) -> tuple[list[dict[str,
     for metric in METRICS:
         known = figures.METRICS[metric]
         try:
-            found = cells.collect(runs, metric, known, window)
+            found = cells.collect(runs, metric, known, window, as_points=True)
         except DumbbellError:
             continue  # a metric that these runs have not
         if all(not any(cell.values) for cell in found.cells) and metric in ("marks", "drops"):
@@ -84,7 +84,7 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
     """
     known = figures.METRICS[metric]
     try:
-        found = cells.collect(runs, metric, known, None, whole=whole)
+        found = cells.collect(runs, metric, known, None, whole=whole, as_points=True)
         layout = layout_of(found, None, None, None)
     except DumbbellError:
         return None
@@ -95,7 +95,9 @@ def _named(found: Found, runs: Results, window: Window | None) -> dict[str, Any]
     """Title, unit and caption of a figure."""
     known = found.metric
     repeated, cut = found.is_repeated, found.was_cut
-    caption = captions.of_runs(list(runs), window, intervals=repeated, cut=cut, lacking=found.lacking)
+    caption = captions.of_runs(
+        list(runs), window, intervals=repeated, cut=cut, lacking=found.lacking, beside=found.beside
+    )
     most = None if known.most == float("inf") else known.most
     return {"title": known.title, "unit": known.unit, "caption": caption, "most": most}
 
@@ -127,6 +129,7 @@ def _axis(key: VariedKey, *, in_order: bool = False) -> dict[str, Any]:
         "at": [key.position(value) for value in values],
         "numeric": bool(key.numbers),
         "log": key.is_logarithmic,
+        "scattered": key.is_scattered,
     }
 
 
