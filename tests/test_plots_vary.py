@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
+from conftest import Cli
 from dumbbell import Flow, ResultError, Results, Scenario, ScenarioError, plot
 from dumbbell.plots import keys
 from dumbbell.report import sweeps
+from dumbbell.report.gathered import gather
 
 #: Student's t, two-sided 95 %, two degrees of freedom (tables).
 T2 = 4.302652729911275
@@ -418,3 +420,38 @@ def test_a_random_sample_is_points_along_a_key_with_numbers_and_the_caption_has_
     assert notes == []
     assert [(form["form"], form["x"]["scattered"]) for form in figure["forms"]] == [("lines", True)]
     assert figure["caption"].endswith(also)
+
+
+def test_letters_that_no_font_has_are_told_in_one_line(tmp_path: Path, cli: Cli) -> None:
+    run(tmp_path, [Flow(cca="cubic", name="\U00013000 mine"), Flow(cca="bbr")], buffer=["1bdp", "2bdp"])
+    done = cli("plot", "vary", "out", "-o", "x.png")
+    assert (done.returncode, done.stdout) == (0, "x.png\n")
+    assert done.stderr.startswith("dumbbell: x.png: no font here has the letters \U00013000, which are boxes")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_caption_of_a_heat_map_names_the_half_widths_that_it_has(tmp_path: Path) -> None:
+    host = dumbbell.Host(start_jitter="200ms")
+    flows = [Flow(cca=["cubic", "reno"])]
+    found = run(tmp_path, flows, repetitions=2, host=host, buffer=["1bdp", "2bdp"])
+    assert "±: half the 95 % interval of the mean (Student's t)" in caption(plot.vary(found, form="heat"))
+    assert "whiskers: 95 % interval of the mean" in caption(plot.vary(found))
+    figure = sweeps._of(found, "", None)[0][0]
+    assert "whiskers" in figure["caption"]
+    assert "±: half the" in next(form["caption"] for form in figure["forms"] if form["form"] == "heat")
+
+
+def test_bars_that_stand_alone_in_their_category_stand_at_its_tick(tmp_path: Path) -> None:
+    for name, cca in (("a", "cubic"), ("b", "bbr")):
+        scenario = Scenario(
+            name="one",
+            duration="1s",
+            path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"),
+            flow=[Flow(cca=cca)],
+        )
+        dumbbell.run(scenario, tmp_path / name)
+    folders = [tmp_path / "a", tmp_path / "b"]
+    found = gather(folders, start_s=None, end_s=None, title=None).results
+    ax = plot.vary(found)
+    centres = [bar.get_x() + bar.get_width() / 2 for made in ax.containers if hasattr(made, "patches") for bar in made]
+    assert centres == pytest.approx([0, 1])

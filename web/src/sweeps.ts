@@ -177,13 +177,20 @@ function line(points: Flat[], facet: object, colour: string, dash: number[] | nu
 }
 
 function bars(points: Flat[], facet: object, labels: string[]): Plot.Markish[] {
-    // Bars of a category stand beside each other: each kind takes its part of the place.
-    return labels.flatMap((label, i) => {
-        const mine = points.filter((one) => one.label === label);
+    // Bars of a category stand beside each other: each kind that has one there takes its part of the place.
+    const here = (one: Flat, label: string) =>
+        points.some((two) => two.panel === one.panel && two.tick === one.tick && two.label === label);
+    const place = (one: Flat) => labels.filter((label) => here(one, label)).indexOf(one.label);
+    const count = (one: Flat) => labels.filter((label) => here(one, label)).length;
+    const wide = 22 / Math.max(labels.length, 1);
+    const slots = new Map<number, Flat[]>();
+    for (const one of points) {
+        const shift = (place(one) - (count(one) - 1) / 2) * (wide + 2);
+        slots.set(shift, [...(slots.get(shift) ?? []), one]);
+    }
+    return [...slots].flatMap(([shift, mine]) => {
         const inset = { insetLeft: 0, insetRight: 0, dx: 0 };
         const part = { ...inset, ...facet, x: "tick" };
-        const wide = 22 / Math.max(labels.length, 1);
-        const shift = (i - (labels.length - 1) / 2) * (wide + 2);
         return [
             Plot.ruleX(mine, {
                 ...part,
@@ -229,7 +236,7 @@ function heat(one: Vary, form: VaryForm): HTMLElement {
             cells.map((cell) =>
                 [cell.panel, cell.x, cell.y, cell.mean, cell.low, cell.high, cell.n].map(String),
             ),
-        caption: one.caption,
+        caption: form.caption ?? one.caption,
         plot: (width) => ({
             width,
             height: form.panels.length * (form.y!.ticks.length * 34 + 40) + 60,

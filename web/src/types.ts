@@ -59,6 +59,8 @@ export interface VaryForm {
     rate?: number | null;
     /** Cells: places on both axes, mean, ends of the interval, repetitions. */
     panels: { title: string; rows?: VaryRow[]; cells?: number[][] }[];
+    /** Of a heat map, which has no whiskers; else that of the figure. */
+    caption?: string;
 }
 export interface Vary {
     metric: string;

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .keys import VariedKey
 
 
+_INTERVAL = "95 % interval of the mean (Student's t)"
+
+
 def of_run(result: Result, window: Window | None = None, *, link: int = 0) -> str:
     """The caption of a picture of one run."""
     parts = [part(result, link) for part in _PARTS]
@@ -32,12 +35,13 @@ def of_runs(
     window: Window | None,
     *,
     intervals: bool = False,
+    marks: str = "whiskers:",
     cut: bool = False,
     lacking: int = 0,
     beside: Sequence[VariedKey] = (),
 ) -> str:
     """The caption of a picture of several runs: what they share, how many repetitions a point has, how many of the
-    runs are `lacking` a value, and in which keys `beside` that along x the points differ.
+    runs are `lacking` a value, and in which keys `beside` that along x the points differ. `marks` shows the intervals.
     """
     names = list(dict.fromkeys(run.name for run in results))
     parts = []
@@ -48,8 +52,8 @@ def of_runs(
     windows = {_window(run, window) for run in results}
     counts = sorted({len(same) for same in repetitions(results)})
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    whiskers = "whiskers: 95 % interval of the mean (Student's t)" + (", cut at what is possible" if cut else "")
-    times = [f"{n} repetition{'s' if counts != [1] else ''}" + (f", {whiskers}" if intervals else "")]
+    shown = f", {marks} {_INTERVAL}" + (", cut at what is possible" if cut else "") if intervals else ""
+    times = [f"{n} repetition{'s' if counts != [1] else ''}{shown}"]
     if beside:
         times.append(f"a random sample, whose points also differ in {', '.join(key.range_text for key in beside)}")
     if lacking:

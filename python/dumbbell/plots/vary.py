@@ -109,7 +109,8 @@ def vary(
         varied.panels(sheet, parts, found, layout, log=log)
     for unused in sheet.axes[len(parts) :]:
         unused.remove()
-    sheet.finish(_caption(results, [found], window))
+    marks = "±: half the" if layout.form == "heat" else "whiskers:"
+    sheet.finish(_caption(results, [found], window, marks=marks))
     return sheet.ax
 
 
@@ -133,12 +134,20 @@ def _with_jain(
     return below
 
 
-def _caption(results: Sequence[Result], found: Sequence[Found], window: Window | None) -> str:
-    """The caption of panels with these cells."""
+def _caption(
+    results: Sequence[Result], found: Sequence[Found], window: Window | None, *, marks: str = "whiskers:"
+) -> str:
+    """The caption of panels with these cells, whose intervals `marks` shows."""
     repeated, cut = any(one.is_repeated for one in found), any(one.was_cut for one in found)
     lacking = max(one.lacking for one in found)
     return captions.of_runs(
-        list(results), window, intervals=repeated, cut=cut, lacking=lacking, beside=found[0].beside
+        list(results),
+        window,
+        intervals=repeated,
+        marks=marks,
+        cut=cut,
+        lacking=lacking,
+        beside=found[0].beside,
     )
 
 
