@@ -455,3 +455,15 @@ def test_bars_that_stand_alone_in_their_category_stand_at_its_tick(tmp_path: Pat
     ax = plot.vary(found)
     centres = [bar.get_x() + bar.get_width() / 2 for made in ax.containers if hasattr(made, "patches") for bar in made]
     assert centres == pytest.approx([0, 1])
+
+
+def test_a_caption_keeps_what_the_runs_share_of_queue_and_rtts(tmp_path: Path) -> None:
+    codel = {"kind": "codel", "limit": "buffer"}
+    disciplines = run(tmp_path / "a", [Flow(cca="cubic")], qdisc=["fifo", codel])
+    assert "; buffer 50 kB (1 BDP); " in caption(plot.vary(disciplines))
+    buffers = run(tmp_path / "b", [Flow(cca="cubic")], buffer=["1bdp", "2bdp"])
+    assert "; fifo; " in caption(plot.vary(buffers))
+    both = run(tmp_path / "c", [Flow(cca="cubic")], buffer=["1bdp", "2bdp"], qdisc=["fifo", codel])
+    assert "fifo" not in caption(plot.vary(both))
+    near, far = Flow(cca="cubic", name="near", rtt="10ms"), Flow(cca="cubic", name="far", rtt=["20ms", "80ms"])
+    assert "; RTT of near 10 ms; fifo, buffer 50 kB; " in caption(plot.vary(run(tmp_path / "d", [near, far])))
