@@ -5,6 +5,7 @@ what does not fit is refused.
 from __future__ import annotations
 
 import statistics
+from math import isnan
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -467,3 +468,21 @@ def test_a_caption_keeps_what_the_runs_share_of_queue_and_rtts(tmp_path: Path) -
     assert "fifo" not in caption(plot.vary(both))
     near, far = Flow(cca="cubic", name="near", rtt="10ms"), Flow(cca="cubic", name="far", rtt=["20ms", "80ms"])
     assert "; RTT of near 10 ms; fifo, buffer 50 kB; " in caption(plot.vary(run(tmp_path / "d", [near, far])))
+
+
+@pytest.mark.parametrize("form", ["lines", "bars"])
+def test_a_zero_on_a_logarithmic_axis_is_marked_at_its_edge_and_said(form: str, tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca="reno", size="400kB")], buffer=["0.2bdp", "0.5bdp", "20bdp"], duration="3s")
+    drops = {run.vary["path.buffer"]: run.summary.link.drops for run in found}
+    assert drops["0.2bdp"] > 0 == drops["20bdp"]
+    ax = plot.vary(found, metric="drops", form=form, log=True)
+    [marks] = [line for line in ax.get_lines() if line.get_marker() == "v"]
+    at = [2] if form == "bars" else [20]
+    zeros = sum(value == 0 for value in drops.values())
+    assert list(marks.get_xdata())[-1:] == at
+    assert len(marks.get_xdata()) == zeros
+    assert caption(ax).endswith("▼: 0, for which a logarithmic axis has no place")
+    assert all(y > 0 or isnan(y) for line in ax.get_lines() if line is not marks for y in line.get_ydata())
+    assert "▼" not in caption(plot.vary(found, metric="drops", form=form))
+    with pytest.raises(ResultError, match="all values are 0, for which a logarithmic axis has no place: omit --log"):
+        plot.vary(found, metric="marks", form=form, log=True)

@@ -146,6 +146,11 @@ class Sheet:
 
     def finish(self, caption: str) -> None:
         """Write title, legend and caption."""
+        from . import zeros
+
+        marked = [zeros.marked(ax) for ax in self.axes]
+        if any(marked):
+            caption += f"; {zeros.SAID}"
         width = self.figure.get_figwidth() * 72 - 16
         if not self.own:
             width *= self.ax.get_position().width

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError, wrong
 
-from . import captions, cells, figures, groups, style, varied
+from . import captions, cells, figures, groups, style, varied, zeros
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,6 +90,8 @@ def vary(
         Where nothing varies, no run has the metric, or too much varies for one figure.
     """
     found = cells.collect(results, metric, figures.metric(metric), window, along=x, as_points=True)
+    if log:
+        zeros.refuse_only(cell.interval(found.metric)[0] for cell in found.cells)
     layout = layout_of(found, x, panels, form)
     parts = parts_of(found, layout)
     if ax is not None and len(parts) > 1:
