@@ -56,12 +56,12 @@ CASES = [
     ({"path.loss": '{ model = "gilbert_elliott", p = "1%" }'}, "path.loss.r: missing: share of packets that change back"),
     ({"path.loss": '{ packets = [-1] }'}, "path.loss.packets: got [-1], wanted numbers of packets, from 0, such as [3, 17]"),
     ({"path.rtt": '{ steps = [["0s", "0ms"]] }'},
-     'path.rtt: got {"steps": [["0s", "0ms"]]}, wanted a course whose first RTT is above zero, because buffers refer to it'),
+     'path.rtt: got {"steps": [["0s", "0ms"]]}, wanted steps whose first RTT is above zero, because buffers refer to it'),
     ({"path.rate": '{ steps = [["0s", "1Mbps"], ["1s", "0bps"]] }'},
-     ('path.rate: got {"steps": [["0s", "1Mbps"], ["1s", "0bps"]]}, wanted a course whose outages end: a last rate above zero, '
+     ('path.rate: got {"steps": [["0s", "1Mbps"], ["1s", "0bps"]]}, wanted steps whose outages end: a last rate above zero, '
       "or `repeat` and a rate above zero among its steps")),
     ({"path.rate": '{ steps = [["0s", "0bps"], ["1s", "0bps"]], repeat = true }'},
-     ('path.rate: got {"steps": [["0s", "0bps"], ["1s", "0bps"]], "repeat": true}, wanted a course whose outages end: a last rate above zero, '
+     ('path.rate: got {"steps": [["0s", "0bps"], ["1s", "0bps"]], "repeat": true}, wanted steps whose outages end: a last rate above zero, '
       "or `repeat` and a rate above zero among its steps")),
     ({"path.rate": '{ steps = [["0s", "1Mbps"], ["1ns", "2Mbps"]] }'},
      'path.rate: got {"steps": [["0s", "1Mbps"], ["1ns", "2Mbps"]]}, wanted steps at least 1 us apart'),

@@ -364,7 +364,7 @@ def test_the_smallest_buffer_is_that_of_the_whole_grid(file: Path, tmp_path: Pat
     assert all(line["monotone"] and line["certain"] is None and not line["error"] for line in lines)
     text = cli("sweep", file, *made, "--find", "max", "path.buffer", "--where", "utilization < 95%").stdout
     assert "largest path.buffer with utilization < 95%" in text
-    assert "It is assumed that the condition changes once along the axis" in text
+    assert "This assumes that the condition changes only once along the axis" in text
     values = [run.vary["path.buffer"] for run in every if run.vary["flow.cca"] == "reno"]
     below = values[values.index(smallest["reno"]) - 1]
     assert f"flow.cca = reno: {below}" in text
