@@ -100,6 +100,19 @@ def test_sizes_may_stand_in_a_file(tmp_path: Path) -> None:
         flows({"arrivals": {"rate": "10/s", "sizes": {"file": "none"}}}, folder=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"kind": "pareto", "least": "1GB", "most": "1kB"}, 'got "1kB", wanted at least `least` (1GB)'),
+        ({"kind": "lognormal", "median": "2GB"}, 'got "1GB", wanted at least `median` (2GB)'),
+    ],
+)
+def test_a_largest_size_below_the_smallest_is_refused(sizes: dict[str, str], said: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        flows({"arrivals": {"rate": "10/s", "sizes": sizes}})
+    assert str(error.value) == f"flow[0].arrivals.sizes.most: {said}"
+
+
 def test_a_run_in_which_nothing_arrives_is_an_error() -> None:
     with pytest.raises(ScenarioError, match="no flow arrives"):
         flows({"start": "9.999999s", "arrivals": {"rate": "1/h", "sizes": "10kB"}})

@@ -78,6 +78,7 @@ def test_a_wrong_path_is_one_line(cli: Any, small: Path, arguments: list[str]) -
     assert done.stdout == ""
     assert done.stderr.startswith("dumbbell: ")
     assert done.stderr.count("\n") == 1
+    assert "None" not in done.stderr
     assert "fault of this program" not in done.stderr
 
 

@@ -270,6 +270,38 @@ def test_what_one_back_end_cannot_do_is_refused_before_the_other_runs(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("on", "more", "said"),
+    [
+        ("sim,linux", [], "with --on linux controllers are the kernel's own, which do not tell their states"),
+        ("sim,uml:6.12", [], "with --on uml:6.12 controllers are the kernel's own"),
+        ("sim,uml-ours", ["--set", "record.events=false"], "or record.events = true in"),
+    ],
+)
+def test_states_that_no_run_will_have_are_refused_before_anything_runs(
+    on: str, more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    given = ["compare", str(tmp_path / "x.toml"), "--on", on, "--plot", "states", "--out", str(tmp_path / "out"), *more]
+    assert cli.main(given) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_runs_that_agree_without_a_picture_have_status_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    register(monkeypatch, twin=sim.run)
+    monkeypatch.setattr(compare, "_HAVE_STATES", ("sim", "twin"))
+    (tmp_path / "mine.py").write_text("class Mine:\n    def on_ack(self, sample):\n        return 10, None\n")
+    (tmp_path / "x.toml").write_text(SCENARIO.replace("cubic", "mine"))
+    given = ["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--plot", "states"]
+    assert cli.main([*given, "--cca", str(tmp_path / "mine.py"), "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr()
+    assert "2 of 2 runs agree; 0 pictures in" in printed.out
+    assert "x_buffer=1bdp: no picture: no flow has states of its controller" in printed.err
+
+
 def test_a_difference_that_repetitions_explain_is_unclear() -> None:
     def over(*values: float) -> list[Any]:
         return [summary(utilization=value) for value in values]

@@ -64,6 +64,13 @@ def test_new_takes_traces_along_and_overwrites_nothing(cli: Cli, tmp_path: Path)
     assert file.read_text() != "mine"
 
 
+@pytest.mark.parametrize(("name", "own"), [("own-module", "tcp_steady.c"), ("own-python", "delay_target.py")])
+def test_the_command_that_new_prints_runs_what_it_wrote(name: str, own: str, cli: Cli) -> None:
+    done = cli("new", f"examples/{name}")
+    assert done.stdout == f"dumbbell run {name}.toml --cca {own}\n"
+    assert cli(*done.stdout.split()[1:], "--set", "duration=1s", "-q").returncode == 0
+
+
 def test_a_trace_of_ones_own_is_not_overwritten_either(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "lte-mobile.trace").write_text("1\n")

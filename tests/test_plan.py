@@ -191,12 +191,12 @@ def test_a_bdp_refers_to_the_first_rate_of_a_course() -> None:
 @pytest.mark.parametrize(
     ("steps", "repeat", "wanted"),
     [
-        ('[["1s", "40Mbps"]]', "", "first step"),
+        ('[["1s", "40Mbps"]]', "", "the first of them"),
         ('[["0s", "40Mbps"], ["0s", "45Mbps"]]', "", "ascending"),
         ('[["0s", "40Mbps"]]', ", repeat = true", "two steps"),
         ('[["0s", "40Mbps"], ["2s", "45Mbps"]]', ', repeat = "1s"', "after the last step"),
         ('[["0s", "40"]]', "", "such as"),
-        ("[]", "", "course"),
+        ("[]", "", "steps"),
     ],
 )
 def test_a_course_that_makes_no_sense_is_an_error_that_names_the_key(steps: str, repeat: str, wanted: str) -> None:

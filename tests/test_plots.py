@@ -328,3 +328,24 @@ def test_the_queue_of_an_aqm_shows_its_marks_and_no_limit_far_away(tmp_path: Pat
     assert ax.get_ylabel() == "Queue (packets)"
     assert "marks" in labels
     assert "limit" not in labels
+
+
+def test_percentiles_of_completion_times_are_those_that_the_curve_shows(tmp_path: Path) -> None:
+    scenario = Scenario(
+        duration="2s",
+        path=dumbbell.Path(rate="10Mbps", rtt="20ms", buffer="1bdp"),
+        flow=[Flow(cca="cubic", count=10, spacing="150ms", size="250kB")],
+    )
+    found = dumbbell.run(scenario, tmp_path / "out")
+    flows = found[0].flows.to_pylist()
+    times = sorted((one["completed_us"] - one["start_us"]) / 1e6 for one in flows if one["completed_us"] is not None)
+    assert 5 < len(times) < 10
+    ax = plot.fct(found)
+    [made] = ax.figure.legends
+    median = (times[4] + times[5]) / 2
+    told = f"{median * 1000:.3g} ms" if median < 1 else f"{median:.3g} s"
+    assert made.get_texts()[0].get_text() == f"CUBIC ({len(times)} of 10 complete): ● p50 {told}, ◆ p99 not reached"
+    [mark] = [line for line in ax.get_lines() if line.get_marker() == "o"]
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (pytest.approx(median), 0.5)
+    caption = " ".join(made.get_title().get_text().split())
+    assert "; p50 and p99 are of all flows, those that did not complete included" in caption

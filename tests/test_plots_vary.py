@@ -5,14 +5,18 @@ what does not fit is refused.
 from __future__ import annotations
 
 import statistics
+from math import isnan
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
+from conftest import Cli
 from dumbbell import Flow, ResultError, Results, Scenario, ScenarioError, plot
 from dumbbell.plots import keys
+from dumbbell.report import sweeps
+from dumbbell.report.gathered import gather
 
 #: Student's t, two-sided 95 %, two degrees of freedom (tables).
 T2 = 4.302652729911275
@@ -392,3 +396,93 @@ def test_an_option_that_a_kind_does_not_use_is_refused(tmp_path: Path) -> None:
     found = run(tmp_path, [Flow(cca="cubic")])
     with pytest.raises(ScenarioError, match=r"--metric: got \"srtt\", wanted no such option for queue"):
         plot.draw("queue", found, metric="srtt")
+
+
+def test_a_random_sample_is_points_along_a_key_with_numbers_and_the_caption_has_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "sample.toml"
+    file.write_text(
+        'name = "sample"\nduration = "1s"\npath = { rate = "10Mbps", rtt = "20ms", buffer = "1bdp" }\n'
+        'flow = [{ cca = "reno" }, { cca = "cubic" }]\n'
+    )
+    axes = {"path.rate": "5Mbps..20Mbps", "path.rtt": "5ms..80ms/log", "flow[1].cca": ["cubic", "bbr"]}
+    found = dumbbell.sweep(file, axes, sample=14, seed=3, store=tmp_path / "store")
+    ax = plot.vary(found)
+    assert ax.get_xlabel() == "Rate (Mbit/s)"
+    assert {line.get_linestyle() for line in ax.get_lines()} == {"None"}
+    assert sum(len(made[0].get_xdata()) for made in ax.containers) == 28
+    assert set(legend(ax)) == {"Reno, against CUBIC", "Reno, against BBR", "CUBIC", "BBR"}
+    rtts = [float(run.vary["path.rtt"].removesuffix("ms")) for run in found]
+    also = f"a random sample, whose points also differ in RTT {min(rtts):.3g} to {max(rtts):.3g} ms"
+    assert caption(ax).endswith(also)
+    assert plot.vary(found, x="path.rtt").get_xlabel() == "RTT (ms)"
+    with pytest.raises(ResultError, match="a heat map needs a grid, and these combinations are a random sample"):
+        plot.vary(found, form="heat")
+    [figure, *_], notes = sweeps._of(found, "", None)
+    assert notes == []
+    assert [(form["form"], form["x"]["scattered"]) for form in figure["forms"]] == [("lines", True)]
+    assert figure["caption"].endswith(also)
+
+
+def test_letters_that_no_font_has_are_told_in_one_line(tmp_path: Path, cli: Cli) -> None:
+    run(tmp_path, [Flow(cca="cubic", name="\U00013000 mine"), Flow(cca="bbr")], buffer=["1bdp", "2bdp"])
+    done = cli("plot", "vary", "out", "-o", "x.png")
+    assert (done.returncode, done.stdout) == (0, "x.png\n")
+    assert done.stderr.startswith("dumbbell: x.png: no font here has the letters \U00013000, which are boxes")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_caption_of_a_heat_map_names_the_half_widths_that_it_has(tmp_path: Path) -> None:
+    host = dumbbell.Host(start_jitter="200ms")
+    flows = [Flow(cca=["cubic", "reno"])]
+    found = run(tmp_path, flows, repetitions=2, host=host, buffer=["1bdp", "2bdp"])
+    assert "±: half the 95 % interval of the mean (Student's t)" in caption(plot.vary(found, form="heat"))
+    assert "whiskers: 95 % interval of the mean" in caption(plot.vary(found))
+    figure = sweeps._of(found, "", None)[0][0]
+    assert "whiskers" in figure["caption"]
+    assert "±: half the" in next(form["caption"] for form in figure["forms"] if form["form"] == "heat")
+
+
+def test_bars_that_stand_alone_in_their_category_stand_at_its_tick(tmp_path: Path) -> None:
+    for name, cca in (("a", "cubic"), ("b", "bbr")):
+        scenario = Scenario(
+            name="one",
+            duration="1s",
+            path=dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp"),
+            flow=[Flow(cca=cca)],
+        )
+        dumbbell.run(scenario, tmp_path / name)
+    folders = [tmp_path / "a", tmp_path / "b"]
+    found = gather(folders, start_s=None, end_s=None, title=None).results
+    ax = plot.vary(found)
+    centres = [bar.get_x() + bar.get_width() / 2 for made in ax.containers if hasattr(made, "patches") for bar in made]
+    assert centres == pytest.approx([0, 1])
+
+
+def test_a_caption_keeps_what_the_runs_share_of_queue_and_rtts(tmp_path: Path) -> None:
+    codel = {"kind": "codel", "limit": "buffer"}
+    disciplines = run(tmp_path / "a", [Flow(cca="cubic")], qdisc=["fifo", codel])
+    assert "; buffer 50 kB (1 BDP); " in caption(plot.vary(disciplines))
+    buffers = run(tmp_path / "b", [Flow(cca="cubic")], buffer=["1bdp", "2bdp"])
+    assert "; fifo; " in caption(plot.vary(buffers))
+    both = run(tmp_path / "c", [Flow(cca="cubic")], buffer=["1bdp", "2bdp"], qdisc=["fifo", codel])
+    assert "fifo" not in caption(plot.vary(both))
+    near, far = Flow(cca="cubic", name="near", rtt="10ms"), Flow(cca="cubic", name="far", rtt=["20ms", "80ms"])
+    assert "; RTT of near 10 ms; fifo, buffer 50 kB; " in caption(plot.vary(run(tmp_path / "d", [near, far])))
+
+
+@pytest.mark.parametrize("form", ["lines", "bars"])
+def test_a_zero_on_a_logarithmic_axis_is_marked_at_its_edge_and_said(form: str, tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca="reno", size="400kB")], buffer=["0.2bdp", "0.5bdp", "20bdp"], duration="3s")
+    drops = {run.vary["path.buffer"]: run.summary.link.drops for run in found}
+    assert drops["0.2bdp"] > 0 == drops["20bdp"]
+    ax = plot.vary(found, metric="drops", form=form, log=True)
+    [marks] = [line for line in ax.get_lines() if line.get_marker() == "v"]
+    at = [2] if form == "bars" else [20]
+    zeros = sum(value == 0 for value in drops.values())
+    assert list(marks.get_xdata())[-1:] == at
+    assert len(marks.get_xdata()) == zeros
+    assert caption(ax).endswith("▼: 0, for which a logarithmic axis has no place")
+    assert all(y > 0 or isnan(y) for line in ax.get_lines() if line is not marks for y in line.get_ydata())
+    assert "▼" not in caption(plot.vary(found, metric="drops", form=form))
+    with pytest.raises(ResultError, match="all values are 0, for which a logarithmic axis has no place: omit --log"):
+        plot.vary(found, metric="marks", form=form, log=True)

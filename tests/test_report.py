@@ -326,6 +326,18 @@ def test_rtts_beside_those_of_a_kernel_are_smoothed_as_those_are() -> None:
     assert reading.rtt_column(simulated, kernel) == ("srtt_us", reading.SMOOTHED)
 
 
+def test_the_command_that_repeats_a_run_names_its_own_controllers(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "mine.py").write_text("class Mine:\n    def on_ack(self, sample):\n        return 10, None\n")
+    text = SWEEP_PATH.replace('"sweep"', '"own"') + 'flow = [{ cca = "mine" }]\n'
+    (tmp_path / "own.toml").write_text(text)
+    given = ["--set", "repetitions=1", "--set", "duration=1s", "--cca", "mine.py"]
+    assert cli("run", "own.toml", *given, "--out", "runs").returncode == 0
+    [own] = document(gather([tmp_path / "runs"], start_s=None, end_s=None, title=None), tmp_path / "x.html")["origins"]
+    assert own["command"].split() == ["dumbbell", "run", "own.toml", *given]
+    wall = sum(run.manifest.wall_s for run in dumbbell.load(tmp_path / "runs"))
+    assert ["Wall-clock time, added up over the runs", f"{wall:.2f} s"] in own["facts"]
+
+
 def test_a_hostile_name_is_text(tmp_path: Path, cli: Cli) -> None:
     text = SWEEP.replace('"sweep"', '"small"').replace('"mine"', json.dumps(HOSTILE)).replace("= 3", "= 1")
     dumbbell.run(dumbbell.from_text(text), tmp_path / "runs")

@@ -4,6 +4,7 @@ run, too.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from dumbbell import papers
-from dumbbell.papers import findings
+from dumbbell.papers import claims, findings, judge
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -87,6 +88,24 @@ def test_docs_reproduce_has_the_counts_of_the_scoreboard() -> None:
         assert [int(cell) for cell in lines[paper]] == list(counted(paper).values()), paper
     every = counted("all")
     assert f"{every['hold']} of {every['judged']} judged claims hold" in text
+
+
+def test_the_example_for_scripts_has_the_form_and_the_verdict_of_its_claim() -> None:
+    text = (DOCS / "reproduce.md").read_text(encoding="utf-8").partition("## For scripts")[2]
+    found = re.search(r"^    (\{.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    example = json.loads(found[1])
+    [claim] = example["claims"]
+    name = f"{example['id']}#{claim['id']}"
+    finding = findings.of(name)
+    assert finding is not None
+    assert claim["finding"] == finding._asdict()
+    assert claim["verdict"] == CLAIMS[name].verdict
+    assert CLAIMS[name].why.startswith(claim["reason"])
+    tolerance = claims.Tolerance(**claim["tolerance"])
+    told = next(one for one in papers.text_of(example["id"]).claims if one.id == claim["id"])
+    verdict = judge.Verdict(told, claim["verdict"], claim["measured"], claim["reason"], tolerance)
+    assert {**verdict.as_json(), "finding": claim["finding"]} == claim
 
 
 @pytest.mark.parametrize("paper", papers.PAPERS)

@@ -26,6 +26,7 @@ CASES = [
     ({"flow": '[{ cca = "cubic" }, { ccaa = "bbr" }]'},
      "flow[1].ccaa: unknown key, wanted one of: name, cca, direction, count, rtt, start, spacing, stop, size, workload, arrivals, transport, via, loss, jitter, impair, max_rate, host, preset, params; did you mean \"cca\"?"),
     ({"durration": '"1s"'}, "durration: unknown key, wanted one of: name, duration, seed, repetitions, together, path, link, host, flow, measure, record, limits; did you mean \"duration\"?"),
+    ({"host": '{ start_jitter = "1h" }'}, 'host.start_jitter: got "1h", wanted at most the duration (10 s), after which no flow can start'),
     ({"path.rate": "40"}, 'path.rate: got 40, wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "40Mbps"?'),
     ({"path.rate": '"40mbps"'},
      'path.rate: got "40mbps", wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "40Mbps"?'),
@@ -55,12 +56,12 @@ CASES = [
     ({"path.loss": '{ model = "gilbert_elliott", p = "1%" }'}, "path.loss.r: missing: share of packets that change back"),
     ({"path.loss": '{ packets = [-1] }'}, "path.loss.packets: got [-1], wanted numbers of packets, from 0, such as [3, 17]"),
     ({"path.rtt": '{ steps = [["0s", "0ms"]] }'},
-     'path.rtt: got {"steps": [["0s", "0ms"]]}, wanted a course whose first RTT is above zero, because buffers refer to it'),
+     'path.rtt: got {"steps": [["0s", "0ms"]]}, wanted steps whose first RTT is above zero, because buffers refer to it'),
     ({"path.rate": '{ steps = [["0s", "1Mbps"], ["1s", "0bps"]] }'},
-     ('path.rate: got {"steps": [["0s", "1Mbps"], ["1s", "0bps"]]}, wanted a course whose outages end: a last rate above zero, '
+     ('path.rate: got {"steps": [["0s", "1Mbps"], ["1s", "0bps"]]}, wanted steps whose outages end: a last rate above zero, '
       "or `repeat` and a rate above zero among its steps")),
     ({"path.rate": '{ steps = [["0s", "0bps"], ["1s", "0bps"]], repeat = true }'},
-     ('path.rate: got {"steps": [["0s", "0bps"], ["1s", "0bps"]], "repeat": true}, wanted a course whose outages end: a last rate above zero, '
+     ('path.rate: got {"steps": [["0s", "0bps"], ["1s", "0bps"]], "repeat": true}, wanted steps whose outages end: a last rate above zero, '
       "or `repeat` and a rate above zero among its steps")),
     ({"path.rate": '{ steps = [["0s", "1Mbps"], ["1ns", "2Mbps"]] }'},
      'path.rate: got {"steps": [["0s", "1Mbps"], ["1ns", "2Mbps"]]}, wanted steps at least 1 us apart'),

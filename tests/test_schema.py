@@ -25,7 +25,7 @@ BEYOND_A_SCHEMA = (
     "no such key", "either", "a name of its own", "more than min", "path.buffer: missing", "link[0].buffer: missing",
     "l9", "no size next", "in all",
     "varies already", "value once", "from 100B", "at least one packet", "/s (", "us apart", "as many as there are runs",
-        "outages end", "without a rate",
+        "outages end", "without a rate", "at most the duration",
 )  # fmt: skip
 
 

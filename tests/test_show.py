@@ -339,7 +339,8 @@ def test_an_interrupted_sweep_says_how_many_runs_are_there(
     shutil.copytree(sweep, tmp_path / "part")
     shutil.rmtree(tmp_path / "part" / "sweep_buffer=3bdp_r2")
     assert cli.main(["show", str(tmp_path / "part")]) == 0
-    assert "part: 5 of 6 runs are there" in capsys.readouterr().err
+    said = f"{tmp_path / 'part'}: 5 of 6 runs are there; the command that made it runs the rest with"
+    assert f"{said} --out {tmp_path / 'part'} --resume\n" in capsys.readouterr().err
     assert cli.main(["show", str(sweep)]) == 0
     assert capsys.readouterr().err == ""
 

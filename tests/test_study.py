@@ -364,7 +364,7 @@ def test_the_smallest_buffer_is_that_of_the_whole_grid(file: Path, tmp_path: Pat
     assert all(line["monotone"] and line["certain"] is None and not line["error"] for line in lines)
     text = cli("sweep", file, *made, "--find", "max", "path.buffer", "--where", "utilization < 95%").stdout
     assert "largest path.buffer with utilization < 95%" in text
-    assert "It is assumed that the condition changes once along the axis" in text
+    assert "This assumes that the condition changes only once along the axis" in text
     values = [run.vary["path.buffer"] for run in every if run.vary["flow.cca"] == "reno"]
     below = values[values.index(smallest["reno"]) - 1]
     assert f"flow.cca = reno: {below}" in text
@@ -462,6 +462,25 @@ def test_a_sweep_that_is_killed_at_random_goes_on_where_it_was(file: Path, tmp_p
     assert sorted(line["link"]["utilization"] for line in lines) == sorted(
         run.summary.link.utilization for run in again
     )
+
+
+@pytest.mark.parametrize(("out", "more"), [(["--out", "out"], ["--resume"]), ([], [])])
+def test_an_interrupted_sweep_names_the_command_that_runs_the_rest(
+    file: Path, tmp_path: Path, cli: Cli, out: list[str], more: list[str]
+) -> None:
+    args = ["sweep", str(file), "--vary", "path.rate=5Mbps,10Mbps", "--jobs", "1", *out]
+    cut = (
+        "import sys\nfrom dumbbell import cli\nfrom dumbbell.runs import study\nrun = study.Study.run\n"
+        "def interrupted(self):\n    run(self)\n    raise KeyboardInterrupt\n"
+        "study.Study.run = interrupted\nsys.exit(cli.main(sys.argv[1:]))"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", cut, *args], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 130
+    said = f"the same command {'with --resume ' if more else ''}runs the rest"
+    assert process.stderr == f"dumbbell: interrupted; 2 runs are finished, {said}\n"
+    assert cli(*args, *more).returncode == 0
 
 
 def test_a_full_disk_ends_a_sweep_with_one_line_and_loses_nothing(file: Path, tmp_path: Path, cli: Cli) -> None:

@@ -35,3 +35,32 @@ def test_a_question_is_answered_by_its_commands(section: str, tmp_path: Path) ->
     assert max(map(len, table.splitlines())) <= 80
     kept = tutorial.PICTURES / shown[0]
     assert 5_000 < kept.stat().st_size <= 80_000
+
+
+def test_the_last_answer_names_the_winners_whose_intervals_are_apart() -> None:
+    winners: dict[str, list[str]] = {"cubic": [], "bbr": []}
+    unclear: list[str] = []
+    unclear = []
+    for buffer, *flows in re.findall(
+        r"^(\S+bdp) +(cubic) +([\d.]+) ± ([\d.]+).*\n +(bbr) +([\d.]+) ± ([\d.]+)", SECTIONS[7], re.MULTILINE
+    ):
+        (_, low, below), (winner, high, above) = sorted((flows[:3], flows[3:]), key=lambda flow: float(flow[1]))
+        is_clear = float(low) + float(below) < float(high) - float(above)
+        (winners[winner] if is_clear else unclear).append(buffer.removesuffix("bdp"))
+    answer = SECTIONS[7].split("ten.png)\n\n")[1].replace("\n", " ")
+    said = re.match(
+        r"At ([\d.]+) BDP BBR wins and at ([\d.]+) BDP CUBIC: .*? At ([\d.]+) BDP they overlap, so ten repetitions do"
+        r" not tell who wins, although BBR's mean is higher\.",
+        answer,
+    )
+    assert said is not None, answer
+    assert [*winners["bbr"], *winners["cubic"], *unclear] == list(said.groups())
+
+
+def test_a_full_buffer_of_the_lte_link_lasts_as_long_as_its_answer_says() -> None:
+    said = re.search(
+        r"A buffer of (\d+) kB at the trace's mean of (\d+) Mbit/s\s+is a queue of some (\d+) ms", SECTIONS[3]
+    )
+    assert said is not None
+    kilobytes, rate_mbps, queue_ms = map(int, said.groups())
+    assert queue_ms == kilobytes * 8 / rate_mbps

@@ -118,7 +118,7 @@ def lines(found: Means) -> Iterator[str]:
     yield f"{LEAST:.1%} of Linux's. Beyond {ERRORS:g} errors and {LEAST:.1%}: {len(listed)} (by chance:"
     yield f"about {len(figures) / 200:.0f})."
     yield ""
-    yield from ("| figure | apart: median, largest | would be seen, median |", "| --- | --- | --- |")
+    yield from ("| figure | difference: median, largest | would be seen, median |", "| --- | --- | --- |")
     for what, word in WORDS.items():
         if members := _members(found, what):
             apart = sorted(abs(mean.difference) for mean in members)

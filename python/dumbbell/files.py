@@ -1,5 +1,5 @@
 """Reading what a scenario or an argument names: regular files only, of a stated size at most, and nothing of their
-content in an error.
+content in an error. Writing a file whole or not at all.
 """
 
 from __future__ import annotations
@@ -110,6 +110,27 @@ def read_text(path: Path, most: int) -> str:
         return read_bytes(path, most).decode("utf-8")
     except UnicodeDecodeError:
         raise UnreadableError("not UTF-8 text") from None
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Where to write a file that takes the place of `path` when the block ends. Where the block fails, as on a full
+    disk, `path` stays as it was; the OSError is passed on. A device or a pipe is written to as it is.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    from threading import get_ident  # only then, because start-up counts
+
+    target = path.resolve()  # a link stays a link
+    beside = target.with_name(f".dumbbell-{os.getpid()}-{get_ident()}{target.suffix}")
+    try:
+        yield beside
+        if target.exists():
+            beside.chmod(stat.S_IMODE(target.stat().st_mode))
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _kind(mode: int) -> str:

@@ -99,7 +99,7 @@ function vary(one: Vary, form: VaryForm, dashes: number[][]): HTMLElement {
                             points.filter((point) => point.label === label),
                             facet,
                             shown(row.colour),
-                            dashes[row.dash],
+                            form.x.scattered ? null : dashes[row.dash],
                         ),
                     );
             return {
@@ -144,22 +144,26 @@ function axis(form: VaryForm, width: number): Plot.ScaleOptions {
 /** The values of the sweep below an axis of numbers. Plot's own axis leaves some out where the scale is logarithmic. */
 function numbered(form: VaryForm, width: number): Plot.Markish[] {
     if (form.form === "bars" || !form.x.numeric) return [];
+    if (form.x.scattered) return [Plot.axisX({ label: form.x.title })];
     const text = new Map(form.x.at.map((at, i) => [at, form.x.ticks[i]]));
     const every = Math.ceil((form.x.at.length * 44) / width);
     const values = form.x.at.filter((_, i) => i % every === 0);
     return [Plot.axisX(values, { label: form.x.title, text: (at: number) => text.get(at) ?? String(at) })];
 }
 
-function line(points: Flat[], facet: object, colour: string, dash: number[]): Plot.Markish[] {
+/** Points with their intervals, and a line through them unless `dash` is null. */
+function line(points: Flat[], facet: object, colour: string, dash: number[] | null): Plot.Markish[] {
     const common = { x: "at", ...facet, stroke: colour };
-    return [
-        Plot.ruleX(points, { ...common, y1: "low", y2: "high", strokeWidth: 1.2 }),
+    const through = (dash: number[]) =>
         Plot.lineY(points, {
             ...common,
             y: "mean",
             strokeWidth: 2,
             strokeDasharray: dash.map((part) => part * 2).join(" "),
-        }),
+        });
+    return [
+        Plot.ruleX(points, { ...common, y1: "low", y2: "high", strokeWidth: 1.2 }),
+        ...(dash ? [through(dash)] : []),
         Plot.dot(points, {
             x: "at",
             y: "mean",
@@ -173,13 +177,20 @@ function line(points: Flat[], facet: object, colour: string, dash: number[]): Pl
 }
 
 function bars(points: Flat[], facet: object, labels: string[]): Plot.Markish[] {
-    // Bars of a category stand beside each other: each kind takes its part of the place.
-    return labels.flatMap((label, i) => {
-        const mine = points.filter((one) => one.label === label);
+    // Bars of a category stand beside each other: each kind that has one there takes its part of the place.
+    const here = (one: Flat, label: string) =>
+        points.some((two) => two.panel === one.panel && two.tick === one.tick && two.label === label);
+    const place = (one: Flat) => labels.filter((label) => here(one, label)).indexOf(one.label);
+    const count = (one: Flat) => labels.filter((label) => here(one, label)).length;
+    const wide = 22 / Math.max(labels.length, 1);
+    const slots = new Map<number, Flat[]>();
+    for (const one of points) {
+        const shift = (place(one) - (count(one) - 1) / 2) * (wide + 2);
+        slots.set(shift, [...(slots.get(shift) ?? []), one]);
+    }
+    return [...slots].flatMap(([shift, mine]) => {
         const inset = { insetLeft: 0, insetRight: 0, dx: 0 };
         const part = { ...inset, ...facet, x: "tick" };
-        const wide = 22 / Math.max(labels.length, 1);
-        const shift = (i - (labels.length - 1) / 2) * (wide + 2);
         return [
             Plot.ruleX(mine, {
                 ...part,
@@ -225,7 +236,7 @@ function heat(one: Vary, form: VaryForm): HTMLElement {
             cells.map((cell) =>
                 [cell.panel, cell.x, cell.y, cell.mean, cell.low, cell.high, cell.n].map(String),
             ),
-        caption: one.caption,
+        caption: form.caption ?? one.caption,
         plot: (width) => ({
             width,
             height: form.panels.length * (form.y!.ticks.length * 34 + 40) + 60,

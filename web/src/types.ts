@@ -40,6 +40,8 @@ export interface Axis {
     at: number[];
     numeric: boolean;
     log: boolean;
+    /** Points of a random sample, between which no line leads. */
+    scattered: boolean;
 }
 /** Place on the axis, mean, ends of the interval, repetitions, colour. */
 export type Point = [number, number, number, number, number, Colour];
@@ -57,6 +59,8 @@ export interface VaryForm {
     rate?: number | null;
     /** Cells: places on both axes, mean, ends of the interval, repetitions. */
     panels: { title: string; rows?: VaryRow[]; cells?: number[][] }[];
+    /** Of a heat map, which has no whiskers; else that of the figure. */
+    caption?: string;
 }
 export interface Vary {
     metric: string;

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends
-from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.errors import EngineError, ResultError, ScenarioError, wrong
 from dumbbell.results import agreement
 from dumbbell.results.figures import measured, summary
 from dumbbell.runs import interrupts
 from dumbbell.scenario import units
+from dumbbell.scenario.file import from_file
 from dumbbell.scenario.own import Own
 
 from . import FAILED, OK, compare_packets, run
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 TRAFFIC = "iperf3"
 #: Most back ends at once.
 MOST = 3
+#: Back ends whose controllers tell their states.
+_HAVE_STATES = ("sim", "bpf", "uml-ours")
 
 
 class Row(NamedTuple):
@@ -73,7 +77,7 @@ class Row(NamedTuple):
 def main(arguments: argparse.Namespace) -> int:
     """Run and compare; see `dumbbell compare --help`. Status 1 when fewer rows agree than --need says."""
     names = _names(arguments.on)
-    _check_kind(arguments.plot)
+    _check_kind(arguments, names)
     with interrupts.Raised(), run.placed(arguments, f"compare-{Path(arguments.files[0]).stem}") as out:
         traffic = TRAFFIC if any(backends.kind(name).is_real_time for name in names) else None
         _refuse(arguments, names, traffic)
@@ -101,11 +105,29 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _check_kind(kind: str) -> None:
+def _check_kind(arguments: argparse.Namespace, names: list[str]) -> None:
+    """Raise ScenarioError for a picture that these runs will not have."""
     from dumbbell import plots
 
+    kind = arguments.plot
     if kind not in plots.SINGLE:
         raise wrong("--plot", kind, "one of: " + ", ".join(plots.SINGLE), list(plots.SINGLE))
+    if kind != "states":
+        return
+    others = [name for name in plots.SINGLE if name != kind]
+    for name in names:
+        if name.partition(":")[0] not in _HAVE_STATES:
+            raise wrong(
+                "--plot",
+                kind,
+                f"one of: {', '.join(others)}; with --on {name} controllers are the kernel's own, which"
+                f" do not tell their states, as those of {', '.join(_HAVE_STATES)} do",
+            )
+    for file in arguments.files:
+        record = from_file(file, overrides=tuple(arguments.overrides)).scenario.record
+        off = [f"record.{key}" for key in ("events", "states") if not getattr(record, key)]
+        if off:
+            raise wrong("--plot", kind, f"one of: {', '.join(others)}; or {' and '.join(off)} = true in {file}")
 
 
 def _refuse(arguments: argparse.Namespace, names: list[str], traffic: str | None) -> None:
@@ -219,12 +241,16 @@ def _pictures(out: Path, names: list[str], kind: str) -> str:
 
     made = 0
     for results in zip(*(dumbbell.load(out / name) for name in names), strict=True):
-        figure = plots.stack(
-            [(plots.SINGLE[kind], result) for result in results],
-            names=names,
-            same_scale=kind != "states",
-            panel_height=2.4,
-        )
+        try:
+            figure = plots.stack(
+                [(plots.SINGLE[kind], result) for result in results],
+                names=names,
+                same_scale=kind != "states",
+                panel_height=2.4,
+            )
+        except ResultError as error:  # such as states of a controller that has none
+            print(f"dumbbell: {results[0].folder.name}: no picture: {error}", file=sys.stderr)
+            continue
         plots.save(figure, out / f"{results[0].folder.name}.png")
         made += 1
-    return f"{made} picture{'s' if made > 1 else ''} in {out}"
+    return f"{made} picture{'' if made == 1 else 's'} in {out}"

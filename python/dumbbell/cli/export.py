@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from dumbbell.errors import ResultError, wrong
+from dumbbell.files import written_whole
 
 from . import OK
 
@@ -24,9 +25,9 @@ def main(arguments: argparse.Namespace) -> int:
         raise wrong("RUN", arguments.run, f"the folder of one run; it holds {len(found)}: {names}")
     data = perfetto.trace(found[0])
     try:
-        path.write_bytes(data)
+        with written_whole(path) as beside:
+            beside.write_bytes(data)
     except OSError as error:
-        path.unlink(missing_ok=True)
         raise ResultError(f"{path}: cannot be written ({error.strerror})") from None
     print(path)
     return OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -45,9 +46,11 @@ def show(entries: list[gallery.Entry], words: list[str]) -> int:
 
 
 def new(name: str, file: str | None, *, force: bool) -> int:
-    """Copy a scenario, and say what to do with it."""
+    """Copy a scenario, and print the command that runs it, with the controllers of one's own that came along."""
     to = Path(file) if file else Path(f"{Path(name).name}.toml")
-    for path in gallery.copy(name.removeprefix(source.GALLERY), to, force=force):
+    written = gallery.copy(name.removeprefix(source.GALLERY), to, force=force)
+    for path in written:
         print(f"wrote {path}", file=sys.stderr)
-    print(f"dumbbell run {to}")
+    own = [word for path in written if path.suffix in (".c", ".py") for word in ("--cca", str(path))]
+    print(shlex.join(["dumbbell", "run", str(to), *own]))
     return OK

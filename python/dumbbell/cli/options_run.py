@@ -73,7 +73,8 @@ def _add_compared(compare: argparse.ArgumentParser) -> None:
         "--plot",
         metavar="KIND",
         default="goodput",
-        help="what to draw: goodput (default), throughput, rtt, cwnd, inflight or queue",
+        help="what to draw: goodput (default), throughput, rtt, cwnd, inflight, queue, or states (of sim, bpf and"
+        " uml-ours, whose controllers tell them)",
     )
     compare.add_argument(
         "--packets",
@@ -129,7 +130,7 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--force",
         action="store_true",
-        help="replace the results in DIR; files that dumbbell has not written are kept",
+        help="replace the results in DIR; where DIR holds a file that dumbbell has not written, nothing is replaced",
     )
     command.add_argument(
         "-q", "--quiet", action="store_true", help="print errors, results asked for (--json), and nothing else"

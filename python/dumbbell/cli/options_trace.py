@@ -53,5 +53,5 @@ def _add_generated(action: argparse.ArgumentParser, name: str, mean: str) -> Non
         )
     action.add_argument("--mean", metavar="RATE", default=mean, help=f"mean capacity (default: {mean})")
     action.add_argument("--length", metavar="TIME", default="60s", help="after which it repeats (default: 60s)")
-    action.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same course (default: 1)")
+    action.add_argument("--seed", type=int, default=1, metavar="N", help="same seed, same trace (default: 1)")
     action.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")

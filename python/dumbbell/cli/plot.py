@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,8 +62,14 @@ def main(arguments: argparse.Namespace) -> int:
     stem = file_stem(arguments.kind, arguments)
     for one in [Results([run]) for run in runs] if each else [runs]:
         path = _place(arguments, one, stem, several=each and len(runs) > 1)
-        plots.save(plots.draw(arguments.kind, one, **settings), path)
+        boxes = plots.save(plots.draw(arguments.kind, one, **settings), path)
         print(path)
+        if boxes:
+            print(
+                f"dumbbell: {path}: no font here has the letters {boxes}, which are boxes; a font with them, such as"
+                " Noto Sans CJK, is used where it is installed",
+                file=sys.stderr,
+            )
     return OK
 
 

@@ -101,8 +101,8 @@ def unfinished(folder: Path) -> str:
     except (OSError, ValueError):
         return ""
     return (
-        f"{folder}: {len(expected) - len(missing)} of {len(expected)} runs are there; `dumbbell run --resume` runs the"
-        " rest"
+        f"{folder}: {len(expected) - len(missing)} of {len(expected)} runs are there; the command that made it runs the"
+        f" rest with --out {folder} --resume"
         if missing
         else ""
     )

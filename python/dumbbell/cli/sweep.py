@@ -120,7 +120,8 @@ def _go(
         else:
             study.run()
     except KeyboardInterrupt as error:
-        _note(f"interrupted; {len(study.finished)} runs are finished, the same command runs the rest")
+        how = " with --resume" if arguments.out and not arguments.resume else ""
+        _note(f"interrupted; {len(study.finished)} runs are finished, the same command{how} runs the rest")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
     finally:
         if progress:
@@ -180,8 +181,8 @@ def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: 
             mark = "holds" if looked.holds else "does not"
             print(f"      {units.value_text(looked.value):>12}  {_figures(looked, conditions)}  {mark}")
     print(
-        f"\nIt is assumed that {'each' if len(conditions) > 1 else 'the'} condition changes once along the axis; its"
-        " ends and the neighbours of an answer between them were looked at,"
+        f"\nThis assumes that {'each' if len(conditions) > 1 else 'the'} condition changes only once along the axis."
+        " The search looked at both ends of the axis and at the neighbours of an answer between them,"
         f" {sum(len(one.looked) for one in found)} points in all."
     )
     if any(one.value is not None and one.is_certain is None for one in found):

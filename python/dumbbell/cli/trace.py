@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.files import written_whole
 from dumbbell.scenario import units
 from dumbbell.scenario.units import UnitError
 
@@ -131,7 +132,8 @@ def _rows(points: list[tuple[int, int, int]]) -> str:
 
 def _write(output: str, text: str) -> None:
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        with written_whole(Path(output)) as beside:
+            beside.write_text(text, encoding="utf-8")
     except OSError as error:
         raise EngineError(f"{output}: {error.strerror}") from None
     print(output)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from dumbbell.controllers import Controller
-from dumbbell.errors import ScenarioError, wrong
+from dumbbell.errors import ScenarioError, show, wrong
 
 from . import OK
 
@@ -74,12 +74,22 @@ def cca(arguments: argparse.Namespace) -> int:
 
 def headers(folder: str) -> int:
     """The headers of C controllers, written into a folder."""
+    import tempfile
+
     from dumbbell import _native
 
+    to = Path(folder)
     try:
-        _native.write_headers(folder)
-    except OSError as error:
-        raise ScenarioError("DIR", f"{folder}: {error.strerror}") from None
+        to.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".dumbbell-", dir=to) as made:  # a header is there whole or not at all
+            _native.write_headers(made)
+            for file in sorted(path for path in Path(made).rglob("*") if path.is_file()):
+                place = to / file.relative_to(made)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                file.replace(place)
+    except OSError as error:  # those of the library have a text only
+        why = error.strerror or str(error).partition(" (os error")[0]
+        raise ScenarioError("DIR", f"got {show(folder)}, wanted a folder to write to ({why})") from None
     print(f"{folder}/cca/include for controllers with cca.h, {folder}/kernel for Linux modules")
     return OK
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario.units import bytes_text, rate_text, span_ns, span_text
+from dumbbell.scenario.units import FRAME_BYTES, bytes_text, rate_text, span_ns, span_text
 
 from . import groups, keys, look
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from dumbbell.results.plan_view import LinkView, Window
 
     from .groups import Group
+    from .keys import VariedKey
+
+
+_INTERVAL = "95 % interval of the mean (Student's t)"
 
 
 def of_run(result: Result, window: Window | None = None, *, link: int = 0) -> str:
@@ -27,22 +31,30 @@ def of_run(result: Result, window: Window | None = None, *, link: int = 0) -> st
 
 
 def of_runs(
-    results: Sequence[Result], window: Window | None, *, intervals: bool = False, cut: bool = False, lacking: int = 0
+    results: Sequence[Result],
+    window: Window | None,
+    *,
+    intervals: bool = False,
+    marks: str = "whiskers:",
+    cut: bool = False,
+    lacking: int = 0,
+    beside: Sequence[VariedKey] = (),
 ) -> str:
-    """The caption of a picture of several runs: what they share, how many repetitions a point has, and how many of the
-    runs are `lacking` a value.
+    """The caption of a picture of several runs: what they share, how many repetitions a point has, how many of the
+    runs are `lacking` a value, and in which keys `beside` that along x the points differ. `marks` shows the intervals.
     """
     names = list(dict.fromkeys(run.name for run in results))
     parts = []
     for part in _PARTS:
         found = {part(run, 0) for run in results}
-        if len(found) == 1:
-            parts.append(found.pop())
+        parts.append(found.pop() if len(found) == 1 else _SHARED.get(part, _nothing)(results))
     windows = {_window(run, window) for run in results}
     counts = sorted({len(same) for same in repetitions(results)})
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    whiskers = "whiskers: 95 % interval of the mean (Student's t)" + (", cut at what is possible" if cut else "")
-    times = [f"{n} repetition{'s' if counts != [1] else ''}" + (f", {whiskers}" if intervals else "")]
+    shown = f", {marks} {_INTERVAL}" + (", cut at what is possible" if cut else "") if intervals else ""
+    times = [f"{n} repetition{'s' if counts != [1] else ''}{shown}"]
+    if beside:
+        times.append(f"a random sample, whose points also differ in {', '.join(key.range_text for key in beside)}")
     if lacking:
         times.append(f"{lacking} of {len(results)} runs lack a value: means are of the others")
     return f"{', '.join(names)}: " + "; ".join([*filter(None, parts), *(windows if len(windows) == 1 else []), *times])
@@ -85,15 +97,48 @@ def _rtt(result: Result, _: int) -> str:
     return f"RTTs {', '.join(first)} and {last}" if first else f"RTT {last}"
 
 
+def _shared_rtts(results: Sequence[Result]) -> str:
+    """The RTTs of those flows whose RTT is the same in all runs, where those of others vary."""
+    tables: dict[tuple[int, str], set[int]] = {}
+    for run in results:
+        for group in groups.of(run):
+            rtts = {run.plan.flows[flow].rtt_ns for flow in group.flows}
+            tables.setdefault((group.table, group.label), set()).update(rtts)
+    same = {label: rtts.pop() for (_, label), rtts in tables.items() if len(rtts) == 1}
+    varied = {label for (_, label), rtts in tables.items() if len(rtts) > 1}
+    return ", ".join(f"RTT of {label} {span_text(rtt)}" for label, rtt in same.items() if label not in varied)
+
+
 def _queue(result: Result, number: int) -> str:
-    plan = result.plan
-    link = plan.recorded_links[number]
+    link = result.plan.recorded_links[number]
+    size = _size(result, link)
+    return ", ".join([link.qdisc.kind, *([f"{_limit_word({link.qdisc.kind})} {size}"] if size else [])])
+
+
+def _shared_queue(results: Sequence[Result]) -> str:
+    """The discipline where only the buffer varies, the buffer where only the discipline does, some of which count it
+    in packets.
+    """
+    links = {run.plan.recorded_links[0].qdisc.kind: (run, run.plan.recorded_links[0]) for run in results}
+    if len(links) == 1:
+        return next(iter(links))
+    limits = [run.plan.recorded_links[0].qdisc.limit for run in results]
+    if None in limits or len({limit.wire_bytes // FRAME_BYTES for limit in limits if limit}) > 1:
+        return ""
+    return f"{_limit_word(set(links))} {_size(*links.get('fifo', next(iter(links.values()))))}"
+
+
+def _limit_word(kinds: set[str]) -> str:
+    return "buffer" if "fifo" in kinds else "limit"
+
+
+def _size(result: Result, link: LinkView) -> str:
+    """The limit of a queue; empty where its own rules decide."""
     limit = link.qdisc.limit
     if limit is None:
-        return link.qdisc.kind
+        return ""
     size = f"{limit.amount} packets" if limit.measure == "packets" else bytes_text(limit.amount)
-    times = _times(result, link, limit.amount) if limit.measure == "bytes" and link.is_constant else ""
-    return f"{link.qdisc.kind}, {'buffer' if link.qdisc.kind == 'fifo' else 'limit'} {size}{times}"
+    return size + (_times(result, link, limit.amount) if limit.measure == "bytes" and link.is_constant else "")
 
 
 def _times(result: Result, link: LinkView, size: int) -> str:
@@ -163,6 +208,17 @@ def _window(result: Result, window: Window | None) -> str:
 
 
 _PARTS: tuple[Callable[[Any, int], str], ...] = (_rate, _rtt, _queue, _policer, _loss, _acks, _flows)
+
+
+def _nothing(_: Sequence[Result]) -> str:
+    return ""
+
+
+#: What runs share of a part that differs between them.
+_SHARED: dict[Callable[[Any, int], str], Callable[[Sequence[Result]], str]] = {
+    _rtt: _shared_rtts,
+    _queue: _shared_queue,
+}
 
 #: Varied keys whose value the caption has already.
 _SAID = frozenset(

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .keys import VariedKey
 
 
+#: Cases of keys in step that have places on an axis; more are a sample, of which there is no room to name each.
+CASES_MOST = 12
+
+
 class Cell(NamedTuple):
     """One combination of varied values, and the figure of one group in its repetitions."""
 
@@ -66,6 +70,11 @@ class Found(NamedTuple):
         return link_rate(cells) if self.metric.is_bounded_by_link else None
 
     @property
+    def beside(self) -> tuple[VariedKey, ...]:
+        """Keys of a sample that have no place in the figure."""
+        return tuple(other for key in self.keys.values() for other in key.beside)
+
+    @property
     def is_repeated(self) -> bool:
         """Whether any cell has several repetitions."""
         return any(len(cell.values) > 1 for cell in self.cells)
@@ -82,12 +91,13 @@ def varied_keys(
     needed: bool = True,
     along: str | None = None,
     whole: Mapping[str, Sequence[Any]] | None = None,
+    as_points: bool = False,
 ) -> dict[str, VariedKey]:
     """The keys of which the runs have several values, those whose values go in step as one; raises ResultError where
     there is none, or where scenarios do not vary the same.
 
     `along` is the one of them that stands for those that go with it; `whole` has the values of a sweep of which these
-    are the first runs.
+    are the first runs; `as_points`: a random sample may be points along one of its keys.
     """
     names = list(dict.fromkeys(run.name for run in results))
     first = set(results[0].vary)
@@ -105,14 +115,39 @@ def varied_keys(
     for group in results[0].manifest.together:
         parts = [found[key] for key in group if key in found]
         if len(parts) > 1:
-            found = _in_step(found, parts, list(results), along)
+            sample = _sample(parts, along) if as_points else []
+            found = _with(found, parts, sample or [_in_step(parts, list(results), along)])
     return found
 
 
-def _in_step(
-    found: dict[str, VariedKey], parts: list[VariedKey], runs: list[Result], along: str | None
+def _sample(parts: Sequence[VariedKey], along: str | None) -> list[VariedKey]:
+    """The keys of a random sample of points: the first with numbers, or the one asked for, along x; those without
+    numbers, which tell points apart. Nothing where these cases are no sample: where all of them have a place on an
+    axis, or no key has numbers.
+    """
+    numeric = [part for part in parts if part.numbers]
+    chosen = next((part for part in numeric if along in (None, part.key)), None)
+    if chosen is None or max(len(part.values) for part in parts) <= CASES_MOST:
+        return []
+    others = tuple(part for part in numeric if part is not chosen)
+    plain = [part for part in parts if not part.numbers]
+    return [chosen._replace(is_scattered=True, beside=others), *plain]
+
+
+def _with(
+    found: dict[str, VariedKey], parts: Sequence[VariedKey], instead: Sequence[VariedKey]
 ) -> dict[str, VariedKey]:
-    """The keys with these as one."""
+    """The keys with others in the place of these."""
+    gone = [part.key for part in parts]
+    return {
+        one.key: one
+        for key, of in found.items()
+        for one in (instead if key == gone[0] else [] if key in gone else [of])
+    }
+
+
+def _in_step(parts: list[VariedKey], runs: list[Result], along: str | None) -> VariedKey:
+    """These keys as one."""
     joined = keys.in_step(parts, runs)
     for part in parts:
         if part.key == along:
@@ -121,12 +156,7 @@ def _in_step(
                     f"{along}: several of the cases that go together have the same value of it; use --x '{joined.key}'"
                 )
             joined = part._replace(is_scattered=_is_scattered(part, parts, runs))
-    gone = [part.key for part in parts]
-    return {
-        one.key: one
-        for key, of in found.items()
-        for one in ([joined] if key == gone[0] else [] if key in gone else [of])
-    }
+    return joined
 
 
 def _is_scattered(along: VariedKey, parts: Sequence[VariedKey], runs: Sequence[Result]) -> bool:
@@ -147,12 +177,13 @@ def collect(
     needed: bool = True,
     along: str | None = None,
     whole: Mapping[str, Sequence[Any]] | None = None,
+    as_points: bool = False,
     grouped: Callable[[Result], list[Group]] = groups.of,
 ) -> Found:
     """Read the metric of every run; `needed`: something must vary; `along`: the key along x, if one is asked for;
-    `whole`: the values of a sweep that goes on; `grouped`: the groups of a run.
+    `whole`: the values of a sweep that goes on; `as_points`: of a random sample; `grouped`: the groups of a run.
     """
-    varied = varied_keys(results, needed=needed, along=along, whole=whole)
+    varied = varied_keys(results, needed=needed, along=along, whole=whole, as_points=as_points)
     read_groups = {id(run): [] if metric.of_run else grouped(run) for run in results}
     numbers = _numbers(results, read_groups)
     cells: list[Cell] = []

@@ -103,7 +103,8 @@ def fct(
     sheet.ax.set_ylabel("Share of flows (CDF)")
     for beside in sheet.axes[1:]:
         _slowdowns(sheet, beside, kinds, window)
-    sheet.finish(_caption(results, window))
+    counted = [(times.size, opened) for _, times, _, opened in found.values()]
+    sheet.finish(_caption(results, window) + _of_all(counted, "flows", has_slowdown=pair))
     return sheet.ax
 
 
@@ -146,15 +147,24 @@ def latency(
     if not kinds:
         raise ResultError("no flow of these runs sends messages; a [flow.workload] makes it")
     sheet = style.Sheet(ax, page)
+    counted: list[tuple[int, int]] = []
     for kind, own in zip(kinds, _looks(kinds)):
         found = [figures.latencies(run, group, window) for run, group in kind.runs]
-        _distribution(
-            sheet, kind.label, np.concatenate([times for times, _ in found]), sum(asked for _, asked in found), own
-        )
+        times, asked = np.concatenate([times for times, _ in found]), sum(asked for _, asked in found)
+        counted.append((times.size, asked))
+        _distribution(sheet, kind.label, times, asked, own)
     _time_axis(sheet.ax, "Latency of a message (s)", log=log)
     sheet.ax.set_ylabel("Share of messages (CDF)")
-    sheet.finish(_caption(results, window))
+    sheet.finish(_caption(results, window) + _of_all(counted, "messages"))
     return sheet.ax
+
+
+def _of_all(counted: Sequence[tuple[int, int]], what: str, *, has_slowdown: bool = False) -> str:
+    """What the percentiles are of, where some did not complete; `counted` has how many completed of how many."""
+    if all(completed == opened for completed, opened in counted):
+        return ""
+    beside = "; slowdowns are of those that completed" if has_slowdown else ""
+    return f"; p50 and p99 are of all {what}, those that did not complete included{beside}"
 
 
 def _caption(results: Results | Result, window: Window | None) -> str:
@@ -221,15 +231,30 @@ def _distribution(sheet: style.Sheet, label: str, times: Column, opened: int, ow
         np.arange(ordered.size + 1) / opened,
     )  # from 0, so that one time alone is a line, too
     drawn = sheet.ax.step(*steps, where="post", label=label, **own)[0]
-    p50, p99 = np.percentile(ordered, [50, 99])
-    reached = ordered.size / opened
-    for at, height, marker in ((p50, 0.5 * reached, "o"), (p99, 0.99 * reached, "D")):
-        sheet.ax.plot([at], [height], marker, color=own["color"], markersize=5, markeredgecolor="white", zorder=3)
+    p50, p99 = (_percentile(ordered, opened, share) for share in (0.5, 0.99))
+    for at, height, marker in ((p50, 0.5, "o"), (p99, 0.99, "D")):
+        if at is not None:
+            sheet.ax.plot([at], [height], marker, color=own["color"], markersize=5, markeredgecolor="white", zorder=3)
     count = f"{ordered.size}" if ordered.size == opened else f"{ordered.size} of {opened} complete"
     sheet.entry(drawn, f"{label} ({count}): ● p50 {_time(p50)}, ◆ p99 {_time(p99)}")
 
 
-def _time(seconds: float) -> str:
+def _percentile(ordered: Column, opened: int, share: float) -> float | None:
+    """The time within which this share of all that opened completed, between order statistics as everywhere; None
+    where fewer did.
+    """
+    from math import ceil, floor
+
+    place = share * (opened - 1)
+    if ceil(place) >= ordered.size:
+        return None
+    low, high = float(ordered[floor(place)]), float(ordered[ceil(place)])
+    return low + (high - low) * (place - floor(place))
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "not reached"
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
 
 

@@ -96,6 +96,8 @@ class VariedKey(NamedTuple):
     """Keys whose values go in step, where there are several: a value is then one of each."""
     is_scattered: bool = False
     """Other keys take other values at each point, so that no line leads from one to the next."""
+    beside: tuple[VariedKey, ...] = ()
+    """Those other keys, of a sample: they have numbers, and no place in the figure."""
 
     def value_of(self, run: Result) -> Any:
         """The value that a run has."""
@@ -150,6 +152,11 @@ class VariedKey(NamedTuple):
         if self.key in ("path.qdisc", "scenario") or self.is_cca:
             return self.text(value)
         return f"{_lower(self.title)} {self.text(value)}"
+
+    @property
+    def range_text(self) -> str:
+        """From its smallest number to its largest, as in ``RTT 5 to 200 ms``."""
+        return f"{_lower(self.title)} {min(self.numbers):.3g} to {max(self.numbers):.3g} {self.unit}".rstrip()
 
 
 def of(key: str, runs: Sequence[Result], values: Sequence[Any] | None = None) -> VariedKey:

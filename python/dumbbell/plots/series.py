@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.results.columns import flow_column
 from dumbbell.results.texts import transport
 
-from . import captions, groups, look, reading, style
+from . import captions, groups, look, reading, style, zeros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,6 +154,7 @@ def value_axis(sheet: style.Sheet, ax: Axes, label: str, *, log: bool) -> None:
     """The axis of what is drawn: from zero, or logarithmic."""
     style.value_title(sheet, ax, label)
     if log:
+        zeros.refuse_only(value for line in ax.get_lines() for value in zeros.values_of(line))
         ax.set_yscale("log")
         style.plain_log(ax.yaxis, *ax.get_ylim())
     else:

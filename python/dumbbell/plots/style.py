@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from functools import wraps
+import re
+import warnings
+from functools import cache, wraps
 from math import log10
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
 from dumbbell.errors import ResultError, wrong
+from dumbbell.files import written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +55,21 @@ RC: Any = {
     "axes.formatter.useoffset": False,
 }
 
+#: Fonts for letters that DejaVu Sans, which comes with matplotlib, does not have: the first that is installed.
+_FURTHER_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
+    "Droid Sans Fallback", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Malgun Gothic", "Arial Unicode MS",
+)  # fmt: skip
+
+
+@cache
+def _families() -> list[str]:
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    return ["DejaVu Sans", *[name for name in _FURTHER_FONTS if name in installed][:1]]
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -72,7 +91,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
         import matplotlib as mpl
 
-        with mpl.rc_context(RC):
+        with mpl.rc_context({**RC, "font.family": _families()}):
             return draw(*args, **kwargs)
 
     return drawn
@@ -127,6 +146,11 @@ class Sheet:
 
     def finish(self, caption: str) -> None:
         """Write title, legend and caption."""
+        from . import zeros
+
+        marked = [zeros.marked(ax) for ax in self.axes]
+        if any(marked):
+            caption += f"; {zeros.SAID}"
         width = self.figure.get_figwidth() * 72 - 16
         if not self.own:
             width *= self.ax.get_position().width
@@ -174,9 +198,10 @@ def text_points(text: str, size: float) -> float:
 
     if not text:
         return 0.0
-    return (
-        float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) * _HINTING
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # `save` tells of letters that no font has
+        wide = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]
+    return float(wide) * _HINTING
 
 
 def wrapped(text: str, points: float, size: float) -> list[str]:
@@ -221,22 +246,29 @@ def figure(
 
 
 @styled
-def save(made: Figure, path: Any) -> None:
-    """Write the figure; the file holds no date, so the same results make the same file. Raises ResultError where it
-    cannot be written or does not fit.
+def save(made: Figure, path: str | Path) -> str:
+    """Write the figure, whole or not at all; the file holds no date, so the same results make the same file. A name
+    without a suffix gets ``.png``. Returns the letters that no font here has, which are drawn as boxes. Raises
+    ResultError where it cannot be written or does not fit.
     """
-    import warnings
-
-    suffix = str(path).rsplit(".", 1)[-1]
+    path = Path(path)
+    path = path if path.suffix else path.with_suffix(".png")
+    suffix = path.suffix[1:]
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         warnings.filterwarnings("error", message="constrained_layout not applied")
-        warnings.filterwarnings("ignore", message="Glyph")  # a name in letters that the font lacks is drawn as boxes
         try:
             _check_room(made)
-            made.savefig(path, metadata=metadata)
+            with written_whole(path) as beside:
+                made.savefig(beside, metadata=metadata)
         except OSError as error:
             raise ResultError(f"{path}: cannot be written ({error.strerror or error})") from None
+    found = [re.match(r"Glyph (\d+) ", str(one.message)) for one in said]
+    for one, match in zip(said, found):
+        if match is None:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return "".join(dict.fromkeys(chr(int(match[1])) for match in found if match))
 
 
 def _check_room(made: Figure) -> None:

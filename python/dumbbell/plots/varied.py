@@ -97,7 +97,10 @@ def panel(
 ) -> None:
     """Lines or bars in one panel, with its axes; `others` are the rates in the panels with the same axis."""
     for row in rows:
-        (_bars if layout.form == "bars" else _line)(sheet, ax, row, found, layout.x)
+        if layout.form == "bars":
+            _bars(sheet, ax, row, found, layout.x, rows=rows)
+        else:
+            _line(sheet, ax, row, found, layout.x)
     rate = _rate(rows, found)
     if rate is not None:
         drawn = ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5)
@@ -182,14 +185,17 @@ def _line(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) ->
     sheet.entry(ax.errorbar(at, means, yerr=whiskers, capsize=2, markersize=4.5, label=row.label, **look_of), row.label)
 
 
-def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) -> None:
+def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey, *, rows: Sequence[Row]) -> None:
     """A bar per category with a whisker over the repetitions; those of the controllers on the axis have their
-    colours.
+    colours. Bars of a category, of all rows that have one there, stand about its tick.
     """
     from matplotlib.patches import Patch
 
     width = _FILLED / row.of
-    at = [x.values.index(cell.vary[x.key]) + (row.nth - (row.of - 1) / 2) * width for cell in row.cells]
+    at = []
+    for value in (cell.vary[x.key] for cell in row.cells):
+        here = [one.nth for one in rows if any(cell.vary[x.key] == value for cell in one.cells)]
+        at.append(x.values.index(value) + (here.index(row.nth) - (len(here) - 1) / 2) * width)
     means, whiskers = row.spans(found)
     varied = x.is_cca and not row.cca
     colours = [look.of(str(cell.vary[x.key])).colour if varied else row.colour for cell in row.cells]

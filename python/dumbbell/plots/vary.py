@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError, wrong
 
-from . import captions, cells, figures, groups, style, varied
+from . import captions, cells, figures, groups, style, varied, zeros
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,9 @@ def vary(
     ResultError
         Where nothing varies, no run has the metric, or too much varies for one figure.
     """
-    found = cells.collect(results, metric, figures.metric(metric), window, along=x)
+    found = cells.collect(results, metric, figures.metric(metric), window, along=x, as_points=True)
+    if log:
+        zeros.refuse_only(cell.interval(found.metric)[0] for cell in found.cells)
     layout = layout_of(found, x, panels, form)
     parts = parts_of(found, layout)
     if ax is not None and len(parts) > 1:
@@ -109,7 +111,8 @@ def vary(
         varied.panels(sheet, parts, found, layout, log=log)
     for unused in sheet.axes[len(parts) :]:
         unused.remove()
-    sheet.finish(_caption(results, [found], window))
+    marks = "±: half the" if layout.form == "heat" else "whiskers:"
+    sheet.finish(_caption(results, [found], window, marks=marks))
     return sheet.ax
 
 
@@ -119,7 +122,7 @@ def _with_jain(
     """Jain's index above, the metric below, on one x axis (the layout of Kfoury et al., Fig. 11); returns the lower
     axes.
     """
-    index = cells.collect(results, "jain", figures.METRICS["jain"], window, along=layout.x.key)
+    index = cells.collect(results, "jain", figures.METRICS["jain"], window, along=layout.x.key, as_points=True)
     sheet = style.Sheet(None, page, rows=2, height=2.2, sharex=True)
     above, below = sheet.axes
     (rows,) = varied.rows_of([found.cells], found, layout)
@@ -133,11 +136,21 @@ def _with_jain(
     return below
 
 
-def _caption(results: Sequence[Result], found: Sequence[Found], window: Window | None) -> str:
-    """The caption of panels with these cells."""
+def _caption(
+    results: Sequence[Result], found: Sequence[Found], window: Window | None, *, marks: str = "whiskers:"
+) -> str:
+    """The caption of panels with these cells, whose intervals `marks` shows."""
     repeated, cut = any(one.is_repeated for one in found), any(one.was_cut for one in found)
     lacking = max(one.lacking for one in found)
-    return captions.of_runs(list(results), window, intervals=repeated, cut=cut, lacking=lacking)
+    return captions.of_runs(
+        list(results),
+        window,
+        intervals=repeated,
+        marks=marks,
+        cut=cut,
+        lacking=lacking,
+        beside=found[0].beside,
+    )
 
 
 def layout_of(found: Found, x: str | None, panels: str | None, form: str | None) -> Layout:
@@ -156,13 +169,15 @@ def layout_of(found: Found, x: str | None, panels: str | None, form: str | None)
     fixed = tuple(key for key in rest if key.key == panels)
     rest = [key for key in rest if key.key != panels]
     kind = form or ("lines" if along.numbers else "bars")
+    if kind == "heat" and found.beside:
+        raise ResultError("a heat map needs a grid, and these combinations are a random sample: omit --form heat")
     both_categories = bool(rest) and not along.numbers and not any(key.numbers for key in rest)
     if kind == "heat" or (
         form is None and both_categories and x is None and len(along.values) * len(rest[0].values) > 2 * LINES_MOST
     ):
         return _heat(found, along, rest, fixed, is_free=x is None)
     made = _in_panels(found, kind, along, rest, fixed)
-    if made is None and form is None and rest:
+    if made is None and form is None and rest and not found.beside:
         return _heat(found, along, rest, fixed, is_free=x is None)
     if made is None:
         raise _too_much(found)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import tempfile
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import ResultError, wrong
+from dumbbell.files import written_whole
 
 #: What ends or hides a script element, or a line of JavaScript, in text between its tags.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -83,23 +82,8 @@ def _bundled(name: str) -> str:
 
 def write(text: str, path: Path) -> None:
     """Write the file whole or not at all."""
-    made = None
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=".report-", delete=False
-        ) as file:
-            made = Path(file.name)
-            file.write(text)
-        made.chmod(0o666 & ~_umask())
-        made.replace(path)
+        with written_whole(path) as beside:
+            beside.write_text(text, encoding="utf-8")
     except OSError as error:
-        if made is not None:
-            made.unlink(missing_ok=True)
         raise ResultError(f"{path}: cannot be written ({error.strerror or error})") from None
-
-
-def _umask() -> int:
-    """The process's own, which a temporary file does not follow."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

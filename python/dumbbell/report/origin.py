@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dumbbell.results.load import Result
+    from dumbbell.results.manifest import Manifest
 
     from .gathered import Folder
 
@@ -45,7 +46,7 @@ def _origin(folder: Folder, runs: Sequence[Result], out: Path) -> dict[str, Any]
         "Made": first.created,
         "Runs": str(len(runs)),
         "Seeds": _seeds(runs),
-        "Processor time of all runs": f"{sum(run.manifest.wall_s for run in runs):.2f} s",
+        "Wall-clock time, added up over the runs": f"{sum(run.manifest.wall_s for run in runs):.2f} s",
     }
     return {
         "folder": folder.name,
@@ -55,7 +56,7 @@ def _origin(folder: Folder, runs: Sequence[Result], out: Path) -> dict[str, Any]
             f"{one.get('name')}: {one.get('file')} (SHA-256 {one.get('sha256')})" for one in first.controllers
         ],
         "scenario": first.scenario,
-        "command": _command(first.name, first.set, first.backend),
+        "command": _command(first),
         "links": [_link(run, out) for run in runs[:LINKS_MOST]],
         "more": max(len(runs) - LINKS_MOST, 0),
     }
@@ -65,11 +66,16 @@ def _seeds(runs: Sequence[Result]) -> str:
     return listed(list(dict.fromkeys(run.seed for run in runs)))
 
 
-def _command(name: str, given: Sequence[str], backend: str) -> str:
-    words = ["dumbbell", "run", f"{name}.toml"]
-    for one in given:
+def _command(made: Manifest) -> str:
+    """The command that repeats a run. A class that was given from Python has no file (and no digest): it is left
+    out.
+    """
+    words = ["dumbbell", "run", f"{made.name}.toml"]
+    for one in made.set:
         words += ["--set", one]
-    return shlex.join(words + (["--on", backend] if backend != "sim" else []))
+    for own in made.controllers:
+        words += ["--cca", str(own.get("file"))] if own.get("sha256") else []
+    return shlex.join(words + (["--on", made.backend] if made.backend != "sim" else []))
 
 
 def _link(run: Result, out: Path) -> list[str]:

@@ -58,7 +58,7 @@ def _of(runs: Results, name: str, window: Window | None) -> tuple[list[dict[str,
     for metric in METRICS:
         known = figures.METRICS[metric]
         try:
-            found = cells.collect(runs, metric, known, window)
+            found = cells.collect(runs, metric, known, window, as_points=True)
         except DumbbellError:
             continue  # a metric that these runs have not
         if all(not any(cell.values) for cell in found.cells) and metric in ("marks", "drops"):
@@ -73,6 +73,8 @@ def _of(runs: Results, name: str, window: Window | None) -> tuple[list[dict[str,
                 continue
             if layout.form not in [one["form"] for one in forms]:
                 forms.append(_figure(found, layout))
+                if layout.form == "heat":
+                    forms[-1]["caption"] = _caption(found, runs, window, marks="±: half the")
         if forms:
             made.append({**_named(found, runs, window), "metric": metric, "folder": name, "forms": forms})
     return made, list(dict.fromkeys(notes))
@@ -84,7 +86,7 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
     """
     known = figures.METRICS[metric]
     try:
-        found = cells.collect(runs, metric, known, None, whole=whole)
+        found = cells.collect(runs, metric, known, None, whole=whole, as_points=True)
         layout = layout_of(found, None, None, None)
     except DumbbellError:
         return None
@@ -94,10 +96,20 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
 def _named(found: Found, runs: Results, window: Window | None) -> dict[str, Any]:
     """Title, unit and caption of a figure."""
     known = found.metric
-    repeated, cut = found.is_repeated, found.was_cut
-    caption = captions.of_runs(list(runs), window, intervals=repeated, cut=cut, lacking=found.lacking)
     most = None if known.most == float("inf") else known.most
-    return {"title": known.title, "unit": known.unit, "caption": caption, "most": most}
+    return {"title": known.title, "unit": known.unit, "caption": _caption(found, runs, window), "most": most}
+
+
+def _caption(found: Found, runs: Results, window: Window | None, *, marks: str = "whiskers:") -> str:
+    return captions.of_runs(
+        list(runs),
+        window,
+        intervals=found.is_repeated,
+        marks=marks,
+        cut=found.was_cut,
+        lacking=found.lacking,
+        beside=found.beside,
+    )
 
 
 def _figure(found: Found, layout: Layout) -> dict[str, Any]:
@@ -127,6 +139,7 @@ def _axis(key: VariedKey, *, in_order: bool = False) -> dict[str, Any]:
         "at": [key.position(value) for value in values],
         "numeric": bool(key.numbers),
         "log": key.is_logarithmic,
+        "scattered": key.is_scattered,
     }
 
 

@@ -130,8 +130,8 @@ def utilization(result: Result, window: Window = None, *, link: int = 0) -> floa
 
 
 def steady_flows(result: Result, window: Window = None) -> list[int]:
-    """Flows that were active for all of the run or window but at most its first and last tenth: those that Jain's index
-    counts. A flow alone always is.
+    """Flows that were active throughout: they started before the first tenth of the run or window was over, and stopped
+    after its last tenth had begun. Jain's index counts these. A flow alone is always one of them.
     """
     begin, end = (0.0, result.plan.duration_s) if window is None else inside(result, window)
     margin = JAIN_MARGIN * (end - begin)
@@ -142,8 +142,7 @@ def steady_flows(result: Result, window: Window = None) -> list[int]:
 
 
 def jain_index(result: Result, window: Window = None) -> float | None:
-    """Jain's index of the goodputs of the flows that were active for all of the run or window, its first and last tenth
-    apart (`steady_flows`).
+    """Jain's index of the goodputs of the flows that were active throughout the run or window (`steady_flows`).
 
     None when several flows ran and fewer than two of them were; 1 for a flow alone.
     """

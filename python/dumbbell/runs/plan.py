@@ -160,6 +160,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         if len(flows) > FLOWS_MAX:
             raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
     data_links, ack_links = _links(case, errors)
+    errors += _late_starts(case)
     if errors:
         raise together(_once(errors))
     _check_steps(flows)
@@ -196,6 +197,14 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
     if probes:
         made["probes"] = probes
     return made
+
+
+def _late_starts(case: Scenario) -> list[ScenarioError]:
+    """What is wrong with the random part of the starts."""
+    if case.host.start_jitter <= case.duration:
+        return []
+    most = f"at most the duration ({units.span_text(case.duration)}), after which no flow can start"
+    return [wrong("host.start_jitter", raw_at(case.host, "start_jitter"), most)]
 
 
 def _check_steps(flows: list[FlowPlan]) -> None:

@@ -78,11 +78,13 @@ class ParetoSizes(Sizes, form="pareto"):
     least: Quantity = key(SIZE, "smallest size")
     most: Quantity = key(SIZE, "largest size; what is drawn above it becomes it", default="1GB")
 
-    def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:  # noqa: ARG002 - as all forms have it
+    def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:  # noqa: ARG002 - all forms have a folder
         """Sizes in bytes without an end."""
         from decimal import Decimal
 
         (numerator, denominator), least, most = self.shape, self.least, self.most
+        if least > most:
+            raise wrong(f"{at}.most", raw_at(self, "most"), f"at least `least` ({raw_at(self, 'least')})")
         top = (Decimal(most) / least).ln()  # where the power would have more digits than a number may
         for u in draws.uniform("size"):
             power = -u.ln() * denominator / numerator
@@ -101,6 +103,8 @@ class LognormalSizes(Sizes, form="lognormal"):
         from decimal import Decimal
 
         (numerator, denominator), median, most = self.sigma, self.median, self.most
+        if median > most:
+            raise wrong(f"{at}.most", raw_at(self, "most"), f"at least `median` ({raw_at(self, 'median')})")
         top = (Decimal(most) / median).ln()
         for normal in draws.normal("size"):
             power = normal * numerator / denominator

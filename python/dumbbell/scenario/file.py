@@ -83,7 +83,7 @@ class Path(Table):
 
     rate: AnyRate = key(
         schedule.RATE,
-        "rate of the bottleneck; counts bytes on the wire, 1514 per full segment; or its course, such as "
+        "rate of the bottleneck; counts bytes on the wire, 1514 per full segment; or in steps, "
         + schedule.FORM
         + ', whose first rate the BDP refers to; or a Mahimahi trace, { trace = "file", repeat = true, opportunity ='
         ' "1514B" }, or a synthetic radio link, '
@@ -92,14 +92,14 @@ class Path(Table):
     )
     rtt: MaybeRtt = key(
         schedule.RTT,
-        "two-way propagation delay of flows without their own rtt, and the RTT of the BDP; or its course, such as "
+        "two-way propagation delay of flows without their own rtt, and the RTT of the BDP; or in steps, "
         + schedule.RTT_FORM
         + ', or a recording, { trace = "path.csv", repeat = true } (docs/recordings.md), whose mean the BDP refers to',
         default=None,
     )
     delay: MaybeRtt = key(
         schedule.DELAY,
-        "one-way delay of what goes down; default: half of the flow's RTT; or its course or a recording, as path.rtt",
+        "one-way delay of what goes down; default: half of the flow's RTT; or in steps or recorded, as path.rtt",
         default=None,
     )
     buffer: MaybeBuffer = key(BUFFER, BUFFER_DOC, default=None)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dumbbell.errors import ScenarioError
+from dumbbell.files import written_whole
 
 #: In the repository this is a link to `scenarios/`; in a wheel it is a copy.
 FOLDER = Path(__file__).parent.parent / "scenarios"
@@ -102,7 +103,8 @@ def copy(name: str, to: Path, *, force: bool = False) -> list[Path]:
     for path, content in written.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            with written_whole(path) as beside:
+                beside.write_bytes(content)
         except OSError as error:
             raise ScenarioError("", error.strerror or str(error), source=str(path)) from None
     return list(written)

@@ -165,6 +165,9 @@ def _python_file(file: Path) -> list[Source]:
     digest, module = _digest(file), f"dumbbell_own_{file.stem}"
     try:
         space = runpy.run_path(str(file), run_name=module)
+    except SyntaxError as error:
+        place = ":".join(str(part) for part in (error.filename or file, error.lineno, error.offset) if part)
+        raise ScenarioError("", f"{place}: error: {error.msg}") from None
     except (Exception, SystemExit) as error:  # a file that ends the program when it is imported is no controller
         raise ControllerError(str(file), error) from error
     classes = [v for v in space.values() if isinstance(v, type) and v.__module__ == module and hasattr(v, "on_ack")]

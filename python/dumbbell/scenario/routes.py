@@ -84,7 +84,7 @@ class Link(Table):
     AT = "link"
 
     name: Fixed[str] = key(NAME, "what `via` and results call it", varies=False)
-    rate: AnyRate = key(schedule.RATE, "rate, its course, or a trace, as path.rate")
+    rate: AnyRate = key(schedule.RATE, "rate, also in steps or a trace, as path.rate")
     buffer: MaybeBuffer = key(BUFFER, "limit of its queue, as path.buffer; a BDP is its rate x path.rtt", default=None)
     qdisc: AnyQdisc = key(_QDISC, "queue discipline, as path.qdisc", default="fifo")
     burst: Quantity = key(DEPTH, "depth of its token bucket; 0B: a serial line", default="3028B")
@@ -110,7 +110,7 @@ class DelayPart(Part, form="delay"):
 
     time: MaybeRtt = key(
         schedule.DELAY,
-        "its length, or its course, as path.delay; default: the flow's own propagation delay",
+        "its length, also in steps, as path.delay; default: the flow's own propagation delay",
         default=None,
     )
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "its variation", default=None)
@@ -184,7 +184,7 @@ class Up(Table):
     policer: MaybeSubTable[Policer] = key(Sub(Policer), "a policer in front of its queue", default=None)
     delay: MaybeRtt = key(
         schedule.DELAY,
-        "one-way delay of what goes up; default: the other half of the flow's RTT; or its course, as path.delay",
+        "one-way delay of what goes up; default: the other half of the flow's RTT; or in steps, as path.delay",
         default=None,
     )
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation", default=None)

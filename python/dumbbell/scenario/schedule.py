@@ -131,7 +131,7 @@ def in_steps(value: Mapping[str, Any], parse: Callable[[object], int], wanted: s
         raise UnitError(f"{STEPS_MAX} steps at most")
     parsed = tuple((units.span_ns(at), parse(one)) for at, one in steps)
     if parsed[0][0] != 0:
-        raise UnitError('a course whose first step is at "0s"')
+        raise UnitError('steps, the first of them at "0s"')
     if any(later[0] <= earlier[0] for earlier, later in pairwise(parsed)):
         raise UnitError("steps in ascending order of time")
     if any(later[0] - earlier[0] < STEP_MIN_NS for earlier, later in pairwise(parsed)):
@@ -169,11 +169,11 @@ def _rate(value: object) -> Rate:
     if "lte" in value or "wifi" in value:
         return _radio(value)
     made = in_steps(
-        value, _rate_step, f"a rate, or a course such as {FORM}, or a trace such as {TRACE_FORM}, or {RADIO_FORM}"
+        value, _rate_step, f"a rate, or steps such as {FORM}, or a trace such as {TRACE_FORM}, or {RADIO_FORM}"
     )
     if made.nominal == 0 or (made.repeat_ns is None and made.steps[-1][1] == 0):
         raise UnitError(
-            "a course whose outages end: a last rate above zero, or `repeat` and a rate above zero among its steps"
+            "steps whose outages end: a last rate above zero, or `repeat` and a rate above zero among its steps"
         )
     return made
 
@@ -219,7 +219,7 @@ def _radio(value: Mapping[str, Any]) -> Radio:
 def _rtt(value: object) -> Rtt:
     made = _course(value, kinds.RTT, "an RTT")
     if isinstance(made, Schedule) and made.steps[0][1] == 0:
-        raise UnitError("a course whose first RTT is above zero, because buffers refer to it")
+        raise UnitError("steps whose first RTT is above zero, because buffers refer to it")
     return made
 
 
@@ -233,7 +233,7 @@ def _course(value: object, constant: Kind, what: str) -> Rtt:
         return parsed
     if "trace" in value:
         return trace_file(value, f"a recording such as {RECORDING_FORM}", RECORDING_KEYS)
-    return in_steps(value, kinds.DELAY.parse, f"{what}, or a course such as {RTT_FORM}")
+    return in_steps(value, kinds.DELAY.parse, f"{what}, or steps such as {RTT_FORM}")
 
 
 def _table(required: str, **properties: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import axes, units
 from .declare import is_written, raw_at
-from .impairments import Loss
+from .impairments import GilbertElliott, RandomLoss, SteppedLoss
 from .qdiscs import Fifo, Qdisc, Red
 
 if TYPE_CHECKING:
@@ -62,16 +62,50 @@ def of_case(case: Scenario, plan: Plan) -> list[str]:
 
 
 def _losses(case: Scenario) -> Iterator[str]:
-    tables: list[tuple[str, Path | Flow]] = [("path", case.path)]
-    tables += [(f"flow[{i}]", flow) for i, flow in enumerate(case.flow)]
-    for at, table in tables:
-        loss = table.loss
-        if loss is None or isinstance(loss, Loss):
-            continue
-        if LOSS_LIKELY < loss < 10**9:
-            written = str(raw_at(table, "loss")).strip()
-            hint = "" if written.endswith("%") else f'; a percentage is written "{written}%"'
-            yield f"{at}.loss: {loss / 1e7:g} % of all packets are lost{hint}"
+    """Losses that are probably percentages without their sign. One that is written "100%" cuts a way off, and is
+    meant.
+    """
+    named, up = case.path.way_up
+    ways: list[tuple[str, Path | Up]] = [("path", case.path), *([] if up is None else [(named, up)])]
+    tables: list[tuple[str, Path | Up | Flow]] = [*ways, *((f"flow[{i}]", flow) for i, flow in enumerate(case.flow))]
+    found: list[tuple[str, object, object]] = [
+        (f"{at}.loss", table.loss, raw_at(table, "loss")) for at, table in tables
+    ]
+    found += [(f"{at}.impair[{i}]", part, None) for at, way in ways for i, part in enumerate(way.impair or ())]
+    for at, loss, written in found:
+        yield from _loss(at, loss, written)
+
+
+def _loss(at: str, loss: object, written: object) -> Iterator[str]:
+    """What to say of one loss, a share in 10^-9 or a table with a model."""
+    match loss:
+        case int():
+            if loss > LOSS_LIKELY and str(written).strip() != "100%":
+                yield f"{at}: {loss / 1e7:g} % of all packets are lost{_hint(written)}"
+        case RandomLoss():
+            yield from _loss(f"{at}.rate", loss.rate, raw_at(loss, "rate"))
+        case SteppedLoss():
+            steps = raw_at(loss, "steps")
+            steps = steps if isinstance(steps, (list, tuple)) else []  # else those of a recording, which has its unit
+            for (since_ns, share), (_, value) in zip(loss.steps.steps, steps):
+                if share > LOSS_LIKELY and _hint(value):
+                    since = units.span_text(since_ns)
+                    yield f"{at}.steps: {share / 1e7:g} % of all packets are lost from {since} on{_hint(value)}"
+        case GilbertElliott():
+            share = _mean(loss.stage())
+            if share > LOSS_LIKELY:
+                yield f"{at}: {share / 1e7:g} % of all packets are lost on average{_hint(raw_at(loss, 'p'))}"
+
+
+def _mean(stage: Stage) -> int:
+    """Of all packets, the share that two states lose in the long run, 10^-9."""
+    p, r = stage["p_ppb"], stage["r_ppb"]
+    return int((stage["bad_loss_ppb"] * p + stage["good_loss_ppb"] * r) // (p + r or 1))
+
+
+def _hint(written: object) -> str:
+    """How a percentage is written; nothing where it was written so."""
+    return "" if str(written).strip().endswith("%") else f'; a percentage is written "{str(written).strip()}%"'
 
 
 def _correlations(plan: Plan) -> Iterator[str]:
