@@ -1,15 +1,12 @@
 //! The figures of a run that most callers want without opening its tables. Floats, for reports only;
 //! definitions are those of `docs/metrics.md`.
 
-use super::totals::{percentile, Delays, FlowTotals, LinkTotals, RunTotals};
+use super::totals::{percentile, ratio, Delays, FlowTotals, LinkTotals, RunTotals};
 use super::warnings;
 use serde::Serialize;
 
 /// Part of a run at its begin and at its end that a flow may miss and still count in Jain's index.
 const JAIN_MARGIN: f64 = 0.1;
-/// Part of what a link can send that it may seem to have sent too much: times are rounded, and what crosses a link in the
-/// moments of begin and end counts whole.
-const ROUNDING: f64 = 0.01;
 
 /// See the module documentation.
 #[derive(Debug, Serialize)]
@@ -108,7 +105,7 @@ impl RunTotals {
     /// Without a link.
     pub fn summary(&self) -> Summary {
         let mut links: Vec<_> = self.links.iter().map(LinkTotals::summary).collect();
-        let found = [warnings::of_flows(&self.flows), warnings::of_links(&links)].concat();
+        let found = [warnings::of_flows(&self.flows), warnings::of_links(&self.links)].concat();
         let all: u64 = self.flows.iter().map(|flow| flow.goodput_bytes).sum();
         let (jain, jain_flows) = self.jain();
         Summary {
@@ -155,7 +152,7 @@ impl LinkTotals {
         let sojourn = |of: fn(&Delays) -> f64| self.sojourn.as_ref().map(|d| of(d) / 1e3);
         let offered = self.dropped_packets + self.sent_packets;
         LinkSummary {
-            utilization: utilization(self.sent_bytes, self.capacity_bytes),
+            utilization: self.utilization(),
             queue_mean_ms: self.queue.mean_us / 1e3,
             queue_p50_ms: f64::from(self.queue.p50_us) / 1e3,
             queue_p95_ms: f64::from(self.queue.p95_us) / 1e3,
@@ -205,21 +202,6 @@ impl FlowTotals {
             packets_sent: self.segs_sent,
         }
     }
-}
-
-/// What left a link of what could; up to [`ROUNDING`] above 1 counts as 1, and more is shown as it is.
-fn utilization(sent_bytes: u64, capacity_bytes: u64) -> f64 {
-    let full = ratio(sent_bytes, capacity_bytes);
-    if full > 1.0 + ROUNDING {
-        full
-    } else {
-        full.min(1.0)
-    }
-}
-
-/// A part of a whole; nothing of nothing is 0.
-fn ratio(part: u64, whole: u64) -> f64 {
-    part as f64 / whole.max(1) as f64
 }
 
 #[cfg(test)]

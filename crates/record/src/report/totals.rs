@@ -4,6 +4,10 @@
 use crate::schema::FlowRow;
 use serde::Deserialize;
 
+/// Part of what a link can send that it may seem to have sent too much: times are rounded, and what crosses a link in the
+/// moments of begin and end counts whole.
+const ROUNDING: f64 = 0.01;
+
 /// Mean and percentiles of times, us.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -111,6 +115,18 @@ pub struct RunTotals {
     pub flows: Vec<FlowTotals>,
 }
 
+impl LinkTotals {
+    /// What left a link of what could; up to [`ROUNDING`] above 1 counts as 1, and more is shown as it is.
+    pub fn utilization(&self) -> f64 {
+        let full = ratio(self.sent_bytes, self.capacity_bytes);
+        if full > 1.0 + ROUNDING {
+            full
+        } else {
+            full.min(1.0)
+        }
+    }
+}
+
 impl FlowTotals {
     /// Time between its opening and its end, s.
     pub fn active_s(&self) -> f64 {
@@ -168,6 +184,11 @@ pub fn percentile(values: &mut [u32], p: usize) -> Option<f64> {
     let (_, &mut low, above) = values.select_nth_unstable(below);
     let high = above.iter().min().map_or(low, |&next| next);
     Some(f64::from(low) + f64::from(high - low) * rest as f64 / 100.0)
+}
+
+/// A part of a whole; nothing of nothing is 0.
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Reasons to read the figures of a run with care: one line per kind, for any number of flows.
 
-use super::summary::LinkSummary;
-use super::totals::{FlowTotals, Waits};
+use super::totals::{FlowTotals, LinkTotals, Waits};
 use std::time::Duration;
 
 /// How late a flow may open its connection.
@@ -43,12 +42,11 @@ pub fn of_flows(flows: &[FlowTotals]) -> Vec<String> {
 }
 
 /// The links that sent more than their rates allow.
-pub fn of_links(links: &[LinkSummary]) -> Vec<String> {
-    let over = links.iter().enumerate().filter(|(_, link)| link.utilization > 1.0);
-    over.map(|(i, link)| {
-        format!("link {i} sent {:.0} % of what its rate allows", 100.0 * link.utilization)
-    })
-    .collect()
+pub fn of_links(links: &[LinkTotals]) -> Vec<String> {
+    let over =
+        links.iter().map(LinkTotals::utilization).enumerate().filter(|&(_, full)| full > 1.0);
+    over.map(|(i, full)| format!("link {i} sent {:.0} % of what its rate allows", 100.0 * full))
+        .collect()
 }
 
 /// That events of an emulated path were late, where too many were.

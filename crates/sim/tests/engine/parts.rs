@@ -396,12 +396,11 @@ fn a_flow_that_a_buffer_of_its_hosts_holds_is_warned_of() {
         run(&plan)
     };
     assert!(ran(|_| ()).summary.warnings.is_empty());
-    let small: [(&str, fn(&mut Plan)); 2] = [
-        ("receive", |plan| plan.host.rcvbuf_bytes = 200_000),
-        ("send", |plan| plan.host.sndbuf_bytes = 200_000),
-    ];
-    for (buffer, set) in small {
-        let ran = ran(set);
+    for buffer in ["receive", "send"] {
+        let ran = ran(match buffer {
+            "receive" => |plan| plan.host.rcvbuf_bytes = 200_000,
+            _ => |plan| plan.host.sndbuf_bytes = 200_000,
+        });
         let [warning] = &ran.summary.warnings[..] else { panic!("{:?}", ran.summary.warnings) };
         let rest = warning.strip_prefix(&format!("flow 0 waited for its {buffer} buffer "));
         let percent = rest.and_then(|rest| rest.strip_suffix(" % of the time")).expect(warning);
