@@ -106,6 +106,11 @@ def test_an_interval_is_students_over_the_repetitions_and_the_caption_says_so(tm
     assert "3 repetitions, whiskers: 95 % interval of the mean (Student's t)" in caption(ax)
 
 
+def test_a_caption_has_the_buffer_in_bdps_where_only_its_bytes_differ(tmp_path: Path) -> None:
+    found = run(tmp_path, [Flow(cca="reno")], rate=["5Mbps", "8Mbps"], buffer="1.5bdp", duration="500ms")
+    assert "; fifo, buffer 1.5 BDP;" in caption(plot.vary(found))
+
+
 def test_a_caption_says_how_many_runs_lack_the_figure(tmp_path: Path) -> None:
     flows = [Flow(cca="cubic"), Flow(cca="cubic", size="300kB")]
     found = run(tmp_path, flows, duration="2s", repetitions=4, loss=["1%", "15%"])

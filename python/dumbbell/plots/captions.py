@@ -116,12 +116,14 @@ def _queue(result: Result, number: int) -> str:
 
 
 def _shared_queue(results: Sequence[Result]) -> str:
-    """The discipline where only the buffer varies, the buffer where only the discipline does, some of which count it
-    in packets.
+    """The discipline where only the buffer varies, with its BDPs where only its bytes do; the buffer where only the
+    discipline varies, some of which count it in packets.
     """
     links = {run.plan.recorded_links[0].qdisc.kind: (run, run.plan.recorded_links[0]) for run in results}
     if len(links) == 1:
-        return next(iter(links))
+        (kind,) = links
+        bdps = {_bdps(run, run.plan.recorded_links[0]) for run in results}
+        return f"{kind}, {_limit_word({kind})} {bdps.pop()} BDP" if len(bdps) == 1 and "" not in bdps else kind
     limits = [run.plan.recorded_links[0].qdisc.limit for run in results]
     if None in limits or len({limit.wire_bytes // FRAME_BYTES for limit in limits if limit}) > 1:
         return ""
@@ -138,18 +140,23 @@ def _size(result: Result, link: LinkView) -> str:
     if limit is None:
         return ""
     size = f"{limit.amount} packets" if limit.measure == "packets" else bytes_text(limit.amount)
-    return size + (_times(result, link, limit.amount) if limit.measure == "bytes" and link.is_constant else "")
-
-
-def _times(result: Result, link: LinkView, size: int) -> str:
-    """A size in BDPs of path.rtt, which is named where flows have another; empty where their RTTs differ."""
-    rtts = {flow.rtt_ns for flow in result.plan.flows}
-    if len(rtts) != 1:
-        return ""
-    flows_rtt = rtts.pop()
+    bdps = _bdps(result, link)
+    if not bdps:
+        return size
+    flows_rtt = result.plan.flows[0].rtt_ns
     rtt = _path_rtt(result, flows_rtt)
-    bdp = link.rate_bps * rtt / 8e9
-    return f" ({size / bdp:.3g} BDP{'' if rtt == flows_rtt else f' at {span_text(rtt)}'})" if bdp else ""
+    return f"{size} ({bdps} BDP{'' if rtt == flows_rtt else f' at {span_text(rtt)}'})"
+
+
+def _bdps(result: Result, link: LinkView) -> str:
+    """The limit of a queue in BDPs of path.rtt; empty where it counts packets, where the rate changes, and where the
+    flows have different RTTs.
+    """
+    limit, rtts = link.qdisc.limit, {flow.rtt_ns for flow in result.plan.flows}
+    if limit is None or limit.measure != "bytes" or not link.is_constant or len(rtts) != 1:
+        return ""
+    bdp = link.rate_bps * _path_rtt(result, rtts.pop()) / 8e9
+    return f"{limit.amount / bdp:.3g}" if bdp else ""
 
 
 def _path_rtt(result: Result, flows_rtt: int) -> int:

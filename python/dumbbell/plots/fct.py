@@ -297,12 +297,9 @@ def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Wind
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=max(floor(lowest * 10) / 10, 0.1))
-    from matplotlib.ticker import FuncFormatter
-
     from dumbbell.scenario.units import bytes_text
 
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(round(value))))
-    ax.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    style.plain_log(ax.xaxis, *ax.get_xlim(), text=lambda value: bytes_text(round(value)))
     style.plain_log(ax.yaxis, *ax.get_ylim())
     ax.set_xlabel("Size of the flow")
     style.value_title(sheet, ax, "Slowdown: completion time / (size / rate + RTT)")

@@ -325,9 +325,9 @@ def _length_points(axis: Any) -> float:
     return float(72 * (box.width * wide if axis.axis_name == "x" else box.height * high))
 
 
-def plain_log(axis: Any, low: float, high: float) -> None:
-    """Plain numbers on a logarithmic axis: at 1, 2 and 5 of each decade where it spans few and is long enough, else at
-    powers of ten.
+def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str] = "{:g}".format) -> None:
+    """Plain numbers, or what `text` makes of them, on a logarithmic axis: at 1, 2 and 5 of each decade where it spans
+    few and is long enough, else at powers of ten.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
@@ -341,5 +341,5 @@ def plain_log(axis: Any, low: float, high: float) -> None:
             and 3 * log10(high / low) * _TICK_POINTS[axis.axis_name] <= _length_points(axis)
         )
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=20))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_formatter(NullFormatter())
