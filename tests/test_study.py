@@ -188,7 +188,7 @@ def test_a_figure_that_no_row_has_is_never_known_well_enough() -> None:
     some = row([1.0] * 12)._replace(values={"jain": mean_interval([0.9, 0.9])})
     assert goals.wanted([jain], [some]) == 13
     assert goals.missed([jain], [some]) == ["jain: 2 of 12 repetitions have it"]
-    # A bulk flow has no completion time; the transfer beside it decides.
+    # Only the transfer counts, because a bulk flow never completes.
     transfer = row([1.0] * 3)._replace(values={"fct": mean_interval([2.0, 2.0, 2.0])})
     assert goals.missed([Goal.of("fct ci 5%")], [row([1.0] * 3), transfer]) == []
 

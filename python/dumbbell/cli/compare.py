@@ -209,7 +209,7 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_as_json(row, names)), flush=True)
         return
-    varied = ", ".join(f"{key} = {units.value_text(value)}" for key, value in row.vary.items())
+    varied = units.varied_text(row.vary)
     part = f", {row.window[0]:g} to {row.window[1]:g} s" if row.window else ""
     print(f"{row.name}{' (' + varied + ')' if varied else ''}{part}: {row.verdict}")
     print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")

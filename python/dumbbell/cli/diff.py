@@ -16,7 +16,7 @@ from dumbbell.results.statistic import Interval
 from dumbbell.scenario import units
 
 from . import OK, table
-from .rows import Part, cell, default_by, head, keys, notes_of_runs, windows
+from .rows import Part, cell, head, keys, notes_of_runs, windows
 from .table import Column
 
 Side = tuple[str, list[Measured]]
@@ -39,7 +39,7 @@ def main(found: Sequence[Side], names: Sequence[str], arguments: argparse.Namesp
     """What changed from the first folder to the second."""
     _refuse(found, arguments)
     wanted = list(names or _DIFFERENCES)
-    by = arguments.by or default_by([run for _, runs in found for run in runs])
+    by = arguments.by or figures.default_by(run for _, runs in found for run in runs)
     before, after = (
         [row for run in runs for row in figures.rows(run, wanted, by=by, only=arguments.flows)] for _, runs in found
     )

@@ -236,11 +236,6 @@ def windows(runs: Sequence[Measured]) -> str:
     return "windows differ" if len(found) > 1 else "{:g} to {:g} s".format(*found.pop())
 
 
-def default_by(runs: Sequence[Measured]) -> str:
-    """Whether rows are flows, or tables because there are many flows."""
-    return "table" if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else "flow"
-
-
 def _of_both_directions(parts: Sequence[Part], shown: Collection[str]) -> list[str]:
     """What is to be known of figures that compare flows whose data go different ways."""
     names = [words for name, words in (("jain", "Jain's index"), ("share", "share")) if name in shown]

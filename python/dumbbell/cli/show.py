@@ -22,7 +22,7 @@ from dumbbell.scenario import units
 from dumbbell.scenario.units import UnitError
 
 from . import OK, diff
-from .rows import RANKS, Asked, Part, default_by, shortened
+from .rows import RANKS, Asked, Part, shortened
 from .rows import text as table_text
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _defaults(runs: Sequence[Measured]) -> list[str]:
 
 
 def _part(folder: str, runs: list[Measured], names: Sequence[str], asked: Asked) -> Part:
-    by = asked.by or default_by(runs)
+    by = asked.by or figures.default_by(runs)
     rows = [row for run in runs for row in figures.rows(run, names, by=by, only=asked.flows)]
     if not asked.runs:
         rows = figures.over_repetitions(rows)

@@ -149,8 +149,7 @@ def _short(study: Study, choice: Choice) -> list[str]:
     for case, jobs in study.cases.items():
         if choice.until and case not in study.errors and all(job.number in study.finished for job in jobs):
             rows = study.rows(case, [goal.name for goal in choice.until])
-            vary = jobs[0].planned.vary
-            name = ", ".join(f"{key} = {units.value_text(value)}" for key, value in vary.items())
+            name = units.varied_text(jobs[0].planned.vary)
             for why in goals.missed(choice.until, rows):
                 found.setdefault(why, []).append(name)
     return [f"{why}{_which(names, len(study.cases))}" for why, names in found.items()]
@@ -175,7 +174,7 @@ def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: 
     size = "smallest" if which == "min" else "largest"
     print(f"{size} {key} with {' and '.join(arguments.where)}:\n")
     for one in found:
-        head = ", ".join(f"{name} = {units.value_text(value)}" for name, value in one.vary.items())
+        head = units.varied_text(one.vary)
         print(f"  {head + ': ' if head else ''}{_answer(one, which, arguments.where)}")
         for looked in one.looked:
             mark = "holds" if looked.holds else "does not"

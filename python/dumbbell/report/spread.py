@@ -14,7 +14,6 @@ from dumbbell.results.texts import half_text, mean_text
 from . import looks
 from .gathered import labels
 from .overtime import numbers
-from .table import by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,7 +123,7 @@ def repeated(runs: Sequence[Measured]) -> list[dict[str, Any]]:
     """Each figure of each combination with its repetitions, its mean and its 95 % interval; nothing where nothing is
     repeated.
     """
-    found = [row for run in runs for row in rows_of.rows(run, REPEATED, by=by(runs))]
+    found = [row for run in runs for row in rows_of.rows(run, REPEATED, by=rows_of.default_by(runs))]
     whole = [(rows_of.mean_row(same), same) for same in rows_of.repetitions(found) if len(same) > 1]
     names = _names(runs)
     made = []

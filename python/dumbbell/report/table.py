@@ -26,14 +26,9 @@ RUNS_MOST = 150
 ROWS_MOST = 1000
 
 
-def by(runs: Sequence[Measured]) -> str:
-    """Whether rows are flows or tables, as `dumbbell show` decides it."""
-    return "table" if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else "flow"
-
-
 def rows(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
     """The rows of these runs, repetitions apart."""
-    return [row for run in runs for row in figures.rows(run, names, by=by(runs))]
+    return [row for run in runs for row in figures.rows(run, names, by=figures.default_by(runs))]
 
 
 def table(runs: Sequence[Measured]) -> dict[str, Any]:

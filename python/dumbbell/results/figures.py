@@ -88,6 +88,11 @@ def measured(result: Result, start_s: float | None = None, end_s: float | None =
     return Measured(result, None if window is None else inside(result, window))
 
 
+def default_by(runs: Iterable[Measured]) -> str:
+    """What makes a row unless it is said: a flow, or a table where a run has many flows."""
+    return "table" if any(len(run.result.plan.flows) > FLOWS_MAX for run in runs) else "flow"
+
+
 def selections(result: Result, by: str, only: str | None = None) -> list[tuple[int | None, list[int]]]:
     """Which flows make a row: (the flow's number, or None for several; the flows). `only` picks numbers, ranges and
     names, with commas between.

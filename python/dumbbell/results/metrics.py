@@ -26,7 +26,7 @@ from .statistic import (
     mean_interval,
     paired_interval,
     student_t,
-)  # fmt: skip
+)
 from .windows import (
     Which,
     Window,

@@ -113,7 +113,7 @@ def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
 def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
     path, link = case.scenario.path, planned["links"][0]
     goes_up = any(_is_up(flow) for flow in planned["flows"])
-    head = ", ".join(f"{key} = {units.value_text(value)}" for key, value in case.vary.items())
+    head = units.varied_text(case.vary)
     bdp = plan.bdp_bytes(path, link["rate_bps"])
     rtt = _rtt(path.rtt) if isinstance(path.rtt, Schedule) else raw_at(path, "rtt")
     bdp_text = (

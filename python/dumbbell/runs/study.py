@@ -232,9 +232,7 @@ class Study:
     def rows(self, case: str, names: Sequence[str]) -> list[Row]:
         """The figures of a combination over its repetitions that are finished."""
         runs = [figures.measured(self._result(job)) for job in self.cases[case] if job.number in self.finished]
-        by = self._choice.by or (
-            "table" if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else "flow"
-        )
+        by = self._choice.by or figures.default_by(runs)
         made = [row for run in runs for row in figures.rows(run, names, by=by, only=self._choice.flows)]
         return figures.over_repetitions(made)
 

@@ -191,6 +191,11 @@ def bytes_text(size: int) -> str:
     return _scaled(size, ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B")))
 
 
+def varied_text(vary: Mapping[str, object]) -> str:
+    """Varied keys with their values: ``path.buffer = 1bdp, flow.cca = bbr``."""
+    return ", ".join(f"{key} = {value_text(value)}" for key, value in vary.items())
+
+
 def value_text(value: object) -> str:
     """A value of a scenario in a few words, for labels and names: ``fq_codel limit=buffer``, ``10Mbps 5s:20Mbps
     repeat``.

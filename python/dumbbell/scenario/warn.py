@@ -238,7 +238,9 @@ def of_grid(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
             continue
         what = f"{', '.join(keys)} has no effect: its {len(points)} values make equal runs"
         where = (
-            "" if len(idle) == len(groups) else " with " + "; ".join(_words(json.loads(key)) for key in idle[:SHOWN])
+            ""
+            if len(idle) == len(groups)
+            else " with " + "; ".join(units.varied_text(json.loads(key)) for key in idle[:SHOWN])
         )
         found.append(what + where + (f"; and {len(idle) - SHOWN} more" if where and len(idle) > SHOWN else ""))
     return found
@@ -248,10 +250,6 @@ def _text(plan: Plan) -> str:
     """A plan but for what does not decide what the engine does."""
     flows = [{key: value for key, value in flow.items() if key != "name"} for flow in plan["flows"]]
     return json.dumps({**plan, "flows": flows, "measure": None}, sort_keys=True, default=str)
-
-
-def _words(vary: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {units.value_text(value)}" for key, value in vary.items())
 
 
 def is_random(plan: Plan) -> bool:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +13,7 @@ from dumbbell.backends import tc
 from dumbbell.backends.script import DATA_PORT, IN_ONE_KERNEL, host_of, refuse_hosts, sysctls
 from dumbbell.backends.tables import IPERF3_GREETING
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.results.plan_view import qdisc_of
+from dumbbell.results.plan_view import link_of, qdisc_of
 
 from . import ways
 from .network import Network, hosts, routed
@@ -250,11 +249,9 @@ def refilled(link: LinkPlan, duration_ns: int) -> float:
     """How much more than its rates allow a link can send at most, as a part of that: `tc qdisc change` fills the bucket
     of tbf (`tbf_change` in net/sched/sch_tbf.c), which holds a burst.
     """
-    changes = [(at, rate) for at, rate in ways.times(link["steps"], link["repeat_ns"], duration_ns)]
-    first = next((rate for at, rate in link["steps"] if not at), link["rate_bps"])
-    rates = [(0, first), *changes, (duration_ns, 0)]
-    allowed_bits = sum(rate * (until - at) for (at, rate), (until, _) in pairwise(rates)) / 1e9
-    return len(changes) * 8 * link["burst_bytes"] / allowed_bits if allowed_bits else 0.0
+    allowed_bits = link_of(link).bits(0, duration_ns)
+    changes = sum(1 for _ in ways.times(link["steps"], link["repeat_ns"], duration_ns))
+    return changes * 8 * link["burst_bytes"] / allowed_bits if allowed_bits else 0.0
 
 
 def _refuse_refills(link: LinkPlan, duration_ns: int) -> None:
