@@ -54,7 +54,8 @@ function value(row: TableRow, by: string, data: Table): number | string {
     const key = data.keys.indexOf(by);
     if (by === "flow") return row.flow;
     if (key >= 0) return row.vary[key];
-    return row.cells[data.columns.findIndex((one) => one.name === by)]?.[1] ?? -Infinity;
+    const found = row.cells[data.columns.findIndex((one) => one.name === by)];
+    return found ? (found[1] ?? Infinity) : -Infinity;
 }
 
 function sorted(data: Table, { by, down }: Sorting): TableRow[] {
@@ -116,7 +117,7 @@ function cell(row: TableRow, i: number, most: number): HTMLElement {
     const found = row.cells[i];
     if (!found) return h("td", {});
     const made = h("td", { class: "bar" }, h("span", {}, found[0]));
-    made.style.setProperty("--part", `${Math.max(0, Math.min(1, found[1] / (most || 1))) * 100}%`);
+    made.style.setProperty("--part", `${Math.max(0, Math.min(1, (found[1] ?? most) / (most || 1))) * 100}%`);
     made.style.setProperty("--colour", shown(row.colour));
     return made;
 }
@@ -125,7 +126,7 @@ function save(data: Table, title: string): HTMLElement {
     const heads = [...["scenario", ...data.keys, "flow", "n"], ...data.columns.map((one) => one.name)];
     const rows = data.rows.map((row) => [
         ...[row.scenario, ...row.vary, row.flow, String(row.n)],
-        ...row.cells.map((one) => (one ? String(one[1]) : "")),
+        ...row.cells.map((one) => (one ? String(one[1] ?? one[0]) : "")),
     ]);
     const text = () => csv({ name: title, heads: () => heads, rows: () => rows, svg: () => null as never });
     const write = () => {

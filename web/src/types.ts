@@ -104,7 +104,8 @@ export interface TableRow {
     flow: string;
     colour: Colour;
     n: number;
-    cells: ([string, number] | null)[];
+    /** Text and number; no number where a percentile lies among what never ended. */
+    cells: ([string, number | null] | null)[];
 }
 export interface Table {
     keys: string[];

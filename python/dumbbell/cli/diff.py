@@ -13,6 +13,7 @@ from dumbbell.results import figures
 from dumbbell.results.catalogue import Measured
 from dumbbell.results.figures import Change, Row
 from dumbbell.results.statistic import Interval
+from dumbbell.results.texts import difference_text, half_text
 from dumbbell.scenario import units
 
 from . import OK, table
@@ -173,5 +174,6 @@ def _mean(row: Row, name: str) -> Interval | None:
 
 
 def _signed(change: Change) -> str:
-    text = cell(change.name, change.difference)
-    return ("" if text.startswith("-") else "+") + text + (" *" if change.is_clear else "")
+    half = half_text(change.name, change.difference)
+    interval = f" {table.plus_minus()} {half}" if half else ""
+    return difference_text(change.name, change.difference) + interval + (" *" if change.is_clear else "")

@@ -154,12 +154,22 @@ def go(
         if progress:
             progress.clear()
     _told_equal(done)
+    _summarise(planned, finished, place, show, wanted)
+    return status
+
+
+def _summarise(planned: list[Job], finished: list[Path], place: Place, show: Show, wanted: Asked | None) -> None:
+    """Print the table of the finished runs where it is asked for, and how many others failed."""
+    failed = (len(planned) - len(finished), len(planned))  # a full disk ends the runs after it, too
     if finished and show is Show.TABLE:
         from .rows import Asked  # only then: it needs the tables
         from .show import of_runs
 
-        sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), told=told(planned)))
-    return status
+        sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), failed=failed, told=told(planned)))
+    elif failed[0] and len(planned) > 1:
+        from .show import failed_text
+
+        _note(failed_text(*failed))
 
 
 def told(jobs: Iterable[Job]) -> set[str]:

@@ -72,20 +72,30 @@ def refuse_conditions(asked: Asked, plans: Iterable[PlanView]) -> None:
     refuse_doubted([condition(text).name for text in asked.where or ()], plans, "--where")
 
 
-def of_runs(folders: Sequence[Path], out: Path, asked: Asked, *, told: Collection[str] = ()) -> str:
+def of_runs(
+    folders: Sequence[Path], out: Path, asked: Asked, *, failed: tuple[int, int] = (0, 0), told: Collection[str] = ()
+) -> str:
     """What `dumbbell run` prints at its end: the same table, cut where it is long, without the warnings that were told
-    before.
+    before; `failed` has how many runs failed, of how many.
     """
+    missing = f"{failed_text(*failed)}, and the table has no rows of them\n" if failed[0] else ""
     runs = [figures.measured(run) for run in Results.of(folders)]
     names = _names(asked.columns) or _defaults(runs)
     part = _part(str(out), runs, _and_conditions(names, asked), asked)
     if asked.where and not part.rows:
-        return f"{out}: no row has {' and '.join(asked.where)}\n"
+        return f"{out}: no row has {' and '.join(asked.where)}\n{missing}"
     cut = part._replace(rows=part.rows[:ROWS_MAX])
     more = len(part.rows) - len(cut.rows)
-    return table_text([cut], names, asked, told=told) + (
-        f"... and {more} more rows: dumbbell show {out}\n" if more else ""
+    return (
+        table_text([cut], names, asked, told=told)
+        + (f"... and {more} more rows: dumbbell show {out}\n" if more else "")
+        + missing
     )
+
+
+def failed_text(failed: int, of: int) -> str:
+    """How many runs failed: ``3 of 6 runs failed``."""
+    return f"{failed} of {of} run{'s' * (of != 1)} failed"
 
 
 def _and_conditions(names: Sequence[str], asked: Asked) -> list[str]:
@@ -128,14 +138,12 @@ def _seconds(value: str | None, option: str) -> float | None:
 def _defaults(runs: Sequence[Measured]) -> list[str]:
     """The usual figures, of those that these runs have."""
     flows = [flow for run in runs for flow in run.result.plan.flows]
-    without = set() if any(flow.is_finite for flow in flows) else {"fct", "fct_p99", "unfinished"}
+    asks = any(flow.workload and flow.workload.kind == "request_response" for flow in flows)
+    without = set() if any(flow.is_finite for flow in flows) else {"fct", "fct_p99"}
+    without |= set() if asks or any(flow.is_finite for flow in flows) else {"unfinished"}
     without |= set() if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else {"fct_p99"}
     without |= set() if any(len(run.result.plan.flows) > 1 for run in runs) else {"share", "jain"}
-    without |= (
-        set()
-        if any(flow.workload and flow.workload.kind == "request_response" for flow in flows)
-        else {"latency", "latency_p99"}
-    )
+    without |= set() if asks else {"latency", "latency_p99"}
     return [name for name in RANKS if name not in without]
 
 

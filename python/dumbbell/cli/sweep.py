@@ -23,7 +23,7 @@ from dumbbell.scenario.own import Own
 
 from . import BAD_INPUT, FAILED, INTERRUPTED, OK, run
 from .rows import Asked, cell
-from .show import checked, of_runs
+from .show import checked, failed_text, of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,11 +88,14 @@ class _Teller:
 
     def __init__(self, progress: Progress | None, *, has_lines: bool) -> None:
         self.progress, self.has_lines, self.status = progress, has_lines, OK
+        self.failed = self.count = 0
 
     def tell(self, outcome: Outcome) -> None:
         """An error on stderr, or a line of JSON on stdout."""
         if self.progress:
             self.progress.clear()
+        self.count += 1
+        self.failed += outcome.error is not None
         if outcome.error:
             self.status = max(self.status, BAD_INPUT if isinstance(outcome.error, ScenarioError) else FAILED)
             hint = "; finished runs are kept in the store" if isinstance(outcome.error, DiskFullError) else ""
@@ -129,14 +132,19 @@ def _go(
     if found is not None:
         _print_found(arguments, found, conditions)
     elif not arguments.json and not arguments.quiet:
-        _print_table(study, going, choice, wanted, told=run.told(made.jobs))
+        failed = (teller.failed, teller.count)
+        _print_table(study, going, choice, wanted, failed=failed, told=run.told(made.jobs))
+    elif teller.failed and teller.count > 1:
+        _note(failed_text(teller.failed, teller.count))
     return teller.status
 
 
-def _print_table(study: Study, going: Sweep, choice: Choice, wanted: Asked, *, told: set[str]) -> None:
+def _print_table(
+    study: Study, going: Sweep, choice: Choice, wanted: Asked, *, failed: tuple[int, int], told: set[str]
+) -> None:
     folders = [job.folder for job in going.jobs if job.number in study.finished]
     if folders:
-        sys.stdout.write(of_runs(folders, going.out, wanted, told=told))
+        sys.stdout.write(of_runs(folders, going.out, wanted, failed=failed, told=told))
     for text in _short(study, choice):
         _note(text)
 

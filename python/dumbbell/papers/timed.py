@@ -33,14 +33,8 @@ def arrivals(result: Result, flow: int, bin_s: float = 0.5) -> tuple[Column, Col
     """Payload that arrives in each bin, in whichever order: (ends of the bins in s, Mbit/s). A segment counts when its
     acknowledgement, selective or not, reaches the sender.
     """
-    import numpy as np
-
-    t, count = (sample_column(result, flow, name) for name in ("t_us", "delivered"))
-    if not t.size:
-        return np.empty(0), np.empty(0)
-    ends = np.arange(t[0] / 1e6, t[-1] / 1e6 + 1e-9, bin_s)
-    grown = np.diff(np.interp(ends, t / 1e6, count))
-    return ends[1:], grown * SEGMENT_BITS / bin_s / 1e6
+    ends, segments = metrics.arrival_series(result, flow, bin_s=bin_s)
+    return ends, segments * SEGMENT_BITS / 1e6
 
 
 #: Payload of a full segment.
@@ -56,7 +50,7 @@ def goodputs(bin_s: float = 1.0) -> Series:
     """Goodput in bins: (s, Mbit/s)."""
 
     def series(result: Result, flow: int) -> tuple[Column, Column]:
-        ends, rates = metrics.goodput_series(result, flow, bin_s=bin_s)
+        ends, rates = metrics.goodput_series(result, flow, bin_s=bin_s, whole=True)
         return ends, rates / 1e6
 
     return series

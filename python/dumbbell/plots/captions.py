@@ -38,10 +38,12 @@ def of_runs(
     marks: str = "whiskers:",
     cut: bool = False,
     lacking: int = 0,
+    unreached: int = 0,
     beside: Sequence[VariedKey] = (),
 ) -> str:
     """The caption of a picture of several runs: what they share, how many repetitions a point has, how many of the
-    runs are `lacking` a value, and in which keys `beside` that along x the points differ. `marks` shows the intervals.
+    runs are `lacking` a value, how many points are `unreached`, and in which keys `beside` that along x the points
+    differ. `marks` shows the intervals.
     """
     names = list(dict.fromkeys(run.name for run in results))
     parts = []
@@ -55,6 +57,8 @@ def of_runs(
     times = [f"{n} repetition{'s' if counts != [1] else ''}{shown}"]
     if beside:
         times.append(f"a random sample, whose points also differ in {', '.join(key.range_text for key in beside)}")
+    if unreached:
+        times.append(f"{unreached} point{'s' * (unreached != 1)} not reached: too few transfers or messages ended")
     if lacking:
         times.append(f"{lacking} of {len(results)} runs lack a value: means are of the others")
     return f"{', '.join(names)}: " + "; ".join([*filter(None, parts), *(windows if len(windows) == 1 else []), *times])

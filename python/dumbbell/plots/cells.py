@@ -5,7 +5,7 @@ together.
 from __future__ import annotations
 
 from collections import Counter
-from math import isnan
+from math import isinf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, wrong
@@ -59,6 +59,8 @@ class Found(NamedTuple):
     metric: Metric
     lacking: int = 0
     """Runs in which a line or bar has no value, though it has one in others."""
+    unreached: int = 0
+    """Points left out because a percentile of one of their repetitions lies among what never ended."""
 
     @property
     def groups(self) -> int:
@@ -188,6 +190,7 @@ def collect(
     numbers = _numbers(results, read_groups)
     cells: list[Cell] = []
     lacking: list[set[int]] = []
+    unreached = 0
     for runs in captions.repetitions(list(results)):
         vary = {key: one.value_of(runs[0]) for key, one in varied.items()}
         read: dict[int, list[tuple[Group | None, float]]] = {}
@@ -203,13 +206,18 @@ def collect(
                     lacking[-1].discard(number)
         for number, same in sorted(read.items()):
             values = [value for _, value in same]
+            if any(map(isinf, values)):
+                unreached += 1
+                continue
             cells.append(Cell(vary, runs[0], same[0][0], number, values, sizes_of([group for group, _ in same])))
+    if unreached and not cells:
+        raise ResultError(f"{name} is not reached in any run, because too few transfers or messages ended")
     if not cells:
         raise ResultError(
             f"no run has {name}: {_why(name, windowed=window is not None or results[0].plan.window is not None)}"
         )
     drawn = {cell.number for cell in cells}
-    return Found(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking))
+    return Found(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking), unreached)
 
 
 def link_rate(cells: Sequence[Cell]) -> float | None:

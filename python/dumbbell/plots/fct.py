@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError
+from dumbbell.results import metrics
 
 from . import captions, cells, figures, groups, look, reading, style
 
@@ -56,6 +58,14 @@ class Kind(NamedTuple):
             ideal.append(size[mine] * 8 / rate + rtt[mine] / 1e6)
         return np.concatenate(sizes), np.concatenate(times), np.concatenate(ideal), opened
 
+    def latencies(self, window: Window | None) -> tuple[Column, int]:
+        """Latencies in seconds of the messages that arrived, and how many others were asked for."""
+        import numpy as np
+
+        spans = [(run, group.flows, reading.window_of(run, window)) for run, group in self.runs]
+        times = [metrics.request_latencies_s(run, flows, span) for run, flows, span in spans]
+        return np.concatenate(times), sum(metrics.unfinished_requests(run, flows, span) for run, flows, span in spans)
+
 
 @style.styled
 def fct(
@@ -98,7 +108,7 @@ def fct(
     sheet = style.Sheet(ax, page, columns=2 if pair else 1, height=2.8)
     for kind, own in zip(kinds, _looks(kinds)):
         _, times, _, opened = found[kind.label]
-        _distribution(sheet, kind.label, times, opened, own)
+        _distribution(sheet, kind.label, times, opened - times.size, own)
     _time_axis(sheet.ax, "Completion time (s)", log=log)
     sheet.ax.set_ylabel("Share of flows (CDF)")
     for beside in sheet.axes[1:]:
@@ -141,18 +151,15 @@ def latency(
     """Cumulative distribution of the time from a request, or a write, until the last byte of its message had arrived.
     Parameters as of `fct`.
     """
-    import numpy as np
-
-    kinds = _kinds(results, lambda run, group: figures.latencies(run, group, window)[1] > 0)
+    kinds = _kinds(results, lambda run, group: any(run.plan.flows[flow].sends_messages for flow in group.flows))
     if not kinds:
         raise ResultError("no flow of these runs sends messages; a [flow.workload] makes it")
     sheet = style.Sheet(ax, page)
     counted: list[tuple[int, int]] = []
     for kind, own in zip(kinds, _looks(kinds)):
-        found = [figures.latencies(run, group, window) for run, group in kind.runs]
-        times, asked = np.concatenate([times for times, _ in found]), sum(asked for _, asked in found)
-        counted.append((times.size, asked))
-        _distribution(sheet, kind.label, times, asked, own)
+        times, missing = kind.latencies(window)
+        counted.append((times.size, times.size + missing))
+        _distribution(sheet, kind.label, times, missing, own)
     _time_axis(sheet.ax, "Latency of a message (s)", log=log)
     sheet.ax.set_ylabel("Share of messages (CDF)")
     sheet.finish(_caption(results, window) + _of_all(counted, "messages"))
@@ -218,42 +225,29 @@ def _looks(kinds: Sequence[Kind]) -> list[dict[str, Any]]:
     return made
 
 
-def _distribution(sheet: style.Sheet, label: str, times: Column, opened: int, own: dict[str, Any]) -> None:
-    """A step curve with its median and 99th percentile."""
+def _distribution(sheet: style.Sheet, label: str, times: Column, missing: int, own: dict[str, Any]) -> None:
+    """A step curve of the times, with the median and 99th percentile of all, the `missing` ones above these."""
     import numpy as np
 
-    ordered = np.sort(times)
+    ordered, begun = np.sort(times), times.size + missing
     if not ordered.size:
-        sheet.entry(sheet.ax.plot([], [], **own)[0], f"{label}: none of {opened} completed")
+        sheet.entry(sheet.ax.plot([], [], **own)[0], f"{label}: none of {begun} completed")
         return
     steps = (
         np.concatenate([ordered[:1], ordered]),
-        np.arange(ordered.size + 1) / opened,
+        np.arange(ordered.size + 1) / begun,
     )  # from 0, so that one time alone is a line, too
     drawn = sheet.ax.step(*steps, where="post", label=label, **own)[0]
-    p50, p99 = (_percentile(ordered, opened, share) for share in (0.5, 0.99))
-    for at, height, marker in ((p50, 0.5, "o"), (p99, 0.99, "D")):
-        if at is not None:
+    of_all = metrics.distribution(ordered, unreached=missing)
+    for at, height, marker in ((of_all.p50, 0.5, "o"), (of_all.p99, 0.99, "D")):
+        if isfinite(at):
             sheet.ax.plot([at], [height], marker, color=own["color"], markersize=5, markeredgecolor="white", zorder=3)
-    count = f"{ordered.size}" if ordered.size == opened else f"{ordered.size} of {opened} complete"
-    sheet.entry(drawn, f"{label} ({count}): ● p50 {_time(p50)}, ◆ p99 {_time(p99)}")
+    count = f"{ordered.size}" if not missing else f"{ordered.size} of {begun} complete"
+    sheet.entry(drawn, f"{label} ({count}): ● p50 {_time(of_all.p50)}, ◆ p99 {_time(of_all.p99)}")
 
 
-def _percentile(ordered: Column, opened: int, share: float) -> float | None:
-    """The time within which this share of all that opened completed, between order statistics as everywhere; None
-    where fewer did.
-    """
-    from math import ceil, floor
-
-    place = share * (opened - 1)
-    if ceil(place) >= ordered.size:
-        return None
-    low, high = float(ordered[floor(place)]), float(ordered[ceil(place)])
-    return low + (high - low) * (place - floor(place))
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
+def _time(seconds: float) -> str:
+    if not isfinite(seconds):
         return "not reached"
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
 

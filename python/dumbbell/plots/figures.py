@@ -6,11 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure
 
-from . import reading
-
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
-    from dumbbell.results.metrics import Column
     from dumbbell.results.plan_view import Window
 
     from .groups import Group
@@ -76,7 +73,7 @@ _TITLES = {
     "throughput": "Throughput, retransmissions included",
     "share": "Share of all goodput",
     "retrans_rate": "Retransmitted segments",
-    "unfinished": "Flows that did not complete",
+    "unfinished": "Transfers or messages that did not complete",
     "cov": "Coefficient of variation of goodput",
     "cov_arrivals": "Coefficient of variation of arrivals",
     "jain": "Jain's index",
@@ -92,7 +89,7 @@ _TITLES = {
     },
 }
 _MOST = {"share": 1.0, "jain": 1.0, "utilization": 1.0, "retrans_rate": 100.0, "drop_rate": 100.0}
-_UNITS = {"drops": "packets", "marks": "packets", "unfinished": "flows"}
+_UNITS = {"drops": "packets", "marks": "packets"}
 
 
 def metric(name: str) -> Metric:
@@ -107,21 +104,3 @@ def metric(name: str) -> Metric:
 
 
 METRICS: dict[str, Metric] = {name: metric(name) for name in FIGURES}
-
-
-def latencies(result: Result, group: Group, window: Window | None) -> tuple[Column, int]:
-    """Times of the group's messages that arrived, of those asked for in the window, seconds; and how many were asked
-    for.
-    """
-    import numpy as np
-
-    if not (result.folder / "messages.parquet").exists():
-        return np.empty(0), 0
-    flow, asked, done = (
-        np.asarray(result.messages[name].to_numpy(zero_copy_only=False), dtype=float)
-        for name in ("flow", "asked_us", "completed_us")
-    )
-    start, end = reading.window_of(result, window)
-    mine = np.isin(flow, group.flows) & (asked >= start * 1e6) & (asked <= end * 1e6)
-    arrived = mine & ~np.isnan(done)
-    return (done - asked)[arrived] / 1e6, int(mine.sum())

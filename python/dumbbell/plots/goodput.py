@@ -6,6 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Unpack
 
 from dumbbell.errors import wrong
+from dumbbell.results.columns import flow_column
+from dumbbell.scenario.units import bytes_text
 
 from . import captions, groups, look, reading, series, style
 
@@ -18,10 +20,6 @@ if TYPE_CHECKING:
     from dumbbell.results.plan_view import LinkView, PlanView, Window
 
     from .reading import Grid
-
-
-#: Why goodput in a bin may be more than the link carries in it.
-_PEAKS = "above the link's rate: bytes that waited for a retransmission reach the application together with it"
 
 
 @style.styled
@@ -134,12 +132,24 @@ def _rates(
     sheet.entries.sort(key=lambda entry: series.order(entry[1]))
     series.value_axis(sheet, sheet.ax, f"{what} (Mbit/s)", log=log)
     rate = capacity(sheet, result, chosen, span, width, log=log)
-    peaks = f"; {_PEAKS}" if name == "goodput_bytes" and sheet.ax.dataLim.y1 > 1.02 * rate else ""
+    peak = sheet.ax.dataLim.y1
+    peaks = _why_above(result, name, chosen, (peak - rate) * 1e6 * width) if peak > 1.02 * rate else ""
     for below in sheet.axes[1:]:
         series.value_axis(sheet, below, f"{what} of a flow (Mbit/s)", log=log)
     series.time_axis(sheet.axes[-1], span)
     sheet.finish(captions.of_run(result, window) + f"; means over {width:g} s{peaks}")
     return sheet.ax
+
+
+def _why_above(result: Result, name: str, flows: Sequence[int], excess_bits: float) -> str:
+    """Why a bin may have this much more than the link's rate, for a caption; empty where it is not known."""
+    link, _ = _link_of(result.plan, flows)
+    reasons = []
+    if link is not None and link.bucket_bits >= excess_bits:
+        reasons.append(f"the link's burst of {bytes_text(link.bucket_bits // 8)}")
+    if name == "goodput_bytes" and flow_column(result, "retrans_segs")[list(flows)].any():
+        reasons.append("bytes that waited for a retransmission reach the application together with it")
+    return f"; above the link's rate: {'; '.join(reasons)}" if reasons else ""
 
 
 def _group(

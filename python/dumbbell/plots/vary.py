@@ -149,6 +149,7 @@ def _caption(
         marks=marks,
         cut=cut,
         lacking=lacking,
+        unreached=max(one.unreached for one in found),
         beside=found[0].beside,
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError
 from dumbbell.results import figures
 from dumbbell.results.catalogue import figure
+from dumbbell.results.texts import difference_text, half_text, mean_text
 
 from . import looks, origin, overtime, route, spread, sweeps, words
 from .gathered import Gathered, labels, unfinished
@@ -80,19 +80,14 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
     made = []
     for change in found[:CHANGES_MOST]:
         one = figure(change.name)
-        scale, digits = (100 if one.unit == "%" else 1), one.digits or 1
-        half = change.difference.half_width * scale
-        interval = "" if isnan(half) else f" ± {half:.{digits}f}"
-        before, after = (
-            (change.before.value(change.name) or 0) * scale,
-            (change.after.value(change.name) or 0) * scale,
-        )
+        half = half_text(change.name, change.difference)
+        before, after = (side.values[change.name] for side in (change.before, change.after))
         made.append({
             "case": ", ".join(str(value) for key, value in change.after.vary.items()),
             "flow": change.names,
             "figure": f"{one.title}{', ' + one.unit if one.unit else ''}",
-            "before": f"{before:.{digits}f}", "after": f"{after:.{digits}f}",
-            "change": f"{change.difference.mean * scale:+.{digits}f}{interval}",
+            "before": mean_text(change.name, before), "after": mean_text(change.name, after),
+            "change": difference_text(change.name, change.difference) + (f" ± {half}" if half else ""),
             "clear": change.is_clear,
         })  # fmt: skip
     return {

@@ -57,7 +57,7 @@ def _completions(result: Result, group: Group | None, window: Window) -> Column:
 
 def _latencies(result: Result, group: Group | None, window: Window) -> Column:
     assert group is not None
-    return figures.latencies(result, group, window)[0] * 1e3
+    return metrics.request_latencies_s(result, list(group.flows), window) * 1e3
 
 
 #: Title with unit, whether it is of groups of flows, and how its values are read.

@@ -108,6 +108,7 @@ def _caption(found: Found, runs: Results, window: Window | None, *, marks: str =
         marks=marks,
         cut=found.was_cut,
         lacking=found.lacking,
+        unreached=found.unreached,
         beside=found.beside,
     )
 

@@ -89,4 +89,4 @@ def _cell(row: Row, name: str) -> list[Any] | None:
     if value is None:
         return None
     half = half_text(name, value)
-    return [mean_text(name, value) + (f" ± {half}" if half else ""), float(f"{value.mean:.6g}")]
+    return [mean_text(name, value) + (f" ± {half}" if half else ""), figures.finite(float(f"{value.mean:.6g}"))]

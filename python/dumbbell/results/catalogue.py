@@ -11,19 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import wrong
 
 from . import metrics
-from .windows import inside
 
 if TYPE_CHECKING:
     from .load import Result
     from .plan_view import Window
 
     Tables = Callable[[Result, Sequence[int], Window | None], float]
-    Times = Callable[[Result, Sequence[int], Window | None], Any]
+    Times = Callable[[Result, Sequence[int], Window | None], metrics.Distribution]
     OfLink = Callable[[Result, int, Window | None], float | None]
 
 
@@ -102,10 +101,14 @@ def _mean(result: Result, flows: Sequence[int], window: Window | None) -> float:
 
 
 def _unfinished(result: Result, flows: Sequence[int], window: Window | None) -> float:
-    """Finite flows (that started in the window) without a completion."""
-    begin, end = (0.0, math.inf) if window is None else inside(result, window)
-    sized = [i for i in flows if result.plan.flows[i].is_finite and begin <= result.plan.flows[i].start_ns / 1e9 <= end]
-    return float(len(sized) - sum(metrics.completion_times_s(result, i).size for i in sized)) if sized else math.nan
+    """Finite flows without a completion; of flows without an end, messages that did not arrive."""
+    finite = [flow for flow in flows if result.plan.flows[flow].is_finite]
+    endless = [flow for flow in flows if result.plan.flows[flow].sends_messages and flow not in finite]
+    if not finite and not endless:
+        return math.nan
+    return float(
+        metrics.unfinished_flows(result, finite, window) + metrics.unfinished_requests(result, endless, window)
+    )
 
 
 def _in_bins(measure: Callable[..., float]) -> Tables:
@@ -119,19 +122,17 @@ def _in_bins(measure: Callable[..., float]) -> Tables:
     return read
 
 
-def _times(short: str, unit: str, read: Times, scale: float, digits: int) -> dict[str, Figure]:
+def _times(short: str, unit: str, measure: Times, scale: float, digits: int) -> dict[str, Figure]:
     """Mean and percentiles of times that were measured one by one, those of all flows taken together."""
 
     def reading(which: str) -> Read:
-        return _flow(
-            "", lambda result, flows, window: getattr(metrics.distribution(read(result, flows, window)), which), scale
-        )
+        return _flow("", lambda result, flows, window: getattr(measure(result, flows, window), which), scale)
 
-    made = {
+    named = {
         short + ending: Figure(f"{short} {which}", unit, f"{short}_{which}_{unit}", digits, reading(which))
         for which, ending in _WHICH.items()
     }
-    return {name: one._replace(field="fct_s") if name == "fct" else one for name, one in made.items()}
+    return {name: one._replace(field="fct_s") if name == "fct" else one for name, one in named.items()}
 
 
 def _pooled(short: str, known: dict[str, str], *, smoothed: bool) -> dict[str, Figure]:
@@ -221,9 +222,9 @@ FIGURES: dict[str, Figure] = {
     **_pooled("srtt", {"mean": "srtt_mean_ms", "p95": "srtt_p95_ms"}, smoothed=True),
     **_pooled("rtt", {}, smoothed=False),
     **_one_way(),
-    **_times("fct", "s", metrics.completion_times_s, 1.0, 3),
+    **_times("fct", "s", metrics.completion_s, 1.0, 3),
     "unfinished": Figure("unfinished", "", "unfinished", 0, _flow("", _unfinished), over="sum"),
-    **_times("latency", "ms", metrics.request_latencies_s, 1e3, 1),
+    **_times("latency", "ms", metrics.latency_s, 1e3, 1),
     "cov": Figure("CoV goodput", "", "cov", 3, _flow("", _in_bins(metrics.coefficient_of_variation))),
     "cov_arrivals": Figure("CoV arrivals", "", "cov_arrivals", 3, _flow("", _in_bins(metrics.arrival_variation))),
     "jain": Figure("Jain", "", "jain", 3, _jain, of_run=True, is_fraction=True),

@@ -218,13 +218,13 @@ def change_fields(change: Change) -> dict[str, Any]:
     half width of its interval, null without repetitions, and whether that is of pairs.
     """
     before, after = change.before.value(change.name), change.after.value(change.name)
-    half = _null(change.difference.half_width)
+    half = finite(change.difference.half_width)
     return {
         "figure": figure(change.name).field,
-        "before": before,
-        "after": after,
+        "before": finite(before),
+        "after": finite(after),
         "n": [side.values[change.name].n for side in (change.before, change.after)],
-        "change": change.difference.mean,
+        "change": finite(change.difference.mean),
         "half_width": half,
         "paired": change.is_paired,
     }
@@ -307,8 +307,8 @@ def _flow_summary(result: Result, flow: int, window: Window) -> FlowSummary:
         goodput_mbps=goodput / 1e6, goodput_bytes=round(metrics.goodput_bytes(result,
             flow, window)),
         share=metrics.share(result, flow, window), retrans_rate=metrics.retransmission_rate(result, flow, window),
-        srtt_mean_ms=_null(srtt.mean),
-        srtt_p95_ms=_null(srtt.p95), fct_s=float(times[0]) if times.size else None,
+        srtt_mean_ms=finite(srtt.mean),
+        srtt_p95_ms=finite(srtt.p95), fct_s=float(times[0]) if times.size else None,
         packets_sent=round(metrics.segments_sent(result, flow, window)),
     )  # fmt: skip
 
@@ -319,15 +319,16 @@ def _link_summary(result: Result, link: int, window: Window) -> LinkSummary:
         round(metrics.counted(result, name, window, link=link)) for name in ("dropped_packets", "marked_packets")
     )
     return LinkSummary(
-        utilization=metrics.utilization(result, window, link=link), queue_mean_ms=_null(delay.mean),
-        queue_p50_ms=_null(delay.p50), queue_p95_ms=_null(delay.p95), queue_p99_ms=_null(delay.p99),
+        utilization=metrics.utilization(result, window, link=link), queue_mean_ms=finite(delay.mean),
+        queue_p50_ms=finite(delay.p50), queue_p95_ms=finite(delay.p95), queue_p99_ms=finite(delay.p99),
         drops=drops, marks=marks,
         drop_rate=metrics.loss_rate(result, window, link=link),
     )  # fmt: skip
 
 
-def _null(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def finite(value: float | None) -> float | None:
+    """A number as JSON has it, which knows neither nan nor infinity: None for these."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def link_rows(run: Measured) -> list[tuple[str, Mapping[str, float | None]]]:

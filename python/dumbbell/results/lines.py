@@ -75,7 +75,7 @@ def _with_widths(means: Mapping[str, Interval | None], n: int) -> dict[str, Any]
     known = {name: one for name, one in means.items() if one is not None}
     widths = {name: one.half_width for name, one in known.items() if not isnan(one.half_width)}
     lacking = {name: n - one.n for name, one in known.items() if one.n < n}
-    made = {name: None if one is None else one.mean for name, one in means.items()}
+    made = {name: None if one is None else figures.finite(one.mean) for name, one in means.items()}
     return {**made, "half_width": widths, **({"lacking": lacking} if lacking else {})}
 
 
@@ -95,11 +95,11 @@ def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | 
 
 def known_flow(flow: FlowSummary) -> dict[str, Any]:
     """The summary of a flow; its goodput is null where it was not there."""
-    return {**to_builtins(flow), "goodput_mbps": None if isnan(flow.goodput_mbps) else flow.goodput_mbps}
+    return {**to_builtins(flow), "goodput_mbps": figures.finite(flow.goodput_mbps)}
 
 
 def _extra(row: Row, names: Sequence[str]) -> dict[str, float | None]:
-    return {figure(name).field: row.value(name) for name in names}
+    return {figure(name).field: figures.finite(row.value(name)) for name in names}
 
 
 def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
@@ -108,5 +108,9 @@ def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
     means = {figure(name).field: row.values.get(name) for name in names}
     return {
         **head,
-        **(_with_widths(means, row.n) if row.n > 1 else {field: one and one.mean for field, one in means.items()}),
+        **(
+            _with_widths(means, row.n)
+            if row.n > 1
+            else {field: one and figures.finite(one.mean) for field, one in means.items()}
+        ),
     }

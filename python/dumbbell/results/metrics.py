@@ -11,7 +11,7 @@ the run. Counts at the edges of a window are interpolated between samples.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.scenario.units import FRAME_BYTES
 
@@ -244,55 +244,79 @@ def one_way_delay_ms(result: Result, which: Which = "all") -> Distribution:
 
 
 def coefficient_of_variation(result: Result, which: Which, window: Window = None, *, bin_s: float = 0.5) -> float:
-    """Standard deviation over mean of the goodput in bins of `bin_s` (Floyd, Handley, Padhye and Widmer, SIGCOMM 2000).
+    """Standard deviation over mean of the goodput in whole bins of `bin_s` (Floyd, Handley, Padhye and Widmer, SIGCOMM
+    2000).
 
     The default bin is that of Borgli and Misund (500 ms, Fig. 7).
     """
-    return _variation(goodput_series(result, which, bin_s=bin_s, window=window)[1])
+    return _variation(_series(result, which, "goodput_bytes", "goodput_bytes", bin_s=bin_s, window=window))
 
 
 def arrival_variation(result: Result, which: Which, window: Window = None, *, bin_s: float = 0.5) -> float:
-    """Standard deviation over mean of the segments that arrive in bins of `bin_s`, in whichever order (the measure of
-    Borgli and Misund, Fig. 7, who bin captured packets).
+    """Standard deviation over mean of the segments that arrive in whole bins of `bin_s`, in whichever order (as Borgli
+    and Misund, Fig. 7, who bin captured packets).
 
     A segment counts when its acknowledgement, selective or not, reaches the sender. `coefficient_of_variation` counts
     goodput, which stands still while a hole in front of it is filled.
     """
-    return _variation(_series(result, which, "delivered", "delivered_segs", bin_s=bin_s, window=window)[1])
+    return _variation(_series(result, which, "delivered", "delivered_segs", bin_s=bin_s, window=window))
 
 
-def _variation(amounts: Column) -> float:
-    """Standard deviation over mean; nan where nothing came."""
+def _variation(bins: Bins) -> float:
+    """Standard deviation over mean of the whole bins; nan where nothing came."""
     import numpy as np
 
+    amounts = bins.amounts[: bins.whole]
     return float(np.std(amounts) / np.mean(amounts)) if amounts.size and np.mean(amounts) else math.nan
 
 
-def goodput_series(result: Result, which: Which, *, bin_s: float = 1.0, window: Window = None) -> tuple[Column, Column]:
-    """Goodput of these flows together in whole bins of `bin_s`, no shorter than samples are apart, from the first one's
-    first sample: (ends in s, bit/s).
-    """
-    ends, amounts = _series(result, which, "goodput_bytes", "goodput_bytes", bin_s=bin_s, window=window)
-    return ends, amounts * 8 / bin_s
-
-
-def _series(
-    result: Result, which: Which, sampled: str, total: str, *, bin_s: float, window: Window
+def goodput_series(
+    result: Result, which: Which, *, bin_s: float = 1.0, window: Window = None, whole: bool = False
 ) -> tuple[Column, Column]:
-    """How much a count of these flows together, by its names in the samples and in the table of flows, grows in whole
-    bins: (ends in s, amounts).
+    """Goodput of these flows together in bins of `bin_s`, no shorter than samples are apart, from the start of the
+    first flow or of the window: (ends in s, bit/s).
+
+    The last bin may end after the flows do, so that the bins hold all of their bytes; `whole` leaves such a bin out.
     """
+    bins = _series(result, which, "goodput_bytes", "goodput_bytes", bin_s=bin_s, window=window)
+    count = bins.whole if whole else bins.ends.size
+    return bins.ends[:count], bins.amounts[:count] * 8 / bin_s
+
+
+def arrival_series(result: Result, which: Which, *, bin_s: float = 0.5, window: Window = None) -> tuple[Column, Column]:
+    """Segments of these flows that arrive in each whole bin of `bin_s`, counted as by `arrival_variation`: (ends in s,
+    segments per s).
+    """
+    bins = _series(result, which, "delivered", "delivered_segs", bin_s=bin_s, window=window)
+    return bins.ends[: bins.whole], bins.amounts[: bins.whole] / bin_s
+
+
+class Bins(NamedTuple):
+    """How much a count grew in bins of one length."""
+
+    ends: Column
+    """s"""
+    amounts: Column
+    whole: int
+    """How many bins end before the flows or the window do; at most one does not."""
+
+
+def _series(result: Result, which: Which, sampled: str, total: str, *, bin_s: float, window: Window) -> Bins:
+    """Bin a count of these flows together, by its names in the samples and in the table of flows."""
     import numpy as np
 
     flows = flows_of(result, which)
     check_bin(result, bin_s)
-    times = [t for t in (windowed(result, flow, "t_us", window) for flow in flows) if t.size]
-    if not times:
-        return np.empty(0), np.empty(0)
-    begin, end = min(t[0] for t in times) / 1e6, max(t[-1] for t in times) / 1e6
-    ends = begin + bin_s * np.arange(int((end - begin) / bin_s + 1e-9) + 1)
-    count = sum((counted_at(result, flow, total, sampled, ends) for flow in flows), np.zeros(ends.size))
-    return ends[1:], np.diff(count)
+    begin, end = active_s(result, flows, window)
+    if not end > begin:
+        return Bins(np.empty(0), np.empty(0), 0)
+    whole = int((end - begin) / bin_s + 1e-9)
+    edges = begin + bin_s * np.arange(whole + 1 + (end - begin > (whole + 1e-9) * bin_s))
+    # What comes after a window is not of its last bin.
+    count = sum(
+        (counted_at(result, flow, total, sampled, np.minimum(edges, end)) for flow in flows), np.zeros(edges.size)
+    )
+    return Bins(np.asarray(edges[1:], dtype=np.float64), np.diff(count), whole)
 
 
 def convergence_time_s(
@@ -344,18 +368,58 @@ def completion_times_s(result: Result, which: Which = "all", window: Window = No
     return np.sort(ends[taken] - starts[taken])
 
 
+def completion_s(result: Result, which: Which = "all", window: Window = None) -> Distribution:
+    """Completion times of the finite flows among these that started in the window: the mean of those that completed,
+    and percentiles of all, which are infinite where too few completed.
+    """
+    return distribution(completion_times_s(result, which, window), unreached=unfinished_flows(result, which, window))
+
+
+def unfinished_flows(result: Result, which: Which = "all", window: Window = None) -> int:
+    """Finite flows among these that started in the window and did not complete."""
+    begin, end = (0.0, math.inf) if window is None else inside(result, window)
+    planned = [(flow, result.plan.flows[flow]) for flow in flows_of(result, which)]
+    finite = [flow for flow, plan in planned if plan.is_finite and begin <= plan.start_ns / 1e9 <= end]
+    return len(finite) - completion_times_s(result, finite).size if finite else 0
+
+
 def request_latencies_s(result: Result, which: Which = "all", window: Window = None) -> Column:
     """Times from asking for a message until the last of it had arrived, of the messages that arrived (and were asked
     for in the window), ascending.
     """
     import numpy as np
 
+    asked, done = _messages(result, which, window)
+    arrived = ~np.isnan(done)
+    return np.sort(done[arrived] - asked[arrived]) / 1e6
+
+
+def latency_s(result: Result, which: Which = "all", window: Window = None) -> Distribution:
+    """Latencies of the messages that were asked for in the window: the mean of those that arrived, and percentiles of
+    all, which are infinite where too few arrived.
+    """
+    return distribution(
+        request_latencies_s(result, which, window), unreached=unfinished_requests(result, which, window)
+    )
+
+
+def unfinished_requests(result: Result, which: Which = "all", window: Window = None) -> int:
+    """Messages of these flows that were asked for in the window and had not arrived in whole when the run ended."""
+    import numpy as np
+
+    return int(np.isnan(_messages(result, which, window)[1]).sum())
+
+
+def _messages(result: Result, which: Which, window: Window) -> tuple[Column, Column]:
+    """When messages of these flows were asked for, in the window, and when they had arrived, us; nan for not at all."""
+    import numpy as np
+
     from .columns import floats
 
     table = result.messages
     asked, done, of = (floats(table, name) for name in ("asked_us", "completed_us", "flow"))
-    taken = ~np.isnan(done) & np.isin(of, flows_of(result, which)) & within(result, asked / 1e6, window)
-    return np.sort(done[taken] - asked[taken]) / 1e6
+    taken = np.isin(of, flows_of(result, which)) & within(result, asked / 1e6, window)
+    return asked[taken], done[taken]
 
 
 def probe_series(result: Result, probe: int, window: Window = None) -> tuple[Column, Column]:
@@ -395,15 +459,16 @@ def segments_sent(result: Result, which: Which = "all", window: Window = None) -
 
 
 __all__ = [
-    "JAIN_MARGIN", "Distribution", "Interval", "Which", "Window", "active_s", "arrival_variation",
-    "coefficient_of_variation",
+    "JAIN_MARGIN", "Distribution", "Interval", "Which", "Window", "active_s", "arrival_series", "arrival_variation",
+    "coefficient_of_variation", "completion_s",
     "completion_time_s", "completion_times_s",
     "convergence_time_s", "counted", "difference_interval", "distribution", "flows_of", "goodput_bps", "goodput_bytes",
     "goodput_ratio", "goodput_series",
-    "goodputs_bps", "jain", "jain_index", "link_plan", "loss_rate", "mark_rate", "mean_interval", "one_way_delay_ms",
+    "goodputs_bps", "jain", "jain_index", "latency_s", "link_plan", "loss_rate", "mark_rate", "mean_interval",
+    "one_way_delay_ms",
     "paired_interval",
     "queue_occupancy_bytes",
     "queue_series", "queueing_delay_ms", "request_latencies_s", "retransmission_rate", "rtt_ms", "samples",
     "segments_sent", "share", "sojourn_ms",
-    "steady_flows", "student_t", "throughput_bps", "utilization",
+    "steady_flows", "student_t", "throughput_bps", "unfinished_flows", "unfinished_requests", "utilization",
 ]  # fmt: skip

@@ -74,6 +74,8 @@ class WorkloadView(View, frozen=True, kw_only=True):
     kind: str
     count: Count = 0
     """Answers of ``request_response`` before it closes; 0 for no end."""
+    rate_bps: Count | None = None
+    """At which it writes; None of ``on_off`` for as much as the transport takes."""
 
 
 class StageView(View, frozen=True, kw_only=True):
@@ -117,6 +119,12 @@ class FlowView(View, frozen=True, kw_only=True):
     def is_finite(self) -> bool:
         """Whether it has a size or a count of answers, and so a completion time."""
         return self.size_bytes is not None or self.answers > 0
+
+    @property
+    def sends_messages(self) -> bool:
+        """Whether its application writes messages, which have latencies."""
+        work = self.workload
+        return work is not None and (work.kind != "on_off" or work.rate_bps is not None)
 
     @property
     def answers(self) -> int:

@@ -31,15 +31,33 @@ class Interval(NamedTuple):
     n: int = 1
 
 
-def distribution(values: Sequence[float] | Column) -> Distribution:
-    """Mean and percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7)."""
+def distribution(values: Sequence[float] | Column, *, unreached: int = 0) -> Distribution:
+    """Mean and percentiles by linear interpolation between order statistics (Hyndman and Fan 1996, type 7).
+
+    `unreached` counts further values that are above all others and not known, such as times of what never ended: a
+    percentile among them is infinite, and the mean is that of `values` alone.
+
+    >>> distribution([1.0, 2.0, 3.0], unreached=2)
+    Distribution(mean=2.0, p50=3.0, p95=inf, p99=inf)
+    """
     import numpy as np
 
     data = np.asarray(values, dtype=float)
-    data = data[~np.isnan(data)]
-    if not data.size:
+    data = np.sort(data[~np.isnan(data)])
+    if not data.size + unreached:
         return Distribution(*[float("nan")] * 4)
-    return Distribution(float(data.mean()), *(float(p) for p in np.percentile(data, [50, 95, 99])))
+    mean = float(data.mean()) if data.size else float("nan")
+    return Distribution(mean, *(_percentile(data, unreached, share) for share in (0.50, 0.95, 0.99)))
+
+
+def _percentile(ordered: Column, unreached: int, share: float) -> float:
+    """The value below which this share of `ordered` and the unreached ones lies."""
+    import numpy as np
+
+    place = share * (ordered.size + unreached - 1)
+    if np.ceil(place) >= ordered.size:
+        return float("inf")
+    return float(np.interp(place, np.arange(ordered.size), ordered))
 
 
 def jain(shares: Sequence[float]) -> float:

@@ -12,10 +12,22 @@ if TYPE_CHECKING:
 
 
 def mean_text(name: str, value: Interval) -> str:
-    """The mean of a figure; over repetitions a count has a decimal."""
+    """The mean of a figure; over repetitions a count has a decimal. A percentile among what never ended has no
+    number.
+    """
+    if math.isinf(value.mean):
+        return "not reached"
     one = figure(name)
     digits = one.digits if value.n == 1 or one.digits else 1
     return f"{value.mean * (100 if one.unit == '%' else 1):.{digits}f}"
+
+
+def difference_text(name: str, value: Interval) -> str:
+    """The difference of two means with its sign; empty where one of them is not reached."""
+    if not math.isfinite(value.mean):
+        return ""
+    text = mean_text(name, value)
+    return text if text.startswith("-") else "+" + text
 
 
 def half_text(name: str, value: Interval) -> str:

@@ -35,11 +35,12 @@ COURSE_SHOWN = 20
 
 
 def packets(planned: Plan) -> int:
-    """Upper estimate of the packets that a run delivers: the links full of full segments, or all that finite flows have
-    to send.
+    """Upper estimate of the packets that a run delivers: the links full of full segments and their buckets empty at the
+    end, or all that finite flows have to send.
     """
-    links = planned["links"]
-    full = sum(int(link_of(link).bits(0, planned["duration_ns"])) for link in links) // (8 * units.FRAME_BYTES)
+    links = map(link_of, planned["links"])
+    full = sum(int(link.bits(0, planned["duration_ns"])) + link.bucket_bits for link in links)
+    full //= 8 * units.FRAME_BYTES
     sizes = _sizes(planned["flows"])
     return full if sizes is None else min(full, sum(-(-size // units.MSS_BYTES) for size in sizes))
 
@@ -111,7 +112,7 @@ def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
 
 
 def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
-    path, link = case.scenario.path, planned["links"][0]
+    path, link, duration = case.scenario.path, planned["links"][0], planned["duration_ns"]
     goes_up = any(_is_up(flow) for flow in planned["flows"])
     head = units.varied_text(case.vary)
     bdp = plan.bdp_bytes(path, link["rate_bps"])
@@ -121,10 +122,13 @@ def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
     )
     return [
         *([f"  {head}"] if head else []),
-        f"  path   {_rate(link)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(planned['duration_ns'])}",
+        f"  path   {_rate(link, duration)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(duration)}",
         f"  buffer {_buffer(link, str(raw_at(path, 'buffer')), bdp)}",
-        *[f"  link   {one['name']}: {_link(one)}" for one in planned["links"][1:]],
-        *[f"  {'up  ' if goes_up else 'acks'}   {_link(one, acks=not goes_up)}" for one in planned["ack_links"]],
+        *[f"  link   {one['name']}: {_link(one, duration)}" for one in planned["links"][1:]],
+        *[
+            f"  {'up  ' if goes_up else 'acks'}   {_link(one, duration, acks=not goes_up)}"
+            for one in planned["ack_links"]
+        ],
         *_flows(planned, drawn=drawn),
     ]
 
@@ -140,16 +144,21 @@ def _rtt(course: Schedule) -> str:
     )
 
 
-def _link(link: LinkPlan, *, acks: bool = False) -> str:
+def _link(link: LinkPlan, duration_ns: int, *, acks: bool = False) -> str:
     policer = link["policer"]
     policed = "" if policer is None else f", policed to {units.rate_text(policer['rate_bps'])}"
-    return f"{_rate(link)}, {link['qdisc']['kind']}, buffer {_buffer(link, None, None, acks=acks)}{policed}"
+    return (
+        f"{_rate(link, duration_ns)}, {link['qdisc']['kind']}, buffer {_buffer(link, None, None, acks=acks)}{policed}"
+    )
 
 
-def _rate(link: LinkPlan) -> str:
-    """The rate and what follows its first step."""
+def _rate(link: LinkPlan, duration_ns: int) -> str:
+    """The rate and what follows its first step; of a trace the mean of the part that is used."""
     if link["trace"]:
-        return f"{units.rate_text(link['rate_bps'])} in the mean ({link['trace']['path']})"
+        used = units.rate_text(round(link_of(link).bits(0, duration_ns) * 1e9 / duration_ns))
+        whole = units.rate_text(link["rate_bps"])
+        of_all = "" if used == whole else f"; {whole} in all of it"
+        return f"{used} in the mean of the run ({link['trace']['path']}{of_all})"
     later = [f"{units.rate_text(rate)} from {units.span_text(at)}" for at, rate in link["steps"][1:]]
     if len(later) > COURSE_SHOWN:
         rates = [rate for _, rate in link["steps"]]
