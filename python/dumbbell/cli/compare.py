@@ -17,6 +17,7 @@ from dumbbell.runs import interrupts
 from dumbbell.scenario import units
 from dumbbell.scenario.file import from_file
 from dumbbell.scenario.own import Own
+from dumbbell.scenario.source import GALLERY
 
 from . import FAILED, OK, compare_packets, run
 
@@ -78,7 +79,10 @@ def main(arguments: argparse.Namespace) -> int:
     """Run and compare; see `dumbbell compare --help`. Status 1 when fewer rows agree than --need says."""
     names = _names(arguments.on)
     _check_kind(arguments, names)
-    with interrupts.Raised(), run.placed(arguments, f"compare-{Path(arguments.files[0]).stem}") as out:
+    with (
+        interrupts.Raised(),
+        run.placed(arguments, f"compare-{Path(arguments.files[0].removeprefix(GALLERY)).stem}") as out,
+    ):
         traffic = TRAFFIC if any(backends.kind(name).is_real_time for name in names) else None
         _refuse(arguments, names, traffic)
         for name in names:

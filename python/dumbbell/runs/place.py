@@ -34,6 +34,11 @@ _TRACES = ("trace.pcap", "trace.sqlog")
 _PICTURES = (".png", ".pdf", ".svg")
 
 
+def plain_name(name: str) -> str:
+    """A name of a folder that shells, scp and other systems take as it is: letters, digits and ``.-_+%=``."""
+    return "".join(c if c.isalnum() or c in ".-_+%=" else "-" for c in name)
+
+
 class Place:
     """A folder for results, as a context that holds it: new or empty, or with runs to `resume`, or with results to
     replace (`force`).
@@ -52,7 +57,7 @@ class Place:
     def __init__(self, out: Path | None, name: str = "", *, resume: bool = False, force: bool = False) -> None:
         self.path = out or Path()
         self.resume, self.force = resume, force
-        self._name = name if out is None else ""
+        self._name = plain_name(name) if out is None else ""
         self._made: list[Path] = []
         self._lock: int | None = None
 

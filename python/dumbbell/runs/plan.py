@@ -131,6 +131,15 @@ def each(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
             number += 1
 
 
+def _why_none(case: Scenario, *, has_probes: bool) -> str:
+    """Why a run has no flow."""
+    if has_probes:
+        return "got probes only, wanted a [[flow]] with a controller as well"
+    if all(flow.count == 0 for flow in case.flow):
+        return "got count = 0 in every [[flow]] of this run, wanted a flow in one of them"
+    return "no flow arrives before the end of the run"
+
+
 def _draws(case: Scenario) -> bool:
     """Whether the plan itself depends on the seed."""
     return case.host.start_jitter > 0 or any(flow.arrivals is not None for flow in case.flow)
@@ -165,8 +174,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         raise together(_once(errors))
     _check_steps(flows)
     if not flows:
-        only = "got probes only, wanted a [[flow]] with a controller as well"
-        raise ScenarioError("flow", only if probes else "no flow arrives before the end of the run")
+        raise ScenarioError("flow", _why_none(case, has_probes=bool(probes)))
     if len(flows) * (duration // record.every) > case.limits.samples:
         raise wrong(
             "record.every",

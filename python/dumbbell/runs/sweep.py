@@ -20,7 +20,7 @@ from dumbbell.scenario.source import placed
 
 from . import interrupts, plan
 from .job import Job, Observe, Outcome
-from .place import SWEEP, Place
+from .place import SWEEP, Place, plain_name
 from .pool import Keep, Make, Pool, whole
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def folder_name(planned: plan.Planned, repetitions: int = 1) -> str:
     parts = [planned.name]
     for path, value in planned.vary.items():
         key = path.removeprefix("path.").replace("[", "").replace("]", "")
-        word = units.value_text(value)
-        parts.append(f"{key}={''.join(c if c.isalnum() or c in '.-+%=' else '-' for c in word)}")
+        parts.append(f"{key}={plain_name(units.value_text(value))}")
     if repetitions > 1:
         parts.append(f"r{planned.repetition}")
     name = "_".join(parts)

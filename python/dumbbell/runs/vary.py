@@ -98,7 +98,7 @@ def _value(text: str) -> Any:
     import tomllib
 
     try:
-        return tomllib.loads(f"x = {text}")["x"]
+        return source.one_value(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return text.strip()
 
@@ -154,7 +154,10 @@ def _paths(key: str, tables: Mapping[str, Any]) -> list[str]:
 
 def _sampled(text: str, made: Sequence[str], spans: Mapping[str, Span], count: int, seed: int) -> tuple[str, ...]:
     """All that varies as lists that go in step, a value for each point."""
-    found = axes.of(from_text(text, overrides=tuple(made)))
+    scenario = from_text(text, overrides=tuple(made))
+    found, most = axes.of(scenario), scenario.limits.runs // scenario.repetitions
+    if count > most:
+        raise ScenarioError("--sample", f"got {count}, wanted at most {most} points, as limits.runs allows")
     total = 1
     for axis in found:
         total *= len(axis.points)

@@ -201,7 +201,7 @@ class Flow(Table):
         " acknowledgements go the other way",
         default="down",
     )
-    count: Number = key(whole(1, 100_000), "number of such flows", default=1)
+    count: Number = key(whole(0, 100_000), "number of such flows; 0: none, as in the baseline of a list", default=1)
     rtt: MaybeRtt = key(schedule.RTT, "two-way propagation delay; overrides path.rtt", default=None)
     start: Quantity = key(SPAN, "when the flow opens its connection", default="0s")
     spacing: Quantity = key(SPAN, "time between the starts of the `count` flows", default="0s")

@@ -65,7 +65,7 @@ def find(name: str) -> Path:
         return known[name]
     from difflib import get_close_matches  # only for the message
 
-    near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name and name in other][:3]
+    near = [other for other in known if name and name in other][:3] or get_close_matches(name, known, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise ScenarioError("", f"got {name}, wanted a scenario of the gallery: `dumbbell gallery` lists them{hint}")
 

@@ -22,6 +22,9 @@ from .units import UnitError
 if TYPE_CHECKING:
     from .keytypes import Fixed, MaybeNumber, MaybeQuantity
 
+#: A share of one, in parts per billion.
+_ALL = 10**9
+
 Stage = dict[str, Any]
 """One part of a route, as the engine takes it."""
 
@@ -46,14 +49,14 @@ class Loss(Variant):
     kind: Fixed[str | None] = key(Choice("loss"), "what a part of a chain is", default=None, varies=False)
 
     @abstractmethod
-    def stage(self) -> Stage:
-        """What the engine takes."""
+    def stage(self, at: str) -> Stage:
+        """What the engine takes; raises ScenarioError below the key `at`."""
 
 
 class RandomLoss(settings.ShareSettings, Loss, form="random", sign="rate"):
     """Random loss, independent for each packet or correlated as in netem."""
 
-    def stage(self) -> Stage:
+    def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
         """What the engine takes."""
         return {"kind": "loss", "model": "random", **by_engine(self)}
 
@@ -61,7 +64,7 @@ class RandomLoss(settings.ShareSettings, Loss, form="random", sign="rate"):
 class GilbertElliott(settings.GilbertElliottSettings, Loss, form="gilbert_elliott"):
     """Two states (`netem loss gemodel`; Gilbert 1960, Elliott 1963)."""
 
-    def stage(self) -> Stage:
+    def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
         """What the engine takes."""
         return {"kind": "loss", "model": "gilbert_elliott", **by_engine(self)}
 
@@ -69,8 +72,13 @@ class GilbertElliott(settings.GilbertElliottSettings, Loss, form="gilbert_elliot
 class FourState(settings.FourStateSettings, Loss, form="four_state"):
     """Four states (`netem loss state`; Salsano, Ludovici, Ordine and Giannuzzi 2012)."""
 
-    def stage(self) -> Stage:
-        """What the engine takes."""
+    def stage(self, at: str) -> Stage:
+        """What the engine takes; the two ways out of a state are at most all of it."""
+        for one, other in (("p13", "p14"), ("p31", "p32")):
+            if getattr(self, one) + getattr(self, other) > _ALL:
+                raise wrong(
+                    f"{at}.{one}", raw_at(self, one), f"at most 100% together with {other} ({raw_at(self, other)})"
+                )
         return {"kind": "loss", "model": "four_state", **by_engine(self)}
 
 
@@ -94,7 +102,7 @@ class SteppedLoss(Loss, form="steps", sign="steps"):
         default=False,
     )
 
-    def stage(self) -> Stage:
+    def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
         """What the engine takes."""
         try:
             again = repeat_ns(self.repeat, self.steps.steps)
@@ -135,7 +143,7 @@ class TracedLoss(Loss, form="trace", sign="trace"):
         """The recording as other keys name theirs."""
         return TraceFile(self.trace, self.format, self.column, self.repeat, self.offset)
 
-    def stage(self) -> Stage:
+    def stage(self, at: str) -> Stage:  # noqa: ARG002 - never called
         """Nothing: steps take its place before a plan is made."""
         raise AssertionError("recordings are settled before plans are made")
 
@@ -159,7 +167,7 @@ class ListedLoss(Loss, form="packets", sign="packets"):
 
     packets: Key[Any, tuple[int, ...]] = key(_NUMBERS, "numbers of the packets, such as [3, 17]", varies=False)
 
-    def stage(self) -> Stage:
+    def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
         """What the engine takes."""
         return {"kind": "loss", "model": "list", "packets": list(self.packets)}
 
@@ -233,10 +241,10 @@ LOSS = Forms(Loss, other=SHARE)
 SHARE_OF = _ShareOrTable()
 
 
-def loss_stage(loss: int | Loss) -> Stage | None:
-    """The stage of a loss; None where nothing is lost."""
+def loss_stage(loss: int | Loss, at: str) -> Stage | None:
+    """The stage of the loss at a key; None where nothing is lost."""
     if isinstance(loss, Loss):
-        return loss.stage()
+        return loss.stage(at)
     return {"kind": "loss", "model": "random", "ppb": loss, "correlation_ppb": 0} if loss else None
 
 

@@ -32,8 +32,9 @@ def names(tables: Sequence[Facts], given: Sequence[str | None]) -> list[str]:
     for i, words in _told_apart(tables, unnamed, fields, dict.fromkeys(unnamed, "")).items():
         made[i] = words
     taken = {name for name in given if name is not None}
+    tried: dict[str, int] = {}
     for i in unnamed:
-        made[i] = _free(made[i], taken)
+        made[i] = _free(made[i], taken, tried)
         taken.add(made[i])
     return made
 
@@ -52,11 +53,15 @@ def _told_apart(tables: Sequence[Facts], group: list[int], fields: list[int], so
     return said
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """The name, cut to what is allowed, with a number where there is one like it."""
+def _free(name: str, taken: set[str], tried: dict[str, int]) -> str:
+    """The name, cut to what is allowed, with a number where there is one like it; `tried` has the last number of each
+    name, because those below it stay taken.
+    """
     cut = name[:LENGTH_MAX].rstrip()
-    number = 2
+    number = tried.get(name, 1)
     while cut in taken:
+        number += 1
         mark = f" #{number}"
-        cut, number = name[: LENGTH_MAX - len(mark)].rstrip() + mark, number + 1
+        cut = name[: LENGTH_MAX - len(mark)].rstrip() + mark
+    tried[name] = number
     return cut

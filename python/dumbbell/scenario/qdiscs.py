@@ -178,7 +178,7 @@ class Red(settings.RedSettings, Qdisc, form="red"):
         if (packets + 1) * avpkt < minimum + avpkt:
             raise wrong(
                 *((where, written) if burst is None else (f"{at}.burst", raw_at(self, "burst"))),
-                f"a burst of {1 + minimum // avpkt} packets (it is {packets})",
+                f"a burst of {-(-minimum // avpkt)} packets or more (it is {packets})",
             )
         wanted = (packets + 1) * avpkt - minimum  # tc_red_eval_ewma
         log = next((w for w in range(1, 32) if wanted <= avpkt * (1 - (1 - 2.0**-w) ** packets) * 2**w), 32)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Context, Decimal
 from fractions import Fraction
+from math import isfinite
 from typing import Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
@@ -61,6 +62,8 @@ class Amount(NamedTuple):
     def of(cls, value: object, at: str) -> Amount:
         """Read a written value; raises ScenarioError."""
         if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if not isfinite(value):
+                raise wrong(at, value, "a finite number")
             return cls(Fraction(repr(value)), "", True, isinstance(value, int))
         wanted = 'a number with its unit, such as "10Mbps"'
         try:

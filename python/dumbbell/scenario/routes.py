@@ -35,7 +35,7 @@ from .kinds import BUFFER, DELAY, DEPTH, LINK_HEADER, NAME
 from .plain_kinds import Choice, Kind
 from .qdiscs import BufferContext, Fifo, Qdisc
 from .schedule import Rate, Rtt, Schedule
-from .units import ETHERNET_BYTES, FRAME_BYTES
+from .units import ETHERNET_BYTES, FRAME_BYTES, span_text
 
 if TYPE_CHECKING:
     from dumbbell.runs.plan_types import LinkPlan, PolicerPlan, RatePlan, TracePlan
@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 
 #: Most parts of a chain, as the engine has it.
 PARTS_MAX = 64
+
+#: Longest RTT of a flow, as the engine has it, ns.
+RTT_MAX_NS = 60 * 10**9
 
 #: An acknowledgement on the wire with timestamps and three SACK blocks, bytes.
 ACK_BYTES = 94
@@ -283,6 +286,10 @@ def link(
         raise ScenarioError(
             f"{at}.burst", "unknown key of a link with a Mahimahi trace, whose opportunities say when packets leave"
         )
+    if not table.burst and (rated["trace"] or table.qdisc.FORM != "fifo" or getattr(table.qdisc, "head_drop", False)):
+        raise wrong(
+            f"{at}.burst", raw_at(table, "burst"), "above zero: a serial line (0B) has a drop-tail queue and no trace"
+        )
     made: Any = {
         "name": name,
         **rated,
@@ -349,7 +356,23 @@ def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]]
                 f"comes to {len(stages)} parts with the links and delays of the flow's way, wanted {PARTS_MAX} at most",
             )
     rtt_ns = schedule.nominal(there) + schedule.nominal(back) + 2 * extra
+    if rtt_ns > RTT_MAX_NS:
+        raise _too_long(flow, path, at, named=named, rtt_ns=rtt_ns)
     return Route(rising, down, rtt_ns) if goes_up else Route(down, rising, rtt_ns)
+
+
+def _too_long(flow: Flow, path: Path, at: str, *, named: str, rtt_ns: int) -> ScenarioError:
+    """The error for delays that add up to more than an RTT may be, at the first of them that is written."""
+    up = path.way_up[1]
+    written = [
+        *(["path.delay"] if path.delay is not None else []),
+        *([f"{named}.delay"] if up is not None and up.delay is not None else []),
+        *([f"{at}.via"] if flow.via else []),
+    ]
+    where = written[0] if written else "path.rtt" if flow.rtt is None else f"{at}.rtt"
+    return ScenarioError(
+        where, f"comes to an RTT of {span_text(rtt_ns)} with all delays of the flow's way, wanted 60 s at most"
+    )
 
 
 def _way(named: str, way: Path | Up, data: tuple[str, Flow] | None, delay: Rtt, crossed: list[Stage]) -> list[Stage]:
@@ -361,21 +384,25 @@ def _way(named: str, way: Path | Up, data: tuple[str, Flow] | None, delay: Rtt, 
         _refuse_beside_impair(named, way, data)
         return _chain(chain, delay, crossed, where, links_first=isinstance(way, Up))
     jitter = way.jitter if flow is None or flow.jitter is None else flow.jitter
-    loss = way.loss if flow is None or flow.loss is None else flow.loss
+    loss, loss_at = (way.loss, named) if flow is None or flow.loss is None else (flow.loss, at)
     delayed = delay_stage(delay, jitter, way.reorder)
     if not isinstance(way, Up):
-        return [*_lossy(way, loss), delayed, *crossed]
+        return [*_lossy(way, loss, loss_at), delayed, *crossed]
     stages: list[Stage] = [] if way.thin is None or data else [way.thin.stage(f"{named}.thin")]
     stages += [] if way.aggregate is None else [way.aggregate.stage(f"{named}.aggregate")]
-    return [*stages, *_lossy(way, loss), *crossed, delayed]
+    return [*stages, *_lossy(way, loss, loss_at), *crossed, delayed]
 
 
 def _crossed(number: int, delay: int) -> list[Stage]:
     return [{"kind": "link", "link": number}, *([delay_stage(delay)] if delay else [])]
 
 
-def _lossy(path: Path | Up, loss: int | Loss) -> list[Stage]:
-    found = (loss_stage(loss), share_stage("duplicate", path.duplicate), share_stage("corrupt", path.corrupt))
+def _lossy(path: Path | Up, loss: int | Loss, at: str) -> list[Stage]:
+    found = (
+        loss_stage(loss, f"{at}.loss"),
+        share_stage("duplicate", path.duplicate),
+        share_stage("corrupt", path.corrupt),
+    )
     return [stage for stage in found if stage]
 
 
@@ -438,4 +465,4 @@ def _stage(part: Part | Loss, at: str) -> Stage:
     if isinstance(part, (Thin, Aggregate)):
         return part.stage(at)
     assert isinstance(part, Loss)
-    return part.stage()
+    return part.stage(at)

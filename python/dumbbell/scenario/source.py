@@ -79,6 +79,16 @@ def _shallow(text: str) -> None:
         raise ScenarioError("", f"a key of more than {PARTS_MAX} parts", line=text.count("\n", 0, deep.start()) + 1)
 
 
+def one_value(text: str) -> Any:
+    """A value as TOML has it. Raises TOMLDecodeError where the text is none, or has more than a value."""
+    import tomllib
+
+    read = tomllib.loads(f"x = {text}")
+    if len(read) > 1:
+        raise tomllib.TOMLDecodeError("more than one value")
+    return read["x"]
+
+
 def _override(given: dict[str, Any], override: str) -> None:
     """Set one key of the raw tables, from ``path.rate=10Mbps`` or ``flow[1].cca=bbr``; the value is TOML, or a bare
     word.
@@ -97,7 +107,7 @@ def _override(given: dict[str, Any], override: str) -> None:
         raise ScenarioError("", f'--set: got "{shown}", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr')
     value: Any = text.strip()
     try:
-        value = tomllib.loads(f"x = {text}")["x"]
+        value = one_value(text)
     except tomllib.TOMLDecodeError:
         pass
     except RecursionError:

@@ -92,7 +92,7 @@ def _loss(at: str, loss: object, written: object) -> Iterator[str]:
                     since = units.span_text(since_ns)
                     yield f"{at}.steps: {share / 1e7:g} % of all packets are lost from {since} on{_hint(value)}"
         case GilbertElliott():
-            share = _mean(loss.stage())
+            share = _mean(loss.stage(at))
             if share > LOSS_LIKELY:
                 yield f"{at}: {share / 1e7:g} % of all packets are lost on average{_hint(raw_at(loss, 'p'))}"
 
@@ -157,8 +157,7 @@ def _marks(plan: Plan) -> Iterator[str]:
     asking += [f"flow[{flow['table']}].host.ecn" for flow in plan["flows"] if flow["host"].get("ecn", "off") != "off"]
     for at in dict.fromkeys(asking) if not any(marking) else ():
         yield f"{at} has no effect: no queue marks ({kinds}); a discipline with ecn = true or a ce_threshold does"
-    for number in dict.fromkeys(flow["table"] for flow in plan["flows"]):
-        flow = next(flow for flow in plan["flows"] if flow["table"] == number)
+    for number, flow in {flow["table"]: flow for flow in reversed(plan["flows"])}.items():
         its_links = plan["ack_links"] if flow.get("direction") == "up" else links
         crossed = [its_links[stage["link"]] for stage in flow["forward"] if stage["kind"] == "link"]
         if flow["cca"] in NEED_MARKS and not any(_is_marking(link) for link in crossed):
