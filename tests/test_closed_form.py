@@ -25,7 +25,7 @@ cca = "reno"
 """
 
 
-@checks("metrics", "completion_time_s completion_times_s")
+@checks("metrics", "completion_time_s completion_times_s completion_s unfinished_flows")
 @checks("summary.flow", "fct_s")
 @checks("figure", "fct fct_p50 fct_p95 fct_p99 unfinished")
 @pytest.mark.parametrize(
@@ -43,12 +43,13 @@ def test_a_short_flow_takes_its_handshake_and_a_round_trip_for_each_doubling(
     assert trips * 0.04 <= fct <= trips * 0.04 + segments * 1514 * 8 / 100e6
     assert list(metrics.completion_times_s(result)) == [fct]
     assert [figure(result, name, [0]) for name in ("fct", "fct_p50", "fct_p95", "fct_p99")] == pytest.approx([fct] * 4)
-    assert figure(result, "unfinished", [0]) == 0
+    assert list(metrics.completion_s(result)) == pytest.approx([fct] * 4)
+    assert figure(result, "unfinished", [0]) == metrics.unfinished_flows(result) == 0
     assert result.summary.flows[0].fct_s == pytest.approx(fct, abs=2e-6)
     assert list(metrics.completion_times_s(result, window=(0.4, 1))) == [], "it started before"
 
 
-@checks("metrics", "request_latencies_s")
+@checks("metrics", "request_latencies_s latency_s unfinished_requests")
 @checks("messages", "flow asked_us written_us bytes completed_us")
 @checks("figure", "latency latency_p50 latency_p95 latency_p99")
 def test_a_request_takes_one_round_trip(ran: Runner) -> None:
@@ -68,6 +69,28 @@ def test_a_request_takes_one_round_trip(ran: Runner) -> None:
     assert [
         figure(result, name, [0]) for name in ("latency", "latency_p50", "latency_p95", "latency_p99")
     ] == pytest.approx([40.0] * 4)
+
+
+def test_what_had_not_ended_lies_above_every_percentile(ran: Runner) -> None:
+    # A message of 1000 bytes each 100 ms from 60 ms on, and no path from 4.5 s on: the last 15 or so never arrive.
+    work = 'workload = { kind = "paced", rate = "80kbps", message = "1000B" }\n'
+    result = ran(
+        IDLE.format(work).replace('rate = "100Mbps"', 'rate = { steps = [["0s", "100Mbps"], ["4.5s", "0bps"]] }')
+        .replace('buffer = "1bdp"', 'buffer = "500kB"')
+    )  # fmt: skip
+    messages = rows(result, "messages")
+    times = sorted(row["completed_us"] - row["asked_us"] for row in messages if row["completed_us"] is not None)
+    missing = len(messages) - len(times)
+    assert missing in (15, 16)
+    latency = metrics.latency_s(result)
+    assert latency.mean == pytest.approx(fmean(times) / 1e6)
+    place = 0.5 * (len(messages) - 1)
+    assert latency.p50 * 1e6 == pytest.approx((times[math.floor(place)] + times[math.ceil(place)]) / 2, abs=1)
+    assert (latency.p95, latency.p99) == (math.inf, math.inf)
+    assert figure(result, "latency_p99", [0]) == math.inf
+    assert figure(result, "unfinished", [0]) == metrics.unfinished_requests(result) == missing
+    assert metrics.unfinished_requests(result, window=(0, 4)) == 0
+    assert metrics.latency_s(result, window=(0, 4)).p99 == pytest.approx(0.02, rel=0.02)
 
 
 def test_answers_of_a_count_that_are_missing_are_unfinished_and_said(ran: Runner) -> None:

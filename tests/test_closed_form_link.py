@@ -165,6 +165,31 @@ def test_a_deep_bucket_is_no_capacity_where_packets_wait(ran: Runner) -> None:
     assert metrics.utilization(result, (5, 6)) == pytest.approx(1, abs=0.02)
 
 
+@checks("metrics", "goodput_series arrival_series")
+@pytest.mark.parametrize(("bin_s", "window"), [(1.0, None), (0.4, None), (0.5, (3.3, 4.4)), (5.0, (1.0, 3.0))])
+def test_bins_begin_with_the_flow_and_hold_all_its_bytes(
+    ran: Runner, bin_s: float, window: tuple[float, float] | None
+) -> None:
+    # Starts between two samples; the short one ends within its first bin.
+    result = ran(
+        'duration = "6s"\nrecord = { every = "100ms" }\npath = { rate = "10Mbps", rtt = "40ms", buffer = "20bdp" }\n'
+        'flow = [{ cca = "cubic", start = "333ms", stop = "5.21s" }, { cca = "cubic", start = "2.05s", size = "9kB" }]\n'
+    )
+    for flow in (0, 1):
+        first, last = metrics.active_s(result, flow, window)
+        ends, rates = metrics.goodput_series(result, flow, bin_s=bin_s, window=window)
+        assert sum(rates) * bin_s / 8 == pytest.approx(metrics.goodput_bytes(result, flow, window), abs=1e-3)
+        if last > first:
+            assert ends[0] == pytest.approx(first + bin_s)
+            assert ends[-1] - bin_s < last <= ends[-1] + 1e-9
+        whole = metrics.goodput_series(result, flow, bin_s=bin_s, window=window, whole=True)[0]
+        assert list(whole) == [end for end in ends if end <= last + 1e-9]
+        arrived_at, segments = metrics.arrival_series(result, flow, bin_s=bin_s, window=window)
+        assert list(arrived_at) == list(whole)
+        if window is None and flow == 0 and bin_s == 1:
+            assert sum(segments) == pytest.approx(rows(result, "flows")[0]["delivered_segs"], rel=0.1)
+
+
 @checks("metrics", "coefficient_of_variation convergence_time_s goodput_series")
 def test_bins_that_lie_between_two_samples_are_refused(ran: Runner) -> None:
     result = ran(

@@ -202,7 +202,7 @@ OF_WINDOWS = [
     for name in metrics.__all__
     if inspect.isfunction(getattr(metrics, name))
     and "window" in inspect.signature(getattr(metrics, name)).parameters
-    and name not in ("request_latencies_s", "probe_series")
+    and name not in ("request_latencies_s", "latency_s", "unfinished_requests", "probe_series")
 ]
 
 

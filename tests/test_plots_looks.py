@@ -93,6 +93,14 @@ def test_goodput_above_the_rate_is_explained(tmp_path: Path) -> None:
     )
 
 
+def test_goodput_above_the_rate_that_a_burst_allows_names_the_burst(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="10Mbps", rtt="20ms", buffer="2000pkt", burst="2MB")
+    made = dumbbell.Scenario(duration="6s", path=path, flow=[Flow(cca="reno", size="4MB")])
+    said = caption(plot.goodput(dumbbell.run(made, tmp_path / "out"), bin_s=0.2))
+    assert "above the link's rate: the link's burst of 2 MB" in said
+    assert "retransmission" not in said
+
+
 def test_points_whose_labels_would_cover_each_other_are_refused(tmp_path: Path) -> None:
     path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp")
     against = [Flow(cca=sorted(dumbbell.controllers.known())[:8]), Flow(cca="cubic", start="7ms")]

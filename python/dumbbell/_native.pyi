@@ -245,6 +245,9 @@ def path_course(kind: str, mobility: str, mean_bps: int, length_ms: int, seed: i
 def _panic_in_next_run() -> None:
     """For tests: the next run ends by a panic of the engine."""
 
+def check(plan_json: str) -> None:
+    """Check a plan without running it; the names of its controllers are not looked at. Raises PlanError."""
+
 def run(
     plan_json: str,
     out_dir: str,

@@ -72,6 +72,12 @@ fn _panic_in_next_run() {
 /// Calls of Python while a run goes on are this far apart: rare enough to cost nothing, often enough for Ctrl-C.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
+/// Checks a plan without running it; the names of its controllers are not looked at.
+#[pyfunction]
+fn check(py: Python<'_>, plan_json: &str) -> PyResult<()> {
+    py.detach(|| path::plan::Plan::parse(plan_json)).map(|_| ()).map_err(|e| PlanError::new_err(e.to_string()))
+}
+
 /// Runs one plan with the GIL released; see the stub for the contract.
 #[pyfunction]
 #[pyo3(signature = (plan_json, out_dir, progress=None, own=None, watch=None))]
@@ -299,7 +305,7 @@ mod _native {
     use super::text::indented;
     #[pymodule_export]
     use super::{
-        _panic_in_next_run, controllers, digests, run, version, write_measured, ControllerError,
+        _panic_in_next_run, check, controllers, digests, run, version, write_measured, ControllerError,
         PlanError,
     };
 

@@ -88,8 +88,7 @@ def lacking(request: Request) -> str:
     Raises ScenarioError for what of the plan its back end cannot do, whatever this machine has.
     """
     _refuse_qlog(request)
-    which = kind(request.on)
-    if which.has_hosts or which.is_exact:
+    if kind(request.on).has_hosts:
         return ""
     try:
         _module(request.on).check(request)

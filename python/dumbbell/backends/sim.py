@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 
 
 def check(request: Request) -> None:
+    """Raise ScenarioError for what the engine refuses. Repetitions differ only in what is drawn, so that the first
+    speaks for all.
+    """
+    from dumbbell import _native
+
+    _check_ticks(request)
+    if request.planned.repetition:
+        return
+    try:
+        _native.check(json.dumps(request.planned.plan))
+    except _native.PlanError as error:
+        raise ScenarioError("", f"{request.planned.name}: the engine refuses the plan: {error}") from None
+
+
+def _check_ticks(request: Request) -> None:
     """Raise ScenarioError for a controller of --cca on a host with another tick: it is compiled for one."""
     plan = request.planned.plan
     for i, flow in enumerate(plan["flows"]):
@@ -31,7 +46,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
     from .folder import ResultFolder
 
-    check(request)
+    _check_ticks(request)
     plan, own = request.planned.plan, request.own
     with ResultFolder(request, folder) as made:
         native = own.native(plan["host"]["hz"], {flow["cca"] for flow in plan["flows"]})

@@ -15,8 +15,6 @@ from . import OK
 def check(arguments: argparse.Namespace) -> int:
     """What each file would run."""
     from dumbbell import backends
-    from dumbbell.backends.request import Request
-    from dumbbell.runs import plan
     from dumbbell.runs.estimate import describe
     from dumbbell.scenario.file import from_file
     from dumbbell.scenario.own import Own
@@ -30,18 +28,11 @@ def check(arguments: argparse.Namespace) -> int:
         given = from_file(file, overrides=tuple(arguments.overrides))
         try:
             text, warnings = describe(given.scenario, own, on=arguments.on, jobs=arguments.jobs)
-            lacking = {}
-            if not backends.kind(arguments.on).is_exact:
-                for planned in plan.runs(given.scenario, own.known() if own else None):
-                    request = Request(planned, arguments.on, own=own)
-                    lacking[backends.lacking(request)] = True
         except ScenarioError as error:
             raise placed(error, given.text, file, tuple(arguments.overrides)) from None
         print(text)
         for warning in warnings:
             print(f"dumbbell: warning: {file}: {warning}", file=sys.stderr)
-        for lack in filter(None, lacking):
-            print(f"dumbbell: warning: {file}: not on this machine: {lack}", file=sys.stderr)
     return OK
 
 

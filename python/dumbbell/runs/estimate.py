@@ -49,7 +49,7 @@ def describe(
     scenario: Scenario, own: Own | None = None, *, on: str = "sim", jobs: int | None = None
 ) -> tuple[str, list[str]]:
     """The scenario as paragraphs (grid, each path, its flows, and the time that it takes on a back end), and what there
-    is to warn of.
+    is to warn of. Raises ScenarioError for what the back end cannot run.
     """
     runs = plan.runs(scenario, own.known() if own else None, once=backends.kind(on).is_exact)
     first = [run for run in runs if run.repetition == 0]
@@ -69,12 +69,14 @@ def describe(
     if len(first) > RUNS_SHOWN:
         lines += ["", f"  ... and {len(first) - RUNS_SHOWN} more"]
     lines += ["", _time([run.plan for run in runs], on, jobs)]
-    requests = [] if backends.kind(on).is_exact else [Request(run, on, own=own or Own()) for run in runs]
+    requests = [Request(run, on, own=own or Own()) for run in runs]
+    lacking = [text for request in requests if (text := backends.lacking(request))]
     warnings = dict.fromkeys(
         [
             *(text for run in runs for text in run.warnings),
             *(text for request in requests for text in backends.warnings(request)),
             *warn.of_grid(scenario, runs),
+            *(f"not on this machine: {text}" for text in lacking),
         ]
     )
     return "\n".join(lines), list(warnings)
