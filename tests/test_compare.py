@@ -15,11 +15,12 @@ from dumbbell import backends, cli
 from dumbbell.backends import sim
 from dumbbell.cli import compare
 from dumbbell.errors import ScenarioError
-from dumbbell.results import agreement
+from dumbbell.judge import versus
+from dumbbell.judge.versus import Side
 from dumbbell.results.manifest import Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 SCENARIO = """
@@ -42,48 +43,82 @@ def summary(**changes: Any) -> Summary:
     )
 
 
+def held(
+    reference: Sequence[Summary], other: Sequence[Summary], *, strict: bool = False
+) -> dict[str, tuple[float, float, str]]:
+    """Reference, other and verdict of each figure."""
+    sides = [Side([versus.measured(one) for one in runs], range(len(runs))) for runs in (reference, other)]
+    return {one.name: (one.reference, one.other, one.word) for one in versus.versus(*sides, strict=strict)}
+
+
+def differing(reference: Sequence[Summary], other: Sequence[Summary], *, strict: bool = False) -> dict[str, str]:
+    """The verdicts on figures that do not agree."""
+    figures = held(reference, other, strict=strict)
+    return {name: word for name, (_, _, word) in figures.items() if word != "holds"}
+
+
 @pytest.mark.parametrize(
     ("changes", "differs"),
     [
-        ({}, []),
-        ({"utilization": 0.925}, []),
-        ({"utilization": 0.91}, ["utilization"]),
-        ({"share": 0.92}, ["cubic[0] share"]),
-        ({"retrans_rate": 0.015}, []),
-        ({"retrans_rate": 0.016}, ["cubic[0] retrans_rate"]),
-        ({"srtt_mean_ms": 44.7}, []),
-        ({"srtt_mean_ms": 45.0}, ["cubic[0] srtt_mean_ms"]),
+        ({}, {}),
+        ({"utilization": 0.925}, {}),
+        ({"utilization": 0.91}, {"utilization": "unclear"}),
+        ({"utilization": 0.88}, {"utilization": "fails"}),
+        ({"share": 0.92}, {"cubic[0] share": "unclear"}),
+        ({"retrans_rate": 0.015}, {}),
+        ({"retrans_rate": 0.021}, {"cubic[0] retrans_rate": "fails"}),
+        ({"srtt_mean_ms": 44.7}, {}),
+        ({"srtt_mean_ms": 50.0}, {"cubic[0] srtt_mean_ms": "fails"}),
     ],
 )
-def test_a_figure_agrees_within_its_tolerance(changes: dict[str, float], differs: list[str]) -> None:
-    figures = agreement.figures([summary()], [summary(**changes)])
-    assert [figure.name for figure in figures if not figure.agrees] == differs
+def test_a_figure_agrees_within_its_tolerance_and_one_run_differs_from_twice_that_on(
+    changes: dict[str, float], differs: dict[str, str]
+) -> None:
+    assert differing([summary()], [summary(**changes)]) == differs
 
 
 def test_a_small_rate_or_delay_has_an_absolute_tolerance() -> None:
-    figures = agreement.figures(
-        [summary(retrans_rate=0.0, srtt_mean_ms=2.0)], [summary(retrans_rate=0.001, srtt_mean_ms=3.0)]
-    )
-    assert all(figure.agrees for figure in figures)
+    small, other = summary(retrans_rate=0.0, srtt_mean_ms=2.0), summary(retrans_rate=0.001, srtt_mean_ms=3.0)
+    assert differing([small], [other]) == {}
 
 
-def test_repetitions_count_by_their_median() -> None:
+@pytest.mark.parametrize(("sim", "linux", "word"), [(0.0174, 0.0031, "fails"), (0.043, 0.0362, "unclear")])
+def test_flows_that_use_little_of_a_link_do_not_agree_by_default(sim: float, linux: float, word: str) -> None:
+    assert differing([summary(utilization=linux)], [summary(utilization=sim)]) == {"utilization": word}
+    runs = [[summary(utilization=value * scale) for scale in (0.99, 1.0, 1.01)] for value in (linux, sim)]
+    assert differing(*runs) == {"utilization": "fails"}
+    starved, shown = summary(share=0.003), summary(share=0.017)
+    assert differing([starved] * 3, [shown] * 3) == {"cubic[0] share": "fails"}
+
+
+def test_means_are_compared_and_what_chance_explains_is_unclear() -> None:
     other = [summary(utilization=value) for value in (0.1, 0.94, 0.96)]
-    assert agreement.figures([summary()], other)[0].other == 0.94
+    assert held([summary()] * 3, other)["utilization"] == pytest.approx((0.95, 2.0 / 3, "unclear"))
+    assert differing([summary()] * 3, [summary(utilization=0.9 + i / 1000) for i in range(3)]) == {
+        "utilization": "fails"
+    }
+
+
+def test_repetitions_with_one_seed_are_pairs() -> None:
+    # Each is 0.1 below its own, and they spread by more.
+    before = [summary(utilization=value) for value in (0.5, 0.7, 0.9)]
+    after = [summary(utilization=value - 0.1) for value in (0.5, 0.7001, 0.9)]
+    assert differing(before, after) == {"utilization": "fails"}
+    assert differing(before, after[::-1]) == {"utilization": "unclear"}
 
 
 def test_many_flows_are_compared_by_table_and_by_jains_index() -> None:
     many = summary(jain=0.8, flows=[{"name": name, "share": 0.1} for name in ["cubic 20ms", "cubic 50ms"] * 5])
-    names = [figure.name for figure in agreement.figures([many], [many])]
+    names = list(held([many], [many]))
     assert names[:3] == ["utilization", "jain", "cubic 20ms[0] share"]
     assert len(names) == 2 + 2 * 3
 
 
 def test_two_real_kernels_over_the_same_path_are_strict() -> None:
-    assert agreement.is_strict(["linux", "bpf"])
-    assert agreement.is_strict(["uml:6.1", "uml:6.12"])
-    assert not agreement.is_strict(["sim", "uml"])
-    assert not agreement.is_strict(["linux", "uml"])
+    assert versus.is_strict(["linux", "bpf"])
+    assert versus.is_strict(["uml:6.1", "uml:6.12"])
+    assert not versus.is_strict(["sim", "uml"])
+    assert not versus.is_strict(["linux", "uml"])
 
 
 def test_a_kernel_follows_only_back_ends_that_have_some() -> None:
@@ -148,14 +183,9 @@ def test_three_back_ends_are_held_against_the_first(
 
 def test_a_transfer_that_ends_on_one_side_only_does_not_agree() -> None:
     ended, other = summary(fct_s=2.5), summary(utilization=0.3)
-    figures = agreement.figures([ended], [other])
-    assert [figure.name for figure in figures if not figure.agrees] == ["cubic[0] completed"]
-    assert not {"utilization", "cubic[0] fct_s"} & {figure.name for figure in figures}, "each has one only"
-    half = agreement.figures([ended, other], [ended, ended])
-    (completed,) = (figure for figure in half if figure.name == "cubic[0] completed")
-    assert (completed.reference, completed.other) == (0.5, 1.0)
-    assert not completed.agrees
-    assert completed.is_unclear
+    assert differing([ended], [other]) == {"cubic[0] completed": "fails"}
+    assert not {"utilization", "cubic[0] fct_s"} & held([ended], [other]).keys(), "each has one only"
+    assert held([ended, other], [ended, ended])["cubic[0] completed"] == (0.5, 1.0, "unclear")
 
 
 def test_three_back_ends_that_have_different_figures_are_printed_line_by_line(
@@ -185,8 +215,8 @@ def test_three_back_ends_that_have_different_figures_are_printed_line_by_line(
 
 
 def test_two_kernels_are_held_to_less() -> None:
-    assert not agreement.figures([summary()], [summary(share=0.94)], strict=True)[1].agrees
-    assert agreement.figures([summary()], [summary(share=0.94)])[1].agrees
+    assert differing([summary()], [summary(share=0.94)], strict=True) == {"cubic[0] share": "unclear"}
+    assert differing([summary()], [summary(share=0.94)]) == {}
 
 
 @pytest.mark.parametrize(
@@ -306,12 +336,10 @@ def test_a_difference_that_repetitions_explain_is_unclear() -> None:
     def over(*values: float) -> list[Any]:
         return [summary(utilization=value) for value in values]
 
-    wide = agreement.figures(over(0.80, 0.95, 0.90), over(0.95, 0.70, 0.75))[0]
-    assert (wide.agrees, wide.is_unclear) == (False, True)
-    narrow = agreement.figures(over(0.90, 0.91, 0.92), over(0.80, 0.81, 0.82))[0]
-    assert (narrow.agrees, narrow.is_unclear) == (False, False)
-    single = agreement.figures(over(0.90), over(0.80))[0]
-    assert (single.agrees, single.is_unclear) == (False, False)
+    assert held(over(0.80, 0.95, 0.90), over(0.95, 0.70, 0.75))["utilization"][2] == "unclear"
+    assert held(over(0.90, 0.91, 0.92), over(0.80, 0.81, 0.82))["utilization"][2] == "fails"
+    assert held(over(0.90), over(0.80))["utilization"][2] == "fails"
+    assert held(over(0.90), over(0.86))["utilization"][2] == "unclear"
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 
 import dumbbell
 from conftest import Cli
+from dumbbell.judge.versus import Side, measured, versus
 from dumbbell.report import words
-from dumbbell.results import agreement, figures, metrics
+from dumbbell.results import figures, metrics
 from dumbbell.results.catalogue import Measured, canonical, figure
 
 #: The second link is the slow one.
@@ -130,6 +131,6 @@ def test_the_verdict_tells_of_each_link_that_data_cross_where_the_first_may_not_
 
 def test_back_ends_are_compared_on_every_link(two: Path) -> None:
     summary = dumbbell.load(two / "two")[0].summary
-    found = {one.name: one.reference for one in agreement.figures([summary], [summary])}
+    found = {one.name: one.reference for one in versus(*[Side([measured(summary)])] * 2)}
     assert found["utilization"] == summary.link.utilization
     assert found["link[1] utilization"] == summary.data_links[1].utilization

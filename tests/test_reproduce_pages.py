@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from dumbbell import judge as judging
 from dumbbell import papers
 from dumbbell.papers import claims, findings, judge
 
@@ -104,7 +105,8 @@ def test_the_example_for_scripts_has_the_form_and_the_verdict_of_its_claim() -> 
     assert CLAIMS[name].why.startswith(claim["reason"])
     tolerance = claims.Tolerance(**claim["tolerance"])
     told = next(one for one in papers.text_of(example["id"]).claims if one.id == claim["id"])
-    verdict = judge.Verdict(told, claim["verdict"], claim["measured"], claim["reason"], tolerance)
+    judged = judging.Verdict(claim["verdict"], None, claim["margin"], claim["reason"])
+    verdict = judge.Verdict(told, judged, claim["measured"], tolerance)
     assert {**verdict.as_json(), "finding": claim["finding"]} == claim
 
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ import pytest
 import dumbbell
 from conftest import Cli
 from dumbbell import ScenarioError
+from dumbbell.judge.grammar import precision
 from dumbbell.results.figures import Row
-from dumbbell.results.statistic import Interval, mean_interval
-from dumbbell.runs import goals, plan
+from dumbbell.results.statistic import Interval, Sample, mean_interval
+from dumbbell.runs import plan
 from dumbbell.runs import vary as varying
-from dumbbell.runs.goals import Goal
 from dumbbell.runs.search import Bisection
 from dumbbell.runs.store import Store
-from dumbbell.runs.study import Choice, prepared
+from dumbbell.runs.study import Choice, missed, prepared, wanted_repetitions
 
 #: Two short flows over a link with loss: each repetition is another.
 TEXT = """\
@@ -161,36 +162,47 @@ def test_what_makes_no_sense_is_one_clear_error(file: Path, cli: Cli, arguments:
     assert not (file.parent / "results").exists()
 
 
-def row(values: list[float]) -> Row:
-    return Row("s", {}, "r", None, len(values), 0, 1, "f", "tcp", 0, "cubic", {"goodput": mean_interval(values)}, 1)
+def row(values: Sequence[float | None], name: str = "goodput") -> Row:
+    """A flow with a figure in so many repetitions."""
+    seeds = tuple(range(len(values)))
+    return Row(
+        scenario="s", vary={}, run="r", repetition=None, flow=0, flows=1, name="f", transport="tcp", table=0,
+        cca="cubic", samples={name: Sample(tuple(values), seeds)}, flows_min=1, seeds=seeds,
+    )  # fmt: skip
+
+
+def needed(text: str, one: Row) -> int:
+    """How many repetitions a precision needs of a row."""
+    goal = precision(text)
+    return goal.wanted(one.sample(goal.name))
 
 
 def test_repetitions_end_where_the_interval_is_small_and_grow_as_its_width_says() -> None:
-    goal = Goal.of("goodput ci 10%")
-    assert goal == ("goodput", 0.1, True)
-    assert goal.wanted(row([10.0, 10.1, 9.9])) == 3  # 4.97 times 0.1 over the root of 3: 0.25, of 1
+    assert precision("goodput ci 10%") == ("goodput", 0.1, True)
+    assert needed("goodput ci 10%", row([10.0, 10.1, 9.9])) == 3  # 4.97 times 0.1 over the root of 3: 0.25, of 1
     wide = [8.0, 12.0, 10.0, 9.0, 11.0, 10.5]
     half = mean_interval(wide).half_width
     assert half > 1
-    assert goal.wanted(row(wide)) == min(12, math.ceil(6 * half**2))
-    assert Goal.of("goodput ci 5").wanted(row(wide)) == 6
-    assert goal.wanted(row([5.0])) == 2
-    assert goals.wanted([goal, Goal.of("goodput ci 0.01")], [row([10.0, 10.1, 9.9]), row(wide)]) == 12
-    assert Goal.of("retrans_rate ci 0.5") == ("retrans_rate", 0.005, False)  # percentage points, as tables print it
-    assert Goal.of("retrans_rate ci 2%") == ("retrans_rate", 0.02, True)
-    assert Goal.of("share ci 1%").wanted(row(wide)) == 6  # a figure that the row does not have decides nothing
+    assert needed("goodput ci 10%", row(wide)) == min(12, math.ceil(6 * half**2))
+    assert needed("goodput ci 5", row(wide)) == 6
+    assert needed("goodput ci 10%", row([5.0])) == 2
+    goals = [precision("goodput ci 10%"), precision("goodput ci 0.01")]
+    assert wanted_repetitions(goals, [row([10.0, 10.1, 9.9]), row(wide)]) == 12
+    assert precision("retrans_rate ci 0.5") == ("retrans_rate", 0.005, False)  # percentage points, as tables print it
+    assert precision("retrans_rate ci 2%") == ("retrans_rate", 0.02, True)
+    assert needed("share ci 1%", row(wide)) == 6  # a figure that the row does not have decides nothing
 
 
 def test_a_figure_that_no_row_has_is_never_known_well_enough() -> None:
-    jain = Goal.of("jain ci 0.05")
-    assert goals.wanted([jain], [row([1.0, 2.0, 3.0])]) == 6
-    assert goals.missed([jain], [row([1.0, 2.0, 3.0])]) == ["jain: none of 3 repetitions has it"]
-    some = row([1.0] * 12)._replace(values={"jain": mean_interval([0.9, 0.9])})
-    assert goals.wanted([jain], [some]) == 13
-    assert goals.missed([jain], [some]) == ["jain: 2 of 12 repetitions have it"]
+    jain = precision("jain ci 0.05")
+    assert wanted_repetitions([jain], [row([1.0, 2.0, 3.0])]) == 6
+    assert missed([jain], [row([1.0, 2.0, 3.0])]) == ["jain: none of 3 repetitions has it"]
+    some = row([0.9, 0.9] + [None] * 10, "jain")
+    assert wanted_repetitions([jain], [some]) == 13
+    assert missed([jain], [some]) == ["jain: 2 of 12 repetitions have it"]
     # Only the transfer counts, because a bulk flow never completes.
-    transfer = row([1.0] * 3)._replace(values={"fct": mean_interval([2.0, 2.0, 2.0])})
-    assert goals.missed([Goal.of("fct ci 5%")], [row([1.0] * 3), transfer]) == []
+    transfer = row([2.0, 2.0, 2.0], "fct")
+    assert missed([precision("fct ci 5%")], [row([1.0] * 3), transfer]) == []
 
 
 def test_until_an_interval_is_small_or_there_are_enough(file: Path, tmp_path: Path, cli: Cli) -> None:

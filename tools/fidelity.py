@@ -21,6 +21,7 @@ import fidelity_rows
 import fidelity_runs
 import fidelity_table
 from dumbbell.errors import DumbbellError
+from dumbbell.judge import HOLDS
 from fidelity_rows import ROOT, Row
 from fidelity_table import Record, Section, Table
 
@@ -103,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.dry:
         fidelity_table.write(table)
         _write_page(table)
-    agree = sum(row.agrees for row in section.rows)
+    agree = sum(row.word == HOLDS for row in section.rows)
     return 0 if agree >= arguments.need * (len(section.rows) + len(section.failed)) else 1
 
 
@@ -146,7 +147,7 @@ def changed(arguments: argparse.Namespace) -> int:
         if what:
             print(f"{name}: {'; '.join(what)}")
     print(f"{sum(map(bool, found.values()))} of {len(found)} rows moved")
-    return int(any(before[row.row].agrees != row.agrees for row in now.rows if row.row in before))
+    return int(any(before[row.row].word != row.word for row in now.rows if row.row in before))
 
 
 def draw(arguments: argparse.Namespace) -> int:
@@ -260,7 +261,7 @@ def _note(text: str) -> None:
 def _print(section: Section) -> None:
     for row in section.rows:
         told = [f"{f.name} {f.other:.4g} (Linux {f.reference:.4g} +- {f.tolerance:.2g})" for f in row.differences]
-        print(f"DIFF {row.row}: {'; '.join(told)}" if told else f"ok   {row.row}")
+        print(f"{row.word:8} {row.row}" + (f": {'; '.join(told)}" if told else ""))
     for name, error in section.failed.items():
         print(f"none {name}: {error}")
     for group, count in fidelity_table.counts(section.rows).items():

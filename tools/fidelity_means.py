@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from dumbbell.results.agreement import kind
+from dumbbell.judge.versus import kind
 
 if TYPE_CHECKING:
     from fidelity_table import Runs

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fidelity_means
-from dumbbell.results import agreement
-from dumbbell.results.agreement import Figure, kind
+from dumbbell.judge import FAILS
+from dumbbell.judge.versus import TOLERANCES, Figure, kind
 from fidelity_rows import CAUSES, PATHS, ROOT
 from fidelity_table import NOT_RUN, SEEDS_CHANCE, Record, Section, Table, counts
 
@@ -25,6 +25,7 @@ WORDS = {
     "share": "share of a flow",
     "fct_s": "completion time",
     "jain": "Jain's index (more than eight flows)",
+    "completed": "share of transfers that ended",
 }
 
 
@@ -48,7 +49,7 @@ def causes(path: Path = CAUSES) -> dict[str, Cause]:
 
 def complaints(table: Table, known: dict[str, Cause]) -> list[str]:
     """What is wrong with the causes: one is missing or stale, or chance is said without the seeds that show it."""
-    differing = {row.row for row in _stored(table) if not row.agrees}
+    differing = {row.row for row in _stored(table) if row.word == FAILS}
     found = [f"{row}: differs, and has no cause in {CAUSES.name}" for row in sorted(differing - known.keys())]
     found += [f"{row}: has a cause in {CAUSES.name}, and does not differ" for row in sorted(known.keys() - differing)]
     for row in sorted(differing & known.keys()):
@@ -57,7 +58,7 @@ def complaints(table: Table, known: dict[str, Cause]) -> list[str]:
             found.append(f"{row}: its cause has no text")
         if cause.is_chance and (more is None or min(len(more.linux), len(more.sim)) < SEEDS_CHANCE):
             found.append(f"{row}: chance needs {SEEDS_CHANCE} seeds: fidelity.py run --seeds {SEEDS_CHANCE} --only ...")
-        elif cause.is_chance and more is not None and any(map(more.is_beyond_chance, _names(table, row))):
+        elif cause.is_chance and more is not None and {one.name for one in more.differences} & {*_names(table, row)}:
             found.append(f"{row}: not chance: with {len(more.linux)} seeds it differs too")
     return found
 
@@ -94,12 +95,11 @@ def _between(file: Path, text: str, made: str) -> str:
 def _sentences(table: Table, known: dict[str, Cause]) -> Iterator[str]:
     for name, section in table.sections.items():
         count = counts(section.rows)["all"]
-        differing = [row.row for row in section.rows if not row.agrees]
+        differing = [row.row for row in section.rows if row.word == FAILS]
         by_chance = sum(known[row].says_chance for row in differing if row in known)
-        others = f"the {by_chance}" if by_chance == len(differing) else f"{by_chance} of the {len(differing)}"
-        explained = f"; chance explains {others} others" if differing else ""
         what = "of its rows" if name == TESTS else "scenarios drawn at random"
-        yield f"{count.agree} of {count.rows} {what} agree within fixed tolerances with three seeds{explained}."
+        yield f"{count.agree} of {count.rows} {what} agree in every figure with three seeds, {count.differ} differ"
+        yield f"({by_chance} by chance, as more seeds show), and for the others three seeds are too few to tell."
         yield f"The simulator under other seeds agrees with itself in {sum(count.itself)}."
         yield f"Single seeds of the simulator agree with Linux in {sum(count.singles)} of {len(count.singles)} cases,"
         yield f"single seeds of Linux with Linux in {sum(count.ceiling)}."
@@ -120,12 +120,12 @@ def _lines(table: Table, known: dict[str, Cause]) -> Iterator[str]:
 
 def _tolerances() -> Iterator[str]:
     yield from ("| figure | tolerance |", "| --- | --- |")
-    for name, one in agreement.TOLERANCES.items():
+    for name, one in TOLERANCES.items():
         unit = " ms" if name.endswith("_ms") else ""
         parts = [f"{one.share:.0%} of Linux's"] if one.share else []
         parts += [f"{one.amount:g}{unit}"] if one.amount else []
-        yield f"| {WORDS[name]} | {' or '.join(parts)} |"
-    yield f"| each | or {agreement.SPREAD:g} times half of the range of Linux's seeds |"
+        which = f", whichever is {'less' if one.is_both else 'more'}" if len(parts) > 1 else ""
+        yield f"| {WORDS[name]} | {' or '.join(parts)}{which} |"
     yield ""
 
 
@@ -135,12 +135,13 @@ def _section(name: str, section: Section) -> Iterator[str]:
     what = f"drawn at random with seed {seed}" if seed else "the scenarios of `tests/fidelity`"
     option = f" SET=random SEED={seed} COUNT={size}" if seed else ""
     yield from (f"### {len(section.rows)} rows: {what}", "")
-    heads = ("rows", "agree", "the simulator with itself", "one seed of the simulator", "one seed of Linux")
+    heads = ("rows", "agree", "differ", "the simulator with itself", "one seed of the simulator", "one seed of Linux")
     yield from (f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|")
     for group, count in counts(section.rows).items():
         label = group if group in PATHS else f"**{group}**"
         cells = (
             _of(count.agree, count.rows),
+            str(count.differ),
             _singles(count.itself),
             _singles(count.singles),
             _singles(count.ceiling),
@@ -171,7 +172,7 @@ def _singles(found: list[bool]) -> str:
 
 
 def _differences(section: Section, known: dict[str, Cause], more: dict[str, Record]) -> Iterator[str]:
-    rows = [row for row in section.rows if not row.agrees]
+    rows = [row for row in section.rows if row.word == FAILS]
     if not rows:
         return
     yield from ("| row that differs | simulator / Linux | cause |", "| --- | --- | --- |")

@@ -19,7 +19,7 @@ from dumbbell import backends
 from dumbbell.backends.folder import remove
 from dumbbell.backends.request import Request
 from dumbbell.errors import ScenarioError
-from dumbbell.results import agreement
+from dumbbell.judge import versus
 from dumbbell.results.manifest import Summary
 from dumbbell.runs.job import Job
 from dumbbell.runs.place import Place
@@ -188,4 +188,4 @@ def _ended(
 def _ran(manifest: dict[str, Any]) -> Ran:
     summary = msgspec.convert(manifest["summary"], Summary)
     warnings = [text for text in manifest["warnings"] if not text.startswith(("path.", "flow[", "host."))]
-    return Ran(agreement.measured(summary), warnings)
+    return Ran(versus.measured(summary), warnings)

@@ -1,7 +1,7 @@
 """The fidelity table as data: figures of each row by seed, from Linux and from the simulator, and what they say.
 
-The judge is `dumbbell.results.agreement.judged`: means against means. The ceiling judges Linux by Linux, one seed
-against the others; the simulator's single seeds are judged against the same seeds, so that both columns compare.
+The judge is `dumbbell.judge.versus`. The ceiling judges Linux by Linux, one seed against the others; the simulator's
+single seeds are judged against the same seeds, so that both columns compare.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from statistics import fmean
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
 
-from dumbbell.results.agreement import TOLERANCES, Figure, judged, kind
-from dumbbell.results.statistic import difference_interval
+from dumbbell.judge import FAILS, HOLDS, Word
+from dumbbell.judge.versus import Figure, Side, agreement, versus
 from fidelity_means import Means
 from fidelity_rows import FAMILIES, PATHS, PLAIN, ROOT
 
@@ -48,28 +47,18 @@ class Record(Struct, kw_only=True, omit_defaults=True):
     """What the guest warned of."""
 
     def figures(self) -> list[Figure]:
-        """Linux's mean and the simulator's of every figure."""
-        return judged(self.linux, self.sim)
+        """Every figure with its verdict: the simulator against Linux."""
+        return versus(Side(self.linux), Side(self.sim))
 
     @property
     def differences(self) -> list[Figure]:
-        """The figures that do not agree."""
-        return [figure for figure in self.figures() if not figure.agrees]
+        """The figures that differ."""
+        return [figure for figure in self.figures() if figure.word == FAILS]
 
     @property
-    def agrees(self) -> bool:
-        """Whether every figure does."""
-        return agree(self.linux, self.sim)
-
-    def is_beyond_chance(self, name: str) -> bool:
-        """Whether a figure's means are further apart than the tolerance, and more than chance explains (Welch, 95 %).
-        The range of many seeds is wide, so it does not count here.
-        """
-        linux, sim = ([run[name] for run in runs if name in run] for runs in (self.linux, self.sim))
-        if not linux or not sim:
-            return True
-        difference, tolerance = difference_interval(linux, sim), TOLERANCES[kind(name)].at(fmean(linux))
-        return abs(fmean(sim) - fmean(linux)) > tolerance and abs(difference.mean) >= difference.half_width
+    def word(self) -> Word:
+        """One word for all figures."""
+        return agreement(self.figures())
 
     def single(self) -> list[bool]:
         """Of each seed: whether the simulator's run agrees with Linux's other seeds."""
@@ -85,7 +74,7 @@ class Record(Struct, kw_only=True, omit_defaults=True):
 
 def agree(reference: Runs, other: Runs) -> bool:
     """Whether every figure does."""
-    return all(figure.agrees for figure in judged(reference, other))
+    return agreement(versus(Side(reference), Side(other))) == HOLDS
 
 
 class Section(Struct, kw_only=True):
@@ -108,12 +97,13 @@ class Table(Struct, kw_only=True):
 
 
 class Count(NamedTuple):
-    """Of some rows, in how many the simulator agrees with Linux, and with itself; and of each single seed of the
-    simulator, and of Linux, whether it agrees with Linux's others.
+    """Of some rows, in how many the simulator agrees with Linux, differs from it, and agrees with itself; and of each
+    single seed of the simulator, and of Linux, whether it agrees with Linux's others.
     """
 
     rows: int
     agree: int
+    differ: int
     itself: list[bool]
     singles: list[bool]
     ceiling: list[bool]
@@ -158,7 +148,8 @@ def counts(rows: Iterable[Record]) -> dict[str, Count]:
             ceiling = [agrees for row in members for agrees in row.ceiling()]
             found[name] = Count(
                 len(members),
-                sum(row.agrees for row in members),
+                sum(row.word == HOLDS for row in members),
+                sum(row.word == FAILS for row in members),
                 [row.itself for row in members if row.itself is not None],
                 singles,
                 ceiling,
@@ -176,7 +167,7 @@ def _groups() -> Iterator[tuple[str, Callable[[Record], bool]]]:
 
 def moved(before: Record, after: Record) -> list[str]:
     """What of a row is otherwise than it was: the verdict, and means of either side by more than rounding."""
-    found = [] if before.agrees == after.agrees else ["agrees now" if after.agrees else "DIFFERS now"]
+    found = [] if before.word == after.word else [f"{after.word} now, {before.word} before"]
     was = {figure.name: figure for figure in before.figures()}
     for figure in after.figures():
         old = was.get(figure.name)

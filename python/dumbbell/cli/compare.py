@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends
 from dumbbell.errors import EngineError, ResultError, ScenarioError, wrong
-from dumbbell.results import agreement
-from dumbbell.results.figures import measured, summary
+from dumbbell.judge import FAILS, HOLDS, UNCLEAR, Word, versus
+from dumbbell.results.figures import finite, measured, summary
 from dumbbell.runs import interrupts
 from dumbbell.scenario import units
 from dumbbell.scenario.file import from_file
@@ -34,12 +34,16 @@ MOST = 3
 _HAVE_STATES = ("sim", "bpf", "uml-ours")
 
 
+#: What stands behind a figure that does not agree.
+MARKS: dict[Word, str] = {FAILS: "*", UNCLEAR: "~"}
+
+
 class Row(NamedTuple):
     """A combination of varied values with its figures: those of each other back end against the reference, by name."""
 
     name: str
     vary: dict[str, Any]
-    figures: dict[str, list[agreement.Figure]]
+    figures: dict[str, list[versus.Figure]]
     warnings: dict[str, list[str]]
     repetitions: int
     packets: dict[str, list[compare_packets.Compared]]
@@ -48,31 +52,30 @@ class Row(NamedTuple):
     """The part of the run that the figures cover, s; None for the whole."""
 
     @property
-    def lines(self) -> dict[str, dict[str, agreement.Figure]]:
+    def lines(self) -> dict[str, dict[str, versus.Figure]]:
         """The figures by their names, each by the other back end's name, where both have it; none of transfers that all
         ended.
         """
-        found: dict[str, dict[str, agreement.Figure]] = {}
+        lines: dict[str, dict[str, versus.Figure]] = {}
         for other, figures in self.figures.items():
             for figure in figures:
-                found.setdefault(figure.name, {})[other] = figure
-        return {name: same for name, same in found.items() if not _all_ended(name, same.values())}
+                lines.setdefault(figure.name, {})[other] = figure
+        return {name: same for name, same in lines.items() if not _all_ended(name, same.values())}
 
     @property
-    def agrees(self) -> bool:
-        """Whether every figure does."""
-        return all(figure.agrees for figures in self.figures.values() for figure in figures)
+    def word(self) -> Word:
+        """One word for all figures."""
+        return versus.agreement(figure for figures in self.figures.values() for figure in figures)
 
     @property
     def verdict(self) -> str:
-        """In a word or some."""
-        if self.agrees:
-            return "agrees"
-        if all(figure.agrees or figure.is_unclear for figures in self.figures.values() for figure in figures):
-            return f"UNCLEAR: the {self.repetitions} repetitions spread as much as the back ends differ (~)"
-        return "DIFFERS" + (
-            "" if self.repetitions > 1 else " (of one repetition; --set repetitions=5 tells whether it is chance)"
-        )
+        """The word as people read it, with the reason."""
+        if self.word == HOLDS:
+            return "agrees" + ("" if self.repetitions > 1 else " (of one repetition)")
+        figures = [figure for of_other in self.figures.values() for figure in of_other if figure.word == self.word]
+        reasons = dict.fromkeys(figure.verdict.reason for figure in figures)
+        word = {FAILS: "DIFFERS", UNCLEAR: "UNCLEAR"}.get(self.word, "UNJUDGED")
+        return f"{word} ({'; '.join(reasons)})"
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -92,7 +95,7 @@ def main(arguments: argparse.Namespace) -> int:
     rows = list(_rows({name: _found(out / name) for name in names}, packets=arguments.packets))
     for row in rows:
         _print(row, names, as_json=arguments.json)
-    agreeing = sum(row.agrees for row in rows)
+    agreeing = sum(row.word == HOLDS for row in rows)
     if not arguments.json:
         print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names, arguments.plot)}")
     return OK if agreeing * 10**9 >= arguments.need * len(rows) else FAILED
@@ -167,13 +170,16 @@ def _found(out: Path) -> dict[str, list[Result]]:
 
 def _rows(found: dict[str, dict[str, list[Result]]], *, packets: bool) -> Iterator[Row]:
     reference, *others = found
-    strict = agreement.is_strict(found)
+    strict = versus.is_strict(found)
     for key, runs in found[reference].items():
         if any(key not in found[other] for other in others):
             continue  # a folder that is resumed may hold more than was asked for
         parts = {name: [measured(run) for run in found[name][key]] for name in found}
-        summaries = {name: [summary(run) for run in of] for name, of in parts.items()}
-        figures = {other: agreement.figures(summaries[reference], summaries[other], strict=strict) for other in others}
+        sides = {
+            name: versus.Side([versus.measured(summary(run)) for run in of], [run.result.seed for run in of])
+            for name, of in parts.items()
+        }
+        figures = {other: versus.versus(sides[reference], sides[other], strict=strict) for other in others}
         warnings = {
             name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found
         }
@@ -188,11 +194,13 @@ def _as_json(row: Row, names: list[str]) -> dict[str, Any]:
     figures = [
         {
             "name": name,
-            names[0]: _any(same).reference,
-            **{other: same[other].other if other in same else None for other in names[1:]},
-            "tolerance": _any(same).tolerance,
-            "agrees": all(figure.agrees for figure in same.values()),
-            "unclear": any(figure.is_unclear for figure in same.values()),
+            names[0]: finite(_any(same).reference),
+            **{other: finite(same[other].other) if other in same else None for other in names[1:]},
+            "tolerance": finite(_any(same).tolerance),
+            "agrees": (word := versus.agreement(same.values())) == HOLDS,
+            "unclear": word == UNCLEAR,
+            "verdict": word,
+            "margin": {other: finite(figure.verdict.margin) for other, figure in same.items()},
         }
         for name, same in row.lines.items()
     ]
@@ -200,7 +208,8 @@ def _as_json(row: Row, names: list[str]) -> dict[str, Any]:
     return {
         "scenario": row.name,
         "vary": row.vary,
-        "agrees": row.agrees,
+        "agrees": row.word == HOLDS,
+        "verdict": row.word,
         "repetitions": row.repetitions,
         **({"window_s": list(row.window)} if row.window else {}),
         "warnings": row.warnings,
@@ -219,7 +228,7 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
     print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")
     for name, same in row.lines.items():
         others = "".join(f"{same[other].other:12.4g}" if other in same else f"{'-':>12}" for other in names[1:])
-        marks = [("~ " if figure.is_unclear else "* ") + other for other, figure in same.items() if not figure.agrees]
+        marks = [f"{MARKS[figure.word]} {other}" for other, figure in same.items() if figure.word in MARKS]
         differs = "  " + ", ".join(marks) if marks else ""
         print(f"  {name:28}{_any(same).reference:12.4g}{others}{_any(same).tolerance:10.2g}{differs}")
     for name, these in row.packets.items():
@@ -229,11 +238,11 @@ def _print(row: Row, names: list[str], *, as_json: bool) -> None:
             print(f"  {name}: {warning}")
 
 
-def _all_ended(name: str, same: Iterable[agreement.Figure]) -> bool:
-    return agreement.kind(name) == "completed" and all(one.reference == one.other == 1 for one in same)
+def _all_ended(name: str, same: Iterable[versus.Figure]) -> bool:
+    return versus.kind(name) == "completed" and all(one.reference == one.other == 1 for one in same)
 
 
-def _any(same: dict[str, agreement.Figure]) -> agreement.Figure:
+def _any(same: dict[str, versus.Figure]) -> versus.Figure:
     """One of the figures of a line, for what all have of the reference."""
     return next(iter(same.values()))
 

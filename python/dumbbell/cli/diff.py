@@ -7,11 +7,14 @@ import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dumbbell.errors import ScenarioError
+from dumbbell.judge import change as changing
+from dumbbell.judge.change import Change
 from dumbbell.results import figures
 from dumbbell.results.catalogue import Measured
-from dumbbell.results.figures import Change, Row
+from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval
 from dumbbell.results.texts import difference_text, half_text
 from dumbbell.scenario import units
@@ -44,7 +47,7 @@ def main(found: Sequence[Side], names: Sequence[str], arguments: argparse.Namesp
     before, after = (
         [row for run in runs for row in figures.rows(run, wanted, by=by, only=arguments.flows)] for _, runs in found
     )
-    changes, gone, come = figures.changes(before, after, wanted)
+    changes, gone, come = changing.changes(before, after, wanted)
     if not changes:
         folders = " and ".join(folder for folder, _ in found)
         raise ScenarioError("--diff", f"{folders} have no scenario with the same varied values in common")
@@ -87,7 +90,7 @@ def _is_idle(change: Change) -> bool:
 
 def _fields(change: Change) -> dict[str, object]:
     place = {"scenario": change.after.scenario, "vary": change.after.vary, "name": change.names}
-    return {**place, "table": change.after.table, **figures.change_fields(change)}
+    return {**place, "table": change.after.table, **changing.change_fields(change)}
 
 
 def _print_csv(changes: Sequence[Change]) -> None:
@@ -105,7 +108,7 @@ def _print_csv(changes: Sequence[Change]) -> None:
 
 
 def _columns(after: Side, changes: Sequence[Change]) -> list[Column]:
-    part = Part(*after, [change.after._replace(n=1, name=change.names) for change in changes])
+    part = Part(*after, [replace(change.after, name=change.names, seeds=change.after.seeds[:1]) for change in changes])
     columns = [
         *keys([part], runs=False),
         Column("figure", ("figure",), [" ".join(head(change.name, several=False)) for change in changes], right=False),
@@ -132,7 +135,7 @@ def _said(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
         yield "one run each, so no intervals"
         return
     yield f"means of {counts[0] if counts[0] == counts[1] else ' and '.join(counts)} repetitions"
-    if not figures.chance(changes):
+    if not changing.chance(changes):
         yield "without intervals, because one side has one run"
         return
     intervals = f"change {table.plus_minus()} 95 % interval"
@@ -149,7 +152,7 @@ def _numbers(found: Iterator[int]) -> str:
 
 def _notes(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
     """What is to be known of the figures."""
-    chance = figures.chance(changes)
+    chance = changing.chance(changes)
     if chance:
         yield chance
     for name in dict.fromkeys(change.name for change in changes):

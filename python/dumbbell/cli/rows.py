@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -101,6 +102,9 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         for name in names
         if name in shown and (lacking := sum(name in row.values and row.lacking(name) > 0 for row in rows))
     ]
+    endless = [name for name in names if name in shown and any(row.value(name) == math.inf for row in rows)]
+    if endless:
+        notes.append(f"inf: so few transfers or messages ended that {', '.join(endless)} is not reached")
     empty = [column.name for column in kept if column.name.partition("@")[0] in FIGURES and not any(column.cells)]
     off = [name for name in ("samples", "queue") if _is_off(parts, name)]
     if empty and off:

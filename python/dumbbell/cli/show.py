@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import wrong
+from dumbbell.judge.grammar import bound, chosen, refuse_doubted
 from dumbbell.results import figures, manifest
 from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
-from dumbbell.results.where import chosen, condition, refuse_doubted
 from dumbbell.scenario import units
 from dumbbell.scenario.units import UnitError
 
@@ -63,13 +63,13 @@ def checked(asked: Asked) -> Asked:
     """What is asked for, unless a column or condition of it is none: raises ScenarioError, before anything has run."""
     _names(asked.columns)
     for text in asked.where or ():
-        condition(text)
+        bound(text)
     return asked
 
 
 def refuse_conditions(asked: Asked, plans: Iterable[PlanView]) -> None:
     """Raise ScenarioError for conditions that do not say of which link they are, where that matters."""
-    refuse_doubted([condition(text).name for text in asked.where or ()], plans, "--where")
+    refuse_doubted([bound(text).name for text in asked.where or ()], plans, "--where")
 
 
 def of_runs(
@@ -100,7 +100,7 @@ def failed_text(failed: int, of: int) -> str:
 
 def _and_conditions(names: Sequence[str], asked: Asked) -> list[str]:
     """The figures to show, and those that conditions are about."""
-    return list(dict.fromkeys([*names, *(condition(text).name for text in asked.where or ())]))
+    return list(dict.fromkeys([*names, *(bound(text).name for text in asked.where or ())]))
 
 
 def unfinished(folder: Path) -> str:

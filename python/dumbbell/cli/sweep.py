@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends
 from dumbbell.errors import DiskFullError, ScenarioError, wrong
+from dumbbell.judge.grammar import bound, precision
 from dumbbell.runs import interrupts
 from dumbbell.runs import vary as varying
-from dumbbell.runs.goals import Goal
 from dumbbell.runs.progress import Progress, screen
 from dumbbell.runs.store import Store
-from dumbbell.runs.study import MOST, Choice, Found, Looked, Prepared, Study, prepared
+from dumbbell.runs.study import MOST, Choice, Found, Looked, Prepared, Study, missed, prepared
 from dumbbell.runs.sweep import Sweep
 from dumbbell.scenario import units
 from dumbbell.scenario.own import Own
@@ -28,7 +28,7 @@ from .show import checked, failed_text, of_runs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dumbbell.results.where import Condition
+    from dumbbell.judge import Bound
     from dumbbell.runs.job import Outcome
 
 
@@ -64,23 +64,21 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         sample=arguments.sample,
         seed=arguments.seed,
         repetitions=arguments.repetitions,
-        until=[Goal.of(text) for text in arguments.until],
+        until=[precision(text) for text in arguments.until],
         most=arguments.most or MOST,
         by=arguments.by,
         flows=arguments.flows,
     )
 
 
-def _conditions(arguments: argparse.Namespace) -> list[Condition]:
-    from dumbbell.results.where import condition
-
+def _conditions(arguments: argparse.Namespace) -> list[Bound]:
     if bool(arguments.find) != bool(arguments.where):
         raise ScenarioError("--find", "wanted --find min|max KEY and --where CONDITION together")
     if arguments.find and arguments.find[0] not in ("min", "max"):
         raise wrong("--find", arguments.find[0], 'one of: "min", "max"', ["min", "max"])
     if arguments.find and arguments.sample:
         raise ScenarioError("--sample", "makes points without an order, in which --find cannot search")
-    return [condition(text) for text in arguments.where]
+    return [bound(text) for text in arguments.where]
 
 
 class _Teller:
@@ -110,7 +108,7 @@ def _go(
     going: Sweep,
     *,
     choice: Choice,
-    conditions: list[Condition],
+    conditions: list[Bound],
     wanted: Asked,
 ) -> int:
     """Run, and print what came of it; returns the exit status."""
@@ -151,14 +149,12 @@ def _print_table(
 
 def _short(study: Study, choice: Choice) -> list[str]:
     """Figures whose intervals are not as small as was wanted after all repetitions, and of which combinations."""
-    from dumbbell.runs import goals
-
     found: dict[str, list[str]] = {}
     for case, jobs in study.cases.items():
         if choice.until and case not in study.errors and all(job.number in study.finished for job in jobs):
-            rows = study.rows(case, [goal.name for goal in choice.until])
+            rows = study.rows(case, [one.name for one in choice.until])
             name = units.varied_text(jobs[0].planned.vary)
-            for why in goals.missed(choice.until, rows):
+            for why in missed(choice.until, rows):
                 found.setdefault(why, []).append(name)
     return [f"{why}{_which(names, len(study.cases))}" for why, names in found.items()]
 
@@ -171,7 +167,7 @@ def _which(names: Sequence[str], all_of: int) -> str:
     return f", in {len(names)} of {all_of} combinations ({'; '.join(listed)})"
 
 
-def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: list[Condition]) -> None:
+def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: list[Bound]) -> None:
     which, key = arguments.find
     if arguments.json:
         for one in found:
@@ -229,7 +225,7 @@ def _why_none(looked: Sequence[Looked], wanted: Sequence[str]) -> str:
     return f"they nowhere hold together: {low} at the lower end of the axis, {high} at the upper end"
 
 
-def _figures(looked: Looked, conditions: list[Condition]) -> str:
+def _figures(looked: Looked, conditions: list[Bound]) -> str:
     found = []
     for each in conditions:
         (lacking, n), flow = looked.lacking.get(each.name, (0, 0)), looked.flows.get(each.name)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.judge import HOLDS
 from dumbbell.plots import style
+
+from .judge import within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,10 +50,10 @@ def cells(table: Table) -> list[Cell]:
     for claim in table.text.claims:
         if not is_cell(claim) or claim.expected is None:
             continue
-        ours = table.read(claim.metric, claim.series[0], claim.at)[0].mean
-        near = claim.tolerances["sim" if table.kind == "sim" else "real"].slack(claim.expected)
-        agrees = abs(ours - claim.expected) <= near
-        cell = Cell(claim.series[0], claim.at, claim.metric, claim.expected, ours, agrees)
+        reading = table.read(claim.metric, claim.series[0], claim.at)[0]
+        tolerance = claim.tolerances["sim" if table.kind == "sim" else "real"]
+        agrees = within(claim, tolerance).judge(reading.sample).word == HOLDS
+        cell = Cell(claim.series[0], claim.at, claim.metric, claim.expected, reading.mean, agrees)
         found.setdefault((cell.series, repr(cell.at), cell.metric), cell)
     return list(found.values())
 

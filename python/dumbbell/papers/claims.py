@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from dumbbell import judge as judging
+
 _FOLDER = Path(__file__).parent / "claims"
 
 Kind = Literal["value", "approx", "range", "ordering", "trend"]
@@ -29,9 +31,10 @@ class Tolerance(NamedTuple):
     kind: str
     size: float
 
-    def slack(self, of: float) -> float:
-        """The tolerance around this value, in its unit."""
-        return self.size if self.kind == "abs" else self.size * abs(of)
+    @property
+    def of_judge(self) -> judging.Tolerance:
+        """The same as the judge takes it."""
+        return judging.Tolerance(self.size) if self.kind == "abs" else judging.Tolerance(share=self.size)
 
 
 class Claim(NamedTuple):

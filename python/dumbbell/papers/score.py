@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .judge import Verdict
 
 #: Columns of the scoreboard after the paper, in order.
-COLUMNS = ("claims", "judged", "hold", "share", *findings.BINS, "unjudged")
+COLUMNS = ("claims", "judged", "hold", "share", *findings.BINS, "unclear", "unjudged")
 
 
 class Line(NamedTuple):
@@ -25,6 +25,7 @@ class Line(NamedTuple):
     paper: str
     claims: int
     holds: int
+    unclear: int
     unjudged: int
     bins: dict[str, int]
 
@@ -38,7 +39,7 @@ class Line(NamedTuple):
         share = f"{100 * self.holds / self.judged:.0f} %" if self.judged else "-"
         return [
             *map(str, (self.claims, self.judged, self.holds)), share,
-            *(str(self.bins.get(name, 0)) for name in findings.BINS), str(self.unjudged),
+            *(str(self.bins.get(name, 0)) for name in findings.BINS), str(self.unclear), str(self.unjudged),
         ]  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def _line(paper: str, judged: Sequence[Judged]) -> Line:
     found = [(one.text.id, verdict) for one in judged for verdict in one.verdicts]
     count = Counter(verdict.verdict for _, verdict in found)
     bins = Counter(cause(name, verdict) for name, verdict in found if verdict.verdict == "fails")
-    return Line(paper, len(found), count["holds"], count["unjudged"], dict(bins))
+    return Line(paper, len(found), count["holds"], count["unclear"], count["unjudged"], dict(bins))
 
 
 def cause(entry: str, verdict: Verdict) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from math import isnan, nan
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import DumbbellError
-from dumbbell.results.statistic import mean_interval
+from dumbbell.results.statistic import Sample
 
 from .measure import METRICS, grows_with_rate
 
@@ -35,15 +33,19 @@ class Reading(NamedTuple):
     at one place."""
 
     @property
+    def sample(self) -> Sample:
+        """The repetitions for the judge; they have the same seeds in all cases, which their numbers stand for."""
+        return Sample(self.values, tuple(range(len(self.values))))
+
+    @property
     def mean(self) -> float:
         """Mean over the repetitions that have the figure; nan where none has."""
-        known = [value for value in self.values if not isnan(value)]
-        return fmean(known) if known else nan
+        return self.sample.interval.mean
 
     @property
     def half_width(self) -> float:
         """Half of the 95 % interval of the mean; nan for one repetition."""
-        return mean_interval([value for value in self.values if not isnan(value)] or [nan]).half_width
+        return self.sample.interval.half_width
 
 
 class Point(NamedTuple):

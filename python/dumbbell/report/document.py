@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError
+from dumbbell.judge import change as changing
+from dumbbell.judge.change import Change
 from dumbbell.results import figures
 from dumbbell.results.catalogue import figure
 from dumbbell.results.texts import difference_text, half_text, mean_text
@@ -74,7 +77,7 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
         return None
     try:
         sides = [_side(folder.runs) for folder in gathered.folders]
-        found, gone, new = figures.changes(sides[0], sides[1], CHANGED)
+        found, gone, new = changing.changes(sides[0], sides[1], CHANGED)
     except ResultError:
         return None
     made = []
@@ -96,9 +99,9 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _intervals(found: Sequence[figures.Change]) -> str:
+def _intervals(found: Sequence[Change]) -> str:
     """What the column "clear" of changes says."""
-    chance = figures.chance(found)
+    chance = changing.chance(found)
     if not chance:
         return "Clear needs repetitions in both folders: their number decides how wide the interval of a change is."
     pairs = " of pairs of repetitions with the same seed" if all(change.is_paired for change in found) else ""
@@ -108,6 +111,6 @@ def _intervals(found: Sequence[figures.Change]) -> str:
 def _side(runs: Sequence[Measured]) -> list[figures.Row]:
     """The rows of a folder, without the folder itself as a varied key."""
     return [
-        row._replace(vary={key: value for key, value in row.vary.items() if key != "folder"})
+        replace(row, vary={key: value for key, value in row.vary.items() if key != "folder"})
         for row in rows(runs, CHANGED)
     ]

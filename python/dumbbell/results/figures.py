@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from . import metrics
 from .catalogue import Measured, figure
 from .manifest import FlowSummary, LinkSummary, Summary
-from .statistic import Interval, difference_interval, mean_interval, paired_interval
+from .statistic import Interval, Sample, joined
 from .windows import inside
 
 if TYPE_CHECKING:
@@ -25,17 +27,16 @@ if TYPE_CHECKING:
 FLOWS_MAX = 8
 
 
-class Row(NamedTuple):
-    """Flows of one run, or of the repetitions of one, with their figures by name."""
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """Flows of one experiment, with their figures in each of its repetitions."""
 
     scenario: str
     vary: dict[str, Any]
     run: str
     """Name of the run's folder; that of the first repetition for several."""
     repetition: int | None
-    """None for the mean over several."""
-    n: int
-    """How many repetitions it covers."""
+    """None for several."""
     flow: int | None
     """Number of the flow; None for several flows."""
     flows: int
@@ -44,28 +45,40 @@ class Row(NamedTuple):
     transport: str
     table: int
     cca: str
-    values: dict[str, Interval]
-    """Mean, half width of the 95 % interval (nan for one run), and how many repetitions have the figure;
-    figures that none has are left out."""
+    samples: dict[str, Sample]
+    """Each figure in the repetitions; figures that none has are left out."""
     flows_min: int
     """The fewest that a repetition has, because flows that arrive at random are not as many in each."""
-    seed: int | None = None
-    """The run's; None for the mean over several."""
+    seeds: tuple[int, ...]
+    """Of each repetition."""
+
+    @property
+    def n(self) -> int:
+        """How many repetitions it covers."""
+        return len(self.seeds)
+
+    @cached_property
+    def values(self) -> dict[str, Interval]:
+        """Mean of each figure, half width of its 95 % interval (nan for one run), and how many repetitions have it."""
+        return {name: sample.interval for name, sample in self.samples.items()}
 
     @property
     def size(self) -> str:
         """How many flows it is of, for a label: ``52``, or ``41 to 52`` where repetitions differ."""
         return f"{self.flows}" if self.flows_min == self.flows else f"{self.flows_min} to {self.flows}"
 
+    def sample(self, name: str) -> Sample:
+        """A figure in the repetitions, also one that none has."""
+        return self.samples.get(name) or Sample((None,) * self.n, self.seeds)
+
     def value(self, name: str) -> float | None:
         """The mean of a figure; None where there is none."""
-        found = self.values.get(name)
-        return None if found is None else found.mean
+        known = self.values.get(name)
+        return None if known is None else known.mean
 
     def lacking(self, name: str) -> int:
         """How many of the repetitions do not have a figure."""
-        found = self.values.get(name)
-        return self.n - (0 if found is None else found.n)
+        return self.sample(name).lacking
 
 
 def is_rate_another_share(rows: Sequence[Row]) -> bool:
@@ -121,29 +134,31 @@ def _picked(result: Result, word: str) -> list[int]:
 def rows(run: Measured, names: Iterable[str], *, by: str = "flow", only: str | None = None) -> list[Row]:
     """The figures of one run, a row for each flow, table or all."""
     wanted = [(name, figure(name)) for name in names]
-    of_run = {name: found for name, one in wanted if one.of_run and (found := _known(one.read(run, [])))}
+    of_run = {name: value for name, one in wanted if one.of_run and _is_known(value := one.read(run, []))}
     made = []
     for number, flows in selections(run.result, by, only):
-        values = {name: found for name, one in wanted if not one.of_run and (found := _known(one.read(run, flows)))}
+        values = {name: value for name, one in wanted if not one.of_run and _is_known(value := one.read(run, flows))}
         made.append(_row(run.result, number, flows, {**values, **of_run}, by))
     return made
 
 
-def _known(value: float | None) -> Interval | None:
-    return None if value is None or math.isnan(value) else Interval(float(value), math.nan, 1)
+def _is_known(value: float | None) -> bool:
+    return value is not None and not math.isnan(value)
 
 
-def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[str, Interval], by: str) -> Row:
+def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[str, float | None], by: str) -> Row:
     planned = [result.plan.flows[i] for i in flows]
     names, ccas, carriers = (
         list(dict.fromkeys(found)) for found in zip(*((one.name, one.cca, one.transport.kind) for one in planned))
     )
     name = names[0] if by != "run" else "all"
+    seeds = (result.seed,)
     return Row(
-        scenario=result.name, vary=result.vary, run=result.folder.name, repetition=result.repetition, n=1, flow=number,
+        scenario=result.name, vary=result.vary, run=result.folder.name, repetition=result.repetition, flow=number,
         flows=len(flows), name=name,
-        transport="+".join(carriers), table=planned[0].table if by != "run" else -1, cca="+".join(ccas), values=values,
-        flows_min=len(flows), seed=result.seed,
+        transport="+".join(carriers), table=planned[0].table if by != "run" else -1, cca="+".join(ccas),
+        samples={key: Sample((value,), seeds) for key, value in values.items()},
+        flows_min=len(flows), seeds=seeds,
     )  # fmt: skip
 
 
@@ -156,10 +171,10 @@ def over_repetitions(made: Sequence[Row]) -> list[Row]:
 
 def repetitions(made: Sequence[Row]) -> list[list[Row]]:
     """Rows that differ only in their repetition, together; never rows of different experiments."""
-    return list(_together(made).values())
+    return list(together(made).values())
 
 
-def _together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ...], list[Row]]:
+def together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ...], list[Row]]:
     """Repetitions by scenario, varied values and place of the flow; `of_one` leaves the scenario's name out."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     seen: dict[tuple[Any, ...], int] = {}
@@ -170,117 +185,22 @@ def _together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, .
     return found
 
 
-def mean_row(same: list[Row]) -> Row:
-    """The mean of rows that differ only in their repetition, with its 95 % interval."""
+def mean_row(same: Sequence[Row]) -> Row:
+    """Rows that differ only in their repetition, as one."""
     first = same[0]
     if len(same) == 1:
         return first
-    names = dict.fromkeys(name for row in same for name in row.values)
-    values = {name: mean_interval([row.values[name].mean for row in same if name in row.values]) for name in names}
+    names = dict.fromkeys(name for row in same for name in row.samples)
     is_one = all(row.flow == first.flow for row in same)
-    return first._replace(
+    return replace(
+        first,
         repetition=None,
-        n=len(same),
         flow=first.flow if is_one else None,
         flows=max(row.flows for row in same),
-        values=values,
+        samples={name: joined([row.sample(name) for row in same]) for name in names},
         flows_min=min(row.flows_min for row in same),
-        seed=None,
+        seeds=tuple(seed for row in same for seed in row.seeds),
     )
-
-
-class Change(NamedTuple):
-    """A figure before and after: means over the repetitions, and the difference with its 95 % interval (nan without
-    repetitions).
-    """
-
-    before: Row
-    after: Row
-    name: str
-    difference: Interval
-    is_paired: bool
-    """Whether the interval is of pairs of repetitions that have the same seed (`paired_interval`), or of two groups
-    (`difference_interval`)."""
-
-    @property
-    def names(self) -> str:
-        """The flow's name, or both where it has another one after the change."""
-        return " -> ".join(dict.fromkeys((self.before.name, self.after.name)))
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval excludes zero; never without one."""
-        return abs(self.difference.mean) > self.difference.half_width
-
-
-def change_fields(change: Change) -> dict[str, Any]:
-    """A change as JSON has it: the figure's field, its means and how many repetitions have it, the difference with the
-    half width of its interval, null without repetitions, and whether that is of pairs.
-    """
-    before, after = change.before.value(change.name), change.after.value(change.name)
-    half = finite(change.difference.half_width)
-    return {
-        "figure": figure(change.name).field,
-        "before": finite(before),
-        "after": finite(after),
-        "n": [side.values[change.name].n for side in (change.before, change.after)],
-        "change": finite(change.difference.mean),
-        "half_width": half,
-        "paired": change.is_paired,
-    }
-
-
-def chance(found: Sequence[Change]) -> str:
-    """How many changes have an interval that excludes zero, and how many would if nothing had changed; nothing where
-    there are no intervals.
-    """
-    intervals = sum(not math.isnan(change.difference.half_width) for change in found)
-    if not intervals:
-        return ""
-    clear, by_chance = sum(change.is_clear for change in found), max(round(intervals / 20), 1)
-    return (
-        f"{clear} of {intervals} intervals exclude{'s' * (clear == 1)} zero; where nothing changed, about {by_chance}"
-        f" of {intervals} would by chance"
-    )
-
-
-def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -> tuple[list[Change], int, int]:
-    """Each figure of rows that both have, matched by scenario, varied values and place of the flow; and how many rows
-    only the one or the other has.
-
-    Where each side has one scenario, their names may differ. A figure of the run is given once, after its flows.
-    """
-    of_one = all(len({row.scenario for row in side}) == 1 for side in (before, after))
-    old, new = (_together(side, of_one=of_one) for side in (before, after))
-    cases: dict[tuple[Any, ...], tuple[list[Change], dict[str, Change]]] = {}
-    for key in [key for key in new if key in old]:
-        of_flows, of_run = cases.setdefault(key[:2], ([], {}))
-        for name in names:
-            change = _change(old[key], new[key], name)
-            if change and figure(name).of_run:
-                of_run.setdefault(name, change)
-            elif change:
-                of_flows.append(change)
-    made = [change for of_flows, of_run in cases.values() for change in (*of_flows, *of_run.values())]
-    return made, len(old.keys() - new.keys()), len(new.keys() - old.keys())
-
-
-def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | None:
-    sides = [
-        sorted((row for row in side if name in row.values), key=lambda row: row.seed or 0) for side in (before, after)
-    ]
-    if not sides[0] or not sides[1]:
-        return None
-    values = [[row.values[name].mean for row in side] for side in sides]
-    seeds = [[row.seed for row in side] for side in sides]
-    is_paired = seeds[0] == seeds[1] and len({*seeds[0]}) == len(seeds[0]) > 1
-    difference = (paired_interval if is_paired else difference_interval)(values[0], values[1])
-    rows = [mean_row(list(side)) for side in (before, after)]
-    if figure(name).of_run:
-        rows = [
-            row._replace(name="run", flow=None, flows=1, flows_min=1, table=-1, transport="tcp", cca="") for row in rows
-        ]
-    return Change(rows[0], rows[1], name, difference, is_paired)
 
 
 def summary(run: Measured) -> Summary:

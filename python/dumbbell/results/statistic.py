@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -29,6 +30,30 @@ class Interval(NamedTuple):
     mean: float
     half_width: float
     n: int = 1
+
+
+class Sample(NamedTuple):
+    """A figure in the repetitions of one experiment."""
+
+    values: tuple[float | None, ...]
+    """None where a repetition has no such figure."""
+    seeds: tuple[int | None, ...] = ()
+    """Of each repetition; empty where they are not known."""
+
+    @property
+    def known(self) -> list[float]:
+        """The values that there are."""
+        return [value for value in self.values if value is not None and not isnan(value)]
+
+    @property
+    def lacking(self) -> int:
+        """How many repetitions have no such figure."""
+        return len(self.values) - len(self.known)
+
+    @property
+    def interval(self) -> Interval:
+        """Mean of the known values with its 95 % interval; nan where there is none."""
+        return mean_interval(self.known)
 
 
 def distribution(values: Sequence[float] | Column, *, unreached: int = 0) -> Distribution:
@@ -125,6 +150,32 @@ def paired_interval(before: Sequence[float], after: Sequence[float], *, confiden
     [1.0, 0.248, 3]
     """
     return mean_interval([b - a for a, b in zip(before, after, strict=True)], confidence=confidence)
+
+
+def difference(reference: Sample, other: Sample) -> tuple[Interval, bool]:
+    """How much the mean of `other` is above that of `reference`, and whether repetitions were paired by their seeds."""
+    before, after = (_by_seed(sample) for sample in (reference, other))
+    if before is not None and after is not None and before.keys() == after.keys() and len(before) > 1:
+        return paired_interval([before[seed] for seed in before], [after[seed] for seed in before]), True
+    return difference_interval(reference.known, other.known), False
+
+
+def _by_seed(sample: Sample) -> dict[int, float] | None:
+    """The known values by seed; None where seeds are not known, or one stands twice."""
+    made: dict[int, float] = {}
+    for seed, value in zip(sample.seeds, sample.values):
+        if value is None or isnan(value):
+            continue
+        if seed is None or seed in made:
+            return None
+        made[seed] = value
+    return made or None
+
+
+def joined(samples: Sequence[Sample]) -> Sample:
+    """Repetitions of one experiment together."""
+    values = tuple(value for sample in samples for value in sample.values)
+    return Sample(values, tuple(seed for sample in samples for seed in sample.seeds))
 
 
 def student_t(confidence: float, degrees: int) -> float:

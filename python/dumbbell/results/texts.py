@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 def mean_text(name: str, value: Interval) -> str:
-    """The mean of a figure; over repetitions a count has a decimal. A percentile among what never ended has no
-    number.
-    """
-    if math.isinf(value.mean):
-        return "not reached"
+    """The mean of a figure; over repetitions a count has a decimal. ``inf`` is a percentile among what never ended."""
     one = figure(name)
     digits = one.digits if value.n == 1 or one.digits else 1
     return f"{value.mean * (100 if one.unit == '%' else 1):.{digits}f}"

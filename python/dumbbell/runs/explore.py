@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends
-from dumbbell.results.where import condition
+from dumbbell.judge import Precision
+from dumbbell.judge.grammar import bound, precision
 from dumbbell.scenario.own import Own
 
 from . import interrupts
 from . import vary as varying
-from .goals import Goal
 from .place import Place
 from .store import Store
 from .study import MOST, Choice, Found, Prepared, Study, prepared
@@ -127,7 +127,7 @@ def find(
     EngineError
         A run failed; the finished ones stay in the store.
     """
-    conditions = [condition(text) for text in ([where] if isinstance(where, str) else where)]
+    conditions = [bound(text) for text in ([where] if isinstance(where, str) else where)]
     choice = Choice(varying.of(vary or {}), together, None, 1, repetitions, _goals(until), most, by, flows)
     found: list[Found] = []
 
@@ -140,8 +140,8 @@ def find(
     return found
 
 
-def _goals(until: str | Sequence[str]) -> list[Goal]:
-    return [Goal.of(text) for text in ([until] if isinstance(until, str) else until)]
+def _goals(until: str | Sequence[str]) -> list[Precision]:
+    return [precision(text) for text in ([until] if isinstance(until, str) else until)]
 
 
 def _done(

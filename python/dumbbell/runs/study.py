@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import DiskFullError, DumbbellError
+from dumbbell.judge import UNCLEAR, UNJUDGED, Bound, Precision, Word
+from dumbbell.judge.grammar import refuse_doubted
+from dumbbell.judge.questions import FIRST
+from dumbbell.judge.verdict import worst
 from dumbbell.results import figures
 from dumbbell.results.catalogue import figure
 from dumbbell.results.load import Result
 from dumbbell.results.plan_view import PlanView, view
-from dumbbell.results.where import refuse_doubted
 from dumbbell.scenario.file import Given, Scenario, from_dict, from_file, from_text
 from dumbbell.scenario.own import Own
 
-from . import goals, search
+from . import search
 from . import vary as varying
 from .job import Job, Outcome
 from .search import Bisection
@@ -28,9 +31,7 @@ from .sweep import Sweep, jobs_of
 if TYPE_CHECKING:
     from dumbbell.results.figures import Row
     from dumbbell.results.statistic import Interval
-    from dumbbell.results.where import Condition
 
-    from .goals import Goal
     from .progress import Progress
 
 #: Repetitions at most, where intervals decide.
@@ -61,7 +62,7 @@ class Choice(NamedTuple):
     sample: int | None = None
     seed: int = 1
     repetitions: int | None = None
-    until: Sequence[Goal] = ()
+    until: Sequence[Precision] = ()
     most: int = MOST
     by: str | None = None
     flows: str | None = None
@@ -118,6 +119,8 @@ class Looked(NamedTuple):
     figures: dict[str, Interval]
     lacking: dict[str, tuple[int, int]]
     flows: dict[str, str]
+    words: tuple[Word, ...]
+    """The verdict on each condition."""
 
     @property
     def holds(self) -> bool:
@@ -199,7 +202,7 @@ class Study:
     def run(self, cases: Iterable[str] | None = None) -> None:
         """Run these combinations, all unless given, with as many repetitions as they need."""
         wanted = {
-            case: min(len(self.cases[case]), goals.FIRST) if self._choice.until else len(self.cases[case])
+            case: min(len(self.cases[case]), FIRST) if self._choice.until else len(self.cases[case])
             for case in (self.cases if cases is None else cases)
         }
         while wanted and not self.is_full:
@@ -227,7 +230,7 @@ class Study:
         if not self._choice.until:
             return count
         rows = self.rows(case, [goal.name for goal in self._choice.until])
-        return min(goals.wanted(self._choice.until, rows), len(self.cases[case]))
+        return min(wanted_repetitions(self._choice.until, rows), len(self.cases[case]))
 
     def rows(self, case: str, names: Sequence[str]) -> list[Row]:
         """The figures of a combination over its repetitions that are finished."""
@@ -236,7 +239,7 @@ class Study:
         made = [row for run in runs for row in figures.rows(run, names, by=by, only=self._choice.flows)]
         return figures.over_repetitions(made)
 
-    def find(self, scenario: Scenario, key: str, conditions: Sequence[Condition], *, largest: bool) -> list[Found]:
+    def find(self, scenario: Scenario, key: str, conditions: Sequence[Bound], *, largest: bool) -> list[Found]:
         """For each combination of the other values the smallest (or largest) value of `key` at which the conditions
         hold, in every row.
         """
@@ -267,9 +270,7 @@ class Study:
                     )
                     going[others].told[i] = looked[others][i].met
         return [
-            _found(
-                json.loads(others), one, looked[others], conditions, self._failed(combinations[others]), largest=largest
-            )
+            _found(json.loads(others), one, looked[others], self._failed(combinations[others]), largest=largest)
             for others, one in going.items()
         ]
 
@@ -277,27 +278,50 @@ class Study:
         return next((str(self.errors[case]) for case in points.values() if case in self.errors), "")
 
     @staticmethod
-    def _looked(value: Any, rows: Sequence[Row], conditions: Sequence[Condition]) -> Looked:
-        met = tuple(bool(rows) and all(one.holds(row) for row in rows) for one in conditions)
-        found, lacking, flows = {}, {}, {}
+    def _looked(value: Any, rows: Sequence[Row], conditions: Sequence[Bound]) -> Looked:
+        met, words, known, lacking, flows = [], [], {}, {}, {}
         for one in conditions:
+            judged = [(one.judge(row.sample(one.name)), row) for row in rows]
+            met.append(bool(rows) and all(verdict.is_met for verdict, _ in judged))
+            words.append(worst(verdict.word for verdict, _ in judged))
             most, n = max(((row.lacking(one.name), row.n) for row in rows), default=(0, 0))
             if most:
                 lacking[one.name] = (most, n)
-            known = [(row.values[one.name], row.name) for row in rows if one.name in row.values]
-            if known:
-                pick = min if one.operator.startswith(">") else max
-                found[one.name], flow = pick(known, key=lambda each: each[0].mean)
-                if len(known) > 1 and not figure(one.name).of_run:
-                    flows[one.name] = flow
-        return Looked(value, met, found, lacking, flows)
+            having = [(one.distance(row.values[one.name].mean), row) for row in rows if one.name in row.values]
+            if having:
+                row = min(having, key=lambda each: each[0])[1]
+                known[one.name] = row.values[one.name]
+                if len(having) > 1 and not figure(one.name).of_run:
+                    flows[one.name] = row.name
+        return Looked(value, tuple(met), known, lacking, flows, tuple(words))
+
+
+def wanted_repetitions(goals: Sequence[Precision], rows: Sequence[Row]) -> int:
+    """How many repetitions these rows of one combination need: more than they have for a figure that no row has."""
+    return max(
+        max(goal.wanted(row.sample(goal.name)) for row in rows)
+        if any(goal.name in row.samples for row in rows)
+        else 2 * max(row.n for row in rows)
+        for goal in goals
+    )
+
+
+def missed(goals: Sequence[Precision], rows: Sequence[Row]) -> list[str]:
+    """What keeps each figure of these rows of one combination from an interval as small as was wanted."""
+    n = max(row.n for row in rows)
+    return [_why(goal, rows) for goal in goals if wanted_repetitions([goal], rows) > n]
+
+
+def _why(goal: Precision, rows: Sequence[Row]) -> str:
+    samples = [row.sample(goal.name) for row in rows if goal.name in row.samples] or [rows[0].sample(goal.name)]
+    fewest_first = sorted(samples, key=lambda sample: len(sample.known))
+    return next(reason for sample in fewest_first if (reason := goal.judge(sample).reason))
 
 
 def _found(
     vary: dict[str, Any],
     one: Bisection,
     looked: Mapping[int, Looked],
-    conditions: Sequence[Condition],
     error: str,
     *,
     largest: bool,
@@ -306,16 +330,9 @@ def _found(
     if error or one.first is None:
         return Found(vary, None, ordered, one.is_monotone, None, error)
     beside = [looked[i] for i in (one.first, one.first - 1) if i in looked]
-    pairs = [
-        (point.figures[each.name], each.value)
-        for point in beside
-        for each in conditions
-        if each.name in point.figures and each.name not in point.lacking
-    ]
-    is_repeated = all(interval.n > 1 for interval, _ in pairs)
-    is_certain = (
-        all(abs(interval.mean - bound) > interval.half_width for interval, bound in pairs) if is_repeated else None
-    )
+    words = {word for point in beside for word in point.words} - {UNJUDGED}
+    is_repeated = all(interval.n > 1 for point in beside for interval in point.figures.values())
+    is_certain = UNCLEAR not in words if is_repeated else None
     return Found(
         vary,
         looked[one.first].value,

@@ -76,7 +76,7 @@ def folder_name(planned: plan.Planned, repetitions: int = 1) -> str:
     parts = [planned.name]
     for path, value in planned.vary.items():
         key = path.removeprefix("path.").replace("[", "").replace("]", "")
-        parts.append(f"{key}={plain_name(units.value_text(value))}")
+        parts.append(f"{key}={plain_name(units.value_text(value)).replace('_', '-')}")
     if repetitions > 1:
         parts.append(f"r{planned.repetition}")
     name = "_".join(parts)
