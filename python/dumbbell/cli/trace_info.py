@@ -10,7 +10,7 @@ from dumbbell.scenario import units
 from dumbbell.scenario.recordings.forms import BY_NAME
 
 from .table import Column, text
-from .trace_series import UNITS, File, Series, mean, percentile
+from .trace_series import UNITS, File, Series, mean, percentiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def _figures(series: Series) -> dict[str, float | str]:
     _, scale, unit = UNITS[series.quantity]
     values = [value for _, value in series.points]
     found: dict[str, float | str] = {"unit": unit, "mean": mean(series) / scale, "min": min(values) / scale}
-    found |= {f"p{percent}": percentile(series, percent) / scale for percent in PERCENTS}
+    found |= {f"p{name}": value / scale for name, value in zip(PERCENTS, percentiles(series, PERCENTS))}
     return {**found, "max": max(values) / scale}
 
 

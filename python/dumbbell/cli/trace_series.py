@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,12 +128,9 @@ def mean(series: Series) -> float:
     return sum(value * ns for (_, value), ns in zip(series.points, held)) / sum(held)
 
 
-def percentile(series: Series, percent: float) -> int:
-    """The smallest value at or below which the series is for this much of the time."""
-    held = sorted(zip((value for _, value in series.points), durations(series)))
-    wanted, passed = sum(ns for _, ns in held) * percent / 100, 0
-    for value, ns in held:
-        passed += ns
-        if passed >= wanted and ns:
-            return value
-    return held[-1][0]
+def percentiles(series: Series, percents: Sequence[float]) -> list[int]:
+    """Of each percentage the smallest value at or below which the series is for this much of the time."""
+    held = sorted((value, ns) for (_, value), ns in zip(series.points, durations(series)) if ns)
+    passed = list(accumulate(ns for _, ns in held))
+    found = (bisect_left(passed, passed[-1] * percent / 100) for percent in percents)
+    return [held[i][0] for i in found]

@@ -117,7 +117,7 @@ impl<R: BufRead> Lines<R> {
     /// Judges the trace as a whole once all lines are read.
     pub fn finish(&self) -> Result<(), TraceError> {
         match (self.count, self.last_ms) {
-            (0, _) => Err(self.error(TraceErrorKind::NoTimes)),
+            (0, _) => Err(TraceError { line: 0, kind: TraceErrorKind::NoTimes }),
             (_, 0) => Err(self.error(TraceErrorKind::NoLength)),
             _ => Ok(()),
         }
