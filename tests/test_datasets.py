@@ -15,7 +15,7 @@ import pytest
 from dumbbell.cli import main
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/datasets.md"
-COMMANDS = [found for found in re.findall(r"\| `(dumbbell trace [^`]+)` \|", PAGE.read_text(encoding="utf-8"))]
+COMMANDS = re.findall(r"\| `(dumbbell trace [^`]+)` \|", PAGE.read_text(encoding="utf-8"))
 
 
 class Case(NamedTuple):

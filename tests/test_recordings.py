@@ -132,7 +132,7 @@ def test_cellreplays_delays_are_one_way_and_its_last_line_ends_the_recording(tmp
 
 #: Of LeoReplayer's and CellReplay's forms, and of tables: a file, a line of the path, and the refusal.
 REFUSED = {
-    "no-header": ("0,10\n1,20\n", 'rtt = { trace = "r" }', "line 1 has numbers and no names of columns"),
+    "no-header": ("0,10\n1,20\n", 'rtt = { trace = "r" }', "it has 2 columns of numbers without a heading"),
     "no-unit": ("time_s,rtt\n0,10\n", 'rtt = { trace = "r" }', "line 1: rtt has no unit"),
     "bytes": ("time_s,rate_MBps\n0,2\n", 'rate = { trace = "r" }', "line 1: rate_MBps is in bytes, wanted bits, as in"),
     "no-number": ("time_s,rtt_ms\n0,10\n1,x\n", 'rtt = { trace = "r" }', "line 3: the rtt is no number"),
@@ -142,7 +142,7 @@ REFUSED = {
     "negative": ("time_s,rtt_ms\n0,-1\n", 'rtt = { trace = "r" }', "line 2: the rtt is not above 0 and at most 60 s"),
     "loss": ("time_s,loss_percent\n0,101\n", 'loss = { trace = "r" }', "line 2: the loss is not 0 to 100 %"),
     "rate": ("time_s,rate_bps\n0,-5\n", 'rate = { trace = "r" }', "line 2: the rate is not 0 to 1 Tbit/s"),
-    "only-outages": ("time_s,rate_bps\n0,5\n", 'rate = { trace = "r" }', "wanted a recording whose outages end"),
+    "only-outages": ("time_s,rate_bps\n0,5\n9,1\n", 'rate = { trace = "r" }', "wanted a recording whose outages end"),
     "no-value": ("time_s,rtt_ms\n0,\n1,-\n", 'rtt = { trace = "r" }', "column rtt_ms has no value, wanted one in some row"),
     "no-row": ("time_s,rtt_ms\n", 'rtt = { trace = "r" }', "a heading and no row"),
     "empty-line": ("time_s,rtt_ms\n0,1\n\n1,1\n", 'rtt = { trace = "r" }', "line 3 is empty"),

@@ -154,7 +154,7 @@ class Look:
         """All of it; raises RecordingError where it is none."""
         marks = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
         try:
-            return self.data.decode(marks.get(self.data[:2], "utf-8-sig"))
+            return self.data.decode(marks.get(self.data[:2], "utf-8")).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = self.data.count(10, 0, error.start) + 1
             raise RecordingError(f"line {line} is no UTF-8 text") from None

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from dumbbell.errors import ScenarioError
+from dumbbell.scenario import traces
 
 from .model import (
     LENGTH_MAX_NS,
@@ -56,8 +57,6 @@ def words_of(line: str) -> list[str]:
 
 def is_mahimahi(look: Look) -> str | None:
     """Why a file is a Mahimahi trace; raises RecordingError where it may be something else as well."""
-    from dumbbell.scenario import traces
-
     whole = [row.strip().removeprefix("+").isdigit() for row in look.rows]
     if not whole or not whole[0] or sum(whole) * 2 < len(whole):
         return None
@@ -87,18 +86,14 @@ def is_leoreplayer(look: Look) -> str | None:
     if look.choice.quantity not in ("delay", "rtt") or not all(row.strip().isdigit() for row in look.rows):
         return None
     try:
-        falls, changes = _falls(look)
+        numbers = [_whole(line.strip(), number, "the delay") for number, line in _numbered(look.text)]
     except RecordingError:
         return None
-    if falls * _FALLS_MIN < changes:
+    falls = [b < a for a, b in pairwise(numbers)]
+    # A trace whose last line is cut falls only there.
+    if not any(falls[:-1]) or sum(falls) * _FALLS_MIN < sum(a != b for a, b in pairwise(numbers)):
         return None
     return "its whole numbers, one a line, rise and fall, and a delay is wanted: one for each 10 ms"
-
-
-def _falls(look: Look) -> tuple[int, int]:
-    """How many lines are below the one before, and how many differ from it."""
-    numbers = [_whole(line.strip(), i, "the delay") for i, line in _numbered(look.text)]
-    return sum(a > b for a, b in pairwise(numbers)), sum(a != b for a, b in pairwise(numbers))
 
 
 def is_cellreplay(look: Look) -> str | None:
@@ -142,9 +137,12 @@ def why_not(look: Look) -> str | None:
     width = len(rows[0])
     heading = "a heading such as time_s,rate_mbps says what they are"
     if width == 1 and all(row[0].isdigit() for row in rows):
-        fall = next((i for i, (a, b) in enumerate(pairwise(rows), 2) if int(a[0][:18]) > int(b[0][:18])), None)
-        below = f" (number {fall} is below the one before, which no Mahimahi trace has)" if fall else ""
-        return f"it has a whole number a line{below}: LeoReplayer's delays, perhaps: {_ask('leoreplayer')}"
+        try:
+            traces.parse(look.data)
+            problem = ""
+        except ValueError as error:
+            problem = f", and is no Mahimahi trace, because {error}"
+        return f"it has a whole number a line{problem}; LeoReplayer's delays, perhaps: {_ask('leoreplayer')}"
     if width == 1:
         return f"it has a number a line and no times: {heading}"
     what = {

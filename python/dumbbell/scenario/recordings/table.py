@@ -31,7 +31,7 @@ _SEPARATORS = ("\t", ";", ",", " ")
 def is_csv(look: Look) -> str | None:
     """Why a file is a table: its first row names columns, of which the second row has as many."""
     separator = _separator(look)
-    if separator is None:
+    if separator is None or look.text.lstrip()[:1] in ("{", "["):
         return None
     names = {" ": "blanks", "\t": "tabs", ";": "semicolons", ",": "commas"}
     first = cells_of(look.rows[0], separator)
@@ -143,7 +143,7 @@ def rows_of(
     headings = headings_of(cells)
     time = _time_column(headings, choice, line)
     chosen = _chosen_columns(headings, choice, time, line)
-    needed = [(called(headings, name, "where"), text.strip()) for name, text in choice.where]
+    needed = [(called(headings, name, "where"), text.strip().casefold()) for name, text in choice.where]
     indexes = [index for index, _ in chosen]
     at_cells, taken, numbers = _cells(
         _widened(pending, rows, len(headings), lines), time, indexes, needed, lines, has_lost=is_lens(cells)
@@ -217,7 +217,7 @@ def _cells(
     numbers: list[int] = []
     taken: list[list[str | None]] = [[] for _ in indexes]
     for row in rows:
-        if any(row[index].strip() != text for index, text in needed):
+        if any(row[index].strip().casefold() != text for index, text in needed):
             continue
         cell = row[time].strip()
         if not cell:

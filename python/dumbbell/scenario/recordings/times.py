@@ -46,6 +46,8 @@ _SHAPES = tuple(
         _CLOCK,
     )
 )
+#: Digits of a date without separators, such as 20191231101630.
+_DATE_DIGITS = 14
 _DAY_NS = 86_400 * 10**9
 _LETTERS_MAX = 60
 
@@ -64,11 +66,11 @@ class _Moment(NamedTuple):
 
 def times_ns(cells: Sequence[str], lines: Sequence[int], heading: Heading, unit: str | None) -> list[int]:
     """The times of a column; raises RecordingError."""
-    if unit is None and not _is_number(cells[0]):
-        return _dates(cells, lines, heading)
     scale = heading.scale if unit is None else TIMES[unit.casefold()]
-    if not scale:
-        scale = _EPOCHS.get(len(cells[0].strip().split(".")[0]), 0)
+    digits = len(cells[0].strip().split(".")[0])
+    if unit is None and (not _is_number(cells[0]) or (not scale and digits == _DATE_DIGITS)):
+        return _dates(cells, lines, heading)
+    scale = scale or _EPOCHS.get(digits, 0)
     if not scale:
         raise RecordingError(
             f"the times of {printable(heading.name)} have no unit, which `time_unit` says (--time-unit): ns, us, ms, s"
