@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Throws damaged recordings of every form (tables, files of numbers, logs and documents of tools, packed or not) at what
+"""Throws damaged recordings of every form (tables, numbers, logs and documents of tools, packed or not) at what
 reads them, at the scenario that names them and at `dumbbell trace convert`.
 
 A file must either give steps in order, with values between the smallest and the largest number in it, or be refused in
@@ -34,9 +34,9 @@ from dumbbell.scenario.recordings.model import Choice
 from dumbbell.scenario.recordings.numbers import LEO_STEP_NS
 
 HEADINGS = (
-    "Timestamp", "DL_bitrate", "UL_bitrate", "PINGAVG", "latency_ms", "uplink", "downlink", "ThroughputMbps", "time (ns GMT)",
-    "elapsed_s", "packet_loss_percent", "rate_MBps", "download_kbps", "date", "\x1b[31mX", "1", "my,own", 'a"b', "RTT\u202e(ms)",
-
+    "Timestamp", "DL_bitrate", "UL_bitrate", "PINGAVG", "latency_ms", "uplink", "downlink", "ThroughputMbps", "date",
+    "elapsed_s", "packet_loss_percent", "rate_MBps", "download_kbps", "\x1b[31mX", "1", "my,own", 'a"b',
+    "RTT\u202e(ms)", "time (ns GMT)",
     "time_s", "time_ms", "time (s)", "t [us]", "rate_mbps", "rate_bps", "throughput (Mbit/s)", "rtt_ms", "RTT (s)",
     "delay_ms", "one_way_delay_us", "owd_down_ms", "owd_up_ms", "loss_percent", "loss (%)", "loss_ratio", "rtt", "note",
     "", "time", "\ufeff", "rate_mbps_down",
@@ -96,8 +96,11 @@ def main() -> int:
 
 def thrown(rng: random.Random) -> list[Any]:
     """A file's text, how it is packed, the key that names it, and its other keys."""
-    made = rng.choice((table, table, table, dated, whole, trains, columns, log, pings, events, document))(rng)
-    for _ in range(rng.choice((0, 0, 0, 0, 1, 2))):
+    kind = rng.choice((table, table, table, dated, dated, whole, trains, columns, log, pings, events, document))
+    made, options = kind(rng), asked(rng)
+    if kind in _UNSURE and rng.random() < 0.7:
+        options["format"] = rng.choice(_UNSURE[kind])
+    for _ in range(rng.choice((0, 0, 0, 0, 0, 0, 1, 2))):
         at = rng.randrange(len(made) + 1)
         spoilt = (
             "\n",
@@ -119,26 +122,31 @@ def thrown(rng: random.Random) -> list[Any]:
             "e9",
         )
         made = made[:at] + rng.choice(spoilt) + made[at + rng.choice((0, 0, 1, 20)) :]
+    return [made, rng.choice((*[""] * 12, "gzip", "bzip2", "cut", "utf-16")), rng.choice(KEYS), options]
+
+
+def asked(rng: random.Random) -> dict[str, Any]:
+    """Keys next to the file's name."""
     options: dict[str, Any] = {}
     if rng.random() < 0.9:
         options["repeat"] = rng.random() < 0.7
-    if rng.random() < 0.2:
+    if rng.random() < 0.1:
         options["format"] = rng.choice(NAMES)
     if rng.random() < 0.2:
         options["offset"] = rng.choice(("0s", "1ms", "3s", "1h"))
     if rng.random() < 0.2:
         options["interpolate"] = rng.choice(("1ms", "100us", "1s"))
-    if rng.random() < 0.2:
+    if rng.random() < 0.08:
         options["column"] = rng.choice((*HEADINGS, "TCP download", "sum.bits_per_second", "rtt_ms", "2"))
         if rng.random() < 0.6:
             options["unit"] = rng.choice(UNITS)
-    if rng.random() < 0.1:
+    if rng.random() < 0.04:
         options["time"] = rng.choice((*HEADINGS, "time_s", "1"))
-    if rng.random() < 0.1:
+    if rng.random() < 0.04:
         options["time_unit"] = rng.choice(UNITS)
     if rng.random() < 0.05:
         options["where"] = {rng.choice(HEADINGS): rng.choice(CELLS)}
-    return [made, rng.choice(("", "", "", "", "gzip", "bzip2", "cut", "utf-16")), rng.choice(KEYS), options]
+    return options
 
 
 def dated(rng: random.Random) -> str:
@@ -223,19 +231,20 @@ def document(rng: random.Random) -> str:
             for name in ("Ping (ms) ICMP", "TCP download", "z")
         }
     )
+    delays = {"rtt": some(10**7), "send": some(4 * 10**6), "receive": some(6 * 10**6)}
     trips = [
-        some({"lost": some("false"), "delay": some({"rtt": some(10**7), "send": some(4 * 10**6), "receive": some(6 * 10**6)}),
-              "timestamps": some({"client": some({"send": some({"wall": some(i * 10**7)})})})})
-        for i in range(count)
-    ]  # fmt: skip
+        some({"lost": some("false"), "delay": some(delays), "timestamps": some({"client": some({"send": sent})})})
+        for sent in (some({"wall": some(i * 10**7)}) for i in range(count))
+    ]
+    meta = some({"SERIES_META": some({"z": some({"UNITS": some("Mbits/s")})})})
     made: Any = rng.choice((
         {"start": {}, "intervals": intervals},
-        {"x_values": some([some(i * 0.2) for i in range(count)]), "results": series, "metadata": some({"SERIES_META": some({"z": some({"UNITS": some("Mbits/s")})})})},
+        {"x_values": some([some(i * 0.2) for i in range(count)]), "results": series, "metadata": meta},
         {"round_trips": some(trips)},
         {"other": intervals},
     ))  # fmt: skip
     if rng.random() < 0.1:
-        return "\n".join(json.dumps({"event": some("interval"), "data": one}) for one in intervals or [])
+        return "\n".join(json.dumps({"event": some("interval"), "data": one}) for one in sums)
     return json.dumps(some(made))
 
 
@@ -274,6 +283,14 @@ def trains(rng: random.Random) -> str:
     return "\n".join(lines) + "\n"
 
 
+#: What somebody has to say of the numbers of some kinds.
+_UNSURE = {
+    whole: ("leoreplayer", "mahimahi"),
+    trains: ("cellreplay",),
+    columns: ("pensieve", "oboe", "hsdpa"),
+}
+
+
 def take(given: list[Any]) -> str:
     """The file in a scenario, and converted to each form."""
     text, packing, name, options = given
@@ -288,12 +305,12 @@ def take(given: list[Any]) -> str:
         file.write_bytes(data)
         try:
             check(planned(Path(at), name, options), name)
-            found = f"{name} accepted"
+            found = "accepted by a scenario"
         except ScenarioError as error:
             quiet(error, text)
-            found = refused(name, error)
-        convert(file, options, text)
-    return found
+            refused(name, error)
+            found = "refused by a scenario"
+        return f"{convert(file, options, text)} and {found},"
 
 
 def quiet(error: ScenarioError, text: str) -> None:
@@ -329,7 +346,7 @@ def check(stage: Any, name: str) -> None:
         raise AssertionError("a value that no path has")
 
 
-def convert(file: Path, options: dict[str, Any], text: str) -> None:
+def convert(file: Path, options: dict[str, Any], text: str) -> str:
     """Every form that the file can have is read again, and lasts as long."""
     where = tuple((str(name), str(cell)) for name, cell in options.get("where", {}).items())
     unit = (
@@ -341,13 +358,12 @@ def convert(file: Path, options: dict[str, Any], text: str) -> None:
         found = trace_series.read(file, choice, 100_000_000, 1514)
     except ScenarioError as error:
         quiet(error, text)
-        refused("trace", error)
-        return
+        return refused("trace", error)
     for line in trace_info.described(found).split("\n"):
         if not line.isprintable():
             raise AssertionError(f"a line is not printable: {line!r}")
     if found.length_ns > 100 * 10**9:
-        return
+        return f"{found.form} read"
     for to in trace_convert.FORMS:
         try:
             made = trace_convert.convert([found], to, 1514)
@@ -360,6 +376,7 @@ def convert(file: Path, options: dict[str, Any], text: str) -> None:
         coarse = {"csv": 1, "mahimahi": 1_000_000, "leoreplayer": LEO_STEP_NS}[to]
         if abs(again.length_ns - found.length_ns) > coarse:
             raise AssertionError(f"{to}: {found.length_ns} ns became {again.length_ns} ns")
+    return f"{found.form} converted"
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def show(value: object) -> str:
             text = repr(value)
         except (ValueError, RecursionError):  # digits without end: Python refuses to write them
             text = "what is too long to be shown"
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return printable(text)
 
 
 #: Letters of a given value, or of one name among those accepted, that an error shows.

@@ -75,7 +75,10 @@ def taken(path: Path, data: bytes, choice: Choice) -> Taken:
     look = Look(path, content, choice, is_packed=is_packed)
     _refuse_foreign(look)
     if choice.form is not None:
-        return Taken(forms.BY_NAME[choice.form], "", look)
+        form = forms.BY_NAME[choice.form]
+        if form.module == "documents" and function(form, "is")(look) is None:
+            raise RecordingError(f"it is no {form.recognised}, as {form.name} writes it")
+        return Taken(form, "", look)
     for form in forms.FORMS:
         why = function(form, "is")(look)
         if why is not None:

@@ -19,14 +19,15 @@ BIN_NS = 100_000_000
 _MS = 1_000_000
 
 # An opportunity, an arrival, a departure with its delay, a drop (LinkQueue::record_*, src/frontend/link_queue.cc).
-_EVENT = re.compile(r"(\d{1,18}) (#|\+|-|d) (\d{1,9})(?: \d+)?")
-_BASE = re.compile(r"# base timestamp: (\d{1,18})")
+_EVENT = re.compile(r"(\d{1,18}) (#|\+|-|d) (\d{1,9})(?: \d+){0,2}", re.ASCII)
+_BASE = re.compile(r"# base timestamp: (\d{1,18})", re.ASCII)
 
 _ANSWER = re.compile(
     r"(?:\[(?P<at>\d{1,12}\.\d{1,9})\] )?.{0,20}\bbytes from .{1,300}?\b(?:icmp_)?seq[=:](?P<seq>\d{1,9})\b.{0,80}?"
-    r"\btime[=<] ?(?P<rtt>\d{1,9}(?:[.,]\d{1,9})?) ?(?P<unit>ms|s|us|usec)\b"
+    r"\btime[=<] ?(?P<rtt>\d{1,9}(?:[.,]\d{1,9})?) ?(?P<unit>ms|s|us|usec)\b",
+    re.ASCII,
 )
-_REPLY = re.compile(r"Reply from .{1,300}?: bytes=\d+ time[=<](?P<rtt>\d{1,9})(?P<unit>ms)\b")
+_REPLY = re.compile(r"Reply from .{1,300}?: bytes=\d+ time[=<](?P<rtt>\d{1,9})(?P<unit>ms)\b", re.ASCII)
 _UNITS = {"ms": _MS, "s": 10**9, "us": 1_000, "usec": 1_000}
 _SEQUENCES = 1 << 16
 

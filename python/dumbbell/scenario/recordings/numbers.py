@@ -55,9 +55,14 @@ def words_of(line: str) -> list[str]:
     return [word for word in re.split(r"[,;\s]+", line.strip()) if word]
 
 
+def is_whole(word: str) -> bool:
+    """Whether a word is a whole number in plain digits."""
+    return word.isascii() and word.isdigit()
+
+
 def is_mahimahi(look: Look) -> str | None:
     """Why a file is a Mahimahi trace; raises RecordingError where it may be something else as well."""
-    whole = [row.strip().removeprefix("+").isdigit() for row in look.rows]
+    whole = [is_whole(row.strip().removeprefix("+")) for row in look.rows]
     if not whole or not whole[0] or sum(whole) * 2 < len(whole):
         return None
     try:
@@ -83,7 +88,7 @@ def _told(error: Exception) -> str:
 
 def is_leoreplayer(look: Look) -> str | None:
     """Why a file is LeoReplayer's: a delay is wanted, and its numbers rise and fall as delays do."""
-    if look.choice.quantity not in ("delay", "rtt") or not all(row.strip().isdigit() for row in look.rows):
+    if look.choice.quantity not in ("delay", "rtt") or not all(is_whole(row.strip()) for row in look.rows):
         return None
     try:
         numbers = [_whole(line.strip(), number, "the delay") for number, line in _numbered(look.text)]
@@ -99,7 +104,7 @@ def is_leoreplayer(look: Look) -> str | None:
 def is_cellreplay(look: Look) -> str | None:
     """Why a file is CellReplay's: what follows its times and delays are trains, and no columns."""
     rows = [row.split() for row in look.rows]
-    if len(rows) < 2 or not all(len(row) > 1 and all(word.isdigit() for word in row) for row in rows):
+    if len(rows) < 2 or not all(len(row) > 1 and all(map(is_whole, row)) for row in rows):
         return None
     if len({len(row) for row in rows}) > 1:
         return "its lines are a time, a delay and a train of packets each, of different lengths"
@@ -114,7 +119,7 @@ def is_hsdpa(look: Look) -> str | None:
     rows = [row.split() for row in look.rows]
     if len(rows) < 3 or not all(len(row) == 6 and all(map(is_number, row)) for row in rows):
         return None
-    if not all(row[1].isdigit() and row[4].isdigit() and row[5].isdigit() and len(row[1]) < 18 for row in rows):
+    if not all(is_whole(row[1]) and is_whole(row[4]) and is_whole(row[5]) and len(row[1]) < 18 for row in rows):
         return None
     agree = sum(abs(int(b[1]) - int(a[1]) - int(b[5][:9])) <= _OFF_MS_MAX for a, b in pairwise(rows))
     if agree * 5 < (len(rows) - 1) * 4:
@@ -136,7 +141,7 @@ def why_not(look: Look) -> str | None:
         return None
     width = len(rows[0])
     heading = "a heading such as time_s,rate_mbps says what they are"
-    if width == 1 and all(row[0].isdigit() for row in rows):
+    if width == 1 and all(is_whole(row[0]) for row in rows):
         try:
             traces.parse(look.data)
             problem = ""
@@ -163,7 +168,7 @@ def _numbered(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _whole(word: str, line: int, what: str) -> int:
-    if not (word.isascii() and word.isdigit()) or len(word) > 18:
+    if not is_whole(word) or len(word) > 18:
         raise RecordingError(f"line {line}: {what} is no whole number of ms")
     return int(word)
 

@@ -34,7 +34,7 @@ _COMPACT = (
 _YEAR_LAST = r"(?:\s+[A-Z]{3,4})?\s+(?P<year>\d{4})"
 #: Dates with separators, without them, with names of months; a clock alone.
 _SHAPES = tuple(
-    re.compile(shape)
+    re.compile(shape, re.ASCII)
     for shape in (
         rf"(?P<year>\d{{4}})(?P<sep>[-./_])(?P<month>\d{{1,2}})(?P=sep)(?P<day>\d{{1,2}})(?:{_GAP}{_CLOCK})?",
         rf"(?P<a>\d{{1,2}})(?P<sep>[-./_])(?P<b>\d{{1,2}})(?P=sep)(?P<year>\d{{4}})(?:{_GAP}{_CLOCK})?",
