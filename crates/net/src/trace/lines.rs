@@ -48,10 +48,7 @@ impl fmt::Display for TraceError {
             TraceErrorKind::NoTimes => write!(f, "a trace must have one time or more, got none"),
             TraceErrorKind::NotATime(text) => {
                 let accepted = u32::MAX;
-                write!(
-                    f,
-                    "a time must be a whole number of ms from 0 to {accepted}, got {text:?}"
-                )
+                write!(f, "a time must be a whole number of ms from 0 to {accepted}, got {text:?}")
             }
             TraceErrorKind::Decreasing { ms, before } => {
                 write!(f, "times must not decrease, got {ms} after {before}")

@@ -123,9 +123,10 @@ def headings_of(cells: list[str]) -> tuple[Heading, ...]:
     return tuple(made)
 
 
-def is_lens(cells: list[str]) -> bool:
-    """Whether these are the headings of LENS, where 0 and -1 stand for lost packets."""
-    return _TOOLS[1][0] <= {cell.strip().casefold() for cell in cells}
+def lost_in(headings: Sequence[Heading]) -> list[int]:
+    """The columns in which -1 says that the packet of the row is lost, as LENS has it."""
+    names = [one.name.casefold() for one in headings]
+    return [i for i, name in enumerate(names) if name in _TOOLS[1][0]] if _TOOLS[1][0] <= set(names) else []
 
 
 def heading(cell: str) -> Heading:

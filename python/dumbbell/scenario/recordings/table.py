@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dumbbell.errors import printable
 
-from .headings import called, headings_of, is_lens
+from .headings import called, headings_of, lost_in
 from .model import (
     APART_MIN_NS,
     LENGTH_MAX_NS,
@@ -130,24 +130,16 @@ def rows_of(
     first = next(rows, None)
     if first is None:
         raise RecordingError("it is empty, wanted a heading such as time_s,rate_mbps,rtt_ms,loss_percent")
-    line = lines.number
-    pending = [] if names is None else [first]
-    if names is None and all(is_number(cell) for cell in first if cell.strip()):
-        if choice.column is None or not (choice.time or "").isdigit():
-            raise RecordingError(
-                f"line {line} has numbers and no names of columns: `time` and `column` as numbers of columns say which"
-                " they are, or a heading such as time_s,rate_mbps"
-            )
-        names, pending = [str(i) for i in range(1, len(first) + 1)], [first]
-    cells = [cell.strip() for cell in (first if names is None else names)]
-    headings = headings_of(cells)
+    line, pending = lines.number, [first]
+    if names is None:
+        names, pending = _names(first, choice, line)
+    headings = headings_of([name.strip() for name in names])
     time = _time_column(headings, choice, line)
     chosen = _chosen_columns(headings, choice, time, line)
     needed = [(called(headings, name, "where"), text.strip().casefold()) for name, text in choice.where]
     indexes = [index for index, _ in chosen]
-    at_cells, taken, numbers = _cells(
-        _widened(pending, rows, len(headings), lines), time, indexes, needed, lines, has_lost=is_lens(cells)
-    )
+    wide = _widened(pending, rows, len(headings), lines)
+    at_cells, taken, numbers = _cells(wide, lines, time, indexes, needed=needed, lost=lost_in(headings))
     if not at_cells:
         if needed:
             raise ChoiceError("where", dict(choice.where), "cells that some row has")
@@ -156,16 +148,31 @@ def rows_of(
         at_cells = [cell.replace(",", ".") if cell.count(",") == 1 and "." not in cell else cell for cell in at_cells]
     at = times_ns(at_cells, numbers, headings[time], choice.time_unit)
     at, notes = ascending(at, numbers)
-    used = {time, *indexes}
-    ignored = tuple(
+    ignored = () if choice.column else _ignored(headings, {time, *indexes})
+    return Rows(
+        tuple(one for _, one in chosen), at, taken, numbers, None, ignored, notes, has_decimal_commas,
+    )  # fmt: skip
+
+
+def _names(first: list[str], choice: Choice, line: int) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, and the first row where that has values instead: columns are called by their number."""
+    if not all(is_number(cell) for cell in first if cell.strip()):
+        return first, []
+    if choice.column is None or not (choice.time or "").isdigit():
+        raise RecordingError(
+            f"line {line} has numbers and no names of columns: `time` and `column` as numbers of columns say which"
+            " they are, or a heading such as time_s,rate_mbps"
+        )
+    return [str(i) for i in range(1, len(first) + 1)], [first]
+
+
+def _ignored(headings: Sequence[Heading], used: set[int]) -> tuple[str, ...]:
+    """The names of the other columns, with why those of a known name are not used."""
+    return tuple(
         f"{printable(one.name)} ({one.problem}; `column` and `unit` take it)" if one.problem else printable(one.name)
         for i, one in enumerate(headings)
-        if i not in used and (choice.column is None or one.problem) and one.name
+        if i not in used and one.name
     )
-    return Rows(
-        tuple(one for _, one in chosen), at, taken, numbers, None, () if choice.column else ignored, notes,
-        has_decimal_commas,
-    )  # fmt: skip
 
 
 def _time_column(headings: Sequence[Heading], choice: Choice, line: int) -> int:
@@ -209,8 +216,8 @@ def _widened(pending: list[list[str]], rows: Iterator[list[str]], width: int, li
 
 
 def _cells(
-    rows: Iterator[list[str]], time: int, indexes: Sequence[int], needed: Sequence[tuple[int, str]], lines: Lines,
-    *, has_lost: bool,
+    rows: Iterator[list[str]], lines: Lines, time: int, indexes: Sequence[int],
+    *, needed: Sequence[tuple[int, str]], lost: Sequence[int],
 ) -> tuple[list[str], list[list[str | None]], list[int]]:  # fmt: skip
     """The cells of the rows that are used: of the times, of each column, and the rows' lines."""
     times: list[str] = []
@@ -226,7 +233,7 @@ def _cells(
             raise RecordingError(f"it has over {ROWS_MAX} rows")
         times.append(cell)
         numbers.append(lines.number)
-        is_lost = has_lost and any(row[index].strip() in ("-1", "-1.0") for index in indexes)
+        is_lost = any(row[index].strip() in ("-1", "-1.0") for index in lost)
         for column, index in zip(taken, indexes):
             column.append(None if is_lost else row[index])
     return times, taken, numbers
