@@ -8,6 +8,8 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+from dumbbell.errors import printable
+
 from .headings import heading as heading_of
 from .headings import unit
 from .model import LENGTH_MAX_NS, ROWS_MAX, Cell, Heading, Look, Note, RecordingError, Rows
@@ -20,11 +22,11 @@ def parsed(text: str) -> Any:
         return None
     try:
         return _loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, ArithmeticError):
         pass
     try:
         return [_loads(line) for line in text.split("\n") if line.strip()]
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, ArithmeticError):
         return None
 
 
@@ -153,7 +155,7 @@ def read_flent(look: Look) -> Rows:
         meta = series.get(name) if isinstance(series, dict) else None
         found = _flent_heading(name, meta.get("UNITS") if isinstance(meta, dict) else None)
         if look.choice.column is None and not found.quantity:
-            ignored.append(name)
+            ignored.append(printable(name))
             continue
         headings.append(found)
         cells.append([_number(one, "a value of a series") for one in values])
