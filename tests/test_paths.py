@@ -226,10 +226,10 @@ def test_a_trace_is_found_beside_the_scenario_and_measured(tmp_path: Path) -> No
     }
 
 
-@pytest.mark.parametrize("text", ["", "5\n3\n", "x\n", "0\n", "1\n\n2\n", "4294967296\n"])
+@pytest.mark.parametrize("text", ["", "5\n3\n", "x\n", "0\n", "1\n2 3\n4\n", "4294967296\n"])
 def test_what_is_no_trace_is_an_error_that_names_the_key(text: str, tmp_path: Path) -> None:
     (tmp_path / "t").write_text(text)
-    with pytest.raises(ScenarioError, match=r"^path\.rate: got .*wanted a Mahimahi trace"):
+    with pytest.raises(ScenarioError, match=r"^path\.rate: got .*wanted a recording"):
         plan.runs(
             from_dict(
                 {"duration": "1s", "path": {**PATH, "rate": {"trace": "t"}}, "flow": [{"cca": "reno"}]}, folder=tmp_path
@@ -237,13 +237,13 @@ def test_what_is_no_trace_is_an_error_that_names_the_key(text: str, tmp_path: Pa
         )
 
 
-@pytest.mark.parametrize("line", [" 5", "\t5", "+5", " +5", "005"])
-def test_a_time_of_a_trace_is_written_as_mahimahi_reads_it(tmp_path: Path, line: str) -> None:
-    (tmp_path / "link.trace").write_text(f"1\n{line}\n")
+@pytest.mark.parametrize("line", [" 5", "\t5", "+5", " +5", "005", "5 ", "5\r", "5\n", "5\n \n", "5\n# x", "#\n5"])
+def test_a_time_of_a_trace_is_written_as_mahimahi_reads_it_and_as_editors_write_it(tmp_path: Path, line: str) -> None:
+    (tmp_path / "link.trace").write_bytes(f"1\n{line}\n".encode())
     assert list(traces.read(tmp_path / "link.trace", "path.rate").times_ms) == [1, 5]
 
 
-@pytest.mark.parametrize("line", ["", " ", "+", "++5", "5 ", "5\r", "+ 5", " " * 39 + "5", "4294967296"])
+@pytest.mark.parametrize("line", ["+", "++5", "\ufeff5", "+ 5", "5 6", " " * 39 + "5", " " * 40, "4294967296"])
 def test_other_lines_of_a_trace_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "link.trace").write_bytes(f"1\n{line}\n7\n".encode())
     with pytest.raises(ScenarioError, match="line 2 is"):

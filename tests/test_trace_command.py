@@ -69,9 +69,12 @@ def test_figures_of_a_mahimahi_trace_count_opportunities(cli: Any, tmp_path: Pat
     assert found["gaps"] == [[0.099, 0.201]]
 
 
-def test_a_file_of_whole_numbers_that_fall_is_leoreplayers(cli: Any, tmp_path: Path) -> None:
+def test_whole_numbers_that_fall_are_what_somebody_says(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "delay_1.txt").write_text("24\n18\n30\n")
-    assert info(cli, "delay_1.txt")["format"] == "leoreplayer"
+    refused = cli("trace", "info", "delay_1.txt")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert 'LeoReplayer\'s delays, perhaps: format = "leoreplayer" (--format) says so' in refused.stderr
+    assert info(cli, "delay_1.txt", "--format", "leoreplayer")["format"] == "leoreplayer"
     (tmp_path / "bw_1.txt").write_text("18\n24\n30\n")
     assert info(cli, "bw_1.txt")["format"] == "mahimahi"
     assert info(cli, "bw_1.txt", "--format", "leoreplayer")["series"][0]["mean"] == 24
@@ -125,7 +128,8 @@ def test_delays_become_leoreplayers_in_whole_milliseconds(cli: Any, tmp_path: Pa
 def test_a_pair_of_leoreplayers_files_becomes_one_table_that_gives_the_same_steps(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "bw").write_text("".join(f"{ms}\n" for ms in range(1, 201) for _ in range(1 + ms // 101)))
     (tmp_path / "delay").write_text("24\n18\n" * 10)
-    cli("trace", "convert", "bw", "delay", "-o", "t.csv", "--opportunity", "1500B")
+    forms = ("--format", "mahimahi", "--format", "leoreplayer")
+    cli("trace", "convert", "bw", "delay", *forms, "-o", "t.csv", "--opportunity", "1500B")
     found = info(cli, "t.csv")
     assert found["length_s"] == 0.2
     by_name = {one["name"]: one for one in found["series"]}
@@ -134,7 +138,7 @@ def test_a_pair_of_leoreplayers_files_becomes_one_table_that_gives_the_same_step
 
 
 def test_cellreplays_trains_are_lost_with_a_word(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "down").write_text("0 20 0 1\n100 40 0 2\n200 30 0 1\n")
+    (tmp_path / "down").write_text("0 20 0 1\n100 40 0 2 2\n200 30 0 1\n")
     made = cli("trace", "convert", "down", "-o", "t.csv")
     assert made.stderr.splitlines() == [
         "dumbbell: lost: down: packet trains of 3 rows (the rate under light load)",

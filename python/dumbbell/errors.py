@@ -116,11 +116,18 @@ def show(value: object) -> str:
             text = repr(value)
         except (ValueError, RecursionError):  # digits without end: Python refuses to write them
             text = "what is too long to be shown"
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return printable(text)
 
 
 #: Letters of a given value, or of one name among those accepted, that an error shows.
 SHOWN = 60
+
+
+def printable(text: str, limit: int = SHOWN) -> str:
+    """A text of strangers as a terminal may show it: control characters escaped, and at most this many letters."""
+    escaped = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text[:limit])
+    return escaped if len(text) <= limit and len(escaped) <= limit else escaped[: limit - 3] + "..."
+
 
 #: What other tools call a key or a value of ours, with what there is to say about it.
 SYNONYMS = {

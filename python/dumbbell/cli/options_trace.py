@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-_FORMS = ("csv", "mahimahi", "leoreplayer", "cellreplay")
+from dumbbell.scenario.recordings.forms import NAMES
 
 
 def add_trace(trace: argparse.ArgumentParser) -> None:
@@ -32,13 +32,29 @@ def add_trace(trace: argparse.ArgumentParser) -> None:
 
 def _add_files(action: argparse.ArgumentParser) -> None:
     action.add_argument(
-        "file", metavar="FILE", nargs="+", help="table, Mahimahi trace, or file of LeoReplayer or CellReplay"
+        "file", metavar="FILE", nargs="+", help="table, Mahimahi trace, or another recording (docs/recordings.md)"
     )
-    action.add_argument("--format", choices=_FORMS, help="form of the files (default: by their lines)")
-    action.add_argument("--column", metavar="NAME", help="only this column of each file")
+    action.add_argument(
+        "--format",
+        choices=NAMES,
+        action="append",
+        default=[],
+        help="form of the files, or once for each of them (default: by their content)",
+    )
+    action.add_argument("--column", metavar="NAME", help="only this column of each file, by its heading")
+    action.add_argument("--unit", metavar="UNIT", help="unit of the column (default: as its heading says)")
+    action.add_argument("--time", metavar="NAME", help="column of the times, by its heading")
+    action.add_argument("--time-unit", metavar="UNIT", help="unit of the times (default: as their heading says)")
+    action.add_argument(
+        "--where",
+        metavar="NAME=TEXT",
+        action="append",
+        default=[],
+        help="only rows whose cell has this text; repeatable",
+    )
     action.add_argument("--bin", metavar="TIME", help="over which the rate of a trace is taken (default: 100ms)")
     action.add_argument(
-        "--opportunity", metavar="SIZE", default="1514B", help="what an opportunity carries (default: 1514B)"
+        "--opportunity", metavar="SIZE", help="what an opportunity carries (default: 1514B, or as mm-link's log says)"
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.errors import EngineError, ScenarioError, printable, wrong
 from dumbbell.files import written_whole
 from dumbbell.scenario import units
 from dumbbell.scenario.units import UnitError
@@ -16,6 +16,8 @@ from dumbbell.scenario.units import UnitError
 from . import OK
 
 if TYPE_CHECKING:
+    from dumbbell.scenario.recordings.model import Choice
+
     from .trace_series import File
 
 #: What `dumbbell trace` writes: one of rates, and one of rate, RTT and loss.
@@ -39,24 +41,44 @@ def _files(arguments: argparse.Namespace) -> list[File]:
     bin_ns = None if arguments.bin is None else _taken("--bin", arguments.bin, units.span_ns)
     if bin_ns is not None and bin_ns < 1_000_000:
         raise wrong("--bin", arguments.bin, "1ms or more")
-    size = _taken("--opportunity", arguments.opportunity, units.size_bytes)
-    if not 1 <= size <= 10**9:
+    size = None if arguments.opportunity is None else _taken("--opportunity", arguments.opportunity, units.size_bytes)
+    if size is not None and not 1 <= size <= 10**9:
         raise wrong("--opportunity", arguments.opportunity, "1B to 1GB")
-    found = [trace_series.read(Path(name), arguments.format, bin_ns, size) for name in arguments.file]
-    return [_chosen(file, arguments.column) for file in found] if arguments.column else found
+    choice, forms = _choice(arguments), arguments.format or [None]
+    if len(forms) not in (1, len(arguments.file)):
+        raise wrong("--format", len(forms), f"it once, or once for each of {len(arguments.file)} files")
+    return [
+        trace_series.read(Path(name), choice._replace(form=form), bin_ns, size)
+        for name, form in zip(arguments.file, forms * len(arguments.file))
+    ]
 
 
-def _chosen(file: File, column: str) -> File:
-    series = tuple(one for one in file.series if one.name == column)
-    if not series:
-        raise wrong("--column", column, f"one of: {', '.join(one.name for one in file.series)}")
-    return file._replace(series=series)
+def _choice(arguments: argparse.Namespace) -> Choice:
+    """What the options say of the files."""
+    from dumbbell.scenario import schedule
+    from dumbbell.scenario.recordings.model import Choice
+
+    where = {}
+    for text in arguments.where:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise wrong("--where", text, "a heading and the text of its cells, such as run_num=1")
+        where[name] = value
+    try:
+        schedule.check_units(arguments.unit, arguments.time_unit, arguments.column)
+    except UnitError as error:
+        raise wrong("--unit", arguments.unit or arguments.time_unit, str(error)) from None
+    return Choice(None, arguments.column, arguments.unit, arguments.time, arguments.time_unit, tuple(where.items()))
 
 
-def _say_assumed(files: Sequence[File]) -> None:
+def _say(files: Sequence[File], *, is_same: bool = False) -> None:
+    """Say what files were taken for and what of them is not as it seems; not where the same form is written."""
     for file in files:
-        if file.assumed:
+        if file.assumed and not is_same:
             print(f"dumbbell: {file.path}: {file.assumed}", file=sys.stderr)
+        for note in file.said:
+            if note.is_warning:
+                print(f"dumbbell: {file.path}: {note.text}", file=sys.stderr)
 
 
 def _info(arguments: argparse.Namespace) -> int:
@@ -71,9 +93,8 @@ def _convert(arguments: argparse.Namespace) -> int:
     from . import trace_convert
 
     files = _files(arguments)
-    if arguments.to != "mahimahi":
-        _say_assumed(files)
-    size = _taken("--opportunity", arguments.opportunity, units.size_bytes)
+    _say(files, is_same=arguments.to == "mahimahi")
+    size = units.FRAME_BYTES if arguments.opportunity is None else units.size_bytes(arguments.opportunity)
     made = trace_convert.convert(files, arguments.to, size)
     _write(arguments.output, made.text)
     for lost in made.lost:
@@ -86,7 +107,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     if output.suffix not in _PICTURES:
         raise wrong("--output", arguments.output, f"a name that ends in one of: {', '.join(_PICTURES)}")
     files = _files(arguments)
-    _say_assumed(files)
+    _say(files)
     from dumbbell.plots import style
     from dumbbell.plots.recording import recording
 
@@ -96,7 +117,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     for file in files:
         for one in file.series:
             scale = UNITS[one.quantity][1]
-            name = one.name if len(files) == 1 else f"{file.path.name}: {one.name}"
+            name = printable(one.name) if len(files) == 1 else f"{file.path.name}: {printable(one.name)}"
             values = [value / scale for _, value in one.points]
             drawn.append((name, one.quantity, [at / 1e9 for at, _ in one.points], values, one.length_ns / 1e9))
     caption = ", ".join(f"{file.path.name} ({units.span_text(file.length_ns)})" for file in files)

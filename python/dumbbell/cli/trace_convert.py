@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dumbbell.errors import wrong
-from dumbbell.scenario import recordings, units
+from dumbbell.errors import printable, wrong
+from dumbbell.files import DATA_MAX
+from dumbbell.scenario import units
+from dumbbell.scenario.recordings.model import ROWS_MAX, listed_names
+from dumbbell.scenario.recordings.numbers import LEO_STEP_NS
 
 from .trace_series import UNITS, File, Series
 
@@ -29,24 +32,26 @@ class Made(NamedTuple):
 def convert(files: Sequence[File], form: str, opportunity_bytes: int) -> Made:
     """These files as one in that form; raises ScenarioError where it cannot hold what they have."""
     series = [one for file in files for one in file.series]
-    lost = [f"{file.path}: {note}" for file in files for note in file.notes if file.form != "mahimahi"]
+    lost = [f"{file.path}: {note}" for file in files for note in file.ignored]
     if form == "csv":
         lost += [closing for one in series for closing in _closing(one)]
         lost += [
             f"{file.path}: the times of single opportunities; a row has the mean rate of a bin (--bin)"
             for file in files
-            if file.form == "mahimahi"
+            if file.has_opportunities
         ]
         return Made(table(series), tuple(lost))
     wanted = ("rate",) if form == "mahimahi" else ("delay", "rtt")
     chosen = [one for name in wanted for one in series if one.quantity == name]
     if len(chosen) != 1 and not (len(chosen) == 2 and form == "leoreplayer"):
-        names = ", ".join(one.name for one in series)
+        names = listed_names([one.name for one in series])
         raise wrong("--to", form, f"a file with one {wanted[0]} (it has {names}); --column chooses")
     one = chosen[0]
-    lost += [f"column {other.name}: a file of {form} has no place for it" for other in series if other is not one]
+    lost += [
+        f"column {printable(other.name)}: a file of {form} has no place for it" for other in series if other is not one
+    ]
     source = next(file for file in files if any(other is one for other in file.series))
-    if form == "mahimahi" and source.form == "mahimahi":
+    if form == "mahimahi" and source.has_opportunities:
         if source.times_ms:
             return Made("".join(f"{ms}\n" for ms in source.times_ms), tuple(lost))
         lost.append(f"{source.path}: the times of single opportunities, which are spread evenly over a bin (--bin)")
@@ -61,7 +66,7 @@ def _closing(series: Series) -> list[str]:
     if not is_closing or value == series.points[-2][1]:
         return []
     what = f"{decimal(value, UNITS[series.quantity][1])} {UNITS[series.quantity][2]} at {units.span_text(at)}"
-    return [f"column {series.name}: the value at its very end ({what}), to which `interpolate` draws"]
+    return [f"column {printable(series.name)}: the value at its very end ({what}), to which `interpolate` draws"]
 
 
 def table(all_series: Sequence[Series]) -> str:
@@ -113,40 +118,43 @@ def decimal(value: int, scale: int) -> str:
 
 
 def _mahimahi(series: Series, opportunity_bytes: int) -> Made:
-    bits, passed, index = opportunity_bytes * 8 * 10**9, 0, 0
+    bits = opportunity_bytes * 8 * 10**9
     end_ms, odd = divmod(series.length_ns, _MS)
     if end_ms == 0:
         raise wrong("--to", "mahimahi", f"a recording of 1 ms or more (it has {units.span_text(series.length_ns)})")
-    points, lines = series.points, []
-    for ms in range(1, end_ms + 1):
-        begin, end = (ms - 1) * _MS, ms * _MS
-        while begin < end:
-            while index + 1 < len(points) and points[index + 1][0] <= begin:
-                index += 1
-            until = min(end, points[index + 1][0]) if index + 1 < len(points) else end
-            passed += points[index][1] * (until - begin)
-            begin = until
-        count, passed = divmod(passed, bits)
-        lines += [str(ms)] * count
-        if len(lines) > LINES_MAX:
-            raise wrong("--to", "mahimahi", f"at most {LINES_MAX} opportunities: a shorter recording or a lower rate")
+    ends = [*(at for at, _ in series.points[1:]), end_ms * _MS]
+    spans = [(at, bps, min(end, end_ms * _MS)) for (at, bps), end in zip(series.points, ends)]
+    if sum(bps * max(0, end - at) for at, bps, end in spans) // bits > LINES_MAX:
+        raise wrong("--to", "mahimahi", f"at most {LINES_MAX} opportunities: a shorter recording or a lower rate")
+    lines: list[str] = []
+    passed = 0  # of the bits of the next opportunity, in bit/s times ns
+    for at, bps, end in spans:
+        count, rest = divmod(passed + bps * max(0, end - at), bits)
+        # An opportunity leaves at the end of the millisecond in which its last bit comes.
+        lines += [str(-(-(at - (passed - k * bits) // bps) // _MS)) for k in range(1, count + 1)]
+        passed = rest
     lost = ["times within a millisecond"]
     if not lines or int(lines[-1]) != end_ms:
         lines.append(str(end_ms))  # the last line is the length of the trace
         lost.append("an opportunity was added at the end, because the last line of a trace is its length")
     if odd:
         lost.append(f"the last {units.span_text(odd)}")
-    return Made("\n".join(lines) + "\n", tuple(lost))
+    text = "\n".join(lines) + "\n"
+    if len(text) > DATA_MAX:
+        raise wrong("--to", "mahimahi", f"at most {units.bytes_text(DATA_MAX)}: a shorter recording or a lower rate")
+    return Made(text, tuple(lost))
 
 
 def _leoreplayer(series: Series) -> Made:
     half = 2 if series.quantity == "rtt" else 1
-    count, rest = divmod(series.length_ns, recordings.LEO_STEP_NS)
+    count, rest = divmod(series.length_ns, LEO_STEP_NS)
     if not count:
         raise wrong("--to", "leoreplayer", f"a recording of 10 ms or more (it has {units.span_text(series.length_ns)})")
+    if count > ROWS_MAX:
+        raise wrong("--to", "leoreplayer", f"at most {ROWS_MAX} times 10 ms (it comes to {count})")
     index, lines, off, starts = 0, [], 0, set()
     for i in range(count):
-        while index + 1 < len(series.points) and series.points[index + 1][0] <= i * recordings.LEO_STEP_NS:
+        while index + 1 < len(series.points) and series.points[index + 1][0] <= i * LEO_STEP_NS:
             index += 1
         starts.add(index)
         ns = series.points[index][1]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.errors import printable
 from dumbbell.scenario import units
+from dumbbell.scenario.recordings.forms import BY_NAME
 
 from .table import Column, text
-from .trace_series import UNITS, File, Series, mean, percentile
+from .trace_series import UNITS, File, Series, mean, percentiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,22 +20,16 @@ _GAPS_SHOWN = 5
 
 PERCENTS = (5, 50, 95)
 
-_FORMS = {
-    "mahimahi": "Mahimahi trace, {rows} delivery opportunities",
-    "csv": "table, {rows} rows",
-    "leoreplayer": "LeoReplayer's delays, {rows} of 10 ms",
-    "cellreplay": "CellReplay's base delays, {rows} rows",
-}
-
 
 def described(file: File) -> str:
     """What there is to say of a file, for a person."""
-    form = _FORMS[file.form].format(rows=file.rows)
+    form = BY_NAME[file.form].said.format(rows=file.rows)
     lines = [f"{file.path}: {form}, {units.span_text(file.length_ns)}", ""]
     lines += [text(_columns(file.series)).rstrip(), ""]
     lines += [f"gaps: {_gaps(file)}"]
-    lines += [f"not used: {note}" if file.form != "mahimahi" else note for note in file.notes]
-    lines += [file.assumed] if file.assumed else []
+    lines += [f"not used: {note}" for note in file.ignored]
+    lines += [note.text for note in file.said]
+    lines += [one for one in (file.why, file.assumed) if one]
     return "\n".join(lines)
 
 
@@ -46,7 +42,8 @@ def as_json(file: File) -> str:
         "rows": file.rows,
         "series": [{"name": one.name, "quantity": one.quantity, **_figures(one)} for one in file.series],
         "gaps": [[at / 1e9, ns / 1e9] for at, ns in file.gaps],
-        "notes": [*file.notes, *([file.assumed] if file.assumed else [])],
+        "notes": [*file.ignored, *(note.text for note in file.said), *([file.assumed] if file.assumed else [])],
+        "why": file.why,
     }
     return json.dumps(made)
 
@@ -55,7 +52,7 @@ def _figures(series: Series) -> dict[str, float | str]:
     _, scale, unit = UNITS[series.quantity]
     values = [value for _, value in series.points]
     found: dict[str, float | str] = {"unit": unit, "mean": mean(series) / scale, "min": min(values) / scale}
-    found |= {f"p{percent}": percentile(series, percent) / scale for percent in PERCENTS}
+    found |= {f"p{name}": value / scale for name, value in zip(PERCENTS, percentiles(series, PERCENTS))}
     return {**found, "max": max(values) / scale}
 
 
@@ -63,7 +60,7 @@ def _columns(all_series: Sequence[Series]) -> list[Column]:
     rows = [_figures(one) for one in all_series]
     names = ("mean", "min", *(f"p{percent}" for percent in PERCENTS), "max")
     return [
-        Column("column", ("column",), [one.name for one in all_series], right=False),
+        Column("column", ("column",), [printable(one.name) for one in all_series], right=False),
         Column("unit", ("unit",), [str(row["unit"]) for row in rows], right=False),
         *(Column(name, (name,), [f"{row[name]:.4g}" for row in rows]) for name in names),
     ]
@@ -71,7 +68,7 @@ def _columns(all_series: Sequence[Series]) -> list[Column]:
 
 def _gaps(file: File) -> str:
     if not file.gaps:
-        return "none" + (" of 200 ms or more" if file.form == "mahimahi" else "")
+        return "none" + (" of 200 ms or more" if file.has_opportunities else "")
     longest = sorted(file.gaps, key=lambda gap: -gap[1])[:_GAPS_SHOWN]
     shown = ", ".join(f"{units.span_text(ns)} at {units.span_text(at)}" for at, ns in sorted(longest))
     total = sum(ns for _, ns in file.gaps)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from dumbbell.errors import ScenarioError, wrong
-from dumbbell.scenario import recordings, traces, units
+from dumbbell.errors import wrong
+from dumbbell.scenario import traces, units
+from dumbbell.scenario.recordings import logs, reader
+from dumbbell.scenario.recordings.model import DELAY_MAX_NS, ROWS_MAX, Choice, Note
 
 #: Unit of a quantity in the heading of a table, how much of the engine's unit that is, and the unit for people.
 UNITS = {
@@ -17,9 +20,6 @@ UNITS = {
     "delay": ("ms", 10**6, "ms"),
     "loss": ("percent", 10**7, "%"),
 }
-
-#: Over which the rate of a Mahimahi trace is taken.
-BIN_NS = 100_000_000
 
 #: Pause of a Mahimahi trace that counts as a gap, ms: as long as Linux's shortest retransmission timeout.
 PAUSE_MS = 200
@@ -49,64 +49,69 @@ class File(NamedTuple):
     series: tuple[Series, ...]
     gaps: tuple[tuple[int, int], ...]
     """(when, how long), ns."""
-    notes: tuple[str, ...]
+    ignored: tuple[str, ...]
     """What is in the file and not in its series."""
     times_ms: Sequence[int] = ()
     """The opportunities of a Mahimahi trace, where no bin was asked for."""
     assumed: str = ""
     """What the file was taken for, where its numbers could be something else."""
+    why: str = ""
+    """What the file was taken for and why, where nobody said its form."""
+    said: tuple[Note, ...] = ()
+    """What else there is to say of the file."""
+
+    @property
+    def has_opportunities(self) -> bool:
+        """Whether it has delivery opportunities, and rates only over bins."""
+        return self.form in (reader.MAHIMAHI, _MM_LINK)
 
 
-def read(path: Path, form: str | None, bin_ns: int | None, opportunity_bytes: int) -> File:
-    """A file in any form; raises ScenarioError. The rate of a Mahimahi trace is that of each bin, of BIN_NS unless
-    asked for.
+def read(path: Path, choice: Choice, bin_ns: int | None, opportunity_bytes: int | None) -> File:
+    """A file in any form; raises ScenarioError. The rate of delivery opportunities is that of each bin, of
+    `logs.BIN_NS` unless asked for; each carries the bytes of a full frame, or what mm-link's log says.
     """
-    found = form or recordings.form_of(path, str(path))
-    if found == "mahimahi" and form is None and not _ascends(path):
-        found = "leoreplayer"
-    if found == "mahimahi":
-        trace = _mahimahi(path, bin_ns, opportunity_bytes)
-        return trace._replace(assumed=_ASSUMED) if form is None and _may_be_delays(trace) else trace
-    made = recordings.read(path, str(path), found)
-    series = tuple(Series(one.name, one.quantity, one.points, made.length_ns, one.direction) for one in made.columns)
-    return File(path, made.form, made.length_ns, made.rows, series, made.gaps, made.ignored)
+    form, why = reader.form_of(path, str(path), choice)
+    if form in (reader.MAHIMAHI, _MM_LINK):
+        found = _opportunities(path, form, bin_ns, opportunity_bytes)
+        if form == reader.MAHIMAHI and choice.form is None and _may_be_delays(found):
+            return found._replace(assumed=_ASSUMED)
+    else:
+        made = reader.read(path, str(path), choice, lambda option: f"--{option.replace('_', '-')}")
+        series = tuple(
+            Series(one.name, one.quantity, one.points, made.length_ns, one.direction) for one in made.columns
+        )
+        found = File(path, made.form, made.length_ns, made.rows, series, made.gaps, made.ignored, said=made.notes)
+    if not why:
+        return found
+    return found._replace(why=f"taken for {form}, because {why}; --format says otherwise")
 
 
-def _ascends(path: Path) -> bool:
-    """Whether a file of whole numbers is a Mahimahi trace: delays of LeoReplayer fall now and then."""
-    try:
-        traces.read(path, str(path))
-    except ScenarioError:
-        try:
-            recordings.read(path, str(path), "leoreplayer")
-        except ScenarioError:
-            return True  # neither: the error of a trace is the one to show
-        return False
-    return True
+_MM_LINK = "mm-link"
 
 
 def _may_be_delays(file: File) -> bool:
     """Whether the numbers of a Mahimahi trace are also delays that LeoReplayer's file may have."""
-    return file.length_ns <= recordings.DELAY_MAX_NS and file.rows <= recordings.ROWS_MAX
+    return file.length_ns <= DELAY_MAX_NS and file.rows <= ROWS_MAX
 
 
-def _mahimahi(path: Path, asked_ns: int | None, opportunity_bytes: int) -> File:
-    trace, bin_ns = traces.read(path, str(path)), asked_ns or BIN_NS
+def _opportunities(path: Path, form: str, asked_ns: int | None, asked_bytes: int | None) -> File:
+    """A Mahimahi trace, or what a log of mm-link says of one."""
+    bin_ns = asked_ns or logs.BIN_NS
+    if form == reader.MAHIMAHI:
+        found = logs.Opportunities(traces.read(path, str(path)), units.FRAME_BYTES, ())
+    else:
+        found = reader.opportunities(path, str(path))
+    trace, size = found.trace, asked_bytes or found.bytes
     length_ns = trace.period_ms * 1_000_000
-    if length_ns // bin_ns > recordings.ROWS_MAX:
-        raise wrong("--bin", units.span_text(bin_ns), f"at most {recordings.ROWS_MAX} bins in the trace")
-    counts = [traces.before(trace, at, repeat=False) for at in range(0, length_ns, bin_ns)]
-    counts.append(len(trace.times_ms))
-    points = []
-    for i, (begin, end) in enumerate(pairwise(counts)):
-        span_ns = min(bin_ns, length_ns - i * bin_ns)
-        points.append((i * bin_ns, (end - begin) * opportunity_bytes * 8 * 10**9 // span_ns))
+    if length_ns // bin_ns > ROWS_MAX:
+        raise wrong("--bin", units.span_text(bin_ns), f"at most {ROWS_MAX} bins in the trace")
     times = trace.times_ms
     gaps = tuple((a * 1_000_000, (b - a) * 1_000_000) for a, b in pairwise((0, *times)) if b - a >= PAUSE_MS)
-    series = Series(f"rate_mbps over {units.span_text(bin_ns)}", "rate", tuple(points), length_ns)
-    note = f"an opportunity counts {opportunity_bytes} bytes (--opportunity)"
+    points = tuple(traces.binned(trace, bin_ns, size))
+    series = Series(f"rate_mbps over {units.span_text(bin_ns)}", "rate", points, length_ns)
+    note = Note(f"an opportunity counts {size} bytes (--opportunity)", is_warning=False)
     kept = times if asked_ns is None else ()
-    return File(path, "mahimahi", length_ns, len(times), (series,), gaps, (note,), kept)
+    return File(path, form, length_ns, len(times), (series,), gaps, found.notes, kept, said=(note,))
 
 
 def durations(series: Series) -> list[int]:
@@ -123,12 +128,9 @@ def mean(series: Series) -> float:
     return sum(value * ns for (_, value), ns in zip(series.points, held)) / sum(held)
 
 
-def percentile(series: Series, percent: float) -> int:
-    """The smallest value at or below which the series is for this much of the time."""
-    held = sorted(zip((value for _, value in series.points), durations(series)))
-    wanted, passed = sum(ns for _, ns in held) * percent / 100, 0
-    for value, ns in held:
-        passed += ns
-        if passed >= wanted and ns:
-            return value
-    return held[-1][0]
+def percentiles(series: Series, percents: Sequence[float]) -> list[int]:
+    """Of each percentage the smallest value at or below which the series is for this much of the time."""
+    held = sorted((value, ns) for (_, value), ns in zip(series.points, durations(series)) if ns)
+    passed = list(accumulate(ns for _, ns in held))
+    found = (bisect_left(passed, passed[-1] * percent / 100) for percent in percents)
+    return [held[i][0] for i in found]

@@ -16,7 +16,19 @@ from . import kinds, settings
 from .declare import Forms, Key, Sub, Table, Variant, key, raw, raw_at
 from .kinds import SHARE, SPAN, SPAN_ABOVE_ZERO
 from .plain_kinds import SWITCH, Choice, Kind, whole
-from .schedule import REPEAT_SCHEMA, Rtt, Schedule, TraceFile, in_steps, repeat_ns, steps_schema
+from .recordings.forms import NAMES
+from .schedule import (
+    REPEAT_SCHEMA,
+    WHERE_SCHEMA,
+    Rtt,
+    Schedule,
+    TraceFile,
+    check_units,
+    conditions,
+    in_steps,
+    repeat_ns,
+    steps_schema,
+)  # fmt: skip
 from .units import UnitError
 
 if TYPE_CHECKING:
@@ -118,6 +130,7 @@ def _text(value: object) -> str:
 
 
 _TEXT = Kind(_text, {"type": "string", "minLength": 1})
+_WHERE = Kind(conditions, WHERE_SCHEMA)
 
 
 class TracedLoss(Loss, form="trace", sign="trace"):
@@ -125,10 +138,20 @@ class TracedLoss(Loss, form="trace", sign="trace"):
 
     trace: Fixed[str] = key(_TEXT, "file of the recording, relative to the scenario", varies=False)
     format: Fixed[str | None] = key(
-        Choice("csv"), "form of the file; default: by its first line", default=None, varies=False
+        Choice(*NAMES), "form of the file; default: by its content", default=None, varies=False
     )
     column: Fixed[str | None] = key(
         _TEXT, "which column, by its heading; default: the only one of losses", default=None, varies=False
+    )
+    unit: Fixed[str | None] = key(_TEXT, "unit of the column; default: as its heading says", default=None, varies=False)
+    time: Fixed[str | None] = key(
+        _TEXT, "which column has the times, by its heading; default: the only one", default=None, varies=False
+    )
+    time_unit: Fixed[str | None] = key(
+        _TEXT, "unit of the times; default: as their heading says", default=None, varies=False
+    )
+    where: Fixed[Any] = key(
+        _WHERE, "which rows: headings and the text of their cells, { run_num = 1 }", default=None, varies=False
     )
     repeat: Key[bool | None, bool | None] = key(
         SWITCH,
@@ -138,10 +161,20 @@ class TracedLoss(Loss, form="trace", sign="trace"):
     )
     offset: Key[str, int] = key(SPAN, "where in the recording the run begins", default="0s", varies=False)
 
+    def check(self) -> None:
+        """Raise ScenarioError for units that are none."""
+        try:
+            check_units(self.unit, self.time_unit, self.column)
+        except UnitError as error:
+            raise wrong(f"{self.AT}.unit", raw_at(self, "unit"), str(error)) from None
+
     @property
     def of(self) -> TraceFile:
         """The recording as other keys name theirs."""
-        return TraceFile(self.trace, self.format, self.column, self.repeat, self.offset)
+        return TraceFile(
+            self.trace, self.format, self.column, self.unit, self.time, self.time_unit, self.where or (), self.repeat,
+            self.offset,
+        )  # fmt: skip
 
     def stage(self, at: str) -> Stage:  # noqa: ARG002 - never called
         """Nothing: steps take its place before a plan is made."""

@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import kinds, units
 from .plain_kinds import SWITCH, Kind
+from .recordings.forms import NAMES
 from .units import UnitError
+
+if TYPE_CHECKING:
+    from .recordings.model import Choice
 
 FORM = '{ steps = [["0s", "40Mbps"], ["2s", "45Mbps"]], repeat = true }'
 RTT_FORM = '{ steps = [["0s", "20ms"], ["10s", "60ms"]], repeat = false }'
@@ -29,9 +33,6 @@ STEPS_MAX = 100_000
 
 #: Shortest step of an interpolation, ns.
 INTERPOLATE_MIN_NS = 100_000
-
-#: Forms of a recording, as `recordings.py` reads them.
-FORMS = ("csv", "leoreplayer", "cellreplay", "mahimahi")
 
 #: Longest synthetic radio link, after which it repeats, ns: an hour is 180,000 steps.
 RADIO_MAX_NS = 3600 * 10**9
@@ -61,9 +62,11 @@ class Schedule(NamedTuple):
 
 
 #: Keys of a recording or a Mahimahi trace.
-TRACE_KEYS = ("trace", "format", "column", "repeat", "offset", "interpolate", "opportunity")
+TRACE_KEYS = (
+    "trace", "format", "column", "unit", "time", "time_unit", "where", "repeat", "offset", "interpolate", "opportunity",
+)  # fmt: skip
 
-
+#: Those of a recording.
 RECORDING_KEYS = TRACE_KEYS[:-1]
 
 
@@ -72,8 +75,15 @@ class TraceFile(NamedTuple):
 
     file: str
     form: str | None = None
-    """What form the file has; None where its first line tells."""
+    """What form the file has; None where its content tells."""
     column: str | None = None
+    unit: str | None = None
+    """Of the column."""
+    time: str | None = None
+    """The column of the times."""
+    time_unit: str | None = None
+    where: tuple[tuple[str, str], ...] = ()
+    """Columns and what their cells must be in the rows that are used."""
     repeat: bool | None = None
     """Whether it begins again at its end; None where that is not written."""
     offset_ns: int = 0
@@ -84,6 +94,12 @@ class TraceFile(NamedTuple):
     """Of a Mahimahi trace."""
     written: tuple[str, ...] = ()
     """The keys that were written."""
+
+    def choice(self, quantity: str) -> Choice:
+        """What is asked of the file, for values of a quantity."""
+        from .recordings.model import Choice  # only with a recording, and start-up counts
+
+        return Choice(self.form, self.column, self.unit, self.time, self.time_unit, self.where, quantity)
 
 
 class Radio(NamedTuple):
@@ -183,18 +199,45 @@ def trace_file(value: Mapping[str, Any], wanted: str, keys: tuple[str, ...] = TR
     unknown = sorted(set(value) - set(keys))
     if unknown or not isinstance(value["trace"], str) or not value["trace"]:
         raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
-    form, column = value.get("format"), value.get("column")
-    if form is not None and form not in FORMS:
-        raise UnitError("format = one of: " + ", ".join(f'"{one}"' for one in FORMS))
-    if column is not None and (not isinstance(column, str) or not column):
-        raise UnitError('a column by its heading, such as column = "rtt_ms"')
+    form, column, time, unit, time_unit = (value.get(key) for key in ("format", "column", "time", "unit", "time_unit"))
+    if form is not None and form not in NAMES:
+        raise UnitError("format = one of: " + ", ".join(f'"{one}"' for one in NAMES))
+    for key, name in (("column", column), ("time", time)):
+        if name is not None and (not isinstance(name, str) or not name):
+            raise UnitError(f'a column by its heading, such as {key} = "rtt_ms"')
+    if unit is not None or time_unit is not None:
+        check_units(unit, time_unit, column)
     interpolate = None if "interpolate" not in value else units.span_ns(value["interpolate"])
     if interpolate is not None and interpolate < INTERPOLATE_MIN_NS:
         raise UnitError(f"interpolate of {units.span_text(INTERPOLATE_MIN_NS)} or more")
     opportunity = kinds.size("1B", "1GB").parse(value["opportunity"]) if "opportunity" in value else None
     repeat = SWITCH.parse(value["repeat"]) if "repeat" in value else None
     offset = units.span_ns(value.get("offset", "0s"))
-    return TraceFile(value["trace"], form, column, repeat, offset, interpolate, opportunity, tuple(value))
+    return TraceFile(
+        value["trace"], form, column, unit, time, time_unit, conditions(value.get("where", {})), repeat, offset,
+        interpolate, opportunity, tuple(value),
+    )  # fmt: skip
+
+
+def check_units(unit: object, time_unit: object, column: object) -> None:
+    """Raise UnitError for what is no unit of a column or of times."""
+    from .recordings import headings  # only with a recording, and start-up counts
+
+    if unit is not None and (not isinstance(unit, str) or headings.unit(unit) is None):
+        raise UnitError("unit = one of: " + "; ".join(headings.UNITS_WANTED.values()))
+    if unit is not None and column is None:
+        raise UnitError("column next to unit: the heading of the column that has it")
+    if time_unit is not None and (not isinstance(time_unit, str) or time_unit.casefold() not in headings.TIMES):
+        raise UnitError("time_unit = one of: " + headings.UNITS_WANTED["time"])
+
+
+def conditions(value: object) -> tuple[tuple[str, str], ...]:
+    """Parse what rows must have, by heading; raises UnitError."""
+    if not isinstance(value, Mapping) or not all(
+        isinstance(one, (str, int, float)) and not isinstance(one, bool) for one in value.values()
+    ):
+        raise UnitError("headings and the text of their cells, such as where = { run_num = 1 }")
+    return tuple((str(name), str(one)) for name, one in value.items())
 
 
 def _radio(value: Mapping[str, Any]) -> Radio:
@@ -246,11 +289,16 @@ def steps_schema(one: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "minItems": 1, "items": step}
 
 
+WHERE_SCHEMA: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number"]}}
 REPEAT_SCHEMA = {"anyOf": [{"type": "boolean"}, {"type": "string"}]}
 RECORDING_PROPERTIES: dict[str, Any] = {
     "trace": {"type": "string", "minLength": 1},
-    "format": {"enum": list(FORMS)},
+    "format": {"enum": list(NAMES)},
     "column": {"type": "string", "minLength": 1},
+    "unit": {"type": "string"},
+    "time": {"type": "string", "minLength": 1},
+    "time_unit": {"type": "string"},
+    "where": WHERE_SCHEMA,
     "repeat": {"type": "boolean"},
     "offset": {"type": "string"},
     "interpolate": {"type": "string"},

@@ -14,13 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.errors import ScenarioError, together, wrong
+from dumbbell.errors import ScenarioError, listed, printable, together, wrong
 
-from . import recordings, traces, units
+from . import traces, units
 from .declare import Table, raw_at, replaced
 from .impairments import SteppedLoss, TracedLoss
 from .recorded import named
-from .recordings import Column, Recording
+from .recordings import headings, reader
+from .recordings.model import Column, Recording
 from .schedule import TRACE_KEYS, Schedule, TraceFile
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Most steps of one recording within a run.
 STEPS_MAX = 1_000_000
+
+#: Columns that a message lists.
+_IGNORED_SHOWN = 8
 
 Points = Sequence[tuple[int, int]]
 
@@ -53,27 +57,44 @@ def warnings(case: Scenario) -> Iterator[str]:
     times.
     """
     again: dict[int, str] = {}
-    gaps: dict[str, str] = {}
+    said: dict[str, None] = {}
     for place, key, _, value in named(case):
         given = value.of if isinstance(value, TracedLoss) else value
         path, is_mahimahi = (case.folder / given.file).absolute(), _is_mahimahi(given, case.folder, place[-1], key)
         if is_mahimahi:
             length_ns = traces.read(path, key).period_ms * 1_000_000
         else:
-            found = recordings.read(path, key, _form(given, path, key))
+            quantity = "loss" if isinstance(value, TracedLoss) else _quantity(place[-1])
+            found = _read(given, path, key, quantity)
             length_ns = found.length_ns
-            if found.gaps:
-                at, ns = max(found.gaps, key=lambda gap: gap[1])
-                gaps[given.file] = f"{len(found.gaps)}, the longest of {units.span_text(ns)} at {units.span_text(at)}"
+            said.update((f"{given.file}: {text}", None) for text in _said(found, given, key, quantity))
         if length_ns < case.duration and (given.repeat or (given.repeat is None and is_mahimahi)):
             again.setdefault(length_ns, key)
         if length_ns < case.duration and given.repeat is False and is_mahimahi:
             yield f"{key}: the trace ends after {units.span_text(length_ns)}, and the link sends nothing from then on"
-    for file, text in gaps.items():
-        yield f"{file}: has gaps between its values, over which the value before them holds ({text})"
+    yield from said
     if len(again) > 1:
         ends = ", ".join(f"{key} after {units.span_text(ns)}" for ns, key in again.items())
         yield f"recordings begin again at different times and do not stay in step: {ends}"
+
+
+def _said(found: Recording, value: TraceFile, key: str, quantity: str) -> Iterator[str]:
+    """What to say of a file and of the column that is used."""
+    column = _column(found, value, key, quantity).name
+    if found.form == "leoreplayer" and value.form is None:
+        yield f'taken for LeoReplayer\'s: {found.why}; format = "leoreplayer" says that it is'
+    yield from (note.text for note in found.notes if note.is_warning and note.column in (None, column))
+    if found.gaps:
+        at, ns = max(found.gaps, key=lambda gap: gap[1])
+        yield (
+            "has gaps between its values, over which the value before them holds"
+            f" ({len(found.gaps)}, the longest of {units.span_text(ns)} at {units.span_text(at)})"
+        )
+
+
+def _quantity(name: str | int) -> str:
+    """What the values of a key are."""
+    return str(name) if name in ("rate", "rtt") else "delay"
 
 
 def _settle(value: TraceFile | TracedLoss, key: str, name: str | int, folder: Path, duration_ns: int) -> Any:
@@ -87,14 +108,17 @@ def _settle(value: TraceFile | TracedLoss, key: str, name: str | int, folder: Pa
         return value
     if value.opportunity_bytes is not None:
         raise ScenarioError(f"{key}.opportunity", "unknown key, wanted it with a Mahimahi trace only")
-    found = schedule(value, folder, key, "rate" if name == "rate" else "rtt" if name == "rtt" else "delay", duration_ns)
+    found = schedule(value, folder, key, _quantity(name), duration_ns)
     if name == "rate" and (not found.nominal or (found.repeat_ns is None and not found.steps[-1][1])):
         raise wrong(key, value.file, "a recording whose outages end: `repeat = true`, or a last rate above zero")
     return found
 
 
 def _is_mahimahi(value: TraceFile, folder: Path, name: str | int, key: str) -> bool:
-    return name == "rate" and (value.form or recordings.form_of((folder / value.file).absolute(), key)) == "mahimahi"
+    if name != "rate":
+        return False
+    form = value.form or reader.form_of((folder / value.file).absolute(), key, value.choice("rate"))[0]
+    return form == reader.MAHIMAHI
 
 
 def _only_of_recordings(value: TraceFile, key: str) -> None:
@@ -107,49 +131,47 @@ def _only_of_recordings(value: TraceFile, key: str) -> None:
             )
 
 
-def _form(value: TraceFile, path: Path, key: str) -> str:
-    form = value.form or recordings.form_of(path, key)
-    # Where a delay is wanted, a whole number per line is one of LeoReplayer's.
-    return "leoreplayer" if form == "mahimahi" and value.form is None else form
+def _read(value: TraceFile, path: Path, key: str, quantity: str) -> Recording:
+    if value.form == reader.MAHIMAHI:
+        raise wrong(
+            f"{key}.format", value.form, "the form of a table or of a file of delays: a Mahimahi trace is a rate's"
+        )
+    return reader.read(path, key, value.choice(quantity), lambda option: f"{key}.{option}")
 
 
-def _read(value: TraceFile, path: Path, key: str) -> Recording:
-    form = _form(value, path, key)
-    if form == "mahimahi":
-        raise wrong(f"{key}.format", form, "the form of a table or of a file of delays: a Mahimahi trace is a rate's")
-    return recordings.read(path, key, form)
+#: Quantities that stand for each other where a column is named.
+_ALIKE = {"rtt": ("rtt", "delay"), "delay": ("delay", "rtt"), "rate": ("rate",), "loss": ("loss",)}
 
 
 def _column(found: Recording, value: TraceFile, key: str, quantity: str) -> Column:
     """The column that a key means: the one named, or the only one of its quantity."""
-    if value.column is not None:
-        named = [column for column in found.columns if column.name == value.column]
-        if not named:
-            raise wrong(f"{key}.column", value.column, f"one of: {found.names()}")
-        kinds = {"rtt": ("rtt", "delay"), "delay": ("delay", "rtt")}.get(quantity, (quantity,))
-        if named[0].quantity not in kinds:
-            raise wrong(f"{key}.column", value.column, f"a column of a {quantity}, not of a {named[0].quantity}")
-        return named[0]
     of = [column for column in found.columns if column.quantity == quantity]
+    if value.column is not None:
+        if found.columns[0].quantity not in _ALIKE[quantity]:
+            wanted = f"a column of a {quantity}, not of a {found.columns[0].quantity}"
+            raise wrong(f"{key}.column", value.column, wanted)
+        return found.columns[0]
     if not of and quantity == "rtt" and found.form == "leoreplayer":
         of = list(found.columns)  # its replayer delays both directions by it
     way = "up" if key.startswith(("path.up", "path.ack")) else "down"
     of = [column for column in of if column.direction == way] or [column for column in of if not column.direction]
     if len(of) == 1:
         return of[0]
-    example = recordings.QUANTITIES[quantity][2]
+    example = headings.QUANTITIES[quantity][1]
     if not of:
         other = ""
         if quantity == "rtt" and any(column.quantity == "delay" for column in found.columns):
             other = "; one-way delays are for path.delay and path.up.delay"
+        if found.ignored:
+            other += f"; `column` and `unit` take one of: {listed(found.ignored, _IGNORED_SHOWN)}"
         raise wrong(key, value.file, f"a file with a column such as {example} (it has {found.names()}{other})")
-    names = ", ".join(f'"{column.name}"' for column in of)
+    names = ", ".join(f'"{printable(column.name)}"' for column in of[:_IGNORED_SHOWN])
     raise ScenarioError(f"{key}.column", f"missing, wanted one of: {names}")
 
 
 def schedule(value: TraceFile, folder: Path, key: str, quantity: str, duration_ns: int) -> Schedule:
     """The steps of a recording within a run; raises ScenarioError."""
-    found = _read(value, (folder / value.file).absolute(), key)
+    found = _read(value, (folder / value.file).absolute(), key, quantity)
     column = _column(found, value, key, quantity)
     points: Points = column.points
     if quantity == "rtt" and column.quantity == "delay":

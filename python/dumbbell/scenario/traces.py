@@ -1,8 +1,9 @@
 """Mahimahi traces: recorded delivery opportunities of a link, one line each, in milliseconds; the last line is also the
 trace's length.
 
-Formats: Netravali et al., "Mahimahi", USENIX ATC 2015 (mm-link). The engine reads the file again and checks every line;
-here it is only measured, for buffers in BDP, for the plan's digest, and for the capacity that a result is held against.
+Formats: Netravali et al., "Mahimahi", USENIX ATC 2015 (mm-link). The engine reads the file again and checks every line
+by the same rules (`crates/net/src/trace/lines.rs`); here it is only measured, for buffers in BDP, for the plan's
+digest, and for the capacity that a result is held against.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +26,10 @@ _LINE_LENGTH_MAX = 40
 
 #: Bytes of a trace that are taken apart at once.
 _PART_BYTES = 1 << 20
+
+
+#: A byte order mark, and what may stand around a time.
+_MARK, _BLANKS = b"\xef\xbb\xbf", b" \t\r\x0c"
 
 
 class Trace(NamedTuple):
@@ -51,28 +57,53 @@ def read(path: Path, at: str) -> Trace:
 
 @lru_cache(maxsize=32)
 def _read(path: Path, _changed_ns: int, _size: int) -> Trace:
+    return parse(read_bytes(path, DATA_MAX))
+
+
+def parse(data: bytes) -> Trace:
+    """The trace in a file's content; raises ValueError. A byte order mark, CR LF, trailing blanks, empty lines and
+    remarks are passed over.
+    """
     import hashlib  # rarely needed, and start-up counts
     from array import array
 
-    data = read_bytes(path, DATA_MAX)
     times = array("I")
     last, begin, number = 0, 0, 0
     while begin < len(data):  # in parts: a list of all lines would take thirty times their size
         end = data.find(b"\n", begin + _PART_BYTES) + 1 or len(data)
         for line in data[begin:end].removesuffix(b"\n").split(b"\n"):
             number += 1
-            digits = line.lstrip(b" \t").removeprefix(b"+")  # as Mahimahi reads a number
+            digits = line if line.isdigit() else _digits(line.removeprefix(_MARK) if number == 1 else line, len(line))
+            if not digits:
+                continue
             if not digits.isdigit() or len(line) >= _LINE_LENGTH_MAX:
                 raise ValueError(f"line {number} is no time in ms")
             ms = int(digits)
             if ms < last or ms > MS_MAX:
-                raise ValueError(f"line {number} is " + ("before its predecessor" if ms < last else f"above {MS_MAX}"))
+                cut = ", and the file has no end of a line there: is it cut?" if _is_last(data, line) else ""
+                raise ValueError(
+                    f"line {number} is " + (f"before its predecessor{cut}" if ms < last else f"above {MS_MAX}")
+                )
             last = ms
             times.append(ms)
         begin = end
     if last == 0:
         raise ValueError("it has no length")
     return Trace(hashlib.sha256(data).hexdigest(), times)
+
+
+def _digits(line: bytes, length: int) -> bytes:
+    """What should be digits on a line; nothing for an empty one or a remark."""
+    kept = line[:_LINE_LENGTH_MAX].strip(_BLANKS)
+    if kept.startswith(b"#"):
+        return b""
+    if not kept:
+        return b"" if length < _LINE_LENGTH_MAX else line
+    return kept.removeprefix(b"+") or kept
+
+
+def _is_last(data: bytes, line: bytes) -> bool:
+    return data.endswith(line) and not line.endswith(b"\r") and data[-len(line) - 1 : -len(line)] == b"\n"
 
 
 def mean_bps(trace: Trace, opportunity_bytes: int) -> int:
@@ -88,6 +119,18 @@ def before(trace: Trace, ns: int, *, repeat: bool) -> int:
     if rounds and not repeat:
         return len(trace.times_ms)
     return rounds * len(trace.times_ms) + bisect_left(trace.times_ms, -(-rest // 1_000_000))
+
+
+def binned(trace: Trace, bin_ns: int, opportunity_bytes: int) -> list[tuple[int, int]]:
+    """The rate of each bin: (its begin, bit/s)."""
+    length_ns = trace.period_ms * 1_000_000
+    counts = [before(trace, at, repeat=False) for at in range(0, length_ns, bin_ns)]
+    counts.append(len(trace.times_ms))
+    points = []
+    for i, (begin, end) in enumerate(pairwise(counts)):
+        span_ns = min(bin_ns, length_ns - i * bin_ns)
+        points.append((i * bin_ns, (end - begin) * opportunity_bytes * 8 * 10**9 // span_ns))
+    return points
 
 
 def bits(planned: Mapping[str, Any], start_ns: int, end_ns: int) -> int:

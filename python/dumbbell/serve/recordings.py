@@ -12,7 +12,9 @@ from typing import Any
 
 from dumbbell.errors import OutError, ResultError, ScenarioError, show
 from dumbbell.files import only_below
-from dumbbell.scenario import recordings, traces, units
+from dumbbell.scenario import traces, units
+from dumbbell.scenario.recordings import reader
+from dumbbell.scenario.recordings.model import Choice
 
 #: The folder within that of the results.
 FOLDER = "recordings"
@@ -97,20 +99,31 @@ class Recordings:
         raise AssertionError("numbers do not end")
 
     def _described(self, path: Path) -> dict[str, Any]:
-        """Where it is, how long it is, and its columns. A Mahimahi trace has a rate only; lines of one number that do
-        not ascend are LeoReplayer's delays.
-        """
+        """Where it is, how long it is, and its columns; a Mahimahi trace has a rate only."""
         with only_below([self._results]):
-            form = recordings.form_of(path, path.name)
-            if form == "mahimahi":
-                try:
-                    length_s = traces.read(path, path.name).period_ms / 1e3
-                    return _told(path, form, length_s, [{"name": "rate", "quantity": "rate"}])
-                except ScenarioError:
-                    form = "leoreplayer"
-            found = recordings.read(path, path.name, form)
+            form = _form(path)
+            if form == reader.MAHIMAHI:
+                length_s = traces.read(path, path.name).period_ms / 1e3
+                return _told(path, form, length_s, [{"name": "rate", "quantity": "rate"}])
+            found = reader.read(path, path.name, Choice(form), lambda option: option)
         columns = [{"name": one.name, "quantity": one.quantity} for one in found.columns]
         return _told(path, form, found.length_ns / 1e9, columns)
+
+
+def _form(path: Path) -> str:
+    """The form of a file. Lines of one number that rise and fall may be delays alone, if anything: the page offers them
+    as delays, and writes the form into the scenario.
+    """
+    try:
+        return reader.form_of(path, path.name, Choice())[0]
+    except ScenarioError as error:
+        try:
+            form = reader.form_of(path, path.name, Choice(quantity="delay"))[0]
+        except ScenarioError:
+            form = ""
+        if form != "leoreplayer":
+            raise error from None
+    return form
 
 
 def _told(path: Path, form: str, length_s: float, columns: list[dict[str, str]]) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 //! The lines of a trace, read through a buffer; what is refused and why.
 //!
-//! The rules are `mm-link`'s (`LinkQueue::LinkQueue`, src/frontend/link_queue.cc; numbers by `strtol`): blanks
-//! and a plus may lead, nothing may follow the digits, so CR LF is refused, and so are empty lines, the
-//! last one too. It takes negative times for huge ones, which are refused here.
+//! What `mm-link` takes is taken (`LinkQueue::LinkQueue`, src/frontend/link_queue.cc; numbers by `strtol`): blanks
+//! and a plus may lead. Files come from other systems and editors: a byte order mark, CR LF, trailing
+//! blanks, empty lines and lines that begin with `#` are passed over, which `mm-link` refuses. It takes
+//! negative times for huge ones, which are refused here. `python/dumbbell/scenario/traces.py` has the same rules.
 
 use std::fmt;
 use std::io::{self, BufRead};
@@ -19,10 +20,8 @@ pub struct TraceError {
 /// What may be wrong with a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TraceErrorKind {
-    /// It has no line.
+    /// It has no time.
     NoTimes,
-    /// A line is empty.
-    EmptyLine,
     /// A line is no time; its start.
     NotATime(String),
     /// A time lies before its predecessor.
@@ -46,20 +45,10 @@ impl fmt::Display for TraceError {
             write!(f, "line {}: ", self.line)?;
         }
         match &self.kind {
-            TraceErrorKind::NoTimes => write!(f, "a trace must have one line or more, got none"),
-            TraceErrorKind::EmptyLine => write!(f, "a line must hold a time, got an empty one"),
+            TraceErrorKind::NoTimes => write!(f, "a trace must have one time or more, got none"),
             TraceErrorKind::NotATime(text) => {
                 let accepted = u32::MAX;
-                write!(
-                    f,
-                    "a time must be a whole number of ms from 0 to {accepted}, got {text:?}"
-                )?;
-                let is_crlf = text.ends_with('\r');
-                if is_crlf {
-                    write!(f, " (lines end with CR LF)")
-                } else {
-                    Ok(())
-                }
+                write!(f, "a time must be a whole number of ms from 0 to {accepted}, got {text:?}")
             }
             TraceErrorKind::Decreasing { ms, before } => {
                 write!(f, "times must not decrease, got {ms} after {before}")
@@ -84,47 +73,56 @@ pub struct Lines<R> {
     source: R,
     /// Lines read.
     line: u64,
+    /// Times read.
+    count: u64,
     last_ms: u32,
 }
 
 impl<R: BufRead> Lines<R> {
     /// A trace from its beginning.
     pub fn new(source: R) -> Self {
-        Lines { source, line: 0, last_ms: 0 }
+        Lines { source, line: 0, count: 0, last_ms: 0 }
     }
 
     /// The next time, ms; `None` after the last line.
     pub fn next(&mut self) -> Result<Option<u32>, TraceError> {
-        let mut line = [0; LINE_LENGTH_MAX];
-        let length = match self.read_line(&mut line) {
-            Ok(Some(length)) => length,
-            Ok(None) => return Ok(None),
-            Err(error) => {
-                self.line += 1;
-                return Err(self.error(TraceErrorKind::Unreadable(error.kind())));
+        loop {
+            let mut line = [0; LINE_LENGTH_MAX];
+            let length = match self.read_line(&mut line) {
+                Ok(Some(length)) => length,
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    self.line += 1;
+                    return Err(self.error(TraceErrorKind::Unreadable(error.kind())));
+                }
+            };
+            self.line += 1;
+            let (kept, is_long) = (&line[..length], length == LINE_LENGTH_MAX);
+            let text = if self.line == 1 { unmarked(kept) } else { kept };
+            let Some(ms) = parse(text, is_long).map_err(|kind| self.error(kind))? else {
+                continue;
+            };
+            if ms < self.last_ms {
+                return Err(self.error(TraceErrorKind::Decreasing { ms, before: self.last_ms }));
             }
-        };
-        self.line += 1;
-        let ms = parse(&line[..length]).map_err(|kind| self.error(kind))?;
-        if ms < self.last_ms {
-            return Err(self.error(TraceErrorKind::Decreasing { ms, before: self.last_ms }));
+            self.last_ms = ms;
+            self.count += 1;
+            return Ok(Some(ms));
         }
-        self.last_ms = ms;
-        Ok(Some(ms))
     }
 
     /// Judges the trace as a whole once all lines are read.
     pub fn finish(&self) -> Result<(), TraceError> {
-        match (self.line, self.last_ms) {
-            (0, _) => Err(self.error(TraceErrorKind::NoTimes)),
+        match (self.count, self.last_ms) {
+            (0, _) => Err(TraceError { line: 0, kind: TraceErrorKind::NoTimes }),
             (_, 0) => Err(self.error(TraceErrorKind::NoLength)),
             _ => Ok(()),
         }
     }
 
-    /// Lines read.
+    /// Times read.
     pub fn count(&self) -> u64 {
-        self.line
+        self.count
     }
 
     /// The time of the line that was read last, ms.
@@ -168,20 +166,24 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The time on a line, ms.
-fn parse(line: &[u8]) -> Result<u32, TraceErrorKind> {
-    if line.is_empty() {
-        return Err(TraceErrorKind::EmptyLine);
+/// A first line without its byte order mark.
+fn unmarked(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+}
+
+/// The time on a line, ms; `None` where it is empty or a remark.
+fn parse(line: &[u8], is_long: bool) -> Result<Option<u32>, TraceErrorKind> {
+    let number = line.trim_ascii();
+    if number.first() == Some(&b'#') || (number.is_empty() && !is_long) {
+        return Ok(None);
     }
-    let blanks = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    let number = &line[blanks..];
     let digits = number.strip_prefix(b"+").unwrap_or(number);
     let time = digits.iter().try_fold(0_u32, |ms, &byte| match byte {
         b'0'..=b'9' => ms.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
         _ => None,
     });
     match time {
-        Some(ms) if !digits.is_empty() && line.len() < LINE_LENGTH_MAX => Ok(ms),
+        Some(ms) if !digits.is_empty() && !is_long => Ok(Some(ms)),
         _ => Err(TraceErrorKind::NotATime(shown(line))),
     }
 }

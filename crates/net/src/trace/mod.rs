@@ -122,15 +122,29 @@ mod tests {
     }
 
     #[test]
-    fn what_mahimahi_refuses_is_refused_with_its_line() {
+    fn what_other_systems_and_editors_add_is_passed_over() {
+        let remark = format!("# {}\n1\n2\n", "x".repeat(100));
+        for text in [
+            "1\r\n2\r\n",
+            "\u{feff}1\n2\n",
+            "\u{feff}# a remark\r\n1\r\n2",
+            "1\n\n2\n\n\n",
+            "1 \n2\t \n",
+            "1\n # of 2\n2\n#\n",
+            &remark,
+        ] {
+            assert_eq!(Trace::parse(text.as_bytes()).unwrap().times_ms(), [1, 2], "{text:?}");
+        }
+        assert_eq!(error("# one\n\n1\nx\n").split(':').next(), Some("line 4"));
+    }
+
+    #[test]
+    fn what_is_no_trace_is_refused_with_its_line() {
         let number = "a time must be a whole number of ms from 0 to 4294967295";
-        assert_eq!(error(""), "a trace must have one line or more, got none");
-        assert_eq!(error("1\n\n2\n"), "line 2: a line must hold a time, got an empty one");
-        assert_eq!(error("1\n2\n\n"), "line 3: a line must hold a time, got an empty one");
-        assert_eq!(
-            error("1\r\n2\r\n"),
-            format!("line 1: {number}, got \"1\\r\" (lines end with CR LF)")
-        );
+        for nothing in ["", "\n\r\n", "# a remark\n"] {
+            assert_eq!(error(nothing), "a trace must have one time or more, got none");
+        }
+        assert_eq!(error("1\n\u{feff}2\n").split(':').next(), Some("line 2"));
         assert_eq!(error("1\nx\n"), format!("line 2: {number}, got \"x\""));
         assert_eq!(error("1 2\n"), format!("line 1: {number}, got \"1 2\""));
         assert_eq!(error("1.5\n"), format!("line 1: {number}, got \"1.5\""));
