@@ -38,6 +38,7 @@ class Job:
 
     def __init__(self, name: str, posted: dict[str, Any], checked: Checked, out: Path) -> None:
         self.name, self.posted, self.out, self.on = name, posted, out, checked.on
+        self.mark = prune.begin(out)
         self.news: list[dict[str, Any]] = [{"begin": _begin(name, checked)}]
         self.changed = threading.Condition()
         self.is_ended = self.is_cancelled = False
@@ -198,7 +199,8 @@ class _Spare:
 
 def _worker() -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    command = [sys.executable, "-m", "dumbbell.serve.worker"]
+    # Without -P modules would be looked for in the current folder first, where anybody's json.py may be.
+    command = [sys.executable, "-P", "-m", "dumbbell.serve.worker"]
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8")
 
 
@@ -255,11 +257,8 @@ class Book:
                     self._go(job)
                 except Exception as error:  # whatever it is: readers wait for the end
                     job.tell(run=0, error=f"{type(error).__name__}: {error}")
-        try:
-            job.out.rmdir()
-        except OSError:  # it holds something, unless nothing was finished
-            prune.mark(job.out)
-            self._prune()
+        prune.end(job.out, job.mark)
+        self._prune()
         job.tell(end=True)
         self._spare.fill()
 
