@@ -23,6 +23,7 @@ fn to_python(error: EmuError) -> PyErr {
         EmuError::Record(_)
         | EmuError::System { .. }
         | EmuError::Program { .. }
+        | EmuError::Limit { .. }
         | EmuError::Stopped => EmulatorError::new_err(error.to_string()),
     }
 }

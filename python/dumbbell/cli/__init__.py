@@ -59,8 +59,15 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit status: 0, 1 (a run failed), 2 (bad input) or 128 and the signal that
     interrupted it.
     """
+    from .output import guarded
+
+    with guarded():
+        return _main(sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: list[str]) -> int:
     try:
-        return _dispatch(_parse(sys.argv[1:] if argv is None else argv))
+        return _dispatch(_parse(argv))
     except (OutError, ScenarioError) as error:
         return _fail(str(error).replace("\n", "\ndumbbell: "), BAD_INPUT)
     except DumbbellError as error:
