@@ -31,6 +31,10 @@ DATA_MAX = 64 << 20
 MANIFEST_MAX = 1 << 30
 
 
+#: Largest capture, bytes, which is read whole.
+CAPTURE_MAX = 64 << 30
+
+
 #: Folders below which files are read, where a scenario comes from somebody else; None: anywhere.
 _PLACES: ContextVar[tuple[Path, ...] | None] = ContextVar("places", default=None)
 
@@ -91,6 +95,17 @@ def read_bytes(path: Path, most: int) -> bytes:
         raise UnreadableError(error.strerror or "it cannot be read") from None
     finally:
         os.close(fd)
+
+
+def regular(path: Path) -> int:
+    """The size of a file that is none of a kind that waits or has no end; raises UnreadableError."""
+    try:
+        state = permitted(path).stat()
+    except (OSError, ValueError) as error:
+        raise UnreadableError(getattr(error, "strerror", None) or "not a name of a file") from None
+    if not stat.S_ISREG(state.st_mode):
+        raise UnreadableError(f"it is {_kind(state.st_mode)}, wanted a regular file")
+    return state.st_size
 
 
 def taken_apart(path: Path, at: str, read: Callable[[int, int], T], *, file: str, content: str) -> T:

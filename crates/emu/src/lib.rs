@@ -49,6 +49,7 @@ mod wire;
 
 pub use flows::Progress;
 pub use netns::enter_user_namespace;
+pub use pidns::SignalForwarding;
 pub use report::{Emulator, Outcome};
 pub use run::{check, run};
 pub use sampler::{CcaSnapshot, ReadControllers};
