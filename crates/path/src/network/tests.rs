@@ -6,7 +6,7 @@ use crate::route::Delay;
 use net::bucket::LinkRate;
 use net::fifo::{self, Fifo};
 use net::frame::LinkHeader;
-use net::impair::{Corruption, Duplication, ListedLoss, Loss, Share};
+use net::impair::{BernoulliLoss, Corruption, Duplication, ListedLoss, Loss, Share};
 use net::link::Tbf;
 use net::qdisc::any;
 use net::qdisc::fifo::Limit;
@@ -364,11 +364,8 @@ fn copies_that_have_arrived_and_wait_for_the_engine_count_too() {
 
 #[test]
 fn copies_that_are_lost_again_end_at_the_bound_of_copies() {
-    let all = Share::of(FULL_SHARE);
-    let lost = Stage::Loss(Box::new(Loss::Random(net::impair::BernoulliLoss::new(
-        all,
-        Rng::stream(1, "loss"),
-    ))));
+    let loss = BernoulliLoss::new(FULL_SHARE, Rng::stream(1, "loss"));
+    let lost = Stage::Loss(Box::new(Loss::Bernoulli(loss)));
     let mut path = doubling(40, lost);
     path.network = path.network.within(Bounds { packets: 10_000, copies_per_s: 50_000 });
     path.send([packet(0, 0)]);
