@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ DEAR = {
 # --- connections ----------------------------------------------------------------------------------
 
 
-def test_connections_without_a_token_give_way(tmp_path: Path) -> None:
+def test_slow_connections_without_a_token_lock_nobody_out(tmp_path: Path) -> None:
     with serving(tmp_path / "out") as server:
         slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(2 * CONNECTIONS_MAX)]
         for one in slow:
@@ -50,7 +51,7 @@ def test_connections_without_a_token_give_way(tmp_path: Path) -> None:
 
 
 def test_a_request_that_does_not_come_in_time_is_closed_however_many_bytes_of_it_come() -> None:
-    places = Connections(2, 0.05)
+    places = Connections(2, 0.05, more=0)
     (ours, theirs), (asked, asks) = socket.socketpair(), socket.socketpair()
     assert places.take(ours)
     assert places.take(asked)
@@ -66,7 +67,7 @@ def test_a_request_that_does_not_come_in_time_is_closed_however_many_bytes_of_it
 
 
 def test_a_body_that_does_not_come_in_time_is_closed_too_but_gives_way_to_nobody() -> None:
-    places = Connections(1, 0.05)
+    places = Connections(1, 0.05, more=0)
     (ours, theirs), (other, _) = socket.socketpair(), socket.socketpair()
     assert places.take(ours)
     places.wait_for_body(ours)
@@ -75,6 +76,25 @@ def test_a_body_that_does_not_come_in_time_is_closed_too_but_gives_way_to_nobody
     places.close_late()
     assert theirs.recv(1) == b""
     for one in (ours, theirs, other, _):
+        one.close()
+
+
+def test_beyond_the_places_are_a_few_for_those_who_are_quick_of_whom_the_oldest_gives_way() -> None:
+    places = Connections(1, 60.0, more=1, haste_s=0.05)
+    pairs = [socket.socketpair() for _ in range(3)]
+    (first, at_first), (second, at_second), (third, at_third) = pairs
+    assert places.take(first)
+    assert places.take(second)
+    threading.Timer(0.1, lambda: places.leave(second)).start()  # as its thread does, when it is closed
+    assert places.take(third)
+    assert at_second.recv(1) == b""
+    time.sleep(0.06)
+    places.close_late()
+    assert at_third.recv(1) == b""
+    at_first.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        at_first.recv(1)
+    for one in (one for pair in pairs for one in pair):
         one.close()
 
 

@@ -30,8 +30,7 @@ class Temporary:
     def __init__(self, kind: str) -> None:
         """`kind` is a word of the folder's name."""
         clear()
-        private = _private()
-        whole = Path(tempfile.mkdtemp(prefix=f"{kind}-" if private else f"dumbbell-{kind}-", dir=private))
+        whole = _made(kind)
         lock = os.open(whole / _MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         self.remove = weakref.finalize(self, _remove, whole, lock, os.getpid())
         _try_lock(lock)
@@ -43,7 +42,11 @@ class Temporary:
 def clear() -> None:
     """Remove folders of this program whose process is gone: no lock is left on them."""
     private = _private()
-    for whole in private.iterdir() if private else ():
+    try:
+        there = list(private.iterdir()) if private else []
+    except OSError:  # it has just been taken away
+        there = []
+    for whole in there:
         try:
             fd = os.open(whole / _MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
@@ -56,6 +59,15 @@ def clear() -> None:
             continue
         finally:
             os.close(fd)
+
+
+def _made(kind: str) -> Path:
+    while private := _private():
+        try:
+            return Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=private))
+        except FileNotFoundError:  # the last one who had something in it has just taken it away
+            continue
+    return Path(tempfile.mkdtemp(prefix=f"dumbbell-{kind}-"))
 
 
 def _private() -> Path | None:
@@ -84,4 +96,7 @@ def _try_lock(fd: int) -> bool:
 def _remove(whole: Path, fd: int, process: int) -> None:
     if os.getpid() == process:  # and not one that was forked from it
         shutil.rmtree(whole, ignore_errors=True)
+        if whole.parent == _private():
+            with suppress(OSError):  # others have something in it
+                whole.parent.rmdir()
     os.close(fd)
