@@ -39,6 +39,11 @@ COUNT ?= 100
 TESTED := --locked --workspace --exclude dumbbell-bench
 # Runs a build with the profile of the engine, which tells the compiler what is called often.
 PGO := $(BIN)/python tools/pgo.py run
+# Only where rustup lacks the pinned toolchain by its name, and has it by another.
+TOOLCHAIN := $(shell tools/toolchain.sh)
+ifneq ($(TOOLCHAIN),)
+export RUSTUP_TOOLCHAIN := $(TOOLCHAIN)
+endif
 # C and Python bindings find the same interpreter however cargo is started.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 # Tests of random plans draw the same ones each time, so that what fails has to do with the change.
@@ -51,7 +56,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web web fmt tutorial gen compare fidelity papers bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,13 +122,19 @@ sanitize: $(STAMPS)/venv ## Tests of the controllers under the address and undef
 	tools/sanitize.sh $(TESTED) --lib --test modules --test own --test vectors --test claims --test pair --test pkt \
 		--test quic --test engine
 
-lint: lint-rust lint-c lint-python lint-web ## Formatters and linters for Rust, C, Python and TypeScript, style, and whether generated files are fresh
+lint: lint-rust lint-c lint-python lint-web lint-deny ## Formatters and linters for Rust, C, Python and TypeScript, style, and whether generated files are fresh
 
 lint-rust: $(STAMPS)/venv $(STAMPS)/system
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo build $(TESTED) --quiet --bin xtask
 	$${CARGO_TARGET_DIR:-target}/debug/xtask tidy
+
+lint-deny: ## Licences and sources of the crates, by cargo-deny, which is installed once (minutes)
+	tools/deny.sh check licenses bans sources
+
+audit: ## Known vulnerabilities of the crates (their database is loaded from GitHub)
+	tools/deny.sh check advisories
 
 lint-c: $(STAMPS)/system
 	clang-format --dry-run -Werror $(c_sources)

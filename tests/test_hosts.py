@@ -235,3 +235,20 @@ qdisc fq_codel 10: parent 1:1 limit 50p
 )
 def test_a_command_tells_which_module_it_needs(command: str, name: str | None) -> None:
     assert module(command) == name
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    ["u@-oX,b", "-oX,b", "a,u@-oProxyCommand=x", "a,-b", "@b,c", "u@,c", "-u@b,c", "a b,c", "u@$(x),c", "a;x,c",
+     "u@b\x1b,c", "a`x`,c", "u@-oX:22,b", "[-oX]:22,b"],
+)  # fmt: skip
+def test_a_host_that_ssh_or_a_shell_would_take_for_something_else_is_refused(hosts: str) -> None:
+    with pytest.raises(ScenarioError, match="wanted"):
+        ssh_target.target(f"ssh://{hosts}")
+
+
+@pytest.mark.parametrize(
+    "host", ["u@b", "b.example.org", "u@[fe80::1%eth0]:22", "me@corp@b", "10.0.0.1:2222", "u-x@b_c"]
+)
+def test_hosts_as_ssh_takes_them_are_taken(host: str) -> None:
+    assert ssh_target.target(f"ssh://{host},other").sender[-1].rpartition("@")[2]

@@ -395,3 +395,52 @@ def test_a_controller_file_that_exits_is_an_error(tmp_path: Path, small: Path, c
     assert done.returncode != 0
     assert "SystemExit" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+# --- copies of packets
+
+
+def peak_of(command: list[str], folder: Path) -> tuple[subprocess.CompletedProcess[str], int, float]:
+    """A command, the most memory that it had, MB, and its seconds."""
+    code = (
+        "import json, resource, subprocess, sys, time; began = time.monotonic();"
+        "done = subprocess.run(sys.argv[1:], check=False);"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024;"
+        "print(json.dumps([done.returncode, used, time.monotonic() - began]))"
+    )
+    program = [sys.executable, "-c", code, sys.executable, "-m", "dumbbell", *command]
+    ran = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+    status, used, seconds = json.loads(ran.stdout.splitlines()[-1])
+    return subprocess.CompletedProcess(command, status, ran.stdout, ran.stderr), used, seconds
+
+
+DUPLICATE = '{kind="duplicate",rate="100%"}'
+COPIES = {
+    "before the link": f"impair = [{','.join([DUPLICATE] * 30)}]",
+    "on the way back": f"up = {{ impair = [{','.join([DUPLICATE] * 30)}] }}",
+    "both ways": f"impair = [{','.join([DUPLICATE] * 16)}], up = {{ impair = [{','.join([DUPLICATE] * 16)}] }}",
+    "and lost again": f'impair = [{",".join([DUPLICATE] * 30)},{{kind="loss",rate="100%"}}]',
+}
+
+
+@pytest.mark.parametrize("where", COPIES)
+def test_copies_of_packets_end_at_the_limit_of_memory_while_they_are_made(tmp_path: Path, where: str) -> None:
+    text = TEXT.format(rate='"10Mbps"').replace(" }", f", {COPIES[where]} }}")
+    (tmp_path / "bomb.toml").write_text(text)
+    command = ["run", "bomb.toml", "--out", "o", "--set", "limits.memory=100MB", "--set", "limits.events=1000000"]
+    done, used_mb, seconds = peak_of(command, tmp_path)
+    assert done.returncode == 1
+    assert "limits.memory raises that" in done.stderr or "limits.events raises that" in done.stderr
+    assert used_mb < 350
+    assert seconds < 15
+    assert not (tmp_path / "o").exists() or not list((tmp_path / "o").iterdir())
+
+
+def test_a_series_of_many_probes_ends_at_the_limit_of_memory(tmp_path: Path) -> None:
+    text = TEXT.format(rate='"10Gbps"').replace("2s", "600s") + '[[flow]]\nworkload = { probe = "1us" }\n'
+    (tmp_path / "probes.toml").write_text(text)
+    command = ["run", "probes.toml", "--out", "o", "--set", "limits.memory=20MB", "--set", "path.rate=100Mbps"]
+    done, used_mb, _ = peak_of(command, tmp_path)
+    assert done.returncode == 1
+    assert "limits.memory raises that" in done.stderr
+    assert used_mb < 350

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,18 @@ def test_the_memory_of_the_machine_is_watched_by_the_shell_too(tmp_path: Path) -
         r" buffer grow",
         done.stderr,
     )
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_command_whenever_it_comes(untouched: None, sent: signal.Signals) -> None:
+    command = [sys.executable, "-m", "dumbbell", "shell", "--", "sleep", "60"]
+    for after_ms in range(0, 400, 40):
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+            time.sleep(after_ms / 1e3)
+            process.send_signal(sent)
+            try:
+                status = process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise AssertionError(f"{sent.name} after {after_ms} ms is lost") from None
+        assert status in (128 + sent, -sent, 1), after_ms  # 1: the interpreter itself had not started yet

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
+from conftest import Cli
 from dumbbell import Flow, ResultError, Results, Scenario, plot
 from dumbbell.plots import look, style
 from dumbbell.plots.pooled import Spot, ellipse, normalised, panel
@@ -349,3 +350,20 @@ def test_percentiles_of_completion_times_are_those_that_the_curve_shows(tmp_path
     assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (pytest.approx(median), 0.5)
     caption = " ".join(made.get_title().get_text().split())
     assert "; p50 and p99 are of all flows, those that did not complete included" in caption
+
+
+def test_a_back_end_of_matplotlib_that_there_is_not_is_one_line(
+    sweep: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPLBACKEND", "nope")
+    for command in (
+        ["plot", "vary", sweep, "-o", tmp_path / "p.png"],
+        ["report", sweep, "-o", tmp_path / "r.html"],
+        ["serve", "--out", tmp_path / "out"],
+    ):
+        done = cli(*command)
+        if done.returncode == 0:  # it draws nothing by Matplotlib
+            continue
+        assert (done.returncode, done.stderr) == (
+            2, 'dumbbell: MPLBACKEND: got "nope", wanted a name that Matplotlib knows, such as agg, or none\n'
+        )  # fmt: skip

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
-from dumbbell import ResultError, Results, load
+from dumbbell import EngineError, ResultError, Results, load
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +111,22 @@ def test_a_folder_that_is_none_says_so(tmp_path: Path) -> None:
     (tmp_path / "run" / "manifest.json").write_text(json.dumps({"schema_version": 99}))
     with pytest.raises(ResultError, match="format version 99, wanted 3: made by a newer dumbbell"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("Unknown error: Failed to launch worker thread: Resource temporarily unavailable"),
+        OSError(errno.EMFILE, "Too many open files"),
+        pa.ArrowMemoryError("malloc of size 64 failed"),
+    ],
+)
+def test_a_table_for_which_there_is_no_room_is_not_called_damaged(
+    results: Results, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pq, "ParquetFile", fail)
+    with pytest.raises(EngineError, match=r"samples\.parquet: not read: "):
+        _ = load(results[0].folder)[0].samples

@@ -286,3 +286,34 @@ def test_a_folder_that_was_made_for_nothing_is_taken_away(cli: Any, small: Path,
     assert not (tmp_path / "a").exists()
     cli("run", small, "--set", 'path.buffer="0pkt"')
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+@pytest.mark.parametrize("name", ["manifest.json", "sweep.json", "flows.parquet", "samples.parquet"])
+def test_a_pipe_or_a_device_in_the_place_of_a_result_is_refused_at_once(
+    tmp_path: Path, cli: Any, name: str, kind: str
+) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    out = tmp_path / "out"
+    assert cli("run", tmp_path / "small.toml", "--out", out, "-q").returncode == 0
+    at = out / name if name == "sweep.json" else out / FIRST / name
+    at.unlink()
+    if kind == "pipe":
+        os.mkfifo(at)
+    elif kind == "device":
+        at.symlink_to("/dev/zero")
+    else:
+        at.mkdir()
+    for command in (
+        ["show", out],
+        ["plot", "vary", out, "-o", tmp_path / "p.png"],
+        ["report", out, "-o", tmp_path / "r.html"],
+    ):
+        done = cli(*command)
+        assert "Traceback" not in done.stderr
+        assert done.stderr.count("\n") <= 1
+        if name == "manifest.json":  # not every command needs every other file
+            assert done.returncode == 1
+    again = cli("run", tmp_path / "small.toml", "--out", out, "--resume", "-q")
+    assert "Traceback" not in again.stderr
+    assert again.stderr.count("\n") <= 1

@@ -421,3 +421,14 @@ def test_a_port_that_is_taken_is_said(cli: Cli, server: Server) -> None:
     made = cli("serve", "--port", str(server.port))
     assert made.returncode == 2
     assert str(server.port) in made.stderr
+
+
+@pytest.mark.parametrize("module", ["json", "numpy", "msgspec"])
+def test_no_module_of_the_current_folder_is_executed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    (tmp_path / f"{module}.py").write_text("open('executed', 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    with serving(tmp_path / "out") as server:
+        assert server.run(SCENARIO)[-1] == {"end": True}
+    assert not (tmp_path / "executed").exists()

@@ -161,7 +161,7 @@ def test_folders_of_compiled_controllers_go_with_the_command(long: Path, number:
     (long / "long.toml").write_text(LONG.replace('cca = "cubic"', 'cca = "mine"'))
     process, _ = started(long, "--cca", "mine.c")
     runs_in(long)
-    assert list((long / "tmp").glob("dumbbell-cca-*"))
+    assert list((long / "tmp").glob("dumbbell-*/cca-*"))
     process.send_signal(number)
     ended(process, number)
     assert left(long) == []

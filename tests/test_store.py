@@ -306,3 +306,12 @@ def test_a_run_that_another_has_under_way_is_waited_for(tmp_path: Path) -> None:
     store.put(job.request._replace(progress=progress))
     assert looks[:3] == [0, 0, 0]
     assert store.get(key) is not None
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "-inf", "1e308", "-1", "1e9", "soon", ""])
+def test_days_that_no_date_has_are_refused(tmp_path: Path, cli: Any, days: str) -> None:
+    for action in ("drop", "list"):
+        done = cli("store", action, f"--older={days}", "--store", tmp_path)
+        assert done.returncode == 2
+        assert "wanted a number of days, 0 to 365000" in done.stderr
+        assert done.stderr.count("\n") == 1

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -18,7 +15,7 @@ import dumbbell
 from conftest import SMALL
 from dumbbell import ResultError, ScenarioError, _native, from_text, load
 from dumbbell.errors import EngineError
-from dumbbell.runs import origin, sweep, temporary
+from dumbbell.runs import origin, sweep
 from dumbbell.runs.job import Job
 from dumbbell.runs.place import Place
 from dumbbell.scenario.file import Given
@@ -241,32 +238,3 @@ def test_without_a_folder_results_live_as_long_as_one_of_them(tmp_path: Path, mo
     del last
     gc.collect()
     assert not home.exists()
-
-
-def test_a_temporary_folder_of_a_killed_process_is_removed_and_that_of_a_living_one_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(temporary, "_YOUNG_S", 0.0)
-    code = (
-        "from dumbbell.runs.temporary import Temporary; made = Temporary('cca'); print(made.path, flush=True); input()"
-    )
-    given: dict[str, Any] = {
-        "stdin": subprocess.PIPE,
-        "stdout": subprocess.PIPE,
-        "text": True,
-        "env": {**os.environ, "TMPDIR": str(tmp_path)},
-    }
-    children = [subprocess.Popen([sys.executable, "-c", code], **given) for _ in range(2)]
-    killed, living = (Path(child.stdout.readline().strip()) for child in children if child.stdout)
-    children[0].kill()
-    children[0].communicate()
-    (tmp_path / "dumbbell-notes").mkdir()
-    mine = temporary.Temporary("run")
-    assert not killed.exists()
-    assert living.exists()
-    assert (tmp_path / "dumbbell-notes").exists()
-    children[1].communicate("\n")
-    assert not living.exists()
-    mine.remove()
-    assert not mine.path.exists()

@@ -210,6 +210,57 @@ def test_an_archive_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "outside").exists()
 
 
+def _member(name: str, kind: bytes = tarfile.REGTYPE, to: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = kind, to
+    return made
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ([_member("linux/init", tarfile.SYMTYPE, "{outside}"), _member("linux/init/x.c")], "absolute path"),
+        (
+            [_member("linux/init", tarfile.SYMTYPE, "../../outside"), _member("linux/init/x.c")],
+            "outside the destination",
+        ),
+        ([_member("linux/init", tarfile.SYMTYPE, "../../../../../../etc")], "outside the destination"),
+        (
+            [_member("linux/init", tarfile.SYMTYPE, "kernel"), _member("linux/init/x.c")],
+            "init is a link, wanted a folder",
+        ),
+        ([_member("linux/a.c"), _member("linux/a.c")], "File exists"),
+        ([_member("linux/a", tarfile.SYMTYPE, "b"), _member("linux/a")], "File exists"),
+        ([_member("linux/a.c", tarfile.LNKTYPE, "linux/b.c")], "is a hard link"),
+        ([_member("linux/a.c", tarfile.LNKTYPE, "/etc/passwd")], "is a hard link"),
+        ([_member("linux/a", tarfile.CHRTYPE)], "is a special file"),
+        ([_member("linux/a", tarfile.BLKTYPE)], "is a special file"),
+        ([_member("linux/a", tarfile.FIFOTYPE)], "is a special file"),
+        ([_member("/etc/x")], "outside of it"),
+    ],
+)
+def test_an_archive_that_would_write_elsewhere_is_refused(
+    tmp_path: Path, members: list[tarfile.TarInfo], why: str
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "home" / "made" / "kernel").mkdir(parents=True)
+    with tarfile.open(tmp_path / "linux.tar", "w") as tar:
+        for member in members:
+            tar.addfile(member.replace(linkname=member.linkname.format(outside=tmp_path / "outside"), deep=False))
+    with pytest.raises(ScenarioError, match=rf"--source: .* in the archive.*{why}"):
+        source.unpack(tmp_path / "linux.tar", tmp_path / "home" / "made")
+    assert not list((tmp_path / "outside").iterdir())
+    assert not list((tmp_path / "home" / "made" / "kernel").iterdir())
+
+
+def test_a_folder_with_a_link_out_of_it_is_refused(tmp_path: Path) -> None:
+    given = tree(tmp_path / "linux")
+    (given / "net").rename(tmp_path / "net") if (given / "net").exists() else (tmp_path / "net").mkdir()
+    (given / "net").symlink_to(tmp_path / "net")
+    with pytest.raises(ScenarioError, match="net is a link out of the source"):
+        source.unpack(given, tmp_path / "made")
+
+
 @pytest.mark.parametrize(("name", "text"), [("x.deb", b"nothing"), ("x.tar.xz", b"\xfd7zXZ\0damaged"), ("x", b"text")])
 def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, name: str, text: bytes) -> None:
     (tmp_path / name).write_bytes(text)
@@ -361,3 +412,27 @@ def test_a_second_build_waits_for_the_first(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(HeldError, match="another build is running: waiting for its end"):
             build.build(build.Plan(source=tree(tmp_path / "linux")), build.Shown(stop))
+
+
+def test_what_is_no_kernel_of_this_program_stays_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    theirs = [store.place() / name for name in (".my-notes/x", "packages/mine.deb", "programs/mine", ".gone-mine/x")]
+    ours = [store.place() / name for name in ("packages/linux-source-6.1_1_all.deb", "programs/init-0123456789abcdef")]
+    for path in (*theirs, *ours, store.place() / ".gone-12-3" / "linux", store.place() / ".build-7" / "linux"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    build.remove_all()
+    assert all(path.exists() for path in theirs)
+    left = sorted(path.name for path in store.place().iterdir())
+    assert left == [".gone-mine", ".lock", ".my-notes", "packages", "programs"]
+    assert not any(path.exists() for path in ours)
+
+
+def test_the_lock_of_builds_is_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "victim").write_text("precious")
+    store.place().mkdir(parents=True)
+    (store.place() / ".lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(EngineError, match=r"\.lock is a link"):
+        build.remove_all()
+    assert (tmp_path / "victim").read_text() == "precious"

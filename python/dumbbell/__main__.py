@@ -10,6 +10,10 @@ import os
 import signal
 import sys
 
+# As `python -m dumbbell`: Python would look for modules in the current folder first, where anybody's json.py may be.
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]
+
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

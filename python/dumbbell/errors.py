@@ -105,6 +105,29 @@ class ControllerError(DumbbellError):
         super().__init__(f"{where}: {error}")
 
 
+def printable(text: str, most: int | None = None, *, keep: str = "") -> str:
+    r"""Text that may be anybody's as a terminal can have it: what is not a visible letter is written as Python escapes
+    it, but for those to `keep`, and what is longer than `most` letters is cut in its middle.
+
+    >>> printable("a\x1b[2Jb\x9b\u202e")
+    'a\\x1b[2Jb\\x9b\\u202e'
+    """
+    if not text.isprintable():
+        kept = keep + _BLANKS
+        text = "".join(
+            letter if letter.isprintable() or letter in kept else letter.encode("unicode_escape").decode("ascii")
+            for letter in text
+        )
+    if most is None or len(text) <= most:
+        return text
+    head = most * 2 // 3
+    return f"{text[:head]}...{text[head + 3 - most :]}"
+
+
+#: Blanks that Python does not count among what is printable.
+_BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+
+
 def show(value: object) -> str:
     """A given value as the person wrote it, shortened to one line."""
     import json
@@ -116,18 +139,16 @@ def show(value: object) -> str:
             text = repr(value)
         except (ValueError, RecursionError):  # digits without end: Python refuses to write them
             text = "what is too long to be shown"
-    return printable(text)
+    return printable(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...")
+
+
+def shown_name(name: str) -> str:
+    """A name of somebody's in a message."""
+    return printable(name, SHOWN)
 
 
 #: Letters of a given value, or of one name among those accepted, that an error shows.
 SHOWN = 60
-
-
-def printable(text: str, limit: int = SHOWN) -> str:
-    """A text of strangers as a terminal may show it: control characters escaped, and at most this many letters."""
-    escaped = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text[:limit])
-    return escaped if len(text) <= limit and len(escaped) <= limit else escaped[: limit - 3] + "..."
-
 
 #: What other tools call a key or a value of ours, with what there is to say about it.
 SYNONYMS = {
@@ -179,7 +200,7 @@ def guess(word: str, known: list[str]) -> str:
 
 def unknown_key(at: str, name: str, known: list[str]) -> ScenarioError:
     """The error for a key that the table `at` does not have."""
-    name = name if len(name) <= SHOWN else name[: SHOWN - 3] + "..."
+    name = shown_name(name)
     key = f"{at}.{name}" if at else name
     return ScenarioError(key, f"unknown key, wanted one of: {', '.join(known)}{nearest(name, known)}")
 

@@ -1,9 +1,10 @@
 """Reading what a scenario or an argument names: regular files only, of a stated size at most, and nothing of their
-content in an error. Writing a file whole or not at all.
+content in an error. Writing a file whole or not at all, and never through a link that somebody else may have laid.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,13 @@ SOURCE_MAX = 4 << 20
 
 #: Largest trace or table of sizes, bytes: some 10 million lines, which take seconds to read.
 DATA_MAX = 64 << 20
+
+#: Largest manifest, or list of a sweep's runs, bytes: that of a run of 10,000 flows has some 10 MB.
+MANIFEST_MAX = 1 << 30
+
+
+#: Largest capture, bytes, which is read whole.
+CAPTURE_MAX = 64 << 30
 
 
 #: Folders below which files are read, where a scenario comes from somebody else; None: anywhere.
@@ -89,6 +97,17 @@ def read_bytes(path: Path, most: int) -> bytes:
         os.close(fd)
 
 
+def regular(path: Path) -> int:
+    """The size of a file that is none of a kind that waits or has no end; raises UnreadableError."""
+    try:
+        state = permitted(path).stat()
+    except (OSError, ValueError) as error:
+        raise UnreadableError(getattr(error, "strerror", None) or "not a name of a file") from None
+    if not stat.S_ISREG(state.st_mode):
+        raise UnreadableError(f"it is {_kind(state.st_mode)}, wanted a regular file")
+    return state.st_size
+
+
 def taken_apart(path: Path, at: str, read: Callable[[int, int], T], *, file: str, content: str) -> T:
     """What `read` makes of a file, given the time of its last change (ns) and its size, which may key a cache.
 
@@ -115,22 +134,44 @@ def read_text(path: Path, most: int) -> str:
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Where to write a file that takes the place of `path` when the block ends. Where the block fails, as on a full
-    disk, `path` stays as it was; the OSError is passed on. A device or a pipe is written to as it is.
+    disk, `path` stays as it was; the OSError is passed on. A device or a pipe is written to as it is, and so is what
+    the system's own links name (/dev/stdout); any other link is refused with an OSError.
     """
-    if path.exists() and not path.is_file():
+    if path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file()):
         yield path
         return
-    from threading import get_ident  # only then, because start-up counts
-
-    target = path.resolve()  # a link stays a link
-    beside = target.with_name(f".dumbbell-{os.getpid()}-{get_ident()}{target.suffix}")
+    if path.is_symlink():
+        raise linked(path)
+    beside = path.with_name(f".dumbbell-{os.urandom(8).hex()}{path.suffix}")
+    os.close(created(beside))
     try:
         yield beside
-        if target.exists():
-            beside.chmod(stat.S_IMODE(target.stat().st_mode))
-        beside.replace(target)
+        if path.exists():
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+        beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def created(path: Path) -> int:
+    """A file that was not there before, opened for writing; raises FileExistsError where anything has its name, a link
+    that leads nowhere included.
+    """
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder within one of this program's, unless it is there. Raises OSError for a link: what is written below
+    it would go elsewhere.
+    """
+    path.mkdir(exist_ok=True)
+    if path.is_symlink():
+        raise linked(path, "a folder")
+
+
+def linked(path: Path, wanted: str = "a file") -> OSError:
+    """The error for a link in the place of something that is written."""
+    return OSError(errno.ELOOP, f"{path.name} is a link, wanted {wanted}: nothing is written through links", str(path))
 
 
 def _kind(mode: int) -> str:

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cca::{explained, includes_cca_h, kernel_name, prefixed_name};
 
@@ -58,14 +57,16 @@ impl Object {
                         (a Linux module can be built as a module)";
             return Err(wrong(text.to_owned()));
         }
-        let folder = Scratch::new().map_err(|e| wrong(e.to_string()))?;
+        // Its name is drawn, so that nobody can take it first, and nobody else may enter it.
+        let scratch = tempfile::Builder::new().prefix("dumbbell-bpf-").tempdir();
+        let folder = scratch.map_err(|e| wrong(e.to_string()))?;
         for (path, text) in HEADERS {
-            let file = folder.0.join(path);
+            let file = folder.path().join(path);
             let made = fs::create_dir_all(file.parent().expect("below a folder"));
             made.and_then(|()| fs::write(&file, text)).map_err(|e| wrong(e.to_string()))?;
         }
-        let object = folder.0.join("controller.bpf.o");
-        run_clang(source, &folder.0, &object)?;
+        let object = folder.path().join("controller.bpf.o");
+        run_clang(source, folder.path(), &object)?;
         let bytes = fs::read(&object).map_err(|e| wrong(e.to_string()))?;
         let stem = source.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         Ok(Self { name: stem.unwrap_or_default(), bytes: Cow::Owned(bytes) })
@@ -122,26 +123,6 @@ fn place_of(said: &str) -> Option<&str> {
         let is_number = |text: Option<&str>| text.is_some_and(|text| text.parse::<u32>().is_ok());
         is_number(ends.next()) && is_number(ends.next()) && ends.next().is_some()
     })
-}
-
-/// A folder that is removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> std::io::Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("dumbbell-bpf-{}-{n}", std::process::id()));
-        fs::create_dir(&folder)?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing depends on it; a folder for temporary files is cleaned by the system too.
-        drop(fs::remove_dir_all(&self.0));
-    }
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ impl<'a, C: Clock, T: Client> FlowSchedule<'a, C, T> {
         FlowSchedule { plan, clock, clients, state, stopped: Vec::new(), memory: TcpMemory::new() }
     }
 
-    /// Returns at the end of the run; until then starts and stops flows.
+    /// Returns at the end of the run, or of its path; until then starts and stops flows.
     ///
     /// # Errors
     /// When `progress` says stop.
@@ -129,7 +129,7 @@ impl<'a, C: Clock, T: Client> FlowSchedule<'a, C, T> {
                 }
             }
             self.memory.look(now);
-            if now >= end {
+            if now >= end || self.state.stop.load(Relaxed) {
                 return Ok(());
             }
             if !progress(now.as_ns(), self.state.delivered.load(Relaxed)) {

@@ -49,6 +49,7 @@ mod wire;
 
 pub use flows::Progress;
 pub use netns::enter_user_namespace;
+pub use pidns::SignalForwarding;
 pub use report::{Emulator, Outcome};
 pub use run::{check, run};
 pub use sampler::{CcaSnapshot, ReadControllers};
@@ -74,6 +75,12 @@ pub enum EmuError {
     /// A program failed.
     #[error("{program}: {said}")]
     Program { program: String, said: String },
+    /// The path came to hold more than the plan allows.
+    #[error(
+        "more copies of packets than {limit} bytes of memory or the events allow (at {} s); limits.memory and limits.events \
+         raise that", .at.as_ns() as f64 / 1e9
+    )]
+    Limit { limit: u64, at: units::Time },
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,

@@ -14,7 +14,7 @@ use rustix::thread::{set_name, unshare_unsafe, UnshareFlags};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
 
 /// A process namespace, by its first process.
 #[derive(Debug)]
@@ -93,18 +93,23 @@ fn first_process(alive: RawFd, is_ready: RawFd) -> ! {
 /// Signals by which people end or control a command.
 const FORWARDED: [libc::c_int; 6] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];
-/// The process that gets them; 0: none.
+/// The process that gets them; 0: none yet.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
+/// The last signal that came before there was one; 0: none.
+static EARLY: AtomicI32 = AtomicI32::new(0);
 
 /// While this lives, signals that are sent to this process alone go on to a command. Those of a terminal (Ctrl-C) reach
-/// both at once and are not forwarded.
+/// both at once and are not forwarded. One that comes before the command has started goes to it then.
+#[derive(Debug)]
 pub struct SignalForwarding {
     before: Vec<(libc::c_int, libc::sigaction)>,
 }
 
 impl SignalForwarding {
-    pub fn to(process: u32) -> SignalForwarding {
-        COMMAND.store(process as i32, Relaxed);
+    /// Keeps signals for the command that is to start.
+    #[must_use]
+    pub fn begin() -> SignalForwarding {
+        EARLY.store(0, SeqCst);
         // SAFETY: an all-zero sigaction is a value; the handler makes one system call.
         let before = FORWARDED.map(|signal| unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -116,11 +121,26 @@ impl SignalForwarding {
         });
         SignalForwarding { before: before.into() }
     }
+
+    /// The command has started: it executes its program, because its handlers up to then were those of this process.
+    pub(crate) fn to(&self, process: u32) {
+        COMMAND.store(process as i32, SeqCst);
+        let early = EARLY.swap(0, SeqCst);
+        if early > 0 {
+            // SAFETY: the number is the command's until it is waited for.
+            unsafe { libc::kill(process as i32, early) };
+        }
+    }
+
+    /// The command has ended.
+    pub(crate) fn end(&self) {
+        COMMAND.store(0, SeqCst);
+    }
 }
 
 impl Drop for SignalForwarding {
     fn drop(&mut self) {
-        COMMAND.store(0, Relaxed);
+        self.end();
         for (signal, before) in &self.before {
             // SAFETY: the disposition that was there before.
             unsafe { libc::sigaction(*signal, before, std::ptr::null_mut()) };
@@ -129,10 +149,13 @@ impl Drop for SignalForwarding {
 }
 
 extern "C" fn forward(signal: libc::c_int, about: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    let command = COMMAND.load(Relaxed);
+    let command = COMMAND.load(SeqCst);
+    if command == 0 {
+        return EARLY.store(signal, SeqCst);
+    }
     // SAFETY: the kernel describes the signal; the number is the command's until it is waited for.
     unsafe {
-        if command > 0 && (*about).si_code <= 0 {
+        if (*about).si_code <= 0 {
             libc::kill(command, signal);
         }
     }

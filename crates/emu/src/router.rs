@@ -144,6 +144,9 @@ impl<C: Clock, D: Devices> Router<C, D> {
             }
             self.count_spin(now, is_busy);
             self.run_due(now);
+            if self.forward.excess().or(self.back.excess()).is_some() {
+                self.state.stop.store(true, Relaxed);
+            }
             if !is_busy {
                 // The events may have taken long.
                 self.wait(self.clock.now());

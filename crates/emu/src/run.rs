@@ -127,6 +127,9 @@ pub fn run(
     let (told, warnings) = quinn.finish(&hosts);
     hosts.warnings.extend(warnings);
     ended?;
+    if routed.forward.excess().or(routed.back.excess()).is_some() {
+        return Err(EmuError::Limit { limit: plan.limits.memory_bytes, at: routed.end });
+    }
     hosts.warnings.extend(schedule.warnings());
     let ended = Ended {
         routed,

@@ -61,7 +61,12 @@ pub struct FarEnd {
 ///
 /// # Errors
 /// When the system refuses something.
-pub fn shell(plan: &Plan, command: &[String], far_end: &FarEnd) -> Result<Shell, EmuError> {
+pub fn shell(
+    plan: &Plan,
+    command: &[String],
+    far_end: &FarEnd,
+    signals: &SignalForwarding,
+) -> Result<Shell, EmuError> {
     let forwards = far_end.forwards.iter().map(|text| text.parse::<Forward>());
     let forwards = forwards.collect::<Result<Vec<_>, _>>()?;
     let (hosts, devices) = Hosts::new(plan)?;
@@ -73,7 +78,7 @@ pub fn shell(plan: &Plan, command: &[String], far_end: &FarEnd) -> Result<Shell,
     let routing = thread::spawn(move || router.run_realtime());
     // In a thread of its own, because a thread cannot leave the process namespace.
     let ended = thread::scope(|scope| {
-        let serving = scope.spawn(|| serve(&hosts, command, &far_end.commands));
+        let serving = scope.spawn(|| serve(&hosts, command, &far_end.commands, signals));
         serving.join().expect("starting commands does not panic")
     });
     let dropped = tun::dropped(&hosts.senders) + tun::dropped(&hosts.receivers);
@@ -130,7 +135,12 @@ fn watch_memory(clock: MonotonicClock, state: Arc<RunState>) -> JoinHandle<Optio
 }
 
 /// Runs the command to its end while the shell commands of `others` run at the far end.
-fn serve(hosts: &Hosts, command: &[String], others: &[String]) -> Result<Ended, EmuError> {
+fn serve(
+    hosts: &Hosts,
+    command: &[String],
+    others: &[String],
+    signals: &SignalForwarding,
+) -> Result<Ended, EmuError> {
     let _namespace = PidNs::enter()?;
     let start = |text: &String| {
         let mut process = hosts.receivers.command("sh");
@@ -142,7 +152,7 @@ fn serve(hosts: &Hosts, command: &[String], others: &[String]) -> Result<Ended, 
     let mut process = hosts.senders.command(&command[0]);
     process.args(&command[1..]).env("DUMBBELL_FAR", FAR);
     match process.spawn() {
-        Ok(child) => wait(child).context(|| command[0].clone()),
+        Ok(child) => wait(child, signals).context(|| command[0].clone()),
         Err(error) => not_executed(&command[0], error),
     }
 }
@@ -154,10 +164,10 @@ struct Ended {
 }
 
 /// Runs a command to its end.
-fn wait(mut child: Child) -> io::Result<Ended> {
-    let forwarding = SignalForwarding::to(child.id());
+fn wait(mut child: Child, signals: &SignalForwarding) -> io::Result<Ended> {
+    signals.to(child.id());
     let status = child.wait();
-    drop(forwarding);
+    signals.end();
     let status = status?;
     let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(Ended { status, why: None })

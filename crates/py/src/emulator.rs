@@ -23,6 +23,7 @@ fn to_python(error: EmuError) -> PyErr {
         EmuError::Record(_)
         | EmuError::System { .. }
         | EmuError::Program { .. }
+        | EmuError::Limit { .. }
         | EmuError::Stopped => EmulatorError::new_err(error.to_string()),
     }
 }
@@ -105,7 +106,10 @@ pub fn shell(
     forwards: Vec<String>,
 ) -> PyResult<String> {
     let far = FarEnd { commands, forwards };
-    let ended = py.detach(|| emu::shell(&Plan::parse(plan_json)?, &command, &far));
+    let signals = emu::SignalForwarding::begin();
+    // One that came just before is Python's, which would hear of it when the command has ended.
+    py.check_signals()?;
+    let ended = py.detach(|| emu::shell(&Plan::parse(plan_json)?, &command, &far, &signals));
     json(&ended.map_err(to_python)?)
 }
 

@@ -1,26 +1,24 @@
 //! What a run may cost before it ends itself: events per simulated second and memory. A small scenario can ask
 //! for work without end; the bounds are in the plan, and a run that exceeds one says which key raises it.
 
+use path::network::Excess;
 use path::plan::Limits;
 use units::Time;
 
-/// Memory of a packet under way, bytes: its place on the path, and what its sender keeps of it until it is
-/// acknowledged, with the slack that growing rings have. Measured with one to three million packets of 60 flows
-/// in flight: 137 to 176 of TCP, 146 of QUIC.
-const PACKET_BYTES: u64 = 176;
-/// Memory of a message whose row is not written yet, bytes; its vector may be twice as large as it needs.
+/// Memory of a message or a probe whose row is not written yet, bytes; its vector may be twice as large as it needs.
 const MESSAGE_BYTES: u64 = 96;
 
 /// What a run holds in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
     pub packets: u64,
+    /// Probes too.
     pub messages: u64,
 }
 
 impl Held {
     fn bytes(self) -> u64 {
-        self.packets * PACKET_BYTES + self.messages * MESSAGE_BYTES
+        self.packets * Limits::PACKET_BYTES + self.messages * MESSAGE_BYTES
     }
 }
 
@@ -50,6 +48,16 @@ pub enum Exceeded {
         /// How far the run came.
         at: Time,
     },
+}
+
+impl Exceeded {
+    /// That of a network.
+    pub fn by(excess: Excess, limits: &Limits, at: Time) -> Exceeded {
+        match excess {
+            Excess::Packets => Exceeded::Memory { limit: limits.memory_bytes, at },
+            Excess::Copies => Exceeded::Events { limit: limits.events_per_s, at },
+        }
+    }
 }
 
 /// A time of the run for a person.

@@ -5,6 +5,9 @@ use path::plan;
 use path::probes::ProbeLog;
 use units::{Span, Time};
 
+/// Probes for which there is room from the start, at most.
+const PROBES_AT_FIRST: u64 = 1 << 20;
+
 /// See the module documentation.
 pub struct Prober {
     /// Index of its route.
@@ -25,7 +28,8 @@ impl Prober {
             start: Time::from_ns(plan.start_ns),
             stop: Time::from_ns(plan.stop_ns),
             every: Span::from_ns(plan.every_ns),
-            log: ProbeLog::with_capacity(count as usize),
+            // One that asks for more comes to the limit of memory first, or grows.
+            log: ProbeLog::with_capacity(count.min(PROBES_AT_FIRST) as usize),
         }
     }
 

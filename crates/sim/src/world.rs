@@ -1,6 +1,6 @@
 //! The event loop: who is woken when.
 
-use crate::bounds::{self, Held};
+use crate::bounds::{self, Exceeded, Held};
 use crate::capture::Capture;
 use crate::flow::Flow;
 use crate::probe::Probe;
@@ -149,6 +149,7 @@ impl<T: Traffic> World<T> {
                 self.look_ahead(slot);
             }
         }
+        self.check_networks()?;
         self.shared.now = self.shared.end;
         for (i, flow) in self.flows.iter_mut().enumerate() {
             if flow.is_running() {
@@ -169,15 +170,25 @@ impl<T: Traffic> World<T> {
         if !progress(self.shared.now.as_ns(), self.shared.delivered) {
             return Err(RunError::Stopped);
         }
+        self.check_networks()?;
         if self.events >= self.next_check {
             let per_flow = EVENTS_PER_CHECK_OF_FLOW * self.flows.len() as u64;
             self.next_check = self.events + per_flow.max(EVENTS_PER_CHECK);
-            let messages = self.flows.iter().map(Flow::messages_held).sum();
+            let messages: u64 = self.flows.iter().map(Flow::messages_held).sum();
+            let probes: usize = self.probers.iter().map(|prober| prober.log.len()).sum();
             let packets = self.shared.down.under_way() + self.shared.up.under_way();
-            let held = Held { packets, messages };
+            let held = Held { packets, messages: messages + probes as u64 };
             bounds::check(&self.limits, self.shared.now, self.events, held)?;
         }
         Ok(())
+    }
+
+    /// Refuses what a step of one of the networks has come to.
+    fn check_networks(&self) -> Result<(), RunError> {
+        match self.shared.down.excess().or(self.shared.up.excess()) {
+            Some(excess) => Err(Exceeded::by(excess, &self.limits, self.shared.now).into()),
+            None => Ok(()),
+        }
     }
 
     /// Writes the tables and sums up.

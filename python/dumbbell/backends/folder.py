@@ -4,7 +4,8 @@
         summary = ...                  # tables go into made.path
         return made.finish(summary)
 
-Everything is written next to its final place, into ``.tmp-<process>-<name>``, and renamed when it is complete. The
+Everything is written next to its final place, into ``.tmp-<process>-<name>``, and renamed when it is complete; until
+then it holds the file `MADE`, by which what a killed command left is told from a folder of somebody else's. The
 manifest lists every other file with its size and SHA-256, which `damage` compares: a folder that a failure of power
 or of the disk has damaged is recognised.
 """
@@ -25,6 +26,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
+from dumbbell.files import MANIFEST_MAX, created, read_text
 from dumbbell.runs import identity, origin
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 #: What folders that are not complete begin with; the number of a process and the folder's name follow.
 BESIDE = ".tmp-"
+#: The file that marks them as this program's.
+MADE = ".dumbbell-unfinished"
 #: The process of the command: its workers are forked from it.
 _PROCESS = os.getpid()
 #: Waiting for the disk takes at most one part in this many of the time that runs take.
@@ -65,6 +69,7 @@ class ResultFolder:
     def __enter__(self) -> ResultFolder:
         try:
             self.path.mkdir()
+            os.close(created(self.path / MADE))
         except OSError as error:
             raise system_error(str(self.path), error) from None
         return self
@@ -86,7 +91,7 @@ class ResultFolder:
         made.update(more or {})
         plan = self.request.planned.plan
         made["warnings"] += [*_unanswered(plan, summary), *warnings, *_tick_warnings(hz, planned=plan["host"]["hz"])]
-        made["files"] = {name: _described(f"{self.path}/{name}") for name in _files(self.path)}
+        made["files"] = {name: _described(f"{self.path}/{name}") for name in _files(self.path) if name != MADE}
         return self.close(made)
 
     def close(self, made: dict[str, Any]) -> dict[str, Any]:
@@ -97,6 +102,7 @@ class ResultFolder:
         text = _native.indented(json.dumps(made, ensure_ascii=False, separators=(",", ":")))
         with open(f"{self.path}/{MANIFEST}", "wb") as file:  # noqa: PTH123 - quicker than by Path
             file.write(f"{text}\n".encode())
+        os.unlink(f"{self.path}/{MADE}")  # noqa: PTH108 - as above; from here on the manifest says whose it is
         is_safe = _sync_files(self.path)
         self.path.rename(self.folder)
         if is_safe:
@@ -181,6 +187,11 @@ def remove(folder: Path) -> None:
     from shutil import rmtree  # only when a run failed
 
     rmtree(folder, ignore_errors=True)
+
+
+def manifest_text(folder: Path) -> str:
+    """What stands in a folder's manifest; raises UnreadableError, also for a pipe or a device of that name."""
+    return read_text(folder / MANIFEST, MANIFEST_MAX)
 
 
 def damage(folder: Path, manifest: Mapping[str, Any]) -> str:

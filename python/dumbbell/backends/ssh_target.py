@@ -14,6 +14,10 @@ _OPTION_NAMES = ("to", "from", "iface", "port")
 _FORM = "ssh://[user@]sender[:port],[user@]receiver[:port][?to=ADDRESS&from=ADDRESS&iface=DEVICE&port=5201]"
 
 
+#: Letters that no name of a host or of a user has, and a shell or ssh would take for something else.
+_SHELL = frozenset(" \t'\"`$\\;&<>|(){}*?!#=,/")
+
+
 class Target(NamedTuple):
     """What ``--on ssh://...`` says."""
 
@@ -62,6 +66,9 @@ def _destination(host: str) -> tuple[str, ...]:
     elif not port.isdigit() or not 0 < int(port) < 65_536:
         raise wrong("--on", host, "host:port with a number for the port")
     bare = name.replace("[", "").replace("]", "")
-    if not bare or bare.startswith("-") or any(c.isspace() for c in bare):
-        raise wrong("--on", host, "the name of a host")
+    # What follows a user's name, too: ssh takes it apart, and gives the host to whatever ProxyCommand there is.
+    user, at, address = bare.rpartition("@")
+    parts = (user, address) if at else (address,)
+    if any(not part or part.startswith("-") or not part.isprintable() or set(part) & _SHELL for part in parts):
+        raise wrong("--on", host, "the name of a host, with that of a user and @ before it or without")
     return ("-p", port, bare) if port else (bare,)

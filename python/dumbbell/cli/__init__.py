@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from dumbbell.errors import DumbbellError, OutError, ScenarioError
+from dumbbell.errors import DumbbellError, OutError, ScenarioError, show
 
 #: Exit statuses that scripts rely on: all ran; something failed; bad input; interrupted (128 and the signal, as shells
 #: have it: SIGTERM is 143).
@@ -59,8 +59,15 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit status: 0, 1 (a run failed), 2 (bad input) or 128 and the signal that
     interrupted it.
     """
+    from .output import guarded
+
+    with guarded():
+        return _main(sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: list[str]) -> int:
     try:
-        return _dispatch(_parse(sys.argv[1:] if argv is None else argv))
+        return _dispatch(_parse(argv))
     except (OutError, ScenarioError) as error:
         return _fail(str(error).replace("\n", "\ndumbbell: "), BAD_INPUT)
     except DumbbellError as error:
@@ -75,11 +82,14 @@ def main(argv: list[str] | None = None) -> int:
         if os.environ.get(TRACEBACK):
             raise
         _drop_output()
-        return _fail(_unexpected(error), FAILED)
+        return _fail(_unexpected(error), BAD_INPUT if _is_backend(error) else FAILED)
 
 
 def _unexpected(error: Exception) -> str:
     """One line for an error that no code foresaw: of the system, as a disk that is full, or a fault of this program."""
+    if _is_backend(error):
+        backend = show(os.environ.get("MPLBACKEND", ""))
+        return f"MPLBACKEND: got {backend}, wanted a name that Matplotlib knows, such as agg, or none"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'output'}: {error.strerror}"
     if isinstance(error, MemoryError):
@@ -88,6 +98,11 @@ def _unexpected(error: Exception) -> str:
     return (
         f"a fault of this program: {type(error).__name__}: {first[:200]} ({TRACEBACK}=1 shows where; please report it)"
     )
+
+
+def _is_backend(error: Exception) -> bool:
+    """Whether Matplotlib refuses the back end of the environment; no picture of ours needs one."""
+    return isinstance(error, ValueError) and str(error).startswith("Key backend:")
 
 
 def _drop_output() -> None:

@@ -35,6 +35,10 @@ def terminal_width() -> int:
         return 80
 
 
+#: A thousand years: dates do not go back further than twice as far.
+_DAYS_MAX = 365_000
+
+
 class _Parser(argparse.ArgumentParser):
     """Argument errors in one line, status 2."""
 
@@ -43,6 +47,17 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]
         self.exit(BAD_INPUT, f"{self.prog}: {message}\n")
+
+
+def _days(text: str) -> float:
+    """A number of days that may lie behind us; raises ArgumentTypeError."""
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days <= _DAYS_MAX:  # nor nan
+        raise argparse.ArgumentTypeError(f"got {text[:40]}, wanted a number of days, 0 to {_DAYS_MAX}")
+    return days
 
 
 def _add_nothing(_: argparse.ArgumentParser) -> None:
@@ -124,7 +139,7 @@ def _add_store(store: argparse.ArgumentParser) -> None:
             action="store_true",
             help="runs that are found no more: the engine, a controller or the back end has changed since",
         )
-        action.add_argument("--older", type=float, metavar="DAYS", help="runs that were made before this many days")
+        action.add_argument("--older", type=_days, metavar="DAYS", help="runs that were made before this many days")
         action.add_argument(
             "--store", metavar="DIR", help="folder of finished runs (default: $DUMBBELL_STORE or results/.store)"
         )

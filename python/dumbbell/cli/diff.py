@@ -21,7 +21,7 @@ from dumbbell.scenario import units
 
 from . import OK, table
 from .rows import Part, cell, head, keys, notes_of_runs, windows
-from .table import Column
+from .table import Column, csv_cell
 
 Side = tuple[str, list[Measured]]
 """A folder and its runs."""
@@ -98,13 +98,13 @@ def _print_csv(changes: Sequence[Change]) -> None:
     varied = list(dict.fromkeys(key for change in changes for key in change.after.vary))
     names = ["scenario", *varied, "name", "table", "figure", "before", "after", "n_before", "n_after", "change"]
     out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow([*names, "half_width", "paired"])
+    out.writerow(map(csv_cell, [*names, "half_width", "paired"]))
     for change in changes:
         fields, vary = _fields(change), change.after.vary
         fields["n_before"], fields["n_after"] = (side.values[change.name].n for side in (change.before, change.after))
         values = [units.value_text(vary[key]) if key in vary else "" for key in varied]
         known = {**fields, **dict(zip(varied, values))}
-        out.writerow([known[name] for name in names] + [fields["half_width"], fields["paired"]])
+        out.writerow(map(csv_cell, [known[name] for name in names] + [fields["half_width"], fields["paired"]]))
 
 
 def _columns(after: Side, changes: Sequence[Change]) -> list[Column]:

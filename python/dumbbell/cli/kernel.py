@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from dumbbell import kernel
 from dumbbell.errors import OutError, ScenarioError
+from dumbbell.files import written_whole
 
 from . import BAD_INPUT, FAILED, OK
 
@@ -172,7 +173,9 @@ def module(arguments: argparse.Namespace) -> int:
     try:
         out.mkdir(parents=True, exist_ok=True)
         for one in made:
-            print(shutil.copy(one.file, out / one.file.name))
+            with written_whole(out / one.file.name) as beside:
+                shutil.copy(one.file, beside)
+            print(out / one.file.name)
     except OSError as error:
         raise OutError(f"--out: {error.filename}: {error.strerror}") from None
     return OK

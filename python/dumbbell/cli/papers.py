@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell import backends, papers
 from dumbbell.errors import ResultError, wrong
+from dumbbell.files import written_whole
 
 from . import OK
 
@@ -177,8 +178,13 @@ def _write(judged: list[Judged], book: Book, figures: dict[str, Path], out: Path
     """The scoreboard: on the terminal, and as files beside the figures."""
     from dumbbell.papers import score
 
-    (out / "scoreboard.json").write_text(json.dumps(score.as_json(judged, book.profile, book.scale), indent=1) + "\n")
-    (out / "scoreboard.md").write_text(score.markdown(judged, book.profile, figures, book.scale), encoding="utf-8")
+    boards = {
+        "json": json.dumps(score.as_json(judged, book.profile, book.scale), indent=1) + "\n",
+        "md": score.markdown(judged, book.profile, figures, book.scale),
+    }
+    for suffix, text in boards.items():
+        with written_whole(out / f"scoreboard.{suffix}") as beside:
+            beside.write_text(text, encoding="utf-8")
     if quiet:
         return
     from rich import box

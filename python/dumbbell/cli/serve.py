@@ -22,8 +22,8 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell.serve.limits import Keep, Limits
     from dumbbell.serve.server import Server
 
-    time_s = _amount("--max-time", arguments.max_time, units.span_ns) / 1e9
-    memory = _amount("--max-memory", arguments.max_memory, units.size_bytes)
+    time_s = _amount("--max-time", arguments.max_time, units.span_ns, least="1ns") / 1e9
+    memory = _amount("--max-memory", arguments.max_memory, units.size_bytes, least="1B")
     disk = _amount("--max-disk", arguments.max_disk, units.size_bytes)
     limits = Limits(time_s, arguments.max_runs, arguments.max_packets, memory)
     results = Path(arguments.out)
@@ -47,14 +47,20 @@ def main(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             pass
         finally:
+            server.checkers.end()
             server.book.end()
             server.server_close()
     return OK
 
 
-def _amount(option: str, text: str, parse: Callable[[object], int]) -> int:
-    """A time in ns or a size in bytes that an option has with its unit. Raises ScenarioError that names the option."""
+def _amount(option: str, text: str, parse: Callable[[object], int], *, least: str = "") -> int:
+    """A time in ns or a size in bytes that an option has with its unit; of `least` at least. Raises ScenarioError that
+    names the option.
+    """
     try:
-        return parse(text)
+        amount = parse(text)
     except UnitError as error:
         raise wrong(option, text, str(error)) from None
+    if least and amount < parse(least):
+        raise wrong(option, text, f"{least} or more: nothing could be run")
+    return amount

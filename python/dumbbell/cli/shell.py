@@ -11,6 +11,7 @@ from pathlib import Path as File
 from dumbbell import shell
 from dumbbell.backends import linux
 from dumbbell.errors import ResultError, ScenarioError, wrong
+from dumbbell.files import written_whole
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -31,7 +32,8 @@ def main(arguments: argparse.Namespace) -> int:
     ended = shell.run(path, command, far=arguments.far, forward=arguments.forward)
     if arguments.json:
         try:
-            File(arguments.json).write_text(json.dumps(ended) + "\n", encoding="utf-8")
+            with written_whole(File(arguments.json)) as beside:
+                beside.write_text(json.dumps(ended) + "\n", encoding="utf-8")
         except OSError as error:
             raise ResultError(f"{arguments.json}: {error.strerror}") from None
     for warning in ended["warnings"]:

@@ -24,6 +24,7 @@ from dumbbell.scenario.units import UnitError
 from . import OK, diff
 from .rows import RANKS, Asked, Part, shortened
 from .rows import text as table_text
+from .table import csv_cell
 
 if TYPE_CHECKING:
     from dumbbell.results.plan_view import PlanView
@@ -216,7 +217,8 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
     out = csv.writer(sys.stdout, lineterminator="\n")
     widths = [f"{field}_half_width" for _, field in fields] if repeated else []
     what = ["repetition", "n", "flow", "name", "transport", "table", "cca", "flows", "flows_min"]
-    out.writerow(["folder", "scenario", *keys, *what, *(field for _, field in fields), *widths])
+    head = ["folder", "scenario", *keys, *what, *(field for _, field in fields), *widths]
+    out.writerow(map(csv_cell, head))
     for part, row in rows:
         known = [row.values.get(name) for name, _ in fields]
         halves = (
@@ -227,20 +229,6 @@ def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
         values = ["" if one is None else one.mean for one in known]
         vary = [units.value_text(row.vary[key]) if key in row.vary else "" for key in keys]
         place = ["" if value is None else value for value in (row.repetition, row.n, row.flow)]
-        out.writerow(
-            [
-                part.folder,
-                row.scenario,
-                *vary,
-                *place,
-                row.name,
-                row.transport,
-                row.table,
-                row.cca,
-                row.flows,
-                row.flows_min,
-                *values,
-                *halves,
-            ]
-        )
+        told = [row.name, row.transport, row.table, row.cca, row.flows, row.flows_min]
+        out.writerow(map(csv_cell, [part.folder, row.scenario, *vary, *place, *told, *values, *halves]))
     return OK

@@ -4,9 +4,14 @@ knows what a figure is.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+from dumbbell.errors import printable
+
+from .output import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,14 +35,14 @@ class Column(NamedTuple):
     @property
     def width(self) -> int:
         """Characters of its widest line."""
-        return max(map(len, (*self.head, *self.cells)), default=0)
+        return max((len(printable(line)) for line in (*self.head, *self.cells)), default=0)
 
 
 def console() -> Console:
     """Stdout for tables of rich, as wide as they need; rich itself obeys NO_COLOR."""
     from rich.console import Console
 
-    return Console(width=WIDTH_MAX, highlight=False)
+    return Console(file=plain(sys.stdout), width=WIDTH_MAX, highlight=False)
 
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
@@ -73,6 +78,7 @@ def _padded(column: Column, head: tuple[str, ...], i: int) -> str:
 
 
 def _aligned(column: Column, cell: str) -> str:
+    cell = printable(cell)  # a name with a line break would be a row of its own
     return cell.rjust(column.width) if column.right else cell.ljust(column.width)
 
 
@@ -81,10 +87,10 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def markdown(columns: Sequence[Column]) -> str:
-    """The columns as a Markdown table."""
+    """The columns as a Markdown table. Names in it are text: no HTML, and no links."""
 
     def row(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(_marked_down(cell) for cell in cells) + " |"
 
     lines = [
         row([" ".join(column.head) for column in columns]),
@@ -92,6 +98,29 @@ def markdown(columns: Sequence[Column]) -> str:
     ]
     lines += [row(cells) for cells in zip(*(column.cells for column in columns))]
     return "\n".join(lines) + "\n"
+
+
+def _marked_down(cell: str) -> str:
+    text = printable(cell)
+    for letters, written in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("](", "]\\(")):
+        text = text.replace(letters, written)
+    return text
+
+
+def csv_cell(value: object) -> object:
+    """A cell of CSV: a text that a spreadsheet would take for a formula (=, +, -, @ at its begin, and no number with or
+    without a unit) has an apostrophe before it, as OWASP has it.
+
+    >>> csv_cell("=HYPERLINK(0)"), csv_cell("-5ms"), csv_cell(-5), csv_cell("+1.5"), csv_cell("-2+3")
+    ("'=HYPERLINK(0)", '-5ms', -5, '+1.5', "'-2+3")
+    """
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") and not _QUANTITY.fullmatch(text) else text
+
+
+_QUANTITY = re.compile(r"[+-][0-9.]+(e[+-]?[0-9]+)? ?[A-Za-z%/]*")
 
 
 def plus_minus() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dumbbell.controllers import Controller
 from dumbbell.errors import ScenarioError, show, wrong
+from dumbbell.files import make_folder
 
 from . import OK
 
@@ -72,11 +73,13 @@ def headers(folder: str) -> int:
     to = Path(folder)
     try:
         to.mkdir(parents=True, exist_ok=True)
+        to = to.resolve()  # the folder may be named by a link; nothing below it is one
         with tempfile.TemporaryDirectory(prefix=".dumbbell-", dir=to) as made:  # a header is there whole or not at all
             _native.write_headers(made)
             for file in sorted(path for path in Path(made).rglob("*") if path.is_file()):
                 place = to / file.relative_to(made)
-                place.parent.mkdir(parents=True, exist_ok=True)
+                for above in reversed(file.relative_to(made).parents[:-1]):
+                    make_folder(to / above)
                 file.replace(place)
     except OSError as error:  # those of the library have a text only
         why = error.strerror or str(error).partition(" (os error")[0]

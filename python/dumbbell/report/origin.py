@@ -10,6 +10,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError, listed
+from dumbbell.files import MANIFEST_MAX, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +99,7 @@ def scoreboards(folders: Sequence[Folder], out: Path) -> list[dict[str, Any]]:
         if not path.is_file():
             continue
         try:
-            found = json.loads(path.read_bytes())
+            found = json.loads(read_bytes(path, MANIFEST_MAX))
             papers = [{str(key): str(value) for key, value in one.items()} for one in found["papers"]]
             entries = [_entry(one, folder, out) for one in found["entries"]]
             provisional, scale = bool(found["provisional"]), float(found.get("scale", 1))

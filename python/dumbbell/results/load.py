@@ -6,13 +6,16 @@ Nothing here depends on the back end that wrote a folder.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from dumbbell.errors import ResultError, listed
+from dumbbell.errors import EngineError, ResultError, listed
+from dumbbell.files import UnreadableError, regular
 
 from . import manifest as manifests
 from .manifest import Manifest, Summary
@@ -161,9 +164,9 @@ class Result:
 
         path = self.folder / f"{name}.parquet"
         try:
-            size = path.stat().st_size
-        except OSError as error:
-            raise ResultError(f"{path}: {error.strerror}; a finished run has this table") from None
+            size = regular(path)
+        except UnreadableError as error:
+            raise ResultError(f"{path}: {error}; a finished run has this table") from None
         written = self.manifest.files.get(path.name)
         if written is not None and size != written.bytes:
             raise ResultError(f"{path}: damaged: {size} bytes, {written.bytes} were written")
@@ -173,7 +176,10 @@ class Result:
                 table = file.read()
             table.validate(full=True)
         except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-            raise ResultError(f"{path}: damaged: {str(error).splitlines()[0][:200]}") from None
+            said = (str(error).splitlines() or [""])[0][:200]
+            if _is_lack_of_room(error, said):
+                raise EngineError(f"{path}: not read: {said}") from None
+            raise ResultError(f"{path}: damaged: {said}") from None
         _check_columns(table, COLUMNS[name], path)
         return table
 
@@ -184,6 +190,13 @@ class Result:
         from . import frame
 
         return frame.html([self])
+
+
+def _is_lack_of_room(error: Exception, said: str) -> bool:
+    """Whether this process may have no more threads, files or memory, which says nothing of the file."""
+    if isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        return True
+    return isinstance(error, MemoryError) or any(os.strerror(number) in said for number in (errno.EAGAIN, errno.ENOMEM))
 
 
 def _check_columns(table: pa.Table, names: Sequence[str], path: Path) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from dumbbell.errors import ResultError
+from dumbbell.files import MANIFEST_MAX, UnreadableError, read_bytes
 
 from .plan_view import Count, PlanView, View
 
@@ -126,11 +127,9 @@ def read(folder: Path) -> Manifest:
     """The manifest of a folder; raises ResultError that names the file and what is wrong in it."""
     path = folder / "manifest.json"
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ResultError(f"{folder}: no result folder ({error.strerror})") from None
-    except ValueError as error:  # a name that no file can have
-        raise ResultError(f"{str(folder)!r}: no result folder ({error})") from None
+        data = read_bytes(path, MANIFEST_MAX)
+    except UnreadableError as error:
+        raise ResultError(f"{folder}: no result folder ({error})") from None
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
         if version != SCHEMA_VERSION:
@@ -150,7 +149,7 @@ def expected_runs(folder: Path) -> list[str]:
     is none that can be read.
     """
     try:
-        return msgspec.json.decode((folder / "sweep.json").read_bytes(), type=_Sweep).runs
+        return msgspec.json.decode(read_bytes(folder / "sweep.json", MANIFEST_MAX), type=_Sweep).runs
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(_said(error)) from None
 

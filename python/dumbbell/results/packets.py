@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dumbbell.errors import ResultError
+from dumbbell.files import CAPTURE_MAX, UnreadableError, read_bytes
 
 #: Magic numbers of a file whose times have microseconds and nanoseconds, and these units in a second.
 UNITS = {0xA1B2C3D4: 1_000_000, 0xA1B23C4D: 1_000_000_000}
@@ -139,9 +140,9 @@ def _from(start: int, number: int) -> int:
 def frames(capture: Path) -> Iterator[tuple[float, bytes]]:
     """What a capture holds of every Ethernet frame, and when it was seen, s from the first; raises ResultError."""
     try:
-        data = capture.read_bytes()
-    except OSError as error:
-        raise ResultError(f"{capture}: {error.strerror}; `--pcap` writes a capture") from None
+        data = read_bytes(capture, CAPTURE_MAX)
+    except UnreadableError as error:
+        raise ResultError(f"{capture}: {error}; `--pcap` writes a capture") from None
     order = next((order for order in "<>" if data[:4] in {struct.pack(f"{order}I", magic) for magic in UNITS}), None)
     if order is None or len(data) < FILE:
         raise ResultError(f"{capture}: no capture in the format of tcpdump (pcap)")

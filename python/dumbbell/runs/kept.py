@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.backends.folder import MANIFEST, remove
+from dumbbell.backends.folder import manifest_text, remove
 from dumbbell.backends.request import Request
 from dumbbell.errors import DumbbellError
+from dumbbell.files import UnreadableError, make_folder
 
 from . import identity, locks
 from .place import manifest_of
 from .plan import Planned
-from .store import LOCKS
+from .store import LOCKS, refuse_strangers
 
 if TYPE_CHECKING:
     from .store import Store
+
+
+#: The name of a run's folder; nothing else in a store is one.
+_KEY = re.compile("[0-9a-f]{64}")
 
 
 class Kept(NamedTuple):
@@ -51,15 +57,16 @@ class Kept(NamedTuple):
 def runs(store: Store) -> Iterator[Kept]:
     """The runs of a store, in the order of their keys; those under way are not among them."""
     for folder in sorted(store.path.glob("[0-9a-f][0-9a-f]/[0-9a-f]*")):
-        if folder.is_dir():
+        is_run = _KEY.fullmatch(folder.name) and folder.name.startswith(folder.parent.name)
+        if is_run and folder.is_dir() and not folder.is_symlink() and not folder.parent.is_symlink():
             yield _kept(folder)
 
 
 def _kept(folder: Path) -> Kept:
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     try:
-        manifest = manifest_of((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        manifest = manifest_of(manifest_text(folder))
+    except UnreadableError:
         manifest = None
     if manifest is None:
         made = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
@@ -80,9 +87,12 @@ def _is_current(key: str, manifest: dict[str, Any]) -> bool | None:
 
 
 def drop(store: Store, run: Kept) -> bool:
-    """Take a run out of its store; false, and nothing done, while a process makes it again."""
+    """Take a run out of its store; false, and nothing done, while a process makes it again. Raises ResultError where
+    its folder holds what this program has not written.
+    """
+    refuse_strangers(run.folder)
     lock = store.path / LOCKS / run.key
-    lock.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(lock.parent)
     try:
         held = locks.take(lock)
     except locks.TakenError:

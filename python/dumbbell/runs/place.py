@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dumbbell.backends.folder import BESIDE, MANIFEST, remove
+from dumbbell.backends.folder import BESIDE, MANIFEST, manifest_text, remove
+from dumbbell.backends.folder import MADE as UNFINISHED
 from dumbbell.errors import OutError, ResultError
+from dumbbell.files import UnreadableError
 
 from . import locks
 from .interrupts import Held
@@ -27,6 +30,8 @@ LOCK = ".dumbbell-lock"
 SWEEP = "sweep.json"
 #: Name of the file that marks a folder as one that `dumbbell serve` made, and may take away again.
 MADE = ".dumbbell-serve"
+#: What is written beside its place: a run that is not complete, the list of a sweep's runs.
+_LEFT = re.compile(rf"{re.escape(BESIDE)}(\d+)-(.*)", re.DOTALL)
 #: What a run's folder may hold without its manifest saying so.
 _TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages", "probes"))
 _TRACES = ("trace.pcap", "trace.sqlog")
@@ -68,6 +73,8 @@ class Place:
                     self._make_new()
                 else:
                     self._make(self.path)
+                if not _is_there(self.path / LOCK):
+                    self._refuse()  # before anything in it is touched
                 self._lock = _lock(self.path)
             self._prepare()
         except OSError as error:
@@ -111,39 +118,67 @@ class Place:
             self._made.append(folder)
 
     def _prepare(self) -> None:
-        """Clear what is left of runs that were killed, and see that nothing is in the way."""
+        """See that nothing is in the way, and clear what is left of runs that were killed."""
+        held = self._refuse()
         self._clear()
-        held = sorted(path.name for path in self.path.iterdir() if path.name != LOCK)
+        if self.force and not self.resume:
+            for path in held:
+                if path.is_dir():
+                    remove(path)
+                else:
+                    path.unlink()
+
+    def _refuse(self) -> list[Path]:
+        """What the folder holds, but for what killed commands left; raises OutError where that is in the way."""
+        within = [path for path in sorted(self.path.iterdir()) if path.name != LOCK]
+        held = [path for path in within if not is_left(path)]
         if not held or self.resume:
-            return
+            return held
         if not self.force:
             raise OutError(
-                f"{self.path}: holds {held[0]} already; --resume runs only what is missing, --force replaces results,"
-                " or choose another --out"
+                f"{self.path}: holds {held[0].name} already; --resume runs only what is missing, --force replaces"
+                " results, or choose another --out"
             )
-        stranger = next(strangers(self.path), None)
+        lefts = [path for path in within if path not in held]
+        stranger = next((one for one in strangers(self.path) if not _is_below(one, lefts)), None)
         if stranger is not None:
             raise OutError(
                 f"{self.path}: holds {stranger.relative_to(self.path)}, which is not of this program; --force replaces"
                 " results alone, choose another --out"
             )
-        for name in held:
-            path = self.path / name
-            if path.is_dir():
-                remove(path)
-            else:
-                path.unlink()
+        return held
 
     def _clear(self) -> None:
-        """Remove folders of runs that are not complete. Whoever holds the lock owns them all, also those of a process
-        whose number was given again.
+        """Remove what runs that are not complete have left. Whoever holds the lock owns them all, also those of a
+        process whose number was given again.
         """
-        whose = "[0-9]*" if self._lock is not None else os.getpid()
-        for path in self.path.glob(f"{BESIDE}{whose}-*"):
-            if path.is_dir() and not path.is_symlink():
-                remove(path)
-            elif path.name.endswith(SWEEP):
-                path.unlink()
+        for path in self.path.glob(f"{BESIDE}*"):
+            match = _LEFT.fullmatch(path.name)
+            if match and (self._lock is not None or int(match[1]) == os.getpid()) and is_left(path):
+                if path.is_dir():
+                    remove(path)
+                else:
+                    path.unlink()
+
+
+def is_left(path: Path) -> bool:
+    """Whether this is what a command that was killed has left: it has such a name, and is marked or holds nothing that
+    a run does not write.
+    """
+    match = _LEFT.fullmatch(path.name)
+    if match is None or path.is_symlink():
+        return False
+    if not path.is_dir():
+        return match[2] == SWEEP and path.is_file()
+    return (path / UNFINISHED).is_file() or next(strangers(path), None) is None
+
+
+def _is_below(path: Path, folders: list[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _is_there(path: Path) -> bool:
+    return path.exists() or path.is_symlink()
 
 
 def strangers(folder: Path) -> Iterator[Path]:
@@ -155,7 +190,7 @@ def strangers(folder: Path) -> Iterator[Path]:
         elif path.is_dir():
             yield from (one for one in strangers(path) if one.relative_to(folder).as_posix() not in listed)
         elif (
-            path.name not in (LOCK, SWEEP, MADE)
+            path.name not in (LOCK, SWEEP, MADE, UNFINISHED)
             and path.name not in listed
             and not _is_report(path)
             and not _is_picture(path)
@@ -168,10 +203,9 @@ def _listed(folder: Path) -> set[str] | frozenset[str]:
     have.
     """
     tables = {path.name for path in folder.glob("*.parquet") if path.name in _TABLES}
-    path = folder / MANIFEST
     try:
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    except (OSError, ValueError):
+        text = manifest_text(folder) if _is_there(folder / MANIFEST) else ""
+    except UnreadableError:
         text = "?"
     made = manifest_of(text)
     if made is not None:

@@ -46,7 +46,7 @@ class Terminal:
     every_s = EVERY_S
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream = getattr(stream, "as_it_is", stream)  # of a command, it escapes what moves the cursor
         self._drawn = 0
 
     @property

@@ -8,8 +8,9 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.backends.folder import MANIFEST, damage, remove
+from dumbbell.backends.folder import MANIFEST, damage, manifest_text, remove
 from dumbbell.errors import ResultError, listed
+from dumbbell.files import UnreadableError
 
 from . import identity
 from .place import manifest_of, strangers
@@ -47,11 +48,11 @@ def finished(job: Job, note: Callable[[str], None]) -> dict[str, Any] | None:
 
 def _read(folder: Path) -> tuple[dict[str, Any] | None, str]:
     """A manifest, or what is wrong with it."""
-    try:
-        made = manifest_of((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not (folder / MANIFEST).exists():
         return None, f"{MANIFEST} is missing"
-    except (OSError, ValueError):
+    try:
+        made = manifest_of(manifest_text(folder))
+    except UnreadableError:
         made = None
     return made, "" if made else f"{MANIFEST} is damaged"
 

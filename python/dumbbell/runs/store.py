@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends
-from dumbbell.backends.folder import BESIDE, MANIFEST, ResultFolder, damage, remove, system_error
+from dumbbell.backends.folder import BESIDE, ResultFolder, damage, manifest_text, remove, system_error
 from dumbbell.errors import EngineError, ResultError
+from dumbbell.files import make_folder
 
 from . import identity, locks
 from .job import Job, Observe
-from .place import manifest_of
+from .place import is_left, manifest_of, strangers
 from .pool import Make, Pool
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ class Store:
         with self._held(key, request):
             found = _whole(folder)
             if found is None:
-                for left in (folder, *folder.parent.glob(f"{BESIDE}*-{key}")):
+                refuse_strangers(folder)
+                for left in (folder, *filter(is_left, folder.parent.glob(f"{BESIDE}*-{key}"))):
                     remove(left)
                 found = self._made(request, folder)
         return found
@@ -115,8 +117,9 @@ class Store:
         lock: int | None = None
         while True:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self.folder(key).parent.mkdir(exist_ok=True)
+                self.path.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
+                make_folder(self.folder(key).parent)
                 lock = locks.take(path)
                 break
             except locks.TakenError:
@@ -198,10 +201,19 @@ def asked(stored: dict[str, Any], request: Request) -> dict[str, Any]:
     }
 
 
+def refuse_strangers(folder: Path) -> None:
+    """Raise ResultError where the folder of a run, which is about to be removed, holds what this program has not
+    written.
+    """
+    stranger = folder if folder.is_symlink() else next(strangers(folder), None) if folder.is_dir() else None
+    if stranger is not None:
+        raise ResultError(f"{stranger}: not of this program; move it out of the store")
+
+
 def _whole(folder: Path) -> dict[str, Any] | None:
     """The manifest of a run whose files are all as they were written."""
     try:
-        made = manifest_of((folder / MANIFEST).read_text(encoding="utf-8"))
+        made = manifest_of(manifest_text(folder))
         return made if made is not None and not damage(folder, made) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -13,6 +13,7 @@ from dumbbell import backends
 from dumbbell.backends.folder import BESIDE, system_error
 from dumbbell.backends.request import Request
 from dumbbell.errors import DiskFullError, EngineError, ScenarioError
+from dumbbell.files import MANIFEST_MAX, created, read_text
 from dumbbell.scenario import units
 from dumbbell.scenario.file import Given, Scenario, from_dict, from_file
 from dumbbell.scenario.own import Own
@@ -140,16 +141,19 @@ class Sweep:
         """
         path = self.out / SWEEP
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            before = json.loads(read_text(path, MANIFEST_MAX))["runs"]
+        except (ValueError, KeyError, TypeError, RecursionError):  # none, or a damaged one
             before = []
         names = list(dict.fromkeys([*before, *(job.folder.name for job in jobs)]))
         if len(names) == 1:
             return
         beside = path.with_name(f"{BESIDE}{os.getpid()}-{SWEEP}")
         try:
+            os.close(created(beside))
             beside.write_text(json.dumps({"runs": names}, indent=1) + "\n", encoding="utf-8")
             beside.rename(path)
+        except FileExistsError as error:
+            raise system_error(str(beside), error) from None
         except OSError as error:
             beside.unlink(missing_ok=True)
             raise system_error(str(path), error) from None

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.errors import ScenarioError, listed, printable, together, wrong
+from dumbbell.errors import ScenarioError, listed, shown_name, together, wrong
 
 from . import traces, units
 from .declare import Table, raw_at, replaced
@@ -165,7 +165,7 @@ def _column(found: Recording, value: TraceFile, key: str, quantity: str) -> Colu
         if found.ignored:
             other += f"; `column` and `unit` take one of: {listed(found.ignored, _IGNORED_SHOWN)}"
         raise wrong(key, value.file, f"a file with a column such as {example} (it has {found.names()}{other})")
-    names = ", ".join(f'"{printable(column.name)}"' for column in of[:_IGNORED_SHOWN])
+    names = ", ".join(f'"{shown_name(column.name)}"' for column in of[:_IGNORED_SHOWN])
     raise ScenarioError(f"{key}.column", f"missing, wanted one of: {names}")
 
 

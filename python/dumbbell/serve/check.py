@@ -82,7 +82,7 @@ class Desk:
             with only_below(self.places):
                 text, warnings = describe(checked.given.scenario, on=checked.on)
         except ScenarioError as error:
-            made["errors"] = [{"key": one.key, "text": one.problem, "line": one.line} for one in error.errors]
+            made["errors"] = listed(error)
             return made
         first = checked.jobs[0].planned.plan
         return {
@@ -107,6 +107,11 @@ class Desk:
         if not isinstance(name, str):
             raise ScenarioError("base", "wanted a name of the gallery")
         return gallery.find(name).parent
+
+
+def listed(error: ScenarioError) -> list[dict[str, Any]]:
+    """An error, or several of one file, as the page shows them."""
+    return [{"key": one.key, "text": one.problem, "line": one.line} for one in error.errors]
 
 
 def _given(posted: Mapping[str, Any], base: Path) -> Given:

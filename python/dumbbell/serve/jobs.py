@@ -12,20 +12,17 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import OutError
-from dumbbell.plots import groups, reading
-from dumbbell.report import overtime
 
 from . import prune
 from .check import SIM
 from .limits import JOBS_MAX, Keep
-from .live import LINES
-from .worker import RUNS_DRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from .check import Checked, Desk
+    from .check import Desk
+    from .checker import Checkers
 
 #: Jobs whose news are kept after their end, for readers that come late; results are in the folder anyway.
 KEPT = 20
@@ -36,15 +33,16 @@ _PATIENCE_S = 3.0
 class Job:
     """One job. `news` only grows, and how far its runs are is one number for all; readers wait on `changed`."""
 
-    def __init__(self, name: str, posted: dict[str, Any], checked: Checked, out: Path) -> None:
-        self.name, self.posted, self.out, self.on = name, posted, out, checked.on
-        self.news: list[dict[str, Any]] = [{"begin": _begin(name, checked)}]
+    def __init__(self, name: str, posted: dict[str, Any], outline: dict[str, Any], out: Path) -> None:
+        self.name, self.posted, self.out, self.on = name, posted, out, outline["on"]
+        self.mark = prune.begin(out)
+        self.news: list[dict[str, Any]] = [{"begin": {"job": name, **outline["begin"]}}]
         self.changed = threading.Condition()
         self.is_ended = self.is_cancelled = False
         self.process: subprocess.Popen[str] | None = None
         self._at: dict[int, int] = {}
-        self.whole = _whole(checked)
-        self._total_ns = sum(job.planned.plan["duration_ns"] for job in checked.jobs)
+        self.whole: dict[str, list[Any]] = outline["whole"]
+        self._total_ns: int = outline["total_ns"]
         self._began: float | None = None
         self._versions = 0
 
@@ -111,60 +109,6 @@ def _bury(process: subprocess.Popen[str]) -> None:
         process.kill()
 
 
-def _whole(checked: Checked) -> dict[str, list[Any]]:
-    """The values of each key that the runs vary, in their order."""
-    found: dict[str, list[Any]] = {}
-    for job in checked.jobs:
-        for key, value in job.planned.vary.items():
-            values = found.setdefault(key, [])
-            if value not in values:
-                values.append(value)
-    return found
-
-
-def _begin(name: str, checked: Checked) -> dict[str, Any]:
-    """What the page needs to draw the runs before they have ended: their lines as the report has them."""
-    return {
-        "job": name,
-        "name": checked.given.scenario.name,
-        "vary": list(_whole(checked)),
-        "rtt": None if checked.on == SIM else reading.SMOOTHED,
-        "runs": [
-            {"duration_s": job.planned.plan["duration_ns"] / 1e9, **_lines(job.planned.plan)}
-            if job.number < RUNS_DRAWN
-            else {"duration_s": job.planned.plan["duration_ns"] / 1e9}
-            for job in checked.jobs
-        ],
-        "toml": checked.given.text,
-    }
-
-
-class _Coming:
-    """As much of a result as its lines need, before there is one."""
-
-    def __init__(self, plan: Any) -> None:
-        import msgspec
-
-        from dumbbell.results.plan_view import PlanView
-
-        self.plan = msgspec.convert(json.loads(json.dumps(plan)), PlanView)
-
-
-def _lines(plan: Any) -> dict[str, Any]:
-    coming: Any = _Coming(plan)
-    found = groups.of(coming)
-    names = groups.flow_labels(found)
-    lines = [overtime.Line(group, (flow,), names[flow], is_band=False) for group in found for flow in group.flows]
-    lines.sort(key=lambda line: line.flows)
-    rate = coming.plan.bounding_rate_bps()
-    return {
-        "lines": [overtime.line_of(line, i, lines) for i, line in enumerate(lines[:LINES])],
-        "flows": len(lines),
-        "rate_mbps": None if rate is None else rate / 1e6,
-        "bdp": overtime.bdps(coming.plan),
-    }
-
-
 class _Spare:
     """The process of the next job, which imports what it needs before there is a job."""
 
@@ -198,15 +142,16 @@ class _Spare:
 
 def _worker() -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    command = [sys.executable, "-m", "dumbbell.serve.worker"]
+    # Without -P modules would be looked for in the current folder first, where anybody's json.py may be.
+    command = [sys.executable, "-P", "-m", "dumbbell.serve.worker"]
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, encoding="utf-8")
 
 
 class Book:
     """All jobs of a server."""
 
-    def __init__(self, desk: Desk, at_once: int, workers: int, keep: Keep) -> None:
-        self._desk, self._workers, self._keep = desk, workers, keep
+    def __init__(self, desk: Desk, checkers: Checkers, at_once: int, workers: int, keep: Keep) -> None:
+        self._desk, self._checkers, self._workers, self._keep = desk, checkers, workers, keep
         self.shown = prune.Shown()
         self._spare = _Spare()
         self._pruning = threading.Lock()
@@ -221,14 +166,14 @@ class Book:
 
     def start(self, posted: dict[str, Any]) -> Job:
         """Check a scenario and run it as soon as there is room; raises ScenarioError, OutError."""
-        checked = self._desk.check(posted)
+        outline = self._checkers.outline(posted)
         with self._lock:
             if sum(not job.is_ended for job in self.jobs.values()) >= JOBS_MAX:
                 raise OutError(f"{JOBS_MAX} jobs wait or run already; cancel one, or wait")
             for name in [name for name, job in self.jobs.items() if job.is_ended][:-KEPT]:
                 del self.jobs[name]
-            out = self._folder(checked.given.scenario.name)
-            job = self.jobs[out.name] = Job(out.name, posted, checked, out)
+            out = self._folder(outline["begin"]["name"])
+            job = self.jobs[out.name] = Job(out.name, posted, outline, out)
         threading.Thread(target=self._run, args=(job,), daemon=True).start()
         return job
 
@@ -255,11 +200,8 @@ class Book:
                     self._go(job)
                 except Exception as error:  # whatever it is: readers wait for the end
                     job.tell(run=0, error=f"{type(error).__name__}: {error}")
-        try:
-            job.out.rmdir()
-        except OSError:  # it holds something, unless nothing was finished
-            prune.mark(job.out)
-            self._prune()
+        prune.end(job.out, job.mark)
+        self._prune()
         job.tell(end=True)
         self._spare.fill()
 

@@ -1,10 +1,14 @@
 """Old results of the page make room for new ones: the folder has a limit of runs and of bytes, the oldest go first.
 
-Only folders that a server made are taken away, which hold the file `MADE`; who takes that file out keeps the folder.
+Only folders that a server made are taken away, which hold the file `MADE` with their name and else what runs write; who
+takes that file out, renames or copies the folder, or puts a file of their own into it keeps it.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+import stat
 import threading
 import time
 from contextlib import suppress
@@ -12,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dumbbell.backends.folder import remove
-from dumbbell.runs.place import MADE
+from dumbbell.files import created
+from dumbbell.runs.place import MADE, strangers
 
 from .limits import TOGETHER, Keep
 
@@ -49,10 +54,27 @@ class _Old(NamedTuple):
     size: int
 
 
-def mark(folder: Path) -> None:
-    """Say that a folder was made for the page."""
+def begin(folder: Path) -> int | None:
+    """Mark a new folder as one for the page, until `end` as one of a job that goes on: the mark is locked, and whoever
+    kills the server unlocks it. None where it cannot be marked, and so is never taken away.
+    """
     with suppress(OSError):
-        (folder / MADE).touch()
+        fd = created(folder / MADE)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(fd, folder.name.encode())
+        return fd
+    return None
+
+
+def end(folder: Path, mark: int | None) -> None:
+    """The job of this folder has ended: it goes unless it holds something."""
+    if mark is None:
+        return
+    with suppress(OSError):
+        os.utime(mark)
+        _discard_empty(folder)
+    os.close(mark)
 
 
 def prune(results: Path, keep: Keep, held: set[str]) -> list[str]:
@@ -65,30 +87,73 @@ def prune(results: Path, keep: Keep, held: set[str]) -> list[str]:
     for one in found:
         if count <= keep.folders and size <= keep.disk_bytes:
             break
-        if one.path.name in held or time.time() - one.ended < GRACE_S:
+        if one.path.name in held or time.time() - one.ended < GRACE_S or next(strangers(one.path), None):
             continue
         beside = results / f"{_GONE}{one.path.name}"
         with suppress(OSError):
             one.path.rename(beside)
-            remove(beside)
+            _take_away(beside)
             gone.append(one.path.name)
             count, size = count - 1, size - one.size
     return gone
 
 
 def sweep_up(results: Path) -> None:
-    """Clear what a server that was killed had begun to take away."""
-    for path in results.glob(f"{_GONE}*"):
-        if path.is_dir() and not path.is_symlink():
+    """Clear what a server that was killed had begun to take away, and folders of its jobs that had no result yet."""
+    for path in results.iterdir():
+        name = path.name.removeprefix(_GONE)
+        with suppress(OSError):
+            if _ended(path, name) is None:
+                continue
+            if name == path.name:
+                _discard_empty(path)
+            elif next(strangers(path), None) is None:
+                _take_away(path)
+
+
+def _take_away(folder: Path) -> None:
+    """Remove a folder, its mark last: what is left of it when this is killed is known by that."""
+    for path in folder.iterdir():
+        if path.is_dir():
             remove(path)
+        elif path.name != MADE:
+            path.unlink()
+    remove(folder)
+
+
+def _discard_empty(folder: Path) -> None:
+    """Remove a folder that holds its mark alone."""
+    if [path.name for path in folder.iterdir()] == [MADE]:
+        remove(folder)
+
+
+def _ended(folder: Path, name: str) -> float | None:
+    """When the job of a folder that a server made under this name ended; None for one that goes on, and for what no
+    server made. Raises OSError.
+    """
+    if folder.is_symlink() or not folder.is_dir() or not (folder / MADE).exists():
+        return None
+    fd = os.open(folder / MADE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        state = os.fstat(fd)
+        # That of an earlier version is empty.
+        if not stat.S_ISREG(state.st_mode) or os.read(fd, 1000) not in (b"", name.encode()):
+            return None
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return state.st_mtime
+        return None
+    finally:
+        os.close(fd)
 
 
 def _old(results: Path) -> list[_Old]:
     found = []
     for path in results.iterdir():
-        if path.name.startswith(".") or path.is_symlink():
+        if path.name.startswith("."):
             continue
         with suppress(OSError):
-            ended = (path / MADE).lstat().st_mtime
-            found.append(_Old(ended, path, sum(one.lstat().st_size for one in path.rglob("*"))))
+            ended = _ended(path, path.name)
+            if ended is not None:
+                found.append(_Old(ended, path, sum(one.lstat().st_size for one in path.rglob("*"))))
     return found

@@ -8,10 +8,10 @@ POST; what is posted is JSON, small, and needs the token in a header, which no f
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
 import secrets
-import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,9 @@ from dumbbell.report import html
 from dumbbell.scenario import gallery
 
 from . import figures, page
-from .check import Desk
+from .check import Desk, listed
+from .checker import Checkers
+from .connections import Connections
 from .jobs import Book
 from .limits import BODY_MAX, CONNECTIONS_MAX, SILENCE_S, Keep, Limits
 from .recordings import Recordings
@@ -71,8 +73,9 @@ class Server(ThreadingHTTPServer):
         self.desk = Desk(results, limits)
         self.shelf = Shelf(results, self.desk.places)
         self.recordings = Recordings(results)
-        self.book = Book(self.desk, at_once, workers=1, keep=keep)
-        self._room = threading.BoundedSemaphore(CONNECTIONS_MAX)
+        self.checkers = Checkers(self.desk)
+        self.book = Book(self.desk, self.checkers, at_once, workers=1, keep=keep)
+        self.connections = Connections(CONNECTIONS_MAX, SILENCE_S)
         super().__init__(("127.0.0.1", port), Handler)
         self.port = self.server_address[1]
         warm()
@@ -85,17 +88,21 @@ class Server(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread of its own, unless there are too many."""
-        if self._room.acquire(blocking=False):
+        if self.connections.take(request):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Look for requests that do not come, twice a second."""
+        self.connections.close_late()
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """The thread of a connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._room.release()
+            self.connections.leave(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 (the base class's)
         """A client that went away is no error of ours."""
@@ -114,6 +121,11 @@ class Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "dumbbell", ""
     timeout = SILENCE_S
 
+    def handle_one_request(self) -> None:
+        """Wait for a request, and answer it."""
+        self.server.connections.wait_for_head(self.connection)
+        super().handle_one_request()
+
     def log_message(self, *_: object) -> None:
         """Say nothing: requests hold the token."""
 
@@ -129,6 +141,7 @@ class Handler(BaseHTTPRequestHandler):
         self.is_posted = routes is _POST
         try:
             self._guard()
+            self.server.connections.answer(self.connection)
             at = urlsplit(self.path)
             route = routes.get(at.path)
             if route is None:
@@ -139,10 +152,15 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # what else it sent is not read
             self.send(str(error) + "\n", "text/plain; charset=utf-8", status=error.status)
         except ScenarioError as error:
-            errors = [{"key": one.key, "text": one.problem, "line": one.line} for one in error.errors]
-            self.send_json({"errors": errors}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+            self.send_json({"errors": listed(error)}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         except (DumbbellError, ValueError) as error:
             self.send_json({"error": str(error)}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        except (ConnectionError, TimeoutError):  # whoever asked is gone
+            raise
+        except OSError as error:
+            is_name = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+            status = HTTPStatus.NOT_FOUND if is_name else HTTPStatus.BAD_REQUEST
+            self.send_json({"error": error.strerror or "it cannot be read"}, status=status)
 
     def _guard(self) -> None:
         """Raise RefusedError for who may not ask."""
@@ -168,8 +186,11 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"wanted at most {BODY_MAX} bytes")
         if self.headers.get("Content-Type", "").partition(";")[0] != "application/json":
             raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wanted application/json")
+        self.server.connections.wait_for_body(self.connection)
+        data = self.rfile.read(int(length))
+        self.server.connections.answer(self.connection)
         try:
-            made = json.loads(self.rfile.read(int(length)))
+            made = json.loads(data)
         except (ValueError, RecursionError):
             made = None
         if not isinstance(made, dict):
@@ -260,7 +281,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def check(self, posted: dict[str, Any]) -> None:
         """What there is to say of a scenario."""
-        self.send_json(self.server.desk.answer(posted))
+        self.send_json(self.server.checkers.answer(posted))
 
     def start(self, posted: dict[str, Any]) -> None:
         """Start a job; `instead` names one to cancel first."""

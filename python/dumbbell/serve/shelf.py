@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError, show
-from dumbbell.files import only_below
+from dumbbell.files import MANIFEST_MAX, only_below, read_text
 from dumbbell.report import html, sweeps
 from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
@@ -56,7 +56,7 @@ class Shelf:
 
     def _entry(self, path: Path, runs: Sequence[Path]) -> dict[str, Any]:
         try:
-            made = json.loads(runs[0].read_text(encoding="utf-8"))
+            made = json.loads(read_text(runs[0], MANIFEST_MAX))
             return {"id": path.name, "runs": len(runs), "created": made["created"], "toml": made["scenario"]}
         except (OSError, ValueError, KeyError, TypeError):
             return {"id": path.name, "runs": len(runs), "created": "", "toml": ""}

@@ -57,7 +57,7 @@ def watched(job: Job, tell: Teller) -> Job:
 
 
 def run(asked: dict[str, Any], tell: Teller) -> int:
-    """Run the scenario that is asked for into a folder that is there and empty."""
+    """Run the scenario that is asked for into a folder that is there and holds the server's mark alone."""
     desk = Desk(Path(asked["results"]), Limits(*asked["limits"]))
     checked = desk.check(asked["posted"])
     jobs = [watched(job, tell) if job.number < RUNS_DRAWN else job for job in checked.jobs]
@@ -65,7 +65,7 @@ def run(asked: dict[str, Any], tell: Teller) -> int:
     def observe(job: Job, sim_ns: int, _: int) -> None:
         tell(run=job.number, at=sim_ns)
 
-    with sweep.Sweep(jobs, Place(Path(asked["out"])), workers=asked["workers"]) as going:
+    with sweep.Sweep(jobs, Place(Path(asked["out"]), resume=True), workers=asked["workers"]) as going:
         for outcome in going.outcomes(observe):
             if outcome.error is None:
                 tell(run=outcome.job.number, done=outcome.job.folder.name)

@@ -14,11 +14,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.files import created, linked
 from dumbbell.runs.interrupts import Held, Raised, ended
 
 from . import guest, source, store
@@ -48,6 +49,8 @@ SCRATCH_BYTES = 1_300_000_000
 HZ_MIN, HZ_MAX = 24, 10_000
 #: Lines of the compiler that an error shows.
 _TAIL = 15
+#: Folders of the cache that are there for a moment only: a kernel in the making, one that is taken away.
+_LEFT = re.compile(r"\.(build|gone)-\d+(-\d+)?")
 _ERROR = re.compile(r"\b(fatal )?error: |^E: |\*\*\* ")
 #: The banner is mixed into the guest's random numbers: it is the same in every build by one compiler.
 _BANNER = {
@@ -119,16 +122,19 @@ def remove(kernels: Iterable[Kernel]) -> None:
     """Take kernels away, with the modules that were compiled for them."""
     with Raised(), _locked(_NOBODY):
         for kernel in kernels:
-            kernel.folder.rename(kernel.folder.with_name(f".gone-{kernel.name}"))
+            kernel.folder.rename(_gone())
         _clear()
 
 
 def remove_all() -> None:
-    """Take away all kernels, and what was loaded and compiled for them."""
+    """Take away all kernels, and what was loaded and compiled for them; what else is in these folders stays."""
     remove(store.all_kernels())
     with Raised(), _locked(_NOBODY):
-        for name in ("packages", "programs"):
-            shutil.rmtree(store.place() / name, ignore_errors=True)
+        for path in (*source.packages(), *store.programs()):
+            path.unlink(missing_ok=True)
+        for path in {source.folder(), store.programs_folder()}:
+            with suppress(OSError):  # it is not there, or holds something else
+                path.rmdir()
 
 
 def missing(names: Iterable[str]) -> list[str]:
@@ -156,17 +162,28 @@ def _there(plan: Plan) -> Kernel | None:
 
 
 def _clear() -> None:
-    """Remove what builds that were killed have left; the lock is ours."""
-    for path in store.place().glob(".*-*"):
-        if path.is_dir():
+    """Remove what builds that were killed have left, and kernels that are taken away; the lock is ours."""
+    for path in store.place().iterdir():
+        if _LEFT.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _gone() -> Path:
+    """A name for a kernel's folder that is about to be removed."""
+    return store.place() / f".gone-{os.getpid()}-{time.monotonic_ns()}"
 
 
 @contextmanager
 def _locked(shown: Shown) -> Iterator[None]:
     """One build at a time: a second one waits, and finds what the first has made."""
     store.place().mkdir(parents=True, exist_ok=True)
-    with (store.place() / ".lock").open("w") as file:
+    lock = store.place() / ".lock"
+    try:
+        # Not by `runs.locks`: a second build waits, and the file stays.
+        fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        raise EngineError(f"{lock}: {linked(lock).strerror if lock.is_symlink() else error.strerror}") from None
+    with os.fdopen(fd, "wb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -202,7 +219,8 @@ class _Build:
         try:
             self.scratch.mkdir()
             self._room()
-            self.log.write_text("", encoding="utf-8")
+            self.log.unlink(missing_ok=True)
+            os.close(created(self.log))
             return self._steps()
         except OSError as error:
             raise EngineError(f"{error.filename or store.place()}: {error.strerror}") from None
@@ -321,7 +339,9 @@ class _Build:
         self.log.rename(self.scratch / "build.log")
         folder = store.place() / store.folder_name(kernel.series, kernel.hz)
         if folder.exists():
-            folder.rename(store.place() / f".gone-{os.getpid()}")
+            if not (folder / "kernel.json").is_file():
+                raise EngineError(f"{folder}: it is in the way and no kernel of this program; move it away")
+            folder.rename(_gone())
         self.scratch.rename(folder)
         _clear()
         kept = store.read(folder)

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.files import created, make_folder
 
 from . import store
 
@@ -90,9 +91,14 @@ def package(series: str) -> Package:
     return Package(name=told["Package"], version=told["Version"], size=int(told.get("Size", 0)), sha256=told["SHA256"])
 
 
+def packages() -> list[Path]:
+    """The files of all packages that were loaded."""
+    return sorted(folder().glob("linux-source-*_*.deb"))
+
+
 def kept(wanted: Package) -> Path | None:
     """The file of this package, where it was loaded before and is whole."""
-    for path in _folder().glob(f"{wanted.name}_*.deb"):
+    for path in folder().glob(f"{wanted.name}_*.deb"):
         if sha256(path) == wanted.sha256:
             return path
     return None
@@ -100,9 +106,9 @@ def kept(wanted: Package) -> Path | None:
 
 def command_for(wanted: Package) -> tuple[list[str], Path]:
     """What loads a package, and the folder to do it in."""
-    _folder().mkdir(parents=True, exist_ok=True)
+    folder().mkdir(parents=True, exist_ok=True)
     as_root = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
-    return ["apt-get", "-q", *as_root, "download", f"{wanted.name}={wanted.version}"], _folder()
+    return ["apt-get", "-q", *as_root, "download", f"{wanted.name}={wanted.version}"], folder()
 
 
 def discard_others(path: Path) -> None:
@@ -126,6 +132,7 @@ def unpack(path: Path, into: Path) -> None:
     try:
         if path.is_dir():
             shutil.copytree(path, into, symlinks=True, ignore=shutil.ignore_patterns(".git", "*.o", "*.cmd"))
+            _refuse_ways_out(into)
         elif path.suffix == ".deb":
             inner = into.with_name(f"{into.name}.tar")
             _take_archive(path, inner)
@@ -135,6 +142,15 @@ def unpack(path: Path, into: Path) -> None:
             _unpack_archive(path, into)
     except (tarfile.TarError, EOFError) as error:
         raise ScenarioError("--source", f"{path}: no package and no archive that can be read ({error})") from None
+
+
+def _refuse_ways_out(tree: Path) -> None:
+    """Raise ScenarioError for a link out of a source: what is edited and compiled in it would be written elsewhere."""
+    top = tree.resolve()
+    for folder, names, files in os.walk(tree):
+        for path in (Path(folder, name) for name in (*names, *files)):
+            if path.is_symlink() and not path.resolve().is_relative_to(top):
+                raise ScenarioError("--source", f"{path.relative_to(tree)} is a link out of the source")
 
 
 def folder_sha256(folder: Path) -> str:
@@ -202,7 +218,8 @@ def recipe(hz: int) -> str:
     return hashlib.sha256(b"\0".join([CONFIG.read_bytes(), EDITS.read_bytes(), str(hz).encode()])).hexdigest()
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """Where packages are kept."""
     return store.place() / "packages"
 
 
@@ -244,22 +261,40 @@ def _unpack_archive(path: Path, into: Path) -> None:
 
 
 def _extract(tar: tarfile.TarFile, into: Path) -> None:
-    """What is needed of an archive, without its top folder."""
+    """What is needed of an archive, without its top folder. Raises ScenarioError for what would be written through a
+    link, a link that leads out of it, and what is neither file, folder nor symbolic link.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    made = {into}
     for member in _needed(tar):
         path = into.joinpath(*PurePosixPath(member.name).parts[1:])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if member.issym():
-            path.symlink_to(member.linkname)
-        elif member.isfile() and (inner := tar.extractfile(member)):
-            path.write_bytes(inner.read())
-            path.chmod(0o755 if member.mode & 0o100 else 0o644)
-            os.utime(path, (member.mtime, member.mtime))
+        try:
+            if member.islnk():
+                raise ScenarioError("--source", f"{member.name} in the archive is a hard link, wanted files")
+            tarfile.data_filter(member.replace(name=str(path.relative_to(into)), deep=False), str(into))
+            if member.isdir():  # made with what is in it
+                continue
+            for above in reversed([path.parent, *path.parent.parents]):
+                if above.is_relative_to(into) and above not in made:
+                    make_folder(above)
+                    made.add(above)
+            if member.issym():
+                path.symlink_to(member.linkname)
+            elif inner := tar.extractfile(member):
+                with os.fdopen(created(path), "wb") as file:
+                    shutil.copyfileobj(inner, file, 1 << 20)
+                path.chmod(0o755 if member.mode & 0o100 else 0o644)
+                os.utime(path, (member.mtime, member.mtime))
+        except tarfile.FilterError as error:
+            raise ScenarioError("--source", f"{member.name} in the archive: {error}") from None
+        except OSError as error:
+            raise ScenarioError("--source", f"{member.name} in the archive: {error.strerror}") from None
 
 
 def _needed(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     for member in tar:
         path = PurePosixPath(member.name)
-        if ".." in path.parts:
+        if ".." in path.parts or path.is_absolute():
             raise ScenarioError("--source", f"{member.name} in the archive is outside of it")
         if is_needed(PurePosixPath(*path.parts[1:])):
             yield member

@@ -162,10 +162,25 @@ def is_series_of(series: str, release: str) -> bool:
     return match is not None and f"{release}.".startswith(f"{match[1]}.")
 
 
+def programs_folder() -> Path:
+    """Where the programs of the guest are kept."""
+    return place() / "programs"
+
+
+def programs() -> list[Path]:
+    """All of them, of whatever source."""
+    names = "|".join(re.escape(source.stem) for source in SOURCES.glob("*.c"))
+    wanted = re.compile(rf"({names})-[0-9a-f]{{16}}|\.({names})-[0-9a-f]{{16}}\.\d+\.[0-9a-f]{{8}}")
+    try:
+        return [path for path in programs_folder().iterdir() if wanted.fullmatch(path.name)]
+    except OSError:
+        return []
+
+
 def program(name: str) -> Path:
     """The static program of `agent/NAME.c`, compiled where this source has not been yet. Raises EngineError."""
     source = SOURCES / f"{name}.c"
-    made = place() / "programs" / f"{name}-{program_key(name)[:16]}"
+    made = programs_folder() / f"{name}-{program_key(name)[:16]}"
     if not made.is_file():
         made.parent.mkdir(parents=True, exist_ok=True)
         _compile(source, made)

@@ -36,7 +36,7 @@ pub fn network<P: PathPacket>(
     let routes = flows.chain(probes).collect::<Result<_, _>>()?;
     let noticed = plan.flows.iter().map(|flow| plan.record.events && flow.direction == way);
     let noticed = noticed.chain(plan.probes.iter().map(|_| false));
-    Ok(Network::new(base, links, routes, noticed.collect()))
+    Ok(Network::new(base, links, routes, noticed.collect()).within(plan.limits.of_network()))
 }
 
 /// The links of the way down. Their random streams keep the names that they had when the bottleneck

@@ -6,7 +6,7 @@ use crate::route::Delay;
 use net::bucket::LinkRate;
 use net::fifo::{self, Fifo};
 use net::frame::LinkHeader;
-use net::impair::{Corruption, Duplication, ListedLoss, Loss, Share};
+use net::impair::{BernoulliLoss, Corruption, Duplication, ListedLoss, Loss, Share};
 use net::link::Tbf;
 use net::qdisc::any;
 use net::qdisc::fifo::Limit;
@@ -330,4 +330,54 @@ fn a_line_leads_to_links_or_to_the_other_host() {
     assert_eq!(leads(both(|| vec![delay(3), Stage::Link(0)])), [true]);
     assert_eq!(leads(both(|| vec![delay(3)])), [false]);
     assert_eq!(leads(both(|| vec![delay(3), Stage::Link(0), delay(5)])), [true, false]);
+}
+
+/// A route of parts that each make a second copy of every packet, ending in this delay.
+fn doubling(parts: usize, end: Stage<Packet>) -> Path {
+    let double = |i| {
+        let rng = Rng::stream(1, &format!("double {i}"));
+        Stage::Duplicate(Box::new(Duplication::new(Share::of(FULL_SHARE), rng)))
+    };
+    Path::new(vec![], vec![(0..parts).map(double).chain([end]).collect()])
+}
+
+#[test]
+fn copies_of_one_packet_end_at_the_bound_of_packets_within_its_step() {
+    let bounds = Bounds { packets: 10_000, copies_per_s: u64::MAX };
+    let mut path = doubling(40, delay(1));
+    path.network = path.network.within(bounds);
+    path.send([packet(0, 0)]);
+    assert_eq!(path.network.excess(), Some(Excess::Packets));
+    let held = path.network.under_way();
+    assert!((10_000..10_000 + 2 * COPIES_PER_LOOK).contains(&held), "{held}");
+    path.network.check_conservation();
+}
+
+#[test]
+fn copies_that_have_arrived_and_wait_for_the_engine_count_too() {
+    let mut path = doubling(40, Stage::End);
+    path.network = path.network.within(Bounds { packets: 10_000, copies_per_s: u64::MAX });
+    path.send([packet(0, 0)]);
+    assert_eq!(path.network.excess(), Some(Excess::Packets));
+    assert!(path.network.arrived.len() < 13_000, "{}", path.network.arrived.len());
+}
+
+#[test]
+fn copies_that_are_lost_again_end_at_the_bound_of_copies() {
+    let loss = BernoulliLoss::new(FULL_SHARE, Rng::stream(1, "loss"));
+    let lost = Stage::Loss(Box::new(Loss::Bernoulli(loss)));
+    let mut path = doubling(40, lost);
+    path.network = path.network.within(Bounds { packets: 10_000, copies_per_s: 50_000 });
+    path.send([packet(0, 0)]);
+    assert_eq!(path.network.excess(), Some(Excess::Copies));
+    assert_eq!(path.network.under_way(), 0);
+}
+
+#[test]
+fn copies_within_the_bounds_are_all_made() {
+    let mut path = doubling(12, delay(1));
+    path.network = path.network.within(Bounds { packets: 4096, copies_per_s: 4096 });
+    path.send([packet(0, 0)]);
+    assert_eq!(path.arrivals().len(), 4096);
+    assert_eq!(path.network.excess(), None);
 }

@@ -15,6 +15,7 @@ pub use probe::Probe;
 pub use stage::{Delay, LinkNumber, Loss, Numbers, ShareSteps, Stage};
 pub use traffic::Traffic;
 
+use crate::network::Bounds;
 use net::crossing::PROBE_BYTES;
 use net::settings::Refused;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,18 @@ pub struct Limits {
     pub events_per_s: u64,
     /// Memory of packets under way and of messages, bytes.
     pub memory_bytes: u64,
+}
+
+impl Limits {
+    /// Memory of a packet under way, bytes: its place on the path, and what its sender keeps of it until it is
+    /// acknowledged, with the slack that growing rings have. Measured with one to three million packets of 60 flows in
+    /// flight: 137 to 176 of TCP, 146 of QUIC.
+    pub const PACKET_BYTES: u64 = 176;
+
+    /// What each network may come to within one step, between two checks of the whole.
+    pub fn of_network(&self) -> Bounds {
+        Bounds { packets: self.memory_bytes / Self::PACKET_BYTES, copies_per_s: self.events_per_s }
+    }
 }
 
 impl Default for Limits {

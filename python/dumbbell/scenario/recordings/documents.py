@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from dumbbell.errors import printable
+from dumbbell.errors import shown_name
 
 from .headings import heading as heading_of
 from .headings import unit
@@ -155,7 +155,7 @@ def read_flent(look: Look) -> Rows:
         meta = series.get(name) if isinstance(series, dict) else None
         found = _flent_heading(name, meta.get("UNITS") if isinstance(meta, dict) else None)
         if look.choice.column is None and not found.quantity:
-            ignored.append(printable(name))
+            ignored.append(shown_name(name))
             continue
         headings.append(found)
         cells.append([_number(one, "a value of a series") for one in values])

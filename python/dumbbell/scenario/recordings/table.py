@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from dumbbell.errors import printable
+from dumbbell.errors import shown_name
 
 from .headings import called, headings_of, lost_in
 from .model import (
@@ -169,7 +169,7 @@ def _names(first: list[str], choice: Choice, line: int) -> tuple[list[str], list
 def _ignored(headings: Sequence[Heading], used: set[int]) -> tuple[str, ...]:
     """The names of the other columns, with why those of a known name are not used."""
     return tuple(
-        f"{printable(one.name)} ({one.problem}; `column` and `unit` take it)" if one.problem else printable(one.name)
+        f"{shown_name(one.name)} ({one.problem}; `column` and `unit` take it)" if one.problem else shown_name(one.name)
         for i, one in enumerate(headings)
         if i not in used and one.name
     )
@@ -197,7 +197,7 @@ def _chosen_columns(headings: Sequence[Heading], choice: Choice, time: int, line
     ]
     if usable:
         return usable
-    problems = [f"{printable(one.name)} {one.problem}" for one in headings if one.problem and one.quantity != "time"]
+    problems = [f"{shown_name(one.name)} {one.problem}" for one in headings if one.problem and one.quantity != "time"]
     names = listed_names([one.name for i, one in enumerate(headings) if i != time])
     raise RecordingError(
         f"line {line}: "

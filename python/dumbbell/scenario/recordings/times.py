@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import NamedTuple
 
-from dumbbell.errors import printable
+from dumbbell.errors import shown_name
 
 from .headings import TIMES
 from .model import Heading, RecordingError
@@ -73,7 +73,7 @@ def times_ns(cells: Sequence[str], lines: Sequence[int], heading: Heading, unit:
     scale = scale or _EPOCHS.get(digits, 0)
     if not scale:
         raise RecordingError(
-            f"the times of {printable(heading.name)} have no unit, which `time_unit` says (--time-unit): ns, us, ms, s"
+            f"the times of {shown_name(heading.name)} have no unit, which `time_unit` says (--time-unit): ns, us, ms, s"
         )
     made = []
     for cell, line in zip(cells, lines):
@@ -109,7 +109,7 @@ def _dates(cells: Sequence[str], lines: Sequence[int], heading: Heading) -> list
         moment = _moment(cell.strip()) if len(cell) <= _LETTERS_MAX else None
         if moment is None:
             raise RecordingError(
-                f"line {line}: {printable(heading.name)} is no number and no date of a known form, such as"
+                f"line {line}: {shown_name(heading.name)} is no number and no date of a known form, such as"
                 " 2019-12-31 10:16:30.123"
             )
         moments.append(moment)
@@ -132,7 +132,7 @@ def _order(either: set[tuple[int, int, int]], heading: Heading) -> bool:
     is_day_first = any(a > 12 for _, a, _ in either)
     if len(either) > 1 and is_day_first == any(b > 12 for _, _, b in either):
         raise RecordingError(
-            f"the dates of {printable(heading.name)} may be day/month or month/day, wanted a form such as 2019-12-31"
+            f"the dates of {shown_name(heading.name)} may be day/month or month/day, wanted a form such as 2019-12-31"
         )
     return is_day_first
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dumbbell.errors import printable
+from dumbbell.errors import shown_name
 
 from . import headings as words
 from .headings import called
@@ -56,7 +56,7 @@ def recording(form: str, rows: Rows, choice: Choice) -> Recording:
         if read.points:
             columns.append(Column(heading.name, measured.quantity, measured.direction, read.points, number))
         else:
-            empty.append(printable(heading.name))
+            empty.append(shown_name(heading.name))
     if not columns:
         where = f"line {rows.lines[0]}: " if rows.lines else ""
         raise RecordingError(f"{where}column {empty[0] if empty else ''} has no value, wanted one in some row")
@@ -79,7 +79,7 @@ def _measured(heading: Heading, choice: Choice) -> Heading:
         if wanted and heading.quantity and words.family(heading.quantity) != wanted:
             raise ChoiceError("column", heading.name, f"a column of a {choice.quantity}, not of a {heading.quantity}")
         units = words.UNITS_WANTED[wanted] if wanted else "; ".join(words.UNITS_WANTED.values())
-        raise ChoiceError("unit", None, f"the unit of column {printable(heading.name)}, one of: {units}")
+        raise ChoiceError("unit", None, f"the unit of column {shown_name(heading.name)}, one of: {units}")
     assert found is not None, "an option's unit is read before"
     if wanted and found[0] != wanted:
         what = heading.quantity or ("share" if found[0] == "loss" else found[0])
@@ -123,7 +123,7 @@ def _points(heading: Heading, cells: Sequence[Cell], rows: Rows) -> _Read:
 
 def _notes(name: str, known: dict[Cell, int | None], missing: int, leading: int, small: int) -> list[Note]:
     """What there is to say of a column. Empty cells keep the value in tables that are made so, which is no warning."""
-    shown, notes = printable(name), []
+    shown, notes = shown_name(name), []
     if missing:
         is_marked = any(value is None and (cell is None or str(cell).strip()) for cell, value in known.items())
         text = f"column {shown}: cells without a value, which keep the one before: {missing}"
@@ -157,7 +157,7 @@ def _with_points(heading: Heading, cells: Sequence[Cell], rows: Rows) -> list[Ce
         commas = [cell for cell in cells if isinstance(cell, str) and "," in cell]
         if commas and all(_THOUSANDS.fullmatch(cell.strip()) for cell in commas):
             raise RecordingError(
-                f"the commas of column {printable(heading.name)} may be those of decimals or of thousands, wanted"
+                f"the commas of column {shown_name(heading.name)} may be those of decimals or of thousands, wanted"
                 " numbers such as 1234.5"
             )
     return [
