@@ -8,8 +8,8 @@ import pytest
 
 from conftest import ROOT
 from dumbbell import Scenario, from_file
+from dumbbell.api import run
 from dumbbell.runs import plan
-from dumbbell.runs.sweep import run
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 

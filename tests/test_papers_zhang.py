@@ -110,8 +110,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Table:
     made = book(tmp_path_factory.mktemp("store"))
     case = Case("BBR", {"case": 5}, {**tables.against_cubic("BBR", 5, FAST), "duration": "30s"})
     jobs = made._jobs_of("zhang2019/fig14a", case)
-    for _ in made.store.run(jobs, 1, None):
-        pass
+    made.run(jobs)
     entry, text = papers.entry_of("zhang2019/fig14a"), papers.text_of("zhang2019/fig14a")
     return Table(text, entry, [Point(None, {"case": 5}, tuple(made.store.results(jobs)))])
 
@@ -154,8 +153,7 @@ def test_spikes_of_startup_are_held_against_the_link(tmp_path: Path) -> None:
     given = intra.four("BBR", 3, FAST)
     flows = [{key: value for key, value in flow.items() if key != "stop"} for flow in given["flow"][:3]]
     jobs = made._jobs_of("zhang2019/fig7b", Case("BBR", {"case": 3}, {**given, "flow": flows, "duration": "90s"}))
-    for _ in made.store.run(jobs, 1, None):
-        pass
+    made.run(jobs)
     (run,) = made.store.results(jobs)
     entry, text = papers.entry_of("zhang2019/fig7b"), papers.text_of("zhang2019/fig7b")
     (claim,) = (one for one in text.claims if one.id == "c2")

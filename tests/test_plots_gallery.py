@@ -14,8 +14,8 @@ import pytest
 
 from conftest import ROOT
 from dumbbell import ResultError, Results, from_file, plot
+from dumbbell.api import run
 from dumbbell.runs import plan
-from dumbbell.runs.sweep import run
 from dumbbell.scenario.declare import is_written
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))

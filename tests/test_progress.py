@@ -12,8 +12,10 @@ import pytest
 import dumbbell
 from conftest import SMALL
 from dumbbell import from_text
-from dumbbell.runs import progress, sweep
+from dumbbell.runs import progress
+from dumbbell.runs.execute import execute
 from dumbbell.runs.job import Job
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.place import Place
 from dumbbell.runs.progress import Log, Progress, Terminal
 from dumbbell.scenario.file import Given
@@ -21,7 +23,7 @@ from dumbbell.scenario.file import Given
 
 @pytest.fixture
 def jobs() -> list[Job]:
-    return sweep.jobs_of([Given(from_text(SMALL), SMALL)], Path())
+    return jobs_of([Given(from_text(SMALL), SMALL)], Path())
 
 
 class Wide(Terminal):
@@ -38,8 +40,15 @@ class Wide(Terminal):
         return self.columns - 1
 
 
+def expecting(jobs: list[Job], screen: progress.Screen) -> Progress:
+    """A line that waits for these runs."""
+    made = Progress(screen)
+    made.expect(jobs)
+    return made
+
+
 def test_it_tells_runs_simulated_time_packets_per_second_and_time_left(jobs: list[Job]) -> None:
-    made = Progress(jobs, Log(io.StringIO()))
+    made = expecting(jobs, Log(io.StringIO()))
     assert made.text(0.0) == "0/2 runs  simulated 0.0 of 4 s  ..."
     made.observe(jobs[0], 2 * 10**9, 3_000_000)
     made.observe(jobs[1], 10**9, 1_000_000)
@@ -48,27 +57,26 @@ def test_it_tells_runs_simulated_time_packets_per_second_and_time_left(jobs: lis
 
 def test_time_left_goes_by_what_the_links_carry_and_not_by_simulated_time() -> None:
     text = SMALL.replace('rate = "20Mbps"', 'rate = ["10Mbps", "1Gbps"]').replace('["0.5bdp", "2bdp"]', '"1bdp"')
-    slow, fast = sweep.jobs_of([Given(from_text(text), text)], Path())
-    made = Progress([slow, fast], Log(io.StringIO()))
+    slow, fast = jobs_of([Given(from_text(text), text)], Path())
+    made = expecting([slow, fast], Log(io.StringIO()))
     made.observe(slow, 2 * 10**9, 1650)
     # Both last 2 s, of 1,651 and 165,125 full frames; the start of a run counts as 30,000.
     assert made.text(1.0).endswith("simulated 2.0 of 4 s  0.00 M packets/s  6 s left")
 
 
 def test_a_single_run_has_no_count_of_runs(jobs: list[Job]) -> None:
-    assert Progress(jobs[:1], Log(io.StringIO())).text(1.0) == "simulated 0.0 of 2 s  ..."
+    assert expecting(jobs[:1], Log(io.StringIO())).text(1.0) == "simulated 0.0 of 2 s  ..."
 
 
 def test_every_run_reports_its_end(tmp_path: Path, jobs: list[Job]) -> None:
-    made = Progress(jobs, Log(io.StringIO()))
-    with sweep.Sweep(jobs, Place(tmp_path), workers=2) as going:
-        assert all(outcome.error is None for outcome in going.outcomes(made.observe))
+    made = expecting(jobs, Log(io.StringIO()))
+    assert all(outcome.error is None for outcome in execute(jobs, Place(tmp_path), workers=2, progress=made))
     assert made.text(1.0).startswith("2/2 runs  simulated 4.0 of 4 s")
 
 
 def test_the_line_is_wiped_before_anything_else_is_printed(jobs: list[Job]) -> None:
     screen = Wide(80)
-    made = Progress(jobs, screen)
+    made = expecting(jobs, screen)
     made._drawn = 0.0
     made.observe(jobs[0], 10**9, 10)
     drawn = screen.stream.getvalue()
@@ -83,7 +91,7 @@ def test_the_line_is_wiped_before_anything_else_is_printed(jobs: list[Job]) -> N
 def test_no_line_is_as_wide_as_the_terminal(jobs: list[Job], columns: int, count: int) -> None:
     # A line that fills the terminal makes it scroll, once for each drawing.
     screen = Wide(columns)
-    made = Progress(jobs[:count], screen)
+    made = expecting(jobs[:count], screen)
     made._total_ns = {0: 86_400 * 10**9, **dict.fromkeys(range(1, count), 10**12)}
     for ns in (0, 10**9, 43_200 * 10**9, 86_400 * 10**9):
         made._drawn = 0.0
@@ -98,7 +106,7 @@ def test_what_is_no_terminal_gets_a_line_every_half_a_minute(jobs: list[Job], mo
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     stream = io.StringIO()
-    made = Progress(jobs, progress.screen(stream))
+    made = expecting(jobs, progress.screen(stream))
     for second in range(100):
         now[0] = float(second)
         made.observe(jobs[0], second * 10**7, second * 1000)

@@ -21,22 +21,23 @@ from conftest import SMALL
 from dumbbell import OutError, ResultError, from_text, load
 from dumbbell.cli import main
 from dumbbell.errors import DiskFullError
-from dumbbell.runs import sweep
+from dumbbell.runs.execute import Execution, execute
+from dumbbell.runs.job import Outcome
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.place import LOCK, Place
-from dumbbell.runs.sweep import Sweep
 from dumbbell.scenario.file import Given
 
 FIRST = "small_buffer=0.5bdp"
 
 
-def going(out: Path, text: str = SMALL, *, workers: int = 1, **options: Any) -> Sweep:
-    return Sweep(sweep.jobs_of([Given(from_text(text), text)], Path()), Place(out, **options), workers=workers)
+def going(out: Path, text: str = SMALL, *, workers: int = 1, **options: Any) -> Execution:
+    return Execution(jobs_of([Given(from_text(text), text)], Path()), Place(out, **options), workers=workers)
 
 
-def run(out: Path, text: str = SMALL, **options: Any) -> tuple[list[sweep.Outcome], list[str]]:
+def run(out: Path, text: str = SMALL, *, workers: int = 1, **options: Any) -> tuple[list[Outcome], list[str]]:
     notes: list[str] = []
-    with going(out, text, **options) as made:
-        return list(made.outcomes(note=notes.append)), notes
+    planned = jobs_of([Given(from_text(text), text)], Path())
+    return list(execute(planned, Place(out, **options), workers=workers, note=notes.append)), notes
 
 
 def tables(out: Path) -> dict[str, bytes]:

@@ -10,9 +10,10 @@ from serving import SCENARIO, Server, serving, wait_for
 
 
 def workers(server: Server) -> list[int]:
-    """Processes of the server."""
+    """Processes of the server that run jobs, or wait for one."""
     children = Path(f"/proc/{server.process.pid}/task").glob("*/children")
-    return [int(pid) for one in children for pid in one.read_text().split()]
+    pids = [int(pid) for one in children for pid in one.read_text().split()]
+    return [pid for pid in pids if b"dumbbell.serve.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def is_dead(process: int) -> bool:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,8 +21,10 @@ from conftest import SMALL
 from dumbbell import ScenarioError, from_text
 from dumbbell.backends.folder import damage
 from dumbbell.errors import DiskFullError
-from dumbbell.runs import identity, sweep
+from dumbbell.runs import identity
+from dumbbell.runs.execute import execute
 from dumbbell.runs.job import Job
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.place import Place
 from dumbbell.runs.store import LOCKS, Store
 from dumbbell.scenario.file import Given
@@ -31,7 +34,15 @@ TABLES = ("flows", "samples", "queue", "events")
 
 
 def jobs(text: str = SMALL, **options: Any) -> list[Job]:
-    return sweep.jobs_of([Given(from_text(text), text)], Path(), **options)
+    return jobs_of([Given(from_text(text), text)], Path(), **options)
+
+
+def made_in(store: Store, wanted: list[Job], workers: int | None = None) -> Iterator[tuple[Job, Path]]:
+    """Each of these runs with its folder in the store, where it is made if it is missing."""
+    for outcome in execute(wanted, None, store=store, workers=workers):
+        if outcome.error is not None:
+            raise outcome.error
+        yield outcome.job, store.folder(store.key(outcome.job.request))
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -48,24 +59,24 @@ def test_a_run_has_the_bytes_that_it_has_elsewhere_and_is_made_once(tmp_path: Pa
         tmp_path / "store", make=lambda request, folder: made.append(folder) or store._make(request, folder)
     )  # type: ignore[func-returns-value]
     for _ in range(2):
-        for job, folder in counting.run(jobs()):
+        for job, folder in made_in(counting, jobs()):
             assert store.get(store.key(job.request)) == folder
     assert len(made) == len(runs_in(tmp_path / "store")) == 2
     dumbbell.run(from_text(SMALL), tmp_path / "plain")
-    for job, folder in counting.run(jobs()):
-        assert tables(folder) == tables(tmp_path / "plain" / job.folder)
+    for job, folder in made_in(counting, jobs()):
+        assert tables(folder) == tables(tmp_path / "plain" / job.folder.name)
     assert list((tmp_path / "store" / LOCKS).iterdir()) == []
 
 
 def test_runs_are_shared_by_whoever_asks_and_each_has_them_under_its_own_names(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     first = jobs()
-    assert len(list(store.run(first))) == 2
+    assert len(list(made_in(store, first))) == 2
     other = SMALL.replace('name = "small"', 'name = "other"').replace("[path]", '[measure]\nfrom = "1s"\n\n[path]')
     other = other.replace('["0.5bdp", "2bdp"]', '["2bdp", "3bdp"]')
     second = jobs(other)
     assert store.get(store.key(second[0].request)) == store.get(store.key(first[1].request))
-    list(store.run(second))
+    list(made_in(store, second))
     assert len(runs_in(store.path)) == 3
     for one, asked in ((store.results(first), first), (store.results(second), second)):
         assert [run.vary for run in one] == [job.planned.vary for job in asked]
@@ -78,9 +89,9 @@ def test_runs_are_shared_by_whoever_asks_and_each_has_them_under_its_own_names(t
 
 def test_a_sweep_with_a_store_writes_the_folders_that_one_without_it_writes(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
-    for out, make in (("plain", None), ("first", store.place), ("again", store.place)):
-        with sweep.Sweep(jobs(), Place(tmp_path / out), workers=2, **({"make": make} if make else {})) as going:
-            assert all(outcome.error is None for outcome in going.outcomes())
+    for out, kept in (("plain", None), ("first", store), ("again", store)):
+        outcomes = execute(jobs(), Place(tmp_path / out), store=kept, workers=2)
+        assert all(outcome.error is None for outcome in outcomes)
     names = sorted(path.name for path in (tmp_path / "plain").iterdir())
     for out in ("first", "again"):
         assert sorted(path.name for path in (tmp_path / out).iterdir()) == names
@@ -117,7 +128,7 @@ BASE: dict[str, Any] = {
 
 def key_of(changed: dict[str, Any], **options: Any) -> str:
     scenario = dumbbell.from_dict({**BASE, **changed})
-    (job,) = sweep.jobs_of([Given(scenario, "")], Path(), **options)
+    (job,) = jobs_of([Given(scenario, "")], Path(), **options)
     return identity.key(job.request)
 
 
@@ -178,14 +189,14 @@ def test_a_trace_is_known_by_its_content_wherever_it_lies(tmp_path: Path) -> Non
 @pytest.mark.parametrize("harm", ["truncate", "remove", "manifest"])
 def test_a_damaged_run_is_run_again(tmp_path: Path, harm: str) -> None:
     store = Store(tmp_path)
-    ((_, folder),) = store.run(jobs()[:1])
+    ((_, folder),) = made_in(store, jobs()[:1])
     before = tables(folder)
     if harm == "remove":
         (folder / "queue.parquet").unlink()
     else:
         os.truncate(folder / ("manifest.json" if harm == "manifest" else "samples.parquet"), 100)
     assert store.get(folder.name) is None
-    ((_, again),) = store.run(jobs()[:1])
+    ((_, again),) = made_in(store, jobs()[:1])
     assert (again, tables(again)) == (folder, before)
 
 
@@ -198,7 +209,7 @@ def test_an_error_comes_in_its_turn_and_what_is_finished_stays(
     )
     store, got = Store(tmp_path), []
     with pytest.raises(DiskFullError):
-        got.extend(folder for _, folder in store.run(jobs(text), workers))
+        got.extend(folder for _, folder in made_in(store, jobs(text), workers))
     assert [store.get(folder.name) for folder in got] == got
     assert len(runs_in(tmp_path)) >= 1
     assert not list(tmp_path.glob("??/.*"))
@@ -219,13 +230,13 @@ def test_a_real_full_disk_loses_no_finished_run(tmp_path: Path) -> None:
         wanted = jobs(SMALL.replace("name =", "repetitions = 15\nname =").replace("[path]", '[path]\nloss = "0.1%"'))
         store, got = Store(tmp_path), []
         with pytest.raises(DiskFullError):
-            got.extend(folder for _, folder in store.run(wanted, 2))
+            got.extend(folder for _, folder in made_in(store, wanted, 2))
         finished = runs_in(tmp_path)
         assert finished
         assert all(store.get(folder.name) for folder in finished)
         assert not list(tmp_path.glob("??/.*"))
         subprocess.run(["mount", "-o", "remount,size=20m", tmp_path], check=True)
-        assert len(list(store.run(wanted, 2))) == 30
+        assert len(list(made_in(store, wanted, 2))) == 30
         assert all(store.get(folder.name) for folder in finished)
     finally:
         subprocess.run(["umount", tmp_path], check=True)
@@ -234,15 +245,19 @@ def test_a_real_full_disk_loses_no_finished_run(tmp_path: Path) -> None:
 PROGRAM = """\
 import sys
 from pathlib import Path
-from dumbbell.runs import sweep
+from dumbbell.runs.execute import execute
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.store import Store
 from dumbbell.scenario.file import from_file
 from dumbbell import backends
 def make(request, folder):
     print("made", folder.name, file=sys.stderr, flush=True)
     return backends.run(request, folder)
-for job, folder in Store(sys.argv[2], make=make).run(sweep.jobs_of([from_file(sys.argv[1])], Path()), 2):
-    print(folder.name, flush=True)
+store = Store(sys.argv[2], make=make)
+for outcome in execute(jobs_of([from_file(sys.argv[1])], Path()), None, store=store, workers=2):
+    if outcome.error:
+        raise outcome.error
+    print(store.key(outcome.job.request), flush=True)
 """
 
 

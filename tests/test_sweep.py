@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -15,8 +16,10 @@ import dumbbell
 from conftest import SMALL
 from dumbbell import ResultError, ScenarioError, _native, from_text, load
 from dumbbell.errors import EngineError
-from dumbbell.runs import origin, sweep
-from dumbbell.runs.job import Job
+from dumbbell.runs import origin
+from dumbbell.runs.execute import Execution
+from dumbbell.runs.job import Job, Outcome
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.place import Place
 from dumbbell.scenario.file import Given
 
@@ -31,13 +34,13 @@ def tables(folder: Path) -> dict[str, bytes]:
     }
 
 
-def run(text: str, out: Path, **options: Any) -> list[sweep.Outcome]:
+def run(text: str, out: Path, **options: Any) -> list[Outcome]:
     with going(text, out, **options) as made:
         return list(made.outcomes())
 
 
-def going(text: str, out: Path, *, workers: int = 1, **options: Any) -> sweep.Sweep:
-    return sweep.Sweep(sweep.jobs_of([Given(from_text(text), text)], Path()), Place(out, **options), workers=workers)
+def going(text: str, out: Path, *, workers: int = 1, **options: Any) -> Execution:
+    return Execution(jobs_of([Given(from_text(text), text)], Path()), Place(out, **options), workers=workers)
 
 
 def test_one_and_two_workers_and_a_second_run_write_the_same_bytes(tmp_path: Path) -> None:
@@ -171,8 +174,10 @@ def test_a_plan_that_the_engine_refuses_is_bad_input(tmp_path: Path, double: Mod
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupt_stops_the_running_ones_and_keeps_the_finished(tmp_path: Path, workers: int) -> None:
     text = SMALL.replace('"2s"', '["1s", "3000s"]').replace('["0.5bdp", "2bdp"]', '"1bdp"')
-    with going(text, tmp_path, workers=workers) as made:
-        outcomes = made.outcomes(_interrupt_long_runs if workers == 1 else None)
+    planned = jobs_of([Given(from_text(text), text)], Path())
+    watcher = Interrupting() if workers == 1 else None
+    with Execution(planned, Place(tmp_path), workers=workers, progress=watcher) as made:
+        outcomes = made.outcomes()
         assert next(outcomes).error is None
         if workers == 1:
             with pytest.raises(KeyboardInterrupt):
@@ -181,22 +186,32 @@ def test_an_interrupt_stops_the_running_ones_and_keeps_the_finished(tmp_path: Pa
     assert not list(tmp_path.glob(".tmp-*"))
 
 
-def _interrupt_long_runs(job: Job, _sim_ns: int, _packets: int) -> None:
-    if job.planned.vary["duration"] == "3000s":
-        raise KeyboardInterrupt
+class Interrupting:
+    """Interrupts long runs."""
+
+    def expect(self, jobs: Iterable[Job]) -> None:
+        """Nothing yet."""
+
+    def observe(self, job: Job, _sim_ns: int, _packets: int) -> None:
+        """Interrupt a long one."""
+        if job.planned.vary["duration"] == "3000s":
+            raise KeyboardInterrupt
+
+    def clear(self) -> None:
+        """Nothing is shown."""
 
 
 def test_two_scenarios_of_one_name_are_refused() -> None:
     scenario = Given(from_text(SMALL), SMALL)
     with pytest.raises(ScenarioError, match=r'name: "small" stands in two scenarios'):
-        sweep.jobs_of([scenario, scenario], Path())
+        jobs_of([scenario, scenario], Path())
 
 
 def test_folder_names_are_short_and_of_their_own() -> None:
     text = SMALL.replace('["0.5bdp", "2bdp"]', str(["500kB", "20ms", "1 bdp"]).replace("'", '"')).replace(
         "20Mbps", "20Mbit/s"
     )
-    names = [job.folder.name for job in sweep.jobs_of([Given(from_text(text), text)], Path())]
+    names = [job.folder.name for job in jobs_of([Given(from_text(text), text)], Path())]
     assert names == ["small_buffer=500kB", "small_buffer=20ms", "small_buffer=1-bdp"]
 
 

@@ -12,7 +12,8 @@ import dumbbell
 from dumbbell import Flow, Scenario, ScenarioError, from_text, plot, ranged
 from dumbbell import Path as Bottleneck
 from dumbbell.plots.cells import varied_keys
-from dumbbell.runs import estimate, plan, sweep
+from dumbbell.runs import estimate, plan
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.scenario.file import Given
 from dumbbell.scenario.toml_text import to_toml
 
@@ -104,7 +105,7 @@ def test_parameters_go_with_the_controller_that_has_them() -> None:
         ("fifo", "off"),
         ("codel", "classic"),
     }
-    names = [job.folder.name for job in sweep.jobs_of([Given(from_text(text), text)], Path())]
+    names = [job.folder.name for job in jobs_of([Given(from_text(text), text)], Path())]
     assert names[-1] == "scenario_qdisc=codel-ecn_host.ecn=true_flow0.cca=cubic_flow0.params=beta=800"
     assert len(set(names)) == len(runs) == 6
 

@@ -17,8 +17,8 @@ import pytest
 from conftest import SMALL
 from dumbbell import ScenarioError, from_text
 from dumbbell.errors import ControllerError, DiskFullError, DumbbellError, EngineError, together
-from dumbbell.runs import sweep
 from dumbbell.runs.job import Job, Outcome
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.workers import Workers
 from dumbbell.scenario.file import Given
 
@@ -28,7 +28,7 @@ LONG = MANY.replace('"200ms"', '"86400s"') + '\n[record]\nevery = "1s"\n'
 
 
 def jobs(count: int) -> list[Job]:
-    one = sweep.jobs_of([Given(from_text(SMALL), SMALL)], Path("out"))[0]
+    one = jobs_of([Given(from_text(SMALL), SMALL)], Path("out"))[0]
     return [one._replace(number=number) for number in range(count)]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.runs import plan
-from dumbbell.runs.sweep import folder_name
+from dumbbell.runs.jobs import folder_name
 from dumbbell.scenario.file import from_file
 
 if TYPE_CHECKING:

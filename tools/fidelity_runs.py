@@ -21,9 +21,9 @@ from dumbbell.backends.request import Request
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import versus
 from dumbbell.results.manifest import Summary
+from dumbbell.runs.execute import execute
 from dumbbell.runs.job import Job
 from dumbbell.runs.place import Place
-from dumbbell.runs.sweep import Sweep
 from fidelity_rows import ROOT
 
 if TYPE_CHECKING:
@@ -178,11 +178,10 @@ def _ended(
     listed: list[Job], missing: list[tuple[str, Request]], folder: Path, workers: int | None
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Key, error and manifest of each run as it ends; what it wrote is taken away."""
-    with Sweep(listed, Place(folder), workers=workers) as sweep:
-        for outcome in sweep.outcomes():
-            key = missing[outcome.job.number][0]
-            yield key, str(outcome.error or ""), outcome.manifest or {}
-            remove(outcome.job.folder)
+    for outcome in execute(listed, Place(folder), workers=workers):
+        key = missing[outcome.job.number][0]
+        yield key, str(outcome.error or ""), outcome.manifest or {}
+        remove(outcome.job.folder)
 
 
 def _ran(manifest: dict[str, Any]) -> Ran:

@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import kernel
     from . import plots as plot
+    from .api import check, find, run, sweep
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .results import metrics
     from .results.load import Result, Results, load
     from .runs import plan
-    from .runs.explore import find, sweep
-    from .runs.sweep import run
     from .scenario.file import Flow, Path, Record, Scenario, from_dict, from_file, from_text
     from .scenario.host import Host
     from .scenario.impairments import Jitter
@@ -58,20 +57,21 @@ _HOME = {
     "Qdisc": (".scenario.qdiscs", "Qdisc"),
     "Record": (".scenario.file", "Record"),
     "Scenario": (".scenario.file", "Scenario"),
-    "find": (".runs.explore", "find"),
-    "sweep": (".runs.explore", "sweep"),
+    "check": (".api", "check"),
+    "find": (".api", "find"),
+    "sweep": (".api", "sweep"),
     "from_dict": (".scenario.file", "from_dict"),
     "from_file": (".scenario.file", "from_file"),
     "from_text": (".scenario.file", "from_text"),
     "ranged": (".scenario.ranges", "ranged"),
-    "run": (".runs.sweep", "run"),
+    "run": (".api", "run"),
 }
 
 __all__ = [
     "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path",
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError",
-    "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
+    "check", "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
     "plan", "plot", "ranged", "run", "sweep",
 ]  # fmt: skip
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell.runs import sweep
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.scenario.file import Given
 from dumbbell.scenario.toml_text import to_toml
 
@@ -24,7 +24,7 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell.papers import demo
 
     scenario = demo.fig11a(full=arguments.full)
-    planned = sweep.jobs_of([Given(scenario, to_toml(scenario))], Path())
+    planned = jobs_of([Given(scenario, to_toml(scenario))], Path())
     place = run.placed(arguments, scenario.name)
     status = run.go(planned, place, workers=arguments.jobs, show=run.Show.NOTHING, quiet=arguments.quiet)
     return report(place.path, full=arguments.full) if status == OK else status

@@ -94,17 +94,8 @@ def _run(book: Book, names: list[str], *, quiet: bool) -> None:
     from dumbbell.runs import interrupts
     from dumbbell.runs.progress import Progress, screen
 
-    jobs = book.jobs(book.needed(names))
-    shown = None if quiet else Progress(jobs, screen())
-    try:
-        with interrupts.Raised():
-            for _ in book.run(jobs, shown.observe if shown else None):
-                pass
-    except interrupts.Interrupted as error:
-        interrupts.pass_on(error)
-    finally:
-        if shown:
-            shown.clear()
+    with interrupts.passed_on(), interrupts.Raised():
+        book.run(book.jobs(book.needed(names)), None if quiet else Progress(screen()))
 
 
 def _draw(one: Judged, out: Path) -> Path | None:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends
 from dumbbell.errors import DiskFullError, ScenarioError
-from dumbbell.runs import interrupts, sweep
+from dumbbell.runs import interrupts
+from dumbbell.runs.execute import Execution
 from dumbbell.runs.job import Job
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.place import Place
 from dumbbell.runs.progress import Progress, screen
 from dumbbell.scenario import warn
@@ -67,7 +69,7 @@ def jobs(arguments: argparse.Namespace, own: Own, traffic: str | None) -> tuple[
     """The scenarios of a command line, and every run of them; raises ScenarioError."""
     overrides = tuple(arguments.overrides)
     scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
-    return scenarios, sweep.jobs_of(
+    return scenarios, jobs_of(
         scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on
     )
 
@@ -126,14 +128,14 @@ def go(
     """Run these and print their outcomes; returns the exit status."""
     status, finished = OK, []
     done: list[tuple[Path, str]] = []
-    progress = None if quiet else Progress(planned, screen())
-    going: sweep.Sweep | None = None
+    progress = None if quiet else Progress(screen())
+    going: Execution | None = None
     try:
         keep = _line_kept if show is Show.JSON else _kept
-        with sweep.Sweep(planned, place, workers=workers, keep=keep, may_fork=True) as going:
-            for outcome in going.outcomes(progress.observe if progress else None, _note):
-                if progress:
-                    progress.clear()
+        with Execution(
+            planned, place, workers=workers, keep=keep, may_fork=True, progress=progress, note=_note
+        ) as going:
+            for outcome in going.outcomes():
                 if outcome.error:
                     status = _worse(status, outcome.error)
                     hint = (
@@ -146,13 +148,8 @@ def go(
                     if show is Show.JSON:
                         print(outcome.manifest["line"], flush=True)
     except KeyboardInterrupt as error:
-        if progress:
-            progress.clear()
         _note(f"interrupted; {_finished(going)}" if going else "interrupted")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
-    finally:
-        if progress:
-            progress.clear()
     _told_equal(done)
     _summarise(planned, finished, place, show, wanted)
     return status
@@ -166,7 +163,7 @@ def _summarise(planned: list[Job], finished: list[Path], place: Place, show: Sho
         from .show import of_runs
 
         sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), failed=failed, told=told(planned)))
-    elif failed[0] and len(planned) > 1:
+    elif failed[0] and len(planned) > 1 and show is Show.JSON:
         from .show import failed_text
 
         _note(failed_text(*failed))
@@ -192,7 +189,7 @@ def _told_equal(done: list[tuple[Path, str]]) -> None:
         _note(f"warning: {text}")
 
 
-def _finished(going: sweep.Sweep) -> str:
+def _finished(going: Execution) -> str:
     done = sum((job.folder / "manifest.json").exists() for job in going.jobs)
     return f"{done} of {len(going.jobs)} runs are finished in {going.out}, --resume runs the rest"
 

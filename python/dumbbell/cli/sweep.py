@@ -14,10 +14,10 @@ from dumbbell.errors import DiskFullError, ScenarioError, wrong
 from dumbbell.judge.grammar import bound, precision
 from dumbbell.runs import interrupts
 from dumbbell.runs import vary as varying
+from dumbbell.runs.execute import Execution
 from dumbbell.runs.progress import Progress, screen
 from dumbbell.runs.store import Store
 from dumbbell.runs.study import MOST, Choice, Found, Looked, Prepared, Study, missed, prepared
-from dumbbell.runs.sweep import Sweep
 from dumbbell.scenario import units
 from dumbbell.scenario.own import Own
 
@@ -48,8 +48,9 @@ def main(arguments: argparse.Namespace) -> int:
             run.warn_of([made.given], made.jobs, own)
         workers = backends.workers(arguments.on, (job.request for job in made.jobs), arguments.jobs)
         place = run.placed(arguments, made.given.scenario.name)
-        make = Store(arguments.store).place
-        with Sweep(made.jobs, place, workers=workers, make=make) as going:
+        progress = None if arguments.quiet else Progress(screen(), has_kept=True)
+        store = Store(arguments.store)
+        with Execution(made.jobs, place, store=store, workers=workers, progress=progress, note=_note) as going:
             return _go(arguments, made, going, choice=choice, conditions=conditions, wanted=wanted)
 
 
@@ -84,14 +85,12 @@ def _conditions(arguments: argparse.Namespace) -> list[Bound]:
 class _Teller:
     """Says what comes of each run, and remembers the exit status."""
 
-    def __init__(self, progress: Progress | None, *, has_lines: bool) -> None:
-        self.progress, self.has_lines, self.status = progress, has_lines, OK
+    def __init__(self, *, has_lines: bool) -> None:
+        self.has_lines, self.status = has_lines, OK
         self.failed = self.count = 0
 
     def tell(self, outcome: Outcome) -> None:
         """An error on stderr, or a line of JSON on stdout."""
-        if self.progress:
-            self.progress.clear()
         self.count += 1
         self.failed += outcome.error is not None
         if outcome.error:
@@ -105,16 +104,15 @@ class _Teller:
 def _go(
     arguments: argparse.Namespace,
     made: Prepared,
-    going: Sweep,
+    going: Execution,
     *,
     choice: Choice,
     conditions: list[Bound],
     wanted: Asked,
 ) -> int:
     """Run, and print what came of it; returns the exit status."""
-    progress = None if arguments.quiet else Progress([], screen(), has_kept=True)
-    teller, found = _Teller(progress, has_lines=arguments.json and not conditions), None
-    study = Study(going, choice, tell=teller.tell, progress=progress, note=_note)
+    teller, found = _Teller(has_lines=arguments.json and not conditions), None
+    study = Study(going, choice, tell=teller.tell)
     try:
         if conditions:
             found = study.find(made.given.scenario, arguments.find[1], conditions, largest=arguments.find[0] == "max")
@@ -124,21 +122,18 @@ def _go(
         how = " with --resume" if arguments.out and not arguments.resume else ""
         _note(f"interrupted; {len(study.finished)} runs are finished, the same command{how} runs the rest")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
-    finally:
-        if progress:
-            progress.clear()
     if found is not None:
         _print_found(arguments, found, conditions)
     elif not arguments.json and not arguments.quiet:
         failed = (teller.failed, teller.count)
         _print_table(study, going, choice, wanted, failed=failed, told=run.told(made.jobs))
-    elif teller.failed and teller.count > 1:
+    elif teller.failed and teller.count > 1 and arguments.json:
         _note(failed_text(teller.failed, teller.count))
     return teller.status
 
 
 def _print_table(
-    study: Study, going: Sweep, choice: Choice, wanted: Asked, *, failed: tuple[int, int], told: set[str]
+    study: Study, going: Execution, choice: Choice, wanted: Asked, *, failed: tuple[int, int], told: set[str]
 ) -> None:
     folders = [job.folder for job in going.jobs if job.number in study.finished]
     if folders:

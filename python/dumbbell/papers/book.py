@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.papers import entry_of, text_of
+from dumbbell.runs.execute import execute
 
 from .judge import Verdict, judge
 from .table import PaperError, Point, Table
 
 if TYPE_CHECKING:
-    from dumbbell.runs.job import Job, Observe
+    from dumbbell.runs.execute import Watcher
+    from dumbbell.runs.job import Job
     from dumbbell.runs.store import Store
 
     from .claims import Text
@@ -68,19 +70,19 @@ class Book:
                     jobs.setdefault(self.store.key(job.request), job)
         return [job._replace(number=i) for i, job in enumerate(jobs.values())]
 
-    def run(self, jobs: Sequence[Job], observe: Observe | None = None) -> Iterator[Job]:
-        """Run what is missing of these, and yield each run when it is there."""
+    def run(self, jobs: Sequence[Job], progress: Watcher | None = None) -> None:
+        """Run what is missing of these; raises the error of the first that fails."""
         workers = backends.workers(self.on, (job.request for job in jobs), self.workers)
-        for job, _ in self.store.run(jobs, workers, observe):
-            yield job
+        for outcome in execute(jobs, None, store=self.store, workers=workers, progress=progress):
+            if outcome.error is not None:
+                raise outcome.error
 
     def table(self, name: str) -> Table:
         """The runs of an entry; those that are missing are run."""
         if name not in self._tables:
             points = []
             for case, jobs in self._cases(name):
-                for _ in self.store.run(jobs, backends.workers(self.on, (), self.workers), None):
-                    pass
+                self.run(jobs)
                 points.append(Point(case.series, case.at, tuple(self.store.results(jobs))))
             self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on, scale=self.scale)
         return self._tables[name]
@@ -107,7 +109,7 @@ class Book:
     def _jobs_of(self, name: str, case: Case) -> list[Job]:
         from pathlib import Path
 
-        from dumbbell.runs.sweep import jobs_of
+        from dumbbell.runs.jobs import jobs_of
         from dumbbell.scenario.file import Given, from_dict
         from dumbbell.scenario.toml_text import to_toml
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import signal
 from _thread import get_native_id
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, TypeVar
 
@@ -93,6 +94,15 @@ def ended(start: Callable[[], Made], during: Callable[[Made], Found], end: Calla
     finally:
         if made is not None:
             end(made)
+
+
+@contextmanager
+def passed_on() -> Iterator[None]:
+    """In a library an interrupt is what it would have been without us."""
+    try:
+        yield
+    except Interrupted as error:
+        pass_on(error)
 
 
 def pass_on(error: Interrupted) -> NoReturn:

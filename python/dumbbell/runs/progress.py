@@ -147,7 +147,7 @@ def _span(seconds: float) -> str:
 class Progress:
     """Drawn from whichever thread has news."""
 
-    def __init__(self, jobs: Iterable[Job], on: Screen, *, has_kept: bool = False) -> None:
+    def __init__(self, on: Screen, *, has_kept: bool = False) -> None:
         """`has_kept`: runs whose first news is their end were there already, and say nothing of the time left."""
         self._screen, self._has_kept = on, has_kept
         self._began = self._drawn = time.monotonic()
@@ -157,7 +157,6 @@ class Progress:
         self._now: dict[int, tuple[int, int]] = {}
         self._kept: set[int] = set()
         self._lock = allocate_lock()
-        self.expect(jobs)
 
     def observe(self, job: Job, sim_ns: int, packets: int) -> None:
         """News of a running job, or of one that has just ended."""
@@ -210,3 +209,11 @@ class Progress:
         spent = sum(self._effort[number] * ns / self._total_ns[number] for number, (ns, _) in self._now.items())
         ran = spent - sum(self._effort[number] for number in self._kept)
         return _span(wall_s * (sum(self._effort.values()) - spent) / ran) if ran > 0 else "..."
+
+
+def shown(*, is_wanted: bool | None, has_kept: bool = False) -> Progress | None:
+    """What shows how far runs are; None where it is not wanted, which is so outside of notebooks unless said."""
+    notebook = is_notebook()
+    if is_wanted is False or (is_wanted is None and not notebook):
+        return None
+    return Progress(Notebook() if notebook else screen(), has_kept=has_kept)

@@ -6,7 +6,7 @@ STORE/
     .locks/3fa0...      while a run is under way; says whose it is
 
     store = Store("results/.store")
-    for job, folder in store.run(jobs):     # finds what exists, runs what is missing
+    for outcome in execute(jobs, None, store=store):     # finds what exists, runs what is missing
         ...
 
 Any number of processes may use a store at once. A run is there whole or not at all: it is made beside its place and
@@ -29,9 +29,9 @@ from dumbbell.errors import EngineError, ResultError
 from dumbbell.files import make_folder
 
 from . import identity, locks
-from .job import Job, Observe
+from .job import Job
 from .place import is_left, manifest_of, strangers
-from .pool import Make, Pool
+from .pool import Make
 
 if TYPE_CHECKING:
     from dumbbell.backends.request import Request
@@ -147,21 +147,6 @@ class Store:
                 except OSError:
                     shutil.copy2(source / name, made.path / name)
             return made.close(asked(stored, request))
-
-    def run(
-        self, jobs: Sequence[Job], workers: int | None = None, observe: Observe | None = None
-    ) -> Iterator[tuple[Job, Path]]:
-        """Each job with its folder in the store, in order; what is missing is run, by this many workers at once.
-
-        The folder's manifest has the name, the varied values and the plan of the one who asked for the run first:
-        `results` has those of the jobs. The error of a job is raised in its turn; runs that are finished stay.
-        """
-        keys = {job.number: self.key(job.request) for job in jobs}
-        with Pool(workers, lambda request, _: self.put(request)) as pool:
-            for outcome in pool.outcomes(jobs, observe):
-                if outcome.error is not None:
-                    raise outcome.error
-                yield outcome.job, self.folder(keys[outcome.job.number])
 
     def results(self, jobs: Sequence[Job]) -> Results:
         """The runs of these jobs, as they asked for them; raises ResultError for one that is not there."""

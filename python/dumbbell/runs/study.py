@@ -17,22 +17,20 @@ from dumbbell.judge.questions import FIRST
 from dumbbell.judge.verdict import worst
 from dumbbell.results import figures
 from dumbbell.results.catalogue import figure
-from dumbbell.results.load import Result
 from dumbbell.results.plan_view import PlanView, view
-from dumbbell.scenario.file import Given, Scenario, from_dict, from_file, from_text
+from dumbbell.scenario.file import Given, Scenario
 from dumbbell.scenario.own import Own
 
 from . import search
 from . import vary as varying
+from .execute import Execution
 from .job import Job, Outcome
+from .jobs import AnyScenario, given, jobs_of, text_of
 from .search import Bisection
-from .sweep import Sweep, jobs_of
 
 if TYPE_CHECKING:
     from dumbbell.results.figures import Row
     from dumbbell.results.statistic import Interval
-
-    from .progress import Progress
 
 #: Repetitions at most, where intervals decide.
 MOST = 30
@@ -76,7 +74,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    scenario: Scenario | str | Path | Mapping[str, object],
+    scenario: AnyScenario,
     choice: Choice,
     *,
     overrides: tuple[str, ...] = (),
@@ -84,26 +82,14 @@ def prepared(
     on: str = "sim",
 ) -> Prepared:
     """Plan a sweep; raises ScenarioError."""
-    from dumbbell.scenario import source
-    from dumbbell.scenario.toml_text import to_toml
-
-    is_file = isinstance(scenario, (str, Path))
-    if isinstance(scenario, (str, Path)):
-        text = source.read(source.located(scenario))
-    else:
-        made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
-        text, folder = to_toml(made), made.folder
+    text = text_of(scenario)
     count = choice.most if choice.until else choice.repetitions
     overrides = (*overrides, *([f"repetitions={count}"] if count else []))
     overrides = varying.overrides(
         text, overrides, choice.vary, together=choice.together, sample=choice.sample, seed=choice.seed
     )
-    given = (
-        from_file(str(scenario), overrides=overrides)
-        if is_file
-        else Given(from_text(text, overrides=overrides, folder=folder), text)
-    )
-    return Prepared(given, jobs_of([given], Path(), overrides=overrides, own=own, on=on))
+    made = given(scenario, overrides=overrides)
+    return Prepared(made, jobs_of([made], Path(), overrides=overrides, own=own, on=on))
 
 
 class Looked(NamedTuple):
@@ -162,35 +148,20 @@ class Found(NamedTuple):
 
 
 class Study:
-    """The runs of a sweep as its context goes on.
+    """The runs of a sweep as its execution goes on.
 
     Parameters
     ----------
     going
-        The sweep, entered, whose jobs are all that may be needed.
+        The execution, entered, whose jobs are all that may be needed.
     choice
         What is to be run.
     tell
         Called with each outcome.
-    progress, note
-        What is shown of running jobs, and of folders found damaged.
-    result
-        Where the result of a finished job is; in its folder unless given.
     """
 
-    def __init__(
-        self,
-        going: Sweep,
-        choice: Choice,
-        *,
-        tell: Callable[[Outcome], None] = lambda _: None,
-        progress: Progress | None = None,
-        note: Callable[[str], None] = lambda _: None,
-        result: Callable[[Job], Result] = lambda job: Result(job.folder),
-    ) -> None:
-        self._result = result
+    def __init__(self, going: Execution, choice: Choice, *, tell: Callable[[Outcome], None] = lambda _: None) -> None:
         self._going, self._choice, self._tell = going, choice, tell
-        self._progress, self._note = progress, note
         self.finished: dict[int, Job] = {}
         self.errors: dict[str, DumbbellError] = {}
         self.is_full = False
@@ -215,9 +186,7 @@ class Study:
 
     def _round(self, jobs: Sequence[Job]) -> None:
         jobs = [job for job in jobs if job.number not in self.finished]
-        if self._progress:
-            self._progress.expect(jobs)
-        for outcome in self._going.outcomes(self._progress.observe if self._progress else None, self._note, jobs):
+        for outcome in self._going.outcomes(jobs):
             if outcome.error is None:
                 self.finished[outcome.job.number] = outcome.job
             else:
@@ -234,7 +203,7 @@ class Study:
 
     def rows(self, case: str, names: Sequence[str]) -> list[Row]:
         """The figures of a combination over its repetitions that are finished."""
-        runs = [figures.measured(self._result(job)) for job in self.cases[case] if job.number in self.finished]
+        runs = [figures.measured(self._going.result(job)) for job in self.cases[case] if job.number in self.finished]
         by = self._choice.by or figures.default_by(runs)
         made = [row for run in runs for row in figures.rows(run, names, by=by, only=self._choice.flows)]
         return figures.over_repetitions(made)

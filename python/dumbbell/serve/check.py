@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell import backends
 from dumbbell.errors import ScenarioError, show
 from dumbbell.files import only_below
-from dumbbell.runs import sweep
 from dumbbell.runs.estimate import describe
+from dumbbell.runs.jobs import jobs_of
 from dumbbell.scenario import gallery
 from dumbbell.scenario.file import Given, from_dict, from_text
 from dumbbell.scenario.source import placed
@@ -63,7 +63,7 @@ class Desk:
             try:
                 self.limits.check_size(given.scenario)
                 tally = Tally(self.limits, is_real_time=on != SIM)
-                jobs = sweep.jobs_of([given], Path(), on=on, accept=tally.take)
+                jobs = jobs_of([given], Path(), on=on, accept=tally.take)
                 if on != SIM:
                     backends.workers(on, (job.request for job in jobs), 1)
             except ScenarioError as error:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import _native
-from dumbbell.runs import interrupts, sweep
+from dumbbell.runs import interrupts
+from dumbbell.runs.execute import execute
 from dumbbell.runs.place import Place
 
 from .check import SIM, Desk
@@ -25,6 +26,8 @@ from .limits import Limits
 from .live import Live
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dumbbell.runs.job import Job
 
 #: Runs of a job whose points are told; of others, how far they are.
@@ -42,6 +45,23 @@ class Teller:
         with self._lock:
             sys.stdout.write(json.dumps(news, separators=(",", ":")) + "\n")
             sys.stdout.flush()
+
+
+class Watch:
+    """Tells how far runs are."""
+
+    def __init__(self, tell: Teller) -> None:
+        self._tell = tell
+
+    def expect(self, jobs: Iterable[Job]) -> None:
+        """The page knows them."""
+
+    def observe(self, job: Job, sim_ns: int, _: int) -> None:
+        """A run has come so far."""
+        self._tell(run=job.number, at=sim_ns)
+
+    def clear(self) -> None:
+        """Lines stay."""
 
 
 def watched(job: Job, tell: Teller) -> Job:
@@ -62,15 +82,13 @@ def run(asked: dict[str, Any], tell: Teller) -> int:
     checked = desk.check(asked["posted"])
     jobs = [watched(job, tell) if job.number < RUNS_DRAWN else job for job in checked.jobs]
 
-    def observe(job: Job, sim_ns: int, _: int) -> None:
-        tell(run=job.number, at=sim_ns)
-
-    with sweep.Sweep(jobs, Place(Path(asked["out"]), resume=True), workers=asked["workers"]) as going:
-        for outcome in going.outcomes(observe):
-            if outcome.error is None:
-                tell(run=outcome.job.number, done=outcome.job.folder.name)
-            else:
-                tell(run=outcome.job.number, error=str(outcome.error))
+    for outcome in execute(
+        jobs, Place(Path(asked["out"]), resume=True), workers=asked["workers"], progress=Watch(tell)
+    ):
+        if outcome.error is None:
+            tell(run=outcome.job.number, done=outcome.job.folder.name)
+        else:
+            tell(run=outcome.job.number, error=str(outcome.error))
     return 0
 
 

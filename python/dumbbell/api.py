@@ -1,0 +1,283 @@
+"""What the command line does, from Python: a typed function for each question.
+
+`run` makes runs, `sweep` and `find` make those that a question needs and keep them in a store, `check` says what would
+run, `compare` holds back ends against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from warnings import warn
+
+from dumbbell import backends
+from dumbbell.errors import ScenarioError
+from dumbbell.judge import Precision
+from dumbbell.judge.grammar import bound, precision
+from dumbbell.results.load import Results
+from dumbbell.runs import interrupts
+from dumbbell.runs import vary as varying
+from dumbbell.runs.execute import Execution, execute
+from dumbbell.runs.jobs import AnyScenario, given, jobs_of
+from dumbbell.runs.place import Place
+from dumbbell.runs.progress import shown
+from dumbbell.runs.store import Store
+from dumbbell.runs.study import MOST, Choice, Found, Prepared, Study, prepared
+from dumbbell.runs.temporary import Temporary
+from dumbbell.scenario.own import Own
+
+if TYPE_CHECKING:
+    from dumbbell.runs.job import Job
+
+
+def run(
+    scenario: AnyScenario,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    controllers: Mapping[str, type] | None = None,
+    cca: Iterable[str | Path] = (),
+    on: str = "sim",
+    progress: bool | None = None,
+) -> Results:
+    """Run a scenario, with all its varied values and repetitions, and return the results in order.
+
+    Parameters
+    ----------
+    scenario
+        A `Scenario`, the path of a scenario file, or the same tables as nested dictionaries.
+    out
+        Folder to write to, empty or new unless `resume` or `force`. Without it the results live in a temporary folder,
+        which goes with the last of the objects returned.
+    jobs
+        How many runs go at once; as many as there are cores unless given. Results do not depend on it.
+    resume
+        Keep finished runs of the same plan in `out`, and run only what is missing or damaged.
+    force
+        Replace results in `out`; anything else in it is an error.
+    controllers
+        Controllers of one's own by name: classes with ``on_ack(sample) -> (cwnd, pacing_rate)``
+        (docs/own-controller.md). An exception in one of them ends the run with ControllerError.
+    cca
+        Files with controllers of one's own (.c or .py), as ``dumbbell run --cca`` takes them.
+    on
+        Back end: ``sim``, or ``linux`` for real hosts (docs/linux.md), whose runs go one by one unless `jobs` is given.
+    progress
+        Whether to show how far the runs are: below the cell of a notebook, else on stderr. Unless given, in notebooks
+        only.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario cannot be run as written.
+    ResultError
+        `out` holds something else, or another command writes to it.
+    ControllerError
+        A controller of one's own in Python raised an exception.
+    EngineError
+        A run failed; the finished ones stay in `out`.
+    """
+    planned = jobs_of([given(scenario)], Path(), own=Own.load(cca, controllers), on=on)
+    workers = backends.workers(on, (job.request for job in planned), jobs)
+    if out is not None:
+        return _made(planned, Place(Path(out), resume=resume, force=force), workers, progress=progress)
+    temporary = Temporary("run")
+    results = _made(planned, Place(temporary.path), workers, progress=progress)
+    for result in results:
+        vars(result)["_temporary"] = temporary  # the folder lives as long as somebody has one of its runs
+    return results
+
+
+def _made(planned: list[Job], place: Place, workers: int | None, *, progress: bool | None) -> Results:
+    """The results of these runs; raises the error of the first that failed, when all have ended."""
+    line = shown(is_wanted=progress)
+    with interrupts.passed_on():
+        going = execute(planned, place, workers=workers, progress=line, note=lambda text: warn(text, stacklevel=5))
+        outcomes = list(going)
+    for outcome in outcomes:
+        if outcome.error:
+            raise outcome.error
+    return Results.of([outcome.job.folder for outcome in outcomes])
+
+
+class Checked(NamedTuple):
+    """What a scenario would run, in words, and what there is to warn of."""
+
+    text: str
+    warnings: list[str]
+
+
+def check(
+    scenario: AnyScenario,
+    *,
+    overrides: Iterable[str] = (),
+    cca: Iterable[str | Path] = (),
+    on: str = "sim",
+    jobs: int | None = None,
+) -> Checked:
+    """Say what a scenario would run and how long that takes, without running it; parameters as of `run`.
+
+    Parameters
+    ----------
+    overrides
+        Keys with other values, such as ``"path.rate=10Mbps"``.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario, or its back end, cannot run as written.
+    """
+    from dumbbell.runs.estimate import describe
+    from dumbbell.scenario.source import placed
+
+    overrides = tuple(overrides)
+    backends.kind(on)
+    own, made = Own.load(cca), given(scenario, overrides=overrides)
+    try:
+        text, warnings = describe(made.scenario, own, on=on, jobs=jobs)
+    except ScenarioError as error:
+        raise placed(error, made.text, made.source, overrides) from None
+    return Checked(text, [*own.kernel_refusals(), *warnings])
+
+
+def sweep(
+    scenario: AnyScenario,
+    vary: Mapping[str, Any] | None = None,
+    *,
+    together: Sequence[Sequence[str]] = (),
+    sample: int | None = None,
+    seed: int = 1,
+    repetitions: int | None = None,
+    until: str | Sequence[str] = (),
+    most: int = MOST,
+    by: str | None = None,
+    flows: str | None = None,
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    on: str = "sim",
+    cca: Iterable[str | Path] = (),
+    progress: bool | None = None,
+) -> Results:
+    """Run a scenario over what varies, and return the results in order; runs that the store has are not run again.
+
+    Parameters
+    ----------
+    scenario
+        A `Scenario`, the path of a scenario file, or the same tables as nested dictionaries.
+    vary
+        Keys with their values, besides the scenario's own lists: lists, ranges as tables, or texts as ``--vary`` takes
+        them, such as ``{"path.buffer": "0.1bdp..10bdp/7/log", "flow.cca": ["bbr", "cubic"]}``.
+    together
+        Groups of keys whose values go in step.
+    sample, seed
+        Draw that many points of all that varies at random, by this seed, instead of the full grid.
+    repetitions
+        Of each combination; the scenario's own unless given.
+    until, most
+        Repeat each combination until the 95 % interval of a figure is small, as in ``"goodput ci 2%"``, or of each of
+        several; at most so often.
+    by, flows
+        Which rows these intervals are of: as `show --by` and `--flows`.
+    store
+        Folder of finished runs: $DUMBBELL_STORE, or results/.store, unless given. The results lie there.
+    jobs, on, cca, progress
+        As `dumbbell.run` takes them. Its `controllers` are not taken: a class that is in no file has no text by which
+        the store could tell its runs from those of an earlier version.
+
+    Raises
+    ------
+    ScenarioError
+        The sweep cannot be run as written.
+    EngineError
+        A run failed; the finished ones stay in the store.
+    """
+    choice = Choice(varying.of(vary or {}), together, sample, seed, repetitions, _precisions(until), most, by, flows)
+    made, place = prepared(scenario, choice, own=Own.load(cca), on=on), Store(store)
+    study = _studied(made, choice, place, jobs, lambda study: study.run(), on=on, progress=progress)
+    return place.results([job for job in made.jobs if job.number in study.finished])
+
+
+def find(
+    scenario: AnyScenario,
+    key: str,
+    where: str | Sequence[str],
+    vary: Mapping[str, Any] | None = None,
+    *,
+    largest: bool = False,
+    together: Sequence[Sequence[str]] = (),
+    repetitions: int | None = None,
+    until: str | Sequence[str] = (),
+    most: int = MOST,
+    by: str | None = None,
+    flows: str | None = None,
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    on: str = "sim",
+    cca: Iterable[str | Path] = (),
+    progress: bool | None = None,
+) -> list[Found]:
+    """The smallest value of a varied key at which figures meet conditions, for each combination of the other values.
+
+    The axis is searched by bisection, which assumes that the conditions change once along it; `Found` says whether
+    every point that was looked at, the neighbours of the answer among them, agrees.
+
+    Parameters
+    ----------
+    scenario
+        As in `sweep`.
+    key
+        The key whose value is searched; it varies, in the scenario or by `vary`, over numbers in one measure.
+    where
+        Conditions such as ``"utilization >= 95%"``, which all rows (`by`, `flows`) are to meet.
+    vary
+        Keys with their values, as in `sweep`.
+    largest
+        Whether the largest such value is searched.
+    together, repetitions, until, most, by, flows, store, jobs, on, cca, progress
+        As in `sweep`.
+
+    Raises
+    ------
+    ScenarioError
+        The search makes no sense as written.
+    EngineError
+        A run failed; the finished ones stay in the store.
+    """
+    conditions = [bound(text) for text in ([where] if isinstance(where, str) else where)]
+    choice = Choice(varying.of(vary or {}), together, None, 1, repetitions, _precisions(until), most, by, flows)
+    answers: list[Found] = []
+    made = prepared(scenario, choice, own=Own.load(cca), on=on)
+
+    def search(study: Study) -> None:
+        answers.extend(study.find(made.given.scenario, key, conditions, largest=largest))
+
+    _studied(made, choice, Store(store), jobs, search, on=on, progress=progress)
+    return answers
+
+
+def _precisions(until: str | Sequence[str]) -> list[Precision]:
+    return [precision(text) for text in ([until] if isinstance(until, str) else until)]
+
+
+def _studied(
+    made: Prepared,
+    choice: Choice,
+    store: Store,
+    jobs: int | None,
+    work: Callable[[Study], None],
+    *,
+    on: str,
+    progress: bool | None,
+) -> Study:
+    """Work with a study whose results stay in the store alone."""
+    workers = backends.workers(on, (job.request for job in made.jobs), jobs)
+    line = shown(is_wanted=progress, has_kept=True)
+    with interrupts.passed_on(), Execution(made.jobs, None, store=store, workers=workers, progress=line) as going:
+        study = Study(going, choice)
+        work(study)
+    for error in study.errors.values():
+        raise error
+    return study
