@@ -319,8 +319,9 @@ def test_only_regular_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixtu
             assert f"it is {what}, wanted a regular file" in capsys.readouterr().err
         with pytest.raises(ScenarioError, match=f"it is {what}, wanted a regular file"):
             warned(tmp_path, f'rtt = {{ trace = "{name}" }}')
-        text = f'duration = "1s"\n[path]\nrate = "1Mbps"\nrtt = "20ms"\nbuffer = "50pkt"\n[[arrivals]]\ncca = "reno"\nrate = 1\nsize = {{ file = "{name}" }}\n'
-        with pytest.raises(ScenarioError):
+        text = 'duration = "1s"\n[path]\nrate = "1Mbps"\nrtt = "20ms"\nbuffer = "50pkt"\n[[flow]]\ncca = "reno"\n'
+        text += f'arrivals = {{ rate = "1/s", sizes = {{ file = "{name}" }} }}\n'
+        with pytest.raises(ScenarioError, match=f"it is {what}, wanted a regular file"):
             plan.runs(from_text(text, folder=tmp_path))
 
 
