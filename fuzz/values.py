@@ -76,6 +76,14 @@ SPOILT = (
     b"\xd9\xa3",
     b"9" * 50,
     b"abc",
+    b"# a remark",
+    b" " * 45 + b"#",
+    b" " * 45,
+    b"#" * 45,
+    b"\xef\xbb\xbf5",
+    b"\xef\xbb\xbf#",
+    b"7 \t\r",
+    b"\x0c8",
 )
 
 

@@ -88,7 +88,7 @@ def test_arrivals_keep_to_their_time() -> None:
 
 
 def test_sizes_may_stand_in_a_file(tmp_path: Path) -> None:
-    (tmp_path / "sizes").write_text("# size weight\n10kB 1\n\n20kB 1\n")
+    (tmp_path / "sizes").write_bytes(b"\xef\xbb\xbf# size weight\r\n10kB 1\r\n\r\n20kB 1\r\n")
     (run,) = flows({"arrivals": {"rate": "10/s", "sizes": {"file": "sizes"}}}, folder=tmp_path)
     assert {flow["size_bytes"] for flow in run} == {10_000, 20_000}
     (tmp_path / "sizes").write_text("10kB one\n")

@@ -287,8 +287,8 @@ def test_documents_without_values_are_refused_with_what_they_are(document: objec
         (b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00", "a capture (pcap)"), (b"\xa1\xb2\x3c\x4d\x00\x02", "a capture (pcap)"),
         (b"\x0a\x0d\x0d\x0a\x1c\x00\x00\x00", "a capture (pcapng)"), (b"PK\x03\x04\x14\x00", "a zip archive or a spreadsheet"),
         (b"\x28\xb5\x2f\xfd\x04", "packed by zstd: unpack it"), (b"\xfd7zXZ\x00\x00", "packed by xz"),
-        (b"\x1f\x8b\x08\x00aaaa", "packed by gzip, and cut or damaged"), (gzip.compress(b"x" * 99)[:20], "cut or damaged"),
-        (gzip.compress(b"\xd4\xc3\xb2\xa1\x02\x00"), "a capture (pcap)"), (gzip.compress(b"1\n2\n3\n"), "a packed Mahimahi trace"),
+        (b"\x1f\x8b\x08\x00aaaa", "packed by gzip, and cut or damaged"), (gzip.compress(b"x" * 99, mtime=0)[:20], "cut or damaged"),
+        (gzip.compress(b"\xd4\xc3\xb2\xa1\x02\x00", mtime=0), "a capture (pcap)"), (gzip.compress(b"1\n2\n3\n", mtime=0), "a packed Mahimahi trace"),
         (b"BZh91AY", "packed by bzip2, and cut or damaged"), (b"<!DOCTYPE html><html>", "a page in HTML"),
         (b"\n <html lang=en>", "a page in HTML"), (b"<?xml version='1.0'?>", "XML"), (b"PAR1\x15\x04", "a Parquet file"),
         (b"%PDF-1.7", "a PDF document"), (b"SQLite format 3\x00", "an SQLite database"), (b"\x89PNG\r\n", "a picture"),
@@ -319,8 +319,9 @@ def test_only_regular_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixtu
             assert f"it is {what}, wanted a regular file" in capsys.readouterr().err
         with pytest.raises(ScenarioError, match=f"it is {what}, wanted a regular file"):
             warned(tmp_path, f'rtt = {{ trace = "{name}" }}')
-        text = f'duration = "1s"\n[path]\nrate = "1Mbps"\nrtt = "20ms"\nbuffer = "50pkt"\n[[arrivals]]\ncca = "reno"\nrate = 1\nsize = {{ file = "{name}" }}\n'
-        with pytest.raises(ScenarioError):
+        text = 'duration = "1s"\n[path]\nrate = "1Mbps"\nrtt = "20ms"\nbuffer = "50pkt"\n[[flow]]\ncca = "reno"\n'
+        text += f'arrivals = {{ rate = "1/s", sizes = {{ file = "{name}" }} }}\n'
+        with pytest.raises(ScenarioError, match=f"it is {what}, wanted a regular file"):
             plan.runs(from_text(text, folder=tmp_path))
 
 

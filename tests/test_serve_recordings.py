@@ -40,11 +40,24 @@ def test_a_recording_says_what_it_holds_and_runs(server: Server) -> None:
 
 @pytest.mark.parametrize(
     ("text", "form", "quantities"),
-    [("1\n3\n9\n", "mahimahi", ["rate"]), ("40\n20\n30\n", "leoreplayer", ["delay"])],
+    [
+        ("1\n3\n9\n", "mahimahi", ["rate"]),
+        ("\ufeff# made by x\r\n1\r\n3\r\n\r\n9", "mahimahi", ["rate"]),
+        ("40\n20\n30\n", "leoreplayer", ["delay"]),
+    ],
 )
 def test_lines_of_one_number_are_a_trace_or_delays(server: Server, text: str, form: str, quantities: list[str]) -> None:
     made = kept(server, f"{form}.txt", text)
     assert (made["form"], [one["quantity"] for one in made["columns"]]) == (form, quantities)
+
+
+def test_what_tools_write_is_taken_as_the_command_takes_it(server: Server) -> None:
+    texts = {
+        "ping": "[100.5] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=63 time=60.6 ms\n",
+        "mm-link": "# base timestamp: 0\n12 # 1504\n13 + 1504\n250 # 1504\n",
+        "csv": "Timestamp;DL_bitrate;UL_bitrate\r\n2019.12.14_10.16.30;10000;1\r\n2019.12.14_10.16.31;-;1\r\n",
+    }
+    assert [kept(server, f"{form}.log", text)["form"] for form, text in texts.items()] == list(texts)
 
 
 def test_a_file_that_is_there_never_changes(server: Server) -> None:
@@ -62,7 +75,10 @@ def test_no_name_leads_out_of_the_folder(server: Server, name: object) -> None:
     assert sorted(server.out.parent.rglob("*")) == before
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "what is this\n", "time_s,rate\n0,1\n", "x" * (FILE_MAX + 1), None])
+@pytest.mark.parametrize(
+    "text",
+    ["", "  \n", "what is this\n", "time_s,rate\n0,1\n", "0 4\n1 8\n", "1\n2\n300\n3", "x" * (FILE_MAX + 1), None],
+)
 def test_what_is_no_recording_is_refused_and_not_kept(server: Server, text: object) -> None:
     assert server.ask("/api/record", {"name": "wrong.csv", "text": text})[0] == 422
     assert not (server.out / "recordings" / "wrong.csv").exists()

@@ -39,7 +39,8 @@ def _add_files(action: argparse.ArgumentParser) -> None:
         choices=NAMES,
         action="append",
         default=[],
-        help="form of the files, or once for each of them (default: by their content)",
+        metavar="FORM",
+        help=f"form of the files, or once for each: {', '.join(NAMES)} (default: by their content)",
     )
     action.add_argument("--column", metavar="NAME", help="only this column of each file, by its heading")
     action.add_argument("--unit", metavar="UNIT", help="unit of the column (default: as its heading says)")

@@ -127,7 +127,7 @@ class FileSizes(Sizes, form="file", sign="file"):
     def draw(self, draws: Draws, folder: FilePath, at: str) -> Iterator[int]:
         """Sizes in bytes without an end."""
         try:
-            lines = read_text(folder / self.file, DATA_MAX).splitlines()
+            lines = read_text(folder / self.file, DATA_MAX).removeprefix("\ufeff").splitlines()
         except UnreadableError as error:
             raise wrong(f"{at}.file", self.file, f"a readable file ({error})") from None
         pairs: list[tuple[int, int]] = []

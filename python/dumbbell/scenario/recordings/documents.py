@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -14,24 +13,6 @@ from .headings import heading as heading_of
 from .headings import unit
 from .model import LENGTH_MAX_NS, ROWS_MAX, Cell, Heading, Look, Note, RecordingError, Rows
 from .times import scaled
-
-
-def parsed(text: str) -> Any:
-    """What a text is as JSON, or the documents of its lines as a list; None where it is neither."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        return _loads(text)
-    except (ValueError, RecursionError, ArithmeticError):
-        pass
-    try:
-        return [_loads(line) for line in text.split("\n") if line.strip()]
-    except (ValueError, RecursionError, ArithmeticError):
-        return None
-
-
-def _loads(text: str) -> Any:
-    return json.loads(text, parse_float=Decimal, parse_constant=lambda _: None)
 
 
 def _number(value: object, what: str) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cached_property
@@ -172,9 +173,25 @@ class Look:
     @cached_property
     def document(self) -> Any:
         """What it is as JSON, or as a list of the documents of its lines; None where it is no JSON."""
-        from .documents import parsed
+        return _parsed(self.text)
 
-        return parsed(self.text)
+
+def _parsed(text: str) -> Any:
+    """What a text is as JSON, or the documents of its lines as a list; None where it is neither."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return _loads(text)
+    except (ValueError, RecursionError, ArithmeticError):
+        pass
+    try:
+        return [_loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError, ArithmeticError):
+        return None
+
+
+def _loads(text: str) -> Any:
+    return json.loads(text, parse_float=Decimal, parse_constant=lambda _: None)
 
 
 #: Letters of a line.

@@ -34,10 +34,15 @@ def read(path: Path, at: str, choice: Choice, option: Callable[[str], str]) -> R
     `option` gives to one of the choices.
     """
     wanted = "a recording"
+
+    def made(changed_ns: int, size: int) -> Recording:
+        form, why = _form(path, changed_ns, size, choice)
+        # Rate, RTT and loss of one table are read once: what they are for matters to a column that is named only.
+        asked = choice._replace(form=form, quantity=choice.quantity if choice.column else None)
+        return _read(path, changed_ns, size, asked)._replace(why=why)
+
     try:
-        return taken_apart(
-            path, at, lambda changed_ns, size: _read(path, changed_ns, size, choice), file=wanted, content=wanted
-        )
+        return taken_apart(path, at, made, file=wanted, content=wanted)
     except ChoiceError as error:
         raise wrong(option(error.option), error.given, error.wanted) from None
 
@@ -70,5 +75,4 @@ def _read(path: Path, _changed_ns: int, _size: int, choice: Choice) -> Recording
             if getattr(choice, name):
                 raise ChoiceError(name, getattr(choice, name), f"it with a table only: the file is {found.form.name}")
     read_rows = detect.function(found.form, "read")(found.look)
-    made = read_rows if isinstance(read_rows, Recording) else recording(found.form.name, read_rows, choice)
-    return made._replace(why=found.why)
+    return read_rows if isinstance(read_rows, Recording) else recording(found.form.name, read_rows, choice)

@@ -22,10 +22,9 @@ from .model import Heading, RecordingError
 _EPOCHS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
 
 _MONTHS = {name.casefold(): i for i, name in enumerate(month_abbr) if name}
-_CLOCK = (
-    r"(?P<hour>\d{1,2})[:.\-_](?P<minute>\d{1,2})(?:[:.\-_](?P<second>\d{1,2})(?:[.,:](?P<part>\d{1,9})\d*)?)?"
-    r"(?:\s*(?P<half>[AaPp])[Mm])?(?:\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
-)
+_SECOND = r"(?P<second>\d{1,2})(?:[.,:](?P<part>\d{1,9})\d*)?"
+_ZONE = r"(?:\s*(?P<half>[AaPp])[Mm])?(?:\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
+_CLOCK = rf"(?P<hour>\d{{1,2}})(?P<colon>[:.\-_])(?P<minute>\d{{1,2}})(?:(?P=colon){_SECOND})?{_ZONE}"
 _GAP = r"(?:\s*[T_,;\s]\s*|-)"
 _COMPACT = (
     r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})[T_\s-]?(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})"
@@ -43,7 +42,7 @@ _SHAPES = tuple(
         rf"(?:[A-Za-z]{{3,9}},?\s+)?(?P<day>\d{{1,2}})[-\s](?P<name>[A-Za-z]{{3,9}})[-\s](?P<year>\d{{4}}),?\s+{_CLOCK}",
         rf"(?:[A-Za-z]{{3,9}},?\s+)?(?P<name>[A-Za-z]{{3,9}})\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}}),?\s+{_CLOCK}",
         rf"(?:[A-Za-z]{{3,9}},?\s+)?(?P<name>[A-Za-z]{{3,9}})\s+(?P<day>\d{{1,2}})\s+{_CLOCK}{_YEAR_LAST}",
-        _CLOCK,
+        rf"(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}}):{_SECOND}{_ZONE}",
     )
 )
 #: Digits of a date without separators, such as 20191231101630.
