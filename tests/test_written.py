@@ -220,6 +220,23 @@ def test_what_a_killed_command_left_is_cleared(tmp_path: Path, kind: str) -> Non
         assert not left.exists()
 
 
+@pytest.mark.parametrize("kind", ["a link", "other data"])
+def test_a_list_of_runs_that_is_somebody_elses_is_not_replaced(small: Path, victim: Path, cli: Cli, kind: str) -> None:
+    out = small.parent / "out"
+    out.mkdir()
+    if kind == "a link":
+        (out / "sweep.json").symlink_to(victim)
+    else:
+        (out / "sweep.json").write_text('{"parameters": [1, 2]}')
+    before = (out / "sweep.json").lstat()
+    done = cli("run", small, "--out", out, "--resume", "-q")
+    assert done.returncode == 1
+    assert "sweep.json: not a list of runs of this program" in done.stderr
+    after = (out / "sweep.json").lstat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert victim.read_text() == "precious"
+
+
 def test_a_finished_run_holds_no_mark_and_has_the_callers_mode(small: Path, cli: Cli) -> None:
     assert cli("run", small, "--out", small.parent / "out").returncode == 0
     assert not list((small.parent / "out").rglob(".*"))

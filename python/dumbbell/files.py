@@ -164,7 +164,8 @@ def make_folder(path: Path) -> None:
     """Make a folder within one of this program's, unless it is there. Raises OSError for a link: what is written below
     it would go elsewhere.
     """
-    path.mkdir(exist_ok=True)
+    if not path.is_symlink():
+        path.mkdir(exist_ok=True)
     if path.is_symlink():
         raise linked(path, "a folder")
 

@@ -7,13 +7,17 @@ use crate::line::{self, DelayLine};
 use crate::link::{Leave, Link, Then};
 use crate::route::{Behind, PathPacket, Release, Route, Stage, Verdict};
 use crate::timeline::Timeline;
+use bounds::Copies;
 use net::fetch::{fetch, fetch_line};
 use net::qdisc::Outcome;
 use net::ring::Ring;
 use units::{Span, Time};
 
+mod bounds;
 #[cfg(test)]
 mod tests;
+
+pub use bounds::{Bounds, Excess};
 
 /// What arrives this soon after a packet of its flow arrives with it: a process that a packet wakes runs a nanosecond later,
 /// after all packets of the instant, and what it sends has left at that instant on Linux in virtual time.
@@ -26,26 +30,6 @@ pub enum Notice {
     Dropped,
     Marked,
 }
-
-/// What a network may come to before it makes no more copies of packets. Each part that duplicates them multiplies what
-/// those before it made, all in one step: that is too late to be looked at when the step is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Packets that it holds.
-    pub packets: u64,
-    /// Copies per second that has begun.
-    pub copies_per_s: u64,
-}
-
-/// A bound that was exceeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Excess {
-    Packets,
-    Copies,
-}
-
-/// Copies between two looks at the bounds, because a look sums over the routes.
-const COPIES_PER_LOOK: u64 = 1 << 10;
 
 /// See the module documentation. Counts are of segments: a super-packet is one item here, and counts as many as it holds.
 pub struct Network<P> {
@@ -74,11 +58,7 @@ pub struct Network<P> {
     /// First slot of the lines.
     line_slots: u32,
     outcome: Outcome<P>,
-    bounds: Bounds,
-    /// Copies so far, and how many there are when the bounds are looked at next.
-    copies: u64,
-    next_look: u64,
-    excess: Option<Excess>,
+    copies: Copies,
 }
 
 impl<P: PathPacket> Network<P> {
@@ -128,22 +108,19 @@ impl<P: PathPacket> Network<P> {
             link_slots,
             line_slots,
             outcome: Outcome::default(),
-            bounds: Bounds { packets: u64::MAX, copies_per_s: u64::MAX },
-            copies: 0,
-            next_look: COPIES_PER_LOOK,
-            excess: None,
+            copies: Copies::within(Bounds::NONE),
         }
     }
 
     /// The same within these bounds.
     #[must_use]
     pub fn within(self, bounds: Bounds) -> Self {
-        Network { bounds, ..self }
+        Network { copies: Copies::within(bounds), ..self }
     }
 
     /// The bound that was exceeded: from then on copies are left out, so that the step ends, and the run is to end.
     pub fn excess(&self) -> Option<Excess> {
-        self.excess
+        self.copies.excess
     }
 
     /// What became of the packets of each flow.
@@ -506,23 +483,12 @@ impl<P: PathPacket> Network<P> {
     /// Whether one more copy is within the bounds.
     #[inline]
     fn may_copy(&mut self, now: Time) -> bool {
-        self.copies += 1;
-        self.copies < self.next_look || self.is_within(now)
-    }
-
-    #[cold]
-    fn is_within(&mut self, now: Time) -> bool {
+        if self.copies.count() {
+            return true;
+        }
         let waiting = self.arrived.len() + self.copied.len() + self.ended.len();
-        let seconds = now.as_ns() / 1_000_000_000 + 1;
-        if self.under_way() + waiting as u64 > self.bounds.packets {
-            self.excess = self.excess.or(Some(Excess::Packets));
-        } else if self.copies > self.bounds.copies_per_s.saturating_mul(seconds) {
-            self.excess = self.excess.or(Some(Excess::Copies));
-        }
-        if self.excess.is_none() {
-            self.next_look = self.copies + COPIES_PER_LOOK;
-        }
-        self.excess.is_none()
+        let held = self.under_way() + waiting as u64;
+        self.copies.look(now, held)
     }
 
     /// Cuts a super-packet into frames, of which the first may be damaged, and goes on to the first of these places; the

@@ -21,9 +21,26 @@ from .place import SWEEP, Place
 from .pool import Keep, Pool, whole
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dumbbell.results.load import Result
 
     from .store import Store
+
+
+def _listed(path: Path) -> list[str]:
+    """The runs that a list names; none where there is none or a damaged one. Raises EngineError for a file that is
+    somebody else's.
+    """
+    try:
+        made = json.loads(read_text(path, MANIFEST_MAX))
+    except (ValueError, RecursionError):
+        made = {"runs": []}
+    runs = made.get("runs") if isinstance(made, dict) else None
+    if path.is_symlink() or not isinstance(runs, list) or not all(isinstance(name, str) for name in runs):
+        raise EngineError(f"{path}: not a list of runs of this program; move it away, or choose another --out")
+    return runs
+
 
 #: From here on many runs make up for what their preparations take.
 _MANY = 16
@@ -120,11 +137,7 @@ class Execution:
         folder stays empty. Raises EngineError where the disk does not take the list.
         """
         path = self.out / SWEEP
-        try:
-            before = json.loads(read_text(path, MANIFEST_MAX))["runs"]
-        except (ValueError, KeyError, TypeError, RecursionError):  # none, or a damaged one
-            before = []
-        names = list(dict.fromkeys([*before, *(job.folder.name for job in jobs)]))
+        names = list(dict.fromkeys([*_listed(path), *(job.folder.name for job in jobs)]))
         if len(names) == 1:
             return
         beside = path.with_name(f"{BESIDE}{os.getpid()}-{SWEEP}")

@@ -1,5 +1,6 @@
 //! Routes and links driven by hand, with numbered packets of two flows.
 
+use super::bounds::COPIES_PER_LOOK;
 use super::*;
 use crate::link::Queue;
 use crate::route::Delay;
