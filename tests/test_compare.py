@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 import dumbbell
-from dumbbell import backends, cli
+from dumbbell import backends, cli, comparison
 from dumbbell.backends import sim
-from dumbbell.cli import compare
+from dumbbell.cli import compare as cli_compare
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import versus
 from dumbbell.judge.versus import Side
@@ -122,10 +122,10 @@ def test_two_real_kernels_over_the_same_path_are_strict() -> None:
 
 
 def test_a_kernel_follows_only_back_ends_that_have_some() -> None:
-    assert compare._names("uml:6.1,uml:6.12") == ["uml:6.1", "uml:6.12"]
+    assert comparison.named(["uml:6.1", "uml:6.12"]) == ["uml:6.1", "uml:6.12"]
     for wrong in ("sim:6.1,uml", "uml:6.1,uml:6.1", "uml"):
         with pytest.raises(ScenarioError, match="--on"):
-            compare._names(wrong)
+            comparison.named(wrong.split(","))
 
 
 def register(monkeypatch: pytest.MonkeyPatch, **runs: Callable[..., dict[str, Any]]) -> None:
@@ -322,7 +322,7 @@ def test_runs_that_agree_without_a_picture_have_status_0(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     register(monkeypatch, twin=sim.run)
-    monkeypatch.setattr(compare, "_HAVE_STATES", ("sim", "twin"))
+    monkeypatch.setattr(cli_compare, "_HAVE_STATES", ("sim", "twin"))
     (tmp_path / "mine.py").write_text("class Mine:\n    def on_ack(self, sample):\n        return 10, None\n")
     (tmp_path / "x.toml").write_text(SCENARIO.replace("cubic", "mine"))
     given = ["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--plot", "states"]

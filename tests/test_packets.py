@@ -14,9 +14,9 @@ import pytest
 
 import dumbbell
 from dumbbell import cli
-from dumbbell.cli import compare_packets
+from dumbbell.cli.compare import packet_lines
 from dumbbell.errors import ResultError
-from dumbbell.results import packets
+from dumbbell.results import packets, parting
 from dumbbell.results.packets import Flow, Heard, Sent
 
 SCENARIO = """
@@ -164,7 +164,7 @@ def test_tshark_reads_the_same_packets(run: dumbbell.Result) -> None:
 
 
 def test_the_kth_syn_is_of_the_kth_flow_to_start(run: dumbbell.Result) -> None:
-    found = compare_packets.compared(run, {"twin": run})["twin"]
+    found = parting.compared(run, {"twin": run})["twin"]
     assert [(flow.flow, flow.name) for flow in found] == [(i, run.plan.flows[i].name) for i in range(3)]
     # At most ten segments wait below TCP, where a capture does not see them, when the run ends.
     counted = run.flows["segs_sent"].to_pylist()
@@ -182,8 +182,8 @@ def test_two_captures_part_at_the_earlier_difference_and_not_at_an_end() -> None
 
 
 def test_where_one_capture_ends_before_the_other_both_lengths_are_told() -> None:
-    parting = packets.Parting(10, 5, ((10, 9_000), (5, 4_500)), None)
-    (_, line) = compare_packets.as_text([compare_packets.Compared(0, "bbr", parting)], ("sim", "uml"))
+    both = packets.Parting(10, 5, ((10, 9_000), (5, 4_500)), None)
+    (_, line) = packet_lines([parting.Compared(0, "bbr", both)], ("sim", "uml"))
     assert line == (
         "    flow 0 (bbr): 10 data segments and 5 acknowledgements, all the same, as far as both go:"
         " sim has 10 and 5, uml has 9,000 and 4,500"

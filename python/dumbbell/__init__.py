@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import kernel
     from . import plots as plot
-    from .api import check, find, run, sweep
+    from .api import check, compare, find, run, sweep
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .results import metrics
     from .results.load import Result, Results, load
@@ -58,6 +58,7 @@ _HOME = {
     "Record": (".scenario.file", "Record"),
     "Scenario": (".scenario.file", "Scenario"),
     "check": (".api", "check"),
+    "compare": (".api", "compare"),
     "find": (".api", "find"),
     "sweep": (".api", "sweep"),
     "from_dict": (".scenario.file", "from_dict"),
@@ -71,7 +72,7 @@ __all__ = [
     "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path",
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError",
-    "check", "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
+    "check", "compare", "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
     "plan", "plot", "ranged", "run", "sweep",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from warnings import warn
 
-from dumbbell import backends
+from dumbbell import backends, comparison
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import Precision
 from dumbbell.judge.grammar import bound, precision
@@ -28,6 +28,8 @@ from dumbbell.runs.temporary import Temporary
 from dumbbell.scenario.own import Own
 
 if TYPE_CHECKING:
+    from dumbbell.comparison import Comparison
+    from dumbbell.runs.execute import Watcher
     from dumbbell.runs.job import Job
 
 
@@ -81,19 +83,18 @@ def run(
         A run failed; the finished ones stay in `out`.
     """
     planned = jobs_of([given(scenario)], Path(), own=Own.load(cca, controllers), on=on)
-    workers = backends.workers(on, (job.request for job in planned), jobs)
+    workers, line = backends.workers(on, (job.request for job in planned), jobs), shown(is_wanted=progress)
     if out is not None:
-        return _made(planned, Place(Path(out), resume=resume, force=force), workers, progress=progress)
+        return _made(planned, Place(Path(out), resume=resume, force=force), workers, line)
     temporary = Temporary("run")
-    results = _made(planned, Place(temporary.path), workers, progress=progress)
+    results = _made(planned, Place(temporary.path), workers, line)
     for result in results:
         vars(result)["_temporary"] = temporary  # the folder lives as long as somebody has one of its runs
     return results
 
 
-def _made(planned: list[Job], place: Place, workers: int | None, *, progress: bool | None) -> Results:
+def _made(planned: list[Job], place: Place, workers: int | None, line: Watcher | None) -> Results:
     """The results of these runs; raises the error of the first that failed, when all have ended."""
-    line = shown(is_wanted=progress)
     with interrupts.passed_on():
         going = execute(planned, place, workers=workers, progress=line, note=lambda text: warn(text, stacklevel=5))
         outcomes = list(going)
@@ -141,6 +142,53 @@ def check(
     except ScenarioError as error:
         raise placed(error, made.text, made.source, overrides) from None
     return Checked(text, [*own.kernel_refusals(), *warnings])
+
+
+def compare(
+    scenario: AnyScenario,
+    on: Sequence[str],
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    cca: Iterable[str | Path] = (),
+    packets: bool = False,
+    progress: bool | None = None,
+) -> list[Comparison]:
+    """Run a scenario on two or three back ends, and hold the figures of each further one against those of the first.
+
+    Parameters
+    ----------
+    on
+        The back ends, such as ``("sim", "uml")``.
+    out
+        Folder with a folder for each back end; a temporary one unless given.
+    packets
+        Whether captures are made and compared, packet by packet.
+    scenario, jobs, resume, force, cca, progress
+        As `run` takes them.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario cannot be run as written, or not on one of them; nothing has been run then.
+    EngineError
+        This machine lacks what one of them needs, or a run failed.
+    """
+    names, line = comparison.named(on), shown(is_wanted=progress)
+    plans = comparison.planned([given(scenario)], names, own=Own.load(cca), packets=packets)
+    temporary = None if out else Temporary("compare")
+    folder = Path(out) if out else temporary.path if temporary else Path()
+    with interrupts.passed_on(), Place(folder, resume=resume, force=force):
+        results = {}
+        for name, of_one in plans.items():
+            workers = backends.workers(name, (job.request for job in of_one), jobs)
+            results[name] = _made(of_one, Place(folder / name, resume=resume), workers, line)
+    made = list(comparison.compared(results, packets=packets))
+    if temporary:
+        temporary.remove()
+    return made
 
 
 def sweep(

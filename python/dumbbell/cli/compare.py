@@ -5,94 +5,55 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from dumbbell import backends
-from dumbbell.errors import EngineError, ResultError, ScenarioError, wrong
-from dumbbell.judge import FAILS, HOLDS, UNCLEAR, Word, versus
-from dumbbell.results.figures import finite, measured, summary
+from dumbbell import backends, comparison
+from dumbbell.comparison import Comparison, any_of
+from dumbbell.errors import ResultError, wrong
+from dumbbell.judge import FAILS, HOLDS, UNCLEAR, Word
+from dumbbell.results.load import load
 from dumbbell.runs import interrupts
+from dumbbell.runs.place import Place
 from dumbbell.scenario import units
 from dumbbell.scenario.file import from_file
 from dumbbell.scenario.own import Own
 from dumbbell.scenario.source import GALLERY
 
-from . import FAILED, OK, compare_packets, run
+from . import FAILED, OK, run
 
 if TYPE_CHECKING:
-    from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import Window
+    from dumbbell.results import packets
+    from dumbbell.results.parting import Compared
+    from dumbbell.scenario.file import Given
 
-#: What makes the flows on every back end where a scenario leaves it open and one of them runs in real time, which takes
-#: this program: the others are to do what it does.
-TRAFFIC = "iperf3"
-#: Most back ends at once.
-MOST = 3
 #: Back ends whose controllers tell their states.
 _HAVE_STATES = ("sim", "bpf", "uml-ours")
-
-
-#: What stands behind a figure that does not agree.
-MARKS: dict[Word, str] = {FAILS: "*", UNCLEAR: "~"}
-
-
-class Row(NamedTuple):
-    """A combination of varied values with its figures: those of each other back end against the reference, by name."""
-
-    name: str
-    vary: dict[str, Any]
-    figures: dict[str, list[versus.Figure]]
-    warnings: dict[str, list[str]]
-    repetitions: int
-    packets: dict[str, list[compare_packets.Compared]]
-    """Flow by flow, where that was asked for; by the other back end's name."""
-    window: Window | None
-    """The part of the run that the figures cover, s; None for the whole."""
-
-    @property
-    def lines(self) -> dict[str, dict[str, versus.Figure]]:
-        """The figures by their names, each by the other back end's name, where both have it; none of transfers that all
-        ended.
-        """
-        lines: dict[str, dict[str, versus.Figure]] = {}
-        for other, figures in self.figures.items():
-            for figure in figures:
-                lines.setdefault(figure.name, {})[other] = figure
-        return {name: same for name, same in lines.items() if not _all_ended(name, same.values())}
-
-    @property
-    def word(self) -> Word:
-        """One word for all figures."""
-        return versus.agreement(figure for figures in self.figures.values() for figure in figures)
-
-    @property
-    def verdict(self) -> str:
-        """The word as people read it, with the reason."""
-        if self.word == HOLDS:
-            return "agrees" + ("" if self.repetitions > 1 else " (of one repetition)")
-        figures = [figure for of_other in self.figures.values() for figure in of_other if figure.word == self.word]
-        reasons = dict.fromkeys(figure.verdict.reason for figure in figures)
-        word = {FAILS: "DIFFERS", UNCLEAR: "UNCLEAR"}.get(self.word, "UNJUDGED")
-        return f"{word} ({'; '.join(reasons)})"
+#: The word for a combination, and what stands behind a figure of it.
+_WORDS: dict[Word, str] = {HOLDS: "agrees", FAILS: "DIFFERS", UNCLEAR: "UNCLEAR"}
+_MARKS: dict[Word, str] = {FAILS: "*", UNCLEAR: "~"}
+#: Flows that are told one by one.
+_FLOWS = 8
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Run and compare; see `dumbbell compare --help`. Status 1 when fewer rows agree than --need says."""
-    names = _names(arguments.on)
-    _check_kind(arguments, names)
-    with (
-        interrupts.Raised(),
-        run.placed(arguments, f"compare-{Path(arguments.files[0].removeprefix(GALLERY)).stem}") as out,
-    ):
-        traffic = TRAFFIC if any(backends.kind(name).is_real_time for name in names) else None
-        _refuse(arguments, names, traffic)
-        for name in names:
-            status = _run(arguments, name, out / name, traffic)
+    names = comparison.named(arguments.on.split(","))
+    overrides, own = tuple(arguments.overrides), Own.load(arguments.cca)
+    scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
+    _check_kind(arguments.plot, names, scenarios)
+    stem = Path(arguments.files[0].removeprefix(GALLERY)).stem
+    with interrupts.Raised(), run.placed(arguments, f"compare-{stem}") as out:
+        jobs = comparison.planned(scenarios, names, overrides=overrides, own=own, packets=arguments.packets)
+        if not arguments.quiet:
+            run.warn_of(scenarios, jobs[names[0]], own)
+        for name, of_one in jobs.items():
+            workers = backends.workers(name, (job.request for job in of_one), arguments.jobs)
+            place = Place(out / name, resume=arguments.resume)
+            status = run.go(of_one, place, workers=workers, show=run.Show.NOTHING, quiet=arguments.quiet)
             if status != OK:
                 return status
-    rows = list(_rows({name: _found(out / name) for name in names}, packets=arguments.packets))
+    rows = list(comparison.compared({name: load(out / name) for name in names}, packets=arguments.packets))
     for row in rows:
         _print(row, names, as_json=arguments.json)
     agreeing = sum(row.word == HOLDS for row in rows)
@@ -101,159 +62,93 @@ def main(arguments: argparse.Namespace) -> int:
     return OK if agreeing * 10**9 >= arguments.need * len(rows) else FAILED
 
 
-def _names(text: str) -> list[str]:
-    names, known = text.split(","), [name for name, kind in backends.KINDS.items() if not kind.has_hosts]
-    for name in names:
-        if name.partition(":")[0] not in known:
-            raise wrong("--on", name, f"two or three of: {', '.join(known)}, with commas between", known)
-        backends.kind(name)
-    if not 2 <= len(names) <= MOST or len(set(names)) < len(names):
-        raise ScenarioError("--on", f'got "{text}", wanted two or three different back ends, such as sim,linux')
-    return names
-
-
-def _check_kind(arguments: argparse.Namespace, names: list[str]) -> None:
+def _check_kind(kind: str, names: list[str], scenarios: list[Given]) -> None:
     """Raise ScenarioError for a picture that these runs will not have."""
     from dumbbell import plots
 
-    kind = arguments.plot
     if kind not in plots.SINGLE:
         raise wrong("--plot", kind, "one of: " + ", ".join(plots.SINGLE), list(plots.SINGLE))
     if kind != "states":
         return
-    others = [name for name in plots.SINGLE if name != kind]
+    others = ", ".join(name for name in plots.SINGLE if name != kind)
     for name in names:
         if name.partition(":")[0] not in _HAVE_STATES:
             raise wrong(
                 "--plot",
                 kind,
-                f"one of: {', '.join(others)}; with --on {name} controllers are the kernel's own, which"
+                f"one of: {others}; with --on {name} controllers are the kernel's own, which"
                 f" do not tell their states, as those of {', '.join(_HAVE_STATES)} do",
             )
-    for file in arguments.files:
-        record = from_file(file, overrides=tuple(arguments.overrides)).scenario.record
-        off = [f"record.{key}" for key in ("events", "states") if not getattr(record, key)]
+    for given in scenarios:
+        off = [f"record.{key}" for key in ("events", "states") if not getattr(given.scenario.record, key)]
         if off:
-            raise wrong("--plot", kind, f"one of: {', '.join(others)}; or {' and '.join(off)} = true in {file}")
+            raise wrong("--plot", kind, f"one of: {others}; or {' and '.join(off)} = true in {given.source}")
 
 
-def _refuse(arguments: argparse.Namespace, names: list[str], traffic: str | None) -> None:
-    """Raise what one of the back ends has against a run, before any of them has run anything."""
-    own = Own.load(arguments.cca)
-    for name in names:
-        for job in run.jobs(_on(arguments, name), own, traffic)[1]:
-            lacking = backends.lacking(job.request)
-            if lacking:
-                raise EngineError(lacking)
-
-
-def _on(arguments: argparse.Namespace, name: str) -> argparse.Namespace:
-    """The arguments of `dumbbell run` on one of the back ends."""
-    return argparse.Namespace(**{**vars(arguments), "on": name, "pcap": arguments.packets, "force": False})
-
-
-def _run(arguments: argparse.Namespace, name: str, out: Path, traffic: str | None) -> int:
-    given = _on(arguments, name)
-    given.out = str(out)
-    return run.main(given, show=run.Show.NOTHING, traffic=traffic)
-
-
-def _found(out: Path) -> dict[str, list[Result]]:
-    """The repetitions of each combination."""
-    import dumbbell
-
-    found: dict[str, list[Result]] = {}
-    for result in dumbbell.load(out):
-        found.setdefault(result.name + json.dumps(result.vary), []).append(result)
-    return found
-
-
-def _rows(found: dict[str, dict[str, list[Result]]], *, packets: bool) -> Iterator[Row]:
-    reference, *others = found
-    strict = versus.is_strict(found)
-    for key, runs in found[reference].items():
-        if any(key not in found[other] for other in others):
-            continue  # a folder that is resumed may hold more than was asked for
-        parts = {name: [measured(run) for run in found[name][key]] for name in found}
-        sides = {
-            name: versus.Side([versus.measured(summary(run)) for run in of], [run.result.seed for run in of])
-            for name, of in parts.items()
-        }
-        figures = {other: versus.versus(sides[reference], sides[other], strict=strict) for other in others}
-        warnings = {
-            name: list(dict.fromkeys(text for run in found[name][key] for text in run.warnings)) for name in found
-        }
-        repetitions = min(len(found[name][key]) for name in found)
-        flows = compare_packets.compared(runs[0], {other: found[other][key][0] for other in others}) if packets else {}
-        window = parts[reference][0].window
-        yield Row(runs[0].name, dict(runs[0].vary), figures, warnings, repetitions, flows, window)
-
-
-def _as_json(row: Row, names: list[str]) -> dict[str, Any]:
-    """One object, as `--json` prints it."""
-    figures = [
-        {
-            "name": name,
-            names[0]: finite(_any(same).reference),
-            **{other: finite(same[other].other) if other in same else None for other in names[1:]},
-            "tolerance": finite(_any(same).tolerance),
-            "agrees": (word := versus.agreement(same.values())) == HOLDS,
-            "unclear": word == UNCLEAR,
-            "verdict": word,
-            "margin": {other: finite(figure.verdict.margin) for other, figure in same.items()},
-        }
-        for name, same in row.lines.items()
-    ]
-    flows = {name: compare_packets.as_json(these, (names[0], name)) for name, these in row.packets.items()}
-    return {
-        "scenario": row.name,
-        "vary": row.vary,
-        "agrees": row.word == HOLDS,
-        "verdict": row.word,
-        "repetitions": row.repetitions,
-        **({"window_s": list(row.window)} if row.window else {}),
-        "warnings": row.warnings,
-        "figures": figures,
-        **({"packets": flows} if flows else {}),
-    }
-
-
-def _print(row: Row, names: list[str], *, as_json: bool) -> None:
+def _print(row: Comparison, names: list[str], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_as_json(row, names)), flush=True)
+        print(json.dumps(row.as_json(names[0])), flush=True)
         return
     varied = units.varied_text(row.vary)
     part = f", {row.window[0]:g} to {row.window[1]:g} s" if row.window else ""
-    print(f"{row.name}{' (' + varied + ')' if varied else ''}{part}: {row.verdict}")
+    print(f"{row.name}{' (' + varied + ')' if varied else ''}{part}: {_verdict(row)}")
     print(f"  {'':28}{''.join(f'{name:>12}' for name in names)}{'within':>10}")
     for name, same in row.lines.items():
         others = "".join(f"{same[other].other:12.4g}" if other in same else f"{'-':>12}" for other in names[1:])
-        marks = [f"{MARKS[figure.word]} {other}" for other, figure in same.items() if figure.word in MARKS]
+        marks = [f"{_MARKS[figure.word]} {other}" for other, figure in same.items() if figure.word in _MARKS]
         differs = "  " + ", ".join(marks) if marks else ""
-        print(f"  {name:28}{_any(same).reference:12.4g}{others}{_any(same).tolerance:10.2g}{differs}")
+        print(f"  {name:28}{any_of(same).reference:12.4g}{others}{any_of(same).tolerance:10.2g}{differs}")
     for name, these in row.packets.items():
-        print("\n".join(compare_packets.as_text(these, (names[0], name))))
+        print("\n".join(packet_lines(these, (names[0], name))))
     for name, warnings in row.warnings.items():
         for warning in warnings:
             print(f"  {name}: {warning}")
 
 
-def _all_ended(name: str, same: Iterable[versus.Figure]) -> bool:
-    return versus.kind(name) == "completed" and all(one.reference == one.other == 1 for one in same)
+def _verdict(row: Comparison) -> str:
+    """The word for a combination with its reasons."""
+    why = row.reasons if row.word != HOLDS else ["of one repetition"] if row.repetitions == 1 else []
+    return _WORDS.get(row.word, "UNJUDGED") + (f" ({'; '.join(filter(None, why))})" if any(why) else "")
 
 
-def _any(same: dict[str, versus.Figure]) -> versus.Figure:
-    """One of the figures of a line, for what all have of the reference."""
-    return next(iter(same.values()))
+def packet_lines(flows: list[Compared], names: tuple[str, str]) -> list[str]:
+    """Flow by flow, how many packets are the same, and which differ first."""
+    if not flows:
+        return [f"  packets of {names[0]} and {names[1]}: not compared, because no flow has TCP"]
+    whole = sum(flow.parting.first is None for flow in flows)
+    lines = [
+        f"  packets of {names[0]} and {names[1]}, first repetition: {whole} of {len(flows)} flows the same throughout"
+    ]
+    for flow in flows[:_FLOWS]:
+        parting = flow.parting
+        counts = f"{parting.sent:,} data segments and {parting.heard:,} acknowledgements"
+        if parting.first is None:
+            more = "" if all(one == other for one, other in parting.of) else f", {_ends(parting, names)}"
+            lines.append(f"    flow {flow.flow} ({flow.name}): {counts}, all the same{more}")
+            continue
+        all_of = " and ".join(f"{min(both):,}" for both in parting.of)
+        lines.append(f"    flow {flow.flow} ({flow.name}): {counts} are the same (of {all_of}), then")
+        width = max(map(len, names))
+        for name, (at, packet) in zip(names, parting.first, strict=True):
+            lines.append(f"      {name:{width}}  {at:.6f} s  {packet}")
+    if len(flows) > _FLOWS:
+        lines.append(f"    and {len(flows) - _FLOWS} flows more (--json lists all)")
+    return lines
+
+
+def _ends(parting: packets.Parting, names: tuple[str, str]) -> str:
+    """That one capture has more than the other: cut off by the end of the run, if it is a few."""
+    data, acks = parting.of
+    has = [f"{name} has {sent:,} and {heard:,}" for name, sent, heard in zip(names, data, acks, strict=True)]
+    return f"as far as both go: {', '.join(has)}"
 
 
 def _pictures(out: Path, names: list[str], kind: str) -> str:
     """Draw each run of all back ends below each other, to one scale; says where."""
-    import dumbbell
     from dumbbell import plots
 
     made = 0
-    for results in zip(*(dumbbell.load(out / name) for name in names), strict=True):
+    for results in zip(*(load(out / name) for name in names), strict=True):
         try:
             figure = plots.stack(
                 [(plots.SINGLE[kind], result) for result in results],

@@ -1,0 +1,170 @@
+"""One scenario on several back ends: the runs that this needs, and what they say of each other, figure by figure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell import backends
+from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.judge import HOLDS, UNCLEAR, Word, versus
+from dumbbell.results import parting
+from dumbbell.results.figures import finite, measured, summary
+from dumbbell.runs.jobs import jobs_of
+
+if TYPE_CHECKING:
+    from dumbbell.results.load import Result
+    from dumbbell.results.plan_view import Window
+    from dumbbell.runs.job import Job
+    from dumbbell.scenario.file import Given
+    from dumbbell.scenario.own import Own
+
+#: What makes the flows on every back end where a scenario leaves it open and one of them runs in real time, which takes
+#: this program: the others are to do what it does.
+TRAFFIC = "iperf3"
+#: Most back ends at once.
+MOST = 3
+
+
+class Comparison(NamedTuple):
+    """A combination of varied values with its figures: those of each other back end against the reference, by name."""
+
+    name: str
+    vary: dict[str, Any]
+    figures: dict[str, list[versus.Figure]]
+    warnings: dict[str, list[str]]
+    repetitions: int
+    packets: dict[str, list[parting.Compared]]
+    """Flow by flow, where that was asked for; by the other back end's name."""
+    window: Window | None
+    """The part of the run that the figures cover, s; None for the whole."""
+
+    @property
+    def lines(self) -> dict[str, dict[str, versus.Figure]]:
+        """The figures by their names, each by the other back end's name, where both have it; none of transfers that all
+        ended.
+        """
+        lines: dict[str, dict[str, versus.Figure]] = {}
+        for other, figures in self.figures.items():
+            for figure in figures:
+                lines.setdefault(figure.name, {})[other] = figure
+        return {name: same for name, same in lines.items() if not _all_ended(name, same.values())}
+
+    @property
+    def word(self) -> Word:
+        """One word for all figures."""
+        return versus.agreement(figure for figures in self.figures.values() for figure in figures)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why figures have that word."""
+        figures = [figure for of_other in self.figures.values() for figure in of_other if figure.word == self.word]
+        return list(dict.fromkeys(figure.verdict.reason for figure in figures))
+
+    def as_json(self, reference: str) -> dict[str, Any]:
+        """One object, as `dumbbell compare --json` prints it."""
+        others = list(self.figures)
+        figures = []
+        for name, same in self.lines.items():
+            one, word = any_of(same), versus.agreement(same.values())
+            figures.append({
+                "name": name,
+                reference: finite(one.reference),
+                **{other: finite(same[other].other) if other in same else None for other in others},
+                "tolerance": finite(one.tolerance),
+                "agrees": word == HOLDS,
+                "unclear": word == UNCLEAR,
+                "verdict": word,
+                "margin": {other: finite(figure.verdict.margin) for other, figure in same.items()},
+            })  # fmt: skip
+        flows = {name: parting.as_json(these, (reference, name)) for name, these in self.packets.items()}
+        return {
+            "scenario": self.name,
+            "vary": self.vary,
+            "agrees": self.word == HOLDS,
+            "verdict": self.word,
+            "repetitions": self.repetitions,
+            **({"window_s": list(self.window)} if self.window else {}),
+            "warnings": self.warnings,
+            "figures": figures,
+            **({"packets": flows} if flows else {}),
+        }
+
+
+def named(names: Sequence[str]) -> list[str]:
+    """These back ends; raises ScenarioError where they cannot be compared."""
+    known = [name for name, kind in backends.KINDS.items() if not kind.has_hosts]
+    for name in names:
+        if name.partition(":")[0] not in known:
+            raise wrong("--on", name, f"two or three of: {', '.join(known)}, with commas between", known)
+        backends.kind(name)
+    if not 2 <= len(names) <= MOST or len(set(names)) < len(names):
+        wanted = "two or three different back ends, such as sim,linux"
+        raise ScenarioError("--on", f'got "{",".join(names)}", wanted {wanted}')
+    return list(names)
+
+
+def planned(
+    scenarios: Sequence[Given],
+    names: Sequence[str],
+    *,
+    overrides: tuple[str, ...] = (),
+    own: Own | None = None,
+    packets: bool = False,
+) -> dict[str, list[Job]]:
+    """The runs of each back end. Raises what one of them has against a run, before any has run anything."""
+    traffic = TRAFFIC if any(backends.kind(name).is_real_time for name in names) else None
+    jobs = {
+        name: jobs_of(scenarios, Path(), overrides=overrides, pcap=packets, traffic=traffic, own=own, on=name)
+        for name in names
+    }
+    for of_one in jobs.values():
+        for job in of_one:
+            lacking = backends.lacking(job.request)
+            if lacking:
+                raise EngineError(lacking)
+    return jobs
+
+
+def compared(results: Mapping[str, Sequence[Result]], *, packets: bool = False) -> Iterator[Comparison]:
+    """Hold the runs of each further back end against those of the first, combination by combination."""
+    combinations = {name: _by_combination(runs) for name, runs in results.items()}
+    reference, *others = combinations
+    strict = versus.is_strict(combinations)
+    for key, runs in combinations[reference].items():
+        if any(key not in combinations[other] for other in others):
+            continue  # a folder that is resumed may hold more than was asked for
+        same = {name: of_one[key] for name, of_one in combinations.items()}
+        parts = {name: [measured(run) for run in of] for name, of in same.items()}
+        sides = {
+            name: versus.Side([versus.measured(summary(run)) for run in of], [run.result.seed for run in of])
+            for name, of in parts.items()
+        }
+        yield Comparison(
+            runs[0].name,
+            dict(runs[0].vary),
+            {other: versus.versus(sides[reference], sides[other], strict=strict) for other in others},
+            {name: list(dict.fromkeys(text for run in of for text in run.warnings)) for name, of in same.items()},
+            min(map(len, same.values())),
+            parting.compared(runs[0], {other: same[other][0] for other in others}) if packets else {},
+            parts[reference][0].window,
+        )
+
+
+def _by_combination(runs: Iterable[Result]) -> dict[str, list[Result]]:
+    """The repetitions of each combination."""
+    made: dict[str, list[Result]] = {}
+    for run in runs:
+        made.setdefault(run.name + json.dumps(run.vary), []).append(run)
+    return made
+
+
+def any_of(same: Mapping[str, versus.Figure]) -> versus.Figure:
+    """One of the figures of a line, for what all have of the reference."""
+    return next(iter(same.values()))
+
+
+def _all_ended(name: str, same: Iterable[versus.Figure]) -> bool:
+    return versus.kind(name) == "completed" and all(one.reference == one.other == 1 for one in same)
