@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends, comparison
 from dumbbell.comparison import Comparison, any_of
@@ -23,6 +23,8 @@ from dumbbell.scenario.source import GALLERY
 from . import FAILED, OK, run
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dumbbell.results import packets
     from dumbbell.results.parting import Compared
     from dumbbell.scenario.file import Given
@@ -37,29 +39,38 @@ _FLOWS = 8
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run and compare; see `dumbbell compare --help`. Status 1 when fewer rows agree than --need says."""
-    names = comparison.named(arguments.on.split(","))
-    overrides, own = tuple(arguments.overrides), Own.load(arguments.cca)
-    scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
-    _check_kind(arguments.plot, names, scenarios)
-    stem = Path(arguments.files[0].removeprefix(GALLERY)).stem
-    with interrupts.Raised(), run.placed(arguments, f"compare-{stem}") as out:
-        jobs = comparison.planned(scenarios, names, overrides=overrides, own=own, packets=arguments.packets)
-        if not arguments.quiet:
+    """Run and compare; see `dumbbell compare --help`."""
+    return on_backends(arguments.on.split(","), vars(arguments))
+
+
+def on_backends(names: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Run and compare on these back ends, with the options of `dumbbell compare`; status 1 when fewer rows agree than
+    --need says.
+    """
+    names, files = comparison.named(names), options["files"]
+    overrides, own = tuple(options["overrides"]), Own.load(options["cca"])
+    scenarios = [from_file(file, overrides=overrides) for file in files]
+    _check_kind(options["plot"], names, scenarios)
+    name = f"compare-{Path(files[0].removeprefix(GALLERY)).stem}"
+    place = run.placed(options["out"], name, resume=options["resume"], force=options["force"])
+    with interrupts.Raised(), place as out:
+        packets, quiet = options["packets"], options["quiet"]
+        jobs = comparison.planned(scenarios, names, overrides=overrides, own=own, packets=packets)
+        if not quiet:
             run.warn_of(scenarios, jobs[names[0]], own)
         for name, of_one in jobs.items():
-            workers = backends.workers(name, (job.request for job in of_one), arguments.jobs)
-            place = Place(out / name, resume=arguments.resume)
-            status = run.go(of_one, place, workers=workers, show=run.Show.NOTHING, quiet=arguments.quiet)
+            workers = backends.workers(name, (job.request for job in of_one), options["jobs"])
+            of_backend = Place(out / name, resume=options["resume"])
+            status = run.go(of_one, of_backend, workers=workers, show=run.Show.NOTHING, quiet=quiet)
             if status != OK:
                 return status
-    rows = list(comparison.compared({name: load(out / name) for name in names}, packets=arguments.packets))
+    rows = list(comparison.compared({name: load(out / name) for name in names}, packets=packets))
     for row in rows:
-        _print(row, names, as_json=arguments.json)
+        _print(row, names, as_json=options["json"])
     agreeing = sum(row.word == HOLDS for row in rows)
-    if not arguments.json:
-        print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names, arguments.plot)}")
-    return OK if agreeing * 10**9 >= arguments.need * len(rows) else FAILED
+    if not options["json"]:
+        print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names, options['plot'])}")
+    return OK if agreeing * 10**9 >= options["need"] * len(rows) else FAILED
 
 
 def _check_kind(kind: str, names: list[str], scenarios: list[Given]) -> None:

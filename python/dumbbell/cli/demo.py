@@ -25,7 +25,7 @@ def main(arguments: argparse.Namespace) -> int:
 
     scenario = demo.fig11a(full=arguments.full)
     planned = jobs_of([Given(scenario, to_toml(scenario))], Path())
-    place = run.placed(arguments, scenario.name)
+    place = run.placed(arguments.out, scenario.name, resume=arguments.resume, force=arguments.force)
     status = run.go(planned, place, workers=arguments.jobs, show=run.Show.NOTHING, quiet=arguments.quiet)
     return report(place.path, full=arguments.full) if status == OK else status
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results import figures
@@ -19,7 +19,7 @@ from .commands import terminal_width
 from .table import Column
 
 if TYPE_CHECKING:
-    import argparse
+    pass
 
 #: What tables show by default, in their order, each with its rank: a narrow terminal omits high ranks first.
 RANKS = {
@@ -47,9 +47,9 @@ class Asked(NamedTuple):
     markdown: bool = False
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> Asked:
-        """What a command line asks for."""
-        return cls(**{name: value for name, value in vars(arguments).items() if name in cls._fields})
+    def of(cls, options: Mapping[str, Any]) -> Asked:
+        """What the options of a command line ask for."""
+        return cls(**{name: value for name, value in options.items() if name in cls._fields})
 
 
 class Part(NamedTuple):

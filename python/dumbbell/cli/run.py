@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,20 +37,20 @@ class Show(Enum):
     NOTHING = 3
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> Show:
+    def of(cls, *, is_json: bool, is_quiet: bool) -> Show:
         """What --json and --quiet ask for."""
-        return cls.JSON if arguments.json else cls.NOTHING if arguments.quiet else cls.TABLE
+        return cls.JSON if is_json else cls.NOTHING if is_quiet else cls.TABLE
 
 
-def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: str | None = None) -> int:
-    """Run every scenario; see `dumbbell run --help`. `show` overrides what the arguments say, `traffic` is what makes
-    flows where a scenario leaves it open.
-    """
+def main(arguments: argparse.Namespace) -> int:
+    """Run every scenario; see `dumbbell run --help`."""
     with interrupts.Raised():
         backends.kind(arguments.on)
-        wanted = _table(arguments)
-        own = Own.load(arguments.cca)
-        scenarios, planned = jobs(arguments, own, traffic)
+        show = Show.of(is_json=arguments.json, is_quiet=arguments.quiet)
+        wanted = _table(vars(arguments), show)
+        overrides, own = tuple(arguments.overrides), Own.load(arguments.cca)
+        scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
+        planned = jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, own=own, on=arguments.on)
         if wanted and wanted.where:
             from dumbbell.runs.study import plans_of_several_links
 
@@ -60,33 +60,24 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
         if not arguments.quiet:
             warn_of(scenarios, planned, own)
         workers = backends.workers(arguments.on, (job.request for job in planned), arguments.jobs)
-        place = placed(arguments, scenarios[0].scenario.name)
-        what = show or Show.of(arguments)
-        return go(planned, place, workers=workers, show=what, quiet=arguments.quiet, wanted=wanted)
+        name = scenarios[0].scenario.name
+        place = placed(arguments.out, name, resume=arguments.resume, force=arguments.force)
+        return go(planned, place, workers=workers, show=show, quiet=arguments.quiet, wanted=wanted)
 
 
-def jobs(arguments: argparse.Namespace, own: Own, traffic: str | None) -> tuple[list[Given], list[Job]]:
-    """The scenarios of a command line, and every run of them; raises ScenarioError."""
-    overrides = tuple(arguments.overrides)
-    scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
-    return scenarios, jobs_of(
-        scenarios, Path(), overrides=overrides, pcap=arguments.pcap, traffic=traffic, own=own, on=arguments.on
-    )
-
-
-def _table(arguments: argparse.Namespace) -> Asked | None:
+def _table(options: Mapping[str, Any], show: Show) -> Asked | None:
     """What the table at the end is to have; None for the usual. Raises ScenarioError for what no table has."""
-    given = [name for name in ("runs", "by", "flows", "columns", "where", "wide") if getattr(arguments, name, None)]
+    given = [name for name in ("runs", "by", "flows", "columns", "where", "wide") if options.get(name)]
     if not given:
         return None
-    if arguments.json or arguments.quiet:
+    if show is not Show.TABLE:
         raise ScenarioError(
-            f"--{given[0]}", f"is of the table, which --{'json' if arguments.json else 'quiet'} leaves out"
+            f"--{given[0]}", f"is of the table, which --{'json' if show is Show.JSON else 'quiet'} leaves out"
         )
     from .rows import Asked
     from .show import checked
 
-    return checked(Asked.of(arguments))
+    return checked(Asked.of(options))
 
 
 def warn_of(scenarios: list[Given], jobs: list[Job], own: Own) -> None:
@@ -103,17 +94,14 @@ def warn_of(scenarios: list[Given], jobs: list[Job], own: Own) -> None:
             _note(f"warning: {given.source}: {text}")
 
 
-def placed(arguments: argparse.Namespace, name: str) -> Place:
+def placed(out: str | None, name: str, *, resume: bool, force: bool) -> Place:
     """Where the results go; raises ScenarioError for options that contradict each other."""
-    for option in ("resume", "force"):
-        if getattr(arguments, option) and not arguments.out:
-            raise ScenarioError(
-                f"--{option}",
-                f"wanted --out as well: the folder to {'resume' if option == 'resume' else 'replace'}",
-            )
-    if arguments.resume and arguments.force:
+    for option, is_given, what in (("resume", resume, "resume"), ("force", force, "replace")):
+        if is_given and not out:
+            raise ScenarioError(f"--{option}", f"wanted --out as well: the folder to {what}")
+    if resume and force:
         raise ScenarioError("--force", "replaces what --resume keeps: wanted one of them")
-    return Place(Path(arguments.out) if arguments.out else None, name, resume=arguments.resume, force=arguments.force)
+    return Place(Path(out) if out else None, name, resume=resume, force=force)
 
 
 def go(

@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.diff:
         return diff.main(found, names, arguments)
     every = names or _defaults([run for _, runs in found for run in runs])
-    asked = Asked.of(arguments)
+    asked = Asked.of(vars(arguments))
     refuse_conditions(asked, (run.result.plan for _, runs in found for run in runs))
     parts = [_part(folder, runs, _and_conditions(every, asked), asked) for folder, runs in found]
     if arguments.where and not any(part.rows for part in parts):

@@ -47,7 +47,8 @@ def main(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             run.warn_of([made.given], made.jobs, own)
         workers = backends.workers(arguments.on, (job.request for job in made.jobs), arguments.jobs)
-        place = run.placed(arguments, made.given.scenario.name)
+        name = made.given.scenario.name
+        place = run.placed(arguments.out, name, resume=arguments.resume, force=arguments.force)
         progress = None if arguments.quiet else Progress(screen(), has_kept=True)
         store = Store(arguments.store)
         with Execution(made.jobs, place, store=store, workers=workers, progress=progress, note=_note) as going:

@@ -60,8 +60,7 @@ def compare(arguments: argparse.Namespace) -> int:
     """One scenario on two kernels, and which figures moved, by the tolerances of two real kernels."""
     from . import compare as comparing
 
-    names = [f"uml:{series}" for series in arguments.kernels]
-    return comparing.main(argparse.Namespace(**{**vars(arguments), "on": ",".join(names)}))
+    return comparing.on_backends([f"uml:{series}" for series in arguments.kernels], vars(arguments))
 
 
 def _utc(monotonic: float) -> str:
