@@ -22,8 +22,8 @@ from dumbbell.scenario.source import GALLERY
 from . import FAILED, OK, compare_packets, run
 
 if TYPE_CHECKING:
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import Window
 
 #: What makes the flows on every back end where a scenario leaves it open and one of them runs in real time, which takes
 #: this program: the others are to do what it does.
